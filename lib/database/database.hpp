@@ -1,0 +1,173 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "metrics/accumulator.hpp"
+
+// The experiment database in memory: what merge hands to the writer and what the reader maps. docs/formats.md states
+// the bytes of the file.
+namespace culprit::database {
+
+using ContextId = std::uint32_t;  ///< pre-order number in the canonical tree; the descendants of x are (x, end)
+using FlatId = std::uint32_t;     ///< pre-order number in the flat tree
+using StringId = std::uint32_t;   ///< index into the string table; 0 is the empty string
+inline constexpr std::uint32_t kNone = 0xffffffff;
+
+enum class ContextKind : std::uint8_t {
+  root, thread_root, partial, module, file, procedure, inlined, loop, call, statement,
+};
+// `<program root>` is a `root` below the super-root (also `root`). The calling context tree holds root, thread_root,
+// partial, procedure, inlined, loop, call and statement; the flat tree root, module, file, procedure, inlined, loop and
+// statement.
+
+/// What a context is to idleness (algorithms.md 5); bits.
+enum ContextFlags : std::uint8_t {
+  kFrontier = 1,  ///< outermost communication or wait frame of its path
+  kInWait = 2,    ///< at or below a frontier frame: never tested for balance
+  kMoves = 4,     ///< below a frontier, in code that moves data or computes: work, never idleness
+};
+
+/// One scope of the calling context tree.
+struct Context {
+  ContextId parent = kNone;
+  ContextId end = 0;
+  StringId name = 0;    ///< procedure or inlined procedure name; `<program root>` and the like; empty for loop, call…
+  StringId file = 0;    ///< source file (full path, after prefix replacement); empty where unknown
+  std::uint32_t line = 0;
+  StringId module = 0;  ///< load module path (of the procedure; inherited by what is inside it)
+  FlatId flat = kNone;  ///< the flat scope that this one is an instance of (procedure … statement; kNone for call, roots)
+  ContextKind kind = ContextKind::root;
+  std::uint8_t flags = 0;
+  std::uint8_t wait_kind = 0;  ///< measurement::WaitKind of a frontier frame
+};
+
+/// One scope of the flat tree: load module → file → procedure → loop → statement.
+struct FlatScope {
+  FlatId parent = kNone;
+  FlatId end = 0;
+  StringId name = 0;
+  StringId file = 0;
+  std::uint32_t line = 0;
+  StringId module = 0;
+  ContextKind kind = ContextKind::root;
+};
+
+/// A metric with per-thread values, or (summary_only) one that exists only as a summary.
+struct Metric {
+  std::string name;         ///< REALTIME, idleness, communication, CPU, samples, an event's name, imbalance
+  std::string unit;         ///< "ns" (shown as seconds), or the event's own
+  std::string description;  ///< one or two sentences for the user
+  bool summary_only = false;
+};
+
+/// A measured thread. Sorted: ranks first by rank, then processes that are no rank by host and pid; then by ordinal.
+struct Location {
+  std::int32_t rank = -1;  ///< -1: the process is no rank
+  std::uint32_t thread = 0;
+  std::uint32_t role = 0;
+  std::uint64_t pid = 0;
+  std::string host;
+  std::uint64_t start_ns = 0, end_ns = 0;
+  bool cut_short = false;
+};
+
+struct Role {
+  std::string name;           ///< "main", or the workers' start routine
+  std::uint32_t threads = 0;  ///< T
+};
+
+enum class Balance : std::uint8_t {
+  untested = 0,  ///< no time here, or at or below a frontier frame
+  balanced,
+  imbalanced,
+  undecided,  ///< too few samples to tell
+};
+
+/// Blame at one context of one role: idleness whose deepest balanced ancestor it is (B_E; algorithms.md 5.3), in ns.
+/// Inclusive blame is the sum over the subtree.
+struct BlameRow {
+  ContextId context = 0;
+  std::uint64_t sum = 0, min = 0, max = 0;
+};
+
+/// A suspect (algorithms.md 5.4). Times in ns.
+struct Suspect {
+  std::uint32_t role = 0;
+  ContextId balanced = 0, suspect = 0;
+  std::vector<std::uint32_t> locations;  ///< culprits, indices of locations
+  std::uint64_t excess_ns = 0, explains_ns = 0, save_balanced_ns = 0, save_removed_ns = 0;
+};
+
+/// A value of a metric at a context or of a context for a profile. Sorted by (index, metric); never zero.
+struct Value {
+  std::uint32_t index = 0;   ///< ContextId in a profile's list, location index in a context's list
+  std::uint32_t metric = 0;
+  std::uint64_t value = 0;
+};
+
+/// Summary accumulators of one metric in one role: sparse, ascending by scope; no entry means no observer.
+struct SummaryEntry {
+  std::uint32_t scope = 0;  ///< ContextId or FlatId
+  metrics::Accumulator inclusive, exclusive;
+};
+struct Summary {
+  std::uint32_t role = 0, metric = 0;
+  std::vector<SummaryEntry> entries;
+};
+
+struct SourceFile {
+  StringId path = 0;
+  std::string text;
+};
+
+struct Quality {
+  std::uint64_t samples = 0, partial = 0, partial_ns = 0, unresolved = 0, dropped = 0, full = 0, handler_ns = 0,
+                clock_violations = 0, cut_short = 0, unreadable = 0;
+};
+
+/// How and what was run.
+struct Run {
+  std::string run_id, mpi, program, directory;
+  std::vector<std::string> command;
+  std::int64_t start_realtime_ns = 0;
+  std::uint64_t duration_ns = 0;  ///< latest end − earliest start, over the processes
+  std::uint32_t ranks = 0;        ///< ranks measured
+  std::uint32_t world_size = 0;
+  std::uint64_t period_ns = 0;    ///< REALTIME's nominal period
+  std::vector<std::string> hosts;
+  std::vector<std::string> events;  ///< "REALTIME@5000"
+  std::vector<std::string> notes;   ///< from the processes and from merging, each once
+  // Options that the analysis used, so that a viewer can tell.
+  std::string balance = "noise-aware";
+  double alpha = 1.1, tau = 0.01, epsilon = 0.01;
+};
+
+struct ModuleInfo {
+  std::string path, build_id;
+  std::uint64_t samples = 0;
+  std::vector<std::string> notes;
+};
+
+/// Everything but the per-thread values; lives on rank 0 while merging.
+struct Experiment {
+  Run run;
+  Quality quality;
+  std::vector<std::string> strings;  ///< strings[0] is empty; sorted, unique
+  std::vector<ModuleInfo> modules;
+  std::vector<Context> contexts;
+  std::vector<FlatScope> flat;
+  std::vector<Metric> metrics;
+  std::vector<Role> roles;
+  std::vector<Location> locations;
+  std::vector<Summary> context_summaries;  ///< by (role, metric)
+  std::vector<Summary> flat_summaries;     ///< by (role, metric)
+  std::vector<std::vector<Balance>> balance;     ///< [role][context]
+  std::vector<std::vector<BlameRow>> blame;      ///< [role], ascending by context
+  std::vector<Suspect> suspects;           ///< largest explains first
+  std::vector<SourceFile> sources;
+};
+
+}  // namespace culprit::database

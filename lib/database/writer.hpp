@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "database/database.hpp"
+#include "exchange/communicator.hpp"
+
+namespace culprit::database {
+
+/// Writes a database in parallel: every member is collective. The file grows under a temporary name beside `path` and
+/// is renamed by finish(); without finish() the temporary file is removed. Ranks hold contiguous ranges: rank r's first
+/// profile (context) follows rank r−1's last. Bytes do not depend on the number of ranks.
+class Writer {
+ public:
+  Writer(exchange::Communicator& comm, const std::filesystem::path& path);
+  ~Writer();
+
+  /// Exclusive values, one list per local profile.
+  void add_profile_values(std::span<const std::vector<Value>> profiles);
+  /// Inclusive values, one list per local context.
+  void add_context_values(std::span<const std::vector<Value>> contexts);
+
+  /// Rank 0: the rest (others' argument is ignored). The per-thread values must have been added before.
+  void add_experiment(const Experiment& experiment);
+
+  /// Table of sections, checksums, rename.
+  void finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace culprit::database

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cct/frame.hpp"
+#include "cct/tree.hpp"
+#include "measurement/kinds.hpp"
+
+namespace culprit::measurement {
+
+/// What one REALTIME-sampled context holds. All integers, all additive.
+struct Cell {
+  std::uint64_t time_ns = 0;     ///< Σ weight · period
+  std::uint64_t samples = 0;     ///< samples taken separately
+  std::uint64_t weight_sq = 0;   ///< Σ weight² over those (weight in nominal periods; algorithms.md 5.2)
+  std::uint64_t blocked = 0;     ///< samples that stand for a blocked call (their weight is not in weight_sq)
+  std::uint64_t cpu_ns = 0;      ///< CPU time since the thread's sample before
+  std::uint64_t marked_ns = 0;   ///< the part of time_ns that a layer marked as waiting
+  WaitKind mark = WaitKind::none;  ///< the kind of that mark (the last one seen)
+};
+
+/// Value and samples of one further event (EventInfo, in the process's order) at one context.
+struct EventValue {
+  std::uint64_t value = 0;    ///< in the event's unit: Σ weight · period
+  std::uint64_t samples = 0;
+};
+
+/// A sampled event. Event 0 is REALTIME unless the user turned it off.
+struct EventInfo {
+  std::string name;          ///< as the user wrote it: REALTIME, CPUTIME, PAPI_TOT_CYC
+  std::string unit;          ///< "ns" or "count"
+  std::uint64_t period = 0;  ///< nominal, in the unit
+};
+
+/// Counters of a thread's own sampling.
+struct Quality {
+  std::uint64_t samples = 0;     ///< handler runs that recorded something
+  std::uint64_t partial = 0;     ///< of them: unwinding stopped early
+  std::uint64_t partial_ns = 0;  ///< the time that these stand for
+  std::uint64_t dropped = 0;     ///< expirations that recorded nothing (no file yet, inside our own code)
+  std::uint64_t full = 0;        ///< samples charged to a parent because the arena was full
+  std::uint64_t handler_ns = 0;  ///< time spent in the handler (estimated from timed samples)
+
+  void add(const Quality& other) {
+    samples += other.samples;
+    partial += other.partial;
+    partial_ns += other.partial_ns;
+    dropped += other.dropped;
+    full += other.full;
+    handler_ns += other.handler_ns;
+  }
+};
+
+/// One thread's calling context tree and values. `nodes` is in pre-order; node 0 is the super-root.
+struct ThreadProfile {
+  std::uint32_t ordinal = 0;        ///< 0 is the main thread; others in order of their start
+  std::uint64_t tid = 0;
+  cct::FrameKey start_routine;      ///< what the thread was started with (its role); kind root for the main thread
+  std::uint64_t start_ns = 0;       ///< CLOCK_MONOTONIC
+  std::uint64_t end_ns = 0;         ///< its end, or the last heartbeat
+  Quality quality;
+  std::vector<cct::Node> nodes;
+  std::vector<std::uint32_t> cell;  ///< per node: index into cells, or cct::kNoNode
+  std::vector<Cell> cells;
+  std::vector<EventValue> events;   ///< cells.size() × (number of events other than REALTIME), row by row
+};
+
+/// A load module as the process saw it.
+struct Module {
+  cct::ModuleKey key;
+  bool own = false;         ///< one of our preloaded libraries (never shown)
+  bool executable = false;  ///< the main program
+  bool vdso = false;
+};
+
+/// The process that was measured.
+struct ProcessInfo {
+  std::string host;
+  std::uint64_t pid = 0;
+  std::optional<std::int32_t> rank;  ///< in MPI_COMM_WORLD, from MPI itself
+  std::uint32_t world_size = 0;      ///< 0 without MPI
+  std::string run_id;                ///< hex; equal for all processes of a run
+  std::string mpi;                   ///< e.g. "Open MPI 4.1.4", empty without MPI
+  std::string program;               ///< path of the executable
+  std::vector<std::string> arguments;
+  std::string directory;             ///< working directory at start
+  std::uint64_t start_ns = 0;        ///< CLOCK_MONOTONIC
+  std::uint64_t end_ns = 0;
+  std::int64_t start_realtime_ns = 0;  ///< CLOCK_REALTIME at start_ns
+  EndReason end = EndReason::running;
+  std::vector<EventInfo> events;
+  bool has_realtime = true;
+  std::vector<std::string> notes;    ///< what the runtime wants the user to know
+};
+
+/// Everything that one process recorded.
+struct Measurement {
+  ProcessInfo process;
+  std::vector<Module> modules;
+  std::vector<ThreadProfile> threads;
+  bool sealed = false;  ///< false: cut short (unless process.end says exec)
+};
+
+/// A measurement file cannot be read. what() is "why (what to do)"; path() names the file.
+class MeasurementError : public std::runtime_error {
+ public:
+  MeasurementError(std::filesystem::path path, const std::string& why)
+      : std::runtime_error(why), path_(std::move(path)) {}
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Reads a live or a sealed measurement (docs/formats.md). Trusts nothing: on any bytes it returns a valid Measurement
+/// (all indices in range, nodes in pre-order) or throws MeasurementError.
+Measurement read(const std::filesystem::path& path);
+
+/// Only the process, the modules and per thread everything but nodes, cells and events: cheap.
+Measurement read_summary(const std::filesystem::path& path);
+
+/// The measurement files below a measurement directory, sorted; skips what is not one of ours. Throws
+/// MeasurementError if `directory` is not a measurement directory (no run marker), with what to do.
+std::vector<std::filesystem::path> find_measurements(const std::filesystem::path& directory);
+
+}  // namespace culprit::measurement
