@@ -1,0 +1,95 @@
+"""Runs the built tools on real programs; shared by the end-to-end tests.
+
+The tools are taken from CULPRIT_PREFIX (an installed prefix, which the `prefix` fixture of CMakeLists.txt makes), the
+test programs from CULPRIT_PROGRAMS.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+PREFIX = pathlib.Path(os.environ["CULPRIT_PREFIX"])
+PROGRAMS = pathlib.Path(os.environ["CULPRIT_PROGRAMS"])
+HPCRUN = PREFIX / "bin" / "hpcrun-lite"
+PROF_MPI = PREFIX / "bin" / "prof-mpi"
+VIEWER = PREFIX / "bin" / "viewer-cli"
+
+LAUNCHERS = {
+    "openmpi": ["mpirun.openmpi", "--oversubscribe"],
+    "mpich": ["mpiexec.mpich"],
+}
+
+ENVIRONMENT = dict(
+    os.environ,
+    OMPI_ALLOW_RUN_AS_ROOT="1",
+    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+    OMPI_MCA_btl_vader_single_copy_mechanism="none",
+    LC_ALL="C.UTF-8",
+)
+ENVIRONMENT.pop("DISPLAY", None)
+
+
+def run(command, timeout=240, expect=0, **options):
+    """Runs a command to its end; fails the test with all it printed unless it exits with `expect` (None: any)."""
+    options.setdefault("env", ENVIRONMENT)
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, timeout=timeout, errors="replace", **options
+    )
+    if expect is not None and done.returncode != expect:
+        raise AssertionError(
+            f"exit {done.returncode}, expected {expect}: {' '.join(map(str, command))}\n{done.stdout}\n{done.stderr}"
+        )
+    return done
+
+
+def launch(mpi, ranks, command, **options):
+    """Runs `command` on `ranks` ranks under one of LAUNCHERS."""
+    return run([*LAUNCHERS[mpi], "-n", ranks, *command], **options)
+
+
+def viewer_json(database, *arguments):
+    """What viewer-cli prints with --format json."""
+    return json.loads(run([VIEWER, database, *arguments, "--format", "json"]).stdout)
+
+
+def names(path):
+    """The frame names of a JSON call path."""
+    return [frame["name"] for frame in path]
+
+
+def walk(nodes):
+    """All nodes of a JSON view, parents first."""
+    for node in nodes:
+        yield node
+        yield from walk(node["children"])
+
+
+class Workspace(unittest.TestCase):
+    """A test with a directory of its own (`self.here`), kept when CULPRIT_KEEP is set."""
+
+    def setUp(self):
+        self.here = pathlib.Path(tempfile.mkdtemp(prefix="culprit-test-"))
+        if "CULPRIT_KEEP" not in os.environ:
+            self.addCleanup(shutil.rmtree, self.here, ignore_errors=True)
+
+    def measure(self, mpi, ranks, program, *arguments, name="run", options=(), **run_options):
+        """Measures `program` under MPI and returns the measurement directory."""
+        directory = self.here / name
+        launch(mpi, ranks, [HPCRUN, "-o", directory, *options, program, *arguments], cwd=self.here, **run_options)
+        return directory
+
+    def merge(self, directory, *options, expect=0):
+        """Merges with prof-mpi without a launcher and returns the database."""
+        run([PROF_MPI, directory, *options], expect=expect)
+        return directory.with_name(directory.name + ".db")
+
+    def assert_one_line(self, text, *parts):
+        """An error is one line that holds all of `parts`."""
+        lines = [line for line in text.splitlines() if line.strip()]
+        self.assertEqual(len(lines), 1, text)
+        for part in parts:
+            self.assertIn(part, lines[0])

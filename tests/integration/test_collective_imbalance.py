@@ -1,0 +1,84 @@
+"""Truth: blame for waiting in a collective lands on the balanced loop, the slow function is suspected on its rank, two
+functions that compensate each other are not, and the idleness agrees with what the program itself logged."""
+
+import json
+import unittest
+
+import harness
+
+
+class CollectiveImbalance(harness.Workspace):
+    def check(self, mpi, ranks, iterations, slow, how):
+        program = harness.PROGRAMS / f"collective_imbalance.{mpi}"
+        directory = self.measure(mpi, ranks, program, self.here / "log", iterations, slow, how)
+        database = self.merge(directory)
+        logs = [json.loads((self.here / f"log.{rank}").read_text()) for rank in range(ranks)]
+        inside = sum(log["allreduce_s"] for log in logs)
+
+        self.check_idleness(database, inside, logs)
+        self.check_blame(database, inside)
+        self.check_suspects(database, slow, inside)
+
+    def check_idleness(self, database, inside, logs):
+        view = harness.viewer_json(database, "view", "flat", "--metrics", "idleness:sum (I)")
+        allreduce = [
+            node
+            for node in harness.walk(view["roots"])
+            if node["frame"]["kind"] == "procedure" and node["frame"]["name"] == "MPI_Allreduce"
+        ]
+        self.assertEqual(len(allreduce), 1)
+        measured = allreduce[0]["values"]["idleness:sum (I)"]
+        # Five per cent, and the granularity of sampling: one period per rank.
+        self.assertAlmostEqual(measured, inside, delta=0.05 * inside + 0.005 * len(logs))
+        threads = harness.viewer_json(database, "threads", str(allreduce_context(database)), "--metric",
+                                      "idleness:sum (I)")
+        by_rank = {value["rank"]: value["value"] for value in threads["values"]}
+        for log in logs:
+            delta = 0.05 * log["allreduce_s"] + 0.05
+            self.assertAlmostEqual(by_rank[log["rank"]], log["allreduce_s"], delta=delta)
+
+    def check_blame(self, database, inside):
+        blame = harness.viewer_json(database, "blame")
+        self.assertGreater(len(blame), 0)
+        top = blame[0]
+        self.assertIn(top["path"][-1]["kind"], ("loop", "procedure"))
+        self.assertIn("main", harness.names(top["path"]))
+        self.assertGreater(top["idleness_s"], 0.9 * inside)
+
+    def check_suspects(self, database, slow, inside):
+        suspects = harness.viewer_json(database, "suspects")
+        self.assertGreater(len(suspects), 0)
+        top = suspects[0]
+        self.assertIn("slow_part", harness.names(top["suspect"]))
+        self.assertEqual(top["ranks"], [slow])
+        self.assertGreater(top["explains_s"], 0.7 * inside)
+        for suspect in suspects:
+            self.assertNotIn("first_part", harness.names(suspect["suspect"]))
+            self.assertNotIn("second_part", harness.names(suspect["suspect"]))
+
+    def test_openmpi_spinning(self):
+        self.check("openmpi", 2, 400, 1, "spin")
+
+    def test_mpich_spinning(self):
+        self.check("mpich", 2, 400, 0, "spin")
+
+    def test_openmpi_oversubscribed(self):
+        self.check("openmpi", 4, 400, 2, "sleep")
+
+    def test_mpich_oversubscribed(self):
+        self.check("mpich", 4, 400, 3, "sleep")
+
+
+def allreduce_context(database):
+    """The id of the calling context of MPI_Allreduce with the most idleness."""
+    view = harness.viewer_json(database, "view", "calling-context", "--metrics", "idleness:sum (I)")
+    nodes = [
+        node
+        for node in harness.walk(view["roots"])
+        if node["frame"]["kind"] == "procedure" and node["frame"]["name"] == "MPI_Allreduce"
+    ]
+    return max(nodes, key=lambda node: node["values"].get("idleness:sum (I)", 0))["id"]
+
+
+if __name__ == "__main__":
+    unittest.main()
