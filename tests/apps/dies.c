@@ -1,0 +1,41 @@
+/* An MPI program whose last rank dies in the middle of its work. Usage: dies KILL|SEGV|ABRT|MPI|EXIT */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void work(double length) {
+  const double end = seconds() + length;
+  while (seconds() < end) {
+  }
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, ranks;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  work(1.0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == ranks - 1) {
+    const char* how = argc > 1 ? argv[1] : "KILL";
+    work(0.5);
+    if (strcmp(how, "KILL") == 0) raise(SIGKILL);
+    if (strcmp(how, "SEGV") == 0) raise(SIGSEGV);
+    if (strcmp(how, "ABRT") == 0) abort();
+    if (strcmp(how, "MPI") == 0) MPI_Abort(MPI_COMM_WORLD, 9);
+    if (strcmp(how, "EXIT") == 0) _exit(5);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}

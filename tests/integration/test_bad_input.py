@@ -1,0 +1,182 @@
+"""Whatever is wrong, each tool says it in one line, exits with the documented status, and loses nothing."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import unittest
+
+import harness
+
+
+class Launcher(harness.Workspace):
+    def hpcrun(self, *arguments, expect, **options):
+        return harness.run([harness.HPCRUN, *arguments], expect=expect, **options)
+
+    def test_no_such_program(self):
+        done = self.hpcrun(self.here / "absent", expect=127)
+        self.assert_one_line(done.stderr, "hpcrun-lite: ", "absent")
+
+    def test_not_executable(self):
+        (self.here / "text").write_text("hello")
+        done = self.hpcrun(self.here / "text", expect=126)
+        self.assert_one_line(done.stderr, "hpcrun-lite: ", "text")
+
+    def test_no_program_at_all(self):
+        done = self.hpcrun(expect=2)
+        self.assertIn("hpcrun-lite", done.stderr)
+
+    def test_static_program(self):
+        done = self.hpcrun(harness.PROGRAMS / "static", expect=126)
+        self.assert_one_line(done.stderr, "hpcrun-lite: ", "static")
+
+    def test_reversed_order(self):
+        done = self.hpcrun("mpirun", "-n", "2", "true", expect=2)
+        self.assert_one_line(done.stderr, "mpirun", "hpcrun-lite")
+
+    def test_bad_events(self):
+        for event in ("REALTIME@", "REALTIME@fast", "REALTIME@0", "NO_SUCH_EVENT@7", "REALTIME@f0"):
+            done = self.hpcrun("-e", event, "true", expect=2)
+            self.assert_one_line(done.stderr, "hpcrun-lite: ", event)
+
+    def test_output_holds_another_run(self):
+        program = harness.PROGRAMS / "spin"
+        directory = self.here / "run"
+        self.hpcrun("-o", directory, program, "0.2", expect=0)
+        before = sorted(directory.rglob("*"))
+        done = self.hpcrun("-o", directory, program, "0.2", expect=1)
+        self.assert_one_line(done.stderr, "hpcrun-lite: ", str(directory))
+        self.assertEqual(sorted(directory.rglob("*")), before)
+
+    def test_output_cannot_be_written(self):
+        blocked = self.here / "file"
+        blocked.write_text("")
+        done = self.hpcrun("-o", blocked / "run", "true", expect=1)
+        self.assert_one_line(done.stderr, "hpcrun-lite: ", "run")
+
+    def test_status_and_output_are_the_programs(self):
+        done = self.hpcrun("-o", self.here / "run", "sh", "-c", "echo out; echo err >&2; exit 7", expect=7)
+        self.assertEqual(done.stdout, "out\n")
+        self.assertIn("err\n", done.stderr)
+        done = self.hpcrun("-o", self.here / "run2", "sh", "-c", "kill -TERM $$", expect=None)
+        self.assertEqual(done.returncode, -15)
+
+    def test_no_samples_is_said(self):
+        directory = self.here / "run"
+        self.hpcrun("-o", directory, "true", expect=0)
+        done = harness.run([harness.PROF_MPI, directory], expect=1)
+        self.assert_one_line(done.stderr, "prof-mpi: ", str(directory))
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounting a small file system needs root")
+    def test_disk_full(self):
+        disk = self.here / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", disk], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("this machine does not let root mount a tmpfs")
+        self.addCleanup(subprocess.run, ["umount", disk])
+        done = self.hpcrun("-o", disk / "run", harness.PROGRAMS / "spin", "0.5", expect=0)
+        self.assertIn("No space left", done.stderr)
+        self.assertEqual(done.stdout, "done\n")
+
+
+class Merging(harness.Workspace):
+    def prof_mpi(self, *arguments, expect):
+        return harness.run([harness.PROF_MPI, *arguments], expect=expect)
+
+    def measured(self, ranks=3):
+        return self.measure("mpich", ranks, harness.PROGRAMS / "stencil.mpich", 30, 512, 512)
+
+    def files(self, directory):
+        return sorted(directory.rglob("*.culprit"))
+
+    def test_absent_empty_and_foreign_directories(self):
+        (self.here / "empty").mkdir()
+        (self.here / "foreign").mkdir()
+        (self.here / "foreign" / "notes.txt").write_text("hello")
+        for name in ("absent", "empty", "foreign"):
+            for tool in (harness.PROF_MPI, harness.VIEWER):
+                done = harness.run([tool, self.here / name], expect=1)
+                self.assert_one_line(done.stderr, f"{tool.name}: ", name)
+
+    def test_no_arguments(self):
+        self.assertIn("prof-mpi", self.prof_mpi(expect=2).stderr)
+        self.assertIn("viewer-cli", harness.run([harness.VIEWER], expect=2).stderr)
+
+    def test_garbage_and_truncated_measurements_lose_nothing_else(self):
+        directory = self.measured()
+        first, second, _ = self.files(directory)
+        first.write_bytes(b"garbage" * 1000)
+        second.write_bytes(second.read_bytes()[:-100])
+        done = self.prof_mpi(directory, expect=3)
+        self.assertIn(first.name, done.stderr)
+        self.assertIn(second.name, done.stderr)
+        info = harness.viewer_json(self.here / "run.db", "info")
+        self.assertEqual(info["ranks"], 1)
+
+    def test_nothing_readable(self):
+        directory = self.measured(1)
+        for path in self.files(directory):
+            path.write_bytes(b"")
+        done = self.prof_mpi(directory, expect=1)
+        self.assertIn("prof-mpi: ", done.stderr)
+        self.assertFalse((self.here / "run.db").exists())
+
+    def test_database_exists(self):
+        directory = self.measured(1)
+        database = self.merge(directory)
+        before = database.read_bytes()
+        done = self.prof_mpi(directory, expect=1)
+        self.assert_one_line(done.stderr, "prof-mpi: ", "run.db", "--force")
+        self.assertEqual(database.read_bytes(), before)
+        self.prof_mpi(directory, "--force", expect=0)
+
+    def test_a_killed_rank_is_labelled(self):
+        directory = self.here / "run"
+        done = harness.launch(
+            "mpich", 2, [harness.HPCRUN, "-o", directory, harness.PROGRAMS / "dies.mpich", "KILL"], expect=None
+        )
+        self.assertNotEqual(done.returncode, 0)
+        done = self.prof_mpi(directory, expect=3)
+        self.assertIn("cut short", done.stderr)
+        info = harness.viewer_json(self.here / "run.db", "info")
+        self.assertGreaterEqual(info["cut_short"], 1)
+        self.assertEqual(info["ranks"], 2)
+
+    def test_damaged_database(self):
+        database = self.merge(self.measured(1))
+        whole = database.read_bytes()
+        for damaged in (b"", whole[:100], whole[: len(whole) // 2], b"x" * len(whole)):
+            database.write_bytes(damaged)
+            done = harness.run([harness.VIEWER, database, "report"], expect=1)
+            self.assert_one_line(done.stderr, "viewer-cli: ", "run.db")
+
+    def test_unknown_metric_node_and_command(self):
+        database = self.merge(self.measured(1))
+        done = harness.run([harness.VIEWER, database, "view", "flat", "--sort", "NOPE"], expect=2)
+        self.assert_one_line(done.stderr, "viewer-cli: ", "NOPE")
+        done = harness.run([harness.VIEWER, database, "threads", "no/such/node"], expect=1)
+        self.assert_one_line(done.stderr, "viewer-cli: ", "no/such/node")
+        done = harness.run([harness.VIEWER, database, "frobnicate"], expect=2)
+        self.assertIn("frobnicate", done.stderr)
+
+    def test_unreadable_source_is_no_failure(self):
+        source = self.here / "stencil.cpp"
+        shutil.copy(pathlib.Path(__file__).parent.parent / "apps" / "stencil.cpp", source)
+        program = self.here / "stencil"
+        harness.run(["mpicxx.mpich", "-std=c++20", "-O2", "-g", source, "-o", program])
+        directory = self.measure("mpich", 1, program, 30, 512, 512)
+        source.unlink()
+        self.merge(directory)
+
+    def test_a_program_without_mpi(self):
+        directory = self.here / "run"
+        harness.run([harness.HPCRUN, "-o", directory, harness.PROGRAMS / "spin", "0.5"])
+        database = self.merge(directory)
+        report = harness.viewer_json(database, "report")
+        self.assertEqual(report["idle_s"], 0)
+        self.assertGreater(report["total_s"], 0.4)
+
+
+if __name__ == "__main__":
+    unittest.main()
