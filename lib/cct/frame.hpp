@@ -4,24 +4,25 @@
 
 namespace culprit::cct {
 
-/// What a frame of a call path stands for. Part of a frame's key: the same address seen as a return address and as
-/// an interrupted pc are two frames (algorithms.md 1).
+/// What a frame of a call path stands for. Part of a frame's key: the same address seen as a return address
+/// and as an interrupted pc are two frames (algorithms.md 1).
 enum class FrameKind : std::uint8_t {
-  root = 0,         ///< the super-root of one thread's tree; address 0
-  program_root,     ///< `<program root>`: paths that reached the main thread's first frame
-  thread_root,      ///< `<thread root>`: paths that reached a created thread's first frame
-  partial,          ///< `<partial>`: paths whose unwinding stopped before the thread's root
-  call,             ///< a call site: the return address minus one
-  sample,           ///< a sample point: the exact pc of the innermost frame (always a leaf)
-  interrupted,      ///< an outer frame interrupted by a signal: its exact pc
+  root = 0,      ///< the super-root of one thread's tree; address 0
+  program_root,  ///< `<program root>`: paths that reached the main thread's first frame
+  thread_root,   ///< `<thread root>`: paths that reached a created thread's first frame
+  partial,       ///< `<partial>`: paths whose unwinding stopped before the thread's root
+  call,          ///< a call site: the return address minus one
+  sample,        ///< a sample point: the exact pc of the innermost frame (always a leaf)
+  interrupted,   ///< an outer frame interrupted by a signal: its exact pc
 };
 inline constexpr int kFrameKinds = 7;
 
 /// A module index meaning "in no known module" (generated code, vdso that could not be found).
 inline constexpr std::uint32_t kNoModule = 0xffffffff;
 
-/// The identity of a frame within one measurement: `module` indexes that measurement's module table, `offset` is an
-/// ELF virtual address of the module (never a run-time address; the raw address where module is kNoModule).
+/// The identity of a frame within one measurement: `module` indexes that measurement's module table, `offset`
+/// is an ELF virtual address of the module (never a run-time address; the raw address where module is
+/// kNoModule).
 struct FrameKey {
   std::uint64_t offset = 0;
   std::uint32_t module = kNoModule;

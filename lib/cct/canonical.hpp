@@ -1,0 +1,32 @@
+#pragma once
+
+#include "cct/module_table.hpp"
+#include "cct/tree.hpp"
+
+#include <vector>
+
+namespace culprit::cct {
+
+/// A tree together with the table that its frames' modules index.
+struct SharedTree {
+  ModuleTable modules;
+  Tree tree;
+};
+
+/// Adds `from` to `into` (union of modules and of contexts). Returns, per node of `from`, its node in `into`.
+std::vector<NodeId> unite(SharedTree& into, const SharedTree& from);
+
+/// Per node of `from`, its node in `in`, or kNoNode where `in` does not hold that context.
+std::vector<NodeId> locate(const SharedTree& in, const SharedTree& from);
+
+/// The canonical form of a tree (algorithms.md 1): modules in the order of their keys, nodes in pre-order,
+/// children sorted by (module, offset, kind). It depends on the set of contexts only, never on the order of
+/// insertion.
+struct Canonical {
+  SharedTree shared;
+  std::vector<NodeId> node;      ///< old node → canonical node
+  std::vector<ModuleId> module;  ///< old module → canonical module
+};
+Canonical canonical(const SharedTree& shared);
+
+}  // namespace culprit::cct
