@@ -1,14 +1,15 @@
-// A small imbalanced stencil: heat conduction on a plate whose lower end reacts. Rows are dealt out evenly over the
-// ranks, but only the rows of the reacting zone solve the chemistry, so the last ranks work longer and all others wait
-// for them, in the halo exchange and in the residual's reduction. Usage: stencil [steps] [rows] [columns]
-#include <mpi.h>
-
+// A small imbalanced stencil: heat conduction on a plate whose lower end reacts. Rows are dealt out evenly
+// over the ranks, but only the rows of the reacting zone solve the chemistry, so the last ranks work longer
+// and all others wait for them, in the halo exchange and in the residual's reduction. Usage: stencil [steps]
+// [rows] [columns]
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <mpi.h>
 
 namespace {
 
@@ -18,7 +19,9 @@ struct Plate {
   std::vector<double> now, next;
 
   double* row(int i) { return now.data() + static_cast<std::size_t>(i) * static_cast<std::size_t>(columns); }
-  double* next_row(int i) { return next.data() + static_cast<std::size_t>(i) * static_cast<std::size_t>(columns); }
+  double* next_row(int i) {
+    return next.data() + static_cast<std::size_t>(i) * static_cast<std::size_t>(columns);
+  }
 };
 
 Plate deal_out(int all_rows, int columns, int rank, int ranks) {
@@ -36,10 +39,10 @@ Plate deal_out(int all_rows, int columns, int rank, int ranks) {
 void exchange_halo(Plate& plate, int rank, int ranks) {
   const int up = rank > 0 ? rank - 1 : MPI_PROC_NULL;
   const int down = rank + 1 < ranks ? rank + 1 : MPI_PROC_NULL;
-  MPI_Sendrecv(plate.row(1), plate.columns, MPI_DOUBLE, up, 0, plate.row(plate.rows + 1), plate.columns, MPI_DOUBLE,
-               down, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  MPI_Sendrecv(plate.row(plate.rows), plate.columns, MPI_DOUBLE, down, 1, plate.row(0), plate.columns, MPI_DOUBLE, up,
-               1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(plate.row(1), plate.columns, MPI_DOUBLE, up, 0, plate.row(plate.rows + 1), plate.columns,
+               MPI_DOUBLE, down, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(plate.row(plate.rows), plate.columns, MPI_DOUBLE, down, 1, plate.row(0), plate.columns,
+               MPI_DOUBLE, up, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 [[gnu::noinline]] double conduct(Plate& plate) {

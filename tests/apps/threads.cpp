@@ -1,13 +1,13 @@
-// A threaded MPI program: on every rank, OpenMP threads share a loop unevenly, and a std::thread prefetches beside
-// them. Usage: threads [iterations]
-#include <mpi.h>
-#include <omp.h>
-
+// A threaded MPI program: on every rank, OpenMP threads share a loop unevenly, and a std::thread prefetches
+// beside them. Usage: threads [iterations]
 #include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
+
+#include <mpi.h>
+#include <omp.h>
 
 namespace {
 

@@ -1,6 +1,6 @@
-/* Truth: `slow_part` on one rank makes all others wait in MPI_Allreduce; `first_part` and `second_part` are uneven, but
- * compensate each other on every rank, so they are innocent. Each rank logs by its own clock how long it was inside
- * MPI_Allreduce; the truth is computed from these logs, not from the nominal delays.
+/* Truth: `slow_part` on one rank makes all others wait in MPI_Allreduce; `first_part` and `second_part` are
+ * uneven, but compensate each other on every rank, so they are innocent. Each rank logs by its own clock how
+ * long it was inside MPI_Allreduce; the truth is computed from these logs, not from the nominal delays.
  * Usage: collective_imbalance LOGPREFIX [iterations] [slow rank] [spin|sleep] */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Formatting, layering and clang-tidy over the whole tree. Usage: lint.sh BUILD (configured, for its compile commands)
+set -uo pipefail
+cd "$(dirname "$0")/.."
+build=$1
+status=0
+
+mapfile -t sources < <(git ls-files '*.cpp' '*.hpp' '*.c' '*.h')
+clang-format --dry-run --Werror "${sources[@]}" || status=1
+python3 tests/layers.py || status=1
+
+# Only what is compiled with the house's flags; the test programs are other people's style on purpose.
+mapfile -t units < <(python3 -c '
+import json, sys
+for unit in json.load(open(sys.argv[1] + "/compile_commands.json")):
+    path = unit["file"]
+    if any("/" + part + "/" in path for part in ("lib", "hpcrun-lite", "prof-mpi", "viewer-cli")) and "/build" not in path:
+        print(path)
+' "$build" | sort -u)
+printf '%s\n' "${units[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p "$build" 2>/dev/null || status=1
+[ $status -eq 0 ] && echo "lint: clean"
+exit $status
