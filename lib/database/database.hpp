@@ -1,27 +1,37 @@
 #pragma once
 
+#include "metrics/accumulator.hpp"
+
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "metrics/accumulator.hpp"
-
-// The experiment database in memory: what merge hands to the writer and what the reader maps. docs/formats.md states
-// the bytes of the file.
+// The experiment database in memory: what merge hands to the writer and what the reader maps. docs/formats.md
+// states the bytes of the file.
 namespace culprit::database {
 
-using ContextId = std::uint32_t;  ///< pre-order number in the canonical tree; the descendants of x are (x, end)
-using FlatId = std::uint32_t;     ///< pre-order number in the flat tree
-using StringId = std::uint32_t;   ///< index into the string table; 0 is the empty string
+using ContextId =
+    std::uint32_t;             ///< pre-order number in the canonical tree; the descendants of x are (x, end)
+using FlatId = std::uint32_t;  ///< pre-order number in the flat tree
+using StringId = std::uint32_t;  ///< index into the string table; 0 is the empty string
 inline constexpr std::uint32_t kNone = 0xffffffff;
 
 enum class ContextKind : std::uint8_t {
-  root, thread_root, partial, module, file, procedure, inlined, loop, call, statement,
+  root,
+  thread_root,
+  partial,
+  module,
+  file,
+  procedure,
+  inlined,
+  loop,
+  call,
+  statement,
 };
-// `<program root>` is a `root` below the super-root (also `root`). The calling context tree holds root, thread_root,
-// partial, procedure, inlined, loop, call and statement; the flat tree root, module, file, procedure, inlined, loop and
-// statement.
+// `<program root>` is a `root` below the super-root (also `root`). The calling context tree holds root,
+// thread_root, partial, procedure, inlined, loop, call and statement; the flat tree root, module, file,
+// procedure, inlined, loop and statement.
 
 /// What a context is to idleness (algorithms.md 5); bits.
 enum ContextFlags : std::uint8_t {
@@ -34,11 +44,13 @@ enum ContextFlags : std::uint8_t {
 struct Context {
   ContextId parent = kNone;
   ContextId end = 0;
-  StringId name = 0;    ///< procedure or inlined procedure name; `<program root>` and the like; empty for loop, call…
-  StringId file = 0;    ///< source file (full path, after prefix replacement); empty where unknown
+  StringId name =
+      0;  ///< procedure or inlined procedure name; `<program root>` and the like; empty for loop, call…
+  StringId file = 0;  ///< source file (full path, after prefix replacement); empty where unknown
   std::uint32_t line = 0;
   StringId module = 0;  ///< load module path (of the procedure; inherited by what is inside it)
-  FlatId flat = kNone;  ///< the flat scope that this one is an instance of (procedure … statement; kNone for call, roots)
+  FlatId flat = kNone;  ///< the flat scope that this one is an instance of (procedure … statement; kNone for
+                        ///< call, roots)
   ContextKind kind = ContextKind::root;
   std::uint8_t flags = 0;
   std::uint8_t wait_kind = 0;  ///< measurement::WaitKind of a frontier frame
@@ -63,7 +75,8 @@ struct Metric {
   bool summary_only = false;
 };
 
-/// A measured thread. Sorted: ranks first by rank, then processes that are no rank by host and pid; then by ordinal.
+/// A measured thread. Sorted: ranks first by rank, then processes that are no rank by host and pid; then by
+/// ordinal.
 struct Location {
   std::int32_t rank = -1;  ///< -1: the process is no rank
   std::uint32_t thread = 0;
@@ -86,8 +99,8 @@ enum class Balance : std::uint8_t {
   undecided,  ///< too few samples to tell
 };
 
-/// Blame at one context of one role: idleness whose deepest balanced ancestor it is (B_E; algorithms.md 5.3), in ns.
-/// Inclusive blame is the sum over the subtree.
+/// Blame at one context of one role: idleness whose deepest balanced ancestor it is (B_E; algorithms.md 5.3),
+/// in ns. Inclusive blame is the sum over the subtree.
 struct BlameRow {
   ContextId context = 0;
   std::uint64_t sum = 0, min = 0, max = 0;
@@ -103,7 +116,7 @@ struct Suspect {
 
 /// A value of a metric at a context or of a context for a profile. Sorted by (index, metric); never zero.
 struct Value {
-  std::uint32_t index = 0;   ///< ContextId in a profile's list, location index in a context's list
+  std::uint32_t index = 0;  ///< ContextId in a profile's list, location index in a context's list
   std::uint32_t metric = 0;
   std::uint64_t value = 0;
 };
@@ -124,8 +137,8 @@ struct SourceFile {
 };
 
 struct Quality {
-  std::uint64_t samples = 0, partial = 0, partial_ns = 0, unresolved = 0, dropped = 0, full = 0, handler_ns = 0,
-                clock_violations = 0, cut_short = 0, unreadable = 0;
+  std::uint64_t samples = 0, partial = 0, partial_ns = 0, unresolved = 0, dropped = 0, full = 0,
+                handler_ns = 0, clock_violations = 0, cut_short = 0, unreadable = 0;
 };
 
 /// How and what was run.
@@ -136,7 +149,7 @@ struct Run {
   std::uint64_t duration_ns = 0;  ///< latest end − earliest start, over the processes
   std::uint32_t ranks = 0;        ///< ranks measured
   std::uint32_t world_size = 0;
-  std::uint64_t period_ns = 0;    ///< REALTIME's nominal period
+  std::uint64_t period_ns = 0;  ///< REALTIME's nominal period
   std::vector<std::string> hosts;
   std::vector<std::string> events;  ///< "REALTIME@5000"
   std::vector<std::string> notes;   ///< from the processes and from merging, each once
@@ -162,12 +175,12 @@ struct Experiment {
   std::vector<Metric> metrics;
   std::vector<Role> roles;
   std::vector<Location> locations;
-  std::vector<Summary> context_summaries;  ///< by (role, metric)
-  std::vector<Summary> flat_summaries;     ///< by (role, metric)
-  std::vector<std::vector<Balance>> balance;     ///< [role][context]
-  std::vector<std::vector<BlameRow>> blame;      ///< [role], ascending by context
-  std::vector<Suspect> suspects;           ///< largest explains first
-  std::vector<SourceFile> sources;
+  std::vector<Summary> context_summaries;     ///< by (role, metric)
+  std::vector<Summary> flat_summaries;        ///< by (role, metric)
+  std::vector<std::vector<Balance>> balance;  ///< [role][context]
+  std::vector<std::vector<BlameRow>> blame;   ///< [role], ascending by context
+  std::vector<Suspect> suspects;              ///< largest explains first
+  std::vector<SourceFile> sources;            ///< ascending by path
 };
 
 }  // namespace culprit::database

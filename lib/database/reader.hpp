@@ -1,12 +1,15 @@
 #pragma once
 
+#include "database/database.hpp"
+
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <vector>
-
-#include "database/database.hpp"
 
 namespace culprit::database {
 
@@ -22,11 +25,13 @@ class DatabaseError : public std::runtime_error {
 };
 
 /// A database mapped into memory. Trusts nothing: the constructor checks every index and size, and throws
-/// DatabaseError on any inconsistency. Per-thread values stay in the file and are decoded on demand (a damaged list
-/// throws then). Const members are thread-safe.
+/// DatabaseError on any inconsistency. Per-thread values stay in the file and are decoded on demand (a
+/// damaged list throws then). Const members are thread-safe.
 class Reader {
  public:
   explicit Reader(const std::filesystem::path& path);
+  /// The same for bytes in memory, which must outlive the reader and not change; `name` appears in errors.
+  Reader(std::span<const std::byte> bytes, const std::filesystem::path& name);
   ~Reader();
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) noexcept;
@@ -44,8 +49,10 @@ class Reader {
   [[nodiscard]] std::vector<std::uint64_t> context_values(ContextId context, std::uint32_t metric) const;
 
   /// The summary of (role, metric) at one scope, null where nobody observed it. Binary search.
-  [[nodiscard]] const SummaryEntry* context_summary(std::uint32_t role, std::uint32_t metric, ContextId context) const;
-  [[nodiscard]] const SummaryEntry* flat_summary(std::uint32_t role, std::uint32_t metric, FlatId scope) const;
+  [[nodiscard]] const SummaryEntry* context_summary(std::uint32_t role, std::uint32_t metric,
+                                                    ContextId context) const;
+  [[nodiscard]] const SummaryEntry* flat_summary(std::uint32_t role, std::uint32_t metric,
+                                                 FlatId scope) const;
 
   /// Source text of a file, if it was copied.
   [[nodiscard]] const std::string* source(StringId path) const;

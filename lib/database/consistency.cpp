@@ -1,0 +1,110 @@
+#include "database/consistency.hpp"
+
+#include "database/format.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace culprit::database {
+namespace {
+
+void require(bool holds, const char* otherwise) {
+  if (!holds) throw Inconsistent(otherwise);
+}
+
+void check_strings(const std::vector<std::string>& strings) {
+  require(!strings.empty() && strings.front().empty(), "string 0 is not the empty string");
+  const auto misplaced = std::ranges::adjacent_find(strings, std::greater_equal<>());
+  require(misplaced == strings.end(), "strings are not sorted and unique");
+}
+
+/// Pre-order: every node lies within its parent, which is the innermost scope open at that place.
+template <class Node>
+void check_tree(const std::vector<Node>& nodes, const char* otherwise) {
+  require(!nodes.empty() && nodes[0].parent == kNone && nodes[0].end == nodes.size(), otherwise);
+  std::uint32_t open = 0;
+  for (std::uint32_t i = 1; i < nodes.size(); ++i) {
+    while (nodes[open].end <= i) open = nodes[open].parent;
+    const Node& node = nodes[i];
+    require(node.parent == open && node.end > i && node.end <= nodes[open].end, otherwise);
+    open = i;
+  }
+}
+
+template <class Node>
+void check_names(const std::vector<Node>& nodes, std::size_t strings) {
+  for (const Node& node : nodes) {
+    require(node.name < strings && node.file < strings && node.module < strings,
+            "a scope's string does not exist");
+    require(node.kind <= ContextKind::statement, "a scope is of unknown kind");
+  }
+}
+
+void check_trees(const Experiment& e) {
+  check_tree(e.contexts, "the contexts are no tree in pre-order");
+  check_tree(e.flat, "the flat scopes are no tree in pre-order");
+  check_names(e.contexts, e.strings.size());
+  check_names(e.flat, e.strings.size());
+  for (const Context& context : e.contexts) {
+    require(context.flat == kNone || context.flat < e.flat.size(), "a context's flat scope does not exist");
+    require(context.flags <= (kFrontier | kInWait | kMoves), "a context has unknown flags");
+  }
+}
+
+void check_summaries(const Experiment& e, const std::vector<Summary>& summaries, std::size_t scopes) {
+  for (std::size_t i = 0; i < summaries.size(); ++i) {
+    const Summary& summary = summaries[i];
+    require(summary.role < e.roles.size() && summary.metric < e.metrics.size(),
+            "a summary's role or metric does not exist");
+    require(i == 0 || std::pair(summaries[i - 1].role, summaries[i - 1].metric) <
+                          std::pair(summary.role, summary.metric),
+            "summaries are out of order");
+    require(std::ranges::adjacent_find(summary.entries, std::greater_equal<>(), &SummaryEntry::scope) ==
+                    summary.entries.end() &&
+                (summary.entries.empty() || summary.entries.back().scope < scopes),
+            "a summary's scopes are out of order or do not exist");
+  }
+}
+
+void check_blame(const Experiment& e) {
+  require(e.balance.size() == e.roles.size(), "balance is not stated for every role");
+  for (const std::vector<Balance>& of_role : e.balance) {
+    require(of_role.size() == e.contexts.size(), "balance is not stated for every context");
+    require(std::ranges::all_of(of_role, [](Balance b) { return b <= Balance::undecided; }),
+            "a balance is of unknown kind");
+  }
+  require(e.blame.size() == e.roles.size(), "blame is not stated for every role");
+  for (const std::vector<BlameRow>& rows : e.blame) {
+    require(std::ranges::adjacent_find(rows, std::greater_equal<>(), &BlameRow::context) == rows.end() &&
+                (rows.empty() || rows.back().context < e.contexts.size()),
+            "rows of blame are out of order or of contexts that do not exist");
+  }
+  for (const Suspect& suspect : e.suspects) {
+    require(suspect.role < e.roles.size() && suspect.balanced < e.contexts.size() &&
+                suspect.suspect < e.contexts.size(),
+            "a suspect's role or context does not exist");
+    require(std::ranges::all_of(suspect.locations, [&](std::uint32_t l) { return l < e.locations.size(); }),
+            "a suspect's location does not exist");
+  }
+}
+
+}  // namespace
+
+void check_consistency(const Experiment& e) {
+  check_strings(e.strings);
+  check_trees(e);
+  for (const Location& location : e.locations) {
+    require(location.role < e.roles.size(), "a location's role does not exist");
+    require(location.host.size() <= format::kMaxHostName, "a host's name is too long");
+  }
+  check_summaries(e, e.context_summaries, e.contexts.size());
+  check_summaries(e, e.flat_summaries, e.flat.size());
+  check_blame(e);
+  require(
+      std::ranges::adjacent_find(e.sources, std::greater_equal<>(), &SourceFile::path) == e.sources.end() &&
+          (e.sources.empty() || e.sources.back().path < e.strings.size()),
+      "sources are out of order or their paths do not exist");
+}
+
+}  // namespace culprit::database
