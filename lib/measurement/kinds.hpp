@@ -8,12 +8,12 @@ namespace culprit::measurement {
 /// Why a wait is a wait; what the layer that knows the call marked a sample with (algorithms.md 5.1).
 enum class WaitKind : std::uint8_t {
   none = 0,
-  mpi,             ///< inside a blocking MPI call
-  omp_barrier,     ///< at an OpenMP barrier
-  omp_idle,        ///< an OpenMP worker without work
-  lock,            ///< waiting for a lock
-  condition,       ///< waiting on a condition variable
-  join,            ///< waiting for a thread to end
+  mpi,          ///< inside a blocking MPI call
+  omp_barrier,  ///< at an OpenMP barrier
+  omp_idle,     ///< an OpenMP worker without work
+  lock,         ///< waiting for a lock
+  condition,    ///< waiting on a condition variable
+  join,         ///< waiting for a thread to end
 };
 inline constexpr int kWaitKinds = 7;
 

@@ -1,29 +1,28 @@
 #pragma once
 
+#include "cct/frame.hpp"
+#include "measurement/arena.hpp"
+#include "measurement/block_file.hpp"
+#include "measurement/kinds.hpp"
+#include "measurement/limits.hpp"
+#include "measurement/live_layout.hpp"
+#include "measurement/module_table.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "cct/frame.hpp"
-#include "measurement/kinds.hpp"
-
-// The writer side of a measurement: a live arena, mapped shared, that is readable at any moment and after any death
-// of the process, and that a clean end seals. Nothing here allocates, throws, locks or uses stdio; functions marked
-// [handler] are async-signal-safe. docs/formats.md states the bytes.
+// The writer side of a measurement: a live arena, mapped shared, that is readable at any moment and after any
+// death of the process, and that a clean end seals. Nothing here allocates, throws, locks or uses stdio;
+// functions marked [handler] are async-signal-safe. docs/formats.md states the bytes.
 namespace culprit::measurement {
-
-using NodeIndex = std::uint32_t;
-inline constexpr NodeIndex kNoNodeIndex = 0;  // unit 0 of a thread's arena is its header, never a node
-inline constexpr std::size_t kMaxEvents = 8;  // besides REALTIME
-inline constexpr std::size_t kMaxThreads = 4096;
-inline constexpr std::size_t kMaxModules = 4096;
 
 /// What one handler run adds to a node.
 struct SampleValues {
   std::uint64_t time_ns = 0;
   std::uint64_t weight = 0;  ///< nominal periods
   std::uint64_t cpu_ns = 0;
-  bool blocked = false;      ///< stands for a call during which the signal was blocked
+  bool blocked = false;  ///< stands for a call during which the signal was blocked
   WaitKind mark = WaitKind::none;
 };
 
@@ -48,21 +47,24 @@ struct ProcessDescription {
 
 class LiveFile;
 
-/// One thread's tree in the arena. Only its own thread inserts and records (from the handler, or with the signal
-/// blocked); the keeper grows it; readers map the file. Lives in static or anonymous memory, never moves.
+/// One thread's tree in the arena. Only its own thread inserts and records (from the handler, or with the
+/// signal blocked); the keeper grows it; readers map the file. Lives in static or anonymous memory, never
+/// moves.
 class ThreadTree {
  public:
-  /// [handler] Finds or adds the child of `parent` with this key. When the arena is full returns `parent` itself and
-  /// counts the loss: the sample is then charged to the parent.
+  /// [handler] Finds or adds the child of `parent` with this key. When the arena is full returns `parent`
+  /// itself, and does so for all further calls up to the next record or record_event, so that the rest of the
+  /// path is not glued under a foreign parent: the sample is then charged to the parent, and counted.
   NodeIndex child(NodeIndex parent, cct::FrameKey key) noexcept;
 
   /// The fixed nodes that every tree starts with.
-  [[nodiscard]] NodeIndex root() const noexcept;
-  [[nodiscard]] NodeIndex program_root() const noexcept;
-  [[nodiscard]] NodeIndex thread_root() const noexcept;
-  [[nodiscard]] NodeIndex partial() const noexcept;
+  [[nodiscard]] NodeIndex root() const noexcept { return layout::kRootUnit; }
+  [[nodiscard]] NodeIndex program_root() const noexcept { return layout::kProgramRootUnit; }
+  [[nodiscard]] NodeIndex thread_root() const noexcept { return layout::kThreadRootUnit; }
+  [[nodiscard]] NodeIndex partial() const noexcept { return layout::kPartialUnit; }
 
-  /// [handler] Adds a REALTIME sample to a node (its cell is made on first use; if none fits, to an ancestor).
+  /// [handler] Adds a REALTIME sample to a node (its cell is made on first use; if none fits, to an
+  /// ancestor). A blocked sample counts in Cell::blocked, any other in Cell::samples and Cell::weight_sq.
   void record(NodeIndex node, const SampleValues& values) noexcept;
   /// [handler] Adds to event `event` (0 = the first besides REALTIME) of a node.
   void record_event(NodeIndex node, std::size_t event, std::uint64_t value) noexcept;
@@ -72,54 +74,118 @@ class ThreadTree {
   void count_dropped(std::uint64_t expirations) noexcept;
   void add_handler_time(std::uint64_t ns) noexcept;
 
-  /// Publishes "this thread is blocked at `node` since enter_ns" before a call with the signal blocked, so that a
-  /// reader of a cut-short file charges the open interval up to the last heartbeat; end_wait withdraws it.
+  /// Publishes "this thread is blocked at `node` since enter_ns" before a call with the signal blocked, so
+  /// that a reader of a cut-short file charges the open interval up to the last heartbeat; end_wait withdraws
+  /// it.
   void begin_wait(NodeIndex node, std::uint64_t enter_ns, WaitKind mark) noexcept;
   void end_wait() noexcept;
 
   /// [handler] The thread ends: no more samples.
   void finish(std::uint64_t end_ns) noexcept;
 
-  [[nodiscard]] bool usable() const noexcept;
+  /// False once the thread has finished or the file is sealed or forgotten: nothing may be recorded then.
+  [[nodiscard]] bool usable() const noexcept { return usable_.load(std::memory_order_acquire); }
+
+  /// What the thread counted up to now (for a closing line). Any thread.
+  [[nodiscard]] const layout::ThreadHeader& counters() const noexcept { return *header(); }
+
+ private:
+  friend class LiveFile;
+  friend class Sealer;
+
+  int create(BlockFile& file, std::uint32_t index, std::uint64_t first_block, bool has_realtime,
+             std::size_t event_count) noexcept;
+  void start(std::uint64_t tid, std::uint32_t ordinal, bool main, cct::FrameKey routine,
+             std::uint64_t start_ns) noexcept;
+  int maintain(BlockFile& file) noexcept;
+  void release() noexcept;
+  [[nodiscard]] bool exists() const noexcept { return exists_.load(std::memory_order_acquire); }
+  void count_samples(bool charged_elsewhere, bool handler_run) noexcept;
+
+  [[nodiscard]] layout::ThreadHeader* header() const noexcept {
+    return arena_.at<layout::ThreadHeader>(layout::kThreadHeaderUnit);
+  }
+  [[nodiscard]] layout::Node* node(NodeIndex index) const noexcept { return arena_.at<layout::Node>(index); }
+  NodeIndex allocate(std::uint32_t units) noexcept;
+  NodeIndex make_cell(NodeIndex index) noexcept;
+  layout::Cell* cell_of(NodeIndex index, bool& charged_elsewhere) noexcept;
+
+  Arena arena_;
+  std::uint32_t index_ = 0;
+  std::uint32_t cell_units_ = 0;
+  std::uint32_t event_count_ = 0;
+  bool has_realtime_ = true;
+  bool overflowed_ = false;  // a frame of the sample being taken found no room
+  std::atomic<bool> exists_{false};
+  std::atomic<bool> usable_{false};
 };
 
 /// The file of one process.
 class LiveFile {
  public:
-  /// [handler] Creates `path` (O_EXCL), reserves and maps its first blocks. Returns 0 or an errno; on error nothing is
-  /// left behind. `path` must stay valid as long as the file.
+  /// [handler] Creates `path` (O_EXCL), reserves and maps its first blocks. Returns 0 or an errno; on error
+  /// nothing is left behind. `path` is copied; it must be absolute, since the program may change its
+  /// directory.
   int create(const char* path, const ProcessDescription& process) noexcept;
 
-  /// [handler] Adds a thread; its first block is reserved with fallocate and populated. Null when the disk is full or
-  /// kMaxThreads is reached (counted).
-  ThreadTree* add_thread(std::uint64_t tid, bool main, cct::FrameKey start_routine, std::uint64_t start_ns) noexcept;
+  /// [handler] Adds a thread; its first block is reserved with fallocate and populated. Null when the disk is
+  /// full or kMaxThreads is reached (counted).
+  ThreadTree* add_thread(std::uint64_t tid, bool main, cct::FrameKey start_routine,
+                         std::uint64_t start_ns) noexcept;
 
-  /// [handler] Finds or adds the module with this load address and name; returns its index (kNoModule when the table is
-  /// full). Copies path and build-id (raw bytes) on first sight; stat data is filled in by maintain().
-  std::uint32_t module(std::uint64_t load_address, const char* path, const void* build_id, std::size_t build_id_size,
-                       unsigned flags) noexcept;
+  /// [handler] Finds or adds the module with this load address and name; returns its index (kNoModule when
+  /// the table is full). Copies path and build-id (raw bytes) on first sight; stat data is filled in by
+  /// maintain().
+  std::uint32_t module(std::uint64_t load_address, const char* path, const void* build_id,
+                       std::size_t build_id_size, unsigned flags) noexcept;
   static constexpr unsigned kModuleOwn = 1, kModuleExecutable = 2, kModuleVdso = 4;
 
-  void set_rank(std::int32_t rank, std::uint32_t world_size, const char* run_id_hex, const char* mpi) noexcept;
+  void set_rank(std::int32_t rank, std::uint32_t world_size, const char* run_id_hex,
+                const char* mpi) noexcept;
   void note(const char* text) noexcept;  ///< [handler] up to a bounded number, then counted
 
-  /// The keeper's turn, outside any handler, every quarter of a second: heartbeat, growth of arenas ahead of use,
-  /// size and modification time of new modules. Returns 0 or the errno of a growth that failed.
+  /// The keeper's turn, outside any handler, every quarter of a second: heartbeat, growth of arenas ahead of
+  /// use, size and modification time of new modules. Returns 0 or the errno of a growth that failed.
   int maintain(std::uint64_t now_ns) noexcept;
 
-  /// Moves the file (after MPI_Init; same file system). Returns 0 or an errno; the old name stays then.
+  /// Moves the file (after MPI_Init; same file system). Returns 0 or an errno, EEXIST where `new_path`
+  /// exists; the old name stays then.
   int rename(const char* new_path) noexcept;
 
-  /// [handler] Ends the measurement: `exec` marks the live file as complete and `resume` takes that back (exec failed);
-  /// any other reason writes the sealed form beside it, renames it over the live file, and releases the mapping.
-  /// Returns 0 or an errno; then the live file remains.
+  /// [handler] Ends the measurement: `exec` marks the live file as complete and `resume` takes that back
+  /// (exec failed); any other reason writes the sealed form beside it and renames it over the live file. The
+  /// mappings stay until the process ends or forget(): a handler of another thread may be storing into them.
+  /// Waits that are still open are charged up to end_ns. Returns 0 or an errno; then the live file remains,
+  /// complete, with its end marked. EALREADY if another thread is sealing.
   int seal(EndReason reason, std::uint64_t end_ns) noexcept;
   void resume() noexcept;
 
-  /// In a forked child: forgets the parent's file without touching it.
+  /// In a forked child: forgets the parent's file without touching it. Also ends the use of a sealed file:
+  /// unmaps all. No other thread may use the file or its trees.
   void forget() noexcept;
 
-  [[nodiscard]] bool open() const noexcept;
+  /// True from create() to a successful seal() or forget().
+  [[nodiscard]] bool open() const noexcept { return open_.load(std::memory_order_acquire); }
+
+  [[nodiscard]] const char* path() const noexcept { return file_.path(); }
+  /// Threads added up to now; thread(i) may be null where one found no room. Any thread.
+  [[nodiscard]] std::size_t thread_count() const noexcept;
+  [[nodiscard]] const ThreadTree* thread(std::size_t index) const noexcept;
+
+ private:
+  friend class Sealer;
+
+  int describe(const ProcessDescription& process) noexcept;
+  void release() noexcept;
+
+  BlockFile file_;
+  layout::Header* header_ = nullptr;
+  ModuleTable modules_;
+  ThreadTree* threads_ = nullptr;  // kMaxThreads of them, in anonymous memory that costs nothing until used
+  std::atomic<std::uint32_t> thread_count_{0};
+  std::atomic<std::uint32_t> next_ordinal_{1};
+  std::atomic<bool> open_{false};
+  std::atomic<bool> sealing_{false};
 };
 
 }  // namespace culprit::measurement

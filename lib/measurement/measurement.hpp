@@ -1,5 +1,9 @@
 #pragma once
 
+#include "cct/frame.hpp"
+#include "cct/tree.hpp"
+#include "measurement/kinds.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -7,26 +11,22 @@
 #include <string>
 #include <vector>
 
-#include "cct/frame.hpp"
-#include "cct/tree.hpp"
-#include "measurement/kinds.hpp"
-
 namespace culprit::measurement {
 
 /// What one REALTIME-sampled context holds. All integers, all additive.
 struct Cell {
-  std::uint64_t time_ns = 0;     ///< Σ weight · period
-  std::uint64_t samples = 0;     ///< samples taken separately
-  std::uint64_t weight_sq = 0;   ///< Σ weight² over those (weight in nominal periods; algorithms.md 5.2)
-  std::uint64_t blocked = 0;     ///< samples that stand for a blocked call (their weight is not in weight_sq)
-  std::uint64_t cpu_ns = 0;      ///< CPU time since the thread's sample before
-  std::uint64_t marked_ns = 0;   ///< the part of time_ns that a layer marked as waiting
+  std::uint64_t time_ns = 0;    ///< Σ weight · period
+  std::uint64_t samples = 0;    ///< samples taken separately
+  std::uint64_t weight_sq = 0;  ///< Σ weight² over those (weight in nominal periods; algorithms.md 5.2)
+  std::uint64_t blocked = 0;    ///< samples that stand for a blocked call (their weight is not in weight_sq)
+  std::uint64_t cpu_ns = 0;     ///< CPU time since the thread's sample before
+  std::uint64_t marked_ns = 0;  ///< the part of time_ns that a layer marked as waiting
   WaitKind mark = WaitKind::none;  ///< the kind of that mark (the last one seen)
 };
 
 /// Value and samples of one further event (EventInfo, in the process's order) at one context.
 struct EventValue {
-  std::uint64_t value = 0;    ///< in the event's unit: Σ weight · period
+  std::uint64_t value = 0;  ///< in the event's unit: Σ weight · period
   std::uint64_t samples = 0;
 };
 
@@ -58,16 +58,17 @@ struct Quality {
 
 /// One thread's calling context tree and values. `nodes` is in pre-order; node 0 is the super-root.
 struct ThreadProfile {
-  std::uint32_t ordinal = 0;        ///< 0 is the main thread; others in order of their start
+  std::uint32_t ordinal = 0;  ///< 0 is the main thread; others in order of their start
   std::uint64_t tid = 0;
-  cct::FrameKey start_routine;      ///< what the thread was started with (its role); kind root for the main thread
-  std::uint64_t start_ns = 0;       ///< CLOCK_MONOTONIC
-  std::uint64_t end_ns = 0;         ///< its end, or the last heartbeat
+  cct::FrameKey
+      start_routine;           ///< what the thread was started with (its role); kind root for the main thread
+  std::uint64_t start_ns = 0;  ///< CLOCK_MONOTONIC
+  std::uint64_t end_ns = 0;    ///< its end, or the last heartbeat
   Quality quality;
   std::vector<cct::Node> nodes;
   std::vector<std::uint32_t> cell;  ///< per node: index into cells, or cct::kNoNode
   std::vector<Cell> cells;
-  std::vector<EventValue> events;   ///< cells.size() × (number of events other than REALTIME), row by row
+  std::vector<EventValue> events;  ///< cells.size() × (number of events other than REALTIME), row by row
 };
 
 /// A load module as the process saw it.
@@ -88,14 +89,14 @@ struct ProcessInfo {
   std::string mpi;                   ///< e.g. "Open MPI 4.1.4", empty without MPI
   std::string program;               ///< path of the executable
   std::vector<std::string> arguments;
-  std::string directory;             ///< working directory at start
-  std::uint64_t start_ns = 0;        ///< CLOCK_MONOTONIC
+  std::string directory;       ///< working directory at start
+  std::uint64_t start_ns = 0;  ///< CLOCK_MONOTONIC
   std::uint64_t end_ns = 0;
   std::int64_t start_realtime_ns = 0;  ///< CLOCK_REALTIME at start_ns
   EndReason end = EndReason::running;
   std::vector<EventInfo> events;
   bool has_realtime = true;
-  std::vector<std::string> notes;    ///< what the runtime wants the user to know
+  std::vector<std::string> notes;  ///< what the runtime wants the user to know
 };
 
 /// Everything that one process recorded.
@@ -117,8 +118,8 @@ class MeasurementError : public std::runtime_error {
   std::filesystem::path path_;
 };
 
-/// Reads a live or a sealed measurement (docs/formats.md). Trusts nothing: on any bytes it returns a valid Measurement
-/// (all indices in range, nodes in pre-order) or throws MeasurementError.
+/// Reads a live or a sealed measurement (docs/formats.md). Trusts nothing: on any bytes it returns a valid
+/// Measurement (all indices in range, nodes in pre-order) or throws MeasurementError.
 Measurement read(const std::filesystem::path& path);
 
 /// Only the process, the modules and per thread everything but nodes, cells and events: cheap.

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+// Disk space that is there before it is touched: a store into a mapped file must never meet a full disk.
+// Everything here is async-signal-safe.
+namespace culprit::measurement {
+
+/// Makes `size` bytes at `offset` of `fd` exist on disk, zero, extending the file. Checks RLIMIT_FSIZE first,
+/// because exceeding it would raise SIGXFSZ in the program. Where the file system has no fallocate, writes
+/// zeros. Returns 0 or an errno.
+int reserve_space(int fd, std::uint64_t offset, std::uint64_t size) noexcept;
+
+/// Whether a file of this process may grow to `size` bytes (RLIMIT_FSIZE).
+bool size_allowed(std::uint64_t size) noexcept;
+
+/// Writes all of `data`; resumes after EINTR and short writes. Returns 0 or an errno.
+int write_all(int fd, const void* data, std::uint64_t size, std::uint64_t offset) noexcept;
+
+/// Moves `from` to `to` unless `to` exists. Returns 0 or an errno.
+int rename_without_replacing(const char* from, const char* to) noexcept;
+
+}  // namespace culprit::measurement

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// The bounds of a live measurement; all of its tables are fixed so that the handler never waits for memory.
+namespace culprit::measurement {
+
+using NodeIndex = std::uint32_t;
+inline constexpr NodeIndex kNoNodeIndex = 0;  // unit 0 of a thread's arena is its header, never a node
+inline constexpr std::size_t kMaxEvents = 8;  // besides REALTIME
+inline constexpr std::size_t kMaxThreads = 4096;
+inline constexpr std::size_t kMaxModules = 4096;
+
+}  // namespace culprit::measurement

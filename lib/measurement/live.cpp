@@ -1,0 +1,192 @@
+#include "measurement/live.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include <sys/mman.h>
+
+namespace culprit::measurement {
+
+using layout::Header;
+
+namespace {
+
+constexpr std::uint64_t kMainFirstBlock = 2 * layout::kGranule;
+constexpr std::uint64_t kFirstBlock = layout::kGranule;
+
+template <std::size_t Size>
+void copy_text(char (&field)[Size], const char* text) noexcept {
+  if (text == nullptr) return;
+  const std::size_t length = strnlen(text, Size - 1);
+  std::memcpy(field, text, length);
+  field[length] = '\0';
+}
+
+void copy_arguments(Header& header, const char* const* arguments) noexcept {
+  if (arguments == nullptr) return;
+  bool fits = true;
+  for (; *arguments != nullptr; ++arguments, ++header.argument_count) {
+    const std::size_t size = std::strlen(*arguments) + 1;
+    fits = fits && size <= layout::kArgumentBytes - header.argument_bytes;
+    if (!fits) continue;
+    std::memcpy(header.arguments + header.argument_bytes, *arguments, size);
+    header.argument_bytes += static_cast<std::uint32_t>(size);
+  }
+}
+
+}  // namespace
+
+int LiveFile::describe(const ProcessDescription& process) noexcept {
+  if (process.event_count > kMaxEvents + (process.has_realtime ? 1u : 0u)) return EINVAL;
+  Header& header = *header_;
+  header.version = layout::kLiveVersion;
+  header.header_size = sizeof(Header);
+  header.granule = layout::kGranule;
+  header.unit = layout::kUnit;
+  header.event_count = static_cast<std::uint32_t>(process.event_count);
+  header.flags = process.has_realtime ? layout::kFlagRealtime : 0;
+  header.cell_units = layout::cell_units(process.event_count - (process.has_realtime ? 1 : 0));
+  header.pid = process.pid;
+  header.start_ns = process.start_ns;
+  header.start_realtime_ns = process.start_realtime_ns;
+  header.heartbeat_ns = process.start_ns;
+  for (std::size_t i = 0; i < process.event_count; ++i) {
+    copy_text(header.events[i].name, process.events[i].name);
+    copy_text(header.events[i].unit, process.events[i].unit);
+    header.events[i].period = process.events[i].period;
+  }
+  copy_text(header.host, process.host);
+  copy_text(header.program, process.program);
+  copy_text(header.directory, process.directory);
+  copy_arguments(header, process.arguments);
+  return 0;
+}
+
+int LiveFile::create(const char* path, const ProcessDescription& process) noexcept {
+  if (process.has_realtime && process.event_count == 0) return EINVAL;
+  if (const int error = file_.create(path); error != 0) return error;
+  const auto give_up = [this](int error) {
+    file_.close(true);
+    release();
+    return error;
+  };
+  const int reserve = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* threads = mmap(nullptr, kMaxThreads * sizeof(ThreadTree), PROT_READ | PROT_WRITE, reserve, -1, 0);
+  if (threads == MAP_FAILED) return give_up(errno);
+  threads_ = static_cast<ThreadTree*>(threads);
+  void* header = mmap(nullptr, sizeof(Header), PROT_NONE, reserve, -1, 0);
+  if (header == MAP_FAILED) return give_up(errno);
+  header_ = static_cast<Header*>(header);
+  if (const int error = file_.map(header, sizeof(Header)); error != 0) return give_up(error);
+  if (const int error = describe(process); error != 0) return give_up(error);
+  if (const int error = modules_.create(file_); error != 0) return give_up(error);
+  thread_count_.store(0, std::memory_order_relaxed);
+  next_ordinal_.store(1, std::memory_order_relaxed);
+  sealing_.store(false, std::memory_order_relaxed);
+  // Stored as one word, last: a header without magic is not a measurement yet.
+  std::uint64_t magic = 0;
+  std::memcpy(&magic, layout::kLiveMagic, sizeof magic);
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(header_->magic)).store(magic, std::memory_order_release);
+  open_.store(true, std::memory_order_release);
+  return 0;
+}
+
+ThreadTree* LiveFile::add_thread(std::uint64_t tid, bool main, cct::FrameKey start_routine,
+                                 std::uint64_t start_ns) noexcept {
+  if (!open()) return nullptr;
+  std::uint32_t index = thread_count_.load(std::memory_order_relaxed);
+  do {
+    if (index == kMaxThreads) {
+      std::atomic_ref(header_->threads_lost).fetch_add(1, std::memory_order_relaxed);
+      return nullptr;
+    }
+  } while (!thread_count_.compare_exchange_weak(index, index + 1, std::memory_order_relaxed));
+  auto* tree = new (threads_ + index) ThreadTree;
+  const bool realtime = (header_->flags & layout::kFlagRealtime) != 0;
+  const std::size_t events = header_->event_count - (realtime ? 1 : 0);
+  if (tree->create(file_, index, main ? kMainFirstBlock : kFirstBlock, realtime, events) != 0) {
+    std::atomic_ref(header_->threads_lost).fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  const std::uint32_t ordinal = main ? 0 : next_ordinal_.fetch_add(1, std::memory_order_relaxed);
+  tree->start(tid, ordinal, main, start_routine, start_ns);
+  return tree;
+}
+
+std::uint32_t LiveFile::module(std::uint64_t load_address, const char* path, const void* build_id,
+                               std::size_t build_id_size, unsigned flags) noexcept {
+  if (!open()) return cct::kNoModule;
+  const std::uint32_t index = modules_.find_or_add(load_address, path, build_id, build_id_size, flags);
+  if (index == cct::kNoModule) std::atomic_ref(header_->modules_lost).fetch_add(1, std::memory_order_relaxed);
+  return index;
+}
+
+void LiveFile::set_rank(std::int32_t rank, std::uint32_t world_size, const char* run_id_hex,
+                        const char* mpi) noexcept {
+  if (!open()) return;
+  header_->rank = rank;
+  header_->world_size = world_size;
+  copy_text(header_->run_id, run_id_hex);
+  copy_text(header_->mpi, mpi);
+  std::atomic_ref(header_->rank_set).store(1, std::memory_order_release);
+}
+
+void LiveFile::note(const char* text) noexcept {
+  if (!open()) return;
+  const std::uint32_t index = std::atomic_ref(header_->notes).fetch_add(1, std::memory_order_relaxed);
+  if (index < layout::kMaxNotes) copy_text(header_->note[index], text);
+}
+
+int LiveFile::maintain(std::uint64_t now_ns) noexcept {
+  if (!open()) return 0;
+  std::atomic_ref(header_->heartbeat_ns).store(now_ns, std::memory_order_release);
+  int error = modules_.maintain(file_);
+  modules_.stat_new();
+  const std::uint32_t count = thread_count_.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (!threads_[i].exists()) continue;
+    if (const int failed = threads_[i].maintain(file_); failed != 0) error = failed;
+  }
+  return error;
+}
+
+int LiveFile::rename(const char* new_path) noexcept {
+  return open() ? file_.rename(new_path) : EBADF;
+}
+
+void LiveFile::resume() noexcept {
+  if (!open()) return;
+  std::atomic_ref(header_->end_reason)
+      .store(static_cast<std::uint32_t>(EndReason::running), std::memory_order_relaxed);
+  std::atomic_ref(header_->end_ns).store(0, std::memory_order_release);
+}
+
+void LiveFile::release() noexcept {
+  modules_.release();
+  if (threads_ != nullptr) {
+    const std::uint32_t count = thread_count_.load(std::memory_order_acquire);
+    for (std::uint32_t i = 0; i < count; ++i) threads_[i].release();
+    munmap(threads_, kMaxThreads * sizeof(ThreadTree));
+    threads_ = nullptr;
+  }
+  if (header_ != nullptr) munmap(header_, sizeof(Header));
+  header_ = nullptr;
+  thread_count_.store(0, std::memory_order_relaxed);
+}
+
+void LiveFile::forget() noexcept {
+  open_.store(false, std::memory_order_release);
+  file_.close(false);
+  release();
+}
+
+std::size_t LiveFile::thread_count() const noexcept {
+  return thread_count_.load(std::memory_order_acquire);
+}
+
+const ThreadTree* LiveFile::thread(std::size_t index) const noexcept {
+  return threads_ != nullptr && threads_[index].exists() ? &threads_[index] : nullptr;
+}
+
+}  // namespace culprit::measurement

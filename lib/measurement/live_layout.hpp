@@ -1,0 +1,186 @@
+#pragma once
+
+#include "cct/frame.hpp"
+#include "measurement/limits.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+// The bytes of a live measurement, shared by writer and reader. docs/formats.md, chapter "Live measurement".
+namespace culprit::measurement::layout {
+
+inline constexpr char kLiveMagic[8] = {'C', 'U', 'L', 'P', 'R', 'I', 'T', 'A'};
+inline constexpr std::uint32_t kLiveVersion = 1;
+inline constexpr std::uint32_t kGranule = 65536;
+inline constexpr std::uint32_t kUnit = 32;
+inline constexpr std::uint32_t kGranuleUnits = kGranule / kUnit;
+inline constexpr std::uint32_t kReservedUnits =
+    2;  // at the start of every granule; the block header lies there
+inline constexpr std::uint32_t kBlockMagic = 0x4b4c4243;  // "CBLK"
+
+inline constexpr std::size_t kMaxNotes = 32;
+inline constexpr std::size_t kMaxBuildId = 64;
+inline constexpr std::size_t kMaxPath = 4096;
+inline constexpr std::size_t kArgumentBytes = 45056;
+
+inline constexpr std::uint32_t kFlagRealtime = 1;
+inline constexpr std::uint32_t kFlagMainThread = 1;
+
+struct EventField {
+  char name[128];
+  char unit[16];
+  std::uint64_t period;
+  std::uint64_t unused;
+};
+
+/// Granule 0 of the file.
+struct Header {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t header_size;
+  std::uint32_t granule;
+  std::uint32_t unit;
+  std::uint32_t cell_units;
+  std::uint32_t event_count;  // REALTIME included
+  std::uint32_t flags;
+  std::uint32_t end_reason;
+  std::uint64_t pid;
+  std::uint64_t start_ns;
+  std::int64_t start_realtime_ns;
+  std::uint64_t end_ns;
+  std::uint64_t heartbeat_ns;
+  std::int32_t rank;
+  std::uint32_t rank_set;
+  std::uint32_t world_size;
+  std::uint32_t threads_lost;
+  std::uint32_t notes;
+  std::uint32_t argument_bytes;
+  std::uint32_t argument_count;
+  std::uint32_t modules_lost;
+  std::byte unused1[512 - 112];
+  EventField events[kMaxEvents + 1];
+  std::byte unused2[2048 - 512 - sizeof(EventField) * (kMaxEvents + 1)];
+  char host[256];
+  char run_id[64];
+  char mpi[256];
+  std::byte unused3[4096 - 2624];
+  char program[kMaxPath];
+  char directory[kMaxPath];
+  char note[kMaxNotes][256];
+  char arguments[kArgumentBytes];
+};
+static_assert(sizeof(Header) == kGranule);
+static_assert(offsetof(Header, end_reason) == 36 && offsetof(Header, modules_lost) == 108);
+static_assert(offsetof(Header, events) == 512 && offsetof(Header, host) == 2048);
+static_assert(offsetof(Header, program) == 4096 && offsetof(Header, note) == 12288);
+static_assert(offsetof(Header, arguments) == 20480);
+
+enum class BlockType : std::uint32_t { modules = 1, thread = 2 };
+
+struct BlockHeader {
+  std::uint32_t magic;
+  std::uint32_t type;
+  std::uint32_t index;
+  std::uint32_t sequence;
+  std::uint64_t size;
+  std::byte unused[40];
+};
+static_assert(sizeof(BlockHeader) == kReservedUnits * kUnit);
+
+/// Units 2 to 9 of a thread's arena.
+struct ThreadHeader {
+  std::uint64_t tid;
+  std::uint32_t ordinal;
+  std::uint32_t flags;
+  std::uint64_t start_offset;
+  std::uint32_t start_module;
+  std::uint32_t start_kind;
+  std::uint64_t start_ns;
+  std::uint64_t end_ns;
+  std::uint64_t samples;
+  std::uint64_t partial;
+  std::uint64_t partial_ns;
+  std::uint64_t dropped;
+  std::uint64_t full;
+  std::uint64_t handler_ns;
+  std::uint32_t used;
+  std::uint32_t wait_sequence;
+  std::uint32_t wait_node;
+  std::uint32_t wait_mark;
+  std::uint64_t wait_enter_ns;
+  std::byte unused[256 - 120];
+};
+static_assert(sizeof(ThreadHeader) == 8 * kUnit);
+
+inline constexpr NodeIndex kThreadHeaderUnit = kReservedUnits;
+inline constexpr NodeIndex kRootUnit = 10;
+inline constexpr NodeIndex kProgramRootUnit = 11;
+inline constexpr NodeIndex kThreadRootUnit = 12;
+inline constexpr NodeIndex kPartialUnit = 13;
+inline constexpr NodeIndex kFirstFreeUnit = 14;
+
+/// A node of the tree; `place` is module and frame kind.
+struct Node {
+  std::uint64_t offset;
+  std::uint32_t place;
+  std::uint32_t parent;
+  std::uint32_t left;
+  std::uint32_t right;
+  std::uint32_t first_child;
+  std::uint32_t cell;
+};
+static_assert(sizeof(Node) == kUnit);
+
+inline constexpr std::uint32_t kPlaceNoModule = 0xffffff;
+
+constexpr std::uint32_t place_of(cct::FrameKey key) {
+  return (key.module & 0xffffff) | static_cast<std::uint32_t>(key.kind) << 24;
+}
+constexpr std::uint32_t module_of(std::uint32_t place) {
+  const std::uint32_t module = place & 0xffffff;
+  return module == kPlaceNoModule ? cct::kNoModule : module;
+}
+constexpr std::uint32_t kind_of(std::uint32_t place) {
+  return place >> 24;
+}
+
+/// The fixed part of a cell; EventField values follow, two to a unit.
+struct Cell {
+  std::uint64_t time_ns;
+  std::uint64_t samples;
+  std::uint64_t weight_sq;
+  std::uint64_t blocked;
+  std::uint64_t cpu_ns;
+  std::uint64_t marked_ns;
+  std::uint64_t mark;
+  std::uint64_t unused;
+};
+static_assert(sizeof(Cell) == 2 * kUnit);
+
+struct CellEvent {
+  std::uint64_t value;
+  std::uint64_t samples;
+};
+
+constexpr std::uint32_t cell_units(std::size_t events_besides_realtime) {
+  return static_cast<std::uint32_t>(2 + (events_besides_realtime + 1) / 2);
+}
+
+/// Units 2 to 513 of the module arena.
+inline constexpr std::uint32_t kSlotUnit = kReservedUnits;
+inline constexpr std::uint32_t kFirstModuleUnit = kSlotUnit + kMaxModules * 4 / kUnit;
+
+struct ModuleRecord {
+  std::uint64_t load_address;
+  std::uint64_t size;
+  std::int64_t mtime_ns;
+  std::uint32_t flags;
+  std::uint32_t stated;
+  std::uint16_t path_size;
+  std::uint16_t build_id_size;
+  std::uint32_t unused;
+  // build-id, then path
+};
+static_assert(sizeof(ModuleRecord) == 40);
+
+}  // namespace culprit::measurement::layout

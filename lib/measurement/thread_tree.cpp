@@ -1,0 +1,232 @@
+#include "measurement/live.hpp"
+
+#include <cerrno>
+
+// One thread's tree in its arena: a node's children form a binary search tree, insert-only, whose links are
+// stored after what they point to.
+namespace culprit::measurement {
+
+using layout::Node;
+using layout::ThreadHeader;
+
+namespace {
+
+constexpr std::uint64_t kReservation = std::uint64_t{64} << 20;
+constexpr std::uint64_t kGrowth =
+    2 * layout::kGranule;  // at least; an eighth of what there is if that is more
+constexpr std::uint64_t kMaxGrowth = std::uint64_t{4} << 20;
+// Growth starts when fewer units are free. Between two turns of the keeper a thread adds at most some 50
+// samples of new paths (200 Hz); 48 KiB hold 20 of 60 new frames each, and the paths of a program share most
+// of theirs.
+constexpr std::uint32_t kLowUnits = 48 * 1024 / layout::kUnit;
+
+// A single writer: plain addition, but visible whole to readers of other threads.
+void add(std::uint64_t& counter, std::uint64_t value) noexcept {
+  const std::atomic_ref reference(counter);
+  reference.store(reference.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
+}
+
+template <typename T>
+T peek(T& field) noexcept {
+  return std::atomic_ref(field).load(std::memory_order_relaxed);
+}
+
+template <typename T>
+void publish(T& field, T value) noexcept {
+  std::atomic_ref(field).store(value, std::memory_order_release);
+}
+
+// Spreads keys so that the search trees stay shallow for the ascending addresses that real code has.
+std::uint64_t scramble(std::uint64_t offset, std::uint32_t place) noexcept {
+  std::uint64_t x = (offset ^ static_cast<std::uint64_t>(place) << 40) * 0x9e3779b97f4a7c15u;
+  x ^= x >> 32;
+  return x * 0xd6e8feb86659fd93u;
+}
+
+// Where key belongs among the children of `node`: its left or its right link. Never called with node's own
+// key.
+std::uint32_t& side(Node& node, std::uint64_t rank, std::uint64_t offset, std::uint32_t place) noexcept {
+  const std::uint64_t other = scramble(node.offset, node.place);
+  const bool before =
+      rank != other ? rank < other : (offset != node.offset ? offset < node.offset : place < node.place);
+  return before ? node.left : node.right;
+}
+
+}  // namespace
+
+int ThreadTree::create(BlockFile& file, std::uint32_t index, std::uint64_t first_block, bool has_realtime,
+                       std::size_t event_count) noexcept {
+  if (const int error = arena_.reserve(kReservation, first_block); error != 0) return error;
+  const auto type = static_cast<std::uint32_t>(layout::BlockType::thread);
+  if (const int error = arena_.grow(file, type, index, first_block); error != 0) {
+    arena_.release();
+    return error;
+  }
+  index_ = index;
+  has_realtime_ = has_realtime;
+  event_count_ = static_cast<std::uint32_t>(event_count);
+  cell_units_ = layout::cell_units(event_count);
+  overflowed_ = false;
+  return 0;
+}
+
+void ThreadTree::start(std::uint64_t tid, std::uint32_t ordinal, bool main, cct::FrameKey routine,
+                       std::uint64_t start_ns) noexcept {
+  ThreadHeader& head = *header();
+  head.tid = tid;
+  head.ordinal = ordinal;
+  head.flags = main ? layout::kFlagMainThread : 0;
+  head.start_offset = routine.offset;
+  head.start_module = routine.module;
+  head.start_kind = static_cast<std::uint32_t>(routine.kind);
+  head.start_ns = start_ns;
+  head.used = layout::kRootUnit + 1;
+  Node& top = *node(layout::kRootUnit);
+  top.place = layout::place_of(cct::FrameKey{});
+  for (const auto kind :
+       {cct::FrameKind::program_root, cct::FrameKind::thread_root, cct::FrameKind::partial}) {
+    child(layout::kRootUnit, {.kind = kind});
+  }
+  // Cells of the fixed nodes exist from the start: whatever the arena lacks later, an ancestor can be
+  // charged.
+  for (NodeIndex i = layout::kRootUnit; i < layout::kFirstFreeUnit; ++i) make_cell(i);
+  exists_.store(true, std::memory_order_release);
+  usable_.store(true, std::memory_order_release);
+}
+
+NodeIndex ThreadTree::allocate(std::uint32_t units) noexcept {
+  std::uint32_t& used = header()->used;
+  const std::uint32_t at = Arena::place(used, units);
+  if (at + units > arena_.limit()) return kNoNodeIndex;
+  std::atomic_ref(used).store(at + units, std::memory_order_relaxed);
+  return at;
+}
+
+NodeIndex ThreadTree::child(NodeIndex parent, cct::FrameKey key) noexcept {
+  if (overflowed_) return parent;
+  if (parent < layout::kRootUnit) parent = layout::kRootUnit;
+  const std::uint32_t place = layout::place_of(key);
+  const std::uint64_t rank = scramble(key.offset, place);
+  std::uint32_t* link = &node(parent)->first_child;
+  while (const NodeIndex at = *link) {
+    Node& there = *node(at);
+    if (there.offset == key.offset && there.place == place) return at;
+    link = &side(there, rank, key.offset, place);
+  }
+  const NodeIndex fresh = allocate(1);
+  if (fresh == kNoNodeIndex) {
+    overflowed_ = true;
+    return parent;
+  }
+  Node& added = *node(fresh);
+  added.offset = key.offset;
+  added.place = place;
+  added.parent = parent;
+  publish(*link, fresh);
+  return fresh;
+}
+
+NodeIndex ThreadTree::make_cell(NodeIndex index) noexcept {
+  const NodeIndex at = allocate(cell_units_);
+  if (at != kNoNodeIndex) publish(node(index)->cell, at);
+  return at;
+}
+
+layout::Cell* ThreadTree::cell_of(NodeIndex index, bool& charged_elsewhere) noexcept {
+  if (index < layout::kRootUnit) index = layout::kRootUnit;
+  NodeIndex at = node(index)->cell;
+  if (at == kNoNodeIndex) at = make_cell(index);
+  while (at == kNoNodeIndex) {
+    charged_elsewhere = true;
+    index = node(index)->parent;
+    at = node(index)->cell;
+  }
+  return arena_.at<layout::Cell>(at);
+}
+
+void ThreadTree::count_samples(bool charged_elsewhere, bool handler_run) noexcept {
+  if (charged_elsewhere || overflowed_) add(header()->full, 1);
+  overflowed_ = false;
+  if (handler_run) add(header()->samples, 1);
+}
+
+void ThreadTree::record(NodeIndex index, const SampleValues& values) noexcept {
+  bool elsewhere = false;
+  layout::Cell& cell = *cell_of(index, elsewhere);
+  add(cell.time_ns, values.time_ns);
+  add(cell.cpu_ns, values.cpu_ns);
+  if (values.blocked) {
+    add(cell.blocked, 1);
+  } else {
+    add(cell.samples, 1);
+    add(cell.weight_sq, values.weight * values.weight);
+  }
+  if (values.mark != WaitKind::none) {
+    add(cell.marked_ns, values.time_ns);
+    cell.mark = static_cast<std::uint64_t>(values.mark);
+  }
+  count_samples(elsewhere, true);
+}
+
+void ThreadTree::record_event(NodeIndex index, std::size_t event, std::uint64_t value) noexcept {
+  if (event >= event_count_) return;
+  bool elsewhere = false;
+  auto& slot = reinterpret_cast<layout::CellEvent*>(cell_of(index, elsewhere) + 1)[event];
+  add(slot.value, value);
+  add(slot.samples, 1);
+  count_samples(elsewhere, !has_realtime_);
+}
+
+void ThreadTree::count_partial(std::uint64_t time_ns) noexcept {
+  add(header()->partial, 1);
+  add(header()->partial_ns, time_ns);
+}
+
+void ThreadTree::count_dropped(std::uint64_t expirations) noexcept {
+  add(header()->dropped, expirations);
+}
+
+void ThreadTree::add_handler_time(std::uint64_t ns) noexcept {
+  add(header()->handler_ns, ns);
+}
+
+void ThreadTree::begin_wait(NodeIndex index, std::uint64_t enter_ns, WaitKind mark) noexcept {
+  ThreadHeader& head = *header();
+  const std::uint32_t sequence = peek(head.wait_sequence);
+  if ((sequence & 1) != 0) return;  // an outer wait is open and covers this one
+  std::atomic_ref(head.wait_node).store(index, std::memory_order_relaxed);
+  std::atomic_ref(head.wait_mark).store(static_cast<std::uint32_t>(mark), std::memory_order_relaxed);
+  std::atomic_ref(head.wait_enter_ns).store(enter_ns, std::memory_order_relaxed);
+  publish(head.wait_sequence, sequence + 1);
+}
+
+void ThreadTree::end_wait() noexcept {
+  ThreadHeader& head = *header();
+  const std::uint32_t sequence = peek(head.wait_sequence);
+  if ((sequence & 1) != 0) publish(head.wait_sequence, sequence + 1);
+}
+
+void ThreadTree::finish(std::uint64_t end_ns) noexcept {
+  usable_.store(false, std::memory_order_release);
+  end_wait();
+  publish(header()->end_ns, end_ns);
+}
+
+int ThreadTree::maintain(BlockFile& file) noexcept {
+  if (!usable() || arena_.exhausted()) return 0;
+  const std::uint32_t limit = arena_.limit();
+  if (peek(header()->used) + kLowUnits < limit) return 0;
+  std::uint64_t bytes = static_cast<std::uint64_t>(limit) * layout::kUnit / 8;
+  if (bytes < kGrowth) bytes = kGrowth;
+  if (bytes > kMaxGrowth) bytes = kMaxGrowth;
+  const int error = arena_.grow(file, static_cast<std::uint32_t>(layout::BlockType::thread), index_, bytes);
+  return arena_.exhausted() ? 0 : error;
+}
+
+void ThreadTree::release() noexcept {
+  usable_.store(false, std::memory_order_release);
+  exists_.store(false, std::memory_order_release);
+  arena_.release();
+}
+
+}  // namespace culprit::measurement
