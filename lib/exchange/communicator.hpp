@@ -18,6 +18,12 @@ class ExchangeError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// An operation ended early because another rank gave up; the cause is that rank's to tell.
+class PeerFailed : public ExchangeError {
+ public:
+  using ExchangeError::ExchangeError;
+};
+
 /// A file that all ranks of a communicator write at offsets known in advance.
 class OutputFile {
  public:
@@ -28,17 +34,20 @@ class OutputFile {
   virtual void close() = 0;
 };
 
-/// Who takes part in a parallel analysis and how they exchange data. Merging and wait analysis are written once
-/// against this: with MPI behind it they are prof-mpi, with threads behind it they run inside viewer-cli and tests.
-/// Every rank calls the collective operations in the same order. Point-to-point messages keep their order per
-/// (source, tag). Not thread-safe: one thread per rank uses it.
+/// Who takes part in a parallel analysis and how they exchange data. Merging and wait analysis are written
+/// once against this: with MPI behind it they are prof-mpi, with threads behind it they run inside viewer-cli
+/// and tests. Every rank calls the collective operations in the same order. Point-to-point messages keep
+/// their order per (source, tag). Not thread-safe: one thread per rank uses it.
 class Communicator {
  public:
+  static constexpr int kMaxTag = 0x3fff;
+
   virtual ~Communicator() = default;
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
 
-  /// Buffered or rendezvous, of any length (over 2 GiB too).
+  /// Buffered or rendezvous, of any length (over 2 GiB too). Tags are the callers' to choose, from 0 to
+  /// kMaxTag.
   virtual void send(int destination, int tag, std::span<const std::byte> data) = 0;
   [[nodiscard]] virtual Bytes receive(int source, int tag) = 0;
 
@@ -58,9 +67,9 @@ class Communicator {
   [[nodiscard]] virtual std::unique_ptr<OutputFile> create_file(const std::filesystem::path& path) = 0;
 };
 
-/// Collective: folds every rank's `value` into rank 0's along a binomial tree, in an order that depends on nothing but
-/// the rank numbers. `pack(value) → Bytes`, `unpack(Bytes) → T`, `combine(T& into, T&& from)`. Other ranks' `value` is
-/// left unspecified. Returns true on rank 0.
+/// Collective: folds every rank's `value` into rank 0's along a binomial tree, in an order that depends on
+/// nothing but the rank numbers. `pack(value) → Bytes`, `unpack(Bytes) → T`, `combine(T& into, T&& from)`.
+/// Other ranks' `value` is left unspecified. Returns true on rank 0.
 template <class T, class Pack, class Unpack, class Combine>
 bool reduce_tree(Communicator& comm, T& value, int tag, Pack pack, Unpack unpack, Combine combine) {
   for (int step = 1; step < comm.size(); step *= 2) {
