@@ -1,80 +1,101 @@
 #pragma once
 
+#include "unwind/code_module.hpp"
+#include "unwind/frame.hpp"
+#include "unwind/general_step.hpp"
+#include "unwind/path.hpp"
+#include "unwind/rule_cache.hpp"
+#include "unwind/stack_bounds.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
-// The call-stack walker: call-frame rules compiled lazily from .eh_frame into a per-thread cache, every stack read
-// bounded, and the last walk's outer frames reused by the verified splice. Pure: it learns about modules through a
-// callback and reads memory through bounds-checked loads; it neither allocates nor locks, so the runtime may call it
-// from a signal handler. x86-64 behind this one header.
+// The call-stack walker: call-frame rules compiled lazily from .eh_frame into a per-thread cache, every stack
+// read bounded, and the last walk's outer frames reused by the verified splice. Pure: it learns about modules
+// through a callback and reads memory through bounds-checked loads; it neither allocates nor locks, so the
+// runtime may call it from a signal handler. x86-64 behind this one header.
 namespace culprit::unwind {
 
-/// Registers at the point where the walk starts (from a ucontext), and those that rules need.
+/// Registers at the point where the walk starts. pc, sp, bp and bx serve nearly every rule; the others (DWARF
+/// numbering; those four are ignored in it) only the rare rule that computes the CFA from another register,
+/// such as in the prologue of a function that realigns its stack. Where they are left zero such a walk ends
+/// early, as partial.
 struct Registers {
   std::uint64_t pc = 0, sp = 0, bp = 0, bx = 0;
+  std::uint64_t others[16] = {};
 };
 
-/// A mapped load module, as the module callback describes it. `bias` is the run-time address minus the ELF virtual
-/// address; `index` is the caller's own number for it.
-struct CodeModule {
-  std::uint64_t begin = 0, end = 0;
-  std::uint64_t bias = 0;
-  std::uint64_t eh_frame_hdr = 0;  ///< run-time address of .eh_frame_hdr, 0 where there is none
-  std::uint32_t index = 0;
-  bool own = false;                ///< one of the sampler's own libraries
-};
+/// The registers that a signal interrupted, all of them. `ucontext` is the handler's third argument.
+Registers registers_of(const void* ucontext) noexcept;
 
-/// Finds the module that maps `pc`. Async-signal-safe. False: no known module.
-using FindModule = bool (*)(void* context, std::uint64_t pc, CodeModule& module);
+/// The registers here and now, for a walk that starts in the calling function; without `others`.
+[[gnu::always_inline]] inline Registers registers_here() noexcept {
+  Registers here;
+  asm volatile(
+      "leaq 0(%%rip), %0\n\t"
+      "movq %%rsp, %1\n\t"
+      "movq %%rbp, %2\n\t"
+      "movq %%rbx, %3"
+      : "=&r"(here.pc), "=m"(here.sp), "=m"(here.bp), "=m"(here.bx));
+  return here;
+}
 
-enum class FrameOrigin : std::uint8_t {
-  leaf,         ///< innermost: pc is exact
-  call,         ///< pc is a return address
-  interrupted,  ///< reached through a signal frame: pc is exact
-};
-
-/// One frame of a walk, innermost first.
-struct Frame {
-  std::uint64_t pc = 0;        ///< as found (a return address is not yet minus one)
-  std::uint64_t cfa = 0;
-  std::uint64_t offset = 0;    ///< pc (minus one for origin call) as an ELF virtual address of its module
-  std::uint32_t module = 0;    ///< CodeModule::index, or 0xffffffff
-  FrameOrigin origin = FrameOrigin::call;
-  bool own = false;
-  bool bridged = false;        ///< the rule came from a fallback (frame pointer chain), not from call-frame information
-  std::uint32_t user = 0;      ///< the caller's (the runtime keeps its tree node here); survives with a reused frame
-};
-
-enum class WalkEnd : std::uint8_t {
-  root,     ///< reached the thread's first frame (undefined return address, or the known entry points)
-  partial,  ///< stopped earlier: no rule, a value out of bounds, or the depth limit
-};
-
-struct Walk {
-  const Frame* frames = nullptr;  ///< innermost first; valid until the next walk; writable through mutable_frames()
-  std::size_t depth = 0;
-  std::size_t fresh = 0;          ///< frames[0, fresh) were walked now; frames[fresh, depth) are reused from the last
-                                  ///< walk unchanged, `user` included
-  WalkEnd end = WalkEnd::partial;
-};
-
-/// A thread's unwinding state: rule cache and last path. Large; the caller provides zeroed memory that does not move
-/// (see size()). One thread at a time.
+/// A thread's unwinding state: rule cache and last path. Large (about 400 KiB, touched only as far as used);
+/// it lives in zeroed memory that the caller provides, that is aligned to 64 bytes and does not move. One
+/// thread at a time, and not reentrant: a handler must not walk with a walker whose walk() it interrupted.
 class Walker {
  public:
-  static constexpr std::size_t kMaxDepth = 1024;
+  static constexpr std::size_t kMaxDepth = Path::kMaxDepth;
 
-  /// [stack_low, stack_high) bounds every stack read; a walk that starts outside it (an alternate stack, a coroutine)
-  /// derives its own bound and never reads beyond a page run it could verify.
+  /// Bytes of memory that a walker needs.
+  static constexpr std::size_t size() noexcept;
+
+  /// The walker in zeroed memory of size() bytes, aligned to 64; call reset() before the first walk.
+  static Walker* in(void* zeroed_memory) noexcept { return static_cast<Walker*>(zeroed_memory); }
+
+  /// [stack_low, stack_high) bounds every stack read; a walk that starts outside it (an alternate stack, a
+  /// coroutine) derives its own bound and never reads beyond a page run it could verify. Forgets rules and
+  /// the last path.
   void reset(FindModule find, void* context, std::uint64_t stack_low, std::uint64_t stack_high) noexcept;
 
   /// Walks from `start`. Never reads outside the bounds, never faults on a consistent address space.
   Walk walk(const Registers& start) noexcept;
 
-  [[nodiscard]] Frame* mutable_frames() noexcept;
+  /// The last walk's frames, for writing `user`.
+  [[nodiscard]] Frame* mutable_frames() noexcept { return path_.frames(); }
 
   /// Modules were unloaded: forget rules and the last path (any thread; takes effect at the next walk).
-  void invalidate() noexcept;
+  void invalidate() noexcept { __atomic_store_n(&invalidated_, std::uint32_t{1}, __ATOMIC_RELEASE); }
+
+ private:
+  enum class Outcome : std::uint8_t { onward, root, partial, spliced, needs_all_registers };
+  /// The registers of the frame that the walk looks at.
+  struct Position;
+  /// A step's result.
+  struct Moved;
+
+  template <bool kAll>
+  Outcome trace(const Registers& start, Position& last, std::size_t& count) noexcept;
+  void describe(const Rule& rule, const Position& at, Step& step) const noexcept;
+  Moved step_plain(const Rule& rule, Position at, Step& step) noexcept;
+  Moved step_slowly(const Rule& rule, Position at, Step& step, RegisterFile* all) noexcept;
+  Moved step_compact(const Rule& rule, Position at, Step& step, std::uint64_t cfa_base) noexcept;
+  Moved step_general(Position at, Step& step, RegisterFile& all) noexcept;
+  Moved step_bridge(const Rule& rule, Position at, Step& step) noexcept;
+  void follow_others(const Rule& rule, const Position& at, std::uint64_t cfa, RegisterFile& all) noexcept;
+
+  FindModule find_;
+  void* context_;
+  std::uint32_t invalidated_;
+  bool all_registers_;  // some rule needed more than sp, bp and bx: follow all from the start
+  StackBounds bounds_;
+  Step steps_[kMaxDepth];
+  Path path_;
+  RuleCache rules_;
 };
+
+constexpr std::size_t Walker::size() noexcept {
+  return sizeof(Walker);
+}
 
 }  // namespace culprit::unwind

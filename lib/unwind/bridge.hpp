@@ -1,0 +1,37 @@
+#pragma once
+
+#include "unwind/code_module.hpp"
+#include "unwind/stack_bounds.hpp"
+
+#include <cstdint>
+
+// Stepping out of code that has no call-frame information: some linkers' PLT stubs, and hand-written or
+// generated code that keeps a frame pointer. Async-signal-safe.
+namespace culprit::unwind {
+
+/// A step that a fallback proposes.
+struct Bridge {
+  std::uint64_t return_slot = 0;
+  std::uint64_t bp_slot = 0;  ///< 0: rbp is unchanged
+  std::uint64_t cfa = 0;
+};
+
+/// Where the fallback starts from.
+struct BridgeStart {
+  const CodeModule* module = nullptr;  ///< that maps pc; null: none is known
+  std::uint64_t pc = 0, sp = 0, bp = 0;
+  bool exact = false;  ///< pc is not a return address
+};
+
+/// Proposes a step, first by the shape of a PLT stub, then along the frame-pointer chain. A return address is
+/// believed when it is 0 or follows a call instruction in a known module. False: nothing plausible.
+bool bridge_frame(const BridgeStart& start, FindModule find, void* context, StackBounds& bounds,
+                  Bridge& bridge) noexcept;
+
+/// Bytes that a PLT stub has pushed when it is about to execute `pc`; -1: this is no PLT stub.
+int plt_stub_pushed(const CodeModule& module, std::uint64_t pc) noexcept;
+
+/// True if `address` follows a call instruction in a module that `find` knows.
+bool is_return_address(std::uint64_t address, FindModule find, void* context) noexcept;
+
+}  // namespace culprit::unwind

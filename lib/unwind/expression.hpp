@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+
+// DWARF expressions (DWARF 5, 2.5) as call-frame rules use them, by one bounded evaluator that can compute
+// symbolically: with registers left open, most expressions in the wild reduce to `register + offset` (a PLT
+// stub's, since its pc is known) or to `*(register + offset) + offset` (realigned frames, the signal
+// trampoline), which compact rules express. Async-signal-safe.
+namespace culprit::unwind {
+
+/// A number, or one that depends on a register's value: `amount`, `register + amount` or
+/// `*(register + inner) + amount`.
+struct ExpressionValue {
+  enum class Form : std::uint8_t { number, register_plus, loaded_plus };
+  std::uint64_t amount = 0;
+  std::int64_t inner = 0;
+  Form form = Form::number;
+  std::uint8_t base = 0;  ///< DWARF register number
+};
+
+/// What an expression can ask for.
+class ExpressionInput {
+ public:
+  /// The value of register `number`, or a symbol for it. False: unknown.
+  virtual bool read_register(std::uint64_t number, ExpressionValue& value) noexcept = 0;
+  /// Loads `size` (1, 2, 4 or 8) bytes from `address`, zero-extended, or a symbol for that. False:
+  /// unreadable.
+  virtual bool load(const ExpressionValue& address, unsigned size, ExpressionValue& value) noexcept = 0;
+
+ protected:
+  ~ExpressionInput() = default;
+};
+
+/// Evaluates the block at `block` (ULEB128 length, then operations), which must end before `limit`. The stack
+/// starts with `initial` where given (register rules start with the CFA). False: an operation that is
+/// unknown, out of bounds or not expressible, or more than 256 steps.
+bool evaluate_expression(std::uint64_t block, std::uint64_t limit, const ExpressionValue* initial,
+                         ExpressionInput& input, ExpressionValue& result) noexcept;
+
+/// Reduces the expression symbolically; `pc` stands for the value of the return address register.
+bool fold_expression(std::uint64_t block, std::uint64_t limit, std::uint64_t pc,
+                     ExpressionValue& result) noexcept;
+
+}  // namespace culprit::unwind

@@ -1,0 +1,154 @@
+#include "unwind/rule.hpp"
+
+#include "unwind/expression.hpp"
+
+namespace culprit::unwind {
+
+namespace {
+
+using Form = ExpressionValue::Form;
+
+/// Where a register was saved: an offset in bytes from one base.
+struct Slot {
+  SlotBase base = SlotBase::cfa;
+  std::int64_t offset = 0;
+};
+
+bool fits_slot(std::int64_t offset) noexcept {
+  return offset % 8 == 0 && offset / 8 > Rule::kUnchanged && offset / 8 <= INT16_MAX;
+}
+
+bool base_of(std::uint8_t number, SlotBase& base) noexcept {
+  switch (number) {
+    case kRsp:
+      base = SlotBase::sp;
+      return true;
+    case kRbp:
+      base = SlotBase::bp;
+      return true;
+    case kRbx:
+      base = SlotBase::bx;
+      return true;
+    default:
+      return false;
+  }
+}
+
+class Reduction {
+ public:
+  Reduction(const Row& row, std::uint64_t limit, std::uint64_t pc) noexcept
+      : row_(row), limit_(limit), pc_(pc) {}
+
+  /// False: the rule does not fit the compact form.
+  bool reduce(std::uint64_t return_register) noexcept {
+    if (!reduce_cfa()) return false;
+    Slot slot;
+    if (!locate(row_.registers[return_register], slot)) return false;
+    rule_.return_base = slot.base;
+    rule_.return_slot = static_cast<std::int16_t>(slot.offset / 8);
+    bool any = false;
+    for (unsigned i = 0; i < Rule::kSaved; ++i) {
+      const RegisterRule& saved = row_.registers[kSavedRegisters[i]];
+      if (saved.how == RegisterHow::unspecified || saved.how == RegisterHow::same ||
+          saved.how == RegisterHow::undefined)
+        continue;
+      if (!locate(saved, slot) || (any && slot.base != rule_.saved_base)) return false;
+      any = true;
+      rule_.saved_base = slot.base;
+      rule_.saved[i] = static_cast<std::int16_t>(slot.offset / 8);
+    }
+    rule_.form = form();
+    return true;
+  }
+
+  [[nodiscard]] const Rule& rule() const noexcept { return rule_; }
+
+ private:
+  bool reduce_cfa() noexcept {
+    std::int64_t offset = row_.cfa.value;
+    rule_.cfa_register = row_.cfa_register;
+    if (row_.cfa.how == RegisterHow::is_expression) {
+      ExpressionValue value;
+      if (!fold_expression(static_cast<std::uint64_t>(row_.cfa.value), limit_, pc_, value)) return false;
+      if (value.form == Form::number) return false;
+      rule_.cfa_register = value.base;
+      rule_.cfa_loaded = value.form == Form::loaded_plus;
+      const auto amount = static_cast<std::int64_t>(value.amount);
+      offset = rule_.cfa_loaded ? value.inner : amount;
+      if (rule_.cfa_loaded) {
+        if (amount < INT16_MIN || amount > INT16_MAX) return false;
+        rule_.cfa_addend = static_cast<std::int16_t>(amount);
+      }
+    }
+    if (offset < INT32_MIN || offset > INT32_MAX) return false;
+    rule_.cfa_offset = static_cast<std::int32_t>(offset);
+    return true;
+  }
+
+  bool locate(const RegisterRule& saved, Slot& slot) noexcept {
+    if (saved.how == RegisterHow::at_offset) {
+      slot = {SlotBase::cfa, saved.value};
+    } else if (saved.how == RegisterHow::at_expression) {
+      ExpressionValue value;
+      if (!fold_expression(static_cast<std::uint64_t>(saved.value), limit_, pc_, value) ||
+          value.form != Form::register_plus || !base_of(value.base, slot.base))
+        return false;
+      slot.offset = static_cast<std::int64_t>(value.amount);
+    } else {
+      return false;
+    }
+    return fits_slot(slot.offset);
+  }
+
+  [[nodiscard]] RuleForm form() const noexcept {
+    const bool plain = !rule_.cfa_loaded && rule_.return_base == SlotBase::cfa && rule_.return_slot == -1 &&
+                       rule_.saved_base == SlotBase::cfa;
+    bool below =
+        true;  // a plain frame's slots lie below its return address, so that checking the CFA bounds them
+    for (const std::int16_t saved : rule_.saved) below = below && saved < -1;
+    if (!plain || !below) return RuleForm::compact;
+    switch (rule_.cfa_register) {
+      case kRsp:
+        return RuleForm::sp_frame;
+      case kRbp:
+        return RuleForm::bp_frame;
+      case kRbx:
+        return RuleForm::bx_frame;
+      default:
+        return RuleForm::compact;
+    }
+  }
+
+  const Row& row_;
+  std::uint64_t limit_;
+  std::uint64_t pc_;
+  Rule rule_;
+};
+
+}  // namespace
+
+Rule reduce_row(const Row& row, const FrameDescription& description, std::uint64_t limit,
+                std::uint64_t pc) noexcept {
+  Rule rule;
+  const RegisterRule& return_rule = row.registers[description.return_register];
+  if (return_rule.how == RegisterHow::undefined) {
+    rule.form = RuleForm::root;
+  } else if (return_rule.how != RegisterHow::unspecified && return_rule.how != RegisterHow::same) {
+    Reduction reduction(row, limit, pc);
+    const bool fits = reduction.reduce(description.return_register);
+    if (fits) rule = reduction.rule();
+    if (!fits) rule.form = RuleForm::general;
+  }
+  rule.signal_frame = description.signal_frame;
+  if (description.signal_frame && rule.form < RuleForm::compact) rule.form = RuleForm::compact;
+  return rule;
+}
+
+Rule compile_rule(const CodeModule& module, std::uint64_t pc, RowWorkspace& workspace) noexcept {
+  FrameDescription description;
+  if (!find_description(module, pc, description) || !row_at(module, description, pc, workspace))
+    return Rule{};
+  return reduce_row(workspace.row, description, module.end, pc);
+}
+
+}  // namespace culprit::unwind

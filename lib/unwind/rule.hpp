@@ -1,0 +1,55 @@
+#pragma once
+
+#include "unwind/call_frame.hpp"
+
+#include <cstdint>
+
+// A row of the unwind table in 24 bytes: what the walker needs to step out of one frame.
+namespace culprit::unwind {
+
+/// How a rule is applied; the common forms first.
+enum class RuleForm : std::uint8_t {
+  sp_frame,  ///< CFA = rsp + offset; return address at CFA - 8, saved registers at negative offsets from the
+             ///< CFA
+  bp_frame,  ///< the same with rbp
+  bx_frame,  ///< the same with rbx
+  compact,   ///< any other rule that fits: see the fields
+  general,   ///< only the row itself can say: to be interpreted again at each use
+  root,      ///< the return address is undefined: the thread's first frame
+  none,      ///< no call-frame information
+};
+
+/// What a saved slot's address is relative to.
+enum class SlotBase : std::uint8_t { cfa, sp, bp, bx };
+
+/// The compact rule. Offsets of slots are in units of 8 bytes from their base.
+struct Rule {
+  static constexpr std::int16_t kUnchanged = INT16_MIN;  ///< the register was not saved
+  static constexpr unsigned kSaved = 6;                  ///< rbp, rbx, r12, r13, r14, r15
+  static constexpr std::uint8_t kNoModule = 255;
+
+  std::int32_t cfa_offset = 0;
+  std::int16_t cfa_addend = 0;  ///< added to what was loaded where `cfa_loaded`
+  std::int16_t return_slot = -1;
+  std::int16_t saved[kSaved] = {kUnchanged, kUnchanged, kUnchanged, kUnchanged, kUnchanged, kUnchanged};
+  RuleForm form = RuleForm::none;
+  std::uint8_t cfa_register = kRsp;  ///< DWARF number
+  SlotBase saved_base : 2 = SlotBase::cfa;
+  SlotBase return_base : 2 = SlotBase::cfa;
+  bool cfa_loaded : 1 = false;      ///< CFA = *(register + cfa_offset) + cfa_addend
+  bool signal_frame : 1 = false;    ///< the caller was interrupted: its pc is exact
+  std::uint8_t module = kNoModule;  ///< the rule cache's number for the module
+};
+
+/// DWARF numbers of Rule::saved, in order.
+inline constexpr std::uint8_t kSavedRegisters[Rule::kSaved] = {kRbp, kRbx, 12, 13, 14, 15};
+
+/// Reduces a row to a rule; `limit` bounds its expressions (the description's end). Async-signal-safe.
+Rule reduce_row(const Row& row, const FrameDescription& description, std::uint64_t limit,
+                std::uint64_t pc) noexcept;
+
+/// The rule at code address `pc` of `module`; of form none where there is no usable information.
+/// Async-signal-safe.
+Rule compile_rule(const CodeModule& module, std::uint64_t pc, RowWorkspace& workspace) noexcept;
+
+}  // namespace culprit::unwind

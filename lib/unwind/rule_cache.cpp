@@ -1,0 +1,42 @@
+#include "unwind/rule_cache.hpp"
+
+namespace culprit::unwind {
+
+void RuleCache::clear() noexcept {
+  module_count_ = 0;
+  generation_ = (generation_ + 1) & 0xffffU;
+  if (generation_ != 0) return;
+  // All generations were used: what is tagged with an early one must not come back to life.
+  for (Set& set : sets_) set.ways[0].tag = set.ways[1].tag = 0;
+  generation_ = 1;
+}
+
+std::uint8_t RuleCache::remember_module(const CodeModule& module) noexcept {
+  for (unsigned i = 0; i < module_count_; ++i) {
+    const CodeModule& known = modules_[i];
+    if (known.index == module.index && known.begin == module.begin && known.end == module.end &&
+        known.bias == module.bias && known.eh_frame_hdr == module.eh_frame_hdr && known.own == module.own)
+      return static_cast<std::uint8_t>(i);
+  }
+  if (module_count_ == kModules) clear();
+  modules_[module_count_] = module;
+  return static_cast<std::uint8_t>(module_count_++);
+}
+
+const Rule& RuleCache::compile(FindModule find, void* context, std::uint64_t pc, Set& set,
+                               std::uint64_t tag) noexcept {
+  CodeModule module;
+  if (pc >> kAddressBits != 0 || !find(context, pc, module)) {
+    // Not cached: code may be mapped there before the next invalidate().
+    unknown_ = Rule{};
+    return unknown_;
+  }
+  Entry entry{.tag = 0, .rule = compile_rule(module, pc, workspace_)};
+  entry.rule.module = remember_module(module);
+  entry.tag = (tag & ((std::uint64_t{1} << kAddressBits) - 1)) | generation_ << kAddressBits;
+  set.ways[1] = set.ways[0];
+  set.ways[0] = entry;
+  return set.ways[0].rule;
+}
+
+}  // namespace culprit::unwind

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "unwind/code_module.hpp"
+#include "unwind/rule.hpp"
+
+#include <cstdint>
+
+namespace culprit::unwind {
+
+/// A thread's cache of rules by code address, two to a cache line, and of the modules that they belong to.
+/// Lives in zeroed memory; forgets everything in constant time by changing the generation that tags carry.
+class RuleCache {
+ public:
+  /// Forgets all rules and modules.
+  void clear() noexcept;
+
+  /// The rule for `pc`, compiled now if it was not cached. The reference holds until the next call.
+  const Rule& rule_at(FindModule find, void* context, std::uint64_t pc) noexcept {
+    const std::uint64_t tag = pc | generation_ << kAddressBits;
+    Set& set = sets_[index_of(pc)];
+    if (set.ways[0].tag == tag) [[likely]]
+      return set.ways[0].rule;
+    if (set.ways[1].tag == tag) return set.ways[1].rule;
+    return compile(find, context, pc, set, tag);
+  }
+
+  /// The module of a rule; not for Rule::kNoModule.
+  [[nodiscard]] const CodeModule& module(std::uint8_t number) const noexcept { return modules_[number]; }
+
+  /// Working memory for interpreting a row again.
+  RowWorkspace& workspace() noexcept { return workspace_; }
+
+ private:
+  static constexpr unsigned kAddressBits = 48;
+  static constexpr unsigned kSetBits = 11;  // 2 × 2048 rules in 128 KiB
+  static constexpr unsigned kModules = 192;
+
+  struct Entry {
+    std::uint64_t tag;
+    Rule rule;
+  };
+  struct alignas(64) Set {
+    Entry ways[2];
+  };
+  static_assert(sizeof(Set) == 64, "two rules fill a cache line");
+
+  static std::uint64_t index_of(std::uint64_t pc) noexcept {
+    return (pc * 0x9e3779b97f4a7c15U) >> (64 - kSetBits);
+  }
+
+  const Rule& compile(FindModule find, void* context, std::uint64_t pc, Set& set, std::uint64_t tag) noexcept;
+  std::uint8_t remember_module(const CodeModule& module) noexcept;
+
+  std::uint64_t generation_;
+  unsigned module_count_;
+  CodeModule modules_[kModules];
+  Rule unknown_;  // the answer for code outside all modules
+  RowWorkspace workspace_;
+  Set sets_[std::uint64_t{1} << kSetBits];
+};
+
+}  // namespace culprit::unwind

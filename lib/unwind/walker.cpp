@@ -1,0 +1,308 @@
+#include "unwind/walker.hpp"
+
+#include "unwind/bridge.hpp"
+
+namespace culprit::unwind {
+
+struct Walker::Position {
+  std::uint64_t pc, sp, bp, bx;
+  FrameOrigin origin;
+
+  [[nodiscard]] bool exact() const noexcept { return origin != FrameOrigin::call; }
+  /// The address whose rule counts: a return address may already belong to the next function.
+  [[nodiscard]] std::uint64_t lookup() const noexcept { return exact() ? pc : pc - 1; }
+  [[nodiscard]] std::uint64_t base(SlotBase which, std::uint64_t cfa) const noexcept {
+    switch (which) {
+      case SlotBase::sp:
+        return sp;
+      case SlotBase::bp:
+        return bp;
+      case SlotBase::bx:
+        return bx;
+      default:
+        return cfa;
+    }
+  }
+};
+
+struct Walker::Moved {
+  Position to;
+  Outcome outcome;
+};
+
+namespace {
+
+std::uint64_t at_slot(std::uint64_t base, std::int16_t slot) noexcept {
+  return base + static_cast<std::uint64_t>(std::int64_t{slot} * 8);
+}
+
+std::uint64_t moved_by(std::uint64_t base, std::int64_t offset) noexcept {
+  return base + static_cast<std::uint64_t>(offset);
+}
+
+/// What depending on a slot base means for the verification of a splice.
+std::uint8_t uses_of(SlotBase base) noexcept {
+  if (base == SlotBase::bp) return Step::kUsesBp;
+  if (base == SlotBase::bx) return Step::kUsesBx;
+  return 0;
+}
+
+}  // namespace
+
+void Walker::reset(FindModule find, void* context, std::uint64_t stack_low,
+                   std::uint64_t stack_high) noexcept {
+  find_ = find;
+  context_ = context;
+  invalidated_ = 0;
+  all_registers_ = false;
+  bounds_.set_thread(stack_low, stack_high);
+  rules_.clear();
+  path_.clear();
+}
+
+Walk Walker::walk(const Registers& start) noexcept {
+  if (__atomic_load_n(&invalidated_, __ATOMIC_RELAXED) != 0) [[unlikely]] {
+    __atomic_exchange_n(&invalidated_, std::uint32_t{0}, __ATOMIC_ACQUIRE);
+    rules_.clear();
+    path_.clear();
+  }
+  Position last;
+  std::size_t count = 0;
+  Outcome outcome = all_registers_ ? Outcome::needs_all_registers : trace<false>(start, last, count);
+  if (outcome == Outcome::needs_all_registers) [[unlikely]] {
+    all_registers_ = true;
+    outcome = trace<true>(start, last, count);
+  }
+  const bool spliced = outcome == Outcome::spliced;
+  const WalkEnd end = outcome == Outcome::partial ? WalkEnd::partial : WalkEnd::root;
+  path_.remember(steps_, count, {last.pc, last.sp, last.bp, last.bx, last.origin}, spliced, end,
+                 bounds_.foreign());
+  return {.frames = path_.frames(), .depth = path_.depth(), .fresh = count, .end = end};
+}
+
+template <bool kAll>
+Walker::Outcome Walker::trace(const Registers& start, Position& last, std::size_t& count) noexcept {
+  Position at{start.pc, start.sp, start.bp, start.bx, FrameOrigin::leaf};
+  RegisterFile all;
+  if constexpr (kAll) all.set_all(start.others);
+  bounds_.start();
+  path_.start();
+  const bool inside = bounds_.enter(at.sp);
+  Outcome outcome = Outcome::partial;
+  for (count = 0; count < kMaxDepth;) {
+    while (path_.matches({at.pc, at.sp, at.bp, at.bx, at.origin}) &&
+           path_.spliced_depth(count) <= kMaxDepth) {
+      if (!path_.verify(bounds_)) continue;
+      last = at;
+      return Outcome::spliced;
+    }
+    const Rule& rule = rules_.rule_at(find_, context_, at.lookup());
+    Step& step = steps_[count++];
+    describe(rule, at, step);
+    if (!inside) [[unlikely]]
+      break;
+    Moved moved;
+    if (rule.form <= RuleForm::bx_frame && !kAll) [[likely]] {
+      moved = step_plain(rule, at, step);
+    } else {
+      moved = step_slowly(rule, at, step, kAll ? &all : nullptr);
+    }
+    outcome = moved.outcome;
+    if (outcome != Outcome::onward) [[unlikely]]
+      break;
+    outcome = Outcome::partial;
+    at = moved.to;
+    if (at.pc == 0) [[unlikely]] {
+      outcome = Outcome::root;
+      break;
+    }
+  }
+  last = at;
+  return outcome;
+}
+
+[[gnu::always_inline]] inline void Walker::describe(const Rule& rule, const Position& at,
+                                                    Step& step) const noexcept {
+  Frame& frame = step.frame;
+  frame.pc = at.pc;
+  frame.cfa = at.sp;
+  frame.offset = at.lookup();
+  frame.module = Frame::kNoModule;
+  frame.origin = at.origin;
+  frame.own = false;
+  frame.bridged = false;
+  frame.user = 0;
+  if (rule.module != Rule::kNoModule) [[likely]] {
+    const CodeModule& module = rules_.module(rule.module);
+    frame.offset -= module.bias;
+    frame.module = module.index;
+    frame.own = module.own;
+  }
+  step.sp = at.sp;
+  step.bp = at.bp;
+  step.bx = at.bx;
+  step.return_slot = 0;
+  step.bp_slot = 0;
+  step.bx_slot = 0;
+  step.cfa_slot = 0;
+  step.uses = 0;
+  step.opaque = false;
+}
+
+[[gnu::always_inline]] inline Walker::Moved Walker::step_plain(const Rule& rule, Position at,
+                                                               Step& step) noexcept {
+  std::uint64_t base = at.sp;
+  if (rule.form == RuleForm::bp_frame) {
+    base = at.bp;
+    step.uses = Step::kUsesBp;
+  } else if (rule.form == RuleForm::bx_frame) {
+    base = at.bx;
+    step.uses = Step::kUsesBx;
+  }
+  const std::uint64_t cfa = moved_by(base, rule.cfa_offset);
+  // A caller's frame lies above its callee's; its stack cannot go on where this one ends.
+  if (cfa <= at.sp || !bounds_.below_end(cfa - 8)) [[unlikely]]
+    return {at, Outcome::partial};
+  step.frame.cfa = cfa;
+  step.return_slot = cfa - 8;
+  const std::uint64_t floor = bounds_.floor(at.sp);
+  Position to{load_as<std::uint64_t>(cfa - 8), cfa, at.bp, at.bx, FrameOrigin::call};
+  const std::uint64_t bp_slot = at_slot(cfa, rule.saved[0]);
+  if (rule.saved[0] != Rule::kUnchanged && bp_slot >= floor) {
+    step.bp_slot = bp_slot;
+    to.bp = load_as<std::uint64_t>(bp_slot);
+  }
+  const std::uint64_t bx_slot = at_slot(cfa, rule.saved[1]);
+  if (rule.saved[1] != Rule::kUnchanged && bx_slot >= floor) {
+    step.bx_slot = bx_slot;
+    to.bx = load_as<std::uint64_t>(bx_slot);
+  }
+  return {to, Outcome::onward};
+}
+
+// `all`: null unless all registers are followed.
+[[gnu::noinline]] Walker::Moved Walker::step_slowly(const Rule& rule, Position at, Step& step,
+                                                    RegisterFile* all) noexcept {
+  if (rule.form == RuleForm::root) return {at, Outcome::root};
+  if (rule.form == RuleForm::none) {
+    if (all != nullptr) all->forget_volatile();
+    return step_bridge(rule, at, step);
+  }
+  // A signal frame restores every register: its row says from where.
+  if (rule.form == RuleForm::general || (rule.signal_frame && all != nullptr)) {
+    if (all == nullptr) return {at, Outcome::needs_all_registers};
+    return step_general(at, step, *all);
+  }
+  std::uint64_t base = 0;
+  switch (rule.cfa_register) {
+    case kRsp:
+      base = at.sp;
+      break;
+    case kRbp:
+      base = at.bp;
+      step.uses |= Step::kUsesBp;
+      break;
+    case kRbx:
+      base = at.bx;
+      step.uses |= Step::kUsesBx;
+      break;
+    default:
+      if (all == nullptr) return {at, Outcome::needs_all_registers};
+      if (!all->get(rule.cfa_register, base)) return {at, Outcome::partial};
+      step.opaque = true;
+  }
+  const Moved moved = step_compact(rule, at, step, base);
+  if (all != nullptr && moved.outcome == Outcome::onward) follow_others(rule, at, moved.to.sp, *all);
+  return moved;
+}
+
+Walker::Moved Walker::step_compact(const Rule& rule, Position at, Step& step,
+                                   std::uint64_t cfa_base) noexcept {
+  const std::uint64_t floor = bounds_.floor(at.sp);
+  std::uint64_t cfa = moved_by(cfa_base, rule.cfa_offset);
+  if (rule.cfa_loaded) {
+    if (!bounds_.readable(cfa, floor)) return {at, Outcome::partial};
+    step.cfa_slot = cfa;
+    step.cfa_value = load_as<std::uint64_t>(cfa);
+    cfa = moved_by(step.cfa_value, rule.cfa_addend);
+  }
+  const bool may_switch_stacks = rule.cfa_loaded || rule.signal_frame;
+  if (cfa <= at.sp && !may_switch_stacks) return {at, Outcome::partial};
+  const std::uint64_t return_slot = at_slot(at.base(rule.return_base, cfa), rule.return_slot);
+  step.uses |= uses_of(rule.return_base);
+  if (!bounds_.readable(return_slot, floor)) return {at, Outcome::partial};
+  step.frame.cfa = cfa;
+  step.return_slot = return_slot;
+  Position to{load_as<std::uint64_t>(return_slot), cfa, at.bp, at.bx,
+              rule.signal_frame ? FrameOrigin::interrupted : FrameOrigin::call};
+  const std::uint64_t base = at.base(rule.saved_base, cfa);
+  const std::uint64_t bp_slot = at_slot(base, rule.saved[0]);
+  const std::uint64_t bx_slot = at_slot(base, rule.saved[1]);
+  if (rule.saved[0] != Rule::kUnchanged && bounds_.readable(bp_slot, floor)) {
+    step.bp_slot = bp_slot;
+    to.bp = load_as<std::uint64_t>(bp_slot);
+  }
+  if (rule.saved[1] != Rule::kUnchanged && bounds_.readable(bx_slot, floor)) {
+    step.bx_slot = bx_slot;
+    to.bx = load_as<std::uint64_t>(bx_slot);
+  }
+  if (step.bp_slot != 0 || step.bx_slot != 0) step.uses |= uses_of(rule.saved_base);
+  if (!bounds_.contains(cfa) && to.pc != 0 && !(may_switch_stacks && bounds_.enter(cfa)))
+    return {at, Outcome::partial};
+  return {to, Outcome::onward};
+}
+
+void Walker::follow_others(const Rule& rule, const Position& at, std::uint64_t cfa,
+                           RegisterFile& all) noexcept {
+  all.forget_volatile();
+  const std::uint64_t floor = bounds_.floor(at.sp);
+  const std::uint64_t base = at.base(rule.saved_base, cfa);
+  for (unsigned i = 2; i < Rule::kSaved; ++i) {
+    const std::uint64_t slot = at_slot(base, rule.saved[i]);
+    if (rule.saved[i] != Rule::kUnchanged && bounds_.readable(slot, floor))
+      all.set(kSavedRegisters[i], load_as<std::uint64_t>(slot));
+  }
+}
+
+Walker::Moved Walker::step_general(Position at, Step& step, RegisterFile& all) noexcept {
+  RowWorkspace& workspace = rules_.workspace();
+  FrameDescription description;
+  CodeModule module;
+  step.opaque = true;
+  if (!find_(context_, at.lookup(), module) || !find_description(module, at.lookup(), description) ||
+      !row_at(module, description, at.lookup(), workspace))
+    return {at, Outcome::partial};
+  all.set(kRsp, at.sp);
+  all.set(kRbp, at.bp);
+  all.set(kRbx, at.bx);
+  all.set(kReturnAddress, at.pc);
+  if (!interpret_row(workspace.row, description, module.end, bounds_, all)) return {at, Outcome::partial};
+  Position to = at;
+  to.sp = all.values[kRsp];
+  to.pc = all.values[kReturnAddress];
+  if (!all.get(kRbp, to.bp)) to.bp = 0;
+  if (!all.get(kRbx, to.bx)) to.bx = 0;
+  to.origin = description.signal_frame ? FrameOrigin::interrupted : FrameOrigin::call;
+  step.frame.cfa = to.sp;
+  if (!bounds_.contains(to.sp) && to.pc != 0 && !bounds_.enter(to.sp)) return {at, Outcome::partial};
+  return {to, Outcome::onward};
+}
+
+Walker::Moved Walker::step_bridge(const Rule& rule, Position at, Step& step) noexcept {
+  const CodeModule* module = rule.module != Rule::kNoModule ? &rules_.module(rule.module) : nullptr;
+  const BridgeStart start{.module = module, .pc = at.pc, .sp = at.sp, .bp = at.bp, .exact = at.exact()};
+  Bridge bridge;
+  if (!bridge_frame(start, find_, context_, bounds_, bridge)) return {at, Outcome::partial};
+  step.frame.cfa = bridge.cfa;
+  step.frame.bridged = true;
+  step.return_slot = bridge.return_slot;
+  step.bp_slot = bridge.bp_slot;
+  Position to{load_as<std::uint64_t>(bridge.return_slot), bridge.cfa, at.bp, at.bx, FrameOrigin::call};
+  if (bridge.bp_slot != 0) {
+    step.uses |= Step::kUsesBp;
+    to.bp = load_as<std::uint64_t>(bridge.bp_slot);
+  }
+  return {to, Outcome::onward};
+}
+
+}  // namespace culprit::unwind
