@@ -1,0 +1,142 @@
+#include "structure/structure.hpp"
+
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+#include <cxxabi.h>
+
+namespace culprit::structure {
+namespace {
+
+/// Beyond this the demangler's recursion is not trusted; such a symbol is shown as it is.
+constexpr std::size_t kLongestSymbol = 16384;
+
+bool digits_only(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// Rust's older mangling is Itanium's with a hash as the last component: `::h` and sixteen hexadecimal
+/// digits.
+void drop_rust_hash(std::string& name) {
+  constexpr std::size_t kHash = 19;
+  if (name.size() <= kHash) return;
+  const std::string_view tail = std::string_view(name).substr(name.size() - kHash);
+  if (tail.starts_with("::h") && tail.find_first_not_of("0123456789abcdef", 3) == std::string_view::npos)
+    name.resize(name.size() - kHash);
+}
+
+std::string demangle_cpp(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
+  if (status != 0 || !text) return symbol;
+  std::string name = text.get();
+  drop_rust_hash(name);
+  return name;
+}
+
+/// gfortran: __mod_MOD_proc, submodules __mod_sub_SMOD_…; ifort: mod_mp_proc_.
+std::string demangle_fortran(const std::string& symbol) {
+  if (symbol.starts_with("__")) {
+    const auto at = symbol.find("_MOD_", 2);
+    if (at != std::string::npos && at > 2 && at + 5 < symbol.size())
+      return symbol.substr(2, at - 2) + "::" + symbol.substr(at + 5);
+  }
+  const auto at = symbol.find("_mp_");
+  if (at != std::string::npos && at > 0 && symbol.ends_with('_') && at + 5 < symbol.size())
+    return symbol.substr(0, at) + "::" + symbol.substr(at + 4, symbol.size() - at - 5);
+  return symbol;
+}
+
+std::string demangle_base(const std::string& base) {
+  if (base.starts_with("_Z") || base.starts_with("___Z")) return demangle_cpp(base);
+  return demangle_fortran(base);
+}
+
+/// One suffix a compiler appends to the symbol of a part or copy of a procedure.
+struct Suffix {
+  std::string_view key;
+  std::string_view readable;  ///< empty: says nothing to the user
+  bool numbered;              ///< the number is shown even when it is 0
+};
+constexpr Suffix kSuffixes[] = {
+    {"part", "part", false},
+    {"cold", "cold part", false},
+    {"constprop", "constprop", false},
+    {"isra", "isra", false},
+    {"_omp_fn", "OpenMP region", true},
+    {"omp_outlined", "OpenMP region", true},
+    {"omp_outlined_debug__", "OpenMP region", true},
+    {"omp_outlined_debug", "OpenMP region", true},
+    {"lto_priv", "", false},
+    {"llvm", "", false},
+    {"localalias", "", false},
+};
+
+const Suffix* find_suffix(std::string_view key) {
+  for (const Suffix& suffix : kSuffixes)
+    if (suffix.key == key) return &suffix;
+  return nullptr;
+}
+
+/// The next dot-separated component of `rest`, which is advanced past it; runs of dots count as one.
+std::string_view next_component(std::string_view& rest) {
+  const auto start = rest.find_first_not_of('.');
+  if (start == std::string_view::npos) {
+    rest = {};
+    return {};
+  }
+  const auto end = rest.find('.', start);
+  const std::string_view component = rest.substr(start, end == std::string_view::npos ? end : end - start);
+  rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end);
+  return component;
+}
+
+/// The readable form of a chain of suffixes such as `.isra.0.cold`; false where one of them is not known.
+bool read_suffixes(std::string_view chain, std::string& readable) {
+  std::string_view rest = chain;
+  while (!rest.empty()) {
+    const std::string_view key = next_component(rest);
+    if (key.empty()) break;
+    const Suffix* suffix = find_suffix(key);
+    if (suffix == nullptr) return false;
+    std::string_view number, after = rest;
+    if (const auto component = next_component(after); digits_only(component)) {
+      number = component;
+      rest = after;
+    }
+    if (suffix->readable.empty()) continue;
+    readable.append(" [").append(suffix->readable);
+    if (suffix->numbered && number.empty()) number = "0";
+    if (suffix->numbered || (!number.empty() && number != "0")) readable.append(" ").append(number);
+    readable.append("]");
+  }
+  return true;
+}
+
+/// clang before 17 names the outlined body of an OpenMP region without its procedure: `.omp_outlined.`,
+/// `.omp_outlined..3`.
+constexpr std::string_view kClangRegion = ".omp_outlined.";
+
+std::string outlined_region(const std::string& symbol) {
+  const auto dot = symbol.find_last_of('.');
+  const std::string number = symbol.substr(dot + 1);
+  return "[OpenMP region " + (digits_only(number) ? number : "0") + "]";
+}
+
+}  // namespace
+
+std::string demangle(const std::string& symbol) {
+  if (symbol.empty() || symbol.size() > kLongestSymbol) return symbol;
+  const std::string plain = symbol.substr(0, symbol.find('@', 1));  // the symbol's version
+  if (plain.starts_with(kClangRegion)) return outlined_region(plain);
+  for (auto dot = plain.find('.', 1); dot != std::string::npos; dot = plain.find('.', dot + 1)) {
+    std::string readable;
+    if (read_suffixes(std::string_view(plain).substr(dot), readable))
+      return demangle_base(plain.substr(0, dot)) + readable;
+  }
+  return demangle_base(plain);
+}
+
+}  // namespace culprit::structure

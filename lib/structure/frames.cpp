@@ -1,0 +1,152 @@
+#include "structure/frames.hpp"
+
+#include "structure/encoded_bytes.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+
+#include <dwarf.h>
+
+namespace culprit::structure {
+namespace {
+
+/// What a common information entry says about the entries that refer to it.
+struct Common {
+  std::uint8_t pointers = DW_EH_PE_absptr;
+  std::uint8_t handlers = DW_EH_PE_omit;
+  bool augmented = false;
+  bool understood = false;
+};
+
+Common read_common(EncodedBytes in) {
+  Common common;
+  const auto version = in.fixed<std::uint8_t>();
+  std::string augmentation;
+  for (auto c = in.fixed<char>(); c != '\0' && in.good(); c = in.fixed<char>()) augmentation += c;
+  if (augmentation == "eh") return common;  // gcc 2
+  in.uleb();
+  in.sleb();
+  if (version == 1) {
+    in.fixed<std::uint8_t>();
+  } else {
+    in.uleb();
+  }
+  common.understood = true;
+  if (!augmentation.starts_with('z')) {
+    common.understood = augmentation.empty();
+    return common;
+  }
+  common.augmented = true;
+  in.uleb();
+  for (const char c : augmentation.substr(1)) {
+    if (c == 'R') {
+      common.pointers = in.fixed<std::uint8_t>();
+    } else if (c == 'L') {
+      common.handlers = in.fixed<std::uint8_t>();
+    } else if (c == 'P') {
+      const auto encoding = in.fixed<std::uint8_t>();
+      in.pointer(encoding, false);
+    } else if (c != 'S' && c != 'B') {
+      break;
+    }
+  }
+  common.understood = in.good();
+  return common;
+}
+
+/// Walks the records of .eh_frame.
+class Reader {
+ public:
+  explicit Reader(const Module::Section& section) : section_(section) {}
+
+  std::vector<Frame> read() {
+    std::size_t offset = 0;
+    while (offset + 4 <= section_.bytes.size()) {
+      EncodedBytes in(section_.bytes.subspan(offset), section_.address + offset);
+      std::uint64_t length = in.fixed<std::uint32_t>();
+      if (length == 0xffffffff) length = in.fixed<std::uint64_t>();
+      if (length == 0 || length > section_.bytes.size() - offset - in.position()) break;  // 0: the terminator
+      const std::size_t body = offset + in.position();
+      if (length >= 4) record(body, length);
+      offset = body + length;
+    }
+    return std::move(frames_);
+  }
+
+ private:
+  void record(std::size_t body, std::uint64_t length) {
+    EncodedBytes in(section_.bytes.subspan(body, length), section_.address + body);
+    const auto distance = in.fixed<std::uint32_t>();
+    if (distance == 0) {
+      EncodedBytes rest(section_.bytes.subspan(body + 4, length - 4), section_.address + body + 4);
+      commons_[body] = read_common(rest);
+      return;
+    }
+    if (distance > body) return;
+    const auto found = commons_.find(cie_body(body - distance));
+    if (found == commons_.end() || !found->second.understood) return;
+    const Common& common = found->second;
+    Frame frame;
+    frame.range.low = in.pointer(common.pointers);
+    frame.range.high = frame.range.low + in.pointer(common.pointers, false);
+    if (!in.good() || frame.range.high <= frame.range.low || frame.range.low == 0) return;
+    if (common.augmented) {
+      in.uleb();
+      if (common.handlers != DW_EH_PE_omit) frame.handlers = in.pointer(common.handlers);
+      if (!in.good()) frame.handlers = 0;
+    }
+    frames_.push_back(frame);
+  }
+
+  /// Where the body of the record that starts at `start` begins: after its length.
+  [[nodiscard]] std::size_t cie_body(std::size_t start) const {
+    if (start + 4 > section_.bytes.size()) return start;
+    EncodedBytes in(section_.bytes.subspan(start), 0);
+    return start + (in.fixed<std::uint32_t>() == 0xffffffff ? 12 : 4);
+  }
+
+  const Module::Section& section_;
+  std::unordered_map<std::size_t, Common> commons_;
+  std::vector<Frame> frames_;
+};
+
+/// Where section headers were removed, the loaded table of .eh_frame_hdr leads to .eh_frame.
+Module::Section find_section(const Module& module) {
+  Module::Section section = module.section(".eh_frame");
+  if (!section.bytes.empty()) return section;
+  std::size_t count = 0;
+  if (elf_getphdrnum(module.elf(), &count) != 0) return section;
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr segment{};
+    if (gelf_getphdr(module.elf(), static_cast<int>(i), &segment) == nullptr) continue;
+    if (segment.p_type != PT_GNU_EH_FRAME) continue;
+    EncodedBytes in(module.bytes(segment.p_vaddr), segment.p_vaddr);
+    in.skip(1);
+    const auto encoding = in.fixed<std::uint8_t>();
+    in.skip(2);
+    section.address = in.pointer(encoding);
+    if (in.good()) section.bytes = module.bytes(section.address);
+  }
+  return section;
+}
+
+}  // namespace
+
+Frames::Frames(const Module& module) {
+  const Module::Section section = find_section(module);
+  frames_ = Reader(section).read();
+  std::ranges::stable_sort(frames_, {}, [](const Frame& frame) { return frame.range.low; });
+  const auto same = [](const Frame& a, const Frame& b) { return a.range.low == b.range.low; };
+  frames_.erase(std::unique(frames_.begin(), frames_.end(), same), frames_.end());
+}
+
+const Frame* Frames::find(std::uint64_t address) const {
+  auto after =
+      std::ranges::upper_bound(frames_, address, {}, [](const Frame& frame) { return frame.range.low; });
+  if (after == frames_.begin()) return nullptr;
+  const Frame& frame = *--after;
+  return frame.range.contains(address) ? &frame : nullptr;
+}
+
+}  // namespace culprit::structure

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "structure/frames.hpp"
+#include "structure/module.hpp"
+#include "structure/plt.hpp"
+#include "structure/symbols.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace culprit::structure {
+
+/// A function as far as it can be told without debug information.
+struct Function {
+  std::string name, linkage;
+  std::vector<Range> ranges;  ///< the first holds the entry
+  NameSource source = NameSource::none;
+};
+
+/// Names and bounds from symbols, linkage stubs and call-frame information. Exported symbols leave gaps in
+/// which a module's internal functions lie: an address beyond a symbol's size is never given to that symbol.
+class FunctionBounds {
+ public:
+  explicit FunctionBounds(const Module& module)
+      : module_(module), frames_(module), symbols_(module), stubs_(module) {}
+  /// The function that holds `address`; source none where nothing is known.
+  [[nodiscard]] Function find(std::uint64_t address) const;
+  [[nodiscard]] const Frames& frames() const { return frames_; }
+  [[nodiscard]] const Symbols& symbols() const { return symbols_; }
+  [[nodiscard]] const LinkageStubs& stubs() const { return stubs_; }
+
+ private:
+  [[nodiscard]] const Symbol* owner(std::uint64_t address, const Frame* frame) const;
+  [[nodiscard]] Range extent(const Symbol& symbol) const;
+  [[nodiscard]] Function whole(const Symbol& symbol) const;
+  const Module& module_;
+  Frames frames_;
+  Symbols symbols_;
+  LinkageStubs stubs_;
+};
+
+}  // namespace culprit::structure

@@ -1,0 +1,51 @@
+#include "structure/line_table.hpp"
+
+#include <algorithm>
+
+namespace culprit::structure {
+namespace {
+
+bool touches(std::span<const Range> wanted, Range row) {
+  const auto after = std::ranges::upper_bound(wanted, row.low, {}, &Range::high);
+  return after != wanted.end() && after->low < row.high;
+}
+
+}  // namespace
+
+void LineTable::read(Dwarf_Die& unit, std::uint64_t bias, std::span<const Range> wanted, SourceFiles& files) {
+  Dwarf_Lines* lines = nullptr;
+  std::size_t count = 0;
+  if (dwarf_getsrclines(&unit, &lines, &count) != 0) return;
+  Dwarf_Line* named = nullptr;  // the last row of this sequence that has a line
+  for (std::size_t i = 0; i + 1 < count; ++i) {
+    Dwarf_Line* line = dwarf_onesrcline(lines, i);
+    Dwarf_Addr low = 0, high = 0;
+    bool ends = false;
+    int number = 0;
+    if (dwarf_lineaddr(line, &low) != 0 || dwarf_lineaddr(dwarf_onesrcline(lines, i + 1), &high) != 0)
+      continue;
+    if (dwarf_lineendsequence(line, &ends) != 0 || dwarf_lineno(line, &number) != 0) continue;
+    if (ends) named = nullptr;
+    if (ends || low == bias) continue;  // address 0: code that the linker left out
+    if (number > 0) named = line;
+    const Range range{low - bias, high - bias};
+    if (range.high <= range.low || !touches(wanted, range)) continue;
+    Place place;
+    if (named != nullptr && dwarf_lineno(named, &number) == 0)
+      place = {files.add(dwarf_linesrc(named, nullptr, nullptr)), static_cast<std::uint32_t>(number)};
+    rows_.push_back({range, place});
+  }
+}
+
+void LineTable::sort() {
+  std::ranges::stable_sort(rows_, {}, [](const Row& row) { return row.range.low; });
+}
+
+Place LineTable::find(std::uint64_t address) const {
+  const auto after =
+      std::ranges::upper_bound(rows_, address, {}, [](const Row& row) { return row.range.low; });
+  if (after == rows_.begin() || !(after - 1)->range.contains(address)) return {};
+  return (after - 1)->place;
+}
+
+}  // namespace culprit::structure

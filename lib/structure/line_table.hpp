@@ -1,0 +1,40 @@
+#pragma once
+
+#include "structure/module.hpp"
+#include "structure/source_files.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <elfutils/libdw.h>
+
+namespace culprit::structure {
+
+/// A place in a source file. Line 0: unknown.
+struct Place {
+  std::uint32_t file = kNone;
+  std::uint32_t line = 0;
+  friend auto operator<=>(const Place&, const Place&) = default;
+};
+
+/// The rows of line tables that cover given ranges of addresses. Every row counts, statement boundary or not:
+/// for an arbitrary instruction the last row at or before it is the most precise. A row without a line (line
+/// 0: the compiler could not say) inherits the row before it of the same sequence.
+class LineTable {
+ public:
+  /// Takes from one compilation unit's table the rows that touch `wanted` (ascending, disjoint).
+  void read(Dwarf_Die& unit, std::uint64_t bias, std::span<const Range> wanted, SourceFiles& files);
+  /// To be called once after the last read.
+  void sort();
+  [[nodiscard]] Place find(std::uint64_t address) const;
+
+ private:
+  struct Row {
+    Range range;
+    Place place;
+  };
+  std::vector<Row> rows_;
+};
+
+}  // namespace culprit::structure

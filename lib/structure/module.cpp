@@ -1,0 +1,172 @@
+#include "structure/module.hpp"
+
+#include "structure/vdso.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace culprit::structure {
+namespace {
+
+/// Debug files are asked for through the module's own path and descriptor; nothing else is looked up.
+int find_no_elf(Dwfl_Module*, void**, const char*, Dwarf_Addr, char**, Elf**) {
+  return -1;
+}
+
+std::string to_hex(const unsigned char* bytes, int count) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text;
+  for (int i = 0; i < count; ++i) {
+    text += kDigits[bytes[i] >> 4];
+    text += kDigits[bytes[i] & 15];
+  }
+  return text;
+}
+
+/// A descriptor of a regular file, or -1 with the reason: a FIFO or device must not be waited for.
+int open_regular(const std::string& path, std::string& why) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    why = std::strerror(errno);
+    return -1;
+  }
+  struct stat status {};
+  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    why = "not a regular file";
+    ::close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+/// Whether the descriptor holds an executable or shared object that libdwfl may be given.
+bool acceptable(int fd, std::string& why) {
+  Elf* elf = elf_begin(fd, ELF_C_READ, nullptr);
+  GElf_Ehdr header{};
+  const bool is_elf = elf != nullptr && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header) != nullptr;
+  elf_end(elf);
+  ::lseek(fd, 0, SEEK_SET);
+  if (!is_elf) {
+    why = "not an ELF file";
+    return false;
+  }
+  if (header.e_type != ET_EXEC && header.e_type != ET_DYN) {
+    why = "neither an executable nor a shared object";
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Module::~Module() = default;
+
+std::unique_ptr<Module> Module::open(const Request& request, std::string& why) {
+  std::unique_ptr<Module> module(new Module);
+  if (!module->load(request, why)) return nullptr;
+  return module;
+}
+
+bool Module::load(const Request& request, std::string& why) {
+  elf_version(EV_CURRENT);
+  const std::string path = request.path.string();
+  name_ = request.path.filename().string();
+  const int fd = path == kVdsoPath ? open_vdso(why) : open_regular(path, why);
+  if (fd < 0) return false;
+  if (!acceptable(fd, why)) {
+    ::close(fd);
+    return false;
+  }
+  callbacks_.find_elf = find_no_elf;
+  callbacks_.find_debuginfo = dwfl_standard_find_debuginfo;
+  callbacks_.section_address = dwfl_offline_section_address;
+  if (!request.debug_path.empty()) {
+    debug_path_ = request.debug_path;
+    debug_path_pointer_ = debug_path_.data();
+    callbacks_.debuginfo_path = &debug_path_pointer_;
+  }
+  dwfl_.reset(dwfl_begin(&callbacks_));
+  if (dwfl_) {
+    dwfl_report_begin(dwfl_.get());
+    module_ = dwfl_report_elf(dwfl_.get(), path.c_str(), path.c_str(), fd, 0, true);
+    dwfl_report_end(dwfl_.get(), nullptr, nullptr);
+  }
+  if (module_ == nullptr) {
+    ::close(fd);
+    why = "libdwfl cannot read it";
+    return false;
+  }
+  GElf_Addr bias = 0;
+  elf_ = dwfl_module_getelf(module_, &bias);
+  if (elf_ == nullptr) {
+    why = "libdwfl cannot read it";
+    return false;
+  }
+  bias_ = bias;
+  const unsigned char* bits = nullptr;
+  GElf_Addr where = 0;
+  const int length = dwfl_module_build_id(module_, &bits, &where);
+  if (length > 0 && bits != nullptr) build_id_ = to_hex(bits, length);
+  read_segments();
+  return true;
+}
+
+void Module::read_segments() {
+  GElf_Ehdr header{};
+  std::size_t count = 0, file_size = 0;
+  const char* file = elf_rawfile(elf_, &file_size);
+  if (gelf_getehdr(elf_, &header) == nullptr || elf_getphdrnum(elf_, &count) != 0 || file == nullptr) return;
+  x86_64_ = header.e_machine == EM_X86_64 && header.e_ident[EI_CLASS] == ELFCLASS64;
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr segment{};
+    if (gelf_getphdr(elf_, static_cast<int>(i), &segment) == nullptr || segment.p_type != PT_LOAD) continue;
+    if (segment.p_offset >= file_size) continue;
+    const std::uint64_t size = std::min<std::uint64_t>(segment.p_filesz, file_size - segment.p_offset);
+    if (size == 0 || segment.p_vaddr + size < segment.p_vaddr) continue;
+    segments_.push_back({{segment.p_vaddr, segment.p_vaddr + size},
+                         std::as_bytes(std::span(file + segment.p_offset, size)),
+                         (segment.p_flags & PF_X) != 0});
+  }
+}
+
+Dwarf* Module::dwarf(std::uint64_t& bias) const {
+  Dwarf_Addr found = 0;
+  Dwarf* dwarf = dwfl_module_getdwarf(module_, &found);
+  bias = found;
+  return dwarf;
+}
+
+std::span<const std::byte> Module::bytes(std::uint64_t address) const {
+  for (const Segment& segment : segments_)
+    if (segment.range.contains(address)) return segment.bytes.subspan(address - segment.range.low);
+  return {};
+}
+
+bool Module::executable(std::uint64_t address) const {
+  for (const Segment& segment : segments_)
+    if (segment.range.contains(address)) return segment.executable;
+  return false;
+}
+
+Module::Section Module::section(const char* wanted) const {
+  std::size_t names = 0;
+  if (elf_getshdrstrndx(elf_, &names) != 0) return {};
+  Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(elf_, section)) != nullptr) {
+    GElf_Shdr header{};
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    const char* name = elf_strptr(elf_, names, header.sh_name);
+    if (name == nullptr || std::strcmp(name, wanted) != 0) continue;
+    const Elf_Data* data = elf_rawdata(section, nullptr);
+    if (data == nullptr || data->d_buf == nullptr) return {};
+    return {header.sh_addr, header.sh_entsize,
+            std::span(static_cast<const std::byte*>(data->d_buf), data->d_size)};
+  }
+  return {};
+}
+
+}  // namespace culprit::structure

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "structure/structure.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+#include <libelf.h>
+
+namespace culprit::structure {
+
+/// Half-open, of ELF virtual addresses.
+struct Range {
+  std::uint64_t low = 0, high = 0;
+  [[nodiscard]] bool contains(std::uint64_t address) const { return low <= address && address < high; }
+  friend auto operator<=>(const Range&, const Range&) = default;
+};
+
+/// One ELF executable or shared object, opened for reading, with whatever separate debug file libdwfl finds
+/// for it. Addresses are the ELF's own virtual addresses. Used by one thread at a time.
+class Module {
+ public:
+  /// Opens `request.path`; on failure returns null and says why in `why`.
+  static std::unique_ptr<Module> open(const Request& request, std::string& why);
+  ~Module();
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  [[nodiscard]] Elf* elf() const { return elf_; }
+  [[nodiscard]] Dwfl_Module* dwfl() const { return module_; }
+  [[nodiscard]] const std::string& build_id() const { return build_id_; }
+  [[nodiscard]] bool is_x86_64() const { return x86_64_; }
+  /// The file's name without its directory.
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  /// The debug information of the module or of its debug file; null where there is none. `bias` is subtracted
+  /// from its addresses to give the module's.
+  [[nodiscard]] Dwarf* dwarf(std::uint64_t& bias) const;
+  /// Subtracted from addresses that libdwfl gives.
+  [[nodiscard]] std::uint64_t bias() const { return bias_; }
+
+  /// The bytes of the file that are loaded at `address`, up to the end of their segment; empty where none
+  /// are.
+  [[nodiscard]] std::span<const std::byte> bytes(std::uint64_t address) const;
+  [[nodiscard]] bool executable(std::uint64_t address) const;
+  /// The contents of a section by name, empty where it does not exist or holds no bytes in the file.
+  struct Section {
+    std::uint64_t address = 0;
+    std::uint64_t entry_size = 0;
+    std::span<const std::byte> bytes;
+  };
+  [[nodiscard]] Section section(const char* wanted) const;
+
+ private:
+  Module() = default;
+  bool load(const Request& request, std::string& why);
+  void read_segments();
+  struct Segment {
+    Range range;
+    std::span<const std::byte> bytes;
+    bool executable = false;
+  };
+
+  struct DwflEnd {
+    void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
+  };
+  std::string debug_path_;  // libdwfl keeps pointers to these two
+  char* debug_path_pointer_ = nullptr;
+  Dwfl_Callbacks callbacks_{};
+  std::unique_ptr<Dwfl, DwflEnd> dwfl_;
+  Dwfl_Module* module_ = nullptr;
+  Elf* elf_ = nullptr;
+  std::uint64_t bias_ = 0;
+  std::string name_, build_id_;
+  bool x86_64_ = false;
+  std::vector<Segment> segments_;
+};
+
+}  // namespace culprit::structure

@@ -1,0 +1,96 @@
+#include "structure/plt.hpp"
+
+#include <algorithm>
+
+#include <Zydis/Zydis.h>
+
+namespace culprit::structure {
+namespace {
+
+/// The symbol of one relocation, empty where it has none.
+std::string symbol_of(Elf_Data* symbols, Elf* elf, std::size_t names, const GElf_Rela& relocation) {
+  GElf_Sym symbol{};
+  if (gelf_getsym(symbols, static_cast<int>(GELF_R_SYM(relocation.r_info)), &symbol) == nullptr) return {};
+  const char* name = elf_strptr(elf, names, symbol.st_name);
+  return name == nullptr ? std::string() : std::string(name);
+}
+
+}  // namespace
+
+LinkageStubs::LinkageStubs(const Module& module) : module_(module) {
+  if (!module.is_x86_64()) return;
+  for (const char* name : {".plt", ".plt.sec", ".plt.got", ".plt.bnd"}) {
+    const Module::Section section = module.section(name);
+    if (section.bytes.empty()) continue;
+    const bool plausible = section.entry_size == 8 || section.entry_size == 16;
+    tables_.push_back(
+        {{section.address, section.address + section.bytes.size()}, plausible ? section.entry_size : 16});
+  }
+  if (!tables_.empty()) read_relocations(module);
+}
+
+void LinkageStubs::read_relocations(const Module& module) {
+  std::size_t section_names = 0;
+  Elf* elf = module.elf();
+  if (elf_getshdrstrndx(elf, &section_names) != 0) return;
+  Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(elf, section)) != nullptr) {
+    GElf_Shdr header{}, symbol_header{};
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_RELA) continue;
+    const char* name = elf_strptr(elf, section_names, header.sh_name);
+    const bool lazy = name != nullptr && std::string_view(name) == ".rela.plt";
+    Elf_Scn* symbol_section = elf_getscn(elf, header.sh_link);
+    if (symbol_section == nullptr || gelf_getshdr(symbol_section, &symbol_header) == nullptr) continue;
+    Elf_Data* relocations = elf_getdata(section, nullptr);
+    Elf_Data* symbols = elf_getdata(symbol_section, nullptr);
+    if (relocations == nullptr || symbols == nullptr || header.sh_entsize == 0) continue;
+    const std::size_t count = relocations->d_size / sizeof(Elf64_Rela);
+    for (std::size_t i = 0; i < count; ++i) {
+      GElf_Rela relocation{};
+      if (gelf_getrela(relocations, static_cast<int>(i), &relocation) == nullptr) break;
+      const auto type = GELF_R_TYPE(relocation.r_info);
+      if (!lazy && type != R_X86_64_GLOB_DAT) continue;
+      std::string callee = symbol_of(symbols, elf, symbol_header.sh_link, relocation);
+      if (lazy) by_index_.push_back(callee);
+      if (!callee.empty()) slots_.emplace(relocation.r_offset, std::move(callee));
+    }
+  }
+}
+
+std::optional<LinkageStubs::Stub> LinkageStubs::find(std::uint64_t address) const {
+  for (const Table& table : tables_) {
+    if (!table.range.contains(address)) continue;
+    const std::uint64_t low = address - (address - table.range.low) % table.stub_size;
+    const Range range{low, std::min(low + table.stub_size, table.range.high)};
+    return Stub{range, callee_of(range)};
+  }
+  return std::nullopt;
+}
+
+std::string LinkageStubs::callee_of(Range stub) const {
+  ZydisDecoder decoder;
+  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+  auto code = module_.bytes(stub.low);
+  code = code.first(std::min<std::size_t>(code.size(), stub.high - stub.low));
+  std::uint64_t pushed = by_index_.size();
+  for (std::uint64_t at = stub.low; !code.empty();) {
+    ZydisDecodedInstruction instruction;
+    if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), code.size(), &instruction)))
+      break;
+    at += instruction.length;
+    if (instruction.mnemonic == ZYDIS_MNEMONIC_PUSH && instruction.raw.imm[0].size != 0) {
+      pushed = instruction.raw.imm[0].value.u;
+    } else if (instruction.mnemonic == ZYDIS_MNEMONIC_JMP) {
+      const bool through_slot = instruction.raw.modrm.mod == 0 && instruction.raw.modrm.rm == 5;
+      if (through_slot && instruction.raw.disp.size != 0) {
+        const auto found = slots_.find(at + static_cast<std::uint64_t>(instruction.raw.disp.value));
+        return found == slots_.end() ? std::string() : found->second;
+      }
+      break;
+    }
+    code = code.subspan(instruction.length);
+  }
+  return pushed < by_index_.size() ? by_index_[pushed] : std::string();
+}
+
+}  // namespace culprit::structure

@@ -1,0 +1,237 @@
+#include "structure/subprograms.hpp"
+
+#include <algorithm>
+
+#include <dwarf.h>
+
+namespace culprit::structure {
+namespace {
+
+/// Debug information nests this deep at most before it counts as damaged (real: below 50).
+constexpr int kDeepest = 400;
+constexpr std::size_t kMostRanges = 1U << 20;
+
+const char* string_of(Dwarf_Die* die, unsigned attribute_name) {
+  Dwarf_Attribute attribute;
+  return dwarf_formstring(dwarf_attr_integrate(die, attribute_name, &attribute));
+}
+
+std::string linkage_of(Dwarf_Die* die) {
+  const char* name = string_of(die, DW_AT_linkage_name);
+  if (name == nullptr) name = string_of(die, DW_AT_MIPS_linkage_name);
+  return name == nullptr ? std::string() : std::string(name);
+}
+
+std::string name_of(Dwarf_Die* die, const std::string& linkage) {
+  if (!linkage.empty()) return demangle(linkage);
+  const char* name = dwarf_diename(die);
+  return name == nullptr ? std::string() : demangle(name);
+}
+
+std::vector<Range> ranges_of(Dwarf_Die* die, std::uint64_t bias) {
+  std::vector<Range> ranges;
+  Dwarf_Addr base = 0, low = 0, high = 0;
+  for (std::ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &low, &high)) > 0;) {
+    if (high > low && low > bias)
+      ranges.push_back({low - bias, high - bias});  // at 0: left out by the linker
+    if (ranges.size() > kMostRanges) break;
+  }
+  return ranges;
+}
+
+bool holds_any(std::span<const std::uint64_t> addresses, const std::vector<Range>& ranges) {
+  return std::ranges::any_of(ranges, [&](const Range& range) {
+    const auto first = std::ranges::lower_bound(addresses, range.low);
+    return first != addresses.end() && *first < range.high;
+  });
+}
+
+std::uint32_t number_of(Dwarf_Die* die, unsigned attribute_name) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word value = 0;
+  if (dwarf_formudata(dwarf_attr(die, attribute_name, &attribute), &value) != 0) return 0;
+  return value < kNone ? static_cast<std::uint32_t>(value) : 0;
+}
+
+/// The concrete procedures of one compilation unit.
+class UnitWalk {
+ public:
+  UnitWalk(std::span<const std::uint64_t> addresses, std::uint64_t bias, SourceFiles& files,
+           std::size_t& budget, std::vector<Subprogram>& out)
+      : addresses_(addresses), bias_(bias), files_(files), budget_(budget), out_(out) {}
+
+  void run(Dwarf_Die& unit) {
+    if (dwarf_getsrcfiles(&unit, &call_files_, &call_file_count_) != 0) call_file_count_ = 0;
+    children(&unit, 0);
+  }
+
+ private:
+  void children(Dwarf_Die* parent, int depth) {
+    Dwarf_Die die;
+    if (depth > kDeepest || dwarf_child(parent, &die) != 0) return;
+    do {
+      switch (dwarf_tag(&die)) {
+        case DW_TAG_subprogram:
+          subprogram(&die, depth);
+          break;
+        case DW_TAG_namespace:
+        case DW_TAG_module:
+        case DW_TAG_class_type:
+        case DW_TAG_structure_type:
+          children(&die, depth + 1);
+          break;
+        default:
+          break;
+      }
+    } while (next(&die));
+  }
+
+  /// A sibling attribute of damaged information can lead back: every step is counted.
+  bool next(Dwarf_Die* die) {
+    if (budget_ == 0) return false;
+    --budget_;
+    return dwarf_siblingof(die, die) == 0;
+  }
+
+  void subprogram(Dwarf_Die* die, int depth) {
+    std::vector<Range> ranges = ranges_of(die, bias_);
+    const bool wanted = holds_any(addresses_, ranges);
+    const std::size_t mine = out_.size();
+    if (wanted) {
+      Subprogram& sub = out_.emplace_back();
+      sub.linkage = linkage_of(die);
+      sub.name = name_of(die, sub.linkage);
+      sub.declared = declared(die);
+      Dwarf_Addr entry = 0;
+      if (dwarf_entrypc(die, &entry) == 0)
+        std::ranges::stable_partition(ranges,
+                                      [&](const Range& range) { return range.contains(entry - bias_); });
+      sub.ranges = std::move(ranges);
+    }
+    if (wanted || !ranges.empty()) scopes(die, wanted ? mine : kNobody, kNone, depth + 1);
+  }
+
+  /// What lies within a procedure or one of its inlined instances: instances, and procedures contained in it
+  /// (Fortran).
+  void scopes(Dwarf_Die* parent, std::size_t owner, std::uint32_t within, int depth) {
+    Dwarf_Die die;
+    if (depth > kDeepest || dwarf_child(parent, &die) != 0) return;
+    do {
+      switch (dwarf_tag(&die)) {
+        case DW_TAG_subprogram:
+          subprogram(&die, depth);
+          break;
+        case DW_TAG_lexical_block:
+          scopes(&die, owner, within, depth + 1);
+          break;
+        case DW_TAG_inlined_subroutine:
+          if (owner != kNobody) inlined(&die, owner, within, depth);
+          break;
+        default:
+          break;
+      }
+    } while (next(&die));
+  }
+
+  void inlined(Dwarf_Die* die, std::size_t owner, std::uint32_t within, int depth) {
+    std::vector<Range> ranges = ranges_of(die, bias_);
+    std::uint32_t mine = within;
+    if (!ranges.empty()) {
+      Inlined instance;
+      instance.parent = within;
+      instance.name = name_of(die, linkage_of(die));
+      if (instance.name.empty()) instance.name = "<unnamed>";
+      instance.declared = declared(die);
+      instance.called = {call_file(number_of(die, DW_AT_call_file)), number_of(die, DW_AT_call_line)};
+      Dwarf_Addr entry = 0;
+      const bool stated = dwarf_entrypc(die, &entry) == 0 && entry > bias_;
+      instance.entry = stated ? entry - bias_ : ranges.front().low;
+      instance.ranges = std::move(ranges);
+      mine = static_cast<std::uint32_t>(out_[owner].inlined.size());
+      out_[owner].inlined.push_back(std::move(instance));
+    }
+    scopes(die, owner, mine, depth + 1);
+  }
+
+  Place declared(Dwarf_Die* die) {
+    int line = 0;
+    const bool known = dwarf_decl_line(die, &line) == 0 && line > 0;
+    return {files_.add(dwarf_decl_file(die)), known ? static_cast<std::uint32_t>(line) : 0};
+  }
+
+  std::uint32_t call_file(std::uint32_t index) {
+    if (index >= call_file_count_) return kNone;
+    return files_.add(dwarf_filesrc(call_files_, index, nullptr, nullptr));
+  }
+
+  static constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
+  std::span<const std::uint64_t> addresses_;
+  std::uint64_t bias_;
+  SourceFiles& files_;
+  std::size_t& budget_;
+  std::vector<Subprogram>& out_;
+  Dwarf_Files* call_files_ = nullptr;
+  std::size_t call_file_count_ = 0;
+};
+
+/// One unit whose code holds asked addresses. `body` has the DIEs: the unit itself or its split part (.dwo).
+struct Unit {
+  Dwarf_Die head, body;
+};
+
+std::vector<Unit> select_units(Dwarf* dwarf, std::uint64_t bias, std::span<const std::uint64_t> addresses) {
+  std::vector<Unit> units;
+  Dwarf_CU* unit = nullptr;
+  Dwarf_Half version = 0;
+  std::uint8_t type = 0;
+  Unit found{};
+  while (dwarf_get_units(dwarf, unit, &unit, &version, &type, &found.head, &found.body) == 0) {
+    if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
+    if (!holds_any(addresses, ranges_of(&found.head, bias))) continue;
+    if (type != DW_UT_skeleton || dwarf_tag(&found.body) == DW_TAG_invalid) found.body = found.head;
+    units.push_back(found);
+  }
+  return units;
+}
+
+/// Ranges whose line rows are of use, ascending and disjoint: the procedures found, and asked addresses
+/// outside them.
+std::vector<Range> line_ranges(const std::vector<Subprogram>& subprograms,
+                               std::span<const std::uint64_t> addresses) {
+  std::vector<Range> all;
+  for (const Subprogram& sub : subprograms) all.insert(all.end(), sub.ranges.begin(), sub.ranges.end());
+  for (const std::uint64_t address : addresses) all.push_back({address, address + 1});
+  std::ranges::sort(all);
+  std::vector<Range> merged;
+  for (const Range& range : all) {
+    if (!merged.empty() && range.low <= merged.back().high) {
+      merged.back().high = std::max(merged.back().high, range.high);
+    } else {
+      merged.push_back(range);
+    }
+  }
+  return merged;
+}
+
+}  // namespace
+
+DebugInfo read_debug_info(const Module& module, std::span<const std::uint64_t> addresses,
+                          SourceFiles& files) {
+  DebugInfo info;
+  std::uint64_t bias = 0;
+  Dwarf* dwarf = module.dwarf(bias);
+  if (dwarf == nullptr) return info;
+  info.present = true;
+  std::vector<Unit> units = select_units(dwarf, bias, addresses);
+  std::size_t file_size = 0;
+  elf_rawfile(dwarf_getelf(dwarf), &file_size);
+  // Every entry takes a byte or more; compressed sections hold more than the file, hence the factor.
+  std::size_t budget = file_size * 16;
+  for (Unit& unit : units) UnitWalk(addresses, bias, files, budget, info.subprograms).run(unit.body);
+  const std::vector<Range> wanted = line_ranges(info.subprograms, addresses);
+  for (Unit& unit : units) info.lines.read(unit.head, bias, wanted, files);
+  info.lines.sort();
+  return info;
+}
+
+}  // namespace culprit::structure
