@@ -138,7 +138,8 @@ class LiveFile {
   /// maintain().
   std::uint32_t module(std::uint64_t load_address, const char* path, const void* build_id,
                        std::size_t build_id_size, unsigned flags) noexcept;
-  static constexpr unsigned kModuleOwn = 1, kModuleExecutable = 2, kModuleVdso = 4;
+  static constexpr unsigned kModuleOwn = layout::kModuleOwn, kModuleExecutable = layout::kModuleExecutable,
+                            kModuleVdso = layout::kModuleVdso;
 
   void set_rank(std::int32_t rank, std::uint32_t world_size, const char* run_id_hex,
                 const char* mpi) noexcept;

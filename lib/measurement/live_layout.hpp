@@ -170,6 +170,10 @@ constexpr std::uint32_t cell_units(std::size_t events_besides_realtime) {
 inline constexpr std::uint32_t kSlotUnit = kReservedUnits;
 inline constexpr std::uint32_t kFirstModuleUnit = kSlotUnit + kMaxModules * 4 / kUnit;
 
+inline constexpr std::uint32_t kModuleOwn = 1;
+inline constexpr std::uint32_t kModuleExecutable = 2;
+inline constexpr std::uint32_t kModuleVdso = 4;
+
 struct ModuleRecord {
   std::uint64_t load_address;
   std::uint64_t size;

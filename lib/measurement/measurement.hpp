@@ -105,6 +105,10 @@ struct Measurement {
   std::vector<Module> modules;
   std::vector<ThreadProfile> threads;
   bool sealed = false;  ///< false: cut short (unless process.end says exec)
+
+  /// Whether the end of the process is missing. A file that is complete but could not be sealed (exec; a full
+  /// disk) is not cut short.
+  [[nodiscard]] bool cut_short() const { return !sealed && process.end == EndReason::running; }
 };
 
 /// A measurement file cannot be read. what() is "why (what to do)"; path() names the file.

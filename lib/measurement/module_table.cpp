@@ -14,7 +14,6 @@ constexpr std::uint64_t kReservation = std::uint64_t{8} << 20;
 constexpr std::uint64_t kFirstBlock = 2 * layout::kGranule;
 constexpr std::uint64_t kNextBlock = 2 * layout::kGranule;
 constexpr std::uint32_t kLowUnits = layout::kGranuleUnits;  // growth starts when fewer are free
-constexpr unsigned kVdsoFlag = 4;                           // LiveFile::kModuleVdso
 
 std::uint32_t hash(std::uint64_t load_address) noexcept {
   return static_cast<std::uint32_t>((load_address * 0x9e3779b97f4a7c15u) >> 32);
@@ -133,7 +132,7 @@ void ModuleTable::stat_new() noexcept {
     std::memcpy(name, path(i), record->path_size);
     name[record->path_size] = '\0';
     struct stat info {};
-    if ((record->flags & kVdsoFlag) == 0 && name[0] == '/' && ::stat(name, &info) == 0) {
+    if ((record->flags & layout::kModuleVdso) == 0 && name[0] == '/' && ::stat(name, &info) == 0) {
       record->size = static_cast<std::uint64_t>(info.st_size);
       record->mtime_ns = info.st_mtim.tv_sec * std::int64_t{1'000'000'000} + info.st_mtim.tv_nsec;
     }

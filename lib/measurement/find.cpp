@@ -1,0 +1,59 @@
+#include "measurement/measurement.hpp"
+
+#include <algorithm>
+#include <system_error>
+
+namespace culprit::measurement {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMarker = "culprit.run";
+constexpr const char* kExtension = ".culprit";
+
+bool is_shard(const fs::path& name) {
+  const std::string text = name.string();
+  return text.size() == 2 &&
+         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+MeasurementError unreadable(const fs::path& directory, const std::error_code& error) {
+  return {directory, "cannot be listed: " + error.message() + " (check its permissions)"};
+}
+
+void collect(const fs::path& directory, std::vector<fs::path>& found, std::vector<fs::path>* shards) {
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code unknown;
+    if (entry->path().extension() == kExtension) {
+      if (entry->is_regular_file(unknown)) found.push_back(entry->path());
+    } else if (shards != nullptr && is_shard(entry->path().filename()) && entry->is_directory(unknown)) {
+      shards->push_back(entry->path());
+    }
+  }
+  if (error) throw unreadable(directory, error);
+}
+
+}  // namespace
+
+std::vector<fs::path> find_measurements(const fs::path& directory) {
+  std::error_code error;
+  const fs::file_status status = fs::status(directory, error);
+  if (!fs::exists(status)) {
+    throw MeasurementError(directory, "does not exist (name the directory that hpcrun-lite wrote)");
+  }
+  if (!fs::is_directory(status)) {
+    throw MeasurementError(directory, "is not a directory (name the directory that hpcrun-lite wrote)");
+  }
+  std::vector<fs::path> found;
+  std::vector<fs::path> shards;
+  collect(directory, found, &shards);
+  for (const fs::path& shard : shards) collect(shard, found, nullptr);
+  if (found.empty() && !fs::exists(directory / kMarker, error)) {
+    throw MeasurementError(directory, "is not a measurement directory (name the one that hpcrun-lite wrote)");
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+}  // namespace culprit::measurement

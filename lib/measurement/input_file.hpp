@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+namespace culprit::measurement {
+
+/// A file read through a sliding window. Reads instead of mapping, because a file that is truncated meanwhile
+/// must not end this process. Errors are MeasurementError.
+class InputFile {
+ public:
+  explicit InputFile(const std::filesystem::path& path);
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile();
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+
+  /// `size` bytes at `offset`, valid until the next call of view. Precondition: they lie within size().
+  std::span<const std::byte> view(std::uint64_t offset, std::size_t size);
+
+  /// Copies `size` bytes at `offset` to `to`; bytes that the file no longer has become 0.
+  void copy(std::uint64_t offset, std::byte* to, std::size_t size) const;
+
+  /// The first offset from `offset` on that may hold anything but zeros; size() if there is none.
+  [[nodiscard]] std::uint64_t next_data(std::uint64_t offset) const;
+
+ private:
+  std::filesystem::path path_;
+  int fd_ = -1;
+  std::uint64_t size_ = 0;
+  std::unique_ptr<std::byte[]> window_;
+  std::size_t capacity_ = 0;
+  std::uint64_t window_offset_ = 0;
+  std::size_t window_size_ = 0;
+};
+
+}  // namespace culprit::measurement

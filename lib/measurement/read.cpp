@@ -1,0 +1,98 @@
+#include "measurement/decoder.hpp"
+#include "measurement/live_layout.hpp"
+#include "measurement/reading.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace culprit::measurement {
+namespace {
+
+constexpr std::size_t kMagicSize = 8;
+
+Measurement read_any(const std::filesystem::path& path, Extent extent) {
+  try {
+    InputFile file(path);
+    char magic[kMagicSize] = {};
+    const auto present = static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), kMagicSize));
+    if (present > 0) std::memcpy(magic, file.view(0, present).data(), present);
+    Measurement measurement;
+    if (std::memcmp(magic, layout::kLiveMagic, kMagicSize) == 0) {
+      measurement = read_live(file, extent);
+    } else if (std::memcmp(magic, sealed::kMagic, kMagicSize) == 0) {
+      measurement = read_sealed(file, extent);
+    } else if (std::ranges::all_of(magic, [](char c) { return c == 0; })) {
+      throw MeasurementError(
+          path, "holds no measurement: its process ended while the file was created (remove it)");
+    } else {
+      throw MeasurementError(path, "is not a measurement (remove it from the measurement directory)");
+    }
+    std::ranges::stable_sort(measurement.threads, {}, &ThreadProfile::ordinal);
+    return measurement;
+  } catch (const std::bad_alloc&) {
+    throw MeasurementError(
+        path, "is too large for this machine's memory (use more ranks of prof-mpi on more hosts)");
+  }
+}
+
+void tell(ProcessInfo& process, std::uint64_t count, const char* what) {
+  if (count > 0) process.notes.push_back(std::to_string(count) + what);
+}
+
+}  // namespace
+
+Measurement read(const std::filesystem::path& path) {
+  return read_any(path, Extent::whole);
+}
+
+Measurement read_summary(const std::filesystem::path& path) {
+  return read_any(path, Extent::summary);
+}
+
+MeasurementError damaged(const std::filesystem::path& path, const std::string& what) {
+  return {path, "is damaged: " + what + " (leave it out, or measure again)"};
+}
+
+MeasurementError too_new(const std::filesystem::path& path, std::uint32_t version) {
+  return {path, "has format version " + std::to_string(version) +
+                    ", written by a newer Culprit (use the tools of that version)"};
+}
+
+void tell_losses(ProcessInfo& process, const Losses& losses) {
+  tell(process, losses.threads,
+       " thread(s) were not measured: no room (full disk, or more than 4096 threads)");
+  tell(process, losses.modules, " look-up(s) of a load module found no room in the module table");
+  tell(process, losses.arguments, " argument(s) of the command line were too long to record");
+  tell(process, losses.notes, " further note(s) were lost");
+}
+
+EndReason end_reason(std::uint64_t value) {
+  constexpr auto last = static_cast<std::uint64_t>(EndReason::signal);
+  return value <= last ? static_cast<EndReason>(value) : EndReason::running;
+}
+
+WaitKind wait_kind(std::uint64_t value) {
+  return value < kWaitKinds ? static_cast<WaitKind>(value) : WaitKind::none;
+}
+
+cct::FrameKind frame_kind(std::uint64_t value) {
+  return value < cct::kFrameKinds ? static_cast<cct::FrameKind>(value) : cct::FrameKind::root;
+}
+
+std::string hex(std::span<const std::byte> bytes) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const std::byte b : bytes) {
+    text += digits[std::to_integer<unsigned>(b) >> 4];
+    text += digits[std::to_integer<unsigned>(b) & 15];
+  }
+  return text;
+}
+
+void Decoder::fail(const char* what) const {
+  throw damaged(*path_, std::string(section_) + " " + what);
+}
+
+}  // namespace culprit::measurement

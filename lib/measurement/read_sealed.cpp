@@ -1,0 +1,271 @@
+#include "measurement/checksum.hpp"
+#include "measurement/decoder.hpp"
+#include "measurement/live_layout.hpp"
+#include "measurement/reading.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace culprit::measurement {
+
+using sealed::Header;
+using sealed::SectionEntry;
+using sealed::SectionType;
+
+namespace {
+
+constexpr std::uint64_t kMaxSection = std::uint64_t{1} << 30;  // far above what the largest arena gives
+
+struct TreeSize {
+  std::uint32_t nodes;
+  std::uint32_t cells;
+};
+
+class SealedReader {
+ public:
+  explicit SealedReader(InputFile& file) : file_(file) { read_table(); }
+
+  Measurement read(Extent extent);
+
+ private:
+  void read_table();
+  [[nodiscard]] const SectionEntry& find(SectionType type, std::uint32_t index, const char* name) const;
+  Decoder section(SectionType type, std::uint32_t index, const char* name);
+
+  void read_process(Decoder in);
+  void read_modules(Decoder in);
+  void read_threads(Decoder in);
+  void read_tree(Decoder in, ThreadProfile& thread, TreeSize size);
+  void read_cell(Decoder& in, ThreadProfile& thread) const;
+  [[nodiscard]] std::uint32_t module(const Decoder& in, std::uint32_t number) const;
+
+  InputFile& file_;
+  std::vector<SectionEntry> table_;
+  Measurement result_;
+  std::vector<TreeSize> sizes_;  // as result_.threads
+  std::size_t event_columns_ = 0;
+  std::vector<std::uint64_t> last_offset_;  // per module, and for none
+};
+
+void SealedReader::read_table() {
+  const auto& path = file_.path();
+  Header header{};
+  if (file_.size() < sizeof header) throw damaged(path, "it ends within its header");
+  std::memcpy(&header, file_.view(0, sizeof header).data(), sizeof header);
+  if (header.version > sealed::kVersion) throw too_new(path, header.version);
+  if (XXH64(&header, offsetof(Header, header_checksum), 0) != header.header_checksum) {
+    throw damaged(path, "the checksum of its header is wrong");
+  }
+  if (header.file_size > file_.size()) {
+    throw damaged(path, "only " + std::to_string(file_.size()) + " of its " +
+                            std::to_string(header.file_size) + " bytes are there");
+  }
+  const std::uint64_t bytes = std::uint64_t{header.section_count} * header.entry_size;
+  if (header.header_size < sizeof header || header.entry_size < sizeof(SectionEntry) ||
+      bytes > header.file_size || header.header_size > header.file_size - bytes) {
+    throw damaged(path, "its section table is out of bounds");
+  }
+  const auto table = file_.view(header.header_size, bytes);
+  if (XXH64(table.data(), table.size(), 0) != header.table_checksum) {
+    throw damaged(path, "the checksum of its section table is wrong");
+  }
+  table_.resize(header.section_count);
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < table_.size(); ++i) {
+    SectionEntry& entry = table_[i];
+    std::memcpy(&entry, table.data() + i * header.entry_size, sizeof entry);
+    // Sections do not overlap, so together they are no larger than the file: what is allocated for them is
+    // bounded.
+    if (entry.size > header.file_size - total || entry.offset > header.file_size - entry.size) {
+      throw damaged(path, "section " + std::to_string(i) + " is out of bounds");
+    }
+    total += entry.size;
+  }
+}
+
+const SectionEntry& SealedReader::find(SectionType type, std::uint32_t index, const char* name) const {
+  const auto is_it = [type, index](const SectionEntry& entry) {
+    return entry.type == static_cast<std::uint32_t>(type) && entry.index == index;
+  };
+  // Written in this order, trees first: the common case is found at once.
+  if (index < table_.size() && is_it(table_[index])) return table_[index];
+  const auto found = std::ranges::find_if(table_, is_it);
+  if (found == table_.end()) throw damaged(file_.path(), std::string(name) + " is missing");
+  return *found;
+}
+
+Decoder SealedReader::section(SectionType type, std::uint32_t index, const char* name) {
+  const SectionEntry& entry = find(type, index, name);
+  if (entry.size > kMaxSection) throw damaged(file_.path(), std::string(name) + " is impossibly large");
+  const auto bytes = file_.view(entry.offset, static_cast<std::size_t>(entry.size));
+  if (XXH64(bytes.data(), bytes.size(), 0) != entry.checksum) {
+    throw damaged(file_.path(), "the checksum of " + std::string(name) + " is wrong");
+  }
+  return {file_.path(), name, bytes};
+}
+
+Measurement SealedReader::read(Extent extent) {
+  read_process(section(SectionType::process, 0, "the process section"));
+  read_modules(section(SectionType::modules, 0, "the module section"));
+  read_threads(section(SectionType::threads, 0, "the thread section"));
+  if (extent == Extent::whole) {
+    for (std::uint32_t i = 0; i < result_.threads.size(); ++i) {
+      read_tree(section(SectionType::tree, i, "a tree"), result_.threads[i], sizes_[i]);
+    }
+  }
+  result_.sealed = true;
+  return std::move(result_);
+}
+
+void SealedReader::read_process(Decoder in) {
+  ProcessInfo& process = result_.process;
+  process.host = in.string();
+  process.pid = in.varint();
+  const bool has_rank = in.byte() != 0;
+  const auto rank = static_cast<std::int32_t>(in.zigzag());
+  if (has_rank) process.rank = rank;
+  process.world_size = in.number();
+  process.run_id = in.string();
+  process.mpi = in.string();
+  process.program = in.string();
+  process.directory = in.string();
+  process.start_ns = in.varint();
+  process.end_ns = in.varint();
+  process.start_realtime_ns = in.zigzag();
+  process.end = end_reason(in.byte());
+  process.has_realtime = (in.byte() & layout::kFlagRealtime) != 0;
+  const std::uint64_t events = in.varint();
+  if (events > kMaxEvents + 1 || (process.has_realtime && events == 0))
+    in.fail("has an impossible number of events");
+  for (std::uint64_t i = 0; i < events; ++i) {
+    EventInfo& event = process.events.emplace_back();
+    event.name = in.string();
+    event.unit = in.string();
+    event.period = in.varint();
+  }
+  event_columns_ = events - (process.has_realtime ? 1 : 0);
+  for (std::uint64_t i = in.varint(); i > 0; --i) process.arguments.push_back(in.string());
+  for (std::uint64_t i = in.varint(); i > 0; --i) process.notes.push_back(in.string());
+  Losses losses;
+  losses.threads = in.varint();
+  losses.notes = in.varint();
+  losses.modules = in.varint();
+  losses.arguments = in.varint();
+  tell_losses(process, losses);
+}
+
+void SealedReader::read_modules(Decoder in) {
+  for (std::uint64_t i = in.varint(); i > 0; --i) {
+    Decoder record = in.record();
+    Module& module = result_.modules.emplace_back();
+    const unsigned flags = record.byte();
+    module.own = (flags & layout::kModuleOwn) != 0;
+    module.executable = (flags & layout::kModuleExecutable) != 0;
+    module.vdso = (flags & layout::kModuleVdso) != 0;
+    module.key.size = record.varint();
+    module.key.mtime_ns = record.zigzag();
+    module.key.build_id = hex(record.bytes());
+    module.key.path = record.string();
+  }
+  last_offset_.resize(result_.modules.size() + 1);
+}
+
+std::uint32_t SealedReader::module(const Decoder& in, std::uint32_t number) const {
+  if (number > result_.modules.size()) in.fail("names a module that does not exist");
+  return number == 0 ? cct::kNoModule : number - 1;
+}
+
+void SealedReader::read_threads(Decoder in) {
+  for (std::uint64_t i = in.varint(); i > 0; --i) {
+    Decoder record = in.record();
+    ThreadProfile& thread = result_.threads.emplace_back();
+    thread.ordinal = record.number();
+    thread.tid = record.varint();
+    thread.start_routine.kind = frame_kind(record.byte());
+    thread.start_routine.module = module(record, record.number());
+    thread.start_routine.offset = record.varint();
+    thread.start_ns = record.varint();
+    thread.end_ns = record.varint();
+    thread.quality.samples = record.varint();
+    thread.quality.partial = record.varint();
+    thread.quality.partial_ns = record.varint();
+    thread.quality.dropped = record.varint();
+    thread.quality.full = record.varint();
+    thread.quality.handler_ns = record.varint();
+    const std::uint32_t nodes = record.number();
+    sizes_.push_back({.nodes = nodes, .cells = record.number()});
+  }
+}
+
+void SealedReader::read_tree(Decoder in, ThreadProfile& thread, TreeSize size) {
+  // A node takes two bytes at least, a cell three, and an event two: the counts cannot ask for more than is
+  // there.
+  if (size.nodes == 0 || size.nodes > in.left() / 2 || size.cells > in.left() / (3 + 2 * event_columns_)) {
+    in.fail("is shorter than its node count says");
+  }
+  thread.nodes.resize(size.nodes);
+  thread.cell.resize(size.nodes, cct::kNoNode);
+  thread.cells.reserve(size.cells);
+  thread.events.reserve(size.cells * event_columns_);
+  std::ranges::fill(last_offset_, 0);
+  cct::NodeId parent = cct::kNoNode;
+  for (cct::NodeId id = 0; id < size.nodes; ++id) {
+    const unsigned tag = in.byte();
+    std::uint64_t up = tag >> sealed::kNodeUpShift;
+    if (up == sealed::kNodeUpMore) up += in.varint();
+    for (; up > 0 && parent != cct::kNoNode; --up) parent = thread.nodes[parent].parent;
+    cct::Node& node = thread.nodes[id];
+    const unsigned kind = tag & sealed::kNodeKindMask;
+    const bool is_root = id == 0;
+    if (up != 0 || kind >= cct::kFrameKinds || is_root != (parent == cct::kNoNode) ||
+        is_root != (kind == 0)) {
+      in.fail("is not a tree");
+    }
+    node.parent = parent;
+    node.frame.kind = static_cast<cct::FrameKind>(kind);
+    if (!is_root && (tag & sealed::kNodeParentsModule) != 0) {
+      node.frame.module = thread.nodes[parent].frame.module;
+    } else {
+      node.frame.module = module(in, in.number());
+    }
+    std::uint64_t& last =
+        node.frame.module == cct::kNoModule ? last_offset_.back() : last_offset_[node.frame.module];
+    last += static_cast<std::uint64_t>(in.zigzag());
+    node.frame.offset = last;
+    if ((tag & sealed::kNodeHasCell) != 0) {
+      thread.cell[id] = static_cast<std::uint32_t>(thread.cells.size());
+      read_cell(in, thread);
+    }
+    parent = id;
+  }
+}
+
+void SealedReader::read_cell(Decoder& in, ThreadProfile& thread) const {
+  Cell& cell = thread.cells.emplace_back();
+  const unsigned tag = in.byte();
+  cell.mark = wait_kind(tag >> sealed::kCellMarkShift);
+  cell.time_ns = in.varint();
+  cell.samples = in.varint();
+  cell.weight_sq = (tag & sealed::kCellWeightSq) != 0 ? in.varint() : cell.samples;
+  if ((tag & sealed::kCellBlocked) != 0) cell.blocked = in.varint();
+  if ((tag & sealed::kCellCpu) != 0) cell.cpu_ns = in.varint();
+  if ((tag & sealed::kCellMarkedWhole) != 0) {
+    cell.marked_ns = cell.time_ns;
+  } else if ((tag & sealed::kCellMarked) != 0) {
+    cell.marked_ns = in.varint();
+  }
+  for (std::size_t i = 0; i < event_columns_; ++i) {
+    EventValue& value = thread.events.emplace_back();
+    value.value = in.varint();
+    value.samples = in.varint();
+  }
+}
+
+}  // namespace
+
+Measurement read_sealed(InputFile& file, Extent extent) {
+  return SealedReader(file).read(extent);
+}
+
+}  // namespace culprit::measurement

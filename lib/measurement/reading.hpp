@@ -1,0 +1,43 @@
+#pragma once
+
+#include "measurement/input_file.hpp"
+#include "measurement/measurement.hpp"
+
+#include <cstdint>
+#include <string>
+
+// What the readers of the two forms share.
+namespace culprit::measurement {
+
+/// How much is wanted of a file.
+enum class Extent : std::uint8_t { whole, summary };
+
+Measurement read_live(InputFile& file, Extent extent);
+Measurement read_sealed(InputFile& file, Extent extent);
+
+/// The error for content that no writer leaves behind.
+MeasurementError damaged(const std::filesystem::path& path, const std::string& what);
+
+/// The error for a format version that is newer than this program.
+MeasurementError too_new(const std::filesystem::path& path, std::uint32_t version);
+
+/// What found no room while the process ran.
+struct Losses {
+  std::uint64_t threads = 0;
+  std::uint64_t notes = 0;
+  std::uint64_t modules = 0;
+  std::uint64_t arguments = 0;
+};
+
+/// Adds a note for each kind of loss.
+void tell_losses(ProcessInfo& process, const Losses& losses);
+
+/// Numbers of a file as enumerators; what is unknown becomes running, none or root.
+EndReason end_reason(std::uint64_t value);
+WaitKind wait_kind(std::uint64_t value);
+cct::FrameKind frame_kind(std::uint64_t value);
+
+/// Bytes of a build-id as lower-case hexadecimal.
+std::string hex(std::span<const std::byte> bytes);
+
+}  // namespace culprit::measurement
