@@ -1,0 +1,64 @@
+#pragma once
+
+#include "views/view.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace culprit::views {
+
+/// Bottom up: one root per procedure, below it its callers, below each their callers, one level at a time. A
+/// caller is the next procedure frame (or inlined procedure) up the path.
+///
+/// Inclusive figures count the outermost (exposed) instances of the root's procedure only, exclusive figures
+/// all: a root's inclusive cost cannot exceed the total, and a node's figures are the sums of its callers'
+/// (plus what has no caller). Sum, mean and count-free figures come from summaries; min, max, standard
+/// deviation, CV and count are formed from per-thread values when asked for.
+class Callers final : public View {
+ public:
+  explicit Callers(const Figures& figures);
+
+  [[nodiscard]] std::string_view name() const override { return "callers"; }
+  [[nodiscard]] std::vector<NodeId> roots() override;
+  [[nodiscard]] std::vector<NodeId> children(NodeId node) override;
+  [[nodiscard]] Frame frame(NodeId node) const override;
+  [[nodiscard]] std::uint8_t flags(NodeId node) const override;
+  [[nodiscard]] double value(NodeId node, const Column& column) const override;
+  [[nodiscard]] Presence presence(NodeId node, std::optional<std::uint32_t> role) const override;
+  [[nodiscard]] std::vector<std::uint64_t> per_thread(NodeId node, std::uint32_t metric,
+                                                      bool inclusive) const override;
+  [[nodiscard]] std::string id(NodeId node) const override;
+  [[nodiscard]] std::optional<NodeId> find(std::string_view id) override;
+  [[nodiscard]] std::vector<Frame> path(NodeId node) const override;
+
+ private:
+  /// An instance of the root's procedure, seen from one of the frames that led to it.
+  struct Instance {
+    database::ContextId procedure = 0;
+    database::ContextId at = 0;
+    bool outermost = true;
+  };
+  struct Entry {
+    std::uint32_t scope = 0;  ///< which procedure, as numbered by number_scopes
+    NodeId parent = database::kNone;
+    std::vector<Instance> instances;
+    std::vector<NodeId> children;
+    bool expanded = false;
+  };
+
+  void number_scopes();
+  void make_roots();
+  [[nodiscard]] database::ContextId caller(database::ContextId context) const;
+  [[nodiscard]] double summed(const Entry& entry, const Column& column) const;
+  [[nodiscard]] double blamed(const Entry& entry, const Column& column) const;
+
+  const Figures& figures_;
+  std::vector<std::uint32_t> scope_;        ///< by context: its procedure's number, kNone for other kinds
+  std::vector<database::ContextId> first_;  ///< by procedure number: an instance
+  std::vector<Entry> entries_;              ///< the roots first
+  NodeId roots_ = 0;
+  std::vector<std::vector<std::pair<database::ContextId, Blame>>>
+      own_blame_;  ///< [role], by procedure context
+};
+
+}  // namespace culprit::views

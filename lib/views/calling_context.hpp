@@ -1,0 +1,29 @@
+#pragma once
+
+#include "views/view.hpp"
+
+namespace culprit::views {
+
+/// The canonical tree, top down. A node's number is its context's; the one root is the super-root.
+class CallingContext final : public View {
+ public:
+  explicit CallingContext(const Figures& figures) : figures_(figures) {}
+
+  [[nodiscard]] std::string_view name() const override { return "calling-context"; }
+  [[nodiscard]] std::vector<NodeId> roots() override;
+  [[nodiscard]] std::vector<NodeId> children(NodeId node) override;
+  [[nodiscard]] Frame frame(NodeId node) const override;
+  [[nodiscard]] std::uint8_t flags(NodeId node) const override;
+  [[nodiscard]] double value(NodeId node, const Column& column) const override;
+  [[nodiscard]] Presence presence(NodeId node, std::optional<std::uint32_t> role) const override;
+  [[nodiscard]] std::vector<std::uint64_t> per_thread(NodeId node, std::uint32_t metric,
+                                                      bool inclusive) const override;
+  [[nodiscard]] std::string id(NodeId node) const override;
+  [[nodiscard]] std::optional<NodeId> find(std::string_view id) override;
+  [[nodiscard]] std::vector<Frame> path(NodeId node) const override;
+
+ private:
+  const Figures& figures_;
+};
+
+}  // namespace culprit::views

@@ -1,0 +1,158 @@
+#include "views/column.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <limits>
+
+namespace culprit::views {
+namespace {
+
+constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN();
+constexpr double kSecondsPerNs = 1e-9;
+
+bool same(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+std::string known_metrics(const database::Experiment& experiment) {
+  std::string names;
+  for (const database::Metric& metric : experiment.metrics) {
+    if (metric.name != kImbalance) names += metric.name + ", ";
+  }
+  return names + std::string(kImbalance);
+}
+
+void set_unit(Column& column, const std::string& unit) {
+  switch (column.name.statistic) {
+    case Statistic::count:
+      column.unit = "threads";
+      return;
+    case Statistic::cv:
+      column.unit = "ratio";
+      return;
+    default:
+      break;
+  }
+  const bool time = unit == "ns";
+  column.unit = time ? "s" : unit;
+  column.scale = time ? kSecondsPerNs : 1;
+}
+
+double statistic(const Column& column, const metrics::Accumulator& accumulator, std::uint64_t threads) {
+  const metrics::Statistics all = column.min_over_all ? metrics::finalize_over_all(accumulator, threads)
+                                                      : metrics::finalize(accumulator, threads);
+  switch (column.name.statistic) {
+    case Statistic::sum:
+      return all.sum;
+    case Statistic::mean:
+      return all.mean;
+    case Statistic::min:
+      return all.min;
+    case Statistic::max:
+      return all.max;
+    case Statistic::stddev:
+      return all.stddev;
+    case Statistic::cv:
+      return all.cv;
+    case Statistic::count:
+      return static_cast<double>(all.count);
+  }
+  return kNotAvailable;
+}
+
+double statistic(const Column& column, const Blame& blame, std::uint64_t threads) {
+  switch (column.name.statistic) {
+    case Statistic::sum:
+      return static_cast<double>(blame.sum);
+    case Statistic::mean:
+      return threads == 0 ? 0 : static_cast<double>(blame.sum) / static_cast<double>(threads);
+    case Statistic::min:
+      return static_cast<double>(blame.min);
+    case Statistic::max:
+      return static_cast<double>(blame.max);
+    default:
+      return kNotAvailable;
+  }
+}
+
+template <class Summary>
+double figure_of(const Column& column, std::span<const Summary> by_role,
+                 std::span<const std::uint64_t> threads) {
+  if (column.role) {
+    if (*column.role >= by_role.size()) return 0;
+    return statistic(column, by_role[*column.role], threads[*column.role]) * column.scale;
+  }
+  double sum = 0;
+  for (std::size_t role = 0; role < by_role.size(); ++role)
+    sum += statistic(column, by_role[role], threads[role]);
+  return sum * column.scale;
+}
+
+}  // namespace
+
+bool Column::additive() const {
+  return name.statistic == Statistic::sum || name.statistic == Statistic::mean;
+}
+
+std::uint32_t main_role(const database::Experiment& experiment) {
+  for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
+    if (experiment.roles[role].name == "main") return role;
+  }
+  return 0;
+}
+
+std::uint32_t find_role(const database::Experiment& experiment, std::string_view name) {
+  std::string names;
+  for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
+    if (experiment.roles[role].name == name) return role;
+    names += (names.empty() ? "" : ", ") + experiment.roles[role].name;
+  }
+  throw UnknownMetric("no threads have the role '" + std::string(name) + "' (there are: " + names + ")");
+}
+
+Column find_column(const database::Experiment& experiment, std::string_view text,
+                   std::optional<std::uint32_t> role) {
+  const std::optional<MetricName> name = parse_metric_name(text);
+  if (!name) {
+    throw UnknownMetric(
+        "'" + std::string(text) +
+        "' names no metric (write it like REALTIME:sum (I); there are: " + known_metrics(experiment) + ")");
+  }
+  Column column;
+  column.name = *name;
+  column.role = role;
+  if (same(name->event, kImbalance)) {
+    column.blame = true;
+    column.name.event = kImbalance;
+    set_unit(column, "ns");
+  } else {
+    const auto found =
+        std::find_if(experiment.metrics.begin(), experiment.metrics.end(),
+                     [&](const database::Metric& metric) { return same(metric.name, name->event); });
+    if (found == experiment.metrics.end()) {
+      throw UnknownMetric("there is no metric '" + name->event +
+                          "' here (there are: " + known_metrics(experiment) + ")");
+    }
+    column.metric = static_cast<std::uint32_t>(found - experiment.metrics.begin());
+    column.name.event = found->name;
+    column.min_over_all = found->name == "idleness";
+    set_unit(column, found->unit);
+  }
+  const bool over_roles = name->statistic == Statistic::sum || name->statistic == Statistic::count;
+  if (!column.role && !over_roles) column.role = main_role(experiment);
+  column.title = to_string(column.name);
+  return column;
+}
+
+double figure(const Column& column, std::span<const metrics::Accumulator> by_role,
+              std::span<const std::uint64_t> threads) {
+  return figure_of(column, by_role, threads);
+}
+
+double figure(const Column& column, std::span<const Blame> by_role, std::span<const std::uint64_t> threads) {
+  return figure_of(column, by_role, threads);
+}
+
+}  // namespace culprit::views

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "database/database.hpp"
+#include "metrics/accumulator.hpp"
+#include "views/blame_index.hpp"
+#include "views/metric_name.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace culprit::views {
+
+/// A metric or role that the database does not have, or a name that is none. what() is "why (what to do)".
+class UnknownMetric : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The figure that one column of a view shows.
+struct Column {
+  MetricName name;    ///< event spelled as the database does
+  std::string title;  ///< `EVENT:STAT (I|E)`
+  std::string unit;   ///< "s", "threads" for counts of observers, "ratio" for CV, else the metric's own
+  double scale = 1;   ///< factor from the database's unit to `unit`
+  std::uint32_t metric = 0;           ///< index of the experiment's metrics; meaningless where `blame`
+  bool blame = false;                 ///< the metric `imbalance`
+  bool min_over_all = false;          ///< the minimum counts threads without an observation as 0 (idleness)
+  std::optional<std::uint32_t> role;  ///< set: only this role; not set: the sum over all roles
+
+  /// Whether shares of the total make sense: sums do, a coefficient of variation does not.
+  [[nodiscard]] bool additive() const;
+};
+
+/// The metric named `imbalance` is this blame, whether or not the database lists it.
+inline constexpr std::string_view kImbalance = "imbalance";
+
+/// Finds the column that `text` (see parse_metric_name) names, ignoring case. Statistics other than sum and
+/// count are per role: without `role` they are those of the main threads. Throws UnknownMetric.
+Column find_column(const database::Experiment& experiment, std::string_view text,
+                   std::optional<std::uint32_t> role = std::nullopt);
+
+/// The role that `name` names; throws UnknownMetric, listing those there are.
+std::uint32_t find_role(const database::Experiment& experiment, std::string_view name);
+
+/// The role of the ranks' main threads (the first one where none is called main).
+std::uint32_t main_role(const database::Experiment& experiment);
+
+/// The figure of a column from accumulators per role; `threads` is T per role. NaN where it does not exist.
+double figure(const Column& column, std::span<const metrics::Accumulator> by_role,
+              std::span<const std::uint64_t> threads);
+
+/// The same for blame.
+double figure(const Column& column, std::span<const Blame> by_role, std::span<const std::uint64_t> threads);
+
+}  // namespace culprit::views

@@ -1,0 +1,20 @@
+#include "views/database_source.hpp"
+
+namespace culprit::views {
+
+DatabaseSource::DatabaseSource(const std::filesystem::path& path) : reader_(path) {}
+
+const database::Experiment& DatabaseSource::experiment() const {
+  return reader_.experiment();
+}
+
+std::vector<database::Value> DatabaseSource::profile_values(std::uint32_t location) const {
+  return reader_.profile_values(location);
+}
+
+std::vector<std::uint64_t> DatabaseSource::context_values(database::ContextId context,
+                                                          std::uint32_t metric) const {
+  return reader_.context_values(context, metric);
+}
+
+}  // namespace culprit::views

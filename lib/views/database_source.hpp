@@ -1,0 +1,24 @@
+#pragma once
+
+#include "database/reader.hpp"
+#include "views/source.hpp"
+
+#include <filesystem>
+
+namespace culprit::views {
+
+/// Figures from a database file. Throws database::DatabaseError where the file is damaged.
+class DatabaseSource final : public Source {
+ public:
+  explicit DatabaseSource(const std::filesystem::path& path);
+
+  [[nodiscard]] const database::Experiment& experiment() const override;
+  [[nodiscard]] std::vector<database::Value> profile_values(std::uint32_t location) const override;
+  [[nodiscard]] std::vector<std::uint64_t> context_values(database::ContextId context,
+                                                          std::uint32_t metric) const override;
+
+ private:
+  database::Reader reader_;
+};
+
+}  // namespace culprit::views

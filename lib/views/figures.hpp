@@ -1,0 +1,94 @@
+#pragma once
+
+#include "database/database.hpp"
+#include "views/blame_index.hpp"
+#include "views/column.hpp"
+#include "views/selection.hpp"
+#include "views/source.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace culprit::views {
+
+/// How many threads observed a scope, of how many.
+struct Presence {
+  std::uint64_t observers = 0;  ///< n(x)
+  std::uint64_t threads = 0;    ///< T
+  bool exact = true;            ///< false: at least `observers`; several scopes are shown as one
+};
+
+/// What the views show, over all threads or over some: summaries by role, metric and scope, blame, per-thread
+/// values. Keeps references to the source, which must outlive it.
+class Figures {
+ public:
+  /// Over all threads.
+  explicit Figures(const Source& source);
+
+  /// Over the `locations` given; reads their profiles for `metrics`, those of others are then not available.
+  /// Blame is not available: it rests on all threads.
+  Figures(const Source& source, std::vector<std::uint32_t> locations, std::span<const std::uint32_t> metrics);
+
+  [[nodiscard]] const database::Experiment& experiment() const { return source_.experiment(); }
+  [[nodiscard]] const Source& source() const { return source_; }
+  [[nodiscard]] bool over_all() const { return !selection_; }
+  [[nodiscard]] std::span<const std::uint32_t> locations() const { return locations_; }
+  [[nodiscard]] std::span<const std::uint64_t> threads() const { return threads_; }  ///< T per role
+
+  /// The figure of `column` at one scope; NaN where it does not exist.
+  [[nodiscard]] double at_context(const Column& column, database::ContextId context) const;
+  [[nodiscard]] double at_flat(const Column& column, database::FlatId scope) const;
+
+  /// The figure of a value per location (one entry per location of the experiment).
+  [[nodiscard]] double of_threads(const Column& column, std::span<const std::uint64_t> values) const;
+
+  /// Accumulators of one metric; the identity where nobody observed it.
+  [[nodiscard]] metrics::Accumulator context(std::uint32_t role, std::uint32_t metric,
+                                             database::ContextId context, bool inclusive) const;
+  [[nodiscard]] metrics::Accumulator flat(std::uint32_t role, std::uint32_t metric, database::FlatId scope,
+                                          bool inclusive) const;
+
+  /// Observers of any metric that `role` (all roles where not set) has at the scope: those of the time if
+  /// there is one.
+  [[nodiscard]] Presence context_presence(database::ContextId context,
+                                          std::optional<std::uint32_t> role) const;
+  [[nodiscard]] Presence flat_presence(database::FlatId scope, std::optional<std::uint32_t> role) const;
+
+  /// One value per location of the experiment, 0 for those not selected. Reads per-thread values.
+  [[nodiscard]] std::vector<std::uint64_t> per_thread(database::ContextId context, std::uint32_t metric,
+                                                      bool inclusive) const;
+
+  [[nodiscard]] const BlameIndex& blame() const { return blame_; }
+
+ private:
+  using Table = std::vector<const database::Summary*>;  // role × metric
+
+  [[nodiscard]] Table index(const std::vector<database::Summary>& summaries) const;
+  [[nodiscard]] metrics::Accumulator look_up(const Table& table, std::uint32_t role, std::uint32_t metric,
+                                             std::uint32_t scope, bool inclusive) const;
+  [[nodiscard]] double at(const Table& table, const Column& column, std::uint32_t scope) const;
+  [[nodiscard]] Presence presence(const Table& table, std::uint32_t scope,
+                                  std::optional<std::uint32_t> role) const;
+
+  const Source& source_;
+  std::vector<std::uint32_t> locations_;
+  std::unique_ptr<Selection> selection_;
+  std::vector<std::uint64_t> threads_;
+  std::vector<bool> selected_;  ///< by location
+  Table contexts_, flat_;
+  BlameIndex blame_;
+  mutable std::unique_ptr<FlatBlame> flat_blame_;  ///< formed at first use
+  std::uint32_t presence_metric_ = 0;
+};
+
+/// The inclusive figure of the whole run, to which shares refer; for exclusive columns too.
+double total(const Figures& figures, Column column);
+
+/// The locations of the ranks listed; throws UnknownMetric if a rank was not measured.
+std::vector<std::uint32_t> locations_of_ranks(const database::Experiment& experiment,
+                                              std::span<const std::int32_t> ranks);
+
+}  // namespace culprit::views

@@ -1,0 +1,91 @@
+#include "views/flat.hpp"
+
+#include <algorithm>
+
+namespace culprit::views {
+namespace {
+
+using database::ContextId;
+using database::ContextKind;
+using database::FlatId;
+using database::kNone;
+
+}  // namespace
+
+Flat::Flat(const Figures& figures) : figures_(figures), flags_(figures.experiment().flat.size(), 0xff) {
+  const database::Experiment& experiment = figures_.experiment();
+  for (const database::Context& context : experiment.contexts) {
+    for (FlatId scope = context.flat; scope != kNone; scope = experiment.flat[scope].parent) {
+      flags_[scope] &= context.flags;
+    }
+  }
+}
+
+std::vector<NodeId> Flat::roots() {
+  if (figures_.experiment().flat.empty()) return {};
+  return children(0);
+}
+
+std::vector<NodeId> Flat::children(NodeId node) {
+  const std::vector<database::FlatScope>& scopes = figures_.experiment().flat;
+  std::vector<NodeId> result;
+  for (NodeId child = node + 1; child < scopes[node].end; child = scopes[child].end) result.push_back(child);
+  return result;
+}
+
+Frame Flat::frame(NodeId node) const {
+  return frame_of(figures_.experiment(), figures_.experiment().flat[node]);
+}
+
+double Flat::value(NodeId node, const Column& column) const {
+  return figures_.at_flat(column, node);
+}
+
+Presence Flat::presence(NodeId node, std::optional<std::uint32_t> role) const {
+  return figures_.flat_presence(node, role);
+}
+
+std::vector<std::uint64_t> Flat::per_thread(NodeId node, std::uint32_t metric, bool inclusive) const {
+  const database::Experiment& experiment = figures_.experiment();
+  std::vector<std::uint64_t> sum(experiment.locations.size(), 0);
+  const auto add = [&](ContextId context) {
+    const std::vector<std::uint64_t> values = figures_.per_thread(context, metric, inclusive);
+    for (std::size_t location = 0; location < sum.size(); ++location) sum[location] += values[location];
+  };
+  if (inclusive) {
+    if (!outermost_) outermost_ = std::make_unique<Outermost>(experiment);
+    for (const ContextId context : outermost_->instances(node)) add(context);
+    return sum;
+  }
+  // Exclusive: all instances, inner ones too. Files and modules are the sum over their procedures.
+  const ContextKind kind = experiment.flat[node].kind;
+  const bool of_procedures =
+      kind == ContextKind::file || kind == ContextKind::module || kind == ContextKind::root;
+  for (ContextId context = 0; context < experiment.contexts.size(); ++context) {
+    const database::Context& self = experiment.contexts[context];
+    if (self.flat == kNone) continue;
+    const bool inside = self.flat >= node && self.flat < experiment.flat[node].end;
+    if (of_procedures ? inside && self.kind == ContextKind::procedure : self.flat == node) add(context);
+  }
+  return sum;
+}
+
+std::string Flat::id(NodeId node) const {
+  return 'f' + std::to_string(node);
+}
+
+std::optional<NodeId> Flat::find(std::string_view id) {
+  if (!id.starts_with('f')) return std::nullopt;
+  return parse_index(id.substr(1), figures_.experiment().flat.size());
+}
+
+std::vector<Frame> Flat::path(NodeId node) const {
+  std::vector<Frame> frames;
+  for (FlatId scope = node; scope != kNone && scope != 0; scope = figures_.experiment().flat[scope].parent) {
+    frames.push_back(frame(scope));
+  }
+  std::reverse(frames.begin(), frames.end());
+  return frames;
+}
+
+}  // namespace culprit::views

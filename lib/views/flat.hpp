@@ -1,0 +1,35 @@
+#pragma once
+
+#include "views/outermost.hpp"
+#include "views/view.hpp"
+
+#include <memory>
+
+namespace culprit::views {
+
+/// Load module → file → procedure → loop → statement, with the exact accumulators that merging formed. The
+/// roots are the load modules; a node's number is its flat scope's.
+class Flat final : public View {
+ public:
+  explicit Flat(const Figures& figures);
+
+  [[nodiscard]] std::string_view name() const override { return "flat"; }
+  [[nodiscard]] std::vector<NodeId> roots() override;
+  [[nodiscard]] std::vector<NodeId> children(NodeId node) override;
+  [[nodiscard]] Frame frame(NodeId node) const override;
+  [[nodiscard]] std::uint8_t flags(NodeId node) const override { return flags_[node]; }
+  [[nodiscard]] double value(NodeId node, const Column& column) const override;
+  [[nodiscard]] Presence presence(NodeId node, std::optional<std::uint32_t> role) const override;
+  [[nodiscard]] std::vector<std::uint64_t> per_thread(NodeId node, std::uint32_t metric,
+                                                      bool inclusive) const override;
+  [[nodiscard]] std::string id(NodeId node) const override;
+  [[nodiscard]] std::optional<NodeId> find(std::string_view id) override;
+  [[nodiscard]] std::vector<Frame> path(NodeId node) const override;
+
+ private:
+  const Figures& figures_;
+  std::vector<std::uint8_t> flags_;               ///< what all contexts of a scope have in common
+  mutable std::unique_ptr<Outermost> outermost_;  ///< formed when per-thread values are first asked for
+};
+
+}  // namespace culprit::views

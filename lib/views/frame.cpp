@@ -1,0 +1,87 @@
+#include "views/frame.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace culprit::views {
+namespace {
+
+using database::ContextKind;
+
+std::string_view text(const database::Experiment& experiment, database::StringId id) {
+  return id < experiment.strings.size() ? std::string_view(experiment.strings[id]) : std::string_view{};
+}
+
+}  // namespace
+
+Frame frame_of(const database::Experiment& experiment, const database::Context& context) {
+  return {text(experiment, context.name), text(experiment, context.file), context.line,
+          text(experiment, context.module), context.kind};
+}
+
+Frame frame_of(const database::Experiment& experiment, const database::FlatScope& scope) {
+  return {text(experiment, scope.name), text(experiment, scope.file), scope.line,
+          text(experiment, scope.module), scope.kind};
+}
+
+std::string_view kind_name(ContextKind kind) {
+  constexpr std::array<std::string_view, 10> names = {"root", "thread-root", "partial", "module",
+                                                      "file", "procedure",   "inlined", "loop",
+                                                      "call", "statement"};
+  return names.at(static_cast<std::size_t>(kind));
+}
+
+std::string_view base_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::string place(const Frame& frame) {
+  if (frame.file.empty()) return {};
+  std::string result(base_name(frame.file));
+  if (frame.line != 0) result += ':' + std::to_string(frame.line);
+  return result;
+}
+
+std::string label(const Frame& frame) {
+  const std::string where = place(frame);
+  switch (frame.kind) {
+    case ContextKind::loop:
+      return where.empty() ? "loop" : "loop at " + where;
+    case ContextKind::call:
+      return where.empty() ? "call" : "call at " + where;
+    case ContextKind::statement:
+      if (!where.empty()) return where;
+      return frame.module.empty() ? "<unknown line>" : '<' + std::string(base_name(frame.module)) + '>';
+    case ContextKind::module:
+      return std::string(base_name(frame.module.empty() ? frame.name : frame.module));
+    case ContextKind::file: {
+      const std::string_view file = base_name(frame.file.empty() ? frame.name : frame.file);
+      return file.empty() ? "<unknown file>" : std::string(file);
+    }
+    default:
+      break;
+  }
+  if (!frame.name.empty()) return std::string(frame.name);
+  switch (frame.kind) {
+    case ContextKind::root:
+      return "<run>";
+    case ContextKind::thread_root:
+      return "<thread root>";
+    case ContextKind::partial:
+      return "<partial>";
+    default:
+      return "<unknown procedure>";
+  }
+}
+
+std::vector<database::ContextId> path_to(const database::Experiment& experiment,
+                                         database::ContextId context) {
+  std::vector<database::ContextId> path;
+  for (database::ContextId at = context; at != database::kNone; at = experiment.contexts[at].parent)
+    path.push_back(at);
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+}  // namespace culprit::views

@@ -1,0 +1,84 @@
+#include "views/node_path.hpp"
+
+#include "views/column.hpp"
+#include "views/frame.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace culprit::views {
+namespace {
+
+using database::Context;
+using database::ContextId;
+using database::ContextKind;
+
+bool matches(const Frame& frame, std::string_view name) {
+  if (name.empty()) return false;
+  const std::string shown = label(frame);
+  if (shown == name) return true;
+  switch (frame.kind) {
+    case ContextKind::loop:
+    case ContextKind::call:
+      return place(frame) == name;
+    case ContextKind::procedure:
+    case ContextKind::inlined:
+      // Operators that hold a parenthesis themselves need the full name or an id.
+      return std::string_view(shown).substr(0, shown.find('(')) == name;
+    default:
+      return false;
+  }
+}
+
+bool may_be_left_out(ContextKind kind) {
+  return kind == ContextKind::call || kind == ContextKind::loop || kind == ContextKind::inlined;
+}
+
+/// The outermost contexts called `name` in [first, end); with `direct`, only through frames that may be left
+/// out.
+void search(const database::Experiment& experiment, ContextId first, ContextId end, std::string_view name,
+            bool direct, std::vector<ContextId>& found) {
+  for (ContextId context = first; context < end;) {
+    const Context& self = experiment.contexts[context];
+    if (matches(frame_of(experiment, self), name)) {
+      found.push_back(context);
+      context = self.end;
+    } else {
+      context = direct && !may_be_left_out(self.kind) ? self.end : context + 1;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ContextId> find_contexts(const Figures& figures, std::string_view path) {
+  const database::Experiment& experiment = figures.experiment();
+  std::vector<ContextId> found;
+  bool first = true;
+  for (std::string_view rest = path; first || !rest.empty();) {
+    const std::size_t slash = rest.find('/');
+    const std::string_view name = rest.substr(0, slash);
+    rest = slash == std::string_view::npos ? std::string_view{} : rest.substr(slash + 1);
+    std::vector<ContextId> next;
+    if (first) {
+      search(experiment, 0, static_cast<ContextId>(experiment.contexts.size()), name, false, next);
+    }
+    for (const ContextId context : found) {
+      search(experiment, context + 1, experiment.contexts[context].end, name, true, next);
+    }
+    if (next.empty()) {
+      throw NoSuchNode((first ? "nothing in this run is called '" : "there is no '") + std::string(name) +
+                       (first ? "'" : "' directly below that") +
+                       " (see `view`, or `view --ids` and give an id)");
+    }
+    found = std::move(next);
+    first = false;
+  }
+  const Column time = find_column(experiment, "REALTIME:sum (I)");
+  std::stable_sort(found.begin(), found.end(), [&](ContextId a, ContextId b) {
+    return figures.at_context(time, a) > figures.at_context(time, b);
+  });
+  return found;
+}
+
+}  // namespace culprit::views

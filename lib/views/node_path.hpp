@@ -1,0 +1,25 @@
+#pragma once
+
+#include "database/database.hpp"
+#include "views/figures.hpp"
+
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+namespace culprit::views {
+
+/// No node of the calling context tree is called that. what() is "why (what to do)".
+class NoSuchNode : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The contexts that `path` names: frame names joined by `/`, from any frame downwards, e.g.
+/// `cg_iterate/spmv`. Call sites, loops and inlined procedures in between may be left out; procedures may be
+/// named without their parameters, loops and statements as they are shown (`loop at solver.c:412`,
+/// `solver.c:415`). Those with the most time first. Throws NoSuchNode, saying which name of the path is not
+/// found.
+std::vector<database::ContextId> find_contexts(const Figures& figures, std::string_view path);
+
+}  // namespace culprit::views

@@ -1,0 +1,128 @@
+#include "views/selection.hpp"
+
+#include "views/outermost.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace culprit::views {
+namespace {
+
+using database::ContextId;
+using database::ContextKind;
+using database::FlatId;
+using database::kNone;
+
+using Accumulators = std::vector<database::SummaryEntry>;  // dense by scope
+
+/// One thread's values of one metric, spread over scopes.
+struct ThreadValues {
+  std::vector<std::uint64_t> inclusive, exclusive;
+
+  void reset(std::size_t scopes) {
+    inclusive.assign(scopes, 0);
+    exclusive.assign(scopes, 0);
+  }
+};
+
+/// Exclusive values of a scope and of the procedure around it.
+void spread(const database::Experiment& experiment, ContextId context, std::uint64_t value,
+            ThreadValues& contexts, ThreadValues& flat) {
+  const ContextId owner = owner_of(experiment, context);
+  const ContextId procedure = procedure_of(experiment, context);
+  contexts.inclusive[context] += value;
+  contexts.exclusive[context] += value;
+  if (owner != context) contexts.exclusive[owner] += value;
+  if (procedure != kNone && procedure != owner && procedure != context)
+    contexts.exclusive[procedure] += value;
+
+  const FlatId own_scope = experiment.contexts[context].flat;
+  const FlatId owner_scope = owner == context ? kNone : experiment.contexts[owner].flat;
+  for (FlatId scope = own_scope != kNone ? own_scope : owner_scope; scope != kNone;
+       scope = experiment.flat[scope].parent) {
+    const ContextKind kind = experiment.flat[scope].kind;
+    const bool whole_extent = kind == ContextKind::procedure || kind == ContextKind::file ||
+                              kind == ContextKind::module || kind == ContextKind::root;
+    if (whole_extent || scope == own_scope || scope == owner_scope) flat.exclusive[scope] += value;
+  }
+}
+
+void add_up(const database::Experiment& experiment, ThreadValues& contexts, ThreadValues& flat) {
+  for (std::size_t context = experiment.contexts.size(); context-- > 1;) {
+    contexts.inclusive[experiment.contexts[context].parent] += contexts.inclusive[context];
+  }
+  visit_outermost(experiment, [&](ContextId context, FlatId scope) {
+    flat.inclusive[scope] += contexts.inclusive[context];
+  });
+}
+
+void accumulate(const ThreadValues& values, Accumulators& into) {
+  for (std::size_t scope = 0; scope < into.size(); ++scope) {
+    if (values.inclusive[scope] != 0) into[scope].inclusive.accumulate(values.inclusive[scope]);
+    if (values.exclusive[scope] != 0) into[scope].exclusive.accumulate(values.exclusive[scope]);
+  }
+}
+
+database::Summary sparse(std::uint32_t role, std::uint32_t metric, const Accumulators& dense) {
+  database::Summary summary{role, metric, {}};
+  for (std::size_t scope = 0; scope < dense.size(); ++scope) {
+    if (dense[scope].inclusive.observers == 0 && dense[scope].exclusive.observers == 0) continue;
+    summary.entries.push_back(dense[scope]);
+    summary.entries.back().scope = static_cast<std::uint32_t>(scope);
+  }
+  return summary;
+}
+
+struct Dense {
+  Accumulators contexts, flat;
+};
+
+}  // namespace
+
+ContextId owner_of(const database::Experiment& experiment, ContextId context) {
+  const database::Context& self = experiment.contexts[context];
+  return self.kind == ContextKind::statement && self.parent != kNone ? self.parent : context;
+}
+
+ContextId procedure_of(const database::Experiment& experiment, ContextId context) {
+  while (context != kNone && experiment.contexts[context].kind != ContextKind::procedure) {
+    context = experiment.contexts[context].parent;
+  }
+  return context;
+}
+
+Selection summarise(const Source& source, std::span<const std::uint32_t> locations,
+                    std::span<const std::uint32_t> metrics) {
+  const database::Experiment& experiment = source.experiment();
+  Selection selection;
+  selection.threads.assign(experiment.roles.size(), 0);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Dense> sums;  // by (role, metric)
+  ThreadValues contexts;
+  ThreadValues flat;
+  for (const std::uint32_t location : locations) {
+    const std::uint32_t role = experiment.locations[location].role;
+    ++selection.threads[role];
+    const std::vector<database::Value> values = source.profile_values(location);
+    for (const std::uint32_t metric : metrics) {
+      if (experiment.metrics[metric].summary_only) continue;
+      contexts.reset(experiment.contexts.size());
+      flat.reset(experiment.flat.size());
+      for (const database::Value& value : values) {
+        if (value.metric == metric) spread(experiment, value.index, value.value, contexts, flat);
+      }
+      add_up(experiment, contexts, flat);
+      Dense& sum = sums[{role, metric}];
+      sum.contexts.resize(experiment.contexts.size());
+      sum.flat.resize(experiment.flat.size());
+      accumulate(contexts, sum.contexts);
+      accumulate(flat, sum.flat);
+    }
+  }
+  for (const auto& [key, sum] : sums) {
+    selection.contexts.push_back(sparse(key.first, key.second, sum.contexts));
+    selection.flat.push_back(sparse(key.first, key.second, sum.flat));
+  }
+  return selection;
+}
+
+}  // namespace culprit::views

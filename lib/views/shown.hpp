@@ -1,0 +1,47 @@
+#pragma once
+
+#include "views/view.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace culprit::views {
+
+/// What of a view is shown, and in which order.
+struct ShowOptions {
+  Column sort;  ///< siblings by this figure, largest first; also what min_percent refers to
+  std::optional<std::uint32_t> depth;  ///< levels below the roots; call sites do not count
+  double min_percent = 0;              ///< branches with a smaller share of the total are left out
+  std::string focus;        ///< RE2: only paths through a node with a label that matches; empty: all
+  bool fold_calls = false;  ///< a call site becomes part of its callees' lines
+  bool hide_statements = false;
+  bool hide_wait_internals = false;  ///< what lies below the outermost communication or wait frame
+};
+
+/// A node that is shown.
+struct ShownNode {
+  NodeId node = 0;
+  std::optional<NodeId> call;  ///< the call site that was folded into it
+  std::vector<ShownNode> children;
+};
+
+/// What is shown, and how many branches were left out for each reason.
+struct Shown {
+  std::vector<ShownNode> roots;
+  std::uint64_t below_minimum = 0, below_depth = 0, out_of_focus = 0, statements = 0, wait_internals = 0;
+};
+
+/// The focus is no regular expression. what() is "why (what to do)".
+class BadFocus : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Expands `view` as far as the options ask. `whole` is the total of the sort column (see total()). Throws
+/// BadFocus.
+Shown show(View& view, const ShowOptions& options, double whole);
+
+}  // namespace culprit::views

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "database/database.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace culprit::views {
+
+/// Where views get their figures: the experiment, and per-thread values on demand. A database is one
+/// (DatabaseSource); tests make others. Const members may be called from several threads at once.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  [[nodiscard]] virtual const database::Experiment& experiment() const = 0;
+
+  /// Exclusive values of one location, ascending by (context, metric). May throw database::DatabaseError.
+  [[nodiscard]] virtual std::vector<database::Value> profile_values(std::uint32_t location) const = 0;
+
+  /// Inclusive values of one context, one entry per location (0: not observed). May throw
+  /// database::DatabaseError.
+  [[nodiscard]] virtual std::vector<std::uint64_t> context_values(database::ContextId context,
+                                                                  std::uint32_t metric) const = 0;
+};
+
+}  // namespace culprit::views

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "views/column.hpp"
+#include "views/figures.hpp"
+#include "views/frame.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace culprit::views {
+
+/// A node of a view; numbers belong to one view object.
+using NodeId = std::uint32_t;
+
+/// A forest that is expanded on demand. Nodes once handed out stay valid as long as the view. Not
+/// thread-safe: asking for children may create them. The Figures it was made from must outlive it.
+class View {
+ public:
+  virtual ~View() = default;
+
+  /// `calling-context`, `callers` or `flat`.
+  [[nodiscard]] virtual std::string_view name() const = 0;
+
+  [[nodiscard]] virtual std::vector<NodeId> roots() = 0;
+  [[nodiscard]] virtual std::vector<NodeId> children(NodeId node) = 0;
+
+  [[nodiscard]] virtual Frame frame(NodeId node) const = 0;
+
+  /// database::ContextFlags that hold for everything the node stands for.
+  [[nodiscard]] virtual std::uint8_t flags(NodeId node) const = 0;
+
+  /// In the column's unit; NaN where the figure does not exist.
+  [[nodiscard]] virtual double value(NodeId node, const Column& column) const = 0;
+
+  [[nodiscard]] virtual Presence presence(NodeId node, std::optional<std::uint32_t> role) const = 0;
+
+  /// One value per location in the metric's own unit; reads per-thread values.
+  [[nodiscard]] virtual std::vector<std::uint64_t> per_thread(NodeId node, std::uint32_t metric,
+                                                              bool inclusive) const = 0;
+
+  /// A name of the node that is the same whenever this database is shown: `c12`, `f3`, `p7.12`.
+  [[nodiscard]] virtual std::string id(NodeId node) const = 0;
+
+  /// The node that an id names; empty where it is none of this view.
+  [[nodiscard]] virtual std::optional<NodeId> find(std::string_view id) = 0;
+
+  /// The frames from the root of the view's tree to the node, both included.
+  [[nodiscard]] virtual std::vector<Frame> path(NodeId node) const = 0;
+};
+
+/// Digits to a number below `limit`; empty where `text` is anything else.
+std::optional<std::uint32_t> parse_index(std::string_view text, std::size_t limit);
+
+}  // namespace culprit::views
