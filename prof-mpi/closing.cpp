@@ -1,0 +1,59 @@
+#include "closing.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <system_error>
+
+#include <fmt/core.h>
+
+namespace culprit::prof_mpi {
+namespace {
+
+constexpr std::size_t kProblemsListed = 20;
+
+}  // namespace
+
+int status_of(const merge::Outcome& outcome) {
+  return outcome.degraded() ? kDegraded : 0;
+}
+
+void tell(const merge::Outcome& outcome, const CommandLine& line, int ranks) {
+  const std::size_t listed =
+      line.verbose ? outcome.problems.size() : std::min(outcome.problems.size(), kProblemsListed);
+  for (std::size_t i = 0; i < listed; ++i) fmt::print(stderr, "prof-mpi: {}\n", outcome.problems[i]);
+  if (listed < outcome.problems.size()) {
+    fmt::print(stderr, "prof-mpi: and {} more (-v lists all)\n", outcome.problems.size() - listed);
+  }
+  if (line.quiet) return;
+  const double rate = outcome.seconds > 0 ? static_cast<double>(outcome.profiles) / outcome.seconds : 0;
+  fmt::print("merged {} profiles, {} contexts, {} ranks, {:.2f} s: {:.0f} profiles/s; {} {}\n",
+             outcome.profiles, outcome.contexts, ranks, outcome.seconds, rate,
+             line.options.dry_run ? "would write" : "wrote", line.options.output.string());
+  std::fflush(stdout);
+}
+
+std::string cause_of(const std::exception_ptr& error, const CommandLine& line) {
+  std::string cause;
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::bad_alloc&) {
+    cause = fmt::format("merge: {}: out of memory (merge on more nodes, or with fewer ranks per node)",
+                        line.options.measurement.string());
+  } catch (const std::system_error& refused) {
+    cause = fmt::format("write: {} (make room there, or name another place with -o)", refused.what());
+  } catch (const std::exception& other) {
+    cause = other.what();
+  } catch (...) {
+    cause = fmt::format("merge: {}: failed for an unknown reason (please report it)",
+                        line.options.measurement.string());
+  }
+  std::replace(cause.begin(), cause.end(), '\n', ' ');
+  return cause;
+}
+
+void tell_failure(const std::string& cause) {
+  fmt::print(stderr, "prof-mpi: {}\n", cause);
+}
+
+}  // namespace culprit::prof_mpi

@@ -1,0 +1,125 @@
+#include "command_line.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace culprit::prof_mpi {
+namespace {
+
+constexpr int kUsage = 2;
+
+constexpr const char* kDescription =
+    R"(Merges what hpcrun-lite recorded into one database: calling contexts of all ranks, loops and source lines,
+idleness, and who is to blame for it.
+
+Examples:
+  mpirun -n 4 prof-mpi run1           on 4 MPI ranks, into run1.db
+  prof-mpi run1                       without a launcher: on all processors of this machine
+  prof-mpi run1 -o melt.db --force    into a database of this name, replacing an older one
+  prof-mpi run1 -R /build=$HOME/src   the sources have moved since they were compiled
+  viewer-cli run1.db report           what to do with the result
+
+The result is the same, byte for byte, for any number of ranks.)";
+
+constexpr const char* kFooter =
+    R"(Exit status: 0 good, 1 bad data or failure, 2 wrong usage, 3 written but degraded (unreadable files, processes
+cut short, dropped samples, or more than 1 % of the time in partial unwinds).)";
+
+/// DIR.db beside DIR, also for `DIR/`, `.` and `..`.
+std::filesystem::path default_output(const std::filesystem::path& directory) {
+  std::filesystem::path named = directory.lexically_normal();
+  if (!named.has_filename()) named = named.parent_path();
+  if (named.empty() || named.filename() == "." || named.filename() == "..") {
+    std::error_code error;
+    const std::filesystem::path real = std::filesystem::canonical(directory, error);
+    if (!error) named = real;
+  }
+  return named.concat(".db");
+}
+
+/// OLD=NEW of -R; the first `=` divides.
+std::pair<std::string, std::string> prefix_pair(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw CLI::ValidationError("-R", text + ": not of the form OLD=NEW");
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+void add_files(CLI::App& app, CommandLine& line, std::vector<std::string>& prefixes) {
+  merge::Options& options = line.options;
+  app.add_option("DIR", options.measurement, "measurement directory that hpcrun-lite wrote")->required();
+  app.add_option("-o,--output", options.output, "database to write (default: DIR.db)")->type_name("DB");
+  app.add_flag("--force", options.force, "replace a database that exists");
+  app.add_option("-R,--replace-prefix", prefixes,
+                 "look for sources below NEW where the compiler said OLD; repeatable")
+      ->type_name("OLD=NEW")
+      ->allow_extra_args(false);
+  app.add_flag("--dry-run", options.dry_run, "do everything but write");
+}
+
+void add_analysis(CLI::App& app, CommandLine& line, std::string& balance, bool& no_loops, bool& no_source) {
+  merge::Options& options = line.options;
+  app.add_option("--idle-rules", options.idle_rules,
+                 "further rules of what is idleness (default: the built-in ones)")
+      ->type_name("FILE");
+  app.add_option("--balance", balance, "balance test: noise-aware (default) or paper")
+      ->type_name("TEST")
+      ->check(CLI::IsMember({"noise-aware", "paper"}));
+  app.add_option("--alpha", options.blame.alpha,
+                 "times the root's imbalance that is still balanced (default: 1.1)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--tau", options.blame.tau, "natural jitter, as a share of the mean (default: 0.01)")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--epsilon", options.blame.epsilon,
+                 "chance to call a balanced context imbalanced (default: 0.01)")
+      ->check(CLI::Range(1e-9, 0.5));
+  app.add_flag("--no-loops", no_loops, "do not look for loops in the machine code");
+  app.add_flag("--no-source", no_source, "do not copy source files into the database");
+}
+
+void add_manners(CLI::App& app, CommandLine& line) {
+  app.add_option("-j,--threads", line.threads,
+                 "without an MPI launcher: ranks, as threads (default: one per processor)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  app.add_flag("-q,--quiet", line.quiet, "say nothing but errors and what is degraded");
+  app.add_flag("-v,--verbose", line.verbose, "tell the phases and all problems");
+  app.set_version_flag("--version", "prof-mpi (Culprit) " CULPRIT_VERSION);
+}
+
+}  // namespace
+
+std::variant<CommandLine, int> parse_command_line(int argc, char** argv, bool speak) {
+  CommandLine line;
+  std::string balance = "noise-aware";
+  std::vector<std::string> prefixes;
+  bool no_loops = false, no_source = false;
+  CLI::App app(kDescription, "prof-mpi");
+  app.footer(kFooter);
+  add_files(app, line, prefixes);
+  add_analysis(app, line, balance, no_loops, no_source);
+  add_manners(app, line);
+  try {
+    app.parse(argc, argv);
+    for (const std::string& prefix : prefixes) line.options.replace_prefix.push_back(prefix_pair(prefix));
+  } catch (const CLI::Success& wanted) {
+    if (speak) app.exit(wanted);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    if (speak) std::fprintf(stderr, "prof-mpi: usage: %s (see prof-mpi --help)\n", error.what());
+    return kUsage;
+  }
+  line.options.blame.mode = balance == "paper" ? blame::Mode::paper : blame::Mode::noise_aware;
+  line.options.loops = !no_loops;
+  line.options.sources = !no_source;
+  if (line.options.output.empty()) line.options.output = default_output(line.options.measurement);
+  return line;
+}
+
+}  // namespace culprit::prof_mpi

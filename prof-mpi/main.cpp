@@ -1,0 +1,88 @@
+// The command prof-mpi: under an MPI launcher it becomes the executable for that MPI; without one it merges
+// here, on threads.
+
+#include "closing.hpp"
+#include "command_line.hpp"
+#include "exchange/threads.hpp"
+#include "launch.hpp"
+#include "merge/merge.hpp"
+#include "progress_line.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <variant>
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+namespace culprit::prof_mpi {
+namespace {
+
+int merge_on_threads(const CommandLine& line) {
+  const int processors = static_cast<int>(std::thread::hardware_concurrency());
+  const int ranks = line.threads > 0 ? line.threads : std::max(processors, 1);
+  try {
+    merge::Outcome outcome;
+    ProgressLine progress(!line.quiet, line.verbose);
+    exchange::run_on_threads(ranks, [&](exchange::Communicator& comm) {
+      merge::Progress on_progress;
+      if (comm.rank() == 0) {
+        on_progress = [&](const char* phase, std::uint64_t done, std::uint64_t total) {
+          progress.update(phase, done, total);
+        };
+      } else {
+        on_progress = [](const char*, std::uint64_t, std::uint64_t) {};
+      }
+      merge::Outcome own = merge::merge(comm, line.options, on_progress);
+      if (comm.rank() == 0) outcome = std::move(own);
+    });
+    progress.finish();
+    tell(outcome, line, ranks);
+    return status_of(outcome);
+  } catch (...) {
+    tell_failure(cause_of(std::current_exception(), line));
+    return kFailure;
+  }
+}
+
+/// Replaces this process by the executable for the launcher's MPI. Returns only where there is none.
+int become_mpi(const Launch& launch, char** argv) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path directory = self.parent_path().parent_path() / "lib" / "culprit";
+  std::string why = "no such file";
+  std::filesystem::path tried;
+  for (const std::string& implementation : launch.implementations) {
+    const std::filesystem::path executable = directory / ("prof-mpi-" + implementation);
+    if (tried.empty()) tried = executable;
+    ::execv(executable.c_str(), argv);
+    if (errno != ENOENT) {
+      tried = executable;
+      why = std::strerror(errno);
+      break;
+    }
+  }
+  if (launch.rank == 0) {
+    tell_failure(
+        fmt::format("start: {}: {} (this installation was built without that MPI; start prof-mpi without a "
+                    "launcher, or build with its development package installed)",
+                    tried.string(), why));
+  }
+  return kFailure;
+}
+
+}  // namespace
+}  // namespace culprit::prof_mpi
+
+int main(int argc, char** argv) {
+  using namespace culprit::prof_mpi;
+  const Launch launch = detect_launch();
+  const std::variant<CommandLine, int> parsed = parse_command_line(argc, argv, launch.rank == 0);
+  if (const int* status = std::get_if<int>(&parsed)) return *status;
+  return launch.launched ? become_mpi(launch, argv) : merge_on_threads(std::get<CommandLine>(parsed));
+}

@@ -1,0 +1,184 @@
+#include "mpi_communicator.hpp"
+
+#include "mpi_error.hpp"
+#include "mpi_file.hpp"
+#include "patience.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace culprit::prof_mpi {
+namespace {
+
+using exchange::Bytes;
+
+constexpr int kNoticeTag = exchange::Communicator::kMaxTag + 2;  // the tag above is that of the collectives
+constexpr std::size_t kLongestCause = 4096;
+constexpr std::chrono::seconds kPatienceWithPeers{60};
+
+}  // namespace
+
+MpiCommunicator::MpiCommunicator(MPI_Comm parent, std::size_t piece) : piece_(piece) {
+  check(MPI_Comm_dup(parent, &comm_), "MPI_Comm_dup");
+  check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+  causes_.resize(static_cast<std::size_t>(size_));
+  told_.resize(static_cast<std::size_t>(size_));
+}
+
+MpiCommunicator::~MpiCommunicator() {
+  if (unanimous_) MPI_Comm_free(&comm_);
+}
+
+void MpiCommunicator::start_piece(Outgoing& outgoing) {
+  const std::span<const std::byte> piece = outgoing.left.first(std::min(outgoing.left.size(), piece_));
+  check(MPI_Isend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, outgoing.destination, outgoing.tag,
+                  comm_, &outgoing.request),
+        "MPI_Isend");
+}
+
+bool MpiCommunicator::advance(Outgoing& outgoing) {
+  while (!outgoing.done) {
+    if (outgoing.request == MPI_REQUEST_NULL) start_piece(outgoing);
+    int sent = 0;
+    check(MPI_Test(&outgoing.request, &sent, MPI_STATUS_IGNORE), "MPI_Test");
+    if (sent == 0) return false;
+    // A full piece announces another, so that the receiver need not be told the length; the last may be
+    // empty.
+    outgoing.done = outgoing.left.size() < piece_;
+    if (!outgoing.done) outgoing.left = outgoing.left.subspan(piece_);
+  }
+  return true;
+}
+
+void MpiCommunicator::finish(Outgoing& outgoing) {
+  for (Patience patience; !advance(outgoing); patience.wait()) {
+    if (notice_arrived()) interrupted(&outgoing);
+  }
+}
+
+Bytes MpiCommunicator::receive_while(int source, int tag, Outgoing* outgoing) {
+  Bytes data;
+  Patience patience;
+  for (;;) {
+    int arrived = 0;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    check(MPI_Improbe(source, tag, comm_, &arrived, &message, &status), "MPI_Improbe");
+    if (arrived == 0) {
+      if (outgoing != nullptr) advance(*outgoing);
+      if (notice_arrived()) interrupted(outgoing);
+      patience.wait();
+      continue;
+    }
+    int count = 0;
+    check(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
+    const std::size_t before = data.size();
+    data.resize(before + static_cast<std::size_t>(count));
+    check(MPI_Mrecv(data.data() + before, count, MPI_BYTE, &message, MPI_STATUS_IGNORE), "MPI_Mrecv");
+    if (static_cast<std::size_t>(count) < piece_) return data;
+    patience = {};
+  }
+}
+
+void MpiCommunicator::send(int destination, int tag, std::span<const std::byte> data) {
+  require_rank(destination, "send");
+  if (failed_) interrupted(nullptr);
+  Outgoing outgoing{data, destination, tag};
+  finish(outgoing);
+}
+
+Bytes MpiCommunicator::receive(int source, int tag) {
+  require_rank(source, "receive");
+  if (failed_) interrupted(nullptr);
+  return receive_while(source, tag, nullptr);
+}
+
+Bytes MpiCommunicator::send_receive(int destination, std::span<const std::byte> data, int source, int tag) {
+  if (failed_) interrupted(nullptr);
+  Outgoing outgoing{data, destination, tag};
+  advance(outgoing);
+  Bytes received = receive_while(source, tag, &outgoing);
+  finish(outgoing);
+  return received;
+}
+
+std::unique_ptr<exchange::OutputFile> MpiCommunicator::create_file(const std::filesystem::path& path) {
+  return create_mpi_file(*this, path, piece_);
+}
+
+bool MpiCommunicator::notice_arrived() {
+  int arrived = 0;
+  check(MPI_Iprobe(MPI_ANY_SOURCE, kNoticeTag, comm_, &arrived, MPI_STATUS_IGNORE), "MPI_Iprobe");
+  return arrived != 0;
+}
+
+void MpiCommunicator::interrupted(Outgoing* outgoing) {
+  if (!failed_) drain({}, outgoing);
+  throw exchange::PeerFailed("exchange: another rank failed");
+}
+
+MpiCommunicator::Failure MpiCommunicator::fail(const std::string& cause) {
+  if (!failed_) {
+    try {
+      drain(cause, nullptr);
+    } catch (const exchange::ExchangeError&) {
+      unanimous_ = false;  // MPI itself is what fails
+    }
+  }
+  const auto said =
+      std::find_if(causes_.begin(), causes_.end(), [](const std::string& text) { return !text.empty(); });
+  return {said == causes_.end() ? cause : *said, unanimous_};
+}
+
+void MpiCommunicator::drain(const std::string& cause, Outgoing* outgoing) {
+  failed_ = true;
+  const std::string notice = cause.substr(0, kLongestCause);
+  causes_[static_cast<std::size_t>(rank_)] = notice;
+  told_[static_cast<std::size_t>(rank_)] = true;
+  std::vector<MPI_Request> requests;
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_) continue;
+    requests.emplace_back();
+    check(MPI_Isend(notice.data(), static_cast<int>(notice.size()), MPI_CHAR, peer, kNoticeTag, comm_,
+                    &requests.back()),
+          "MPI_Isend");
+  }
+  if (outgoing != nullptr && outgoing->request != MPI_REQUEST_NULL) requests.push_back(outgoing->request);
+
+  // A rank's notice is the last that it sends: once all notices are here, nothing is under way to this rank,
+  // and once the requests are complete, nothing from it.
+  const auto deadline = std::chrono::steady_clock::now() + kPatienceWithPeers;
+  Patience patience;
+  for (;;) {
+    while (take_any()) patience = {};
+    int sent = 0;
+    check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &sent, MPI_STATUSES_IGNORE),
+          "MPI_Testall");
+    if (sent != 0 && std::find(told_.begin(), told_.end(), false) == told_.end()) return;
+    if (std::chrono::steady_clock::now() > deadline) break;
+    patience.wait();
+  }
+  unanimous_ = false;
+}
+
+bool MpiCommunicator::take_any() {
+  int arrived = 0;
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  check(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &arrived, &message, &status), "MPI_Improbe");
+  if (arrived == 0) return false;
+  int count = 0;
+  check(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
+  std::string text(static_cast<std::size_t>(count), '\0');
+  check(MPI_Mrecv(text.data(), count, MPI_BYTE, &message, MPI_STATUS_IGNORE), "MPI_Mrecv");
+  if (status.MPI_TAG == kNoticeTag) {
+    causes_[static_cast<std::size_t>(status.MPI_SOURCE)] = std::move(text);
+    told_[static_cast<std::size_t>(status.MPI_SOURCE)] = true;
+  }
+  return true;
+}
+
+}  // namespace culprit::prof_mpi

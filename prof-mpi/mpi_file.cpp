@@ -1,0 +1,91 @@
+#include "mpi_file.hpp"
+
+#include "exchange/shared_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <mpi.h>
+
+namespace culprit::prof_mpi {
+namespace {
+
+/// The errno that comes closest to what MPI-IO reports; 0 for success.
+int errno_of(int code) {
+  if (code == MPI_SUCCESS) return 0;
+  int error_class = MPI_ERR_OTHER;
+  MPI_Error_class(code, &error_class);
+  const std::pair<int, int> known[] = {
+      {MPI_ERR_NO_SUCH_FILE, ENOENT}, {MPI_ERR_FILE_EXISTS, EEXIST}, {MPI_ERR_ACCESS, EACCES},
+      {MPI_ERR_NO_SPACE, ENOSPC},     {MPI_ERR_QUOTA, EDQUOT},       {MPI_ERR_READ_ONLY, EROFS},
+      {MPI_ERR_BAD_FILE, EINVAL},     {MPI_ERR_NO_MEM, ENOMEM},
+  };
+  for (const auto& [mpi, system] : known) {
+    if (error_class == mpi) return system;
+  }
+  return EIO;
+}
+
+class MpiFile : public exchange::OutputFile {
+ public:
+  MpiFile(exchange::Communicator& comm, std::filesystem::path path, std::size_t piece)
+      : comm_(comm), path_(std::move(path)), piece_(piece) {
+    exchange::open_together(comm_, path_, [this](bool create) { return open(create); });
+  }
+  ~MpiFile() override {
+    if (file_ != MPI_FILE_NULL) MPI_File_close(&file_);
+  }
+  MpiFile(const MpiFile&) = delete;
+  MpiFile& operator=(const MpiFile&) = delete;
+
+  void write_at(std::uint64_t offset, std::span<const std::byte> data) override {
+    while (!data.empty()) {
+      const std::span<const std::byte> piece = data.first(std::min(data.size(), piece_));
+      MPI_Status status;
+      throw_if(errno_of(MPI_File_write_at(file_, static_cast<MPI_Offset>(offset), piece.data(),
+                                          static_cast<int>(piece.size()), MPI_BYTE, &status)));
+      int written = 0;
+      MPI_Get_count(&status, MPI_BYTE, &written);
+      if (written <= 0) throw_if(ENOSPC);  // MPI-IO's way to say that the device takes no more
+      data = data.subspan(static_cast<std::size_t>(written));
+      offset += static_cast<std::uint64_t>(written);
+    }
+  }
+
+  void close() override {
+    const int failed = errno_of(MPI_File_close(&file_));
+    throw_if(static_cast<int>(comm_.all_max(static_cast<std::uint64_t>(failed))));
+  }
+
+ private:
+  int open(bool create) {
+    const int mode = MPI_MODE_WRONLY | (create ? MPI_MODE_CREATE : 0);
+    const int failed = errno_of(MPI_File_open(MPI_COMM_SELF, path_.c_str(), mode, MPI_INFO_NULL, &file_));
+    if (failed != 0) {
+      file_ = MPI_FILE_NULL;
+      return failed;
+    }
+    return create ? errno_of(MPI_File_set_size(file_, 0)) : 0;
+  }
+
+  void throw_if(int error) const {
+    if (error != 0) throw std::system_error(error, std::generic_category(), path_.string());
+  }
+
+  exchange::Communicator& comm_;
+  std::filesystem::path path_;
+  std::size_t piece_;
+  MPI_File file_ = MPI_FILE_NULL;
+};
+
+}  // namespace
+
+std::unique_ptr<exchange::OutputFile> create_mpi_file(exchange::Communicator& comm,
+                                                      const std::filesystem::path& path, std::size_t piece) {
+  return std::make_unique<MpiFile>(comm, path, piece);
+}
+
+}  // namespace culprit::prof_mpi
