@@ -1,0 +1,81 @@
+#include "runtime/blocked_call.hpp"
+
+#include "runtime/clock.hpp"
+#include "runtime/process.hpp"
+#include "runtime/recording.hpp"
+
+#include <csignal>
+
+namespace culprit::runtime {
+namespace {
+
+/// Waits shorter than this are not published: what a process loses when it dies is less than the one second
+/// promised.
+constexpr std::uint64_t kPublish = kSecond / 4;
+
+/// Publishes that the calling thread waits from now on. Not inlined: the walk starts in this frame, which
+/// vanishes from the path as all of ours.
+__attribute__((noinline)) bool publish(Thread* thread) {
+  if (!begin_recording(thread)) return false;
+  const bool possible = ensure_tree(thread);
+  if (possible) {
+    const unwind::Registers start = unwind::registers_here();
+    bool partial = false;
+    const measurement::NodeIndex node = current_path(thread, start, partial);
+    const CulpritThread& shared = culprit_rt_thread;
+    const auto mark = start.sp < shared.marked_below ? static_cast<measurement::WaitKind>(shared.mark)
+                                                     : measurement::WaitKind::none;
+    thread->tree->begin_wait(node, now(), mark);
+  }
+  end_recording(thread);
+  return possible;
+}
+
+void withdraw(Thread* thread) {
+  if (!begin_recording(thread)) return;
+  if (thread->tree != nullptr) thread->tree->end_wait();
+  end_recording(thread);
+}
+
+}  // namespace
+
+BlockedCall::BlockedCall(const void* function, std::uint64_t limit_ns) : thread_(this_thread()) {
+  if (thread_ == nullptr) return;
+  was_blocked_ = (change_mask(SIG_BLOCK, process.mask) & process.mask) != 0;
+  stand_in_ = culprit_rt_stand_in(this, function);
+  published_ = limit_ns >= kPublish && publish(thread_);
+}
+
+BlockedCall::~BlockedCall() {
+  if (thread_ == nullptr) return;
+  if (published_) withdraw(thread_);
+  if (!was_blocked_) {
+    thread_->blocked_call = true;
+    change_mask(SIG_UNBLOCK, process.mask);  // the held-back signal arrives here
+    thread_->blocked_call = false;
+  }
+  culprit_rt_end_stand_in(stand_in_);
+}
+
+}  // namespace culprit::runtime
+
+CulpritStandIn culprit_rt_stand_in(const void* frame, const void* function) {
+  culprit::runtime::Thread* thread = culprit::runtime::this_thread();
+  if (thread == nullptr) return {.depth = 0};
+  auto& stand_ins = thread->stand_ins;
+  const auto place = reinterpret_cast<std::uintptr_t>(frame);
+  // What lies deeper on the stack than this was left behind by a longjmp.
+  while (stand_ins.depth > 0 && stand_ins.stack[stand_ins.depth - 1] <= place) --stand_ins.depth;
+  const CulpritStandIn token{.depth = stand_ins.depth};
+  if (stand_ins.depth < culprit::runtime::StandIns::kMax) {
+    stand_ins.stack[stand_ins.depth] = place;
+    stand_ins.function[stand_ins.depth] = reinterpret_cast<std::uintptr_t>(function);
+    ++stand_ins.depth;
+  }
+  return token;
+}
+
+void culprit_rt_end_stand_in(CulpritStandIn stand_in) {
+  culprit::runtime::Thread* thread = culprit::runtime::this_thread();
+  if (thread != nullptr) thread->stand_ins.depth = stand_in.depth;
+}

@@ -1,0 +1,77 @@
+#include "runtime/closing.hpp"
+
+#include "runtime/clock.hpp"
+#include "runtime/identity.hpp"
+#include "runtime/process.hpp"
+#include "runtime/recording.hpp"
+
+#include <cstring>
+
+#include <unistd.h>
+
+namespace culprit::runtime {
+
+void say(const char* line, std::size_t length) {
+  while (length > 0) {
+    const long written = system_call(SYS_write, STDERR_FILENO, word(line), static_cast<long>(length));
+    if (written <= 0) return;
+    line += written;
+    length -= static_cast<std::size_t>(written);
+  }
+}
+
+namespace {
+
+using Line = Text<8192>;
+
+bool closed = false;
+int rank_here = -1;
+
+/// The measurement directory as the user can type it from where the program was started.
+const char* shown_directory() {
+  const char* directory = output_directory();
+  const std::size_t length = strlen(start_directory());
+  if (strncmp(directory, start_directory(), length) == 0 && directory[length] == '/')
+    return directory + length + 1;
+  return directory;
+}
+
+void add_count(Line& line, std::uint64_t count, const char* one, const char* many) {
+  line.number(count).add(" ").add(count == 1 ? one : many);
+}
+
+void add_samples(Line& line, const CulpritTotals& totals) {
+  add_count(line, totals.samples, "sample", "samples");
+  line.add(", ");
+  add_count(line, totals.partial, "partial unwind", "partial unwinds");
+  line.add(", ").number(totals.dropped).add(" dropped in ").add(shown_directory());
+  line.add("; next: viewer-cli ").add(shown_directory());
+}
+
+}  // namespace
+
+void closing_rank(int rank) {
+  rank_here = rank;
+}
+
+void close_run(const CulpritTotals& totals) {
+  if (closed || process.quiet) return;
+  closed = true;
+  Line line;
+  line.add("hpcrun-lite: ");
+  if (totals.samples == 0) {
+    line.add("no samples: the program ran for ").number((now() - process.start_ns) / 1'000'000);
+    line.add(" ms, too short to be sampled, or never used its processor time (nothing was recorded in ");
+    line.add(shown_directory()).add(")");
+  } else {
+    add_samples(line, totals);
+  }
+  say(line);
+}
+
+void close_process() {
+  if (!process.launched || rank_here > 0) return;
+  close_run(count_totals());
+}
+
+}  // namespace culprit::runtime

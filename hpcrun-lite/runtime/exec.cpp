@@ -1,0 +1,134 @@
+// exec replaces the program in place: the measurement is complete, unless the call fails.
+#include "runtime/clock.hpp"
+#include "runtime/export.hpp"
+#include "runtime/keeper.hpp"
+#include "runtime/process.hpp"
+#include "runtime/real.hpp"
+#include "runtime/recording.hpp"
+#include "runtime/thread.hpp"
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstddef>
+
+#include <alloca.h>
+#include <unistd.h>
+
+namespace culprit::runtime {
+namespace {
+
+/// Marks the measurement as ended by exec while it lives; a failed exec comes back and takes that back.
+class Replacement {
+ public:
+  Replacement() : measured_(own_process() && !process.ended.load(std::memory_order_acquire)) {
+    if (!measured_) return;
+    stop_recording();
+    hold_keeper();
+    if (file.open()) file.seal(measurement::EndReason::exec, now());
+  }
+  ~Replacement() {
+    if (!measured_) return;
+    const int error = errno;
+    file.resume();
+    release_keeper();
+    allow_recording();
+    errno = error;
+  }
+  Replacement(const Replacement&) = delete;
+  Replacement& operator=(const Replacement&) = delete;
+
+ private:
+  bool measured_;
+};
+
+using Vector = char* const*;
+
+/// Counts the arguments of an execl call from `first` to the null that ends them, both included.
+std::size_t count_arguments(const char* first, va_list list) {
+  std::size_t count = 1;
+  for (const char* argument = first; argument != nullptr; argument = va_arg(list, const char*)) ++count;
+  return count;
+}
+
+void copy_arguments(const char* first, va_list list, const char** vector) {
+  for (const char* argument = first;; argument = va_arg(list, const char*)) {
+    *vector++ = argument;
+    if (argument == nullptr) return;
+  }
+}
+
+}  // namespace
+}  // namespace culprit::runtime
+
+using culprit::runtime::copy_arguments;
+using culprit::runtime::count_arguments;
+using culprit::runtime::Real;
+using culprit::runtime::Replacement;
+using culprit::runtime::Vector;
+
+CULPRIT_EXPORT int execve(const char* path, char* const argv[], char* const envp[]) noexcept {
+  static Real<int(const char*, Vector, Vector)> real{"execve"};
+  const Replacement replacement;
+  return real(path, argv, envp);
+}
+
+CULPRIT_EXPORT int execv(const char* path, char* const argv[]) noexcept {
+  static Real<int(const char*, Vector)> real{"execv"};
+  const Replacement replacement;
+  return real(path, argv);
+}
+
+CULPRIT_EXPORT int execvp(const char* name, char* const argv[]) noexcept {
+  static Real<int(const char*, Vector)> real{"execvp"};
+  const Replacement replacement;
+  return real(name, argv);
+}
+
+CULPRIT_EXPORT int execvpe(const char* name, char* const argv[], char* const envp[]) noexcept {
+  static Real<int(const char*, Vector, Vector)> real{"execvpe"};
+  const Replacement replacement;
+  return real(name, argv, envp);
+}
+
+CULPRIT_EXPORT int fexecve(int descriptor, char* const argv[], char* const envp[]) noexcept {
+  static Real<int(int, Vector, Vector)> real{"fexecve"};
+  const Replacement replacement;
+  return real(descriptor, argv, envp);
+}
+
+CULPRIT_EXPORT int execveat(int directory, const char* path, char* const argv[], char* const envp[],
+                            int flags) noexcept {
+  static Real<int(int, const char*, Vector, Vector, int)> real{"execveat"};
+  const Replacement replacement;
+  return real(directory, path, argv, envp, flags);
+}
+
+// execl, execle and execlp take their arguments one by one; they are gathered on the stack, as the C library
+// does.
+#define CULPRIT_GATHER(vector, first)                                             \
+  va_list list;                                                                   \
+  va_start(list, first);                                                          \
+  const std::size_t count = count_arguments(first, list);                         \
+  va_end(list);                                                                   \
+  auto** vector = static_cast<const char**>(alloca(count * sizeof(const char*))); \
+  va_start(list, first);                                                          \
+  copy_arguments(first, list, vector)
+
+CULPRIT_EXPORT int execl(const char* path, const char* first, ...) noexcept {
+  CULPRIT_GATHER(vector, first);
+  va_end(list);
+  return execv(path, const_cast<char* const*>(vector));
+}
+
+CULPRIT_EXPORT int execlp(const char* name, const char* first, ...) noexcept {
+  CULPRIT_GATHER(vector, first);
+  va_end(list);
+  return execvp(name, const_cast<char* const*>(vector));
+}
+
+CULPRIT_EXPORT int execle(const char* path, const char* first, ...) noexcept {
+  CULPRIT_GATHER(vector, first);
+  char* const* environment = va_arg(list, char* const*);  // comes after the null at which the copy stopped
+  va_end(list);
+  return execve(path, const_cast<char* const*>(vector), environment);
+}

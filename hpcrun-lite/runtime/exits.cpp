@@ -1,0 +1,50 @@
+// The ways to end a process that run no destructors.
+#include "runtime/api.hpp"
+#include "runtime/export.hpp"
+#include "runtime/process.hpp"
+#include "runtime/real.hpp"
+
+#include <csignal>
+#include <cstdlib>
+
+#include <unistd.h>
+
+namespace {
+
+using culprit::measurement::EndReason;
+using culprit::runtime::end_process;
+using culprit::runtime::own_process;
+using culprit::runtime::Real;
+
+/// True if abort() will end the process: a handler of the program's own may yet jump away.
+bool abort_is_deadly() {
+  struct sigaction action {};
+  return sigaction(SIGABRT, nullptr, &action) == 0 && action.sa_handler == SIG_DFL;
+}
+
+}  // namespace
+
+CULPRIT_EXPORT [[noreturn]] void _exit(int status) {
+  static Real<void(int)> real{"_exit"};
+  if (own_process()) end_process(EndReason::quick_exit);
+  real(status);
+  __builtin_unreachable();
+}
+
+CULPRIT_EXPORT [[noreturn]] void _Exit(int status) {
+  static Real<void(int)> real{"_Exit"};
+  if (own_process()) end_process(EndReason::quick_exit);
+  real(status);
+  __builtin_unreachable();
+}
+
+CULPRIT_EXPORT [[noreturn]] void abort() noexcept {
+  static Real<void()> real{"abort"};
+  if (own_process() && abort_is_deadly()) end_process(EndReason::abort);
+  real();
+  __builtin_unreachable();
+}
+
+void culprit_rt_abort() {
+  if (own_process()) end_process(EndReason::abort);
+}

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+
+namespace culprit::runtime {
+
+/// The times at which one thread is sampled: one tick in each cell of a grid of width `period`, at a random
+/// place in the cell, so that sampling does not alias with the program's iterations. A sample's weight is the
+/// number of ticks that passed since the sample before: whatever delays or merges samples, weights add up to
+/// the time that passed, to within one period. Pure arithmetic.
+class Grid {
+ public:
+  /// Starts a grid at `start` ns with cells of `period` ns. `seed` sets phase and jitter.
+  void start(std::uint64_t start, std::uint64_t period, std::uint64_t seed) {
+    period_ = period;
+    random_ = seed * 0x9e3779b97f4a7c15U + 0x2545f4914f6cdd1dU;
+    if (random_ == 0) random_ = 1;
+    origin_ = start;
+    cell_ = 0;
+    uncounted_ = 0;
+    tick_ = origin_ + draw();
+  }
+
+  /// When the next tick is due, on the grid's clock.
+  [[nodiscard]] std::uint64_t next() const { return tick_; }
+  [[nodiscard]] std::uint64_t period() const { return period_; }
+
+  /// Passes all ticks up to `now` and returns how many they are, those put back included.
+  std::uint64_t pass(std::uint64_t now) {
+    std::uint64_t weight = uncounted_;
+    uncounted_ = 0;
+    if (now < tick_) return weight;
+    const std::uint64_t current = (now - origin_) / period_;
+    // The ticks of all cells before the current one have passed; that of the current cell only if it was
+    // drawn so.
+    weight += current - cell_;
+    if (current == cell_) {
+      ++weight;
+      move_to(current + 1);
+      return weight;
+    }
+    move_to(current);
+    if (tick_ <= now) {
+      ++weight;
+      move_to(current + 1);
+    }
+    return weight;
+  }
+
+  /// Ticks that were passed but could not be recorded: the next sample carries them.
+  void put_back(std::uint64_t ticks) { uncounted_ += ticks; }
+
+ private:
+  void move_to(std::uint64_t cell) {
+    cell_ = cell;
+    tick_ = origin_ + cell * period_ + draw();
+  }
+
+  /// A place in a cell: uniform in [0, period); xorshift64*.
+  std::uint64_t draw() {
+    random_ ^= random_ >> 12;
+    random_ ^= random_ << 25;
+    random_ ^= random_ >> 27;
+    return ((random_ * 0x2545f4914f6cdd1dU) >> 24) % period_;
+  }
+
+  std::uint64_t period_ = 1;
+  std::uint64_t random_ = 1;
+  std::uint64_t origin_ = 0;
+  std::uint64_t cell_ = 0;  ///< the cell of the next tick
+  std::uint64_t tick_ = 0;  ///< the time of the next tick
+  std::uint64_t uncounted_ = 0;
+};
+
+}  // namespace culprit::runtime

@@ -1,0 +1,115 @@
+#include "runtime/keeper.hpp"
+
+#include "runtime/clock.hpp"
+#include "runtime/process.hpp"
+#include "runtime/recording.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+namespace culprit::runtime {
+namespace {
+
+constexpr std::uint64_t kTurn = kSecond / 4;
+constexpr std::size_t kStack = 64 * 1024;
+constexpr std::size_t kTlsBelow =
+    64 * 1024;  // above what any set of libraries may hold in static TLS (glibc: 4 KB spare)
+constexpr std::size_t kTlsAbove = 16 * 1024;  // the C library's own thread descriptor is 2.3 KB
+constexpr std::size_t kMemory = kStack + kTlsBelow + kTlsAbove;
+
+enum State : std::uint32_t { idle, busy, held };
+
+std::atomic<std::uint32_t> state{idle};
+std::atomic<bool> started{false};
+void* memory = nullptr;
+
+std::uintptr_t thread_pointer() {
+  std::uintptr_t pointer;
+  __asm__("mov %%fs:0, %0" : "=r"(pointer));
+  return pointer;
+}
+
+void tend() {
+  std::uint32_t expected = idle;
+  if (!state.compare_exchange_strong(expected, busy, std::memory_order_acquire)) return;
+  static bool told = false;
+  const int error = file.open() ? file.maintain(now()) : 0;
+  if (error != 0 && !told) {
+    told = true;
+    Text<256> line;
+    line.add("no further space for the measurement: ").add(strerrordesc_np(error));
+    file.note(line.c_str());
+  }
+  state.store(idle, std::memory_order_release);
+}
+
+int keep(void* /*argument*/) {
+  system_call(SYS_prctl, PR_SET_NAME, word("culprit"));
+  while (!process.ended.load(std::memory_order_acquire)) {
+    tend();
+    const timespec turn = to_timespec(kTurn);
+    system_call(SYS_nanosleep, word(&turn), 0);
+  }
+  return 0;
+}
+
+/// A thread control block that satisfies what the C library's system call wrappers look at: zeroed
+/// thread-local variables, the pointers to itself, and the process's two guards.
+void* make_thread_pointer(char* area) {
+  char* pointer = area + kTlsBelow;
+  const auto self = reinterpret_cast<std::uintptr_t>(pointer);
+  const auto* original = reinterpret_cast<const char*>(thread_pointer());
+  memcpy(pointer, &self, sizeof self);          // %fs:0, read by every thread-local access
+  memcpy(pointer + 0x10, &self, sizeof self);   // %fs:0x10, the C library's "self"
+  memcpy(pointer + 0x28, original + 0x28, 16);  // stack and pointer guard
+  return pointer;
+}
+
+}  // namespace
+
+void start_keeper() {
+  if (started.exchange(true, std::memory_order_acq_rel)) return;
+  void* area = mmap(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (area == MAP_FAILED) {
+    file.note("no memory for the keeper thread: no heartbeat, the measurement cannot grow");
+    return;
+  }
+  memory = area;
+  auto* stack = static_cast<char*>(area);
+  const KernelMask before = change_mask(SIG_SETMASK, ~KernelMask{0});
+  const int flags =
+      CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS;
+  if (clone(keep, stack + kStack, flags, nullptr, nullptr, make_thread_pointer(stack + kStack)) < 0) {
+    file.note("the keeper thread could not be started: no heartbeat, the measurement cannot grow");
+  }
+  change_mask(SIG_SETMASK, before);
+}
+
+void forget_keeper() {
+  if (memory != nullptr) munmap(memory, kMemory);
+  memory = nullptr;
+  state.store(idle, std::memory_order_relaxed);
+  started.store(false, std::memory_order_relaxed);
+}
+
+void hold_keeper() {
+  std::uint32_t expected = idle;
+  while (!state.compare_exchange_weak(expected, held, std::memory_order_acquire)) {
+    expected = idle;
+    system_call(SYS_sched_yield);
+  }
+}
+
+void release_keeper() {
+  state.store(idle, std::memory_order_release);
+}
+
+}  // namespace culprit::runtime

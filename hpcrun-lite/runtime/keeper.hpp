@@ -1,0 +1,18 @@
+#pragma once
+
+namespace culprit::runtime {
+
+/// Starts the process's keeper: it tends the file every quarter of a second (heartbeat, growth ahead of use).
+/// It is a bare kernel thread with a thread control block of its own: the C library does not know it, so that
+/// the program stays as single-threaded as it was and pthread_exit from the last thread still ends the
+/// process. Async-signal-safe; does nothing if one runs.
+void start_keeper();
+
+/// In a forked child: there is none yet.
+void forget_keeper();
+
+/// Keeps the keeper from the file, waiting for its turn to end, and lets it go on. Async-signal-safe.
+void hold_keeper();
+void release_keeper();
+
+}  // namespace culprit::runtime

@@ -1,0 +1,163 @@
+#include "runtime/process.hpp"
+
+#include "runtime/clock.hpp"
+#include "runtime/closing.hpp"
+#include "runtime/identity.hpp"
+#include "runtime/keeper.hpp"
+#include "runtime/modules.hpp"
+#include "runtime/recording.hpp"
+#include "runtime/sampling.hpp"
+#include "runtime/thread.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace culprit::runtime {
+
+constinit Process process;
+
+namespace {
+
+/// Programs that start others: what they do is not the user's program. A shell that hpcrun-lite was told to
+/// run is measured, unless an MPI launcher started it, where it only stands before the rank.
+constexpr const char* kShells[] = {"sh",   "bash", "dash", "zsh",  "ksh",
+                                   "mksh", "csh",  "tcsh", "fish", "busybox"};
+constexpr const char* kStarters[] = {"hpcrun-lite",
+                                     "mpirun",
+                                     "mpiexec",
+                                     "orterun",
+                                     "orted",
+                                     "prte",
+                                     "prted",
+                                     "prterun",
+                                     "mpiexec.hydra",
+                                     "mpiexec.mpich",
+                                     "hydra_pmi_proxy",
+                                     "hydra_nameserver",
+                                     "hydra_bstrap_proxy",
+                                     "srun",
+                                     "slurmstepd",
+                                     "ssh",
+                                     "rsh",
+                                     "sshd",
+                                     "env",
+                                     "nice",
+                                     "numactl",
+                                     "taskset",
+                                     "time",
+                                     "timeout"};
+
+template <std::size_t Count>
+bool listed(const char* name, const char* const (&names)[Count]) {
+  for (const char* candidate : names) {
+    if (strcmp(name, candidate) == 0) return true;
+  }
+  return false;
+}
+
+bool in_mpi_job() {
+  return getenv("OMPI_COMM_WORLD_RANK") != nullptr || getenv("PMI_RANK") != nullptr ||
+         getenv("PMIX_RANK") != nullptr;
+}
+
+bool to_be_measured() {
+  const char* slash = strrchr(program_path(), '/');
+  const char* name = slash == nullptr ? program_path() : slash + 1;
+  if (listed(name, kStarters)) return false;
+  return !listed(name, kShells) || (process.launched && !in_mpi_job());
+}
+
+bool set(const char* name) {
+  const char* value = getenv(name);
+  return value != nullptr && value[0] != '\0' && strcmp(value, "0") != 0;
+}
+
+bool read_settings() {
+  const char* launched = getenv("CULPRIT_LAUNCHED");
+  process.launched = launched != nullptr && strtol(launched, nullptr, 10) == process.pid;
+  process.quiet = set("CULPRIT_QUIET");
+  process.verbose = set("CULPRIT_VERBOSE");
+  process.empty_handler = set("CULPRIT_EMPTY_HANDLER");
+  process.no_find_object = set("CULPRIT_NO_DL_FIND_OBJECT");
+  const char* where = nullptr;
+  std::size_t length = 0;
+  return parse_events(getenv("CULPRIT_EVENTS"), process.events, where, length) == EventError::none;
+}
+
+/// The main thread's stack ends above everything the kernel put on it, of which AT_RANDOM's bytes lie near
+/// the top; it may grow as far down as its limit allows.
+void begin_main_thread() {
+  Thread* thread = allocate_thread();
+  if (thread == nullptr) return;
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::uint64_t high = (getauxval(AT_RANDOM) + page) / page * page;
+  constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 36;
+  rlimit limit{};
+  getrlimit(RLIMIT_STACK, &limit);
+  const std::uint64_t size = limit.rlim_cur < kUnlimited ? limit.rlim_cur : kUnlimited;
+  thread->main = true;
+  begin_thread(thread, high - size, high);
+}
+
+__attribute__((tls_model("initial-exec"))) __thread bool blocked_before_fork;
+
+/// A fork that signals keep interrupting starts over each time; a child must not begin inside the handler.
+void before_fork() {
+  blocked_before_fork = (change_mask(SIG_BLOCK, process.mask) & process.mask) != 0;
+}
+
+void after_fork_in_parent() {
+  if (!blocked_before_fork) change_mask(SIG_UNBLOCK, process.mask);
+}
+
+void after_fork_in_child() {
+  process.pid = process_id();
+  process.launched = false;
+  process.start_ns = now();
+  process.start_realtime_ns = static_cast<std::int64_t>(read_clock(CLOCK_REALTIME));
+  process.stopped.store(false, std::memory_order_relaxed);
+  process.ended.store(false, std::memory_order_relaxed);
+  forget_keeper();
+  forget_file();
+  restart_after_fork();
+  after_fork_in_parent();
+}
+
+__attribute__((constructor)) void start_process(int /*argc*/, char** argv, char** /*envp*/) {
+  process.pid = process_id();
+  if (!prepare_identity() || !read_settings() || !to_be_measured()) return;
+  process.start_ns = now();
+  process.start_realtime_ns = static_cast<std::int64_t>(read_clock(CLOCK_REALTIME));
+  keep_arguments(argv);
+  prepare_modules();
+  if (!install_handler()) return;
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  process.active = true;
+  begin_main_thread();
+}
+
+__attribute__((destructor)) void finish_process() {
+  if (!own_process()) return;
+  end_process(measurement::EndReason::exit);
+}
+
+}  // namespace
+
+void end_process(measurement::EndReason reason) {
+  if (process.ended.exchange(true, std::memory_order_acq_rel)) return;
+  const KernelMask before = change_mask(SIG_BLOCK, process.mask);
+  stop_recording();
+  hold_keeper();
+  if (Thread* thread = this_thread()) delete_timers(thread);
+  close_process();
+  if (file.open()) file.seal(reason, now());
+  change_mask(SIG_SETMASK, before);
+}
+
+}  // namespace culprit::runtime

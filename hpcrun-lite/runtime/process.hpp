@@ -1,0 +1,45 @@
+#pragma once
+
+#include "measurement/kinds.hpp"
+#include "measurement/live.hpp"
+#include "runtime/event_list.hpp"
+#include "runtime/system_calls.hpp"
+#include "runtime/text.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace culprit::runtime {
+
+using PathText = Text<4096>;
+
+/// What holds for the whole process from the constructor on.
+struct Process {
+  bool active = false;    ///< this process is measured
+  bool launched = false;  ///< it is the one that hpcrun-lite became
+  bool quiet = false;
+  bool verbose = false;
+  bool empty_handler = false;   ///< benchmarks: the handler only re-arms its timer
+  bool no_find_object = false;  ///< tests: as if glibc had no _dl_find_object
+  long pid = 0;
+  int signal = 0;
+  KernelMask mask = 0;  ///< the signal's bit
+  EventList events;
+  std::uint64_t start_ns = 0;
+  std::int64_t start_realtime_ns = 0;
+  std::atomic<bool> stopped{false};  ///< no thread may record any more
+  std::atomic<bool> ended{false};    ///< the end was recorded
+};
+
+extern Process process;
+
+/// True in the process that was set up; false in a child that shares its memory (vfork) or escaped the fork
+/// hooks. Async-signal-safe.
+inline bool own_process() {
+  return process.active && process_id() == process.pid;
+}
+
+/// Records the end of the process and seals its measurement, once. Async-signal-safe.
+void end_process(measurement::EndReason reason);
+
+}  // namespace culprit::runtime

@@ -1,0 +1,256 @@
+#include "runtime/recording.hpp"
+
+#include "runtime/clock.hpp"
+#include "runtime/identity.hpp"
+#include "runtime/keeper.hpp"
+#include "runtime/modules.hpp"
+#include "runtime/process.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace culprit::runtime {
+
+constinit measurement::LiveFile file;
+
+namespace {
+
+using cct::FrameKey;
+using cct::FrameKind;
+using measurement::NodeIndex;
+using unwind::Frame;
+using unwind::FrameOrigin;
+
+std::atomic<bool> file_lock{false};  // creating, renaming or discarding the file
+bool file_refused = false;           // it could not be created, or is not wanted
+int known_rank = -1;
+std::uint32_t known_ranks = 0;
+char known_mpi[128];
+std::atomic<std::uint64_t> lost{0};
+
+bool try_lock_file() {
+  return !file_lock.exchange(true, std::memory_order_acquire);
+}
+void lock_file() {
+  while (!try_lock_file()) system_call(SYS_sched_yield);
+}
+void unlock_file() {
+  file_lock.store(false, std::memory_order_release);
+}
+
+/// The arguments as the kernel laid them out; found by the constructor.
+const char* const* arguments = nullptr;
+
+void explain(const char* path, int error) {
+  Text<4400> line;
+  line.add("hpcrun-lite: create measurement: ").add(path).add(": ");
+  const char* reason = strerrordesc_np(error);
+  if (reason != nullptr) {
+    line.add(reason);
+  } else {
+    line.add("error ").number(static_cast<std::uint64_t>(error));
+  }
+  line.add(" (this process is not measured; choose another directory with -o)");
+  say(line);
+}
+
+int create_file() {
+  static const measurement::ProcessDescription::Event kNames[] = {{"REALTIME", "ns", 0},
+                                                                  {"CPUTIME", "ns", 0}};
+  measurement::ProcessDescription::Event events[EventList::kMax];
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    events[i] = kNames[process.events.events[i].clock == EventClock::realtime ? 0 : 1];
+    events[i].period = process.events.events[i].period_ns;
+  }
+  const measurement::ProcessDescription description{.program = program_path(),
+                                                    .arguments = arguments,
+                                                    .directory = start_directory(),
+                                                    .host = host(),
+                                                    .pid = static_cast<std::uint64_t>(process.pid),
+                                                    .start_ns = process.start_ns,
+                                                    .start_realtime_ns = process.start_realtime_ns,
+                                                    .events = events,
+                                                    .event_count = process.events.count,
+                                                    .has_realtime = process.events.has_realtime()};
+  PathText path;
+  int error = ENAMETOOLONG;
+  if (measurement_path(path, known_rank)) {
+    error = make_directories(path.c_str());
+    if (error == 0) error = file.create(path.c_str(), description);
+  }
+  if (error != 0) explain(path.c_str(), error);
+  return error;
+}
+
+/// Creates the file unless it exists. False: another thread is at it, or there will be none.
+bool ensure_file() {
+  if (file.open()) return true;
+  if (!try_lock_file()) return false;
+  bool open = file.open();
+  if (!open && !file_refused) {
+    file_refused = create_file() != 0;
+    open = !file_refused;
+    if (open && known_rank >= 0) file.set_rank(known_rank, known_ranks, run_id(), known_mpi);
+    if (open) start_keeper();
+  }
+  unlock_file();
+  return open;
+}
+
+FrameKey key_of_address(std::uint64_t address, FrameKind kind) {
+  unwind::CodeModule module;
+  if (!find_module(nullptr, address, module))
+    return {.offset = address, .module = cct::kNoModule, .kind = kind};
+  return {.offset = address - module.bias, .module = module.index, .kind = kind};
+}
+
+FrameKind kind_of(FrameOrigin origin) {
+  switch (origin) {
+    case FrameOrigin::leaf:
+      return FrameKind::sample;
+    case FrameOrigin::interrupted:
+      return FrameKind::interrupted;
+    case FrameOrigin::call:
+      break;
+  }
+  return FrameKind::call;
+}
+
+/// The function that stands in for an own frame which reaches from `low` to `high` on the stack; 0 if none
+/// does.
+std::uintptr_t stand_in_for(const StandIns& stand_ins, std::uint64_t low, std::uint64_t high) {
+  for (std::uint32_t i = stand_ins.depth; i > 0; --i) {
+    if (stand_ins.stack[i - 1] >= low && stand_ins.stack[i - 1] < high) return stand_ins.function[i - 1];
+  }
+  return 0;
+}
+
+/// Adds one frame of a walk below `parent`; own frames vanish or give way to what they stand for.
+NodeIndex add_frame(Thread* thread, NodeIndex parent, const Frame* frames, std::size_t i, std::uint64_t sp,
+                    bool innermost) {
+  const Frame& frame = frames[i];
+  if (!frame.own) {
+    return thread->tree->child(
+        parent, {.offset = frame.offset, .module = frame.module, .kind = kind_of(frame.origin)});
+  }
+  const std::uint64_t low = i == 0 ? sp : frames[i - 1].cfa;
+  const std::uintptr_t function = stand_in_for(thread->stand_ins, low, frame.cfa);
+  if (function == 0) return parent;
+  return thread->tree->child(parent,
+                             key_of_address(function, innermost ? FrameKind::sample : FrameKind::call));
+}
+
+NodeIndex root_of(const Thread* thread, unwind::WalkEnd end) {
+  if (end == unwind::WalkEnd::partial) return thread->tree->partial();
+  return thread->main ? thread->tree->program_root() : thread->tree->thread_root();
+}
+
+}  // namespace
+
+bool ensure_tree(Thread* thread) {
+  if (thread->tree != nullptr) return true;
+  if (thread->tree_refused) return false;
+  if (!ensure_file()) {
+    thread->tree_refused = file_refused;
+    return false;
+  }
+  const FrameKey role = thread->main ? FrameKey{} : key_of_address(thread->routine, FrameKind::sample);
+  thread->tree =
+      file.add_thread(static_cast<std::uint64_t>(thread->tid), thread->main, role, thread->start_ns);
+  thread->tree_refused = thread->tree == nullptr;
+  return thread->tree != nullptr;
+}
+
+NodeIndex current_path(Thread* thread, const unwind::Registers& start, bool& partial) {
+  const std::uint32_t generation = module_generation();
+  if (generation != thread->modules_seen) {
+    thread->walker.invalidate();
+    thread->modules_seen = generation;
+  }
+  const unwind::Walk walk = thread->walker.walk(start);
+  partial = walk.end == unwind::WalkEnd::partial;
+  Frame* frames = thread->walker.mutable_frames();
+  // The innermost frame that is not ours is where the sample is; all frames within it vanish or are stood in
+  // for.
+  std::size_t innermost = 0;
+  while (innermost < walk.depth && frames[innermost].own) ++innermost;
+  // Reused frames know their nodes, unless the tree was full when they were met.
+  std::size_t known = walk.fresh;
+  while (known < walk.depth && frames[known].user == measurement::kNoNodeIndex) ++known;
+  NodeIndex node = known < walk.depth ? frames[known].user : root_of(thread, walk.end);
+  bool full = false;
+  for (std::size_t i = known; i > 0; --i) {
+    const NodeIndex parent = node;
+    node = add_frame(thread, parent, frames, i - 1, start.sp, i - 1 < innermost);
+    full = full || (node == parent && !frames[i - 1].own);
+    frames[i - 1].user = full ? measurement::kNoNodeIndex : node;
+  }
+  return node;
+}
+
+void count_lost(std::uint64_t expirations) {
+  lost.fetch_add(expirations, std::memory_order_relaxed);
+}
+
+CulpritTotals count_totals() {
+  CulpritTotals totals{
+      .samples = 0, .partial = 0, .dropped = lost.load(std::memory_order_relaxed), .processes = 0};
+  for (std::size_t i = 0; i < file.thread_count(); ++i) {
+    const measurement::ThreadTree* tree = file.thread(i);
+    if (tree == nullptr) continue;
+    const auto& counters = tree->counters();
+    totals.samples += counters.samples;
+    totals.partial += counters.partial;
+    totals.dropped += counters.dropped + counters.full;
+  }
+  totals.processes = totals.samples != 0 ? 1 : 0;
+  return totals;
+}
+
+void join_run(int rank, const CulpritWorld& world, const char* mpi) {
+  const KernelMask before = change_mask(SIG_BLOCK, process.mask);
+  lock_file();
+  known_rank = rank;
+  known_ranks = static_cast<std::uint32_t>(world.ranks);
+  strncpy(known_mpi, mpi, sizeof known_mpi - 1);
+  adopt_world(world);
+  if (file.open()) {
+    file.set_rank(rank, known_ranks, run_id(), known_mpi);
+    PathText path;
+    int error = measurement_path(path, rank) ? make_directories(path.c_str()) : ENAMETOOLONG;
+    if (error == 0) error = file.rename(path.c_str());
+    if (error != 0) file.note("the file could not be renamed after its rank");
+  }
+  unlock_file();
+  change_mask(SIG_SETMASK, before);
+}
+
+void discard_file() {
+  const KernelMask before = change_mask(SIG_BLOCK, process.mask);
+  stop_recording();
+  hold_keeper();
+  lock_file();
+  file_refused = true;
+  if (file.open()) unlink(file.path());
+  file.forget();
+  unlock_file();
+  release_keeper();
+  change_mask(SIG_SETMASK, before);
+}
+
+void forget_file() {
+  file.forget();
+  file_refused = false;
+  file_lock.store(false, std::memory_order_relaxed);
+  lost.store(0, std::memory_order_relaxed);
+}
+
+void keep_arguments(const char* const* argv) {
+  arguments = argv;
+}
+
+}  // namespace culprit::runtime

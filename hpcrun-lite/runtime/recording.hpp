@@ -1,0 +1,43 @@
+#pragma once
+
+#include "measurement/live.hpp"
+#include "runtime/thread.hpp"
+#include "unwind/walker.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+// The process's measurement file and how call paths get into it.
+namespace culprit::runtime {
+
+extern measurement::LiveFile file;
+
+/// The program's arguments, null-terminated; they stay where they are.
+void keep_arguments(const char* const* argv);
+
+/// Gives the thread its tree, creating the process's file if this is its first sample. False: not now
+/// (another thread is creating the file) or never (tree_refused). Async-signal-safe; the thread must be
+/// recording.
+bool ensure_tree(Thread* thread);
+
+/// Walks the calling thread's stack from `start` and returns the node of its call path. The thread must be
+/// recording, with a tree, and with the sampling signal blocked. `partial` tells whether the walk stopped
+/// early.
+measurement::NodeIndex current_path(Thread* thread, const unwind::Registers& start, bool& partial);
+
+/// Samples that were lost for good because a thread found no place in the file.
+void count_lost(std::uint64_t expirations);
+
+/// Totals over all threads of this process, ended ones included.
+CulpritTotals count_totals();
+
+/// Takes over the rank: renames the file, or lets it be created under its final name.
+void join_run(int rank, const CulpritWorld& world, const char* mpi);
+
+/// Removes this process's file: its rank is not wanted.
+void discard_file();
+
+/// In a forked child: the parent's file is not ours.
+void forget_file();
+
+}  // namespace culprit::runtime

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace culprit::runtime {
+
+/// A string of bounded length that neither allocates nor formats through stdio; what does not fit is cut off
+/// and remembered. Async-signal-safe.
+template <std::size_t Size>
+class Text {
+ public:
+  Text() { characters_[0] = '\0'; }
+
+  Text& add(const char* string) {
+    while (string != nullptr && *string != '\0') put(*string++);
+    return *this;
+  }
+  Text& add(const char* string, std::size_t length) {
+    for (std::size_t i = 0; i < length; ++i) put(string[i]);
+    return *this;
+  }
+  /// Decimal, with leading zeros up to `width` digits.
+  Text& number(std::uint64_t value, int width = 1) { return digits(value, 10, width); }
+  Text& hex(std::uint64_t value, int width = 1) { return digits(value, 16, width); }
+
+  [[nodiscard]] const char* c_str() const { return characters_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool cut() const { return cut_; }
+  void clear() {
+    size_ = 0;
+    cut_ = false;
+    characters_[0] = '\0';
+  }
+
+ private:
+  void put(char c) {
+    if (size_ + 1 >= Size) {
+      cut_ = true;
+      return;
+    }
+    characters_[size_++] = c;
+    characters_[size_] = '\0';
+  }
+  Text& digits(std::uint64_t value, unsigned base, int width) {
+    char reversed[24];
+    int count = 0;
+    while (value != 0 || count < width) {
+      reversed[count++] = "0123456789abcdef"[value % base];
+      value /= base;
+    }
+    while (count > 0) put(reversed[--count]);
+    return *this;
+  }
+
+  char characters_[Size];
+  std::size_t size_ = 0;
+  bool cut_ = false;
+};
+
+/// Writes one line to standard error with a single write, so that lines of several ranks do not mix.
+void say(const char* line, std::size_t length);
+template <std::size_t Size>
+void say(Text<Size>& line) {
+  line.add("\n");
+  say(line.c_str(), line.size());
+}
+
+}  // namespace culprit::runtime

@@ -1,0 +1,118 @@
+#include "runtime/thread.hpp"
+
+#include "runtime/clock.hpp"
+#include "runtime/modules.hpp"
+#include "runtime/process.hpp"
+#include "runtime/recording.hpp"
+#include "runtime/sampling.hpp"
+
+#include <csignal>
+
+#include <sched.h>
+#include <sys/mman.h>
+
+__thread CulpritThread culprit_rt_thread;
+
+namespace culprit::runtime {
+namespace {
+
+std::atomic<Thread*> threads{nullptr};
+
+void set_up(Thread* thread) {
+  thread->tree = nullptr;
+  thread->tree_refused = false;
+  thread->blocked_call = false;
+  thread->carried = 0;
+  thread->stand_ins.depth = 0;
+  thread->busy.store(false, std::memory_order_relaxed);
+  thread->tid = static_cast<int>(thread_id());
+  thread->start_ns = now();
+  thread->last_cpu_ns = thread_cpu_time();
+  thread->modules_seen = module_generation();
+}
+
+}  // namespace
+
+Thread* first_thread() {
+  return threads.load(std::memory_order_acquire);
+}
+
+Thread* allocate_thread() {
+  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
+    bool unused = false;
+    if (thread->used.compare_exchange_strong(unused, true, std::memory_order_acquire)) return thread;
+  }
+  void* memory = mmap(nullptr, sizeof(Thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* thread = static_cast<Thread*>(memory);  // all zero is a valid state
+  thread->used.store(true, std::memory_order_relaxed);
+  thread->next = first_thread();
+  while (!threads.compare_exchange_weak(thread->next, thread, std::memory_order_release)) {
+  }
+  return thread;
+}
+
+void free_thread(Thread* thread) {
+  thread->used.store(false, std::memory_order_release);
+}
+
+void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_high) {
+  set_up(thread);
+  thread->walker.reset(find_module, nullptr, stack_low, stack_high);
+  culprit_rt_thread = CulpritThread{.state = thread, .marked_below = 0, .mark = 0};
+  start_timers(thread);
+}
+
+void end_thread() {
+  Thread* thread = this_thread();
+  if (thread == nullptr) return;
+  const KernelMask before = change_mask(SIG_BLOCK, process.mask);
+  delete_timers(thread);
+  culprit_rt_thread.state = nullptr;
+  if (begin_recording(thread)) {
+    if (thread->tree != nullptr) thread->tree->finish(now());
+    end_recording(thread);
+  }
+  free_thread(thread);
+  change_mask(SIG_SETMASK, before);
+}
+
+void restart_after_fork() {
+  Thread* mine = this_thread();
+  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
+    thread->busy.store(false, std::memory_order_relaxed);
+    if (thread != mine) free_thread(thread);
+  }
+  if (mine == nullptr) return;
+  mine->walker.invalidate();
+  const std::uint32_t depth = mine->stand_ins.depth;
+  set_up(mine);
+  mine->stand_ins.depth = depth;
+  mine->main = true;
+  start_timers(mine);
+}
+
+bool begin_recording(Thread* thread) {
+  thread->busy.store(true, std::memory_order_seq_cst);
+  if (!process.stopped.load(std::memory_order_seq_cst)) return true;
+  thread->busy.store(false, std::memory_order_release);
+  return false;
+}
+
+void end_recording(Thread* thread) {
+  thread->busy.store(false, std::memory_order_release);
+}
+
+void stop_recording() {
+  process.stopped.store(true, std::memory_order_seq_cst);
+  const Thread* mine = this_thread();
+  for (const Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
+    while (thread != mine && thread->busy.load(std::memory_order_seq_cst)) system_call(SYS_sched_yield);
+  }
+}
+
+void allow_recording() {
+  process.stopped.store(false, std::memory_order_seq_cst);
+}
+
+}  // namespace culprit::runtime

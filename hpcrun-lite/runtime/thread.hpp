@@ -1,0 +1,79 @@
+#pragma once
+
+#include "measurement/live.hpp"
+#include "runtime/api.hpp"
+#include "runtime/event_list.hpp"
+#include "runtime/grid.hpp"
+#include "unwind/walker.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace culprit::runtime {
+
+/// Functions of ours on a thread's stack that stand in for others (poll, MPI_Finalize); innermost last. Kept
+/// as plain addresses, so that an entry which a longjmp left behind is recognised by its place on the stack
+/// and never followed.
+struct StandIns {
+  static constexpr std::uint32_t kMax = 8;
+  std::uintptr_t stack[kMax];
+  std::uintptr_t function[kMax];
+  std::uint32_t depth;
+};
+
+/// One sampled thread: its timers, its walker, its place in the measurement. Lives in anonymous memory of its
+/// own, is reused after the thread's end, and is never unmapped.
+struct Thread {
+  unwind::Walker walker;
+  Grid grid;
+  measurement::ThreadTree* tree;  ///< null before the thread's first sample
+  bool main;
+  bool tree_refused;  ///< the file has no room for this thread
+  bool blocked_call;  ///< the signal was held back during a call that is just ending
+  int tid;
+  int timers[EventList::kMax];  ///< kernel timer ids in the order of the process's events, -1 for none
+  std::uint64_t start_ns;
+  std::uint64_t last_cpu_ns;
+  std::uint64_t carried;       ///< CPUTIME expirations that are still to be recorded
+  std::uint64_t handled;       ///< handler runs, to time every kTimedHandler-th
+  std::uint32_t modules_seen;  ///< the generation of loaded modules that the walker knows
+  StandIns stand_ins;
+  std::uintptr_t routine;  ///< the start routine's address
+  void* argument;
+  std::size_t stack_size;
+  std::atomic<bool> busy;  ///< recording, or publishing a wait: its tree is in use
+  std::atomic<bool> used;
+  Thread* next;  ///< list of all threads, never shortened
+};
+
+/// The calling thread's state; null where it is not sampled. Async-signal-safe.
+inline Thread* this_thread() {
+  return static_cast<Thread*>(culprit_rt_thread.state);
+}
+
+/// Takes a Thread from the pool or maps a new one; null when memory is short. Not from a handler.
+Thread* allocate_thread();
+void free_thread(Thread* thread);
+
+/// All threads that ever were, used or not; follow `next`.
+Thread* first_thread();
+
+/// Starts sampling of the calling thread, whose state `thread` becomes. Stack bounds as for the walker.
+void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_high);
+
+/// Ends sampling of the calling thread; does nothing where it is not sampled. Async-signal-safe.
+void end_thread();
+
+/// In a forked child: the calling thread goes on as the only one, under a new file.
+void restart_after_fork();
+
+/// Claims the thread's tree against the end of the process (stop_recording). False: the process is ending.
+bool begin_recording(Thread* thread);
+void end_recording(Thread* thread);
+
+/// Waits until no thread but the calling one is recording, and keeps them from it. Async-signal-safe.
+void stop_recording();
+void allow_recording();
+
+}  // namespace culprit::runtime

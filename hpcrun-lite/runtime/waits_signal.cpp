@@ -1,0 +1,73 @@
+// Waiting for signals: ours must neither end the wait nor be handed to the program.
+#include "runtime/blocked_call.hpp"
+#include "runtime/export.hpp"
+#include "runtime/process.hpp"
+#include "runtime/real.hpp"
+#include "runtime/wait_time.hpp"
+
+#include <csignal>
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace {
+
+using culprit::runtime::BlockedCall;
+using culprit::runtime::process;
+using culprit::runtime::Real;
+
+/// The given set without our signal.
+class WithoutOurs {
+ public:
+  explicit WithoutOurs(const sigset_t* given) : given_(given) {
+    if (given == nullptr || !process.active) return;
+    set_ = *given;
+    sigdelset(&set_, process.signal);
+    given_ = &set_;
+  }
+  [[nodiscard]] const sigset_t* get() const { return given_; }
+
+ private:
+  const sigset_t* given_;
+  sigset_t set_;
+};
+
+}  // namespace
+
+CULPRIT_EXPORT int sigwait(const sigset_t* set, int* signal) {
+  static Real<int(const sigset_t*, int*)> real{"sigwait"};
+  const BlockedCall call(real.address(), BlockedCall::kForever);
+  return real(WithoutOurs(set).get(), signal);
+}
+
+CULPRIT_EXPORT int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
+  static Real<int(const sigset_t*, siginfo_t*)> real{"sigwaitinfo"};
+  const BlockedCall call(real.address(), BlockedCall::kForever);
+  return real(WithoutOurs(set).get(), info);
+}
+
+CULPRIT_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* timeout) {
+  static Real<int(const sigset_t*, siginfo_t*, const timespec*)> real{"sigtimedwait"};
+  const BlockedCall call(real.address(), culprit::runtime::limit_of(timeout));
+  return real(WithoutOurs(set).get(), info, timeout);
+}
+
+CULPRIT_EXPORT int sigsuspend(const sigset_t* mask) {
+  static Real<int(const sigset_t*)> real{"sigsuspend"};
+  const BlockedCall call(real.address(), BlockedCall::kForever);
+  if (!process.active) return real(mask);
+  sigset_t with_ours = *mask;
+  sigaddset(&with_ours, process.signal);
+  return real(&with_ours);
+}
+
+CULPRIT_EXPORT int pause() {
+  static Real<int()> real{"pause"};
+  const BlockedCall call(real.address(), BlockedCall::kForever);
+  return real();
+}
+
+CULPRIT_EXPORT int signalfd(int descriptor, const sigset_t* mask, int flags) noexcept {
+  static Real<int(int, const sigset_t*, int)> real{"signalfd"};
+  return real(descriptor, WithoutOurs(mask).get(), flags);
+}
