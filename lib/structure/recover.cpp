@@ -1,6 +1,8 @@
+#include "structure/code_reader.hpp"
 #include "structure/function_bounds.hpp"
-#include "structure/inline_map.hpp"
+#include "structure/loops.hpp"
 #include "structure/module.hpp"
+#include "structure/nesting.hpp"
 #include "structure/scope_table.hpp"
 #include "structure/subprograms.hpp"
 
@@ -31,11 +33,12 @@ bool contains(const std::vector<Range>& ranges, std::uint64_t address) {
 class Recovery {
  public:
   Recovery(const Request& request, const Module& module, ModuleStructure& out)
-      : request_(request), module_(module), out_(out), bounds_(module) {}
+      : request_(request), module_(module), out_(out), bounds_(module), code_(module, bounds_) {}
 
   void run() {
     if (request_.debug_info) read_debug_information();
     for (std::size_t i = 0; i < request_.addresses.size(); ++i) assign(i);
+    if (request_.loops && !code_.able()) out_.notes.emplace_back("no loops: not x86-64 machine code");
     ScopeTable scopes(out_.scopes);
     for (std::uint32_t i = 0; i < found_.size(); ++i) {
       place(i, scopes);
@@ -126,7 +129,11 @@ class Recovery {
     const Found& found = found_[index];
     static const std::vector<Inlined> kNothing;
     const std::vector<Inlined>& inlined = found.subprogram == nullptr ? kNothing : found.subprogram->inlined;
-    const InlineMap map(inlined);
+    const FlowGraph graph = code_.read(wants_loops(found) ? found.ranges : std::vector<Range>{});
+    if (graph.blocks().size() > kMostBlocks)
+      out_.notes.push_back(fmt::format("{}: too large for its loops to be sought", found.procedure.name));
+    const LoopForest forest = find_loops(graph);
+    const Nesting nesting(inlined, graph, forest, debug_.lines);
     for (const std::size_t point : found.points) {
       const std::uint64_t address = request_.addresses[point];
       Point& out = out_.points[point];
@@ -134,15 +141,32 @@ class Recovery {
       const Place place = debug_.lines.find(address);
       out.file = place.file;
       out.line = place.line;
-      for (const std::uint32_t instance : map.chain(map.find(address)))
-        out.scope = scopes.add(index, scope_of(inlined[instance], out.scope));
+      for (const Nesting::Element& element : nesting.path(address)) {
+        Scope scope = element.kind == Scope::Kind::loop ? loop_scope(nesting, element.index)
+                                                        : inlined_scope(inlined[element.index]);
+        scope.parent = out.scope;
+        out.scope = scopes.add(index, scope);
+      }
     }
   }
 
-  static Scope scope_of(const Inlined& instance, std::uint32_t parent) {
+  [[nodiscard]] bool wants_loops(const Found& found) const {
+    const bool stub = found.procedure.linkage.ends_with("@plt");
+    return request_.loops && code_.able() && found.procedure.source != NameSource::none && !stub;
+  }
+
+  static Scope loop_scope(const Nesting& nesting, std::uint32_t loop) {
+    Scope scope;
+    scope.kind = Scope::Kind::loop;
+    scope.file = nesting.place(loop).file;
+    scope.line = nesting.place(loop).line;
+    scope.address = nesting.header_address(loop);
+    return scope;
+  }
+
+  static Scope inlined_scope(const Inlined& instance) {
     Scope scope;
     scope.kind = Scope::Kind::inlined;
-    scope.parent = parent;
     scope.name = instance.name;
     scope.file = instance.declared.file;
     scope.line = instance.declared.line;
@@ -180,6 +204,7 @@ class Recovery {
   const Module& module_;
   ModuleStructure& out_;
   FunctionBounds bounds_;
+  CodeReader code_;
   SourceFiles files_;
   DebugInfo debug_;
   std::vector<Part> parts_;

@@ -1,0 +1,100 @@
+#include "structure/code_reader.hpp"
+
+#include "structure/landing_pads.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace culprit::structure {
+namespace {
+
+/// No procedure is larger; what claims to be is damaged.
+constexpr std::uint64_t kMostCode = std::uint64_t{16} << 20;
+
+/// Functions that end the program or the flow, of the C, C++ and Fortran run-time libraries. Sorted.
+constexpr std::array kNeverReturn = std::to_array<std::string_view>({
+    "_Exit",
+    "_Unwind_Resume",
+    "_ZSt10unexpectedv",
+    "_ZSt16__throw_bad_castv",
+    "_ZSt17__throw_bad_allocv",
+    "_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE",
+    "_ZSt19__throw_logic_errorPKc",
+    "_ZSt19__throw_range_errorPKc",
+    "_ZSt20__throw_length_errorPKc",
+    "_ZSt20__throw_out_of_rangePKc",
+    "_ZSt20__throw_system_errori",
+    "_ZSt21__throw_runtime_errorPKc",
+    "_ZSt24__throw_invalid_argumentPKc",
+    "_ZSt24__throw_out_of_range_fmtPKcz",
+    "_ZSt25__throw_bad_function_callv",
+    "_ZSt28__throw_bad_array_new_lengthv",
+    "_ZSt9terminatev",
+    "__assert_fail",
+    "__chk_fail",
+    "__cxa_bad_cast",
+    "__cxa_call_unexpected",
+    "__cxa_rethrow",
+    "__cxa_throw",
+    "__cxa_throw_bad_array_new_length",
+    "__fortify_fail",
+    "__libc_fatal",
+    "__longjmp_chk",
+    "__stack_chk_fail",
+    "_exit",
+    "_gfortran_error_stop_numeric",
+    "_gfortran_error_stop_string",
+    "_gfortran_os_error",
+    "_gfortran_os_error_at",
+    "_gfortran_runtime_error",
+    "_gfortran_runtime_error_at",
+    "_gfortran_stop_numeric",
+    "_gfortran_stop_string",
+    "abort",
+    "err",
+    "errx",
+    "exit",
+    "longjmp",
+    "pthread_exit",
+    "quick_exit",
+    "siglongjmp",
+});
+static_assert(std::ranges::is_sorted(kNeverReturn));
+
+}  // namespace
+
+CodeReader::CodeReader(const Module& module, const FunctionBounds& bounds)
+    : module_(module), bounds_(bounds), decoder_(module), tables_(module, decoder_) {}
+
+bool CodeReader::never_returns(std::uint64_t callee) {
+  const auto [known, added] = never_returns_.try_emplace(callee, false);
+  if (!added) return known->second;
+  std::string name;
+  if (const auto stub = bounds_.stubs().find(callee)) {
+    name = stub->callee;
+  } else if (const Symbol* symbol = bounds_.symbols().at(callee)) {
+    name = symbol->name;
+  }
+  const std::string_view plain = std::string_view(name).substr(0, name.find('@', name.empty() ? 0 : 1));
+  return known->second = std::ranges::binary_search(kNeverReturn, plain);
+}
+
+FlowGraph CodeReader::read(const std::vector<Range>& ranges) {
+  FlowGraph::Surroundings surroundings;
+  surroundings.never_returns = [this](std::uint64_t callee) { return never_returns(callee); };
+  surroundings.jump_targets = [this](std::span<const Instruction> instructions, std::size_t jump) {
+    return tables_.targets(instructions, jump);
+  };
+  std::uint64_t code = 0;
+  for (const Range& range : ranges) {
+    code += range.high - range.low;
+    const Frame* frame = bounds_.frames().find(range.low);
+    if (frame == nullptr) continue;
+    const std::vector<Handler> pads = landing_pads(module_, *frame);
+    surroundings.handlers.insert(surroundings.handlers.end(), pads.begin(), pads.end());
+  }
+  return FlowGraph(decoder_, code > kMostCode ? std::vector<Range>{} : ranges, surroundings);
+}
+
+}  // namespace culprit::structure

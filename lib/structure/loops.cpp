@@ -1,0 +1,169 @@
+#include "structure/loops.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/dominator_tree.hpp>
+#include <boost/graph/strong_components.hpp>
+
+namespace culprit::structure {
+namespace {
+
+using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS>;
+using Blocks = std::vector<std::uint32_t>;
+
+/// Dominance, answered in constant time from the numbering of a walk over the dominator tree. Vertex n,
+/// beyond the blocks, precedes all roots.
+class Dominance {
+ public:
+  explicit Dominance(const FlowGraph& graph) {
+    const std::size_t count = graph.blocks().size();
+    Graph flow(count + 1);
+    for (std::size_t i = 0; i < count; ++i)
+      for (const std::uint32_t next : graph.blocks()[i].successors) boost::add_edge(i, next, flow);
+    for (const std::uint32_t root : graph.roots()) boost::add_edge(count, root, flow);
+    std::vector<Graph::vertex_descriptor> parent(count + 1, Graph::null_vertex());
+    boost::lengauer_tarjan_dominator_tree(
+        flow, count,
+        boost::make_iterator_property_map(parent.begin(), boost::get(boost::vertex_index, flow)));
+    number(parent, count);
+  }
+  [[nodiscard]] bool dominates(std::uint32_t a, std::uint32_t b) const {
+    return enter_[a] != 0 && enter_[a] <= enter_[b] && leave_[b] <= leave_[a];
+  }
+
+ private:
+  void number(const std::vector<Graph::vertex_descriptor>& parent, std::size_t root) {
+    std::vector<std::vector<std::size_t>> children(parent.size());
+    for (std::size_t i = 0; i < parent.size(); ++i)
+      if (parent[i] != Graph::null_vertex()) children[parent[i]].push_back(i);
+    enter_.assign(parent.size(), 0);
+    leave_.assign(parent.size(), 0);
+    std::uint32_t clock = 0;
+    std::vector<std::pair<std::size_t, std::size_t>> path{{root, 0}};
+    enter_[root] = ++clock;
+    while (!path.empty()) {
+      auto& [vertex, next] = path.back();
+      if (next < children[vertex].size()) {
+        const std::size_t child = children[vertex][next++];
+        enter_[child] = ++clock;
+        path.emplace_back(child, 0);
+      } else {
+        leave_[vertex] = ++clock;
+        path.pop_back();
+      }
+    }
+  }
+  std::vector<std::uint32_t> enter_, leave_;  // enter 0: never reached
+};
+
+std::vector<Blocks> predecessors(const FlowGraph& graph) {
+  std::vector<Blocks> before(graph.blocks().size());
+  for (std::uint32_t i = 0; i < before.size(); ++i)
+    for (const std::uint32_t next : graph.blocks()[i].successors) before[next].push_back(i);
+  return before;
+}
+
+/// The header and all that reaches a latch without passing it.
+Blocks body_of(std::uint32_t header, const Blocks& latches, const std::vector<Blocks>& before) {
+  std::vector<bool> inside(before.size(), false);
+  inside[header] = true;
+  Blocks body{header}, open;
+  const auto enter = [&](std::uint32_t block) {
+    if (inside[block]) return;
+    inside[block] = true;
+    body.push_back(block);
+    open.push_back(block);
+  };
+  std::ranges::for_each(latches, enter);
+  while (!open.empty()) {
+    const std::uint32_t block = open.back();
+    open.pop_back();
+    std::ranges::for_each(before[block], enter);
+  }
+  std::ranges::sort(body);
+  return body;
+}
+
+std::vector<Loop> natural_loops(const Dominance& dominance, const std::vector<Blocks>& before) {
+  std::vector<Loop> loops;
+  for (std::uint32_t header = 0; header < before.size(); ++header) {
+    Loop loop;
+    loop.header = header;
+    for (const std::uint32_t tail : before[header])
+      if (dominance.dominates(header, tail)) loop.latches.push_back(tail);
+    if (loop.latches.empty()) continue;
+    loop.blocks = body_of(header, loop.latches, before);
+    loops.push_back(std::move(loop));
+  }
+  return loops;
+}
+
+/// The strongly connected parts that are left without back edges, each extended by the natural loops in it.
+std::vector<Loop> irreducible_loops(const FlowGraph& graph, const Dominance& dominance,
+                                    const std::vector<Blocks>& before, const std::vector<Loop>& natural) {
+  const std::size_t count = graph.blocks().size();
+  Graph forward(count);
+  for (std::uint32_t i = 0; i < count; ++i)
+    for (const std::uint32_t next : graph.blocks()[i].successors)
+      if (!dominance.dominates(next, i)) boost::add_edge(i, next, forward);
+  std::vector<std::uint32_t> part(count, 0);
+  boost::strong_components(
+      forward, boost::make_iterator_property_map(part.begin(), boost::get(boost::vertex_index, forward)));
+  std::map<std::uint32_t, Blocks> parts;
+  for (std::uint32_t i = 0; i < count; ++i) parts[part[i]].push_back(i);
+  std::vector<Loop> loops;
+  for (auto& [id, blocks] : parts) {
+    if (blocks.size() < 2) continue;
+    const auto inside = [&part, id = id](std::uint32_t block) { return part[block] == id; };
+    const auto entered = [&](std::uint32_t block) { return !std::ranges::all_of(before[block], inside); };
+    Loop loop;
+    loop.natural = false;
+    const auto entry = std::ranges::find_if(blocks, entered);
+    loop.header = entry == blocks.end() ? blocks.front() : *entry;
+    for (const std::uint32_t tail : before[loop.header])
+      if (inside(tail)) loop.latches.push_back(tail);
+    loop.blocks = blocks;
+    for (const Loop& inner : natural) {
+      if (!inside(inner.header)) continue;
+      Blocks both;
+      std::ranges::set_union(loop.blocks, inner.blocks, std::back_inserter(both));
+      loop.blocks = std::move(both);
+    }
+    loops.push_back(std::move(loop));
+  }
+  return loops;
+}
+
+void nest(LoopForest& forest, std::size_t blocks) {
+  std::ranges::sort(forest.loops, [](const Loop& a, const Loop& b) {
+    return a.blocks.size() != b.blocks.size() ? a.blocks.size() > b.blocks.size() : a.header < b.header;
+  });
+  forest.innermost.assign(blocks, kNone);
+  for (std::uint32_t i = 0; i < forest.loops.size(); ++i) {
+    forest.loops[i].parent = forest.innermost[forest.loops[i].header];
+    for (const std::uint32_t block : forest.loops[i].blocks) forest.innermost[block] = i;
+  }
+}
+
+}  // namespace
+
+LoopForest find_loops(const FlowGraph& graph) {
+  LoopForest forest;
+  const std::size_t count = graph.blocks().size();
+  if (count == 0 || count > kMostBlocks) {
+    forest.innermost.assign(count, kNone);
+    return forest;
+  }
+  const Dominance dominance(graph);
+  const std::vector<Blocks> before = predecessors(graph);
+  forest.loops = natural_loops(dominance, before);
+  std::vector<Loop> irreducible = irreducible_loops(graph, dominance, before, forest.loops);
+  std::ranges::move(irreducible, std::back_inserter(forest.loops));
+  nest(forest, count);
+  return forest;
+}
+
+}  // namespace culprit::structure

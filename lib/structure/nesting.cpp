@@ -1,0 +1,139 @@
+#include "structure/nesting.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace culprit::structure {
+
+Nesting::Nesting(const std::vector<Inlined>& inlined, const FlowGraph& graph, const LoopForest& forest,
+                 const LineTable& lines)
+    : inlined_(inlined), graph_(graph), forest_(forest), lines_(lines), map_(inlined) {
+  instances_.reserve(graph.instructions().size());
+  for (const Instruction& instruction : graph.instructions())
+    instances_.push_back(map_.find(instruction.address));
+  for (const Loop& loop : forest.loops) {
+    const std::vector<std::uint64_t> branches = controls(loop);
+    Placed placed;
+    placed.instance =
+        instance_of(loop, branches, loop.parent == kNone ? kNone : placed_[loop.parent].instance);
+    placed.place = place_of(loop, branches, placed.instance);
+    placed_.push_back(placed);
+  }
+  for (std::size_t i = forest.loops.size(); i-- > 0;) {  // children before parents
+    const std::uint32_t parent = forest.loops[i].parent;
+    if (parent == kNone || placed_[parent].place.line == 0) continue;
+    const Placed& inner = placed_[i];
+    Placed& outer = placed_[parent];
+    const Place seen = inner.instance == outer.instance
+                           ? inner.place
+                           : seen_from(outer.instance, header_address(static_cast<std::uint32_t>(i)));
+    if (seen.file == outer.place.file && seen.line != 0)
+      outer.place.line = std::min(outer.place.line, seen.line);
+  }
+}
+
+std::uint64_t Nesting::header_address(std::uint32_t loop) const {
+  return graph_.blocks()[forest_.loops[loop].header].range.low;
+}
+
+bool Nesting::holds(const Loop& loop, std::uint64_t address) const {
+  const std::uint32_t block = graph_.block_at(address);
+  return block != kNone && std::ranges::binary_search(loop.blocks, block);
+}
+
+std::vector<std::uint64_t> Nesting::controls(const Loop& loop) const {
+  std::vector<std::uint64_t> near, far;
+  for (const std::uint32_t block : loop.blocks) {
+    const FlowGraph::Block& candidate = graph_.blocks()[block];
+    const bool leaves = std::ranges::any_of(candidate.successors, [&](std::uint32_t next) {
+      return !std::ranges::binary_search(loop.blocks, next);
+    });
+    if (!candidate.branches || !leaves) continue;
+    const bool at_end = block == loop.header || std::ranges::find(loop.latches, block) != loop.latches.end();
+    (at_end ? near : far).push_back(graph_.instructions()[candidate.last].address);
+  }
+  return near.empty() ? far : near;
+}
+
+/// Descends from `around`, the instance of the loop's parent, as long as one callee holds the loop.
+std::uint32_t Nesting::instance_of(const Loop& loop, const std::vector<std::uint64_t>& controls,
+                                   std::uint32_t around) const {
+  std::map<std::uint32_t, std::size_t> counts;
+  std::size_t total = 0;
+  for (const std::uint32_t block : loop.blocks)
+    for (std::uint32_t i = graph_.blocks()[block].first; i <= graph_.blocks()[block].last; ++i, ++total)
+      ++counts[instances_[i]];
+  const auto share = [&](std::uint32_t instance) {
+    std::size_t inside = 0;
+    for (const auto& [other, count] : counts)
+      if (map_.within(other, instance)) inside += count;
+    return inside;
+  };
+  const std::uint64_t anchor = controls.empty() ? graph_.blocks()[loop.header].range.low : controls.front();
+  std::uint32_t found = around;
+  for (const std::uint32_t callee : map_.chain(map_.find(anchor))) {
+    if (!map_.within(callee, around) || callee == around) continue;
+    const bool all = std::ranges::all_of(
+        controls, [&](std::uint64_t address) { return map_.within(map_.find(address), callee); });
+    const std::size_t inside = share(callee);
+    const bool entered_each_round = holds(loop, inlined_[callee].entry);
+    // An instance whose first instructions were hoisted or merged away seems to be entered at the loop
+    // itself.
+    const bool most = entered_each_round ? (total - inside) * 8 <= total : inside * 2 >= total;
+    if (!all || !most) break;
+    found = callee;
+  }
+  return found;
+}
+
+Place Nesting::seen_from(std::uint32_t instance, std::uint64_t address) const {
+  const std::uint32_t innermost = map_.find(address);
+  if (innermost == instance) return lines_.find(address);
+  std::uint32_t callee = innermost;
+  while (callee != kNone && inlined_[callee].parent != instance) callee = inlined_[callee].parent;
+  return callee == kNone ? Place{} : inlined_[callee].called;
+}
+
+Place Nesting::place_of(const Loop& loop, const std::vector<std::uint64_t>& controls,
+                        std::uint32_t instance) const {
+  std::vector<std::uint64_t> candidates = controls;
+  candidates.push_back(graph_.blocks()[loop.header].range.low);
+  for (const std::uint32_t latch : loop.latches)
+    candidates.push_back(graph_.instructions()[graph_.blocks()[latch].last].address);
+  Place best;
+  for (const std::uint64_t address : candidates) {
+    const Place seen = seen_from(instance, address);
+    if (seen.line == 0) continue;
+    if (best.line == 0) best = seen;
+    if (seen.file == best.file) best.line = std::min(best.line, seen.line);
+  }
+  return best;
+}
+
+void Nesting::append_instances(std::uint32_t from, std::uint32_t to, std::vector<Element>& path) const {
+  for (const std::uint32_t instance : map_.chain(to))
+    if (instance != from && map_.within(instance, from)) path.push_back({Scope::Kind::inlined, instance});
+}
+
+void Nesting::append_loop(std::uint32_t loop, std::vector<Element>& path) const {
+  const std::uint32_t parent = forest_.loops[loop].parent;
+  if (parent != kNone) append_loop(parent, path);
+  append_instances(parent == kNone ? kNone : placed_[parent].instance, placed_[loop].instance, path);
+  path.push_back({Scope::Kind::loop, loop});
+}
+
+std::vector<Nesting::Element> Nesting::path(std::uint64_t address) const {
+  std::vector<Element> path;
+  const std::uint32_t instance = map_.find(address);
+  const std::uint32_t block = graph_.block_at(address);
+  std::uint32_t loop = block == kNone ? kNone : forest_.innermost[block];
+  const auto fits = [&](std::uint32_t around) {
+    return map_.within(instance, around) || map_.within(around, instance);
+  };
+  while (loop != kNone && !fits(placed_[loop].instance)) loop = forest_.loops[loop].parent;
+  if (loop != kNone) append_loop(loop, path);
+  append_instances(loop == kNone ? kNone : placed_[loop].instance, instance, path);
+  return path;
+}
+
+}  // namespace culprit::structure
