@@ -1,12 +1,12 @@
 #pragma once
 
+#include "database/database.hpp"
+#include "metrics/accumulator.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
-
-#include "database/database.hpp"
-#include "metrics/accumulator.hpp"
 
 namespace culprit::blame {
 
@@ -20,29 +20,31 @@ struct Options {
 
 /// What the balance test knows of one context in one role; all inclusive, dense by ContextId.
 struct RoleView {
-  std::uint32_t threads = 0;                              ///< T
-  std::span<const metrics::Accumulator> time;             ///< REALTIME (I)
-  std::span<const metrics::Accumulator> idleness;         ///< idleness (I)
-  std::span<const metrics::Uint128> weight_sq;            ///< Σ over threads of Σ weight², separately taken samples
-  std::span<const std::uint64_t> blocked;                 ///< Σ over threads of samples that stand for blocked calls
+  std::uint32_t threads = 0;                       ///< T
+  std::span<const metrics::Accumulator> time;      ///< REALTIME (I)
+  std::span<const metrics::Accumulator> idleness;  ///< idleness (I)
+  std::span<const metrics::Uint128> weight_sq;  ///< Σ over threads of Σ weight², separately taken samples
+  std::span<const std::uint64_t> blocked;       ///< Σ over threads of samples that stand for blocked calls
 };
 
-/// Decides balance for every context (algorithms.md 5.2). Contexts with kInWait are untested; contexts[0] is balanced.
+/// Decides balance for every context (algorithms.md 5.2). Contexts with kInWait are untested; contexts[0] is
+/// balanced.
 std::vector<database::Balance> test_balance(std::span<const database::Context> contexts, const RoleView& role,
                                             const Options& options);
 
-/// Shifts the idleness of the frontier to the deepest balanced ancestors in one pass (algorithms.md 5.3). Rows with a
-/// non-zero sum only, ascending. Conservation: Σ sum over rows == idleness at the root.
+/// Shifts the idleness of the frontier to the deepest balanced ancestors in one pass (algorithms.md 5.3).
+/// Rows with a non-zero sum only, ascending. Conservation: Σ sum over rows == idleness at the root.
 std::vector<database::BlameRow> shift_blame(std::span<const database::Context> contexts, const RoleView& role,
                                             std::span<const database::Balance> balance);
 
 /// Inclusive work W (REALTIME − idleness, ns) of one context for every thread of the role, in role order.
 using WorkOf = std::function<std::vector<std::uint64_t>(database::ContextId)>;
 
-/// Finds the suspects of every blamed context (algorithms.md 5.4, 5.5). `locations` maps the role's threads to location
-/// indices. Largest explains first.
-std::vector<database::Suspect> find_suspects(std::span<const database::Context> contexts, std::uint32_t role_index,
-                                             const RoleView& role, std::span<const database::BlameRow> blame,
+/// Finds the suspects of every blamed context (algorithms.md 5.4, 5.5). `locations` maps the role's threads
+/// to location indices. Largest explains first.
+std::vector<database::Suspect> find_suspects(std::span<const database::Context> contexts,
+                                             std::uint32_t role_index, const RoleView& role,
+                                             std::span<const database::BlameRow> blame,
                                              std::span<const std::uint32_t> locations, const WorkOf& work,
                                              const Options& options);
 

@@ -39,7 +39,7 @@ bool get_bool(Decoder& from) {
 }
 
 std::vector<Metric> get_metrics(Decoder& from) {
-  std::vector<Metric> metrics(from.get_count(3 * sizeof(std::uint32_t) + 1));
+  std::vector<Metric> metrics(from.get_count(4));
   for (Metric& metric : metrics) {
     metric.name = from.get_string();
     metric.unit = from.get_string();
@@ -50,7 +50,7 @@ std::vector<Metric> get_metrics(Decoder& from) {
 }
 
 std::vector<Role> get_roles(Decoder& from) {
-  std::vector<Role> roles(from.get_count(2 * sizeof(std::uint32_t)));
+  std::vector<Role> roles(from.get_count(1 + sizeof(std::uint32_t)));
   for (Role& role : roles) {
     role.name = from.get_string();
     role.threads = from.get<std::uint32_t>();
@@ -66,7 +66,6 @@ std::vector<std::string> decode_meta(ByteSpan bytes, Experiment& e) {
   e.metrics = get_metrics(from);
   e.roles = get_roles(from);
   std::vector<std::string> hosts = from.get_strings();
-  from.expect_end();
   return hosts;
 }
 
@@ -87,14 +86,13 @@ std::vector<std::string> decode_strings(ByteSpan ends, ByteSpan bytes) {
 
 std::vector<ModuleInfo> decode_modules(ByteSpan bytes) {
   Decoder from(bytes, "the section on modules");
-  std::vector<ModuleInfo> modules(from.get_count(3 * sizeof(std::uint32_t) + sizeof(std::uint64_t)));
+  std::vector<ModuleInfo> modules(from.get_count(3 + sizeof(std::uint64_t)));
   for (ModuleInfo& module : modules) {
     module.path = from.get_string();
     module.build_id = from.get_string();
     module.samples = from.get<std::uint64_t>();
     module.notes = from.get_strings();
   }
-  from.expect_end();
   return modules;
 }
 
@@ -197,7 +195,6 @@ std::vector<Suspect> decode_suspects(ByteSpan bytes) {
     suspect.locations.resize(from.get_count(sizeof(std::uint32_t)));
     for (std::uint32_t& location : suspect.locations) location = from.get<std::uint32_t>();
   }
-  from.expect_end();
   return suspects;
 }
 

@@ -42,9 +42,9 @@ class Encoder {
     bytes_.push_back(static_cast<std::byte>(value));
   }
 
-  /// u32 length, then the bytes.
+  /// Its length as a varint, then the bytes.
   void put_string(std::string_view text) {
-    put(static_cast<std::uint32_t>(text.size()));
+    put_varint(text.size());
     append(std::as_bytes(std::span(text)));
   }
 
@@ -90,7 +90,7 @@ class Decoder {
   }
 
   std::string get_string() {
-    const auto length = get<std::uint32_t>();
+    const std::uint64_t length = get_varint();
     const ByteSpan from = take(length);
     std::string text(length, '\0');
     if (length > 0) std::memcpy(text.data(), from.data(), length);
@@ -98,7 +98,7 @@ class Decoder {
   }
 
   std::vector<std::string> get_strings() {
-    const std::uint32_t count = get_count(sizeof(std::uint32_t));
+    const std::uint32_t count = get_count(1);
     std::vector<std::string> texts;
     texts.reserve(count);
     for (std::uint32_t i = 0; i < count; ++i) texts.push_back(get_string());

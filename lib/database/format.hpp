@@ -9,7 +9,7 @@ namespace culprit::database::format {
 
 static_assert(std::endian::native == std::endian::little, "the file is little-endian and is read in place");
 
-inline constexpr char kMagic[8] = {'C', 'L', 'P', 'R', 'T', 'D', 'B', '\n'};
+inline constexpr char kMagic[8] = {'C', 'U', 'L', 'P', 'R', 'I', 'T', 'D'};
 inline constexpr std::uint32_t kVersion = 1;
 
 inline constexpr std::uint64_t kHeaderSize = 64;

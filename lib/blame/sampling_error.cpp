@@ -1,0 +1,27 @@
+#include "blame/sampling_error.hpp"
+
+#include <stdexcept>
+
+namespace culprit::blame {
+
+double sampling_variance(metrics::Uint128 weight_sq, std::uint64_t blocked, double share,
+                         std::uint32_t threads, std::uint64_t period_ns) {
+  if (threads == 0) return 0;
+  const double period = static_cast<double>(period_ns);
+  const double separate = (1 - share) * static_cast<double>(weight_sq);
+  return period * period * (separate + static_cast<double>(blocked) / 4) / threads;
+}
+
+double sampling_variance(const RoleView& role, database::ContextId x, std::uint64_t period_ns) {
+  const double root = static_cast<double>(role.time[0].sum);
+  const double share = root > 0 ? static_cast<double>(role.time[x].sum) / root : 0;
+  return sampling_variance(role.weight_sq[x], role.blocked[x], share, role.threads, period_ns);
+}
+
+void check_role(const RoleView& role, std::size_t contexts) {
+  const bool dense = role.time.size() == contexts && role.idleness.size() == contexts &&
+                     role.weight_sq.size() == contexts && role.blocked.size() == contexts;
+  if (!dense) throw std::invalid_argument("a role's values are not given for every context");
+}
+
+}  // namespace culprit::blame

@@ -1,0 +1,220 @@
+#include "example.hpp"
+
+#include "database/writer.hpp"
+#include "example_blame.hpp"
+#include "example_program.hpp"
+#include "exchange/threads.hpp"
+
+#include <array>
+#include <map>
+
+namespace culprit::database {
+namespace {
+
+using Amounts = std::array<std::uint64_t, kExampleMetrics>;
+using Dense = std::vector<Amounts>;  ///< by scope
+
+/// What one statement's samples mean for the metrics.
+Amounts amounts_of(const Context& context, const Spent& spent) {
+  Amounts amounts{};
+  amounts[kRealtime] = spent.samples * kExamplePeriod;
+  amounts[kCpu] = static_cast<std::uint64_t>(static_cast<double>(amounts[kRealtime]) * spent.on_cpu);
+  amounts[kSamples] = spent.samples;
+  if ((context.flags & kInWait) == 0) return amounts;
+  amounts[(context.flags & kMoves) != 0 ? kCommunication : kIdleness] = amounts[kRealtime];
+  return amounts;
+}
+
+void add(Amounts& to, const Amounts& from) {
+  for (std::uint32_t m = 0; m < kExampleMetrics; ++m) to[m] += from[m];
+}
+
+/// Inclusive and exclusive amounts of one thread in both trees (algorithms.md 3 and 4).
+class ThreadAmounts {
+ public:
+  ThreadAmounts(const Experiment& e, const std::vector<ExampleTree::Leaf>& leaves, std::uint32_t location)
+      : e_(e),
+        context_inclusive(e.contexts.size()),
+        context_exclusive(e.contexts.size()),
+        flat_inclusive(e.flat.size()),
+        flat_exclusive(e.flat.size()) {
+    for (const ExampleTree::Leaf& leaf : leaves) {
+      const Amounts amounts = amounts_of(e.contexts[leaf.context], leaf.spent(location));
+      add_inclusive(leaf.context, amounts);
+      add_exclusive(leaf.context, amounts);
+    }
+  }
+
+ private:
+  const Experiment& e_;
+
+ public:
+  Dense context_inclusive, context_exclusive, flat_inclusive, flat_exclusive;
+
+ private:
+  void add_inclusive(ContextId leaf, const Amounts& amounts) {
+    std::vector<bool> counted(e_.flat.size());
+    for (ContextId x = leaf; x != kNone; x = e_.contexts[x].parent) {
+      add(context_inclusive[x], amounts);
+      for (FlatId f = e_.contexts[x].flat; f != kNone; f = e_.flat[f].parent) {
+        if (!counted[f]) add(flat_inclusive[f], amounts);
+        counted[f] = true;
+      }
+    }
+  }
+
+  void add_exclusive_to(ContextId x, const Amounts& amounts) {
+    add(context_exclusive[x], amounts);
+    if (e_.contexts[x].flat != kNone) add(flat_exclusive[e_.contexts[x].flat], amounts);
+  }
+
+  /// To the statement, to the loop or inlined procedure around it, and to its procedure, file and module.
+  void add_exclusive(ContextId leaf, const Amounts& amounts) {
+    add_exclusive_to(leaf, amounts);
+    ContextId x = e_.contexts[leaf].parent;
+    if (e_.contexts[x].kind != ContextKind::procedure) add_exclusive_to(x, amounts);
+    while (e_.contexts[x].kind != ContextKind::procedure) x = e_.contexts[x].parent;
+    add_exclusive_to(x, amounts);
+    for (FlatId f = e_.flat[e_.contexts[x].flat].parent; f != 0; f = e_.flat[f].parent)
+      add(flat_exclusive[f], amounts);
+  }
+};
+
+/// Summaries by (role, metric) and scope while they grow.
+using Tables = std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::uint32_t, SummaryEntry>>;
+
+void accumulate(Tables& tables, std::uint32_t role, const Dense& inclusive, const Dense& exclusive) {
+  for (std::uint32_t scope = 0; scope < inclusive.size(); ++scope) {
+    for (std::uint32_t m = 0; m < kExampleMetrics; ++m) {
+      if (inclusive[scope][m] == 0) continue;
+      SummaryEntry& entry = tables[{role, m}][scope];
+      entry.scope = scope;
+      entry.inclusive.accumulate(inclusive[scope][m]);
+      if (exclusive[scope][m] != 0) entry.exclusive.accumulate(exclusive[scope][m]);
+    }
+  }
+}
+
+std::vector<Summary> summaries_of(const Tables& tables) {
+  std::vector<Summary> summaries;
+  for (const auto& [key, entries] : tables) {
+    Summary& summary = summaries.emplace_back(Summary{key.first, key.second, {}});
+    for (const auto& [scope, entry] : entries) summary.entries.push_back(entry);
+  }
+  return summaries;
+}
+
+void append(std::vector<Value>& list, std::uint32_t index, const Amounts& amounts) {
+  for (std::uint32_t m = 0; m < kExampleMetrics; ++m) {
+    if (amounts[m] != 0) list.push_back({index, m, amounts[m]});
+  }
+}
+
+void fill_values(Example& example, const std::vector<ExampleTree::Leaf>& leaves) {
+  Experiment& e = example.experiment;
+  Tables contexts, flat;
+  example.profiles.resize(e.locations.size());
+  example.contexts.resize(e.contexts.size());
+  for (std::uint32_t l = 0; l < e.locations.size(); ++l) {
+    const ThreadAmounts thread(e, leaves, l);
+    for (ContextId x = 0; x < e.contexts.size(); ++x) {
+      append(example.contexts[x], l, thread.context_inclusive[x]);
+      if (e.contexts[x].kind == ContextKind::statement)
+        append(example.profiles[l], x, thread.context_exclusive[x]);
+    }
+    accumulate(contexts, e.locations[l].role, thread.context_inclusive, thread.context_exclusive);
+    accumulate(flat, e.locations[l].role, thread.flat_inclusive, thread.flat_exclusive);
+  }
+  e.context_summaries = summaries_of(contexts);
+  e.flat_summaries = summaries_of(flat);
+}
+
+void fill_metrics(Experiment& e) {
+  e.metrics = {
+      {"REALTIME", "ns", "Wall-clock time, sampled.", false},
+      {"CPU", "ns", "CPU time that passed between samples.", false},
+      {"samples", "samples", "Samples taken.", false},
+      {"idleness", "ns", "Time inside blocking communication or another wait, moving no data.", false},
+      {"communication", "ns", "Time inside communication that is not idle.", false},
+      {"imbalance", "ns", "Idleness shifted to the deepest balanced scope above it.", true},
+  };
+}
+
+void fill_run(Experiment& e) {
+  e.run = {.run_id = "5eed5eed5eed5eed",
+           .mpi = "Open MPI 4.1.4",
+           .program = "/home/user/solver/build/solver",
+           .directory = "/home/user/solver",
+           .command = {"./build/solver", "--size", "256"},
+           .start_realtime_ns = 1'763'694'000'000'000'000,
+           .duration_ns = 23'007'000'000,
+           .ranks = 8,
+           .world_size = 8,
+           .period_ns = kExamplePeriod,
+           .hosts = {"node1", "node2"},
+           .events = {"REALTIME@5000"},
+           .notes = {"/opt/vendor/libblob.so has no unwind information"}};
+  e.roles = {{"main", 8}, {"gomp_thread_start", 4}};
+  std::uint64_t samples = 0, partial = 0;
+  for (const Summary& summary : e.context_summaries) {
+    if (summary.metric != kSamples) continue;
+    for (const SummaryEntry& entry : summary.entries) {
+      if (entry.scope == 0) samples += static_cast<std::uint64_t>(entry.inclusive.sum);
+      if (e.contexts[entry.scope].kind == ContextKind::partial)
+        partial += static_cast<std::uint64_t>(entry.inclusive.sum);
+    }
+  }
+  e.quality = {.samples = samples,
+               .partial = partial,
+               .partial_ns = partial * kExamplePeriod,
+               .unresolved = partial,
+               .dropped = 3,
+               .handler_ns = samples * 4000};
+  e.modules = {
+      {"/home/user/solver/build/solver", "0123456789abcdef0123456789abcdef01234567", 36'000, {}},
+      {"/opt/vendor/libblob.so", "", partial, {"no symbols"}},
+      {"/usr/lib/x86_64-linux-gnu/libmpi.so.40", "00112233445566778899aabbccddeeff00112233", 9'000, {}}};
+}
+
+void fill_sources(Experiment& e) {
+  for (StringId id = 0; id < e.strings.size(); ++id) {
+    if (!e.strings[id].ends_with("/spmv.cpp")) continue;
+    std::string text;
+    for (int line = 1; line <= 120; ++line) {
+      text += line == 88   ? "  for (std::size_t row = 0; row < matrix.rows(); ++row) {\n"
+              : line == 90 ? "    y[row] = row_product(matrix[row], x);\n"
+                           : "  // line " + std::to_string(line) + "\n";
+    }
+    e.sources.push_back({id, text});
+  }
+}
+
+}  // namespace
+
+Example make_example() {
+  Example example;
+  Experiment& e = example.experiment;
+  e.locations = example_locations();
+  ExampleTree tree;
+  Workload load(e.locations);
+  describe_example(tree, load);
+  tree.finish(e);
+  fill_metrics(e);
+  fill_values(example, tree.leaves());
+  fill_run(e);
+  fill_sources(e);
+  fill_blame(example);
+  return example;
+}
+
+void write_example(const Example& example, const std::filesystem::path& path) {
+  exchange::run_on_threads(1, [&](exchange::Communicator& comm) {
+    Writer writer(comm, path);
+    writer.add_profile_values(example.profiles);
+    writer.add_context_values(example.contexts);
+    writer.add_experiment(example.experiment);
+    writer.finish();
+  });
+}
+
+}  // namespace culprit::database

@@ -1,0 +1,60 @@
+#include "example_blame.hpp"
+
+#include "blame/blame.hpp"
+
+#include <algorithm>
+
+namespace culprit::database {
+namespace {
+
+/// One metric's inclusive accumulators of one role, dense.
+std::vector<metrics::Accumulator> dense(const Experiment& e, std::uint32_t role, std::uint32_t metric) {
+  std::vector<metrics::Accumulator> accumulators(e.contexts.size());
+  for (const Summary& summary : e.context_summaries) {
+    if (summary.role != role || summary.metric != metric) continue;
+    for (const SummaryEntry& entry : summary.entries) accumulators[entry.scope] = entry.inclusive;
+  }
+  return accumulators;
+}
+
+/// REALTIME − idleness of one context, for the given locations.
+std::vector<std::uint64_t> work_of(const Example& example, const std::vector<std::uint32_t>& locations,
+                                   ContextId context) {
+  std::vector<std::uint64_t> by_location(example.experiment.locations.size());
+  for (const Value& value : example.contexts[context]) {
+    if (value.metric == kRealtime) by_location[value.index] += value.value;
+    if (value.metric == kIdleness) by_location[value.index] -= value.value;
+  }
+  std::vector<std::uint64_t> work;
+  for (const std::uint32_t l : locations) work.push_back(by_location[l]);
+  return work;
+}
+
+}  // namespace
+
+void fill_blame(Example& example) {
+  Experiment& e = example.experiment;
+  const blame::Options options;
+  for (std::uint32_t role = 0; role < e.roles.size(); ++role) {
+    const auto time = dense(e, role, kRealtime);
+    const auto idleness = dense(e, role, kIdleness);
+    // Every sample of the example has weight 1 and was taken separately.
+    std::vector<metrics::Uint128> weight_sq;
+    for (const metrics::Accumulator& a : dense(e, role, kSamples)) weight_sq.push_back(a.sum);
+    const std::vector<std::uint64_t> blocked(e.contexts.size());
+    const blame::RoleView view{e.roles[role].threads, time, idleness, weight_sq, blocked};
+    std::vector<std::uint32_t> locations;
+    for (std::uint32_t l = 0; l < e.locations.size(); ++l) {
+      if (e.locations[l].role == role) locations.push_back(l);
+    }
+    e.balance.push_back(blame::test_balance(e.contexts, view, options));
+    e.blame.push_back(blame::shift_blame(e.contexts, view, e.balance.back()));
+    const auto suspects = blame::find_suspects(
+        e.contexts, role, view, e.blame.back(), locations,
+        [&](ContextId x) { return work_of(example, locations, x); }, options);
+    e.suspects.insert(e.suspects.end(), suspects.begin(), suspects.end());
+  }
+  std::ranges::stable_sort(e.suspects, std::ranges::greater(), &Suspect::explains_ns);
+}
+
+}  // namespace culprit::database

@@ -1,0 +1,110 @@
+#include "database/reader.hpp"
+#include "equality.hpp"
+#include "example.hpp"
+#include "example_blame.hpp"
+#include "scratch.hpp"
+
+#include <map>
+
+#include <catch2/catch.hpp>
+
+using namespace culprit;
+using namespace culprit::database;
+
+namespace {
+
+ContextId find_procedure(const Experiment& e, std::string_view name) {
+  for (ContextId x = 0; x < e.contexts.size(); ++x) {
+    if (e.contexts[x].kind == ContextKind::procedure && e.strings[e.contexts[x].name] == name) return x;
+  }
+  FAIL("no procedure " << name);
+  return kNone;
+}
+
+}  // namespace
+
+TEST_CASE("what is written is read back") {
+  const Scratch scratch;
+  const Example example = make_example();
+  write_example(example, scratch / "a.db");
+  const Reader reader(scratch / "a.db");
+  CHECK(equal(reader.experiment(), example.experiment));
+  for (std::uint32_t l = 0; l < example.profiles.size(); ++l) {
+    CHECK(equal(reader.profile_values(l), example.profiles[l]));
+  }
+  for (ContextId x = 0; x < example.contexts.size(); ++x) {
+    CHECK(equal(reader.context_values(x), example.contexts[x]));
+  }
+}
+
+TEST_CASE("a reader looks things up by name and by number") {
+  const Scratch scratch;
+  const Example example = make_example();
+  write_example(example, scratch / "a.db");
+  const Reader reader(scratch / "a.db");
+  const Experiment& e = reader.experiment();
+
+  CHECK(reader.metric("idleness") == kIdleness);
+  CHECK(reader.metric("nothing") == std::nullopt);
+  CHECK(reader.string(0).empty());
+  CHECK_THROWS_AS(reader.string(static_cast<StringId>(e.strings.size())), std::out_of_range);
+  CHECK_THROWS_AS(reader.profile_values(12), std::out_of_range);
+  CHECK_THROWS_AS(reader.context_values(static_cast<ContextId>(e.contexts.size())), std::out_of_range);
+
+  REQUIRE(e.sources.size() == 1);
+  const std::string* text = reader.source(e.sources[0].path);
+  REQUIRE(text != nullptr);
+  CHECK(text->find("row_product") != std::string::npos);
+  CHECK(reader.source(0) == nullptr);
+
+  const ContextId spmv = find_procedure(e, "cg::spmv(Matrix const&, Vector const&, Vector&)");
+  const std::vector<std::uint64_t> times = reader.context_values(spmv, kRealtime);
+  REQUIRE(times.size() == 12);
+  const SummaryEntry* summary = reader.context_summary(0, kRealtime, spmv);
+  REQUIRE(summary != nullptr);
+  metrics::Accumulator expected;
+  for (std::uint32_t l = 0; l < times.size(); ++l) {
+    if (e.locations[l].role == 0) expected.accumulate(times[l]);
+  }
+  CHECK(summary->inclusive == expected);
+  CHECK(reader.context_summary(1, kRealtime, spmv) == nullptr);
+  CHECK(reader.context_summary(0, kImbalance, spmv) == nullptr);
+  const SummaryEntry* flat = reader.flat_summary(0, kRealtime, e.contexts[spmv].flat);
+  REQUIRE(flat != nullptr);
+  CHECK(flat->inclusive == expected);
+}
+
+TEST_CASE("a reader can be moved and reads from memory") {
+  const Scratch scratch;
+  const Example example = make_example();
+  write_example(example, scratch / "a.db");
+  const std::vector<std::byte> bytes = bytes_of(scratch / "a.db");
+  Reader first(bytes, "in memory");
+  Reader second(std::move(first));
+  CHECK(equal(second.experiment(), example.experiment));
+  second = Reader(scratch / "a.db");
+  CHECK(equal(second.profile_values(3), example.profiles[3]));
+}
+
+TEST_CASE("the example conserves and tells its story") {
+  const Example example = make_example();
+  const Experiment& e = example.experiment;
+  for (std::uint32_t role = 0; role < 2; ++role) {
+    std::uint64_t blamed = 0;
+    for (const BlameRow& row : e.blame[role]) blamed += row.sum;
+    std::uint64_t idle = 0;
+    for (const Value& value : example.contexts[0]) {
+      if (value.metric == kIdleness && e.locations[value.index].role == role) idle += value.value;
+    }
+    CHECK(blamed == idle);
+    CHECK(blamed > 0);
+  }
+  REQUIRE_FALSE(e.suspects.empty());
+  const Suspect& top = e.suspects.front();
+  std::vector<std::int32_t> ranks;
+  for (const std::uint32_t l : top.locations) ranks.push_back(e.locations[l].rank);
+  CHECK(ranks == std::vector<std::int32_t>{3, 7});
+  const ContextId spmv = find_procedure(e, "cg::spmv(Matrix const&, Vector const&, Vector&)");
+  CHECK(top.suspect >= spmv);
+  CHECK(top.suspect < e.contexts[spmv].end);
+}
