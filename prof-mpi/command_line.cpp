@@ -1,6 +1,7 @@
 #include "command_line.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -42,6 +43,18 @@ std::filesystem::path default_output(const std::filesystem::path& directory) {
   return named.concat(".db");
 }
 
+/// Accepts numbers above `low` (or equal to it, where `inclusive`) and up to `high`; says so in words.
+CLI::Validator number_within(double low, bool inclusive, double high, const std::string& words) {
+  const auto check = [=](std::string& text) -> std::string {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    const bool whole = !text.empty() && *end == '\0';
+    const bool within = (inclusive ? value >= low : value > low) && value <= high;  // false for NaN
+    return whole && within ? std::string() : text + " is not " + words;
+  };
+  return {check, ""};
+}
+
 /// OLD=NEW of -R; the first `=` divides.
 std::pair<std::string, std::string> prefix_pair(const std::string& text) {
   const std::size_t equals = text.find('=');
@@ -73,12 +86,12 @@ void add_analysis(CLI::App& app, CommandLine& line, std::string& balance, bool& 
       ->check(CLI::IsMember({"noise-aware", "paper"}));
   app.add_option("--alpha", options.blame.alpha,
                  "times the root's imbalance that is still balanced (default: 1.1)")
-      ->check(CLI::PositiveNumber);
+      ->check(number_within(0, false, 1e6, "a number above 0"));
   app.add_option("--tau", options.blame.tau, "natural jitter, as a share of the mean (default: 0.01)")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(number_within(0, true, 1, "a number from 0 to 1"));
   app.add_option("--epsilon", options.blame.epsilon,
                  "chance to call a balanced context imbalanced (default: 0.01)")
-      ->check(CLI::Range(1e-9, 0.5));
+      ->check(number_within(0, false, 0.5, "a number above 0 and up to 0.5"));
   app.add_flag("--no-loops", no_loops, "do not look for loops in the machine code");
   app.add_flag("--no-source", no_source, "do not copy source files into the database");
 }
@@ -87,7 +100,7 @@ void add_manners(CLI::App& app, CommandLine& line) {
   app.add_option("-j,--threads", line.threads,
                  "without an MPI launcher: ranks, as threads (default: one per processor)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1024));
+      ->check(number_within(1, true, 1024, "a whole number from 1 to 1024"));
   app.add_flag("-q,--quiet", line.quiet, "say nothing but errors and what is degraded");
   app.add_flag("-v,--verbose", line.verbose, "tell the phases and all problems");
   app.set_version_flag("--version", "prof-mpi (Culprit) " CULPRIT_VERSION);

@@ -8,7 +8,9 @@
 #include <system_error>
 #include <utility>
 
+#include <fcntl.h>
 #include <mpi.h>
+#include <unistd.h>
 
 namespace culprit::prof_mpi {
 namespace {
@@ -45,11 +47,11 @@ class MpiFile : public exchange::OutputFile {
     while (!data.empty()) {
       const std::span<const std::byte> piece = data.first(std::min(data.size(), piece_));
       MPI_Status status;
-      throw_if(errno_of(MPI_File_write_at(file_, static_cast<MPI_Offset>(offset), piece.data(),
-                                          static_cast<int>(piece.size()), MPI_BYTE, &status)));
+      const int failed = errno_of(MPI_File_write_at(file_, static_cast<MPI_Offset>(offset), piece.data(),
+                                                    static_cast<int>(piece.size()), MPI_BYTE, &status));
       int written = 0;
-      MPI_Get_count(&status, MPI_BYTE, &written);
-      if (written <= 0) throw_if(ENOSPC);  // MPI-IO's way to say that the device takes no more
+      if (failed == 0) MPI_Get_count(&status, MPI_BYTE, &written);
+      if (written <= 0) written = write_plainly(offset, piece);
       data = data.subspan(static_cast<std::size_t>(written));
       offset += static_cast<std::uint64_t>(written);
     }
@@ -62,13 +64,28 @@ class MpiFile : public exchange::OutputFile {
 
  private:
   int open(bool create) {
-    const int mode = MPI_MODE_WRONLY | (create ? MPI_MODE_CREATE : 0);
-    const int failed = errno_of(MPI_File_open(MPI_COMM_SELF, path_.c_str(), mode, MPI_INFO_NULL, &file_));
-    if (failed != 0) {
-      file_ = MPI_FILE_NULL;
-      return failed;
+    // The system says why a file cannot be created; MPI-IO would not.
+    if (create) {
+      const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+      if (descriptor < 0) return errno;
+      ::close(descriptor);
     }
-    return create ? errno_of(MPI_File_set_size(file_, 0)) : 0;
+    const int failed =
+        errno_of(MPI_File_open(MPI_COMM_SELF, path_.c_str(), MPI_MODE_WRONLY, MPI_INFO_NULL, &file_));
+    if (failed != 0) file_ = MPI_FILE_NULL;
+    return failed;
+  }
+
+  /// Where MPI-IO could not write it says little more than "I/O error": the system, asked for the same, gives
+  /// the reason. Returns the bytes written, should it succeed.
+  int write_plainly(std::uint64_t offset, std::span<const std::byte> piece) const {
+    const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0) throw_if(errno);
+    const ssize_t written = ::pwrite(descriptor, piece.data(), piece.size(), static_cast<off_t>(offset));
+    const int failed = written > 0 ? 0 : written < 0 ? errno : ENOSPC;
+    ::close(descriptor);
+    throw_if(failed);
+    return static_cast<int>(written);
   }
 
   void throw_if(int error) const {
