@@ -31,40 +31,34 @@ bool Path::verify(StackBounds& bounds) noexcept {
   return false;
 }
 
-void Path::prepend(const Step& step, const At& caller, std::uint8_t& need, std::size_t& check) noexcept {
-  if (step.return_slot != 0) checks_[--check] = {step.return_slot, caller.pc};
-  if (step.cfa_slot != 0) checks_[--check] = {step.cfa_slot, step.cfa_value};
-  if ((need & Step::kUsesBp) != 0 && step.bp_slot != 0) {
-    checks_[--check] = {step.bp_slot, caller.bp};
-    need &= static_cast<std::uint8_t>(~Step::kUsesBp);
-  }
-  if ((need & Step::kUsesBx) != 0 && step.bx_slot != 0) {
-    checks_[--check] = {step.bx_slot, caller.bx};
-    need &= static_cast<std::uint8_t>(~Step::kUsesBx);
-  }
-  need |= step.uses;
-  if (step.opaque) need |= kNever;
-}
-
+// The steps go from the outside in, so that what outer frames need of a register is known when its slot is
+// met. State is kept in scalars, and frames are copied in the sizes they were written in, lest loads wait for
+// stores to finish.
 void Path::remember(const Step* steps, std::size_t count, const At& last, bool spliced, WalkEnd end,
                     bool foreign) noexcept {
-  std::size_t position = kMaxDepth;
-  std::size_t check = kMaxChecks;
-  std::uint8_t need = 0;
-  if (spliced) {
-    position = candidate_;
-    check = nodes_[position].checks;
-    need = nodes_[position].need;
-  }
-  At caller = last;
+  std::size_t position = spliced ? candidate_ : kMaxDepth;
+  std::size_t check = spliced ? nodes_[position].checks : kMaxChecks;
+  unsigned need = spliced ? nodes_[position].need : 0;
+  std::uint64_t caller_pc = last.pc, caller_bp = last.bp, caller_bx = last.bx;
   while (count != 0) {
     const Step& step = steps[--count];
-    prepend(step, caller, need, check);
+    if (step.return_slot != 0) checks_[--check] = {step.return_slot, caller_pc};
+    if (step.cfa_slot != 0) checks_[--check] = {step.cfa_slot, step.cfa_value};
+    if ((need & Step::kUsesBp) != 0 && step.bp_slot != 0) {
+      checks_[--check] = {step.bp_slot, caller_bp};
+      need &= ~unsigned{Step::kUsesBp};
+    }
+    if ((need & Step::kUsesBx) != 0 && step.bx_slot != 0) {
+      checks_[--check] = {step.bx_slot, caller_bx};
+      need &= ~unsigned{Step::kUsesBx};
+    }
+    need |= step.uses | (step.opaque ? kNever : 0U);
+    caller_pc = step.frame.pc;
+    caller_bp = step.bp;
+    caller_bx = step.bx;
     frames_[--position] = step.frame;
-    nodes_[position] = {step.sp, step.bp, step.bx, static_cast<std::uint32_t>(check), need};
-    caller.pc = step.frame.pc;
-    caller.bp = step.bp;
-    caller.bx = step.bx;
+    nodes_[position] = {step.sp, caller_bp, caller_bx, static_cast<std::uint32_t>(check),
+                        static_cast<std::uint8_t>(need)};
   }
   first_ = position;
   foreign_ = foreign || (spliced && foreign_);

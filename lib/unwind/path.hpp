@@ -92,8 +92,6 @@ class Path {
     std::uint64_t address, value;
   };
 
-  void prepend(const Step& step, const At& caller, std::uint8_t& need, std::size_t& check) noexcept;
-
   std::size_t first_;
   std::size_t candidate_;
   bool whole_;    // reached the root: may be spliced to

@@ -4,11 +4,11 @@ namespace culprit::unwind {
 
 void RuleCache::clear() noexcept {
   module_count_ = 0;
-  generation_ = (generation_ + 1) & 0xffffU;
-  if (generation_ != 0) return;
+  tag_bits_ += std::uint64_t{1} << kAddressBits;
+  if (tag_bits_ != 0) return;
   // All generations were used: what is tagged with an early one must not come back to life.
   for (Set& set : sets_) set.ways[0].tag = set.ways[1].tag = 0;
-  generation_ = 1;
+  tag_bits_ = std::uint64_t{1} << kAddressBits;
 }
 
 std::uint8_t RuleCache::remember_module(const CodeModule& module) noexcept {
@@ -23,8 +23,7 @@ std::uint8_t RuleCache::remember_module(const CodeModule& module) noexcept {
   return static_cast<std::uint8_t>(module_count_++);
 }
 
-const Rule& RuleCache::compile(FindModule find, void* context, std::uint64_t pc, Set& set,
-                               std::uint64_t tag) noexcept {
+const Rule& RuleCache::compile(FindModule find, void* context, std::uint64_t pc, Set& set) noexcept {
   CodeModule module;
   if (pc >> kAddressBits != 0 || !find(context, pc, module)) {
     // Not cached: code may be mapped there before the next invalidate().
@@ -33,7 +32,7 @@ const Rule& RuleCache::compile(FindModule find, void* context, std::uint64_t pc,
   }
   Entry entry{.tag = 0, .rule = compile_rule(module, pc, workspace_)};
   entry.rule.module = remember_module(module);
-  entry.tag = (tag & ((std::uint64_t{1} << kAddressBits) - 1)) | generation_ << kAddressBits;
+  entry.tag = pc | tag_bits_;
   set.ways[1] = set.ways[0];
   set.ways[0] = entry;
   return set.ways[0].rule;

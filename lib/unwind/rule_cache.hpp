@@ -16,12 +16,12 @@ class RuleCache {
 
   /// The rule for `pc`, compiled now if it was not cached. The reference holds until the next call.
   const Rule& rule_at(FindModule find, void* context, std::uint64_t pc) noexcept {
-    const std::uint64_t tag = pc | generation_ << kAddressBits;
+    const std::uint64_t tag = pc | tag_bits_;
     Set& set = sets_[index_of(pc)];
     if (set.ways[0].tag == tag) [[likely]]
       return set.ways[0].rule;
     if (set.ways[1].tag == tag) return set.ways[1].rule;
-    return compile(find, context, pc, set, tag);
+    return compile(find, context, pc, set);
   }
 
   /// The module of a rule; not for Rule::kNoModule.
@@ -48,10 +48,10 @@ class RuleCache {
     return (pc * 0x9e3779b97f4a7c15U) >> (64 - kSetBits);
   }
 
-  const Rule& compile(FindModule find, void* context, std::uint64_t pc, Set& set, std::uint64_t tag) noexcept;
+  const Rule& compile(FindModule find, void* context, std::uint64_t pc, Set& set) noexcept;
   std::uint8_t remember_module(const CodeModule& module) noexcept;
 
-  std::uint64_t generation_;
+  std::uint64_t tag_bits_;  // the generation, above the bits of an address
   unsigned module_count_;
   CodeModule modules_[kModules];
   Rule unknown_;  // the answer for code outside all modules

@@ -47,6 +47,14 @@ std::uint8_t uses_of(SlotBase base) noexcept {
   return 0;
 }
 
+// The second half of a Frame's fixed part, from `module` on, as one number.
+constexpr unsigned kOriginShift = 32;
+constexpr std::uint64_t kOwn = std::uint64_t{1} << 40U;
+static_assert(offsetof(Frame, origin) == offsetof(Frame, module) + 4 && sizeof(FrameOrigin) == 1 &&
+              offsetof(Frame, own) == offsetof(Frame, module) + 5 &&
+              offsetof(Frame, bridged) == offsetof(Frame, module) + 6 &&
+              offsetof(Frame, user) == offsetof(Frame, module) + 8);
+
 }  // namespace
 
 void Walker::reset(FindModule find, void* context, std::uint64_t stack_low,
@@ -80,6 +88,7 @@ Walk Walker::walk(const Registers& start) noexcept {
   return {.frames = path_.frames(), .depth = path_.depth(), .fresh = count, .end = end};
 }
 
+// The loop keeps the position in scalars: nearly all steps are plain, and cost a handful of loads each.
 template <bool kAll>
 Walker::Outcome Walker::trace(const Registers& start, Position& last, std::size_t& count) noexcept {
   Position at{start.pc, start.sp, start.bp, start.bx, FrameOrigin::leaf};
@@ -88,56 +97,67 @@ Walker::Outcome Walker::trace(const Registers& start, Position& last, std::size_
   bounds_.start();
   path_.start();
   const bool inside = bounds_.enter(at.sp);
-  Outcome outcome = Outcome::partial;
-  for (count = 0; count < kMaxDepth;) {
-    while (path_.matches({at.pc, at.sp, at.bp, at.bx, at.origin}) &&
-           path_.spliced_depth(count) <= kMaxDepth) {
-      if (!path_.verify(bounds_)) continue;
-      last = at;
-      return Outcome::spliced;
+  Outcome outcome = Outcome::onward;
+  Step* step = steps_;
+  while (outcome == Outcome::onward) {
+    if (path_.matches({at.pc, at.sp, at.bp, at.bx, at.origin}) &&
+        splices(at, static_cast<std::size_t>(step - steps_))) {
+      outcome = Outcome::spliced;
+      break;
+    }
+    if (step == steps_ + kMaxDepth) {
+      outcome = Outcome::partial;
+      break;
     }
     const Rule& rule = rules_.rule_at(find_, context_, at.lookup());
-    Step& step = steps_[count++];
-    describe(rule, at, step);
-    if (!inside) [[unlikely]]
-      break;
-    Moved moved;
-    if (rule.form <= RuleForm::bx_frame && !kAll) [[likely]] {
-      moved = step_plain(rule, at, step);
+    describe(rule, at, *step);
+    if (!kAll && rule.form <= RuleForm::bx_frame && inside) [[likely]] {
+      outcome = step_plain(rule, at, *step);
     } else {
-      moved = step_slowly(rule, at, step, kAll ? &all : nullptr);
+      const Moved moved =
+          inside ? step_slowly(rule, at, *step, kAll ? &all : nullptr) : Moved{at, Outcome::partial};
+      at.pc = moved.to.pc;
+      at.sp = moved.to.sp;
+      at.bp = moved.to.bp;
+      at.bx = moved.to.bx;
+      at.origin = moved.to.origin;
+      outcome = moved.outcome;
     }
-    outcome = moved.outcome;
-    if (outcome != Outcome::onward) [[unlikely]]
-      break;
-    outcome = Outcome::partial;
-    at = moved.to;
-    if (at.pc == 0) [[unlikely]] {
+    ++step;
+    if (outcome == Outcome::onward && at.pc == 0) [[unlikely]]
       outcome = Outcome::root;
-      break;
-    }
   }
+  count = static_cast<std::size_t>(step - steps_);
   last = at;
   return outcome;
+}
+
+// Not spliced where the whole would exceed the depth limit: a fresh walk would end there.
+[[gnu::noinline]] bool Walker::splices(Position at, std::size_t steps) noexcept {
+  do {
+    if (path_.spliced_depth(steps) > kMaxDepth) return false;
+    if (path_.verify(bounds_)) return true;
+  } while (path_.matches({at.pc, at.sp, at.bp, at.bx, at.origin}));
+  return false;
 }
 
 [[gnu::always_inline]] inline void Walker::describe(const Rule& rule, const Position& at,
                                                     Step& step) const noexcept {
   Frame& frame = step.frame;
-  frame.pc = at.pc;
-  frame.cfa = at.sp;
-  frame.offset = at.lookup();
-  frame.module = Frame::kNoModule;
-  frame.origin = at.origin;
-  frame.own = false;
-  frame.bridged = false;
-  frame.user = 0;
+  std::uint64_t where = Frame::kNoModule;
+  std::uint64_t offset = at.lookup();
   if (rule.module != Rule::kNoModule) [[likely]] {
     const CodeModule& module = rules_.module(rule.module);
-    frame.offset -= module.bias;
-    frame.module = module.index;
-    frame.own = module.own;
+    offset -= module.bias;
+    where = module.index | (module.own ? kOwn : 0);
   }
+  where |= static_cast<std::uint64_t>(at.origin) << kOriginShift;
+  frame.pc = at.pc;
+  frame.cfa = at.sp;
+  frame.offset = offset;
+  // module, origin, own and bridged in one store, as they will be copied in one load.
+  __builtin_memcpy(&frame.module, &where, sizeof where);
+  frame.user = 0;
   step.sp = at.sp;
   step.bp = at.bp;
   step.bx = at.bx;
@@ -149,8 +169,8 @@ Walker::Outcome Walker::trace(const Registers& start, Position& last, std::size_
   step.opaque = false;
 }
 
-[[gnu::always_inline]] inline Walker::Moved Walker::step_plain(const Rule& rule, Position at,
-                                                               Step& step) noexcept {
+[[gnu::always_inline]] inline Walker::Outcome Walker::step_plain(const Rule& rule, Position& at,
+                                                                 Step& step) noexcept {
   std::uint64_t base = at.sp;
   if (rule.form == RuleForm::bp_frame) {
     base = at.bp;
@@ -162,22 +182,24 @@ Walker::Outcome Walker::trace(const Registers& start, Position& last, std::size_
   const std::uint64_t cfa = moved_by(base, rule.cfa_offset);
   // A caller's frame lies above its callee's; its stack cannot go on where this one ends.
   if (cfa <= at.sp || !bounds_.below_end(cfa - 8)) [[unlikely]]
-    return {at, Outcome::partial};
+    return Outcome::partial;
   step.frame.cfa = cfa;
   step.return_slot = cfa - 8;
   const std::uint64_t floor = bounds_.floor(at.sp);
-  Position to{load_as<std::uint64_t>(cfa - 8), cfa, at.bp, at.bx, FrameOrigin::call};
   const std::uint64_t bp_slot = at_slot(cfa, rule.saved[0]);
   if (rule.saved[0] != Rule::kUnchanged && bp_slot >= floor) {
     step.bp_slot = bp_slot;
-    to.bp = load_as<std::uint64_t>(bp_slot);
+    at.bp = load_as<std::uint64_t>(bp_slot);
   }
   const std::uint64_t bx_slot = at_slot(cfa, rule.saved[1]);
   if (rule.saved[1] != Rule::kUnchanged && bx_slot >= floor) {
     step.bx_slot = bx_slot;
-    to.bx = load_as<std::uint64_t>(bx_slot);
+    at.bx = load_as<std::uint64_t>(bx_slot);
   }
-  return {to, Outcome::onward};
+  at.pc = load_as<std::uint64_t>(cfa - 8);
+  at.sp = cfa;
+  at.origin = FrameOrigin::call;
+  return Outcome::onward;
 }
 
 // `all`: null unless all registers are followed.

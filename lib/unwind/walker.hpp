@@ -80,7 +80,8 @@ class Walker {
   template <bool kAll>
   Outcome trace(const Registers& start, Position& last, std::size_t& count) noexcept;
   void describe(const Rule& rule, const Position& at, Step& step) const noexcept;
-  Moved step_plain(const Rule& rule, Position at, Step& step) noexcept;
+  bool splices(Position at, std::size_t steps) noexcept;
+  Outcome step_plain(const Rule& rule, Position& at, Step& step) noexcept;
   Moved step_slowly(const Rule& rule, Position at, Step& step, RegisterFile* all) noexcept;
   Moved step_compact(const Rule& rule, Position at, Step& step, std::uint64_t cfa_base) noexcept;
   Moved step_general(Position at, Step& step, RegisterFile& all) noexcept;
