@@ -1,5 +1,5 @@
 #include "blame/blame.hpp"
-#include "blame/sampling_error.hpp"
+#include "blame/role_facts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -70,7 +70,7 @@ std::vector<Balance> test_balance(std::span<const database::Context> contexts, c
   if (contexts.empty()) return balance;
   const Test test(role, options);
   for (ContextId x = 1; x < contexts.size(); ++x) {
-    if ((contexts[x].flags & database::kInWait) != 0 || role.time[x].sum == 0) continue;
+    if (is_wait(contexts, x) || role.time[x].sum == 0) continue;
     balance[x] = test(x);
   }
   balance[0] = Balance::balanced;

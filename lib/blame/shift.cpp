@@ -1,5 +1,5 @@
 #include "blame/blame.hpp"
-#include "blame/sampling_error.hpp"
+#include "blame/role_facts.hpp"
 
 #include <algorithm>
 #include <limits>

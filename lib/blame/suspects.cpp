@@ -1,5 +1,5 @@
 #include "blame/blame.hpp"
-#include "blame/sampling_error.hpp"
+#include "blame/role_facts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -124,7 +124,7 @@ class Search {
   /// The children of `x` that can be suspected: communication and waits cannot.
   void collect_children(ContextId x, std::vector<ContextId>& into) const {
     for (ContextId c = x + 1; c < contexts_[x].end; c = contexts_[c].end) {
-      if ((contexts_[c].flags & database::kInWait) != 0 || role_.time[c].sum == 0) continue;
+      if (is_wait(contexts_, c) || role_.time[c].sum == 0) continue;
       if (transparent(c)) {
         collect_children(c, into);
       } else {

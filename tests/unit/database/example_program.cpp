@@ -94,9 +94,9 @@ void add_dot(ExampleTree& tree, Workload& load) {
   tree.statement(kVector, 32, load.work(kMain, 1.5));
   tree.close();
   tree.wait(35, "MPI_Allreduce", kMpi, 1);
-  tree.statement("", 0, load.rest(kMain, 22.5, 0.1));
+  tree.statement("", 0, load.rest(kMain, 20.3, 0.1));
   tree.call(0, "opal_progress", "", 0, "/usr/lib/x86_64-linux-gnu/libopen-pal.so.40");
-  tree.statement("", 0, load.rest(kMain, 22.5, 1));
+  tree.statement("", 0, load.rest(kMain, 20.3, 1));
   tree.close_call();
   tree.close_call();
   tree.close_call();
@@ -146,7 +146,7 @@ void add_main(ExampleTree& tree, Workload& load) {
   add_solver(tree, load);
   tree.close();
   tree.wait(160, "MPI_Finalize", kMpi, 1);
-  tree.statement("", 0, load.rest(kMain, 22.52, 1));
+  tree.statement("", 0, load.rest(kMain, 20.32, 1));
   tree.close_call();
   tree.close_call();
   tree.close();

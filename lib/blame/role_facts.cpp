@@ -1,4 +1,4 @@
-#include "blame/sampling_error.hpp"
+#include "blame/role_facts.hpp"
 
 #include <stdexcept>
 
@@ -16,6 +16,15 @@ double sampling_variance(const RoleView& role, database::ContextId x, std::uint6
   const double root = static_cast<double>(role.time[0].sum);
   const double share = root > 0 ? static_cast<double>(role.time[x].sum) / root : 0;
   return sampling_variance(role.weight_sq[x], role.blocked[x], share, role.threads, period_ns);
+}
+
+bool is_wait(std::span<const database::Context> contexts, database::ContextId x) {
+  if ((contexts[x].flags & (database::kInWait | database::kFrontier)) != 0) return true;
+  if (contexts[x].kind != database::ContextKind::call || contexts[x].end == x + 1) return false;
+  for (database::ContextId c = x + 1; c < contexts[x].end; c = contexts[c].end) {
+    if ((contexts[c].flags & database::kFrontier) == 0) return false;
+  }
+  return true;
 }
 
 void check_role(const RoleView& role, std::size_t contexts) {

@@ -15,6 +15,10 @@ double sampling_variance(metrics::Uint128 weight_sq, std::uint64_t blocked, doub
 /// v of the inclusive time at `x`.
 double sampling_variance(const RoleView& role, database::ContextId x, std::uint64_t period_ns);
 
+/// Whether `x` is communication or a wait: at or below a frontier frame, or a call site of nothing but
+/// frontier frames (it is the same call, one scope further out). Such a context is never tested for balance.
+bool is_wait(std::span<const database::Context> contexts, database::ContextId x);
+
 /// Throws std::invalid_argument unless the role describes `contexts` contexts.
 void check_role(const RoleView& role, std::size_t contexts);
 
