@@ -1,26 +1,26 @@
 #pragma once
 
+#include "blame/blame.hpp"
+#include "database/database.hpp"
+#include "exchange/communicator.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "blame/blame.hpp"
-#include "database/database.hpp"
-#include "exchange/communicator.hpp"
-
 namespace culprit::merge {
 
 struct Options {
-  std::filesystem::path measurement;  ///< the directory
-  std::filesystem::path output;       ///< the database file
-  bool force = false;                 ///< replace an existing database
+  std::filesystem::path measurement;                                ///< the directory
+  std::filesystem::path output;                                     ///< the database file
+  bool force = false;                                               ///< replace an existing database
   std::vector<std::pair<std::string, std::string>> replace_prefix;  ///< source paths, first match wins
-  std::filesystem::path idle_rules;   ///< empty: the built-in rules
+  std::filesystem::path idle_rules;                                 ///< empty: the built-in rules
   blame::Options blame;
   bool loops = true;
-  bool sources = true;                ///< copy sources into the database
+  bool sources = true;  ///< copy sources into the database
   bool dry_run = false;
 };
 
@@ -30,17 +30,17 @@ struct Outcome {
   database::Quality quality;
   std::vector<std::string> problems;  ///< one line each: file: why (what to do)
   double seconds = 0;
-  /// Written, but files were unreadable, processes cut short, samples dropped, or more than 1 % of the time is in
-  /// partial unwinds.
+  /// Written, but files were unreadable, processes cut short, samples dropped, or more than 1 % of the time
+  /// is in partial unwinds.
   [[nodiscard]] bool degraded() const { return !problems.empty(); }
 };
 
 /// Called now and then on rank 0: phase, and done of total in it.
 using Progress = std::function<void(const char* phase, std::uint64_t done, std::uint64_t total)>;
 
-/// Collective: reads the measurements below `options.measurement`, unites them, attributes, shifts blame and writes the
-/// database; the same bytes for any number of ranks. Throws std::runtime_error (message "what: file: why (what to do)")
-/// on every rank if nothing can be written.
+/// Collective: reads the measurements below `options.measurement`, unites them, attributes, shifts blame and
+/// writes the database; the same bytes for any number of ranks. Throws std::runtime_error (message "what:
+/// file: why (what to do)") on every rank if nothing can be written.
 Outcome merge(exchange::Communicator& comm, const Options& options, const Progress& progress);
 
 }  // namespace culprit::merge

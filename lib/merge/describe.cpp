@@ -1,0 +1,220 @@
+#include "merge/describe.hpp"
+
+#include "merge/shape.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace culprit::merge {
+
+using database::Metric;
+using measurement::EventInfo;
+
+namespace {
+
+/// A process's events beside REALTIME.
+std::span<const EventInfo> beside_realtime(const ProcessSummary& process) {
+  const std::span<const EventInfo> events = process.process.events;
+  return process.process.has_realtime && !events.empty() ? events.subspan(1) : events;
+}
+
+std::string event_text(const EventInfo& event) {
+  // Periods of times are given and shown in microseconds.
+  const std::uint64_t period = event.unit == "ns" ? event.period / 1000 : event.period;
+  return event.name + "@" + std::to_string(period);
+}
+
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  const std::uint64_t per_mille =
+      whole == 0 ? 0 : static_cast<std::uint64_t>(metrics::Uint128{part} * 1000 / whole);
+  return std::to_string(per_mille / 10) + "." + std::to_string(per_mille % 10) + " %";
+}
+
+}  // namespace
+
+std::vector<std::string> further_events(std::span<const ProcessSummary> processes) {
+  std::set<std::string> names;
+  for (const ProcessSummary& process : processes) {
+    for (const EventInfo& event : beside_realtime(process)) names.insert(event.name);
+  }
+  return {names.begin(), names.end()};
+}
+
+database::Run describe_run(std::span<const ProcessSummary> processes, const blame::Options& options) {
+  const measurement::ProcessInfo& first = processes.front().process;
+  database::Run run;
+  run.mpi = first.mpi;
+  run.program = first.program;
+  run.directory = first.directory;
+  run.command = first.arguments;
+  run.start_realtime_ns = first.start_realtime_ns;
+  run.balance = options.mode == blame::Mode::paper ? "paper" : "noise-aware";
+  run.alpha = options.alpha;
+  run.tau = options.tau;
+  run.epsilon = options.epsilon;
+  std::set<std::string> hosts;
+  std::set<std::string> events;
+  std::set<std::string> notes;
+  std::set<std::int32_t> ranks;
+  std::int64_t latest = first.start_realtime_ns;
+  for (const ProcessSummary& summary : processes) {
+    const measurement::ProcessInfo& process = summary.process;
+    if (run.run_id.empty()) run.run_id = process.run_id;
+    if (process.rank) ranks.insert(*process.rank);
+    run.world_size = std::max(run.world_size, process.world_size);
+    hosts.insert(process.host);
+    notes.insert(process.notes.begin(), process.notes.end());
+    for (const EventInfo& event : process.events) events.insert(event_text(event));
+    if (process.has_realtime && !process.events.empty()) {
+      run.period_ns = std::max(run.period_ns, process.events.front().period);
+    }
+    // CLOCK_MONOTONIC differs from host to host: compare wall-clock times, lengthened by monotonic durations.
+    const std::uint64_t length = process.end_ns > process.start_ns ? process.end_ns - process.start_ns : 0;
+    run.start_realtime_ns = std::min(run.start_realtime_ns, process.start_realtime_ns);
+    latest = std::max(latest, process.start_realtime_ns + static_cast<std::int64_t>(length));
+  }
+  run.duration_ns = static_cast<std::uint64_t>(latest - run.start_realtime_ns);
+  run.ranks = static_cast<std::uint32_t>(ranks.size());
+  run.hosts.assign(hosts.begin(), hosts.end());
+  run.events.assign(events.begin(), events.end());
+  run.notes.assign(notes.begin(), notes.end());
+  return run;
+}
+
+std::vector<database::Location> describe_locations(std::span<const ProcessSummary> processes,
+                                                   const Roles& roles) {
+  std::vector<database::Location> locations;
+  for (const ProcessSummary& process : processes) {
+    for (const ThreadSummary& thread : process.threads) {
+      locations.push_back({.rank = process.process.rank.value_or(-1),
+                           .thread = thread.ordinal,
+                           .role = roles.of[locations.size()],
+                           .pid = process.process.pid,
+                           .host = process.process.host,
+                           .start_ns = thread.start_ns,
+                           .end_ns = thread.end_ns,
+                           .cut_short = process.cut_short()});
+    }
+  }
+  return locations;
+}
+
+std::vector<Metric> describe_metrics(std::span<const ProcessSummary> processes, const Columns& columns) {
+  std::vector<Metric> metrics = {
+      {.name = "REALTIME",
+       .unit = "ns",
+       .description = "Wall-clock time, sampled: what the thread spent here, waiting included."},
+      {.name = "idleness",
+       .unit = "ns",
+       .description =
+           "Wall-clock time spent waiting: in calls that block, for messages, other threads or locks."},
+      {.name = "communication",
+       .unit = "ns",
+       .description =
+           "Wall-clock time in communication and synchronization calls that is not waiting: moving data, "
+           "reductions, set-up."},
+      {.name = "CPU",
+       .unit = "ns",
+       .description = "CPU time. Time on the wall without CPU time is waiting, sleep, I/O or preemption."},
+      {.name = "samples", .unit = "count", .description = "Samples taken."},
+  };
+  std::map<std::string, std::string> units;
+  for (const ProcessSummary& process : processes) {
+    for (const EventInfo& event : beside_realtime(process)) units.try_emplace(event.name, event.unit);
+  }
+  for (const std::string& name : columns.events) {
+    metrics.push_back({.name = name, .unit = units[name], .description = "Sampled event " + name + "."});
+  }
+  metrics.push_back({.name = "imbalance",
+                     .unit = "ns",
+                     .description =
+                         "Blame: waiting whose deepest balanced ancestor is this scope; the load below it is "
+                         "unevenly spread over the threads.",
+                     .summary_only = true});
+  return metrics;
+}
+
+std::vector<database::ModuleInfo> describe_modules(const cct::SharedTree& shared,
+                                                   const RecoveredStructure& structure,
+                                                   const database::Experiment& experiment) {
+  std::map<std::string, std::uint64_t> samples;
+  for (const database::Summary& summary : experiment.flat_summaries) {
+    if (summary.metric != Columns::kSamples) continue;
+    for (const database::SummaryEntry& entry : summary.entries) {
+      const database::FlatScope& scope = experiment.flat[entry.scope];
+      if (scope.kind != database::ContextKind::module) continue;
+      samples[experiment.strings[scope.module]] += static_cast<std::uint64_t>(entry.exclusive.sum);
+    }
+  }
+  std::vector<database::ModuleInfo> modules;
+  for (cct::ModuleId id = 0; id < shared.modules.size(); ++id) {
+    const RecoveredStructure::Module& module = structure.modules()[id];
+    if (module.addresses.empty()) continue;
+    const cct::ModuleKey& key = shared.modules[id];
+    modules.push_back({.path = key.path,
+                       .build_id = key.build_id,
+                       .samples = samples[key.path],
+                       .notes = module.structure.notes});
+  }
+  return modules;
+}
+
+database::Quality judge_quality(std::span<const ProcessSummary> processes, const Attribution& attribution,
+                                std::span<const database::Summary> context_summaries,
+                                std::uint64_t unreadable) {
+  measurement::Quality sum;
+  database::Quality quality{.unreadable = unreadable};
+  for (const ProcessSummary& process : processes) {
+    if (process.cut_short()) ++quality.cut_short;
+    for (const ThreadSummary& thread : process.threads) sum.add(thread.quality);
+  }
+  quality.samples = sum.samples;
+  quality.partial = sum.partial;
+  quality.partial_ns = sum.partial_ns;
+  quality.dropped = sum.dropped;
+  quality.full = sum.full;
+  quality.handler_ns = sum.handler_ns;
+  for (const database::Summary& summary : context_summaries) {
+    if (summary.metric != Columns::kSamples) continue;
+    for (const database::SummaryEntry& entry : summary.entries) {
+      if (attribution.unresolved[entry.scope] == 0) continue;
+      quality.unresolved += static_cast<std::uint64_t>(entry.exclusive.sum);
+    }
+  }
+  return quality;
+}
+
+std::vector<std::string> list_problems(std::span<const ProcessSummary> processes,
+                                       const database::Quality& quality, std::uint64_t total_ns,
+                                       const std::string& directory) {
+  // A run that was killed has one such line per process; a few tell the story.
+  constexpr std::uint64_t kListed = 5;
+  std::vector<std::string> problems;
+  std::uint64_t cut = 0;
+  for (const ProcessSummary& process : processes) {
+    if (process.cut_short() && ++cut <= kListed) {
+      problems.push_back(
+          process.path +
+          ": cut short: its end was not recorded, up to a second of it is missing (was it killed, or is "
+          "it still running?)");
+    }
+  }
+  if (cut > kListed) {
+    problems.push_back(directory + ": " + std::to_string(cut - kListed) + " more processes were cut short (" +
+                       std::to_string(cut) + " of " + std::to_string(processes.size()) + " in all)");
+  }
+  if (quality.dropped > 0) {
+    problems.push_back(directory + ": " + std::to_string(quality.dropped) +
+                       " samples were dropped (disk full, or a process too busy starting and ending)");
+  }
+  if (metrics::Uint128{quality.partial_ns} * 100 > total_ns) {
+    problems.push_back(
+        directory + ": " + percent(quality.partial_ns, total_ns) +
+        " of the time is in call paths that could not be unwound to their root, shown under <partial> "
+        "(see viewer-cli info for the modules)");
+  }
+  return problems;
+}
+
+}  // namespace culprit::merge

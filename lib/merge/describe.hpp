@@ -1,0 +1,47 @@
+#pragma once
+
+#include "blame/blame.hpp"
+#include "database/database.hpp"
+#include "merge/attribute.hpp"
+#include "merge/process_summary.hpp"
+#include "merge/recover_structure.hpp"
+#include "merge/roles.hpp"
+#include "merge/shape.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace culprit::merge {
+
+/// The events beside REALTIME that any process sampled, by name.
+std::vector<std::string> further_events(std::span<const ProcessSummary> processes);
+
+/// How and what was run.
+database::Run describe_run(std::span<const ProcessSummary> processes, const blame::Options& options);
+
+/// One location per thread, in canonical order.
+std::vector<database::Location> describe_locations(std::span<const ProcessSummary> processes,
+                                                   const Roles& roles);
+
+/// The metrics in the order of the columns, and last the imbalance.
+std::vector<database::Metric> describe_metrics(std::span<const ProcessSummary> processes,
+                                               const Columns& columns);
+
+/// The modules that hold samples or frames of their paths, by path and build-id.
+std::vector<database::ModuleInfo> describe_modules(const cct::SharedTree& shared,
+                                                   const RecoveredStructure& structure,
+                                                   const database::Experiment& experiment);
+
+/// The processes' own counters and what the summaries tell.
+database::Quality judge_quality(std::span<const ProcessSummary> processes, const Attribution& attribution,
+                                std::span<const database::Summary> context_summaries,
+                                std::uint64_t unreadable);
+
+/// What makes the result less than complete, one line each: processes cut short, dropped samples, more than 1
+/// % of the time in partial unwinds.
+std::vector<std::string> list_problems(std::span<const ProcessSummary> processes,
+                                       const database::Quality& quality, std::uint64_t total_ns,
+                                       const std::string& directory);
+
+}  // namespace culprit::merge

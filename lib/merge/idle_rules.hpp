@@ -1,0 +1,109 @@
+#pragma once
+
+#include "measurement/kinds.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace culprit::merge {
+
+/// A rules file is wrong. what() is "file:line: why (what to do)".
+class RulesError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What a procedure is when it is the outermost frame of its path that any rule knows: a frontier of idleness
+/// (algorithms.md 5.3), and of which sort.
+enum class Frontier : std::uint8_t {
+  none = 0,
+  communication,  ///< not waiting, unless marked or in a progress loop
+  wait_below,     ///< waiting in the functions that it calls, not in itself
+  wait,           ///< waiting, all of it
+  setup,          ///< communication that is never waiting
+};
+
+/// Everything that the rules say of one procedure name.
+struct NameRule {
+  Frontier frontier = Frontier::none;
+  measurement::WaitKind kind = measurement::WaitKind::none;  ///< of a frontier
+  bool progress = false;  ///< below a communication frontier: a loop that waits
+  bool moves = false;     ///< below a frontier: moves data or computes
+
+  friend bool operator==(const NameRule&, const NameRule&) = default;
+};
+
+/// Which procedures wait, communicate, or work below a wait, by name (algorithms.md 5.1). The built-in rules
+/// are the files of lib/merge/rules; users add their own. Syntax of a file, one rule per line, `#` starts a
+/// comment, a line that starts with a blank continues the one before:
+///
+///     setup NAME…              communication, never idleness (MPI_Init)
+///     communication NAME…      communication; idle only where marked or in a progress loop
+///     wait KIND NAME…          waits: idle by name
+///     wait-below KIND NAME…    waits only in the functions that it calls
+///     progress NAME…           a loop that waits for events: idle below a communication frame
+///     moves NAME…              moves data or computes: work, also below a waiting frame
+///     library KIND FILE…       samples in the code of this library (file name) itself wait
+///     ignore NAME…             no rule shall apply to these
+///
+/// KIND: mpi, omp-barrier, omp-idle, lock, condition, join; for `library` also omp (omp-barrier on main
+/// threads, omp-idle on others). In a NAME, `*` stands for any characters. A name MPI_X stands for every
+/// binding of MPI_X (mpi_names.hpp). Where several rules fit a name, ignore goes before setup, wait,
+/// wait-below, communication. Const members are thread-safe.
+class IdleRules {
+ public:
+  static IdleRules built_in();
+
+  /// Adds the rules of `text`; `source` names it in errors. Throws RulesError.
+  void add(std::string_view text, const std::string& source);
+  /// Adds a file. Throws RulesError, also if it cannot be read.
+  void add_file(const std::filesystem::path& path);
+
+  [[nodiscard]] NameRule procedure(std::string_view name) const;
+
+  /// The MPI call that a procedure is a binding of, if the rules know that call; else empty.
+  [[nodiscard]] std::string mpi_call(std::string_view procedure) const;
+
+  /// What samples in a library's own code wait for; `none` if no rule names it. `main_thread` decides the
+  /// kind omp.
+  [[nodiscard]] measurement::WaitKind library(const std::string& path, bool main_thread) const;
+
+ private:
+  enum class Action : std::uint8_t {
+    ignore,
+    setup,
+    communication,
+    wait,
+    wait_below,
+    progress,
+    moves,
+    library
+  };
+  struct Effect {
+    Action action = Action::ignore;
+    measurement::WaitKind kind = measurement::WaitKind::none;
+    bool by_thread = false;  ///< kind omp
+  };
+  struct Pattern {
+    std::string text;
+    Effect effect;
+  };
+  struct Line;
+
+  void add_line(const Line& line);
+  void collect(std::string_view name, std::vector<Effect>& effects) const;
+
+  std::unordered_map<std::string, std::vector<Effect>> exact_;
+  std::vector<Pattern> patterns_;
+  std::vector<Pattern> libraries_;
+};
+
+/// Whether `text` fits `pattern`, in which `*` stands for any characters.
+bool matches(std::string_view pattern, std::string_view text);
+
+}  // namespace culprit::merge

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "cct/message.hpp"
+#include "cct/tree.hpp"
+#include "measurement/measurement.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace culprit::merge {
+
+/// What merging knows of a thread before it reads its tree.
+struct ThreadSummary {
+  std::uint32_t ordinal = 0;
+  std::uint64_t start_ns = 0, end_ns = 0;
+  measurement::Quality quality;
+  bool worker = false;          ///< not its process's main thread
+  cct::ModuleKey start_module;  ///< of the routine that a worker was started with
+  std::uint64_t start_offset = 0;
+};
+
+/// What merging knows of a process and its measurement file before it reads any tree.
+struct ProcessSummary {
+  std::string path;
+  std::uint64_t bytes = 0;
+  bool sealed = false;
+  measurement::ProcessInfo process;
+  cct::ModuleKey executable;
+  std::vector<ThreadSummary> threads;  ///< by ordinal
+
+  /// Whether its end was not recorded.
+  [[nodiscard]] bool cut_short() const { return !sealed && process.end != measurement::EndReason::exec; }
+};
+
+/// The order of locations: ranks by rank, then processes that are no rank by host and pid; a process that was
+/// measured in several files (before and after exec) by its files' start.
+bool canonically_before(const ProcessSummary& a, const ProcessSummary& b);
+
+/// Reads the summary of one file. Throws measurement::MeasurementError.
+ProcessSummary summarize(const std::string& path, std::uint64_t bytes);
+
+void write(cct::MessageWriter& message, const ProcessSummary& summary);
+ProcessSummary read_process_summary(cct::MessageReader& message);
+
+void write(cct::MessageWriter& message, const cct::ModuleKey& key);
+cct::ModuleKey read_module_key(cct::MessageReader& message);
+
+}  // namespace culprit::merge

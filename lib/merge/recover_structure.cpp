@@ -1,0 +1,148 @@
+#include "merge/recover_structure.hpp"
+
+#include "cct/message.hpp"
+#include "merge/together.hpp"
+#include "structure/serialize.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <sstream>
+#include <thread>
+
+#include <boost/archive/binary_iarchive.hpp>
+#include <boost/archive/binary_oarchive.hpp>
+
+namespace culprit::merge {
+namespace {
+
+using Modules = std::vector<RecoveredStructure::Module>;
+
+/// Every rank's copy of rank 0's places.
+std::vector<Place> broadcast_places(exchange::Communicator& comm, const std::vector<Place>& places) {
+  cct::MessageWriter writer;
+  writer.value(std::uint64_t{places.size()});
+  for (const Place& place : places) {
+    writer.value(place.module);
+    writer.value(place.offset);
+  }
+  exchange::Bytes message = writer.take();
+  comm.broadcast(message, 0);
+  cct::MessageReader reader(message);
+  std::vector<Place> all(reader.value<std::uint64_t>());
+  for (Place& place : all) {
+    place.module = reader.value<cct::ModuleId>();
+    place.offset = reader.value<std::uint64_t>();
+  }
+  return all;
+}
+
+/// The addresses to ask for, per module.
+Modules collect_addresses(const cct::SharedTree& shared, const std::vector<Place>& more) {
+  Modules modules(shared.modules.size());
+  const auto add = [&modules](cct::ModuleId module, std::uint64_t offset) {
+    if (module < modules.size()) modules[module].addresses.push_back(offset);
+  };
+  for (const cct::Node& node : shared.tree.nodes()) add(node.frame.module, node.frame.offset);
+  for (const Place& place : more) add(place.module, place.offset);
+  for (RecoveredStructure::Module& module : modules) {
+    std::ranges::sort(module.addresses);
+    const auto rest = std::ranges::unique(module.addresses);
+    module.addresses.erase(rest.begin(), rest.end());
+  }
+  return modules;
+}
+
+/// The modules that each rank recovers: the largest first, each to the rank with the least to do so far.
+std::vector<std::vector<cct::ModuleId>> deal_out(const Modules& modules, std::size_t ranks) {
+  // A module costs its opening and reading even where few of its addresses were sampled.
+  constexpr std::size_t kAddressesOfAModule = 200;
+  std::vector<cct::ModuleId> order;
+  for (cct::ModuleId id = 0; id < modules.size(); ++id) {
+    if (!modules[id].addresses.empty()) order.push_back(id);
+  }
+  std::ranges::stable_sort(order, std::ranges::greater(),
+                           [&](cct::ModuleId id) { return modules[id].addresses.size(); });
+  std::vector<std::vector<cct::ModuleId>> dealt(ranks);
+  std::vector<std::size_t> load(ranks, 0);
+  for (const cct::ModuleId id : order) {
+    const auto least = static_cast<std::size_t>(std::ranges::min_element(load) - load.begin());
+    dealt[least].push_back(id);
+    load[least] += modules[id].addresses.size() + kAddressesOfAModule;
+  }
+  return dealt;
+}
+
+void recover_share(const cct::SharedTree& shared, Modules& modules, const std::vector<cct::ModuleId>& share,
+                   bool loops, std::size_t threads, const std::function<void()>& step) {
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&](bool first) {
+    for (std::size_t i = next++; i < share.size(); i = next++) {
+      const cct::ModuleKey& key = shared.modules[share[i]];
+      RecoveredStructure::Module& module = modules[share[i]];
+      structure::Request request;
+      request.path = key.path;
+      request.build_id = key.build_id;
+      request.addresses = module.addresses;
+      request.loops = loops;
+      module.structure = structure::recover(request);
+      if (first) step();
+    }
+  };
+  std::vector<std::jthread> helpers;
+  for (std::size_t t = 1; t < std::min(threads, share.size()); ++t) helpers.emplace_back(work, false);
+  work(true);
+}
+
+std::string to_text(const structure::ModuleStructure& structure) {
+  std::ostringstream stream;
+  boost::archive::binary_oarchive archive(stream, boost::archive::no_header);
+  archive << structure;
+  return stream.str();
+}
+
+structure::ModuleStructure to_structure(const std::string& text) {
+  std::istringstream stream(text);
+  boost::archive::binary_iarchive archive(stream, boost::archive::no_header);
+  structure::ModuleStructure structure;
+  archive >> structure;
+  return structure;
+}
+
+}  // namespace
+
+const structure::Point* RecoveredStructure::point(const Place& place) const {
+  if (place.module >= modules_.size()) return nullptr;
+  const Module& module = modules_[place.module];
+  const auto found = std::ranges::lower_bound(module.addresses, place.offset);
+  if (found == module.addresses.end() || *found != place.offset) return nullptr;
+  const auto index = static_cast<std::size_t>(found - module.addresses.begin());
+  return index < module.structure.points.size() ? &module.structure.points[index] : nullptr;
+}
+
+RecoveredStructure recover_structure(exchange::Communicator& comm, const cct::SharedTree& shared,
+                                     const std::vector<Place>& more, bool loops,
+                                     const std::function<void()>& step) {
+  Modules modules = collect_addresses(shared, broadcast_places(comm, more));
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  const auto dealt = deal_out(modules, ranks);
+  const std::vector<cct::ModuleId>& share = dealt[static_cast<std::size_t>(comm.rank())];
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  together(comm, [&] {
+    recover_share(shared, modules, share, loops, std::max<std::size_t>(1, cores / ranks), step);
+  });
+
+  cct::MessageWriter writer;
+  if (comm.rank() != 0) {
+    for (const cct::ModuleId id : share) writer.text(to_text(modules[id].structure));
+  }
+  const std::vector<exchange::Bytes> messages = comm.gather(writer.take(), 0);
+  for (std::size_t rank = 1; rank < messages.size(); ++rank) {
+    cct::MessageReader reader(messages[rank]);
+    for (const cct::ModuleId id : dealt[rank]) modules[id].structure = to_structure(reader.text());
+  }
+  if (comm.rank() != 0) modules.clear();
+  return RecoveredStructure(std::move(modules));
+}
+
+}  // namespace culprit::merge

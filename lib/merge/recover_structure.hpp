@@ -1,0 +1,46 @@
+#pragma once
+
+#include "cct/canonical.hpp"
+#include "exchange/communicator.hpp"
+#include "structure/structure.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace culprit::merge {
+
+/// An address in a module of the united tree.
+struct Place {
+  cct::ModuleId module = cct::kNoModule;
+  std::uint64_t offset = 0;
+
+  friend auto operator<=>(const Place&, const Place&) = default;
+};
+
+/// The static structure of everything that was sampled, by module of the united tree.
+class RecoveredStructure {
+ public:
+  struct Module {
+    std::vector<std::uint64_t> addresses;  ///< ascending, unique; parallel to structure.points
+    structure::ModuleStructure structure;
+  };
+
+  explicit RecoveredStructure(std::vector<Module> modules) : modules_(std::move(modules)) {}
+
+  [[nodiscard]] const std::vector<Module>& modules() const { return modules_; }
+  /// What lies at an address that was asked for; null where nothing is known (no module, or not asked for).
+  [[nodiscard]] const structure::Point* point(const Place& place) const;
+
+ private:
+  std::vector<Module> modules_;
+};
+
+/// Collective: recovers the structure around the addresses of `shared` and, in addition, rank 0's `more`.
+/// Modules are dealt out over ranks and over the threads of each (cores / ranks). Rank 0 gets the result; the
+/// others an empty one.
+RecoveredStructure recover_structure(exchange::Communicator& comm, const cct::SharedTree& shared,
+                                     const std::vector<Place>& more, bool loops,
+                                     const std::function<void()>& step);
+
+}  // namespace culprit::merge

@@ -1,0 +1,101 @@
+#include "merge/roles.hpp"
+
+#include "merge/idle_rules.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace culprit::merge {
+namespace {
+
+/// Roles are listed in the order of this key.
+struct RoleKey {
+  bool other_process = false;
+  bool worker = false;
+  std::string name;
+  auto operator<=>(const RoleKey&) const = default;
+};
+
+std::optional<Place> start_of(const ThreadSummary& thread, const cct::ModuleTable& modules) {
+  if (!thread.worker || thread.start_module.path.empty()) return std::nullopt;
+  const auto module = modules.find(thread.start_module);
+  if (!module) return std::nullopt;
+  return Place{.module = *module, .offset = thread.start_offset};
+}
+
+std::string file_name(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+/// A stripped OpenMP runtime does not name the routine of its workers.
+bool openmp_runtime(const std::string& library) {
+  return matches("libgomp.so*", library) || matches("libomp.so*", library) ||
+         matches("libiomp5.so*", library);
+}
+
+std::string routine_name(const ThreadSummary& thread, const cct::ModuleTable& modules,
+                         const RecoveredStructure& structure) {
+  const std::optional<Place> place = start_of(thread, modules);
+  if (!place) return "thread";
+  const std::string library = file_name(modules[place->module].path);
+  const structure::Point* point = structure.point(*place);
+  if (point != nullptr) {
+    const auto& procedures = structure.modules()[place->module].structure.procedures;
+    if (point->procedure < procedures.size()) {
+      const structure::Procedure& procedure = procedures[point->procedure];
+      const bool named = procedure.source == structure::NameSource::debug_info ||
+                         procedure.source == structure::NameSource::symbol;
+      if (named || !openmp_runtime(library)) return procedure.name;
+    }
+  }
+  return openmp_runtime(library) ? "OpenMP worker" : "thread of " + library;
+}
+
+}  // namespace
+
+std::vector<Place> start_routines(std::span<const ProcessSummary> processes,
+                                  const cct::ModuleTable& modules) {
+  std::vector<Place> places;
+  for (const ProcessSummary& process : processes) {
+    for (const ThreadSummary& thread : process.threads) {
+      if (const auto place = start_of(thread, modules)) places.push_back(*place);
+    }
+  }
+  std::ranges::sort(places);
+  const auto rest = std::ranges::unique(places);
+  places.erase(rest.begin(), rest.end());
+  return places;
+}
+
+Roles find_roles(std::span<const ProcessSummary> processes, const cct::ModuleTable& modules,
+                 const RecoveredStructure& structure) {
+  const bool ranked =
+      std::ranges::any_of(processes, [](const auto& p) { return p.process.rank.has_value(); });
+  std::vector<RoleKey> keys;
+  for (const ProcessSummary& process : processes) {
+    const bool other = ranked && !process.process.rank;
+    const std::string prefix = other ? "process " + file_name(process.process.program) + " " : "";
+    for (const ThreadSummary& thread : process.threads) {
+      const std::string name = thread.worker ? routine_name(thread, modules, structure) : "main";
+      keys.push_back({.other_process = other, .worker = thread.worker, .name = prefix + name});
+    }
+  }
+  std::map<RoleKey, std::uint32_t> index;
+  for (const RoleKey& key : keys) index.try_emplace(key, 0);
+  Roles result;
+  for (auto& [key, role] : index) {
+    role = static_cast<std::uint32_t>(result.roles.size());
+    result.roles.push_back({.name = key.name});
+  }
+  for (const RoleKey& key : keys) {
+    const std::uint32_t role = index.at(key);
+    result.of.push_back(role);
+    ++result.roles[role].threads;
+  }
+  return result;
+}
+
+}  // namespace culprit::merge

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "database/database.hpp"
+#include "exchange/communicator.hpp"
+#include "merge/waiting.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace culprit::merge {
+
+/// The columns that are accumulated per context: the metrics of the database in their order, then two that
+/// only the balance test needs.
+struct Columns {
+  static constexpr std::size_t kRealtime = 0, kIdleness = 1, kCommunication = 2, kCpu = 3, kSamples = 4,
+                               kFirstEvent = 5;
+
+  std::vector<std::string> events;  ///< beside REALTIME, by name
+  [[nodiscard]] std::size_t metrics() const { return kFirstEvent + events.size(); }
+  [[nodiscard]] std::size_t weight_sq() const { return metrics(); }
+  [[nodiscard]] std::size_t blocked() const { return metrics() + 1; }
+  [[nodiscard]] std::size_t all() const { return metrics() + 2; }
+};
+
+/// What every rank needs of contexts and flat scopes to accumulate values, free of names.
+struct Shape {
+  struct Scope {
+    database::ContextId parent = database::kNone;
+    database::FlatId flat = database::kNone;
+    database::ContextKind kind = database::ContextKind::root;
+    measurement::WaitKind wait = measurement::WaitKind::none;
+    std::uint8_t idle_by_name = 0, never_idle = 0;
+  };
+  struct Flat {
+    database::FlatId parent = database::kNone;
+    database::ContextKind kind = database::ContextKind::root;
+    std::uint8_t unused[3] = {};
+  };
+  std::vector<Scope> contexts;
+  std::vector<Flat> flat;
+  std::vector<database::ContextId> own;  ///< per node of the united tree
+  Columns columns;
+};
+
+/// Rank 0: what the others need of its attribution.
+Shape shape_of(const Attribution& attribution, const std::vector<Waiting>& waiting, Columns columns);
+
+/// Collective: every rank gets rank 0's.
+void broadcast(exchange::Communicator& comm, Shape& shape);
+
+}  // namespace culprit::merge
