@@ -1,0 +1,176 @@
+#include "database/reader.hpp"
+#include "database/writer.hpp"
+#include "equality.hpp"
+#include "example.hpp"
+#include "exchange/threads.hpp"
+#include "scratch.hpp"
+
+#include <fstream>
+#include <system_error>
+
+#include <catch2/catch.hpp>
+
+using namespace culprit;
+using namespace culprit::database;
+
+namespace {
+
+/// Rank r's contiguous share of n things.
+template <class T>
+std::span<const T> share(const std::vector<T>& all, const exchange::Communicator& comm) {
+  const auto ranks = static_cast<std::size_t>(comm.size()), rank = static_cast<std::size_t>(comm.rank());
+  const std::size_t begin = all.size() * rank / ranks, end = all.size() * (rank + 1) / ranks;
+  return std::span(all).subspan(begin, end - begin);
+}
+
+void write_on(int ranks, const Example& example, const std::filesystem::path& path) {
+  exchange::run_on_threads(ranks, [&](exchange::Communicator& comm) {
+    Writer writer(comm, path);
+    writer.add_profile_values(share(example.profiles, comm));
+    writer.add_context_values(share(example.contexts, comm));
+    writer.add_experiment(comm.rank() == 0 ? example.experiment : Experiment{});
+    writer.finish();
+  });
+}
+
+std::size_t files_in(const std::filesystem::path& directory) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(directory), {}));
+}
+
+/// Runs `write` on one rank and expects it to throw `Error` and to leave nothing behind.
+template <class Error, class Write>
+void expect_refusal(Write write) {
+  const Scratch scratch;
+  CHECK_THROWS_AS(exchange::run_on_threads(1,
+                                           [&](exchange::Communicator& comm) {
+                                             Writer writer(comm, scratch / "a.db");
+                                             write(writer);
+                                             writer.finish();
+                                           }),
+                  Error);
+  CHECK(files_in(scratch.path()) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("the bytes do not depend on the number of ranks") {
+  const Scratch scratch;
+  const Example example = make_example();
+  write_on(1, example, scratch / "1.db");
+  const std::vector<std::byte> expected = bytes_of(scratch / "1.db");
+  for (const int ranks : {2, 3, 7, 16}) {
+    write_on(ranks, example, scratch / "n.db");
+    CHECK(bytes_of(scratch / "n.db") == expected);
+  }
+  CHECK(files_in(scratch.path()) == 2);
+}
+
+TEST_CASE("values may be added in several rounds") {
+  const Scratch scratch;
+  const Example example = make_example();
+  write_on(1, example, scratch / "1.db");
+  exchange::run_on_threads(2, [&](exchange::Communicator& comm) {
+    Writer writer(comm, scratch / "rounds.db");
+    const std::vector<std::vector<Value>> first(example.profiles.begin(), example.profiles.begin() + 5);
+    const std::vector<std::vector<Value>> rest(example.profiles.begin() + 5, example.profiles.end());
+    writer.add_profile_values(share(first, comm));
+    writer.add_profile_values(share(rest, comm));
+    writer.add_context_values(share(example.contexts, comm));
+    writer.add_context_values({});
+    writer.add_experiment(example.experiment);
+    writer.finish();
+  });
+  CHECK(bytes_of(scratch / "rounds.db") == bytes_of(scratch / "1.db"));
+}
+
+TEST_CASE("a database replaces an older one only when it is complete") {
+  const Scratch scratch;
+  const Example example = make_example();
+  std::ofstream(scratch / "a.db") << "older";
+  exchange::run_on_threads(2, [&](exchange::Communicator& comm) {
+    Writer writer(comm, scratch / "a.db");
+    writer.add_profile_values(share(example.profiles, comm));
+  });
+  CHECK(bytes_of(scratch / "a.db").size() == 5);
+  CHECK(files_in(scratch.path()) == 1);
+  write_on(2, example, scratch / "a.db");
+  CHECK(equal(Reader(scratch / "a.db").experiment(), example.experiment));
+  CHECK(files_in(scratch.path()) == 1);
+}
+
+TEST_CASE("a writer refuses what its reader would refuse") {
+  const Example good = make_example();
+  const auto write = [](const Example& example) {
+    return [&example](Writer& writer) {
+      writer.add_profile_values(example.profiles);
+      writer.add_context_values(example.contexts);
+      writer.add_experiment(example.experiment);
+    };
+  };
+  SECTION("a zero value") {
+    Example bad = good;
+    bad.profiles[0][0].value = 0;
+    expect_refusal<std::invalid_argument>(write(bad));
+  }
+  SECTION("values out of order") {
+    Example bad = good;
+    std::swap(bad.contexts[3][0], bad.contexts[3][1]);
+    expect_refusal<std::invalid_argument>(write(bad));
+  }
+  SECTION("a list too few") {
+    Example bad = good;
+    bad.profiles.pop_back();
+    expect_refusal<std::logic_error>(write(bad));
+  }
+  SECTION("a broken tree") {
+    Example bad = good;
+    bad.experiment.contexts[5].parent = 0;
+    expect_refusal<std::runtime_error>(write(bad));
+  }
+  SECTION("strings out of order") {
+    Example bad = good;
+    std::swap(bad.experiment.strings[1], bad.experiment.strings[2]);
+    expect_refusal<std::runtime_error>(write(bad));
+  }
+  SECTION("a string that does not exist") {
+    Example bad = good;
+    bad.experiment.flat.back().name = 1'000'000;
+    expect_refusal<std::runtime_error>(write(bad));
+  }
+  SECTION("blame of a context that does not exist") {
+    Example bad = good;
+    bad.experiment.blame[0].push_back({1'000'000, 1, 1, 1});
+    expect_refusal<std::runtime_error>(write(bad));
+  }
+  SECTION("a summary of a metric that does not exist") {
+    Example bad = good;
+    bad.experiment.flat_summaries.back().metric = 99;
+    expect_refusal<std::runtime_error>(write(bad));
+  }
+  SECTION("nothing but values") {
+    expect_refusal<std::logic_error>([&](Writer& writer) { writer.add_profile_values(good.profiles); });
+  }
+}
+
+TEST_CASE("a failure on one rank is a failure on all") {
+  const Scratch scratch;
+  const Example example = make_example();
+  std::vector<std::string> messages(3);
+  exchange::run_on_threads(3, [&](exchange::Communicator& comm) {
+    try {
+      Writer writer(comm, scratch / "a.db");
+      std::vector<std::vector<Value>> own(1);
+      if (comm.rank() == 1) own[0] = {{0, 0, 0}};
+      writer.add_profile_values(own);
+    } catch (const std::exception& error) {
+      messages[static_cast<std::size_t>(comm.rank())] = error.what();
+    }
+  });
+  CHECK(messages == std::vector<std::string>(3, "a zero in a list of values"));
+  CHECK(files_in(scratch.path()) == 0);
+}
+
+TEST_CASE("a directory that does not exist is an error on every rank") {
+  const Scratch scratch;
+  CHECK_THROWS_AS(write_on(2, make_example(), scratch / "absent" / "a.db"), std::system_error);
+}
