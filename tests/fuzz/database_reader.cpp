@@ -1,0 +1,16 @@
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "repair.hpp"
+
+// Any bytes, with their checksums made right, give a database that can be read in whole, or a DatabaseError.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto* first = reinterpret_cast<const std::byte*>(data);
+  std::vector<std::byte> file(first, first + size);
+  culprit::database::read_all(file);
+  culprit::database::repair_checksums(file);
+  culprit::database::read_all(file);
+  return 0;
+}
