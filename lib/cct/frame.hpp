@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 namespace culprit::cct {
@@ -28,7 +29,8 @@ struct FrameKey {
   std::uint32_t module = kNoModule;
   FrameKind kind = FrameKind::root;
 
-  friend constexpr auto operator<=>(const FrameKey&, const FrameKey&) = default;
+  friend constexpr auto operator<=>(const FrameKey&,
+                                    const FrameKey&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 }  // namespace culprit::cct

@@ -2,6 +2,7 @@
 
 #include "cct/frame.hpp"
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,7 +22,7 @@ struct ModuleKey {
   std::uint64_t size = 0;
   std::int64_t mtime_ns = 0;
 
-  friend auto operator<=>(const ModuleKey&, const ModuleKey&) = default;
+  friend auto operator<=>(const ModuleKey&, const ModuleKey&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// A node of a tree in memory. Node 0 is the super-root (FrameKind::root, its own parent is kNoNode).
