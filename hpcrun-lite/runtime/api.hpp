@@ -6,6 +6,8 @@
 
 // What the runtime offers to the MPI wrappers, which live in a library of their own so that the runtime needs
 // no MPI.
+inline constexpr unsigned long kCulpritRunId = 64;
+
 extern "C" {
 
 /// What one thread's wrappers and its signal handler share.
@@ -20,13 +22,6 @@ struct CulpritThread {
 /// frame is replaced by one frame at that address.
 struct CulpritStandIn {
   std::uint32_t depth;
-};
-
-/// What rank 0 settles for all ranks after MPI_Init, broadcast as bytes.
-struct CulpritWorld {
-  char run_id[40];
-  char suffix[40];  ///< appended to the measurement directory's name where it already holds another MPI run
-  std::uint64_t ranks;
 };
 
 /// Sums for the closing line; all of them add up over ranks.
@@ -45,14 +40,16 @@ __attribute__((visibility("default"))) void culprit_rt_own_library(const void* a
 __attribute__((visibility("default"))) CulpritStandIn culprit_rt_stand_in(const void* frame,
                                                                           const void* function);
 __attribute__((visibility("default"))) void culprit_rt_end_stand_in(CulpritStandIn stand_in);
-/// Rank 0, after MPI_Init: settles the run's identity.
-__attribute__((visibility("default"))) void culprit_rt_begin_world(CulpritWorld* world);
-/// Every rank, with what rank 0 settled. `mpi` names the library and its version.
-__attribute__((visibility("default"))) void culprit_rt_join_world(int rank, const CulpritWorld* world,
-                                                                  const char* mpi);
+/// After MPI_Init, with this process's place in MPI_COMM_WORLD; `mpi` names the library and its version. True
+/// if every rank is measured, so that collective calls of ours find a partner everywhere.
+__attribute__((visibility("default"))) bool culprit_rt_join_world(int rank, int ranks, const char* mpi);
+/// The run id: at most kCulpritRunId bytes with its zero byte.
+__attribute__((visibility("default"))) void culprit_rt_run_id(char* id);
+/// With rank 0's run id: where they differ, this process takes it over and notes it.
+__attribute__((visibility("default"))) void culprit_rt_agree(const char* id);
 /// This process's totals up to now.
 __attribute__((visibility("default"))) CulpritTotals culprit_rt_totals();
-/// Rank 0, in MPI_Finalize: prints the closing line of the whole run.
+/// Rank 0, in MPI_Finalize: prints the closing line of the whole run of `ranks` ranks.
 __attribute__((visibility("default"))) void culprit_rt_close_world(const CulpritTotals* totals);
 /// MPI_Abort: ends the measurement as aborted.
 __attribute__((visibility("default"))) void culprit_rt_abort();

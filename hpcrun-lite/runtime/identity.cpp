@@ -1,6 +1,8 @@
 #include "runtime/identity.hpp"
 
 #include "runtime/clock.hpp"
+#include "runtime/job_key.hpp"
+#include "runtime/run_directory.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -16,7 +18,8 @@ namespace {
 PathText directory;
 PathText program;
 PathText start;
-Text<40> id;
+Text<kCulpritRunId> id;
+bool inner_run = false;
 Text<256> host_name;
 Text<1024> wanted_ranks;
 
@@ -37,25 +40,15 @@ void read_program() {
   if (getcwd(path, sizeof path) != nullptr) start.add(path);
 }
 
-int write_marker(const char* path) {
-  const int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) return errno;
-  Text<128> text;
-  text.add("{\"format\": \"culprit-run\", \"version\": 1, \"run_id\": \"").add(id.c_str()).add("\"}\n");
-  const bool written = write(descriptor, text.c_str(), text.size()) == static_cast<ssize_t>(text.size());
-  const int error = written ? 0 : errno;
-  close(descriptor);
-  return error;
-}
-
-/// Claims the directory for one MPI run; false if another one has it.
-bool claim_world() {
-  PathText path;
-  path.add(directory.c_str()).add("/culprit.world");
-  if (make_directories(path.c_str()) != 0) return true;  // the file's creation will say what is wrong
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor >= 0) close(descriptor);
-  return descriptor >= 0 || errno != EEXIST;
+/// The process is a rank of another MPI run than the one that the launcher was started in, as when a measured
+/// script calls mpirun: two runs never share a directory.
+void separate_inner_run() {
+  JobKey key;
+  if (!find_job_key(key)) return;
+  if (strcmp(key.id.c_str(), id.c_str()) == 0) return;
+  directory.add("-").add(key.id.c_str(), 12);
+  id = key.id;
+  inner_run = true;
 }
 
 /// Reads "3" or "3-7" at `*at`; false at the end or on anything else.
@@ -82,6 +75,7 @@ bool prepare_identity() {
   if (output[0] != '/') directory.add(start.c_str()).add("/");
   directory.add(output);
   id.add(given);
+  separate_inner_run();
   const char* ranks = getenv("CULPRIT_RANKS");
   if (ranks != nullptr) wanted_ranks.add(ranks);
   read_host();
@@ -125,28 +119,32 @@ int make_directories(const char* path) {
   return 0;
 }
 
-void settle_world(CulpritWorld& world) {
-  Text<40> run;
-  Text<40> suffix;
-  if (claim_world()) {
-    run.add(id.c_str());
-  } else {
-    run.hex(now() ^ (static_cast<std::uint64_t>(process.pid) << 40), 16).hex(read_clock(CLOCK_REALTIME), 16);
-    suffix.add("-").add(run.c_str(), 12);
-  }
-  memcpy(world.run_id, run.c_str(), run.size() + 1);
-  memcpy(world.suffix, suffix.c_str(), suffix.size() + 1);
+int make_run_directory() {
+  if (!inner_run) return 0;
+  PathText path;
+  path.add(directory.c_str()).add("/culprit.run");
+  int error = make_directories(path.c_str());
+  if (error == 0) error = write_marker(path.c_str(), id.c_str());
+  return error == EEXIST ? 0 : error;  // whichever rank comes first
 }
 
-void adopt_world(const CulpritWorld& world) {
+void set_run_id(const char* new_id) {
   id.clear();
-  id.add(world.run_id, strnlen(world.run_id, sizeof world.run_id));
-  if (world.suffix[0] == '\0') return;
-  directory.add(world.suffix, strnlen(world.suffix, sizeof world.suffix));
-  PathText marker;
-  marker.add(directory.c_str()).add("/culprit.run");
-  if (make_directories(marker.c_str()) == 0) write_marker(marker.c_str());  // whoever comes first
-  claim_world();
+  id.add(new_id);
+}
+
+bool all_ranks_registered(int ranks) {
+  PathText path;
+  path.add(directory.c_str()).add("/").add(kRegister);
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  int found = 0;
+  char block[4096];
+  for (ssize_t length = 0; (length = read(descriptor, block, sizeof block)) > 0;) {
+    for (ssize_t i = 0; i < length; ++i) found += block[i] == kRegistered ? 1 : 0;
+  }
+  close(descriptor);
+  return found == ranks;
 }
 
 bool rank_wanted(int rank) {

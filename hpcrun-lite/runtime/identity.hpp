@@ -24,10 +24,15 @@ bool measurement_path(PathText& path, int rank);
 /// errno.
 int make_directories(const char* path);
 
-/// Rank 0: claims the directory for this MPI run, or settles on another one if it already holds one.
-void settle_world(CulpritWorld& world);
-/// Every rank: adopts what rank 0 settled.
-void adopt_world(const CulpritWorld& world);
+/// Creates the measurement directory and its marker where the launcher could not: a run of MPI inside a
+/// measured program has a directory of its own. Returns 0 or an errno.
+int make_run_directory();
+
+void set_run_id(const char* id);
+
+/// True if the launchers of all `ranks` ranks registered in the directory. After MPI_Init every rank's
+/// launcher has run, so that all ranks find the same.
+bool all_ranks_registered(int ranks);
 
 /// True if the ranks that CULPRIT_RANKS names include `rank`, or all are wanted.
 bool rank_wanted(int rank);

@@ -79,7 +79,8 @@ int create_file() {
   PathText path;
   int error = ENAMETOOLONG;
   if (measurement_path(path, known_rank)) {
-    error = make_directories(path.c_str());
+    error = make_run_directory();
+    if (error == 0) error = make_directories(path.c_str());
     if (error == 0) error = file.create(path.c_str(), description);
   }
   if (error != 0) explain(path.c_str(), error);
@@ -211,19 +212,30 @@ CulpritTotals count_totals() {
   return totals;
 }
 
-void join_run(int rank, const CulpritWorld& world, const char* mpi) {
+void join_run(int rank, int ranks, const char* mpi) {
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
   lock_file();
   known_rank = rank;
-  known_ranks = static_cast<std::uint32_t>(world.ranks);
+  known_ranks = static_cast<std::uint32_t>(ranks);
   strncpy(known_mpi, mpi, sizeof known_mpi - 1);
-  adopt_world(world);
   if (file.open()) {
     file.set_rank(rank, known_ranks, run_id(), known_mpi);
     PathText path;
     int error = measurement_path(path, rank) ? make_directories(path.c_str()) : ENAMETOOLONG;
     if (error == 0) error = file.rename(path.c_str());
     if (error != 0) file.note("the file could not be renamed after its rank");
+  }
+  unlock_file();
+  change_mask(SIG_SETMASK, before);
+}
+
+void change_run_id(const char* id) {
+  const KernelMask before = change_mask(SIG_BLOCK, process.mask);
+  lock_file();
+  set_run_id(id);
+  if (file.open()) {
+    file.set_rank(known_rank, known_ranks, run_id(), known_mpi);
+    file.note("this process was started under another run id than rank 0");
   }
   unlock_file();
   change_mask(SIG_SETMASK, before);

@@ -32,7 +32,10 @@ void count_lost(std::uint64_t expirations);
 CulpritTotals count_totals();
 
 /// Takes over the rank: renames the file, or lets it be created under its final name.
-void join_run(int rank, const CulpritWorld& world, const char* mpi);
+void join_run(int rank, int ranks, const char* mpi);
+
+/// Takes over the run id that rank 0 has.
+void change_run_id(const char* id);
 
 /// Removes this process's file: its rank is not wanted.
 void discard_file();

@@ -6,6 +6,8 @@
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
 
+#include <cstring>
+
 using namespace culprit::runtime;
 
 bool culprit_rt_active() {
@@ -16,15 +18,20 @@ void culprit_rt_own_library(const void* address) {
   if (process.active) add_own_library(reinterpret_cast<std::uint64_t>(address));
 }
 
-void culprit_rt_begin_world(CulpritWorld* world) {
-  if (process.active) settle_world(*world);
+bool culprit_rt_join_world(int rank, int ranks, const char* mpi) {
+  if (!process.active || process.ended.load(std::memory_order_acquire)) return false;
+  closing_rank(rank);
+  join_run(rank, ranks, mpi);
+  if (!rank_wanted(rank)) discard_file();
+  return all_ranks_registered(ranks);
 }
 
-void culprit_rt_join_world(int rank, const CulpritWorld* world, const char* mpi) {
-  if (!process.active || process.ended.load(std::memory_order_acquire)) return;
-  closing_rank(rank);
-  join_run(rank, *world, mpi);
-  if (!rank_wanted(rank)) discard_file();
+void culprit_rt_run_id(char* id) {
+  memcpy(id, run_id(), strlen(run_id()) + 1);
+}
+
+void culprit_rt_agree(const char* id) {
+  if (process.active && strcmp(id, run_id()) != 0) change_run_id(id);
 }
 
 CulpritTotals culprit_rt_totals() {

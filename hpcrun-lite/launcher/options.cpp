@@ -1,0 +1,188 @@
+#include "launcher/options.hpp"
+
+#include "launcher/failure.hpp"
+#include "runtime/event_list.hpp"
+
+#include <cstdlib>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+namespace culprit::launcher {
+namespace {
+
+constexpr const char* kExamples =
+    R"(Measures where a program spends its time, by call path, without rebuilding it.
+
+Usage: mpirun -n N hpcrun-lite [options] [--] program [arguments]
+
+Examples:
+  mpirun -n 8 hpcrun-lite -o run1 ./app input.dat   measure all ranks, 200 samples per second and thread
+  srun -n 512 hpcrun-lite -e REALTIME@f100 ./app    100 per second
+  hpcrun-lite -e CPUTIME ./serial_program           processor time beside wall-clock time
+  viewer-cli run1                                   look at the result
+)";
+
+constexpr const char* kEvents = R"(REALTIME  wall-clock time, per thread; on unless "-e none" is given first
+          REALTIME@5000 every 5000 us, REALTIME@f200 200 times per second (the default)
+CPUTIME   processor time, per thread; the kernel's tick limits it to about 250 per second, what it
+          misses counts in the weight of the next sample
+PAPI events (PAPI_TOT_CYC, perf::PAGE-FAULTS, ...) are not available in this version.
+)";
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool is_set(const char* name) {
+  const std::string value = environment(name);
+  return !value.empty() && value != "0";
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string joined;
+  for (const std::string& word : words) joined += (joined.empty() ? "" : ",") + word;
+  return joined;
+}
+
+const char* explain(runtime::EventError error, const std::string& item) {
+  using runtime::EventError;
+  switch (error) {
+    case EventError::unknown:
+      if (item.rfind("PAPI_", 0) == 0 || item.find("::") != std::string::npos) {
+        return "PAPI events are not available in this version (use REALTIME or CPUTIME)";
+      }
+      return "no such event (hpcrun-lite --list-events names them)";
+    case EventError::syntax:
+      return "bad period (write EVENT@MICROSECONDS or EVENT@fHZ, such as REALTIME@f200)";
+    case EventError::out_of_range:
+      return "period out of range (100 us to one hour, that is at most f10000)";
+    case EventError::repeated:
+      return "event given twice (give it once)";
+    case EventError::late_none:
+      return "\"none\" must be the first event";
+    case EventError::empty:
+      return "no event left (add one after \"none\")";
+    case EventError::none:
+      break;
+  }
+  return "";
+}
+
+void check_events(const std::string& events) {
+  runtime::EventList list;
+  const char* where = nullptr;
+  std::size_t length = 0;
+  const auto error = runtime::parse_events(events.c_str(), list, where, length);
+  if (error == runtime::EventError::none) return;
+  const std::string item = length == 0 ? events : std::string(where, length);
+  throw Failure(kUsage, "event: " + item + ": " + explain(error, item));
+}
+
+/// "0-3,8": numbers and ranges, separated by commas.
+void check_ranks(const std::string& ranks) {
+  bool digits = false;
+  bool range = false;
+  bool good = true;
+  for (const char c : ranks + ",") {
+    if (c >= '0' && c <= '9') {
+      digits = true;
+    } else if (c == '-' && digits && !range) {
+      digits = false;
+      range = true;
+    } else if (c == ',' && digits) {
+      digits = false;
+      range = false;
+    } else {
+      good = false;
+    }
+  }
+  if (!good) throw Failure(kUsage, "ranks: " + ranks + ": not a list of ranks (write it like 0-3,8)");
+}
+
+void refuse_missing_features(bool trace, bool delay) {
+  if (trace) {
+    throw Failure(kUsage, "--trace: time lines are not available in this version (measure without it)");
+  }
+  if (delay) {
+    throw Failure(kUsage,
+                  "--delay: starting from the program is not available in this version (measure without it)");
+  }
+}
+
+/// Where hpcrun-lite's own words end: at "--" or at the first word that is neither an option nor the value of
+/// one.
+int own_words(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--" || word.empty() || word[0] != '-') return i;
+    if (word == "-e" || word == "--event" || word == "-o" || word == "--output" || word == "--ranks" ||
+        word == "--trace-limit") {
+      ++i;
+    }
+  }
+  return argc;
+}
+
+}  // namespace
+
+std::optional<Options> read_options(int argc, char** argv) {
+  CLI::App app{kExamples, "hpcrun-lite"};
+  app.set_version_flag("--version", "hpcrun-lite " CULPRIT_VERSION, "Print the version");
+  Options options;
+  std::vector<std::string> events;
+  bool trace = is_set("CULPRIT_TRACE") || is_set("CULPRIT_TRACE_LIMIT");
+  bool delay = is_set("CULPRIT_DELAY");
+  bool list = false;
+  std::string trace_limit;
+  options.output = environment("CULPRIT_OUTPUT");
+  options.ranks = environment("CULPRIT_RANKS");
+  options.quiet = is_set("CULPRIT_QUIET");
+  options.verbose = is_set("CULPRIT_VERBOSE");
+  app.add_option(
+         "-e,--event", events,
+         "EVENT[@MICROSECONDS|@fHZ], repeatable: REALTIME (default @f200, always on unless \"-e none\" comes "
+         "first) or CPUTIME (environment: CULPRIT_EVENTS, separated by commas)")
+      ->allow_extra_args(false);
+  app.add_option(
+      "-o,--output", options.output,
+      "Measurement directory, default culprit-PROGRAM-RUNID; one that holds another run is refused "
+      "(CULPRIT_OUTPUT)");
+  app.add_option("--ranks", options.ranks,
+                 "Keep only these ranks, such as 0-3,8; default all (CULPRIT_RANKS)");
+  app.add_flag("-t,--trace", trace, "Record time lines: not available in this version (CULPRIT_TRACE)");
+  app.add_option("--trace-limit", trace_limit, "Not available in this version (CULPRIT_TRACE_LIMIT)");
+  app.add_flag("--delay", delay,
+               "Start when the program says so: not available in this version (CULPRIT_DELAY)");
+  app.add_flag("--list-events", list, "Print the events that work here");
+  app.add_flag("-q,--quiet", options.quiet, "No closing line (CULPRIT_QUIET)");
+  app.add_flag("-v,--verbose", options.verbose, "Say what is measured and how (CULPRIT_VERBOSE)");
+  const int own = own_words(argc, argv);
+  try {
+    app.parse(own, argv);
+  } catch (const CLI::Success& answered) {
+    app.exit(answered);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    throw Failure(kUsage, std::string("usage: ") + error.what() + " (see hpcrun-lite --help)");
+  }
+  if (list) {
+    std::cout << kEvents;
+    return std::nullopt;
+  }
+  refuse_missing_features(trace || !trace_limit.empty(), delay);
+  options.events = events.empty() ? environment("CULPRIT_EVENTS") : join(events);
+  check_events(options.events);
+  if (!options.ranks.empty()) check_ranks(options.ranks);
+  const int first = own < argc && std::string(argv[own]) == "--" ? own + 1 : own;
+  options.program.assign(argv + first, argv + argc);
+  if (options.program.empty()) {
+    throw Failure(
+        kUsage,
+        "usage: no program given (mpirun -n N hpcrun-lite [options] program; see hpcrun-lite --help)");
+  }
+  return options;
+}
+
+}  // namespace culprit::launcher

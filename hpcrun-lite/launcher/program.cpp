@@ -1,0 +1,128 @@
+#include "launcher/program.hpp"
+
+#include "launcher/dynamic_section.hpp"
+#include "launcher/failure.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+namespace culprit::launcher {
+namespace {
+
+constexpr int kMaxInterpreters = 4;  // the kernel's own limit on scripts that are interpreted by scripts
+
+bool is_executable_file(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0;
+}
+
+std::string search(const std::string& name) {
+  const char* variable = std::getenv("PATH");
+  std::istringstream directories(variable == nullptr ? "/bin:/usr/bin" : variable);
+  std::string found_but;
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    const std::string path = (directory.empty() ? "." : directory) + "/" + name;
+    if (is_executable_file(path)) return path;
+    if (found_but.empty() && access(path.c_str(), F_OK) == 0) found_but = path;
+  }
+  if (!found_but.empty()) throw Failure(kCannotRun, "run: " + found_but + ": not executable (chmod +x it?)");
+  throw Failure(kNotFound, "run: " + name + ": no such program in the PATH (is its name right?)");
+}
+
+std::string locate(const std::string& name) {
+  if (name.find('/') == std::string::npos) return search(name);
+  struct stat status {};
+  if (stat(name.c_str(), &status) != 0) {
+    throw Failure(errno == ENOENT || errno == ENOTDIR ? kNotFound : kCannotRun,
+                  "run: " + name + ": " + std::strerror(errno) + " (is its path right?)");
+  }
+  if (S_ISDIR(status.st_mode))
+    throw Failure(kCannotRun, "run: " + name + ": is a directory (name a program)");
+  if (!is_executable_file(name))
+    throw Failure(kCannotRun, "run: " + name + ": not executable (chmod +x it?)");
+  return name;
+}
+
+/// The loader ignores LD_PRELOAD where a program gains privileges.
+void refuse_privileged(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return;
+  const char* what = nullptr;
+  if ((status.st_mode & S_ISUID) != 0 && status.st_uid != geteuid()) what = "setuid";
+  if ((status.st_mode & S_ISGID) != 0 && status.st_gid != getegid()) what = "setgid";
+  if (what == nullptr && geteuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0) {
+    what = "given file capabilities";
+  }
+  if (what != nullptr) {
+    throw Failure(kCannotRun, "run: " + path + ": is " + what +
+                                  ": the system does not let it be measured (measure a copy without that)");
+  }
+}
+
+/// The interpreter that a script's first line names; empty where the file is none.
+std::string interpreter_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line(2, '\0');
+  if (!file.read(line.data(), 2) || line != "#!") return "";
+  std::getline(file, line);
+  std::istringstream words(line.substr(0, 4096));
+  std::string interpreter;
+  std::string argument;
+  words >> interpreter >> argument;
+  if (base_name(interpreter) == "env" && !argument.empty() && argument[0] != '-') return search(argument);
+  return interpreter;
+}
+
+void refuse_unmeasurable(const std::string& path, const DynamicSection& dynamic) {
+  switch (dynamic.machine) {
+    case Machine::this_one:
+      break;
+    case Machine::other:
+      throw Failure(kCannotRun, "run: " + path + ": is not a 64-bit x86 program (build it for x86-64)");
+    case Machine::damaged:
+      throw Failure(kCannotRun, "run: " + path + ": is damaged (rebuild or copy it again)");
+  }
+  if (dynamic.loader.empty()) {
+    throw Failure(kCannotRun,
+                  "run: " + path + ": is statically linked and cannot be measured (link it without -static)");
+  }
+}
+
+}  // namespace
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+Program find_program(const std::string& name) {
+  if (name.empty()) throw Failure(kNotFound, "run: the program's name is empty (name a program)");
+  Program program;
+  program.path = locate(name);
+  program.image = program.path;
+  for (int i = 0; i < kMaxInterpreters; ++i) {
+    refuse_privileged(program.image);
+    const std::string interpreter = interpreter_of(program.image);
+    if (interpreter.empty()) break;
+    program.script = true;
+    program.image = interpreter;
+  }
+  const auto dynamic = read_dynamic_section(program.image);
+  if (!dynamic) {  // no ELF file: execvp hands it to the shell
+    program.script = true;
+    program.image.clear();
+    return program;
+  }
+  refuse_unmeasurable(program.image, *dynamic);
+  program.loader = dynamic->loader;
+  program.needed = dynamic->needed;
+  return program;
+}
+
+}  // namespace culprit::launcher

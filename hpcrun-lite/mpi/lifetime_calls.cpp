@@ -1,0 +1,79 @@
+// MPI's beginning and end. MPI_Init is set-up work, not waiting. MPI_Finalize waits for the last rank first,
+// in a reduction of our own that is marked as waiting; what it then does is work.
+#include "mpi/call_mark.hpp"
+#include "mpi/prototypes.hpp"
+#include "mpi/real_call.hpp"
+#include "mpi/world.hpp"
+#include "runtime/api.hpp"
+#include "runtime/export.hpp"
+
+namespace {
+
+using culprit::mpi::CallMark;
+using culprit::mpi::RealCall;
+
+using InitCall = RealCall<int(int*, char***)>;
+using InitThreadCall = RealCall<int(int*, char***, int, int*)>;
+using FinalizeCall = RealCall<int()>;
+using AbortCall = RealCall<int(MPI_Comm, int)>;
+
+int init(InitCall& real, int* argc, char*** argv) {
+  const CallMark mark(CallMark::work);
+  const int result = real.get()(argc, argv);
+  if (mark.outermost() && result == MPI_SUCCESS) culprit::mpi::join_world();
+  return result;
+}
+
+int init_thread(InitThreadCall& real, int* argc, char*** argv, int required, int* provided) {
+  const CallMark mark(CallMark::work);
+  const int result = real.get()(argc, argv, required, provided);
+  if (mark.outermost() && result == MPI_SUCCESS) culprit::mpi::join_world();
+  return result;
+}
+
+int finalize(FinalizeCall& real) {
+  const CallMark mark(CallMark::waiting);
+  if (mark.outermost()) {
+    const CulpritStandIn stand_in =
+        culprit_rt_stand_in(__builtin_frame_address(0), reinterpret_cast<const void*>(real.get()));
+    culprit::mpi::leave_world();
+    culprit_rt_end_stand_in(stand_in);
+    mark.change(CallMark::work);
+  }
+  return real.get()();
+}
+
+int abort_run(AbortCall& real, MPI_Comm communicator, int status) {
+  const CallMark mark(CallMark::work);
+  if (mark.outermost()) culprit_rt_abort();
+  return real.get()(communicator, status);
+}
+
+/// Frames of this library never appear in call paths.
+__attribute__((constructor)) void tell_runtime() {
+  static const char here = 0;
+  culprit_rt_own_library(&here);
+}
+
+}  // namespace
+
+#define CULPRIT_LIFETIME(prefix)                                                                  \
+  CULPRIT_EXPORT int prefix##_Init(int* argc, char*** argv) {                                     \
+    static InitCall real{#prefix "_Init"};                                                        \
+    return init(real, argc, argv);                                                                \
+  }                                                                                               \
+  CULPRIT_EXPORT int prefix##_Init_thread(int* argc, char*** argv, int required, int* provided) { \
+    static InitThreadCall real{#prefix "_Init_thread"};                                           \
+    return init_thread(real, argc, argv, required, provided);                                     \
+  }                                                                                               \
+  CULPRIT_EXPORT int prefix##_Finalize() {                                                        \
+    static FinalizeCall real{#prefix "_Finalize"};                                                \
+    return finalize(real);                                                                        \
+  }                                                                                               \
+  CULPRIT_EXPORT int prefix##_Abort(MPI_Comm communicator, int status) {                          \
+    static AbortCall real{#prefix "_Abort"};                                                      \
+    return abort_run(real, communicator, status);                                                 \
+  }
+
+CULPRIT_LIFETIME(MPI)
+CULPRIT_LIFETIME(PMPI)
