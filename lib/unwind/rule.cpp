@@ -146,9 +146,14 @@ Rule reduce_row(const Row& row, const FrameDescription& description, std::uint64
 
 Rule compile_rule(const CodeModule& module, std::uint64_t pc, RowWorkspace& workspace) noexcept {
   FrameDescription description;
-  if (!find_description(module, pc, description) || !row_at(module, description, pc, workspace))
-    return Rule{};
-  return reduce_row(workspace.row, description, module.end, pc);
+  Rule rule;
+  if (find_description(module, pc, description)) {
+    if (row_at(module, description, pc, workspace))
+      rule = reduce_row(workspace.row, description, module.end, pc);
+  } else {
+    rule.before_function = find_description(module, pc + 1, description);
+  }
+  return rule;
 }
 
 }  // namespace culprit::unwind

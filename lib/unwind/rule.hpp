@@ -36,8 +36,11 @@ struct Rule {
   std::uint8_t cfa_register = kRsp;  ///< DWARF number
   SlotBase saved_base : 2 = SlotBase::cfa;
   SlotBase return_base : 2 = SlotBase::cfa;
-  bool cfa_loaded : 1 = false;      ///< CFA = *(register + cfa_offset) + cfa_addend
-  bool signal_frame : 1 = false;    ///< the caller was interrupted: its pc is exact
+  bool cfa_loaded : 1 = false;    ///< CFA = *(register + cfa_offset) + cfa_addend
+  bool signal_frame : 1 = false;  ///< the caller was interrupted: its pc is exact
+  /// Form none, but a function begins at the next byte. A return address there is no call's: the stack was
+  /// made by hand to start in that function (makecontext), which is the first frame.
+  bool before_function : 1 = false;
   std::uint8_t module = kNoModule;  ///< the rule cache's number for the module
 };
 

@@ -207,6 +207,7 @@ Walker::Outcome Walker::trace(const Registers& start, Position& last, std::size_
                                                     RegisterFile* all) noexcept {
   if (rule.form == RuleForm::root) return {at, Outcome::root};
   if (rule.form == RuleForm::none) {
+    if (rule.before_function && !at.exact()) return {at, Outcome::root};
     if (all != nullptr) all->forget_volatile();
     return step_bridge(rule, at, step);
   }

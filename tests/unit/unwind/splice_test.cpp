@@ -1,0 +1,264 @@
+#include "fake_stack.hpp"
+
+#include <catch2/catch.hpp>
+#include <rapidcheck.h>
+
+// A made-up machine calls and returns at random through functions with frames of every shape, some of which
+// use rbp and rbx for themselves. After every move the spliced walk must equal the fresh walk, and both the
+// machine's own record.
+
+using namespace culprit::unwind;
+using namespace culprit::unwind::testing;
+
+namespace {
+
+enum Shape : std::uint8_t {
+  kLocals,
+  kFramePointer,
+  kSavesBoth,
+  kBaseRegister,
+  kSavesBp,
+  kUndescribed,
+  kShapes
+};
+
+constexpr std::uint64_t kRoot = 0x100;
+constexpr std::uint64_t kTrampoline = 0x180;
+constexpr std::uint64_t kFunctions = 0x200;
+constexpr std::uint64_t kFunctionSize = 0x40;
+constexpr std::uint64_t kBody = 4;  // the frame is complete from here on
+constexpr unsigned kCopies = 3;     // of each shape
+
+void add_functions(FakeModule& module) {
+  const Bytes bodies[kShapes] = {
+      Cfi{}.advance(kBody).def_cfa_offset(8 + 5 * 8).bytes,
+      Cfi{}.advance(kBody).def_cfa(6, 16).offset(6, 2).bytes,
+      Cfi{}.advance(kBody).def_cfa_offset(8 + 4 * 8).offset(6, 2).offset(3, 3).bytes,
+      Cfi{}.advance(kBody).def_cfa(3, 16).offset(3, 2).bytes,
+      Cfi{}.advance(kBody).def_cfa_offset(8 + 2 * 8).offset(6, 3).bytes,
+      {},
+  };
+  module.add(kRoot, 0x40, Cfi{}.undefined(16).bytes);
+  FakeModule::Common signal;
+  signal.augmentation = "zRS";
+  signal.initial = Cfi{}
+                       .cfa_expression(breg(7, 16) + Bytes{0x06})
+                       .expression(16, breg(7, 24))
+                       .expression(6, breg(7, 0))
+                       .expression(3, breg(7, 8))
+                       .bytes;
+  module.add(kTrampoline, 0x40, {}, signal);
+  for (unsigned i = 0; i < kShapes * kCopies; ++i) {
+    const std::uint64_t begin = kFunctions + i * kFunctionSize;
+    for (std::uint64_t site = kBody + 8; site < kFunctionSize; ++site) module.code(begin + site - 5, {0xe8});
+    if (i % kShapes != kUndescribed) module.add(begin, kFunctionSize, bodies[i % kShapes]);
+  }
+  module.finish();
+}
+
+class Machine {
+ public:
+  explicit Machine(FakeModule& module)
+      : module_(module), sp_(stack.at(FakeStack::kWords - 8)), pc_(module.at(kRoot + 9)) {}
+
+  FakeStack stack;
+
+  void call(unsigned function, unsigned room) {
+    if (sp_ < stack.at(600)) return;
+    const Activation caller{sp_, bp_, bx_, pc_, false};
+    activations_.push_back(caller);
+    push(pc_);
+    enter(function % (kShapes * kCopies), room);
+  }
+
+  void interrupt(unsigned function, unsigned room) {
+    if (sp_ < stack.at(700)) return;
+    activations_.push_back({sp_, bp_, bx_, pc_, true});
+    const std::uint64_t interrupted_sp = sp_;
+    sp_ -= 128 + 32;  // beyond the red zone
+    stack.word(sp_ + 0) = bp_;
+    stack.word(sp_ + 8) = bx_;
+    stack.word(sp_ + 16) = interrupted_sp;
+    stack.word(sp_ + 24) = pc_;
+    push(module_.at(kTrampoline + 1));
+    enter(function % (kShapes * kCopies), room);
+  }
+
+  void leave() {
+    if (activations_.empty()) return;
+    const Activation& caller = activations_.back();
+    sp_ = caller.sp;
+    bp_ = caller.bp;
+    bx_ = caller.bx;
+    pc_ = caller.pc;
+    activations_.pop_back();
+  }
+
+  // Within a body; a return address must keep following a call.
+  void move(unsigned by) {
+    if (activations_.empty()) return;
+    const std::uint64_t offset = (pc_ - module_.at(kFunctions)) % kFunctionSize;
+    pc_ += kBody + 8 + by % (kFunctionSize - kBody - 8) - offset;
+  }
+
+  [[nodiscard]] Registers registers() const { return {.pc = pc_, .sp = sp_, .bp = bp_, .bx = bx_}; }
+
+  [[nodiscard]] std::vector<std::uint64_t> record() const {
+    std::vector<std::uint64_t> result{pc_};
+    for (auto caller = activations_.rbegin(); caller != activations_.rend(); ++caller) {
+      if (caller->interrupted) result.push_back(module_.at(kTrampoline + 1));
+      result.push_back(caller->pc);
+    }
+    return result;
+  }
+
+ private:
+  struct Activation {
+    std::uint64_t sp, bp, bx, pc;
+    bool interrupted;
+  };
+
+  void push(std::uint64_t value) {
+    sp_ -= 8;
+    stack.word(sp_) = value;
+  }
+
+  void enter(unsigned function, unsigned room) {
+    switch (function % kShapes) {
+      case kLocals:
+        sp_ -= 5 * 8;  // what lies there stays as it was: stale frames
+        break;
+      case kFramePointer:
+      case kUndescribed:
+        push(bp_);
+        bp_ = sp_;
+        sp_ -= room % 16 * 8;
+        break;
+      case kSavesBoth:
+        push(bp_);
+        push(bx_);
+        sp_ -= 2 * 8;
+        bp_ = room % 3 == 0 ? stack.at(room) : room;
+        bx_ = room % 3 == 1 ? stack.at(room) : room;
+        break;
+      case kBaseRegister:
+        push(bx_);
+        bx_ = sp_;
+        sp_ -= room % 16 * 8;
+        break;
+      default:
+        sp_ -= 8;
+        push(bp_);
+        bp_ = room;
+        break;
+    }
+    pc_ = module_.at(kFunctions + function * kFunctionSize + kBody + 8);
+  }
+
+  FakeModule& module_;
+  std::uint64_t sp_, bp_ = 0, bx_ = 0, pc_;
+  std::vector<Activation> activations_;
+};
+
+/// What a walk must not depend on the way it was found.
+bool same(const Walk& a, const Walk& b) {
+  if (a.depth != b.depth || a.end != b.end) return false;
+  for (std::size_t i = 0; i < a.depth; ++i) {
+    const Frame& x = a.frames[i];
+    const Frame& y = b.frames[i];
+    if (x.pc != y.pc || x.cfa != y.cfa || x.offset != y.offset || x.module != y.module ||
+        x.origin != y.origin || x.own != y.own || x.bridged != y.bridged)
+      return false;
+  }
+  return true;
+}
+
+using Move = std::pair<std::uint8_t, std::uint16_t>;
+
+void make(Machine& machine, const Move& move) {
+  const unsigned argument = move.second;
+  switch (move.first % 8) {
+    case 0:
+    case 1:
+    case 2:
+      return machine.call(argument, argument / 64);
+    case 3:
+      return machine.move(argument);
+    case 4:
+      return machine.interrupt(argument, argument / 64);
+    default:
+      return machine.leave();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("splice: every walk equals a fresh one and what really happened") {
+  FakeModule module;
+  add_functions(module);
+  std::size_t reused = 0;
+  rc::check([&](const std::vector<std::vector<Move>>& bursts) {
+    Machine machine(module);
+    const auto splicing = machine.stack.walker(module);
+    const auto fresh = machine.stack.walker(module);
+    for (const auto& burst : bursts) {
+      for (const Move& move : burst) make(machine, move);
+      const Walk spliced = splicing->walk(machine.registers());
+      fresh->forget_path();
+      const Walk walked = fresh->walk(machine.registers());
+      RC_ASSERT(walked.fresh == walked.depth);
+      RC_ASSERT(same(spliced, walked));
+      // A frame without rules whose caller has no plausible frame pointer ends the walk; up to there it is
+      // right.
+      const auto record = machine.record();
+      RC_ASSERT(walked.depth <= record.size());
+      RC_ASSERT(walked.end == WalkEnd::partial || walked.depth == record.size());
+      for (std::size_t i = 0; i < walked.depth; ++i) RC_ASSERT(walked.frames[i].pc == record[i]);
+      reused += spliced.depth - spliced.fresh;
+    }
+  });
+  CHECK(reused > 0);
+}
+
+TEST_CASE("splice: an equal frame over a changed outer stack is not enough") {
+  FakeModule module;
+  add_functions(module);
+  const auto pc = [&module](unsigned function) {
+    return module.at(kFunctions + function * kFunctionSize + kBody + 8);
+  };
+  Machine first(module);
+  first.call(kLocals, 0);
+  first.call(kLocals, 0);
+  first.call(kLocals, 0);
+  const auto splicing = first.stack.walker(module);
+  const Walk before = splicing->walk(first.registers());
+  REQUIRE(before.depth == 4);
+  // The outermost function was left, another called in its place, and the rest of the path repeated.
+  first.leave();
+  first.leave();
+  first.leave();
+  first.call(kLocals + kShapes, 0);
+  first.call(kLocals, 0);
+  first.call(kLocals, 0);
+  const Walk after = splicing->walk(first.registers());
+  CHECK(pcs(after) ==
+        std::vector<std::uint64_t>{pc(kLocals), pc(kLocals), pc(kLocals + kShapes), module.at(kRoot + 9)});
+  CHECK(after.fresh == 3);
+}
+
+TEST_CASE("splice: a register that an outer rule needs is part of what must hold") {
+  FakeModule module;
+  add_functions(module);
+  Machine machine(module);
+  machine.call(kFramePointer, 3);
+  machine.call(kLocals, 0);
+  const auto walker = machine.stack.walker(module);
+  Registers registers = machine.registers();
+  CHECK(walker->walk(registers).end == WalkEnd::root);
+  registers.bp += 8;  // kLocals does not save rbp: its caller's frame would lie elsewhere
+  CHECK(walker->walk(registers).fresh > 0);
+  CHECK(walker->walk(machine.registers()).end == WalkEnd::root);
+  registers = machine.registers();
+  registers.bx += 8;  // nobody outside needs rbx
+  CHECK(walker->walk(registers).fresh == 0);
+}
