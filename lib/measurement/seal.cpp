@@ -83,6 +83,7 @@ class Sealer {
   void write_cell(const layout::Cell& cell, const layout::CellEvent* events) noexcept;
   bool read_cell(const ThreadTree& tree, NodeIndex index, const OpenWait& wait) noexcept;
 
+  std::uint32_t known_module(std::uint32_t module) noexcept;
   void write_modules() noexcept;
   void write_process() noexcept;
   void write_threads() noexcept;
@@ -98,6 +99,7 @@ class Sealer {
   SealedWriter out_;
   char temporary_[BlockFile::kPathSize + 8] = {};
   std::uint32_t threads_ = 0;
+  std::uint32_t modules_ = 0;  // modules counted up to now; handlers of other threads may still add some
   std::byte* scratch_ = nullptr;
   std::size_t scratch_size_ = 0;
   // In the scratch mapping:
@@ -170,9 +172,9 @@ int Sealer::write(int fd) noexcept {
     if (const int error = write_tree(*tree, counts_[i]); error != 0) return error;
     out_.end_section();
   }
-  write_modules();  // after the trees: whatever module they mention is in the table by now
-  write_process();
   write_threads();
+  write_modules();  // after all that mention them
+  write_process();
   return out_.finish();
 }
 
@@ -227,10 +229,9 @@ bool Sealer::write_node(const ThreadTree& tree, const Node& node, bool has_cell,
   const std::uint32_t kind = layout::kind_of(node.place);
   const std::uint32_t parent = node.parent;
   if (kind > sealed::kNodeKindMask || parent >= limit_) return false;
-  const std::uint32_t module = layout::module_of(node.place);
-  if (module != cct::kNoModule && module >= kMaxModules) return false;
+  const std::uint32_t module = known_module(layout::module_of(node.place));
   const bool is_root = parent == kNoNodeIndex;
-  const bool same = !is_root && module == layout::module_of(tree.node(parent)->place);
+  const bool same = !is_root && module == known_module(layout::module_of(tree.node(parent)->place));
   const unsigned short_up = std::min<unsigned>(up, sealed::kNodeUpMore);
   out_.byte(kind | (has_cell ? sealed::kNodeHasCell : 0) | (same ? sealed::kNodeParentsModule : 0) |
             short_up << sealed::kNodeUpShift);
@@ -240,6 +241,13 @@ bool Sealer::write_node(const ThreadTree& tree, const Node& node, bool has_cell,
   out_.zigzag(static_cast<std::int64_t>(node.offset - last));
   last = node.offset;
   return true;
+}
+
+// The module, or none where the table has no such entry.
+std::uint32_t Sealer::known_module(std::uint32_t module) noexcept {
+  if (module == cct::kNoModule) return module;
+  if (module >= modules_) modules_ = file_.modules_.size();
+  return module < modules_ ? module : cct::kNoModule;
 }
 
 // The cell of a node with the open wait in it, into cell_ and events_; false if it holds nothing.
@@ -301,7 +309,8 @@ void Sealer::write_cell(const layout::Cell& cell, const layout::CellEvent* event
 
 void Sealer::write_modules() noexcept {
   const ModuleTable& modules = file_.modules_;
-  const std::uint32_t count = modules.size();
+  modules_ = modules.size();
+  const std::uint32_t count = modules_;
   out_.begin_section(SectionType::modules, 0);
   out_.varint(count);
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -379,7 +388,8 @@ void Sealer::write_thread(const ThreadTree& tree, const Counts& counts) noexcept
   out_.varint(head.ordinal);
   out_.varint(head.tid);
   out_.byte(head.start_kind);
-  out_.varint(head.start_module < kMaxModules ? head.start_module + 1 : 0);
+  const std::uint32_t module = known_module(head.start_module);
+  out_.varint(module == cct::kNoModule ? 0 : module + 1);
   out_.varint(head.start_offset);
   out_.varint(head.start_ns);
   out_.varint(end != 0 ? end : end_ns_);

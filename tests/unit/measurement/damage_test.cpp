@@ -1,0 +1,215 @@
+#include "measurement/checksum.hpp"
+#include "measurement/sealed_layout.hpp"
+#include "recording.hpp"
+
+#include <cstring>
+#include <random>
+
+#include <catch2/catch.hpp>
+
+using namespace recording;
+using culprit::measurement::EndReason;
+using culprit::measurement::Measurement;
+using culprit::measurement::MeasurementError;
+using culprit::measurement::ThreadTree;
+namespace sealed = culprit::measurement::sealed;
+
+namespace {
+
+std::vector<char> small_file(bool seal, const Directory& directory) {
+  const auto path = directory / (seal ? "sealed.culprit" : "live.culprit");
+  File file(path, process(2));
+  file->module(0x1000, "/lib/a.so", "id", 2, 0);
+  file->module(0x2000, "/lib/b.so", nullptr, 0, 0);
+  for (unsigned t = 0; t < 2; ++t) {
+    ThreadTree& tree = *file->add_thread(t, t == 0, call(3, 1), kStart);
+    for (std::uint64_t i = 0; i < 40; ++i) {
+      const auto leaf = insert(tree, {call(i % 3), call(i % 7, 1), call(i, cct::kNoModule), sample(i)});
+      tree.record(leaf, values(i * 1'000'000, 1 + i % 3));
+      tree.record_event(leaf, 0, i);
+    }
+    tree.begin_wait(tree.child(tree.program_root(), call(1)), kStart + 1,
+                    culprit::measurement::WaitKind::lock);
+  }
+  file->set_rank(1, 2, "ab", "MPI");
+  file->note("note");
+  file->maintain(kStart + 1000);
+  if (seal) REQUIRE(file->seal(EndReason::exit, kStart + 2000) == 0);
+  return bytes_of(path);
+}
+
+// Reads bytes as a file: valid, or refused with a reason; anything else fails the test.
+enum class Outcome : std::uint8_t { read, refused };
+
+Outcome outcome(const std::filesystem::path& path, const std::vector<char>& bytes) {
+  write_bytes(path, bytes);
+  Outcome result = Outcome::read;
+  for (const bool whole : {true, false}) {
+    try {
+      const Measurement m =
+          whole ? culprit::measurement::read(path) : culprit::measurement::read_summary(path);
+      if (whole && !invalid(m).empty()) FAIL(invalid(m));
+    } catch (const MeasurementError& error) {
+      if (whole) result = Outcome::refused;
+      const std::string what = error.what();
+      if (error.path() != path || what.empty() || what.back() != ')') FAIL(what);
+    }
+  }
+  return result;
+}
+
+std::string why(const std::filesystem::path& path) {
+  try {
+    culprit::measurement::read(path);
+  } catch (const MeasurementError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+// Makes the checksums right again, so that damage reaches the decoders.
+void mend(std::vector<char>& bytes) {
+  sealed::Header header{};
+  std::memcpy(&header, bytes.data(), sizeof header);
+  for (std::uint32_t i = 0; i < header.section_count; ++i) {
+    sealed::SectionEntry entry{};
+    char* at = bytes.data() + sizeof header + i * sizeof entry;
+    std::memcpy(&entry, at, sizeof entry);
+    entry.checksum = XXH64(bytes.data() + entry.offset, entry.size, 0);
+    std::memcpy(at, &entry, sizeof entry);
+  }
+  header.table_checksum =
+      XXH64(bytes.data() + sizeof header, header.section_count * sizeof(sealed::SectionEntry), 0);
+  header.header_checksum = XXH64(&header, offsetof(sealed::Header, header_checksum), 0);
+  std::memcpy(bytes.data(), &header, sizeof header);
+}
+
+}  // namespace
+
+TEST_CASE("a sealed file that is cut anywhere is refused") {
+  const Directory directory(scratch());
+  const auto whole = small_file(true, directory);
+  const auto path = directory / "cut.culprit";
+  REQUIRE(outcome(path, whole) == Outcome::read);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const std::vector<char> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    if (outcome(path, cut) != Outcome::refused) FAIL("cut at " << size);
+  }
+  write_bytes(path, {whole.begin(), whole.end() - 1});
+  CHECK(why(path) == "is damaged: only " + std::to_string(whole.size() - 1) + " of its " +
+                         std::to_string(whole.size()) + " bytes are there (leave it out, or measure again)");
+}
+
+TEST_CASE("a live file that is cut anywhere gives what is left") {
+  const Directory directory(scratch());
+  const auto whole = small_file(false, directory);
+  const auto path = directory / "cut.culprit";
+  write_bytes(path, whole);
+  const std::size_t nodes = culprit::measurement::read(path).threads.at(1).nodes.size();
+  std::size_t before = 0;
+  for (std::size_t size = 0; size < whole.size(); size += size % 65536 < 10'000 ? 97 : 4099) {
+    const std::vector<char> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    const Outcome result = outcome(path, cut);
+    if ((result == Outcome::refused) != (size < 112)) FAIL("cut at " << size);
+    if (result == Outcome::refused) continue;
+    std::size_t now = 0;
+    for (const auto& thread : culprit::measurement::read(path).threads) now += thread.nodes.size();
+    if (now < before) FAIL("more was lost at " << size << " than before");
+    before = now;
+  }
+  CHECK(before == 2 * nodes);
+}
+
+TEST_CASE("a flipped byte in a sealed file is noticed") {
+  const Directory directory(scratch());
+  const auto whole = small_file(true, directory);
+  const auto path = directory / "flip.culprit";
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    auto flipped = whole;
+    flipped[i] = static_cast<char>(flipped[i] ^ (1 << (i % 8)));
+    if (outcome(path, flipped) != Outcome::refused) FAIL("byte " << i);
+  }
+}
+
+TEST_CASE("no content of a sealed file, even with right checksums, is taken for what it cannot be") {
+  const Directory directory(scratch());
+  const auto whole = small_file(true, directory);
+  const auto path = directory / "flip.culprit";
+  int refused = 0;
+  for (std::size_t i = sizeof(sealed::Header); i < whole.size(); ++i) {
+    for (const char value : {'\0', '\x7f', '\xff', static_cast<char>(whole[i] + 1)}) {
+      auto changed = whole;
+      changed[i] = value;
+      sealed::Header header{};
+      std::memcpy(&header, whole.data(), sizeof header);
+      const bool in_table = i < sizeof header + header.section_count * sizeof(sealed::SectionEntry);
+      if (!in_table) mend(changed);
+      refused += outcome(path, changed) == Outcome::refused ? 1 : 0;
+    }
+  }
+  CHECK(refused > 100);
+}
+
+TEST_CASE("no content of a live file makes the reader fail") {
+  const Directory directory(scratch());
+  const auto whole = small_file(false, directory);
+  const auto path = directory / "random.culprit";
+  std::mt19937 random(7);
+  std::vector<std::size_t> used;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    if (whole[i] != 0) used.push_back(i);
+  }
+  for (int round = 0; round < 400; ++round) {
+    auto changed = whole;
+    for (int flips = 1 + round % 20; flips > 0; --flips) {
+      changed[used[random() % used.size()]] = static_cast<char>(random());
+    }
+    outcome(path, changed);
+  }
+  SUCCEED("every outcome was a valid measurement or a clear error");
+}
+
+TEST_CASE("links of a live file that go in circles end") {
+  const Directory directory(scratch());
+  auto bytes = small_file(false, directory);
+  const auto path = directory / "circle.culprit";
+  // The block of the first thread lies behind the header and the modules' two granules.
+  const std::size_t block = std::size_t{3} * 65536;
+  const auto link = [&bytes](std::size_t unit, std::size_t field, std::uint32_t to) {
+    std::memcpy(bytes.data() + block + unit * 32 + field, &to, sizeof to);
+  };
+  for (std::size_t unit = 10; unit < 40; ++unit) {
+    link(unit, 16, static_cast<std::uint32_t>(10 + (unit * 7) % 30));
+    link(unit, 20, static_cast<std::uint32_t>(10 + (unit * 11) % 30));
+    link(unit, 24, 10);
+  }
+  CHECK(outcome(path, bytes) == Outcome::read);
+}
+
+TEST_CASE("a newer format, a foreign file and an empty one are told apart") {
+  const Directory directory(scratch());
+  const auto path = directory / "odd.culprit";
+  for (const bool seal : {false, true}) {
+    auto bytes = small_file(seal, directory);
+    bytes[8] = 2;
+    write_bytes(path, bytes);
+    CHECK(why(path) == "has format version 2, written by a newer Culprit (use the tools of that version)");
+  }
+  write_bytes(path, {'#', '!', '/', 'b', 'i', 'n', '/', 's', 'h', '\n'});
+  CHECK(why(path) == "is not a measurement (remove it from the measurement directory)");
+  write_bytes(path, {});
+  CHECK(why(path) == "holds no measurement: its process ended while the file was created (remove it)");
+  write_bytes(path, std::vector<char>(65536, '\0'));
+  CHECK(why(path) == "holds no measurement: its process ended while the file was created (remove it)");
+  CHECK(why(directory.path()) == "is not a regular file (name a measurement file)");
+  CHECK(why(directory / "none") ==
+        "cannot be opened: No such file or directory (check the file and its permissions)");
+}
+
+TEST_CASE("a file that claims to be huge costs nothing") {
+  const Directory directory(scratch());
+  const auto path = directory / "huge.culprit";
+  write_bytes(path, small_file(false, directory));
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 40);
+  CHECK(culprit::measurement::read(path).threads.size() == 2);
+}

@@ -1,0 +1,220 @@
+#pragma once
+
+#include "measurement/live.hpp"
+#include "measurement/measurement.hpp"
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <unistd.h>
+
+// What the tests of this folder share: a directory that vanishes, and measurements to put into it.
+namespace recording {
+
+namespace measurement = culprit::measurement;
+namespace cct = culprit::cct;
+
+/// In memory where there is such a place: rewriting one file thousands of times would wait for a disk.
+inline std::filesystem::path scratch() {
+  const std::filesystem::path memory = "/dev/shm";
+  return access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
+}
+
+class Directory {
+ public:
+  explicit Directory(const std::filesystem::path& base = std::filesystem::temp_directory_path()) {
+    std::string name = (base / "culprit-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory");
+    path_ = name;
+  }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+  ~Directory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline constexpr std::uint64_t kStart = 1'000'000'000;
+inline constexpr const char* kArguments[] = {"app", "-n", "three words here", nullptr};
+inline constexpr measurement::ProcessDescription::Event kEvents[] = {
+    {"REALTIME", "ns", 5'000'000}, {"PAPI_TOT_CYC", "count", 4'000'000}, {"CPUTIME", "ns", 10'000'000}};
+
+/// A process with the first `events` of kEvents.
+inline measurement::ProcessDescription process(std::size_t events = 1) {
+  return {.program = "/opt/app/bin/app",
+          .arguments = kArguments,
+          .directory = "/scratch/run",
+          .host = "node17",
+          .pid = 4711,
+          .start_ns = kStart,
+          .start_realtime_ns = 1'700'000'000'000'000'000,
+          .events = kEvents,
+          .event_count = events,
+          .has_realtime = true};
+}
+
+/// A live file that is forgotten, mappings and all, at the end of the test.
+class File {
+ public:
+  File(const std::filesystem::path& path, const measurement::ProcessDescription& description)
+      : error_(file_->create(path.c_str(), description)) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() { file_->forget(); }
+  measurement::LiveFile* operator->() { return file_.get(); }
+  [[nodiscard]] int error() const { return error_; }
+
+ private:
+  std::unique_ptr<measurement::LiveFile> file_ = std::make_unique<measurement::LiveFile>();
+  int error_ = 0;
+};
+
+inline cct::FrameKey call(std::uint64_t offset, std::uint32_t module = 0) {
+  return {.offset = offset, .module = module, .kind = cct::FrameKind::call};
+}
+inline cct::FrameKey sample(std::uint64_t offset, std::uint32_t module = 0) {
+  return {.offset = offset, .module = module, .kind = cct::FrameKind::sample};
+}
+
+inline measurement::SampleValues values(std::uint64_t time_ns, std::uint64_t weight = 1) {
+  return {.time_ns = time_ns, .weight = weight, .cpu_ns = time_ns / 2};
+}
+
+/// Inserts a path below the program root and returns its node.
+inline measurement::NodeIndex insert(measurement::ThreadTree& tree, const std::vector<cct::FrameKey>& path) {
+  measurement::NodeIndex node = tree.program_root();
+  for (const auto& key : path) node = tree.child(node, key);
+  return node;
+}
+
+/// The frames from the root (left out) to a node.
+inline std::vector<cct::FrameKey> path_of(const measurement::ThreadProfile& thread, cct::NodeId node) {
+  std::vector<cct::FrameKey> path;
+  for (; node != 0; node = thread.nodes.at(node).parent) path.insert(path.begin(), thread.nodes[node].frame);
+  return path;
+}
+
+/// The node at a path below the program root; kNoNode if there is none.
+inline cct::NodeId find(const measurement::ThreadProfile& thread, std::vector<cct::FrameKey> path) {
+  path.insert(path.begin(), {.kind = cct::FrameKind::program_root});
+  for (cct::NodeId i = 0; i < thread.nodes.size(); ++i) {
+    if (path_of(thread, i) == path) return i;
+  }
+  return cct::kNoNode;
+}
+
+inline auto tie(const measurement::Cell& c) {
+  return std::tuple(c.time_ns, c.samples, c.weight_sq, c.blocked, c.cpu_ns, c.marked_ns, c.mark);
+}
+
+/// Why a measurement is not valid; empty if it is.
+inline std::string invalid(const measurement::Measurement& m) {
+  const std::size_t events = m.process.events.size() - (m.process.has_realtime ? 1 : 0);
+  for (const auto& thread : m.threads) {
+    if (thread.start_routine.module != cct::kNoModule && thread.start_routine.module >= m.modules.size()) {
+      return "start routine's module";
+    }
+    if (thread.cell.size() != thread.nodes.size()) return "cell index size";
+    if (thread.events.size() != thread.cells.size() * events) return "event values";
+    for (std::size_t i = 0; i < thread.nodes.size(); ++i) {
+      const auto& node = thread.nodes[i];
+      if ((i == 0) != (node.parent == cct::kNoNode)) return "root";
+      if ((i == 0) != (node.frame.kind == cct::FrameKind::root)) return "root's kind";
+      if (static_cast<int>(node.frame.kind) >= cct::kFrameKinds) return "kind";
+      if (node.frame.module != cct::kNoModule && node.frame.module >= m.modules.size()) return "module";
+      if (thread.cell[i] != cct::kNoNode && thread.cell[i] >= thread.cells.size()) return "cell index";
+      if (i > 0) {  // pre-order: the parent is the node before or one of its ancestors
+        auto at = static_cast<cct::NodeId>(i - 1);
+        while (at != cct::kNoNode && at != node.parent) at = thread.nodes[at].parent;
+        if (at == cct::kNoNode) return "pre-order";
+      }
+    }
+  }
+  return {};
+}
+
+/// Whether two measurements hold the same, apart from being sealed.
+inline std::string difference(const measurement::Measurement& a, const measurement::Measurement& b) {
+  const auto& p = a.process;
+  const auto& q = b.process;
+  if (p.host != q.host || p.pid != q.pid || p.rank != q.rank || p.world_size != q.world_size ||
+      p.run_id != q.run_id || p.mpi != q.mpi || p.program != q.program || p.arguments != q.arguments ||
+      p.directory != q.directory) {
+    return "identity";
+  }
+  if (p.start_ns != q.start_ns || p.end_ns != q.end_ns || p.start_realtime_ns != q.start_realtime_ns ||
+      p.end != q.end) {
+    return "times";
+  }
+  if (p.events.size() != q.events.size() || p.has_realtime != q.has_realtime || p.notes != q.notes)
+    return "events";
+  for (std::size_t i = 0; i < p.events.size(); ++i) {
+    if (p.events[i].name != q.events[i].name || p.events[i].unit != q.events[i].unit ||
+        p.events[i].period != q.events[i].period) {
+      return "event";
+    }
+  }
+  if (a.modules.size() != b.modules.size()) return "modules";
+  for (std::size_t i = 0; i < a.modules.size(); ++i) {
+    const auto& m = a.modules[i];
+    const auto& n = b.modules[i];
+    if (m.key != n.key || m.own != n.own || m.executable != n.executable || m.vdso != n.vdso) return "module";
+  }
+  if (a.threads.size() != b.threads.size()) return "threads";
+  for (std::size_t i = 0; i < a.threads.size(); ++i) {
+    const auto& s = a.threads[i];
+    const auto& t = b.threads[i];
+    if (s.ordinal != t.ordinal || s.tid != t.tid || s.start_routine != t.start_routine ||
+        s.start_ns != t.start_ns || s.end_ns != t.end_ns) {
+      return "thread";
+    }
+    if (std::tuple(s.quality.samples, s.quality.partial, s.quality.partial_ns, s.quality.dropped,
+                   s.quality.full, s.quality.handler_ns) !=
+        std::tuple(t.quality.samples, t.quality.partial, t.quality.partial_ns, t.quality.dropped,
+                   t.quality.full, t.quality.handler_ns)) {
+      return "quality";
+    }
+    if (s.nodes.size() != t.nodes.size() || s.cell != t.cell || s.cells.size() != t.cells.size() ||
+        s.events.size() != t.events.size()) {
+      return "tree size";
+    }
+    for (std::size_t n = 0; n < s.nodes.size(); ++n) {
+      if (s.nodes[n].frame != t.nodes[n].frame || s.nodes[n].parent != t.nodes[n].parent) return "node";
+    }
+    for (std::size_t c = 0; c < s.cells.size(); ++c) {
+      if (tie(s.cells[c]) != tie(t.cells[c])) return "cell";
+    }
+    for (std::size_t e = 0; e < s.events.size(); ++e) {
+      if (s.events[e].value != t.events[e].value || s.events[e].samples != t.events[e].samples)
+        return "event value";
+    }
+  }
+  return {};
+}
+
+inline std::vector<char> bytes_of(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+inline void write_bytes(const std::filesystem::path& path, const std::vector<char>& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+}  // namespace recording

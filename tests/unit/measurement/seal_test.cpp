@@ -1,0 +1,204 @@
+#include "recording.hpp"
+
+#include <random>
+
+#include <catch2/catch.hpp>
+#include <sys/resource.h>
+
+using namespace recording;
+using culprit::measurement::EndReason;
+using culprit::measurement::Measurement;
+using culprit::measurement::ThreadTree;
+using culprit::measurement::WaitKind;
+
+namespace {
+
+// A tree like a real program's: `contexts` leaves below shared prefixes, up to 60 deep.
+void fill(culprit::measurement::LiveFile& file, ThreadTree& tree, unsigned seed, int contexts,
+          std::size_t events) {
+  std::mt19937_64 random(seed);
+  std::vector<cct::FrameKey> path;
+  for (int i = 0; i < contexts; ++i) {
+    if (i % 64 == 0) file.maintain(kStart + static_cast<std::uint64_t>(i));
+    path.resize(std::min<std::size_t>(path.size(), random() % 60));
+    do {
+      path.push_back(call(random() % 2'000'000, static_cast<std::uint32_t>(random() % 4)));
+    } while (random() % 4 != 0 && path.size() < 60);
+    auto values = recording::values(4'000'000 + random() % 2'000'000, 1 + random() % 3);
+    if (random() % 3 == 0) values.mark = WaitKind::mpi;
+    values.blocked = random() % 5 == 0;
+    const auto leaf = tree.child(insert(tree, path), sample(random() % 2'000'000, 1));
+    tree.record(leaf, values);
+    for (std::size_t e = 0; e < events; ++e) tree.record_event(leaf, e, random() % 10'000'000);
+  }
+  tree.count_partial(17);
+  tree.add_handler_time(12'345);
+}
+
+void add_modules(culprit::measurement::LiveFile& file) {
+  const unsigned char id[20] = {1, 2, 3, 255};
+  file.module(0x400000, "/opt/app/bin/app", id, sizeof id, culprit::measurement::LiveFile::kModuleExecutable);
+  file.module(0x7f0000, "/lib/libmpi.so.40", id, 16, 0);
+  file.module(0x7f1000, "/lib/libculprit.so", nullptr, 0, culprit::measurement::LiveFile::kModuleOwn);
+  file.module(0x7ffe00, "[vdso]", nullptr, 0, culprit::measurement::LiveFile::kModuleVdso);
+}
+
+}  // namespace
+
+TEST_CASE("the sealed form holds what the live form held") {
+  const std::size_t events = GENERATE(1, 2, 3);
+  const Directory directory;
+  const auto path = directory / "a.culprit";
+  File file(path, process(events));
+  add_modules(*file.operator->());
+  for (unsigned t = 0; t < 3; ++t) {
+    ThreadTree& tree = *file->add_thread(100 + t, t == 0, call(t, t % 2), kStart + t);
+    fill(*file.operator->(), tree, t, 500, events - 1);
+    if (t == 2) tree.finish(kStart + 12);
+  }
+  file->set_rank(0, 2, "abcdef", "MPICH 4.0.2");
+  file->note("first");
+  file->note("second");
+  file->maintain(kStart + 90);
+  // The end is marked first, as when the seal fails: then live and sealed must agree in everything.
+  REQUIRE(file->seal(EndReason::exec, kStart + 100) == 0);
+  const Measurement live = culprit::measurement::read(path);
+  file->resume();
+  REQUIRE(file->seal(EndReason::exit, kStart + 100) == 0);
+  const Measurement sealed = culprit::measurement::read(path);
+  CHECK(sealed.sealed);
+  CHECK_FALSE(sealed.cut_short());
+  CHECK(sealed.process.end == EndReason::exit);
+  CHECK(invalid(sealed) == "");
+  Measurement expected = live;
+  expected.process.end = EndReason::exit;
+  CHECK(difference(expected, sealed) == "");
+  CHECK(sealed.threads.at(0).cells.size() > 400);
+  CHECK(sealed.threads[1].end_ns == kStart + 100);
+  CHECK(sealed.threads[2].end_ns == kStart + 12);
+}
+
+TEST_CASE("a summary is the measurement without its trees") {
+  const Directory directory;
+  const auto path = directory / "a.culprit";
+  File file(path, process());
+  add_modules(*file.operator->());
+  for (unsigned t = 0; t < 3; ++t) {
+    fill(*file.operator->(), *file->add_thread(t, t == 0, {}, kStart), t, 50, 0);
+  }
+  for (const bool sealed : {false, true}) {
+    if (sealed) REQUIRE(file->seal(EndReason::quick_exit, kStart + 9) == 0);
+    Measurement whole = culprit::measurement::read(path);
+    const Measurement summary = culprit::measurement::read_summary(path);
+    CHECK(whole.threads.at(0).quality.samples == 50);
+    for (auto& thread : whole.threads) {
+      CHECK_FALSE(thread.nodes.empty());
+      thread.nodes.clear();
+      thread.cell.clear();
+      thread.cells.clear();
+      thread.events.clear();
+    }
+    CHECK(difference(whole, summary) == "");
+    CHECK(summary.sealed == sealed);
+  }
+}
+
+TEST_CASE("a sealed node takes about ten bytes") {
+  const Directory directory;
+  const auto path = directory / "a.culprit";
+  File file(path, process());
+  add_modules(*file.operator->());
+  fill(*file.operator->(), *file->add_thread(1, true, {}, kStart), 1, 1000, 0);
+  REQUIRE(file->seal(EndReason::exit, kStart) == 0);
+  const Measurement m = culprit::measurement::read(path);
+  REQUIRE(m.threads.at(0).nodes.size() > 4000);
+  CHECK(std::filesystem::file_size(path) < 12 * m.threads[0].nodes.size());
+}
+
+TEST_CASE("exec marks the file complete, resume takes it back, and sealing ends its use") {
+  const Directory directory;
+  const auto path = directory / "a.culprit";
+  File file(path, process());
+  ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
+  CHECK(file->seal(EndReason::exec, kStart + 5) == 0);
+  CHECK(file->open());
+  Measurement m = culprit::measurement::read(path);
+  CHECK(m.process.end == EndReason::exec);
+  CHECK(m.process.end_ns == kStart + 5);
+  CHECK_FALSE(m.cut_short());
+  file->resume();
+  CHECK(tree.usable());
+  tree.record(tree.program_root(), values(7));
+  m = culprit::measurement::read(path);
+  CHECK(m.process.end == EndReason::running);
+  CHECK(m.cut_short());
+  CHECK(file->seal(EndReason::signal, kStart + 8) == 0);
+  CHECK_FALSE(file->open());
+  CHECK_FALSE(tree.usable());
+  CHECK(file->seal(EndReason::exit, kStart + 9) == EBADF);
+  // A handler that is still running stores into memory that is still there.
+  tree.record(insert(tree, {call(1), call(2)}), values(7));
+  m = culprit::measurement::read(path);
+  CHECK(m.sealed);
+  CHECK(m.process.end == EndReason::signal);
+  CHECK(m.threads.at(0).cells.at(0).time_ns == 7);
+}
+
+TEST_CASE("after forget the same object can hold another file") {
+  const Directory directory;
+  culprit::measurement::LiveFile& file = *new culprit::measurement::LiveFile;
+  for (const char* name : {"a.culprit", "b.culprit"}) {
+    REQUIRE(file.create((directory / name).c_str(), process()) == 0);
+    ThreadTree* tree = file.add_thread(1, true, {}, kStart);
+    REQUIRE(tree != nullptr);
+    CHECK(file.module(5, name, nullptr, 0, 0) == 0);
+    tree->record(tree->program_root(), values(3));
+    if (name[0] == 'b') CHECK(file.seal(EndReason::exit, kStart) == 0);
+    file.forget();
+    CHECK_FALSE(file.open());
+    CHECK(file.module(5, name, nullptr, 0, 0) == cct::kNoModule);
+  }
+  delete &file;
+  CHECK_FALSE(culprit::measurement::read(directory / "a.culprit").sealed);
+  CHECK(culprit::measurement::read(directory / "b.culprit").modules.at(0).key.path == "b.culprit");
+  CHECK(culprit::measurement::read(directory / "b.culprit").threads.at(0).cells.at(0).time_ns == 3);
+}
+
+TEST_CASE("a leftover of an earlier attempt does not stop the seal; a directory in its place does") {
+  const Directory directory;
+  const auto path = directory / "a.culprit";
+  File file(path, process());
+  ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
+  tree.record(tree.program_root(), values(7));
+  std::filesystem::create_directories(directory / "a.culprit.tmp" / "full");
+  CHECK(file->seal(EndReason::exit, kStart + 5) == EEXIST);
+  CHECK(file->open());
+  const Measurement live = culprit::measurement::read(path);
+  CHECK_FALSE(live.sealed);
+  CHECK_FALSE(live.cut_short());
+  CHECK(live.process.end == EndReason::exit);
+  CHECK(live.threads.at(0).cells.at(0).time_ns == 7);
+  std::filesystem::remove_all(directory / "a.culprit.tmp");
+  write_bytes(directory / "a.culprit.tmp", {'o', 'l', 'd'});
+  CHECK(file->seal(EndReason::exit, kStart + 5) == 0);
+  CHECK(culprit::measurement::read(path).sealed);
+}
+
+TEST_CASE("sealing without a free descriptor gives up the file's own") {
+  const Directory directory;
+  const auto path = directory / "a.culprit";
+  File file(path, process());
+  REQUIRE(file->add_thread(1, true, {}, kStart) != nullptr);
+  std::vector<int> taken;
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit small = before;
+  small.rlim_cur = std::min<rlim_t>(before.rlim_cur, 1024);
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &small) == 0);
+  for (int fd = dup(0); fd >= 0; fd = dup(0)) taken.push_back(fd);
+  const int error = file->seal(EndReason::exit, kStart + 5);
+  for (const int fd : taken) close(fd);
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(error == 0);
+  CHECK(culprit::measurement::read(path).sealed);
+}
