@@ -25,8 +25,8 @@ const Symbol* FunctionBounds::owner(std::uint64_t address, const Frame* frame) c
   const Symbol* symbol = symbols_.preceding(address);
   if (symbol == nullptr) return nullptr;
   const bool sized = symbol->range.high > symbol->range.low;
-  if (frame == nullptr)
-    return sized ? nullptr : symbol;  // code without call-frame information, such as assembly
+  if (frame == nullptr)  // code without call-frame information, such as assembly
+    return !sized && extent(*symbol).contains(address) ? symbol : nullptr;
   if (symbol->range.low == frame->range.low) return symbol;
   return !sized && symbol->range.low > frame->range.low ? symbol : nullptr;
 }

@@ -19,17 +19,6 @@ Nesting::Nesting(const std::vector<Inlined>& inlined, const FlowGraph& graph, co
     placed.place = place_of(loop, branches, placed.instance);
     placed_.push_back(placed);
   }
-  for (std::size_t i = forest.loops.size(); i-- > 0;) {  // children before parents
-    const std::uint32_t parent = forest.loops[i].parent;
-    if (parent == kNone || placed_[parent].place.line == 0) continue;
-    const Placed& inner = placed_[i];
-    Placed& outer = placed_[parent];
-    const Place seen = inner.instance == outer.instance
-                           ? inner.place
-                           : seen_from(outer.instance, header_address(static_cast<std::uint32_t>(i)));
-    if (seen.file == outer.place.file && seen.line != 0)
-      outer.place.line = std::min(outer.place.line, seen.line);
-  }
 }
 
 std::uint64_t Nesting::header_address(std::uint32_t loop) const {
@@ -96,17 +85,18 @@ Place Nesting::seen_from(std::uint32_t instance, std::uint64_t address) const {
 
 Place Nesting::place_of(const Loop& loop, const std::vector<std::uint64_t>& controls,
                         std::uint32_t instance) const {
-  std::vector<std::uint64_t> candidates = controls;
-  candidates.push_back(graph_.blocks()[loop.header].range.low);
-  for (const std::uint32_t latch : loop.latches)
-    candidates.push_back(graph_.instructions()[graph_.blocks()[latch].last].address);
   Place best;
-  for (const std::uint64_t address : candidates) {
+  const auto consider = [&](std::uint64_t address) {
     const Place seen = seen_from(instance, address);
-    if (seen.line == 0) continue;
+    if (seen.line == 0) return;
     if (best.line == 0) best = seen;
     if (seen.file == best.file) best.line = std::min(best.line, seen.line);
-  }
+  };
+  std::ranges::for_each(controls, consider);
+  if (best.line != 0) return best;
+  consider(graph_.blocks()[loop.header].range.low);
+  for (const std::uint32_t latch : loop.latches)
+    consider(graph_.instructions()[graph_.blocks()[latch].last].address);
   return best;
 }
 
@@ -117,8 +107,14 @@ void Nesting::append_instances(std::uint32_t from, std::uint32_t to, std::vector
 
 void Nesting::append_loop(std::uint32_t loop, std::vector<Element>& path) const {
   const std::uint32_t parent = forest_.loops[loop].parent;
-  if (parent != kNone) append_loop(parent, path);
-  append_instances(parent == kNone ? kNone : placed_[parent].instance, placed_[loop].instance, path);
+  std::uint32_t around = kNone;
+  if (parent != kNone) {
+    append_loop(parent, path);
+    const Placed &inner = placed_[loop], &outer = placed_[parent];
+    if (inner.place.line != 0 && inner.place == outer.place && inner.instance == outer.instance) return;
+    around = outer.instance;
+  }
+  append_instances(around, placed_[loop].instance, path);
   path.push_back({Scope::Kind::loop, loop});
 }
 

@@ -17,8 +17,10 @@ namespace culprit::structure {
 /// instructions; an instance entered anew in every round of the loop lies in the loop. Controlling branches
 /// are the conditional ones that leave the loop at its header or latches, else elsewhere.
 ///
-/// A loop's line is the smallest of those of its controlling branches, its header and its inner loops, as
-/// seen from the instance it lies in: code inlined into the loop stands for its call site.
+/// A loop's line is the smallest of those of its controlling branches, as seen from the instance it lies in:
+/// code inlined into the loop stands for its call site. (The header's own first instruction is no witness:
+/// optimisers give it lines from before the loop.) A loop directly within one of the same line is no scope of
+/// its own: compilers split loops to peel or rotate them.
 class Nesting {
  public:
   Nesting(const std::vector<Inlined>& inlined, const FlowGraph& graph, const LoopForest& forest,

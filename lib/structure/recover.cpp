@@ -38,6 +38,7 @@ class Recovery {
   void run() {
     if (request_.debug_info) read_debug_information();
     for (std::size_t i = 0; i < request_.addresses.size(); ++i) assign(i);
+    read_lines();
     if (request_.loops && !code_.able()) out_.notes.emplace_back("no loops: not x86-64 machine code");
     ScopeTable scopes(out_.scopes);
     for (std::uint32_t i = 0; i < found_.size(); ++i) {
@@ -49,11 +50,18 @@ class Recovery {
 
  private:
   void read_debug_information() {
-    debug_ = read_debug_info(module_, request_.addresses, files_);
-    if (!debug_.present) out_.notes.emplace_back("no debug information: no lines and no inlined procedures");
-    for (std::size_t i = 0; i < debug_.subprograms.size(); ++i)
-      for (const Range& range : debug_.subprograms[i].ranges) parts_.push_back({range, i});
+    debug_.emplace(module_, request_.addresses, files_);
+    if (!debug_->present())
+      out_.notes.emplace_back("no debug information: no lines and no inlined procedures");
+    for (std::size_t i = 0; i < debug_->subprograms().size(); ++i)
+      for (const Range& range : debug_->subprograms()[i].ranges) parts_.push_back({range, i});
     std::ranges::stable_sort(parts_, {}, [](const Part& part) { return part.range.low; });
+  }
+
+  void read_lines() {
+    std::vector<Range> code;
+    for (const Found& found : found_) code.insert(code.end(), found.ranges.begin(), found.ranges.end());
+    if (debug_) lines_ = debug_->lines(code);
   }
 
   [[nodiscard]] std::optional<std::size_t> subprogram_at(std::uint64_t address) const {
@@ -69,7 +77,7 @@ class Recovery {
 
   void assign(std::size_t point) {
     const std::uint64_t address = request_.addresses[point];
-    if (const auto sub = subprogram_at(address)) return join(described(debug_.subprograms[*sub]), point);
+    if (const auto sub = subprogram_at(address)) return join(described(debug_->subprograms()[*sub]), point);
     Function function = bounds_.find(address);
     Found found;
     found.ranges = std::move(function.ranges);
@@ -133,12 +141,12 @@ class Recovery {
     if (graph.blocks().size() > kMostBlocks)
       out_.notes.push_back(fmt::format("{}: too large for its loops to be sought", found.procedure.name));
     const LoopForest forest = find_loops(graph);
-    const Nesting nesting(inlined, graph, forest, debug_.lines);
+    const Nesting nesting(inlined, graph, forest, lines_);
     for (const std::size_t point : found.points) {
       const std::uint64_t address = request_.addresses[point];
       Point& out = out_.points[point];
       out.procedure = index;
-      const Place place = debug_.lines.find(address);
+      const Place place = lines_.find(address);
       out.file = place.file;
       out.line = place.line;
       for (const Nesting::Element& element : nesting.path(address)) {
@@ -206,7 +214,8 @@ class Recovery {
   FunctionBounds bounds_;
   CodeReader code_;
   SourceFiles files_;
-  DebugInfo debug_;
+  std::optional<DebugInfo> debug_;
+  LineTable lines_;
   std::vector<Part> parts_;
   std::vector<Found> found_;
   std::map<std::uint64_t, std::size_t> by_entry_;

@@ -174,36 +174,17 @@ class UnitWalk {
   std::size_t call_file_count_ = 0;
 };
 
-/// One unit whose code holds asked addresses. `body` has the DIEs: the unit itself or its split part (.dwo).
-struct Unit {
-  Dwarf_Die head, body;
-};
-
-std::vector<Unit> select_units(Dwarf* dwarf, std::uint64_t bias, std::span<const std::uint64_t> addresses) {
-  std::vector<Unit> units;
-  Dwarf_CU* unit = nullptr;
-  Dwarf_Half version = 0;
-  std::uint8_t type = 0;
-  Unit found{};
-  while (dwarf_get_units(dwarf, unit, &unit, &version, &type, &found.head, &found.body) == 0) {
-    if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
-    if (!holds_any(addresses, ranges_of(&found.head, bias))) continue;
-    if (type != DW_UT_skeleton || dwarf_tag(&found.body) == DW_TAG_invalid) found.body = found.head;
-    units.push_back(found);
-  }
-  return units;
-}
-
-/// Ranges whose line rows are of use, ascending and disjoint: the procedures found, and asked addresses
-/// outside them.
-std::vector<Range> line_ranges(const std::vector<Subprogram>& subprograms,
-                               std::span<const std::uint64_t> addresses) {
-  std::vector<Range> all;
-  for (const Subprogram& sub : subprograms) all.insert(all.end(), sub.ranges.begin(), sub.ranges.end());
-  for (const std::uint64_t address : addresses) all.push_back({address, address + 1});
-  std::ranges::sort(all);
+/// The parts of `code` that lie in `unit`, ascending and disjoint.
+std::vector<Range> common(const std::vector<Range>& code, const std::vector<Range>& unit) {
+  std::vector<Range> parts;
+  for (const Range& part : code)
+    for (const Range& range : unit) {
+      const Range both{std::max(part.low, range.low), std::min(part.high, range.high)};
+      if (both.low < both.high) parts.push_back(both);
+    }
+  std::ranges::sort(parts);
   std::vector<Range> merged;
-  for (const Range& range : all) {
+  for (const Range& range : parts) {
     if (!merged.empty() && range.low <= merged.back().high) {
       merged.back().high = std::max(merged.back().high, range.high);
     } else {
@@ -215,23 +196,49 @@ std::vector<Range> line_ranges(const std::vector<Subprogram>& subprograms,
 
 }  // namespace
 
-DebugInfo read_debug_info(const Module& module, std::span<const std::uint64_t> addresses,
-                          SourceFiles& files) {
-  DebugInfo info;
-  std::uint64_t bias = 0;
-  Dwarf* dwarf = module.dwarf(bias);
-  if (dwarf == nullptr) return info;
-  info.present = true;
-  std::vector<Unit> units = select_units(dwarf, bias, addresses);
+/// `body` has the DIEs: the unit itself or its split part (.dwo).
+struct DebugInfo::Unit {
+  Dwarf_Die head{}, body{};
+  std::vector<Range> ranges;
+};
+
+DebugInfo::DebugInfo(const Module& module, std::span<const std::uint64_t> addresses, SourceFiles& files)
+    : files_(files) {
+  dwarf_ = module.dwarf(bias_);
+  if (dwarf_ == nullptr) return;
+  select_units(addresses);
   std::size_t file_size = 0;
-  elf_rawfile(dwarf_getelf(dwarf), &file_size);
+  elf_rawfile(dwarf_getelf(dwarf_), &file_size);
   // Every entry takes a byte or more; compressed sections hold more than the file, hence the factor.
   std::size_t budget = file_size * 16;
-  for (Unit& unit : units) UnitWalk(addresses, bias, files, budget, info.subprograms).run(unit.body);
-  const std::vector<Range> wanted = line_ranges(info.subprograms, addresses);
-  for (Unit& unit : units) info.lines.read(unit.head, bias, wanted, files);
-  info.lines.sort();
-  return info;
+  for (Unit& unit : units_) UnitWalk(addresses, bias_, files, budget, subprograms_).run(unit.body);
+}
+
+DebugInfo::~DebugInfo() = default;
+
+void DebugInfo::select_units(std::span<const std::uint64_t> addresses) {
+  Dwarf_CU* unit = nullptr;
+  Dwarf_Half version = 0;
+  std::uint8_t type = 0;
+  Unit found;
+  while (dwarf_get_units(dwarf_, unit, &unit, &version, &type, &found.head, &found.body) == 0) {
+    if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
+    found.ranges = ranges_of(&found.head, bias_);
+    if (!holds_any(addresses, found.ranges)) continue;
+    if (type != DW_UT_skeleton || dwarf_tag(&found.body) == DW_TAG_invalid) found.body = found.head;
+    units_.push_back(found);
+  }
+}
+
+LineTable DebugInfo::lines(const std::vector<Range>& code) const {
+  LineTable table;
+  for (const Unit& unit : units_) {
+    Dwarf_Die head = unit.head;
+    const std::vector<Range> wanted = common(code, unit.ranges);
+    if (!wanted.empty()) table.read(head, bias_, wanted, files_);
+  }
+  table.sort();
+  return table;
 }
 
 }  // namespace culprit::structure

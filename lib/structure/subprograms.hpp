@@ -31,15 +31,31 @@ struct Subprogram {
   std::vector<Inlined> inlined;  ///< parents before children
 };
 
-/// What debug information says around asked addresses.
-struct DebugInfo {
-  std::vector<Subprogram> subprograms;  ///< those that hold asked addresses
-  LineTable lines;                      ///< of the ranges of those, and of asked addresses in no subprogram
-  bool present = false;
-};
+/// What the debug information of a module says around asked addresses: only the compilation units that hold
+/// some are read, each in one pass. Damaged parts are left out.
+class DebugInfo {
+ public:
+  /// `addresses` ascending, as long-lived as `module` and `files`.
+  DebugInfo(const Module& module, std::span<const std::uint64_t> addresses, SourceFiles& files);
+  DebugInfo(const DebugInfo&) = delete;
+  DebugInfo& operator=(const DebugInfo&) = delete;
+  ~DebugInfo();
 
-/// Reads in one pass the compilation units that hold some of `addresses` (ascending). Damaged parts are left
-/// out.
-DebugInfo read_debug_info(const Module& module, std::span<const std::uint64_t> addresses, SourceFiles& files);
+  /// False where the module has none.
+  [[nodiscard]] bool present() const { return dwarf_ != nullptr; }
+  /// Those that hold asked addresses, in the order of their units.
+  [[nodiscard]] const std::vector<Subprogram>& subprograms() const { return subprograms_; }
+  /// The line table of these ranges of code, as far as the units cover them.
+  [[nodiscard]] LineTable lines(const std::vector<Range>& code) const;
+
+ private:
+  struct Unit;
+  void select_units(std::span<const std::uint64_t> addresses);
+  Dwarf* dwarf_ = nullptr;
+  std::uint64_t bias_ = 0;
+  SourceFiles& files_;
+  std::vector<Unit> units_;
+  std::vector<Subprogram> subprograms_;
+};
 
 }  // namespace culprit::structure

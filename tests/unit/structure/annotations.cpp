@@ -1,0 +1,84 @@
+#include "annotations.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+namespace {
+
+/// Words behind `key` up to the next comment mark; none where the key does not occur.
+std::optional<std::vector<std::string>> words_after(const std::string& line, const std::string& key) {
+  for (const std::string mark : {"// ", "! "}) {
+    const auto at = line.find(mark + key);
+    if (at == std::string::npos) continue;
+    std::string rest = line.substr(at + mark.size() + key.size());
+    if (!rest.empty() && rest[0] != ' ') continue;
+    rest = rest.substr(0, rest.find(' ' + mark));
+    std::istringstream in(rest);
+    std::vector<std::string> words;
+    for (std::string word; in >> word;) words.push_back(word);
+    return words;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string joined(const std::vector<std::string>& path) {
+  std::string text;
+  for (const std::string& element : path) text += (text.empty() ? "" : " ") + element;
+  return text;
+}
+
+Annotations read_annotations(const std::filesystem::path& source) {
+  Annotations out;
+  std::ifstream in(source);
+  std::string line;
+  bool code = source.extension() != ".cpp";  // loops.cpp begins with the explanation of the annotations
+  for (std::uint32_t number = 1; std::getline(in, line); ++number) {
+    if (line.starts_with("#include")) code = true;
+    if (!code) continue;
+    if (const auto loop = words_after(line, "LOOP")) out.loops[joined(*loop)] = number;
+    Annotations::Line wanted;
+    wanted.path = words_after(line, "PATH");
+    if (!wanted.path) {
+      wanted.path = words_after(line, "SOME");
+      wanted.some = wanted.path.has_value();
+    }
+    if (const auto procedure = words_after(line, "PROC")) wanted.procedure = joined(*procedure);
+    if (wanted.path) out.lines[number] = wanted;
+  }
+  return out;
+}
+
+std::vector<std::string> path_of(const culprit::structure::ModuleStructure& module,
+                                 const culprit::structure::Point& point, const Annotations& annotations) {
+  using culprit::structure::Scope;
+  std::vector<std::string> path;
+  for (std::uint32_t at = point.scope; at != culprit::structure::kNone; at = module.scopes[at].parent) {
+    const Scope& scope = module.scopes[at];
+    if (scope.kind == Scope::Kind::inlined) {
+      path.push_back("in:" + scope.name.substr(0, scope.name.find('(')));
+      continue;
+    }
+    const auto named =
+        std::ranges::find_if(annotations.loops, [&](const auto& loop) { return loop.second == scope.line; });
+    path.push_back("loop:" + (named == annotations.loops.end() ? std::to_string(scope.line) : named->first));
+  }
+  std::ranges::reverse(path);
+  return path;
+}
+
+bool matches(const std::vector<std::string>& wanted, const std::vector<std::string>& path) {
+  if (wanted == std::vector<std::string>{"loop:*"})
+    return !path.empty() &&
+           std::ranges::all_of(path, [](const std::string& e) { return e.starts_with("loop:"); });
+  std::size_t at = 0;
+  for (const std::string& element : wanted) {
+    const bool optional = element.ends_with('?');
+    const bool same = at < path.size() && path[at] == element.substr(0, element.size() - (optional ? 1 : 0));
+    if (!same && !optional) return false;
+    if (same) ++at;
+  }
+  return at == path.size();
+}

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "structure/structure.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// What the comments of a test program say about its lines (programs/loops.cpp explains them).
+struct Annotations {
+  struct Line {
+    std::optional<std::vector<std::string>> path;  ///< of PATH or SOME
+    bool some = false;
+    std::string procedure;  ///< of PROC, empty where there is none
+  };
+  std::map<std::uint32_t, Line> lines;
+  std::map<std::string, std::uint32_t> loops;  ///< LOOP name → line
+};
+
+Annotations read_annotations(const std::filesystem::path& source);
+
+/// The scopes around a point as annotations name them: `loop:NAME` (the name by its line; `loop:LINE` where
+/// that line is not annotated), `in:PROCEDURE` without arguments and qualification.
+std::vector<std::string> path_of(const culprit::structure::ModuleStructure& module,
+                                 const culprit::structure::Point& point, const Annotations& annotations);
+
+/// Whether a path is what an annotation asks for; `loop:*` is any number of loops, an element
+/// with `?` may be missing.
+bool matches(const std::vector<std::string>& wanted, const std::vector<std::string>& path);
+
+std::string joined(const std::vector<std::string>& path);

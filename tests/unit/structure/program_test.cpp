@@ -1,0 +1,88 @@
+// Structure recovered from real programs, compared with what their sources say.
+#include "annotations.hpp"
+#include "modules.hpp"
+
+#include <set>
+
+#include <catch2/catch.hpp>
+
+using culprit::structure::kNone;
+using culprit::structure::ModuleStructure;
+using culprit::structure::Point;
+
+namespace {
+
+void check_line(const ModuleStructure& module, const std::vector<const Point*>& points, std::uint32_t number,
+                const Annotations::Line& wanted, const Annotations& annotations) {
+  INFO("line " << number << ", wanted: " << joined(*wanted.path));
+  REQUIRE(!points.empty());
+  std::set<std::string> paths;
+  bool any = false, all = true;
+  for (const Point* point : points) {
+    const std::vector<std::string> path = path_of(module, *point, annotations);
+    paths.insert("[" + joined(path) + "]");
+    const bool same = matches(*wanted.path, path);
+    any = any || same;
+    all = all && same;
+    if (!wanted.procedure.empty()) CHECK(module.procedures[point->procedure].name == wanted.procedure);
+  }
+  INFO("found: " << joined({paths.begin(), paths.end()}));
+  CHECK(any);
+  if (!wanted.some) CHECK(all);
+}
+
+/// Every annotated line of `source_name` against the program's instructions of that line.
+void check_program(const std::string& name, const std::string& source_name) {
+  INFO(name);
+  const Annotations annotations = read_annotations(source(source_name));
+  REQUIRE(annotations.lines.size() >= 3);
+  const auto addresses = section_addresses(program(name), ".text");
+  const ModuleStructure module = recover_all(program(name), addresses);
+  CHECK(module.notes.empty());
+  const std::set<std::uint64_t> call_sites = calls(program(name));
+  std::map<std::uint32_t, std::vector<const Point*>> by_line;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const Point& point = module.points[i];
+    if (point.file == kNone || module.files[point.file] != source(source_name)) continue;
+    const auto wanted = annotations.lines.find(point.line);
+    if (wanted == annotations.lines.end()) continue;
+    if (wanted->second.some || call_sites.contains(addresses[i])) by_line[point.line].push_back(&point);
+  }
+  for (const auto& [number, wanted] : annotations.lines)
+    check_line(module, by_line[number], number, wanted, annotations);
+}
+
+}  // namespace
+
+TEST_CASE("C++ loops and inlined calls are found at every level of optimisation") {
+  for (const char* level : {"O0", "O1", "O2", "O3"})
+    check_program(std::string("loops-") + level, "loops.cpp");
+}
+
+TEST_CASE("programs at a fixed address are read as well") {
+  check_program("loops-fixed", "loops.cpp");
+  check_program("loops-fixed-O0", "loops.cpp");
+}
+
+TEST_CASE("DWARF 4, compressed sections and split code sections are read as well") {
+  check_program("loops-dwarf4", "loops.cpp");
+  check_program("loops-compressed", "loops.cpp");
+  check_program("loops-sections", "loops.cpp");
+}
+
+TEST_CASE("numeric loops keep their scopes when the compiler transforms them") {
+  for (const char* level : {"O0", "O1", "O2", "O3"})
+    check_program(std::string("numeric-") + level, "numeric.c");
+}
+
+#ifdef STRUCTURE_FORTRAN
+TEST_CASE("Fortran module procedures and their loops are found") {
+  for (const char* level : {"O0", "O2", "O3"}) check_program(std::string("module-") + level, "module.f90");
+}
+#endif
+
+#ifdef STRUCTURE_CLANG
+TEST_CASE("programs of clang are read as well") {
+  for (const char* level : {"O0", "O2"}) check_program(std::string("clang-loops-") + level, "loops.cpp");
+}
+#endif

@@ -1,0 +1,68 @@
+// What is said of an address depends neither on what else was asked for nor on when.
+#include "modules.hpp"
+
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include <catch2/catch.hpp>
+#include <rapidcheck.h>
+
+using namespace culprit::structure;
+
+namespace {
+
+std::string file_name(const ModuleStructure& module, std::uint32_t file) {
+  return file == kNone ? "?" : module.files[file];
+}
+
+/// All that is known of one point, in words.
+std::string told(const ModuleStructure& module, const Point& point) {
+  std::ostringstream out;
+  const Procedure& procedure = module.procedures[point.procedure];
+  out << procedure.name << ' ' << procedure.linkage << ' ' << procedure.low << '-' << procedure.high << ' '
+      << file_name(module, procedure.file) << ':' << procedure.line << '|' << file_name(module, point.file)
+      << ':' << point.line;
+  for (std::uint32_t at = point.scope; at != kNone; at = module.scopes[at].parent) {
+    const Scope& scope = module.scopes[at];
+    out << '|' << static_cast<int>(scope.kind) << scope.name << ' ' << file_name(module, scope.file) << ':'
+        << scope.line << ' ' << file_name(module, scope.call_file) << ':' << scope.call_line;
+  }
+  return out.str();
+}
+
+std::vector<std::string> told(const ModuleStructure& module) {
+  std::vector<std::string> all;
+  for (const Point& point : module.points) all.push_back(told(module, point));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a subset of the addresses gets the same answers") {
+  for (const char* name : {"loops-O3", "loops-stripped", "numeric-O3"}) {
+    const auto addresses = section_addresses(program(name), ".text");
+    const std::vector<std::string> whole = told(recover_all(program(name), addresses));
+    const bool holds = rc::check([&] {
+      const auto chosen =
+          *rc::gen::container<std::set<std::size_t>>(rc::gen::inRange<std::size_t>(0, addresses.size()));
+      std::vector<std::uint64_t> some;
+      for (const std::size_t i : chosen) some.push_back(addresses[i]);
+      const std::vector<std::string> answers = told(recover_all(program(name), some));
+      std::size_t at = 0;
+      for (const std::size_t i : chosen) RC_ASSERT(answers[at++] == whole[i]);
+    });
+    CHECK(holds);
+  }
+}
+
+TEST_CASE("several threads recover at once") {
+  const auto addresses = section_addresses(program("loops-O2"), ".text", 3);
+  const std::vector<std::string> alone = told(recover_all(program("loops-O2"), addresses));
+  std::vector<std::vector<std::string>> answers(4);
+  std::vector<std::thread> threads;
+  for (auto& answer : answers)
+    threads.emplace_back([&] { answer = told(recover_all(program("loops-O2"), addresses)); });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& answer : answers) CHECK(answer == alone);
+}
