@@ -146,6 +146,7 @@ class Recovery {
       const std::uint64_t address = request_.addresses[point];
       Point& out = out_.points[point];
       out.procedure = index;
+      if (found.procedure.source == NameSource::none) continue;  // padding between procedures has lines, too
       const Place place = lines_.find(address);
       out.file = place.file;
       out.line = place.line;
