@@ -145,8 +145,19 @@ NodeIndex add_frame(Thread* thread, NodeIndex parent, const Frame* frames, std::
                              key_of_address(function, innermost ? FrameKind::sample : FrameKind::call));
 }
 
-NodeIndex root_of(const Thread* thread, unwind::WalkEnd end) {
-  if (end == unwind::WalkEnd::partial) return thread->tree->partial();
+/// The loader's entry code, from which the constructors of libraries run, has no call-frame information; a
+/// walk that came as far as the stack that the kernel made has nevertheless reached the main thread's first
+/// frame. (The last frame of a partial walk holds its own stack pointer.)
+bool reached_entry(const Thread* thread, const unwind::Walk& walk) {
+  constexpr std::uint64_t kEntryFrame = 128;  // what the entry code itself pushes
+  if (!thread->main || walk.depth == 0) return false;
+  const auto entry = reinterpret_cast<std::uint64_t>(arguments);
+  const std::uint64_t sp = walk.frames[walk.depth - 1].cfa;
+  return sp <= entry && entry - sp <= kEntryFrame;
+}
+
+NodeIndex root_of(const Thread* thread, bool partial) {
+  if (partial) return thread->tree->partial();
   return thread->main ? thread->tree->program_root() : thread->tree->thread_root();
 }
 
@@ -173,7 +184,7 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, bool& par
     thread->modules_seen = generation;
   }
   const unwind::Walk walk = thread->walker.walk(start);
-  partial = walk.end == unwind::WalkEnd::partial;
+  partial = walk.end == unwind::WalkEnd::partial && !reached_entry(thread, walk);
   Frame* frames = thread->walker.mutable_frames();
   // The innermost frame that is not ours is where the sample is; all frames within it vanish or are stood in
   // for.
@@ -182,7 +193,7 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, bool& par
   // Reused frames know their nodes, unless the tree was full when they were met.
   std::size_t known = walk.fresh;
   while (known < walk.depth && frames[known].user == measurement::kNoNodeIndex) ++known;
-  NodeIndex node = known < walk.depth ? frames[known].user : root_of(thread, walk.end);
+  NodeIndex node = known < walk.depth ? frames[known].user : root_of(thread, partial);
   bool full = false;
   for (std::size_t i = known; i > 0; --i) {
     const NodeIndex parent = node;

@@ -71,18 +71,24 @@ bool record(Thread* thread, const Expiration& expiration) {
   return true;
 }
 
+bool record_in_time(Thread* thread, const Expiration& expiration) {
+  const bool timed = ++thread->handled % kTimedHandler == 0;
+  const std::uint64_t begin = timed ? thread_cpu_time() : 0;
+  const bool done = record(thread, expiration);
+  if (timed && thread->tree != nullptr)
+    thread->tree->add_handler_time(kTimedHandler * (thread_cpu_time() - begin));
+  return done;
+}
+
 /// One expiration from the kernel's signal to the next arming.
 void take_sample(Thread* thread, const Expiration& expiration) {
   const bool wall = process.events.events[expiration.event].clock == EventClock::realtime;
   bool done = false;
   if (process.empty_handler) {
-    thread->grid.pass(expiration.time);
+    if (wall) thread->grid.pass(expiration.time);
     done = true;
   } else if (begin_recording(thread)) {
-    done = record(thread, expiration);
-    if (done && thread->tree != nullptr && ++thread->handled % kTimedHandler == 0) {
-      thread->tree->add_handler_time(kTimedHandler * (now() - expiration.time));
-    }
+    done = record_in_time(thread, expiration);
     end_recording(thread);
   }
   if (!done && !wall) thread->carried += 1 + expiration.overruns;

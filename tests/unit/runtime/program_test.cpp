@@ -1,0 +1,107 @@
+#include "launcher/program.hpp"
+
+#include "launcher/dynamic_section.hpp"
+#include "launcher/failure.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <catch2/catch.hpp>
+#include <unistd.h>
+
+using culprit::launcher::Failure;
+using culprit::launcher::find_program;
+using culprit::launcher::Machine;
+using culprit::launcher::read_dynamic_section;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Workspace {
+  Workspace() : path(fs::temp_directory_path() / ("culprit-program-" + std::to_string(getpid()))) {
+    fs::remove_all(path);
+    fs::create_directories(path);
+  }
+  ~Workspace() { fs::remove_all(path); }
+  [[nodiscard]] fs::path write(const std::string& name, const std::string& content,
+                               bool executable = true) const {
+    std::ofstream(path / name, std::ios::binary) << content;
+    if (executable) fs::permissions(path / name, fs::perms::owner_all);
+    return path / name;
+  }
+  fs::path path;
+};
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+int status_of(const std::string& name) {
+  try {
+    find_program(name);
+  } catch (const Failure& failure) {
+    return failure.status();
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a dynamically linked program is found with its loader and libraries") {
+  const auto program = find_program("/proc/self/exe");
+  CHECK(program.loader.find("ld-linux") != std::string::npos);
+  CHECK(std::find(program.needed.begin(), program.needed.end(), "libc.so.6") != program.needed.end());
+  CHECK_FALSE(program.script);
+}
+
+TEST_CASE("the PATH is searched as a shell does") {
+  CHECK(find_program("env").path.find("/env") != std::string::npos);
+}
+
+TEST_CASE("what cannot be run has the shell's exit statuses") {
+  const Workspace here;
+  CHECK(status_of("no-such-program-anywhere") == culprit::launcher::kNotFound);
+  CHECK(status_of((here.path / "absent").string()) == culprit::launcher::kNotFound);
+  CHECK(status_of("") == culprit::launcher::kNotFound);
+  CHECK(status_of(here.path.string()) == culprit::launcher::kCannotRun);
+  CHECK(status_of(here.write("text", "hello", false).string()) == culprit::launcher::kCannotRun);
+}
+
+TEST_CASE("a script is judged by its interpreter") {
+  const Workspace here;
+  const auto script = find_program(here.write("script", "#!/usr/bin/env sh\ntrue\n").string());
+  CHECK(script.script);
+  CHECK(script.image.find("sh") != std::string::npos);
+  const auto plain = find_program(here.write("plain", "true\n").string());
+  CHECK(plain.script);
+  CHECK(plain.image.empty());
+}
+
+TEST_CASE("other architectures and static programs are refused") {
+  const Workspace here;
+  std::string image = read_file("/proc/self/exe");
+  std::string other = image;
+  other[18] = 0x28;  // e_machine: 32-bit ARM
+  CHECK(status_of(here.write("other", other).string()) == culprit::launcher::kCannotRun);
+  std::string narrow = image;
+  narrow[4] = 1;  // ELFCLASS32
+  CHECK(status_of(here.write("narrow", narrow).string()) == culprit::launcher::kCannotRun);
+}
+
+TEST_CASE("damaged programs neither crash nor mislead") {
+  const Workspace here;
+  const std::string image = read_file("/proc/self/exe").substr(0, 20000);
+  for (std::size_t length : {5U, 16U, 40U, 64U, 200U, 700U, 20000U}) {
+    const auto section = read_dynamic_section(here.write("cut", image.substr(0, length)).string());
+    if (length < 16) CHECK_FALSE(section.has_value());
+  }
+  // Every byte of the headers flipped in turn: nothing but a result.
+  for (std::size_t i = 16; i < 512; ++i) {
+    std::string damaged = image;
+    damaged[i] = static_cast<char>(~damaged[i]);
+    CHECK(read_dynamic_section(here.write("damaged", damaged).string()).has_value());
+  }
+}

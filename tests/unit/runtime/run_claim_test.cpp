@@ -1,0 +1,103 @@
+#include "launcher/run_claim.hpp"
+
+#include "launcher/failure.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <unistd.h>
+
+using culprit::launcher::claim_run;
+using culprit::launcher::Failure;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A directory of its own, and the environment of rank `rank` of an Open MPI job.
+struct Workspace {
+  Workspace() : path(fs::temp_directory_path() / ("culprit-claim-" + std::to_string(getpid()))) {
+    fs::remove_all(path);
+    fs::create_directories(path);
+  }
+  ~Workspace() {
+    fs::remove_all(path);
+    for (const char* name : {"OMPI_MCA_orte_precondition_transports", "OMPI_COMM_WORLD_RANK"}) unsetenv(name);
+  }
+  void be_rank(const char* job, const char* rank) const {
+    setenv("OMPI_MCA_orte_precondition_transports", job, 1);
+    setenv("OMPI_COMM_WORLD_RANK", rank, 1);
+  }
+  fs::path path;
+};
+
+std::string why(const fs::path& directory) {
+  try {
+    claim_run(directory.string(), "app");
+  } catch (const Failure& failure) {
+    CHECK(failure.status() == culprit::launcher::kFailure);
+    return failure.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("siblings of one job share a directory and register one by one") {
+  const Workspace here;
+  here.be_rank("job-a", "0");
+  const auto first = claim_run((here.path / "run").string(), "app");
+  here.be_rank("job-a", "1");
+  const auto second = claim_run((here.path / "run").string(), "app");
+  CHECK(first.run_id == second.run_id);
+  CHECK(first.directory == second.directory);
+  CHECK(fs::file_size(first.directory / "culprit.ranks") == 2);
+}
+
+TEST_CASE("another run's directory is refused and left alone") {
+  const Workspace here;
+  here.be_rank("job-a", "0");
+  claim_run((here.path / "run").string(), "app");
+  here.be_rank("job-b", "0");
+  CHECK(why(here.path / "run").find("holds another run") != std::string::npos);
+  unsetenv("OMPI_COMM_WORLD_RANK");
+  CHECK(why(here.path / "run").find("holds another run") != std::string::npos);
+}
+
+TEST_CASE("a directory with other things in it is refused") {
+  const Workspace here;
+  std::ofstream(here.path / "thesis.tex") << "text";
+  CHECK(why(here.path).find("not empty") != std::string::npos);
+  CHECK_FALSE(fs::exists(here.path / "culprit.run"));
+}
+
+TEST_CASE("a file in the way and an empty name are told") {
+  const Workspace here;
+  std::ofstream(here.path / "file") << "text";
+  CHECK(why(here.path / "file" / "run").find("file") != std::string::npos);
+  CHECK(why(here.path / "file").find("file") != std::string::npos);
+}
+
+TEST_CASE("ranks that start at the same time agree on one marker") {
+  const Workspace here;
+  here.be_rank("job-c", "0");
+  std::vector<std::string> ids(8);
+  std::vector<std::thread> ranks;
+  for (auto& id : ids) {
+    ranks.emplace_back([&] { id = claim_run((here.path / "run").string(), "app").run_id; });
+  }
+  for (auto& rank : ranks) rank.join();
+  for (const auto& id : ids) CHECK(id == ids[0]);
+}
+
+TEST_CASE("without an MPI job each run has an id and a directory of its own") {
+  const Workspace here;
+  const auto first = claim_run((here.path / "one").string(), "app");
+  const auto second = claim_run((here.path / "two").string(), "app");
+  CHECK(first.run_id != second.run_id);
+  CHECK_FALSE(fs::exists(first.directory / "culprit.ranks"));
+}
