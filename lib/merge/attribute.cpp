@@ -47,6 +47,8 @@ class Overlay {
  private:
   void place(cct::NodeId node);
   void place_root(cct::NodeId node, ContextKind kind, const char* name);
+  void bypass(Id scope, Id frame);
+  std::vector<std::uint8_t> find_empty();
   Id call_context(Position& position);
   Id frame_context(Position& parent, const ProcedureName& procedure, Position& here);
   Id enter_scopes(Id scope, cct::ModuleId module, std::uint32_t innermost);
@@ -54,9 +56,12 @@ class Overlay {
   ProcedureName name_procedure(cct::ModuleId module, const structure::Procedure& procedure);
   StringId file(cct::ModuleId module, std::uint32_t index);
   StringId module_path(cct::ModuleId module);
-  std::vector<Id> build_flat(ScopeForest& flat);
+  std::vector<Id> build_flat(ScopeForest& flat, const std::vector<std::uint8_t>& empty);
   Id flat_file(ScopeForest& flat, const Label& procedure);
-  Attribution number(ScopeForest& flat, std::vector<Id> flat_of);
+  Attribution number(ScopeForest& flat, const std::vector<Id>& flat_of,
+                     const std::vector<std::uint8_t>& empty);
+  static std::vector<database::FlatScope> number_flat(const ScopeForest& flat,
+                                                      const ScopeForest::Order& order);
 
   const cct::SharedTree& shared_;
   const RecoveredStructure& structure_;
@@ -67,8 +72,10 @@ class Overlay {
   StringPool strings_;
   ScopeForest forest_;
   std::vector<std::uint8_t> unresolved_;  ///< by forest id, as far as set
-  std::vector<Position> positions_;       ///< by raw node
-  std::vector<Id> own_;                   ///< by raw node
+  std::vector<std::uint8_t>
+      bypassed_;  ///< by forest id, as far as set: lies between a frame and one folded into it
+  std::vector<Position> positions_;  ///< by raw node
+  std::vector<Id> own_;              ///< by raw node
 };
 
 StringId Overlay::module_path(cct::ModuleId module) {
@@ -141,6 +148,25 @@ Id Overlay::enter_scopes(Id scope, cct::ModuleId module, std::uint32_t innermost
   return scope;
 }
 
+void Overlay::bypass(Id scope, Id frame) {
+  bypassed_.resize(forest_.size());
+  for (; scope != frame && bypassed_[scope] == 0; scope = forest_.parent(scope)) bypassed_[scope] = 1;
+}
+
+/// Which scopes a fold went past and left without anything below them.
+std::vector<std::uint8_t> Overlay::find_empty() {
+  bypassed_.resize(forest_.size());
+  std::vector<std::uint32_t> children(forest_.size(), 0);
+  for (Id scope = 1; scope < forest_.size(); ++scope) ++children[forest_.parent(scope)];
+  std::vector<std::uint8_t> empty(forest_.size(), 0);
+  for (auto scope = static_cast<Id>(forest_.size()); scope-- > 1;) {
+    if (bypassed_[scope] == 0 || children[scope] != 0) continue;
+    empty[scope] = 1;
+    --children[forest_.parent(scope)];
+  }
+  return empty;
+}
+
 Id Overlay::call_context(Position& position) {
   if (position.call == kNone) position.call = forest_.child(position.scope, position.call_label);
   return position.call;
@@ -151,7 +177,10 @@ Id Overlay::call_context(Position& position) {
 Id Overlay::frame_context(Position& parent, const ProcedureName& procedure, Position& here) {
   here.mpi = parent.mpi;
   here.mpi_frame = parent.mpi_frame;
-  if (procedure.mpi != 0 && procedure.mpi == parent.mpi) return parent.mpi_frame;
+  if (procedure.mpi != 0 && procedure.mpi == parent.mpi) {
+    bypass(parent.scope, parent.mpi_frame);
+    return parent.mpi_frame;
+  }
   const Id frame = forest_.child(call_context(parent), procedure.label);
   if (procedure.mpi != 0) {
     here.mpi = procedure.mpi;
@@ -214,9 +243,10 @@ Id Overlay::flat_file(ScopeForest& flat, const Label& procedure) {
 
 /// Grows the flat tree: every procedure, loop, inlined procedure and statement by what it is, whatever its
 /// callers.
-std::vector<Id> Overlay::build_flat(ScopeForest& flat) {
+std::vector<Id> Overlay::build_flat(ScopeForest& flat, const std::vector<std::uint8_t>& empty) {
   std::vector<Id> flat_of(forest_.size(), kNone);
   for (Id scope = 1; scope < forest_.size(); ++scope) {
+    if (empty[scope] != 0) continue;
     const Label& label = forest_.label(scope);
     switch (label.kind) {
       case ContextKind::procedure:
@@ -234,41 +264,48 @@ std::vector<Id> Overlay::build_flat(ScopeForest& flat) {
   return flat_of;
 }
 
-Attribution Overlay::number(ScopeForest& flat, std::vector<Id> flat_of) {
+std::vector<database::FlatScope> Overlay::number_flat(const ScopeForest& flat,
+                                                      const ScopeForest::Order& order) {
+  std::vector<database::FlatScope> scopes;
+  scopes.reserve(flat.size());
+  for (Id at = 0; at < flat.size(); ++at) {
+    const Label& label = flat.label(order.scope[at]);
+    const Id parent = flat.parent(order.scope[at]);
+    scopes.push_back({.parent = parent == kNone ? kNone : order.position[parent],
+                      .end = order.end[at],
+                      .name = label.name,
+                      .file = label.file,
+                      .line = label.line,
+                      .module = label.module,
+                      .kind = label.kind});
+  }
+  return scopes;
+}
+
+Attribution Overlay::number(ScopeForest& flat, const std::vector<Id>& flat_of,
+                            const std::vector<std::uint8_t>& empty) {
   const std::vector<StringId> final_ids = strings_.sort();
   forest_.rename(final_ids);
   flat.rename(final_ids);
-  const ScopeForest::Order order = forest_.order();
+  const ScopeForest::Order order = forest_.order(empty);
   const ScopeForest::Order flat_order = flat.order();
   Attribution result;
-  result.contexts.resize(forest_.size());
-  result.unresolved.resize(forest_.size());
   unresolved_.resize(forest_.size());
-  for (Id at = 0; at < forest_.size(); ++at) {
+  for (std::size_t at = 0; at < order.scope.size(); ++at) {
     const Id scope = order.scope[at];
     const Label& label = forest_.label(scope);
     const Id parent = forest_.parent(scope);
-    result.contexts[at] = {.parent = parent == kNone ? kNone : order.position[parent],
-                           .end = order.end[at],
-                           .name = label.name,
-                           .file = label.file,
-                           .line = label.line,
-                           .module = label.module,
-                           .flat = flat_of[scope] == kNone ? kNone : flat_order.position[flat_of[scope]],
-                           .kind = label.kind};
-    result.unresolved[at] = unresolved_[scope];
+    result.contexts.push_back({.parent = parent == kNone ? kNone : order.position[parent],
+                               .end = order.end[at],
+                               .name = label.name,
+                               .file = label.file,
+                               .line = label.line,
+                               .module = label.module,
+                               .flat = flat_of[scope] == kNone ? kNone : flat_order.position[flat_of[scope]],
+                               .kind = label.kind});
+    result.unresolved.push_back(unresolved_[scope]);
   }
-  for (Id at = 0; at < flat.size(); ++at) {
-    const Label& label = flat.label(flat_order.scope[at]);
-    const Id parent = flat.parent(flat_order.scope[at]);
-    result.flat.push_back({.parent = parent == kNone ? kNone : flat_order.position[parent],
-                           .end = flat_order.end[at],
-                           .name = label.name,
-                           .file = label.file,
-                           .line = label.line,
-                           .module = label.module,
-                           .kind = label.kind});
-  }
+  result.flat = number_flat(flat, flat_order);
   for (const Id scope : own_) result.own.push_back(order.position[scope]);
   result.strings = strings_.take();
   return result;
@@ -287,8 +324,9 @@ Attribution Overlay::run() {
     }
   }
   ScopeForest flat{Label{}};
-  std::vector<Id> flat_of = build_flat(flat);
-  return number(flat, std::move(flat_of));
+  const std::vector<std::uint8_t> empty = find_empty();
+  const std::vector<Id> flat_of = build_flat(flat, empty);
+  return number(flat, flat_of, empty);
 }
 
 }  // namespace

@@ -32,14 +32,17 @@ void ScopeForest::rename(std::span<const database::StringId> final_ids) {
   ids_.clear();
 }
 
-ScopeForest::Order ScopeForest::order() const {
+ScopeForest::Order ScopeForest::order(std::span<const std::uint8_t> removed) const {
   const std::size_t n = scopes_.size();
+  const auto kept = [removed](Id scope) { return removed.empty() || removed[scope] == 0; };
   std::vector<std::vector<Id>> children(n);
-  for (Id scope = 1; scope < n; ++scope) children[scopes_[scope].parent].push_back(scope);
+  for (Id scope = 1; scope < n; ++scope) {
+    if (kept(scope)) children[scopes_[scope].parent].push_back(scope);
+  }
   for (std::vector<Id>& siblings : children) {
     std::ranges::sort(siblings, [this](Id a, Id b) { return scopes_[a].label < scopes_[b].label; });
   }
-  Order order{.scope = {}, .position = std::vector<Id>(n), .end = std::vector<Id>(n)};
+  Order order{.scope = {}, .position = std::vector<Id>(n), .end = {}};
   order.scope.reserve(n);
   std::vector<Id> pending{0};
   while (!pending.empty()) {
@@ -49,7 +52,11 @@ ScopeForest::Order ScopeForest::order() const {
     order.scope.push_back(scope);
     pending.insert(pending.end(), children[scope].rbegin(), children[scope].rend());
   }
-  for (std::size_t at = n; at-- > 0;) {
+  for (Id scope = 1; scope < n; ++scope) {
+    if (!kept(scope)) order.position[scope] = order.position[scopes_[scope].parent];
+  }
+  order.end.resize(order.scope.size());
+  for (std::size_t at = order.scope.size(); at-- > 0;) {
     order.end[at] = std::max(order.end[at], static_cast<Id>(at + 1));
     const Id parent = scopes_[order.scope[at]].parent;
     if (parent == database::kNone) continue;

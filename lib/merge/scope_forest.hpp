@@ -42,7 +42,9 @@ class ScopeForest {
   struct Order {
     std::vector<Id> scope, position, end;
   };
-  [[nodiscard]] Order order() const;
+  /// Scopes with removed[scope] != 0 (whose children must be, too) are left out; their position is that of
+  /// their nearest ancestor that is not. An empty `removed` leaves out none.
+  [[nodiscard]] Order order(std::span<const std::uint8_t> removed = {}) const;
 
  private:
   struct Scope {

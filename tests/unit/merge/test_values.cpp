@@ -1,0 +1,264 @@
+#include "merge/accumulate.hpp"
+
+#include <map>
+#include <set>
+
+#include <catch2/catch.hpp>
+#include <rapidcheck.h>
+
+using namespace culprit;
+using database::ContextId;
+using database::ContextKind;
+using database::FlatId;
+using database::kNone;
+using merge::Columns;
+using merge::Shape;
+
+namespace {
+
+/// A random program: procedures (each in file p/2 of module p/4) call each other at random, recursion
+/// included, some through a loop. Procedure 0 is `<program root>`'s only callee.
+struct RandomTree {
+  Shape shape;
+  std::vector<int> procedure;  ///< of each context's innermost procedure frame, -1 outside
+
+  static constexpr int kProcedures = 6;
+
+  /// Flat scopes: 0 root; per procedure p: module, file (made when first needed), procedure, loop, statement,
+  /// loop's statement.
+  FlatId flat(FlatId parent, ContextKind kind, int what) {
+    const auto [entry, fresh] =
+        known_.try_emplace({parent, kind, what}, static_cast<FlatId>(shape.flat.size()));
+    if (fresh) shape.flat.push_back({.parent = parent, .kind = kind});
+    return entry->second;
+  }
+  FlatId flat_procedure(int p) {
+    const FlatId module = flat(0, ContextKind::module, p / 4);
+    return flat(flat(module, ContextKind::file, p / 2), ContextKind::procedure, p);
+  }
+  ContextId add(ContextId parent, ContextKind kind, FlatId flat_id, int in) {
+    shape.contexts.push_back({.parent = parent, .flat = flat_id, .kind = kind});
+    procedure.push_back(in);
+    return static_cast<ContextId>(shape.contexts.size() - 1);
+  }
+  void frame(ContextId caller, int p, int depth) {
+    const FlatId flat_p = flat_procedure(p);
+    const ContextId here = add(caller, ContextKind::procedure, flat_p, p);
+    body(here, flat_p, p, depth);
+    if (*rc::gen::inRange(0, 2) == 1) {
+      const FlatId flat_loop = flat(flat_p, ContextKind::loop, p);
+      body(add(here, ContextKind::loop, flat_loop, p), flat_loop, p, depth);
+    }
+  }
+  void body(ContextId scope, FlatId flat_scope, int p, int depth) {
+    add(scope, ContextKind::statement, flat(flat_scope, ContextKind::statement, p), p);
+    const int calls = depth == 0 ? 0 : *rc::gen::inRange(0, 3);
+    for (int c = 0; c < calls; ++c) {
+      const ContextId call = add(scope, ContextKind::call, kNone, p);
+      frame(call, *rc::gen::inRange(0, kProcedures), depth - 1);
+    }
+  }
+  RandomTree() {
+    shape.flat.push_back({});
+    add(kNone, ContextKind::root, kNone, -1);
+    frame(add(0, ContextKind::root, kNone, -1), 0, 5);
+    for (ContextId x = 0; x < shape.contexts.size(); ++x) shape.own.push_back(x);
+  }
+
+ private:
+  std::map<std::tuple<FlatId, ContextKind, int>, FlatId> known_;
+};
+
+/// One thread with random time at some statements and calls; the tree's nodes are the contexts.
+measurement::ThreadProfile random_thread(const Shape& shape) {
+  measurement::ThreadProfile thread;
+  for (ContextId x = 0; x < shape.contexts.size(); ++x) {
+    thread.nodes.push_back({.frame = {}, .parent = shape.contexts[x].parent});
+    const ContextKind kind = shape.contexts[x].kind;
+    const bool leaf =
+        kind == ContextKind::statement || (kind == ContextKind::call && *rc::gen::inRange(0, 5) == 0);
+    if (!leaf || *rc::gen::inRange(0, 3) == 0) {
+      thread.cell.push_back(cct::kNoNode);
+      continue;
+    }
+    thread.cell.push_back(static_cast<std::uint32_t>(thread.cells.size()));
+    thread.cells.push_back(
+        {.time_ns = *rc::gen::inRange<std::uint64_t>(1, 1000), .samples = 1, .weight_sq = 1});
+  }
+  return thread;
+}
+
+std::uint64_t time_at(const measurement::ThreadProfile& thread, ContextId x) {
+  return thread.cell[x] == cct::kNoNode ? 0 : thread.cells[thread.cell[x]].time_ns;
+}
+
+/// All contexts from `x` up to the root.
+std::vector<ContextId> path_of(const Shape& shape, ContextId x) {
+  std::vector<ContextId> path;
+  for (; x != kNone; x = shape.contexts[x].parent) path.push_back(x);
+  return path;
+}
+
+/// Whether context `x` is an instance of flat scope `f` or of one inside it.
+bool instance_of(const Shape& shape, ContextId x, FlatId f) {
+  for (FlatId g = shape.contexts[x].flat; g != kNone; g = shape.flat[g].parent) {
+    if (g == f) return true;
+  }
+  return false;
+}
+
+/// By the definition: time below some instance of f counts once.
+std::uint64_t naive_flat_inclusive(const Shape& shape, const measurement::ThreadProfile& thread, FlatId f) {
+  std::uint64_t sum = 0;
+  for (ContextId x = 0; x < shape.contexts.size(); ++x) {
+    const auto path = path_of(shape, x);
+    const bool below = f == 0 || std::any_of(path.begin(), path.end(),
+                                             [&](ContextId y) { return instance_of(shape, y, f); });
+    if (below) sum += time_at(thread, x);
+  }
+  return sum;
+}
+
+const merge::Pair& pair_at(const std::vector<merge::Pair>& sums, std::size_t scope, const Columns& columns) {
+  return sums[scope * columns.metrics() + Columns::kRealtime];
+}
+
+struct Accumulated {
+  std::vector<merge::RoleSums> roles;
+  std::vector<std::vector<database::Value>> profiles;
+};
+
+Accumulated accumulate(const Shape& shape, const std::vector<measurement::ThreadProfile>& threads) {
+  merge::ThreadAccumulation accumulation(shape, 1);
+  merge::ContextValues by_context({0, static_cast<ContextId>(shape.contexts.size())});
+  accumulation.begin_process({});
+  std::vector<cct::NodeId> same(shape.contexts.size());
+  for (cct::NodeId n = 0; n < same.size(); ++n) same[n] = n;
+  for (std::uint32_t t = 0; t < threads.size(); ++t) accumulation.add(threads[t], same, t, 0, by_context);
+  return {accumulation.roles(), accumulation.profiles()};
+}
+
+}  // namespace
+
+TEST_CASE("inclusive values are sums over subtrees, exclusive ones add up to the root's inclusive") {
+  CHECK(rc::check([] {
+    const RandomTree tree;
+    const Shape& shape = tree.shape;
+    const measurement::ThreadProfile thread = random_thread(shape);
+    const Accumulated got = accumulate(shape, {thread});
+    std::vector<std::uint64_t> inclusive(shape.contexts.size(), 0);
+    std::uint64_t total = 0;
+    for (ContextId x = 0; x < shape.contexts.size(); ++x) {
+      total += time_at(thread, x);
+      for (const ContextId y : path_of(shape, x)) inclusive[y] += time_at(thread, x);
+    }
+    for (ContextId x = 0; x < shape.contexts.size(); ++x) {
+      RC_ASSERT(static_cast<std::uint64_t>(pair_at(got.roles[0].contexts, x, shape.columns).inclusive.sum) ==
+                inclusive[x]);
+    }
+    std::uint64_t listed = 0;
+    for (const database::Value& value : got.profiles[0]) {
+      if (value.metric == Columns::kRealtime) listed += value.value;
+    }
+    RC_ASSERT(listed == total);
+    // Hybrid: what belongs to procedure frames covers everything once.
+    std::uint64_t of_frames = 0;
+    for (ContextId x = 0; x < shape.contexts.size(); ++x) {
+      if (shape.contexts[x].kind != ContextKind::procedure) continue;
+      of_frames += static_cast<std::uint64_t>(pair_at(got.roles[0].contexts, x, shape.columns).exclusive.sum);
+    }
+    RC_ASSERT(of_frames == total);
+  }));
+}
+
+TEST_CASE("flat values agree with the definition, with direct and mutual recursion") {
+  CHECK(rc::check([] {
+    const RandomTree tree;
+    const Shape& shape = tree.shape;
+    const measurement::ThreadProfile thread = random_thread(shape);
+    const Accumulated got = accumulate(shape, {thread});
+    std::uint64_t total = 0;
+    std::vector<std::uint64_t> exclusive(RandomTree::kProcedures, 0);
+    for (ContextId x = 0; x < shape.contexts.size(); ++x) {
+      total += time_at(thread, x);
+      if (tree.procedure[x] >= 0)
+        exclusive[static_cast<std::size_t>(tree.procedure[x])] += time_at(thread, x);
+    }
+    std::uint64_t of_modules = 0;
+    for (FlatId f = 0; f < shape.flat.size(); ++f) {
+      const merge::Pair& pair = pair_at(got.roles[0].flat, f, shape.columns);
+      RC_ASSERT(static_cast<std::uint64_t>(pair.inclusive.sum) == naive_flat_inclusive(shape, thread, f));
+      RC_ASSERT(static_cast<std::uint64_t>(pair.inclusive.sum) <= total);
+      if (shape.flat[f].kind == ContextKind::module)
+        of_modules += static_cast<std::uint64_t>(pair.exclusive.sum);
+      for (int p = 0; p < RandomTree::kProcedures; ++p) {
+        RandomTree copy = tree;
+        if (shape.flat[f].kind != ContextKind::procedure || copy.flat_procedure(p) != f) continue;
+        RC_ASSERT(static_cast<std::uint64_t>(pair.exclusive.sum) == exclusive[static_cast<std::size_t>(p)]);
+      }
+    }
+    RC_ASSERT(of_modules == total);
+  }));
+}
+
+TEST_CASE("summaries observe every thread once") {
+  CHECK(rc::check([] {
+    const RandomTree tree;
+    const Shape& shape = tree.shape;
+    std::vector<measurement::ThreadProfile> threads;
+    for (int t = 0; t < 3; ++t) threads.push_back(random_thread(shape));
+    const Accumulated got = accumulate(shape, threads);
+    metrics::Accumulator expected;
+    for (const measurement::ThreadProfile& thread : threads) {
+      const std::uint64_t total = naive_flat_inclusive(shape, thread, 0);
+      if (total != 0) expected.accumulate(total);
+    }
+    RC_ASSERT(pair_at(got.roles[0].contexts, 0, shape.columns).inclusive == expected);
+    RC_ASSERT(pair_at(got.roles[0].flat, 0, shape.columns).inclusive == expected);
+  }));
+}
+
+TEST_CASE("idleness: marks decide where a process has them, names elsewhere") {
+  Shape shape;
+  shape.flat.push_back({});
+  shape.contexts = {
+      {},
+      {.parent = 0, .kind = ContextKind::statement, .wait = measurement::WaitKind::mpi, .idle_by_name = 1},
+      {.parent = 0, .kind = ContextKind::statement, .wait = measurement::WaitKind::mpi, .never_idle = 1},
+      {.parent = 0, .kind = ContextKind::statement},
+      {.parent = 0, .kind = ContextKind::statement, .wait = measurement::WaitKind::lock, .idle_by_name = 1}};
+  shape.own = {0, 1, 2, 3, 4};
+  const std::vector<cct::NodeId> same = {0, 1, 2, 3, 4};
+  measurement::Measurement file;
+  measurement::ThreadProfile thread;
+  thread.nodes.assign(5, {.frame = {}, .parent = 0});
+  thread.nodes[0].parent = cct::kNoNode;
+  thread.cell = {cct::kNoNode, 0, 1, 2, 3};
+  thread.cells.resize(4);
+  for (measurement::Cell& cell : thread.cells) cell.time_ns = 100;
+  const auto idle = [&] {
+    file.threads = {thread};
+    merge::ThreadAccumulation accumulation(shape, 1);
+    merge::ContextValues by_context({0, 5});
+    accumulation.begin_process(file);
+    accumulation.add(thread, same, 0, 0, by_context);
+    std::map<ContextId, std::uint64_t> values;
+    std::uint64_t communication = 0;
+    for (const database::Value& value : accumulation.profiles()[0]) {
+      if (value.metric == Columns::kIdleness) values[value.index] = value.value;
+      if (value.metric == Columns::kCommunication) communication += value.value;
+    }
+    values[0] = communication;
+    return std::pair(values, accumulation.lone_waits().size());
+  };
+  using Values = std::map<ContextId, std::uint64_t>;
+  CHECK(idle() == std::pair(Values{{0, 100}, {1, 100}, {4, 100}}, std::size_t{0}));
+  thread.cells[0].marked_ns = 30;
+  thread.cells[0].mark = measurement::WaitKind::mpi;
+  CHECK(idle() == std::pair(Values{{0, 170}, {1, 30}, {4, 100}}, std::size_t{0}));
+  thread.cells[1].marked_ns = 100;  // below code that moves data: never idle
+  thread.cells[1].mark = measurement::WaitKind::mpi;
+  thread.cells[2].marked_ns = 40;  // outside every frame that a rule knows
+  thread.cells[2].mark = measurement::WaitKind::mpi;
+  CHECK(idle() == std::pair(Values{{0, 170}, {1, 30}, {3, 40}, {4, 100}}, std::size_t{1}));
+}

@@ -1,0 +1,130 @@
+#include "merge/waiting.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace culprit;
+using database::ContextId;
+using database::ContextKind;
+using measurement::WaitKind;
+using merge::Attribution;
+using merge::Waiting;
+
+namespace {
+
+/// A tree of contexts below `<program root>` (1) or `<thread root>`, given path by path.
+class Tree {
+ public:
+  explicit Tree(ContextKind root = ContextKind::root) {
+    a.strings = {"", "/app", "/lib/libmpi.so.40", "/lib/libgomp.so.1"};
+    a.contexts.resize(2);
+    a.contexts[1].parent = 0;
+    a.contexts[1].kind = root;
+  }
+  ContextId add(ContextId parent, ContextKind kind, const std::string& name = "", std::uint32_t module = 1) {
+    a.strings.push_back(name);
+    database::Context context;
+    context.parent = parent;
+    context.kind = kind;
+    context.module = module;
+    context.name = name.empty() ? 0 : static_cast<database::StringId>(a.strings.size() - 1);
+    a.contexts.push_back(context);
+    return static_cast<ContextId>(a.contexts.size() - 1);
+  }
+  /// A procedure called from `parent`, and a statement in it.
+  std::pair<ContextId, ContextId> procedure(ContextId parent, const std::string& name,
+                                            std::uint32_t module = 2) {
+    const ContextId call = parent == 1 ? 1 : add(parent, ContextKind::call);
+    const ContextId frame = add(call, ContextKind::procedure, name, module);
+    return {frame, add(frame, ContextKind::statement, "", module)};
+  }
+  std::vector<Waiting> find() { return merge::find_waiting(a, merge::IdleRules::built_in(), {"/app"}); }
+  [[nodiscard]] unsigned flags(ContextId x) const { return a.contexts[x].flags; }
+
+  Attribution a;
+};
+
+constexpr unsigned kFrontierFlags = database::kFrontier | database::kInWait;
+
+}  // namespace
+
+TEST_CASE("the outermost waiting frame is the frontier") {
+  Tree tree;
+  const auto [main, main_line] = tree.procedure(1, "main", 1);
+  const auto [outer, outer_line] = tree.procedure(main, "MPI_Win_fence");
+  const auto [inner, inner_line] = tree.procedure(outer, "MPI_Barrier");
+  const auto waiting = tree.find();
+  CHECK(tree.flags(main) == 0);
+  CHECK(tree.flags(main_line) == 0);
+  CHECK(waiting[main_line] == Waiting{});
+  CHECK(tree.flags(outer) == kFrontierFlags);
+  CHECK(tree.a.contexts[outer].wait_kind == static_cast<std::uint8_t>(WaitKind::mpi));
+  CHECK(tree.flags(inner) == database::kInWait);
+  CHECK(tree.a.contexts[inner].wait_kind == 0);
+  CHECK(waiting[outer_line] == Waiting{WaitKind::mpi, true, false});
+  CHECK(waiting[inner_line] == Waiting{WaitKind::mpi, true, false});
+}
+
+TEST_CASE("a call that does not block waits only in a progress loop or a blocking call") {
+  Tree tree;
+  const auto [main, main_line] = tree.procedure(1, "main", 1);
+  const auto [send, send_line] = tree.procedure(main, "MPI_Isend");
+  const auto [progress, progress_line] = tree.procedure(send, "opal_progress");
+  const auto [wait, wait_line] = tree.procedure(send, "MPI_Wait");
+  const auto waiting = tree.find();
+  CHECK(tree.flags(send) == kFrontierFlags);
+  CHECK(waiting[send_line] == Waiting{WaitKind::mpi, false, false});
+  CHECK(waiting[progress_line].by_name);
+  CHECK(waiting[wait_line].by_name);
+  CHECK(tree.flags(progress) == database::kInWait);
+  CHECK(tree.flags(wait) == database::kInWait);
+}
+
+TEST_CASE("set-up, moving data and the program's callbacks are work") {
+  Tree tree;
+  const auto [main, main_line] = tree.procedure(1, "main", 1);
+  const auto [init, init_line] = tree.procedure(main, "MPI_Init");
+  const auto [below_init, below_init_line] = tree.procedure(init, "opal_progress");
+  const auto [reduce, reduce_line] = tree.procedure(main, "MPI_Reduce");
+  const auto [op, op_line] = tree.procedure(reduce, "ompi_op_base_sum");
+  const auto [below_op, below_op_line] = tree.procedure(op, "opal_progress");
+  const auto [callback, callback_line] = tree.procedure(reduce, "my_operator", 1);
+  const auto waiting = tree.find();
+  CHECK(waiting[init_line].never);
+  CHECK(waiting[below_init_line].never);
+  CHECK(tree.flags(init) == kFrontierFlags);
+  CHECK(tree.flags(below_init) == database::kInWait);
+  CHECK(waiting[reduce_line].by_name);
+  CHECK(waiting[op_line] == Waiting{WaitKind::mpi, false, true});
+  CHECK(waiting[below_op_line] == Waiting{WaitKind::mpi, false, true});
+  CHECK(waiting[callback_line].never);
+  CHECK(tree.flags(op) == (database::kInWait | database::kMoves));
+  CHECK(tree.flags(below_op) == (database::kInWait | database::kMoves));
+  CHECK(tree.flags(callback) == (database::kInWait | database::kMoves));
+}
+
+TEST_CASE("a lock is waited for in what the call calls") {
+  Tree tree;
+  const auto [main, main_line] = tree.procedure(1, "main", 1);
+  const auto [lock, lock_line] = tree.procedure(main, "pthread_mutex_lock");
+  const auto [slow, slow_line] = tree.procedure(lock, "libc.so.6@0x1234");
+  const auto waiting = tree.find();
+  CHECK(waiting[lock_line] == Waiting{WaitKind::lock, false, false});
+  CHECK(waiting[slow_line] == Waiting{WaitKind::lock, true, false});
+  CHECK(tree.flags(slow) == database::kInWait);
+}
+
+TEST_CASE("a stripped OpenMP runtime's own code waits, the code that it calls works") {
+  for (const bool main_thread : {true, false}) {
+    Tree tree(main_thread ? ContextKind::root : ContextKind::thread_root);
+    const auto [runtime, runtime_line] = tree.procedure(1, "libgomp.so.1@0x1d000", 3);
+    const auto [region, region_line] = tree.procedure(runtime, "main._omp_fn.0", 1);
+    const auto waiting = tree.find();
+    const WaitKind kind = main_thread ? WaitKind::omp_barrier : WaitKind::omp_idle;
+    CHECK(tree.flags(runtime) == 0);
+    CHECK(tree.flags(runtime_line) == kFrontierFlags);
+    CHECK(tree.a.contexts[runtime_line].wait_kind == static_cast<std::uint8_t>(kind));
+    CHECK(waiting[runtime_line] == Waiting{kind, true, false});
+    CHECK(tree.flags(region) == 0);
+    CHECK(waiting[region_line] == Waiting{});
+  }
+}
