@@ -22,7 +22,7 @@ constexpr std::size_t kPage = 4096;
 int move_high(int fd) noexcept {
   const int high = fcntl(fd, F_DUPFD_CLOEXEC, kHighDescriptor);
   if (high < 0) return fd;
-  ::close(fd);
+  raw_close(fd);
   return high;
 }
 
@@ -53,13 +53,13 @@ bool BlockFile::is_ours(int fd) const noexcept {
 int BlockFile::create(const char* path) noexcept {
   const std::size_t length = std::strlen(path);
   if (length >= kPathSize) return ENAMETOOLONG;
-  int fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kMode);
+  int fd = raw_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kMode);
   if (fd < 0) return errno;
   fd = move_high(fd);
   struct stat info {};
   if (fstat(fd, &info) != 0) {
     const int error = errno;
-    ::close(fd);
+    raw_close(fd);
     ::unlink(path);
     return error;
   }
@@ -76,15 +76,15 @@ int BlockFile::create(const char* path) noexcept {
 int BlockFile::descriptor() noexcept {
   int fd = fd_.load(std::memory_order_acquire);
   if (is_ours(fd)) return fd;
-  const int again = ::open(path_, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  const int again = raw_open(path_, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (again < 0) return -errno;
   if (!is_ours(again)) {
-    ::close(again);
+    raw_close(again);
     return -ESTALE;
   }
   const int high = move_high(again);
   if (fd_.compare_exchange_strong(fd, high, std::memory_order_acq_rel)) return high;
-  ::close(high);  // another thread was faster
+  raw_close(high);  // another thread was faster
   return is_ours(fd) ? fd : -EBADF;
 }
 
@@ -123,7 +123,7 @@ int BlockFile::rename(const char* new_path) noexcept {
 
 void BlockFile::give_up_descriptor() noexcept {
   const int fd = fd_.exchange(-1, std::memory_order_acq_rel);
-  if (is_ours(fd)) ::close(fd);
+  if (is_ours(fd)) raw_close(fd);
 }
 
 void BlockFile::close(bool unlink_file) noexcept {

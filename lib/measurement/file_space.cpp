@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace culprit::measurement {
@@ -25,6 +26,14 @@ int write_zeros(int fd, std::uint64_t offset, std::uint64_t size) noexcept {
 
 }  // namespace
 
+int raw_open(const char* path, int flags, unsigned mode) noexcept {
+  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
+
+int raw_close(int fd) noexcept {
+  return static_cast<int>(syscall(SYS_close, fd));
+}
+
 bool size_allowed(std::uint64_t size) noexcept {
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0) return true;
@@ -34,7 +43,7 @@ bool size_allowed(std::uint64_t size) noexcept {
 int write_all(int fd, const void* data, std::uint64_t size, std::uint64_t offset) noexcept {
   const char* from = static_cast<const char*>(data);
   while (size > 0) {
-    const ssize_t written = pwrite(fd, from, size, static_cast<off_t>(offset));
+    const long written = syscall(SYS_pwrite64, fd, from, size, static_cast<off_t>(offset));
     if (written < 0) {
       if (errno == EINTR) continue;
       return errno;
@@ -50,7 +59,7 @@ int write_all(int fd, const void* data, std::uint64_t size, std::uint64_t offset
 int reserve_space(int fd, std::uint64_t offset, std::uint64_t size) noexcept {
   if (!size_allowed(offset + size)) return EFBIG;
   for (int i = 0; i < kMaxRetries; ++i) {
-    if (fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) return 0;
+    if (syscall(SYS_fallocate, fd, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) return 0;
     if (errno == EOPNOTSUPP || errno == ENOSYS) return write_zeros(fd, offset, size);
     if (errno != EINTR) return errno;
   }

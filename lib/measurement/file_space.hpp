@@ -6,6 +6,11 @@
 // Everything here is async-signal-safe.
 namespace culprit::measurement {
 
+/// open and close by direct system call: the C library's are cancellation points, and other preloaded
+/// libraries interpose them with functions that allocate. open gives a descriptor or -1 and errno.
+int raw_open(const char* path, int flags, unsigned mode = 0) noexcept;
+int raw_close(int fd) noexcept;
+
 /// Makes `size` bytes at `offset` of `fd` exist on disk, zero, extending the file. Checks RLIMIT_FSIZE first,
 /// because exceeding it would raise SIGXFSZ in the program. Where the file system has no fallocate, writes
 /// zeros. Returns 0 or an errno.

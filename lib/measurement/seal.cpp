@@ -1,3 +1,4 @@
+#include "measurement/file_space.hpp"
 #include "measurement/live.hpp"
 #include "measurement/sealed_writer.hpp"
 
@@ -137,15 +138,15 @@ int Sealer::open_temporary() noexcept {
   std::memcpy(temporary_, file_.path(), length);
   std::memcpy(temporary_ + length, ".tmp", 5);
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-  int fd = ::open(temporary_, flags, kMode);
+  int fd = raw_open(temporary_, flags, kMode);
   if (fd < 0 &&
       errno == EEXIST) {  // from an attempt that was cut short; the name is ours as the live file's is
     ::unlink(temporary_);
-    fd = ::open(temporary_, flags, kMode);
+    fd = raw_open(temporary_, flags, kMode);
   }
   if (fd < 0 && errno == EMFILE) {
     file_.file_.give_up_descriptor();
-    fd = ::open(temporary_, flags, kMode);
+    fd = raw_open(temporary_, flags, kMode);
   }
   return fd < 0 ? -errno : fd;
 }
@@ -155,7 +156,7 @@ int Sealer::run() noexcept {
   const int fd = open_temporary();
   if (fd < 0) return -fd;
   int error = write(fd);
-  if (::close(fd) != 0 && error == 0 && errno != EINTR) error = errno;
+  if (raw_close(fd) != 0 && error == 0 && errno != EINTR) error = errno;
   if (error == 0 && ::rename(temporary_, file_.path()) != 0) error = errno;
   if (error != 0) ::unlink(temporary_);
   return error;

@@ -151,6 +151,7 @@ void ThreadTree::count_samples(bool charged_elsewhere, bool handler_run) noexcep
 }
 
 void ThreadTree::record(NodeIndex index, const SampleValues& values) noexcept {
+  end_wait();
   bool elsewhere = false;
   layout::Cell& cell = *cell_of(index, elsewhere);
   add(cell.time_ns, values.time_ns);
@@ -192,8 +193,8 @@ void ThreadTree::add_handler_time(std::uint64_t ns) noexcept {
 
 void ThreadTree::begin_wait(NodeIndex index, std::uint64_t enter_ns, WaitKind mark) noexcept {
   ThreadHeader& head = *header();
+  end_wait();
   const std::uint32_t sequence = peek(head.wait_sequence);
-  if ((sequence & 1) != 0) return;  // an outer wait is open and covers this one
   std::atomic_ref(head.wait_node).store(index, std::memory_order_relaxed);
   std::atomic_ref(head.wait_mark).store(static_cast<std::uint32_t>(mark), std::memory_order_relaxed);
   std::atomic_ref(head.wait_enter_ns).store(enter_ns, std::memory_order_relaxed);

@@ -141,8 +141,8 @@ TEST_CASE("a wait that is open is charged up to the last heartbeat, in the live 
   const std::vector path{call(0x10), sample(0x20)};
   const auto leaf = insert(tree, path);
   tree.record(leaf, values(5 * kMs));
+  tree.begin_wait(tree.root(), kStart + 1 * kMs, WaitKind::join);  // left by a longjmp
   tree.begin_wait(leaf, kStart + 10 * kMs, WaitKind::mpi);
-  tree.begin_wait(tree.root(), kStart + 12 * kMs, WaitKind::join);  // inside the first: covered by it
 
   const auto charged = [&] {
     const Measurement m = culprit::measurement::read(directory / "a.culprit");
@@ -159,6 +159,11 @@ TEST_CASE("a wait that is open is charged up to the last heartbeat, in the live 
   SECTION("withdrawn") {
     tree.end_wait();
     CHECK(charged().time_ns == 5 * kMs);
+  }
+  SECTION("withdrawn by the sample that charges it") {
+    tree.record(leaf, {.time_ns = 30 * kMs, .weight = 6, .blocked = true, .mark = WaitKind::mpi});
+    CHECK(charged().time_ns == 35 * kMs);
+    CHECK(charged().blocked == 1);
   }
   SECTION("a node without samples gets a cell of its own") {
     tree.end_wait();

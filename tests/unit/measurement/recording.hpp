@@ -2,6 +2,7 @@
 
 #include "measurement/live.hpp"
 #include "measurement/measurement.hpp"
+#include "validity.hpp"
 
 #include <cstdint>
 #include <cstdlib>
@@ -9,7 +10,6 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -122,31 +122,7 @@ inline auto tie(const measurement::Cell& c) {
   return std::tuple(c.time_ns, c.samples, c.weight_sq, c.blocked, c.cpu_ns, c.marked_ns, c.mark);
 }
 
-/// Why a measurement is not valid; empty if it is.
-inline std::string invalid(const measurement::Measurement& m) {
-  const std::size_t events = m.process.events.size() - (m.process.has_realtime ? 1 : 0);
-  for (const auto& thread : m.threads) {
-    if (thread.start_routine.module != cct::kNoModule && thread.start_routine.module >= m.modules.size()) {
-      return "start routine's module";
-    }
-    if (thread.cell.size() != thread.nodes.size()) return "cell index size";
-    if (thread.events.size() != thread.cells.size() * events) return "event values";
-    for (std::size_t i = 0; i < thread.nodes.size(); ++i) {
-      const auto& node = thread.nodes[i];
-      if ((i == 0) != (node.parent == cct::kNoNode)) return "root";
-      if ((i == 0) != (node.frame.kind == cct::FrameKind::root)) return "root's kind";
-      if (static_cast<int>(node.frame.kind) >= cct::kFrameKinds) return "kind";
-      if (node.frame.module != cct::kNoModule && node.frame.module >= m.modules.size()) return "module";
-      if (thread.cell[i] != cct::kNoNode && thread.cell[i] >= thread.cells.size()) return "cell index";
-      if (i > 0) {  // pre-order: the parent is the node before or one of its ancestors
-        auto at = static_cast<cct::NodeId>(i - 1);
-        while (at != cct::kNoNode && at != node.parent) at = thread.nodes[at].parent;
-        if (at == cct::kNoNode) return "pre-order";
-      }
-    }
-  }
-  return {};
-}
+using validity::invalid;
 
 /// Whether two measurements hold the same, apart from being sealed.
 inline std::string difference(const measurement::Measurement& a, const measurement::Measurement& b) {
