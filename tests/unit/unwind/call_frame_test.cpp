@@ -220,7 +220,7 @@ TEST_CASE("a realigned frame's expressions become a load from the frame pointer"
 }
 
 TEST_CASE("damaged tables are never read beyond the module") {
-  rc::check("arbitrary bytes", [] {
+  CHECK(rc::check("arbitrary bytes", [] {
     FakeModule fake;
     fake.add(0x100, 0x100, Cfi{}.advance(8).def_cfa_offset(16).offset(6, 2).advance(8).u8(0x0a).bytes);
     fake.add(0x200, 0x100, Cfi{}.cfa_expression(breg(6, -8) + Bytes{0x06}).bytes);
@@ -238,7 +238,7 @@ TEST_CASE("damaged tables are never read beyond the module") {
       const Rule rule = compile_rule(fake.module(), fake.at(pc), workspace);
       RC_ASSERT(rule.form <= RuleForm::none);
     }
-  });
+  }));
 }
 
 TEST_CASE("a table at the very end of the mapping ends there") {

@@ -172,7 +172,7 @@ TEST_CASE("folding keeps what is open") {
 
 TEST_CASE("any bytes end the evaluation, within the block and always alike") {
   const FakeModule guarded;  // its last byte is followed by an inaccessible page
-  rc::check([&guarded](Bytes operations) {
+  CHECK(rc::check([&guarded](Bytes operations) {
     if (operations.size() > 120) operations.resize(120);
     const Bytes block = Cfi{}.block(operations).bytes;
     const std::uint64_t begin = guarded.module().end - block.size();
@@ -183,5 +183,5 @@ TEST_CASE("any bytes end the evaluation, within the block and always alike") {
     const Result elsewhere = evaluate(operations);
     RC_ASSERT(ok == elsewhere.ok);
     RC_ASSERT(!ok || result.amount == elsewhere.value);
-  });
+  }));
 }
