@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Builds and runs every fuzzer for the given time. Corpora stay in BUILD/corpus. Usage: run.sh BUILD SECONDS
+set -euo pipefail
+build=$(realpath "$1") seconds=$2
+targets=(database_reader measurement_reader)
+cmake --build "$build" -j "${JOBS:-$(nproc)}" --target "${targets[@]/#/fuzz_}" -- --quiet
+for target in "${targets[@]}"; do
+  corpus=$build/corpus/$target
+  mkdir -p "$corpus"
+  echo "fuzz: $target for $seconds s"
+  "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=4096 -print_final_stats=1 \
+    -artifact_prefix="$build/$target-" "$corpus" 2>&1 | tail -n 8
+done
