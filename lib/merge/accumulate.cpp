@@ -19,20 +19,12 @@ void add_row(std::uint64_t* into, const std::uint64_t* from, std::size_t width) 
 }
 
 /// Accumulates one thread's rows. A thread observes a metric where its value is not zero.
-void accumulate_rows(std::vector<Pair>& sums, const SparseRows& inclusive, const SparseRows& exclusive,
-                     std::size_t metrics) {
-  inclusive.ascending([&](std::size_t scope) {
-    const std::uint64_t* in = inclusive[scope];
-    Pair* pair = &sums[scope * metrics];
+void accumulate_rows(std::vector<metrics::Accumulator>& sums, const SparseRows& rows, std::size_t metrics) {
+  rows.ascending([&](std::size_t scope) {
+    const std::uint64_t* values = rows[scope];
+    metrics::Accumulator* row = &sums[scope * metrics];
     for (std::size_t m = 0; m < metrics; ++m) {
-      if (in[m] != 0) pair[m].inclusive.accumulate(in[m]);
-    }
-  });
-  exclusive.ascending([&](std::size_t scope) {
-    const std::uint64_t* ex = exclusive[scope];
-    Pair* pair = &sums[scope * metrics];
-    for (std::size_t m = 0; m < metrics; ++m) {
-      if (ex[m] != 0) pair[m].exclusive.accumulate(ex[m]);
+      if (values[m] != 0) row[m].accumulate(values[m]);
     }
   });
 }
@@ -149,8 +141,10 @@ void ThreadAccumulation::sum_inclusive() {
 
 void ThreadAccumulation::accumulate(RoleSums& role) const {
   const Columns& columns = shape_.columns;
-  accumulate_rows(role.contexts, inclusive_, exclusive_, columns.metrics());
-  accumulate_rows(role.flat, flat_inclusive_, flat_exclusive_, columns.metrics());
+  accumulate_rows(role.contexts.inclusive, inclusive_, columns.metrics());
+  accumulate_rows(role.contexts.exclusive, exclusive_, columns.metrics());
+  accumulate_rows(role.flat.inclusive, flat_inclusive_, columns.metrics());
+  accumulate_rows(role.flat.exclusive, flat_exclusive_, columns.metrics());
   inclusive_.ascending([&](std::size_t x) {
     role.weight_sq[x] += inclusive_[x][columns.weight_sq()];
     role.blocked[x] += inclusive_[x][columns.blocked()];
@@ -161,8 +155,8 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
                              std::uint32_t location, std::uint32_t role_index, ContextValues& by_context) {
   RoleSums& role = roles_[role_index];
   if (!role.used()) {
-    role.contexts.resize(shape_.contexts.size() * shape_.columns.metrics());
-    role.flat.resize(shape_.flat.size() * shape_.columns.metrics());
+    role.contexts = Sums(shape_.contexts.size() * shape_.columns.metrics());
+    role.flat = Sums(shape_.flat.size() * shape_.columns.metrics());
     role.weight_sq.resize(shape_.contexts.size());
     role.blocked.resize(shape_.contexts.size());
   }

@@ -1,5 +1,8 @@
 #include "merge/context_values.hpp"
 
+#include "cct/message.hpp"
+
+#include <algorithm>
 #include <stdexcept>
 
 namespace culprit::merge {
@@ -8,10 +11,13 @@ using database::ContextId;
 
 namespace {
 
-/// Seven bits per byte, low ones first; the high bit says that more follow.
-void put(exchange::Bytes& bytes, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<std::byte>(value | 0x80));
-  bytes.push_back(static_cast<std::byte>(value));
+constexpr std::size_t kMaxVarint = 10;
+
+/// Seven bits per byte, low ones first; the high bit says that more follow. Returns the end.
+std::byte* put(std::byte* at, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) *at++ = static_cast<std::byte>(value | 0x80);
+  *at++ = static_cast<std::byte>(value);
+  return at;
 }
 
 class Cursor {
@@ -43,68 +49,86 @@ std::vector<ContextId> context_ranges(std::size_t contexts, int ranks) {
 }
 
 ContextValues::ContextValues(std::vector<ContextId> ranges)
-    : ranges_(std::move(ranges)), outgoing_(ranges_.size() - 1) {}
+    : ranges_(std::move(ranges)), outgoing_(ranges_.size() - 1), counts_(ranges_.back()) {}
 
-// Per thread and rank: location + 1, then for each context: its distance from the one before (from the
-// range's first, plus one), the number of its metrics, and each metric and value; 0 ends the thread.
+// Per thread and rank: location, then for each context its distance from the one before plus one (from the
+// range's first: plus one), the number of its metrics, and each metric and value; 0 ends the thread.
 void ContextValues::add(std::uint32_t location, const SparseRows& inclusive, std::size_t metrics) {
   std::size_t rank = 0;
-  bool open = false;
-  ContextId before = 0;
+  thread_.resize((metrics * 2 + 2) * kMaxVarint * (counts_.size() + 2));
+  std::byte* at = nullptr;
+  ContextId next = 0;
+  const auto flush = [&] {
+    if (at == nullptr) return;
+    at = put(at, 0);
+    outgoing_[rank].insert(outgoing_[rank].end(), thread_.data(), at);
+    at = nullptr;
+  };
   inclusive.ascending([&](std::size_t row) {
-    const auto context = static_cast<ContextId>(row);
     const std::uint64_t* values = inclusive[row];
-    std::size_t present = 0;
+    std::uint32_t present = 0;
     for (std::size_t m = 0; m < metrics; ++m) present += values[m] != 0 ? 1 : 0;
     if (present == 0) return;
-    while (context >= ranges_[rank + 1]) {
-      if (open) put(outgoing_[rank], 0);
-      open = false;
+    while (row >= ranges_[rank + 1]) {
+      flush();
       ++rank;
     }
-    exchange::Bytes& bytes = outgoing_[rank];
-    if (!open) {
-      put(bytes, std::uint64_t{location} + 1);
-      before = ranges_[rank];
-      open = true;
-      put(bytes, std::uint64_t{context} - before + 1);
-    } else {
-      put(bytes, std::uint64_t{context} - before);
+    if (at == nullptr) {
+      at = put(thread_.data(), location);
+      next = ranges_[rank];
     }
-    before = context;
-    put(bytes, present);
+    at = put(at, row - next + 1);
+    next = static_cast<ContextId>(row + 1);
+    at = put(at, present);
     for (std::size_t m = 0; m < metrics; ++m) {
       if (values[m] == 0) continue;
-      put(bytes, m);
-      put(bytes, values[m]);
+      at = put(at, m);
+      at = put(at, values[m]);
     }
+    counts_[row] += present;
   });
-  if (open) put(outgoing_[rank], 0);
+  flush();
 }
 
-std::vector<std::vector<database::Value>> ContextValues::exchange(exchange::Communicator& comm) {
-  const auto here = static_cast<std::size_t>(comm.rank());
-  const ContextId begin = ranges_[here];
-  const std::size_t count = ranges_[here + 1] - begin;
-  std::vector<std::vector<database::Value>> lists(count);
-  for (const exchange::Bytes& bytes : comm.all_to_all(std::move(outgoing_))) {
-    Cursor cursor(bytes);
-    while (!cursor.done()) {
-      const auto location = static_cast<std::uint32_t>(cursor.get() - 1);
-      std::uint64_t at = 0;
-      bool first = true;
-      for (std::uint64_t step = cursor.get(); step != 0; step = cursor.get()) {
-        at += first ? step - 1 : step;
-        first = false;
-        std::vector<database::Value>& list = lists.at(at);
-        for (std::uint64_t left = cursor.get(); left != 0; --left) {
-          const auto metric = static_cast<std::uint32_t>(cursor.get());
-          list.push_back({.index = location, .metric = metric, .value = cursor.get()});
-        }
+namespace {
+
+void unpack(const exchange::Bytes& bytes, std::vector<std::vector<database::Value>>& lists) {
+  Cursor cursor(bytes);
+  while (!cursor.done()) {
+    const auto location = static_cast<std::uint32_t>(cursor.get());
+    std::uint64_t next = 0;
+    for (std::uint64_t step = cursor.get(); step != 0; step = cursor.get()) {
+      std::vector<database::Value>& list = lists.at(next + step - 1);
+      next += step;
+      for (std::uint64_t left = cursor.get(); left != 0; --left) {
+        const auto metric = static_cast<std::uint32_t>(cursor.get());
+        list.push_back({.index = location, .metric = metric, .value = cursor.get()});
       }
     }
   }
+}
+
+}  // namespace
+
+std::vector<std::vector<database::Value>> ContextValues::exchange(exchange::Communicator& comm) {
+  const auto here = static_cast<std::size_t>(comm.rank());
+  std::vector<exchange::Bytes> sizes;
+  for (std::size_t rank = 0; rank + 1 < ranges_.size(); ++rank) {
+    cct::MessageWriter message;
+    message.values(
+        std::span<const std::uint32_t>(counts_).subspan(ranges_[rank], ranges_[rank + 1] - ranges_[rank]));
+    sizes.push_back(message.take());
+  }
+  std::vector<std::size_t> expected(ranges_[here + 1] - ranges_[here], 0);
+  for (const exchange::Bytes& bytes : comm.all_to_all(std::move(sizes))) {
+    const auto counts = cct::MessageReader(bytes).values<std::uint32_t>();
+    for (std::size_t x = 0; x < expected.size(); ++x) expected[x] += counts.at(x);
+  }
+  std::vector<std::vector<database::Value>> lists(expected.size());
+  for (std::size_t x = 0; x < lists.size(); ++x) lists[x].reserve(expected[x]);
+  for (const exchange::Bytes& bytes : comm.all_to_all(std::move(outgoing_))) unpack(bytes, lists);
   outgoing_.assign(ranges_.size() - 1, {});
+  std::ranges::fill(counts_, 0);
   return lists;
 }
 

@@ -29,6 +29,8 @@ class ContextValues {
  private:
   std::vector<database::ContextId> ranges_;
   std::vector<exchange::Bytes> outgoing_;
+  std::vector<std::uint32_t> counts_;  ///< values per context, so that receivers can reserve
+  exchange::Bytes thread_;             ///< scratch: one thread's values for one rank
 };
 
 }  // namespace culprit::merge

@@ -51,18 +51,20 @@ Accumulator to_accumulator(const Entry::Sum& s) {
           .max = s.max};
 }
 
-/// The non-empty accumulators of one role in a range of scopes.
-void list_entries(const std::vector<Pair>& sums, std::uint32_t role, std::size_t metrics, std::size_t begin,
-                  std::size_t end, std::vector<Entry>& entries) {
-  for (std::size_t scope = begin; scope < end; ++scope) {
+/// The non-empty accumulators of one role in rows [begin, end), which are those of scopes from `first_scope`
+/// on.
+void list_entries(const Sums& sums, std::uint32_t role, std::size_t metrics, std::size_t begin,
+                  std::size_t end, std::size_t first_scope, std::vector<Entry>& entries) {
+  for (std::size_t row = begin; row < end; ++row) {
     for (std::size_t m = 0; m < metrics; ++m) {
-      const Pair& pair = sums[scope * metrics + m];
-      if (pair.inclusive.observers == 0 && pair.exclusive.observers == 0) continue;
+      const Accumulator& inclusive = sums.inclusive[row * metrics + m];
+      const Accumulator& exclusive = sums.exclusive[row * metrics + m];
+      if (inclusive.observers == 0 && exclusive.observers == 0) continue;
       entries.push_back({.role = role,
                          .metric = static_cast<std::uint32_t>(m),
-                         .scope = static_cast<std::uint32_t>(scope),
-                         .inclusive = to_sum(pair.inclusive),
-                         .exclusive = to_sum(pair.exclusive)});
+                         .scope = static_cast<std::uint32_t>(first_scope + row - begin),
+                         .inclusive = to_sum(inclusive),
+                         .exclusive = to_sum(exclusive)});
     }
   }
 }
@@ -78,42 +80,38 @@ class RangeSums {
         sums_(roles * scopes_ * metrics) {}
 
   void combine(const Entry& entry) {
-    Pair& pair = sums_.at((entry.role * scopes_ + entry.scope - begin_) * metrics_ + entry.metric);
-    pair.inclusive.combine(to_accumulator(entry.inclusive));
-    pair.exclusive.combine(to_accumulator(entry.exclusive));
+    const std::size_t at = (entry.role * scopes_ + entry.scope - begin_) * metrics_ + entry.metric;
+    sums_.inclusive.at(at).combine(to_accumulator(entry.inclusive));
+    sums_.exclusive.at(at).combine(to_accumulator(entry.exclusive));
   }
 
   [[nodiscard]] std::vector<Entry> entries() const {
     std::vector<Entry> all;
     for (std::size_t role = 0; role < roles_; ++role) {
-      const auto from = static_cast<std::ptrdiff_t>(role * scopes_ * metrics_);
-      const auto size = static_cast<std::ptrdiff_t>(scopes_ * metrics_);
-      const std::vector<Pair> part(sums_.begin() + from, sums_.begin() + from + size);
-      const std::size_t first = all.size();
-      list_entries(part, static_cast<std::uint32_t>(role), metrics_, 0, scopes_, all);
-      for (std::size_t i = first; i < all.size(); ++i) all[i].scope += static_cast<std::uint32_t>(begin_);
+      list_entries(sums_, static_cast<std::uint32_t>(role), metrics_, role * scopes_, (role + 1) * scopes_,
+                   begin_, all);
     }
     return all;
   }
 
  private:
   std::size_t roles_, metrics_, begin_, scopes_;
-  std::vector<Pair> sums_;
+  Sums sums_;
 };
 
-using PairsOfRole = const std::vector<Pair>& (*)(const RoleSums&);
+using SumsOfRole = const Sums& (*)(const RoleSums&);
 
 /// Collective: reduces one kind of scopes by ranges; rank 0 gets all entries, by range, then (role, scope,
 /// metric).
 std::vector<Entry> reduce_entries(exchange::Communicator& comm, const std::vector<RoleSums>& roles,
-                                  PairsOfRole pairs, std::size_t scopes, std::size_t metrics) {
+                                  SumsOfRole sums, std::size_t scopes, std::size_t metrics) {
   const auto ranges = context_ranges(scopes, comm.size());
   std::vector<exchange::Bytes> outgoing;
   for (std::size_t rank = 0; rank + 1 < ranges.size(); ++rank) {
     std::vector<Entry> entries;
     for (std::uint32_t role = 0; role < roles.size(); ++role) {
       if (!roles[role].used()) continue;
-      list_entries(pairs(roles[role]), role, metrics, ranges[rank], ranges[rank + 1], entries);
+      list_entries(sums(roles[role]), role, metrics, ranges[rank], ranges[rank + 1], ranges[rank], entries);
     }
     cct::MessageWriter message;
     message.values(entries);
@@ -195,11 +193,10 @@ RoleTotals totals_of(const std::vector<database::Summary>& summaries, std::uint3
 Summaries summarize(exchange::Communicator& comm, const Shape& shape, const std::vector<RoleSums>& roles) {
   const std::size_t metrics = shape.columns.metrics();
   const auto contexts = reduce_entries(
-      comm, roles, [](const RoleSums& r) -> const std::vector<Pair>& { return r.contexts; },
-      shape.contexts.size(), metrics);
-  const auto flat = reduce_entries(
-      comm, roles, [](const RoleSums& r) -> const std::vector<Pair>& { return r.flat; }, shape.flat.size(),
+      comm, roles, [](const RoleSums& r) -> const Sums& { return r.contexts; }, shape.contexts.size(),
       metrics);
+  const auto flat = reduce_entries(
+      comm, roles, [](const RoleSums& r) -> const Sums& { return r.flat; }, shape.flat.size(), metrics);
   const std::vector<Spread> spreads = gather_spreads(comm, roles);
   Summaries result;
   if (comm.rank() != 0) return result;

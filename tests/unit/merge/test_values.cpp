@@ -119,8 +119,13 @@ std::uint64_t naive_flat_inclusive(const Shape& shape, const measurement::Thread
   return sum;
 }
 
-const merge::Pair& pair_at(const std::vector<merge::Pair>& sums, std::size_t scope, const Columns& columns) {
-  return sums[scope * columns.metrics() + Columns::kRealtime];
+struct Pair {
+  metrics::Accumulator inclusive, exclusive;
+};
+
+Pair pair_at(const merge::Sums& sums, std::size_t scope, const Columns& columns) {
+  const std::size_t at = scope * columns.metrics() + Columns::kRealtime;
+  return {sums.inclusive[at], sums.exclusive[at]};
 }
 
 struct Accumulated {
@@ -186,7 +191,7 @@ TEST_CASE("flat values agree with the definition, with direct and mutual recursi
     }
     std::uint64_t of_modules = 0;
     for (FlatId f = 0; f < shape.flat.size(); ++f) {
-      const merge::Pair& pair = pair_at(got.roles[0].flat, f, shape.columns);
+      const Pair pair = pair_at(got.roles[0].flat, f, shape.columns);
       RC_ASSERT(static_cast<std::uint64_t>(pair.inclusive.sum) == naive_flat_inclusive(shape, thread, f));
       RC_ASSERT(static_cast<std::uint64_t>(pair.inclusive.sum) <= total);
       if (shape.flat[f].kind == ContextKind::module)
