@@ -3,7 +3,10 @@
 #include "cct/message.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <span>
 #include <stdexcept>
+#include <utility>
 
 namespace culprit::merge {
 
@@ -49,33 +52,36 @@ std::vector<ContextId> context_ranges(std::size_t contexts, int ranks) {
 }
 
 ContextValues::ContextValues(std::vector<ContextId> ranges)
-    : ranges_(std::move(ranges)), outgoing_(ranges_.size() - 1), counts_(ranges_.back()) {}
+    : ranges_(std::move(ranges)), counts_(ranges_.back()) {
+  for (std::size_t rank = 0; rank + 1 < ranges_.size(); ++rank) {
+    first_block_.push_back(blocks_.size());
+    for (ContextId begin = ranges_[rank]; begin < ranges_[rank + 1]; begin += kBlock) {
+      blocks_.push_back({.begin = begin, .end = std::min(begin + kBlock, ranges_[rank + 1]), .packed = {}});
+    }
+  }
+  first_block_.push_back(blocks_.size());
+}
 
-// Per thread and rank: location, then for each context its distance from the one before plus one (from the
-// range's first: plus one), the number of its metrics, and each metric and value; 0 ends the thread.
+// Per thread and block: location, then for each context its distance from the one before plus one (from the
+// block's first: plus one), the number of its metrics, and each metric and value; 0 ends the thread.
 void ContextValues::add(std::uint32_t location, const SparseRows& inclusive, std::size_t metrics) {
-  std::size_t rank = 0;
-  thread_.resize((metrics * 2 + 2) * kMaxVarint * (counts_.size() + 2));
+  scratch_.resize((metrics * 2 + 2) * kMaxVarint * (kBlock + 2));
+  auto block = blocks_.begin();
   std::byte* at = nullptr;
   ContextId next = 0;
-  const auto flush = [&] {
-    if (at == nullptr) return;
-    at = put(at, 0);
-    outgoing_[rank].insert(outgoing_[rank].end(), thread_.data(), at);
-    at = nullptr;
-  };
   inclusive.ascending([&](std::size_t row) {
     const std::uint64_t* values = inclusive[row];
     std::uint32_t present = 0;
     for (std::size_t m = 0; m < metrics; ++m) present += values[m] != 0 ? 1 : 0;
     if (present == 0) return;
-    while (row >= ranges_[rank + 1]) {
-      flush();
-      ++rank;
+    if (row >= block->end) {
+      flush(*block, at);
+      at = nullptr;
+      while (row >= block->end) ++block;
     }
     if (at == nullptr) {
-      at = put(thread_.data(), location);
-      next = ranges_[rank];
+      at = put(scratch_.data(), location);
+      next = block->begin;
     }
     at = put(at, row - next + 1);
     next = static_cast<ContextId>(row + 1);
@@ -87,19 +93,38 @@ void ContextValues::add(std::uint32_t location, const SparseRows& inclusive, std
     }
     counts_[row] += present;
   });
-  flush();
+  if (at != nullptr) flush(*block, at);
+}
+
+void ContextValues::flush(Block& block, std::byte* end) {
+  if (end == nullptr) return;
+  end = put(end, 0);
+  block.packed.insert(block.packed.end(), scratch_.data(), end);
+}
+
+/// Counts of the rank's range, then its blocks. The blocks are given up as they are packed.
+exchange::Bytes ContextValues::message_to(std::size_t rank) {
+  cct::MessageWriter message;
+  message.values(
+      std::span<const std::uint32_t>(counts_).subspan(ranges_[rank], ranges_[rank + 1] - ranges_[rank]));
+  for (std::size_t b = first_block_[rank]; b < first_block_[rank + 1]; ++b) {
+    message.values(std::exchange(blocks_[b].packed, {}));
+  }
+  return message.take();
 }
 
 namespace {
 
-void unpack(const exchange::Bytes& bytes, std::vector<std::vector<database::Value>>& lists) {
+/// Adds one rank's values in one block to the block's lists.
+void unpack(const exchange::Bytes& bytes, std::span<std::vector<database::Value>> lists) {
   Cursor cursor(bytes);
   while (!cursor.done()) {
     const auto location = static_cast<std::uint32_t>(cursor.get());
     std::uint64_t next = 0;
     for (std::uint64_t step = cursor.get(); step != 0; step = cursor.get()) {
-      std::vector<database::Value>& list = lists.at(next + step - 1);
       next += step;
+      if (next > lists.size()) throw std::runtime_error("exchanging values: a context out of range");
+      std::vector<database::Value>& list = lists[next - 1];
       for (std::uint64_t left = cursor.get(); left != 0; --left) {
         const auto metric = static_cast<std::uint32_t>(cursor.get());
         list.push_back({.index = location, .metric = metric, .value = cursor.get()});
@@ -112,22 +137,24 @@ void unpack(const exchange::Bytes& bytes, std::vector<std::vector<database::Valu
 
 std::vector<std::vector<database::Value>> ContextValues::exchange(exchange::Communicator& comm) {
   const auto here = static_cast<std::size_t>(comm.rank());
-  std::vector<exchange::Bytes> sizes;
-  for (std::size_t rank = 0; rank + 1 < ranges_.size(); ++rank) {
-    cct::MessageWriter message;
-    message.values(
-        std::span<const std::uint32_t>(counts_).subspan(ranges_[rank], ranges_[rank + 1] - ranges_[rank]));
-    sizes.push_back(message.take());
-  }
+  std::vector<exchange::Bytes> outgoing;
+  for (std::size_t rank = 0; rank + 1 < ranges_.size(); ++rank) outgoing.push_back(message_to(rank));
+  const std::vector<exchange::Bytes> incoming = comm.all_to_all(std::move(outgoing));
+  std::vector<std::unique_ptr<cct::MessageReader>> readers;
   std::vector<std::size_t> expected(ranges_[here + 1] - ranges_[here], 0);
-  for (const exchange::Bytes& bytes : comm.all_to_all(std::move(sizes))) {
-    const auto counts = cct::MessageReader(bytes).values<std::uint32_t>();
+  for (const exchange::Bytes& bytes : incoming) {
+    readers.push_back(std::make_unique<cct::MessageReader>(bytes));
+    const auto counts = readers.back()->values<std::uint32_t>();
     for (std::size_t x = 0; x < expected.size(); ++x) expected[x] += counts.at(x);
   }
   std::vector<std::vector<database::Value>> lists(expected.size());
-  for (std::size_t x = 0; x < lists.size(); ++x) lists[x].reserve(expected[x]);
-  for (const exchange::Bytes& bytes : comm.all_to_all(std::move(outgoing_))) unpack(bytes, lists);
-  outgoing_.assign(ranges_.size() - 1, {});
+  for (std::size_t b = first_block_[here]; b < first_block_[here + 1]; ++b) {
+    const std::size_t begin = blocks_[b].begin - ranges_[here];
+    const std::size_t size = blocks_[b].end - blocks_[b].begin;
+    for (std::size_t x = begin; x < begin + size; ++x) lists[x].reserve(expected[x]);
+    for (const auto& reader : readers)
+      unpack(reader->values<std::byte>(), std::span(lists).subspan(begin, size));
+  }
   std::ranges::fill(counts_, 0);
   return lists;
 }

@@ -13,7 +13,8 @@ namespace culprit::merge {
 std::vector<database::ContextId> context_ranges(std::size_t contexts, int ranks);
 
 /// Inclusive per-thread values on their way from profile-major order, as they arise, to context-major order:
-/// packed per owning rank as they come, exchanged once.
+/// packed as they come, in blocks of contexts small enough that one block's lists are filled within the
+/// cache, and exchanged once.
 class ContextValues {
  public:
   explicit ContextValues(std::vector<database::ContextId> ranges);
@@ -27,10 +28,20 @@ class ContextValues {
   std::vector<std::vector<database::Value>> exchange(exchange::Communicator& comm);
 
  private:
+  static constexpr database::ContextId kBlock = 256;
+
+  struct Block {
+    database::ContextId begin = 0, end = 0;
+    exchange::Bytes packed;
+  };
+  void flush(Block& block, std::byte* end);
+  [[nodiscard]] exchange::Bytes message_to(std::size_t rank);
+
   std::vector<database::ContextId> ranges_;
-  std::vector<exchange::Bytes> outgoing_;
+  std::vector<std::size_t> first_block_;  ///< of each rank's range; one more entry: the number of blocks
+  std::vector<Block> blocks_;
   std::vector<std::uint32_t> counts_;  ///< values per context, so that receivers can reserve
-  exchange::Bytes thread_;             ///< scratch: one thread's values for one rank
+  exchange::Bytes scratch_;            ///< one thread's values in one block
 };
 
 }  // namespace culprit::merge
