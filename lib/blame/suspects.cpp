@@ -6,6 +6,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include <boost/math/distributions/normal.hpp>
+
 namespace culprit::blame {
 namespace {
 
@@ -19,6 +21,8 @@ using metrics::Uint128;
 constexpr double kListed = 0.05, kCulprit = 0.05;
 /// The walk goes on while one child holds this share of the excess with which it began.
 constexpr double kMost = 0.8;
+/// Threads with less than this share of the largest excess are not those that the others wait for.
+constexpr double kLate = 0.25;
 /// Mean of max(0, noise) in standard errors: 1/√(2π).
 constexpr double kNoiseExcess = 0.3989;
 /// Culprits are alike where the least of their excesses is this share of the largest.
@@ -30,13 +34,21 @@ double total(const PerThread& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-/// max(0, value − mean) per thread.
-PerThread above_mean(const std::vector<std::uint64_t>& values) {
+/// value − mean per thread.
+PerThread deviations(const std::vector<std::uint64_t>& values) {
   const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-  PerThread above(values.size());
-  std::ranges::transform(values, above.begin(),
-                         [mean](std::uint64_t v) { return std::max(0.0, static_cast<double>(v) - mean); });
-  return above;
+  PerThread deviation(values.size());
+  std::ranges::transform(values, deviation.begin(),
+                         [mean](std::uint64_t v) { return static_cast<double>(v) - mean; });
+  return deviation;
+}
+
+/// The share of `part`'s unevenness that reaches the `whole` it belongs to: the slope of the whole over the
+/// part, 1 where nothing compensates, 0 where the siblings always do.
+double passed_on(const PerThread& part, const PerThread& whole) {
+  const double variance = std::inner_product(part.begin(), part.end(), part.begin(), 0.0);
+  if (variance == 0) return 0;
+  return std::clamp(std::inner_product(part.begin(), part.end(), whole.begin(), 0.0) / variance, 0.0, 1.0);
 }
 
 /// A scope below a balanced one, and how much it works too much.
@@ -79,6 +91,19 @@ class Search {
       found.push_back({std::move(suspect), share});
     }
     return found;
+  }
+
+  /// X(t): what the threads that make the others wait work too much. An excess that sampling alone may have
+  /// caused, or that is small beside the largest, delays nobody.
+  [[nodiscard]] PerThread late_excess(ContextId balanced, const std::vector<std::uint64_t>& work,
+                                      double epsilon) const {
+    PerThread excess = deviations(work);
+    const double quantile = boost::math::quantile(boost::math::normal(), 1 - epsilon / (2.0 * role_.threads));
+    const double least = std::max(kLate * std::ranges::max(excess), quantile * error_of_work(balanced));
+    for (double& e : excess) {
+      if (e < least) e = 0;
+    }
+    return excess;
   }
 
   [[nodiscard]] std::vector<std::uint64_t> work_of(ContextId x) const {
@@ -133,18 +158,24 @@ class Search {
     }
   }
 
-  /// Gives the excess of `x` to its children, those with the most work above their mean first.
+  /// Gives the excess of `x` to its children, those that account for the most of it first.
   [[nodiscard]] std::vector<Excess> distribute(ContextId x, PerThread left) const {
     std::vector<ContextId> scopes;
     collect_children(x, scopes);
+    const PerThread whole = deviations(work_of(x));
     std::vector<Excess> children;
     std::vector<std::pair<double, std::size_t>> order;
     for (const ContextId c : scopes) {
-      PerThread above = above_mean(work_of(c));
-      const double sum = total(above);
+      PerThread excess = deviations(work_of(c));
+      const double share = passed_on(excess, whole);
+      double sum = 0;
+      for (std::size_t t = 0; t < excess.size(); ++t) {
+        excess[t] = std::max(0.0, share * excess[t]);
+        sum += std::min(excess[t], left[t]);
+      }
       if (sum == 0) continue;
       order.emplace_back(-sum, children.size());
-      children.push_back({c, std::move(above), kNoiseExcess * error_of_work(c)});
+      children.push_back({c, std::move(excess), kNoiseExcess * error_of_work(c)});
     }
     std::ranges::sort(order);
     for (const auto& [negative_sum, index] : order) {
@@ -220,9 +251,10 @@ void state_worth(Suspect& suspect, double explains, const Excess& e, const std::
 
 /// Appends the suspects of one row of blame.
 void find_below(const database::BlameRow& row, std::uint32_t role_index,
-                std::span<const std::uint32_t> locations, const Search& search, std::vector<Suspect>& into) {
+                std::span<const std::uint32_t> locations, const Search& search, double epsilon,
+                std::vector<Suspect>& into) {
   const std::vector<std::uint64_t> work = search.work_of(row.context);
-  const PerThread excess = above_mean(work);
+  const PerThread excess = search.late_excess(row.context, work, epsilon);
   if (total(excess) == 0) return;
   const double threads = static_cast<double>(work.size());
   const double mean = std::accumulate(work.begin(), work.end(), 0.0) / threads;
@@ -254,7 +286,8 @@ std::vector<Suspect> find_suspects(std::span<const database::Context> contexts, 
   std::vector<Suspect> suspects;
   if (role.threads < 2) return suspects;
   const Search search(contexts, role, work, options);
-  for (const database::BlameRow& row : blame) find_below(row, role_index, locations, search, suspects);
+  for (const database::BlameRow& row : blame)
+    find_below(row, role_index, locations, search, options.epsilon, suspects);
   std::ranges::stable_sort(suspects, std::ranges::greater(), &Suspect::explains_ns);
   return suspects;
 }
