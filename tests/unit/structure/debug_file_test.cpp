@@ -1,5 +1,6 @@
 // Debug information that lies in a file of its own.
 #include "modules.hpp"
+#include "structure/module.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -58,10 +59,21 @@ TEST_CASE("debug files are found by build-id below a given directory") {
   Request request = request_for(place.path / "loops-linked");
   fs::copy_file(program("loops-linked"), request.path);
   CHECK_FALSE(has_lines(recover(request)));
-  // The build-id, asked for by a wrong one: not known here, so the file system is laid out for every file
-  // name.
+  std::string why;
+  const std::string id = Module::open(request, why)->build_id();
+  REQUIRE(id.size() > 8);
+  const fs::path directory = place.path / "debug" / ".build-id" / id.substr(0, 2);
+  fs::create_directories(directory);
+  fs::copy_file(program("loops.debug"), directory / (id.substr(2) + ".debug"));
   request.debug_path = place.path / "debug";
-  fs::create_directories(place.path / "debug");
-  fs::copy_file(program("loops.debug"), place.path / "debug" / "loops.debug");
   CHECK(has_lines(recover(request)));
 }
+
+#ifdef STRUCTURE_XZ
+TEST_CASE("symbols that a stripped library keeps compressed are used") {
+  const std::uint64_t hidden = symbol_value(program("libgaps.so"), "hidden");
+  const ModuleStructure module = recover_all(program("libgaps-mini.so"), {hidden + 4});
+  CHECK(module.procedures.at(0).name == "hidden");
+  CHECK(module.procedures.at(0).source == NameSource::symbol);
+}
+#endif

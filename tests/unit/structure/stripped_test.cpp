@@ -65,7 +65,8 @@ TEST_CASE("a stripped program has the same functions and loops") {
     const Procedure& a = whole.procedures[whole.points[i].procedure];
     const Procedure& b = stripped.procedures[stripped.points[i].procedure];
     if (a.source != NameSource::debug_info || a.low != b.low) continue;
-    if (symbol_value(program("loops-O2"), a.linkage + ".cold") != 0) continue;  // a part that nothing names any more
+    if (symbol_value(program("loops-O2"), a.linkage + ".cold") != 0)
+      continue;  // a part that nothing names any more
     ++compared;
     INFO(std::hex << addresses[i] << ' ' << a.name);
     CHECK(b.source == NameSource::eh_frame);
