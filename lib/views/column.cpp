@@ -9,7 +9,7 @@ namespace culprit::views {
 namespace {
 
 constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN();
-constexpr double kSecondsPerNs = 1e-9;
+constexpr double kNsPerSecond = 1e9;
 
 bool same(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -37,7 +37,7 @@ void set_unit(Column& column, const std::string& unit) {
   }
   const bool time = unit == "ns";
   column.unit = time ? "s" : unit;
-  column.scale = time ? kSecondsPerNs : 1;
+  column.divisor = time ? kNsPerSecond : 1;
 }
 
 double statistic(const Column& column, const metrics::Accumulator& accumulator, std::uint64_t threads) {
@@ -82,12 +82,12 @@ double figure_of(const Column& column, std::span<const Summary> by_role,
                  std::span<const std::uint64_t> threads) {
   if (column.role) {
     if (*column.role >= by_role.size()) return 0;
-    return statistic(column, by_role[*column.role], threads[*column.role]) * column.scale;
+    return statistic(column, by_role[*column.role], threads[*column.role]) / column.divisor;
   }
   double sum = 0;
   for (std::size_t role = 0; role < by_role.size(); ++role)
     sum += statistic(column, by_role[role], threads[role]);
-  return sum * column.scale;
+  return sum / column.divisor;
 }
 
 }  // namespace

@@ -1,0 +1,218 @@
+#include "command_line.hpp"
+
+#include "help.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+namespace culprit::viewer {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Command>, 9> kCommands = {{
+    {"report", Command::report},
+    {"view", Command::view},
+    {"hot-path", Command::hot_path},
+    {"threads", Command::threads},
+    {"blame", Command::blame},
+    {"suspects", Command::suspects},
+    {"efficiency", Command::efficiency},
+    {"export", Command::exporting},
+    {"info", Command::info},
+}};
+constexpr std::array<std::pair<std::string_view, ViewKind>, 3> kViews = {{
+    {"calling-context", ViewKind::calling_context},
+    {"callers", ViewKind::callers},
+    {"flat", ViewKind::flat},
+}};
+constexpr std::array<std::pair<std::string_view, Format>, 3> kFormats = {{
+    {"text", Format::text},
+    {"json", Format::json},
+    {"csv", Format::csv},
+}};
+constexpr std::array<std::pair<std::string_view, ExportFormat>, 4> kExportFormats = {{
+    {"collapsed", ExportFormat::collapsed},
+    {"speedscope", ExportFormat::speedscope},
+    {"csv", ExportFormat::csv},
+    {"json", ExportFormat::json},
+}};
+constexpr std::array<std::string_view, 6> kTraceCommands = {"waits",    "causes",    "critical-path",
+                                                            "hotspots", "variation", "diff"};
+
+/// Which commands an option has a meaning for.
+struct OptionUse {
+  std::string_view option;
+  std::initializer_list<Command> commands;
+};
+const std::array<OptionUse, 13> kUses = {{
+    {"--sort", {Command::view}},
+    {"--metrics", {Command::view}},
+    {"--depth", {Command::view}},
+    {"--min", {Command::view}},
+    {"--focus", {Command::view}},
+    {"--ranks", {Command::view, Command::hot_path, Command::threads}},
+    {"--role", {Command::view, Command::hot_path, Command::threads}},
+    {"--lines", {Command::view, Command::hot_path}},
+    {"--inside-waits", {Command::view, Command::hot_path}},
+    {"--all", {Command::view, Command::hot_path}},
+    {"--ids", {Command::view, Command::hot_path}},
+    {"--metric", {Command::hot_path, Command::threads, Command::exporting}},
+    {"--output", {Command::exporting}},
+}};
+
+template <class Choices>
+auto choose(const Choices& choices, std::string_view word, const std::string& what) {
+  std::string names;
+  for (const auto& [name, value] : choices) {
+    if (name == word) return value;
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  throw UsageError(what + ": '" + std::string(word) + "' (choose one of: " + names + ")");
+}
+
+template <class Choices>
+bool is_one_of(const Choices& choices, std::string_view word) {
+  return std::any_of(choices.begin(), choices.end(),
+                     [&](const auto& choice) { return choice.first == word; });
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (true) {
+    const std::size_t comma = list.find(',', begin);
+    parts.push_back(list.substr(begin, comma - begin));
+    if (comma == std::string::npos) return parts;
+    begin = comma + 1;
+  }
+}
+
+struct Raw {
+  std::vector<std::string> words;
+  std::string format = "text", metrics;
+  double min_percent = 0;
+  std::uint32_t depth = 0;
+  bool help = false, version = false;
+};
+
+void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
+  app.set_help_flag();
+  app.add_flag("-h,--help", raw.help);
+  app.add_flag("--version", raw.version);
+  app.add_flag("-q,--quiet", invocation.quiet);
+  app.add_option("--format", raw.format);
+  app.add_option("--sort", invocation.sort);
+  app.add_option("--metrics", raw.metrics);
+  app.add_option("--metric", invocation.metric);
+  app.add_option("--depth", raw.depth);
+  app.add_option("--min", raw.min_percent);
+  app.add_option("--focus", invocation.focus);
+  app.add_option("--ranks", invocation.ranks);
+  app.add_option("--role", invocation.role);
+  app.add_option("-o,--output", invocation.output);
+  app.add_flag("--ids", invocation.ids);
+  app.add_flag("--lines", invocation.lines);
+  app.add_flag("--inside-waits", invocation.inside_waits);
+  app.add_flag("--all", invocation.all);
+  app.add_option("words", raw.words);
+}
+
+/// `viewer-cli view --help` and `viewer-cli run1.db view --help` alike.
+std::string command_among(const std::vector<std::string>& words) {
+  const auto found = std::find_if(words.begin(), words.end(),
+                                  [](const std::string& word) { return is_one_of(kCommands, word); });
+  return found == words.end() ? std::string{} : *found;
+}
+
+void check_options(const CLI::App& app, Command command, std::string_view name) {
+  for (const OptionUse& use : kUses) {
+    const bool given = app.count(std::string(use.option)) > 0;
+    if (given && std::find(use.commands.begin(), use.commands.end(), command) == use.commands.end()) {
+      throw UsageError(std::string(use.option) + ": no option of " + std::string(name) + " (see viewer-cli " +
+                       std::string(name) + " --help)");
+    }
+  }
+}
+
+/// The words behind the command.
+void take_arguments(const std::vector<std::string>& words, Invocation& invocation, const std::string& name) {
+  std::size_t next = 2;
+  switch (invocation.command) {
+    case Command::view:
+      if (words.size() > next) invocation.view = choose(kViews, words[next++], "no such view");
+      break;
+    case Command::threads:
+      if (words.size() <= next) throw UsageError("threads: no node given (see viewer-cli threads --help)");
+      invocation.node = words[next++];
+      break;
+    case Command::exporting:
+      if (words.size() <= next) throw UsageError("export: no format given (see viewer-cli export --help)");
+      invocation.export_format = choose(kExportFormats, words[next++], "no such export format");
+      break;
+    default:
+      break;
+  }
+  if (words.size() > next) {
+    throw UsageError(name + ": unexpected '" + words[next] + "' (see viewer-cli " + name + " --help)");
+  }
+}
+
+bool has_csv(Command command) {
+  return command != Command::report && command != Command::info && command != Command::efficiency;
+}
+
+void take_limits(const CLI::App& app, const Raw& raw, Invocation& invocation) {
+  if (app.count("--depth") > 0) invocation.depth = raw.depth;
+  if (app.count("--min") > 0) {
+    if (!(raw.min_percent >= 0 && raw.min_percent <= 100)) {
+      throw UsageError("--min: not a percentage (give a number from 0 to 100)");
+    }
+    invocation.min_percent = raw.min_percent;
+  }
+  if (!raw.metrics.empty()) invocation.metrics = split(raw.metrics);
+}
+
+}  // namespace
+
+Invocation parse_command_line(int argc, const char* const* argv, std::optional<Answer>& answer) {
+  CLI::App app;
+  Raw raw;
+  Invocation invocation;
+  add_options(app, raw, invocation);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(std::string(error.what()) + " (see viewer-cli --help)");
+  }
+  if (raw.help) {
+    answer = Answer{help_text(command_among(raw.words))};
+    return invocation;
+  }
+  if (raw.version) {
+    answer = Answer{"viewer-cli (Culprit) " CULPRIT_VERSION "\n"};
+    return invocation;
+  }
+  if (raw.words.empty())
+    throw UsageError("no database or measurement directory given (see viewer-cli --help)");
+  invocation.database = raw.words[0];
+  const std::string name = raw.words.size() > 1 ? raw.words[1] : "report";
+  if (std::find(kTraceCommands.begin(), kTraceCommands.end(), name) != kTraceCommands.end()) {
+    throw NotInThisVersion(
+        name + ": not in this version (" CULPRIT_VERSION "; `report`, `blame` and `suspects` show " +
+        "what a profile tells)");
+  }
+  invocation.command = choose(kCommands, name, "no such command");
+  take_arguments(raw.words, invocation, name);
+  check_options(app, invocation.command, name);
+  invocation.format = choose(kFormats, raw.format, "--format");
+  if (invocation.format == Format::csv && !has_csv(invocation.command)) {
+    throw UsageError("--format csv: " + name + " is no table (use text or json)");
+  }
+  take_limits(app, raw, invocation);
+  return invocation;
+}
+
+}  // namespace culprit::viewer

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace culprit::viewer {
+
+enum class Command : std::uint8_t {
+  report,
+  view,
+  hot_path,
+  threads,
+  blame,
+  suspects,
+  efficiency,
+  exporting,
+  info,
+};
+
+enum class ViewKind : std::uint8_t { calling_context, callers, flat };
+enum class Format : std::uint8_t { text, json, csv };
+enum class ExportFormat : std::uint8_t { collapsed, speedscope, csv, json };
+
+/// What the user asks for.
+struct Invocation {
+  std::string database;  ///< a database or a measurement directory
+  Command command = Command::report;
+  ViewKind view = ViewKind::calling_context;
+  std::string node;  ///< threads
+  ExportFormat export_format = ExportFormat::collapsed;
+  Format format = Format::text;
+  std::string sort, metric;          ///< empty: the default
+  std::vector<std::string> metrics;  ///< empty: the default
+  std::optional<std::uint32_t> depth;
+  std::optional<double> min_percent;
+  std::string focus, ranks, role, output;
+  bool ids = false, lines = false, inside_waits = false, all = false, quiet = false;
+};
+
+/// Wrong usage: exit status 2. what() is the line to print, without the tool's name.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A command that this version does not have: exit status 1.
+class NotInThisVersion : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What to print instead of doing anything (--help, --version); exit status 0.
+struct Answer {
+  std::string text;
+};
+
+/// Reads the command line: either an invocation, or `answer` is set. Options may stand before or after the
+/// command. Throws UsageError or NotInThisVersion.
+Invocation parse_command_line(int argc, const char* const* argv, std::optional<Answer>& answer);
+
+}  // namespace culprit::viewer

@@ -1,0 +1,203 @@
+#include "commands.hpp"
+
+#include "efficiency.hpp"
+#include "export/export.hpp"
+#include "frame_json.hpp"
+#include "info.hpp"
+#include "report/findings.hpp"
+#include "report/report_json.hpp"
+#include "report/report_text.hpp"
+#include "threads_plot.hpp"
+#include "view/hot_path_output.hpp"
+#include "view/tree_text.hpp"
+#include "view/view_json.hpp"
+#include "view/view_request.hpp"
+#include "views/callers.hpp"
+#include "views/calling_context.hpp"
+#include "views/flat.hpp"
+#include "views/node_path.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer {
+namespace {
+
+void run_view(std::ostream& out, const Screen& screen, const views::Source& source,
+              const Invocation& invocation) {
+  const ViewRequest request = make_view_request(source, invocation);
+  views::Shown shown;
+  try {
+    shown = views::show(*request.view, request.options, views::total(*request.figures, request.options.sort));
+  } catch (const views::BadFocus& bad) {
+    throw UsageError("--focus: " + std::string(bad.what()));
+  }
+  switch (invocation.format) {
+    case Format::text:
+      write_tree(out, screen, request, shown, invocation.ids);
+      break;
+    case Format::json:
+      write_view_json(out, request, shown);
+      break;
+    case Format::csv:
+      write_view_csv(out, request, shown);
+      break;
+  }
+}
+
+/// A node by id or path, in the view that it belongs to.
+struct Found {
+  std::unique_ptr<views::View> view;
+  views::NodeId node = 0;
+  std::size_t alike = 1;  ///< nodes that the path names
+};
+
+/// The node that an id names, in a view of type V; empty view: it names none of this view.
+template <class V>
+Found find_id(const views::Figures& figures, const std::string& id) {
+  auto view = std::make_unique<V>(figures);
+  const std::optional<views::NodeId> node = view->find(id);
+  if (!node) return {};
+  return {std::move(view), *node, 1};
+}
+
+Found find_node(const views::Figures& figures, const std::string& name) {
+  if (Found found = find_id<views::CallingContext>(figures, name); found.view) return found;
+  if (Found found = find_id<views::Flat>(figures, name); found.view) return found;
+  if (Found found = find_id<views::Callers>(figures, name); found.view) return found;
+  try {
+    const std::vector<database::ContextId> contexts = views::find_contexts(figures, name);
+    return {std::make_unique<views::CallingContext>(figures), contexts.front(), contexts.size()};
+  } catch (const views::NoSuchNode& missing) {
+    throw CommandError("threads: " + name + ": " + missing.what());
+  }
+}
+
+ThreadSeries make_series(const views::Source& source, const Invocation& invocation) {
+  ThreadSeries series;
+  series.column =
+      require_column(source, invocation,
+                     invocation.metric.empty() ? primary_metric(source.experiment()) : invocation.metric);
+  if (series.column.blame || source.experiment().metrics[series.column.metric].summary_only) {
+    throw UsageError("metric: " + series.column.name.event +
+                     " has no values per thread (it is made from all threads; try idleness)");
+  }
+  const std::unique_ptr<views::Figures> figures = make_figures(source, invocation, {});
+  const Found found = find_node(*figures, invocation.node);
+  const std::vector<std::uint64_t> values =
+      found.view->per_thread(found.node, series.column.metric, series.column.name.inclusive);
+  const views::Frame frame = found.view->frame(found.node);
+  series.title = label(frame);
+  if (const std::string where = place(frame);
+      !where.empty() && series.title.find(where) == std::string::npos) {
+    series.title += " at " + where;
+  }
+  if (found.alike > 1) {
+    series.title += "  (the one with most time of " + std::to_string(found.alike) +
+                    " of that name: " + found.view->id(found.node) + ')';
+  }
+  series.path = found.view->path(found.node);
+  const bool scaled = series.column.unit == "s";
+  for (const std::uint32_t location : figures->locations()) {
+    if (!invocation.role.empty() && source.experiment().locations[location].role != series.column.role)
+      continue;
+    series.locations.push_back(location);
+    series.values.push_back(static_cast<double>(values[location]) / (scaled ? series.column.divisor : 1));
+  }
+  return series;
+}
+
+void run_threads(std::ostream& out, const Screen& screen, const views::Source& source,
+                 const Invocation& invocation) {
+  const ThreadSeries series = make_series(source, invocation);
+  switch (invocation.format) {
+    case Format::text:
+      write_threads(out, screen, source.experiment(), series);
+      break;
+    case Format::json:
+      out << write(threads_json(source.experiment(), series));
+      break;
+    case Format::csv:
+      write_threads_csv(out, source.experiment(), series);
+      break;
+  }
+}
+
+void run_blame(std::ostream& out, const Screen& screen, const views::Source& source, Format format) {
+  const views::Figures figures(source);
+  switch (format) {
+    case Format::text:
+      write_blame(out, screen, figures);
+      break;
+    case Format::json:
+      out << write(blame_json(source.experiment(), find_blamed(figures), idleness_of(figures)));
+      break;
+    case Format::csv:
+      write_blame_csv(out, figures);
+      break;
+  }
+}
+
+void run_suspects(std::ostream& out, const Screen& screen, const views::Source& source, Format format) {
+  const views::Figures figures(source);
+  switch (format) {
+    case Format::text:
+      write_suspects(out, screen, figures);
+      break;
+    case Format::json:
+      out << write(suspects_json(source.experiment(), examine_all(figures)));
+      break;
+    case Format::csv:
+      write_suspects_csv(out, figures);
+      break;
+  }
+}
+
+}  // namespace
+
+void run_command(std::ostream& out, const Screen& screen, const views::Source& source,
+                 const Invocation& invocation) {
+  const bool json = invocation.format == Format::json;
+  switch (invocation.command) {
+    case Command::report:
+      if (json) {
+        out << write(report_json(views::Figures(source)));
+      } else {
+        write_report(out, screen, views::Figures(source), invocation.database);
+      }
+      break;
+    case Command::view:
+      run_view(out, screen, source, invocation);
+      break;
+    case Command::hot_path:
+      run_hot_path(out, screen, source, invocation);
+      break;
+    case Command::threads:
+      run_threads(out, screen, source, invocation);
+      break;
+    case Command::blame:
+      run_blame(out, screen, source, invocation.format);
+      break;
+    case Command::suspects:
+      run_suspects(out, screen, source, invocation.format);
+      break;
+    case Command::efficiency:
+      if (json) {
+        out << write(efficiency_json(views::Figures(source)));
+      } else {
+        write_efficiency(out, screen, views::Figures(source));
+      }
+      break;
+    case Command::exporting:
+      run_export(out, source, invocation);
+      break;
+    case Command::info:
+      if (json) {
+        out << write(info_json(source.experiment()));
+      } else {
+        write_info(out, screen, source.experiment());
+      }
+      break;
+  }
+}
+
+}  // namespace culprit::viewer

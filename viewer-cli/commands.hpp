@@ -1,0 +1,23 @@
+#pragma once
+
+#include "command_line.hpp"
+#include "text/screen.hpp"
+#include "views/source.hpp"
+
+#include <ostream>
+#include <stdexcept>
+
+namespace culprit::viewer {
+
+/// A command cannot be done on this database: exit status 1. what() is `what: object: why (what to do)`.
+class CommandError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Runs one command on an opened database and writes its output. Throws UsageError, CommandError, or what the
+/// source throws.
+void run_command(std::ostream& out, const Screen& screen, const views::Source& source,
+                 const Invocation& invocation);
+
+}  // namespace culprit::viewer

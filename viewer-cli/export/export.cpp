@@ -1,0 +1,93 @@
+#include "export/export.hpp"
+
+#include "commands.hpp"
+#include "export/stacks.hpp"
+#include "view/view_json.hpp"
+#include "view/view_request.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace culprit::viewer {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write_export(std::ostream& out, const views::Source& source, const Invocation& invocation) {
+  switch (invocation.export_format) {
+    case ExportFormat::collapsed:
+    case ExportFormat::speedscope: {
+      const std::string metric =
+          invocation.metric.empty() ? primary_metric(source.experiment()) : invocation.metric;
+      const views::Column column = require_column(source, invocation, metric);
+      if (column.blame) throw UsageError("metric: imbalance has no values per thread (try idleness)");
+      const views::Figures figures(source);
+      if (invocation.export_format == ExportFormat::collapsed) {
+        write_collapsed(out, figures, column);
+      } else {
+        write_speedscope(out, figures, column);
+      }
+      return;
+    }
+    case ExportFormat::csv:
+    case ExportFormat::json:
+      break;
+  }
+  Invocation all = invocation;
+  all.format = invocation.export_format == ExportFormat::csv ? Format::csv : Format::json;
+  for (const database::Metric& metric : source.experiment().metrics) {
+    all.metrics.push_back(metric.name + ":sum (I)");
+    all.metrics.push_back(metric.name + ":sum (E)");
+  }
+  const ViewRequest request = make_view_request(source, all);
+  const views::Shown shown =
+      views::show(*request.view, request.options, views::total(*request.figures, request.options.sort));
+  if (all.format == Format::csv) {
+    write_view_csv(out, request, shown);
+  } else {
+    write_view_json(out, request, shown);
+  }
+}
+
+}  // namespace
+
+void run_export(std::ostream& out, const views::Source& source, const Invocation& invocation) {
+  if (invocation.output.empty() || invocation.output == "-") {
+    write_export(out, source, invocation);
+    return;
+  }
+  const fs::path target(invocation.output);
+  const auto refuse = [&](int error) {
+    throw CommandError("export: " + invocation.output + ": " + std::strerror(error) +
+                       " (name another file with -o, or make room)");
+  };
+  // Devices and pipes are written in place; a file only gets its name once it is complete.
+  std::error_code ignored;
+  const bool special = fs::exists(target, ignored) && !fs::is_regular_file(target, ignored);
+  fs::path written = target;
+  if (!special) written += ".tmp";
+  errno = 0;
+  std::ofstream file(written, std::ios::binary | std::ios::trunc);
+  if (!file) refuse(errno);
+  try {
+    write_export(file, source, invocation);
+    file.close();
+  } catch (...) {
+    if (!special) fs::remove(written, ignored);
+    throw;
+  }
+  if (!file) {
+    const int error = errno == 0 ? EIO : errno;
+    if (!special) fs::remove(written, ignored);
+    refuse(error);
+  }
+  if (special) return;
+  std::error_code error;
+  fs::rename(written, target, error);
+  if (error) refuse(error.value());
+}
+
+}  // namespace culprit::viewer

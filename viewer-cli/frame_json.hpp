@@ -1,0 +1,34 @@
+#pragma once
+
+#include "database/database.hpp"
+#include "views/frame.hpp"
+
+#include <span>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace culprit::viewer {
+
+using Json = nlohmann::ordered_json;
+
+/// `{"name","file","line","module","kind"}`.
+Json to_json(const views::Frame& frame);
+
+/// The frames from the super-root to `context`.
+Json path_json(const database::Experiment& experiment, database::ContextId context);
+
+/// Adds `"rank","thread","role","process"` to `object`.
+void add_location(Json& object, const database::Experiment& experiment, std::uint32_t location);
+
+/// An array of locations.
+Json locations_json(const database::Experiment& experiment, std::span<const std::uint32_t> locations);
+
+/// `rank 3`, `rank 3 thread 1`, `host:pid thread 2`: a thread for people. The thread is left out where it is
+/// a main thread.
+std::string location_label(const database::Experiment& experiment, std::uint32_t location);
+
+/// Text of a document; bytes of names that are no UTF-8 are replaced.
+std::string write(const Json& json);
+
+}  // namespace culprit::viewer

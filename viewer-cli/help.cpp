@@ -1,0 +1,187 @@
+#include "help.hpp"
+
+#include <array>
+
+namespace culprit::viewer {
+namespace {
+
+constexpr std::string_view kOverview = R"help(viewer-cli shows which code, on which ranks, makes an MPI program wait.
+
+  viewer-cli run1                       diagnose a measurement (merges it into run1.db first)
+  viewer-cli run1.db                    diagnose a database that prof-mpi wrote
+  viewer-cli run1.db view callers       who calls what costs time
+  viewer-cli run1.db view flat --sort "imbalance (E)"
+  viewer-cli run1.db threads main/solve --metric idleness
+  viewer-cli run1.db suspects --format json
+
+usage: viewer-cli DB|DIR [command] [options]
+
+commands
+  report                  the diagnosis in plain words (default)
+  view calling-context    costs along call paths, top down (default view)
+  view callers            costs by procedure, below each its callers
+  view flat               costs by load module, file, procedure, loop, line
+  hot-path                the path that keeps most of a metric
+  threads NODE            the values of one node for every rank and thread, plotted
+  blame                   balanced code below which ranks wait, most idleness first
+  suspects                code whose uneven work explains the waiting, with its ranks
+  efficiency              parallel efficiency, load balance, communication efficiency
+  export FORMAT           collapsed, speedscope, csv or json, for other tools
+  info                    what was run, where, when and how; how good the data is
+
+options
+  --format text|json|csv  text for people (default), json for programs, csv for tables
+  -h, --help              this; after a command, its options
+  --version
+
+Metrics are named EVENT:STAT (I|E), inclusive or exclusive: "REALTIME:sum (I)", "idleness:mean (I)",
+"imbalance:sum (E)". STAT is sum (default), mean, min, max, stddev, cv or count; (I) is the default.
+"viewer-cli DB info" lists the events.
+
+exit status: 0 good, 1 bad data or failure, 2 wrong usage, 3 merged just now, but the data is degraded
+)help";
+
+constexpr std::string_view kReport = R"help(The diagnosis in plain words: how much of the run is idle and where, which code is to blame, which code
+does uneven work on which ranks, what mending it is worth, and how good the data is.
+
+  viewer-cli run1.db report
+  viewer-cli run1.db report --format json
+
+options
+  --format text|json      (default: text)
+)help";
+
+constexpr std::string_view kView = R"help(A tree of costs.
+
+  viewer-cli run1.db view                                    call paths, top down, most time first
+  viewer-cli run1.db view callers --focus '^MPI_' --depth 4  who calls MPI
+  viewer-cli run1.db view flat --sort "imbalance (E)"        the code to blame first
+  viewer-cli run1.db view --metrics "REALTIME:mean,REALTIME:max,REALTIME:cv"
+  viewer-cli run1.db view --ranks 0-3,8 --min 0.1            some ranks, small branches too
+
+usage: viewer-cli DB|DIR view [calling-context|callers|flat] [options]
+
+options
+  --sort METRIC           siblings by this metric, largest first (default: REALTIME:sum (I))
+  --metrics A,B           columns (default: time, own time, idleness, and imbalance as "blame")
+  --depth N               levels below the roots (default: all; text of callers: 2)
+  --min PERCENT           leave out branches with less of the sort metric (default: 1 for text, else 0)
+  --focus REGEX           only paths through a frame whose name matches (RE2 syntax)
+  --ranks LIST            count these ranks only, e.g. 0-3,8 (default: all; imbalance needs all)
+  --role NAME             count threads of this role only (default: all; statistics other than sum: main)
+  --lines                 text: show source lines too
+  --inside-waits          text: show what lies inside MPI calls and other waits too
+  --all                   text: leave nothing out (--lines --inside-waits --min 0, all levels)
+  --ids                   text: print node ids, for `threads`
+  --format text|json|csv  (default: text; json and csv leave out nothing unless asked)
+
+Reading the tree: a line without a branch sign is the only child shown of the line above it. "f ← a.c:12"
+is f as called from line 12 of a.c. "self" is what the code itself costs: a procedure with its loops and
+inlined code, but without what it calls. "blame" is idleness charged to the code itself. In callers,
+inner instances of a recursive procedure add to its own cost only, not to its inclusive cost.
+)help";
+
+constexpr std::string_view kHotPath = R"help(The path that keeps most of a metric: from the root to the largest child, while that child holds at least
+half of its parent.
+
+  viewer-cli run1.db hot-path
+  viewer-cli run1.db hot-path --metric idleness
+
+options
+  --metric METRIC         (default: REALTIME:sum (I))
+  --ranks LIST, --role NAME, --lines, --inside-waits, --all, --ids: as for `view`
+  --format text|json|csv  (default: text)
+)help";
+
+constexpr std::string_view kThreads = R"help(The values of one node for every rank and thread, plotted.
+
+  viewer-cli run1.db threads spmv
+  viewer-cli run1.db threads main/cg_iterate/MPI_Allreduce --metric idleness
+  viewer-cli run1.db threads c127 --format csv
+
+usage: viewer-cli DB|DIR threads NODE [options]
+
+NODE is a path of frame names joined by "/", starting at any frame; call sites, loops and inlined code in
+between may be left out. Or an id that `view --ids` prints. Of several nodes of that name the one with
+the most time is shown.
+
+options
+  --metric METRIC         (default: REALTIME:sum (I); the statistic does not matter here)
+  --ranks LIST            these ranks only, e.g. 0-3,8 (default: all)
+  --role NAME             threads of this role only (default: all)
+  --format text|json|csv  (default: text)
+)help";
+
+constexpr std::string_view kBlame =
+    R"help(Balanced code below which ranks wait, most idleness first: the load is uneven inside it.
+
+  viewer-cli run1.db blame
+  viewer-cli run1.db blame --format json
+
+options
+  --format text|json|csv  (default: text)
+)help";
+
+constexpr std::string_view kSuspects =
+    R"help(Code whose uneven work explains the waiting, with the ranks that work too much; what explains most first.
+
+  viewer-cli run1.db suspects
+  viewer-cli run1.db suspects --format json
+
+options
+  --format text|json|csv  (default: text)
+)help";
+
+constexpr std::string_view kEfficiency =
+    R"help(How efficiently the ranks' time is used: parallel efficiency = load balance x communication efficiency
+(POP metrics). A profile cannot divide communication efficiency further: serialization and transfer are null.
+
+  viewer-cli run1.db efficiency
+
+options
+  --format text|json      (default: text)
+)help";
+
+constexpr std::string_view kExport = R"help(Writes the calling context tree for other tools.
+
+  viewer-cli run1.db export collapsed -o run1.txt             flame graphs; integer microseconds
+  viewer-cli run1.db export speedscope -o run1.speedscope.json
+  viewer-cli run1.db export csv -o run1.csv                   one row per context
+  viewer-cli run1.db export json -o run1.json                 as `view --format json`
+
+options
+  -o, --output FILE       (default: standard output)
+  --metric METRIC         what collapsed and speedscope weigh frames by (default: REALTIME)
+)help";
+
+constexpr std::string_view kInfo = R"help(What was run, where, when and how, and how good the data is.
+
+  viewer-cli run1.db info
+  viewer-cli run1.db info --format json
+
+options
+  --format text|json      (default: text)
+)help";
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kCommands = {{
+    {"report", kReport},
+    {"view", kView},
+    {"hot-path", kHotPath},
+    {"threads", kThreads},
+    {"blame", kBlame},
+    {"suspects", kSuspects},
+    {"efficiency", kEfficiency},
+    {"export", kExport},
+    {"info", kInfo},
+}};
+
+}  // namespace
+
+std::string help_text(std::string_view command) {
+  for (const auto& [name, text] : kCommands) {
+    if (name == command) return std::string(text);
+  }
+  return std::string(kOverview);
+}
+
+}  // namespace culprit::viewer

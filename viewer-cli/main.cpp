@@ -1,0 +1,75 @@
+// viewer-cli: shows what prof-mpi found. Exit status: 0 good, 1 bad data or failure, 2 wrong usage, 3 merged
+// just now but degraded.
+
+#include "command_line.hpp"
+#include "commands.hpp"
+#include "database/reader.hpp"
+#include "open_database.hpp"
+#include "text/screen.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <optional>
+#include <string>
+
+namespace culprit::viewer {
+namespace {
+
+constexpr int kFailure = 1;
+constexpr int kUsage = 2;
+constexpr int kDegraded = 3;
+
+int complain(int status, std::string why) {
+  std::replace(why.begin(), why.end(), '\n', ' ');
+  std::fprintf(stderr, "viewer-cli: %s\n", why.c_str());
+  return status;
+}
+
+int finish_output(int status) {
+  errno = 0;
+  if (std::cout.flush()) return status;
+  return complain(kFailure, std::string("write: standard output: ") +
+                                std::strerror(errno == 0 ? EIO : errno) + " (make room, or write elsewhere)");
+}
+
+int run(int argc, const char* const* argv) {
+  std::optional<Answer> answer;
+  const Invocation invocation = parse_command_line(argc, argv, answer);
+  if (answer) {
+    std::cout << answer->text;
+    return finish_output(0);
+  }
+  const Opened opened = open_database(invocation.database, invocation.quiet);
+  try {
+    run_command(std::cout, find_screen(), *opened.source, invocation);
+  } catch (const database::DatabaseError& damaged) {
+    std::cout.flush();
+    return complain(kFailure, "read: " + damaged.path().string() + ": " + damaged.what());
+  }
+  return finish_output(opened.degraded ? kDegraded : 0);
+}
+
+}  // namespace
+}  // namespace culprit::viewer
+
+int main(int argc, char** argv) {
+  using namespace culprit::viewer;
+  // A reader such as `head` that has seen enough ends the program silently.
+  std::signal(SIGPIPE, SIG_DFL);
+  std::ios::sync_with_stdio(false);
+  try {
+    return run(argc, argv);
+  } catch (const UsageError& error) {
+    return complain(kUsage, error.what());
+  } catch (const std::bad_alloc&) {
+    return complain(kFailure, "out of memory (show less with --depth or --min, or use a machine with more)");
+  } catch (const std::exception& error) {
+    return complain(kFailure, error.what());
+  }
+}

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "views/database_source.hpp"
+
+#include <memory>
+#include <string>
+
+namespace culprit::viewer {
+
+/// An opened database, and whether it was merged just now with losses.
+struct Opened {
+  std::unique_ptr<views::DatabaseSource> source;
+  bool degraded = false;
+};
+
+/// Opens a database, or the one beside a measurement directory (DIR.db), merging in-process on all cores
+/// where there is none yet. Problems of the merge and progress (on a terminal, unless `quiet`) go to stderr.
+/// Throws std::runtime_error whose what() is `what: file: why (what to do)`.
+Opened open_database(const std::string& path, bool quiet);
+
+}  // namespace culprit::viewer

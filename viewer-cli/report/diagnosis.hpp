@@ -1,0 +1,75 @@
+#pragma once
+
+#include "database/database.hpp"
+#include "views/figures.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace culprit::viewer {
+
+/// Idleness in calls of one name.
+struct IdleIn {
+  std::string name;
+  double seconds = 0;
+};
+
+/// Idleness of the threads of one role.
+struct RoleIdleness {
+  std::uint32_t role = 0;
+  std::uint64_t threads = 0;
+  double total_s = 0, idle_s = 0;
+  std::vector<IdleIn> where;  ///< most first
+};
+
+/// A suspect with what its threads did (algorithms.md 5.4–5.6).
+struct SuspectFacts {
+  const database::Suspect* suspect = nullptr;
+  std::optional<double> more_work;  ///< the culprits' mean work over that of the other threads, less one
+  bool only_here = false;           ///< the other threads do no such work at all
+  std::optional<double> excess_cpu_share;  ///< CPU time per wall time of the culprits' excess outside waits
+};
+
+/// A balanced context that idleness is charged to.
+struct Blamed {
+  database::ContextId context = 0;
+  std::uint32_t role = 0;
+  double idle_s = 0;
+  std::vector<std::uint32_t> waiters;  ///< locations that wait at least half as long as the mean below it
+};
+
+/// A procedure and what it does itself, waits left out.
+struct Work {
+  database::FlatId scope = 0;
+  double seconds = 0;
+};
+
+/// What the report says, in figures.
+struct Diagnosis {
+  double total_s = 0, idle_s = 0;
+  std::vector<RoleIdleness> roles;
+  std::vector<IdleIn> where;           ///< over all roles, most first
+  std::vector<Blamed> blamed;          ///< most idleness first
+  std::vector<SuspectFacts> suspects;  ///< as in the database: what explains most first
+  std::vector<Work> work;              ///< the largest first, at most kWorkListed
+
+  [[nodiscard]] double idle_share() const { return total_s > 0 ? idle_s / total_s : 0; }
+};
+inline constexpr std::size_t kWorkListed = 5;
+
+/// Blamed contexts of all roles, most idleness first; reads per-thread values for the waiters.
+std::vector<Blamed> find_blamed(const views::Figures& figures);
+
+/// Compares a suspect's threads with the others of their role; reads per-thread values.
+SuspectFacts examine(const views::Figures& figures, const database::Suspect& suspect);
+
+/// Everything that the report says. `figures` must be over all threads.
+Diagnosis diagnose(const views::Figures& figures);
+
+/// The part of a blamed context's idleness that is reached only through scopes with too few samples to tell
+/// whether they are balanced: 0 to 1.
+double undecided_share(const views::Figures& figures, const Blamed& blamed);
+
+}  // namespace culprit::viewer

@@ -1,0 +1,170 @@
+#include "report/findings.hpp"
+
+#include "report/phrases.hpp"
+#include "text/csv.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+#include "text/shorten.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace culprit::viewer {
+namespace {
+
+using database::ContextId;
+using database::ContextKind;
+
+constexpr double kNsPerSecond = 1e9;
+constexpr std::size_t kIndent = 4;
+
+double seconds(std::uint64_t ns) {
+  return static_cast<double>(ns) / kNsPerSecond;
+}
+
+/// `main > cg_iterate > loop at solver.c:412`: without roots and call sites.
+std::string path_text(const database::Experiment& experiment, ContextId context,
+                      const std::string& separator) {
+  std::string text;
+  for (const ContextId each : views::path_to(experiment, context)) {
+    const database::Context& self = experiment.contexts[each];
+    const bool skipped =
+        self.kind == ContextKind::call || (self.kind == ContextKind::root && each != context);
+    if (skipped) continue;
+    if (!text.empty()) text += separator;
+    text += keep(label(views::frame_of(experiment, self)));
+  }
+  return text;
+}
+
+std::string paragraph(const std::string& text, const Screen& screen) {
+  return std::string(kIndent, ' ') + wrap(text, screen.width, kIndent);
+}
+
+/// Role names matter only where there are several.
+std::string role_suffix(const database::Experiment& experiment, std::uint32_t role) {
+  return experiment.roles.size() > 1 ? ", " + role_phrase(experiment, role) : std::string{};
+}
+
+std::string joined_path(const database::Experiment& experiment, ContextId context) {
+  std::string path;
+  for (const ContextId each : views::path_to(experiment, context)) {
+    path += (path.empty() ? "" : "/") + label(views::frame_of(experiment, experiment.contexts[each]));
+  }
+  return path;
+}
+
+std::string joined_ranks(const database::Experiment& experiment,
+                         const std::vector<std::uint32_t>& locations) {
+  std::set<std::int32_t> ranks;
+  for (const std::uint32_t location : locations) ranks.insert(experiment.locations[location].rank);
+  ranks.erase(-1);
+  std::string text;
+  for (const std::int32_t rank : ranks) text += (text.empty() ? "" : " ") + std::to_string(rank);
+  return text;
+}
+
+std::string arrow(const Screen& screen) {
+  return screen.unicode ? " › " : " > ";
+}
+
+}  // namespace
+
+std::vector<SuspectFacts> examine_all(const views::Figures& figures) {
+  std::vector<SuspectFacts> facts;
+  for (const database::Suspect& suspect : figures.experiment().suspects)
+    facts.push_back(examine(figures, suspect));
+  return facts;
+}
+
+double idleness_of(const views::Figures& figures) {
+  try {
+    return views::total(figures, views::find_column(figures.experiment(), "idleness"));
+  } catch (const views::UnknownMetric&) {
+    return 0;
+  }
+}
+
+void write_blame(std::ostream& out, const Screen& screen, const views::Figures& figures) {
+  const database::Experiment& experiment = figures.experiment();
+  const std::vector<Blamed> blamed = find_blamed(figures);
+  const double idle = idleness_of(figures);
+  if (blamed.empty()) {
+    out << "No idleness, hence no blame.\n";
+    return;
+  }
+  const Scale scale = scale_for(blamed.front().idle_s, "s", screen.unicode);
+  const std::size_t width = columns(scale.write(blamed.front().idle_s));
+  for (const Blamed& each : blamed) {
+    const std::string amount = scale.write(each.idle_s);
+    const std::string share = grouped(idle > 0 ? 100 * each.idle_s / idle : 0, 1);
+    out << std::string(width > columns(amount) ? width - columns(amount) : 0, ' ') << amount << ' '
+        << scale.unit << std::string(share.size() < 7 ? 7 - share.size() : 1, ' ') << share << " %  "
+        << screen.bold(scope_phrase(experiment, each.context, false, screen.width / 2, screen.unicode))
+        << "  " << screen.dim("[c" + std::to_string(each.context) + ']') << '\n';
+    std::string waiters = "waited: ";
+    waiters += each.waiters.empty() ? "nobody in particular" : threads_phrase(experiment, each.waiters);
+    out << paragraph(waiters + role_suffix(experiment, each.role), screen) << '\n'
+        << screen.dim(paragraph(path_text(experiment, each.context, arrow(screen)), screen)) << '\n';
+  }
+}
+
+void write_blame_csv(std::ostream& out, const views::Figures& figures) {
+  const database::Experiment& experiment = figures.experiment();
+  const double idle = idleness_of(figures);
+  write_csv_row(out, {"id", "path", "idleness_s", "share", "role", "waiter_ranks"});
+  for (const Blamed& each : find_blamed(figures)) {
+    write_csv_row(out, {'c' + std::to_string(each.context), joined_path(experiment, each.context),
+                        csv_number(each.idle_s), csv_number(idle > 0 ? each.idle_s / idle : 0),
+                        experiment.roles[each.role].name, joined_ranks(experiment, each.waiters)});
+  }
+}
+
+void write_suspects(std::ostream& out, const Screen& screen, const views::Figures& figures) {
+  const database::Experiment& experiment = figures.experiment();
+  if (experiment.suspects.empty()) {
+    out << wrap("No suspects: no part of balanced code does lastingly more work on some of its threads.",
+                screen.width)
+        << '\n';
+    return;
+  }
+  std::size_t number = 0;
+  for (const SuspectFacts& facts : examine_all(figures)) {
+    const database::Suspect& suspect = *facts.suspect;
+    const auto time = [&](std::uint64_t ns) { return keep(duration(seconds(ns), screen.unicode)); };
+    out << ++number << ". "
+        << screen.bold(scope_phrase(experiment, suspect.suspect, false, screen.width / 2, screen.unicode))
+        << "  " << screen.dim("[c" + std::to_string(suspect.suspect) + ']') << '\n';
+    std::string text = facts.only_here ? "works only on " : "more work on ";
+    if (facts.more_work && !facts.only_here) text = '+' + keep(round_percent(*facts.more_work)) + " work on ";
+    text += threads_phrase(experiment, suspect.locations) + role_suffix(experiment, suspect.role) + ": " +
+            time(suspect.excess_ns) + " too much, explains " + time(suspect.explains_ns) +
+            " of the idleness below " +
+            scope_phrase(experiment, suspect.balanced, true, screen.width / 2, screen.unicode) + '.';
+    text += " Balanced, the run is " + time(suspect.save_balanced_ns) +
+            " shorter; without the excess, up to " + time(suspect.save_removed_ns) + '.';
+    if (facts.excess_cpu_share) {
+      text += ' ' + keep(round_percent(*facts.excess_cpu_share)) + " of the excess is CPU time.";
+    }
+    out << paragraph(text, screen) << '\n'
+        << screen.dim(paragraph(path_text(experiment, suspect.suspect, arrow(screen)), screen)) << '\n';
+  }
+}
+
+void write_suspects_csv(std::ostream& out, const views::Figures& figures) {
+  const database::Experiment& experiment = figures.experiment();
+  write_csv_row(out, {"balanced", "suspect", "role", "ranks", "excess_s", "explains_s", "save_balanced_s",
+                      "save_removed_s", "more_work", "excess_cpu_share"});
+  for (const SuspectFacts& facts : examine_all(figures)) {
+    const database::Suspect& suspect = *facts.suspect;
+    write_csv_row(
+        out, {joined_path(experiment, suspect.balanced), joined_path(experiment, suspect.suspect),
+              experiment.roles[suspect.role].name, joined_ranks(experiment, suspect.locations),
+              csv_number(seconds(suspect.excess_ns)), csv_number(seconds(suspect.explains_ns)),
+              csv_number(seconds(suspect.save_balanced_ns)), csv_number(seconds(suspect.save_removed_ns)),
+              facts.more_work ? csv_number(*facts.more_work) : "",
+              facts.excess_cpu_share ? csv_number(*facts.excess_cpu_share) : ""});
+  }
+}
+
+}  // namespace culprit::viewer

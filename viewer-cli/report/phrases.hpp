@@ -1,0 +1,22 @@
+#pragma once
+
+#include "database/database.hpp"
+#include "views/frame.hpp"
+
+#include <span>
+#include <string>
+
+namespace culprit::viewer {
+
+/// How a person would name a scope: `spmv at spmv.c:88`, `the loop at solver.c:412 in cg_iterate`, `the whole
+/// run`. `article`: with `the` before a loop or a call. Names are shortened to `width` columns.
+std::string scope_phrase(const database::Experiment& experiment, database::ContextId context, bool article,
+                         std::size_t width, bool unicode);
+
+/// `rank 3`, `ranks 3, 7`; threads and processes without a rank by name, at most a few of them.
+std::string threads_phrase(const database::Experiment& experiment, std::span<const std::uint32_t> locations);
+
+/// `main threads`, or the workers' start routine in quotes with `threads`.
+std::string role_phrase(const database::Experiment& experiment, std::uint32_t role);
+
+}  // namespace culprit::viewer

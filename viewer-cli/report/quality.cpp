@@ -1,0 +1,94 @@
+#include "report/quality.hpp"
+
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+
+#include <algorithm>
+
+namespace culprit::viewer {
+namespace {
+
+constexpr double kManyPartial = 0.01;     // of the time
+constexpr double kManyUnresolved = 0.05;  // of the samples
+constexpr double kCostly = 0.02;          // of the time spent in the sampler
+constexpr double kNsPerSecond = 1e9;
+
+double share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string count_and_share(std::uint64_t part, std::uint64_t whole, const std::string& what) {
+  if (part == 0) return "no " + what;
+  return keep(grouped(static_cast<double>(part))) + ' ' + what +
+         keep(" (" + percent(share(part, whole)) + ')');
+}
+
+}  // namespace
+
+double partial_share(const database::Experiment& experiment, double total_s) {
+  return total_s > 0 ? static_cast<double>(experiment.quality.partial_ns) / kNsPerSecond / total_s : 0;
+}
+
+std::string quality_text(const database::Experiment& experiment, double total_s) {
+  const database::Quality& quality = experiment.quality;
+  const std::size_t threads = experiment.locations.size();
+  std::string text = "Measured: ";
+  if (experiment.run.ranks > 0) text += keep(counted(experiment.run.ranks, "rank")) + ", ";
+  text += keep(counted(threads, "thread")) + ", " + keep(counted(quality.samples, "sample"));
+  if (experiment.run.period_ns > 0) {
+    text += keep(" at " + grouped(kNsPerSecond / static_cast<double>(experiment.run.period_ns)) + "/s");
+  }
+  text += "; " + count_and_share(quality.partial, quality.samples, "partial unwinds") + ", " +
+          count_and_share(quality.unresolved, quality.samples, "unresolved") + ", " +
+          (quality.dropped == 0 ? "none dropped"
+                                : keep(grouped(static_cast<double>(quality.dropped))) + " dropped");
+  if (quality.clock_violations > 0) {
+    text += ", " + keep(counted(quality.clock_violations, "clock violation"));
+  }
+  if (total_s > 0 && quality.handler_ns > 0) {
+    text += "; sampling took " +
+            keep(percent(static_cast<double>(quality.handler_ns) / kNsPerSecond / total_s)) + " of the time";
+  }
+  return text + '.';
+}
+
+std::vector<std::string> quality_warnings(const database::Experiment& experiment, double total_s) {
+  const database::Quality& quality = experiment.quality;
+  std::vector<std::string> lines;
+  const auto warn = [&](const std::string& text) { lines.push_back("Note: " + text); };
+  if (quality.cut_short > 0) {
+    warn((quality.cut_short == 1 ? std::string("1 process was")
+                                 : grouped(static_cast<double>(quality.cut_short)) + " processes were") +
+         " cut short: what happened in the last second before the end may be missing.");
+  }
+  if (quality.unreadable > 0) {
+    warn(counted(quality.unreadable, "measurement file") + " could not be read and " +
+         (quality.unreadable == 1 ? "is" : "are") + " missing here.");
+  }
+  if (experiment.run.world_size > experiment.run.ranks && experiment.run.ranks > 0) {
+    warn("only " + grouped(experiment.run.ranks) + " of " + counted(experiment.run.world_size, "rank") +
+         " were measured.");
+  }
+  if (quality.dropped > 0) {
+    warn(counted(quality.dropped, "sample") + " recorded nothing; times are that much too small.");
+  }
+  if (quality.full > 0) {
+    warn(counted(quality.full, "sample") + " met a full memory area and count for a caller.");
+  }
+  if (partial_share(experiment, total_s) > kManyPartial) {
+    warn(percent(partial_share(experiment, total_s)) +
+         " of the time lies in partial unwinds (under <partial>); `info` " +
+         "lists modules without unwind information.");
+  }
+  if (share(quality.unresolved, quality.samples) > kManyUnresolved) {
+    warn(percent(share(quality.unresolved, quality.samples)) +
+         " of the samples lie in code without symbols.");
+  }
+  if (total_s > 0 && static_cast<double>(quality.handler_ns) / kNsPerSecond / total_s > kCostly) {
+    warn("sampling itself took " + percent(static_cast<double>(quality.handler_ns) / kNsPerSecond / total_s) +
+         " of the time; sample more slowly (hpcrun-lite -e REALTIME@f100).");
+  }
+  return lines;
+}
+
+}  // namespace culprit::viewer

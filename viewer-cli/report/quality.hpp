@@ -1,0 +1,19 @@
+#pragma once
+
+#include "database/database.hpp"
+
+#include <string>
+#include <vector>
+
+namespace culprit::viewer {
+
+/// The quality of the measurement in one sentence: ranks, threads, samples, partial, unresolved, dropped.
+std::string quality_text(const database::Experiment& experiment, double total_s);
+
+/// One line for each thing that makes the figures less than complete, with what to do.
+std::vector<std::string> quality_warnings(const database::Experiment& experiment, double total_s);
+
+/// Samples for which time stands that lies in partial unwinds, as a share of all time.
+double partial_share(const database::Experiment& experiment, double total_s);
+
+}  // namespace culprit::viewer

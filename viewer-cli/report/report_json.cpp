@@ -1,0 +1,103 @@
+#include "report/report_json.hpp"
+
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer {
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+
+double seconds(std::uint64_t ns) {
+  return static_cast<double>(ns) / kNsPerSecond;
+}
+
+Json where_json(const std::vector<IdleIn>& where, double idle_s) {
+  Json array = Json::array();
+  for (const IdleIn& call : where) {
+    array.push_back({{"name", call.name}, {"idleness_s", call.seconds}, {"share", call.seconds / idle_s}});
+  }
+  return array;
+}
+
+}  // namespace
+
+Json blame_json(const database::Experiment& experiment, const std::vector<Blamed>& blamed, double idle_s) {
+  Json array = Json::array();
+  for (const Blamed& each : blamed) {
+    array.push_back({{"id", 'c' + std::to_string(each.context)},
+                     {"path", path_json(experiment, each.context)},
+                     {"idleness_s", each.idle_s},
+                     {"share", idle_s > 0 ? each.idle_s / idle_s : 0},
+                     {"role", experiment.roles[each.role].name},
+                     {"waiters", locations_json(experiment, each.waiters)}});
+  }
+  return array;
+}
+
+Json suspects_json(const database::Experiment& experiment, const std::vector<SuspectFacts>& suspects) {
+  Json array = Json::array();
+  for (const SuspectFacts& facts : suspects) {
+    const database::Suspect& suspect = *facts.suspect;
+    std::set<std::int32_t> ranks;
+    for (const std::uint32_t location : suspect.locations) {
+      if (experiment.locations[location].rank >= 0) ranks.insert(experiment.locations[location].rank);
+    }
+    array.push_back(
+        {{"balanced", path_json(experiment, suspect.balanced)},
+         {"suspect", path_json(experiment, suspect.suspect)},
+         {"balanced_id", 'c' + std::to_string(suspect.balanced)},
+         {"suspect_id", 'c' + std::to_string(suspect.suspect)},
+         {"role", experiment.roles[suspect.role].name},
+         {"ranks", ranks},
+         {"locations", locations_json(experiment, suspect.locations)},
+         {"excess_s", seconds(suspect.excess_ns)},
+         {"explains_s", seconds(suspect.explains_ns)},
+         {"save_balanced_s", seconds(suspect.save_balanced_ns)},
+         {"save_removed_s", seconds(suspect.save_removed_ns)},
+         {"more_work", facts.more_work ? Json(*facts.more_work) : Json(nullptr)},
+         {"excess_cpu_share", facts.excess_cpu_share ? Json(*facts.excess_cpu_share) : Json(nullptr)}});
+  }
+  return array;
+}
+
+Json quality_json(const database::Experiment& experiment) {
+  const database::Quality& quality = experiment.quality;
+  return {{"ranks", experiment.run.ranks},
+          {"threads", experiment.locations.size()},
+          {"samples", quality.samples},
+          {"partial", quality.partial},
+          {"partial_s", seconds(quality.partial_ns)},
+          {"unresolved", quality.unresolved},
+          {"dropped", quality.dropped},
+          {"full", quality.full},
+          {"clock_violations", quality.clock_violations},
+          {"cut_short", quality.cut_short},
+          {"unreadable", quality.unreadable},
+          {"sampling_s", seconds(quality.handler_ns)}};
+}
+
+Json report_json(const views::Figures& figures) {
+  const database::Experiment& experiment = figures.experiment();
+  const Diagnosis diagnosis = diagnose(figures);
+  Json roles = Json::array();
+  for (const RoleIdleness& role : diagnosis.roles) {
+    roles.push_back({{"role", experiment.roles[role.role].name},
+                     {"threads", role.threads},
+                     {"idle_share", role.total_s > 0 ? role.idle_s / role.total_s : 0},
+                     {"idle_s", role.idle_s},
+                     {"total_s", role.total_s},
+                     {"where", where_json(role.where, role.idle_s)}});
+  }
+  return {{"idle_share", diagnosis.idle_share()},
+          {"idle_s", diagnosis.idle_s},
+          {"total_s", diagnosis.total_s},
+          {"where", where_json(diagnosis.where, diagnosis.idle_s)},
+          {"roles", roles},
+          {"blame", blame_json(experiment, diagnosis.blamed, diagnosis.idle_s)},
+          {"suspects", suspects_json(experiment, diagnosis.suspects)},
+          {"quality", quality_json(experiment)}};
+}
+
+}  // namespace culprit::viewer

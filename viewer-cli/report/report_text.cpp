@@ -1,0 +1,271 @@
+#include "report/report_text.hpp"
+
+#include "report/phrases.hpp"
+#include "report/quality.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+#include "text/shorten.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace culprit::viewer {
+namespace {
+
+constexpr double kWorthTelling = 0.01;  // idleness below this share of the run is no finding
+constexpr double kWorthListing = 0.05;  // of the idleness: blamed contexts and calls
+constexpr std::size_t kBlamedListed = 3;
+constexpr std::size_t kSuspectsListed = 4;
+constexpr std::size_t kCallsListed = 3;
+constexpr std::size_t kWorkNamed = 3;
+constexpr double kUnexplained = 0.25;  // of a blamed context's idleness
+constexpr double kUndecided = 0.5;
+constexpr double kLittleCpu = 0.5;   // of the excess: below, the code's work is not the cause
+constexpr std::size_t kProse = 110;  // longer lines are hard to read
+
+class Report {
+ public:
+  Report(std::ostream& out, const Screen& screen, const views::Figures& figures, const std::string& database)
+      : out_(out),
+        screen_(screen),
+        width_(std::min(screen.width, kProse)),
+        figures_(figures),
+        experiment_(figures.experiment()),
+        database_(database),
+        diagnosis_(diagnose(figures)) {}
+
+  void write() {
+    headline();
+    if (diagnosis_.total_s > 0) {
+      roles();
+      if (diagnosis_.idle_share() >= kWorthTelling) blamed();
+      work();
+    }
+    out_ << '\n' << screen_.dim(wrap(quality_text(experiment_, diagnosis_.total_s), width_)) << '\n';
+    for (const std::string& line : quality_warnings(experiment_, diagnosis_.total_s)) {
+      out_ << screen_.warning(wrap(line, width_, 2)) << '\n';
+    }
+  }
+
+ private:
+  void say(const std::string& text, std::size_t indent = 0) {
+    out_ << std::string(indent, ' ') << wrap(text, width_ - indent, 0 + indent) << '\n';
+  }
+
+  [[nodiscard]] std::string time(double seconds) const { return keep(duration(seconds, screen_.unicode)); }
+  [[nodiscard]] static std::string share(double value) { return keep(percent(value)); }
+  [[nodiscard]] std::string scope(database::ContextId context, bool article, std::size_t width) const {
+    return scope_phrase(experiment_, context, article, width, screen_.unicode);
+  }
+
+  /// What the run's time is counted in: one rank's seconds, rank-seconds, or thread-seconds.
+  [[nodiscard]] std::string unit() const {
+    std::uint64_t threads = 0;
+    std::size_t roles = 0;
+    for (const RoleIdleness& role : diagnosis_.roles) {
+      threads += role.threads;
+      roles += role.threads > 0 ? 1 : 0;
+    }
+    if (threads <= 1) return "seconds";
+    return roles == 1 && experiment_.run.ranks > 0 ? "rank-seconds" : "thread-seconds";
+  }
+
+  /// Two amounts with as many decimals as the larger one needs: `2 544 of 8 000`.
+  [[nodiscard]] static std::string of(double part, double whole) {
+    const int decimals = whole >= 1000 ? 0 : whole >= 10 ? 1 : 2;
+    return keep(grouped(part, decimals) + " of " + grouped(whole, decimals));
+  }
+
+  void headline() {
+    if (diagnosis_.total_s == 0) {
+      const bool timed =
+          std::any_of(experiment_.metrics.begin(), experiment_.metrics.end(),
+                      [](const database::Metric& metric) { return metric.name == "REALTIME"; });
+      say(timed ? "Nothing was sampled, so there is nothing to diagnose. The program may have ended within "
+                  "its first "
+                  "sampling period, or have been measured with sampling switched off."
+                : "Time was not measured, so waiting cannot be told from work: measure with the event "
+                  "REALTIME. `view` "
+                  "shows the events that were.");
+      return;
+    }
+    const std::string amount = of(diagnosis_.idle_s, diagnosis_.total_s) + ' ' + unit();
+    if (diagnosis_.idle_s == 0) {
+      const bool alone = experiment_.run.ranks == 0;
+      say("None of the run is idle (" + amount + ')' +
+          (alone ? ": it ran without MPI, and no thread was seen to wait." : ": no waiting was seen."));
+      return;
+    }
+    std::string text = share(diagnosis_.idle_share()) + " of the run is idle (" + amount + ")";
+    const std::string where = calls(diagnosis_.where, diagnosis_.idle_s);
+    text += where.empty() ? "." : "; " + where + '.';
+    if (diagnosis_.idle_share() < kWorthTelling)
+      text += " The load is balanced: there is nothing to gain from waiting.";
+    say(text);
+  }
+
+  /// `79 % of that in MPI_Allreduce, 12 % in MPI_Wait`.
+  [[nodiscard]] static std::string calls(const std::vector<IdleIn>& where, double idle_s) {
+    std::vector<std::string> parts;
+    for (const IdleIn& call : where) {
+      const double part = call.seconds / idle_s;
+      if (parts.size() == kCallsListed || (part < kWorthListing && !parts.empty())) break;
+      parts.push_back(keep(round_percent(part)) + (parts.empty() ? " of that in " : " in ") + call.name);
+    }
+    return enumerate(parts);
+  }
+
+  void roles() {
+    const auto waiting = [](const RoleIdleness& role) { return role.threads > 0 && role.total_s > 0; };
+    if (std::count_if(diagnosis_.roles.begin(), diagnosis_.roles.end(), waiting) < 2) return;
+    for (const RoleIdleness& role : diagnosis_.roles) {
+      if (!waiting(role)) continue;
+      std::string text = role_phrase(experiment_, role.role) +
+                         keep(" (" + std::to_string(role.threads) + "): ") +
+                         share(role.idle_s / role.total_s) + " idle";
+      const std::string where = role.idle_s > 0 ? calls(role.where, role.idle_s) : std::string{};
+      if (!where.empty()) text += ", " + where;
+      say(text, 2);
+    }
+  }
+
+  void blamed() {
+    std::size_t listed = 0;
+    double rest = 0;
+    for (const Blamed& blamed : diagnosis_.blamed) {
+      if (listed < kBlamedListed && (listed == 0 || blamed.idle_s >= kWorthListing * diagnosis_.idle_s)) {
+        blame(blamed, listed++ == 0);
+      } else {
+        rest += blamed.idle_s;
+      }
+    }
+    if (rest < kWorthListing * diagnosis_.idle_s) return;
+    const std::uint64_t others = diagnosis_.blamed.size() - listed;
+    say("The other " + time(rest) + " of idleness fall on " + keep(counted(others, "further place")) +
+        " (viewer-cli " + database_ + " blame).");
+  }
+
+  void blame(const Blamed& blamed, bool first) {
+    const bool whole = experiment_.contexts[blamed.context].kind == database::ContextKind::root;
+    std::string text = first ? "Blame falls on " : "Blame also falls on ";
+    text += scope(blamed.context, true, width_ / 2);
+    text += whole ? ": no smaller part that holds the waiting is balanced (" + time(blamed.idle_s) +
+                        " of idleness)."
+                  : " (balanced; " + time(blamed.idle_s) + " of idleness below it).";
+    say(text);
+    if (undecided_share(figures_, blamed) >= kUndecided) {
+      say("Scopes inside it hold too few samples to tell more precisely: measure longer, or sample faster "
+          "(hpcrun-lite -e REALTIME@f1000).",
+          2);
+    }
+    suspects(blamed);
+  }
+
+  void suspects(const Blamed& blamed) {
+    std::vector<const SuspectFacts*> here;
+    double explained = 0;
+    for (const SuspectFacts& facts : diagnosis_.suspects) {
+      if (facts.suspect->balanced != blamed.context || facts.suspect->role != blamed.role) continue;
+      explained += static_cast<double>(facts.suspect->explains_ns) / 1e9;
+      if (here.size() < kSuspectsListed) here.push_back(&facts);
+    }
+    suspect_lines(here);
+    if (!here.empty()) worth(here, blamed.role);
+    for (const SuspectFacts* const facts : here) cpu(*facts, here.size() > 1);
+    const double left = blamed.idle_s - explained;
+    if (left >= kUnexplained * blamed.idle_s) {
+      say((here.empty() ? "No part of it does lastingly more work on some of its threads, so "
+                        : "No lasting difference explains the other " + time(left) + ": ") +
+              std::string("delays may move from rank to rank; a trace (hpcrun-lite --trace) tells."),
+          2);
+    }
+  }
+
+  void suspect_lines(const std::vector<const SuspectFacts*>& here) {
+    std::vector<std::array<std::string, 3>> cells;
+    std::array<std::size_t, 3> widths{};
+    for (const SuspectFacts* const facts : here) {
+      const database::Suspect& suspect = *facts->suspect;
+      std::string work = facts->only_here ? "works only on " : "more work on ";
+      if (facts->more_work && !facts->only_here) work = '+' + round_percent(*facts->more_work) + " work on ";
+      cells.push_back(
+          {scope(suspect.suspect, false, std::max<std::size_t>(width_ / 3, 24)),
+           work + threads_phrase(experiment_, suspect.locations),
+           "explains " + duration(static_cast<double>(suspect.explains_ns) / 1e9, screen_.unicode)});
+      for (std::size_t cell = 0; cell < 3; ++cell)
+        widths[cell] = std::max(widths[cell], columns(cells.back()[cell]));
+    }
+    const std::string start = "  suspect  ";
+    const bool fits = start.size() + widths[0] + widths[1] + widths[2] + 6 <= width_;
+    for (const std::array<std::string, 3>& row : cells) {
+      if (fits) {
+        out_ << start << screen_.bold(row[0]) << std::string(widths[0] - columns(row[0]) + 3, ' ') << row[1]
+             << std::string(widths[1] - columns(row[1]) + 3, ' ') << row[2] << '\n';
+      } else {
+        out_ << start << screen_.bold(row[0]) << '\n'
+             << std::string(start.size(), ' ')
+             << wrap(row[1] + ", " + row[2], width_ - start.size(), start.size()) << '\n';
+      }
+    }
+  }
+
+  /// Run time that mending the suspects saves, as shares of it (algorithms.md 5.5).
+  void worth(const std::vector<const SuspectFacts*>& here, std::uint32_t role) {
+    const RoleIdleness& threads = diagnosis_.roles[role];
+    const double run_s = threads.threads > 0 ? threads.total_s / static_cast<double>(threads.threads) : 0;
+    if (run_s <= 0) return;
+    double balanced = 0;
+    for (const SuspectFacts* const facts : here)
+      balanced += static_cast<double>(facts->suspect->save_balanced_ns) / 1e9;
+    const double removed = static_cast<double>(here.front()->suspect->save_removed_ns) / 1e9;
+    const bool several = here.size() > 1;
+    const bool ranks = experiment_.roles[role].name == "main" && experiment_.run.ranks > 0;
+    say(std::string("Balancing ") + (several ? "them" : "it") + " over the " + (ranks ? "ranks" : "threads") +
+            " would save about " + keep(round_percent(balanced / run_s)) +
+            " of the run time; removing the excess" + (several ? " of the first alone" : "") + ", up to " +
+            keep(round_percent(removed / run_s)) + '.',
+        2);
+  }
+
+  void cpu(const SuspectFacts& facts, bool several) {
+    if (!facts.excess_cpu_share || *facts.excess_cpu_share >= kLittleCpu) return;
+    const database::Suspect& suspect = *facts.suspect;
+    say((several ? "In " + scope(suspect.suspect, true, width_ / 3) + ", only " : std::string("Only ")) +
+            keep(round_percent(*facts.excess_cpu_share)) + " of the excess of " +
+            time(static_cast<double>(suspect.excess_ns) / 1e9) +
+            " is CPU time: there the code was preempted, slept or did I/O, and changing its work would not "
+            "help.",
+        2);
+  }
+
+  void work() {
+    std::vector<std::string> parts;
+    for (const Work& work : diagnosis_.work) {
+      const double part = work.seconds / diagnosis_.total_s;
+      if (parts.size() == kWorkNamed || part < kWorthListing) break;
+      const views::Frame frame = views::frame_of(experiment_, experiment_.flat[work.scope]);
+      const std::string where = place(frame);
+      std::string name = shorten_name(label(frame), width_ / 2, screen_.unicode);
+      if (!where.empty()) name += " at " + where;
+      parts.push_back(name + keep(" (" + round_percent(part) + ')'));
+    }
+    if (!parts.empty()) say("Most work is done in " + enumerate(parts) + '.');
+  }
+
+  std::ostream& out_;
+  const Screen& screen_;
+  std::size_t width_;
+  const views::Figures& figures_;
+  const database::Experiment& experiment_;
+  const std::string& database_;
+  Diagnosis diagnosis_;
+};
+
+}  // namespace
+
+void write_report(std::ostream& out, const Screen& screen, const views::Figures& figures,
+                  const std::string& database) {
+  Report(out, screen, figures, database).write();
+}
+
+}  // namespace culprit::viewer

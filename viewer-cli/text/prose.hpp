@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace culprit::viewer {
+
+/// Wraps words at `width` columns; lines after the first begin with `indent` spaces. Within a word, keep()
+/// spaces do not break.
+std::string wrap(std::string_view text, std::size_t width, std::size_t indent = 0);
+
+/// Text whose spaces wrap() must not break at: numbers with their units, names.
+std::string keep(std::string_view text);
+
+/// `a`, `a and b`, `a, b and c`.
+template <class Texts>
+std::string enumerate(const Texts& texts) {
+  std::string result;
+  std::size_t index = 0;
+  for (const std::string& text : texts) {
+    if (index != 0) result += index + 1 == texts.size() ? " and " : ", ";
+    result += text;
+    ++index;
+  }
+  return result;
+}
+
+}  // namespace culprit::viewer

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace culprit::viewer {
+
+/// Columns that UTF-8 text takes on a terminal, one per code point.
+std::size_t columns(std::string_view text);
+
+/// A frame's name in at most `width` columns: first its parameter list goes, then template arguments, longest
+/// first, and last its middle; head and tail stay. The gap is `…`, or `...` where `unicode` is false.
+std::string shorten_name(std::string_view name, std::size_t width, bool unicode);
+
+/// Other text in at most `width` columns: the middle goes.
+std::string shorten_middle(std::string_view text, std::size_t width, bool unicode);
+
+}  // namespace culprit::viewer

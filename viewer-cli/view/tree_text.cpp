@@ -1,0 +1,151 @@
+#include "view/tree_text.hpp"
+
+#include "text/prose.hpp"
+#include "text/shorten.hpp"
+#include "view/number_columns.hpp"
+
+#include <algorithm>
+
+namespace culprit::viewer {
+namespace {
+
+using database::ContextKind;
+
+constexpr std::size_t kShortestName = 16;  // columns that a name keeps however deep it stands
+
+struct Guides {
+  std::string middle, last, through, nothing, arrow;
+};
+
+Guides guides(bool unicode) {
+  if (unicode) return {"├ ", "└ ", "│ ", "  ", "← "};
+  return {"|-", "`-", "| ", "  ", "<- "};
+}
+
+/// What stands behind the name, in a dimmer tone: where it is called, or defined, or which module it is in.
+std::string remark(const views::View& view, const views::ShownNode& shown, const Guides& signs) {
+  const views::Frame frame = view.frame(shown.node);
+  if (frame.kind == ContextKind::inlined) {
+    const std::string where = place(frame);
+    return "(inlined" + (where.empty() ? ")" : ", " + where + ')');
+  }
+  if (frame.kind != ContextKind::procedure) return {};
+  if (shown.call) {
+    const std::string where = place(view.frame(*shown.call));
+    if (!where.empty()) return signs.arrow + where;
+  }
+  if (!frame.file.empty()) return place(frame);
+  return std::string(views::base_name(frame.module));
+}
+
+class TreeText {
+ public:
+  TreeText(std::ostream& out, const Screen& screen, const ViewRequest& request, bool ids)
+      : out_(out),
+        screen_(screen),
+        view_(*request.view),
+        numbers_(screen, request),
+        ids_(ids),
+        signs_(guides(screen.unicode)) {}
+
+  void header(const std::string& title) {
+    const std::vector<std::string> lines = numbers_.header();
+    out_ << screen_.bold(lines[0]) << '\n' << screen_.bold(lines[1] + title) << '\n';
+  }
+
+  /// `before`: the guides that stand in front of every line of these nodes.
+  void nodes(const std::vector<views::ShownNode>& list, const std::string& before, bool roots) {
+    // An only child needs no guide and no indentation: long chains stay at the left.
+    const bool chain = list.size() == 1 || (roots && view_.name() == "calling-context");
+    for (std::size_t index = 0; index < list.size(); ++index) {
+      const bool last = index + 1 == list.size();
+      line(list[index], roots || chain ? before : before + (last ? signs_.last : signs_.middle));
+      const std::string below = roots || chain ? before : before + (last ? signs_.nothing : signs_.through);
+      nodes(list[index].children, roots && list.size() > 1 ? below + signs_.nothing : below, false);
+    }
+  }
+
+  void line(const views::ShownNode& shown, const std::string& before) {
+    const std::string numbers = numbers_.row(shown.node);
+    const std::size_t taken = numbers_.width() + columns(before);
+    const std::size_t room = std::max(screen_.width > taken ? screen_.width - taken : 0, kShortestName);
+    const std::string id = ids_ ? view_.id(shown.node) : std::string{};
+    const std::string name = label(view_.frame(shown.node));
+    std::string behind = remark(view_, shown, signs_);
+    const std::size_t for_id = id.empty() ? 0 : columns(id) + 3;
+    const std::size_t for_name = room > for_id ? room - for_id : kShortestName;
+    // The remark gives way before the name loses more than its template arguments.
+    const std::size_t wanted = std::min(columns(name), for_name * 2 / 3);
+    if (behind.empty() || columns(behind) + 2 + std::max(wanted, kShortestName) > for_name) {
+      const std::size_t left = for_name > wanted + 2 ? for_name - wanted - 2 : 0;
+      behind = left >= 12 ? shorten_middle(behind, left, screen_.unicode) : std::string{};
+    }
+    const std::size_t for_remark = behind.empty() ? 0 : columns(behind) + 2;
+    out_ << numbers << screen_.dim(before)
+         << shorten_name(name, std::max(for_name > for_remark ? for_name - for_remark : 0, kShortestName),
+                         screen_.unicode);
+    if (!behind.empty()) out_ << "  " << screen_.dim(behind);
+    if (!id.empty()) out_ << "  " << screen_.dim('[' + id + ']');
+    out_ << '\n';
+  }
+
+ private:
+  std::ostream& out_;
+  const Screen& screen_;
+  views::View& view_;
+  NumberColumns numbers_;
+  bool ids_;
+  Guides signs_;
+};
+
+std::string branches(std::uint64_t number, const std::string& why, const std::string& option) {
+  const std::string noun = number == 1 ? " branch " : " branches ";
+  return keep(grouped(static_cast<double>(number)) + noun + why + " (" + option + ')');
+}
+
+std::string what_is_left_out(const views::Shown& shown, const views::ShowOptions& options) {
+  std::vector<std::string> parts;
+  if (shown.below_minimum != 0) {
+    const std::string least = grouped(options.min_percent, options.min_percent < 1 ? 2 : 0);
+    parts.push_back(branches(shown.below_minimum, "under " + least + " %", "--min 0"));
+  }
+  if (shown.below_depth != 0) parts.push_back(branches(shown.below_depth, "deeper", "--depth"));
+  if (shown.out_of_focus != 0) parts.push_back(branches(shown.out_of_focus, "out of focus", "--focus"));
+  if (shown.wait_internals != 0) {
+    parts.push_back(branches(shown.wait_internals, "inside MPI and other waits", "--inside-waits"));
+  }
+  if (shown.statements != 0) parts.push_back(keep(counted(shown.statements, "source line") + " (--lines)"));
+  if (parts.empty()) return {};
+  return "Left out: " + enumerate(parts) + '.';
+}
+
+std::string title_of(const ViewRequest& request) {
+  const std::string name(request.view->name());
+  std::uint64_t threads = 0;
+  for (std::size_t role = 0; role < request.figures->threads().size(); ++role) {
+    if (!request.options.sort.role || *request.options.sort.role == role)
+      threads += request.figures->threads()[role];
+  }
+  return name + ", " + counted(threads, "thread");
+}
+
+}  // namespace
+
+void write_tree(std::ostream& out, const Screen& screen, const ViewRequest& request,
+                const views::Shown& shown, bool ids) {
+  TreeText text(out, screen, request, ids);
+  text.header(title_of(request));
+  text.nodes(shown.roots, "", true);
+  if (shown.roots.empty()) out << "(nothing to show)\n";
+  const std::string left_out = what_is_left_out(shown, request.options);
+  if (!left_out.empty()) out << '\n' << screen.dim(wrap(left_out, screen.width, 2)) << '\n';
+}
+
+void write_path(std::ostream& out, const Screen& screen, const ViewRequest& request,
+                const std::vector<views::ShownNode>& steps, bool ids) {
+  TreeText text(out, screen, request, ids);
+  text.header("hot path");
+  for (const views::ShownNode& step : steps) text.line(step, "");
+}
+
+}  // namespace culprit::viewer

@@ -1,0 +1,116 @@
+#include "view/view_request.hpp"
+
+#include "views/callers.hpp"
+#include "views/calling_context.hpp"
+#include "views/flat.hpp"
+#include "views/rank_list.hpp"
+
+#include <algorithm>
+
+namespace culprit::viewer {
+namespace {
+
+constexpr double kLeastInText = 1;           // percent
+constexpr std::uint32_t kCallersInText = 2;  // levels of callers
+
+std::optional<std::uint32_t> role_of(const views::Source& source, const Invocation& invocation) {
+  if (invocation.role.empty()) return std::nullopt;
+  try {
+    return views::find_role(source.experiment(), invocation.role);
+  } catch (const views::UnknownMetric& unknown) {
+    throw UsageError("--role: " + std::string(unknown.what()));
+  }
+}
+
+std::unique_ptr<views::View> make_view(ViewKind kind, const views::Figures& figures) {
+  switch (kind) {
+    case ViewKind::callers:
+      return std::make_unique<views::Callers>(figures);
+    case ViewKind::flat:
+      return std::make_unique<views::Flat>(figures);
+    case ViewKind::calling_context:
+      break;
+  }
+  return std::make_unique<views::CallingContext>(figures);
+}
+
+/// Time, own time, idleness and blame: what a first look needs.
+std::vector<std::string> default_metrics(const database::Experiment& experiment, bool over_all) {
+  const std::string primary = primary_metric(experiment);
+  std::vector<std::string> names = {primary + ":sum (I)", primary + ":sum (E)"};
+  const bool idleness = std::any_of(experiment.metrics.begin(), experiment.metrics.end(),
+                                    [](const database::Metric& metric) { return metric.name == "idleness"; });
+  if (idleness) {
+    names.emplace_back("idleness:sum (I)");
+    if (over_all) names.emplace_back("imbalance:sum (E)");
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string primary_metric(const database::Experiment& experiment) {
+  for (const database::Metric& metric : experiment.metrics) {
+    if (metric.name == "REALTIME") return metric.name;
+  }
+  return experiment.metrics.empty() ? "REALTIME" : experiment.metrics.front().name;
+}
+
+views::Column require_column(const views::Source& source, const Invocation& invocation,
+                             const std::string& name) {
+  try {
+    return views::find_column(source.experiment(), name, role_of(source, invocation));
+  } catch (const views::UnknownMetric& unknown) {
+    throw UsageError("metric: " + std::string(unknown.what()));
+  }
+}
+
+std::unique_ptr<views::Figures> make_figures(const views::Source& source, const Invocation& invocation,
+                                             const std::vector<views::Column>& columns) {
+  if (invocation.ranks.empty()) return std::make_unique<views::Figures>(source);
+  std::vector<std::uint32_t> metrics;
+  for (const views::Column& column : columns) {
+    if (!column.blame) metrics.push_back(column.metric);
+  }
+  try {
+    const std::vector<std::int32_t> ranks = views::parse_rank_list(invocation.ranks);
+    return std::make_unique<views::Figures>(source, views::locations_of_ranks(source.experiment(), ranks),
+                                            metrics);
+  } catch (const std::invalid_argument& refused) {
+    throw UsageError("--ranks: " + std::string(refused.what()));
+  } catch (const views::UnknownMetric& unknown) {
+    throw UsageError("--ranks: " + std::string(unknown.what()));
+  }
+}
+
+ViewRequest make_view_request(const views::Source& source, const Invocation& invocation) {
+  const bool text = invocation.format == Format::text;
+  ViewRequest request;
+  std::vector<std::string> names = invocation.metrics;
+  if (names.empty()) names = default_metrics(source.experiment(), invocation.ranks.empty());
+  for (const std::string& name : names) request.columns.push_back(require_column(source, invocation, name));
+  const std::string sort = !invocation.sort.empty()     ? invocation.sort
+                           : invocation.metrics.empty() ? primary_metric(source.experiment())
+                                                        : invocation.metrics.front();
+  request.options.sort = require_column(source, invocation, sort);
+  std::vector<views::Column> needed = request.columns;
+  needed.push_back(request.options.sort);
+  request.figures = make_figures(source, invocation, needed);
+  request.view = make_view(invocation.view, *request.figures);
+  request.role = invocation.role;
+
+  request.options.focus = invocation.focus;
+  request.options.depth = invocation.depth;
+  request.options.min_percent = invocation.min_percent.value_or(text && !invocation.all ? kLeastInText : 0);
+  if (text) {
+    if (!invocation.depth && !invocation.all && invocation.view == ViewKind::callers) {
+      request.options.depth = kCallersInText;
+    }
+    request.options.fold_calls = true;
+    request.options.hide_statements = !invocation.lines && !invocation.all;
+    request.options.hide_wait_internals = !invocation.inside_waits && !invocation.all;
+  }
+  return request;
+}
+
+}  // namespace culprit::viewer

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "command_line.hpp"
+#include "views/shown.hpp"
+#include "views/source.hpp"
+#include "views/view.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace culprit::viewer {
+
+/// A view as the command line asks for it: its figures, columns and what of it is shown.
+struct ViewRequest {
+  std::unique_ptr<views::Figures> figures;
+  std::unique_ptr<views::View> view;
+  std::vector<views::Column> columns;
+  views::ShowOptions options;
+  std::string role;  ///< empty: all
+};
+
+/// Resolves metrics, ranks and roles, and the defaults (which differ between text and the other formats).
+/// Throws UsageError for names that the database does not have.
+ViewRequest make_view_request(const views::Source& source, const Invocation& invocation);
+
+/// The metric named REALTIME, or the first one where time was not measured.
+std::string primary_metric(const database::Experiment& experiment);
+
+/// The figures that --ranks and --role ask for: all threads, or those.
+std::unique_ptr<views::Figures> make_figures(const views::Source& source, const Invocation& invocation,
+                                             const std::vector<views::Column>& columns);
+
+/// As views::find_column, with the role of --role; throws UsageError.
+views::Column require_column(const views::Source& source, const Invocation& invocation,
+                             const std::string& name);
+
+}  // namespace culprit::viewer
