@@ -106,9 +106,11 @@ void diagnose(exchange::Communicator& comm, database::Experiment& experiment, co
   std::exception_ptr failure;
   if (comm.rank() == 0) {
     WorkByOwner work(comm, ranges, mine, experiment.locations.size());
+    blame::Options measured = options;
+    if (experiment.run.period_ns != 0) measured.period_ns = experiment.run.period_ns;
     try {
       for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
-        diagnose_role(experiment, role, summaries.roles[role], work, options);
+        diagnose_role(experiment, role, summaries.roles[role], work, measured);
       }
       std::ranges::stable_sort(experiment.suspects, std::ranges::greater(), &database::Suspect::explains_ns);
     } catch (const exchange::ExchangeError&) {

@@ -220,9 +220,7 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
                             std::move(attribution), summaries);
     }
   });
-  blame::Options blame_options = options.blame;
-  if (root && experiment.run.period_ns != 0) blame_options.period_ns = experiment.run.period_ns;
-  diagnose(comm, experiment, summaries, ranges, by_context, blame_options);
+  diagnose(comm, experiment, summaries, ranges, by_context, options.blame);
   if (!options.dry_run) write_database(comm, options, accumulation, by_context, experiment);
   Outcome outcome;
   if (root) outcome = judge(division, options, experiment);

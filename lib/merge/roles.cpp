@@ -30,10 +30,13 @@ std::string file_name(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
 
-/// A stripped OpenMP runtime does not name the routine of its workers.
-bool openmp_runtime(const std::string& library) {
-  return matches("libgomp.so*", library) || matches("libomp.so*", library) ||
-         matches("libiomp5.so*", library);
+/// What the workers of a runtime library are called where it is stripped and does not name their routine;
+/// else empty.
+std::string workers_of(const std::string& library) {
+  if (matches("libgomp.so*", library) || matches("libomp.so*", library) || matches("libiomp5.so*", library)) {
+    return "OpenMP worker";
+  }
+  return matches("libstdc++.so*", library) ? "std::thread" : "";
 }
 
 std::string routine_name(const ThreadSummary& thread, const cct::ModuleTable& modules,
@@ -48,10 +51,11 @@ std::string routine_name(const ThreadSummary& thread, const cct::ModuleTable& mo
       const structure::Procedure& procedure = procedures[point->procedure];
       const bool named = procedure.source == structure::NameSource::debug_info ||
                          procedure.source == structure::NameSource::symbol;
-      if (named || !openmp_runtime(library)) return procedure.name;
+      if (named || workers_of(library).empty()) return procedure.name;
     }
   }
-  return openmp_runtime(library) ? "OpenMP worker" : "thread of " + library;
+  const std::string workers = workers_of(library);
+  return workers.empty() ? "thread of " + library : workers;
 }
 
 }  // namespace
