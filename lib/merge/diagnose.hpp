@@ -14,6 +14,7 @@ namespace culprit::merge {
 /// sets these parts of rank 0's `experiment`, whose contexts, roles and locations must be set. `mine`: the
 /// per-thread inclusive values of this rank's range of contexts (context_values.hpp), which rank 0 asks for
 /// as it needs them.
+/// The sampling period is that of the run where it recorded one, else that of `options`.
 void diagnose(exchange::Communicator& comm, database::Experiment& experiment, const Summaries& summaries,
               const std::vector<database::ContextId>& ranges,
               const std::vector<std::vector<database::Value>>& mine, const blame::Options& options);
