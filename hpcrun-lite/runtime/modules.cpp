@@ -2,6 +2,7 @@
 
 #include "runtime/export.hpp"
 #include "runtime/identity.hpp"
+#include "runtime/map_snapshot.hpp"
 #include "runtime/real.hpp"
 #include "runtime/recording.hpp"
 
@@ -35,6 +36,7 @@ FindObject find_object = nullptr;
 std::uint64_t vdso = 0;
 std::atomic<std::uint64_t> own_begin[kMaxOwn];
 std::atomic<std::uint32_t> generation{1};
+std::atomic<bool> mpi_sampled{false};
 
 struct BuildId {
   const unsigned char* bytes = nullptr;
@@ -79,6 +81,12 @@ BuildId build_id(const LoadedModule& module) {
   return {};
 }
 
+bool is_mpi(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash != nullptr &&
+         (strncmp(slash, "/libmpi.so", 10) == 0 || strncmp(slash, "/libmpich.so", 12) == 0);
+}
+
 bool is_own(const LoadedModule& module) {
   for (const auto& begin : own_begin) {
     if (begin.load(std::memory_order_relaxed) == module.begin) return true;
@@ -104,7 +112,7 @@ void prepare_modules() {
 }
 
 bool find_loaded(std::uint64_t address, LoadedModule& module) {
-  if (find_object == nullptr) return false;
+  if (find_object == nullptr) return find_in_snapshot(address, module);
   FoundObject found{};
   if (find_object(reinterpret_cast<void*>(address), &found) != 0) return false;
   module.begin = reinterpret_cast<std::uint64_t>(found.map_start);
@@ -125,6 +133,7 @@ bool find_module(void* /*context*/, std::uint64_t address, unwind::CodeModule& m
   module.own = is_own(loaded);
   PathText absolute;
   const char* path = module_path(loaded, absolute);
+  if (is_mpi(path)) mpi_sampled.store(true, std::memory_order_relaxed);
   const BuildId id = build_id(loaded);
   const bool executable = loaded.name != nullptr && loaded.name[0] == '\0' && loaded.begin != vdso;
   using measurement::LiveFile;
@@ -145,6 +154,10 @@ void add_own_library(std::uint64_t address) {
       return;
     }
   }
+}
+
+bool mpi_was_sampled() {
+  return mpi_sampled.load(std::memory_order_relaxed);
 }
 
 std::uint32_t module_generation() {

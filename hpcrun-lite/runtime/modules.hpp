@@ -26,6 +26,9 @@ bool find_module(void* context, std::uint64_t address, unwind::CodeModule& modul
 /// Marks the library that holds `address` as the sampler's own.
 void add_own_library(std::uint64_t address);
 
+/// True once a sample lay in an MPI library.
+bool mpi_was_sampled();
+
 /// Counts up whenever modules may have been unloaded; a walker that saw an older value must be invalidated.
 std::uint32_t module_generation();
 

@@ -66,11 +66,14 @@ bool in_mpi_job() {
          getenv("PMIX_RANK") != nullptr;
 }
 
-bool to_be_measured() {
+const char* program_name() {
   const char* slash = strrchr(program_path(), '/');
-  const char* name = slash == nullptr ? program_path() : slash + 1;
-  if (listed(name, kStarters)) return false;
-  return !listed(name, kShells) || (process.launched && !in_mpi_job());
+  return slash == nullptr ? program_path() : slash + 1;
+}
+
+bool to_be_measured() {
+  if (listed(program_name(), kStarters)) return false;
+  return !listed(program_name(), kShells) || (process.launched && !in_mpi_job());
 }
 
 bool set(const char* name) {
@@ -125,7 +128,13 @@ void after_fork_in_child() {
   process.ended.store(false, std::memory_order_relaxed);
   forget_keeper();
   forget_file();
-  restart_after_fork();
+  // What a shell forks only starts something else.
+  process.active = !listed(program_name(), kShells);
+  if (process.active) {
+    restart_after_fork();
+  } else {
+    culprit_rt_thread.state = nullptr;
+  }
   after_fork_in_parent();
 }
 
@@ -156,6 +165,7 @@ void end_process(measurement::EndReason reason) {
   hold_keeper();
   if (Thread* thread = this_thread()) delete_timers(thread);
   close_process();
+  note_end();
   if (file.open()) file.seal(reason, now());
   change_mask(SIG_SETMASK, before);
 }

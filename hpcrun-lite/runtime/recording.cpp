@@ -240,6 +240,14 @@ void join_run(int rank, int ranks, const char* mpi) {
   change_mask(SIG_SETMASK, before);
 }
 
+void note_end() {
+  if (mpi_was_sampled() && known_rank < 0 && file.open()) {
+    file.note(
+        "MPI was used, but its calls were not seen: rank and waiting are not known (start each rank with "
+        "hpcrun-lite)");
+  }
+}
+
 void change_run_id(const char* id) {
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
   lock_file();

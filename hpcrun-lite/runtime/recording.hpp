@@ -37,6 +37,9 @@ void join_run(int rank, int ranks, const char* mpi);
 /// Takes over the run id that rank 0 has.
 void change_run_id(const char* id);
 
+/// At the end: notes what a reader of the measurement should know of how it came about.
+void note_end();
+
 /// Removes this process's file: its rank is not wanted.
 void discard_file();
 

@@ -4,6 +4,7 @@
 #include "runtime/modules.hpp"
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
+#include "runtime/shadow_action.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -97,9 +98,13 @@ void take_sample(Thread* thread, const Expiration& expiration) {
     arm(thread, expiration.event, done ? thread->grid.next() : expiration.time + thread->grid.period());
 }
 
-void handle(int /*signal*/, siginfo_t* info, void* context) {
+void handle(int signal, siginfo_t* info, void* context) {
+  if (info->si_code != SI_TIMER) {
+    act_in_shadow(signal, info, context);
+    return;
+  }
   Thread* thread = this_thread();
-  if (thread == nullptr || info->si_code != SI_TIMER) return;
+  if (thread == nullptr) return;
   const int saved_errno = errno;
   take_sample(thread, {.event = static_cast<std::size_t>(info->si_value.sival_int),
                        .overruns = static_cast<std::uint64_t>(info->si_overrun),
