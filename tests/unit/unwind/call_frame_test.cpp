@@ -1,6 +1,8 @@
 #include "fake_module.hpp"
 #include "unwind/rule.hpp"
 
+#include <cstring>
+
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
@@ -254,6 +256,6 @@ TEST_CASE("a table at the very end of the mapping ends there") {
   CHECK_FALSE(parse_description(fake.module(), last + 64, description));
   CHECK_FALSE(parse_description(fake.module(), fake.module().begin - 64, description));
   *reinterpret_cast<std::uint32_t*>(last - 16) = 0xffffffff;  // a 64-bit length
-  *reinterpret_cast<std::uint64_t*>(last - 12) = ~std::uint64_t{0};
+  std::memset(reinterpret_cast<void*>(last - 12), 0xff, 8);
   CHECK_FALSE(parse_description(fake.module(), last - 16, description));
 }

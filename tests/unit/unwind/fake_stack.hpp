@@ -3,28 +3,45 @@
 #include "fake_module.hpp"
 #include "unwind/walker.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <vector>
+
+#include <sys/mman.h>
 
 namespace culprit::unwind::testing {
 
-/// A stack made by hand, full of a recognizable filler, and walkers that take it for their thread's.
+/// A stack made by hand, full of a recognizable filler, and walkers that take it for their thread's. Behind
+/// its end, an inaccessible page.
 class FakeStack {
  public:
   static constexpr std::uint64_t kWords = 4096;
   static constexpr std::uint64_t kFiller = 0xf111;
 
-  FakeStack() : words_(kWords, kFiller) {}
+  FakeStack() {
+    void* memory = mmap(nullptr, kBytes + kGuard, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::runtime_error("mmap");
+    words_ = static_cast<std::uint64_t*>(memory);
+    mprotect(words_ + kWords, kGuard, PROT_NONE);
+    std::fill_n(words_, kWords, kFiller);
+  }
+  ~FakeStack() { munmap(words_, kBytes + kGuard); }
+  FakeStack(const FakeStack&) = delete;
+  FakeStack& operator=(const FakeStack&) = delete;
 
   /// Address of word `index`; word kWords is the end.
   [[nodiscard]] std::uint64_t at(std::uint64_t index) const {
-    return reinterpret_cast<std::uint64_t>(words_.data()) + index * 8;
+    return reinterpret_cast<std::uint64_t>(words_) + index * 8;
   }
   [[nodiscard]] std::uint64_t top() const { return at(kWords); }
-  std::uint64_t& operator[](std::uint64_t index) { return words_.at(index); }
+  std::uint64_t& operator[](std::uint64_t index) {
+    if (index >= kWords) throw std::out_of_range("FakeStack");
+    return words_[index];
+  }
   /// The word at an address of this stack.
-  std::uint64_t& word(std::uint64_t address) { return words_.at((address - at(0)) / 8); }
+  std::uint64_t& word(std::uint64_t address) { return (*this)[(address - at(0)) / 8]; }
 
   std::unique_ptr<Walker> walker(FakeModule& module) const {
     auto walker = std::make_unique<Walker>();
@@ -33,7 +50,10 @@ class FakeStack {
   }
 
  private:
-  std::vector<std::uint64_t> words_;
+  static constexpr std::uint64_t kBytes = kWords * 8;
+  static constexpr std::uint64_t kGuard = 4096;
+
+  std::uint64_t* words_;
 };
 
 /// The program counters of a walk.
