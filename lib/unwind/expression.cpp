@@ -236,9 +236,8 @@ class Evaluation {
     if (operation == kPlus) return add(a, b);
     if (operation == kMinus && b.form == Form::number) return add(a, {.amount = 0 - b.amount});
     std::uint64_t result = 0;
-    if (a.form != Form::number || b.form != Form::number) {
-      ok_ = false;
-    } else if (combine_numbers(operation, a.amount, b.amount, result)) {
+    const bool numbers = a.form == Form::number && b.form == Form::number;
+    if (numbers && combine_numbers(operation, a.amount, b.amount, result)) {
       number(result);
     } else {
       ok_ = false;
