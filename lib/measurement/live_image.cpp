@@ -9,8 +9,8 @@ constexpr std::uint64_t kMaxArena = std::uint64_t{1} << 30;  // far above any re
 
 void keep_sequence(std::vector<Block>& blocks) {
   std::ranges::stable_sort(blocks, {}, &Block::sequence);
-  const auto repeated = std::ranges::unique(blocks, {}, &Block::sequence);
-  blocks.erase(repeated.begin(), repeated.end());
+  const auto alike = [](const Block& a, const Block& b) { return a.sequence == b.sequence; };
+  blocks.erase(std::unique(blocks.begin(), blocks.end(), alike), blocks.end());
   std::uint32_t expected = 0;
   std::uint64_t total = 0;
   std::size_t good = 0;

@@ -91,8 +91,4 @@ std::string hex(std::span<const std::byte> bytes) {
   return text;
 }
 
-void Decoder::fail(const char* what) const {
-  throw damaged(*path_, std::string(section_) + " " + what);
-}
-
 }  // namespace culprit::measurement
