@@ -209,7 +209,7 @@ class Search {
 };
 
 std::uint64_t rounded(double ns) {
-  return static_cast<std::uint64_t>(ns + 0.5);
+  return static_cast<std::uint64_t>(std::llround(ns));
 }
 
 std::vector<std::size_t> culprits_of(const Excess& e) {
