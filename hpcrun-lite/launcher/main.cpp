@@ -27,10 +27,11 @@ void refuse_job_launcher(const std::string& program) {
   const std::string name = base_name(program);
   for (const char* launcher : kJobLaunchers) {
     if (name != launcher) continue;
-    throw Failure(kUsage, "usage: " + program +
-                              " stands behind hpcrun-lite: it starts the ranks, and they are what to "
-                              "measure (write: " +
-                              name + " ... hpcrun-lite [options] program)");
+    std::string line = "usage: ";
+    line.append(program).append(
+        " stands behind hpcrun-lite: it starts the ranks, and they are what to measure (write: ");
+    line.append(name).append(" ... hpcrun-lite [options] program)");
+    throw Failure(kUsage, line);
   }
 }
 
@@ -38,7 +39,7 @@ void refuse_job_launcher(const std::string& program) {
 fs::path library_directory() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  const fs::path directory = (self.parent_path() / ".." / "lib" / "culprit").lexically_normal();
+  fs::path directory = (self.parent_path() / ".." / "lib" / "culprit").lexically_normal();
   if (error || !fs::exists(directory / "libculprit-runtime.so")) {
     throw Failure(kFailure, "start: " + (directory / "libculprit-runtime.so").string() +
                                 ": not found (the installation is incomplete: install it again)");

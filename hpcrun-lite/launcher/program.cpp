@@ -28,7 +28,7 @@ std::string search(const std::string& name) {
   std::istringstream directories(variable == nullptr ? "/bin:/usr/bin" : variable);
   std::string found_but;
   for (std::string directory; std::getline(directories, directory, ':');) {
-    const std::string path = (directory.empty() ? "." : directory) + "/" + name;
+    std::string path = (directory.empty() ? "." : directory) + "/" + name;
     if (is_executable_file(path)) return path;
     if (found_but.empty() && access(path.c_str(), F_OK) == 0) found_but = path;
   }

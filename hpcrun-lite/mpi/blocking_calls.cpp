@@ -8,6 +8,7 @@
 using culprit::mpi::CallMark;
 using culprit::mpi::RealCall;
 
+// NOLINTBEGIN(bugprone-macro-parentheses): parameter lists come in parentheses of their own
 #define CULPRIT_MARKED(function, parameters, arguments) \
   CULPRIT_EXPORT int function parameters {              \
     static RealCall<int parameters> real{#function};    \
@@ -19,3 +20,4 @@ using culprit::mpi::RealCall;
   CULPRIT_MARKED(PMPI_##name, parameters, arguments)
 
 #include "mpi/blocking_calls.def"
+// NOLINTEND(bugprone-macro-parentheses)

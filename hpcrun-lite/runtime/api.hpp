@@ -29,6 +29,7 @@ struct CulpritTotals {
   std::uint64_t samples, partial, dropped, processes;
 };
 
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
 extern __thread CulpritThread culprit_rt_thread
     __attribute__((tls_model("initial-exec"), visibility("default")));
 

@@ -70,7 +70,7 @@ void close_run(const CulpritTotals& totals) {
 }
 
 void close_process() {
-  if (!process.launched || rank_here > 0) return;
+  if (!process.launched || rank_here > 0 || recording_refused()) return;
   close_run(count_totals());
 }
 

@@ -24,21 +24,21 @@ bool abort_is_deadly() {
 
 }  // namespace
 
-CULPRIT_EXPORT [[noreturn]] void _exit(int status) {
+CULPRIT_EXPORT __attribute__((noreturn)) void _exit(int status) {
   static Real<void(int)> real{"_exit"};
   if (own_process()) end_process(EndReason::quick_exit);
   real(status);
   __builtin_unreachable();
 }
 
-CULPRIT_EXPORT [[noreturn]] void _Exit(int status) {
+CULPRIT_EXPORT __attribute__((noreturn)) void _Exit(int status) {
   static Real<void(int)> real{"_Exit"};
   if (own_process()) end_process(EndReason::quick_exit);
   real(status);
   __builtin_unreachable();
 }
 
-CULPRIT_EXPORT [[noreturn]] void abort() noexcept {
+CULPRIT_EXPORT __attribute__((noreturn)) void abort() noexcept {
   static Real<void()> real{"abort"};
   if (own_process() && abort_is_deadly()) end_process(EndReason::abort);
   real();

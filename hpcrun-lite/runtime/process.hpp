@@ -31,7 +31,7 @@ struct Process {
   std::atomic<bool> ended{false};    ///< the end was recorded
 };
 
-extern Process process;
+extern constinit Process process;  // NOLINT(bugprone-dynamic-static-initializers): it is constinit
 
 /// True in the process that was set up; false in a child that shares its memory (vfork) or escaped the fork
 /// hooks. Async-signal-safe.

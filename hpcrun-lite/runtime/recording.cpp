@@ -208,6 +208,10 @@ void count_lost(std::uint64_t expirations) {
   lost.fetch_add(expirations, std::memory_order_relaxed);
 }
 
+bool recording_refused() {
+  return file_refused;
+}
+
 CulpritTotals count_totals() {
   CulpritTotals totals{
       .samples = 0, .partial = 0, .dropped = lost.load(std::memory_order_relaxed), .processes = 0};

@@ -10,7 +10,7 @@
 // The process's measurement file and how call paths get into it.
 namespace culprit::runtime {
 
-extern measurement::LiveFile file;
+extern constinit measurement::LiveFile file;  // NOLINT(bugprone-dynamic-static-initializers): it is constinit
 
 /// The program's arguments, null-terminated; they stay where they are.
 void keep_arguments(const char* const* argv);
@@ -27,6 +27,9 @@ measurement::NodeIndex current_path(Thread* thread, const unwind::Registers& sta
 
 /// Samples that were lost for good because a thread found no place in the file.
 void count_lost(std::uint64_t expirations);
+
+/// True if the file could not be created (which was told) or is not wanted.
+bool recording_refused();
 
 /// Totals over all threads of this process, ended ones included.
 CulpritTotals count_totals();

@@ -48,6 +48,7 @@ CULPRIT_EXPORT int poll(pollfd* descriptors, nfds_t count, int timeout) {
   return real(descriptors, count, timeout);
 }
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): what fortified programs call
 CULPRIT_EXPORT int __poll_chk(pollfd* descriptors, nfds_t count, int timeout, std::size_t size) {
   static Real<int(pollfd*, nfds_t, int, std::size_t)> real{"__poll_chk"};
   if (timeout == 0) return real(descriptors, count, timeout, size);
@@ -63,6 +64,7 @@ CULPRIT_EXPORT int ppoll(pollfd* descriptors, nfds_t count, const timespec* time
   return real(descriptors, count, timeout, WaitMask(mask).get());
 }
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): what fortified programs call
 CULPRIT_EXPORT int __ppoll_chk(pollfd* descriptors, nfds_t count, const timespec* timeout,
                                const sigset_t* mask, std::size_t size) {
   static Real<int(pollfd*, nfds_t, const timespec*, const sigset_t*, std::size_t)> real{"__ppoll_chk"};

@@ -42,6 +42,7 @@ CULPRIT_EXPORT ssize_t recv(int descriptor, void* buffer, std::size_t size, int 
   return real(descriptor, buffer, size, flags);
 }
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): what fortified programs call
 CULPRIT_EXPORT ssize_t __recv_chk(int descriptor, void* buffer, std::size_t size, std::size_t room,
                                   int flags) {
   static Real<ssize_t(int, void*, std::size_t, std::size_t, int)> real{"__recv_chk"};
@@ -58,6 +59,7 @@ CULPRIT_EXPORT ssize_t recvfrom(int descriptor, void* buffer, std::size_t size, 
   return real(descriptor, buffer, size, flags, from, length);
 }
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): what fortified programs call
 CULPRIT_EXPORT ssize_t __recvfrom_chk(int descriptor, void* buffer, std::size_t size, std::size_t room,
                                       int flags, sockaddr* from, socklen_t* length) {
   static Real<ssize_t(int, void*, std::size_t, std::size_t, int, sockaddr*, socklen_t*)> real{
