@@ -33,14 +33,15 @@ int init_thread(InitThreadCall& real, int* argc, char*** argv, int required, int
 
 int finalize(FinalizeCall& real) {
   const CallMark mark(CallMark::waiting);
-  if (mark.outermost()) {
-    const CulpritStandIn stand_in =
-        culprit_rt_stand_in(__builtin_frame_address(0), reinterpret_cast<const void*>(real.get()));
-    culprit::mpi::leave_world();
-    culprit_rt_end_stand_in(stand_in);
-    mark.change(CallMark::work);
-  }
-  return real.get()();
+  if (!mark.outermost()) return real.get()();
+  // Open MPI's ends in a tail call, which would leave MPI_Finalize out of the path.
+  const CulpritStandIn stand_in =
+      culprit_rt_stand_in(__builtin_frame_address(0), reinterpret_cast<const void*>(real.get()));
+  culprit::mpi::leave_world();
+  mark.change(CallMark::work);
+  const int result = real.get()();
+  culprit_rt_end_stand_in(stand_in);
+  return result;
 }
 
 int abort_run(AbortCall& real, MPI_Comm communicator, int status) {
