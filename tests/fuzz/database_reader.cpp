@@ -1,9 +1,9 @@
+#include "repair.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include "repair.hpp"
 
 // Any bytes, with their checksums made right, give a database that can be read in whole, or a DatabaseError.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
