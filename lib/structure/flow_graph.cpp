@@ -9,7 +9,7 @@ using Flow = Instruction::Flow;
 FlowGraph::FlowGraph(const Decoder& decoder, std::vector<Range> ranges, const Surroundings& surroundings) {
   if (ranges.empty()) return;
   const std::uint64_t entry = ranges.front().low;
-  std::ranges::sort(ranges);
+  std::ranges::sort(ranges, {}, &Range::low);
   std::uint64_t done = 0;
   for (Range range : ranges) {
     range.low = std::max(range.low, done);

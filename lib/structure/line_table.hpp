@@ -15,7 +15,7 @@ namespace culprit::structure {
 struct Place {
   std::uint32_t file = kNone;
   std::uint32_t line = 0;
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend bool operator==(const Place&, const Place&) = default;
 };
 
 /// The rows of line tables that cover given ranges of addresses. Every row counts, statement boundary or not:

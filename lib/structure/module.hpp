@@ -20,7 +20,6 @@ namespace culprit::structure {
 struct Range {
   std::uint64_t low = 0, high = 0;
   [[nodiscard]] bool contains(std::uint64_t address) const { return low <= address && address < high; }
-  friend auto operator<=>(const Range&, const Range&) = default;
 };
 
 /// One ELF executable or shared object, opened for reading, with whatever separate debug file libdwfl finds

@@ -95,7 +95,7 @@ class UnitWalk {
 
   void subprogram(Dwarf_Die* die, int depth) {
     std::vector<Range> ranges = ranges_of(die, bias_);
-    const bool wanted = holds_any(addresses_, ranges);
+    const bool concrete = !ranges.empty(), wanted = holds_any(addresses_, ranges);
     const std::size_t mine = out_.size();
     if (wanted) {
       Subprogram& sub = out_.emplace_back();
@@ -104,11 +104,11 @@ class UnitWalk {
       sub.declared = declared(die);
       Dwarf_Addr entry = 0;
       if (dwarf_entrypc(die, &entry) == 0)
-        std::ranges::stable_partition(ranges,
-                                      [&](const Range& range) { return range.contains(entry - bias_); });
+        std::stable_partition(ranges.begin(), ranges.end(),
+                              [&](const Range& range) { return range.contains(entry - bias_); });
       sub.ranges = std::move(ranges);
     }
-    if (wanted || !ranges.empty()) scopes(die, wanted ? mine : kNobody, kNone, depth + 1);
+    if (concrete) scopes(die, wanted ? mine : kNobody, kNone, depth + 1);
   }
 
   /// What lies within a procedure or one of its inlined instances: instances, and procedures contained in it
@@ -182,7 +182,7 @@ std::vector<Range> common(const std::vector<Range>& code, const std::vector<Rang
       const Range both{std::max(part.low, range.low), std::min(part.high, range.high)};
       if (both.low < both.high) parts.push_back(both);
     }
-  std::ranges::sort(parts);
+  std::ranges::sort(parts, {}, &Range::low);
   std::vector<Range> merged;
   for (const Range& range : parts) {
     if (!merged.empty() && range.low <= merged.back().high) {

@@ -104,8 +104,9 @@ const Symbol* Symbols::at(std::uint64_t address) const {
 
 const Symbol* Symbols::named(const std::string& name) const {
   const auto key = [this](std::uint32_t i) { return std::string_view(symbols_[i].name); };
-  const auto found = std::ranges::equal_range(by_name_, std::string_view(name), {}, key);
-  return found.size() == 1 ? &symbols_[found.front()] : nullptr;
+  const auto first = std::ranges::lower_bound(by_name_, std::string_view(name), {}, key);
+  const auto last = std::ranges::upper_bound(by_name_, std::string_view(name), {}, key);
+  return last - first == 1 ? &symbols_[*first] : nullptr;
 }
 
 }  // namespace culprit::structure
