@@ -100,7 +100,7 @@ int BlockFile::map(void* address, std::uint64_t size) noexcept {
     if (at != MAP_FAILED) {
       error = populate(address, size);
       if (error == 0) return 0;
-      mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+      (void)mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     } else {
       error = errno;
     }
