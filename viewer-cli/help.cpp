@@ -5,7 +5,8 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr std::string_view kOverview = R"help(viewer-cli shows which code, on which ranks, makes an MPI program wait.
+constexpr std::string_view kOverview =
+    R"help(viewer-cli shows which code, on which ranks, makes an MPI program wait.
 
   viewer-cli run1                       diagnose a measurement (merges it into run1.db first)
   viewer-cli run1.db                    diagnose a database that prof-mpi wrote
@@ -41,7 +42,8 @@ Metrics are named EVENT:STAT (I|E), inclusive or exclusive: "REALTIME:sum (I)", 
 exit status: 0 good, 1 bad data or failure, 2 wrong usage, 3 merged just now, but the data is degraded
 )help";
 
-constexpr std::string_view kReport = R"help(The diagnosis in plain words: how much of the run is idle and where, which code is to blame, which code
+constexpr std::string_view kReport =
+    R"help(The diagnosis in plain words: how much of the run is idle and where, which code is to blame, which code
 does uneven work on which ranks, what mending it is worth, and how good the data is.
 
   viewer-cli run1.db report
@@ -81,7 +83,8 @@ inlined code, but without what it calls. "blame" is idleness charged to the code
 inner instances of a recursive procedure add to its own cost only, not to its inclusive cost.
 )help";
 
-constexpr std::string_view kHotPath = R"help(The path that keeps most of a metric: from the root to the largest child, while that child holds at least
+constexpr std::string_view kHotPath =
+    R"help(The path that keeps most of a metric: from the root to the largest child, while that child holds at least
 half of its parent.
 
   viewer-cli run1.db hot-path

@@ -65,7 +65,7 @@ class Info {
   void line(const std::string& name, const std::string& text) {
     if (text.empty()) return;
     out_ << screen_.bold(name) << std::string(kLabel > name.size() ? kLabel - name.size() : 1, ' ')
-         << wrap(text, screen_.width, kLabel) << '\n';
+         << wrap(text, screen_.width, kLabel, kLabel) << '\n';
   }
 
   void run() {
@@ -129,7 +129,9 @@ class Info {
 
   void modules() {
     std::vector<const database::ModuleInfo*> sorted;
-    for (const database::ModuleInfo& module : experiment_.modules) sorted.push_back(&module);
+    for (const database::ModuleInfo& module : experiment_.modules) {
+      if (module.samples > 0) sorted.push_back(&module);
+    }
     std::stable_sort(
         sorted.begin(), sorted.end(),
         [](const database::ModuleInfo* a, const database::ModuleInfo* b) { return a->samples > b->samples; });
@@ -150,6 +152,11 @@ class Info {
         out_ << std::string(kLabel + before.size(), ' ') << screen_.dim(note) << '\n';
       }
       first = false;
+    }
+    const std::size_t others = experiment_.modules.size() - sorted.size();
+    if (others > 0) {
+      out_ << std::string(kLabel, ' ')
+           << screen_.dim("and " + counted(others, "module") + " on call paths only") << '\n';
     }
   }
 
@@ -186,7 +193,8 @@ Json info_json(const database::Experiment& experiment) {
     roles.push_back({{"role", role.name}, {"threads", role.threads}});
   }
   Json info = {{"command", run.command}};
-  for (const auto& [name, value] : quality_json(experiment).items()) info[name] = value;
+  const Json quality = quality_json(experiment);
+  for (const auto& [name, value] : quality.items()) info[name] = value;
   info["events"] = run.events;
   info["modules"] = modules;
   info["start"] = date(run.start_realtime_ns);

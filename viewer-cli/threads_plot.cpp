@@ -1,5 +1,6 @@
 #include "threads_plot.hpp"
 
+#include "report/phrases.hpp"
 #include "text/csv.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -55,25 +56,24 @@ std::string difference(double value, double mean) {
   return (percent >= 0 ? "+" : "") + grouped(percent) + " %";
 }
 
+/// The threads of one role.
 class Plot {
  public:
   Plot(std::ostream& out, const Screen& screen, const database::Experiment& experiment,
-       const ThreadSeries& series)
+       const ThreadSeries& series, const Scale& scale, double largest)
       : out_(out),
         screen_(screen),
         experiment_(experiment),
         series_(series),
-        outliers_(find_outliers(series.values)) {
-    for (const double value : series_.values) {
-      largest_ = std::max(largest_, value);
-      sum_ += value;
-    }
-    scale_ = scale_for(largest_, series_.column.unit, screen_.unicode);
+        outliers_(find_outliers(series.values)),
+        scale_(scale),
+        largest_(largest) {
+    for (const double value : series_.values) sum_ += value;
   }
 
-  void write() {
-    heading();
-    if (series_.values.empty() || largest_ <= 0) return;
+  void write(const std::string& whose) {
+    summary(whose);
+    if (sum_ <= 0) return;
     if (series_.values.size() <= kBars) {
       bars();
     } else {
@@ -84,24 +84,23 @@ class Plot {
 
  private:
   [[nodiscard]] double mean() const { return sum_ / static_cast<double>(series_.values.size()); }
-  [[nodiscard]] std::string amount(double value) const { return scale_.write(value) + ' ' + scale_.unit; }
+  [[nodiscard]] std::string amount(double value) const {
+    return value == 0 ? "0 " + scale_.unit : scale_.write(value) + ' ' + scale_.unit;
+  }
 
-  void heading() {
-    out_ << screen_.bold(shorten_name(series_.title, screen_.width, screen_.unicode)) << '\n';
-    const std::string name = series_.column.name.event + (series_.column.name.inclusive ? " (I)" : " (E)");
-    if (series_.values.empty()) {
-      out_ << name << ": no threads\n";
+  void summary(const std::string& whose) {
+    if (sum_ <= 0) {
+      out_ << wrap(whose + ": nothing", screen_.width, 2) << '\n';
       return;
     }
     double squares = 0;
     for (const double value : series_.values) squares += (value - mean()) * (value - mean());
     const double deviation = std::sqrt(squares / static_cast<double>(series_.values.size()));
-    const double smallest = *std::min_element(series_.values.begin(), series_.values.end());
-    std::string text = name + ", " + counted(series_.values.size(), "thread") + ": min " +
-                       keep(amount(smallest)) + ", mean " + keep(amount(mean())) + ", max " +
-                       keep(amount(largest_));
-    if (mean() > 0) text += ", deviation " + keep(percent(deviation / mean()));
-    out_ << wrap(text, screen_.width, 2) << "\n\n";
+    const auto [smallest, most] = std::minmax_element(series_.values.begin(), series_.values.end());
+    out_ << wrap(whose + ": min " + keep(amount(*smallest)) + ", mean " + keep(amount(mean())) + ", max " +
+                     keep(amount(*most)) + ", deviation " + keep(percent(deviation / mean())),
+                 screen_.width, 2)
+         << '\n';
   }
 
   void bars() {
@@ -203,7 +202,7 @@ class Plot {
   const ThreadSeries& series_;
   std::vector<bool> outliers_;
   Scale scale_;
-  double largest_ = 0, sum_ = 0;
+  double largest_, sum_ = 0;
 };
 
 }  // namespace
@@ -225,7 +224,25 @@ std::vector<bool> find_outliers(const std::vector<double>& values) {
 
 void write_threads(std::ostream& out, const Screen& screen, const database::Experiment& experiment,
                    const ThreadSeries& series) {
-  Plot(out, screen, experiment, series).write();
+  out << screen.bold(shorten_name(series.title, screen.width, screen.unicode)) << '\n';
+  const std::string metric = series.column.name.event + (series.column.name.inclusive ? " (I)" : " (E)");
+  double largest = 0;
+  for (const double value : series.values) largest = std::max(largest, value);
+  const Scale scale = scale_for(largest, series.column.unit, screen.unicode);
+  for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
+    ThreadSeries part;
+    part.column = series.column;
+    for (std::size_t index = 0; index < series.values.size(); ++index) {
+      if (experiment.locations[series.locations[index]].role != role) continue;
+      part.locations.push_back(series.locations[index]);
+      part.values.push_back(series.values[index]);
+    }
+    if (part.values.empty()) continue;
+    out << '\n';
+    Plot(out, screen, experiment, part, scale, largest)
+        .write(metric + ", " + keep(grouped(static_cast<double>(part.values.size()))) + ' ' +
+               role_phrase(experiment, role));
+  }
 }
 
 Json threads_json(const database::Experiment& experiment, const ThreadSeries& series) {

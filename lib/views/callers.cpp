@@ -1,6 +1,7 @@
 #include "views/callers.hpp"
 
 #include "views/selection.hpp"
+#include "views/start_up.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -22,7 +23,8 @@ bool is_procedure(ContextKind kind) {
 
 }  // namespace
 
-Callers::Callers(const Figures& figures) : figures_(figures) {
+Callers::Callers(const Figures& figures)
+    : figures_(figures), flags_(flags_with_start_up(figures.experiment())) {
   number_scopes();
   make_roots();
   const database::Experiment& experiment = figures_.experiment();
@@ -111,11 +113,11 @@ Frame Callers::frame(NodeId node) const {
 }
 
 std::uint8_t Callers::flags(NodeId node) const {
-  std::uint8_t common = 0xff;
+  std::uint8_t flags = kNoContextYet;
   for (const Instance& instance : entries_[node].instances) {
-    common &= figures_.experiment().contexts[instance.at].flags;
+    flags = merge_flags(flags, flags_[instance.at]);
   }
-  return common;
+  return flags;
 }
 
 double Callers::summed(const Entry& entry, const Column& column) const {

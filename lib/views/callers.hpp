@@ -53,6 +53,7 @@ class Callers final : public View {
   [[nodiscard]] double blamed(const Entry& entry, const Column& column) const;
 
   const Figures& figures_;
+  std::vector<std::uint8_t> flags_;         ///< by context
   std::vector<std::uint32_t> scope_;        ///< by context: its procedure's number, kNone for other kinds
   std::vector<database::ContextId> first_;  ///< by procedure number: an instance
   std::vector<Entry> entries_;              ///< the roots first

@@ -1,6 +1,11 @@
 #include "views/calling_context.hpp"
 
+#include "views/start_up.hpp"
+
 namespace culprit::views {
+
+CallingContext::CallingContext(const Figures& figures)
+    : figures_(figures), flags_(flags_with_start_up(figures.experiment())) {}
 
 std::vector<NodeId> CallingContext::roots() {
   if (figures_.experiment().contexts.empty()) return {};
@@ -20,7 +25,7 @@ Frame CallingContext::frame(NodeId node) const {
 }
 
 std::uint8_t CallingContext::flags(NodeId node) const {
-  return figures_.experiment().contexts[node].flags;
+  return flags_[node];
 }
 
 double CallingContext::value(NodeId node, const Column& column) const {

@@ -7,7 +7,7 @@ namespace culprit::views {
 /// The canonical tree, top down. A node's number is its context's; the one root is the super-root.
 class CallingContext final : public View {
  public:
-  explicit CallingContext(const Figures& figures) : figures_(figures) {}
+  explicit CallingContext(const Figures& figures);
 
   [[nodiscard]] std::string_view name() const override { return "calling-context"; }
   [[nodiscard]] std::vector<NodeId> roots() override;
@@ -24,6 +24,7 @@ class CallingContext final : public View {
 
  private:
   const Figures& figures_;
+  std::vector<std::uint8_t> flags_;
 };
 
 }  // namespace culprit::views

@@ -22,10 +22,10 @@ class UnknownMetric : public std::runtime_error {
 
 /// The figure that one column of a view shows.
 struct Column {
-  MetricName name;    ///< event spelled as the database does
-  std::string title;  ///< `EVENT:STAT (I|E)`
-  std::string unit;   ///< "s", "threads" for counts of observers, "ratio" for CV, else the metric's own
-  double divisor = 1;   ///< from the database's unit to `unit`; a divisor keeps decimals clean
+  MetricName name;     ///< event spelled as the database does
+  std::string title;   ///< `EVENT:STAT (I|E)`
+  std::string unit;    ///< "s", "threads" for counts of observers, "ratio" for CV, else the metric's own
+  double divisor = 1;  ///< from the database's unit to `unit`; a divisor keeps decimals clean
   std::uint32_t metric = 0;           ///< index of the experiment's metrics; meaningless where `blame`
   bool blame = false;                 ///< the metric `imbalance`
   bool min_over_all = false;          ///< the minimum counts threads without an observation as 0 (idleness)

@@ -1,5 +1,7 @@
 #include "views/flat.hpp"
 
+#include "views/start_up.hpp"
+
 #include <algorithm>
 
 namespace culprit::views {
@@ -12,11 +14,14 @@ using database::kNone;
 
 }  // namespace
 
-Flat::Flat(const Figures& figures) : figures_(figures), flags_(figures.experiment().flat.size(), 0xff) {
+Flat::Flat(const Figures& figures)
+    : figures_(figures), flags_(figures.experiment().flat.size(), kNoContextYet) {
   const database::Experiment& experiment = figures_.experiment();
-  for (const database::Context& context : experiment.contexts) {
-    for (FlatId scope = context.flat; scope != kNone; scope = experiment.flat[scope].parent) {
-      flags_[scope] &= context.flags;
+  const std::vector<std::uint8_t> flags = flags_with_start_up(experiment);
+  for (ContextId context = 0; context < experiment.contexts.size(); ++context) {
+    for (FlatId scope = experiment.contexts[context].flat; scope != kNone;
+         scope = experiment.flat[scope].parent) {
+      flags_[scope] = merge_flags(flags_[scope], flags[context]);
     }
   }
 }

@@ -28,7 +28,7 @@ class Flat final : public View {
 
  private:
   const Figures& figures_;
-  std::vector<std::uint8_t> flags_;               ///< what all contexts of a scope have in common
+  std::vector<std::uint8_t> flags_;               ///< by scope; see merge_flags
   mutable std::unique_ptr<Outermost> outermost_;  ///< formed when per-thread values are first asked for
 };
 

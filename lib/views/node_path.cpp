@@ -13,6 +13,12 @@ using database::Context;
 using database::ContextId;
 using database::ContextKind;
 
+/// `cg::spmv` may also be called `spmv`.
+bool is_called(std::string_view full, std::string_view name) {
+  if (full == name) return true;
+  return full.ends_with(name) && full.substr(0, full.size() - name.size()).ends_with("::");
+}
+
 bool matches(const Frame& frame, std::string_view name) {
   if (name.empty()) return false;
   const std::string shown = label(frame);
@@ -24,7 +30,7 @@ bool matches(const Frame& frame, std::string_view name) {
     case ContextKind::procedure:
     case ContextKind::inlined:
       // Operators that hold a parenthesis themselves need the full name or an id.
-      return std::string_view(shown).substr(0, shown.find('(')) == name;
+      return is_called(std::string_view(shown).substr(0, shown.find('(')), name);
     default:
       return false;
   }

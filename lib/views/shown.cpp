@@ -1,5 +1,7 @@
 #include "views/shown.hpp"
 
+#include "views/start_up.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -80,6 +82,11 @@ class Arrangement {
       }
       if (options_.hide_wait_internals && internal(node)) {
         ++shown_.wait_internals;
+        continue;
+      }
+      if (options_.hide_start_up && (view_.flags(node) & kStartUp) != 0) {
+        ++shown_.start_up;
+        if (view_.name() == "calling-context") collect(view_.children(node), std::nullopt, candidates);
         continue;
       }
       if (kind == ContextKind::call && options_.fold_calls) {

@@ -18,6 +18,7 @@ struct ShowOptions {
   std::string focus;        ///< RE2: only paths through a node with a label that matches; empty: all
   bool fold_calls = false;  ///< a call site becomes part of its callees' lines
   bool hide_statements = false;
+  bool hide_start_up = false;        ///< frames that only lead to main or to a thread's start routine
   bool hide_wait_internals = false;  ///< what lies below the outermost communication or wait frame
 };
 
@@ -31,7 +32,8 @@ struct ShownNode {
 /// What is shown, and how many branches were left out for each reason.
 struct Shown {
   std::vector<ShownNode> roots;
-  std::uint64_t below_minimum = 0, below_depth = 0, out_of_focus = 0, statements = 0, wait_internals = 0;
+  std::uint64_t below_minimum = 0, below_depth = 0, out_of_focus = 0, statements = 0, wait_internals = 0,
+                start_up = 0;
 };
 
 /// The focus is no regular expression. what() is "why (what to do)".

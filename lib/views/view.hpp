@@ -29,7 +29,8 @@ class View {
 
   [[nodiscard]] virtual Frame frame(NodeId node) const = 0;
 
-  /// database::ContextFlags that hold for everything the node stands for.
+  /// database::ContextFlags of what the node stands for: kFrontier if any of it is a frontier frame, kInWait
+  /// and kMoves only if all of it is.
   [[nodiscard]] virtual std::uint8_t flags(NodeId node) const = 0;
 
   /// In the column's unit; NaN where the figure does not exist.
@@ -50,6 +51,14 @@ class View {
   /// The frames from the root of the view's tree to the node, both included.
   [[nodiscard]] virtual std::vector<Frame> path(NodeId node) const = 0;
 };
+
+/// The flags of several contexts taken together, as View::flags has them; start from kNoContextYet.
+inline constexpr std::uint8_t kNoContextYet = static_cast<std::uint8_t>(~database::kFrontier);
+constexpr std::uint8_t merge_flags(std::uint8_t a, std::uint8_t b) {
+  const unsigned any = (a | b) & database::kFrontier;
+  const unsigned all = a & b & ~static_cast<unsigned>(database::kFrontier);
+  return static_cast<std::uint8_t>(any | all);
+}
 
 /// Digits to a number below `limit`; empty where `text` is anything else.
 std::optional<std::uint32_t> parse_index(std::string_view text, std::size_t limit);

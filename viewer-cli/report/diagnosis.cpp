@@ -155,6 +155,7 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
   const database::Experiment& experiment = figures.experiment();
   SuspectFacts facts;
   facts.suspect = &suspect;
+  if (suspect.locations.empty()) return facts;
   const std::optional<std::uint32_t> time = metric_named(experiment, "REALTIME");
   const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
   const std::optional<std::uint32_t> cpu = metric_named(experiment, "CPU");
@@ -174,8 +175,35 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
   const Means outside = means_of(experiment, suspect, outside_waits(figures, suspect.suspect, *time));
   const Means on_cpu = means_of(experiment, suspect, outside_waits(figures, suspect.suspect, *cpu));
   const double excess = outside.culprits - outside.all;
+  facts.usual_cpu_share = cpu_share_of_work(figures, suspect.role);
   if (excess > 0) facts.excess_cpu_share = std::clamp((on_cpu.culprits - on_cpu.all) / excess, 0.0, 1.0);
   return facts;
+}
+
+std::optional<double> cpu_share_of_work(const views::Figures& figures, std::uint32_t role) {
+  const database::Experiment& experiment = figures.experiment();
+  const std::optional<std::uint32_t> time = metric_named(experiment, "REALTIME");
+  const std::optional<std::uint32_t> cpu = metric_named(experiment, "CPU");
+  if (!time || !cpu || experiment.contexts.empty()) return std::nullopt;
+  double wall = static_cast<double>(figures.context(role, *time, 0, true).sum);
+  double on_cpu = static_cast<double>(figures.context(role, *cpu, 0, true).sum);
+  for (ContextId context = 0; context < experiment.contexts.size();) {
+    if ((experiment.contexts[context].flags & database::kFrontier) == 0) {
+      ++context;
+      continue;
+    }
+    wall -= static_cast<double>(figures.context(role, *time, context, true).sum);
+    on_cpu -= static_cast<double>(figures.context(role, *cpu, context, true).sum);
+    context = experiment.contexts[context].end;
+  }
+  if (wall <= 0 || on_cpu < 0) return std::nullopt;
+  return std::min(on_cpu / wall, 1.0);
+}
+
+bool lacks_cpu(const SuspectFacts& facts) {
+  constexpr double kHalf = 0.5;
+  if (!facts.excess_cpu_share) return false;
+  return *facts.excess_cpu_share < kHalf * facts.usual_cpu_share.value_or(1);
 }
 
 Diagnosis diagnose(const views::Figures& figures) {

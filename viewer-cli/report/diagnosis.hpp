@@ -30,6 +30,7 @@ struct SuspectFacts {
   std::optional<double> more_work;  ///< the culprits' mean work over that of the other threads, less one
   bool only_here = false;           ///< the other threads do no such work at all
   std::optional<double> excess_cpu_share;  ///< CPU time per wall time of the culprits' excess outside waits
+  std::optional<double> usual_cpu_share;   ///< the same of all work of the role's threads
 };
 
 /// A balanced context that idleness is charged to.
@@ -45,6 +46,13 @@ struct Work {
   database::FlatId scope = 0;
   double seconds = 0;
 };
+
+/// CPU time per wall time of a role's work outside waits; empty where either is unknown.
+std::optional<double> cpu_share_of_work(const views::Figures& figures, std::uint32_t role);
+
+/// Whether a suspect's excess lacks the CPU time that work of its kind usually has: the code was preempted,
+/// slept or did I/O there (algorithms.md 5.6).
+bool lacks_cpu(const SuspectFacts& facts);
 
 /// What the report says, in figures.
 struct Diagnosis {

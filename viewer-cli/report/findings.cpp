@@ -5,6 +5,7 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "views/start_up.hpp"
 
 #include <algorithm>
 #include <set>
@@ -22,28 +23,28 @@ double seconds(std::uint64_t ns) {
   return static_cast<double>(ns) / kNsPerSecond;
 }
 
-/// `main > cg_iterate > loop at solver.c:412`: without roots and call sites.
-std::string path_text(const database::Experiment& experiment, ContextId context,
-                      const std::string& separator) {
+/// `main > cg_iterate > loop at solver.c:412`: without roots, start-up frames and call sites.
+std::string path_text(const database::Experiment& experiment, const std::vector<std::uint8_t>& flags,
+                      ContextId context, const std::string& separator) {
   std::string text;
   for (const ContextId each : views::path_to(experiment, context)) {
     const database::Context& self = experiment.contexts[each];
-    const bool skipped =
-        self.kind == ContextKind::call || (self.kind == ContextKind::root && each != context);
-    if (skipped) continue;
+    const bool skipped = self.kind == ContextKind::call || self.kind == ContextKind::root ||
+                         (flags[each] & views::kStartUp) != 0;
+    if (skipped && each != context) continue;
     if (!text.empty()) text += separator;
-    text += keep(label(views::frame_of(experiment, self)));
+    text += keep(without_parameters(label(views::frame_of(experiment, self))));
   }
   return text;
 }
 
 std::string paragraph(const std::string& text, const Screen& screen) {
-  return std::string(kIndent, ' ') + wrap(text, screen.width, kIndent);
+  return std::string(kIndent, ' ') + wrap(text, screen.width, kIndent, kIndent);
 }
 
 /// Role names matter only where there are several.
 std::string role_suffix(const database::Experiment& experiment, std::uint32_t role) {
-  return experiment.roles.size() > 1 ? ", " + role_phrase(experiment, role) : std::string{};
+  return experiment.roles.size() > 1 ? " (" + role_phrase(experiment, role) + ')' : std::string{};
 }
 
 std::string joined_path(const database::Experiment& experiment, ContextId context) {
@@ -93,6 +94,7 @@ void write_blame(std::ostream& out, const Screen& screen, const views::Figures& 
     out << "No idleness, hence no blame.\n";
     return;
   }
+  const std::vector<std::uint8_t> flags = views::flags_with_start_up(experiment);
   const Scale scale = scale_for(blamed.front().idle_s, "s", screen.unicode);
   const std::size_t width = columns(scale.write(blamed.front().idle_s));
   for (const Blamed& each : blamed) {
@@ -105,7 +107,7 @@ void write_blame(std::ostream& out, const Screen& screen, const views::Figures& 
     std::string waiters = "waited: ";
     waiters += each.waiters.empty() ? "nobody in particular" : threads_phrase(experiment, each.waiters);
     out << paragraph(waiters + role_suffix(experiment, each.role), screen) << '\n'
-        << screen.dim(paragraph(path_text(experiment, each.context, arrow(screen)), screen)) << '\n';
+        << screen.dim(paragraph(path_text(experiment, flags, each.context, arrow(screen)), screen)) << '\n';
   }
 }
 
@@ -128,15 +130,15 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
         << '\n';
     return;
   }
+  const std::vector<std::uint8_t> flags = views::flags_with_start_up(experiment);
   std::size_t number = 0;
   for (const SuspectFacts& facts : examine_all(figures)) {
     const database::Suspect& suspect = *facts.suspect;
     const auto time = [&](std::uint64_t ns) { return keep(duration(seconds(ns), screen.unicode)); };
     out << ++number << ". "
-        << screen.bold(scope_phrase(experiment, suspect.suspect, false, screen.width / 2, screen.unicode))
-        << "  " << screen.dim("[c" + std::to_string(suspect.suspect) + ']') << '\n';
-    std::string text = facts.only_here ? "works only on " : "more work on ";
-    if (facts.more_work && !facts.only_here) text = '+' + keep(round_percent(*facts.more_work)) + " work on ";
+        << screen.bold(suspect_phrase(experiment, suspect.suspect, screen.width / 2, screen.unicode)) << "  "
+        << screen.dim("[c" + std::to_string(suspect.suspect) + ']') << '\n';
+    std::string text = keep(more_work_phrase(facts.more_work, facts.only_here)) + ' ';
     text += threads_phrase(experiment, suspect.locations) + role_suffix(experiment, suspect.role) + ": " +
             time(suspect.excess_ns) + " too much, explains " + time(suspect.explains_ns) +
             " of the idleness below " +
@@ -144,10 +146,14 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
     text += " Balanced, the run is " + time(suspect.save_balanced_ns) +
             " shorter; without the excess, up to " + time(suspect.save_removed_ns) + '.';
     if (facts.excess_cpu_share) {
-      text += ' ' + keep(round_percent(*facts.excess_cpu_share)) + " of the excess is CPU time.";
+      text += ' ' + keep(round_percent(*facts.excess_cpu_share)) + " of the excess is CPU time";
+      if (facts.usual_cpu_share)
+        text += " (of all work: " + keep(round_percent(*facts.usual_cpu_share)) + ')';
+      text += '.';
     }
     out << paragraph(text, screen) << '\n'
-        << screen.dim(paragraph(path_text(experiment, suspect.suspect, arrow(screen)), screen)) << '\n';
+        << screen.dim(paragraph(path_text(experiment, flags, suspect.suspect, arrow(screen)), screen))
+        << '\n';
   }
 }
 

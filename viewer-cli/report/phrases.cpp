@@ -1,6 +1,7 @@
 #include "report/phrases.hpp"
 
 #include "frame_json.hpp"
+#include "text/quantity.hpp"
 #include "text/shorten.hpp"
 #include "views/rank_list.hpp"
 
@@ -16,15 +17,40 @@ using database::kNone;
 
 constexpr std::size_t kThreadsNamed = 4;
 
-/// The next procedure above, for "in …".
-std::string inside(const database::Experiment& experiment, ContextId context, std::size_t width,
-                   bool unicode) {
-  for (ContextId at = experiment.contexts[context].parent; at != kNone; at = experiment.contexts[at].parent) {
+/// The next procedure at or above `context`; kNone above all.
+ContextId enclosing(const database::Experiment& experiment, ContextId context) {
+  for (ContextId at = context; at != kNone; at = experiment.contexts[at].parent) {
     const ContextKind kind = experiment.contexts[at].kind;
-    if (kind != ContextKind::procedure && kind != ContextKind::inlined) continue;
-    return " in " + shorten_name(label(views::frame_of(experiment, experiment.contexts[at])), width, unicode);
+    if (kind == ContextKind::procedure || kind == ContextKind::inlined) return at;
   }
-  return {};
+  return kNone;
+}
+
+std::string plain_name(const database::Experiment& experiment, ContextId context, std::size_t width,
+                       bool unicode) {
+  return shorten_name(without_parameters(label(views::frame_of(experiment, experiment.contexts[context]))),
+                      width, unicode);
+}
+
+std::string procedure_phrase(const database::Experiment& experiment, ContextId context, std::size_t width,
+                             bool unicode) {
+  const views::Frame frame = views::frame_of(experiment, experiment.contexts[context]);
+  const std::string name = plain_name(experiment, context, width, unicode);
+  if (const std::string where = place(frame); !where.empty()) return name + " at " + where;
+  const std::string_view module = views::base_name(frame.module);
+  return module.empty() ? name : name + " in " + std::string(module);
+}
+
+/// A call site is named by what it calls; where lines are unknown, all calls of a scope are one site.
+std::string call_phrase(const database::Experiment& experiment, ContextId context, bool article,
+                        const std::string& where, const std::string& in) {
+  if (!where.empty()) return (article ? "the call at " : "call at ") + where + in;
+  const bool one_callee = experiment.contexts[context].end > context + 1 &&
+                          experiment.contexts[context + 1].end == experiment.contexts[context].end;
+  if (!one_callee) return "calls" + in;
+  const std::string callee =
+      without_parameters(label(views::frame_of(experiment, experiment.contexts[context + 1])));
+  return (article ? "the call of " : "call of ") + callee + in;
 }
 
 }  // namespace
@@ -33,7 +59,8 @@ std::string scope_phrase(const database::Experiment& experiment, ContextId conte
                          std::size_t width, bool unicode) {
   const views::Frame frame = views::frame_of(experiment, experiment.contexts[context]);
   const std::string where = place(frame);
-  const std::string the = article ? "the " : "";
+  const ContextId around = enclosing(experiment, experiment.contexts[context].parent);
+  const std::string in = around == kNone ? "" : " in " + plain_name(experiment, around, width, unicode);
   switch (frame.kind) {
     case ContextKind::root:
       return context == 0 ? "the whole run" : "the whole program";
@@ -42,20 +69,47 @@ std::string scope_phrase(const database::Experiment& experiment, ContextId conte
     case ContextKind::partial:
       return "incompletely unwound code";
     case ContextKind::loop:
+      if (where.empty()) return "a loop" + in;
+      return (article ? "the loop at " : "loop at ") + where + in;
     case ContextKind::call:
-      return the + label(frame) + inside(experiment, context, width, unicode);
+      return call_phrase(experiment, context, article, where, in);
     case ContextKind::statement:
-      return label(frame) + inside(experiment, context, width, unicode);
+      if (!where.empty() || around == kNone) return label(frame) + in;
+      return procedure_phrase(experiment, around, width, unicode);
     default:
-      break;
+      return procedure_phrase(experiment, context, width, unicode);
   }
-  const std::string name = shorten_name(label(frame), width, unicode);
-  if (!where.empty()) return name + " at " + where;
-  const std::string_view module = views::base_name(frame.module);
-  return module.empty() ? name : name + " in " + std::string(module);
+}
+
+std::string suspect_phrase(const database::Experiment& experiment, ContextId context, std::size_t width,
+                           bool unicode) {
+  const std::string phrase = scope_phrase(experiment, context, false, width, unicode);
+  // The program's own caller of library code is what the user can change.
+  const std::string& program = experiment.run.program;
+  const auto own = [&](ContextId at) {
+    return experiment.strings[experiment.contexts[at].module] == program;
+  };
+  if (program.empty() || own(context)) return phrase;
+  for (ContextId at = context; at != kNone; at = experiment.contexts[at].parent) {
+    if (experiment.contexts[at].kind == ContextKind::procedure && own(at)) {
+      const std::string name = plain_name(experiment, at, width, unicode);
+      return name == "main" || name.starts_with(views::base_name(program)) ? phrase
+                                                                           : phrase + ", under " + name;
+    }
+  }
+  return phrase;
+}
+
+std::string more_work_phrase(const std::optional<double>& more_work, bool only_here) {
+  if (only_here) return "works only on";
+  if (!more_work) return "more work on";
+  constexpr double kTwice = 1;
+  if (*more_work >= kTwice) return grouped(*more_work + 1, *more_work < 99 ? 1 : 0) + " times the work on";
+  return '+' + round_percent(*more_work) + " work on";
 }
 
 std::string threads_phrase(const database::Experiment& experiment, std::span<const std::uint32_t> locations) {
+  if (locations.empty()) return "many threads, a little on each";
   std::vector<std::int32_t> ranks;
   bool main_threads = true;
   for (const std::uint32_t location : locations) {

@@ -3,6 +3,7 @@
 #include "database/database.hpp"
 #include "views/frame.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -12,6 +13,14 @@ namespace culprit::viewer {
 /// run`. `article`: with `the` before a loop or a call. Names are shortened to `width` columns.
 std::string scope_phrase(const database::Experiment& experiment, database::ContextId context, bool article,
                          std::size_t width, bool unicode);
+
+/// The same for a suspect; library code is followed by the program's own procedure that it works for.
+std::string suspect_phrase(const database::Experiment& experiment, database::ContextId context,
+                           std::size_t width, bool unicode);
+
+/// `+41 % work on`, `3.2 times the work on`, `works only on`: how much more some threads work than the
+/// others.
+std::string more_work_phrase(const std::optional<double>& more_work, bool only_here);
 
 /// `rank 3`, `ranks 3, 7`; threads and processes without a rank by name, at most a few of them.
 std::string threads_phrase(const database::Experiment& experiment, std::span<const std::uint32_t> locations);

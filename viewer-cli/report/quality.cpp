@@ -18,7 +18,7 @@ double share(std::uint64_t part, std::uint64_t whole) {
 }
 
 std::string count_and_share(std::uint64_t part, std::uint64_t whole, const std::string& what) {
-  if (part == 0) return "no " + what;
+  if (part == 0) return what == "unresolved" ? "none unresolved" : "no " + what;
   return keep(grouped(static_cast<double>(part))) + ' ' + what +
          keep(" (" + percent(share(part, whole)) + ')');
 }

@@ -57,6 +57,7 @@ Json suspects_json(const database::Experiment& experiment, const std::vector<Sus
          {"save_balanced_s", seconds(suspect.save_balanced_ns)},
          {"save_removed_s", seconds(suspect.save_removed_ns)},
          {"more_work", facts.more_work ? Json(*facts.more_work) : Json(nullptr)},
+         {"usual_cpu_share", facts.usual_cpu_share ? Json(*facts.usual_cpu_share) : Json(nullptr)},
          {"excess_cpu_share", facts.excess_cpu_share ? Json(*facts.excess_cpu_share) : Json(nullptr)}});
   }
   return array;

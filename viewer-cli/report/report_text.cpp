@@ -20,7 +20,7 @@ constexpr std::size_t kCallsListed = 3;
 constexpr std::size_t kWorkNamed = 3;
 constexpr double kUnexplained = 0.25;  // of a blamed context's idleness
 constexpr double kUndecided = 0.5;
-constexpr double kLittleCpu = 0.5;   // of the excess: below, the code's work is not the cause
+constexpr double kMostlyCpu = 0.8;   // of the work: below, the report says so
 constexpr std::size_t kProse = 110;  // longer lines are hard to read
 
 class Report {
@@ -40,6 +40,7 @@ class Report {
       roles();
       if (diagnosis_.idle_share() >= kWorthTelling) blamed();
       work();
+      busy_machine();
     }
     out_ << '\n' << screen_.dim(wrap(quality_text(experiment_, diagnosis_.total_s), width_)) << '\n';
     for (const std::string& line : quality_warnings(experiment_, diagnosis_.total_s)) {
@@ -48,8 +49,9 @@ class Report {
   }
 
  private:
-  void say(const std::string& text, std::size_t indent = 0) {
-    out_ << std::string(indent, ' ') << wrap(text, width_ - indent, 0 + indent) << '\n';
+  void say(const std::string& text, std::size_t indent = 0) { say(text, indent, indent); }
+  void say(const std::string& text, std::size_t indent, std::size_t hanging) {
+    out_ << std::string(indent, ' ') << wrap(text, width_, hanging, indent) << '\n';
   }
 
   [[nodiscard]] std::string time(double seconds) const { return keep(duration(seconds, screen_.unicode)); }
@@ -115,17 +117,23 @@ class Report {
     return enumerate(parts);
   }
 
+  [[nodiscard]] static bool took_time(const RoleIdleness& role) {
+    return role.threads > 0 && role.total_s > 0;
+  }
+  [[nodiscard]] bool several_roles() const {
+    return std::count_if(diagnosis_.roles.begin(), diagnosis_.roles.end(), took_time) > 1;
+  }
+
   void roles() {
-    const auto waiting = [](const RoleIdleness& role) { return role.threads > 0 && role.total_s > 0; };
-    if (std::count_if(diagnosis_.roles.begin(), diagnosis_.roles.end(), waiting) < 2) return;
+    if (!several_roles()) return;
     for (const RoleIdleness& role : diagnosis_.roles) {
-      if (!waiting(role)) continue;
+      if (!took_time(role)) continue;
       std::string text = role_phrase(experiment_, role.role) +
                          keep(" (" + std::to_string(role.threads) + "): ") +
                          share(role.idle_s / role.total_s) + " idle";
       const std::string where = role.idle_s > 0 ? calls(role.where, role.idle_s) : std::string{};
       if (!where.empty()) text += ", " + where;
-      say(text, 2);
+      say(text, 2, 4);
     }
   }
 
@@ -147,6 +155,7 @@ class Report {
 
   void blame(const Blamed& blamed, bool first) {
     const bool whole = experiment_.contexts[blamed.context].kind == database::ContextKind::root;
+    if (!first || several_roles()) out_ << '\n';
     std::string text = first ? "Blame falls on " : "Blame also falls on ";
     text += scope(blamed.context, true, width_ / 2);
     text += whole ? ": no smaller part that holds the waiting is balanced (" + time(blamed.idle_s) +
@@ -186,10 +195,10 @@ class Report {
     std::array<std::size_t, 3> widths{};
     for (const SuspectFacts* const facts : here) {
       const database::Suspect& suspect = *facts->suspect;
-      std::string work = facts->only_here ? "works only on " : "more work on ";
-      if (facts->more_work && !facts->only_here) work = '+' + round_percent(*facts->more_work) + " work on ";
+      const std::string work = more_work_phrase(facts->more_work, facts->only_here) + ' ';
       cells.push_back(
-          {scope(suspect.suspect, false, std::max<std::size_t>(width_ / 3, 24)),
+          {suspect_phrase(experiment_, suspect.suspect, std::max<std::size_t>(width_ / 3, 24),
+                          screen_.unicode),
            work + threads_phrase(experiment_, suspect.locations),
            "explains " + duration(static_cast<double>(suspect.explains_ns) / 1e9, screen_.unicode)});
       for (std::size_t cell = 0; cell < 3; ++cell)
@@ -204,9 +213,13 @@ class Report {
       } else {
         out_ << start << screen_.bold(row[0]) << '\n'
              << std::string(start.size(), ' ')
-             << wrap(row[1] + ", " + row[2], width_ - start.size(), start.size()) << '\n';
+             << wrap(row[1] + ", " + row[2], width_, start.size(), start.size()) << '\n';
       }
     }
+  }
+
+  [[nodiscard]] static std::string about(double share) {
+    return keep((share >= 0.005 ? "about " : "") + round_percent(share));
   }
 
   /// Run time that mending the suspects saves, as shares of it (algorithms.md 5.5).
@@ -221,21 +234,34 @@ class Report {
     const bool several = here.size() > 1;
     const bool ranks = experiment_.roles[role].name == "main" && experiment_.run.ranks > 0;
     say(std::string("Balancing ") + (several ? "them" : "it") + " over the " + (ranks ? "ranks" : "threads") +
-            " would save about " + keep(round_percent(balanced / run_s)) +
-            " of the run time; removing the excess" + (several ? " of the first alone" : "") + ", up to " +
-            keep(round_percent(removed / run_s)) + '.',
+            " would save " + about(balanced / run_s) + " of the run time; removing the excess" +
+            (several ? " of the first alone" : "") + ", up to " + keep(round_percent(removed / run_s)) + '.',
         2);
   }
 
   void cpu(const SuspectFacts& facts, bool several) {
-    if (!facts.excess_cpu_share || *facts.excess_cpu_share >= kLittleCpu) return;
+    if (!lacks_cpu(facts)) return;
     const database::Suspect& suspect = *facts.suspect;
+    const std::string excess = "the excess of " + time(static_cast<double>(suspect.excess_ns) / 1e9);
     say((several ? "In " + scope(suspect.suspect, true, width_ / 3) + ", only " : std::string("Only ")) +
-            keep(round_percent(*facts.excess_cpu_share)) + " of the excess of " +
-            time(static_cast<double>(suspect.excess_ns) / 1e9) +
-            " is CPU time: there the code was preempted, slept or did I/O, and changing its work would not "
-            "help.",
+            keep(round_percent(*facts.excess_cpu_share)) + " of " + excess + " is CPU time" +
+            (facts.usual_cpu_share ? " (of all work: " + keep(round_percent(*facts.usual_cpu_share)) + ')'
+                                   : std::string{}) +
+            ": there the code was preempted, slept or did I/O, and changing its work would not help.",
         2);
+  }
+
+  /// CPU time beside wall time (algorithms.md 5.6): a busy machine slows everything down.
+  void busy_machine() {
+    for (const RoleIdleness& role : diagnosis_.roles) {
+      const std::optional<double> share = cpu_share_of_work(figures_, role.role);
+      const double work_s = role.total_s - role.idle_s;
+      if (!share || *share >= kMostlyCpu || work_s < kWorthListing * diagnosis_.total_s) continue;
+      const bool only = diagnosis_.roles.size() == 1;
+      say("Of the time outside waits" + (only ? "" : " of the " + role_phrase(experiment_, role.role)) +
+          ", only " + keep(round_percent(*share)) +
+          " is CPU time: more threads than free cores, sleep or I/O stretch the run.");
+    }
   }
 
   void work() {
@@ -245,11 +271,13 @@ class Report {
       if (parts.size() == kWorkNamed || part < kWorthListing) break;
       const views::Frame frame = views::frame_of(experiment_, experiment_.flat[work.scope]);
       const std::string where = place(frame);
-      std::string name = shorten_name(label(frame), width_ / 2, screen_.unicode);
+      std::string name = shorten_name(without_parameters(label(frame)), width_ / 2, screen_.unicode);
       if (!where.empty()) name += " at " + where;
       parts.push_back(name + keep(" (" + round_percent(part) + ')'));
     }
-    if (!parts.empty()) say("Most work is done in " + enumerate(parts) + '.');
+    if (parts.empty()) return;
+    out_ << '\n';
+    say("Most work is done in " + enumerate(parts) + '.');
   }
 
   std::ostream& out_;

@@ -18,9 +18,9 @@ std::string keep(std::string_view text) {
   return result;
 }
 
-std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
+std::string wrap(std::string_view text, std::size_t width, std::size_t indent, std::size_t first) {
   std::string result;
-  std::size_t used = 0;
+  std::size_t used = first;
   bool first_word = true;
   while (true) {
     const std::size_t begin = text.find_first_not_of(' ');
@@ -31,7 +31,7 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
     const std::size_t length = columns(word);
     if (first_word) {
       result += word;
-      used = length;
+      used += length;
     } else if (used + 1 + length <= width) {
       result += ' ';
       result += word;

@@ -25,21 +25,33 @@ struct Range {
   std::size_t begin = 0, end = 0;  ///< what stands between the brackets
 };
 
-bool is_operator(std::string_view name, std::size_t at) {
+/// By byte: whether it belongs to an operator's name (`operator<<`, `operator()`, `operator->`) and is no
+/// bracket.
+std::vector<bool> operator_signs(std::string_view name) {
   constexpr std::string_view word = "operator";
-  // operator<, operator<<, operator(), operator-> and the like are names, not brackets.
-  while (at > 0 && std::string_view("<>()=-!").find(name[at - 1]) != std::string_view::npos) --at;
-  return at >= word.size() && name.substr(at - word.size(), word.size()) == word;
+  constexpr std::string_view signs = "<>=-*!+/%^&|~,[]";
+  std::vector<bool> result(name.size(), false);
+  for (std::size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
+    std::size_t sign = at + word.size();
+    if (name.substr(sign, 2) == "()") {
+      result[sign] = result[sign + 1] = true;
+      continue;
+    }
+    while (sign < name.size() && signs.find(name[sign]) != std::string_view::npos) result[sign++] = true;
+  }
+  return result;
 }
 
 /// The bracketed parts at nesting level one, outside operators' names.
 std::vector<Range> brackets(std::string_view name, char open, char close) {
+  const std::vector<bool> is_sign = operator_signs(name);
   std::vector<Range> found;
   std::size_t depth = 0;
   for (std::size_t at = 0; at < name.size(); ++at) {
-    if (name[at] == open && !is_operator(name, at)) {
+    if (is_sign[at]) continue;
+    if (name[at] == open) {
       if (depth++ == 0) found.push_back({at + 1, 0});
-    } else if (name[at] == close && depth > 0 && !is_operator(name, at)) {
+    } else if (name[at] == close && depth > 0) {
       if (--depth == 0) found.back().end = at;
     }
   }
@@ -67,14 +79,17 @@ bool drop_template(std::string& name, bool unicode) {
 }
 
 /// Cuts the last parameter list, with `const` and the like behind it; `(anonymous namespace)` is no such
-/// list.
+/// list. A remark in square brackets behind it (`f(int) [clone .cold]`) stays.
 void drop_parameters(std::string& name) {
   const std::vector<Range> lists = brackets(name, '(', ')');
   if (lists.empty() || lists.back().begin == 1) return;
   const Range& last = lists.back();
-  const std::string_view inside = std::string_view(name).substr(last.begin, last.end - last.begin);
-  if (inside == "anonymous namespace" || name.compare(last.end, 3, ")::") == 0) return;
+  // What goes on behind it is no parameter list: `{lambda(int)#1}`, `(anonymous namespace)::f`.
+  if (last.end + 1 < name.size() && name[last.end + 1] != ' ') return;
+  const std::size_t remark = name.find(" [", last.end);
+  const std::string kept = remark == std::string::npos ? std::string{} : name.substr(remark);
   name.resize(last.begin - 1);
+  name += kept;
 }
 
 }  // namespace
@@ -94,6 +109,12 @@ std::string shorten_middle(std::string_view text, std::size_t width, bool unicod
   const std::size_t head = width - mark_width - tail;
   return std::string(text.substr(0, position(text, head))) + mark +
          std::string(text.substr(position(text, length - tail)));
+}
+
+std::string without_parameters(std::string_view name) {
+  std::string result(name);
+  drop_parameters(result);
+  return result;
 }
 
 std::string shorten_name(std::string_view name, std::size_t width, bool unicode) {

@@ -26,7 +26,15 @@ NumberColumns::NumberColumns(const Screen& screen, const ViewRequest& request)
   for (const views::Column& column : request.columns) {
     const double whole = views::total(*request.figures, column);
     totals_.push_back(std::isnan(whole) ? 0 : whole);
-    scales_.push_back(scale_for(totals_.back(), column.unit, screen.unicode));
+  }
+  // Times side by side are written in one unit with as many decimals, so that they compare at a glance.
+  double longest = 0;
+  for (std::size_t metric = 0; metric < totals_.size(); ++metric) {
+    if (request.columns[metric].unit == "s") longest = std::max(longest, totals_[metric]);
+  }
+  for (std::size_t metric = 0; metric < totals_.size(); ++metric) {
+    const std::string& unit = request.columns[metric].unit;
+    scales_.push_back(scale_for(unit == "s" ? longest : totals_[metric], unit, screen.unicode));
   }
   const bool is_default =
       request.columns.size() >= 2 && request.columns[1].title == request.columns[0].name.event + ":sum (E)";
@@ -90,10 +98,21 @@ std::string NumberColumns::cell(const Part& part, double value) const {
   return whole > 0 ? grouped(value / whole * kPercent, 1) : "";
 }
 
+double NumberColumns::value_of(views::NodeId node, const views::Column& column) const {
+  double value = request_.view->value(node, column);
+  // Blame on a call site is shown where the call stands: the site itself is folded into its callees' lines.
+  if (!column.blame || column.name.inclusive || !request_.options.fold_calls) return value;
+  for (const views::NodeId child : request_.view->children(node)) {
+    if (request_.view->frame(child).kind == database::ContextKind::call)
+      value += request_.view->value(child, column);
+  }
+  return value;
+}
+
 std::string NumberColumns::row(views::NodeId node) const {
   std::string line;
   for (const Part& part : parts_) {
-    const double value = request_.view->value(node, request_.columns[part.metric]);
+    const double value = value_of(node, request_.columns[part.metric]);
     const std::string text = right(cell(part, value), part.width);
     const bool additive = request_.columns[part.metric].additive();
     const double share = additive && totals_[part.metric] > 0 ? value / totals_[part.metric] : 0;

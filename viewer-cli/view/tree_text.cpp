@@ -11,7 +11,8 @@ namespace {
 
 using database::ContextKind;
 
-constexpr std::size_t kShortestName = 16;  // columns that a name keeps however deep it stands
+constexpr std::size_t kShortestName = 16;   // columns that a name keeps however deep it stands
+constexpr std::size_t kEnoughForName = 32;  // a longer name may lose its middle to keep its remark
 
 struct Guides {
   std::string middle, last, through, nothing, arrow;
@@ -22,20 +23,41 @@ Guides guides(bool unicode) {
   return {"|-", "`-", "| ", "  ", "<- "};
 }
 
-/// What stands behind the name, in a dimmer tone: where it is called, or defined, or which module it is in.
-std::string remark(const views::View& view, const views::ShownNode& shown, const Guides& signs) {
+/// What may stand behind the name, in a dimmer tone, the longest first: where it is called, or defined, or
+/// which module it is in.
+std::vector<std::string> remarks(const views::View& view, const views::ShownNode& shown,
+                                 const Guides& signs) {
   const views::Frame frame = view.frame(shown.node);
+  const std::string where = place(frame);
   if (frame.kind == ContextKind::inlined) {
-    const std::string where = place(frame);
-    return "(inlined" + (where.empty() ? ")" : ", " + where + ')');
+    if (where.empty()) return {"(inlined)"};
+    return {"(inlined, " + where + ')', "(inlined)"};
   }
   if (frame.kind != ContextKind::procedure) return {};
   if (shown.call) {
-    const std::string where = place(view.frame(*shown.call));
-    if (!where.empty()) return signs.arrow + where;
+    const std::string site = place(view.frame(*shown.call));
+    if (!site.empty()) return {signs.arrow + site};
   }
-  if (!frame.file.empty()) return place(frame);
-  return std::string(views::base_name(frame.module));
+  if (!where.empty()) return {where};
+  if (frame.module.empty()) return {};
+  return {std::string(views::base_name(frame.module))};
+}
+
+/// A name and its remark, fitted into one line: parameters and template arguments go before the remark does,
+/// the remark before the name loses its middle.
+struct Fitted {
+  std::string name, remark;
+};
+
+Fitted fit(const std::string& name, const std::vector<std::string>& behind, std::size_t room, bool unicode) {
+  const std::string plain = without_parameters(name);
+  for (const std::string& remark : behind) {
+    const std::size_t taken = columns(remark) + 2;
+    if (room < taken + kShortestName) continue;
+    const std::size_t left = room - taken;
+    if (columns(plain) <= left || left >= kEnoughForName) return {shorten_name(name, left, unicode), remark};
+  }
+  return {shorten_name(name, std::max(room, kShortestName), unicode), {}};
 }
 
 class TreeText {
@@ -50,7 +72,8 @@ class TreeText {
 
   void header(const std::string& title) {
     const std::vector<std::string> lines = numbers_.header();
-    out_ << screen_.bold(lines[0]) << '\n' << screen_.bold(lines[1] + title) << '\n';
+    out_ << screen_.bold(lines[0].substr(0, lines[0].find_last_not_of(' ') + 1)) << '\n'
+         << screen_.bold(lines[1] + title) << '\n';
   }
 
   /// `before`: the guides that stand in front of every line of these nodes.
@@ -59,33 +82,25 @@ class TreeText {
     const bool chain = list.size() == 1 || (roots && view_.name() == "calling-context");
     for (std::size_t index = 0; index < list.size(); ++index) {
       const bool last = index + 1 == list.size();
-      line(list[index], roots || chain ? before : before + (last ? signs_.last : signs_.middle));
+      line(list[index], roots || chain ? before : before + (last ? signs_.last : signs_.middle),
+           !roots && view_.name() == "callers");
       const std::string below = roots || chain ? before : before + (last ? signs_.nothing : signs_.through);
       nodes(list[index].children, roots && list.size() > 1 ? below + signs_.nothing : below, false);
     }
   }
 
-  void line(const views::ShownNode& shown, const std::string& before) {
+  void line(const views::ShownNode& shown, const std::string& before, bool caller = false) {
     const std::string numbers = numbers_.row(shown.node);
     const std::size_t taken = numbers_.width() + columns(before);
     const std::size_t room = std::max(screen_.width > taken ? screen_.width - taken : 0, kShortestName);
-    const std::string id = ids_ ? view_.id(shown.node) : std::string{};
-    const std::string name = label(view_.frame(shown.node));
-    std::string behind = remark(view_, shown, signs_);
-    const std::size_t for_id = id.empty() ? 0 : columns(id) + 3;
-    const std::size_t for_name = room > for_id ? room - for_id : kShortestName;
-    // The remark gives way before the name loses more than its template arguments.
-    const std::size_t wanted = std::min(columns(name), for_name * 2 / 3);
-    if (behind.empty() || columns(behind) + 2 + std::max(wanted, kShortestName) > for_name) {
-      const std::size_t left = for_name > wanted + 2 ? for_name - wanted - 2 : 0;
-      behind = left >= 12 ? shorten_middle(behind, left, screen_.unicode) : std::string{};
-    }
-    const std::size_t for_remark = behind.empty() ? 0 : columns(behind) + 2;
-    out_ << numbers << screen_.dim(before)
-         << shorten_name(name, std::max(for_name > for_remark ? for_name - for_remark : 0, kShortestName),
-                         screen_.unicode);
-    if (!behind.empty()) out_ << "  " << screen_.dim(behind);
-    if (!id.empty()) out_ << "  " << screen_.dim('[' + id + ']');
+    const std::string id = ids_ ? "  [" + view_.id(shown.node) + ']' : std::string{};
+    std::string name = label(view_.frame(shown.node));
+    if (caller) name = signs_.arrow + name;
+    const std::size_t for_name = room > columns(id) ? room - columns(id) : kShortestName;
+    const Fitted fitted = fit(name, remarks(view_, shown, signs_), for_name, screen_.unicode);
+    out_ << numbers << screen_.dim(before) << fitted.name;
+    if (!fitted.remark.empty()) out_ << "  " << screen_.dim(fitted.remark);
+    out_ << screen_.dim(id);
     out_ << '\n';
   }
 
@@ -115,6 +130,7 @@ std::string what_is_left_out(const views::Shown& shown, const views::ShowOptions
     parts.push_back(branches(shown.wait_internals, "inside MPI and other waits", "--inside-waits"));
   }
   if (shown.statements != 0) parts.push_back(keep(counted(shown.statements, "source line") + " (--lines)"));
+  if (shown.start_up != 0) parts.push_back(keep(counted(shown.start_up, "start-up frame") + " (--all)"));
   if (parts.empty()) return {};
   return "Left out: " + enumerate(parts) + '.';
 }

@@ -107,6 +107,7 @@ ViewRequest make_view_request(const views::Source& source, const Invocation& inv
       request.options.depth = kCallersInText;
     }
     request.options.fold_calls = true;
+    request.options.hide_start_up = !invocation.all;
     request.options.hide_statements = !invocation.lines && !invocation.all;
     request.options.hide_wait_internals = !invocation.inside_waits && !invocation.all;
   }

@@ -112,7 +112,7 @@ bool called_from(const SampleExperiment& sample, ContextId statement, const std:
 
 Column raw_column(const SampleExperiment& sample, const std::string& text) {
   Column column = find_column(sample.experiment(), text);
-  column.scale = 1;  // the samples are small integers: compare them exactly
+  column.divisor = 1;  // the samples are small integers: compare them exactly
   return column;
 }
 

@@ -21,8 +21,8 @@ class SampleExperiment final : public Source {
 
   struct Scope {
     database::ContextKind kind;
-    std::string name;
-    std::string file;
+    std::string name{};
+    std::string file{};
     std::uint32_t line = 0;
     std::string module = "app";
     std::uint8_t flags = 0;

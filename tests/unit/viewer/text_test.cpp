@@ -1,0 +1,115 @@
+#include "text/csv.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+#include "text/screen.hpp"
+#include "text/shorten.hpp"
+
+#include <sstream>
+
+#include <catch2/catch.hpp>
+
+namespace culprit::viewer::testing {
+
+TEST_CASE("Numbers are grouped by thousands") {
+  CHECK(grouped(0) == "0");
+  CHECK(grouped(999) == "999");
+  CHECK(grouped(1000) == "1 000");
+  CHECK(grouped(1234567.891, 2) == "1 234 567.89");
+  CHECK(grouped(-1234) == "-1 234");
+  CHECK(grouped(-0.001, 1) == "0.0");
+}
+
+TEST_CASE("Durations take a fitting unit") {
+  CHECK(duration(0, true) == "0 s");
+  CHECK(duration(1990, true) == "1 990 s");
+  CHECK(duration(43.21, true) == "43.2 s");
+  CHECK(duration(3.14159, true) == "3.14 s");
+  CHECK(duration(0.25, true) == "250 ms");
+  CHECK(duration(0.0041, true) == "4.1 ms");
+  CHECK(duration(12e-6, true) == "12 µs");
+  CHECK(duration(12e-6, false) == "12 us");
+  CHECK(duration(0.99999, true) == "1.00 s");
+  CHECK(duration(99.99, true) == "100 s");
+}
+
+TEST_CASE("Shares never round to nothing or to all") {
+  CHECK(percent(0) == "0 %");
+  CHECK(percent(0.318) == "31.8 %");
+  CHECK(percent(0.0001) == "under 0.1 %");
+  CHECK(percent(1) == "100 %");
+  CHECK(round_percent(0.79) == "79 %");
+  CHECK(round_percent(0.001) == "under 1 %");
+}
+
+TEST_CASE("A column's numbers share unit and decimals") {
+  CHECK(scale_for(8000, "s", true).write(1720) == "1 720.0");
+  CHECK(scale_for(16.35, "s", true).write(8.7) == "8.70");
+  CHECK(scale_for(0.5, "s", true).unit == "ms");
+  CHECK(scale_for(5e-6, "s", false).unit == "us");
+  CHECK(scale_for(40, "count", true).write(7) == "7");
+  CHECK(scale_for(1, "ratio", true).write(0.163) == "16.3");
+}
+
+TEST_CASE("Names give up parameters, then template arguments, then their middle") {
+  const std::string name = "ns::solver<double, std::vector<int>>::apply(matrix const&, int) const";
+  CHECK(shorten_name(name, 100, true) == name);
+  CHECK(shorten_name(name, 50, true) == "ns::solver<double, std::vector<int>>::apply");
+  CHECK(shorten_name(name, 30, true) == "ns::solver<…>::apply");
+  CHECK(shorten_name(name, 30, false) == "ns::solver<...>::apply");
+  CHECK(columns(shorten_name(name, 12, true)) == 12);
+  CHECK(shorten_name(name, 12, true) == "ns::so…apply");
+}
+
+TEST_CASE("Operators, anonymous namespaces and remarks survive shortening") {
+  CHECK(without_parameters("operator()(int)") == "operator()");
+  CHECK(without_parameters("a::operator<<(std::ostream&, int)") == "a::operator<<");
+  CHECK(without_parameters("(anonymous namespace)::f(int)") == "(anonymous namespace)::f");
+  CHECK(without_parameters("f(int) [clone .cold]") == "f [clone .cold]");
+  CHECK(without_parameters("f(int)::{lambda(double)#1}::operator()(double) const") ==
+        "f(int)::{lambda(double)#1}::operator()");
+  CHECK(without_parameters("<program root>") == "<program root>");
+  CHECK(without_parameters("").empty());
+  CHECK(shorten_name("<unknown in libverylongname.so>", 20, true) == "<unknown i…gname.so>");
+}
+
+TEST_CASE("No name breaks shortening, whatever the width") {
+  for (const char* name :
+       {"", "(", ")", "<", ">>", "a<b", "f(", "operator", "µµµµµµµµµµ", "a(b)::c(d", "<(>)"}) {
+    for (std::size_t width = 0; width < 12; ++width) {
+      INFO(name << ' ' << width);
+      CHECK(columns(shorten_name(name, width, true)) <= std::max<std::size_t>(width, 0));
+      CHECK(columns(shorten_name(name, width, false)) <= std::max<std::size_t>(width, 0));
+    }
+  }
+}
+
+TEST_CASE("Prose is wrapped between words, never within a quantity") {
+  CHECK(wrap("one two three", 7) == "one two\nthree");
+  CHECK(wrap("one two three", 7, 2) == "one two\n  three");
+  CHECK(wrap("saves " + keep("1 720 s") + " here", 12) == "saves\n1 720 s here");
+  CHECK(wrap("two three", 9, 2, 4) == "two\n  three");
+  CHECK(wrap("", 10).empty());
+  CHECK(wrap("unbreakablylongword", 5) == "unbreakablylongword");
+  CHECK(enumerate(std::vector<std::string>{"a", "b", "c"}) == "a, b and c");
+  CHECK(enumerate(std::vector<std::string>{"a"}) == "a");
+}
+
+TEST_CASE("CSV fields are quoted where they must be") {
+  std::ostringstream out;
+  write_csv_row(out, {"plain", "f(int, int)", "say \"hi\"", ""});
+  CHECK(out.str() == "plain,\"f(int, int)\",\"say \"\"hi\"\"\",\n");
+  CHECK(csv_number(0.1) == "0.1");
+  CHECK(csv_number(std::numeric_limits<double>::quiet_NaN()).empty());
+}
+
+TEST_CASE("Colour is written only where it is wanted") {
+  const Screen plain{100, false, true};
+  const Screen coloured{100, true, true};
+  CHECK(plain.bold("x") == "x");
+  CHECK(plain.heat(0.9, "x") == "x");
+  CHECK(coloured.bold("x") == "\033[1mx\033[0m");
+  CHECK(coloured.heat(0.01, "x") == "x");
+  CHECK(coloured.heat(0.9, "x") != "x");
+}
+
+}  // namespace culprit::viewer::testing
