@@ -29,7 +29,7 @@ int write_marker(const char* path, const char* run_id) {
   Text<4400> own;
   char host[256] = "";
   gethostname(host, sizeof host - 1);
-  own.add(path).add(".").add(host).add("-").number(static_cast<std::uint64_t>(process_id()));
+  own.add(path).add(".").add(host).add("-").number(static_cast<std::uint64_t>(thread_id()));
   unlink(own.c_str());
   int error = write_whole(own.c_str(), run_id);
   if (error != 0) {
