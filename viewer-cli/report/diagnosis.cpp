@@ -60,15 +60,18 @@ void add_idleness(const views::Figures& figures, std::uint32_t time, std::option
   diagnosis.where = sorted(everywhere);
 }
 
-void add_work(const views::Figures& figures, std::uint32_t time, std::optional<std::uint32_t> idleness,
-              Diagnosis& diagnosis) {
+/// What procedures do themselves, outside communication and waits.
+void add_work(const views::Figures& figures, std::uint32_t time, Diagnosis& diagnosis) {
   const database::Experiment& experiment = figures.experiment();
+  const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
+  const std::optional<std::uint32_t> communication = metric_named(experiment, "communication");
   for (database::FlatId scope = 0; scope < experiment.flat.size(); ++scope) {
     if (experiment.flat[scope].kind != ContextKind::procedure) continue;
     double own = 0;
     for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
       own += seconds(figures.flat(role, time, scope, false).sum);
       if (idleness) own -= seconds(figures.flat(role, *idleness, scope, false).sum);
+      if (communication) own -= seconds(figures.flat(role, *communication, scope, false).sum);
     }
     if (own > 0) diagnosis.work.push_back({scope, own});
   }
@@ -213,7 +216,7 @@ Diagnosis diagnose(const views::Figures& figures) {
   if (!time || experiment.contexts.empty()) return diagnosis;
   const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
   add_idleness(figures, *time, idleness, diagnosis);
-  add_work(figures, *time, idleness, diagnosis);
+  add_work(figures, *time, diagnosis);
   diagnosis.blamed = find_blamed(figures);
   for (const database::Suspect& suspect : experiment.suspects)
     diagnosis.suspects.push_back(examine(figures, suspect));

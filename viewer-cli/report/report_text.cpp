@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kWorthTelling = 0.01;  // idleness below this share of the run is no finding
 constexpr double kWorthListing = 0.05;  // of the idleness: blamed contexts and calls
+constexpr double kWorthNaming = 0.1;    // of a blamed context's idleness: suspects after the first
 constexpr std::size_t kBlamedListed = 3;
 constexpr std::size_t kSuspectsListed = 4;
 constexpr std::size_t kCallsListed = 3;
@@ -176,7 +177,9 @@ class Report {
     for (const SuspectFacts& facts : diagnosis_.suspects) {
       if (facts.suspect->balanced != blamed.context || facts.suspect->role != blamed.role) continue;
       explained += static_cast<double>(facts.suspect->explains_ns) / 1e9;
-      if (here.size() < kSuspectsListed) here.push_back(&facts);
+      const double explains_s = static_cast<double>(facts.suspect->explains_ns) / 1e9;
+      const bool matters = here.empty() || explains_s >= kWorthNaming * blamed.idle_s;
+      if (matters && here.size() < kSuspectsListed) here.push_back(&facts);
     }
     suspect_lines(here);
     if (!here.empty()) worth(here, blamed.role);

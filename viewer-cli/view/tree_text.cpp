@@ -82,20 +82,49 @@ class TreeText {
     const bool chain = list.size() == 1 || (roots && view_.name() == "calling-context");
     for (std::size_t index = 0; index < list.size(); ++index) {
       const bool last = index + 1 == list.size();
-      line(list[index], roots || chain ? before : before + (last ? signs_.last : signs_.middle),
-           !roots && view_.name() == "callers");
+      Line line{&list[index], 1, !roots && view_.name() == "callers"};
+      fold_loops(line);
+      write(line, roots || chain ? before : before + (last ? signs_.last : signs_.middle));
       const std::string below = roots || chain ? before : before + (last ? signs_.nothing : signs_.through);
-      nodes(list[index].children, roots && list.size() > 1 ? below + signs_.nothing : below, false);
+      nodes(line.node->children, roots && list.size() > 1 ? below + signs_.nothing : below, false);
     }
   }
 
-  void line(const views::ShownNode& shown, const std::string& before, bool caller = false) {
+  void path(const std::vector<views::ShownNode>& steps) {
+    for (const views::ShownNode& step : steps) write({&step, 1, false}, "");
+  }
+
+ private:
+  struct Line {
+    const views::ShownNode* node;
+    std::size_t nested;  ///< loops in one line
+    bool caller;         ///< a caller in the view of callers
+  };
+
+  /// Loops without a known place, directly inside each other and with the same numbers, are one line:
+  /// stripped programs have them by the dozen.
+  void fold_loops(Line& line) const {
+    const auto nameless = [&](const views::ShownNode& node) {
+      const views::Frame frame = view_.frame(node.node);
+      return frame.kind == ContextKind::loop && frame.file.empty();
+    };
+    while (!ids_ && nameless(*line.node) && line.node->children.size() == 1) {
+      const views::ShownNode& inner = line.node->children.front();
+      if (!nameless(inner) || numbers_.row(inner.node) != numbers_.row(line.node->node)) return;
+      line.node = &inner;
+      ++line.nested;
+    }
+  }
+
+  void write(const Line& line, const std::string& before) {
+    const views::ShownNode& shown = *line.node;
     const std::string numbers = numbers_.row(shown.node);
     const std::size_t taken = numbers_.width() + columns(before);
     const std::size_t room = std::max(screen_.width > taken ? screen_.width - taken : 0, kShortestName);
     const std::string id = ids_ ? "  [" + view_.id(shown.node) + ']' : std::string{};
     std::string name = label(view_.frame(shown.node));
-    if (caller) name = signs_.arrow + name;
+    if (line.caller) name = signs_.arrow + name;
+    if (line.nested > 1) name += ", " + std::to_string(line.nested) + " deep";
     const std::size_t for_name = room > columns(id) ? room - columns(id) : kShortestName;
     const Fitted fitted = fit(name, remarks(view_, shown, signs_), for_name, screen_.unicode);
     out_ << numbers << screen_.dim(before) << fitted.name;
@@ -104,7 +133,6 @@ class TreeText {
     out_ << '\n';
   }
 
- private:
   std::ostream& out_;
   const Screen& screen_;
   views::View& view_;
@@ -161,7 +189,7 @@ void write_path(std::ostream& out, const Screen& screen, const ViewRequest& requ
                 const std::vector<views::ShownNode>& steps, bool ids) {
   TreeText text(out, screen, request, ids);
   text.header("hot path");
-  for (const views::ShownNode& step : steps) text.line(step, "");
+  text.path(steps);
 }
 
 }  // namespace culprit::viewer

@@ -195,6 +195,23 @@ TEST_CASE("What makes the figures less than complete is noted") {
   CHECK(text.find("Note: 4.0 % of the time lies in partial unwinds") != std::string::npos);
 }
 
+TEST_CASE("Work inside MPI is communication, not what most work is done in") {
+  SampleExperiment sample({"REALTIME", "idleness", "communication"});
+  sample.add_location(0, 0, sample.add_role("main"));
+  const ContextId main = sample.add(0, {ContextKind::procedure, "main", "a.c", 3});
+  sample.set(sample.add(main, {ContextKind::statement, "", "a.c", 5}), 0, 0, 4 * kSecond);
+  const ContextId init = sample.add(main, {ContextKind::procedure, "MPI_Init", "", 0, "libmpi.so",
+                                           database::kFrontier | database::kInWait});
+  const ContextId inside =
+      sample.add(init, {ContextKind::statement, "", "", 0, "libmpi.so", database::kInWait});
+  sample.set(inside, 0, 0, 6 * kSecond);
+  sample.set(inside, 2, 0, 6 * kSecond);
+  sample.finish();
+  const std::string text = run(sample, {});
+  INFO(text);
+  CHECK(text.find("Most work is done in main at a.c:3 (40 %).") != std::string::npos);
+}
+
 TEST_CASE("Blame and suspects in words") {
   const SolverSample solver;
   CHECK(run(solver.sample, {"blame"}) == R"(1 710.0 s  100.0 %  loop at solver.c:412 in cg_iterate  [c8]

@@ -127,6 +127,19 @@ TEST_CASE("Frames that only lead to main are left out, and said to be") {
   CHECK(run(sample, {"view", "--all"}).find("__libc_start_main") != std::string::npos);
 }
 
+TEST_CASE("Nameless loops directly inside each other are one line") {
+  SampleExperiment sample({"REALTIME"});
+  sample.add_location(0, 0, sample.add_role("main"));
+  const ContextId main = sample.add(0, {ContextKind::procedure, "app@0x10", "", 0});
+  ContextId at = main;
+  for (int depth = 0; depth < 3; ++depth) at = sample.add(at, {ContextKind::loop, "", "", 0});
+  sample.set(sample.add(at, {ContextKind::statement, "", "", 0}), 0, 0, 6'000'000'000);
+  sample.finish();
+  CHECK(run(sample, {"view"}).find("loop\n") != std::string::npos);
+  CHECK(run(sample, {"view"}).find("loop, 2 deep\n") != std::string::npos);  // the third has own time
+  CHECK(run(sample, {"view", "--ids"}).find("deep") == std::string::npos);
+}
+
 TEST_CASE("Blame on a call site is shown where the call stands") {
   SolverSample solver;
   database::Experiment& experiment = solver.sample.experiment();
