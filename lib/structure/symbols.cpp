@@ -1,6 +1,9 @@
 #include "structure/symbols.hpp"
 
+#include "structure/entry_point.hpp"
+
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <string_view>
 #include <tuple>
@@ -55,6 +58,7 @@ std::vector<Symbol> read_symbols(const Module& module) {
 }  // namespace
 
 Symbols::Symbols(const Module& module) : symbols_(read_symbols(module)) {
+  std::ranges::move(entry_symbols(module), std::back_inserter(symbols_));
   std::ranges::sort(symbols_, [](const Symbol& a, const Symbol& b) {
     return a.range.low != b.range.low ? a.range.low < b.range.low : better(a, b);
   });

@@ -54,6 +54,13 @@ TEST_CASE("linkage stubs bear the name of what they call") {
   CHECK(std::ranges::any_of(module.procedures, [](const Procedure& p) { return p.name == "printf@plt"; }));
 }
 
+TEST_CASE("a stripped program still has its main") {
+  const std::uint64_t main = symbol_value(program("loops-O2"), "main");
+  REQUIRE(main != 0);
+  CHECK(procedure_at(program("loops-stripped"), main + 1).name == "main");
+  CHECK(procedure_at(program("loops-stripped"), main + 1).low == main);
+}
+
 TEST_CASE("a stripped program has the same functions and loops") {
   const auto addresses = section_addresses(program("loops-O2"), ".text", 3);
   const ModuleStructure whole = recover_all(program("loops-O2"), addresses);
