@@ -44,7 +44,7 @@ std::string place(const Frame& frame) {
 }
 
 std::string label(const Frame& frame) {
-  const std::string where = place(frame);
+  std::string where = place(frame);
   switch (frame.kind) {
     case ContextKind::loop:
       return where.empty() ? "loop" : "loop at " + where;

@@ -10,7 +10,6 @@ namespace {
 
 using database::ContextId;
 using database::ContextKind;
-using database::kNone;
 
 constexpr double kNsPerSecond = 1e9;
 constexpr double kWaiter = 0.5;  // of the mean wait
@@ -28,6 +27,7 @@ double seconds(metrics::Uint128 ns) {
 
 std::vector<IdleIn> sorted(const std::map<std::string, double>& by_name) {
   std::vector<IdleIn> result;
+  result.reserve(by_name.size());
   for (const auto& [name, value] : by_name) result.push_back({name, value});
   std::stable_sort(result.begin(), result.end(),
                    [](const IdleIn& a, const IdleIn& b) { return a.seconds > b.seconds; });

@@ -83,7 +83,7 @@ std::string scope_phrase(const database::Experiment& experiment, ContextId conte
 
 std::string suspect_phrase(const database::Experiment& experiment, ContextId context, std::size_t width,
                            bool unicode) {
-  const std::string phrase = scope_phrase(experiment, context, false, width, unicode);
+  std::string phrase = scope_phrase(experiment, context, false, width, unicode);
   // The program's own caller of library code is what the user can change.
   const std::string& program = experiment.run.program;
   const auto own = [&](ContextId at) {
@@ -93,8 +93,10 @@ std::string suspect_phrase(const database::Experiment& experiment, ContextId con
   for (ContextId at = context; at != kNone; at = experiment.contexts[at].parent) {
     if (experiment.contexts[at].kind == ContextKind::procedure && own(at)) {
       const std::string name = plain_name(experiment, at, width, unicode);
-      return name == "main" || name.starts_with(views::base_name(program)) ? phrase
-                                                                           : phrase + ", under " + name;
+      // A stripped program's names (`app@0x1240`) tell nothing.
+      if (name != "main" && !name.starts_with(views::base_name(program)))
+        phrase.append(", under ").append(name);
+      return phrase;
     }
   }
   return phrase;

@@ -67,10 +67,11 @@ void NumberColumns::choose_default() {
 void NumberColumns::choose_given() {
   for (std::size_t metric = 0; metric < request_.columns.size(); ++metric) {
     const views::Column& column = request_.columns[metric];
-    const std::string scope =
-        std::string(views::to_string(column.name.statistic)) + (column.name.inclusive ? " (I)" : " (E)");
+    std::string scope(views::to_string(column.name.statistic));
+    scope += column.name.inclusive ? " (I)" : " (E)";
     const std::string& unit = scales_[metric].unit;
-    add(metric, false, column.name.event, scope + (unit == "count" || unit == "threads" ? "" : ' ' + unit));
+    if (unit != "count" && unit != "threads") scope.append(1, ' ').append(unit);
+    add(metric, false, column.name.event, scope);
     if (column.additive() && screen_.width >= kNarrow) add(metric, true, "", "%");
   }
 }
