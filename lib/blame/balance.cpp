@@ -71,6 +71,8 @@ std::vector<Balance> test_balance(std::span<const database::Context> contexts, c
   const Test test(role, options);
   for (ContextId x = 1; x < contexts.size(); ++x) {
     if (is_wait(contexts, x) || role.time[x].sum == 0) continue;
+    // Without lines, all calls of a scope fall into one call site, and blaming "some call" helps nobody.
+    if (options.mode == Mode::noise_aware && contexts[x].kind == database::ContextKind::call) continue;
     balance[x] = test(x);
   }
   balance[0] = Balance::balanced;

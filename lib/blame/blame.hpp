@@ -27,7 +27,8 @@ struct RoleView {
   std::span<const std::uint64_t> blocked;       ///< Σ over threads of samples that stand for blocked calls
 };
 
-/// Decides balance for every context (algorithms.md 5.2). Contexts with kInWait are untested; contexts[0] is
+/// Decides balance for every context (algorithms.md 5.2). Contexts with kInWait are untested, and so are call
+/// sites in noise-aware mode, so that blame falls on the loop or procedure around them; contexts[0] is
 /// balanced.
 std::vector<database::Balance> test_balance(std::span<const database::Context> contexts, const RoleView& role,
                                             const Options& options);

@@ -188,7 +188,7 @@ class Report {
     if (left >= kUnexplained * blamed.idle_s) {
       say((here.empty() ? "No part of it does lastingly more work on some of its threads, so "
                         : "No lasting difference explains the other " + time(left) + ": ") +
-              std::string("delays may move from rank to rank; a trace (hpcrun-lite --trace) tells."),
+              std::string("delays may move from rank to rank, which a profile cannot show."),
           2);
     }
   }

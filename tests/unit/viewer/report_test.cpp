@@ -56,8 +56,8 @@ Blame falls on the loop at solver.c:412 in cg_iterate (balanced; 1 710 s of idle
   suspect  loop at spmv.c:90 in spmv   +41 % work on ranks 3, 7   explains 1 230 s
   Balancing it over the ranks would save about 15 % of the run time; removing the excess, up to
   20 %.
-  No lasting difference explains the other 480 s: delays may move from rank to rank; a trace
-  (hpcrun-lite --trace) tells.
+  No lasting difference explains the other 480 s: delays may move from rank to rank, which a profile
+  cannot show.
 
 Most work is done in spmv at spmv.c:88 (55 %) and cg_iterate at solver.c:400 (22 %).
 
@@ -164,7 +164,7 @@ TEST_CASE("Where balance is undecided the report says what would decide it") {
   const std::string text = run(solver.sample, {});
   INFO(text);
   CHECK(text.find("too few samples") != std::string::npos);
-  CHECK(text.find("hpcrun-lite --trace") != std::string::npos);
+  CHECK(text.find("which a profile cannot show") != std::string::npos);
 }
 
 TEST_CASE("Nothing sampled, and time not measured") {
