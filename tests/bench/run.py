@@ -106,34 +106,44 @@ class Bench:
             self.time([*MPIRUN, self.hpcrun, "-q", "-o", out, "-e", "REALTIME@f1000", *program])
             self.time([self.prof_mpi, "--force", out])
             info = json.loads(self.time([self.viewer, f"{out}.db", "info", "--format", "json"])[2].stdout)
-            print(f"  {name:12} {info['handler_ns'] / info['samples']:8.0f} ns per sample of {info['samples']} samples, "
+            print(f"  {name:12} {info['sampling_s'] * 1e9 / info['samples']:8.0f} ns per sample of {info['samples']} samples, "
                   f"{info['partial']} partial")
 
     # -- merge ------------------------------------------------------------------------------------------------------
 
     def merge(self):
-        """Profiles merged per second, on copies of a real measurement with deep stacks."""
-        out = self.here / "merge.seed"
+        """Profiles merged per second, on copies of real measurements with deep stacks: one of the size that HPCToolkit's
+        published figure is for, and one several times as large."""
         deep = self.here / "deep"
         build = ["mpicxx.openmpi", "-std=c++20", "-O1", "-g", APPS / "deep.cpp", "-o", deep]
         subprocess.run(build, check=True)
-        self.time([*MPIRUN, self.hpcrun, "-q", "-o", out, "-e", "REALTIME@f5000", deep, "20"])
-        copies = self.here / "merge.run"
-        generator = self.build / "tests" / "bench" / "copy_measurement"
-        print(self.time([generator, out, copies, PROFILES])[2].stdout, end="")
+        for name, ranks, seconds in (("like", 1, "0.4"), ("large", 2, "1")):
+            out = self.here / f"merge.{name}"
+            launch = ["mpirun.openmpi", "--oversubscribe", "-n", ranks]
+            self.time([*launch, self.hpcrun, "-q", "-o", out, deep, seconds])
+            copies = self.here / f"merge.{name}.run"
+            generator = self.build / "tests" / "bench" / "copy_measurement"
+            print("merge:", self.time([generator, out, copies, PROFILES])[2].stdout, end="")
+            self.merge_copies(copies)
+
+    def merge_copies(self, copies):
         size = sum(f.stat().st_size for f in copies.rglob("*.culprit"))
-        for ranks in (1, 2):
-            database = self.here / f"merge.{ranks}.db"
-            command = ["mpirun.openmpi", "--oversubscribe", "-n", ranks, self.prof_mpi, copies, "-o", database]
+        database = copies.with_suffix(".db")
+        launches = {
+            "prof-mpi alone (threads)": [],
+            "mpirun -n 1": ["mpirun.openmpi", "-n", 1],
+            "mpirun -n 2": ["mpirun.openmpi", "--oversubscribe", "-n", 2],
+        }
+        for name, launch in launches.items():
             walls = []
             for _ in range(3):
                 database.unlink(missing_ok=True)
-                wall, cpu, done = self.time(command)
+                wall, _, done = self.time([*launch, self.prof_mpi, copies, "-o", database])
                 walls.append(wall)
             line = [l for l in done.stdout.splitlines() + done.stderr.splitlines() if "merged" in l]
             wall = statistics.median(walls)
-            print(f"  {ranks} ranks: {wall:.2f} s with start, {PROFILES / wall:.0f} profiles/s; input "
-                  f"{size / 1e6:.1f} MB, database {database.stat().st_size / 1e6:.1f} MB; {' '.join(line)}")
+            print(f"  {name:24} {wall:.2f} s from start to end, {PROFILES / wall:.0f} profiles/s; input {size / 1e6:.1f} MB, "
+                  f"database {database.stat().st_size / 1e6:.1f} MB; {' '.join(line).split(';')[0]}", flush=True)
 
     # -- first view -------------------------------------------------------------------------------------------------
 
