@@ -5,7 +5,8 @@ cd "$(dirname "$0")/.."
 build=$1
 status=0
 
-mapfile -t sources < <(git ls-files '*.cpp' '*.hpp' '*.c' '*.h')
+# Left out: programs whose comments state expectations about their own lines.
+mapfile -t sources < <(git ls-files '*.cpp' '*.hpp' '*.c' '*.h' ':!tests/unit/structure/programs' ':!tests/unit/merge/sampled_*')
 clang-format --dry-run --Werror "${sources[@]}" || status=1
 python3 tests/layers.py || status=1
 
@@ -17,6 +18,6 @@ for unit in json.load(open(sys.argv[1] + "/compile_commands.json")):
     if any("/" + part + "/" in path for part in ("lib", "hpcrun-lite", "prof-mpi", "viewer-cli")) and "/build" not in path:
         print(path)
 ' "$build" | sort -u)
-printf '%s\n' "${units[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p "$build" 2>/dev/null || status=1
+printf '%s\n' "${units[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy --quiet --extra-arg=-Wno-unknown-warning-option -p "$build" 2>/dev/null || status=1
 [ $status -eq 0 ] && echo "lint: clean"
 exit $status
