@@ -1,5 +1,6 @@
 #include "runtime/blocked_call.hpp"
 
+#include "runtime/call_path.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"

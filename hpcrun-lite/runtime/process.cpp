@@ -143,7 +143,7 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   if (!prepare_identity() || !read_settings() || !to_be_measured()) return;
   process.start_ns = now();
   process.start_realtime_ns = static_cast<std::int64_t>(read_clock(CLOCK_REALTIME));
-  keep_arguments(argv);
+  process.arguments = argv;
   prepare_modules();
   if (!install_handler()) return;
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);

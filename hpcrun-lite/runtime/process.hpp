@@ -25,6 +25,7 @@ struct Process {
   int signal = 0;
   KernelMask mask = 0;  ///< the signal's bit
   EventList events;
+  const char* const* arguments = nullptr;  ///< the program's, where the kernel laid them out
   std::uint64_t start_ns = 0;
   std::int64_t start_realtime_ns = 0;
   std::atomic<bool> stopped{false};  ///< no thread may record any more

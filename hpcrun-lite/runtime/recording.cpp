@@ -1,5 +1,6 @@
 #include "runtime/recording.hpp"
 
+#include "runtime/call_path.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/identity.hpp"
 #include "runtime/keeper.hpp"
@@ -21,9 +22,6 @@ namespace {
 
 using cct::FrameKey;
 using cct::FrameKind;
-using measurement::NodeIndex;
-using unwind::Frame;
-using unwind::FrameOrigin;
 
 std::atomic<bool> file_lock{false};  // creating, renaming or discarding the file
 bool file_refused = false;           // it could not be created, or is not wanted
@@ -41,9 +39,6 @@ void lock_file() {
 void unlock_file() {
   file_lock.store(false, std::memory_order_release);
 }
-
-/// The arguments as the kernel laid them out; found by the constructor.
-const char* const* arguments = nullptr;
 
 void explain(const char* path, int error) {
   Text<4400> line;
@@ -67,7 +62,7 @@ int create_file() {
     events[i].period = process.events.events[i].period_ns;
   }
   const measurement::ProcessDescription description{.program = program_path(),
-                                                    .arguments = arguments,
+                                                    .arguments = process.arguments,
                                                     .directory = start_directory(),
                                                     .host = host(),
                                                     .pid = static_cast<std::uint64_t>(process.pid),
@@ -102,65 +97,6 @@ bool ensure_file() {
   return open;
 }
 
-FrameKey key_of_address(std::uint64_t address, FrameKind kind) {
-  unwind::CodeModule module;
-  if (!find_module(nullptr, address, module))
-    return {.offset = address, .module = cct::kNoModule, .kind = kind};
-  return {.offset = address - module.bias, .module = module.index, .kind = kind};
-}
-
-FrameKind kind_of(FrameOrigin origin) {
-  switch (origin) {
-    case FrameOrigin::leaf:
-      return FrameKind::sample;
-    case FrameOrigin::interrupted:
-      return FrameKind::interrupted;
-    case FrameOrigin::call:
-      break;
-  }
-  return FrameKind::call;
-}
-
-/// The function that stands in for an own frame which reaches from `low` to `high` on the stack; 0 if none
-/// does.
-std::uintptr_t stand_in_for(const StandIns& stand_ins, std::uint64_t low, std::uint64_t high) {
-  for (std::uint32_t i = stand_ins.depth; i > 0; --i) {
-    if (stand_ins.stack[i - 1] >= low && stand_ins.stack[i - 1] < high) return stand_ins.function[i - 1];
-  }
-  return 0;
-}
-
-/// Adds one frame of a walk below `parent`; own frames vanish or give way to what they stand for.
-NodeIndex add_frame(Thread* thread, NodeIndex parent, const Frame* frames, std::size_t i, std::uint64_t sp,
-                    bool innermost) {
-  const Frame& frame = frames[i];
-  if (!frame.own) {
-    return thread->tree->child(
-        parent, {.offset = frame.offset, .module = frame.module, .kind = kind_of(frame.origin)});
-  }
-  const std::uint64_t low = i == 0 ? sp : frames[i - 1].cfa;
-  const std::uintptr_t function = stand_in_for(thread->stand_ins, low, frame.cfa);
-  if (function == 0) return parent;
-  return thread->tree->child(parent,
-                             key_of_address(function, innermost ? FrameKind::sample : FrameKind::call));
-}
-
-/// The loader's entry code, from which the constructors of libraries run, has no call-frame information; a
-/// walk that came as far as the stack that the kernel made has nevertheless reached the main thread's first
-/// frame. (The last frame of a partial walk holds its own stack pointer.)
-bool reached_entry(const Thread* thread, const unwind::Walk& walk) {
-  constexpr std::uint64_t kEntryFrame = 128;  // what the entry code itself pushes
-  if (!thread->main || walk.depth == 0) return false;
-  const auto entry = reinterpret_cast<std::uint64_t>(arguments);
-  const std::uint64_t sp = walk.frames[walk.depth - 1].cfa;
-  return sp <= entry && entry - sp <= kEntryFrame;
-}
-
-NodeIndex root_of(const Thread* thread, bool partial) {
-  if (partial) return thread->tree->partial();
-  return thread->main ? thread->tree->program_root() : thread->tree->thread_root();
-}
-
 }  // namespace
 
 bool ensure_tree(Thread* thread) {
@@ -175,33 +111,6 @@ bool ensure_tree(Thread* thread) {
       file.add_thread(static_cast<std::uint64_t>(thread->tid), thread->main, role, thread->start_ns);
   thread->tree_refused = thread->tree == nullptr;
   return thread->tree != nullptr;
-}
-
-NodeIndex current_path(Thread* thread, const unwind::Registers& start, bool& partial) {
-  const std::uint32_t generation = module_generation();
-  if (generation != thread->modules_seen) {
-    thread->walker.invalidate();
-    thread->modules_seen = generation;
-  }
-  const unwind::Walk walk = thread->walker.walk(start);
-  partial = walk.end == unwind::WalkEnd::partial && !reached_entry(thread, walk);
-  Frame* frames = thread->walker.mutable_frames();
-  // The innermost frame that is not ours is where the sample is; all frames within it vanish or are stood in
-  // for.
-  std::size_t innermost = 0;
-  while (innermost < walk.depth && frames[innermost].own) ++innermost;
-  // Reused frames know their nodes, unless the tree was full when they were met.
-  std::size_t known = walk.fresh;
-  while (known < walk.depth && frames[known].user == measurement::kNoNodeIndex) ++known;
-  NodeIndex node = known < walk.depth ? frames[known].user : root_of(thread, partial);
-  bool full = false;
-  for (std::size_t i = known; i > 0; --i) {
-    const NodeIndex parent = node;
-    node = add_frame(thread, parent, frames, i - 1, start.sp, i - 1 < innermost);
-    full = full || (node == parent && !frames[i - 1].own);
-    frames[i - 1].user = full ? measurement::kNoNodeIndex : node;
-  }
-  return node;
 }
 
 void count_lost(std::uint64_t expirations) {
@@ -282,10 +191,6 @@ void forget_file() {
   file_refused = false;
   file_lock.store(false, std::memory_order_relaxed);
   lost.store(0, std::memory_order_relaxed);
-}
-
-void keep_arguments(const char* const* argv) {
-  arguments = argv;
 }
 
 }  // namespace culprit::runtime

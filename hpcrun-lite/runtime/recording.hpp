@@ -2,7 +2,6 @@
 
 #include "measurement/live.hpp"
 #include "runtime/thread.hpp"
-#include "unwind/walker.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,18 +11,10 @@ namespace culprit::runtime {
 
 extern constinit measurement::LiveFile file;  // NOLINT(bugprone-dynamic-static-initializers): it is constinit
 
-/// The program's arguments, null-terminated; they stay where they are.
-void keep_arguments(const char* const* argv);
-
 /// Gives the thread its tree, creating the process's file if this is its first sample. False: not now
 /// (another thread is creating the file) or never (tree_refused). Async-signal-safe; the thread must be
 /// recording.
 bool ensure_tree(Thread* thread);
-
-/// Walks the calling thread's stack from `start` and returns the node of its call path. The thread must be
-/// recording, with a tree, and with the sampling signal blocked. `partial` tells whether the walk stopped
-/// early.
-measurement::NodeIndex current_path(Thread* thread, const unwind::Registers& start, bool& partial);
 
 /// Samples that were lost for good because a thread found no place in the file.
 void count_lost(std::uint64_t expirations);

@@ -1,5 +1,6 @@
 #include "runtime/sampling.hpp"
 
+#include "runtime/call_path.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/modules.hpp"
 #include "runtime/process.hpp"

@@ -63,6 +63,8 @@ class Walker {
 
   /// The last walk's frames, for writing `user`.
   [[nodiscard]] Frame* mutable_frames() noexcept { return path_.frames(); }
+  /// How many they are.
+  [[nodiscard]] std::size_t depth() const noexcept { return path_.depth(); }
 
   /// Forgets the last path, so that the next walk is fresh throughout (the caller's tree has changed, say).
   void forget_path() noexcept { path_.clear(); }
