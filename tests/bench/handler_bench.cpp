@@ -98,8 +98,7 @@ double median(std::vector<std::uint64_t>& values) {
 class Bench {
  public:
   Bench() : buffer_(kBuffer / sizeof(std::uint64_t), 1) {
-    void* memory =
-        mmap(nullptr, sizeof(Thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* memory = mmap(nullptr, sizeof(Thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     thread_ = static_cast<Thread*>(memory);
     pthread_attr_t attributes;
     pthread_getattr_np(pthread_self(), &attributes);
@@ -256,9 +255,8 @@ struct State {
   Caches caches;
   std::size_t samples;
 };
-constexpr State kStates[] = {{"warm", Caches::warm, 20000},
-                             {"L2", Caches::evicted, 300},
-                             {"memory", Caches::flushed, 300}};
+constexpr State kStates[] = {
+    {"warm", Caches::warm, 20000}, {"L2", Caches::evicted, 300}, {"memory", Caches::flushed, 300}};
 constexpr std::size_t kWarmUp = 3000;  // until every context was met
 
 double cost_of(void (*what)(), double scale, double floor) {

@@ -96,8 +96,8 @@ class Bench:
 
     def handler(self):
         """Nanoseconds per sample: the walker alone in a microbenchmark, the whole handler as each run accounts it."""
-        print("handler: walker and tree, microbenchmark (warm caches)")
-        subprocess.run([self.build / "tests" / "bench" / "bench_unwind", "--benchmark_format=console"], check=True)
+        print("handler: from the registers to the recorded sample, microbenchmark", flush=True)
+        subprocess.run([self.build / "tests" / "bench" / "bench_handler"], check=True)
         print("handler: accounted by the runs themselves")
         for name, program in self.programs().items():
             out = self.here / "handler.run"
