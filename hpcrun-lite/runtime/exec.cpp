@@ -105,6 +105,7 @@ CULPRIT_EXPORT int execveat(int directory, const char* path, char* const argv[],
 
 // execl, execle and execlp take their arguments one by one; they are gathered on the stack, as the C library
 // does.
+// NOLINTNEXTLINE(bugprone-macro-parentheses): `vector` is declared
 #define CULPRIT_GATHER(vector, first)                                             \
   va_list list;                                                                   \
   va_start(list, first);                                                          \

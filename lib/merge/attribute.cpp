@@ -128,9 +128,10 @@ Id Overlay::enter_scopes(Id scope, cct::ModuleId module, std::uint32_t innermost
   for (std::uint32_t s = innermost; s < scopes.size() && chain.size() < scopes.size(); s = scopes[s].parent) {
     chain.push_back(s);
   }
+  std::ranges::reverse(chain);
   const StringId path = module_path(module);
-  for (auto s = chain.rbegin(); s != chain.rend(); ++s) {
-    const structure::Scope& inner = scopes[*s];
+  for (const std::uint32_t s : chain) {
+    const structure::Scope& inner = scopes[s];
     if (inner.kind == structure::Scope::Kind::loop) {
       scope = forest_.child(scope, {.kind = ContextKind::loop,
                                     .module = path,

@@ -64,6 +64,7 @@ std::vector<File> find_files(exchange::Communicator& comm, const std::filesystem
 
 std::vector<std::uint64_t> weights_of(const auto& files) {
   std::vector<std::uint64_t> weights;
+  weights.reserve(files.size());
   // Opening a file costs something, however small it is.
   constexpr std::uint64_t kBytesOfAnOpen = 4096;
   for (const auto& file : files) weights.push_back(file.bytes + kBytesOfAnOpen);

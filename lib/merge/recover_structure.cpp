@@ -47,8 +47,8 @@ Modules collect_addresses(const cct::SharedTree& shared, const std::vector<Place
   for (const Place& place : more) add(place.module, place.offset);
   for (RecoveredStructure::Module& module : modules) {
     std::ranges::sort(module.addresses);
-    const auto rest = std::ranges::unique(module.addresses);
-    module.addresses.erase(rest.begin(), rest.end());
+    const auto rest = std::unique(module.addresses.begin(), module.addresses.end());
+    module.addresses.erase(rest, module.addresses.end());
   }
   return modules;
 }

@@ -15,7 +15,7 @@ struct Place {
   cct::ModuleId module = cct::kNoModule;
   std::uint64_t offset = 0;
 
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend auto operator<=>(const Place&, const Place&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// The static structure of everything that was sampled, by module of the united tree.

@@ -16,7 +16,7 @@ struct RoleKey {
   bool other_process = false;
   bool worker = false;
   std::string name;
-  auto operator<=>(const RoleKey&) const = default;
+  auto operator<=>(const RoleKey&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 std::optional<Place> start_of(const ThreadSummary& thread, const cct::ModuleTable& modules) {
@@ -69,8 +69,8 @@ std::vector<Place> start_routines(std::span<const ProcessSummary> processes,
     }
   }
   std::ranges::sort(places);
-  const auto rest = std::ranges::unique(places);
-  places.erase(rest.begin(), rest.end());
+  const auto rest = std::unique(places.begin(), places.end());
+  places.erase(rest, places.end());
   return places;
 }
 

@@ -18,7 +18,7 @@ struct Label {
   std::uint32_t line = 0;
   std::uint64_t address = 0;  ///< tells loops without a line apart; else 0
 
-  friend auto operator<=>(const Label&, const Label&) = default;
+  friend auto operator<=>(const Label&, const Label&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// A tree of labelled scopes that grows by find-or-add and is then numbered in canonical pre-order. Scope 0

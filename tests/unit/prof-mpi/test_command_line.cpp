@@ -15,6 +15,7 @@ namespace {
 std::variant<CommandLine, int> parse(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "prof-mpi");
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   return parse_command_line(static_cast<int>(arguments.size()), pointers.data(), false);
