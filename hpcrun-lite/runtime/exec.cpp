@@ -105,7 +105,7 @@ CULPRIT_EXPORT int execveat(int directory, const char* path, char* const argv[],
 
 // execl, execle and execlp take their arguments one by one; they are gathered on the stack, as the C library
 // does.
-// NOLINTNEXTLINE(bugprone-macro-parentheses): `vector` is declared
+// NOLINTBEGIN(bugprone-macro-parentheses): `vector` is declared
 #define CULPRIT_GATHER(vector, first)                                             \
   va_list list;                                                                   \
   va_start(list, first);                                                          \
@@ -114,6 +114,7 @@ CULPRIT_EXPORT int execveat(int directory, const char* path, char* const argv[],
   auto** vector = static_cast<const char**>(alloca(count * sizeof(const char*))); \
   va_start(list, first);                                                          \
   copy_arguments(first, list, vector)
+// NOLINTEND(bugprone-macro-parentheses)
 
 CULPRIT_EXPORT int execl(const char* path, const char* first, ...) noexcept {
   CULPRIT_GATHER(vector, first);
