@@ -46,18 +46,22 @@ std::string join(const std::vector<std::string>& words) {
   return joined;
 }
 
-const char* explain(runtime::EventError error, const std::string& item) {
+const char* explain(runtime::EventError error) {
   using runtime::EventError;
   switch (error) {
     case EventError::unknown:
-      if (item.rfind("PAPI_", 0) == 0 || item.find("::") != std::string::npos) {
-        return "PAPI events are not available in this version (use REALTIME or CPUTIME)";
-      }
-      return "no such event (hpcrun-lite --list-events names them)";
+      return "not the name of an event (hpcrun-lite --list-events tells them)";
     case EventError::syntax:
-      return "bad period (write EVENT@MICROSECONDS or EVENT@fHZ, such as REALTIME@f200)";
+      return "bad period (write EVENT@MICROSECONDS for times, EVENT@COUNT for others, or EVENT@fHZ, such as "
+             "REALTIME@f200)";
     case EventError::out_of_range:
-      return "period out of range (100 us to one hour, that is at most f10000)";
+      return "period out of range (times: 100 us to one hour, others: at least 1; frequencies: f1 to f10000)";
+    case EventError::too_large:
+      return "period out of range (PAPI takes at most 2147483647)";
+    case EventError::no_frequency:
+      return "PAPI samples by count, not by frequency (write EVENT@COUNT, such as PAPI_TOT_CYC@10000000)";
+    case EventError::too_many:
+      return "too many events (at most eight besides REALTIME)";
     case EventError::repeated:
       return "event given twice (give it once)";
     case EventError::late_none:
@@ -77,7 +81,7 @@ void check_events(const std::string& events) {
   const auto error = runtime::parse_events(events.c_str(), list, where, length);
   if (error == runtime::EventError::none) return;
   const std::string item = length == 0 ? events : std::string(where, length);
-  throw Failure(kUsage, "event: " + item + ": " + explain(error, item));
+  throw Failure(kUsage, "event: " + item + ": " + explain(error));
 }
 
 /// "0-3,8": numbers and ranges, separated by commas.

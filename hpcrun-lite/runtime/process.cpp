@@ -90,7 +90,13 @@ bool read_settings() {
   process.no_find_object = set("CULPRIT_NO_DL_FIND_OBJECT");
   const char* where = nullptr;
   std::size_t length = 0;
-  return parse_events(getenv("CULPRIT_EVENTS"), process.events, where, length) == EventError::none;
+  if (parse_events(getenv("CULPRIT_EVENTS"), process.events, where, length) != EventError::none) return false;
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    const KernelEvent* kernel = process.events.events[i].kernel;
+    if (kernel != nullptr && kernel->config == PERF_COUNT_SW_CONTEXT_SWITCHES)
+      process.samples_switches = true;
+  }
+  return true;
 }
 
 /// The main thread's stack ends above everything the kernel put on it, of which AT_RANDOM's bytes lie near

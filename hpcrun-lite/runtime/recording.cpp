@@ -2,6 +2,7 @@
 
 #include "runtime/call_path.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/event_problems.hpp"
 #include "runtime/identity.hpp"
 #include "runtime/keeper.hpp"
 #include "runtime/modules.hpp"
@@ -54,12 +55,11 @@ void explain(const char* path, int error) {
 }
 
 int create_file() {
-  static const measurement::ProcessDescription::Event kNames[] = {{"REALTIME", "ns", 0},
-                                                                  {"CPUTIME", "ns", 0}};
+  static_assert(EventList::kMax == measurement::kMaxEvents + 1);
   measurement::ProcessDescription::Event events[EventList::kMax];
   for (std::size_t i = 0; i < process.events.count; ++i) {
-    events[i] = kNames[process.events.events[i].clock == EventClock::realtime ? 0 : 1];
-    events[i].period = process.events.events[i].period_ns;
+    const Event& event = process.events.events[i];
+    events[i] = {.name = event.name, .unit = event.time() ? "ns" : "count", .period = event.period};
   }
   const measurement::ProcessDescription description{.program = program_path(),
                                                     .arguments = process.arguments,
@@ -91,7 +91,10 @@ bool ensure_file() {
     file_refused = create_file() != 0;
     open = !file_refused;
     if (open && known_rank >= 0) file.set_rank(known_rank, known_ranks, run_id(), known_mpi);
-    if (open) start_keeper();
+    if (open) {
+      note_event_problems();
+      start_keeper();
+    }
   }
   unlock_file();
   return open;

@@ -2,6 +2,7 @@
 
 #include "runtime/call_path.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/kernel_sampling.hpp"
 #include "runtime/modules.hpp"
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
@@ -21,14 +22,6 @@ using measurement::WaitKind;
 constexpr std::uint64_t kTimedHandler =
     16;  // reading the clock twice costs as much as a quarter of a short walk
 
-/// What the handler learns from the kernel about one expiration.
-struct Expiration {
-  std::size_t event;
-  std::uint64_t overruns;
-  const void* context;
-  std::uint64_t time;
-};
-
 /// The mark of the call that the interrupted code is in. A mark that a longjmp left behind lies deeper on the
 /// stack than the code that now runs.
 WaitKind current_mark(std::uint64_t sp) {
@@ -41,76 +34,90 @@ void arm(Thread* thread, std::size_t event, std::uint64_t when) {
   system_call(SYS_timer_settime, thread->timers[event], TIMER_ABSTIME, word(&expiry), 0);
 }
 
-/// Charges an expiration to its call path. False: not now, its weight is kept for the next one.
-bool record(Thread* thread, const Expiration& expiration) {
-  const Event& event = process.events.events[expiration.event];
-  const bool wall = event.clock == EventClock::realtime;
+/// Charges the ticks up to `time` to their call path. False: not now, they stay due.
+bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   if (!ensure_tree(thread)) {
     if (!thread->tree_refused) return false;
-    count_lost(wall ? thread->grid.pass(expiration.time) : 1 + expiration.overruns);
+    count_lost(thread->grid.pass(time));
     return true;
   }
-  const std::uint64_t weight =
-      wall ? thread->grid.pass(expiration.time) : 1 + expiration.overruns + thread->carried;
+  const std::uint64_t weight = thread->grid.pass(time);
   if (weight == 0) return true;
-  const unwind::Registers start = unwind::registers_of(expiration.context);
+  const unwind::Registers start = unwind::registers_of(context);
   bool partial = false;
   const measurement::NodeIndex node = current_path(thread, start, partial);
-  if (partial) thread->tree->count_partial(weight * event.period_ns);
-  if (wall) {
-    const std::uint64_t cpu = thread_cpu_time();
-    thread->tree->record(node, SampleValues{.time_ns = weight * event.period_ns,
-                                            .weight = weight,
-                                            .cpu_ns = cpu - thread->last_cpu_ns,
-                                            .blocked = thread->blocked_call,
-                                            .mark = current_mark(start.sp)});
-    thread->last_cpu_ns = cpu;
-  } else {
-    thread->tree->record_event(node, process.events.has_realtime() ? expiration.event - 1 : expiration.event,
-                               weight * event.period_ns);
-    thread->carried = 0;
-  }
+  const std::uint64_t elapsed = weight * thread->grid.period();
+  if (partial) thread->tree->count_partial(elapsed);
+  const std::uint64_t cpu = thread_cpu_time();
+  thread->tree->record(node, SampleValues{.time_ns = elapsed,
+                                          .weight = weight,
+                                          .cpu_ns = cpu - thread->last_cpu_ns,
+                                          .blocked = thread->blocked_call,
+                                          .mark = current_mark(start.sp)});
+  thread->last_cpu_ns = cpu;
   return true;
 }
 
-bool record_in_time(Thread* thread, const Expiration& expiration) {
+/// Charges what is carried of an event besides REALTIME to the interrupted call path. False: not now.
+bool record_carried(Thread* thread, std::size_t event, const void* context) {
+  if (!ensure_tree(thread)) {
+    if (thread->tree_refused) count_lost(1);
+    return thread->tree_refused;
+  }
+  const bool alone = !process.events.has_realtime();
+  bool partial = false;
+  const measurement::NodeIndex node = current_path(thread, unwind::registers_of(context), partial);
+  // Beside REALTIME, its samples are the ones that are counted.
+  if (partial && alone)
+    thread->tree->count_partial(process.events.events[event].time() ? thread->carried[event] : 0);
+  thread->tree->record_event(node, alone ? event : event - 1, thread->carried[event]);
+  return true;
+}
+
+template <typename Record>
+bool in_time(Thread* thread, Record record) {
   const bool timed = ++thread->handled % kTimedHandler == 0;
   const std::uint64_t begin = timed ? thread_cpu_time() : 0;
-  const bool done = record(thread, expiration);
+  const bool done = record();
   if (timed && thread->tree != nullptr)
     thread->tree->add_handler_time(kTimedHandler * (thread_cpu_time() - begin));
   return done;
 }
 
-/// One expiration from the kernel's signal to the next arming.
-void take_sample(Thread* thread, const Expiration& expiration) {
-  const bool wall = process.events.events[expiration.event].clock == EventClock::realtime;
+/// One tick of the wall clock, from the kernel's signal to the next arming.
+void take_tick(Thread* thread, std::size_t event, const void* context) {
+  const std::uint64_t time = now();
   bool done = false;
   if (process.empty_handler) {
-    if (wall) thread->grid.pass(expiration.time);
+    thread->grid.pass(time);
     done = true;
   } else if (begin_recording(thread)) {
-    done = record_in_time(thread, expiration);
+    done = in_time(thread, [&] { return record_ticks(thread, context, time); });
     end_recording(thread);
   }
-  if (!done && !wall) thread->carried += 1 + expiration.overruns;
   // A tick that could not be recorded stays due; asking for it at once would spin.
-  if (wall)
-    arm(thread, expiration.event, done ? thread->grid.next() : expiration.time + thread->grid.period());
+  arm(thread, event, done ? thread->grid.next() : time + thread->grid.period());
+}
+
+void take_expiration(Thread* thread, const siginfo_t* info, const void* context) {
+  const auto index = static_cast<std::size_t>(info->si_value.sival_int);
+  const Event& event = process.events.events[index];
+  if (event.source == EventSource::realtime) {
+    take_tick(thread, index, context);
+  } else {
+    charge(thread, index, (1 + static_cast<std::uint64_t>(info->si_overrun)) * event.period, context);
+  }
 }
 
 void handle(int signal, siginfo_t* info, void* context) {
-  if (info->si_code != SI_TIMER) {
-    act_in_shadow(signal, info, context);
-    return;
-  }
-  Thread* thread = this_thread();
-  if (thread == nullptr) return;
   const int saved_errno = errno;
-  take_sample(thread, {.event = static_cast<std::size_t>(info->si_value.sival_int),
-                       .overruns = static_cast<std::uint64_t>(info->si_overrun),
-                       .context = context,
-                       .time = now()});
+  Thread* thread = this_thread();
+  if (info->si_code != SI_TIMER) {
+    if (thread == nullptr || !take_overflow(thread, info, context)) act_in_shadow(signal, info, context);
+  } else if (thread != nullptr) {
+    count_own_switch(thread, context);
+    take_expiration(thread, info, context);
+  }
   errno = saved_errno;
 }
 
@@ -124,6 +131,13 @@ int free_signal() {
 }
 
 }  // namespace
+
+void charge(Thread* thread, std::size_t event, std::uint64_t value, const void* context) {
+  thread->carried[event] += value;
+  if (process.empty_handler || thread->carried[event] == 0 || !begin_recording(thread)) return;
+  if (in_time(thread, [&] { return record_carried(thread, event, context); })) thread->carried[event] = 0;
+  end_recording(thread);
+}
 
 bool install_handler() {
   process.signal = free_signal();
@@ -141,7 +155,9 @@ bool install_handler() {
 void start_timers(Thread* thread) {
   for (std::size_t i = 0; i < process.events.count; ++i) {
     const Event& event = process.events.events[i];
-    const bool wall = event.clock == EventClock::realtime;
+    const bool wall = event.source == EventSource::realtime;
+    thread->timers[i] = -1;
+    if (!wall && event.source != EventSource::cputime) continue;
     sigevent notify{};
     notify.sigev_notify = SIGEV_THREAD_ID;
     notify.sigev_signo = process.signal;
@@ -150,14 +166,14 @@ void start_timers(Thread* thread) {
     int id = -1;
     const long failed = system_call(SYS_timer_create, wall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID,
                                     word(&notify), word(&id));
-    thread->timers[i] = failed == 0 ? id : -1;
     if (failed != 0) continue;
+    thread->timers[i] = id;
     if (wall) {
-      thread->grid.start(thread->start_ns, event.period_ns,
+      thread->grid.start(thread->start_ns, event.period,
                          thread->start_ns ^ (static_cast<std::uint64_t>(thread->tid) << 32));
       arm(thread, i, thread->grid.next());
     } else {
-      const timespec period = to_timespec(event.period_ns);
+      const timespec period = to_timespec(event.period);
       const itimerspec expiry{.it_interval = period, .it_value = period};
       system_call(SYS_timer_settime, id, 0, word(&expiry), 0);
     }

@@ -1,6 +1,7 @@
 #include "runtime/thread.hpp"
 
 #include "runtime/clock.hpp"
+#include "runtime/kernel_sampling.hpp"
 #include "runtime/modules.hpp"
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
@@ -22,7 +23,8 @@ void set_up(Thread* thread) {
   thread->tree = nullptr;
   thread->tree_refused = false;
   thread->blocked_call = false;
-  thread->carried = 0;
+  for (std::uint64_t& carried : thread->carried) carried = 0;
+  thread->own_switches = 0;
   thread->stand_ins.depth = 0;
   thread->busy.store(false, std::memory_order_relaxed);
   thread->tid = static_cast<int>(thread_id());
@@ -60,6 +62,7 @@ void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_h
   set_up(thread);
   thread->walker.reset(find_module, nullptr, stack_low, stack_high);
   culprit_rt_thread = CulpritThread{.state = thread, .marked_below = 0, .mark = 0};
+  start_kernel_events(thread);
   start_timers(thread);
 }
 
@@ -68,6 +71,7 @@ void end_thread() {
   if (thread == nullptr) return;
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
   delete_timers(thread);
+  stop_kernel_events(thread);
   culprit_rt_thread.state = nullptr;
   if (begin_recording(thread)) {
     if (thread->tree != nullptr) thread->tree->finish(now());
@@ -81,6 +85,8 @@ void restart_after_fork() {
   Thread* mine = this_thread();
   for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
     thread->busy.store(false, std::memory_order_relaxed);
+    if (!thread->used.load(std::memory_order_relaxed)) continue;
+    stop_kernel_events(thread);  // the parent's: they count its threads
     if (thread != mine) free_thread(thread);
   }
   if (mine == nullptr) return;
@@ -89,6 +95,7 @@ void restart_after_fork() {
   set_up(mine);
   mine->stand_ins.depth = depth;
   mine->main = true;
+  start_kernel_events(mine);
   start_timers(mine);
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/api.hpp"
 #include "runtime/event_list.hpp"
 #include "runtime/grid.hpp"
+#include "runtime/kernel_sampler.hpp"
 #include "unwind/walker.hpp"
 
 #include <atomic>
@@ -35,7 +36,10 @@ struct Thread {
   int timers[EventList::kMax];  ///< kernel timer ids in the order of the process's events, -1 for none
   std::uint64_t start_ns;
   std::uint64_t last_cpu_ns;
-  std::uint64_t carried;       ///< CPUTIME expirations that are still to be recorded
+  std::uint64_t carried[EventList::kMax];  ///< of events besides REALTIME: what is still to be recorded
+  KernelSampler kernel[EventList::kMax];   ///< for the kernel's events among the process's
+  std::uint64_t
+      own_switches;  ///< context switches that our own signals brought about since the last sample of them
   std::uint64_t handled;       ///< handler runs, to time every kTimedHandler-th
   std::uint32_t modules_seen;  ///< the generation of loaded modules that the walker knows
   StandIns stand_ins;

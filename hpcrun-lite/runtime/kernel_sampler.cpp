@@ -1,0 +1,123 @@
+#include "runtime/kernel_sampler.hpp"
+
+#include "runtime/system_calls.hpp"
+
+#include <cerrno>
+#include <csignal>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace culprit::runtime {
+namespace {
+
+/// Descriptors of ours lie above those that programs count on (select's 1 024, a shell's single digits),
+/// where the limit allows.
+constexpr std::uint64_t kHighDescriptors = 4096;
+constexpr int kNone = -1;
+
+long move_up(long descriptor) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return descriptor;
+  const std::uint64_t half = limit.rlim_cur / 2;
+  const long first = static_cast<long>(half < kHighDescriptors ? half : kHighDescriptors);
+  const long high = system_call(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, first);
+  if (high < 0) return descriptor;
+  system_call(SYS_close, descriptor);
+  return high;
+}
+
+std::uint64_t id_of(long descriptor) {
+  std::uint64_t id = 0;
+  return system_call(SYS_ioctl, descriptor, PERF_EVENT_IOC_ID, word(&id)) == 0 ? id : 0;
+}
+
+void refresh(int descriptor) {
+  constexpr long kOneSignal = 1;
+  system_call(SYS_ioctl, descriptor, PERF_EVENT_IOC_REFRESH, kOneSignal);
+}
+
+/// Makes the descriptor send `signal` to the thread `tid`.
+long direct(long descriptor, int tid, int signal) {
+  f_owner_ex owner{};
+  owner.type = F_OWNER_TID;
+  owner.pid = tid;
+  long failed = system_call(SYS_fcntl, descriptor, F_SETOWN_EX, word(&owner));
+  if (failed == 0) failed = system_call(SYS_fcntl, descriptor, F_SETSIG, signal);
+  if (failed == 0) failed = system_call(SYS_fcntl, descriptor, F_SETFL, O_RDWR | O_ASYNC | O_NONBLOCK);
+  return failed;
+}
+
+}  // namespace
+
+int KernelSampler::open(const Event& event, int tid, int signal) {
+  KernelOpening opening{
+      .event = event.kernel, .period = event.period, .frequency = event.frequency, .user_only = false};
+  long opened = open_kernel_event_as_allowed(opening);
+  if (opened < 0) return static_cast<int>(-opened);
+  sampler_ = static_cast<int>(move_up(opened));
+  opening.period = 0;
+  opening.frequency = 0;
+  opened = open_kernel_event(opening);
+  if (opened < 0) return static_cast<int>(-opened);
+  counter_ = static_cast<int>(move_up(opened));
+  sampler_id_ = id_of(sampler_);
+  counter_id_ = id_of(counter_);
+  return static_cast<int>(-direct(sampler_, tid, signal));
+}
+
+int KernelSampler::start(const Event& event, int tid, int signal) {
+  reset();
+  const int error = open(event, tid, signal);
+  if (error != 0) {
+    if (sampler_ != kNone) system_call(SYS_close, sampler_);
+    if (counter_ != kNone) system_call(SYS_close, counter_);
+    reset();
+    return error;
+  }
+  period_ = event.period;
+  refresh(sampler_);
+  return 0;
+}
+
+void KernelSampler::reset() {
+  sampler_ = kNone;
+  counter_ = kNone;
+  sampler_id_ = 0;
+  counter_id_ = 0;
+  taken_ = 0;
+  period_ = 0;
+  extra_ = 0;
+}
+
+bool KernelSampler::own(int descriptor, std::uint64_t id) const {
+  return descriptor != kNone && id != 0 && id_of(descriptor) == id;
+}
+
+void KernelSampler::stop() {
+  if (own(sampler_, sampler_id_)) system_call(SYS_close, sampler_);
+  if (own(counter_, counter_id_)) system_call(SYS_close, counter_);
+  reset();
+}
+
+std::uint64_t KernelSampler::take() {
+  std::uint64_t count = 0;
+  if (!own(counter_, counter_id_)) return 0;
+  if (system_call(SYS_read, counter_, word(&count), sizeof count) != sizeof count) return 0;
+  const std::uint64_t fresh = count - taken_;
+  taken_ = count;
+  return fresh;
+}
+
+void KernelSampler::arm(std::uint64_t extra) {
+  if (period_ != 0 && extra != extra_ && own(sampler_, sampler_id_)) {
+    std::uint64_t period = period_ + extra;
+    system_call(SYS_ioctl, sampler_, PERF_EVENT_IOC_PERIOD, word(&period));
+    extra_ = extra;
+  }
+  if (sampler_ != kNone) refresh(sampler_);
+}
+
+}  // namespace culprit::runtime

@@ -1,0 +1,79 @@
+#include "runtime/kernel_sampling.hpp"
+
+#include "runtime/event_problems.hpp"
+#include "runtime/process.hpp"
+#include "runtime/sampling.hpp"
+
+#include <cstring>
+
+#include <ucontext.h>
+
+namespace culprit::runtime {
+namespace {
+
+bool is_switch(const Event& event) {
+  return event.kernel != nullptr && event.kernel->config == PERF_COUNT_SW_CONTEXT_SWITCHES;
+}
+
+/// True if the interrupted code is a system call that starts over when the handler returns: the kernel has
+/// put the program counter back onto the two bytes of the instruction, behind which it still has the return
+/// address in rcx.
+bool starts_over(const void* context) {
+  constexpr greg_t kSystemCallSize = 2;
+  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
+  return registers[REG_RCX] == registers[REG_RIP] + kSystemCallSize;
+}
+
+/// What the program itself did of the `count` switches.
+std::uint64_t without_own(Thread* thread, std::uint64_t count) {
+  const std::uint64_t own = thread->own_switches < count ? thread->own_switches : count;
+  thread->own_switches = 0;
+  return count - own;
+}
+
+}  // namespace
+
+void start_kernel_events(Thread* thread) {
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    thread->kernel[i].reset();
+    const Event& event = process.events.events[i];
+    if (event.source != EventSource::kernel) continue;
+    const int error = thread->kernel[i].start(event, thread->tid, process.signal);
+    if (error != 0) event_failed(i, strerrordesc_np(error));
+  }
+}
+
+void stop_kernel_events(Thread* thread) {
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    if (process.events.events[i].source == EventSource::kernel) thread->kernel[i].stop();
+  }
+}
+
+bool take_overflow(Thread* thread, const siginfo_t* info, const void* context) {
+  if (info->si_code != POLL_IN && info->si_code != POLL_HUP) return false;
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    KernelSampler& sampler = thread->kernel[i];
+    const Event& event = process.events.events[i];
+    if (event.source != EventSource::kernel || !sampler.sends(info->si_fd)) continue;
+    std::uint64_t count = sampler.take();
+    std::uint64_t extra = 0;
+    if (is_switch(event)) {
+      // The call that starts over will switch once more; a signal for that would start it over for ever.
+      extra = starts_over(context) ? 1 : 0;
+      count = without_own(thread, count);
+      thread->own_switches = extra;
+    } else {
+      count_own_switch(thread, context);
+    }
+    charge(thread, i, count, context);
+    sampler.arm(extra);
+    return true;
+  }
+  return false;
+}
+
+void count_own_switch(Thread* thread, const void* context) {
+  if (process.samples_switches && starts_over(context)) ++thread->own_switches;
+}
+
+}  // namespace culprit::runtime

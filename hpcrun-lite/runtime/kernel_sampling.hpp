@@ -1,0 +1,26 @@
+#pragma once
+
+#include "runtime/text.hpp"
+#include "runtime/thread.hpp"
+
+#include <csignal>
+
+// The kernel's software events as sample sources of a thread.
+namespace culprit::runtime {
+
+/// Starts the calling thread's kernel events; what cannot be started is noted in the measurement. Not from a
+/// handler.
+void start_kernel_events(Thread* thread);
+
+/// Stops them. Async-signal-safe.
+void stop_kernel_events(Thread* thread);
+
+/// Takes the sample for which a kernel event of this thread sent `info`. False: none of them did.
+bool take_overflow(Thread* thread, const siginfo_t* info, const void* context);
+
+/// To be called by handlers for samples of other sources. A signal wakes a thread that waits in a system
+/// call; the kernel then starts the call over, and the thread leaves its processor once more. That switch is
+/// our doing and not the program's.
+void count_own_switch(Thread* thread, const void* context);
+
+}  // namespace culprit::runtime
