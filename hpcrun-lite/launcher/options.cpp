@@ -79,6 +79,10 @@ void check_events(const std::string& events) {
   const char* where = nullptr;
   std::size_t length = 0;
   const auto error = runtime::parse_events(events.c_str(), list, where, length);
+  if (const runtime::Event* papi = list.find(runtime::EventSource::papi)) {
+    throw Failure(kUsage, std::string("event: ") + papi->name +
+                              ": no such event here (hpcrun-lite --list-events names those that work)");
+  }
   if (error == runtime::EventError::none) return;
   const std::string item = length == 0 ? events : std::string(where, length);
   throw Failure(kUsage, "event: " + item + ": " + explain(error));

@@ -35,7 +35,7 @@ class Launcher(harness.Workspace):
         self.assert_one_line(done.stderr, "mpirun", "hpcrun-lite")
 
     def test_bad_events(self):
-        for event in ("REALTIME@", "REALTIME@fast", "REALTIME@0", "NO_SUCH_EVENT@7", "REALTIME@f0"):
+        for event in ("REALTIME@", "REALTIME@fast", "REALTIME@0", "NO_SUCH_EVENT@7", "A NAME@7", "REALTIME@f0"):
             done = self.hpcrun("-e", event, "true", expect=2)
             self.assert_one_line(done.stderr, "hpcrun-lite: ", event)
 
