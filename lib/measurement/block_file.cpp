@@ -8,23 +8,16 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace culprit::measurement {
 namespace {
 
 constexpr mode_t kMode = 0644;
-// Programs count on getting the lowest free descriptor, and close ranges of low ones: ours lies high where it
-// may.
-constexpr int kHighDescriptor = 900;
+// A file that is renamed while it is opened is looked for under both of its names, and under the first again.
+constexpr unsigned kOpenAttempts = 3;
 constexpr std::size_t kPage = 4096;
-
-int move_high(int fd) noexcept {
-  const int high = fcntl(fd, F_DUPFD_CLOEXEC, kHighDescriptor);
-  if (high < 0) return fd;
-  raw_close(fd);
-  return high;
-}
 
 // Present and writable pages: without them the handler's first store into each would fault, and on a file
 // system that broke the promise of reserve_space it would be a SIGBUS.
@@ -50,12 +43,11 @@ bool BlockFile::is_ours(int fd) const noexcept {
   return fd >= 0 && fstat(fd, &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
 }
 
-int BlockFile::create(const char* path) noexcept {
+int BlockFile::create(const char* path, bool copied) noexcept {
   const std::size_t length = std::strlen(path);
   if (length >= kPathSize) return ENAMETOOLONG;
-  int fd = raw_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kMode);
+  const int fd = raw_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kMode);
   if (fd < 0) return errno;
-  fd = move_high(fd);
   struct stat info {};
   if (fstat(fd, &info) != 0) {
     const int error = errno;
@@ -63,48 +55,77 @@ int BlockFile::create(const char* path) noexcept {
     ::unlink(path);
     return error;
   }
-  std::memcpy(path_, path, length + 1);
+  copied_ = copied || !stores_are_safe(fd);
+  raw_close(fd);
+  current_.store(0, std::memory_order_relaxed);
+  std::memcpy(paths_[0], path, length + 1);
   device_ = info.st_dev;
   inode_ = info.st_ino;
   end_.store(0, std::memory_order_relaxed);
-  fd_.store(fd, std::memory_order_release);
+  holder_.store(0, std::memory_order_relaxed);
   open_.store(true, std::memory_order_release);
   return 0;
 }
 
-// The program may have closed our descriptor, and opened a file of its own under the same number.
-int BlockFile::descriptor() noexcept {
-  int fd = fd_.load(std::memory_order_acquire);
-  if (is_ours(fd)) return fd;
-  const int again = raw_open(path_, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-  if (again < 0) return -errno;
-  if (!is_ours(again)) {
-    raw_close(again);
-    return -ESTALE;
+// The descriptor that the calling thread holds, or a new one; the negative errno on failure. Another file may
+// have taken the name.
+int BlockFile::open_again() noexcept {
+  if (holder_.load(std::memory_order_acquire) == syscall(SYS_gettid)) return held_;
+  int error = ENOENT;
+  const unsigned first = current_.load(std::memory_order_acquire);
+  for (unsigned i = 0; i < kOpenAttempts && error == ENOENT; ++i) {
+    const int fd = raw_open(paths_[(first + i) % 2], O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && is_ours(fd)) return fd;
+    error = fd < 0 ? errno : ESTALE;
+    if (fd >= 0) raw_close(fd);
   }
-  const int high = move_high(again);
-  if (fd_.compare_exchange_strong(fd, high, std::memory_order_acq_rel)) return high;
-  raw_close(high);  // another thread was faster
-  return is_ours(fd) ? fd : -EBADF;
+  return -error;
+}
+
+void BlockFile::close_again(int fd) const noexcept {
+  if (holder_.load(std::memory_order_acquire) != syscall(SYS_gettid)) raw_close(fd);
+}
+
+int BlockFile::hold() noexcept {
+  if (!is_open()) return EBADF;
+  holder_.store(0, std::memory_order_release);
+  const int fd = open_again();
+  if (fd < 0) return -fd;
+  held_ = fd;
+  holder_.store(syscall(SYS_gettid), std::memory_order_release);
+  return 0;
+}
+
+// Maps reserved space, or memory that stands for it.
+int BlockFile::place(int fd, void* address, std::uint64_t offset, std::uint64_t size) noexcept {
+  const int protection = PROT_READ | PROT_WRITE;
+  if (!copied_) {
+    void* at = mmap(address, size, protection, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(offset));
+    // The first block finds out whether this file system maps files for writing at all.
+    if (at == MAP_FAILED && (offset != 0 || errno == ENOMEM)) return errno;
+    copied_ = at == MAP_FAILED;
+  }
+  if (copied_) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+    if (mmap(address, size, protection, flags, -1, 0) == MAP_FAILED) return errno;
+  }
+  int error = populate(address, size);
+  if (error == 0 && copied_) error = pages_.add(static_cast<std::byte*>(address), size, offset);
+  if (error != 0) {
+    (void)mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  }
+  return error;
 }
 
 int BlockFile::map(void* address, std::uint64_t size) noexcept {
   if (!is_open()) return EBADF;
-  const int fd = descriptor();
+  const int fd = open_again();
   if (fd < 0) return -fd;
-  std::uint64_t offset = end_.fetch_add(size, std::memory_order_relaxed);
+  const std::uint64_t offset = end_.fetch_add(size, std::memory_order_relaxed);
   int error = reserve_space(fd, offset, size);
-  if (error == 0) {
-    const int protection = PROT_READ | PROT_WRITE;
-    void* at = mmap(address, size, protection, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(offset));
-    if (at != MAP_FAILED) {
-      error = populate(address, size);
-      if (error == 0) return 0;
-      (void)mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    } else {
-      error = errno;
-    }
-  }
+  if (error == 0) error = place(fd, address, offset, size);
+  close_again(fd);
+  if (error == 0) return 0;
   // Nothing was written there, so the next block may take the place, unless one was appended meanwhile; a gap
   // of zeros does no harm.
   std::uint64_t end = offset + size;
@@ -112,25 +133,34 @@ int BlockFile::map(void* address, std::uint64_t size) noexcept {
   return error;
 }
 
+int BlockFile::write_out() noexcept {
+  if (!is_open() || !copied_) return 0;
+  const int fd = open_again();
+  if (fd < 0) return -fd;
+  const int error = pages_.write_out(fd);
+  close_again(fd);
+  return error;
+}
+
 int BlockFile::rename(const char* new_path) noexcept {
   if (!is_open()) return EBADF;
   const std::size_t length = std::strlen(new_path);
   if (length >= kPathSize) return ENAMETOOLONG;
-  if (const int error = rename_without_replacing(path_, new_path); error != 0) return error;
-  std::memcpy(path_, new_path, length + 1);
+  const unsigned next = 1 - current_.load(std::memory_order_relaxed);
+  std::memcpy(paths_[next], new_path, length + 1);
+  if (const int error = rename_without_replacing(path(), new_path); error != 0) return error;
+  current_.store(next, std::memory_order_release);
   return 0;
-}
-
-void BlockFile::give_up_descriptor() noexcept {
-  const int fd = fd_.exchange(-1, std::memory_order_acq_rel);
-  if (is_ours(fd)) raw_close(fd);
 }
 
 void BlockFile::close(bool unlink_file) noexcept {
   if (!is_open()) return;
   open_.store(false, std::memory_order_release);
-  give_up_descriptor();
-  if (unlink_file) ::unlink(path_);
+  if (unlink_file) ::unlink(path());
+}
+
+void BlockFile::release() noexcept {
+  pages_.release();
 }
 
 }  // namespace culprit::measurement

@@ -1,5 +1,7 @@
 #include "measurement/file_space.hpp"
 
+#include "measurement/write_signals.hpp"
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -7,6 +9,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace culprit::measurement {
@@ -16,12 +19,59 @@ constexpr int kMaxRetries = 1000;  // fallocate on tmpfs gives EINTR on every si
 constexpr std::size_t kZeros = 4096;
 alignas(16) constexpr char zeros[kZeros] = {};
 
+int write_fully(int fd, const void* data, std::uint64_t size, std::uint64_t offset) noexcept {
+  const char* from = static_cast<const char*>(data);
+  while (size > 0) {
+    const long written = syscall(SYS_pwrite64, fd, from, size, static_cast<off_t>(offset));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return errno;
+    }
+    if (written == 0) return ENOSPC;
+    from += written;
+    offset += static_cast<std::uint64_t>(written);
+    size -= static_cast<std::uint64_t>(written);
+  }
+  return 0;
+}
+
 int write_zeros(int fd, std::uint64_t offset, std::uint64_t size) noexcept {
   for (std::uint64_t done = 0; done < size; done += kZeros) {
     const std::uint64_t chunk = size - done < kZeros ? size - done : kZeros;
-    if (const int error = write_all(fd, zeros, chunk, offset + done); error != 0) return error;
+    if (const int error = write_fully(fd, zeros, chunk, offset + done); error != 0) return error;
   }
   return 0;
+}
+
+// File systems on which a mapped page is a risk, by the number that statfs gives them (linux/magic.h, where
+// it has them; the others from the file systems' own sources).
+constexpr std::uint32_t kCopyOnWrite[] = {
+    0x9123683e,  // btrfs: rewriting a page needs new space, and SIGBUS tells where there is none
+    0x2fc12fc1,  // zfs
+    0xca451a4e,  // bcachefs
+};
+constexpr std::uint32_t kRemote[] = {
+    0x00006969,  // nfs: a store into a page that is being written back waits for the server
+    0x0000517b,  // smb
+    0xff534d42,  // cifs
+    0xfe534d42,  // smb2
+    0x0bd00bd0,  // lustre
+    0x47504653,  // gpfs
+    0x00c36400,  // ceph
+    0x5346414f,  // afs
+    0x01021997,  // 9p
+    0x19830326,  // beegfs
+    0xaad7aaea,  // panfs
+    0x20030528,  // orangefs
+    0x65735546,  // fuse
+};
+
+template <std::size_t Count>
+bool listed(std::uint32_t kind, const std::uint32_t (&kinds)[Count]) noexcept {
+  for (const std::uint32_t candidate : kinds) {
+    if (kind == candidate) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -40,27 +90,24 @@ bool size_allowed(std::uint64_t size) noexcept {
   return limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
 }
 
+bool stores_are_safe(int fd) noexcept {
+  struct statfs info {};
+  if (fstatfs(fd, &info) != 0) return true;
+  const auto kind = static_cast<std::uint32_t>(info.f_type);
+  return !listed(kind, kCopyOnWrite) && !listed(kind, kRemote);
+}
+
 int write_all(int fd, const void* data, std::uint64_t size, std::uint64_t offset) noexcept {
-  const char* from = static_cast<const char*>(data);
-  while (size > 0) {
-    const long written = syscall(SYS_pwrite64, fd, from, size, static_cast<off_t>(offset));
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return errno;
-    }
-    if (written == 0) return ENOSPC;
-    from += written;
-    offset += static_cast<std::uint64_t>(written);
-    size -= static_cast<std::uint64_t>(written);
-  }
-  return 0;
+  const WriteSignals signals;
+  return write_fully(fd, data, size, offset);
 }
 
 int reserve_space(int fd, std::uint64_t offset, std::uint64_t size) noexcept {
   if (!size_allowed(offset + size)) return EFBIG;
+  const WriteSignals signals;  // the program may lower its limit at this moment
   for (int i = 0; i < kMaxRetries; ++i) {
     if (syscall(SYS_fallocate, fd, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) return 0;
-    if (errno == EOPNOTSUPP || errno == ENOSYS) return write_zeros(fd, offset, size);
+    if (errno == EOPNOTSUPP || errno == ENOSYS || errno == ENODEV) return write_zeros(fd, offset, size);
     if (errno != EINTR) return errno;
   }
   return EINTR;

@@ -16,10 +16,15 @@ int raw_close(int fd) noexcept;
 /// zeros. Returns 0 or an errno.
 int reserve_space(int fd, std::uint64_t offset, std::uint64_t size) noexcept;
 
+/// Whether the file system of `fd` takes stores into mapped pages without failing or waiting once their space
+/// is reserved. Not so where every rewrite needs new space (copy on write), nor where pages travel to a
+/// server.
+bool stores_are_safe(int fd) noexcept;
+
 /// Whether a file of this process may grow to `size` bytes (RLIMIT_FSIZE).
 bool size_allowed(std::uint64_t size) noexcept;
 
-/// Writes all of `data`; resumes after EINTR and short writes. Returns 0 or an errno.
+/// Writes all of `data`; resumes after EINTR and short writes; raises no signal. Returns 0 or an errno.
 int write_all(int fd, const void* data, std::uint64_t size, std::uint64_t offset) noexcept;
 
 /// Moves `from` to `to` unless `to` exists. Returns 0 or an errno.

@@ -27,4 +27,9 @@ enum class EndReason : std::uint8_t {
   signal,       ///< a deadly signal that could be caught
 };
 
+/// Whether a process that ended so did what it was to do; any other was cut short.
+constexpr bool orderly(EndReason end) {
+  return end == EndReason::exit || end == EndReason::quick_exit || end == EndReason::exec;
+}
+
 }  // namespace culprit::measurement

@@ -7,9 +7,12 @@
 namespace culprit::measurement {
 
 using NodeIndex = std::uint32_t;
-inline constexpr NodeIndex kNoNodeIndex = 0;  // unit 0 of a thread's arena is its header, never a node
-inline constexpr std::size_t kMaxEvents = 8;  // besides REALTIME
-inline constexpr std::size_t kMaxThreads = 4096;
+inline constexpr NodeIndex kNoNodeIndex = 0;      // unit 0 of a thread's arena is its header, never a node
+inline constexpr std::size_t kMaxEvents = 8;      // besides REALTIME
+inline constexpr std::size_t kMaxThreads = 4096;  // that live at one time, and the ended trees beside them
+// Programs that start some threads anew for each phase or task see each of them; beyond this many ended ones
+// of one start routine a new thread continues the tree of an ended one, or each would cost 64 KiB of disk.
+inline constexpr std::uint32_t kEndedTrees = 64;
 inline constexpr std::size_t kMaxModules = 4096;
 
 }  // namespace culprit::measurement

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <new>
 
 #include <sys/mman.h>
@@ -14,6 +15,16 @@ namespace {
 
 constexpr std::uint64_t kMainFirstBlock = 2 * layout::kGranule;
 constexpr std::uint64_t kFirstBlock = layout::kGranule;
+// Where the file is copied: how often, so that a killed process lacks less than a second; and how much longer
+// than a copy took the next one waits, so that a slow file system costs at most a twentieth of a processor.
+constexpr std::uint64_t kCopyInterval = 450'000'000;
+constexpr std::uint64_t kCopyShare = 20;
+
+std::uint64_t monotonic() noexcept {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
 
 template <std::size_t Size>
 void copy_text(char (&field)[Size], const char* text) noexcept {
@@ -57,6 +68,7 @@ int LiveFile::describe(const ProcessDescription& process) noexcept {
     header.events[i].period = process.events[i].period;
   }
   copy_text(header.host, process.host);
+  copy_text(header.run_id, process.run_id);
   copy_text(header.program, process.program);
   copy_text(header.directory, process.directory);
   copy_arguments(header, process.arguments);
@@ -65,7 +77,7 @@ int LiveFile::describe(const ProcessDescription& process) noexcept {
 
 int LiveFile::create(const char* path, const ProcessDescription& process) noexcept {
   if (process.has_realtime && process.event_count == 0) return EINVAL;
-  if (const int error = file_.create(path); error != 0) return error;
+  if (const int error = file_.create(path, process.copied); error != 0) return error;
   const auto give_up = [this](int error) {
     file_.close(true);
     release();
@@ -84,6 +96,7 @@ int LiveFile::create(const char* path, const ProcessDescription& process) noexce
   thread_count_.store(0, std::memory_order_relaxed);
   next_ordinal_.store(1, std::memory_order_relaxed);
   sealing_.store(false, std::memory_order_relaxed);
+  copy_due_ns_ = 0;
   // Stored as one word, last: a header without magic is not a measurement yet.
   std::uint64_t magic = 0;
   std::memcpy(&magic, layout::kLiveMagic, sizeof magic);
@@ -92,26 +105,54 @@ int LiveFile::create(const char* path, const ProcessDescription& process) noexce
   return 0;
 }
 
-ThreadTree* LiveFile::add_thread(std::uint64_t tid, bool main, cct::FrameKey start_routine,
-                                 std::uint64_t start_ns) noexcept {
-  if (!open()) return nullptr;
+// The tree of an ended thread with this start routine, if there are more than `spared` of them.
+ThreadTree* LiveFile::take_over(std::uint64_t tid, cct::FrameKey routine, std::uint64_t start_ns,
+                                std::uint32_t spared) noexcept {
+  const std::uint32_t count = thread_count_.load(std::memory_order_acquire);
+  std::uint32_t ended = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (!threads_[i].ended(routine) || ++ended <= spared) continue;
+    if (threads_[i].take_over(tid, start_ns)) return &threads_[i];
+  }
+  return nullptr;
+}
+
+ThreadTree* LiveFile::create_tree(bool main, int& error) noexcept {
   std::uint32_t index = thread_count_.load(std::memory_order_relaxed);
   do {
-    if (index == kMaxThreads) {
-      std::atomic_ref(header_->threads_lost).fetch_add(1, std::memory_order_relaxed);
-      return nullptr;
-    }
+    error = ENOBUFS;
+    if (index == kMaxThreads) return nullptr;
   } while (!thread_count_.compare_exchange_weak(index, index + 1, std::memory_order_relaxed));
   auto* tree = new (threads_ + index) ThreadTree;
   const bool realtime = (header_->flags & layout::kFlagRealtime) != 0;
   const std::size_t events = header_->event_count - (realtime ? 1 : 0);
-  if (tree->create(file_, index, main ? kMainFirstBlock : kFirstBlock, realtime, events) != 0) {
-    std::atomic_ref(header_->threads_lost).fetch_add(1, std::memory_order_relaxed);
-    return nullptr;
+  error = tree->create(file_, index, main ? kMainFirstBlock : kFirstBlock, realtime, events);
+  if (error == 0) return tree;
+  // Its place is free again, unless another thread took the next one meanwhile.
+  std::uint32_t after = index + 1;
+  thread_count_.compare_exchange_strong(after, index, std::memory_order_relaxed);
+  return nullptr;
+}
+
+ThreadTree* LiveFile::add_thread(std::uint64_t tid, bool main, cct::FrameKey start_routine,
+                                 std::uint64_t start_ns, bool& again) noexcept {
+  again = false;
+  if (!open()) return nullptr;
+  if (!main) {
+    if (ThreadTree* tree = take_over(tid, start_routine, start_ns, kEndedTrees - 1)) return tree;
   }
-  const std::uint32_t ordinal = main ? 0 : next_ordinal_.fetch_add(1, std::memory_order_relaxed);
-  tree->start(tid, ordinal, main, start_routine, start_ns);
-  return tree;
+  int error = 0;
+  if (ThreadTree* tree = create_tree(main, error)) {
+    const std::uint32_t ordinal = main ? 0 : next_ordinal_.fetch_add(1, std::memory_order_relaxed);
+    tree->start(tid, ordinal, main, start_routine, start_ns);
+    return tree;
+  }
+  if (!main) {  // no room for one more: sharing is better than losing
+    if (ThreadTree* tree = take_over(tid, start_routine, start_ns, 0)) return tree;
+  }
+  again = error == EMFILE || error == ENFILE;
+  if (!again) std::atomic_ref(header_->threads_lost).fetch_add(1, std::memory_order_relaxed);
+  return nullptr;
 }
 
 std::uint32_t LiveFile::module(std::uint64_t load_address, const char* path, const void* build_id,
@@ -148,6 +189,16 @@ int LiveFile::maintain(std::uint64_t now_ns) noexcept {
     if (!threads_[i].exists()) continue;
     if (const int failed = threads_[i].maintain(file_); failed != 0) error = failed;
   }
+  const int failed = write_out(now_ns);
+  return failed != 0 ? failed : error;
+}
+
+int LiveFile::write_out(std::uint64_t now_ns) noexcept {
+  if (!file_.copied() || now_ns < copy_due_ns_) return 0;
+  const std::uint64_t begin = monotonic();
+  const int error = file_.write_out();
+  const std::uint64_t rest = kCopyShare * (monotonic() - begin);
+  copy_due_ns_ = now_ns + (rest > kCopyInterval ? rest : kCopyInterval);
   return error;
 }
 
@@ -172,6 +223,7 @@ void LiveFile::release() noexcept {
   }
   if (header_ != nullptr) munmap(header_, sizeof(Header));
   header_ = nullptr;
+  file_.release();
   thread_count_.store(0, std::memory_order_relaxed);
 }
 

@@ -32,6 +32,7 @@ struct ProcessDescription {
   const char* const* arguments = nullptr;  ///< null-terminated array
   const char* directory = nullptr;
   const char* host = nullptr;
+  const char* run_id = nullptr;  ///< hexadecimal, as far as it is known
   std::uint64_t pid = 0;
   std::uint64_t start_ns = 0;
   std::int64_t start_realtime_ns = 0;
@@ -43,11 +44,13 @@ struct ProcessDescription {
   const Event* events = nullptr;  ///< REALTIME first if it is sampled
   std::size_t event_count = 0;
   bool has_realtime = true;
+  bool copied = false;  ///< do not map the file: keep memory and copy it, as where mapping is not to be had
 };
 
 class LiveFile;
 
-/// One thread's tree in the arena. Only its own thread inserts and records (from the handler, or with the
+/// The tree of a thread in the arena, or of several threads of one start routine that lived one after the
+/// other (LiveFile::add_thread). Only its own thread inserts and records (from the handler, or with the
 /// signal blocked); the keeper grows it; readers map the file. Lives in static or anonymous memory, never
 /// moves.
 class ThreadTree {
@@ -80,7 +83,7 @@ class ThreadTree {
   void begin_wait(NodeIndex node, std::uint64_t enter_ns, WaitKind mark) noexcept;
   void end_wait() noexcept;
 
-  /// [handler] The thread ends: no more samples.
+  /// [handler] The thread ends: no more samples, until a later thread may take the tree over.
   void finish(std::uint64_t end_ns) noexcept;
 
   /// False once the thread has finished or the file is sealed or forgotten: nothing may be recorded then.
@@ -97,6 +100,10 @@ class ThreadTree {
              std::size_t event_count) noexcept;
   void start(std::uint64_t tid, std::uint32_t ordinal, bool main, cct::FrameKey routine,
              std::uint64_t start_ns) noexcept;
+  bool take_over(std::uint64_t tid, std::uint64_t start_ns) noexcept;
+  [[nodiscard]] bool ended(cct::FrameKey routine) const noexcept {
+    return ended_.load(std::memory_order_acquire) && routine_ == routine;
+  }
   int maintain(BlockFile& file) noexcept;
   void release() noexcept;
   [[nodiscard]] bool exists() const noexcept { return exists_.load(std::memory_order_acquire); }
@@ -116,8 +123,10 @@ class ThreadTree {
   std::uint32_t event_count_ = 0;
   bool has_realtime_ = true;
   bool overflowed_ = false;  // a frame of the sample being taken found no room
+  cct::FrameKey routine_;    // as in the header, which is a cache miss away
   std::atomic<bool> exists_{false};
   std::atomic<bool> usable_{false};
+  std::atomic<bool> ended_{false};  // its thread has ended: a later one may take it over
 };
 
 /// The file of one process.
@@ -128,10 +137,18 @@ class LiveFile {
   /// directory.
   int create(const char* path, const ProcessDescription& process) noexcept;
 
-  /// [handler] Adds a thread; its first block is reserved with fallocate and populated. Null when the disk is
-  /// full or kMaxThreads is reached (counted).
+  /// [handler] Adds a thread. Once kEndedTrees trees of ended threads with its start routine are there it
+  /// takes one of them over, so that memory is bounded by the threads that live at one time; otherwise it
+  /// gets a tree of its own, whose first block is reserved with fallocate and populated. Null when the disk
+  /// is full or kMaxThreads is reached and no tree can be taken over (counted), or, with `again` set, when
+  /// descriptors are short at this moment: the caller may ask again after the next maintain().
+  ThreadTree* add_thread(std::uint64_t tid, bool main, cct::FrameKey start_routine, std::uint64_t start_ns,
+                         bool& again) noexcept;
   ThreadTree* add_thread(std::uint64_t tid, bool main, cct::FrameKey start_routine,
-                         std::uint64_t start_ns) noexcept;
+                         std::uint64_t start_ns) noexcept {
+    bool again = false;
+    return add_thread(tid, main, start_routine, start_ns, again);
+  }
 
   /// [handler] Finds or adds the module with this load address and name; returns its index (kNoModule when
   /// the table is full). Copies path and build-id (raw bytes) on first sight; stat data is filled in by
@@ -146,8 +163,17 @@ class LiveFile {
   void note(const char* text) noexcept;  ///< [handler] up to a bounded number, then counted
 
   /// The keeper's turn, outside any handler, every quarter of a second: heartbeat, growth of arenas ahead of
-  /// use, size and modification time of new modules. Returns 0 or the errno of a growth that failed.
+  /// use, size and modification time of new modules, and where the file is not mapped its copy, every other
+  /// turn. Returns 0 or the errno of a growth or copy that failed.
   int maintain(std::uint64_t now_ns) noexcept;
+
+  /// For a thread with a table of descriptors of its own, which is to call maintain(): keeps the file open
+  /// there. Returns 0 or an errno.
+  int hold() noexcept { return file_.hold(); }
+
+  /// Whether the file is written by copying rather than mapped: a process that is killed then lacks what came
+  /// after the last copy.
+  [[nodiscard]] bool copied() const noexcept { return file_.copied(); }
 
   /// Moves the file (after MPI_Init; same file system). Returns 0 or an errno, EEXIST where `new_path`
   /// exists; the old name stays then.
@@ -177,6 +203,10 @@ class LiveFile {
   friend class Sealer;
 
   int describe(const ProcessDescription& process) noexcept;
+  int write_out(std::uint64_t now_ns) noexcept;
+  ThreadTree* take_over(std::uint64_t tid, cct::FrameKey routine, std::uint64_t start_ns,
+                        std::uint32_t spared) noexcept;
+  ThreadTree* create_tree(bool main, int& error) noexcept;
   void release() noexcept;
 
   BlockFile file_;
@@ -187,6 +217,7 @@ class LiveFile {
   std::atomic<std::uint32_t> next_ordinal_{1};
   std::atomic<bool> open_{false};
   std::atomic<bool> sealing_{false};
+  std::uint64_t copy_due_ns_ = 0;
 };
 
 }  // namespace culprit::measurement

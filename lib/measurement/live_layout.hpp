@@ -108,9 +108,19 @@ struct ThreadHeader {
   std::uint32_t wait_node;
   std::uint32_t wait_mark;
   std::uint64_t wait_enter_ns;
-  std::byte unused[256 - 120];
+  std::byte unused[232 - 120];
+  std::uint64_t life_start_ns;  // of the last thread that used the tree
+  std::uint64_t lived_ns;       // those before it: the sum of their lives
+  std::uint32_t lives;          // how many threads used the tree; 0 in files of older writers: one
+  std::uint32_t unused2;
 };
-static_assert(sizeof(ThreadHeader) == 8 * kUnit);
+static_assert(sizeof(ThreadHeader) == 8 * kUnit && offsetof(ThreadHeader, life_start_ns) == 232);
+
+/// The sum of the lives of a tree's threads; the last one ends, or is seen, at `end_ns`.
+constexpr std::uint64_t lived(const ThreadHeader& head, std::uint64_t end_ns) {
+  const std::uint64_t start = head.lives == 0 ? head.start_ns : head.life_start_ns;
+  return head.lived_ns + (end_ns > start ? end_ns - start : 0);
+}
 
 inline constexpr NodeIndex kThreadHeaderUnit = kReservedUnits;
 inline constexpr NodeIndex kRootUnit = 10;

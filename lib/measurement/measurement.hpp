@@ -56,14 +56,17 @@ struct Quality {
   }
 };
 
-/// One thread's calling context tree and values. `nodes` is in pre-order; node 0 is the super-root.
+/// One thread's calling context tree and values, or those of several threads of one start routine that lived
+/// one after the other. `nodes` is in pre-order; node 0 is the super-root.
 struct ThreadProfile {
   std::uint32_t ordinal = 0;  ///< 0 is the main thread; others in order of their start
-  std::uint64_t tid = 0;
+  std::uint64_t tid = 0;      ///< of the last
   cct::FrameKey
       start_routine;           ///< what the thread was started with (its role); kind root for the main thread
-  std::uint64_t start_ns = 0;  ///< CLOCK_MONOTONIC
-  std::uint64_t end_ns = 0;    ///< its end, or the last heartbeat
+  std::uint64_t start_ns = 0;  ///< CLOCK_MONOTONIC, of the first
+  std::uint64_t end_ns = 0;    ///< the last one's end, or the last heartbeat
+  std::uint32_t lives = 1;     ///< how many threads this is
+  std::uint64_t lived_ns = 0;  ///< the sum of their lives, up to end_ns
   Quality quality;
   std::vector<cct::Node> nodes;
   std::vector<std::uint32_t> cell;  ///< per node: index into cells, or cct::kNoNode
@@ -104,11 +107,11 @@ struct Measurement {
   ProcessInfo process;
   std::vector<Module> modules;
   std::vector<ThreadProfile> threads;
-  bool sealed = false;  ///< false: cut short (unless process.end says exec)
+  bool sealed = false;  ///< false: the process was killed, replaced itself by exec, or found no room to seal
 
-  /// Whether the end of the process is missing. A file that is complete but could not be sealed (exec; a full
-  /// disk) is not cut short.
-  [[nodiscard]] bool cut_short() const { return !sealed && process.end == EndReason::running; }
+  /// Whether the process did not come to an end of its own (measurement/kinds.hpp). A file that is complete
+  /// but could not be sealed (exec; a full disk) is not cut short.
+  [[nodiscard]] bool cut_short() const { return !orderly(process.end); }
 };
 
 /// A measurement file cannot be read. what() is "why (what to do)"; path() names the file.

@@ -1,4 +1,5 @@
 #include "measurement/decoder.hpp"
+#include "measurement/limits.hpp"
 #include "measurement/live_layout.hpp"
 #include "measurement/reading.hpp"
 
@@ -28,6 +29,7 @@ Measurement read_any(const std::filesystem::path& path, Extent extent) {
     } else {
       throw MeasurementError(path, "is not a measurement (remove it from the measurement directory)");
     }
+    tell_shared(measurement);
     std::ranges::stable_sort(measurement.threads, {}, &ThreadProfile::ordinal);
     return measurement;
   } catch (const std::bad_alloc&) {
@@ -61,10 +63,20 @@ MeasurementError too_new(const std::filesystem::path& path, std::uint32_t versio
 
 void tell_losses(ProcessInfo& process, const Losses& losses) {
   tell(process, losses.threads,
-       " thread(s) were not measured: no room (full disk, or more than 4096 threads)");
+       " thread(s) were not measured: no room (full disk, or more than 4096 threads at one time)");
   tell(process, losses.modules, " look-up(s) of a load module found no room in the module table");
   tell(process, losses.arguments, " argument(s) of the command line were too long to record");
   tell(process, losses.notes, " further note(s) were lost");
+}
+
+void tell_shared(Measurement& measurement) {
+  std::uint64_t lives = 0;
+  for (const ThreadProfile& thread : measurement.threads) lives += thread.lives;
+  if (lives == measurement.threads.size()) return;
+  measurement.process.notes.push_back(
+      std::to_string(lives) + " threads were recorded as " + std::to_string(measurement.threads.size()) +
+      ": one that starts after " + std::to_string(kEndedTrees) +
+      " others with its start routine have ended continues the record of an ended one");
 }
 
 EndReason end_reason(std::uint64_t value) {

@@ -238,6 +238,8 @@ ThreadProfile profile_of(const ThreadHeader& head, const ProcessInfo& process, s
                           .kind = frame_kind(head.start_kind)};
   thread.start_ns = head.start_ns;
   thread.end_ns = head.end_ns != 0 ? head.end_ns : process.end_ns;
+  thread.lives = std::max(head.lives, std::uint32_t{1});
+  thread.lived_ns = layout::lived(head, thread.end_ns);
   thread.quality = {.samples = head.samples,
                     .partial = head.partial,
                     .partial_ns = head.partial_ns,

@@ -187,6 +187,7 @@ void SealedReader::read_threads(Decoder in) {
     thread.start_routine.offset = record.varint();
     thread.start_ns = record.varint();
     thread.end_ns = record.varint();
+    thread.lived_ns = thread.end_ns > thread.start_ns ? thread.end_ns - thread.start_ns : 0;
     thread.quality.samples = record.varint();
     thread.quality.partial = record.varint();
     thread.quality.partial_ns = record.varint();
@@ -195,6 +196,9 @@ void SealedReader::read_threads(Decoder in) {
     thread.quality.handler_ns = record.varint();
     const std::uint32_t nodes = record.number();
     sizes_.push_back({.nodes = nodes, .cells = record.number()});
+    if (record.left() == 0) continue;  // from an older writer: one thread
+    thread.lives = std::max(record.number(), std::uint32_t{1});
+    thread.lived_ns = record.varint();
   }
 }
 

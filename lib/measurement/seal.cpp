@@ -144,10 +144,6 @@ int Sealer::open_temporary() noexcept {
     ::unlink(temporary_);
     fd = raw_open(temporary_, flags, kMode);
   }
-  if (fd < 0 && errno == EMFILE) {
-    file_.file_.give_up_descriptor();
-    fd = raw_open(temporary_, flags, kMode);
-  }
   return fd < 0 ? -errno : fd;
 }
 
@@ -402,6 +398,8 @@ void Sealer::write_thread(const ThreadTree& tree, const Counts& counts) noexcept
   out_.varint(load(head.handler_ns));
   out_.varint(counts.nodes);
   out_.varint(counts.cells);
+  out_.varint(load(head.lives));
+  out_.varint(layout::lived(head, end != 0 ? end : end_ns_));
   out_.end_record();
 }
 
@@ -420,6 +418,11 @@ int LiveFile::seal(EndReason reason, std::uint64_t end_ns) noexcept {
       open_.store(false, std::memory_order_release);
       file_.close(false);
     }
+  }
+  // The live file is what stays: where it is a copy, it has to say so.
+  if (reason == EndReason::exec || error != 0) {
+    const int failed = file_.write_out();
+    if (error == 0) error = failed;
   }
   sealing_.store(false, std::memory_order_release);
   return error;

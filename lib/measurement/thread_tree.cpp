@@ -80,6 +80,9 @@ void ThreadTree::start(std::uint64_t tid, std::uint32_t ordinal, bool main, cct:
   head.start_module = routine.module;
   head.start_kind = static_cast<std::uint32_t>(routine.kind);
   head.start_ns = start_ns;
+  head.lives = 1;
+  head.life_start_ns = start_ns;
+  routine_ = routine;
   head.used = layout::kRootUnit + 1;
   Node& top = *node(layout::kRootUnit);
   top.place = layout::place_of(cct::FrameKey{});
@@ -92,6 +95,22 @@ void ThreadTree::start(std::uint64_t tid, std::uint32_t ordinal, bool main, cct:
   for (NodeIndex i = layout::kRootUnit; i < layout::kFirstFreeUnit; ++i) make_cell(i);
   exists_.store(true, std::memory_order_release);
   usable_.store(true, std::memory_order_release);
+}
+
+// The tree, its counters and the first thread's start stay; the ended thread's values and the new one's add
+// up.
+bool ThreadTree::take_over(std::uint64_t tid, std::uint64_t start_ns) noexcept {
+  bool ended = true;
+  if (!ended_.compare_exchange_strong(ended, false, std::memory_order_acq_rel)) return false;
+  ThreadHeader& head = *header();
+  std::atomic_ref(head.tid).store(tid, std::memory_order_relaxed);
+  std::atomic_ref(head.lived_ns).store(layout::lived(head, head.end_ns), std::memory_order_relaxed);
+  std::atomic_ref(head.life_start_ns).store(start_ns, std::memory_order_relaxed);
+  std::atomic_ref(head.lives).store(head.lives + 1, std::memory_order_relaxed);
+  publish(head.end_ns, std::uint64_t{0});
+  overflowed_ = false;
+  usable_.store(true, std::memory_order_release);
+  return true;
 }
 
 NodeIndex ThreadTree::allocate(std::uint32_t units) noexcept {
@@ -211,6 +230,7 @@ void ThreadTree::finish(std::uint64_t end_ns) noexcept {
   usable_.store(false, std::memory_order_release);
   end_wait();
   publish(header()->end_ns, end_ns);
+  ended_.store(true, std::memory_order_release);
 }
 
 int ThreadTree::maintain(BlockFile& file) noexcept {
@@ -226,6 +246,7 @@ int ThreadTree::maintain(BlockFile& file) noexcept {
 
 void ThreadTree::release() noexcept {
   usable_.store(false, std::memory_order_release);
+  ended_.store(false, std::memory_order_release);
   exists_.store(false, std::memory_order_release);
   arena_.release();
 }

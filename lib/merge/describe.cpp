@@ -185,6 +185,22 @@ database::Quality judge_quality(std::span<const ProcessSummary> processes, const
   return quality;
 }
 
+namespace {
+
+const char* how_it_ended(measurement::EndReason end) {
+  switch (end) {
+    case measurement::EndReason::abort:
+      return "it aborted (abort, an uncaught exception or MPI_Abort); what it did until then is all here";
+    case measurement::EndReason::signal:
+      return "a signal ended it; what it did until then is all here";
+    default:
+      return "its end was not recorded, up to a second of it is missing (was it killed, or is it still "
+             "running?)";
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> list_problems(std::span<const ProcessSummary> processes,
                                        const database::Quality& quality, std::uint64_t total_ns,
                                        const std::string& directory) {
@@ -194,10 +210,7 @@ std::vector<std::string> list_problems(std::span<const ProcessSummary> processes
   std::uint64_t cut = 0;
   for (const ProcessSummary& process : processes) {
     if (process.cut_short() && ++cut <= kListed) {
-      problems.push_back(
-          process.path +
-          ": cut short: its end was not recorded, up to a second of it is missing (was it killed, or is "
-          "it still running?)");
+      problems.push_back(process.path + ": cut short: " + how_it_ended(process.process.end));
     }
   }
   if (cut > kListed) {

@@ -29,8 +29,8 @@ struct ProcessSummary {
   cct::ModuleKey executable;
   std::vector<ThreadSummary> threads;  ///< by ordinal
 
-  /// Whether its end was not recorded.
-  [[nodiscard]] bool cut_short() const { return !sealed && process.end != measurement::EndReason::exec; }
+  /// Whether it did not come to an end of its own.
+  [[nodiscard]] bool cut_short() const { return !measurement::orderly(process.end); }
 };
 
 /// The order of locations: ranks by rank, then processes that are no rank by host and pid; a process that was

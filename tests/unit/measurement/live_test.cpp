@@ -294,9 +294,7 @@ TEST_CASE("threads beyond the table are refused and told") {
   const Directory directory;
   File file(directory / "a.culprit", process());
   for (std::size_t i = 0; i < culprit::measurement::kMaxThreads; ++i) {
-    ThreadTree* tree = file->add_thread(i, i == 0, {}, kStart);
-    REQUIRE(tree != nullptr);
-    tree->finish(kStart + i);
+    REQUIRE(file->add_thread(i, i == 0, {}, kStart) != nullptr);
   }
   CHECK(file->add_thread(1, false, {}, kStart) == nullptr);
   CHECK(file->add_thread(1, false, {}, kStart) == nullptr);
@@ -332,29 +330,46 @@ TEST_CASE("creating and moving files tells an errno and never replaces another's
   CHECK_FALSE(std::filesystem::exists(directory / "b.culprit.tmp"));
 }
 
-TEST_CASE("a descriptor that the program closed or took over is not written to") {
+TEST_CASE("no descriptor of the program's is taken") {
+  const Directory directory;
+  const auto open_descriptors = [] {
+    const std::filesystem::directory_iterator entries("/proc/self/fd");
+    return std::distance(begin(entries), end(entries));
+  };
+  const auto before = open_descriptors();
+  File file(directory / "a.culprit", process());
+  REQUIRE(file->add_thread(1, true, {}, kStart) != nullptr);
+  CHECK(open_descriptors() == before);
+  REQUIRE(file->add_thread(2, false, {}, kStart) != nullptr);
+  CHECK(file->maintain(kStart + 1) == 0);
+  CHECK(open_descriptors() == before);
+  CHECK(file->seal(EndReason::exit, kStart + 5) == 0);
+  CHECK(open_descriptors() == before);
+}
+
+TEST_CASE("a file that took the name of ours is not written to") {
   const Directory directory;
   File file(directory / "a.culprit", process());
-  ThreadTree* first = file->add_thread(1, true, {}, kStart);
-  REQUIRE(first != nullptr);
-  const auto victim = directory / "victim";
-  write_bytes(victim, {'v'});
-  FILE* taken = fopen(victim.c_str(), "r+");
-  REQUIRE(taken != nullptr);
-  const auto ours = std::filesystem::canonical(directory / "a.culprit");
-  int replaced = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code error;
-    if (std::filesystem::read_symlink(entry.path(), error) != ours) continue;
-    REQUIRE(dup2(fileno(taken), std::stoi(entry.path().filename())) >= 0);
-    ++replaced;
-    break;
+  REQUIRE(file->add_thread(1, true, {}, kStart) != nullptr);
+  std::filesystem::rename(directory / "a.culprit", directory / "moved.culprit");
+  write_bytes(directory / "a.culprit", {'v'});
+  CHECK(file->add_thread(2, false, {}, kStart) == nullptr);
+  CHECK(bytes_of(directory / "a.culprit") == std::vector{'v'});
+  CHECK(culprit::measurement::read(directory / "moved.culprit").threads.size() == 1);
+}
+
+TEST_CASE("a file without a rank knows its run") {
+  const Directory directory;
+  auto description = process();
+  description.run_id = "0123abcd";
+  for (const bool seal : {false, true}) {
+    const auto path = directory / (seal ? "sealed.culprit" : "live.culprit");
+    File file(path, description);
+    if (seal) CHECK(file->seal(EndReason::exit, kStart) == 0);
+    const Measurement m = culprit::measurement::read_summary(path);
+    CHECK(m.process.run_id == "0123abcd");
+    CHECK_FALSE(m.process.rank.has_value());
   }
-  CHECK(replaced == 1);
-  REQUIRE(file->add_thread(2, false, {}, kStart) != nullptr);
-  CHECK(bytes_of(victim) == std::vector{'v'});
-  fclose(taken);
-  CHECK(culprit::measurement::read(directory / "a.culprit").threads.size() == 2);
 }
 
 TEST_CASE("notes and long strings are bounded, and what is lost is told") {

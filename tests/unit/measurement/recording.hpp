@@ -156,7 +156,7 @@ inline std::string difference(const measurement::Measurement& a, const measureme
     const auto& s = a.threads[i];
     const auto& t = b.threads[i];
     if (s.ordinal != t.ordinal || s.tid != t.tid || s.start_routine != t.start_routine ||
-        s.start_ns != t.start_ns || s.end_ns != t.end_ns) {
+        s.start_ns != t.start_ns || s.end_ns != t.end_ns || s.lives != t.lives || s.lived_ns != t.lived_ns) {
       return "thread";
     }
     if (std::tuple(s.quality.samples, s.quality.partial, s.quality.partial_ns, s.quality.dropped,

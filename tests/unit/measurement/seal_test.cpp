@@ -184,7 +184,7 @@ TEST_CASE("a leftover of an earlier attempt does not stop the seal; a directory 
   CHECK(culprit::measurement::read(path).sealed);
 }
 
-TEST_CASE("sealing without a free descriptor gives up the file's own") {
+TEST_CASE("without a free descriptor a thread may ask again, and the live file stays, complete") {
   const Directory directory;
   const auto path = directory / "a.culprit";
   File file(path, process());
@@ -196,9 +196,16 @@ TEST_CASE("sealing without a free descriptor gives up the file's own") {
   small.rlim_cur = std::min<rlim_t>(before.rlim_cur, 1024);
   REQUIRE(setrlimit(RLIMIT_NOFILE, &small) == 0);
   for (int fd = dup(0); fd >= 0; fd = dup(0)) taken.push_back(fd);
+  bool again = false;
+  const ThreadTree* refused = file->add_thread(2, false, call(1), kStart, again);
   const int error = file->seal(EndReason::exit, kStart + 5);
   for (const int fd : taken) close(fd);
   REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
-  CHECK(error == 0);
-  CHECK(culprit::measurement::read(path).sealed);
+  CHECK(refused == nullptr);
+  CHECK(again);
+  CHECK(error == EMFILE);
+  const Measurement m = culprit::measurement::read(path);
+  CHECK_FALSE(m.sealed);
+  CHECK_FALSE(m.cut_short());
+  CHECK(m.process.notes.empty());
 }
