@@ -1,37 +1,15 @@
 #include "unwind/bridge.hpp"
 
 #include "unwind/byte_cursor.hpp"
+#include "unwind/code_bytes.hpp"
+#include "unwind/way_out.hpp"
 
 namespace culprit::unwind {
 
 namespace {
 
-// Code bytes around an address, as far as they lie in its page and module: the next page may not be mapped.
-class Code {
- public:
-  Code(const CodeModule& module, std::uint64_t address) noexcept : address_(address) {
-    const std::uint64_t page = address & ~(StackBounds::kPage - 1);
-    begin_ = page > module.begin ? page : module.begin;
-    end_ = page + StackBounds::kPage < module.end ? page + StackBounds::kPage : module.end;
-  }
-
-  /// The byte at address + offset, or -1.
-  [[nodiscard]] int at(int offset) const noexcept {
-    const std::uint64_t place = address_ + static_cast<std::uint64_t>(std::int64_t{offset});
-    return place >= begin_ && place < end_ ? load_as<std::uint8_t>(place) : -1;
-  }
-
-  [[nodiscard]] bool has(int offset, int first, int second) const noexcept {
-    return at(offset) == first && at(offset + 1) == second;
-  }
-
- private:
-  std::uint64_t address_;
-  std::uint64_t begin_, end_;
-};
-
 // FF /2, the indirect call, with its length by ModRM (and SIB), ending at the address.
-bool indirect_call_before(const Code& code) noexcept {
+bool indirect_call_before(CodeBytes& code) noexcept {
   for (int length = 2; length <= 7; ++length) {
     if (code.at(-length) != 0xff) continue;
     const int modrm = code.at(1 - length);
@@ -57,14 +35,33 @@ bool along_frame_pointer(const BridgeStart& start, FindModule find, void* contex
   const auto back = load_as<std::uint64_t>(bp + 8);
   if (outer != 0 && outer <= bp) return false;
   if (back != 0 && !is_return_address(back, find, context)) return false;
-  bridge = {.return_slot = bp + 8, .bp_slot = bp, .cfa = bp + 16};
+  bridge = {.return_slot = bp + 8, .bp_slot = bp, .cfa = bp + 16, .uses_bp = true, .opaque = false};
   return true;
+}
+
+// What the code itself will do in order to return.
+bool along_code(const BridgeStart& start, FindModule find, void* context, StackBounds& bounds,
+                Bridge& bridge) noexcept {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const bool take_branches = attempt == 1;
+    WayOut way;
+    if (!find_way_out(start.module, start.pc, start.sp, start.bp, bounds, take_branches, way)) continue;
+    const auto back = load_as<std::uint64_t>(way.return_slot);
+    if (!is_return_address(back, find, context)) continue;
+    bridge = {.return_slot = way.return_slot,
+              .bp_slot = way.bp_slot,
+              .cfa = way.return_slot + 8,
+              .uses_bp = way.uses_bp,
+              .opaque = way.uses_loads};
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
 
 int plt_stub_pushed(const CodeModule& module, std::uint64_t pc) noexcept {
-  const Code code(module, pc);
+  CodeBytes code(&module, pc);
   const bool jumps = code.has(0, 0xff, 0x25) || code.has(0, 0xf2, 0xff);  // [bnd] jmp *slot(%rip)
   if (jumps && code.has(-6, 0xff, 0x35)) return 16;  // the first entry: module and index pushed
   if (code.has(0, 0xff, 0x35)) return 8;             // the first entry: index pushed
@@ -81,14 +78,8 @@ int plt_stub_pushed(const CodeModule& module, std::uint64_t pc) noexcept {
 bool is_return_address(std::uint64_t address, FindModule find, void* context) noexcept {
   CodeModule module;
   if (address < StackBounds::kPage || !find(context, address - 1, module)) return false;
-  if (!page_is_readable(address - 1)) return false;  // a gap between the module's segments
-  const Code code(module, address - 1);
-  // Code() is bounded by the page of the call's last byte; an instruction across a page boundary goes
-  // unrecognized.
-  const Code after(module, address);
-  const bool same_page = ((address - 1) ^ address) < StackBounds::kPage;
-  if (code.at(-4) == 0xe8) return true;
-  return same_page && indirect_call_before(after);
+  CodeBytes code(&module, address);
+  return code.at(-5) == 0xe8 || indirect_call_before(code);
 }
 
 bool bridge_frame(const BridgeStart& start, FindModule find, void* context, StackBounds& bounds,
@@ -97,11 +88,12 @@ bool bridge_frame(const BridgeStart& start, FindModule find, void* context, Stac
     const int pushed = plt_stub_pushed(*start.module, start.pc);
     const std::uint64_t slot = start.sp + static_cast<std::uint64_t>(pushed);
     if (pushed >= 0 && bounds.below_end(slot)) {
-      bridge = {.return_slot = slot, .bp_slot = 0, .cfa = slot + 8};
+      bridge = {.return_slot = slot, .bp_slot = 0, .cfa = slot + 8, .uses_bp = false, .opaque = false};
       return true;
     }
   }
-  return along_frame_pointer(start, find, context, bounds, bridge);
+  return along_code(start, find, context, bounds, bridge) ||
+         along_frame_pointer(start, find, context, bounds, bridge);
 }
 
 }  // namespace culprit::unwind

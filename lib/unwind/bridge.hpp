@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-// Stepping out of code that has no call-frame information: some linkers' PLT stubs, and hand-written or
-// generated code that keeps a frame pointer. Async-signal-safe.
+// Stepping out of code that has no call-frame information: some linkers' PLT stubs, a program's _init and
+// _fini, hand-written or generated code. Async-signal-safe.
 namespace culprit::unwind {
 
 /// A step that a fallback proposes.
@@ -14,6 +14,8 @@ struct Bridge {
   std::uint64_t return_slot = 0;
   std::uint64_t bp_slot = 0;  ///< 0: rbp is unchanged
   std::uint64_t cfa = 0;
+  bool uses_bp = false;  ///< depends on rbp
+  bool opaque = false;   ///< depends on memory beyond these slots
 };
 
 /// Where the fallback starts from.
@@ -23,8 +25,9 @@ struct BridgeStart {
   bool exact = false;  ///< pc is not a return address
 };
 
-/// Proposes a step, first by the shape of a PLT stub, then along the frame-pointer chain. A return address is
-/// believed when it is 0 or follows a call instruction in a known module. False: nothing plausible.
+/// Proposes a step: by the shape of a PLT stub, then by following the code to its return, then along the
+/// frame-pointer chain. A return address is believed when it is 0 or follows a call instruction. False:
+/// nothing plausible.
 bool bridge_frame(const BridgeStart& start, FindModule find, void* context, StackBounds& bounds,
                   Bridge& bridge) noexcept;
 

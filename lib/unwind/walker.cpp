@@ -321,10 +321,9 @@ Walker::Moved Walker::step_bridge(const Rule& rule, Position at, Step& step) noe
   step.return_slot = bridge.return_slot;
   step.bp_slot = bridge.bp_slot;
   Position to{load_as<std::uint64_t>(bridge.return_slot), bridge.cfa, at.bp, at.bx, FrameOrigin::call};
-  if (bridge.bp_slot != 0) {
-    step.uses |= Step::kUsesBp;
-    to.bp = load_as<std::uint64_t>(bridge.bp_slot);
-  }
+  if (bridge.uses_bp) step.uses |= Step::kUsesBp;
+  step.opaque = bridge.opaque;
+  if (bridge.bp_slot != 0) to.bp = load_as<std::uint64_t>(bridge.bp_slot);
   return {to, Outcome::onward};
 }
 

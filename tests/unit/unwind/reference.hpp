@@ -1,0 +1,20 @@
+#pragma once
+
+#include "shadow_stack.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+// libunwind as the second opinion: through its remote interface with accessors of our own, so that it takes
+// no lock of the loader's and keeps no rules from one question to the next.
+namespace culprit::unwind::testing {
+
+/// Prepares the address space; before the first question, and not while the program is stopped (allocates).
+void prepare_reference();
+
+/// The call stack of a stopped thread, innermost first; `pc` has room for `capacity` frames. Returns the
+/// depth. [stack_low, stack_high) can be read for sure.
+std::size_t ask_reference(const ThreadState& state, std::uint64_t stack_low, std::uint64_t stack_high,
+                          std::uint64_t* pc, std::size_t capacity);
+
+}  // namespace culprit::unwind::testing
