@@ -14,22 +14,39 @@ namespace {
 /// promised.
 constexpr std::uint64_t kPublish = kSecond / 4;
 
-/// Publishes that the calling thread waits from now on. Not inlined: the walk starts in this frame, which
-/// vanishes from the path as all of ours.
-__attribute__((noinline)) bool publish(Thread* thread) {
-  if (!begin_recording(thread)) return false;
-  const bool possible = ensure_tree(thread);
-  if (possible) {
-    const unwind::Registers start = unwind::registers_here();
+struct Publication {
+  Thread* thread;
+  unwind::Registers start;
+  bool done;
+};
+
+void publish_from(void* argument) {
+  auto* publication = static_cast<Publication*>(argument);
+  Thread* thread = publication->thread;
+  if (!begin_recording(thread)) return;
+  publication->done = ensure_tree(thread);
+  if (publication->done) {
     bool partial = false;
-    const measurement::NodeIndex node = current_path(thread, start, partial);
+    const measurement::NodeIndex node = current_path(thread, publication->start, partial);
     const CulpritThread& shared = culprit_rt_thread;
-    const auto mark = start.sp < shared.marked_below ? static_cast<measurement::WaitKind>(shared.mark)
-                                                     : measurement::WaitKind::none;
+    const auto mark = publication->start.sp < shared.marked_below
+                          ? static_cast<measurement::WaitKind>(shared.mark)
+                          : measurement::WaitKind::none;
     thread->tree->begin_wait(node, now(), mark);
   }
   end_recording(thread);
-  return possible;
+}
+
+/// Publishes that the calling thread waits from now on; false where that is not possible. Not inlined: the
+/// walk starts in this frame, which vanishes from the path as all of ours.
+__attribute__((noinline)) bool publish(Thread* thread) {
+  if (!own_process()) return false;  // a child by a raw system call shares the parent's file
+  Publication publication{.thread = thread, .start = unwind::registers_here(), .done = false};
+  // The handler's stack is no place for handlers of the program's.
+  const KernelMask before = change_mask(SIG_BLOCK, ~KernelMask{0});
+  culprit_call_on_stack(&publication, publish_from, thread->handler_stack + kHandlerStack);
+  change_mask(SIG_SETMASK, before);
+  return publication.done;
 }
 
 void withdraw(Thread* thread) {

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include <pthread.h>
+#include <sys/auxv.h>
 #include <threads.h>
 
 namespace culprit::runtime {
@@ -93,21 +94,59 @@ Thread* prepare_thread(const void* caller, const void* routine, void* argument, 
   return thread;
 }
 
+/// A thread's attributes with room on its stack for what a signal puts there: a program that gives its
+/// threads just as much stack as they need did not count on signals. Does nothing for stacks of the program's
+/// own.
+class RoomForSignals {
+ public:
+  explicit RoomForSignals(const pthread_attr_t* given) : given_(given) {
+    if (given == nullptr) return;
+    void* own_stack = nullptr;
+    std::size_t set = 0;
+    if (pthread_attr_getstacksize(given, &size_) != 0 || pthread_attr_getstack(given, &own_stack, &set) != 0)
+      return;
+    // Without a stack of the program's own, the address that the C library reports is 0 less the size.
+    if (size_ >= kAmple || reinterpret_cast<std::uintptr_t>(own_stack) + set != 0) return;
+    larger_ = *given;  // shares what it points to, and is never destroyed
+    if (pthread_attr_setstacksize(&larger_, size_ + kHandlerRoom + frame_size()) != 0) return;
+    pthread_attr_getstacksize(&larger_, &size_);
+    given_ = &larger_;
+  }
+  [[nodiscard]] const pthread_attr_t* get() const { return given_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  static constexpr std::size_t kAmple = 1024 * 1024;  // nobody counts this much out to the last page
+  static constexpr std::size_t kHandlerRoom =
+      4096;                                       // for what the handler itself does on the program's stack
+  static constexpr std::size_t kOldFrame = 4096;  // kernels that do not tell know no larger registers
+
+  /// What the kernel puts on the stack for one signal, with all registers of this processor; whole pages.
+  static std::size_t frame_size() {
+    const std::size_t told = getauxval(AT_MINSIGSTKSZ);
+    return ((told == 0 ? kOldFrame : told) + 4095) & ~std::size_t{4095};
+  }
+
+  const pthread_attr_t* given_;
+  pthread_attr_t larger_;
+  std::size_t size_ = kDefaultStack;
+};
+
 }  // namespace
 }  // namespace culprit::runtime
 
 using culprit::runtime::Real;
+using culprit::runtime::RoomForSignals;
 using culprit::runtime::Thread;
 
 CULPRIT_EXPORT int pthread_create(pthread_t* id, const pthread_attr_t* attributes, void* (*routine)(void*),
                                   void* argument) {
   static Real<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)> real{"pthread_create"};
-  std::size_t stack_size = culprit::runtime::kDefaultStack;
-  if (attributes != nullptr) pthread_attr_getstacksize(attributes, &stack_size);
+  const RoomForSignals room(attributes);
   Thread* thread = culprit::runtime::prepare_thread(
-      __builtin_return_address(0), reinterpret_cast<const void*>(routine), argument, stack_size);
+      __builtin_return_address(0), reinterpret_cast<const void*>(routine), argument, room.size());
   if (thread == nullptr) return real(id, attributes, routine, argument);
-  const int error = real(id, attributes, culprit::runtime::run_thread, thread);
+  const int error = real(id, room.get(), culprit::runtime::run_thread, thread);
   if (error != 0) culprit::runtime::free_thread(thread);
   return error;
 }

@@ -26,7 +26,7 @@ struct Process {
   KernelMask mask = 0;  ///< the signal's bit
   EventList events;
   const char* const* arguments = nullptr;  ///< the program's, where the kernel laid them out
-  bool samples_switches = false;  ///< context switches are among them
+  bool samples_switches = false;           ///< context switches are among them
   std::uint64_t start_ns = 0;
   std::int64_t start_realtime_ns = 0;
   std::atomic<bool> stopped{false};  ///< no thread may record any more

@@ -2,6 +2,7 @@
 
 #include "runtime/call_path.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/handler_stack.hpp"
 #include "runtime/kernel_sampling.hpp"
 #include "runtime/modules.hpp"
 #include "runtime/process.hpp"
@@ -99,9 +100,25 @@ void take_tick(Thread* thread, std::size_t event, const void* context) {
   arm(thread, event, done ? thread->grid.next() : time + thread->grid.period());
 }
 
+/// A signal on its way from the kernel to the handler's own stack.
+struct Delivery {
+  Thread* thread;
+  const siginfo_t* info;
+  const void* context;
+  bool taken;  ///< it was ours
+};
+
+/// True if a timer of this thread's sampling expired: the program may have timers on the same signal.
+bool is_own_timer(const Thread* thread, const siginfo_t* info) {
+  const auto index = static_cast<std::size_t>(info->si_value.sival_int);
+  return info->si_code == SI_TIMER && index < process.events.count &&
+         thread->timers[index] == info->si_timerid;
+}
+
 void take_expiration(Thread* thread, const siginfo_t* info, const void* context) {
   const auto index = static_cast<std::size_t>(info->si_value.sival_int);
   const Event& event = process.events.events[index];
+  count_own_switch(thread, context);
   if (event.source == EventSource::realtime) {
     take_tick(thread, index, context);
   } else {
@@ -109,15 +126,23 @@ void take_expiration(Thread* thread, const siginfo_t* info, const void* context)
   }
 }
 
+void take(void* argument) {
+  auto* delivery = static_cast<Delivery*>(argument);
+  if (is_own_timer(delivery->thread, delivery->info)) {
+    take_expiration(delivery->thread, delivery->info, delivery->context);
+    delivery->taken = true;
+  } else if (delivery->info->si_code != SI_TIMER) {
+    delivery->taken = take_overflow(delivery->thread, delivery->info, delivery->context);
+  }
+}
+
 void handle(int signal, siginfo_t* info, void* context) {
   const int saved_errno = errno;
-  Thread* thread = this_thread();
-  if (info->si_code != SI_TIMER) {
-    if (thread == nullptr || !take_overflow(thread, info, context)) act_in_shadow(signal, info, context);
-  } else if (thread != nullptr) {
-    count_own_switch(thread, context);
-    take_expiration(thread, info, context);
+  Delivery delivery{.thread = this_thread(), .info = info, .context = context, .taken = false};
+  if (delivery.thread != nullptr) {
+    culprit_call_on_stack(&delivery, take, delivery.thread->handler_stack + kHandlerStack);
   }
+  if (!delivery.taken) act_in_shadow(signal, info, context);
   errno = saved_errno;
 }
 
@@ -145,7 +170,8 @@ bool install_handler() {
   process.mask = mask_of(process.signal);
   struct sigaction action {};
   action.sa_sigaction = handle;
-  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  // On the alternate stack where the program has one: its own stacks may be tiny then (Go's goroutines).
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
   // No other handler may run, and perhaps jump away, in the middle of ours; faults stay deliverable.
   sigfillset(&action.sa_mask);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&action.sa_mask, fault);

@@ -4,6 +4,7 @@
 #include "runtime/api.hpp"
 #include "runtime/event_list.hpp"
 #include "runtime/grid.hpp"
+#include "runtime/handler_stack.hpp"
 #include "runtime/kernel_sampler.hpp"
 #include "unwind/walker.hpp"
 
@@ -48,7 +49,8 @@ struct Thread {
   std::size_t stack_size;
   std::atomic<bool> busy;  ///< recording, or publishing a wait: its tree is in use
   std::atomic<bool> used;
-  Thread* next;  ///< list of all threads, never shortened
+  Thread* next;                                   ///< list of all threads, never shortened
+  alignas(16) char handler_stack[kHandlerStack];  ///< last: what is touched of it lies apart from the rest
 };
 
 /// The calling thread's state; null where it is not sampled. Async-signal-safe.

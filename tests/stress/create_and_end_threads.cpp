@@ -2,8 +2,8 @@
 #include "part.hpp"
 
 #include <atomic>
-
 #include <climits>
+
 #include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>
@@ -61,7 +61,8 @@ std::uint64_t create_some(std::uintptr_t first) {
   pthread_attr_setstacksize(&small, static_cast<std::size_t>(sysconf(_SC_THREAD_STACK_MIN)));
   pthread_t threads[kAtOnce - 2];
   for (unsigned i = 0; i < kAtOnce - 2; ++i) {
-    threads[i] = create(i % 2 == 0 ? &small : nullptr, i % 3 == 0 ? work_and_exit : work_and_return, first + i);
+    threads[i] =
+        create(i % 2 == 0 ? &small : nullptr, i % 3 == 0 ? work_and_exit : work_and_return, first + i);
   }
   pthread_attr_destroy(&small);
   const pthread_t cancelled = create(nullptr, wait_for_cancellation, first + kAtOnce - 2);

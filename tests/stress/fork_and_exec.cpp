@@ -17,7 +17,7 @@ namespace stress {
 namespace {
 
 constexpr unsigned kChildSteps = 200'000;  // some milliseconds: the child is sampled too
-std::string program;  // NOLINT(cert-err58-cpp): an empty string throws nothing
+std::string program;                       // NOLINT(cert-err58-cpp): an empty string throws nothing
 
 struct Pipe {
   int ends[2];
@@ -56,8 +56,8 @@ std::uint64_t finish(pid_t child, Pipe& pipe) {
 
 void print_digest(int descriptor, std::uint64_t seed) {
   char text[32];
-  const int length = snprintf(text, sizeof text, "%llu\n",
-                              static_cast<unsigned long long>(digest(seed, kChildSteps)));
+  const int length =
+      snprintf(text, sizeof text, "%llu\n", static_cast<unsigned long long>(digest(seed, kChildSteps)));
   if (write(descriptor, text, static_cast<std::size_t>(length)) != length) _exit(9);
 }
 

@@ -128,8 +128,8 @@ int main(int argc, char** argv) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
   stress::set_program(self.c_str());
   stress::set_plugin(argv[2]);
-  const auto length = std::chrono::duration_cast<stress::Clock::duration>(
-      std::chrono::duration<double>(std::atof(argv[1])));
+  const auto length =
+      std::chrono::duration_cast<stress::Clock::duration>(std::chrono::duration<double>(std::atof(argv[1])));
   stress::run_all(stress::Clock::now() + length);
   return stress::print_results();
 }

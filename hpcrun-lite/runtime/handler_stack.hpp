@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+
+namespace culprit::runtime {
+
+/// Bytes of stack for one thread's handler: twice what the deepest way through it was seen to use (a first
+/// sample creates the file: paths of 4 KB in several frames). Untouched pages cost nothing.
+inline constexpr std::size_t kHandlerStack = 64 * 1024;
+
+extern "C" {
+/// Calls `function(argument)` on the stack below `top` (aligned to 16 bytes), then returns on the caller's.
+/// The program's own stack may be as small as a coroutine's: on it the sampler must need little more than
+/// what the kernel itself puts there. Async-signal-safe; nothing else may use the stack meanwhile.
+__attribute__((visibility("hidden"))) void culprit_call_on_stack(void* argument, void (*function)(void*),
+                                                                 void* top);
+}
+
+}  // namespace culprit::runtime
