@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "lib/views": {"metrics", "database", "blame"},
     "hpcrun-lite/runtime": {"unwind", "measurement", "cct"},
     "hpcrun-lite/mpi": set(),
-    "hpcrun-lite/launcher": set(),
+    "hpcrun-lite/launcher": {"measurement"},
     "prof-mpi": {"exchange", "merge", "blame", "database"},
     "viewer-cli": {"exchange", "merge", "blame", "database", "metrics", "views"},
 }

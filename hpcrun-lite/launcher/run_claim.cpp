@@ -1,6 +1,7 @@
 #include "launcher/run_claim.hpp"
 
 #include "launcher/failure.hpp"
+#include "measurement/write_signals.hpp"
 #include "runtime/job_key.hpp"
 #include "runtime/run_directory.hpp"
 
@@ -91,6 +92,7 @@ void claim(const fs::path& directory, const std::string& run_id) {
 
 /// Notes that this rank is measured; each rank has a byte of its own.
 void register_rank(const fs::path& directory, long rank) {
+  const measurement::WriteSignals signals;
   const int descriptor = open((directory / runtime::kRegister).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0)
     refuse(directory, std::string(std::strerror(errno)) + " (choose another directory with -o)");

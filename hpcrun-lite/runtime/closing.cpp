@@ -1,5 +1,6 @@
 #include "runtime/closing.hpp"
 
+#include "measurement/write_signals.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/identity.hpp"
 #include "runtime/process.hpp"
@@ -12,6 +13,8 @@
 namespace culprit::runtime {
 
 void say(const char* line, std::size_t length) {
+  // Standard error may be a pipe without a reader, or a file at its size limit.
+  const measurement::WriteSignals signals;
   while (length > 0) {
     const long written = system_call(SYS_write, STDERR_FILENO, word(line), static_cast<long>(length));
     if (written <= 0) return;

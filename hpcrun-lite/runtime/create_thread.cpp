@@ -54,7 +54,7 @@ void make_key() {
 void begin_created(Thread* thread) {
   const auto high = static_cast<std::uint64_t>(pthread_self());
   begin_thread(thread, high - thread->stack_size, high);
-  pthread_setspecific(end_key, thread);
+  watch_end_of_thread(thread);
   // Programs often block all signals around the creation of a thread; ours is none of theirs.
   change_mask(SIG_UNBLOCK, process.mask);
 }
@@ -83,8 +83,6 @@ Thread* prepare_thread(const void* caller, const void* routine, void* argument, 
       serves_mpi(reinterpret_cast<std::uint64_t>(routine))) {
     return nullptr;
   }
-  pthread_once(&key_once, make_key);
-  if (!have_key.load(std::memory_order_acquire)) return nullptr;
   Thread* thread = allocate_thread();
   if (thread == nullptr) return nullptr;
   thread->main = false;
@@ -133,6 +131,12 @@ class RoomForSignals {
 };
 
 }  // namespace
+
+void watch_end_of_thread(Thread* thread) {
+  pthread_once(&key_once, make_key);
+  if (have_key.load(std::memory_order_acquire)) pthread_setspecific(end_key, thread);
+}
+
 }  // namespace culprit::runtime
 
 using culprit::runtime::Real;

@@ -1,4 +1,4 @@
-// The ways to end a process that run no destructors.
+// The ways to end a process that run no destructors; process.cpp has the others.
 #include "runtime/api.hpp"
 #include "runtime/export.hpp"
 #include "runtime/process.hpp"
@@ -16,10 +16,12 @@ using culprit::runtime::end_process;
 using culprit::runtime::own_process;
 using culprit::runtime::Real;
 
-/// True if abort() will end the process: a handler of the program's own may yet jump away.
+/// True if abort() will end the process: a handler of the program's own may yet jump away. (Ignoring the signal
+/// does not help against abort.)
 bool abort_is_deadly() {
   struct sigaction action {};
-  return sigaction(SIGABRT, nullptr, &action) == 0 && action.sa_handler == SIG_DFL;
+  return sigaction(SIGABRT, nullptr, &action) == 0 &&
+         (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN);
 }
 
 }  // namespace

@@ -37,24 +37,43 @@ std::uintptr_t thread_pointer() {
   return pointer;
 }
 
-void tend() {
+bool told = false;  // that the file does not grow any more
+
+void tell(int error) {
+  if (error == 0 || told) return;
+  told = true;
+  Text<256> line;
+  line.add("no further space for the measurement: ").add(strerrordesc_np(error));
+  file.note(line.c_str());
+}
+
+/// Gives the calling thread a table of descriptors of its own, empty. What it opens then neither takes a
+/// number that the program counts on getting nor needs one of those that the program has used up. Kernels
+/// before 5.9 cannot do that in one step: there the table stays shared.
+bool separate_descriptors() {
+  constexpr long kCloseRange = 436;
+  constexpr long kUnshare = 2;
+  return system_call(kCloseRange, 0, 0xffffffff, kUnshare) == 0;
+}
+
+/// One turn, unless the file is being sealed. `to_hold`: the file is to be kept open in our own table.
+void tend(bool separate, bool& to_hold) {
   std::uint32_t expected = idle;
   if (!state.compare_exchange_strong(expected, busy, std::memory_order_acquire)) return;
-  static bool told = false;
-  const int error = file.open() ? file.maintain(now()) : 0;
-  if (error != 0 && !told) {
-    told = true;
-    Text<256> line;
-    line.add("no further space for the measurement: ").add(strerrordesc_np(error));
-    file.note(line.c_str());
+  if (separate && file_is_wanted()) ensure_file();
+  if (file.open()) {
+    if (to_hold) to_hold = file.hold() != 0;
+    tell(file.maintain(now()));
   }
   state.store(idle, std::memory_order_release);
 }
 
 int keep(void* /*argument*/) {
   system_call(SYS_prctl, PR_SET_NAME, word("culprit"));
+  const bool separate = separate_descriptors();
+  bool to_hold = separate;
   while (!process.ended.load(std::memory_order_acquire)) {
-    tend();
+    tend(separate, to_hold);
     const timespec turn = to_timespec(kTurn);
     system_call(SYS_nanosleep, word(&turn), 0);
   }
@@ -98,6 +117,7 @@ void forget_keeper() {
   memory = nullptr;
   state.store(idle, std::memory_order_relaxed);
   started.store(false, std::memory_order_relaxed);
+  told = false;
 }
 
 void hold_keeper() {

@@ -167,4 +167,8 @@ bool find_in_snapshot(std::uint64_t address, LoadedModule& module) {
   return refresh() && look_up(address, module);
 }
 
+void forget_snapshot() {
+  reading.store(false, std::memory_order_relaxed);
+}
+
 }  // namespace culprit::runtime

@@ -12,4 +12,7 @@ namespace culprit::runtime {
 /// is an error and not a fault.
 bool find_in_snapshot(std::uint64_t address, LoadedModule& module);
 
+/// In a forked child: a thread that was reading the table is not there any more.
+void forget_snapshot();
+
 }  // namespace culprit::runtime

@@ -4,6 +4,7 @@
 #include "runtime/closing.hpp"
 #include "runtime/identity.hpp"
 #include "runtime/keeper.hpp"
+#include "runtime/map_snapshot.hpp"
 #include "runtime/modules.hpp"
 #include "runtime/recording.hpp"
 #include "runtime/sampling.hpp"
@@ -88,6 +89,7 @@ bool read_settings() {
   process.verbose = set("CULPRIT_VERBOSE");
   process.empty_handler = set("CULPRIT_EMPTY_HANDLER");
   process.no_find_object = set("CULPRIT_NO_DL_FIND_OBJECT");
+  process.no_shared_mapping = set("CULPRIT_NO_SHARED_MAPPING");
   const char* where = nullptr;
   std::size_t length = 0;
   if (parse_events(getenv("CULPRIT_EVENTS"), process.events, where, length) != EventError::none) return false;
@@ -112,6 +114,7 @@ void begin_main_thread() {
   const std::uint64_t size = limit.rlim_cur < kUnlimited ? limit.rlim_cur : kUnlimited;
   thread->main = true;
   begin_thread(thread, high - size, high);
+  watch_end_of_thread(thread);
 }
 
 __attribute__((tls_model("initial-exec"))) __thread bool blocked_before_fork;
@@ -134,6 +137,7 @@ void after_fork_in_child() {
   process.ended.store(false, std::memory_order_relaxed);
   forget_keeper();
   forget_file();
+  forget_snapshot();
   // What a shell forks only starts something else.
   process.active = !listed(program_name(), kShells);
   if (process.active) {
@@ -142,6 +146,12 @@ void after_fork_in_child() {
     culprit_rt_thread.state = nullptr;
   }
   after_fork_in_parent();
+}
+
+/// quick_exit runs no destructors, and its way to _exit cannot be interposed. Registered before the program's
+/// own, it is called after them.
+void finish_quickly() {
+  if (own_process()) end_process(measurement::EndReason::quick_exit);
 }
 
 __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char** /*envp*/) {
@@ -153,6 +163,7 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   prepare_modules();
   if (!install_handler()) return;
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  at_quick_exit(finish_quickly);
   process.active = true;
   begin_main_thread();
 }

@@ -19,8 +19,9 @@ struct Process {
   bool launched = false;  ///< it is the one that hpcrun-lite became
   bool quiet = false;
   bool verbose = false;
-  bool empty_handler = false;   ///< benchmarks: the handler only re-arms its timer
-  bool no_find_object = false;  ///< tests: as if glibc had no _dl_find_object
+  bool empty_handler = false;      ///< benchmarks: the handler only re-arms its timer
+  bool no_find_object = false;     ///< tests: as if glibc had no _dl_find_object
+  bool no_shared_mapping = false;  ///< tests: as if the file system served no shared mappings
   long pid = 0;
   int signal = 0;
   KernelMask mask = 0;  ///< the signal's bit

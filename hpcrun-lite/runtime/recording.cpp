@@ -26,6 +26,8 @@ using cct::FrameKind;
 
 std::atomic<bool> file_lock{false};  // creating, renaming or discarding the file
 bool file_refused = false;           // it could not be created, or is not wanted
+// The program has used up its descriptors: the keeper, which has its own, is to create the file.
+std::atomic<bool> file_wanted{false};
 int known_rank = -1;
 std::uint32_t known_ranks = 0;
 char known_mpi[128];
@@ -39,6 +41,10 @@ void lock_file() {
 }
 void unlock_file() {
   file_lock.store(false, std::memory_order_release);
+}
+
+bool short_of_descriptors(int error) {
+  return error == EMFILE || error == ENFILE;
 }
 
 void explain(const char* path, int error) {
@@ -65,12 +71,14 @@ int create_file() {
                                                     .arguments = process.arguments,
                                                     .directory = start_directory(),
                                                     .host = host(),
+                                                    .run_id = run_id(),
                                                     .pid = static_cast<std::uint64_t>(process.pid),
                                                     .start_ns = process.start_ns,
                                                     .start_realtime_ns = process.start_realtime_ns,
                                                     .events = events,
                                                     .event_count = process.events.count,
-                                                    .has_realtime = process.events.has_realtime()};
+                                                    .has_realtime = process.events.has_realtime(),
+                                                    .copied = process.no_shared_mapping};
   PathText path;
   int error = ENAMETOOLONG;
   if (measurement_path(path, known_rank)) {
@@ -78,29 +86,51 @@ int create_file() {
     if (error == 0) error = make_directories(path.c_str());
     if (error == 0) error = file.create(path.c_str(), description);
   }
-  if (error != 0) explain(path.c_str(), error);
+  if (error != 0 && !short_of_descriptors(error)) explain(path.c_str(), error);
   return error;
 }
 
-/// Creates the file unless it exists. False: another thread is at it, or there will be none.
+/// What a reader should know of a file that is not mapped.
+void note_copying() {
+  if (!file.copied()) return;
+  file.note(
+      "the file system of the measurement serves no shared mappings, or not safely: the measurement is a "
+      "copy, "
+      "written twice a second; what a killed process did after its last copy is missing");
+  if (process.verbose) {
+    Text<256> line;
+    line.add(
+        "hpcrun-lite: the file system of the measurement serves no shared mappings, or not safely: it is ");
+    line.add("copied twice a second, and a killed process lacks what came after its last copy");
+    say(line);
+  }
+}
+
+}  // namespace
+
 bool ensure_file() {
   if (file.open()) return true;
   if (!try_lock_file()) return false;
   bool open = file.open();
   if (!open && !file_refused) {
-    file_refused = create_file() != 0;
-    open = !file_refused;
+    const int error = create_file();
+    open = error == 0;
+    file_wanted = short_of_descriptors(error);
+    file_refused = !open && !file_wanted;
     if (open && known_rank >= 0) file.set_rank(known_rank, known_ranks, run_id(), known_mpi);
     if (open) {
       note_event_problems();
-      start_keeper();
+      note_copying();
     }
+    if (!file_refused) start_keeper();
   }
   unlock_file();
   return open;
 }
 
-}  // namespace
+bool file_is_wanted() {
+  return file_wanted && !file.open();
+}
 
 bool ensure_tree(Thread* thread) {
   if (thread->tree != nullptr) return true;
@@ -110,9 +140,10 @@ bool ensure_tree(Thread* thread) {
     return false;
   }
   const FrameKey role = thread->main ? FrameKey{} : key_of_address(thread->routine, FrameKind::sample);
+  bool again = false;
   thread->tree =
-      file.add_thread(static_cast<std::uint64_t>(thread->tid), thread->main, role, thread->start_ns);
-  thread->tree_refused = thread->tree == nullptr;
+      file.add_thread(static_cast<std::uint64_t>(thread->tid), thread->main, role, thread->start_ns, again);
+  thread->tree_refused = thread->tree == nullptr && !again;
   return thread->tree != nullptr;
 }
 
@@ -192,6 +223,7 @@ void discard_file() {
 void forget_file() {
   file.forget();
   file_refused = false;
+  file_wanted = false;
   file_lock.store(false, std::memory_order_relaxed);
   lost.store(0, std::memory_order_relaxed);
 }

@@ -16,6 +16,12 @@ extern constinit measurement::LiveFile file;  // NOLINT(bugprone-dynamic-static-
 /// recording.
 bool ensure_tree(Thread* thread);
 
+/// Creates the process's file unless it exists. False: another thread is at it, the program is short of
+/// descriptors (then the keeper does it), or there will be none. Async-signal-safe.
+bool ensure_file();
+/// True while the keeper is to call ensure_file().
+bool file_is_wanted();
+
 /// Samples that were lost for good because a thread found no place in the file.
 void count_lost(std::uint64_t expirations);
 

@@ -1,5 +1,6 @@
 #include "runtime/run_directory.hpp"
 
+#include "measurement/write_signals.hpp"
 #include "runtime/system_calls.hpp"
 #include "runtime/text.hpp"
 
@@ -12,6 +13,7 @@ namespace culprit::runtime {
 namespace {
 
 int write_whole(const char* path, const char* run_id) {
+  const measurement::WriteSignals signals;
   const int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) return errno;
   Text<256> text;

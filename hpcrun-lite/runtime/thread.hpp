@@ -68,6 +68,10 @@ Thread* first_thread();
 /// Starts sampling of the calling thread, whose state `thread` becomes. Stack bounds as for the walker.
 void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_high);
 
+/// Has end_thread() called when the calling thread ends, however it ends; where the whole process ends, it
+/// does not come to that.
+void watch_end_of_thread(Thread* thread);
+
 /// Ends sampling of the calling thread; does nothing where it is not sampled. Async-signal-safe.
 void end_thread();
 

@@ -97,6 +97,8 @@ int LiveFile::create(const char* path, const ProcessDescription& process) noexce
   next_ordinal_.store(1, std::memory_order_relaxed);
   sealing_.store(false, std::memory_order_relaxed);
   copy_due_ns_ = 0;
+  spares_wanted_.store(false, std::memory_order_relaxed);
+  for (auto& spare : spares_) spare.store(nullptr, std::memory_order_relaxed);
   // Stored as one word, last: a header without magic is not a measurement yet.
   std::uint64_t magic = 0;
   std::memcpy(&magic, layout::kLiveMagic, sizeof magic);
@@ -134,6 +136,25 @@ ThreadTree* LiveFile::create_tree(bool main, int& error) noexcept {
   return nullptr;
 }
 
+ThreadTree* LiveFile::take_spare() noexcept {
+  for (auto& spare : spares_) {
+    if (spare.load(std::memory_order_relaxed) == nullptr) continue;
+    if (ThreadTree* tree = spare.exchange(nullptr, std::memory_order_acq_rel)) return tree;
+  }
+  return nullptr;
+}
+
+void LiveFile::provide_spares() noexcept {
+  if (!spares_wanted_.exchange(false, std::memory_order_acq_rel)) return;
+  for (auto& spare : spares_) {
+    if (spare.load(std::memory_order_relaxed) != nullptr) continue;
+    int error = 0;
+    ThreadTree* tree = create_tree(false, error);
+    if (tree == nullptr) return;
+    spare.store(tree, std::memory_order_release);
+  }
+}
+
 ThreadTree* LiveFile::add_thread(std::uint64_t tid, bool main, cct::FrameKey start_routine,
                                  std::uint64_t start_ns, bool& again) noexcept {
   again = false;
@@ -142,15 +163,19 @@ ThreadTree* LiveFile::add_thread(std::uint64_t tid, bool main, cct::FrameKey sta
     if (ThreadTree* tree = take_over(tid, start_routine, start_ns, kEndedTrees - 1)) return tree;
   }
   int error = 0;
-  if (ThreadTree* tree = create_tree(main, error)) {
+  ThreadTree* tree = create_tree(main, error);
+  again = error == EMFILE || error == ENFILE;
+  if (again) tree = take_spare();
+  if (tree != nullptr) {
+    again = false;
     const std::uint32_t ordinal = main ? 0 : next_ordinal_.fetch_add(1, std::memory_order_relaxed);
     tree->start(tid, ordinal, main, start_routine, start_ns);
     return tree;
   }
   if (!main) {  // no room for one more: sharing is better than losing
-    if (ThreadTree* tree = take_over(tid, start_routine, start_ns, 0)) return tree;
+    if (ThreadTree* shared = take_over(tid, start_routine, start_ns, 0)) return shared;
   }
-  again = error == EMFILE || error == ENFILE;
+  if (again) spares_wanted_.store(true, std::memory_order_release);
   if (!again) std::atomic_ref(header_->threads_lost).fetch_add(1, std::memory_order_relaxed);
   return nullptr;
 }
@@ -189,6 +214,7 @@ int LiveFile::maintain(std::uint64_t now_ns) noexcept {
     if (!threads_[i].exists()) continue;
     if (const int failed = threads_[i].maintain(file_); failed != 0) error = failed;
   }
+  provide_spares();
   const int failed = write_out(now_ns);
   return failed != 0 ? failed : error;
 }

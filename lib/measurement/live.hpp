@@ -207,6 +207,8 @@ class LiveFile {
   ThreadTree* take_over(std::uint64_t tid, cct::FrameKey routine, std::uint64_t start_ns,
                         std::uint32_t spared) noexcept;
   ThreadTree* create_tree(bool main, int& error) noexcept;
+  ThreadTree* take_spare() noexcept;
+  void provide_spares() noexcept;
   void release() noexcept;
 
   BlockFile file_;
@@ -218,6 +220,10 @@ class LiveFile {
   std::atomic<bool> open_{false};
   std::atomic<bool> sealing_{false};
   std::uint64_t copy_due_ns_ = 0;
+  // Trees that maintain() made for threads which were short of descriptors: as many per turn.
+  static constexpr std::size_t kSpares = 4;
+  std::atomic<bool> spares_wanted_{false};
+  std::atomic<ThreadTree*> spares_[kSpares] = {};
 };
 
 }  // namespace culprit::measurement

@@ -1,8 +1,10 @@
 #include "recording.hpp"
 
 #include <random>
+#include <thread>
 
 #include <catch2/catch.hpp>
+#include <sched.h>
 #include <sys/resource.h>
 
 using namespace recording;
@@ -198,14 +200,27 @@ TEST_CASE("without a free descriptor a thread may ask again, and the live file s
   for (int fd = dup(0); fd >= 0; fd = dup(0)) taken.push_back(fd);
   bool again = false;
   const ThreadTree* refused = file->add_thread(2, false, call(1), kStart, again);
+  const bool may_ask_again = again;
+  int held = -1;
+  std::thread keeper([&] {  // has its own descriptors, as the runtime's keeper
+    REQUIRE(unshare(CLONE_FILES) == 0);
+    for (const int fd : taken) close(fd);
+    held = file->hold();
+    file->maintain(kStart + 1);
+  });
+  keeper.join();
+  const ThreadTree* served = file->add_thread(2, false, call(1), kStart, again);
   const int error = file->seal(EndReason::exit, kStart + 5);
   for (const int fd : taken) close(fd);
   REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
   CHECK(refused == nullptr);
-  CHECK(again);
+  CHECK(may_ask_again);
+  CHECK(held == 0);
+  CHECK(served != nullptr);
   CHECK(error == EMFILE);
   const Measurement m = culprit::measurement::read(path);
   CHECK_FALSE(m.sealed);
   CHECK_FALSE(m.cut_short());
   CHECK(m.process.notes.empty());
+  CHECK(m.threads.size() == 2);
 }
