@@ -108,6 +108,7 @@ int run(int argc, char** argv) {
   set("CULPRIT_OUTPUT", claim.directory.string());
   set("CULPRIT_RUN_ID", claim.run_id);
   set("CULPRIT_RANKS", options->ranks);
+  set("CULPRIT_DELAY", options->delay ? "1" : "");
   set("CULPRIT_QUIET", options->quiet ? "1" : "");
   set("CULPRIT_VERBOSE", options->verbose ? "1" : "");
   set("CULPRIT_LAUNCHED", std::to_string(getpid()));
@@ -115,6 +116,7 @@ int run(int argc, char** argv) {
   if (options->verbose) {
     warn("measuring " + program.path + " into " + claim.directory.string() + ": " +
          (options->events.empty() ? "REALTIME@f200" : options->events) +
+         (options->delay ? ", from culprit_start() on" : "") +
          ", MPI wrappers: " + (mpi_wrapper.empty() ? "none" : mpi_wrapper.filename().string()));
   }
   become(*options, program);

@@ -3,8 +3,10 @@
 #include "launcher/failure.hpp"
 #include "runtime/event_list.hpp"
 
+#include <charconv>
 #include <cstdlib>
 #include <iostream>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
@@ -88,34 +90,49 @@ void check_events(const std::string& events) {
   throw Failure(kUsage, "event: " + item + ": " + explain(error));
 }
 
-/// "0-3,8": numbers and ranges, separated by commas.
-void check_ranks(const std::string& ranks) {
-  bool digits = false;
-  bool range = false;
-  bool good = true;
-  for (const char c : ranks + ",") {
-    if (c >= '0' && c <= '9') {
-      digits = true;
-    } else if (c == '-' && digits && !range) {
-      digits = false;
-      range = true;
-    } else if (c == ',' && digits) {
-      digits = false;
-      range = false;
-    } else {
-      good = false;
-    }
-  }
-  if (!good) throw Failure(kUsage, "ranks: " + ranks + ": not a list of ranks (write it like 0-3,8)");
+/// Reads a rank at the beginning of `text` and takes it off; nothing where there is none, or none that any
+/// MPI could have.
+std::optional<unsigned> take_rank(std::string_view& text) {
+  constexpr std::size_t kDigits = 9;  // MPI counts ranks in an int
+  unsigned rank = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+  const auto length = static_cast<std::size_t>(end - text.data());
+  if (error != std::errc() || length > kDigits) return std::nullopt;
+  text.remove_prefix(length);
+  return rank;
 }
 
-void refuse_missing_features(bool trace, bool delay) {
+/// "3" or "0-3".
+bool is_range(std::string_view item) {
+  const std::optional<unsigned> first = take_rank(item);
+  if (!first || item.empty()) return first.has_value();
+  if (item.front() != '-') return false;
+  item.remove_prefix(1);
+  const std::optional<unsigned> last = take_rank(item);
+  return last && item.empty() && *first <= *last;
+}
+
+/// "0-3,8": numbers and ascending ranges, separated by commas.
+void check_ranks(const std::string& ranks) {
+  constexpr std::size_t kLongest = 1000;  // what the runtime keeps
+  if (ranks.size() > kLongest) {
+    throw Failure(kUsage, "ranks: " + std::to_string(ranks.size()) +
+                              " characters: too long (write ranges, such as 0-3,8)");
+  }
+  std::string_view rest = ranks;
+  for (bool more = true; more;) {
+    const std::size_t comma = rest.find(',');
+    more = comma != std::string_view::npos;
+    if (!is_range(rest.substr(0, comma))) {
+      throw Failure(kUsage, "ranks: " + ranks + ": not a list of ranks (write it like 0-3,8)");
+    }
+    if (more) rest.remove_prefix(comma + 1);
+  }
+}
+
+void refuse_missing_features(bool trace) {
   if (trace) {
     throw Failure(kUsage, "--trace: time lines are not available in this version (measure without it)");
-  }
-  if (delay) {
-    throw Failure(kUsage,
-                  "--delay: starting from the program is not available in this version (measure without it)");
   }
 }
 
@@ -141,11 +158,11 @@ std::optional<Options> read_options(int argc, char** argv) {
   Options options;
   std::vector<std::string> events;
   bool trace = is_set("CULPRIT_TRACE") || is_set("CULPRIT_TRACE_LIMIT");
-  bool delay = is_set("CULPRIT_DELAY");
   bool list = false;
   std::string trace_limit;
   options.output = environment("CULPRIT_OUTPUT");
   options.ranks = environment("CULPRIT_RANKS");
+  options.delay = is_set("CULPRIT_DELAY");
   options.quiet = is_set("CULPRIT_QUIET");
   options.verbose = is_set("CULPRIT_VERBOSE");
   app.add_option(
@@ -161,8 +178,9 @@ std::optional<Options> read_options(int argc, char** argv) {
                  "Keep only these ranks, such as 0-3,8; default all (CULPRIT_RANKS)");
   app.add_flag("-t,--trace", trace, "Record time lines: not available in this version (CULPRIT_TRACE)");
   app.add_option("--trace-limit", trace_limit, "Not available in this version (CULPRIT_TRACE_LIMIT)");
-  app.add_flag("--delay", delay,
-               "Start when the program says so: not available in this version (CULPRIT_DELAY)");
+  app.add_flag("--delay", options.delay,
+               "Sample nothing before the program calls culprit_start() of culprit.h, or MPI_Pcontrol(1) "
+               "(CULPRIT_DELAY)");
   app.add_flag("--list-events", list, "Print the events that work here");
   app.add_flag("-q,--quiet", options.quiet, "No closing line (CULPRIT_QUIET)");
   app.add_flag("-v,--verbose", options.verbose, "Say what is measured and how (CULPRIT_VERBOSE)");
@@ -179,7 +197,7 @@ std::optional<Options> read_options(int argc, char** argv) {
     std::cout << kEvents;
     return std::nullopt;
   }
-  refuse_missing_features(trace || !trace_limit.empty(), delay);
+  refuse_missing_features(trace || !trace_limit.empty());
   options.events = events.empty() ? environment("CULPRIT_EVENTS") : join(events);
   check_events(options.events);
   if (!options.ranks.empty()) check_ranks(options.ranks);

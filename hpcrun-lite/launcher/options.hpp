@@ -11,6 +11,7 @@ struct Options {
   std::string events;  ///< comma-separated, checked
   std::string output;  ///< empty: the default name
   std::string ranks;   ///< empty: all; checked
+  bool delay = false;
   bool quiet = false;
   bool verbose = false;
   std::vector<std::string> program;  ///< the program and its arguments

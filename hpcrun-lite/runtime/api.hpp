@@ -27,6 +27,7 @@ struct CulpritStandIn {
 /// Sums for the closing line; all of them add up over ranks.
 struct CulpritTotals {
   std::uint64_t samples, partial, dropped, processes;
+  std::uint64_t delayed;  ///< processes that were to wait for culprit_start, and never called it
 };
 
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
@@ -52,6 +53,8 @@ __attribute__((visibility("default"))) void culprit_rt_agree(const char* id);
 __attribute__((visibility("default"))) CulpritTotals culprit_rt_totals();
 /// Rank 0, in MPI_Finalize: prints the closing line of the whole run of `ranks` ranks.
 __attribute__((visibility("default"))) void culprit_rt_close_world(const CulpritTotals* totals);
+/// MPI_Pcontrol: stops (0) or starts (1, 2) sampling; other levels have no meaning here.
+__attribute__((visibility("default"))) void culprit_rt_control_level(int level);
 /// MPI_Abort: ends the measurement as aborted.
 __attribute__((visibility("default"))) void culprit_rt_abort();
 }

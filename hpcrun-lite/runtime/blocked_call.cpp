@@ -2,8 +2,10 @@
 
 #include "runtime/call_path.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/control.hpp"
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
+#include "runtime/sampling.hpp"
 
 #include <csignal>
 
@@ -14,14 +16,16 @@ namespace {
 /// promised.
 constexpr std::uint64_t kPublish = kSecond / 4;
 
-struct Publication {
+/// Something to record of a call by the thread that makes it.
+struct Record {
   Thread* thread;
   unwind::Registers start;
   bool done;
 };
 
-void publish_from(void* argument) {
-  auto* publication = static_cast<Publication*>(argument);
+/// Publishes that the thread waits from now on.
+void publish(void* argument) {
+  auto* publication = static_cast<Record*>(argument);
   Thread* thread = publication->thread;
   if (!begin_recording(thread)) return;
   publication->done = ensure_tree(thread);
@@ -32,21 +36,29 @@ void publish_from(void* argument) {
     const auto mark = publication->start.sp < shared.marked_below
                           ? static_cast<measurement::WaitKind>(shared.mark)
                           : measurement::WaitKind::none;
-    thread->tree->begin_wait(node, now(), mark);
+    thread->tree->begin_wait(node, sampling_time(now()), mark);
   }
   end_recording(thread);
 }
 
-/// Publishes that the calling thread waits from now on; false where that is not possible. Not inlined: the
-/// walk starts in this frame, which vanishes from the path as all of ours.
-__attribute__((noinline)) bool publish(Thread* thread) {
+/// Charges what is due up to the instant at which sampling was stopped, during the call.
+void cut(void* argument) {
+  auto* record = static_cast<Record*>(argument);
+  if (!begin_recording(record->thread)) return;
+  charge_blocked(record->thread, record->start);
+  end_recording(record->thread);
+}
+
+/// Calls `act` with a Record on the handler's stack; false where it could not do what it is for. Not inlined:
+/// the walk starts in this frame, which vanishes from the path as all of ours.
+__attribute__((noinline)) bool record_here(Thread* thread, void (*act)(void*)) {
   if (!own_process()) return false;  // a child by a raw system call shares the parent's file
-  Publication publication{.thread = thread, .start = unwind::registers_here(), .done = false};
+  Record record{.thread = thread, .start = unwind::registers_here(), .done = false};
   // The handler's stack is no place for handlers of the program's.
   const KernelMask before = change_mask(SIG_BLOCK, ~KernelMask{0});
-  culprit_call_on_stack(&publication, publish_from, thread->handler_stack + kHandlerStack);
+  culprit_call_on_stack(&record, act, thread->handler_stack + kHandlerStack);
   change_mask(SIG_SETMASK, before);
-  return publication.done;
+  return record.done;
 }
 
 void withdraw(Thread* thread) {
@@ -58,15 +70,17 @@ void withdraw(Thread* thread) {
 }  // namespace
 
 BlockedCall::BlockedCall(const void* function, std::uint64_t limit_ns) : thread_(this_thread()) {
+  if (thread_ != nullptr && control.off.load(std::memory_order_relaxed)) thread_ = nullptr;
   if (thread_ == nullptr) return;
   was_blocked_ = (change_mask(SIG_BLOCK, process.mask) & process.mask) != 0;
   stand_in_ = culprit_rt_stand_in(this, function);
-  published_ = limit_ns >= kPublish && publish(thread_);
+  published_ = limit_ns >= kPublish && !sampling_stopped() && record_here(thread_, publish);
 }
 
 BlockedCall::~BlockedCall() {
   if (thread_ == nullptr) return;
   if (published_) withdraw(thread_);
+  if (sampling_stopped()) record_here(thread_, cut);
   if (!was_blocked_) {
     thread_->blocked_call = true;
     change_mask(SIG_UNBLOCK, process.mask);  // the held-back signal arrives here

@@ -29,6 +29,7 @@ using Line = Text<8192>;
 
 bool closed = false;
 int rank_here = -1;
+int ranks_here = 0;
 
 /// The measurement directory as the user can type it from where the program was started.
 const char* shown_directory() {
@@ -47,14 +48,36 @@ void add_samples(Line& line, const CulpritTotals& totals) {
   add_count(line, totals.samples, "sample", "samples");
   line.add(", ");
   add_count(line, totals.partial, "partial unwind", "partial unwinds");
-  line.add(", ").number(totals.dropped).add(" dropped in ").add(shown_directory());
+  line.add(", ").number(totals.dropped).add(" dropped");
+  if (totals.processes < static_cast<std::uint64_t>(ranks_here))
+    line.add(" on ")
+        .number(totals.processes)
+        .add(" of ")
+        .number(static_cast<std::uint64_t>(ranks_here))
+        .add(" ranks");
+  line.add(" in ").add(shown_directory());
   line.add("; next: viewer-cli ").add(shown_directory());
+}
+
+/// Why there is nothing to look at.
+void add_why_none(Line& line, const CulpritTotals& totals) {
+  line.add("no samples: ");
+  if (ranks_here > 0 && !any_rank_wanted(ranks_here)) {
+    line.add("--ranks names none of the ").number(static_cast<std::uint64_t>(ranks_here)).add(" ranks");
+  } else if (totals.delayed > 0) {
+    line.add("--delay was given, and the program never called culprit_start() or MPI_Pcontrol(1)");
+  } else {
+    line.add("the program ran for ").number((now() - process.start_ns) / 1'000'000);
+    line.add(" ms, too short to be sampled, or never used its processor time");
+  }
+  line.add(" (nothing was recorded in ").add(shown_directory()).add(")");
 }
 
 }  // namespace
 
-void closing_rank(int rank) {
+void closing_rank(int rank, int ranks) {
   rank_here = rank;
+  ranks_here = ranks;
 }
 
 void close_run(const CulpritTotals& totals) {
@@ -63,9 +86,7 @@ void close_run(const CulpritTotals& totals) {
   Line line;
   line.add("hpcrun-lite: ");
   if (totals.samples == 0) {
-    line.add("no samples: the program ran for ").number((now() - process.start_ns) / 1'000'000);
-    line.add(" ms, too short to be sampled, or never used its processor time (nothing was recorded in ");
-    line.add(shown_directory()).add(")");
+    add_why_none(line, totals);
   } else {
     add_samples(line, totals);
   }

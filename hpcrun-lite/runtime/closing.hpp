@@ -11,7 +11,7 @@ void close_run(const CulpritTotals& totals);
 /// says something, and of an MPI run only rank 0.
 void close_process();
 
-/// Tells that the process is a rank.
-void closing_rank(int rank);
+/// Tells that the process is a rank, and of how many.
+void closing_rank(int rank, int ranks);
 
 }  // namespace culprit::runtime

@@ -1,5 +1,6 @@
 // pthread_create and thrd_create: threads are sampled from their start routine to their end, unless the MPI
 // library started them for itself.
+#include "runtime/control.hpp"
 #include "runtime/export.hpp"
 #include "runtime/modules.hpp"
 #include "runtime/process.hpp"
@@ -79,6 +80,7 @@ int run_c11_thread(void* state) {
 /// A state for a thread that is about to be created; null where it is not to be sampled.
 Thread* prepare_thread(const void* caller, const void* routine, void* argument, std::size_t stack_size) {
   if (!own_process() || process.ended.load(std::memory_order_acquire)) return nullptr;
+  if (control.off.load(std::memory_order_relaxed)) return nullptr;
   if (serves_mpi(reinterpret_cast<std::uint64_t>(caller)) ||
       serves_mpi(reinterpret_cast<std::uint64_t>(routine))) {
     return nullptr;

@@ -158,4 +158,11 @@ bool rank_wanted(int rank) {
   return false;
 }
 
+bool any_rank_wanted(int ranks) {
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (rank_wanted(rank)) return true;
+  }
+  return false;
+}
+
 }  // namespace culprit::runtime

@@ -90,6 +90,7 @@ void KernelSampler::reset() {
   taken_ = 0;
   period_ = 0;
   extra_ = 0;
+  silent_.store(false, std::memory_order_relaxed);
 }
 
 bool KernelSampler::own(int descriptor, std::uint64_t id) const {
@@ -111,13 +112,26 @@ std::uint64_t KernelSampler::take() {
   return fresh;
 }
 
-void KernelSampler::arm(std::uint64_t extra) {
+void KernelSampler::pause() {
+  if (own(counter_, counter_id_)) system_call(SYS_ioctl, counter_, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void KernelSampler::resume() {
+  if (own(counter_, counter_id_)) system_call(SYS_ioctl, counter_, PERF_EVENT_IOC_ENABLE, 0);
+  if (silent_.exchange(false, std::memory_order_acq_rel) && own(sampler_, sampler_id_)) refresh(sampler_);
+}
+
+void KernelSampler::arm(std::uint64_t extra, bool stopped) {
   if (period_ != 0 && extra != extra_ && own(sampler_, sampler_id_)) {
     std::uint64_t period = period_ + extra;
     system_call(SYS_ioctl, sampler_, PERF_EVENT_IOC_PERIOD, word(&period));
     extra_ = extra;
   }
-  if (sampler_ != kNone) refresh(sampler_);
+  if (stopped) {
+    silent_.store(true, std::memory_order_release);
+  } else if (sampler_ != kNone) {
+    refresh(sampler_);
+  }
 }
 
 }  // namespace culprit::runtime

@@ -2,6 +2,7 @@
 
 #include "runtime/event_list.hpp"
 
+#include <atomic>
 #include <cstdint>
 
 namespace culprit::runtime {
@@ -24,8 +25,14 @@ class KernelSampler {
 
   /// What happened since the last time, in the event's unit. Async-signal-safe.
   std::uint64_t take();
-  /// The next signal comes `extra` events later than the period says. Async-signal-safe.
-  void arm(std::uint64_t extra);
+  /// The next signal comes `extra` events later than the period says; where sampling is `stopped`, only after
+  /// resume(). Async-signal-safe.
+  void arm(std::uint64_t extra, bool stopped);
+
+  /// Stops counting, and goes on; any thread. The sampler is left alone: it may send one more signal, and is
+  /// then not armed again before resume().
+  void pause();
+  void resume();
 
  private:
   [[nodiscard]] bool own(int descriptor, std::uint64_t id) const;
@@ -36,8 +43,9 @@ class KernelSampler {
   std::uint64_t sampler_id_;
   std::uint64_t counter_id_;
   std::uint64_t taken_;
-  std::uint64_t period_;  ///< 0 where the kernel chooses
-  std::uint64_t extra_;   ///< what the sampler's period was lengthened by
+  std::uint64_t period_;      ///< 0 where the kernel chooses
+  std::uint64_t extra_;       ///< what the sampler's period was lengthened by
+  std::atomic<bool> silent_;  ///< sent its signal while sampling was stopped: to be armed by resume()
 };
 
 }  // namespace culprit::runtime

@@ -1,5 +1,6 @@
 #include "runtime/kernel_sampling.hpp"
 
+#include "runtime/control.hpp"
 #include "runtime/event_problems.hpp"
 #include "runtime/process.hpp"
 #include "runtime/sampling.hpp"
@@ -41,6 +42,21 @@ void start_kernel_events(Thread* thread) {
     const int error = thread->kernel[i].start(event, thread->tid, process.signal);
     if (error != 0) event_failed(i, strerrordesc_np(error));
   }
+  // Who changes the state says so first, then looks for events.
+  if (sampling_stopped()) pause_kernel_events(thread);
+  if (!sampling_stopped()) resume_kernel_events(thread);
+}
+
+void pause_kernel_events(Thread* thread) {
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    if (process.events.events[i].source == EventSource::kernel) thread->kernel[i].pause();
+  }
+}
+
+void resume_kernel_events(Thread* thread) {
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    if (process.events.events[i].source == EventSource::kernel) thread->kernel[i].resume();
+  }
 }
 
 void stop_kernel_events(Thread* thread) {
@@ -66,7 +82,9 @@ bool take_overflow(Thread* thread, const siginfo_t* info, const void* context) {
       count_own_switch(thread, context);
     }
     charge(thread, i, count, context);
-    sampler.arm(extra);
+    const bool stopped = sampling_stopped();
+    sampler.arm(extra, stopped);
+    if (stopped && !sampling_stopped()) sampler.resume();
     return true;
   }
   return false;

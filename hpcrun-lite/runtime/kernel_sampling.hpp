@@ -15,6 +15,11 @@ void start_kernel_events(Thread* thread);
 /// Stops them. Async-signal-safe.
 void stop_kernel_events(Thread* thread);
 
+/// Let a thread's kernel events stand still, and go on. Async-signal-safe; any thread may do this to any
+/// other.
+void pause_kernel_events(Thread* thread);
+void resume_kernel_events(Thread* thread);
+
 /// Takes the sample for which a kernel event of this thread sent `info`. False: none of them did.
 bool take_overflow(Thread* thread, const siginfo_t* info, const void* context);
 

@@ -2,6 +2,7 @@
 
 #include "runtime/clock.hpp"
 #include "runtime/closing.hpp"
+#include "runtime/control.hpp"
 #include "runtime/identity.hpp"
 #include "runtime/keeper.hpp"
 #include "runtime/map_snapshot.hpp"
@@ -135,11 +136,12 @@ void after_fork_in_child() {
   process.start_realtime_ns = static_cast<std::int64_t>(read_clock(CLOCK_REALTIME));
   process.stopped.store(false, std::memory_order_relaxed);
   process.ended.store(false, std::memory_order_relaxed);
+  reset_control_after_fork();
   forget_keeper();
   forget_file();
   forget_snapshot();
-  // What a shell forks only starts something else.
-  process.active = !listed(program_name(), kShells);
+  // What a shell forks only starts something else; what a rank forks that is not wanted is not wanted either.
+  process.active = !listed(program_name(), kShells) && !control.off.load(std::memory_order_relaxed);
   if (process.active) {
     restart_after_fork();
   } else {
@@ -162,6 +164,7 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   process.arguments = argv;
   prepare_modules();
   if (!install_handler()) return;
+  if (set("CULPRIT_DELAY")) delay_sampling(process.start_ns);
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   at_quick_exit(finish_quickly);
   process.active = true;

@@ -2,6 +2,7 @@
 
 #include "runtime/call_path.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/control.hpp"
 #include "runtime/event_problems.hpp"
 #include "runtime/identity.hpp"
 #include "runtime/keeper.hpp"
@@ -119,6 +120,7 @@ bool ensure_file() {
     file_refused = !open && !file_wanted;
     if (open && known_rank >= 0) file.set_rank(known_rank, known_ranks, run_id(), known_mpi);
     if (open) {
+      file.set_stopped(control.stopped_total.load(std::memory_order_relaxed), 0);
       note_event_problems();
       note_copying();
     }
@@ -156,8 +158,11 @@ bool recording_refused() {
 }
 
 CulpritTotals count_totals() {
-  CulpritTotals totals{
-      .samples = 0, .partial = 0, .dropped = lost.load(std::memory_order_relaxed), .processes = 0};
+  CulpritTotals totals{.samples = 0,
+                       .partial = 0,
+                       .dropped = lost.load(std::memory_order_relaxed),
+                       .processes = 0,
+                       .delayed = 0};
   for (std::size_t i = 0; i < file.thread_count(); ++i) {
     const measurement::ThreadTree* tree = file.thread(i);
     if (tree == nullptr) continue;
@@ -167,6 +172,7 @@ CulpritTotals count_totals() {
     totals.dropped += counters.dropped + counters.full;
   }
   totals.processes = totals.samples != 0 ? 1 : 0;
+  totals.delayed = control.delayed.load(std::memory_order_relaxed) && !file_refused ? 1 : 0;
   return totals;
 }
 

@@ -2,6 +2,7 @@
 
 #include "runtime/call_path.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/control.hpp"
 #include "runtime/handler_stack.hpp"
 #include "runtime/kernel_sampling.hpp"
 #include "runtime/modules.hpp"
@@ -30,9 +31,26 @@ WaitKind current_mark(std::uint64_t sp) {
   return sp < shared.marked_below ? static_cast<WaitKind>(shared.mark) : WaitKind::none;
 }
 
-void arm(Thread* thread, std::size_t event, std::uint64_t when) {
-  const itimerspec expiry{.it_interval = {}, .it_value = to_timespec(when)};
-  system_call(SYS_timer_settime, thread->timers[event], TIMER_ABSTIME, word(&expiry), 0);
+void set_timer(int timer, int flags, std::uint64_t first, std::uint64_t interval, itimerspec* before) {
+  const itimerspec expiry{.it_interval = to_timespec(interval), .it_value = to_timespec(first)};
+  system_call(SYS_timer_settime, timer, flags, word(&expiry), word(before));
+}
+
+/// Arms a wall-clock timer for a tick of the sampling clock. Who stops sampling says so before it disarms the
+/// timers: either it disarms what was armed here, or it is noticed here.
+void arm(Thread* thread, std::size_t event, std::uint64_t tick) {
+  thread->due.store(tick, std::memory_order_relaxed);
+  const int timer = thread->timers[event].load(std::memory_order_relaxed);
+  set_timer(timer, TIMER_ABSTIME, monotonic_time(tick), 0, nullptr);
+  if (sampling_stopped()) set_timer(timer, 0, 0, 0, nullptr);
+}
+
+/// CPU time of the calling thread since its last sample, but for what it used while sampling was stopped.
+std::uint64_t cpu_since_sample(Thread* thread) {
+  const std::uint64_t used = thread_cpu_time() - thread->cpu_stopped.load(std::memory_order_relaxed);
+  const std::uint64_t since = used > thread->last_cpu_ns ? used - thread->last_cpu_ns : 0;
+  thread->last_cpu_ns += since;
+  return since;
 }
 
 /// Charges the ticks up to `time` to their call path. False: not now, they stay due.
@@ -49,13 +67,11 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   const measurement::NodeIndex node = current_path(thread, start, partial);
   const std::uint64_t elapsed = weight * thread->grid.period();
   if (partial) thread->tree->count_partial(elapsed);
-  const std::uint64_t cpu = thread_cpu_time();
   thread->tree->record(node, SampleValues{.time_ns = elapsed,
                                           .weight = weight,
-                                          .cpu_ns = cpu - thread->last_cpu_ns,
+                                          .cpu_ns = cpu_since_sample(thread),
                                           .blocked = thread->blocked_call,
                                           .mark = current_mark(start.sp)});
-  thread->last_cpu_ns = cpu;
   return true;
 }
 
@@ -87,7 +103,8 @@ bool in_time(Thread* thread, Record record) {
 
 /// One tick of the wall clock, from the kernel's signal to the next arming.
 void take_tick(Thread* thread, std::size_t event, const void* context) {
-  const std::uint64_t time = now();
+  if (sampling_stopped()) return;  // a straggler: its tick stays due, on a clock that stands still
+  const std::uint64_t time = sampling_time(now());
   bool done = false;
   if (process.empty_handler) {
     thread->grid.pass(time);
@@ -159,7 +176,8 @@ int free_signal() {
 
 void charge(Thread* thread, std::size_t event, std::uint64_t value, const void* context) {
   thread->carried[event] += value;
-  if (process.empty_handler || thread->carried[event] == 0 || !begin_recording(thread)) return;
+  if (process.empty_handler || thread->carried[event] == 0 || sampling_stopped()) return;
+  if (!begin_recording(thread)) return;
   if (in_time(thread, [&] { return record_carried(thread, event, context); })) thread->carried[event] = 0;
   end_recording(thread);
 }
@@ -179,11 +197,17 @@ bool install_handler() {
 }
 
 void start_timers(Thread* thread) {
+  if (control.off.load(std::memory_order_relaxed)) return;
   for (std::size_t i = 0; i < process.events.count; ++i) {
     const Event& event = process.events.events[i];
     const bool wall = event.source == EventSource::realtime;
-    thread->timers[i] = -1;
     if (!wall && event.source != EventSource::cputime) continue;
+    if (wall) {
+      thread->grid.start(sampling_time(thread->start_ns), event.period,
+                         thread->start_ns ^ (static_cast<std::uint64_t>(thread->tid) << 32));
+      thread->due.store(thread->grid.next(), std::memory_order_relaxed);
+    }
+    thread->remaining[i] = event.period;
     sigevent notify{};
     notify.sigev_notify = SIGEV_THREAD_ID;
     notify.sigev_signo = process.signal;
@@ -192,25 +216,61 @@ void start_timers(Thread* thread) {
     int id = -1;
     const long failed = system_call(SYS_timer_create, wall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID,
                                     word(&notify), word(&id));
-    if (failed != 0) continue;
-    thread->timers[i] = id;
-    if (wall) {
-      thread->grid.start(thread->start_ns, event.period,
-                         thread->start_ns ^ (static_cast<std::uint64_t>(thread->tid) << 32));
-      arm(thread, i, thread->grid.next());
+    if (failed == 0) thread->timers[i].store(id, std::memory_order_seq_cst);
+  }
+  // As in arm(): who changes the state says so first, then looks for timers.
+  if (!sampling_stopped()) resume_timers(thread);
+  if (sampling_stopped()) pause_timers(thread);
+}
+
+void delete_timers(Thread* thread) {
+  for (auto& timer : thread->timers) {
+    const int id = timer.exchange(-1, std::memory_order_acq_rel);
+    if (id >= 0) system_call(SYS_timer_delete, id);
+  }
+}
+
+// The kernel numbers timers in ascending order: an id whose thread is just ending is no other timer's.
+void pause_timers(Thread* thread) {
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    const int timer = thread->timers[i].load(std::memory_order_seq_cst);
+    if (timer < 0) continue;
+    itimerspec before{};
+    set_timer(timer, 0, 0, 0, &before);
+    const auto left = static_cast<std::uint64_t>(before.it_value.tv_sec) * kSecond +
+                      static_cast<std::uint64_t>(before.it_value.tv_nsec);
+    if (left != 0) thread->remaining[i] = left;
+  }
+}
+
+void resume_timers(Thread* thread) {
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    const int timer = thread->timers[i].load(std::memory_order_seq_cst);
+    if (timer < 0) continue;
+    const Event& event = process.events.events[i];
+    if (event.source == EventSource::realtime) {
+      const std::uint64_t due = monotonic_time(thread->due.load(std::memory_order_relaxed));
+      set_timer(timer, TIMER_ABSTIME, due, 0, nullptr);
     } else {
-      const timespec period = to_timespec(event.period);
-      const itimerspec expiry{.it_interval = period, .it_value = period};
-      system_call(SYS_timer_settime, id, 0, word(&expiry), 0);
+      set_timer(timer, 0, thread->remaining[i], event.period, nullptr);
     }
   }
 }
 
-void delete_timers(Thread* thread) {
-  for (std::size_t i = 0; i < process.events.count; ++i) {
-    if (thread->timers[i] >= 0) system_call(SYS_timer_delete, thread->timers[i]);
-    thread->timers[i] = -1;
-  }
+void charge_blocked(Thread* thread, const unwind::Registers& start) {
+  if (!process.events.has_realtime() || !ensure_tree(thread)) return;
+  const std::uint64_t weight = thread->grid.pass(sampling_time(now()));
+  thread->due.store(thread->grid.next(), std::memory_order_relaxed);
+  if (weight == 0) return;
+  const std::uint64_t elapsed = weight * thread->grid.period();
+  bool partial = false;
+  const measurement::NodeIndex node = current_path(thread, start, partial);
+  if (partial) thread->tree->count_partial(elapsed);
+  thread->tree->record(node, SampleValues{.time_ns = elapsed,
+                                          .weight = weight,
+                                          .cpu_ns = 0,
+                                          .blocked = true,
+                                          .mark = current_mark(start.sp)});
 }
 
 }  // namespace culprit::runtime

@@ -15,9 +15,17 @@ bool install_handler();
 /// of ours blocked.
 void charge(Thread* thread, std::size_t event, std::uint64_t value, const void* context);
 
-/// Creates and arms the calling thread's timers.
+/// Creates the calling thread's timers, and arms them unless sampling is stopped.
 void start_timers(Thread* thread);
-/// Deletes them; async-signal-safe.
+/// Deletes them. Async-signal-safe, as what follows; any thread may do this to any other.
 void delete_timers(Thread* thread);
+
+/// Disarms a thread's timers, and arms them again for the ticks that are then due.
+void pause_timers(Thread* thread);
+void resume_timers(Thread* thread);
+
+/// Charges the ticks that are due to the call that ends here and now, in which the signal was held back. By
+/// the thread itself, recording, with the signal blocked.
+void charge_blocked(Thread* thread, const unwind::Registers& start);
 
 }  // namespace culprit::runtime

@@ -19,6 +19,10 @@ namespace {
 
 std::atomic<Thread*> threads{nullptr};
 
+void forget_timers(Thread* thread) {
+  for (auto& timer : thread->timers) timer.store(-1, std::memory_order_relaxed);
+}
+
 void set_up(Thread* thread) {
   thread->tree = nullptr;
   thread->tree_refused = false;
@@ -30,6 +34,8 @@ void set_up(Thread* thread) {
   thread->tid = static_cast<int>(thread_id());
   thread->start_ns = now();
   thread->last_cpu_ns = thread_cpu_time();
+  thread->cpu_at_stop.store(thread->last_cpu_ns, std::memory_order_relaxed);
+  thread->cpu_stopped.store(0, std::memory_order_relaxed);
   thread->modules_seen = module_generation();
 }
 
@@ -46,7 +52,8 @@ Thread* allocate_thread() {
   }
   void* memory = mmap(nullptr, sizeof(Thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
-  auto* thread = static_cast<Thread*>(memory);  // all zero is a valid state
+  auto* thread = static_cast<Thread*>(memory);  // all zero is a valid state, but for the timers
+  forget_timers(thread);
   thread->used.store(true, std::memory_order_relaxed);
   thread->next = first_thread();
   while (!threads.compare_exchange_weak(thread->next, thread, std::memory_order_release)) {
@@ -87,6 +94,7 @@ void restart_after_fork() {
     thread->busy.store(false, std::memory_order_relaxed);
     if (!thread->used.load(std::memory_order_relaxed)) continue;
     stop_kernel_events(thread);  // the parent's: they count its threads
+    forget_timers(thread);       // a child has none of its parent's
     if (thread != mine) free_thread(thread);
   }
   if (mine == nullptr) return;

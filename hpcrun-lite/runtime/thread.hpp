@@ -34,9 +34,15 @@ struct Thread {
   bool tree_refused;  ///< the file has no room for this thread
   bool blocked_call;  ///< the signal was held back during a call that is just ending
   int tid;
-  int timers[EventList::kMax];  ///< kernel timer ids in the order of the process's events, -1 for none
+  /// Kernel timer ids in the order of the process's events, -1 for none. Set by the thread itself, read by
+  /// whoever starts or stops sampling.
+  std::atomic<int> timers[EventList::kMax];
+  std::atomic<std::uint64_t> due;            ///< the next tick of the grid, on the sampling clock
+  std::uint64_t remaining[EventList::kMax];  ///< of the running period of each CPU timer when it was stopped
+  std::atomic<std::uint64_t> cpu_at_stop;    ///< the thread's CPU time when sampling was last stopped
+  std::atomic<std::uint64_t> cpu_stopped;    ///< CPU time used while sampling was stopped
   std::uint64_t start_ns;
-  std::uint64_t last_cpu_ns;
+  std::uint64_t last_cpu_ns;               ///< at the last sample, without cpu_stopped
   std::uint64_t carried[EventList::kMax];  ///< of events besides REALTIME: what is still to be recorded
   KernelSampler kernel[EventList::kMax];   ///< for the kernel's events among the process's
   std::uint64_t

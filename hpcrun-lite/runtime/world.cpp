@@ -1,6 +1,7 @@
 // What the MPI wrappers call: the process turns out to be a rank of a run.
 #include "runtime/api.hpp"
 #include "runtime/closing.hpp"
+#include "runtime/control.hpp"
 #include "runtime/identity.hpp"
 #include "runtime/modules.hpp"
 #include "runtime/process.hpp"
@@ -20,9 +21,12 @@ void culprit_rt_own_library(const void* address) {
 
 bool culprit_rt_join_world(int rank, int ranks, const char* mpi) {
   if (!process.active || process.ended.load(std::memory_order_acquire)) return false;
-  closing_rank(rank);
+  closing_rank(rank, ranks);
   join_run(rank, ranks, mpi);
-  if (!rank_wanted(rank)) discard_file();
+  if (!rank_wanted(rank)) {
+    end_sampling();
+    discard_file();
+  }
   return all_ranks_registered(ranks);
 }
 

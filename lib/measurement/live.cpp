@@ -204,6 +204,17 @@ void LiveFile::note(const char* text) noexcept {
   if (index < layout::kMaxNotes) copy_text(header_->note[index], text);
 }
 
+void LiveFile::set_stopped(std::uint64_t total_ns, std::uint64_t since_ns) noexcept {
+  if (!open()) return;
+  // In this order a reader between the two finds too little time, not too much.
+  std::atomic_ref(header_->stopped_total).store(total_ns, std::memory_order_release);
+  std::atomic_ref(header_->stopped_since).store(since_ns, std::memory_order_release);
+}
+
+void LiveFile::set_iterations(std::uint64_t count) noexcept {
+  if (open()) std::atomic_ref(header_->iterations).store(count, std::memory_order_relaxed);
+}
+
 int LiveFile::maintain(std::uint64_t now_ns) noexcept {
   if (!open()) return 0;
   std::atomic_ref(header_->heartbeat_ns).store(now_ns, std::memory_order_release);

@@ -79,7 +79,7 @@ class ThreadTree {
 
   /// Publishes "this thread is blocked at `node` since enter_ns" before a call with the signal blocked, so
   /// that a reader of a cut-short file charges the open interval up to the last heartbeat; end_wait withdraws
-  /// it.
+  /// it. enter_ns is on the clock that stands still while sampling is stopped (LiveFile::set_stopped).
   void begin_wait(NodeIndex node, std::uint64_t enter_ns, WaitKind mark) noexcept;
   void end_wait() noexcept;
 
@@ -161,6 +161,12 @@ class LiveFile {
   void set_rank(std::int32_t rank, std::uint32_t world_size, const char* run_id_hex,
                 const char* mpi) noexcept;
   void note(const char* text) noexcept;  ///< [handler] up to a bounded number, then counted
+
+  /// [handler] Sampling was stopped or resumed: ns of all stops that are over, and the start of the present
+  /// one or 0. One thread at a time.
+  void set_stopped(std::uint64_t total_ns, std::uint64_t since_ns) noexcept;
+  /// [handler] How many iterations the program has marked up to now.
+  void set_iterations(std::uint64_t count) noexcept;
 
   /// The keeper's turn, outside any handler, every quarter of a second: heartbeat, growth of arenas ahead of
   /// use, size and modification time of new modules, and where the file is not mapped its copy, every other

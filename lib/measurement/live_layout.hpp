@@ -57,7 +57,10 @@ struct Header {
   std::uint32_t argument_bytes;
   std::uint32_t argument_count;
   std::uint32_t modules_lost;
-  std::byte unused1[512 - 112];
+  std::uint64_t stopped_total;  // ns of all stops of sampling that are over
+  std::uint64_t stopped_since;  // of the present stop, 0 while sampling goes on
+  std::uint64_t iterations;     // that the program marked
+  std::byte unused1[512 - 136];
   EventField events[kMaxEvents + 1];
   std::byte unused2[2048 - 512 - sizeof(EventField) * (kMaxEvents + 1)];
   char host[256];
@@ -74,6 +77,13 @@ static_assert(offsetof(Header, end_reason) == 36 && offsetof(Header, modules_los
 static_assert(offsetof(Header, events) == 512 && offsetof(Header, host) == 2048);
 static_assert(offsetof(Header, program) == 4096 && offsetof(Header, note) == 12288);
 static_assert(offsetof(Header, arguments) == 20480);
+
+/// The clock of waits at `time`: CLOCK_MONOTONIC that stands still while sampling is stopped.
+constexpr std::uint64_t sampling_time(const Header& header, std::uint64_t time) {
+  const std::uint64_t since = header.stopped_since;
+  const std::uint64_t running = since != 0 && since < time ? since : time;
+  return running > header.stopped_total ? running - header.stopped_total : 0;
+}
 
 enum class BlockType : std::uint32_t { modules = 1, thread = 2 };
 

@@ -99,6 +99,7 @@ struct ProcessInfo {
   EndReason end = EndReason::running;
   std::vector<EventInfo> events;
   bool has_realtime = true;
+  std::uint64_t iterations = 0;    ///< that the program marked
   std::vector<std::string> notes;  ///< what the runtime wants the user to know
 };
 

@@ -183,6 +183,7 @@ ProcessInfo process_of(const Header& header) {
     const layout::EventField& event = header.events[i];
     process.events.push_back({.name = text(event.name), .unit = text(event.unit), .period = event.period});
   }
+  process.iterations = header.iterations;
   const char* at = header.arguments;
   const char* const end = at + std::min<std::size_t>(header.argument_bytes, layout::kArgumentBytes);
   while (at != end) {
@@ -249,17 +250,19 @@ ThreadProfile profile_of(const ThreadHeader& head, const ProcessInfo& process, s
   return thread;
 }
 
-OpenWait open_wait(const ThreadHeader& head, const ProcessInfo& process) {
-  if ((head.wait_sequence & 1) == 0 || head.wait_enter_ns >= process.end_ns) return {};
-  return {
-      .node = head.wait_node, .ns = process.end_ns - head.wait_enter_ns, .mark = wait_kind(head.wait_mark)};
+/// `end_ns` on the clock of waits.
+OpenWait open_wait(const ThreadHeader& head, std::uint64_t end_ns) {
+  if ((head.wait_sequence & 1) == 0 || head.wait_enter_ns >= end_ns) return {};
+  return {.node = head.wait_node, .ns = end_ns - head.wait_enter_ns, .mark = wait_kind(head.wait_mark)};
 }
 
 }  // namespace
 
 Measurement read_live(InputFile& file, Extent extent) {
   Measurement result;
-  result.process = process_of(read_header(file));
+  const Header header = read_header(file);
+  result.process = process_of(header);
+  const std::uint64_t waits_end = layout::sampling_time(header, result.process.end_ns);
   const std::size_t events = result.process.events.size() - (result.process.has_realtime ? 1 : 0);
   const BlockMap blocks = find_blocks(file);
   result.modules = modules_of(ArenaImage(file, blocks.modules, UINT64_MAX));
@@ -271,7 +274,7 @@ Measurement read_live(InputFile& file, Extent extent) {
     ThreadProfile& thread =
         result.threads.emplace_back(profile_of(head, result.process, result.modules.size()));
     if (extent == Extent::summary) continue;
-    TreeReader(image, thread, open_wait(head, result.process), events, result.modules.size()).read();
+    TreeReader(image, thread, open_wait(head, waits_end), events, result.modules.size()).read();
   }
   return result;
 }

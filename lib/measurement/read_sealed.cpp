@@ -152,6 +152,7 @@ void SealedReader::read_process(Decoder in) {
   losses.notes = in.varint();
   losses.modules = in.varint();
   losses.arguments = in.varint();
+  if (in.left() > 0) process.iterations = in.varint();
   tell_losses(process, losses);
 }
 

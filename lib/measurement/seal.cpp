@@ -34,6 +34,7 @@ struct OpenWait {
   std::uint32_t mark = 0;
 };
 
+/// `end_ns` on the clock of waits.
 OpenWait open_wait(const ThreadHeader& header, std::uint64_t end_ns) noexcept {
   const std::uint32_t sequence = load(header.wait_sequence);
   if ((sequence & 1) == 0) return {};
@@ -199,7 +200,7 @@ bool Sealer::push_children(const ThreadTree& tree, NodeIndex node, std::uint32_t
 
 int Sealer::write_tree(const ThreadTree& tree, Counts& counts) noexcept {
   limit_ = std::min({load(tree.header()->used), tree.arena_.limit(), capacity_});
-  const OpenWait wait = open_wait(*tree.header(), end_ns_);
+  const OpenWait wait = open_wait(*tree.header(), layout::sampling_time(header_, end_ns_));
   std::fill(last_offset_, last_offset_ + kMaxModules + 1, 0);
   counts = {};
   std::uint32_t before = 0;  // depth of the node before
@@ -364,6 +365,7 @@ void Sealer::write_process() noexcept {
   out_.varint(all_notes - notes);
   out_.varint(header_.modules_lost);
   out_.varint(header_.argument_count - arguments);
+  out_.varint(load(header_.iterations));
   out_.end_section();
 }
 
