@@ -58,7 +58,19 @@ class ThreadTree {
   /// [handler] Finds or adds the child of `parent` with this key. When the arena is full returns `parent`
   /// itself, and does so for all further calls up to the next record or record_event, so that the rest of the
   /// path is not glued under a foreign parent: the sample is then charged to the parent, and counted.
-  NodeIndex child(NodeIndex parent, cct::FrameKey key) noexcept;
+  NodeIndex child(NodeIndex parent, cct::FrameKey key) noexcept {
+    const std::uint32_t place = layout::place_of(key);
+    const NodeIndex at = recent_[recent_slot(parent, key.offset, place)];
+    const layout::Node& there = *node(at);
+    // No node's parent is 0, which is what an empty slot's unit says.
+    if (there.offset == key.offset && there.place == place && there.parent == parent && !overflowed_)
+        [[likely]]
+      return at;
+    return find_child(parent, key.offset, place);
+  }
+
+  /// [handler] Starts to fetch what record() and child() will need into the cache.
+  void prefetch() const noexcept { __builtin_prefetch(&header()->samples, 1); }
 
   /// The fixed nodes that every tree starts with.
   [[nodiscard]] NodeIndex root() const noexcept { return layout::kRootUnit; }
@@ -109,6 +121,16 @@ class ThreadTree {
   [[nodiscard]] bool exists() const noexcept { return exists_.load(std::memory_order_acquire); }
   void count_samples(bool charged_elsewhere, bool handler_run) noexcept;
 
+  NodeIndex find_child(NodeIndex parent, std::uint64_t offset, std::uint32_t place) noexcept;
+
+  // The nodes that child() returned last, by a hash of what was asked for: a slot that does not hold the
+  // wanted node is recognised by the node itself.
+  static constexpr unsigned kRecentBits = 10;  // 4 KiB
+  static std::size_t recent_slot(NodeIndex parent, std::uint64_t offset, std::uint32_t place) noexcept {
+    const std::uint64_t mixed = offset ^ std::uint64_t{parent} << 32 ^ std::uint64_t{place} << 12;
+    return mixed * 0x9e3779b97f4a7c15U >> (64 - kRecentBits);
+  }
+
   [[nodiscard]] layout::ThreadHeader* header() const noexcept {
     return arena_.at<layout::ThreadHeader>(layout::kThreadHeaderUnit);
   }
@@ -122,11 +144,14 @@ class ThreadTree {
   std::uint32_t cell_units_ = 0;
   std::uint32_t event_count_ = 0;
   bool has_realtime_ = true;
+  std::uint32_t spare_ = 0;  // a unit that aligning a cell left over; 0: none
   bool overflowed_ = false;  // a frame of the sample being taken found no room
+  bool waiting_ = false;     // a wait is published
   cct::FrameKey routine_;    // as in the header, which is a cache miss away
   std::atomic<bool> exists_{false};
   std::atomic<bool> usable_{false};
   std::atomic<bool> ended_{false};  // its thread has ended: a later one may take it over
+  NodeIndex recent_[std::size_t{1} << kRecentBits] = {};
 };
 
 /// The file of one process.

@@ -1,6 +1,7 @@
 #include "measurement/live.hpp"
 
 #include <cerrno>
+#include <utility>
 
 // One thread's tree in its arena: a node's children form a binary search tree, insert-only, whose links are
 // stored after what they point to.
@@ -66,7 +67,6 @@ int ThreadTree::create(BlockFile& file, std::uint32_t index, std::uint64_t first
   has_realtime_ = has_realtime;
   event_count_ = static_cast<std::uint32_t>(event_count);
   cell_units_ = layout::cell_units(event_count);
-  overflowed_ = false;
   return 0;
 }
 
@@ -113,24 +113,29 @@ bool ThreadTree::take_over(std::uint64_t tid, std::uint64_t start_ns) noexcept {
   return true;
 }
 
+// Cells begin at even units, so that the fixed part of each is one cache line; what that leaves over serves
+// the next node.
 NodeIndex ThreadTree::allocate(std::uint32_t units) noexcept {
+  if (units == 1 && spare_ != 0) return std::exchange(spare_, 0);
   std::uint32_t& used = header()->used;
-  const std::uint32_t at = Arena::place(used, units);
+  const std::uint32_t next = units == 1 ? used : used + (used & 1);
+  const std::uint32_t at = Arena::place(next, units);
   if (at + units > arena_.limit()) return kNoNodeIndex;
+  if (next != used && at == next) spare_ = used;
   std::atomic_ref(used).store(at + units, std::memory_order_relaxed);
   return at;
 }
 
-NodeIndex ThreadTree::child(NodeIndex parent, cct::FrameKey key) noexcept {
+NodeIndex ThreadTree::find_child(NodeIndex parent, std::uint64_t offset, std::uint32_t place) noexcept {
   if (overflowed_) return parent;
   if (parent < layout::kRootUnit) parent = layout::kRootUnit;
-  const std::uint32_t place = layout::place_of(key);
-  const std::uint64_t rank = scramble(key.offset, place);
+  NodeIndex& recent = recent_[recent_slot(parent, offset, place)];
+  const std::uint64_t rank = scramble(offset, place);
   std::uint32_t* link = &node(parent)->first_child;
   while (const NodeIndex at = *link) {
     Node& there = *node(at);
-    if (there.offset == key.offset && there.place == place) return at;
-    link = &side(there, rank, key.offset, place);
+    if (there.offset == offset && there.place == place) return recent = at;
+    link = &side(there, rank, offset, place);
   }
   const NodeIndex fresh = allocate(1);
   if (fresh == kNoNodeIndex) {
@@ -138,11 +143,11 @@ NodeIndex ThreadTree::child(NodeIndex parent, cct::FrameKey key) noexcept {
     return parent;
   }
   Node& added = *node(fresh);
-  added.offset = key.offset;
+  added.offset = offset;
   added.place = place;
   added.parent = parent;
   publish(*link, fresh);
-  return fresh;
+  return recent = fresh;
 }
 
 NodeIndex ThreadTree::make_cell(NodeIndex index) noexcept {
@@ -213,6 +218,7 @@ void ThreadTree::add_handler_time(std::uint64_t ns) noexcept {
 void ThreadTree::begin_wait(NodeIndex index, std::uint64_t enter_ns, WaitKind mark) noexcept {
   ThreadHeader& head = *header();
   end_wait();
+  waiting_ = true;
   const std::uint32_t sequence = peek(head.wait_sequence);
   std::atomic_ref(head.wait_node).store(index, std::memory_order_relaxed);
   std::atomic_ref(head.wait_mark).store(static_cast<std::uint32_t>(mark), std::memory_order_relaxed);
@@ -221,6 +227,8 @@ void ThreadTree::begin_wait(NodeIndex index, std::uint64_t enter_ns, WaitKind ma
 }
 
 void ThreadTree::end_wait() noexcept {
+  if (!waiting_) return;
+  waiting_ = false;
   ThreadHeader& head = *header();
   const std::uint32_t sequence = peek(head.wait_sequence);
   if ((sequence & 1) != 0) publish(head.wait_sequence, sequence + 1);

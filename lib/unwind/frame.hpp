@@ -11,8 +11,9 @@ enum class FrameOrigin : std::uint8_t {
   interrupted,  ///< reached through a signal frame: pc is exact
 };
 
-/// One frame of a walk, innermost first.
-struct Frame {
+/// One frame of a walk, innermost first. One cache line: a handler runs with cold caches, and looks at few
+/// frames.
+struct alignas(64) Frame {
   static constexpr std::uint32_t kNoModule = 0xffffffff;
 
   std::uint64_t pc = 0;  ///< as found (a return address is not yet minus one)
@@ -24,9 +25,15 @@ struct Frame {
   bool own = false;
   bool bridged =
       false;  ///< the rule came from a fallback (frame pointer chain), not from call-frame information
+  std::uint8_t need = 0;  ///< the walker's: registers that matter from here outwards
+  std::uint64_t sp = 0;   ///< the registers on arrival in this frame
+  std::uint64_t bp = 0;
+  std::uint64_t bx = 0;
+  std::uint32_t checks = 0;  ///< the walker's: how many slots this frame and those outside of it depend on
   std::uint32_t user =
       0;  ///< the caller's (the runtime keeps its tree node here); survives with a reused frame
 };
+static_assert(sizeof(Frame) == 64);
 
 enum class WalkEnd : std::uint8_t {
   root,     ///< reached the thread's first frame (undefined return address, or a return address of 0)

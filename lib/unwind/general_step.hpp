@@ -14,11 +14,9 @@ struct RegisterFile {
   std::uint64_t values[kRegisterCount];
   std::uint32_t known;
 
-  /// Everything is known, as in a frame that was interrupted.
-  void set_all(const std::uint64_t (&others)[16]) noexcept {
-    for (unsigned i = 0; i < 16; ++i) values[i] = others[i];
-    known = 0x1ffff;
-  }
+  /// Everything is known, as in a frame that was interrupted: the registers of a ucontext_t. Null: nothing
+  /// is.
+  void set_all(const void* ucontext) noexcept;
   void set(std::uint8_t number, std::uint64_t value) noexcept {
     values[number] = value;
     known |= std::uint32_t{1} << number;

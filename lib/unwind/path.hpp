@@ -20,7 +20,6 @@ struct Step {
   enum : std::uint8_t { kUsesBp = 1, kUsesBx = 2 };
 
   Frame frame;
-  std::uint64_t sp, bp, bx;           ///< before the step
   std::uint64_t return_slot;          ///< where the return address was read; 0: nowhere
   std::uint64_t bp_slot, bx_slot;     ///< where the caller's registers were read; 0: they were left alone
   std::uint64_t cfa_slot, cfa_value;  ///< a load that the CFA needed; 0: none
@@ -28,8 +27,8 @@ struct Step {
   bool opaque;  ///< depended on more than is noted here: never splice at or inside of it
 };
 
-/// The last walk, right-justified in its arrays so that the outer part can stay where it is. Lives in zeroed
-/// memory.
+/// The last walk: frames right-justified, slots from the outermost on, so that the outer part of both can
+/// stay where it is, and that what most walks touch lies close together. Lives in zeroed memory.
 class Path {
  public:
   static constexpr std::size_t kMaxDepth = 1024;
@@ -44,26 +43,40 @@ class Path {
   void clear() noexcept {
     first_ = kMaxDepth;
     whole_ = false;
+    foreign_ = false;
   }
 
-  /// Starts a search for a splice, innermost frame first.
-  void start() noexcept { candidate_ = whole_ ? first_ : kMaxDepth; }
+  /// Starts a search for a splice, innermost frame first. `inside`: the walk starts on the thread's own
+  /// stack, of which nothing below `floor` may be read. The slots are then read at once, all together, so
+  /// that their cache misses overlap each other and what the walk does next.
+  void start(bool inside, std::uint64_t floor) noexcept {
+    candidate_ = whole_ ? first_ : kMaxDepth;
+    held_ = kUnknown;
+    if (inside && whole_ && !foreign_ && first_ < kMaxDepth)
+      held_ = count_held(frames_[first_].checks, floor);
+  }
 
   /// Could the remembered frame at the candidate position be `at`? Moves the candidate outwards past frames
   /// that lie below at.sp.
   bool matches(const At& at) noexcept {
-    while (candidate_ < kMaxDepth && nodes_[candidate_].sp < at.sp) ++candidate_;
+    while (candidate_ < kMaxDepth && frames_[candidate_].sp < at.sp) ++candidate_;
     if (candidate_ == kMaxDepth) return false;
-    const Node& node = nodes_[candidate_];
     const Frame& frame = frames_[candidate_];
-    return node.sp == at.sp && frame.pc == at.pc && frame.origin == at.origin && (node.need & kNever) == 0 &&
-           ((node.need & Step::kUsesBp) == 0 || node.bp == at.bp) &&
-           ((node.need & Step::kUsesBx) == 0 || node.bx == at.bx);
+    return frame.sp == at.sp && frame.pc == at.pc && frame.origin == at.origin &&
+           (frame.need & kNever) == 0 && ((frame.need & Step::kUsesBp) == 0 || frame.bp == at.bp) &&
+           ((frame.need & Step::kUsesBx) == 0 || frame.bx == at.bx);
   }
 
-  /// Re-reads all slots from the candidate outwards. True: all hold. Otherwise the candidate moves outside of
+  /// True: all slots from the candidate outwards hold their values. Otherwise the candidate moves outside of
   /// what has changed.
-  bool verify(StackBounds& bounds) noexcept;
+  bool verify(StackBounds& bounds) noexcept {
+    if (held_ == kUnknown) [[unlikely]]
+      held_ = count_held_carefully(bounds, frames_[candidate_].checks);
+    if (frames_[candidate_].checks <= held_) [[likely]]
+      return true;
+    while (candidate_ < kMaxDepth && frames_[candidate_].checks > held_) ++candidate_;
+    return false;
+  }
 
   /// Depth that a walk of `fresh` steps spliced at the candidate would have.
   [[nodiscard]] std::size_t spliced_depth(std::size_t fresh) const noexcept {
@@ -82,23 +95,24 @@ class Path {
  private:
   static constexpr std::uint8_t kNever = 0x80;
   static constexpr std::size_t kMaxChecks = 4 * kMaxDepth;
+  static constexpr std::size_t kUnknown = ~std::size_t{0};
 
-  struct Node {
-    std::uint64_t sp, bp, bx;
-    std::uint32_t checks;  // first of the checks of this frame and those outside of it
-    std::uint8_t need;     // registers that matter from here outwards
-  };
   struct Check {
     std::uint64_t address, value;
   };
 
+  /// How many of the first `count` slots, from the outermost on, hold their values.
+  [[nodiscard]] std::size_t count_held(std::size_t count, std::uint64_t floor) const noexcept;
+  /// The same where slots may have been unmapped since.
+  [[nodiscard]] std::size_t count_held_carefully(StackBounds& bounds, std::size_t count) const noexcept;
+
+  Check checks_[kMaxChecks];
+  Frame frames_[kMaxDepth];
   std::size_t first_;
   std::size_t candidate_;
+  std::size_t held_;
   bool whole_;    // reached the root: may be spliced to
   bool foreign_;  // some slots lie outside the thread's stack and may have been unmapped since
-  Frame frames_[kMaxDepth];
-  Node nodes_[kMaxDepth];
-  Check checks_[kMaxChecks];
 };
 
 }  // namespace culprit::unwind

@@ -13,13 +13,13 @@ void RuleCache::clear() noexcept {
 
 std::uint8_t RuleCache::remember_module(const CodeModule& module) noexcept {
   for (unsigned i = 0; i < module_count_; ++i) {
-    const CodeModule& known = modules_[i];
+    const CodeModule& known = modules_[i].module;
     if (known.index == module.index && known.begin == module.begin && known.end == module.end &&
         known.bias == module.bias && known.eh_frame_hdr == module.eh_frame_hdr && known.own == module.own)
       return static_cast<std::uint8_t>(i);
   }
   if (module_count_ == kModules) clear();
-  modules_[module_count_] = module;
+  modules_[module_count_].module = module;
   return static_cast<std::uint8_t>(module_count_++);
 }
 

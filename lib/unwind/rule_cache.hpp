@@ -24,15 +24,20 @@ class RuleCache {
     return compile(find, context, pc, set);
   }
 
+  /// Starts to fetch the rule for `pc` into the cache.
+  void prefetch(std::uint64_t pc) const noexcept { __builtin_prefetch(&sets_[index_of(pc)]); }
+
   /// The module of a rule; not for Rule::kNoModule.
-  [[nodiscard]] const CodeModule& module(std::uint8_t number) const noexcept { return modules_[number]; }
+  [[nodiscard]] const CodeModule& module(std::uint8_t number) const noexcept {
+    return modules_[number].module;
+  }
 
   /// Working memory for interpreting a row again.
   RowWorkspace& workspace() noexcept { return workspace_; }
 
  private:
   static constexpr unsigned kAddressBits = 48;
-  static constexpr unsigned kSetBits = 11;  // 2 × 2048 rules in 128 KiB
+  static constexpr unsigned kSetBits = 10;  // 2 × 1024 rules in 64 KiB
   static constexpr unsigned kModules = 192;
 
   struct Entry {
@@ -43,6 +48,9 @@ class RuleCache {
     Entry ways[2];
   };
   static_assert(sizeof(Set) == 64, "two rules fill a cache line");
+  struct alignas(64) KnownModule {
+    CodeModule module;
+  };
 
   static std::uint64_t index_of(std::uint64_t pc) noexcept {
     return (pc * 0x9e3779b97f4a7c15U) >> (64 - kSetBits);
@@ -53,7 +61,7 @@ class RuleCache {
 
   std::uint64_t tag_bits_;  // the generation, above the bits of an address
   unsigned module_count_;
-  CodeModule modules_[kModules];
+  KnownModule modules_[kModules];
   Rule unknown_;  // the answer for code outside all modules
   RowWorkspace workspace_;
   Set sets_[std::uint64_t{1} << kSetBits];

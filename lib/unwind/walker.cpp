@@ -53,7 +53,7 @@ constexpr std::uint64_t kOwn = std::uint64_t{1} << 40U;
 static_assert(offsetof(Frame, origin) == offsetof(Frame, module) + 4 && sizeof(FrameOrigin) == 1 &&
               offsetof(Frame, own) == offsetof(Frame, module) + 5 &&
               offsetof(Frame, bridged) == offsetof(Frame, module) + 6 &&
-              offsetof(Frame, user) == offsetof(Frame, module) + 8);
+              offsetof(Frame, need) == offsetof(Frame, module) + 7);
 
 }  // namespace
 
@@ -74,6 +74,7 @@ Walk Walker::walk(const Registers& start) noexcept {
     rules_.clear();
     path_.clear();
   }
+  rules_.prefetch(start.pc);
   Position last;
   std::size_t count = 0;
   Outcome outcome = all_registers_ ? Outcome::needs_all_registers : trace<false>(start, last, count);
@@ -93,10 +94,10 @@ template <bool kAll>
 Walker::Outcome Walker::trace(const Registers& start, Position& last, std::size_t& count) noexcept {
   Position at{start.pc, start.sp, start.bp, start.bx, FrameOrigin::leaf};
   RegisterFile all;
-  if constexpr (kAll) all.set_all(start.others);
+  if constexpr (kAll) all.set_all(start.context);
   bounds_.start();
-  path_.start();
   const bool inside = bounds_.enter(at.sp);
+  path_.start(inside && !bounds_.foreign(), bounds_.floor(at.sp));
   Outcome outcome = Outcome::onward;
   Step* step = steps_;
   while (outcome == Outcome::onward) {
@@ -155,12 +156,13 @@ Walker::Outcome Walker::trace(const Registers& start, Position& last, std::size_
   frame.pc = at.pc;
   frame.cfa = at.sp;
   frame.offset = offset;
-  // module, origin, own and bridged in one store, as they will be copied in one load.
+  // module, origin, own, bridged and need in one store, as they will be copied in one load.
   __builtin_memcpy(&frame.module, &where, sizeof where);
+  frame.sp = at.sp;
+  frame.bp = at.bp;
+  frame.bx = at.bx;
+  frame.checks = 0;
   frame.user = 0;
-  step.sp = at.sp;
-  step.bp = at.bp;
-  step.bx = at.bx;
   step.return_slot = 0;
   step.bp_slot = 0;
   step.bx_slot = 0;

@@ -10,25 +10,33 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <ucontext.h>
+
 // The call-stack walker: call-frame rules compiled lazily from .eh_frame into a per-thread cache, every stack
 // read bounded, and the last walk's outer frames reused by the verified splice. Pure: it learns about modules
 // through a callback and reads memory through bounds-checked loads; it neither allocates nor locks, so the
 // runtime may call it from a signal handler. x86-64 behind this one header.
 namespace culprit::unwind {
 
-/// Registers at the point where the walk starts. pc, sp, bp and bx serve nearly every rule; the others (DWARF
-/// numbering; those four are ignored in it) only the rare rule that computes the CFA from another register,
-/// such as in the prologue of a function that realigns its stack. Where they are left zero such a walk ends
-/// early, as partial.
+/// Registers at the point where the walk starts. pc, sp, bp and bx serve nearly every rule; the others are
+/// looked up only for the rare rule that computes the CFA from another register, such as in the prologue of a
+/// function that realigns its stack. Without `context` such a walk ends early, as partial.
 struct Registers {
   std::uint64_t pc = 0, sp = 0, bp = 0, bx = 0;
-  std::uint64_t others[16] = {};
+  const void* context = nullptr;  ///< ucontext_t with the same and all other registers, or null
 };
 
-/// The registers that a signal interrupted, all of them. `ucontext` is the handler's third argument.
-Registers registers_of(const void* ucontext) noexcept;
+/// The registers that a signal interrupted. `ucontext` is the handler's third argument.
+inline Registers registers_of(const void* ucontext) noexcept {
+  const auto& general = static_cast<const ucontext_t*>(ucontext)->uc_mcontext.gregs;
+  return {.pc = static_cast<std::uint64_t>(general[REG_RIP]),
+          .sp = static_cast<std::uint64_t>(general[REG_RSP]),
+          .bp = static_cast<std::uint64_t>(general[REG_RBP]),
+          .bx = static_cast<std::uint64_t>(general[REG_RBX]),
+          .context = ucontext};
+}
 
-/// The registers here and now, for a walk that starts in the calling function; without `others`.
+/// The registers here and now, for a walk that starts in the calling function.
 [[gnu::always_inline]] inline Registers registers_here() noexcept {
   Registers here;
   asm volatile(
@@ -90,13 +98,15 @@ class Walker {
   Moved step_bridge(const Rule& rule, Position at, Step& step) noexcept;
   void follow_others(const Rule& rule, const Position& at, std::uint64_t cfa, RegisterFile& all) noexcept;
 
+  // In the order that brings together what every walk touches: the first steps, the ends of the last path's
+  // arrays, and what follows up to the modules.
+  Step steps_[kMaxDepth];
+  Path path_;
   FindModule find_;
   void* context_;
   std::uint32_t invalidated_;
   bool all_registers_;  // some rule needed more than sp, bp and bx: follow all from the start
   StackBounds bounds_;
-  Step steps_[kMaxDepth];
-  Path path_;
   RuleCache rules_;
 };
 

@@ -141,20 +141,27 @@ void adopt(const ThreadState& parent, Traced& child) {
   child.stack_high = arguments.tls + kDescriptor;
 }
 
-Registers registers_of_state(const ThreadState& state) {
-  return {.pc = state.rip,
-          .sp = state.rsp,
-          .bp = state.rbp,
-          .bx = state.rbx,
-          .others = {state.rax, state.rdx, state.rcx, state.rbx, state.rsi, state.rdi, state.rbp, state.rsp,
-                     state.r8, state.r9, state.r10, state.r11, state.r12, state.r13, state.r14, state.r15}};
+/// As a handler would see them that interrupted the thread there.
+ucontext_t context_of(const ThreadState& state) {
+  ucontext_t context{};
+  auto& general = context.uc_mcontext.gregs;
+  const auto put = [&general](int which, unsigned long long value) {
+    general[which] = static_cast<greg_t>(value);
+  };
+  put(REG_RAX, state.rax), put(REG_RDX, state.rdx), put(REG_RCX, state.rcx), put(REG_RBX, state.rbx);
+  put(REG_RSI, state.rsi), put(REG_RDI, state.rdi), put(REG_RBP, state.rbp), put(REG_RSP, state.rsp);
+  put(REG_R8, state.r8), put(REG_R9, state.r9), put(REG_R10, state.r10), put(REG_R11, state.r11);
+  put(REG_R12, state.r12), put(REG_R13, state.r13), put(REG_R14, state.r14), put(REG_R15, state.r15);
+  put(REG_RIP, state.rip);
+  return context;
 }
 
 void compare(Traced& thread, const ThreadState& state) {
   static ShadowStack::Truth truth;
   static std::uint64_t reference[ShadowStack::kMaxFrames];
   thread.shadow.truth(state, truth);
-  const Registers registers = registers_of_state(state);
+  const ucontext_t context = context_of(state);
+  const Registers registers = registers_of(&context);
   const Walk spliced = thread.splicing->walk(registers);
   thread.fresh->forget_path();
   const Walk fresh = thread.fresh->walk(registers);

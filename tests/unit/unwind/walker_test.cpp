@@ -231,7 +231,9 @@ TEST_CASE("realigned: the CFA from r10, then loaded through rbp") {
   f.start_and_main(3900);
   Registers start{.pc = f.pc(kRealigned + 5), .sp = f.stack.at(3800), .bp = f.main_bp()};
   const Pcs callers{f.pc(kMain + 0x10), f.pc(kStart + 0x10)};
-  start.others[10] = f.stack.at(3901);
+  ucontext_t context{};
+  context.uc_mcontext.gregs[REG_R10] = static_cast<greg_t>(f.stack.at(3901));
+  start.context = &context;
   CHECK(f.walk_root(start) == Pcs{start.pc, callers[0], callers[1]});
   f.stack[3700] = f.main_bp();
   f.stack[3699] = f.stack.at(3901);
@@ -254,7 +256,9 @@ TEST_CASE("strange rules are interpreted, also through a signal frame") {
   f.start_and_main(4002 - 3);
   f.stack[4001] = f.pc(kStart + 0x10);
   Registers start{.pc = f.pc(kStrange + 1), .sp = f.stack.at(3500), .bp = 0x99};
-  start.others[11] = f.stack.at(4000);
+  ucontext_t context{};
+  context.uc_mcontext.gregs[REG_R11] = static_cast<greg_t>(f.stack.at(4000));
+  start.context = &context;
   // CFA = r11 = word 4000, so the return address is word 3999, and main's rbp word 3998.
   f.stack[3998] = 0;
   const std::uint64_t middle_return = 3999;
