@@ -71,6 +71,9 @@ constexpr std::size_t kLine = 64;
 constexpr std::size_t kBuffer = std::size_t{32} << 20;
 constexpr std::size_t kTreeBytes = 127 * 1024;  // of the 128 KiB that a main thread starts with
 
+constexpr std::uint64_t kHandlerDepth =
+    8192;  // of stack below the measuring loop, which handler and callees use
+
 enum class Caches { warm, evicted, flushed };
 
 std::uint64_t ticks() {
@@ -133,8 +136,8 @@ class Bench {
       flush(thread_->tree, sizeof *thread_->tree);
       flush(&thread_->tree->counters(), kTreeBytes);
       flush(&__executable_start, static_cast<std::size_t>(&end - &__executable_start));
-      const auto here = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
-      flush(reinterpret_cast<const void*>(here), stack_high_ - here);
+      const auto low = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) - kHandlerDepth;
+      flush(reinterpret_cast<const void*>(low), stack_high_ - low);
       _mm_mfence();
     }
     std::uint64_t sum = 0;
@@ -174,8 +177,8 @@ class Bench {
       std::perror("bench_handler: create a measurement in /tmp");
       std::exit(1);
     }
-    unlink(path);
     thread_->tree = file.add_thread(1, true, {}, 0);
+    unlink(path);
   }
 
   Thread* thread_ = nullptr;
