@@ -1,0 +1,219 @@
+/* Truth: the waits of one-sided communication with active targets: fences, and epochs of post, start, complete and
+ * wait; and of making and freeing windows. In epochs ranks pair up (0,1), (2,3), ...: the lower one is the origin,
+ * the higher one the target; in `many_origins` rank 0 is everyone's target. */
+#include "truth_program.h"
+
+enum { WINDOW = 1 }; /* the log's number of the window */
+static MPI_Win window;
+static int* memory;
+static MPI_Group everyone, pair; /* pair: the partner alone */
+static int partner, origin, alone, turn;
+
+static void put(int target) {
+  const int word = rank;
+  CALL(MPI_Put, &word, 1, MPI_INT, target, rank, 1, MPI_INT, window);
+  truth_rma(WINDOW, target, sizeof word);
+}
+
+static void fence(void) {
+  CALL(MPI_Win_fence, 0, window);
+  truth_fence(WINDOW);
+}
+
+/* An open fence epoch must end before epochs of another kind begin. */
+static void end_fences(void) {
+  CALL(MPI_Win_fence, MPI_MODE_NOSUCCEED, window);
+  truth_fence(WINDOW);
+}
+
+static void post(void) {
+  CALL(MPI_Win_post, pair, 0, window);
+  truth_post(WINDOW, partner);
+}
+static void start(void) {
+  CALL(MPI_Win_start, pair, 0, window);
+  truth_start(WINDOW, partner);
+}
+static void complete(void) {
+  CALL(MPI_Win_complete, window);
+  truth_complete(WINDOW);
+}
+static void wait_for_origins(void) {
+  CALL(MPI_Win_wait, window);
+  truth_wait(WINDOW);
+}
+
+/* One rank comes late to the closing fence. */
+SCENARIO wait_at_fence(void) {
+  fence();
+  put((rank + 1) % ranks);
+  if (rank == ++turn % ranks) truth_sleep(delay);
+  fence();
+}
+
+/* One rank's operation ends late, and it comes even later to the fence: its target, early, waits for both. */
+SCENARIO early_fence(void) {
+  fence();
+  if (rank == ++turn % ranks) {
+    truth_sleep(delay);
+    put((rank + 1) % ranks);
+    truth_sleep(delay / 2);
+  }
+  fence();
+}
+
+/* The target opens late: its origin waits in start, complete or, where neither blocks, in its operation. */
+SCENARIO late_post(void) {
+  if (alone) return;
+  if (origin) {
+    start();
+    put(partner);
+    complete();
+  } else {
+    truth_sleep(delay);
+    post();
+    wait_for_origins();
+  }
+}
+
+/* The origin's operation is late: its target waits, but not because of a late completion. */
+SCENARIO early_wait(void) {
+  if (alone) return;
+  if (origin) {
+    start();
+    truth_sleep(delay);
+    put(partner);
+    complete();
+  } else {
+    post();
+    wait_for_origins();
+  }
+}
+
+/* The origin's operation is early, but it completes late. */
+SCENARIO late_complete(void) {
+  if (alone) return;
+  if (origin) {
+    start();
+    put(partner);
+    truth_sleep(delay);
+    complete();
+  } else {
+    post();
+    truth_sleep(delay / 4);
+    wait_for_origins();
+  }
+}
+
+SCENARIO test_loop(void) {
+  if (alone) return;
+  if (origin) {
+    start();
+    put(partner);
+    truth_sleep(delay);
+    complete();
+  } else {
+    post();
+    int done = 0, calls = 0;
+    truth_enter("MPI_Win_test", __func__);
+    for (; !done; ++calls) MPI_Win_test(window, &done);
+    truth_exit();
+    truth_wait(WINDOW);
+    truth_polls(calls);
+  }
+}
+
+/* All other ranks access rank 0, the last one late. */
+SCENARIO many_origins(void) {
+  MPI_Group group;
+  if (rank == 0) {
+    MPI_Group_excl(everyone, 1, &rank, &group);
+    CALL(MPI_Win_post, group, 0, window);
+    for (int r = 1; r < ranks; ++r) truth_post(WINDOW, r);
+    wait_for_origins();
+  } else {
+    const int target = 0;
+    MPI_Group_incl(everyone, 1, &target, &group);
+    if (rank == ranks - 1) truth_sleep(delay);
+    CALL(MPI_Win_start, group, 0, window);
+    truth_start(WINDOW, target);
+    put(target);
+    complete();
+  }
+  MPI_Group_free(&group);
+}
+
+/* A fence and an epoch, each with its own waits. */
+SCENARIO mixed(void) {
+  if (!origin) truth_sleep(delay / 2);
+  wait_at_fence();
+  end_fences();
+  late_post();
+  late_complete();
+}
+
+/* One rank comes late to the making of each kind of window, and to its end. */
+static void make_late(void) {
+  align();
+  if (rank == ++turn % ranks) truth_sleep(delay);
+}
+static void note(int kind) { truth_collective(kind, WORLD, 0, 0); }
+
+/* Some of Open MPI's components cannot make every kind of window, on no rank then. */
+static void free_made(MPI_Win* made) {
+  if (*made == MPI_WIN_NULL) return;
+  make_late();
+  CALL(MPI_Win_free, made);
+  note(TRUTH_FREE);
+}
+
+SCENARIO create_and_free(void) {
+  MPI_Win other = MPI_WIN_NULL;
+  int* base;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  make_late();
+  CALL(MPI_Win_create, memory, sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &other);
+  note(TRUTH_CREATE);
+  free_made(&other);
+  make_late();
+  CALL(MPI_Win_allocate, sizeof *base, sizeof *base, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &other);
+  note(TRUTH_CREATE);
+  free_made(&other);
+  make_late();
+  CALL(MPI_Win_allocate_shared, sizeof *base, sizeof *base, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &other);
+  note(TRUTH_CREATE);
+  free_made(&other);
+  make_late();
+  CALL(MPI_Win_create_dynamic, MPI_INFO_NULL, MPI_COMM_WORLD, &other);
+  note(TRUTH_CREATE);
+  free_made(&other);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+int main(int argc, char** argv) {
+  truth_begin(argc, argv, 2);
+  partner = rank ^ 1;
+  origin = rank % 2 == 0;
+  alone = partner >= ranks;
+  MPI_Comm_group(MPI_COMM_WORLD, &everyone);
+  if (!alone) MPI_Group_incl(everyone, 1, &partner, &pair);
+  CALL(MPI_Win_allocate, (MPI_Aint)((size_t)ranks * sizeof *memory), sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD,
+       &memory, &window);
+  note(TRUTH_CREATE);
+  truth_window(WINDOW, WORLD);
+  RUN(wait_at_fence);
+  RUN(early_fence);
+  if (!only || strstr(only, "fence")) end_fences();
+  RUN(late_post);
+  RUN(early_wait);
+  RUN(late_complete);
+  RUN(test_loop);
+  RUN(many_origins);
+  RUN(mixed);
+  RUN(create_and_free);
+  CALL(MPI_Win_free, &window);
+  note(TRUTH_FREE);
+  if (!alone) MPI_Group_free(&pair);
+  MPI_Group_free(&everyone);
+  return truth_end();
+}
