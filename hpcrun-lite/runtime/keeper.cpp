@@ -1,5 +1,6 @@
 #include "runtime/keeper.hpp"
 
+#include "measurement/raw_memory.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
@@ -12,7 +13,6 @@
 
 #include <linux/futex.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 
 namespace culprit::runtime {
@@ -96,7 +96,7 @@ void* make_thread_pointer(char* area) {
 
 void start_keeper() {
   if (started.exchange(true, std::memory_order_acq_rel)) return;
-  void* area = mmap(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* area = measurement::raw_map(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
   if (area == MAP_FAILED) {
     file.note("no memory for the keeper thread: no heartbeat, the measurement cannot grow");
     return;
@@ -113,7 +113,7 @@ void start_keeper() {
 }
 
 void forget_keeper() {
-  if (memory != nullptr) munmap(memory, kMemory);
+  if (memory != nullptr) measurement::raw_unmap(memory, kMemory);
   memory = nullptr;
   state.store(idle, std::memory_order_relaxed);
   started.store(false, std::memory_order_relaxed);

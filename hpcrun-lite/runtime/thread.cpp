@@ -1,5 +1,6 @@
 #include "runtime/thread.hpp"
 
+#include "measurement/raw_memory.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/kernel_sampling.hpp"
 #include "runtime/modules.hpp"
@@ -10,7 +11,6 @@
 #include <csignal>
 
 #include <sched.h>
-#include <sys/mman.h>
 
 __thread CulpritThread culprit_rt_thread;
 
@@ -50,7 +50,8 @@ Thread* allocate_thread() {
     bool unused = false;
     if (thread->used.compare_exchange_strong(unused, true, std::memory_order_acquire)) return thread;
   }
-  void* memory = mmap(nullptr, sizeof(Thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      measurement::raw_map(nullptr, sizeof(Thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
   if (memory == MAP_FAILED) return nullptr;
   auto* thread = static_cast<Thread*>(memory);  // all zero is a valid state, but for the timers
   forget_timers(thread);

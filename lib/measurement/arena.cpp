@@ -1,10 +1,10 @@
 #include "measurement/arena.hpp"
 
 #include "measurement/live_layout.hpp"
+#include "measurement/raw_memory.hpp"
 
 #include <cerrno>
 
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 namespace culprit::measurement {
@@ -26,7 +26,7 @@ int Arena::reserve(std::uint64_t bytes, std::uint64_t least) noexcept {
     if (bytes > share) bytes = share > least ? share : least;
   }
   for (bytes = round_up(bytes); bytes >= least; bytes = round_up(bytes / 2)) {
-    void* range = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* range = raw_map(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
     if (range != MAP_FAILED) {
       base_ = static_cast<std::byte*>(range);
       reserved_ = bytes;
@@ -62,7 +62,7 @@ int Arena::grow(BlockFile& file, std::uint32_t type, std::uint32_t index, std::u
 
 void Arena::release() noexcept {
   if (base_ == nullptr) return;
-  munmap(base_, reserved_);
+  raw_unmap(base_, reserved_);
   base_ = nullptr;
   reserved_ = 0;
   limit_.store(0, std::memory_order_release);

@@ -1,12 +1,12 @@
 #include "measurement/block_file.hpp"
 
 #include "measurement/file_space.hpp"
+#include "measurement/raw_memory.hpp"
 
 #include <cerrno>
 #include <cstring>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ constexpr std::size_t kPage = 4096;
 int populate(void* address, std::uint64_t size) noexcept {
 #ifdef MADV_POPULATE_WRITE
   for (;;) {
-    if (madvise(address, size, MADV_POPULATE_WRITE) == 0) return 0;
+    if (raw_advise(address, size, MADV_POPULATE_WRITE) == 0) return 0;
     if (errno == EINVAL) break;  // a kernel older than 5.14
     if (errno == EFAULT) return ENOSPC;
     if (errno != EINTR && errno != EAGAIN) return errno;
@@ -100,19 +100,19 @@ int BlockFile::hold() noexcept {
 int BlockFile::place(int fd, void* address, std::uint64_t offset, std::uint64_t size) noexcept {
   const int protection = PROT_READ | PROT_WRITE;
   if (!copied_) {
-    void* at = mmap(address, size, protection, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(offset));
+    void* at = raw_map(address, size, protection, MAP_SHARED | MAP_FIXED, fd, offset);
     // The first block finds out whether this file system maps files for writing at all.
     if (at == MAP_FAILED && (offset != 0 || errno == ENOMEM)) return errno;
     copied_ = at == MAP_FAILED;
   }
   if (copied_) {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
-    if (mmap(address, size, protection, flags, -1, 0) == MAP_FAILED) return errno;
+    if (raw_map(address, size, protection, flags) == MAP_FAILED) return errno;
   }
   int error = populate(address, size);
   if (error == 0 && copied_) error = pages_.add(static_cast<std::byte*>(address), size, offset);
   if (error != 0) {
-    (void)mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    (void)raw_map(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED);
   }
   return error;
 }

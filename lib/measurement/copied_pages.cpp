@@ -3,10 +3,9 @@
 #include "measurement/checksum.hpp"
 #include "measurement/file_space.hpp"
 #include "measurement/live_layout.hpp"
+#include "measurement/raw_memory.hpp"
 
 #include <cerrno>
-
-#include <sys/mman.h>
 
 namespace culprit::measurement {
 namespace {
@@ -28,12 +27,12 @@ int CopiedPages::add(std::byte* address, std::uint64_t size, std::uint64_t offse
   Granule* table = granules_.load(std::memory_order_acquire);
   if (table == nullptr) {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    void* memory = mmap(nullptr, kMaxGranules * sizeof(Granule), PROT_READ | PROT_WRITE, flags, -1, 0);
+    void* memory = raw_map(nullptr, kMaxGranules * sizeof(Granule), PROT_READ | PROT_WRITE, flags);
     if (memory == MAP_FAILED) return errno;
     if (granules_.compare_exchange_strong(table, static_cast<Granule*>(memory), std::memory_order_acq_rel)) {
       table = static_cast<Granule*>(memory);
     } else {
-      munmap(memory, kMaxGranules * sizeof(Granule));  // another thread was faster
+      raw_unmap(memory, kMaxGranules * sizeof(Granule));  // another thread was faster
     }
   }
   const auto granules = static_cast<std::uint32_t>(size / layout::kGranule);
@@ -77,7 +76,7 @@ int CopiedPages::write_out(int fd) noexcept {
 
 void CopiedPages::release() noexcept {
   Granule* table = granules_.exchange(nullptr, std::memory_order_acq_rel);
-  if (table != nullptr) munmap(table, kMaxGranules * sizeof(Granule));
+  if (table != nullptr) raw_unmap(table, kMaxGranules * sizeof(Granule));
   count_.store(0, std::memory_order_relaxed);
 }
 

@@ -1,11 +1,11 @@
 #include "measurement/live.hpp"
 
+#include "measurement/raw_memory.hpp"
+
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <new>
-
-#include <sys/mman.h>
 
 namespace culprit::measurement {
 
@@ -84,10 +84,10 @@ int LiveFile::create(const char* path, const ProcessDescription& process) noexce
     return error;
   };
   const int reserve = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  void* threads = mmap(nullptr, kMaxThreads * sizeof(ThreadTree), PROT_READ | PROT_WRITE, reserve, -1, 0);
+  void* threads = raw_map(nullptr, kMaxThreads * sizeof(ThreadTree), PROT_READ | PROT_WRITE, reserve);
   if (threads == MAP_FAILED) return give_up(errno);
   threads_ = static_cast<ThreadTree*>(threads);
-  void* header = mmap(nullptr, sizeof(Header), PROT_NONE, reserve, -1, 0);
+  void* header = raw_map(nullptr, sizeof(Header), PROT_NONE, reserve);
   if (header == MAP_FAILED) return give_up(errno);
   header_ = static_cast<Header*>(header);
   if (const int error = file_.map(header, sizeof(Header)); error != 0) return give_up(error);
@@ -255,10 +255,10 @@ void LiveFile::release() noexcept {
   if (threads_ != nullptr) {
     const std::uint32_t count = thread_count_.load(std::memory_order_acquire);
     for (std::uint32_t i = 0; i < count; ++i) threads_[i].release();
-    munmap(threads_, kMaxThreads * sizeof(ThreadTree));
+    raw_unmap(threads_, kMaxThreads * sizeof(ThreadTree));
     threads_ = nullptr;
   }
-  if (header_ != nullptr) munmap(header_, sizeof(Header));
+  if (header_ != nullptr) raw_unmap(header_, sizeof(Header));
   header_ = nullptr;
   file_.release();
   thread_count_.store(0, std::memory_order_relaxed);

@@ -1,5 +1,6 @@
 #include "measurement/file_space.hpp"
 #include "measurement/live.hpp"
+#include "measurement/raw_memory.hpp"
 #include "measurement/sealed_writer.hpp"
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <cstring>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 // From the live arenas to the compact sealed form, without malloc: a scratch mapping holds the traversal.
@@ -62,7 +62,7 @@ class Sealer {
   Sealer(const Sealer&) = delete;
   Sealer& operator=(const Sealer&) = delete;
   ~Sealer() {
-    if (scratch_ != nullptr) munmap(scratch_, scratch_size_);
+    if (scratch_ != nullptr) raw_unmap(scratch_, scratch_size_);
   }
 
   /// Writes the sealed form under a temporary name and renames it over the live file. Returns 0 or an errno.
@@ -124,7 +124,7 @@ int Sealer::prepare() noexcept {
   const std::size_t offsets = (kMaxModules + 1) * sizeof *last_offset_;
   const std::size_t counts = (threads_ + 1) * sizeof *counts_;
   scratch_size_ = offsets + counts + capacity_ * (sizeof *stack_ + sizeof *depth_);
-  void* scratch = mmap(nullptr, scratch_size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* scratch = raw_map(nullptr, scratch_size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
   if (scratch == MAP_FAILED) return errno;
   scratch_ = static_cast<std::byte*>(scratch);
   last_offset_ = reinterpret_cast<std::uint64_t*>(scratch_);

@@ -1,11 +1,10 @@
 #include "measurement/sealed_writer.hpp"
 
 #include "measurement/file_space.hpp"
+#include "measurement/raw_memory.hpp"
 
 #include <cerrno>
 #include <cstring>
-
-#include <sys/mman.h>
 
 namespace culprit::measurement {
 
@@ -16,7 +15,7 @@ int SealedWriter::start(int fd, std::uint32_t max_sections) noexcept {
   fd_ = fd;
   max_sections_ = max_sections;
   const std::size_t size = kBuffer + kRecord + table_bytes();
-  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = raw_map(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
   if (memory == MAP_FAILED) return errno;
   memory_ = static_cast<unsigned char*>(memory);
   table_ = reinterpret_cast<SectionEntry*>(memory_ + kBuffer + kRecord);
@@ -27,7 +26,7 @@ int SealedWriter::start(int fd, std::uint32_t max_sections) noexcept {
 }
 
 void SealedWriter::release() noexcept {
-  if (memory_ != nullptr) munmap(memory_, kBuffer + kRecord + table_bytes());
+  if (memory_ != nullptr) raw_unmap(memory_, kBuffer + kRecord + table_bytes());
   memory_ = nullptr;
 }
 
