@@ -1,6 +1,7 @@
 #include "structure/symbols.hpp"
 
 #include "structure/entry_point.hpp"
+#include "structure/forwarders.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -59,6 +60,15 @@ std::vector<Symbol> read_symbols(const Module& module) {
 
 Symbols::Symbols(const Module& module) : symbols_(read_symbols(module)) {
   std::ranges::move(entry_symbols(module), std::back_inserter(symbols_));
+  index();
+  std::vector<Symbol> forwarded = forwarded_symbols(module, *this);
+  if (forwarded.empty()) return;
+  std::ranges::move(forwarded, std::back_inserter(symbols_));
+  index();
+}
+
+/// Sorts the symbols, keeps the best of each address, and builds the indices.
+void Symbols::index() {
   std::ranges::sort(symbols_, [](const Symbol& a, const Symbol& b) {
     return a.range.low != b.range.low ? a.range.low < b.range.low : better(a, b);
   });
@@ -74,6 +84,7 @@ Symbols::Symbols(const Module& module) : symbols_(read_symbols(module)) {
   }
   symbols_.resize(kept);
   std::uint64_t reach = 0;
+  reach_.clear();
   for (const Symbol& symbol : symbols_) reach_.push_back(reach = std::max(reach, symbol.range.high));
   by_name_.resize(kept);
   std::iota(by_name_.begin(), by_name_.end(), 0U);

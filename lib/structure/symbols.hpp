@@ -16,7 +16,8 @@ struct Symbol {
 };
 
 /// The function symbols of a module: its .symtab, that of its debug file, or .dynsym with .gnu_debugdata,
-/// whichever libdwfl finds first; and, where they do not name them, `_start` and `main` (entry_point.hpp).
+/// whichever libdwfl finds first; and, where they do not name them, `_start` and `main` (entry_point.hpp) and
+/// what named functions only forward to (forwarders.hpp).
 class Symbols {
  public:
   explicit Symbols(const Module& module);
@@ -30,8 +31,12 @@ class Symbols {
   /// The only symbol of that name; null where there is none, or several files have a function of that name.
   [[nodiscard]] const Symbol* named(const std::string& name) const;
   [[nodiscard]] bool empty() const { return symbols_.empty(); }
+  /// Ascending by address, one per address.
+  [[nodiscard]] const std::vector<Symbol>& all() const { return symbols_; }
 
  private:
+  void index();
+
   std::vector<Symbol> symbols_;         // ascending by address, one per address
   std::vector<std::uint64_t> reach_;    // highest end among symbols_[0..i]
   std::vector<std::uint32_t> by_name_;  // indices into symbols_, ascending by name

@@ -43,6 +43,16 @@ TEST_CASE("of several names the one for the user is chosen") {
         "MPI_Twice");
 }
 
+TEST_CASE("what a function only jumps to bears its name where nothing else names it") {
+  const auto whole = program("libgaps.so"), stripped = program("libgaps-stripped.so");
+  const std::uint64_t behind = symbol_value(whole, "behind");
+  REQUIRE(behind != 0);
+  CHECK(procedure_at(whole, behind + 4).name == "behind");
+  CHECK(procedure_at(stripped, behind + 4).name == "forwards");
+  CHECK(procedure_at(stripped, behind + 4).low == behind);
+  CHECK(procedure_at(stripped, symbol_value(whole, "forwards")).low == symbol_value(whole, "forwards"));
+}
+
 TEST_CASE("linkage stubs bear the name of what they call") {
   for (const char* section : {".plt", ".plt.sec", ".plt.got"}) {
     const auto addresses = section_addresses(program("libgaps-stripped.so"), section);

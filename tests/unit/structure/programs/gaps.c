@@ -22,3 +22,10 @@ EXPORT long __internal_twice(long n) __attribute__((alias("PMPI_Twice")));
 static long resolved(long n) { return n ^ 5; }
 static long (*choose(void))(long) { return resolved; }
 EXPORT long chosen(long n) __attribute__((ifunc("choose")));
+
+static APART long behind(long n) {
+  long product = 1;
+  for (long i = 1; i < n; ++i) product *= first(i) ^ n;
+  return product;
+}
+EXPORT long forwards(long n) { return behind(n); }
