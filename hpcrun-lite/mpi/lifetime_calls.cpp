@@ -17,17 +17,26 @@ using InitThreadCall = RealCall<int(int*, char***, int, int*)>;
 using FinalizeCall = RealCall<int()>;
 using AbortCall = RealCall<int(MPI_Comm, int)>;
 
+/// What joining the world sends belongs to the MPI_Init whose wrapper has the frame `frame`.
+void join_world_below(const void* frame, const void* function) {
+  const CulpritStandIn stand_in = culprit_rt_stand_in(frame, function);
+  culprit::mpi::join_world();
+  culprit_rt_end_stand_in(stand_in);
+}
+
 int init(InitCall& real, int* argc, char*** argv) {
   const CallMark mark(CallMark::work);
   const int result = real.get()(argc, argv);
-  if (mark.outermost() && result == MPI_SUCCESS) culprit::mpi::join_world();
+  if (mark.outermost() && result == MPI_SUCCESS)
+    join_world_below(__builtin_frame_address(0), reinterpret_cast<const void*>(real.get()));
   return result;
 }
 
 int init_thread(InitThreadCall& real, int* argc, char*** argv, int required, int* provided) {
   const CallMark mark(CallMark::work);
   const int result = real.get()(argc, argv, required, provided);
-  if (mark.outermost() && result == MPI_SUCCESS) culprit::mpi::join_world();
+  if (mark.outermost() && result == MPI_SUCCESS)
+    join_world_below(__builtin_frame_address(0), reinterpret_cast<const void*>(real.get()));
   return result;
 }
 

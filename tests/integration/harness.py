@@ -14,6 +14,7 @@ import unittest
 
 PREFIX = pathlib.Path(os.environ["CULPRIT_PREFIX"])
 PROGRAMS = pathlib.Path(os.environ["CULPRIT_PROGRAMS"])
+TRUTH = pathlib.Path(__file__).resolve().parent.parent / "truth"
 HPCRUN = PREFIX / "bin" / "hpcrun-lite"
 PROF_MPI = PREFIX / "bin" / "prof-mpi"
 VIEWER = PREFIX / "bin" / "viewer-cli"

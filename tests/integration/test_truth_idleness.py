@@ -1,0 +1,129 @@
+"""Truth: idleness, call by call and in all, is what the truth programs' own logs say, under both MPIs, spinning,
+yielding and with more ranks than processors.
+
+What is compared. Every sample under a call that blocks is idle unless it moves data or computes; so the idleness of a
+call is the time inside it by the program's own clock. Where a call also moves a lot of data (LARGE) the logs bound it:
+at least the waiting (truth.py), at most the time inside.
+
+The tolerance is 2 %, of which half is left to what sampling alone gives: with period p, an interval is measured with
+a variance of at most p^2/4, n calls together with a standard deviation of at most p/2 * sqrt(n); NOISE of them must
+fit. Where the calls are too few and too short for that, as in a single one, the tolerance is wider by what is lacking.
+"""
+
+import collections
+import math
+import sys
+import unittest
+
+import harness
+
+sys.path.insert(0, str(harness.TRUTH))
+import truth  # noqa: E402
+
+RATE = 1000  # Hz
+NOISE = 5  # standard deviations
+WORK = {  # calls that do not wait by definition
+    "MPI_Init", "MPI_Irecv", "MPI_Isend", "MPI_Issend", "MPI_Start", "MPI_Test", "MPI_Ibarrier", "MPI_Iallreduce",
+    "MPI_Put", "MPI_Accumulate", "MPI_Win_post", "MPI_Win_test", "MPI_Cancel",
+}  # fmt: skip
+LARGE = {"late_receiver_large"}  # procedures whose calls move megabytes
+
+
+class Measured:
+    """Idleness and time by (MPI function, procedure that called it)."""
+
+    def __init__(self, database):
+        self.idle, self.all = collections.Counter(), collections.Counter()
+        view = harness.viewer_json(
+            database, "view", "calling-context", "--metrics", "idleness:sum (I),REALTIME:sum (I)"
+        )
+        for root in view["roots"]:
+            self._walk(root, "")
+
+    def _walk(self, node, caller):
+        frame = node["frame"]
+        if frame["kind"] in ("procedure", "inlined"):
+            if frame["name"].startswith("MPI_"):
+                self.idle[frame["name"], caller] += node["values"].get("idleness:sum (I)", 0)
+                self.all[frame["name"], caller] += node["values"].get("REALTIME:sum (I)", 0)
+                return
+            caller = frame["name"]
+        for child in node["children"]:
+            self._walk(child, caller)
+
+
+def tolerance(seconds, calls):
+    noise = NOISE * 0.5 / RATE * math.sqrt(calls)
+    return max(0.02 * seconds, 0.01 * seconds + noise)
+
+
+class Idleness(harness.Workspace):
+    def check(self, mpi, ranks, program, *arguments, settings=()):
+        environment = dict(harness.ENVIRONMENT, **dict(settings))
+        here = self.here / program
+        here.mkdir()
+        directory = self.measure(
+            mpi, ranks, harness.PROGRAMS / f"truth_{program}.{mpi}", here, *arguments,
+            name=f"{program}/run", options=("-e", f"REALTIME@f{RATE}"), env=environment,
+        )  # fmt: skip
+        measured = Measured(self.merge(directory))
+        logs = truth.Truth(truth.read(here))
+        self.assertEqual(logs.unmatched, {})
+        self.check_calls(measured, logs)
+        self.check_finalize(measured, logs)
+
+    def check_calls(self, measured, logs):
+        """Each call, and all of them together."""
+        keys = {(c.function, c.label) for log in logs.ranks for c in log.calls if c.function.startswith("MPI_")}
+        sums = collections.Counter()
+        for function, label in sorted(keys - {("MPI_Finalize", "truth_end")}):
+            inside = logs.inside({function}, label=label)
+            calls = sum(c.function == function and c.label == label for log in logs.ranks for c in log.calls)
+            low = logs.sum(function=function, label=label) if label in LARGE else inside
+            idle = measured.idle[function, label]
+            if function in WORK:
+                self.assertEqual(idle, 0, (function, label))
+                continue
+            self.assertGreaterEqual(idle, low - tolerance(inside, calls), (function, label))
+            self.assertLessEqual(idle, inside + tolerance(inside, calls), (function, label))
+            sums.update({"idle": idle, "low": low, "high": inside, "calls": calls})
+        self.assertGreater(sums["idle"], 0)
+        self.assertGreaterEqual(sums["idle"], sums["low"] - tolerance(sums["low"], sums["calls"]))
+        self.assertLessEqual(sums["idle"], sums["high"] + tolerance(sums["high"], sums["calls"]))
+
+    def check_finalize(self, measured, logs):
+        """Idle at most until the last rank comes; what MPI_Finalize then does is work."""
+        key = "MPI_Finalize", "truth_end"
+        inside, ranks = logs.inside({key[0]}), len(logs.ranks)
+        self.assertGreaterEqual(measured.idle[key], logs.sum(function=key[0]) - tolerance(inside, ranks))
+        self.assertLessEqual(measured.idle[key], inside + tolerance(inside, ranks))
+
+    def test_openmpi_point_to_point(self):
+        self.check("openmpi", 2, "point_to_point", 3, 30)
+
+    def test_openmpi_collectives(self):
+        self.check("openmpi", 2, "collectives", 3, 30)
+
+    def test_openmpi_yielding(self):
+        for program in ("point_to_point", "requests"):
+            with self.subTest(program):
+                self.check("openmpi", 2, program, 3, 30, settings=[("OMPI_MCA_mpi_yield_when_idle", "1")])
+
+    def test_openmpi_oversubscribed(self):
+        for program in ("requests", "collectives", "active_target"):
+            with self.subTest(program):
+                self.check("openmpi", 4, program, 2, 30)
+
+    def test_mpich(self):
+        for program in ("point_to_point", "requests", "passive_target"):
+            with self.subTest(program):
+                self.check("mpich", 2, program, 3, 30)
+
+    def test_mpich_oversubscribed(self):
+        for program in ("collectives", "active_target", "chain"):
+            with self.subTest(program):
+                self.check("mpich", 4, program, 2, 30)
+
+
+if __name__ == "__main__":
+    unittest.main()
