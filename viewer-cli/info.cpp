@@ -127,10 +127,24 @@ class Info {
     for (const std::string& warning : quality_warnings(experiment_, total_s)) line("", warning);
   }
 
+  /// What walks of the stack could not do by the module's call-frame information; empty where that is
+  /// nothing.
+  static std::string unwinding_text(const database::ModuleInfo& module) {
+    std::string text = module.no_unwind ? "no unwind information" : "";
+    const auto add = [&text](std::uint64_t count, const char* one, const char* what) {
+      if (count == 0) return;
+      if (!text.empty()) text += ", ";
+      text += counted(count, one) + what;
+    };
+    add(module.bridged, "sample", " whose callers were inferred");
+    add(module.partial, "partial unwind", " ended here");
+    return text;
+  }
+
   void modules() {
     std::vector<const database::ModuleInfo*> sorted;
     for (const database::ModuleInfo& module : experiment_.modules) {
-      if (module.samples > 0) sorted.push_back(&module);
+      if (module.samples > 0 || module.bridged > 0 || module.partial > 0) sorted.push_back(&module);
     }
     std::stable_sort(
         sorted.begin(), sorted.end(),
@@ -148,8 +162,10 @@ class Info {
       const std::string name = first ? "modules" : "";
       out_ << screen_.bold(name) << std::string(kLabel - name.size(), ' ') << before
            << shorten_middle(module->path, room, screen_.unicode) << '\n';
-      for (const std::string& note : module->notes) {
-        out_ << std::string(kLabel + before.size(), ' ') << screen_.dim(note) << '\n';
+      std::vector<std::string> remarks = module->notes;
+      if (std::string flaws = unwinding_text(*module); !flaws.empty()) remarks.push_back(std::move(flaws));
+      for (const std::string& remark : remarks) {
+        out_ << std::string(kLabel + before.size(), ' ') << screen_.dim(remark) << '\n';
       }
       first = false;
     }
@@ -182,6 +198,9 @@ Json info_json(const database::Experiment& experiment) {
     modules.push_back({{"path", module.path},
                        {"build_id", module.build_id},
                        {"samples", module.samples},
+                       {"unwind_information", !module.no_unwind},
+                       {"bridged", module.bridged},
+                       {"partial", module.partial},
                        {"notes", module.notes}});
   }
   Json metrics = Json::array();

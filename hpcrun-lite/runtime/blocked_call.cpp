@@ -30,8 +30,8 @@ void publish(void* argument) {
   if (!begin_recording(thread)) return;
   publication->done = ensure_tree(thread);
   if (publication->done) {
-    bool partial = false;
-    const measurement::NodeIndex node = current_path(thread, publication->start, partial);
+    WalkFlaws flaws;
+    const measurement::NodeIndex node = current_path(thread, publication->start, flaws);
     const CulpritThread& shared = culprit_rt_thread;
     const auto mark = publication->start.sp < shared.marked_below
                           ? static_cast<measurement::WaitKind>(shared.mark)

@@ -2,6 +2,7 @@
 
 #include "runtime/modules.hpp"
 #include "runtime/process.hpp"
+#include "runtime/recording.hpp"
 
 namespace culprit::runtime {
 namespace {
@@ -73,14 +74,15 @@ FrameKey key_of_address(std::uint64_t address, FrameKind kind) {
   return {.offset = address - module.bias, .module = module.index, .kind = kind};
 }
 
-NodeIndex current_path(Thread* thread, const unwind::Registers& start, bool& partial) {
+NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws& flaws) {
   const std::uint32_t generation = module_generation();
   if (generation != thread->modules_seen) {
     thread->walker.invalidate();
     thread->modules_seen = generation;
   }
   const unwind::Walk walk = thread->walker.walk(start);
-  partial = walk.end == unwind::WalkEnd::partial && !reached_entry(thread, walk);
+  flaws.partial = walk.end == unwind::WalkEnd::partial && !reached_entry(thread, walk);
+  flaws.bridged = walk.bridged;
   Frame* frames = thread->walker.mutable_frames();
   // The innermost frame that is not ours is where the sample is; all frames within it vanish or are stood in
   // for.
@@ -89,7 +91,7 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, bool& par
   // Reused frames know their nodes, unless the tree was full when they were met.
   std::size_t known = walk.fresh;
   while (known < walk.depth && frames[known].user == measurement::kNoNodeIndex) ++known;
-  NodeIndex node = known < walk.depth ? frames[known].user : root_of(thread, partial);
+  NodeIndex node = known < walk.depth ? frames[known].user : root_of(thread, flaws.partial);
   bool full = false;
   for (std::size_t i = known; i > 0; --i) {
     const NodeIndex parent = node;
@@ -98,6 +100,23 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, bool& par
     frames[i - 1].user = full ? measurement::kNoNodeIndex : node;
   }
   return node;
+}
+
+void count_flaws(Thread* thread, WalkFlaws flaws, std::uint64_t elapsed) {
+  const Frame* frames = thread->walker.mutable_frames();
+  const std::size_t depth = thread->walker.depth();
+  if (flaws.partial) {
+    thread->tree->count_partial(elapsed);
+    if (depth != 0) file.count_partial(frames[depth - 1].module);
+  }
+  if (!flaws.bridged) return;
+  thread->tree->count_bridged();
+  std::uint32_t last = Frame::kNoModule;  // a module's frames often follow each other: one sample, one count
+  for (std::size_t i = 0; i < depth; ++i) {
+    if (!frames[i].bridged || frames[i].module == last) continue;
+    last = frames[i].module;
+    file.count_bridged(last);
+  }
 }
 
 }  // namespace culprit::runtime

@@ -14,9 +14,20 @@ namespace culprit::runtime {
 /// Async-signal-safe.
 cct::FrameKey key_of_address(std::uint64_t address, cct::FrameKind kind);
 
+/// What call-frame information did not say.
+struct WalkFlaws {
+  bool partial = false;  ///< the walk stopped early
+  bool bridged = false;  ///< some frame's caller was found otherwise
+
+  [[nodiscard]] bool any() const { return partial || bridged; }
+};
+
 /// Walks the calling thread's stack from `start` and returns the node of its call path. The thread must be
-/// recording, with a tree, and with the sampling signal blocked. `partial` tells whether the walk stopped
-/// early. Async-signal-safe.
-measurement::NodeIndex current_path(Thread* thread, const unwind::Registers& start, bool& partial);
+/// recording, with a tree, and with the sampling signal blocked. Async-signal-safe.
+measurement::NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws& flaws);
+
+/// Counts the flaws of the thread's last walk, for which `elapsed` nanoseconds stand, in the thread and in
+/// the modules concerned. Async-signal-safe.
+void count_flaws(Thread* thread, WalkFlaws flaws, std::uint64_t elapsed);
 
 }  // namespace culprit::runtime

@@ -139,7 +139,8 @@ bool find_module(void* /*context*/, std::uint64_t address, unwind::CodeModule& m
   using measurement::LiveFile;
   const unsigned flags = (module.own ? LiveFile::kModuleOwn : 0U) |
                          (executable ? LiveFile::kModuleExecutable : 0U) |
-                         (loaded.begin == vdso ? LiveFile::kModuleVdso : 0U);
+                         (loaded.begin == vdso ? LiveFile::kModuleVdso : 0U) |
+                         (loaded.eh_frame_hdr == 0 ? LiveFile::kModuleNoUnwind : 0U);
   module.index = file.module(loaded.bias, path, id.bytes, id.size, flags);
   return true;
 }

@@ -63,10 +63,11 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   const std::uint64_t weight = thread->grid.pass(time);
   if (weight == 0) return true;
   const unwind::Registers start = unwind::registers_of(context);
-  bool partial = false;
-  const measurement::NodeIndex node = current_path(thread, start, partial);
+  WalkFlaws flaws;
+  const measurement::NodeIndex node = current_path(thread, start, flaws);
   const std::uint64_t elapsed = weight * thread->grid.period();
-  if (partial) thread->tree->count_partial(elapsed);
+  if (flaws.any()) [[unlikely]]
+    count_flaws(thread, flaws, elapsed);
   thread->tree->record(node, SampleValues{.time_ns = elapsed,
                                           .weight = weight,
                                           .cpu_ns = cpu_since_sample(thread),
@@ -82,11 +83,11 @@ bool record_carried(Thread* thread, std::size_t event, const void* context) {
     return thread->tree_refused;
   }
   const bool alone = !process.events.has_realtime();
-  bool partial = false;
-  const measurement::NodeIndex node = current_path(thread, unwind::registers_of(context), partial);
+  WalkFlaws flaws;
+  const measurement::NodeIndex node = current_path(thread, unwind::registers_of(context), flaws);
   // Beside REALTIME, its samples are the ones that are counted.
-  if (partial && alone)
-    thread->tree->count_partial(process.events.events[event].time() ? thread->carried[event] : 0);
+  if (flaws.any() && alone)
+    count_flaws(thread, flaws, process.events.events[event].time() ? thread->carried[event] : 0);
   thread->tree->record_event(node, alone ? event : event - 1, thread->carried[event]);
   return true;
 }
@@ -263,9 +264,9 @@ void charge_blocked(Thread* thread, const unwind::Registers& start) {
   thread->due.store(thread->grid.next(), std::memory_order_relaxed);
   if (weight == 0) return;
   const std::uint64_t elapsed = weight * thread->grid.period();
-  bool partial = false;
-  const measurement::NodeIndex node = current_path(thread, start, partial);
-  if (partial) thread->tree->count_partial(elapsed);
+  WalkFlaws flaws;
+  const measurement::NodeIndex node = current_path(thread, start, flaws);
+  if (flaws.any()) count_flaws(thread, flaws, elapsed);
   thread->tree->record(node, SampleValues{.time_ns = elapsed,
                                           .weight = weight,
                                           .cpu_ns = 0,

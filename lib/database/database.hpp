@@ -139,6 +139,7 @@ struct SourceFile {
 struct Quality {
   std::uint64_t samples = 0, partial = 0, partial_ns = 0, unresolved = 0, dropped = 0, full = 0,
                 handler_ns = 0, clock_violations = 0, cut_short = 0, unreadable = 0;
+  std::uint64_t bridged = 0;  ///< samples with a frame whose caller was not found by call-frame information
 };
 
 /// How and what was run.
@@ -162,6 +163,9 @@ struct ModuleInfo {
   std::string path, build_id;
   std::uint64_t samples = 0;
   std::vector<std::string> notes;
+  std::uint64_t bridged = 0;  ///< samples with frames of it whose callers call-frame information did not tell
+  std::uint64_t partial = 0;  ///< partial unwinds that ended in it
+  bool no_unwind = false;     ///< it has no call-frame information
 };
 
 /// Everything but the per-thread values; lives on rank 0 while merging.

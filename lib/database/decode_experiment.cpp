@@ -66,6 +66,7 @@ std::vector<std::string> decode_meta(ByteSpan bytes, Experiment& e) {
   e.metrics = get_metrics(from);
   e.roles = get_roles(from);
   std::vector<std::string> hosts = from.get_strings();
+  if (from.remaining() != 0) e.quality.bridged = from.get<std::uint64_t>();
   return hosts;
 }
 
@@ -92,6 +93,12 @@ std::vector<ModuleInfo> decode_modules(ByteSpan bytes) {
     module.build_id = from.get_string();
     module.samples = from.get<std::uint64_t>();
     module.notes = from.get_strings();
+  }
+  if (from.remaining() == 0) return modules;  // from an older writer
+  for (ModuleInfo& module : modules) {
+    module.bridged = from.get<std::uint64_t>();
+    module.partial = from.get<std::uint64_t>();
+    module.no_unwind = get_bool(from);
   }
   return modules;
 }

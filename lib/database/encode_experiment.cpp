@@ -48,6 +48,7 @@ Bytes encode_meta(const Experiment& e, const std::vector<std::string>& hosts) {
     into.put(role.threads);
   }
   into.put_strings(hosts);
+  into.put(e.quality.bridged);
   return into.take();
 }
 
@@ -59,6 +60,11 @@ Bytes encode_modules(const Experiment& e) {
     into.put_string(module.build_id);
     into.put(module.samples);
     into.put_strings(module.notes);
+  }
+  for (const ModuleInfo& module : e.modules) {
+    into.put(module.bridged);
+    into.put(module.partial);
+    into.put<std::uint8_t>(module.no_unwind ? 1 : 0);
   }
   return into.take();
 }

@@ -86,6 +86,7 @@ class ThreadTree {
 
   /// [handler] Counters, single writer.
   void count_partial(std::uint64_t time_ns) noexcept;
+  void count_bridged() noexcept;
   void count_dropped(std::uint64_t expirations) noexcept;
   void add_handler_time(std::uint64_t ns) noexcept;
 
@@ -181,7 +182,12 @@ class LiveFile {
   std::uint32_t module(std::uint64_t load_address, const char* path, const void* build_id,
                        std::size_t build_id_size, unsigned flags) noexcept;
   static constexpr unsigned kModuleOwn = layout::kModuleOwn, kModuleExecutable = layout::kModuleExecutable,
-                            kModuleVdso = layout::kModuleVdso;
+                            kModuleVdso = layout::kModuleVdso, kModuleNoUnwind = layout::kModuleNoUnwind;
+
+  /// [handler] A sample has frames of this module whose callers were not found by call-frame information, or
+  /// its walk ended in the module. Does nothing where the number is no module's.
+  void count_bridged(std::uint32_t module) noexcept { modules_.count_bridged(module); }
+  void count_partial(std::uint32_t module) noexcept { modules_.count_partial(module); }
 
   void set_rank(std::int32_t rank, std::uint32_t world_size, const char* run_id_hex,
                 const char* mpi) noexcept;

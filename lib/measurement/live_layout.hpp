@@ -118,7 +118,8 @@ struct ThreadHeader {
   std::uint32_t wait_node;
   std::uint32_t wait_mark;
   std::uint64_t wait_enter_ns;
-  std::byte unused[232 - 120];
+  std::uint64_t bridged;
+  std::byte unused[232 - 128];
   std::uint64_t life_start_ns;  // of the last thread that used the tree
   std::uint64_t lived_ns;       // those before it: the sum of their lives
   std::uint32_t lives;          // how many threads used the tree; 0 in files of older writers: one
@@ -193,6 +194,7 @@ inline constexpr std::uint32_t kFirstModuleUnit = kSlotUnit + kMaxModules * 4 / 
 inline constexpr std::uint32_t kModuleOwn = 1;
 inline constexpr std::uint32_t kModuleExecutable = 2;
 inline constexpr std::uint32_t kModuleVdso = 4;
+inline constexpr std::uint32_t kModuleNoUnwind = 8;
 
 struct ModuleRecord {
   std::uint64_t load_address;
@@ -202,9 +204,17 @@ struct ModuleRecord {
   std::uint32_t stated;
   std::uint16_t path_size;
   std::uint16_t build_id_size;
-  std::uint32_t unused;
+  std::uint32_t counters;  // the unit of its ModuleCounters; 0: it has none
   // build-id, then path
 };
 static_assert(sizeof(ModuleRecord) == 40);
+
+/// What walks could not do by a module's call-frame information.
+struct ModuleCounters {
+  std::uint64_t bridged;
+  std::uint64_t partial;
+  std::uint64_t unused[2];
+};
+static_assert(sizeof(ModuleCounters) == kUnit);
 
 }  // namespace culprit::measurement::layout

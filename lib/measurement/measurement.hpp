@@ -42,14 +42,16 @@ struct Quality {
   std::uint64_t samples = 0;     ///< handler runs that recorded something
   std::uint64_t partial = 0;     ///< of them: unwinding stopped early
   std::uint64_t partial_ns = 0;  ///< the time that these stand for
-  std::uint64_t dropped = 0;     ///< expirations that recorded nothing (no file yet, inside our own code)
-  std::uint64_t full = 0;        ///< samples charged to a parent because the arena was full
+  std::uint64_t bridged = 0;  ///< samples with a frame whose caller was not found by call-frame information
+  std::uint64_t dropped = 0;  ///< expirations that recorded nothing (no file yet, inside our own code)
+  std::uint64_t full = 0;     ///< samples charged to a parent because the arena was full
   std::uint64_t handler_ns = 0;  ///< time spent in the handler (estimated from timed samples)
 
   void add(const Quality& other) {
     samples += other.samples;
     partial += other.partial;
     partial_ns += other.partial_ns;
+    bridged += other.bridged;
     dropped += other.dropped;
     full += other.full;
     handler_ns += other.handler_ns;
@@ -80,6 +82,9 @@ struct Module {
   bool own = false;         ///< one of our preloaded libraries (never shown)
   bool executable = false;  ///< the main program
   bool vdso = false;
+  bool no_unwind = false;     ///< it has no call-frame information at all
+  std::uint64_t bridged = 0;  ///< samples with frames of it whose callers were not found by such information
+  std::uint64_t partial = 0;  ///< partial unwinds that ended in it
 };
 
 /// The process that was measured.

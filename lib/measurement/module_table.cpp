@@ -88,6 +88,7 @@ NodeIndex ModuleTable::write(const Candidate& candidate) noexcept {
   auto* record = arena_.at<ModuleRecord>(at);
   record->load_address = candidate.load_address;
   record->flags = candidate.flags;
+  record->counters = allocate(1);
   record->path_size = static_cast<std::uint16_t>(candidate.path_size);
   record->build_id_size = static_cast<std::uint16_t>(candidate.build_id_size);
   auto* text = reinterpret_cast<std::byte*>(record + 1);
@@ -116,6 +117,34 @@ std::uint32_t ModuleTable::add(const Candidate& candidate) noexcept {
     if (same(there, candidate)) return i;
   }
   return cct::kNoModule;
+}
+
+// Null: no such module, or the arena had no room for its counters.
+layout::ModuleCounters* ModuleTable::counters_of(std::uint32_t module) const noexcept {
+  if (module >= kMaxModules) return nullptr;
+  const std::uint32_t slot = std::atomic_ref(slots()[module]).load(std::memory_order_acquire);
+  if (slot == kNoNodeIndex) return nullptr;
+  const std::uint32_t counters = arena_.at<ModuleRecord>(slot)->counters;
+  return counters == kNoNodeIndex ? nullptr : arena_.at<layout::ModuleCounters>(counters);
+}
+
+void ModuleTable::count_bridged(std::uint32_t module) noexcept {
+  if (layout::ModuleCounters* counters = counters_of(module))
+    std::atomic_ref(counters->bridged).fetch_add(1, std::memory_order_relaxed);
+}
+
+void ModuleTable::count_partial(std::uint32_t module) noexcept {
+  if (layout::ModuleCounters* counters = counters_of(module))
+    std::atomic_ref(counters->partial).fetch_add(1, std::memory_order_relaxed);
+}
+
+layout::ModuleCounters ModuleTable::counters(std::uint32_t module) const noexcept {
+  layout::ModuleCounters copy{};
+  if (layout::ModuleCounters* counters = counters_of(module)) {
+    copy.bridged = std::atomic_ref(counters->bridged).load(std::memory_order_relaxed);
+    copy.partial = std::atomic_ref(counters->partial).load(std::memory_order_relaxed);
+  }
+  return copy;
 }
 
 int ModuleTable::maintain(BlockFile& file) noexcept {

@@ -19,6 +19,11 @@ class ModuleTable {
   std::uint32_t find_or_add(std::uint64_t load_address, const char* path, const void* build_id,
                             std::size_t build_id_size, unsigned flags) noexcept;
 
+  /// Count a sample against a module, from any number of handlers at once; nothing where there is no such
+  /// module.
+  void count_bridged(std::uint32_t module) noexcept;
+  void count_partial(std::uint32_t module) noexcept;
+
   /// Grows the arena ahead of use. Returns 0 or an errno.
   int maintain(BlockFile& file) noexcept;
 
@@ -30,6 +35,8 @@ class ModuleTable {
   [[nodiscard]] std::uint32_t size() const noexcept;
   [[nodiscard]] const layout::ModuleRecord& record(std::uint32_t module) const noexcept;
   [[nodiscard]] const char* path(std::uint32_t module) const noexcept;
+  /// A copy of its counters.
+  [[nodiscard]] layout::ModuleCounters counters(std::uint32_t module) const noexcept;
   [[nodiscard]] const std::byte* build_id(std::uint32_t module) const noexcept;
 
  private:
@@ -39,6 +46,7 @@ class ModuleTable {
 
   [[nodiscard]] std::uint32_t* slots() const noexcept { return arena_.at<std::uint32_t>(layout::kSlotUnit); }
   [[nodiscard]] bool same(NodeIndex unit, const Candidate& candidate) const noexcept;
+  [[nodiscard]] layout::ModuleCounters* counters_of(std::uint32_t module) const noexcept;
   NodeIndex allocate(std::uint32_t units) noexcept;
   NodeIndex write(const Candidate& candidate) noexcept;
   std::uint32_t add(const Candidate& candidate) noexcept;

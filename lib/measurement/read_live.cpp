@@ -208,6 +208,12 @@ Module module_of(const ArenaImage& image, std::uint32_t unit) {
   module.own = (record.flags & layout::kModuleOwn) != 0;
   module.executable = (record.flags & layout::kModuleExecutable) != 0;
   module.vdso = (record.flags & layout::kModuleVdso) != 0;
+  module.no_unwind = (record.flags & layout::kModuleNoUnwind) != 0;
+  if (record.counters != 0 && image.holds(record.counters, 1)) {
+    const auto counters = image.load<layout::ModuleCounters>(record.counters);
+    module.bridged = counters.bridged;
+    module.partial = counters.partial;
+  }
   module.key.size = record.size;
   module.key.mtime_ns = record.mtime_ns;
   if (!image.holds(unit, static_cast<std::uint32_t>((bytes + layout::kUnit - 1) / layout::kUnit)))
@@ -244,6 +250,7 @@ ThreadProfile profile_of(const ThreadHeader& head, const ProcessInfo& process, s
   thread.quality = {.samples = head.samples,
                     .partial = head.partial,
                     .partial_ns = head.partial_ns,
+                    .bridged = head.bridged,
                     .dropped = head.dropped,
                     .full = head.full,
                     .handler_ns = head.handler_ns};

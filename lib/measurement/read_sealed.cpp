@@ -164,10 +164,15 @@ void SealedReader::read_modules(Decoder in) {
     module.own = (flags & layout::kModuleOwn) != 0;
     module.executable = (flags & layout::kModuleExecutable) != 0;
     module.vdso = (flags & layout::kModuleVdso) != 0;
+    module.no_unwind = (flags & layout::kModuleNoUnwind) != 0;
     module.key.size = record.varint();
     module.key.mtime_ns = record.zigzag();
     module.key.build_id = hex(record.bytes());
     module.key.path = record.string();
+    record.varint();                   // the load address
+    if (record.left() == 0) continue;  // from an older writer
+    module.bridged = record.varint();
+    module.partial = record.varint();
   }
   last_offset_.resize(result_.modules.size() + 1);
 }
@@ -200,6 +205,7 @@ void SealedReader::read_threads(Decoder in) {
     if (record.left() == 0) continue;  // from an older writer: one thread
     thread.lives = std::max(record.number(), std::uint32_t{1});
     thread.lived_ns = record.varint();
+    if (record.left() != 0) thread.quality.bridged = record.varint();
   }
 }
 

@@ -320,6 +320,9 @@ void Sealer::write_modules() noexcept {
     out_.string(modules.build_id(i), record.build_id_size);
     out_.string(modules.path(i), record.path_size);
     out_.varint(record.load_address);
+    const layout::ModuleCounters counters = modules.counters(i);
+    out_.varint(counters.bridged);
+    out_.varint(counters.partial);
     out_.end_record();
   }
   out_.end_section();
@@ -402,6 +405,7 @@ void Sealer::write_thread(const ThreadTree& tree, const Counts& counts) noexcept
   out_.varint(counts.cells);
   out_.varint(load(head.lives));
   out_.varint(layout::lived(head, end != 0 ? end : end_ns_));
+  out_.varint(load(head.bridged));
   out_.end_record();
 }
 

@@ -207,6 +207,10 @@ void ThreadTree::count_partial(std::uint64_t time_ns) noexcept {
   add(header()->partial_ns, time_ns);
 }
 
+void ThreadTree::count_bridged() noexcept {
+  add(header()->bridged, 1);
+}
+
 void ThreadTree::count_dropped(std::uint64_t expirations) noexcept {
   add(header()->dropped, expirations);
 }

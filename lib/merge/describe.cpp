@@ -135,7 +135,25 @@ std::vector<Metric> describe_metrics(std::span<const ProcessSummary> processes, 
   return metrics;
 }
 
-std::vector<database::ModuleInfo> describe_modules(const cct::SharedTree& shared,
+namespace {
+
+/// Adds up what the processes say of the module.
+void add_flaws(std::span<const ProcessSummary> processes, const cct::ModuleKey& key,
+               database::ModuleInfo& module) {
+  for (const ProcessSummary& process : processes) {
+    for (const ModuleFlaws& flaws : process.flaws) {
+      if (flaws.module != key) continue;
+      module.bridged += flaws.bridged;
+      module.partial += flaws.partial;
+      module.no_unwind = module.no_unwind || flaws.no_unwind;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<database::ModuleInfo> describe_modules(std::span<const ProcessSummary> processes,
+                                                   const cct::SharedTree& shared,
                                                    const RecoveredStructure& structure,
                                                    const database::Experiment& experiment) {
   std::map<std::string, std::uint64_t> samples;
@@ -156,6 +174,7 @@ std::vector<database::ModuleInfo> describe_modules(const cct::SharedTree& shared
                        .build_id = key.build_id,
                        .samples = samples[key.path],
                        .notes = module.structure.notes});
+    add_flaws(processes, key, modules.back());
   }
   return modules;
 }
@@ -172,6 +191,7 @@ database::Quality judge_quality(std::span<const ProcessSummary> processes, const
   quality.samples = sum.samples;
   quality.partial = sum.partial;
   quality.partial_ns = sum.partial_ns;
+  quality.bridged = sum.bridged;
   quality.dropped = sum.dropped;
   quality.full = sum.full;
   quality.handler_ns = sum.handler_ns;

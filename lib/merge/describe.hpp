@@ -29,7 +29,8 @@ std::vector<database::Metric> describe_metrics(std::span<const ProcessSummary> p
                                                const Columns& columns);
 
 /// The modules that hold samples or frames of their paths, by path and build-id.
-std::vector<database::ModuleInfo> describe_modules(const cct::SharedTree& shared,
+std::vector<database::ModuleInfo> describe_modules(std::span<const ProcessSummary> processes,
+                                                   const cct::SharedTree& shared,
                                                    const RecoveredStructure& structure,
                                                    const database::Experiment& experiment);
 

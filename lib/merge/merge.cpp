@@ -146,7 +146,7 @@ database::Experiment describe(const Division& division, const Options& options,
   experiment.flat = std::move(attribution.flat);
   experiment.context_summaries = std::move(summaries.contexts);
   experiment.flat_summaries = std::move(summaries.flat);
-  experiment.modules = describe_modules(shared, structure, experiment);
+  experiment.modules = describe_modules(division.processes, shared, structure, experiment);
   if (options.sources) experiment.sources = copy_sources(experiment.contexts, experiment.strings);
   return experiment;
 }

@@ -24,6 +24,11 @@ ProcessSummary summarize(const std::string& path, std::uint64_t bytes) {
   summary.sealed = file.sealed;
   for (const measurement::Module& module : file.modules) {
     if (module.executable) summary.executable = module.key;
+    if (!module.no_unwind && module.bridged == 0 && module.partial == 0) continue;
+    summary.flaws.push_back({.module = module.key,
+                             .bridged = module.bridged,
+                             .partial = module.partial,
+                             .no_unwind = module.no_unwind});
   }
   for (const measurement::ThreadProfile& thread : file.threads) {
     ThreadSummary& t = summary.threads.emplace_back();
@@ -130,6 +135,13 @@ void write(cct::MessageWriter& message, const ProcessSummary& summary) {
   message.value(std::uint8_t{summary.sealed});
   write(message, summary.process);
   write(message, summary.executable);
+  message.value(std::uint64_t{summary.flaws.size()});
+  for (const ModuleFlaws& flaws : summary.flaws) {
+    write(message, flaws.module);
+    message.value(flaws.bridged);
+    message.value(flaws.partial);
+    message.value(std::uint8_t{flaws.no_unwind});
+  }
   message.value(std::uint64_t{summary.threads.size()});
   for (const ThreadSummary& thread : summary.threads) {
     message.value(thread.ordinal);
@@ -150,6 +162,13 @@ ProcessSummary read_process_summary(cct::MessageReader& message) {
   summary.sealed = message.value<std::uint8_t>() != 0;
   summary.process = read_process(message);
   summary.executable = read_module_key(message);
+  summary.flaws.resize(message.value<std::uint64_t>());
+  for (ModuleFlaws& flaws : summary.flaws) {
+    flaws.module = read_module_key(message);
+    flaws.bridged = message.value<std::uint64_t>();
+    flaws.partial = message.value<std::uint64_t>();
+    flaws.no_unwind = message.value<std::uint8_t>() != 0;
+  }
   summary.threads.resize(message.value<std::uint64_t>());
   for (ThreadSummary& thread : summary.threads) {
     thread.ordinal = message.value<std::uint32_t>();

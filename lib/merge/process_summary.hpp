@@ -20,6 +20,14 @@ struct ThreadSummary {
   std::uint64_t start_offset = 0;
 };
 
+/// Where walks of the stack could not go by call-frame information.
+struct ModuleFlaws {
+  cct::ModuleKey module;
+  std::uint64_t bridged = 0;  ///< measurement::Module's
+  std::uint64_t partial = 0;
+  bool no_unwind = false;
+};
+
 /// What merging knows of a process and its measurement file before it reads any tree.
 struct ProcessSummary {
   std::string path;
@@ -27,6 +35,7 @@ struct ProcessSummary {
   bool sealed = false;
   measurement::ProcessInfo process;
   cct::ModuleKey executable;
+  std::vector<ModuleFlaws> flaws;      ///< of modules that have any
   std::vector<ThreadSummary> threads;  ///< by ordinal
 
   /// Whether it did not come to an end of its own.

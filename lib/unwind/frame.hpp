@@ -23,9 +23,8 @@ struct alignas(64) Frame {
   std::uint32_t module = 0;  ///< CodeModule::index, or kNoModule (offset is then a run-time address)
   FrameOrigin origin = FrameOrigin::call;
   bool own = false;
-  bool bridged =
-      false;  ///< the rule came from a fallback (frame pointer chain), not from call-frame information
-  std::uint8_t need = 0;  ///< the walker's: registers that matter from here outwards
+  bool bridged = false;  ///< its caller was found by a fallback, not by call-frame information
+  std::uint8_t need = 0;  ///< the walker's: Step's bits from here outwards
   std::uint64_t sp = 0;   ///< the registers on arrival in this frame
   std::uint64_t bp = 0;
   std::uint64_t bx = 0;
@@ -47,6 +46,7 @@ struct Walk {
   std::size_t fresh = 0;  ///< frames[0, fresh) were walked now; frames[fresh, depth) are reused from the last
                           ///< walk unchanged, `user` included. 0: nothing has changed at all
   WalkEnd end = WalkEnd::partial;
+  bool bridged = false;  ///< some frame of the path is
 };
 
 }  // namespace culprit::unwind

@@ -17,7 +17,11 @@ namespace culprit::unwind {
 
 /// What a walk found out about one frame on its way.
 struct Step {
-  enum : std::uint8_t { kUsesBp = 1, kUsesBx = 2 };
+  enum : std::uint8_t {
+    kUsesBp = 1,
+    kUsesBx = 2,
+    kBridged = 4,  ///< no register: Frame::bridged, so that a path knows whether any of its frames is
+  };
 
   Frame frame;
   std::uint64_t return_slot;          ///< where the return address was read; 0: nowhere
@@ -91,6 +95,11 @@ class Path {
   /// The remembered walk's frames, innermost first.
   [[nodiscard]] Frame* frames() noexcept { return frames_ + first_; }
   [[nodiscard]] std::size_t depth() const noexcept { return kMaxDepth - first_; }
+
+  /// True if any of its frames is bridged.
+  [[nodiscard]] bool bridged() const noexcept {
+    return first_ < kMaxDepth && (frames_[first_].need & Step::kBridged) != 0;
+  }
 
  private:
   static constexpr std::uint8_t kNever = 0x80;

@@ -86,7 +86,11 @@ Walk Walker::walk(const Registers& start) noexcept {
   const WalkEnd end = outcome == Outcome::partial ? WalkEnd::partial : WalkEnd::root;
   path_.remember(steps_, count, {last.pc, last.sp, last.bp, last.bx, last.origin}, spliced, end,
                  bounds_.foreign());
-  return {.frames = path_.frames(), .depth = path_.depth(), .fresh = count, .end = end};
+  return {.frames = path_.frames(),
+          .depth = path_.depth(),
+          .fresh = count,
+          .end = end,
+          .bridged = path_.bridged()};
 }
 
 // The loop keeps the position in scalars: nearly all steps are plain, and cost a handful of loads each.
@@ -320,6 +324,7 @@ Walker::Moved Walker::step_bridge(const Rule& rule, Position at, Step& step) noe
   if (!bridge_frame(start, find_, context_, bounds_, bridge)) return {at, Outcome::partial};
   step.frame.cfa = bridge.cfa;
   step.frame.bridged = true;
+  step.uses |= Step::kBridged;
   step.return_slot = bridge.return_slot;
   step.bp_slot = bridge.bp_slot;
   Position to{load_as<std::uint64_t>(bridge.return_slot), bridge.cfa, at.bp, at.bx, FrameOrigin::call};

@@ -39,6 +39,7 @@ namespace culprit::runtime {
 
 // The part of the runtime that finds modules, for a program that is not preloaded into.
 constinit Process process;
+constinit measurement::LiveFile file;
 
 std::uint32_t module_generation() {
   return 1;
@@ -155,9 +156,10 @@ class Bench {
  private:
   [[gnu::noinline]] void handle(const void* context) {
     const Registers start = culprit::unwind::registers_of(context);
-    bool partial = false;
-    const NodeIndex node = culprit::runtime::current_path(thread_, start, partial);
-    if (partial) thread_->tree->count_partial(1);
+    culprit::runtime::WalkFlaws flaws;
+    const NodeIndex node = culprit::runtime::current_path(thread_, start, flaws);
+    if (flaws.any()) [[unlikely]]
+      culprit::runtime::count_flaws(thread_, flaws, 1);
     thread_->tree->record(node, SampleValues{.time_ns = 5'000'000, .weight = 1, .cpu_ns = 4'900'000});
   }
 
@@ -172,7 +174,7 @@ class Bench {
     if (fd >= 0) close(fd);
     unlink(path);
     static const culprit::measurement::ProcessDescription::Event events[] = {{"REALTIME", "ns", 5'000'000}};
-    static LiveFile file;
+    LiveFile& file = culprit::runtime::file;
     if (fd < 0 || file.create(path, {.program = "bench_handler", .events = events, .event_count = 1}) != 0) {
       std::perror("bench_handler: create a measurement in /tmp");
       std::exit(1);

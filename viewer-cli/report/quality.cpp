@@ -38,8 +38,9 @@ std::string quality_text(const database::Experiment& experiment, double total_s)
   if (experiment.run.period_ns > 0) {
     text += keep(" at " + grouped(kNsPerSecond / static_cast<double>(experiment.run.period_ns)) + "/s");
   }
-  text += "; " + count_and_share(quality.partial, quality.samples, "partial unwinds") + ", " +
-          count_and_share(quality.unresolved, quality.samples, "unresolved") + ", " +
+  text += "; " + count_and_share(quality.partial, quality.samples, "partial unwinds") + ", ";
+  if (quality.bridged > 0) text += keep(grouped(static_cast<double>(quality.bridged)) + " bridged") + ", ";
+  text += count_and_share(quality.unresolved, quality.samples, "unresolved") + ", " +
           (quality.dropped == 0 ? "none dropped"
                                 : keep(grouped(static_cast<double>(quality.dropped))) + " dropped");
   if (quality.clock_violations > 0) {

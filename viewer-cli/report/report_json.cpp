@@ -70,6 +70,7 @@ Json quality_json(const database::Experiment& experiment) {
           {"samples", quality.samples},
           {"partial", quality.partial},
           {"partial_s", seconds(quality.partial_ns)},
+          {"bridged", quality.bridged},
           {"unresolved", quality.unresolved},
           {"dropped", quality.dropped},
           {"full", quality.full},

@@ -13,10 +13,10 @@ auto fields(const Run& r) {
 }
 auto fields(const Quality& q) {
   return std::tie(q.samples, q.partial, q.partial_ns, q.unresolved, q.dropped, q.full, q.handler_ns,
-                  q.clock_violations, q.cut_short, q.unreadable);
+                  q.clock_violations, q.cut_short, q.unreadable, q.bridged);
 }
 auto fields(const ModuleInfo& m) {
-  return std::tie(m.path, m.build_id, m.samples, m.notes);
+  return std::tie(m.path, m.build_id, m.samples, m.notes, m.bridged, m.partial, m.no_unwind);
 }
 auto fields(const Context& c) {
   return std::tie(c.parent, c.end, c.name, c.file, c.line, c.module, c.flat, c.kind, c.flags, c.wait_kind);

@@ -169,10 +169,11 @@ void fill_run(Experiment& e) {
                .partial_ns = partial * kExamplePeriod,
                .unresolved = partial,
                .dropped = 3,
-               .handler_ns = samples * 4000};
+               .handler_ns = samples * 4000,
+               .bridged = 7};
   e.modules = {
       {"/home/user/solver/build/solver", "0123456789abcdef0123456789abcdef01234567", 36'000, {}},
-      {"/opt/vendor/libblob.so", "", partial, {"no symbols"}},
+      {"/opt/vendor/libblob.so", "", partial, {"no symbols"}, 7, partial, true},
       {"/usr/lib/x86_64-linux-gnu/libmpi.so.40", "00112233445566778899aabbccddeeff00112233", 9'000, {}}};
 }
 

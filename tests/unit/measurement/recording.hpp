@@ -149,7 +149,9 @@ inline std::string difference(const measurement::Measurement& a, const measureme
   for (std::size_t i = 0; i < a.modules.size(); ++i) {
     const auto& m = a.modules[i];
     const auto& n = b.modules[i];
-    if (m.key != n.key || m.own != n.own || m.executable != n.executable || m.vdso != n.vdso) return "module";
+    if (m.key != n.key || m.own != n.own || m.executable != n.executable || m.vdso != n.vdso ||
+        m.no_unwind != n.no_unwind || m.bridged != n.bridged || m.partial != n.partial)
+      return "module";
   }
   if (a.threads.size() != b.threads.size()) return "threads";
   for (std::size_t i = 0; i < a.threads.size(); ++i) {
@@ -160,9 +162,9 @@ inline std::string difference(const measurement::Measurement& a, const measureme
       return "thread";
     }
     if (std::tuple(s.quality.samples, s.quality.partial, s.quality.partial_ns, s.quality.dropped,
-                   s.quality.full, s.quality.handler_ns) !=
+                   s.quality.full, s.quality.handler_ns, s.quality.bridged) !=
         std::tuple(t.quality.samples, t.quality.partial, t.quality.partial_ns, t.quality.dropped,
-                   t.quality.full, t.quality.handler_ns)) {
+                   t.quality.full, t.quality.handler_ns, t.quality.bridged)) {
       return "quality";
     }
     if (s.nodes.size() != t.nodes.size() || s.cell != t.cell || s.cells.size() != t.cells.size() ||

@@ -34,6 +34,11 @@ void fill(culprit::measurement::LiveFile& file, ThreadTree& tree, unsigned seed,
     for (std::size_t e = 0; e < events; ++e) tree.record_event(leaf, e, random() % 10'000'000);
   }
   tree.count_partial(17);
+  tree.count_bridged();
+  file.count_bridged(0);
+  file.count_partial(1);
+  file.count_partial(1);
+  file.count_bridged(77);  // no module's number
   tree.add_handler_time(12'345);
 }
 
@@ -42,7 +47,8 @@ void add_modules(culprit::measurement::LiveFile& file) {
   file.module(0x400000, "/opt/app/bin/app", id, sizeof id, culprit::measurement::LiveFile::kModuleExecutable);
   file.module(0x7f0000, "/lib/libmpi.so.40", id, 16, 0);
   file.module(0x7f1000, "/lib/libculprit.so", nullptr, 0, culprit::measurement::LiveFile::kModuleOwn);
-  file.module(0x7ffe00, "[vdso]", nullptr, 0, culprit::measurement::LiveFile::kModuleVdso);
+  file.module(0x7ffe00, "[vdso]", nullptr, 0,
+              culprit::measurement::LiveFile::kModuleVdso | culprit::measurement::LiveFile::kModuleNoUnwind);
 }
 
 }  // namespace
@@ -76,6 +82,11 @@ TEST_CASE("the sealed form holds what the live form held") {
   expected.process.end = EndReason::exit;
   CHECK(difference(expected, sealed) == "");
   CHECK(sealed.threads.at(0).cells.size() > 400);
+  CHECK(sealed.threads[0].quality.bridged == 1);
+  CHECK(sealed.modules.at(0).bridged == 3);
+  CHECK(sealed.modules[0].partial == 0);
+  CHECK(sealed.modules[1].partial == 6);
+  CHECK(sealed.modules[3].no_unwind);
   CHECK(sealed.threads[1].end_ns == kStart + 100);
   CHECK(sealed.threads[2].end_ns == kStart + 12);
 }

@@ -168,7 +168,7 @@ void StepTally::print_example(const Example& example) {
 }
 
 void StepTally::print_places(Class what) const {
-  constexpr int kMost = 40;
+  constexpr int kMost = 400;
   int printed = 0;
   for (std::size_t i = 0; i < place_count_ && printed < kMost; ++i) {
     const Place& place = places_[i];
