@@ -1,5 +1,6 @@
 // exec replaces the program in place: the measurement is complete, unless the call fails.
 #include "runtime/clock.hpp"
+#include "runtime/exits.hpp"
 #include "runtime/export.hpp"
 #include "runtime/keeper.hpp"
 #include "runtime/process.hpp"
@@ -66,41 +67,55 @@ using culprit::runtime::Real;
 using culprit::runtime::Replacement;
 using culprit::runtime::Vector;
 
+namespace {
+
+constinit Real<int(const char*, Vector, Vector)> real_execve{"execve"};
+constinit Real<int(const char*, Vector)> real_execv{"execv"};
+constinit Real<int(const char*, Vector)> real_execvp{"execvp"};
+constinit Real<int(const char*, Vector, Vector)> real_execvpe{"execvpe"};
+constinit Real<int(int, Vector, Vector)> real_fexecve{"fexecve"};
+constinit Real<int(int, const char*, Vector, Vector, int)> real_execveat{"execveat"};
+
+}  // namespace
+
+void culprit::runtime::prepare_exec() {
+  real_execve.get();
+  real_execv.get();
+  real_execvp.get();
+  real_execvpe.get();
+  real_fexecve.get();
+  real_execveat.get();
+}
+
 CULPRIT_EXPORT int execve(const char* path, char* const argv[], char* const envp[]) noexcept {
-  static Real<int(const char*, Vector, Vector)> real{"execve"};
   const Replacement replacement;
-  return real(path, argv, envp);
+  return real_execve(path, argv, envp);
 }
 
 CULPRIT_EXPORT int execv(const char* path, char* const argv[]) noexcept {
-  static Real<int(const char*, Vector)> real{"execv"};
   const Replacement replacement;
-  return real(path, argv);
+  return real_execv(path, argv);
 }
 
 CULPRIT_EXPORT int execvp(const char* name, char* const argv[]) noexcept {
-  static Real<int(const char*, Vector)> real{"execvp"};
   const Replacement replacement;
-  return real(name, argv);
+  return real_execvp(name, argv);
 }
 
 CULPRIT_EXPORT int execvpe(const char* name, char* const argv[], char* const envp[]) noexcept {
-  static Real<int(const char*, Vector, Vector)> real{"execvpe"};
   const Replacement replacement;
-  return real(name, argv, envp);
+  return real_execvpe(name, argv, envp);
 }
 
 CULPRIT_EXPORT int fexecve(int descriptor, char* const argv[], char* const envp[]) noexcept {
-  static Real<int(int, Vector, Vector)> real{"fexecve"};
   const Replacement replacement;
-  return real(descriptor, argv, envp);
+  return real_fexecve(descriptor, argv, envp);
 }
 
 CULPRIT_EXPORT int execveat(int directory, const char* path, char* const argv[], char* const envp[],
                             int flags) noexcept {
-  static Real<int(int, const char*, Vector, Vector, int)> real{"execveat"};
   const Replacement replacement;
-  return real(directory, path, argv, envp, flags);
+  return real_execveat(directory, path, argv, envp, flags);
 }
 
 // execl, execle and execlp take their arguments one by one; they are gathered on the stack, as the C library

@@ -1,4 +1,6 @@
 // The ways to end a process that run no destructors; process.cpp has the others.
+#include "runtime/exits.hpp"
+
 #include "runtime/api.hpp"
 #include "runtime/export.hpp"
 #include "runtime/process.hpp"
@@ -16,8 +18,12 @@ using culprit::runtime::end_process;
 using culprit::runtime::own_process;
 using culprit::runtime::Real;
 
-/// True if abort() will end the process: a handler of the program's own may yet jump away. (Ignoring the signal
-/// does not help against abort.)
+constinit Real<void(int)> real_exit{"_exit"};
+constinit Real<void(int)> real_c99_exit{"_Exit"};
+constinit Real<void()> real_abort{"abort"};
+
+/// True if abort() will end the process: a handler of the program's own may yet jump away. (Ignoring the
+/// signal does not help against abort.)
 bool abort_is_deadly() {
   struct sigaction action {};
   return sigaction(SIGABRT, nullptr, &action) == 0 &&
@@ -26,24 +32,27 @@ bool abort_is_deadly() {
 
 }  // namespace
 
+void culprit::runtime::prepare_exits() {
+  real_exit.get();
+  real_c99_exit.get();
+  real_abort.get();
+}
+
 CULPRIT_EXPORT __attribute__((noreturn)) void _exit(int status) {
-  static Real<void(int)> real{"_exit"};
   if (own_process()) end_process(EndReason::quick_exit);
-  real(status);
+  real_exit(status);
   __builtin_unreachable();
 }
 
 CULPRIT_EXPORT __attribute__((noreturn)) void _Exit(int status) {
-  static Real<void(int)> real{"_Exit"};
   if (own_process()) end_process(EndReason::quick_exit);
-  real(status);
+  real_c99_exit(status);
   __builtin_unreachable();
 }
 
 CULPRIT_EXPORT __attribute__((noreturn)) void abort() noexcept {
-  static Real<void()> real{"abort"};
   if (own_process() && abort_is_deadly()) end_process(EndReason::abort);
-  real();
+  real_abort();
   __builtin_unreachable();
 }
 

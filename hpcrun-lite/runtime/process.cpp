@@ -3,6 +3,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/closing.hpp"
 #include "runtime/control.hpp"
+#include "runtime/exits.hpp"
 #include "runtime/identity.hpp"
 #include "runtime/keeper.hpp"
 #include "runtime/map_snapshot.hpp"
@@ -167,6 +168,8 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   if (set("CULPRIT_DELAY")) delay_sampling(process.start_ns);
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   at_quick_exit(finish_quickly);
+  prepare_exits();
+  prepare_exec();
   process.active = true;
   begin_main_thread();
 }

@@ -1,0 +1,254 @@
+"""However a process ends, its status, signal and output are those of the unmeasured run, and what it recorded is
+there: complete where it ended itself, cut short (prof-mpi exits with 3) where it was killed or aborted."""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+import harness
+
+ENDS = harness.PROGRAMS / "ends"
+SECONDS = 0.3
+COPIED = {"CULPRIT_NO_SHARED_MAPPING": "1"}
+OLD_C_LIBRARY = {"CULPRIT_NO_DL_FIND_OBJECT": "1"}
+
+
+def limit(kind, value):
+    """A function that lowers a resource limit in the process to be."""
+    return lambda: resource.setrlimit(kind, (value, value))
+
+
+class Process(harness.Workspace):
+    def run_both(self, how, seconds=SECONDS, argument="", options=(), variables=None, prefix=(), **more):
+        """Runs the program alone and measured; what it prints and how it ends must be the same. Returns the measured
+        run, the measurement directory as its attribute."""
+        more.setdefault("expect", None)
+        program = [*prefix, ENDS, how]
+        alone = harness.run([*program, min(seconds, 0.02), argument], **more)
+        environment = dict(harness.ENVIRONMENT, **(variables or {}))
+        directory = self.here / "run"
+        shutil.rmtree(directory, ignore_errors=True)
+        command = [harness.HPCRUN, "-o", directory, *options, *program, seconds, argument]
+        measured = harness.run(command, env=environment, **more)
+        self.assertEqual(measured.returncode, alone.returncode, measured.stderr)
+        self.assertEqual(measured.stdout, alone.stdout)
+        measured.directory = directory
+        return measured
+
+    def read(self, directory, cut_short=0):
+        """Merges and returns (info, seconds recorded); `cut_short` processes are to be labelled so."""
+        done = harness.run([harness.PROF_MPI, "--force", directory], expect=3 if cut_short else 0)
+        if cut_short:
+            self.assertIn("cut short", done.stderr)
+        database = directory.with_name(directory.name + ".db")
+        info = harness.viewer_json(database, "info")
+        self.assertEqual(info["cut_short"], cut_short)
+        self.assertEqual(info["dropped"], 0)
+        return info, harness.viewer_json(database, "report")["total_s"]
+
+    def check(self, how, cut_short=0, status=None, **more):
+        measured = self.run_both(how, **more)
+        if status is not None:
+            self.assertEqual(measured.returncode, status)
+        info, seconds = self.read(measured.directory, cut_short)
+        self.assertGreater(seconds, SECONDS / 2)
+        return info
+
+
+class Ends(Process):
+    def test_ends_that_are_the_programs_own(self):
+        for how, status in (
+            ("return", 0),
+            ("exit", 7),
+            ("_exit", 7),
+            ("_Exit", 7),
+            ("quick_exit", 7),
+            ("exec", 7),
+            ("failed_exec", 4),
+            ("survived_abort", 9),
+            ("threads_left", 0),
+            ("lowest_descriptor", 0),
+        ):
+            with self.subTest(how):
+                self.check(how, status=status)
+
+    def test_ends_by_force(self):
+        for how, number in (
+            ("abort", signal.SIGABRT),
+            ("exception", signal.SIGABRT),
+            ("SIGTERM", signal.SIGTERM),
+            ("SIGINT", signal.SIGINT),
+            ("SIGKILL", signal.SIGKILL),
+            ("SIGALRM", signal.SIGALRM),
+            ("SIGSEGV", signal.SIGSEGV),
+            ("SIGFPE", signal.SIGFPE),
+            ("stack_overflow", signal.SIGSEGV),
+        ):
+            with self.subTest(how):
+                self.check(how, cut_short=1, status=-number)
+
+    def test_a_forked_child_is_recorded_beside_its_parent(self):
+        info = self.check("fork", status=5)
+        self.assertEqual(info["threads"], 2)
+
+    def test_main_thread_ends_before_the_others(self):
+        info = self.check("pthread_exit", status=0)
+        self.assertEqual(info["threads"], 2)
+
+    def test_what_a_killed_process_was_waiting_in_is_counted(self):
+        for variables in ({}, COPIED):
+            with self.subTest(variables):
+                directory = self.here / f"waiting{len(variables)}"
+                environment = dict(harness.ENVIRONMENT, **variables)
+                start = time.monotonic()
+                command = [str(word) for word in (harness.HPCRUN, "-o", directory, ENDS, "sleep", 0.05)]
+                process = subprocess.Popen(command, env=environment)
+                time.sleep(3)
+                process.kill()
+                lived = time.monotonic() - start
+                self.assertEqual(process.wait(), -signal.SIGKILL)
+                _, seconds = self.read(directory, cut_short=1)
+                # One second may be missing; another one for a machine that is too busy to wake up the recorder.
+                self.assertGreater(seconds, lived - 2)
+                self.assertLess(seconds, lived + 0.1)
+
+    def test_out_of_memory(self):
+        self.check("memory", cut_short=1, status=-signal.SIGABRT, preexec_fn=limit(resource.RLIMIT_AS, 400 << 20))
+
+    def test_descriptors_used_up(self):
+        info = self.check("descriptors", status=0, seconds=0.6, preexec_fn=limit(resource.RLIMIT_NOFILE, 40))
+        self.assertEqual(info["threads"], 2)
+
+    def test_file_size_limit_ends_the_program_only_where_the_program_exceeds_it(self):
+        for bytes_ in (600 << 10, 100 << 10):  # room for a measurement, and none
+            with self.subTest(bytes_):
+                measured = self.run_both(
+                    "file_size", argument=self.here / "big", preexec_fn=limit(resource.RLIMIT_FSIZE, bytes_)
+                )
+                self.assertEqual(measured.returncode, -signal.SIGXFSZ)
+                measured = self.run_both("exit", preexec_fn=limit(resource.RLIMIT_FSIZE, bytes_))
+                self.assertEqual(measured.returncode, 7)
+                if bytes_ < 200 << 10:
+                    self.assertIn("File too large", measured.stderr)
+                else:
+                    self.read(measured.directory)
+
+    def test_standard_error_that_nobody_reads(self):
+        ends = os.pipe()
+        os.close(ends[0])
+        directory = self.here / "run"
+        command = [str(word) for word in (harness.HPCRUN, "-o", directory, ENDS, "exit", 0.1)]
+        status = subprocess.run(command, env=harness.ENVIRONMENT, stderr=ends[1], timeout=60).returncode
+        os.close(ends[1])
+        self.assertEqual(status, 7)
+        self.read(directory)
+
+    def test_unwritable_directory(self):
+        self.here.chmod(0o755)
+        nobody = ["setpriv", "--reuid", "65534", "--clear-groups"]
+        if os.geteuid() != 0 or harness.run([*nobody, ENDS, "exit", 0], expect=None).returncode != 7:
+            self.skipTest("becoming another user needs root, and programs that this user may run")
+        measured = self.run_both("exit", prefix=nobody)
+        self.assertEqual(measured.returncode, 7)
+        self.assertIn("Permission denied", measured.stderr)
+        self.assertEqual(list(measured.directory.rglob("*.culprit")), [])
+
+    def test_libraries_come_and_go_without_find_object(self):
+        info = self.check("load", status=6, variables=OLD_C_LIBRARY, options=["-e", "REALTIME@f1000"])
+        self.assertEqual(info["threads"], 4)
+        self.assertLess(info["partial"], max(3, info["samples"] // 50))
+
+    def test_ends_with_a_copied_file(self):
+        for how, status in (("_exit", 7), ("exec", 7), ("failed_exec", 4)):
+            with self.subTest(how):
+                self.check(how, status=status, variables=COPIED)
+        with self.subTest("fork"):
+            info = self.check("fork", status=5, variables=COPIED)
+            self.assertIn("copy", " ".join(info["notes"]))
+        with self.subTest("SIGKILL"):
+            measured = self.run_both("SIGKILL", seconds=2, variables=COPIED, options=["-v"])
+            self.assertIn("copied twice a second", measured.stderr)
+            _, seconds = self.read(measured.directory, cut_short=1)
+            self.assertGreater(seconds, 0.5)
+
+    def test_ten_thousand_threads(self):
+        lives = self.here / "lives"
+        measured = self.run_both("many_threads", argument=lives, options=["-e", "REALTIME@f5000"])
+        self.assertEqual(measured.returncode, 0)
+        info, seconds = self.read(measured.directory)
+        lived = SECONDS + float(lives.read_text()) / 1e9
+        self.assertLess(info["threads"], 100)
+        self.assertIn("threads were recorded as", " ".join(info["notes"]))
+        self.assertNotIn("were not measured", " ".join(info["notes"]))
+        # A thread's life begins before its routine looks at the clock, and main waits for the others meanwhile.
+        self.assertGreater(seconds, 0.9 * lived)
+
+
+class FullDisk(Process):
+    """On a file system of a few hundred kilobytes, which exists for the program alone."""
+
+    NO_MOUNT = 99
+    SCRIPT = """
+        mount -t tmpfs -o size=512k tmpfs "$1" || exit 99
+        "$2" -o "$1/run" "$3" full_disk "$4" "$1/fill"
+        status=$?
+        rm "$1/fill" && cp -r "$1/run" "$5" || exit 98
+        exit $status
+    """
+
+    def fill(self, variables):
+        disk = self.here / "disk"
+        disk.mkdir(exist_ok=True)
+        arguments = [disk, harness.HPCRUN, ENDS, SECONDS, self.here / "run"]
+        for namespace in ("-m", "-rm"):  # root, or root in a user namespace of its own
+            command = ["unshare", namespace, "sh", "-c", self.SCRIPT, "sh", *arguments]
+            done = harness.run(command, expect=None, env=dict(harness.ENVIRONMENT, **variables))
+            if done.returncode not in (1, self.NO_MOUNT):
+                return done
+        self.skipTest("this machine lets nobody mount a tmpfs, not even in a user namespace")
+
+    def check(self, variables):
+        done = self.fill(variables)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        directory = self.here / "run"
+        (file,) = directory.rglob("*.culprit")
+        self.assertEqual(file.read_bytes()[:8], b"CULPRITA")  # there was no room for the sealed form
+        self.assertEqual(list(directory.rglob("*.tmp")), [])
+        _, seconds = self.read(directory)
+        self.assertGreater(seconds, 1.5 * SECONDS)
+
+    def test_mapped(self):
+        self.check({})
+
+    def test_copied(self):
+        self.check(COPIED)
+
+
+class Abort(harness.Workspace):
+    def check(self, mpi):
+        program = harness.PROGRAMS / f"dies.{mpi}"
+        alone = harness.launch(mpi, 2, [program, "MPI"], expect=None)
+        directory = self.here / "run"
+        measured = harness.launch(mpi, 2, [harness.HPCRUN, "-o", directory, program, "MPI"], expect=None)
+        self.assertEqual(measured.returncode, alone.returncode)
+        self.assertEqual(measured.stdout, alone.stdout)
+        done = harness.run([harness.PROF_MPI, directory], expect=3)
+        self.assertIn("cut short", done.stderr)
+        info = harness.viewer_json(self.here / "run.db", "info")
+        self.assertEqual((info["ranks"], info["cut_short"]), (2, 2))
+        report = harness.viewer_json(self.here / "run.db", "report")
+        self.assertGreater(report["idle_s"], 0)  # the other rank waited in a barrier until the end
+
+    def test_openmpi(self):
+        self.check("openmpi")
+
+    def test_mpich(self):
+        self.check("mpich")
+
+
+if __name__ == "__main__":
+    unittest.main()
