@@ -3,58 +3,20 @@ yielding and with more ranks than processors.
 
 What is compared. Every sample under a call that blocks is idle unless it moves data or computes; so the idleness of a
 call is the time inside it by the program's own clock. Where a call also moves a lot of data (LARGE) the logs bound it:
-at least the waiting (truth.py), at most the time inside.
-
-The tolerance is 2 %, of which half is left to what sampling alone gives: with period p, an interval is measured with
-a variance of at most p^2/4, n calls together with a standard deviation of at most p/2 * sqrt(n); NOISE of them must
-fit. Where the calls are too few and too short for that, as in a single one, the tolerance is wider by what is lacking.
+at least the waiting (truth.py), at most the time inside. The tolerance is 2 % (against_logs.py).
 """
 
 import collections
-import math
-import sys
 import unittest
 
 import harness
+from against_logs import OPTIONS, Measured, tolerance, truth
 
-sys.path.insert(0, str(harness.TRUTH))
-import truth  # noqa: E402
-
-RATE = 1000  # Hz
-NOISE = 5  # standard deviations
 WORK = {  # calls that do not wait by definition
     "MPI_Init", "MPI_Irecv", "MPI_Isend", "MPI_Issend", "MPI_Start", "MPI_Test", "MPI_Ibarrier", "MPI_Iallreduce",
     "MPI_Put", "MPI_Accumulate", "MPI_Win_post", "MPI_Win_test", "MPI_Cancel",
 }  # fmt: skip
 LARGE = {"late_receiver_large"}  # procedures whose calls move megabytes
-
-
-class Measured:
-    """Idleness and time by (MPI function, procedure that called it)."""
-
-    def __init__(self, database):
-        self.idle, self.all = collections.Counter(), collections.Counter()
-        view = harness.viewer_json(
-            database, "view", "calling-context", "--metrics", "idleness:sum (I),REALTIME:sum (I)"
-        )
-        for root in view["roots"]:
-            self._walk(root, "")
-
-    def _walk(self, node, caller):
-        frame = node["frame"]
-        if frame["kind"] in ("procedure", "inlined"):
-            if frame["name"].startswith("MPI_"):
-                self.idle[frame["name"], caller] += node["values"].get("idleness:sum (I)", 0)
-                self.all[frame["name"], caller] += node["values"].get("REALTIME:sum (I)", 0)
-                return
-            caller = frame["name"]
-        for child in node["children"]:
-            self._walk(child, caller)
-
-
-def tolerance(seconds, calls):
-    noise = NOISE * 0.5 / RATE * math.sqrt(calls)
-    return max(0.02 * seconds, 0.01 * seconds + noise)
 
 
 class Idleness(harness.Workspace):
@@ -64,7 +26,7 @@ class Idleness(harness.Workspace):
         here.mkdir()
         directory = self.measure(
             mpi, ranks, harness.PROGRAMS / f"truth_{program}.{mpi}", here, *arguments,
-            name=f"{program}/run", options=("-e", f"REALTIME@f{RATE}"), env=environment,
+            name=f"{program}/run", options=OPTIONS, env=environment,
         )  # fmt: skip
         measured = Measured(self.merge(directory))
         logs = truth.Truth(truth.read(here))

@@ -1,0 +1,47 @@
+"""What was measured of a truth program, beside the truth from its own logs; shared by the tests against them.
+
+The tolerance is 2 %, of which half is left to what sampling alone gives: with period p, an interval is measured with
+a variance of at most p^2/4, n calls together with a standard deviation of at most p/2 * sqrt(n); NOISE of them must
+fit. Where the calls are too few and too short for that, as in a single one, the tolerance is wider by what is lacking.
+"""
+
+import collections
+import math
+import sys
+
+import harness
+
+sys.path.insert(0, str(harness.TRUTH))
+import truth  # noqa: E402, F401
+
+RATE = 1000  # Hz
+OPTIONS = ("-e", f"REALTIME@f{RATE}")  # of hpcrun-lite
+NOISE = 5  # standard deviations
+
+
+def tolerance(seconds, calls):
+    noise = NOISE * 0.5 / RATE * math.sqrt(calls)
+    return max(0.02 * seconds, 0.01 * seconds + noise)
+
+
+class Measured:
+    """Idleness and time by (MPI function, procedure that called it)."""
+
+    def __init__(self, database):
+        self.idle, self.all = collections.Counter(), collections.Counter()
+        view = harness.viewer_json(
+            database, "view", "calling-context", "--metrics", "idleness:sum (I),REALTIME:sum (I)"
+        )
+        for root in view["roots"]:
+            self._walk(root, "")
+
+    def _walk(self, node, caller):
+        frame = node["frame"]
+        if frame["kind"] in ("procedure", "inlined"):
+            if frame["name"].startswith("MPI_"):
+                self.idle[frame["name"], caller] += node["values"].get("idleness:sum (I)", 0)
+                self.all[frame["name"], caller] += node["values"].get("REALTIME:sum (I)", 0)
+                return
+            caller = frame["name"]
+        for child in node["children"]:
+            self._walk(child, caller)
