@@ -73,7 +73,11 @@ Mpi linked_mpi(const Program& program, std::string& library) {
 }
 
 Mpi mpi_of_job() {
-  if (std::getenv("OMPI_COMM_WORLD_RANK") != nullptr) return Mpi::openmpi;
+  // Of the two, only Open MPI speaks PMIx as it is commonly built; mpirun or a batch system then sets the
+  // rank.
+  for (const char* rank : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"}) {
+    if (std::getenv(rank) != nullptr) return Mpi::openmpi;
+  }
   if (std::getenv("PMI_RANK") != nullptr) return Mpi::mpich;
   return Mpi::none;
 }

@@ -2,23 +2,30 @@
 
 #include "runtime/api.hpp"
 
+#include <atomic>
 #include <cstdint>
 
 namespace culprit::mpi {
 
-/// Tells the thread's signal handler, while it lives, that the thread is inside an MPI call. Calls within
-/// calls (the Fortran bindings over C, PMPI under a tool, the library over itself) count as the outermost
-/// one. A mark that a longjmp left behind lies deeper on the stack than this, and is overwritten.
+/// Tells the thread's signal handler, while it lives, that the thread is inside an MPI call, whose function
+/// stands in call paths for the wrapper's own frame: libraries leave some calls by a jump, and their frame is
+/// gone while they wait. Calls within calls (the Fortran bindings over C, PMPI under a tool, the library over
+/// itself) count as the outermost one. A mark that a longjmp left behind lies deeper on the stack than this,
+/// and is overwritten.
 class CallMark {
  public:
   enum Kind : std::uint8_t { work = 0, waiting = 1 };  ///< as culprit::measurement::WaitKind none and mpi
 
-  explicit CallMark(Kind kind) {
+  CallMark(Kind kind, const void* function) {
     CulpritThread& thread = culprit_rt_thread;
     const auto here = reinterpret_cast<std::uintptr_t>(this);
     outermost_ = thread.marked_below <= here;
     if (!outermost_) return;
+    thread.marked_below = 0;
+    std::atomic_signal_fence(std::memory_order_release);
     thread.mark = kind;
+    thread.call = reinterpret_cast<std::uintptr_t>(function);
+    std::atomic_signal_fence(std::memory_order_release);
     thread.marked_below = here;
   }
   ~CallMark() {

@@ -17,44 +17,35 @@ using InitThreadCall = RealCall<int(int*, char***, int, int*)>;
 using FinalizeCall = RealCall<int()>;
 using AbortCall = RealCall<int(MPI_Comm, int)>;
 
-/// What joining the world sends belongs to the MPI_Init whose wrapper has the frame `frame`.
-void join_world_below(const void* frame, const void* function) {
-  const CulpritStandIn stand_in = culprit_rt_stand_in(frame, function);
-  culprit::mpi::join_world();
-  culprit_rt_end_stand_in(stand_in);
+template <typename Real>
+const void* address(Real& real) {
+  return reinterpret_cast<const void*>(real.get());
 }
 
 int init(InitCall& real, int* argc, char*** argv) {
-  const CallMark mark(CallMark::work);
+  const CallMark mark(CallMark::work, address(real));
   const int result = real.get()(argc, argv);
-  if (mark.outermost() && result == MPI_SUCCESS)
-    join_world_below(__builtin_frame_address(0), reinterpret_cast<const void*>(real.get()));
+  if (mark.outermost() && result == MPI_SUCCESS) culprit::mpi::join_world();
   return result;
 }
 
 int init_thread(InitThreadCall& real, int* argc, char*** argv, int required, int* provided) {
-  const CallMark mark(CallMark::work);
+  const CallMark mark(CallMark::work, address(real));
   const int result = real.get()(argc, argv, required, provided);
-  if (mark.outermost() && result == MPI_SUCCESS)
-    join_world_below(__builtin_frame_address(0), reinterpret_cast<const void*>(real.get()));
+  if (mark.outermost() && result == MPI_SUCCESS) culprit::mpi::join_world();
   return result;
 }
 
 int finalize(FinalizeCall& real) {
-  const CallMark mark(CallMark::waiting);
+  const CallMark mark(CallMark::waiting, address(real));
   if (!mark.outermost()) return real.get()();
-  // Open MPI's ends in a tail call, which would leave MPI_Finalize out of the path.
-  const CulpritStandIn stand_in =
-      culprit_rt_stand_in(__builtin_frame_address(0), reinterpret_cast<const void*>(real.get()));
   culprit::mpi::leave_world();
   mark.change(CallMark::work);
-  const int result = real.get()();
-  culprit_rt_end_stand_in(stand_in);
-  return result;
+  return real.get()();
 }
 
 int abort_run(AbortCall& real, MPI_Comm communicator, int status) {
-  const CallMark mark(CallMark::work);
+  const CallMark mark(CallMark::work, address(real));
   if (mark.outermost()) culprit_rt_abort();
   return real.get()(communicator, status);
 }

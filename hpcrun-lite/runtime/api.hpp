@@ -16,6 +16,8 @@ struct CulpritThread {
   std::uintptr_t
       marked_below;   ///< stack address of the outermost marked call: frames below it are inside; 0 none
   std::uint8_t mark;  ///< culprit::measurement::WaitKind of that call
+  std::uintptr_t
+      call;  ///< address of that call's function, which stands for the caller's frame in call paths
 };
 
 /// A function that stands in for `function` in call paths while it lives on the stack: the wrapper's own

@@ -28,6 +28,8 @@ FrameKind kind_of(FrameOrigin origin) {
 /// The function that stands in for an own frame which reaches from `low` to `high` on the stack; 0 if none
 /// does.
 std::uintptr_t stand_in_for(const StandIns& stand_ins, std::uint64_t low, std::uint64_t high) {
+  const CulpritThread& shared = culprit_rt_thread;
+  if (shared.marked_below >= low && shared.marked_below < high) return shared.call;
   for (std::uint32_t i = stand_ins.depth; i > 0; --i) {
     if (stand_ins.stack[i - 1] >= low && stand_ins.stack[i - 1] < high) return stand_ins.function[i - 1];
   }

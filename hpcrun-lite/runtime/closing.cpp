@@ -3,6 +3,7 @@
 #include "measurement/write_signals.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/identity.hpp"
+#include "runtime/modules.hpp"
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
 
@@ -56,6 +57,8 @@ void add_samples(Line& line, const CulpritTotals& totals) {
         .number(static_cast<std::uint64_t>(ranks_here))
         .add(" ranks");
   line.add(" in ").add(shown_directory());
+  if (rank_here < 0 && mpi_was_sampled())
+    line.add("; MPI calls were not seen: ranks and waits are not known");
   line.add("; next: viewer-cli ").add(shown_directory());
 }
 

@@ -37,10 +37,12 @@ std::string c_name(std::string_view lower_case_rest) {
 }  // namespace
 
 std::string mpi_name(std::string_view procedure) {
+  strip_suffix(procedure, "@plt");
   std::string_view c = procedure;
   strip_prefix(c, "P");
   const bool c_binding = c.starts_with("MPI_") && c.size() > 5 && std::isupper(c[4]) != 0 &&
                          std::islower(static_cast<unsigned char>(c[5])) != 0;
+  if (c_binding) strip_suffix(c, "_c");
   const std::string folded = lower(c_binding ? c : procedure);
   std::string_view rest = folded;
   const bool open_mpi = strip_prefix(rest, "ompi_");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [merge] [first-view]
+"""Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [merge] [first-view]
 
 Wall-clock figures are medians of interleaved runs; every run's figure goes into BUILD/bench/*.json.
 Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_PROFILES (default 3072).
@@ -19,6 +19,7 @@ APPS = pathlib.Path(__file__).resolve().parent.parent / "apps"
 RUNS = int(os.environ.get("CULPRIT_BENCH_RUNS", "7"))
 PROFILES = int(os.environ.get("CULPRIT_BENCH_PROFILES", "3072"))
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+BENCHMARKS = ("overhead", "handler", "calls", "merge", "first-view")
 MPIRUN = ["mpirun.openmpi", "--oversubscribe", "-n", "2"]
 
 
@@ -109,6 +110,29 @@ class Bench:
             print(f"  {name:12} {info['sampling_s'] * 1e9 / info['samples']:8.0f} ns per sample of {info['samples']} samples, "
                   f"{info['partial']} partial")
 
+    # -- calls ------------------------------------------------------------------------------------------------------
+
+    def calls(self):
+        """Nanoseconds that the wrapper adds to one MPI call, warm: the smallest batch, measured less unmeasured."""
+        print(f"calls: added ns per call (unmeasured ns), smallest batch of {RUNS} interleaved runs, 1 rank")
+        for mpi, launcher in (("openmpi", ["mpirun.openmpi", "-n", "1"]), ("mpich", ["mpiexec.mpich", "-n", "1"])):
+            program = self.here / f"mpi_calls.{mpi}"
+            source = pathlib.Path(__file__).with_name("mpi_calls.c")
+            subprocess.run([f"mpicc.{mpi}", "-O2", source, "-o", program], check=True)
+            runs = {"plain": [], "measured": []}
+            for i in range(RUNS):
+                out = self.here / f"calls.{mpi}.{i}"
+                runs["plain"].append(self.call_costs([*launcher, program]))
+                runs["measured"].append(self.call_costs([*launcher, self.hpcrun, "-q", "-o", out, program]))
+            self.save(f"calls-{mpi}", runs)
+            best = {kind: {c: min(run[c] for run in runs[kind]) for c in runs[kind][0]} for kind in runs}
+            shown = (f"{c} {best['measured'][c] - ns:.1f} ({ns:.1f})" for c, ns in best["plain"].items())
+            print(f"  {mpi:8} " + "   ".join(shown), flush=True)
+
+    def call_costs(self, command):
+        lines = self.time(command)[2].stdout.splitlines()
+        return {call: float(ns) for call, ns in map(str.split, lines)}
+
     # -- merge ------------------------------------------------------------------------------------------------------
 
     def merge(self):
@@ -167,10 +191,10 @@ class Bench:
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    wanted = sys.argv[2:] or ["overhead", "handler", "merge", "first-view"]
-    unknown = set(wanted) - {"overhead", "handler", "merge", "first-view"}
+    wanted = sys.argv[2:] or list(BENCHMARKS)
+    unknown = set(wanted) - set(BENCHMARKS)
     if unknown:
-        print(f"bench: {' '.join(unknown)}: unknown (overhead, handler, merge, first-view)", file=sys.stderr)
+        print(f"bench: {' '.join(unknown)}: unknown ({', '.join(BENCHMARKS)})", file=sys.stderr)
         sys.exit(2)
     bench = Bench(sys.argv[1])
     for name in wanted:

@@ -14,7 +14,8 @@ TEST_CASE("every binding of an MPI call has the C name") {
   for (const char* binding :
        {"MPI_Allreduce", "PMPI_Allreduce", "mpi_allreduce", "mpi_allreduce_", "mpi_allreduce__",
         "MPI_ALLREDUCE", "PMPI_ALLREDUCE", "pmpi_allreduce_", "mpi_allreduce_f08_", "MPI_Allreduce_f08",
-        "MPI_Allreduce_f", "mpi_allreduce_f08ts_", "pmpir_allreduce_f08ts_", "ompi_allreduce_f"}) {
+        "MPI_Allreduce_f", "mpi_allreduce_f08ts_", "pmpir_allreduce_f08ts_", "ompi_allreduce_f",
+        "PMPI_Allreduce_c", "PMPI_Allreduce@plt", "mpi_allreduce_@plt"}) {
     CHECK(mpi_name(binding) == "MPI_Allreduce");
   }
   CHECK(mpi_name("mpi_comm_rank_") == "MPI_Comm_rank");

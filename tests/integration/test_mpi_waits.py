@@ -1,0 +1,68 @@
+"""Every sort of waiting MPI call is marked while it waits and shows one frame of its own, in C and Fortran under both
+MPIs: idleness by call against the times that the program measured itself."""
+
+import unittest
+
+import harness
+
+# Open MPI 4.1 has no one-sided component for a node without it.
+WITH_SINGLE_COPY = {k: v for k, v in harness.ENVIRONMENT.items() if "single_copy" not in k}
+
+
+def idle_by_call(nodes, known, sums):
+    """Adds the idleness of the outermost frame of each call in `known`, by name."""
+    for node in nodes:
+        name = node["frame"]["name"]
+        if name in known:
+            sums[name] = sums.get(name, 0) + node["values"].get("idleness:sum (I)", 0)
+        else:
+            idle_by_call(node["children"], known, sums)
+    return sums
+
+
+class Waits(harness.Workspace):
+    def check(self, program):
+        mpi = program.rsplit(".", 1)[1]
+        command = [harness.HPCRUN, "-o", self.here / "run", harness.PROGRAMS / program, self.here / "file"]
+        logged = {}
+        for line in harness.launch(mpi, 2, command, env=WITH_SINGLE_COPY).stdout.splitlines():
+            calls, seconds = line.split()
+            logged[calls] = logged.get(calls, 0) + float(seconds)
+        database = self.merge(self.here / "run")
+        view = harness.viewer_json(database, "view", "calling-context", "--ranks", 1, "--metrics", "idleness:sum")
+        self.check_frames(view["roots"])
+        self.check_idleness(view["roots"], logged)
+
+    def check_frames(self, roots):
+        """One frame per call, under its C name."""
+        for node in harness.walk(roots):
+            name = node["frame"]["name"]
+            self.assertNotRegex(name.lower(), r"^p?mpi_\w+_$|^pmpi_|_f08_$|culprit")
+            if name.startswith("MPI_"):
+                self.assertNotIn(name, [below["frame"]["name"] for below in harness.walk(node["children"])])
+
+    def check_idleness(self, roots, logged):
+        """`logged`: seconds inside each call, or in any of several joined by |."""
+        idle = idle_by_call(roots, {f"MPI_{call}" for calls in logged for call in calls.split("|")}, {})
+        self.assertGreaterEqual(len(logged), 9)
+        all_logged = all_idle = 0
+        for calls, seconds in logged.items():
+            found = sum(idle.get(f"MPI_{call}", 0) for call in calls.split("|"))
+            # Some libraries do not wait in some calls; 60 ms are about 12 samples. A loop that polls is also outside
+            # the call, by half where the call is short.
+            polls = calls in ("Test", "Iprobe")
+            if seconds >= 0.05:
+                self.assertGreater(found, seconds / (4 if polls else 2), calls)
+            # The programs synchronize by further barriers.
+            if calls != "Barrier" and not polls:
+                all_logged += seconds
+                all_idle += found
+        self.assertAlmostEqual(all_idle, all_logged, delta=0.1 * all_logged)
+
+
+for mpi in harness.LAUNCHERS:
+    for name in ("every_wait", "every_wait_mpif", "every_wait_mpi", "every_wait_f08"):
+        setattr(Waits, f"test_{name}_{mpi}", lambda self, program=f"{name}.{mpi}": self.check(program))
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Checks that the table of wrapped calls (hpcrun-lite/mpi/calls) knows every function of an MPI's mpi.h, or leaves it
+out for a reason. That its prototypes are mpi.h's own, the compiler checks. Usage: mpi_table.py MPICC"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Written out in files of their own (lifetime_calls.cpp, pcontrol.cpp).
+ELSEWHERE = r"Init|Init_thread|Finalize|Abort|Pcontrol"
+
+# Local calls that neither communicate nor make or free what calls that communicate refer to.
+LEFT_OUT = {
+    "derived datatypes": r"Type_.*|Pack.*|Unpack.*|Get_count|Get_elements(_x)?|Get_address|Address|Aint_(add|diff)",
+    "queries of communicators and topologies": r"Comm_(rank|size|compare|remote_size|test_inter|get_parent)|Topo_test|Dims_create"
+    r"|Cart(dim)?_(get|rank|coords|shift|map)|Graph(dims)?_(get|neighbors|neighbors_count|map)"
+    r"|Dist_graph_neighbors(_count)?",
+    "queries of groups": r"Group_(rank|size|compare|translate_ranks)",
+    "local window calls": r"Win_(attach|detach|sync|shared_query)",
+    "queries and local calls of files": r"File_(delete|seek|get_(amode|atomicity|byte_offset|position|position_shared|size|type_extent|view))"
+    r"|Register_datarep",
+    "attributes, names, hints": r".*_(get|set|delete)_attr|Attr_.*|.*keyval|Keyval_.*|.*_(get|set)_name|.*_(get|set)_info|Info_.*",
+    "errors": r".*errhandler.*|Errhandler_.*|Error_.*|Add_error_.*",
+    "operators, memory, ports, buffers": r"Op_.*|Reduce_local|(Alloc|Free)_mem|(Open|Close)_port|(Publish|Unpublish|Lookup)_name|Buffer_attach",
+    "the environment": r"Initialized|Finalized|Is_thread_main|Query_thread|Get_(version|library_version|processor_name)|Wtime|Wtick",
+    "handle and status conversions": r".*_(c2f|f2c|f2f08|f082f|c2f08|f082c)|Status_set_.*|Test_cancelled",
+    "generalized requests, whose work is the program's own": r"Grequest_.*",
+    "the tools interface": r"T_.*",
+    "sessions and partitions of MPI 4": r"Session_.*|.*_from_(session_pset|groups?)|P(send|recv)_init|Pready.*|Parrived",
+}
+
+
+def functions_of(compiler):
+    """Names without MPI_ of the functions that its mpi.h declares."""
+    text = subprocess.run(
+        [compiler, "-E", "-P", "-x", "c", "-"], input="#include <mpi.h>\n", capture_output=True, text=True, check=True
+    ).stdout
+    return set(re.findall(r"\b(?:int|double|MPI_\w+)\s+MPI_([A-Z]\w*)\s*\(", text))
+
+
+def table(large):
+    """Names in the table; with `large`, also the forms for large counts."""
+    names = set()
+    for path in sorted((ROOT / "hpcrun-lite/mpi/calls").glob("*.def")):
+        for counted, name in re.findall(r"^CULPRIT_(COUNTED_)?CALL\((\w+),", path.read_text(), re.M):
+            names |= {name, name + "_c"} if counted and large else {name}
+    return names
+
+
+def main():
+    functions = functions_of(sys.argv[1])
+    known = table(large="Send_c" in functions)
+    reasons = re.compile("|".join(f"({pattern})(_c)?" for pattern in LEFT_OUT.values()))
+    missing = sorted(
+        name for name in functions - known if not re.fullmatch(ELSEWHERE, name) and not reasons.fullmatch(name)
+    )
+    both = sorted(name for name in known if reasons.fullmatch(name))
+    for name in missing:
+        print(f"MPI_{name}: in mpi.h, not in hpcrun-lite/mpi/calls, and not left out for a reason")
+    for name in both:
+        print(f"MPI_{name}: in hpcrun-lite/mpi/calls, and left out")
+    if len(functions) < 300 or len(known & functions) < 180:
+        missing.append(f"{len(functions)} functions, {len(known & functions)} wrapped: too few to believe")
+        print(missing[-1])
+    print(f"{len(functions)} functions, {len(known & functions)} wrapped")
+    return 1 if missing or both else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
