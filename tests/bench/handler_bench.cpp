@@ -58,6 +58,8 @@ bool find_module(void* /*context*/, std::uint64_t address, unwind::CodeModule& m
 
 }  // namespace culprit::runtime
 
+__thread CulpritThread culprit_rt_thread;  // NOLINT: thread-local and zero
+
 extern "C" const char __executable_start, end;  // NOLINT: the linker's names
 
 namespace {
