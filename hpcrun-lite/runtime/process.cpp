@@ -8,6 +8,7 @@
 #include "runtime/keeper.hpp"
 #include "runtime/map_snapshot.hpp"
 #include "runtime/modules.hpp"
+#include "runtime/mpi_wrapper.hpp"
 #include "runtime/recording.hpp"
 #include "runtime/sampling.hpp"
 #include "runtime/thread.hpp"
@@ -160,6 +161,7 @@ void finish_quickly() {
 __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char** /*envp*/) {
   process.pid = process_id();
   if (!prepare_identity() || !read_settings() || !to_be_measured()) return;
+  become_wrapped(argv);
   process.start_ns = now();
   process.start_realtime_ns = static_cast<std::int64_t>(read_clock(CLOCK_REALTIME));
   process.arguments = argv;
