@@ -13,6 +13,8 @@ using measurement::NodeIndex;
 using unwind::Frame;
 using unwind::FrameOrigin;
 
+constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15U;  // odd, with its bits well mixed
+
 FrameKind kind_of(FrameOrigin origin) {
   switch (origin) {
     case FrameOrigin::leaf:
@@ -36,16 +38,11 @@ std::uintptr_t stand_in_for(const StandIns& stand_ins, std::uint64_t low, std::u
   return 0;
 }
 
-/// Adds one frame of a walk below `parent`; own frames vanish or give way to what they stand for.
-NodeIndex add_frame(Thread* thread, NodeIndex parent, const Frame* frames, std::size_t i, std::uint64_t sp,
-                    bool innermost) {
-  const Frame& frame = frames[i];
-  if (!frame.own) {
-    return thread->tree->child(
-        parent, {.offset = frame.offset, .module = frame.module, .kind = kind_of(frame.origin)});
-  }
+/// Adds a frame of ours below `parent`: it vanishes or gives way to what it stands for.
+[[gnu::cold]] NodeIndex add_own_frame(Thread* thread, NodeIndex parent, const Frame* frames, std::size_t i,
+                                      std::uint64_t sp, bool innermost) {
   const std::uint64_t low = i == 0 ? sp : frames[i - 1].cfa;
-  const std::uintptr_t function = stand_in_for(thread->stand_ins, low, frame.cfa);
+  const std::uintptr_t function = stand_in_for(thread->stand_ins, low, frames[i].cfa);
   if (function == 0) return parent;
   return thread->tree->child(parent,
                              key_of_address(function, innermost ? FrameKind::sample : FrameKind::call));
@@ -77,6 +74,7 @@ FrameKey key_of_address(std::uint64_t address, FrameKind kind) {
 }
 
 NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws& flaws) {
+  thread->tree->prefetch();
   const std::uint32_t generation = module_generation();
   if (generation != thread->modules_seen) {
     thread->walker.invalidate();
@@ -95,11 +93,19 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
   while (known < walk.depth && frames[known].user == measurement::kNoNodeIndex) ++known;
   NodeIndex node = known < walk.depth ? frames[known].user : root_of(thread, flaws.partial);
   bool full = false;
-  for (std::size_t i = known; i > 0; --i) {
+  std::uint64_t trail = node;  // tells the path so far, and is known before its nodes are
+  for (std::size_t i = known; i-- > 0;) {
+    const Frame& frame = frames[i];
     const NodeIndex parent = node;
-    node = add_frame(thread, parent, frames, i - 1, start.sp, i - 1 < innermost);
-    full = full || (node == parent && !frames[i - 1].own);
-    frames[i - 1].user = full ? measurement::kNoNodeIndex : node;
+    if (frame.own) [[unlikely]] {
+      node = add_own_frame(thread, parent, frames, i, start.sp, i < innermost);
+    } else {
+      const FrameKey key{.offset = frame.offset, .module = frame.module, .kind = kind_of(frame.origin)};
+      node = thread->tree->child(parent, key, trail);
+      full = full || node == parent;
+    }
+    trail = (trail ^ frame.offset) * kSpread;
+    frames[i].user = full ? measurement::kNoNodeIndex : node;
   }
   return node;
 }

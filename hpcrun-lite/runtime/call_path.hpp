@@ -24,7 +24,8 @@ struct WalkFlaws {
 
 /// Walks the calling thread's stack from `start` and returns the node of its call path. The thread must be
 /// recording, with a tree, and with the sampling signal blocked. Async-signal-safe.
-measurement::NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws& flaws);
+[[gnu::hot]] measurement::NodeIndex current_path(Thread* thread, const unwind::Registers& start,
+                                                 WalkFlaws& flaws);
 
 /// Counts the flaws of the thread's last walk, for which `elapsed` nanoseconds stand, in the thread and in
 /// the modules concerned. Async-signal-safe.

@@ -144,7 +144,7 @@ void take_expiration(Thread* thread, const siginfo_t* info, const void* context)
   }
 }
 
-void take(void* argument) {
+[[gnu::hot]] void take(void* argument) {
   auto* delivery = static_cast<Delivery*>(argument);
   if (is_own_timer(delivery->thread, delivery->info)) {
     take_expiration(delivery->thread, delivery->info, delivery->context);
@@ -154,7 +154,7 @@ void take(void* argument) {
   }
 }
 
-void handle(int signal, siginfo_t* info, void* context) {
+[[gnu::hot]] void handle(int signal, siginfo_t* info, void* context) {
   const int saved_errno = errno;
   Delivery delivery{.thread = this_thread(), .info = info, .context = context, .taken = false};
   if (delivery.thread != nullptr) {

@@ -58,18 +58,22 @@ class ThreadTree {
   /// [handler] Finds or adds the child of `parent` with this key. When the arena is full returns `parent`
   /// itself, and does so for all further calls up to the next record or record_event, so that the rest of the
   /// path is not glued under a foreign parent: the sample is then charged to the parent, and counted.
-  NodeIndex child(NodeIndex parent, cct::FrameKey key) noexcept {
+  /// `hint`, any number that tells contexts of one key apart and is the same when a path comes again, finds
+  /// what was asked for before. Where it does not depend on the parent's index, the look-ups of a path's
+  /// frames need not wait for each other.
+  NodeIndex child(NodeIndex parent, cct::FrameKey key, std::uint64_t hint = 0) noexcept {
     const std::uint32_t place = layout::place_of(key);
-    const NodeIndex at = recent_[recent_slot(parent, key.offset, place)];
+    NodeIndex& recent = recent_[recent_slot(key.offset, place, hint)];
+    const NodeIndex at = recent;
     const layout::Node& there = *node(at);
     // No node's parent is 0, which is what an empty slot's unit says.
     if (there.offset == key.offset && there.place == place && there.parent == parent && !overflowed_)
         [[likely]]
       return at;
-    return find_child(parent, key.offset, place);
+    return recent = find_child(parent, key.offset, place);
   }
 
-  /// [handler] Starts to fetch what record() and child() will need into the cache.
+  /// [handler] Starts to fetch what record() will need into the cache.
   void prefetch() const noexcept { __builtin_prefetch(&header()->samples, 1); }
 
   /// The fixed nodes that every tree starts with.
@@ -80,7 +84,7 @@ class ThreadTree {
 
   /// [handler] Adds a REALTIME sample to a node (its cell is made on first use; if none fits, to an
   /// ancestor). A blocked sample counts in Cell::blocked, any other in Cell::samples and Cell::weight_sq.
-  void record(NodeIndex node, const SampleValues& values) noexcept;
+  [[gnu::hot]] void record(NodeIndex node, const SampleValues& values) noexcept;
   /// [handler] Adds to event `event` (0 = the first besides REALTIME) of a node.
   void record_event(NodeIndex node, std::size_t event, std::uint64_t value) noexcept;
 
@@ -120,15 +124,15 @@ class ThreadTree {
   int maintain(BlockFile& file) noexcept;
   void release() noexcept;
   [[nodiscard]] bool exists() const noexcept { return exists_.load(std::memory_order_acquire); }
-  void count_samples(bool charged_elsewhere, bool handler_run) noexcept;
+  [[gnu::hot]] void count_samples(bool charged_elsewhere, bool handler_run) noexcept;
 
   NodeIndex find_child(NodeIndex parent, std::uint64_t offset, std::uint32_t place) noexcept;
 
-  // The nodes that child() returned last, by a hash of what was asked for: a slot that does not hold the
+  // The nodes that child() returned last, by a hash of key and hint: a slot that does not hold the
   // wanted node is recognised by the node itself.
   static constexpr unsigned kRecentBits = 10;  // 4 KiB
-  static std::size_t recent_slot(NodeIndex parent, std::uint64_t offset, std::uint32_t place) noexcept {
-    const std::uint64_t mixed = offset ^ std::uint64_t{parent} << 32 ^ std::uint64_t{place} << 12;
+  static std::size_t recent_slot(std::uint64_t offset, std::uint32_t place, std::uint64_t hint) noexcept {
+    const std::uint64_t mixed = offset ^ hint ^ std::uint64_t{place} << 12;
     return mixed * 0x9e3779b97f4a7c15U >> (64 - kRecentBits);
   }
 
@@ -138,7 +142,7 @@ class ThreadTree {
   [[nodiscard]] layout::Node* node(NodeIndex index) const noexcept { return arena_.at<layout::Node>(index); }
   NodeIndex allocate(std::uint32_t units) noexcept;
   NodeIndex make_cell(NodeIndex index) noexcept;
-  layout::Cell* cell_of(NodeIndex index, bool& charged_elsewhere) noexcept;
+  [[gnu::hot]] layout::Cell* cell_of(NodeIndex index, bool& charged_elsewhere) noexcept;
 
   Arena arena_;
   std::uint32_t index_ = 0;

@@ -129,12 +129,11 @@ NodeIndex ThreadTree::allocate(std::uint32_t units) noexcept {
 NodeIndex ThreadTree::find_child(NodeIndex parent, std::uint64_t offset, std::uint32_t place) noexcept {
   if (overflowed_) return parent;
   if (parent < layout::kRootUnit) parent = layout::kRootUnit;
-  NodeIndex& recent = recent_[recent_slot(parent, offset, place)];
   const std::uint64_t rank = scramble(offset, place);
   std::uint32_t* link = &node(parent)->first_child;
   while (const NodeIndex at = *link) {
     Node& there = *node(at);
-    if (there.offset == offset && there.place == place) return recent = at;
+    if (there.offset == offset && there.place == place) return at;
     link = &side(there, rank, offset, place);
   }
   const NodeIndex fresh = allocate(1);
@@ -147,7 +146,7 @@ NodeIndex ThreadTree::find_child(NodeIndex parent, std::uint64_t offset, std::ui
   added.place = place;
   added.parent = parent;
   publish(*link, fresh);
-  return recent = fresh;
+  return fresh;
 }
 
 NodeIndex ThreadTree::make_cell(NodeIndex index) noexcept {

@@ -89,7 +89,7 @@ class Path {
 
   /// Remembers a walk of `count` steps, innermost first, that ended in `last`. Spliced: they continue at the
   /// candidate, whose registers `last` then holds.
-  void remember(const Step* steps, std::size_t count, const At& last, bool spliced, WalkEnd end,
+  [[gnu::hot]] void remember(const Step* steps, std::size_t count, const At& last, bool spliced, WalkEnd end,
                 bool foreign) noexcept;
 
   /// The remembered walk's frames, innermost first.
@@ -111,7 +111,7 @@ class Path {
   };
 
   /// How many of the first `count` slots, from the outermost on, hold their values.
-  [[nodiscard]] std::size_t count_held(std::size_t count, std::uint64_t floor) const noexcept;
+  [[nodiscard, gnu::hot]] std::size_t count_held(std::size_t count, std::uint64_t floor) const noexcept;
   /// The same where slots may have been unmapped since.
   [[nodiscard]] std::size_t count_held_carefully(StackBounds& bounds, std::size_t count) const noexcept;
 

@@ -25,7 +25,10 @@ class RuleCache {
   }
 
   /// Starts to fetch the rule for `pc` into the cache.
-  void prefetch(std::uint64_t pc) const noexcept { __builtin_prefetch(&sets_[index_of(pc)]); }
+  void prefetch(std::uint64_t pc) const noexcept {
+    __builtin_prefetch(&sets_[index_of(pc)]);
+    __builtin_prefetch(&modules_[0]);  // mostly the program
+  }
 
   /// The module of a rule; not for Rule::kNoModule.
   [[nodiscard]] const CodeModule& module(std::uint8_t number) const noexcept {

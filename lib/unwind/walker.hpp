@@ -67,7 +67,7 @@ class Walker {
   void reset(FindModule find, void* context, std::uint64_t stack_low, std::uint64_t stack_high) noexcept;
 
   /// Walks from `start`. Never reads outside the bounds, never faults on a consistent address space.
-  Walk walk(const Registers& start) noexcept;
+  [[gnu::hot]] Walk walk(const Registers& start) noexcept;
 
   /// The last walk's frames, for writing `user`.
   [[nodiscard]] Frame* mutable_frames() noexcept { return path_.frames(); }
@@ -88,9 +88,9 @@ class Walker {
   struct Moved;
 
   template <bool kAll>
-  Outcome trace(const Registers& start, Position& last, std::size_t& count) noexcept;
+  [[gnu::hot]] Outcome trace(const Registers& start, Position& last, std::size_t& count) noexcept;
   void describe(const Rule& rule, const Position& at, Step& step) const noexcept;
-  bool splices(Position at, std::size_t steps) noexcept;
+  [[gnu::hot]] bool splices(Position at, std::size_t steps) noexcept;
   Outcome step_plain(const Rule& rule, Position& at, Step& step) noexcept;
   Moved step_slowly(const Rule& rule, Position at, Step& step, RegisterFile* all) noexcept;
   Moved step_compact(const Rule& rule, Position at, Step& step, std::uint64_t cfa_base) noexcept;
