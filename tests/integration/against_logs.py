@@ -42,6 +42,6 @@ class Measured:
                 self.idle[frame["name"], caller] += node["values"].get("idleness:sum (I)", 0)
                 self.all[frame["name"], caller] += node["values"].get("REALTIME:sum (I)", 0)
                 return
-            caller = frame["name"]
+            caller = frame["name"].split("::")[-1]  # Fortran's module procedures
         for child in node["children"]:
             self._walk(child, caller)
