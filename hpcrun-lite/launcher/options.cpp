@@ -1,6 +1,8 @@
 #include "launcher/options.hpp"
 
+#include "launcher/event_check.hpp"
 #include "launcher/failure.hpp"
+#include "launcher/list_events.hpp"
 #include "runtime/event_list.hpp"
 
 #include <charconv>
@@ -22,14 +24,8 @@ Examples:
   mpirun -n 8 hpcrun-lite -o run1 ./app input.dat   measure all ranks, 200 samples per second and thread
   srun -n 512 hpcrun-lite -e REALTIME@f100 ./app    100 per second
   hpcrun-lite -e CPUTIME ./serial_program           processor time beside wall-clock time
+  hpcrun-lite -e perf::PAGE-FAULTS@10 -e PAPI_L1_DCM ./app    page faults and cache misses, too
   viewer-cli run1                                   look at the result
-)";
-
-constexpr const char* kEvents = R"(REALTIME  wall-clock time, per thread; on unless "-e none" is given first
-          REALTIME@5000 every 5000 us, REALTIME@f200 200 times per second (the default)
-CPUTIME   processor time, per thread; the kernel's tick limits it to about 250 per second, what it
-          misses counts in the weight of the next sample
-PAPI events (PAPI_TOT_CYC, perf::PAGE-FAULTS, ...) are not available in this version.
 )";
 
 std::string environment(const char* name) {
@@ -76,16 +72,12 @@ const char* explain(runtime::EventError error) {
   return "";
 }
 
-void check_events(const std::string& events) {
+runtime::EventList read_events(const std::string& events) {
   runtime::EventList list;
   const char* where = nullptr;
   std::size_t length = 0;
   const auto error = runtime::parse_events(events.c_str(), list, where, length);
-  if (const runtime::Event* papi = list.find(runtime::EventSource::papi)) {
-    throw Failure(kUsage, std::string("event: ") + papi->name +
-                              ": no such event here (hpcrun-lite --list-events names those that work)");
-  }
-  if (error == runtime::EventError::none) return;
+  if (error == runtime::EventError::none) return list;
   const std::string item = length == 0 ? events : std::string(where, length);
   throw Failure(kUsage, "event: " + item + ": " + explain(error));
 }
@@ -165,10 +157,12 @@ std::optional<Options> read_options(int argc, char** argv) {
   options.delay = is_set("CULPRIT_DELAY");
   options.quiet = is_set("CULPRIT_QUIET");
   options.verbose = is_set("CULPRIT_VERBOSE");
-  app.add_option(
-         "-e,--event", events,
-         "EVENT[@MICROSECONDS|@fHZ], repeatable: REALTIME (default @f200, always on unless \"-e none\" comes "
-         "first) or CPUTIME (environment: CULPRIT_EVENTS, separated by commas)")
+  app.add_option("-e,--event", events,
+                 "EVENT[@PERIOD|@fHZ], repeatable: REALTIME (default @f200, always on unless \"-e none\" "
+                 "comes first), "
+                 "CPUTIME, an event of the kernel (perf::PAGE-FAULTS) or of PAPI (PAPI_TOT_CYC); PERIOD in "
+                 "microseconds for "
+                 "times, else in counts (environment: CULPRIT_EVENTS, separated by commas)")
       ->allow_extra_args(false);
   app.add_option(
       "-o,--output", options.output,
@@ -181,7 +175,7 @@ std::optional<Options> read_options(int argc, char** argv) {
   app.add_flag("--delay", options.delay,
                "Sample nothing before the program calls culprit_start() of culprit.h, or MPI_Pcontrol(1) "
                "(CULPRIT_DELAY)");
-  app.add_flag("--list-events", list, "Print the events that work here");
+  app.add_flag("--list-events", list, "Print the events that work here, each tried");
   app.add_flag("-q,--quiet", options.quiet, "No closing line (CULPRIT_QUIET)");
   app.add_flag("-v,--verbose", options.verbose, "Say what is measured and how (CULPRIT_VERBOSE)");
   const int own = own_words(argc, argv);
@@ -194,12 +188,12 @@ std::optional<Options> read_options(int argc, char** argv) {
     throw Failure(kUsage, std::string("usage: ") + error.what() + " (see hpcrun-lite --help)");
   }
   if (list) {
-    std::cout << kEvents;
+    list_events(std::cout);
     return std::nullopt;
   }
   refuse_missing_features(trace || !trace_limit.empty());
   options.events = events.empty() ? environment("CULPRIT_EVENTS") : join(events);
-  check_events(options.events);
+  const runtime::EventList event_list = read_events(options.events);
   if (!options.ranks.empty()) check_ranks(options.ranks);
   const int first = own < argc && std::string(argv[own]) == "--" ? own + 1 : own;
   options.program.assign(argv + first, argv + argc);
@@ -208,6 +202,7 @@ std::optional<Options> read_options(int argc, char** argv) {
         kUsage,
         "usage: no program given (mpirun -n N hpcrun-lite [options] program; see hpcrun-lite --help)");
   }
+  check_events_work(event_list);
   return options;
 }
 

@@ -164,7 +164,7 @@ std::uint64_t default_papi_period(const char* name) {
   constexpr std::uint64_t kPerCycle = 10'000'000;  // 300 times per second at 3 GHz
   constexpr std::uint64_t kPerAccess = 1'000'000;  // first-level misses, branches, operations
   constexpr std::uint64_t kPerMiss = 100'000;  // what goes to the last level, to memory or to the page tables
-  for (const char* frequent : {"CYC", "INS", "UOPS", "CLK"}) {
+  for (const char* frequent : {"CY", "INS", "UOPS", "CLK"}) {
     if (strcasestr(name, frequent) != nullptr) return kPerCycle;
   }
   for (const char* rare : {"_L3", "LLC", "TLB", "BR_MSP", "MISP"}) {

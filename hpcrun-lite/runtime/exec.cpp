@@ -1,5 +1,6 @@
 // exec replaces the program in place: the measurement is complete, unless the call fails.
 #include "runtime/clock.hpp"
+#include "runtime/event_silence.hpp"
 #include "runtime/exits.hpp"
 #include "runtime/export.hpp"
 #include "runtime/keeper.hpp"
@@ -23,6 +24,7 @@ class Replacement {
  public:
   Replacement() : measured_(own_process() && !process.ended.load(std::memory_order_acquire)) {
     if (!measured_) return;
+    if (Thread* thread = this_thread()) silence_events(thread);
     stop_recording();
     hold_keeper();
     if (file.open()) file.seal(measurement::EndReason::exec, now());
@@ -33,6 +35,7 @@ class Replacement {
     file.resume();
     release_keeper();
     allow_recording();
+    if (Thread* thread = this_thread()) resume_events(thread);
     errno = error;
   }
   Replacement(const Replacement&) = delete;

@@ -21,6 +21,14 @@ bool same(const char* begin, const char* end, const char* name) {
   return begin == end && *name == '\0';
 }
 
+long open_for_this_thread(const perf_event_attr& attributes) {
+  constexpr long kThisThread = 0;
+  constexpr long kAnyProcessor = -1;
+  constexpr long kNoGroup = -1;
+  return system_call(SYS_perf_event_open, word(&attributes), kThisThread, kAnyProcessor, kNoGroup,
+                     PERF_FLAG_FD_CLOEXEC);
+}
+
 }  // namespace
 
 const KernelEvent* find_kernel_event(const char* begin, const char* end) {
@@ -46,11 +54,7 @@ long open_kernel_event(const KernelOpening& opening) {
   const bool samples = opening.period != 0 || opening.frequency != 0;
   attributes.disabled = samples ? 1 : 0;
   attributes.wakeup_events = samples ? 1 : 0;
-  constexpr long kThisThread = 0;
-  constexpr long kAnyProcessor = -1;
-  constexpr long kNoGroup = -1;
-  return system_call(SYS_perf_event_open, word(&attributes), kThisThread, kAnyProcessor, kNoGroup,
-                     PERF_FLAG_FD_CLOEXEC);
+  return open_for_this_thread(attributes);
 }
 
 long open_kernel_event_as_allowed(KernelOpening& opening) {
@@ -60,6 +64,20 @@ long open_kernel_event_as_allowed(KernelOpening& opening) {
   opening.user_only = true;
   const long part = open_kernel_event(opening);
   return part >= 0 ? part : whole;
+}
+
+long open_cycle_counter() {
+  perf_event_attr attributes{};
+  attributes.type = PERF_TYPE_HARDWARE;
+  attributes.size = sizeof attributes;
+  attributes.config = PERF_COUNT_HW_CPU_CYCLES;
+  attributes.exclude_kernel = 1;
+  attributes.exclude_hv = 1;
+  return open_for_this_thread(attributes);
+}
+
+void close_event(long descriptor) {
+  system_call(SYS_close, descriptor);
 }
 
 }  // namespace culprit::runtime

@@ -103,6 +103,10 @@ void KernelSampler::stop() {
   reset();
 }
 
+void KernelSampler::silence() {
+  if (own(sampler_, sampler_id_)) system_call(SYS_ioctl, sampler_, PERF_EVENT_IOC_DISABLE, 0);
+}
+
 std::uint64_t KernelSampler::take() {
   std::uint64_t count = 0;
   if (!own(counter_, counter_id_)) return 0;

@@ -21,6 +21,9 @@ class KernelSampler {
   /// All closed, whoever's they are: for a state that is new, or a forked child's copy.
   void reset();
 
+  /// No signals from here on, until arm(). Async-signal-safe.
+  void silence();
+
   [[nodiscard]] bool sends(int descriptor) const { return descriptor >= 0 && descriptor == sampler_; }
 
   /// What happened since the last time, in the event's unit. Async-signal-safe.

@@ -65,8 +65,24 @@ void stop_kernel_events(Thread* thread) {
   }
 }
 
+void silence_kernel_events(Thread* thread) {
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    if (process.events.events[i].source == EventSource::kernel) thread->kernel[i].silence();
+  }
+}
+
+void rearm_kernel_events(Thread* thread) {
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    if (process.events.events[i].source == EventSource::kernel) thread->kernel[i].arm(0, sampling_stopped());
+  }
+}
+
+bool is_overflow(const siginfo_t* info) {
+  return process.samples_kernel_events && (info->si_code == POLL_IN || info->si_code == POLL_HUP);
+}
+
 bool take_overflow(Thread* thread, const siginfo_t* info, const void* context) {
-  if (info->si_code != POLL_IN && info->si_code != POLL_HUP) return false;
+  if (!is_overflow(info)) return false;
   for (std::size_t i = 0; i < process.events.count; ++i) {
     KernelSampler& sampler = thread->kernel[i];
     const Event& event = process.events.events[i];
@@ -85,9 +101,9 @@ bool take_overflow(Thread* thread, const siginfo_t* info, const void* context) {
     const bool stopped = sampling_stopped();
     sampler.arm(extra, stopped);
     if (stopped && !sampling_stopped()) sampler.resume();
-    return true;
+    break;
   }
-  return false;
+  return true;
 }
 
 void count_own_switch(Thread* thread, const void* context) {

@@ -20,7 +20,15 @@ void stop_kernel_events(Thread* thread);
 void pause_kernel_events(Thread* thread);
 void resume_kernel_events(Thread* thread);
 
-/// Takes the sample for which a kernel event of this thread sent `info`. False: none of them did.
+/// Before an exec: lets none of the calling thread's send a signal; and after one that failed: lets them again.
+/// Async-signal-safe.
+void silence_kernel_events(Thread* thread);
+void rearm_kernel_events(Thread* thread);
+
+/// True if a kernel event, and no timer or sender, brought the signal about, in a process that samples such events.
+bool is_overflow(const siginfo_t* info);
+
+/// Takes the sample for which a kernel event sent `info` to the thread. False: none did.
 bool take_overflow(Thread* thread, const siginfo_t* info, const void* context);
 
 /// To be called by handlers for samples of other sources. A signal wakes a thread that waits in a system

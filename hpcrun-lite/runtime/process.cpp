@@ -9,6 +9,7 @@
 #include "runtime/map_snapshot.hpp"
 #include "runtime/modules.hpp"
 #include "runtime/mpi_wrapper.hpp"
+#include "runtime/papi_sampling.hpp"
 #include "runtime/recording.hpp"
 #include "runtime/sampling.hpp"
 #include "runtime/thread.hpp"
@@ -98,8 +99,9 @@ bool read_settings() {
   if (parse_events(getenv("CULPRIT_EVENTS"), process.events, where, length) != EventError::none) return false;
   for (std::size_t i = 0; i < process.events.count; ++i) {
     const KernelEvent* kernel = process.events.events[i].kernel;
-    if (kernel != nullptr && kernel->config == PERF_COUNT_SW_CONTEXT_SWITCHES)
-      process.samples_switches = true;
+    if (kernel == nullptr) continue;
+    process.samples_kernel_events = true;
+    process.samples_switches |= kernel->config == PERF_COUNT_SW_CONTEXT_SWITCHES;
   }
   return true;
 }
@@ -125,13 +127,16 @@ __attribute__((tls_model("initial-exec"))) __thread bool blocked_before_fork;
 /// A fork that signals keep interrupting starts over each time; a child must not begin inside the handler.
 void before_fork() {
   blocked_before_fork = (change_mask(SIG_BLOCK, process.mask) & process.mask) != 0;
+  hold_papi();
 }
 
 void after_fork_in_parent() {
+  release_papi();
   if (!blocked_before_fork) change_mask(SIG_UNBLOCK, process.mask);
 }
 
 void after_fork_in_child() {
+  release_papi();
   process.pid = process_id();
   process.launched = false;
   process.start_ns = now();
@@ -168,6 +173,7 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   prepare_modules();
   if (!install_handler()) return;
   if (set("CULPRIT_DELAY")) delay_sampling(process.start_ns);
+  prepare_papi();
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   at_quick_exit(finish_quickly);
   prepare_exits();

@@ -24,10 +24,12 @@ struct Process {
   bool no_shared_mapping = false;  ///< tests: as if the file system served no shared mappings
   long pid = 0;
   int signal = 0;
-  KernelMask mask = 0;  ///< the signal's bit
+  int papi_signal = 0;  ///< PAPI's, where its events are sampled
+  KernelMask mask = 0;  ///< the bits of both
   EventList events;
   const char* const* arguments = nullptr;  ///< the program's, where the kernel laid them out
-  bool samples_switches = false;           ///< context switches are among them
+  bool samples_kernel_events = false;      ///< events of the kernel are among them
+  bool samples_switches = false;           ///< in particular, context switches
   std::uint64_t start_ns = 0;
   std::int64_t start_realtime_ns = 0;
   std::atomic<bool> stopped{false};  ///< no thread may record any more

@@ -159,6 +159,8 @@ void take_expiration(Thread* thread, const siginfo_t* info, const void* context)
   Delivery delivery{.thread = this_thread(), .info = info, .context = context, .taken = false};
   if (delivery.thread != nullptr) {
     culprit_call_on_stack(&delivery, take, delivery.thread->handler_stack + kHandlerStack);
+  } else {
+    delivery.taken = is_overflow(info);  // sent before the thread's events ended
   }
   if (!delivery.taken) act_in_shadow(signal, info, context);
   errno = saved_errno;

@@ -4,6 +4,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/kernel_sampling.hpp"
 #include "runtime/modules.hpp"
+#include "runtime/papi_sampling.hpp"
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
 #include "runtime/sampling.hpp"
@@ -71,6 +72,7 @@ void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_h
   thread->walker.reset(find_module, nullptr, stack_low, stack_high);
   culprit_rt_thread = CulpritThread{.state = thread, .marked_below = 0, .mark = 0, .call = 0};
   start_kernel_events(thread);
+  start_papi_events(thread);
   start_timers(thread);
 }
 
@@ -80,6 +82,7 @@ void end_thread() {
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
   delete_timers(thread);
   stop_kernel_events(thread);
+  stop_papi_events(thread);
   culprit_rt_thread.state = nullptr;
   if (begin_recording(thread)) {
     if (thread->tree != nullptr) thread->tree->finish(now());
@@ -98,6 +101,7 @@ void restart_after_fork() {
     forget_timers(thread);       // a child has none of its parent's
     if (thread != mine) free_thread(thread);
   }
+  restart_papi();
   if (mine == nullptr) return;
   mine->walker.invalidate();
   const std::uint32_t depth = mine->stand_ins.depth;
@@ -105,6 +109,7 @@ void restart_after_fork() {
   mine->stand_ins.depth = depth;
   mine->main = true;
   start_kernel_events(mine);
+  start_papi_events(mine);
   start_timers(mine);
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/grid.hpp"
 #include "runtime/handler_stack.hpp"
 #include "runtime/kernel_sampler.hpp"
+#include "runtime/perf_descriptors.hpp"
 #include "unwind/walker.hpp"
 
 #include <atomic>
@@ -45,6 +46,8 @@ struct Thread {
   std::uint64_t last_cpu_ns;               ///< at the last sample, without cpu_stopped
   std::uint64_t carried[EventList::kMax];  ///< of events besides REALTIME: what is still to be recorded
   KernelSampler kernel[EventList::kMax];   ///< for the kernel's events among the process's
+  int papi_set;                            ///< the running event set; kPapiNull without one
+  PerfDescriptors papi_descriptors;        ///< what PAPI opened for it
   std::uint64_t
       own_switches;  ///< context switches that our own signals brought about since the last sample of them
   std::uint64_t handled;       ///< handler runs, to time every kTimedHandler-th
@@ -78,7 +81,7 @@ void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_h
 /// does not come to that.
 void watch_end_of_thread(Thread* thread);
 
-/// Ends sampling of the calling thread; does nothing where it is not sampled. Async-signal-safe.
+/// Ends sampling of the calling thread; does nothing where it is not sampled. Not from a handler.
 void end_thread();
 
 /// In a forked child: the calling thread goes on as the only one, under a new file.

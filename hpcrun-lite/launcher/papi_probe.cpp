@@ -1,0 +1,161 @@
+#include "launcher/papi_probe.hpp"
+
+#include "launcher/event_refusal.hpp"
+#include "launcher/separate_process.hpp"
+#include "runtime/papi_event_set.hpp"
+
+#include <cstring>
+#include <memory>
+#include <sstream>
+
+namespace culprit::launcher {
+namespace {
+
+using runtime::Event;
+using runtime::EventList;
+using runtime::EventSource;
+using runtime::PapiLibrary;
+using runtime::PapiOutcome;
+using runtime::PapiStep;
+
+void ignore_overflow(int /*set*/, void* /*address*/, long long /*counters*/, void* /*context*/) {}
+
+/// Why PAPI's sampling component is disabled; empty where it works.
+std::string disabled_reason(const PapiLibrary& papi) {
+  for (int i = 0; i < papi.num_components(); ++i) {
+    if (std::strcmp(runtime::papi_component_name(papi, i), runtime::kPapiSamplingComponent) == 0)
+      return runtime::papi_component_reason(papi, i);
+  }
+  return "it was built without its component perf_event";
+}
+
+/// Why the kernel lets no hardware counter be used; empty where it does.
+std::string kernel_reason() {
+  const long opened = runtime::open_cycle_counter();
+  if (opened >= 0) {
+    runtime::close_event(opened);
+    return "";
+  }
+  return explain_refusal(static_cast<int>(-opened), false, read_paranoid());
+}
+
+std::string beside(const EventList& list, std::size_t event) {
+  std::string names;
+  for (std::size_t i = 0; i < event; ++i) {
+    if (list.events[i].source != EventSource::papi) continue;
+    names += (names.empty() ? "" : ", ") + std::string(list.events[i].name);
+  }
+  return names;
+}
+
+std::string no_room(const EventList& list, std::size_t event) {
+  const std::string others = beside(list, event);
+  if (others.empty())
+    return "no counter is free for it (does another profiler, or the kernel's NMI watchdog, hold them?)";
+  return "the processor has no counter for it beside " + others +
+         ", and sampled events cannot share one by multiplexing (measure them in separate runs)";
+}
+
+std::string explain(const PapiLibrary& papi, const EventList& list, const PapiOutcome& outcome) {
+  const bool conflict = outcome.error == runtime::kPapiConflict || outcome.error == runtime::kPapiManyPasses;
+  const std::string disabled = disabled_reason(papi);
+  if (!disabled.empty() && outcome.step != PapiStep::component) {
+    const std::string kernel = kernel_reason();
+    return "PAPI has no counters here: " + disabled +
+           (kernel.empty() ? " (hpcrun-lite --list-events names what works)" : "; " + kernel);
+  }
+  switch (outcome.step) {
+    case PapiStep::name:
+      return "no such event (hpcrun-lite --list-events names those that work here, papi_native_avail all "
+             "others)";
+    case PapiStep::component:
+      return "its component of PAPI counts, but cannot interrupt the program (choose an event of perf_event)";
+    case PapiStep::overflow:
+      return "PAPI combines it from several counters, and only single ones can be sampled (papi_avail -e " +
+             std::string(list.events[outcome.event].name) + " tells which)";
+    default:
+      break;
+  }
+  if (conflict) return no_room(list, outcome.event);
+  const std::string kernel = kernel_reason();
+  if (!kernel.empty()) return kernel;
+  if (outcome.error == runtime::kPapiNoEvent)
+    return "this processor does not have it (hpcrun-lite --list-events names what works)";
+  return std::string("PAPI refuses it: ") + papi.strerror(outcome.error) +
+         " (hpcrun-lite --list-events names what works)";
+}
+
+std::string probe(const EventList& list) {
+  PapiLibrary papi;
+  const Event& first = *list.find(EventSource::papi);
+  if (const char* why = runtime::load_papi(papi)) {
+    return std::string(first.name) + ": neither a clock nor an event of the kernel, and " + why +
+           " (install it, on Debian with apt install libpapi7.0, or use events that hpcrun-lite "
+           "--list-events names)";
+  }
+  int set = runtime::kPapiNull;
+  const PapiOutcome outcome = runtime::start_event_set(papi, list, ignore_overflow, set);
+  runtime::end_event_set(papi, set);
+  if (outcome.step == PapiStep::none) return "";
+  return std::string(list.events[outcome.event].name) + ": " + explain(papi, list, outcome);
+}
+
+/// One line per preset that can be sampled: name, tab, description.
+std::string list_presets(const PapiLibrary& papi) {
+  std::string lines;
+  const auto info = std::make_unique<runtime::PapiEventInfo>();
+  EventList one;
+  one.count = 1;
+  one.events[0].source = EventSource::papi;
+  int code = runtime::kPapiPresets;
+  for (int more = papi.enum_event(&code, runtime::kPapiEnumerateFirst); more == runtime::kPapiOk;
+       more = papi.enum_event(&code, runtime::kPapiEnumerateEvents)) {
+    if (papi.get_event_info(code, info.get()) != runtime::kPapiOk) continue;
+    const std::string name = info->symbol();
+    if (name.empty() || name.size() >= Event::kMaxName) continue;
+    std::memcpy(one.events[0].name, name.c_str(), name.size() + 1);
+    one.events[0].period = runtime::default_papi_period(name.c_str());
+    int set = runtime::kPapiNull;
+    const PapiOutcome outcome = runtime::start_event_set(papi, one, ignore_overflow, set);
+    runtime::end_event_set(papi, set);
+    if (outcome.step == PapiStep::none) lines += name + '\t' + info->description() + '\n';
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string find_papi_problem(const EventList& list) {
+  const Event* first = list.find(EventSource::papi);
+  if (first == nullptr) return "";
+  const auto problem = in_separate_process([&] { return probe(list); });
+  return problem ? *problem
+                 : std::string(first->name) + ": PAPI crashed when it was asked (does papi_avail work?)";
+}
+
+PapiOffer list_papi_events() {
+  PapiOffer offer;
+  const auto lines = in_separate_process([] {
+    PapiLibrary papi;
+    if (const char* why = runtime::load_papi(papi)) return std::string("\n") + why;
+    const std::string disabled = disabled_reason(papi);
+    const std::string presets = disabled.empty() ? list_presets(papi) : "";
+    if (!presets.empty()) return presets;
+    const std::string kernel = kernel_reason();
+    const bool both = !disabled.empty() && !kernel.empty();
+    return "\n" + (disabled.empty() ? "" : "PAPI says: " + disabled) + (both ? "; " : "") + kernel;
+  });
+  if (!lines || lines->empty() || lines->front() == '\n') {
+    offer.why_none = lines ? lines->substr(lines->empty() ? 0 : 1) : "PAPI crashed when it was asked";
+    if (offer.why_none.empty()) offer.why_none = "none of PAPI's presets can be sampled on this processor";
+    return offer;
+  }
+  std::istringstream stream(*lines);
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t tab = line.find('\t');
+    if (tab != std::string::npos) offer.presets.push_back({line.substr(0, tab), line.substr(tab + 1)});
+  }
+  return offer;
+}
+
+}  // namespace culprit::launcher

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "runtime/event_list.hpp"
+
+#include <string>
+#include <vector>
+
+namespace culprit::launcher {
+
+/// Why the PAPI events of `list` cannot be sampled together here: "EVENT: why (what to do)"; empty where they
+/// can. Starts them for a moment, in a process of its own.
+std::string find_papi_problem(const runtime::EventList& list);
+
+/// What PAPI offers here.
+struct PapiOffer {
+  struct Event {
+    std::string name, description;
+  };
+  std::vector<Event> presets;  ///< those that can be sampled
+  std::string why_none;        ///< where there is none: the reason
+};
+PapiOffer list_papi_events();
+
+}  // namespace culprit::launcher
