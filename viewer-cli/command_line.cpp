@@ -47,7 +47,7 @@ struct OptionUse {
   std::string_view option;
   std::initializer_list<Command> commands;
 };
-const std::array<OptionUse, 13> kUses = {{
+const std::array<OptionUse, 14> kUses = {{
     {"--sort", {Command::view}},
     {"--metrics", {Command::view}},
     {"--depth", {Command::view}},
@@ -60,6 +60,7 @@ const std::array<OptionUse, 13> kUses = {{
     {"--all", {Command::view, Command::hot_path}},
     {"--ids", {Command::view, Command::hot_path}},
     {"--metric", {Command::hot_path, Command::threads, Command::exporting}},
+    {"--derive", {Command::view, Command::hot_path, Command::threads, Command::exporting}},
     {"--output", {Command::exporting}},
 }};
 
@@ -107,6 +108,7 @@ void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
   app.add_option("--sort", invocation.sort);
   app.add_option("--metrics", raw.metrics);
   app.add_option("--metric", invocation.metric);
+  app.add_option("--derive", invocation.derive)->allow_extra_args(false);
   app.add_option("--depth", raw.depth);
   app.add_option("--min", raw.min_percent);
   app.add_option("--focus", invocation.focus);

@@ -34,6 +34,7 @@ struct Invocation {
   Format format = Format::text;
   std::string sort, metric;          ///< empty: the default
   std::vector<std::string> metrics;  ///< empty: the default
+  std::vector<std::string> derive;   ///< NAME=FORMULA each
   std::optional<std::uint32_t> depth;
   std::optional<double> min_percent;
   std::string focus, ranks, role, output;

@@ -14,6 +14,7 @@
 #include "view/view_request.hpp"
 #include "views/callers.hpp"
 #include "views/calling_context.hpp"
+#include "views/derived.hpp"
 #include "views/flat.hpp"
 #include "views/node_path.hpp"
 
@@ -27,7 +28,7 @@ void run_view(std::ostream& out, const Screen& screen, const views::Source& sour
   const ViewRequest request = make_view_request(source, invocation);
   views::Shown shown;
   try {
-    shown = views::show(*request.view, request.options, views::total(*request.figures, request.options.sort));
+    shown = views::show(*request.view, request.options, whole_of(request));
   } catch (const views::BadFocus& bad) {
     throw UsageError("--focus: " + std::string(bad.what()));
   }
@@ -72,19 +73,26 @@ Found find_node(const views::Figures& figures, const std::string& name) {
   }
 }
 
+/// Throws UsageError unless the metric, or what it is derived from, was measured in each thread.
+void require_threads(const database::Experiment& experiment, const views::Column& column) {
+  std::vector<views::Column> measured;
+  views::add_measured(column, measured);
+  for (const views::Column& each : measured) {
+    if (!each.blame && !experiment.metrics[each.metric].summary_only) continue;
+    throw UsageError("metric: " + each.name.event +
+                     " has no values per thread (it is made from all threads; try idleness)");
+  }
+}
+
 ThreadSeries make_series(const views::Source& source, const Invocation& invocation) {
   ThreadSeries series;
   series.column =
       require_column(source, invocation,
                      invocation.metric.empty() ? primary_metric(source.experiment()) : invocation.metric);
-  if (series.column.blame || source.experiment().metrics[series.column.metric].summary_only) {
-    throw UsageError("metric: " + series.column.name.event +
-                     " has no values per thread (it is made from all threads; try idleness)");
-  }
+  require_threads(source.experiment(), series.column);
   const std::unique_ptr<views::Figures> figures = make_figures(source, invocation, {});
   const Found found = find_node(*figures, invocation.node);
-  const std::vector<std::uint64_t> values =
-      found.view->per_thread(found.node, series.column.metric, series.column.name.inclusive);
+  const std::vector<double> values = views::per_thread(*found.view, found.node, series.column);
   const views::Frame frame = found.view->frame(found.node);
   series.title = label(frame);
   if (const std::string where = place(frame);
@@ -96,12 +104,11 @@ ThreadSeries make_series(const views::Source& source, const Invocation& invocati
                     " of that name: " + found.view->id(found.node) + ')';
   }
   series.path = found.view->path(found.node);
-  const bool scaled = series.column.unit == "s";
   for (const std::uint32_t location : figures->locations()) {
     if (!invocation.role.empty() && source.experiment().locations[location].role != series.column.role)
       continue;
     series.locations.push_back(location);
-    series.values.push_back(static_cast<double>(values[location]) / (scaled ? series.column.divisor : 1));
+    series.values.push_back(values[location]);
   }
   return series;
 }

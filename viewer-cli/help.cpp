@@ -66,6 +66,7 @@ usage: viewer-cli DB|DIR view [calling-context|callers|flat] [options]
 options
   --sort METRIC           siblings by this metric, largest first (default: REALTIME:sum (I))
   --metrics A,B           columns (default: time, own time, idleness, and imbalance as "blame")
+  --derive NAME=FORMULA   a metric of your own, from others (see below); repeatable
   --depth N               levels below the roots (default: all; text of callers: 2)
   --min PERCENT           leave out branches with less of the sort metric (default: 1 for text, else 0)
   --focus REGEX           only paths through a frame whose name matches (RE2 syntax)
@@ -76,6 +77,12 @@ options
   --all                   text: leave nothing out (--lines --inside-waits --min 0, all levels)
   --ids                   text: print node ids, for `threads`
   --format text|json|csv  (default: text; json and csv leave out nothing unless asked)
+
+Derived metrics are computed at each node from what its columns show, times in seconds:
+  --derive 'cpi = $PAPI_TOT_CYC / $PAPI_TOT_INS'
+  --derive 'waste = 4 * ${PAPI_TOT_CYC:sum (E)} - ${PAPI_TOT_INS:sum (E)}' --sort waste
+$METRIC is inclusive, with :STAT its statistic; ${EVENT:STAT (I|E)} is a full name. Operators and functions:
++ - * / ^ < > ?: min max abs sqrt log ... Where a formula has no value (0/0), neither has the node.
 
 Reading the tree: a line without a branch sign is the only child shown of the line above it. "f ← a.c:12"
 is f as called from line 12 of a.c. "self" is what the code itself costs: a procedure with its loops and
@@ -92,6 +99,7 @@ half of its parent.
 
 options
   --metric METRIC         (default: REALTIME:sum (I))
+  --derive NAME=FORMULA   as for `view`
   --ranks LIST, --role NAME, --lines, --inside-waits, --all, --ids: as for `view`
   --format text|json|csv  (default: text)
 )help";
@@ -110,6 +118,7 @@ the most time is shown.
 
 options
   --metric METRIC         (default: REALTIME:sum (I); the statistic does not matter here)
+  --derive NAME=FORMULA   as for `view`, computed for each thread
   --ranks LIST            these ranks only, e.g. 0-3,8 (default: all)
   --role NAME             threads of this role only (default: all)
   --format text|json|csv  (default: text)
@@ -155,6 +164,7 @@ constexpr std::string_view kExport = R"help(Writes the calling context tree for 
 options
   -o, --output FILE       (default: standard output)
   --metric METRIC         what collapsed and speedscope weigh frames by (default: REALTIME)
+  --derive NAME=FORMULA   as for `view`: a further column of csv and json
 )help";
 
 constexpr std::string_view kInfo = R"help(What was run, where, when and how, and how good the data is.

@@ -85,7 +85,8 @@ class Plot {
  private:
   [[nodiscard]] double mean() const { return sum_ / static_cast<double>(series_.values.size()); }
   [[nodiscard]] std::string amount(double value) const {
-    return value == 0 ? "0 " + scale_.unit : scale_.write(value) + ' ' + scale_.unit;
+    const std::string digits = value == 0 ? "0" : scale_.write(value);
+    return scale_.unit.empty() ? digits : digits + ' ' + scale_.unit;
   }
 
   void summary(const std::string& whose) {
@@ -235,7 +236,7 @@ void write_threads(std::ostream& out, const Screen& screen, const database::Expe
     for (std::size_t index = 0; index < series.values.size(); ++index) {
       if (experiment.locations[series.locations[index]].role != role) continue;
       part.locations.push_back(series.locations[index]);
-      part.values.push_back(series.values[index]);
+      part.values.push_back(std::isnan(series.values[index]) ? 0 : series.values[index]);
     }
     if (part.values.empty()) continue;
     out << '\n';

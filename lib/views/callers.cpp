@@ -145,7 +145,7 @@ double Callers::blamed(const Entry& entry, const Column& column) const {
   return figure(column, by_role, figures_.threads());
 }
 
-double Callers::value(NodeId node, const Column& column) const {
+double Callers::measured(NodeId node, const Column& column) const {
   const Entry& entry = entries_[node];
   if (column.blame) return blamed(entry, column);
   if (column.additive()) return summed(entry, column);

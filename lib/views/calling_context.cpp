@@ -28,7 +28,7 @@ std::uint8_t CallingContext::flags(NodeId node) const {
   return flags_[node];
 }
 
-double CallingContext::value(NodeId node, const Column& column) const {
+double CallingContext::measured(NodeId node, const Column& column) const {
   return figures_.at_context(column, node);
 }
 

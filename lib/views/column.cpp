@@ -93,7 +93,7 @@ double figure_of(const Column& column, std::span<const Summary> by_role,
 }  // namespace
 
 bool Column::additive() const {
-  return name.statistic == Statistic::sum || name.statistic == Statistic::mean;
+  return !derived && (name.statistic == Statistic::sum || name.statistic == Statistic::mean);
 }
 
 std::uint32_t main_role(const database::Experiment& experiment) {
@@ -110,6 +110,23 @@ std::uint32_t find_role(const database::Experiment& experiment, std::string_view
     names += (names.empty() ? "" : ", ") + experiment.roles[role].name;
   }
   throw UnknownMetric("no threads have the role '" + std::string(name) + "' (there are: " + names + ")");
+}
+
+std::uint32_t main_metric(const database::Experiment& experiment) {
+  const auto find = [&](std::string_view name) {
+    const auto found = std::find_if(experiment.metrics.begin(), experiment.metrics.end(),
+                                    [&](const database::Metric& metric) { return metric.name == name; });
+    return static_cast<std::uint32_t>(found - experiment.metrics.begin());
+  };
+  // Events are described as NAME@PERIOD.
+  if (experiment.run.period_ns == 0) {
+    for (const std::string& event : experiment.run.events) {
+      const std::uint32_t metric = find(event.substr(0, event.rfind('@')));
+      if (metric < experiment.metrics.size()) return metric;
+    }
+  }
+  const std::uint32_t time = find("REALTIME");
+  return time < experiment.metrics.size() ? time : 0;
 }
 
 Column find_column(const database::Experiment& experiment, std::string_view text,

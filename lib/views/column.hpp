@@ -6,6 +6,7 @@
 #include "views/metric_name.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -20,6 +21,8 @@ class UnknownMetric : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+class Derived;
+
 /// The figure that one column of a view shows.
 struct Column {
   MetricName name;     ///< event spelled as the database does
@@ -30,6 +33,8 @@ struct Column {
   bool blame = false;                 ///< the metric `imbalance`
   bool min_over_all = false;          ///< the minimum counts threads without an observation as 0 (idleness)
   std::optional<std::uint32_t> role;  ///< set: only this role; not set: the sum over all roles
+
+  std::shared_ptr<const Derived> derived;  ///< set: a formula over other columns; then there is no metric
 
   /// Whether shares of the total make sense: sums do, a coefficient of variation does not.
   [[nodiscard]] bool additive() const;
@@ -48,6 +53,10 @@ std::uint32_t find_role(const database::Experiment& experiment, std::string_view
 
 /// The role of the ranks' main threads (the first one where none is called main).
 std::uint32_t main_role(const database::Experiment& experiment);
+
+/// The metric that a view shows unless another is asked for: REALTIME, or, where it was not sampled, the
+/// first event that was.
+std::uint32_t main_metric(const database::Experiment& experiment);
 
 /// The figure of a column from accumulators per role; `threads` is T per role. NaN where it does not exist.
 double figure(const Column& column, std::span<const metrics::Accumulator> by_role,

@@ -1,5 +1,6 @@
 #include "views/figures.hpp"
 
+#include "views/derived.hpp"
 #include "views/rank_list.hpp"
 
 #include <algorithm>
@@ -15,13 +16,6 @@ using database::FlatId;
 
 constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN();
 
-std::uint32_t time_metric(const database::Experiment& experiment) {
-  for (std::uint32_t metric = 0; metric < experiment.metrics.size(); ++metric) {
-    if (experiment.metrics[metric].name == "REALTIME") return metric;
-  }
-  return 0;
-}
-
 }  // namespace
 
 Figures::Figures(const Source& source)
@@ -30,7 +24,7 @@ Figures::Figures(const Source& source)
       contexts_(index(source.experiment().context_summaries)),
       flat_(index(source.experiment().flat_summaries)),
       blame_(source.experiment()),
-      presence_metric_(time_metric(source.experiment())) {
+      presence_metric_(main_metric(source.experiment())) {
   locations_.resize(experiment().locations.size());
   std::iota(locations_.begin(), locations_.end(), 0U);
   for (const database::Role& role : experiment().roles) threads_.push_back(role.threads);
@@ -42,7 +36,7 @@ Figures::Figures(const Source& source, std::vector<std::uint32_t> locations,
       locations_(std::move(locations)),
       selected_(source.experiment().locations.size(), false),
       blame_(source.experiment()),
-      presence_metric_(time_metric(source.experiment())) {
+      presence_metric_(main_metric(source.experiment())) {
   std::vector<std::uint32_t> wanted(metrics.begin(), metrics.end());
   wanted.push_back(presence_metric_);
   std::sort(wanted.begin(), wanted.end());
@@ -170,6 +164,11 @@ std::vector<std::uint64_t> Figures::per_thread(ContextId context, std::uint32_t 
 
 double total(const Figures& figures, Column column) {
   if (figures.experiment().contexts.empty()) return 0;
+  if (column.derived) {
+    std::vector<double> totals;
+    for (const Column& operand : column.derived->operands()) totals.push_back(total(figures, operand));
+    return column.derived->evaluate(totals);
+  }
   column.name.inclusive = true;
   return figures.at_context(column, 0);
 }

@@ -42,7 +42,7 @@ Frame Flat::frame(NodeId node) const {
   return frame_of(figures_.experiment(), figures_.experiment().flat[node]);
 }
 
-double Flat::value(NodeId node, const Column& column) const {
+double Flat::measured(NodeId node, const Column& column) const {
   return figures_.at_flat(column, node);
 }
 

@@ -18,13 +18,15 @@ class Flat final : public View {
   [[nodiscard]] std::vector<NodeId> children(NodeId node) override;
   [[nodiscard]] Frame frame(NodeId node) const override;
   [[nodiscard]] std::uint8_t flags(NodeId node) const override { return flags_[node]; }
-  [[nodiscard]] double value(NodeId node, const Column& column) const override;
   [[nodiscard]] Presence presence(NodeId node, std::optional<std::uint32_t> role) const override;
   [[nodiscard]] std::vector<std::uint64_t> per_thread(NodeId node, std::uint32_t metric,
                                                       bool inclusive) const override;
   [[nodiscard]] std::string id(NodeId node) const override;
   [[nodiscard]] std::optional<NodeId> find(std::string_view id) override;
   [[nodiscard]] std::vector<Frame> path(NodeId node) const override;
+
+ protected:
+  [[nodiscard]] double measured(NodeId node, const Column& column) const override;
 
  private:
   const Figures& figures_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <re2/re2.h>
 
@@ -13,6 +14,7 @@ namespace {
 using database::ContextKind;
 
 constexpr double kPercent = 100;
+constexpr double kLast = -std::numeric_limits<double>::infinity();
 
 class Arrangement {
  public:
@@ -97,11 +99,12 @@ class Arrangement {
         }
       }
       const double key = view_.value(node, options_.sort);
-      if (options_.min_percent > 0 && !(key >= least_)) {
+      const double size = options_.size ? view_.value(node, *options_.size) : key;
+      if (options_.min_percent > 0 && !(size >= least_)) {
         ++shown_.below_minimum;
         continue;
       }
-      candidates.push_back({node, call, std::isnan(key) ? -1 : key});
+      candidates.push_back({node, call, std::isnan(key) ? kLast : key});
     }
   }
 

@@ -12,7 +12,8 @@ namespace culprit::views {
 
 /// What of a view is shown, and in which order.
 struct ShowOptions {
-  Column sort;  ///< siblings by this figure, largest first; also what min_percent refers to
+  Column sort;                         ///< siblings by this figure, largest first
+  std::optional<Column> size;          ///< what min_percent refers to; not set: what is sorted by
   std::optional<std::uint32_t> depth;  ///< levels below the roots; call sites do not count
   double min_percent = 0;              ///< branches with a smaller share of the total are left out
   std::string focus;        ///< RE2: only paths through a node with a label that matches; empty: all
@@ -42,8 +43,8 @@ class BadFocus : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Expands `view` as far as the options ask. `whole` is the total of the sort column (see total()). Throws
-/// BadFocus.
+/// Expands `view` as far as the options ask. `whole` is the total of the column that min_percent refers to
+/// (see total()). Throws BadFocus.
 Shown show(View& view, const ShowOptions& options, double whole);
 
 }  // namespace culprit::views

@@ -33,8 +33,9 @@ class View {
   /// and kMoves only if all of it is.
   [[nodiscard]] virtual std::uint8_t flags(NodeId node) const = 0;
 
-  /// In the column's unit; NaN where the figure does not exist.
-  [[nodiscard]] virtual double value(NodeId node, const Column& column) const = 0;
+  /// In the column's unit; NaN where the figure does not exist. Columns that are derived are computed from
+  /// their operands' values at the node.
+  [[nodiscard]] double value(NodeId node, const Column& column) const;
 
   [[nodiscard]] virtual Presence presence(NodeId node, std::optional<std::uint32_t> role) const = 0;
 
@@ -50,6 +51,10 @@ class View {
 
   /// The frames from the root of the view's tree to the node, both included.
   [[nodiscard]] virtual std::vector<Frame> path(NodeId node) const = 0;
+
+ protected:
+  /// The value of a column that is not derived.
+  [[nodiscard]] virtual double measured(NodeId node, const Column& column) const = 0;
 };
 
 /// The flags of several contexts taken together, as View::flags has them; start from kNoContextYet.

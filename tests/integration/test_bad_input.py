@@ -35,9 +35,13 @@ class Launcher(harness.Workspace):
         self.assert_one_line(done.stderr, "mpirun", "hpcrun-lite")
 
     def test_bad_events(self):
-        for event in ("REALTIME@", "REALTIME@fast", "REALTIME@0", "NO_SUCH_EVENT@7", "A NAME@7", "REALTIME@f0"):
+        for event in ("REALTIME@", "REALTIME@fast", "REALTIME@0", "A NAME@7", "REALTIME@f0"):
             done = self.hpcrun("-e", event, "true", expect=2)
             self.assert_one_line(done.stderr, "hpcrun-lite: ", event)
+
+    def test_unknown_event(self):
+        done = self.hpcrun("-e", "NO_SUCH_EVENT@7", "true", expect=1)
+        self.assert_one_line(done.stderr, "hpcrun-lite: ", "NO_SUCH_EVENT: ")
 
     def test_output_holds_another_run(self):
         program = harness.PROGRAMS / "spin"

@@ -24,6 +24,8 @@ void write_export(std::ostream& out, const views::Source& source, const Invocati
           invocation.metric.empty() ? primary_metric(source.experiment()) : invocation.metric;
       const views::Column column = require_column(source, invocation, metric);
       if (column.blame) throw UsageError("metric: imbalance has no values per thread (try idleness)");
+      if (column.derived)
+        throw UsageError("metric: " + column.title + " is derived and no weight of stacks (try csv or json)");
       const views::Figures figures(source);
       if (invocation.export_format == ExportFormat::collapsed) {
         write_collapsed(out, figures, column);
@@ -42,9 +44,9 @@ void write_export(std::ostream& out, const views::Source& source, const Invocati
     all.metrics.push_back(metric.name + ":sum (I)");
     all.metrics.push_back(metric.name + ":sum (E)");
   }
+  for (const views::Column& column : derived_columns(source, invocation)) all.metrics.push_back(column.title);
   const ViewRequest request = make_view_request(source, all);
-  const views::Shown shown =
-      views::show(*request.view, request.options, views::total(*request.figures, request.options.sort));
+  const views::Shown shown = views::show(*request.view, request.options, whole_of(request));
   if (all.format == Format::csv) {
     write_view_csv(out, request, shown);
   } else {

@@ -23,6 +23,20 @@ int decimals_for(double largest) {
   return 3;
 }
 
+constexpr double kLongCount = 1e7;  // eight digits: harder to read than 12.3 M
+
+Scale scale_for_counts(double largest) {
+  constexpr double kThousand = 1e3;
+  double size = 1e6;
+  const char* unit = "M";
+  for (const char* larger : {"G", "T"}) {
+    if (largest < size * kThousand * 10) break;
+    size *= kThousand;
+    unit = larger;
+  }
+  return {1 / size, decimals_for(largest / size), unit};
+}
+
 }  // namespace
 
 std::string grouped(double value, int decimals) {
@@ -35,6 +49,10 @@ std::string grouped(double value, int decimals) {
   }
   const bool zero = digits.find_first_not_of("0. ") == std::string::npos;
   return value < 0 && !zero ? '-' + digits : digits;
+}
+
+std::string Scale::write(double value) const {
+  return significant ? fmt::format("{:.4g}", value * factor) : grouped(value * factor, decimals);
 }
 
 std::string duration(double seconds, bool unicode) {
@@ -66,6 +84,8 @@ std::string round_percent(double share) {
 
 Scale scale_for(double largest, const std::string& unit, bool unicode) {
   if (unit == "ratio") return {kPercent, 1, "%"};
+  if (unit.empty()) return {.factor = 1, .decimals = 0, .unit = "", .significant = true};
+  if (unit == "count" && largest >= kLongCount) return scale_for_counts(largest);
   if (unit != "s") return {1, largest >= 100 || largest == std::floor(largest) ? 0 : 2, unit};
   if (largest >= 0.9995 || largest == 0) return {1, decimals_for(largest), "s"};
   if (largest >= 0.9995e-3) return {kMilli, decimals_for(largest * kMilli), "ms"};

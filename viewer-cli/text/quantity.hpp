@@ -22,12 +22,15 @@ std::string round_percent(double share);
 struct Scale {
   double factor = 1;
   int decimals = 0;
-  std::string unit;
+  std::string unit = {};
+  bool significant =
+      false;  ///< four significant digits instead of `decimals`: values of any size side by side
 
-  [[nodiscard]] std::string write(double value) const { return grouped(value * factor, decimals); }
+  [[nodiscard]] std::string write(double value) const;
 };
 
-/// For values in `unit`, where seconds may become ms or µs.
+/// For values in `unit`, where seconds may become ms or µs and large counts millions (M), 10^9 (G) or 10^12
+/// (T). No unit: the values of a formula.
 Scale scale_for(double largest, const std::string& unit, bool unicode);
 
 /// `1 rank`, `8 ranks`, `1 600 000 samples`.

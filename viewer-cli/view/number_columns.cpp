@@ -36,13 +36,8 @@ NumberColumns::NumberColumns(const Screen& screen, const ViewRequest& request)
     const std::string& unit = request.columns[metric].unit;
     scales_.push_back(scale_for(unit == "s" ? longest : totals_[metric], unit, screen.unicode));
   }
-  const bool is_default =
-      request.columns.size() >= 2 && request.columns[1].title == request.columns[0].name.event + ":sum (E)";
-  if (is_default) {
-    choose_default();
-  } else {
-    choose_given();
-  }
+  if (request.defaults != 0) choose_default();
+  choose_given();
 }
 
 void NumberColumns::add(std::size_t metric, bool share, const std::string& above, const std::string& below) {
@@ -57,7 +52,7 @@ void NumberColumns::choose_default() {
   add(0, false, time ? "time" : request_.columns[0].name.event, scales_[0].unit);
   add(0, true, "", "%");
   if (screen_.width >= kNarrow) add(1, true, "self", "%");
-  for (std::size_t metric = 2; metric < request_.columns.size(); ++metric) {
+  for (std::size_t metric = 2; metric < request_.defaults; ++metric) {
     if (totals_[metric] == 0) continue;
     add(metric, false, request_.columns[metric].blame ? "blame" : "idle", scales_[metric].unit);
     if (screen_.width >= kWide) add(metric, true, "", "%");
@@ -65,8 +60,12 @@ void NumberColumns::choose_default() {
 }
 
 void NumberColumns::choose_given() {
-  for (std::size_t metric = 0; metric < request_.columns.size(); ++metric) {
+  for (std::size_t metric = request_.defaults; metric < request_.columns.size(); ++metric) {
     const views::Column& column = request_.columns[metric];
+    if (column.derived) {
+      add(metric, false, column.title, "");
+      continue;
+    }
     std::string scope(views::to_string(column.name.statistic));
     scope += column.name.inclusive ? " (I)" : " (E)";
     const std::string& unit = scales_[metric].unit;

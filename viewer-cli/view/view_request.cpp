@@ -2,6 +2,7 @@
 
 #include "views/callers.hpp"
 #include "views/calling_context.hpp"
+#include "views/derived.hpp"
 #include "views/flat.hpp"
 #include "views/rank_list.hpp"
 
@@ -47,19 +48,43 @@ std::vector<std::string> default_metrics(const database::Experiment& experiment,
   return names;
 }
 
+/// Columns beside the default ones, unless they are there.
+void add_further_columns(ViewRequest& request, const std::vector<views::Column>& further) {
+  for (const views::Column& column : further) {
+    const bool known = std::any_of(request.columns.begin(), request.columns.end(),
+                                   [&](const views::Column& other) { return other.title == column.title; });
+    if (!known) request.columns.push_back(column);
+  }
+}
+
 }  // namespace
 
+double whole_of(const ViewRequest& request) {
+  return views::total(*request.figures, request.options.size.value_or(request.options.sort));
+}
+
 std::string primary_metric(const database::Experiment& experiment) {
-  for (const database::Metric& metric : experiment.metrics) {
-    if (metric.name == "REALTIME") return metric.name;
+  return experiment.metrics.empty() ? "REALTIME" : experiment.metrics[views::main_metric(experiment)].name;
+}
+
+std::vector<views::Column> derived_columns(const views::Source& source, const Invocation& invocation) {
+  const std::optional<std::uint32_t> role = role_of(source, invocation);
+  std::vector<views::Column> defined;
+  for (const std::string& definition : invocation.derive) {
+    try {
+      defined.push_back(views::define_column(source.experiment(), definition, role, defined));
+    } catch (const views::BadDefinition& bad) {
+      throw UsageError("--derive: " + definition + ": " + bad.what());
+    }
   }
-  return experiment.metrics.empty() ? "REALTIME" : experiment.metrics.front().name;
+  return defined;
 }
 
 views::Column require_column(const views::Source& source, const Invocation& invocation,
                              const std::string& name) {
   try {
-    return views::find_column(source.experiment(), name, role_of(source, invocation));
+    return views::find_column(source.experiment(), name, role_of(source, invocation),
+                              derived_columns(source, invocation));
   } catch (const views::UnknownMetric& unknown) {
     throw UsageError("metric: " + std::string(unknown.what()));
   }
@@ -69,7 +94,9 @@ std::unique_ptr<views::Figures> make_figures(const views::Source& source, const 
                                              const std::vector<views::Column>& columns) {
   if (invocation.ranks.empty()) return std::make_unique<views::Figures>(source);
   std::vector<std::uint32_t> metrics;
-  for (const views::Column& column : columns) {
+  std::vector<views::Column> measured;
+  for (const views::Column& column : columns) views::add_measured(column, measured);
+  for (const views::Column& column : measured) {
     if (!column.blame) metrics.push_back(column.metric);
   }
   try {
@@ -89,11 +116,20 @@ ViewRequest make_view_request(const views::Source& source, const Invocation& inv
   std::vector<std::string> names = invocation.metrics;
   if (names.empty()) names = default_metrics(source.experiment(), invocation.ranks.empty());
   for (const std::string& name : names) request.columns.push_back(require_column(source, invocation, name));
+  if (invocation.metrics.empty()) request.defaults = request.columns.size();
   const std::string sort = !invocation.sort.empty()     ? invocation.sort
                            : invocation.metrics.empty() ? primary_metric(source.experiment())
                                                         : invocation.metrics.front();
   request.options.sort = require_column(source, invocation, sort);
+  if (invocation.metrics.empty()) {
+    add_further_columns(request, derived_columns(source, invocation));
+    add_further_columns(request, {request.options.sort});
+  }
+  // A branch is small by what the run is measured in; the value of a formula says nothing about that.
+  if (request.options.sort.derived)
+    request.options.size = require_column(source, invocation, primary_metric(source.experiment()));
   std::vector<views::Column> needed = request.columns;
+  if (request.options.size) needed.push_back(*request.options.size);
   needed.push_back(request.options.sort);
   request.figures = make_figures(source, invocation, needed);
   request.view = make_view(invocation.view, *request.figures);
