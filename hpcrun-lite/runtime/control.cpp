@@ -104,6 +104,7 @@ void end_sampling() {
   for_each_thread([](Thread* thread) {
     delete_timers(thread);
     pause_kernel_events(thread);
+    silence(thread->papi_descriptors);
   });
 }
 

@@ -95,10 +95,12 @@ class KernelEvents(Measuring):
         self.assertLess(self.value_in(values, "touch_fresh_memory"), waits)
         self.assertLessEqual(waits, total)
 
-    def test_a_frequency_lets_the_kernel_choose_the_period_and_totals_stay(self):
-        database, _ = self.measure_events("perf::PAGE-FAULTS@f200")
-        values, _, _ = self.by_procedure(database, "perf::PAGE-FAULTS")
-        self.assertGreater(self.value_in(values, "main"), 0.9 * PAGES)
+    def test_a_frequency_lets_the_kernel_choose_the_period(self):
+        """Each sample weighs as many events as happened since the one before; only those after the last are missing."""
+        database, printed = self.measure_events("perf::PAGE-FAULTS@f200")
+        values, total, _ = self.by_procedure(database, "perf::PAGE-FAULTS")
+        self.assertGreater(self.value_in(values, "touch_fresh_memory"), 0.5 * PAGES)
+        self.assertLessEqual(total, 1.05 * int(printed.split()[1]))
 
     def test_events_without_a_clock(self):
         database, _ = self.measure_events("none", "perf::PAGE-FAULTS@10")
