@@ -1,6 +1,7 @@
 #include "unwind/walker.hpp"
 
 #include "unwind/bridge.hpp"
+#include "unwind/stack_scan.hpp"
 
 namespace culprit::unwind {
 
@@ -317,11 +318,51 @@ Walker::Moved Walker::step_general(Position at, Step& step, RegisterFile& all) n
   return {to, Outcome::onward};
 }
 
+// A walk on trial: by call-frame information only, within the same stack, and leaving nothing behind.
+class Walker::Trial final : public OnwardWalk {
+ public:
+  Trial(Walker& walker, const Position& from) noexcept : walker_(walker), from_(from) {}
+
+  bool reaches_root(std::uint64_t pc, std::uint64_t sp) noexcept override {
+    Position at{pc, sp, from_.bp, from_.bx, FrameOrigin::call};
+    Step step{};
+    for (std::size_t depth = 0; depth < kMaxDepth; ++depth) {
+      const Rule rule = walker_.rules_.rule_at(walker_.find_, walker_.context_, at.lookup());
+      // The kernel has put a signal's frame there, and the rest is in its context.
+      if (rule.form == RuleForm::root || rule.signal_frame) return true;
+      if (rule.form == RuleForm::none || rule.form == RuleForm::general || rule.cfa_loaded) return false;
+      const std::uint64_t base = at.sp;
+      Outcome outcome = Outcome::onward;
+      if (rule.form <= RuleForm::bx_frame) {
+        outcome = walker_.step_plain(rule, at, step);
+      } else {
+        const Moved moved = walker_.step_slowly(rule, at, step, nullptr);
+        outcome = moved.outcome;
+        at = moved.to;
+      }
+      if (outcome != Outcome::onward || at.sp <= base) return false;
+      if (at.pc == 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  Walker& walker_;
+  const Position& from_;
+};
+
 Walker::Moved Walker::step_bridge(const Rule& rule, Position at, Step& step) noexcept {
-  const CodeModule* module = rule.module != Rule::kNoModule ? &rules_.module(rule.module) : nullptr;
-  const BridgeStart start{.module = module, .pc = at.pc, .sp = at.sp, .bp = at.bp, .exact = at.exact()};
+  const bool known = rule.module != Rule::kNoModule;
+  const CodeModule module = known ? rules_.module(rule.module) : CodeModule{};
+  const BridgeStart start{
+      .module = known ? &module : nullptr, .pc = at.pc, .sp = at.sp, .bp = at.bp, .exact = at.exact()};
   Bridge bridge;
-  if (!bridge_frame(start, find_, context_, bounds_, bridge)) return {at, Outcome::partial};
+  Trial trial(*this, at);
+  // A return address outside all modules may be no address at all: nothing to start a search from.
+  const bool worth_a_search = known || at.exact();
+  if (!bridge_frame(start, find_, context_, bounds_, bridge) &&
+      !(worth_a_search && scan_stack(start, find_, context_, bounds_, trial, bridge)))
+    return {at, Outcome::partial};
   step.frame.cfa = bridge.cfa;
   step.frame.bridged = true;
   step.uses |= Step::kBridged;

@@ -86,6 +86,8 @@ class Walker {
   struct Position;
   /// A step's result.
   struct Moved;
+  /// Whether a guess leads on.
+  class Trial;
 
   template <bool kAll>
   [[gnu::hot]] Outcome trace(const Registers& start, Position& last, std::size_t& count) noexcept;

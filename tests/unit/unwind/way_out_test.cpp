@@ -143,6 +143,29 @@ TEST_CASE("a way that leads nowhere is not taken; the forward branches are tried
   CHECK(f.walker->walk({.pc = f.module.at(kBare + 8), .sp = f.stack.at(4000)}).end == WalkEnd::partial);
 }
 
+TEST_CASE("stack_scan: the nearest return address that leads on and whose call can have led here") {
+  Fixture f;
+  const auto call = [&](std::uint64_t end, std::uint64_t target) {
+    const auto distance = static_cast<std::uint32_t>(target - end);
+    f.module.code(end - 5, Cfi{}.u8(0xe8).u32(distance).bytes);
+  };
+  f.module.code(kBare + 8, {0xeb, 0xfe});       // jmp to itself: no way out
+  call(kCaller + 0x10, kBare + 8);              // the true call
+  call(kCaller + 0x18, kLeaf);                  // an earlier one, of something else
+  f.stack[3994] = f.module.at(kCaller + 0x18);  // whose return address is still there
+  f.stack[3998] = f.module.at(kCaller + 0x10);
+  f.stack[4002] = f.module.at(kStart + 0x10);
+  const std::uint64_t pc = f.module.at(kBare + 8);
+  const auto walk = [&] { return f.walker->walk({.pc = pc, .sp = f.stack.at(3990)}); };
+  CHECK(pcs(walk()) == std::vector{pc, f.module.at(kCaller + 0x10), f.module.at(kStart + 0x10)});
+  CHECK(walk().bridged);
+  CHECK(walk().end == WalkEnd::root);
+  f.stack[4002] = 0xdead;  // now the one at 3998 leads nowhere, and the next at 4000 does
+  CHECK(walk().frames[0].cfa == f.stack.at(4001));
+  f.stack[4000] = 0xbad;
+  CHECK(walk().end == WalkEnd::partial);
+}
+
 TEST_CASE("a bridged frame is spliced like any other, and the path knows of it") {
   Fixture f;
   f.module.code(kBare + 0x10, {0x48, 0x83, 0xc4, 0x08, 0xc3});
