@@ -13,18 +13,19 @@
 namespace culprit::runtime {
 namespace {
 
-/// Descriptors of ours lie above those that programs count on (select's 1 024, a shell's single digits),
-/// where the limit allows.
-constexpr std::uint64_t kHighDescriptors = 4096;
+/// Descriptors of ours lie in the upper half of what the limit allows, and above those that programs count on
+/// (select's 1 024, a shell's single digits): the lower half stays the program's, even if events must go
+/// without. Higher numbers would make the kernel's table of descriptors long, and each fork copy it.
+constexpr std::uint64_t kHighDescriptors = 8192;
 constexpr int kNone = -1;
 
+/// The descriptor's copy up there, or a negative errno; the original is closed either way.
 long move_up(long descriptor) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return descriptor;
   const std::uint64_t half = limit.rlim_cur / 2;
   const long first = static_cast<long>(half < kHighDescriptors ? half : kHighDescriptors);
   const long high = system_call(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, first);
-  if (high < 0) return descriptor;
   system_call(SYS_close, descriptor);
   return high;
 }
@@ -56,13 +57,15 @@ int KernelSampler::open(const Event& event, int tid, int signal) {
   KernelOpening opening{
       .event = event.kernel, .period = event.period, .frequency = event.frequency, .user_only = false};
   long opened = open_kernel_event_as_allowed(opening);
+  if (opened >= 0) opened = move_up(opened);
   if (opened < 0) return static_cast<int>(-opened);
-  sampler_ = static_cast<int>(move_up(opened));
+  sampler_ = static_cast<int>(opened);
   opening.period = 0;
   opening.frequency = 0;
   opened = open_kernel_event(opening);
+  if (opened >= 0) opened = move_up(opened);
   if (opened < 0) return static_cast<int>(-opened);
-  counter_ = static_cast<int>(move_up(opened));
+  counter_ = static_cast<int>(opened);
   sampler_id_ = id_of(sampler_);
   counter_id_ = id_of(counter_);
   return static_cast<int>(-direct(sampler_, tid, signal));

@@ -141,6 +141,13 @@ class KernelEvents(Measuring):
         )
         self.assertEqual(harness.viewer_json(database, "info")["cut_short"], 0)
 
+    def test_descriptors_stay_the_programs_and_what_lacks_them_is_noted(self):
+        command = f"ulimit -n 24; exec {harness.HPCRUN} -o {self.here}/run"
+        events = " ".join(f"-e perf::{name}" for name in ("PAGE-FAULTS", "MINOR-FAULTS", "TASK-CLOCK", "CPU-CLOCK"))
+        harness.run(["sh", "-c", f"{command} {events} {PROGRAM}"])
+        info = harness.viewer_json(self.merge(self.here / "run"), "info")
+        self.assertTrue(any("was not sampled in every thread: Too many open files" in note for note in info["notes"]))
+
     @unittest.skipUnless(os.geteuid() == 0 and paranoid() == 2, "needs root, and perf_event_paranoid at 2")
     def test_what_the_kernel_refuses_is_told_before_the_program_starts(self):
         as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
