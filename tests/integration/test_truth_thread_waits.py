@@ -1,0 +1,72 @@
+"""Truth: threads that wait for each other, at OpenMP barriers, for work, for locks, on conditions, at barriers and for
+each other's end, are idle as long as the program's own logs say."""
+
+import unittest
+
+import harness
+from against_logs import OPTIONS, tolerance, truth
+
+# Procedure that waits: the calls in it that wait.
+WAITS = {
+    "locks": {"pthread_barrier_wait", "pthread_mutex_lock"},
+    "waits": {"pthread_barrier_wait", "pthread_cond_wait"},
+    "meets": {"pthread_barrier_wait"},
+    "join": {"pthread_join"},
+    "omp_barrier": {"GOMP_barrier"},
+    "omp_region_end": {"GOMP_parallel"},
+}
+
+
+class ThreadWaits(harness.Workspace):
+    def setUp(self):
+        super().setUp()
+        directory = self.here / "run"
+        harness.run([harness.HPCRUN, "-o", directory, *OPTIONS, harness.PROGRAMS / "truth_thread_waits", self.here, 5, 20])
+        view = harness.viewer_json(
+            self.merge(directory), "view", "calling-context", "--metrics", "idleness:sum (I)"
+        )
+        self.roots = view["roots"]
+        self.logs = truth.Truth(truth.read(self.here))
+
+    def idleness(self, nodes, label):
+        """Below the outermost procedures of that name, OpenMP regions of theirs included."""
+        total = 0
+        for node in nodes:
+            frame = node["frame"]
+            if frame["kind"] == "procedure" and frame["name"].split(" [")[0] == label:
+                total += node["values"].get("idleness:sum (I)", 0)
+            else:
+                total += self.idleness(node["children"], label)
+        return total
+
+    def test_idleness(self):
+        for label, functions in WAITS.items():
+            with self.subTest(label):
+                calls = sum(call.label == label for call in self.logs.ranks[0].calls)
+                waiting, inside = self.logs.sum(label=label), self.logs.inside(functions, label=label)
+                idle = self.idleness(self.roots, label)
+                self.assertGreaterEqual(idle, waiting - tolerance(waiting, calls))
+                self.assertLessEqual(idle, inside + tolerance(inside, calls) + self.unlogged(label))
+
+    def unlogged(self, label):
+        """Where every OpenMP region ends, its threads meet once more; what that takes on a busy machine is unknown,
+        but the main thread knows when it was through."""
+        if label != "omp_barrier":
+            return 0
+        calls = self.logs.ranks[0].calls
+        regions = [call for call in calls if call.function == "GOMP_barrier" and call.thread == 0]
+        following = [min((c.enter for c in calls if c.enter > r.exit and c.thread == 0), default=r.exit) for r in regions]
+        return 1e-9 * sum(end - region.exit for end, region in zip(following, regions))
+
+    def test_workers_without_work_are_idle(self):
+        self.assertGreater(self.logs.sum(pattern="omp-idle"), 0)
+        workers = [node for node in self.roots for node in node["children"] if node["frame"]["kind"] == "thread-root"]
+        total = sum(node["values"].get("idleness:sum (I)", 0) for node in workers)
+        waiting = self.logs.sum() - self.logs.sum(label="join") - self.logs.sum(label="omp_region_end")
+        # The main thread's part of the barriers is all that is not below the threads' root.
+        waiting -= sum(w.seconds for w in self.logs.waits if w.call.thread == 0 and w.call.label == "omp_barrier")
+        self.assertGreaterEqual(total, waiting - tolerance(waiting, len(self.logs.waits)))
+
+
+if __name__ == "__main__":
+    unittest.main()
