@@ -23,7 +23,7 @@ struct alignas(64) Frame {
   std::uint32_t module = 0;  ///< CodeModule::index, or kNoModule (offset is then a run-time address)
   FrameOrigin origin = FrameOrigin::call;
   bool own = false;
-  bool bridged = false;  ///< its caller was found by a fallback, not by call-frame information
+  bool bridged = false;   ///< its caller was found by a fallback, not by call-frame information
   std::uint8_t need = 0;  ///< the walker's: Step's bits from here outwards
   std::uint64_t sp = 0;   ///< the registers on arrival in this frame
   std::uint64_t bp = 0;

@@ -24,6 +24,10 @@ class BareCode(harness.Workspace):
         self.assertTrue(any(("calls_bare_code" in path and "called_back" in path) for path in paths), paths)
         text = harness.run([harness.VIEWER, database, "info"]).stdout
         self.assertIn("no unwind information", text)
+        tree = harness.run([harness.VIEWER, database, "view", "calling-context"]).stdout
+        self.assertIn("~ bare_work", tree)
+        self.assertNotIn("~ called_back", tree)
+        self.assertIn("~ callers were inferred", tree)
 
     def paths(self, nodes, before):
         """The procedures of each path of a view, as one text."""

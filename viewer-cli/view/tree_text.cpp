@@ -5,6 +5,8 @@
 #include "view/number_columns.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 namespace culprit::viewer {
 namespace {
@@ -68,7 +70,14 @@ class TreeText {
         view_(*request.view),
         numbers_(screen, request),
         ids_(ids),
-        signs_(guides(screen.unicode)) {}
+        signs_(guides(screen.unicode)) {
+    for (const database::ModuleInfo& module : request.figures->experiment().modules) {
+      if (module.no_unwind && module.bridged > 0) bare_modules_.insert(module.path);
+    }
+  }
+
+  /// Whether any frame was marked as one whose callers are inferred.
+  [[nodiscard]] bool inferred() const { return inferred_; }
 
   void header(const std::string& title) {
     const std::vector<std::string> lines = numbers_.header();
@@ -116,6 +125,11 @@ class TreeText {
     }
   }
 
+  /// Code of a module without unwind information: who called it was inferred.
+  [[nodiscard]] bool is_bare(const views::Frame& frame) const {
+    return frame.kind == ContextKind::procedure && bare_modules_.contains(frame.module);
+  }
+
   void write(const Line& line, const std::string& before) {
     const views::ShownNode& shown = *line.node;
     const std::string numbers = numbers_.row(shown.node);
@@ -123,6 +137,10 @@ class TreeText {
     const std::size_t room = std::max(screen_.width > taken ? screen_.width - taken : 0, kShortestName);
     const std::string id = ids_ ? "  [" + view_.id(shown.node) + ']' : std::string{};
     std::string name = label(view_.frame(shown.node));
+    if (is_bare(view_.frame(shown.node))) {
+      name = "~ " + name;
+      inferred_ = true;
+    }
     if (line.caller) name = signs_.arrow + name;
     if (line.nested > 1) name += ", " + std::to_string(line.nested) + " deep";
     const std::size_t for_name = room > columns(id) ? room - columns(id) : kShortestName;
@@ -139,6 +157,8 @@ class TreeText {
   NumberColumns numbers_;
   bool ids_;
   Guides signs_;
+  std::set<std::string, std::less<>> bare_modules_;  // paths
+  bool inferred_ = false;
 };
 
 std::string branches(std::uint64_t number, const std::string& why, const std::string& option) {
@@ -181,6 +201,8 @@ void write_tree(std::ostream& out, const Screen& screen, const ViewRequest& requ
   text.header(title_of(request));
   text.nodes(shown.roots, "", true);
   if (shown.roots.empty()) out << "(nothing to show)\n";
+  if (text.inferred())
+    out << '\n' << screen.dim("~ callers were inferred: its module has no unwind information") << '\n';
   const std::string left_out = what_is_left_out(shown, request.options);
   if (!left_out.empty()) out << '\n' << screen.dim(wrap(left_out, screen.width, 2)) << '\n';
 }
