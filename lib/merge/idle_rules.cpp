@@ -199,13 +199,13 @@ std::string IdleRules::mpi_call(std::string_view procedure) const {
   return call ? name : std::string();
 }
 
-WaitKind IdleRules::library(const std::string& path, bool main_thread) const {
+WaitKind IdleRules::library(const std::string& path, bool at_barrier) const {
   const std::string file = std::filesystem::path(path).filename().string();
   WaitKind kind = WaitKind::none;
   for (const Pattern& pattern : libraries_) {
     if (!matches(pattern.text, file)) continue;
     kind = pattern.effect.kind;
-    if (pattern.effect.by_thread) kind = main_thread ? WaitKind::omp_barrier : WaitKind::omp_idle;
+    if (pattern.effect.by_thread) kind = at_barrier ? WaitKind::omp_barrier : WaitKind::omp_idle;
   }
   return kind;
 }

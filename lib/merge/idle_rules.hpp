@@ -52,9 +52,9 @@ struct NameRule {
 ///     ignore NAME…             no rule shall apply to these
 ///
 /// KIND: mpi, omp-barrier, omp-idle, lock, condition, join; for `library` also omp (omp-barrier on main
-/// threads, omp-idle on others). In a NAME, `*` stands for any characters. A name MPI_X stands for every
-/// binding of MPI_X (mpi_names.hpp). Where several rules fit a name, ignore goes before setup, wait,
-/// wait-below, communication. Const members are thread-safe.
+/// threads and in code that the library calls, omp-idle elsewhere). In a NAME, `*` stands for any characters.
+/// A name MPI_X stands for every binding of MPI_X (mpi_names.hpp). Where several rules fit a name, ignore
+/// goes before setup, wait, wait-below, communication. Const members are thread-safe.
 class IdleRules {
  public:
   static IdleRules built_in();
@@ -69,9 +69,9 @@ class IdleRules {
   /// The MPI call that a procedure is a binding of, if the rules know that call; else empty.
   [[nodiscard]] std::string mpi_call(std::string_view procedure) const;
 
-  /// What samples in a library's own code wait for; `none` if no rule names it. `main_thread` decides the
-  /// kind omp.
-  [[nodiscard]] measurement::WaitKind library(const std::string& path, bool main_thread) const;
+  /// What samples in a library's own code wait for; `none` if no rule names it. `at_barrier` decides the kind
+  /// omp: the main thread, and a worker inside a region, wait at barriers; other workers have no work.
+  [[nodiscard]] measurement::WaitKind library(const std::string& path, bool at_barrier) const;
 
  private:
   enum class Action : std::uint8_t {

@@ -32,6 +32,8 @@ struct Around {
   Frontier frontier = Frontier::none;
   database::StringId frontier_module = 0;
   bool main_thread = true;
+  bool in_library = false;   ///< below a frame of a library whose own code waits
+  bool called_back = false;  ///< below code that such a library called: an OpenMP region
 };
 
 class FrontierSearch {
@@ -54,6 +56,7 @@ class FrontierSearch {
   void enter_frontier(database::ContextId x, const NameRule& rule);
   void below_frontier(database::ContextId x);
   void library_statement(database::ContextId x);
+  void note_library(database::ContextId x);
 
   Attribution& attribution_;
   const IdleRules& rules_;
@@ -61,6 +64,7 @@ class FrontierSearch {
   RuleOfName rule_of_;
   std::vector<Waiting> waiting_;
   std::vector<Around> around_;
+  std::unordered_map<database::StringId, bool> library_waits_;  // by module, each looked up once
 };
 
 void FrontierSearch::enter_frontier(database::ContextId x, const NameRule& rule) {
@@ -92,9 +96,23 @@ void FrontierSearch::below_frontier(database::ContextId x) {
   if (rule.progress || called_by_lock || rule.frontier == Frontier::wait) waiting.by_name = true;
 }
 
+/// Where we are between a library that waits and the code that it calls back.
+void FrontierSearch::note_library(database::ContextId x) {
+  const database::StringId module = attribution_.contexts[x].module;
+  const auto [entry, fresh] = library_waits_.try_emplace(module);
+  if (fresh) entry->second = rules_.library(attribution_.strings[module], true) != WaitKind::none;
+  if (entry->second) {
+    around_[x].in_library = true;
+  } else if (around_[x].in_library) {
+    around_[x].called_back = true;
+  }
+}
+
+/// A worker inside a region waits at a barrier of that region; outside of all, it has no work.
 void FrontierSearch::library_statement(database::ContextId x) {
   Context& context = attribution_.contexts[x];
-  const WaitKind kind = rules_.library(attribution_.strings[context.module], around_[x].main_thread);
+  const bool at_barrier = around_[x].main_thread || around_[x].called_back;
+  const WaitKind kind = rules_.library(attribution_.strings[context.module], at_barrier);
   if (kind != WaitKind::none) enter_frontier(x, {.frontier = Frontier::wait, .kind = kind});
 }
 
@@ -107,6 +125,7 @@ void FrontierSearch::visit(database::ContextId x) {
   waiting_[x] = waiting_[parent];
   constexpr unsigned kInherited = database::kInWait | database::kMoves;
   context.flags |= static_cast<std::uint8_t>(attribution_.contexts[parent].flags & kInherited);
+  if (context.kind == ContextKind::procedure) note_library(x);
   if ((context.flags & database::kInWait) != 0) {
     below_frontier(x);
   } else if (context.kind == ContextKind::procedure) {

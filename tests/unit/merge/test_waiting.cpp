@@ -128,3 +128,23 @@ TEST_CASE("a stripped OpenMP runtime's own code waits, the code that it calls wo
     CHECK(waiting[region_line] == Waiting{});
   }
 }
+
+TEST_CASE("a worker inside an OpenMP region waits at a barrier, outside of all it is idle") {
+  Tree tree(ContextKind::thread_root);
+  const auto [runtime, runtime_line] = tree.procedure(1, "libgomp.so.1@0x1d000", 3);
+  const auto [region, region_line] = tree.procedure(runtime, "main._omp_fn.0", 1);
+  const auto [barrier, barrier_line] = tree.procedure(region, "libgomp.so.1@0x1f780", 3);
+  const auto waiting = tree.find();
+  CHECK(waiting[runtime_line] == Waiting{WaitKind::omp_idle, true, false});
+  CHECK(waiting[region_line] == Waiting{});
+  CHECK(waiting[barrier_line] == Waiting{WaitKind::omp_barrier, true, false});
+  CHECK(tree.flags(barrier) == 0);
+}
+
+TEST_CASE("the code that starts a thread calls the OpenMP runtime, not the other way round") {
+  Tree tree(ContextKind::thread_root);
+  const auto [start, start_line] = tree.procedure(1, "start_thread", 1);
+  const auto [runtime, runtime_line] = tree.procedure(start, "libgomp.so.1@0x1d000", 3);
+  const auto waiting = tree.find();
+  CHECK(waiting[runtime_line] == Waiting{WaitKind::omp_idle, true, false});
+}
