@@ -3,6 +3,7 @@
 #include "runtime/modules.hpp"
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
+#include "runtime/regions.hpp"
 
 namespace culprit::runtime {
 namespace {
@@ -48,6 +49,35 @@ std::uintptr_t stand_in_for(const StandIns& stand_ins, std::uint64_t low, std::u
                              key_of_address(function, innermost ? FrameKind::sample : FrameKind::call));
 }
 
+NodeIndex add_region(Thread* thread, NodeIndex parent, const OpenRegion& region) {
+  return thread->tree->child(parent,
+                             {.offset = 0, .module = region_module(region.name), .kind = FrameKind::region});
+}
+
+/// Adds the regions that frame i of a walk began, below `parent`: it lies in them, with all inside of it.
+NodeIndex add_regions(Thread* thread, NodeIndex parent, const unwind::Walk& walk, std::size_t i,
+                      std::uint64_t sp) {
+  const bool outermost = i + 1 == walk.depth;
+  const RegionPlace place{.low = i == 0 ? sp : walk.frames[i - 1].cfa,
+                          .high = walk.frames[i].cfa,
+                          .return_to = outermost ? 0 : walk.frames[i + 1].pc};
+  std::uint32_t next = 0;
+  while (const OpenRegion* region = region_at(thread->regions, place, next))
+    parent = add_region(thread, parent, *region);
+  return parent;
+}
+
+/// Adds the regions that were begun outside of what a partial walk reached.
+NodeIndex add_outer_regions(Thread* thread, NodeIndex parent, const unwind::Walk& walk) {
+  const Regions& regions = thread->regions;
+  const RegionPlace place{.low = walk.frames[walk.depth - 1].cfa, .high = regions.stack_high, .return_to = 0};
+  if (place.low < regions.stack_low) return parent;
+  std::uint32_t next = 0;
+  while (const OpenRegion* region = region_at(regions, place, next))
+    parent = add_region(thread, parent, *region);
+  return parent;
+}
+
 /// The loader's entry code, from which the constructors of libraries run, has no call-frame information; a
 /// walk that came as far as the stack that the kernel made has nevertheless reached the main thread's first
 /// frame. (The last frame of a partial walk holds its own stack pointer.)
@@ -91,11 +121,19 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
   // Reused frames know their nodes, unless the tree was full when they were met.
   std::size_t known = walk.fresh;
   while (known < walk.depth && frames[known].user == measurement::kNoNodeIndex) ++known;
+  Regions& regions = thread->regions;
+  if (regions.seen != regions.changes) known = walk.depth;
+  regions.seen = regions.changes;
   NodeIndex node = known < walk.depth ? frames[known].user : root_of(thread, flaws.partial);
+  if (regions.depth != 0 && flaws.partial && walk.depth != 0) node = add_outer_regions(thread, node, walk);
   bool full = false;
   std::uint64_t trail = node;  // tells the path so far, and is known before its nodes are
   for (std::size_t i = known; i-- > 0;) {
     const Frame& frame = frames[i];
+    if (regions.depth != 0) [[unlikely]] {
+      node = add_regions(thread, node, walk, i, start.sp);
+      trail ^= node;  // the same code inside of a region and outside of it are different paths
+    }
     const NodeIndex parent = node;
     if (frame.own) [[unlikely]] {
       node = add_own_frame(thread, parent, frames, i, start.sp, i < innermost);

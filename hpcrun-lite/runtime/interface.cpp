@@ -2,6 +2,7 @@
 #include "interface/culprit.h"
 #include "runtime/control.hpp"
 #include "runtime/export.hpp"
+#include "runtime/regions.hpp"
 
 #include <cstddef>
 
@@ -15,9 +16,9 @@ constinit const culprit_interface culprit_rt_interface = {
     .size = sizeof(culprit_interface),
     .start = culprit::runtime::start_sampling,
     .stop = culprit::runtime::stop_sampling,
-    .region_begin = nullptr,
-    .region_end = nullptr,
-    .iteration = nullptr,
-    .region_begin_outside = nullptr,
-    .region_end_outside = nullptr,
+    .region_begin = culprit::runtime::begin_region,
+    .region_end = culprit::runtime::end_region,
+    .iteration = culprit::runtime::mark_iteration,
+    .region_begin_outside = culprit::runtime::begin_region_outside,
+    .region_end_outside = culprit::runtime::end_region_outside,
 };

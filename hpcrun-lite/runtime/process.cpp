@@ -11,6 +11,7 @@
 #include "runtime/mpi_wrapper.hpp"
 #include "runtime/papi_sampling.hpp"
 #include "runtime/recording.hpp"
+#include "runtime/regions.hpp"
 #include "runtime/sampling.hpp"
 #include "runtime/thread.hpp"
 
@@ -144,6 +145,7 @@ void after_fork_in_child() {
   process.stopped.store(false, std::memory_order_relaxed);
   process.ended.store(false, std::memory_order_relaxed);
   reset_control_after_fork();
+  restart_regions_after_fork();
   forget_keeper();
   forget_file();
   forget_snapshot();

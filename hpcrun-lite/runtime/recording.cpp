@@ -8,6 +8,7 @@
 #include "runtime/keeper.hpp"
 #include "runtime/modules.hpp"
 #include "runtime/process.hpp"
+#include "runtime/regions.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -194,6 +195,7 @@ void join_run(int rank, int ranks, const char* mpi) {
 }
 
 void note_end() {
+  note_regions();
   if (mpi_was_sampled() && known_rank < 0 && file.open()) {
     file.note(
         "MPI was used, but its calls were not seen: rank and waiting are not known (start each rank with "

@@ -70,6 +70,7 @@ void free_thread(Thread* thread) {
 void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_high) {
   set_up(thread);
   thread->walker.reset(find_module, nullptr, stack_low, stack_high);
+  reset_regions(thread->regions, stack_low, stack_high);
   culprit_rt_thread = CulpritThread{.state = thread, .marked_below = 0, .mark = 0, .call = 0};
   start_kernel_events(thread);
   start_papi_events(thread);

@@ -4,6 +4,7 @@
 #include "runtime/api.hpp"
 #include "runtime/event_list.hpp"
 #include "runtime/grid.hpp"
+#include "runtime/regions.hpp"
 #include "runtime/handler_stack.hpp"
 #include "runtime/kernel_sampler.hpp"
 #include "runtime/perf_descriptors.hpp"
@@ -53,6 +54,7 @@ struct Thread {
   std::uint64_t handled;       ///< handler runs, to time every kTimedHandler-th
   std::uint32_t modules_seen;  ///< the generation of loaded modules that the walker knows
   StandIns stand_ins;
+  Regions regions;
   std::uintptr_t routine;  ///< the start routine's address
   void* argument;
   std::size_t stack_size;

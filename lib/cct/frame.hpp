@@ -15,8 +15,9 @@ enum class FrameKind : std::uint8_t {
   call,          ///< a call site: the return address minus one
   sample,        ///< a sample point: the exact pc of the innermost frame (always a leaf)
   interrupted,   ///< an outer frame interrupted by a signal: its exact pc
+  region,        ///< no code: a region that the program marks; `module` holds its name, offset 0
 };
-inline constexpr int kFrameKinds = 7;
+inline constexpr int kFrameKinds = 8;
 
 /// A module index meaning "in no known module" (generated code, vdso that could not be found).
 inline constexpr std::uint32_t kNoModule = 0xffffffff;

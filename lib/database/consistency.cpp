@@ -37,7 +37,7 @@ void check_names(const std::vector<Node>& nodes, std::size_t strings) {
   for (const Node& node : nodes) {
     require(node.name < strings && node.file < strings && node.module < strings,
             "a scope's string does not exist");
-    require(node.kind <= ContextKind::statement, "a scope is of unknown kind");
+    require(node.kind <= ContextKind::region, "a scope is of unknown kind");
   }
 }
 

@@ -28,10 +28,12 @@ enum class ContextKind : std::uint8_t {
   loop,
   call,
   statement,
+  region,
 };
 // `<program root>` is a `root` below the super-root (also `root`). The calling context tree holds root,
-// thread_root, partial, procedure, inlined, loop, call and statement; the flat tree root, module, file,
-// procedure, inlined, loop and statement.
+// thread_root, partial, procedure, inlined, loop, call, statement and region (what the program marked;
+// between a call and the procedure that began it); the flat tree root, module, file, procedure, inlined, loop
+// and statement.
 
 /// What a context is to idleness (algorithms.md 5); bits.
 enum ContextFlags : std::uint8_t {

@@ -186,7 +186,8 @@ class LiveFile {
   std::uint32_t module(std::uint64_t load_address, const char* path, const void* build_id,
                        std::size_t build_id_size, unsigned flags) noexcept;
   static constexpr unsigned kModuleOwn = layout::kModuleOwn, kModuleExecutable = layout::kModuleExecutable,
-                            kModuleVdso = layout::kModuleVdso, kModuleNoUnwind = layout::kModuleNoUnwind;
+                            kModuleVdso = layout::kModuleVdso, kModuleNoUnwind = layout::kModuleNoUnwind,
+                            kModuleRegion = layout::kModuleRegion;
 
   /// [handler] A sample has frames of this module whose callers were not found by call-frame information, or
   /// its walk ended in the module. Does nothing where the number is no module's.

@@ -195,6 +195,7 @@ inline constexpr std::uint32_t kModuleOwn = 1;
 inline constexpr std::uint32_t kModuleExecutable = 2;
 inline constexpr std::uint32_t kModuleVdso = 4;
 inline constexpr std::uint32_t kModuleNoUnwind = 8;
+inline constexpr std::uint32_t kModuleRegion = 16;
 
 struct ModuleRecord {
   std::uint64_t load_address;

@@ -161,7 +161,8 @@ void ModuleTable::stat_new() noexcept {
     std::memcpy(name, path(i), record->path_size);
     name[record->path_size] = '\0';
     struct stat info {};
-    if ((record->flags & layout::kModuleVdso) == 0 && name[0] == '/' && ::stat(name, &info) == 0) {
+    constexpr std::uint32_t no_file = layout::kModuleVdso | layout::kModuleRegion;
+    if ((record->flags & no_file) == 0 && name[0] == '/' && ::stat(name, &info) == 0) {
       record->size = static_cast<std::uint64_t>(info.st_size);
       record->mtime_ns = info.st_mtim.tv_sec * std::int64_t{1'000'000'000} + info.st_mtim.tv_nsec;
     }

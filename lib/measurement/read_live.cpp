@@ -214,6 +214,7 @@ Module module_of(const ArenaImage& image, std::uint32_t unit) {
     module.bridged = counters.bridged;
     module.partial = counters.partial;
   }
+  module.region = (record.flags & layout::kModuleRegion) != 0;
   module.key.size = record.size;
   module.key.mtime_ns = record.mtime_ns;
   if (!image.holds(unit, static_cast<std::uint32_t>((bytes + layout::kUnit - 1) / layout::kUnit)))

@@ -165,6 +165,7 @@ void SealedReader::read_modules(Decoder in) {
     module.executable = (flags & layout::kModuleExecutable) != 0;
     module.vdso = (flags & layout::kModuleVdso) != 0;
     module.no_unwind = (flags & layout::kModuleNoUnwind) != 0;
+    module.region = (flags & layout::kModuleRegion) != 0;
     module.key.size = record.varint();
     module.key.mtime_ns = record.zigzag();
     module.key.build_id = hex(record.bytes());

@@ -47,6 +47,7 @@ class Overlay {
  private:
   void place(cct::NodeId node);
   void place_root(cct::NodeId node, ContextKind kind, const char* name);
+  void place_region(cct::NodeId node);
   void bypass(Id scope, Id frame);
   std::vector<std::uint8_t> find_empty();
   Id call_context(Position& position);
@@ -198,6 +199,18 @@ void Overlay::place_root(cct::NodeId node, ContextKind kind, const char* name) {
   own_[node] = scope;
 }
 
+void Overlay::place_region(cct::NodeId node) {
+  const cct::Node& raw = shared_.tree[node];
+  Position& parent = positions_[raw.parent];
+  const cct::ModuleId name = raw.frame.module;
+  const std::string& text = name < shared_.modules.size() ? shared_.modules[name].path : "<region>";
+  const Id scope =
+      forest_.child(call_context(parent), {.kind = ContextKind::region, .name = strings_.add(text)});
+  positions_[node] = {
+      .scope = scope, .call = scope, .call_label = {}, .mpi_frame = parent.mpi_frame, .mpi = parent.mpi};
+  own_[node] = scope;
+}
+
 void Overlay::place(cct::NodeId node) {
   const cct::Node& raw = shared_.tree[node];
   switch (raw.frame.kind) {
@@ -209,6 +222,8 @@ void Overlay::place(cct::NodeId node) {
       return place_root(node, ContextKind::thread_root, "<thread root>");
     case cct::FrameKind::partial:
       return place_root(node, ContextKind::partial, "<partial>");
+    case cct::FrameKind::region:
+      return place_region(node);
     case cct::FrameKind::call:
     case cct::FrameKind::sample:
     case cct::FrameKind::interrupted:

@@ -43,7 +43,9 @@ Modules collect_addresses(const cct::SharedTree& shared, const std::vector<Place
   const auto add = [&modules](cct::ModuleId module, std::uint64_t offset) {
     if (module < modules.size()) modules[module].addresses.push_back(offset);
   };
-  for (const cct::Node& node : shared.tree.nodes()) add(node.frame.module, node.frame.offset);
+  for (const cct::Node& node : shared.tree.nodes()) {
+    if (node.frame.kind != cct::FrameKind::region) add(node.frame.module, node.frame.offset);
+  }
   for (const Place& place : more) add(place.module, place.offset);
   for (RecoveredStructure::Module& module : modules) {
     std::ranges::sort(module.addresses);

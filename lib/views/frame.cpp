@@ -25,9 +25,9 @@ Frame frame_of(const database::Experiment& experiment, const database::FlatScope
 }
 
 std::string_view kind_name(ContextKind kind) {
-  constexpr std::array<std::string_view, 10> names = {"root", "thread-root", "partial", "module",
+  constexpr std::array<std::string_view, 11> names = {"root", "thread-root", "partial", "module",
                                                       "file", "procedure",   "inlined", "loop",
-                                                      "call", "statement"};
+                                                      "call", "statement",   "region"};
   return names.at(static_cast<std::size_t>(kind));
 }
 
@@ -55,6 +55,8 @@ std::string label(const Frame& frame) {
       return frame.module.empty() ? "<unknown line>" : '<' + std::string(base_name(frame.module)) + '>';
     case ContextKind::module:
       return std::string(base_name(frame.module.empty() ? frame.name : frame.module));
+    case ContextKind::region:
+      return "region " + std::string(frame.name);
     case ContextKind::file: {
       const std::string_view file = base_name(frame.file.empty() ? frame.name : frame.file);
       return file.empty() ? "<unknown file>" : std::string(file);

@@ -27,6 +27,8 @@ bool matches(const Frame& frame, std::string_view name) {
     case ContextKind::loop:
     case ContextKind::call:
       return place(frame) == name;
+    case ContextKind::region:
+      return frame.name == name;
     case ContextKind::procedure:
     case ContextKind::inlined:
       // Operators that hold a parenthesis themselves need the full name or an id.
@@ -37,7 +39,8 @@ bool matches(const Frame& frame, std::string_view name) {
 }
 
 bool may_be_left_out(ContextKind kind) {
-  return kind == ContextKind::call || kind == ContextKind::loop || kind == ContextKind::inlined;
+  return kind == ContextKind::call || kind == ContextKind::loop || kind == ContextKind::inlined ||
+         kind == ContextKind::region;
 }
 
 /// The outermost contexts called `name` in [first, end); with `direct`, only through frames that may be left

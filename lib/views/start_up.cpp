@@ -40,6 +40,7 @@ std::vector<std::uint8_t> flags_with_start_up(const database::Experiment& experi
     flags[context] = self.flags;
     const ContextId outer = self.parent == kNone ? kNone : procedure[self.parent];
     procedure[context] = self.kind == ContextKind::procedure ? context : outer;
+    if (self.kind == ContextKind::region) procedure[context] = kNone;  // the program's, also around main
     if (self.kind == ContextKind::procedure) {
       if (!is_start_up_name(frame_of(experiment, self))) continue;
       flags[context] |= kStartUp;

@@ -71,6 +71,8 @@ std::string scope_phrase(const database::Experiment& experiment, ContextId conte
     case ContextKind::loop:
       if (where.empty()) return "a loop" + in;
       return (article ? "the loop at " : "loop at ") + where + in;
+    case ContextKind::region:
+      return plain_name(experiment, context, width, unicode);
     case ContextKind::call:
       return call_phrase(experiment, context, article, where, in);
     case ContextKind::statement:

@@ -35,7 +35,7 @@ std::vector<std::string> remarks(const views::View& view, const views::ShownNode
     if (where.empty()) return {"(inlined)"};
     return {"(inlined, " + where + ')', "(inlined)"};
   }
-  if (frame.kind != ContextKind::procedure) return {};
+  if (frame.kind != ContextKind::procedure && frame.kind != ContextKind::region) return {};
   if (shown.call) {
     const std::string site = place(view.frame(*shown.call));
     if (!site.empty()) return {signs.arrow + site};

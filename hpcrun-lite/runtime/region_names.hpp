@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// The names of the program's regions, once each. Lock-free and async-signal-safe throughout; names are never
+// removed.
+namespace culprit::runtime {
+
+/// A number of a name, from 0 to kRegionNames - 1.
+using RegionName = std::uint32_t;
+
+/// Bytes kept of a name; a longer one is cut between characters.
+inline constexpr std::size_t kRegionNameBytes = 127;
+
+/// Different names in a process. Programs that make up names as they go (an iteration's number in them) get
+/// kFurtherRegions for the rest: each name is a node wherever it occurs, and none can be told from another.
+inline constexpr RegionName kRegionNames = 256;
+inline constexpr RegionName kFurtherRegions = 0;
+
+/// Finds or adds the name; null and empty count as "<region>".
+RegionName region_name(const char* text);
+
+/// The name's entry in the measurement's module table, which must be open.
+std::uint32_t region_module(RegionName name);
+
+/// True once a name found no room.
+bool region_names_full();
+
+/// In a forked child, whose measurement knows no names yet.
+void forget_region_modules();
+
+}  // namespace culprit::runtime
