@@ -26,6 +26,7 @@ void tell(const merge::Outcome& outcome, const CommandLine& line, int ranks) {
     fmt::print(stderr, "prof-mpi: and {} more (-v lists all)\n", outcome.problems.size() - listed);
   }
   if (line.quiet) return;
+  if (!outcome.some_ranks.empty()) fmt::print("only {} were measured\n", outcome.some_ranks);
   const double rate = outcome.seconds > 0 ? static_cast<double>(outcome.profiles) / outcome.seconds : 0;
   fmt::print("merged {} profiles, {} contexts, {} ranks, {:.2f} s: {:.0f} profiles/s; {} {}\n",
              outcome.profiles, outcome.contexts, ranks, outcome.seconds, rate,

@@ -31,6 +31,34 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
   return std::to_string(per_mille / 10) + "." + std::to_string(per_mille % 10) + " %";
 }
 
+/// "0-3, 8": ranges, no more of them than a line holds.
+std::string list_ranks(const std::set<std::int32_t>& ranks) {
+  constexpr int kListed = 10;
+  std::string text;
+  int listed = 0;
+  for (auto at = ranks.begin(); at != ranks.end();) {
+    const std::int32_t first = *at;
+    std::int32_t last = first;
+    while (++at != ranks.end() && *at == last + 1) last = *at;
+    if (++listed > kListed) return text + ", ...";
+    if (!text.empty()) text += ", ";
+    text += std::to_string(first);
+    if (last != first) text += "-" + std::to_string(last);
+  }
+  return text;
+}
+
+/// What the program marked; processes may differ.
+std::string describe_iterations(std::span<const ProcessSummary> processes) {
+  std::set<std::uint64_t> counts;
+  for (const ProcessSummary& process : processes) counts.insert(process.process.iterations);
+  if (*counts.rbegin() == 0) return {};
+  const std::string most = std::to_string(*counts.rbegin());
+  if (counts.size() == 1) return most + " iterations marked in every process (culprit_iteration)";
+  return std::to_string(*counts.begin()) + " to " + most +
+         " iterations marked per process (culprit_iteration)";
+}
+
 }  // namespace
 
 std::vector<std::string> further_events(std::span<const ProcessSummary> processes) {
@@ -74,12 +102,25 @@ database::Run describe_run(std::span<const ProcessSummary> processes, const blam
     run.start_realtime_ns = std::min(run.start_realtime_ns, process.start_realtime_ns);
     latest = std::max(latest, process.start_realtime_ns + static_cast<std::int64_t>(length));
   }
+  if (std::string iterations = describe_iterations(processes); !iterations.empty())
+    notes.insert(std::move(iterations));
   run.duration_ns = static_cast<std::uint64_t>(latest - run.start_realtime_ns);
   run.ranks = static_cast<std::uint32_t>(ranks.size());
   run.hosts.assign(hosts.begin(), hosts.end());
   run.events.assign(events.begin(), events.end());
   run.notes.assign(notes.begin(), notes.end());
   return run;
+}
+
+std::string describe_ranks(std::span<const ProcessSummary> processes) {
+  std::set<std::int32_t> ranks;
+  std::uint32_t world = 0;
+  for (const ProcessSummary& process : processes) {
+    world = std::max(world, process.process.world_size);
+    if (process.process.rank) ranks.insert(*process.process.rank);
+  }
+  if (ranks.empty() || ranks.size() >= world) return {};
+  return (ranks.size() == 1 ? "rank " : "ranks ") + list_ranks(ranks) + " of " + std::to_string(world);
 }
 
 std::vector<database::Location> describe_locations(std::span<const ProcessSummary> processes,

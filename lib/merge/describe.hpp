@@ -20,6 +20,9 @@ std::vector<std::string> further_events(std::span<const ProcessSummary> processe
 /// How and what was run.
 database::Run describe_run(std::span<const ProcessSummary> processes, const blame::Options& options);
 
+/// Where ranks of the run were not measured: which ones were, as "ranks 0-3 and 8 of 16"; else empty.
+std::string describe_ranks(std::span<const ProcessSummary> processes);
+
 /// One location per thread, in canonical order.
 std::vector<database::Location> describe_locations(std::span<const ProcessSummary> processes,
                                                    const Roles& roles);

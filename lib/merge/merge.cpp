@@ -114,6 +114,7 @@ void broadcast(exchange::Communicator& comm, Outcome& outcome) {
     for (const std::uint64_t value : {outcome.profiles, outcome.contexts, outcome.unreadable})
       message.value(value);
     message.value(outcome.quality);
+    message.text(outcome.some_ranks);
     message.value(std::uint64_t{outcome.problems.size()});
     for (const std::string& problem : outcome.problems) message.text(problem);
     bytes = message.take();
@@ -125,6 +126,7 @@ void broadcast(exchange::Communicator& comm, Outcome& outcome) {
     *value = message.value<std::uint64_t>();
   }
   outcome.quality = message.value<database::Quality>();
+  outcome.some_ranks = message.text();
   for (auto left = message.value<std::uint64_t>(); left != 0; --left)
     outcome.problems.push_back(message.text());
 }
@@ -156,7 +158,8 @@ Outcome judge(const Division& division, const Options& options, const database::
                   .contexts = experiment.contexts.size(),
                   .unreadable = division.unreadable,
                   .quality = experiment.quality,
-                  .problems = division.problems};
+                  .problems = division.problems,
+                  .some_ranks = describe_ranks(division.processes)};
   std::uint64_t total_ns = 0;
   for (const database::Summary& summary : experiment.context_summaries) {
     if (summary.metric != Columns::kRealtime || summary.entries.empty()) continue;

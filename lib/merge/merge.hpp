@@ -29,6 +29,7 @@ struct Outcome {
   std::uint64_t profiles = 0, contexts = 0, unreadable = 0;
   database::Quality quality;
   std::vector<std::string> problems;  ///< one line each: file: why (what to do)
+  std::string some_ranks;             ///< "ranks 0-3 of 16" where not all were measured; else empty
   double seconds = 0;
   /// Written, but files were unreadable, processes cut short, samples dropped, or more than 1 % of the time
   /// is in partial unwinds.

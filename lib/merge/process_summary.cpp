@@ -81,6 +81,7 @@ void write(cct::MessageWriter& message, const ProcessInfo& process) {
     message.value(event.period);
   }
   message.value(std::uint8_t{process.has_realtime});
+  message.value(process.iterations);
   write(message, process.notes);
 }
 
@@ -107,6 +108,7 @@ ProcessInfo read_process(cct::MessageReader& message) {
     event.period = message.value<std::uint64_t>();
   }
   process.has_realtime = message.value<std::uint8_t>() != 0;
+  process.iterations = message.value<std::uint64_t>();
   process.notes = read_lines(message);
   return process;
 }
