@@ -77,7 +77,7 @@ std::string explain(const PapiLibrary& papi, const EventList& list, const PapiOu
       break;
   }
   if (conflict) return no_room(list, outcome.event);
-  const std::string kernel = kernel_reason();
+  std::string kernel = kernel_reason();
   if (!kernel.empty()) return kernel;
   if (outcome.error == runtime::kPapiNoEvent)
     return "this processor does not have it (hpcrun-lite --list-events names what works)";
@@ -139,7 +139,7 @@ PapiOffer list_papi_events() {
     PapiLibrary papi;
     if (const char* why = runtime::load_papi(papi)) return std::string("\n") + why;
     const std::string disabled = disabled_reason(papi);
-    const std::string presets = disabled.empty() ? list_presets(papi) : "";
+    std::string presets = disabled.empty() ? list_presets(papi) : "";
     if (!presets.empty()) return presets;
     const std::string kernel = kernel_reason();
     const bool both = !disabled.empty() && !kernel.empty();

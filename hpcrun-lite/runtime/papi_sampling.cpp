@@ -14,7 +14,7 @@
 namespace culprit::runtime {
 namespace {
 
-constexpr int kCounters = 64;  // bits of an overflow vector
+constexpr int kCounters = 63;  // bits of an overflow vector, which has a sign
 
 PapiLibrary papi;
 bool loaded = false;
@@ -101,7 +101,7 @@ void map_counters(int set) {
     int indices[EventList::kMax];
     int number = EventList::kMax;
     std::uint32_t events = 0;
-    const auto vector = static_cast<long long>(std::uint64_t{1} << counter);
+    const long long vector = 1LL << counter;
     if (papi.get_overflow_event_index(set, vector, indices, &number) != kPapiOk) number = 0;
     for (int i = 0; i < number; ++i) {
       const auto index = static_cast<std::size_t>(indices[i]);

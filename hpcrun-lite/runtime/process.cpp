@@ -4,6 +4,7 @@
 #include "runtime/closing.hpp"
 #include "runtime/control.hpp"
 #include "runtime/exits.hpp"
+#include "runtime/full_queue.hpp"
 #include "runtime/identity.hpp"
 #include "runtime/keeper.hpp"
 #include "runtime/map_snapshot.hpp"
@@ -159,6 +160,10 @@ void after_fork_in_child() {
   after_fork_in_parent();
 }
 
+bool sends_by_descriptor() {
+  return process.samples_kernel_events || process.events.find(EventSource::papi) != nullptr;
+}
+
 /// quick_exit runs no destructors, and its way to _exit cannot be interposed. Registered before the program's
 /// own, it is called after them.
 void finish_quickly() {
@@ -175,6 +180,7 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   prepare_modules();
   if (!install_handler()) return;
   if (set("CULPRIT_DELAY")) delay_sampling(process.start_ns);
+  if (sends_by_descriptor()) guard_against_full_queue();
   prepare_papi();
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   at_quick_exit(finish_quickly);

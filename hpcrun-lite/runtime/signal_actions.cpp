@@ -1,6 +1,7 @@
 // The sampling signals are ours: a program that gives every signal a handler, as some do, keeps its handler
 // in a shadow, which is called for signals that no event of ours sent.
 #include "runtime/export.hpp"
+#include "runtime/full_queue.hpp"
 #include "runtime/papi_sampling.hpp"
 #include "runtime/process.hpp"
 #include "runtime/real.hpp"
@@ -33,7 +34,6 @@ void act_in_shadow(int signal, siginfo_t* info, void* context) {
 
 }  // namespace culprit::runtime
 
-using culprit::runtime::process;
 using culprit::runtime::Real;
 using culprit::runtime::shadow_of;
 
@@ -43,6 +43,8 @@ CULPRIT_EXPORT int sigaction(int signal, const struct sigaction* action, struct 
     const struct sigaction taken = culprit::runtime::take_papi_handler(signal, *action);
     return real(signal, &taken, before);
   }
+  int result = 0;
+  if (culprit::runtime::change_guarded(real.get(), signal, action, before, result)) return result;
   struct sigaction* shadow = shadow_of(signal);
   if (shadow == nullptr) return real(signal, action, before);
   const struct sigaction old = *shadow;
@@ -53,6 +55,13 @@ CULPRIT_EXPORT int sigaction(int signal, const struct sigaction* action, struct 
 
 CULPRIT_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
   static Real<sighandler_t(int, sighandler_t)> real{"signal"};
+  if (number == SIGIO) {  // what signal() is short for
+    struct sigaction action {};
+    struct sigaction before {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    return sigaction(number, &action, &before) == 0 ? before.sa_handler : SIG_ERR;
+  }
   struct sigaction* shadow = shadow_of(number);
   if (shadow == nullptr) return real(number, handler);
   const sighandler_t old = shadow->sa_handler;

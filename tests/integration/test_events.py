@@ -141,6 +141,10 @@ class KernelEvents(Measuring):
         )
         self.assertEqual(harness.viewer_json(database, "info")["cut_short"], 0)
 
+    def test_a_full_queue_of_signals_does_not_end_the_program(self):
+        command = f"ulimit -i 0; exec {harness.HPCRUN} -o {self.here}/run -e none -e perf::PAGE-FAULTS@10 {PROGRAM}"
+        self.assertIn("faults", harness.run(["sh", "-c", command]).stdout)
+
     def test_descriptors_stay_the_programs_and_what_lacks_them_is_noted(self):
         command = f"ulimit -n 24; exec {harness.HPCRUN} -o {self.here}/run"
         events = " ".join(f"-e perf::{name}" for name in ("PAGE-FAULTS", "MINOR-FAULTS", "TASK-CLOCK", "CPU-CLOCK"))
