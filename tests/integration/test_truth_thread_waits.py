@@ -21,7 +21,8 @@ class ThreadWaits(harness.Workspace):
     def setUp(self):
         super().setUp()
         directory = self.here / "run"
-        harness.run([harness.HPCRUN, "-o", directory, *OPTIONS, harness.PROGRAMS / "truth_thread_waits", self.here, 5, 20])
+        program = harness.PROGRAMS / "truth_thread_waits"
+        harness.run([harness.HPCRUN, "-o", directory, *OPTIONS, program, self.here, 5, 20])
         view = harness.viewer_json(
             self.merge(directory), "view", "calling-context", "--metrics", "idleness:sum (I)"
         )
@@ -53,10 +54,11 @@ class ThreadWaits(harness.Workspace):
         but the main thread knows when it was through."""
         if label != "omp_barrier":
             return 0
-        calls = self.logs.ranks[0].calls
-        regions = [call for call in calls if call.function == "GOMP_barrier" and call.thread == 0]
-        following = [min((c.enter for c in calls if c.enter > r.exit and c.thread == 0), default=r.exit) for r in regions]
-        return 1e-9 * sum(end - region.exit for end, region in zip(following, regions))
+        calls = [call for call in self.logs.ranks[0].calls if call.thread == 0]
+        total = 0
+        for region in (call for call in calls if call.function == "GOMP_barrier"):
+            total += min((call.enter for call in calls if call.enter > region.exit), default=region.exit) - region.exit
+        return 1e-9 * total
 
     def test_workers_without_work_are_idle(self):
         self.assertGreater(self.logs.sum(pattern="omp-idle"), 0)
