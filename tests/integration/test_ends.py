@@ -107,7 +107,7 @@ class Ends(Process):
                 start = time.monotonic()
                 command = [str(word) for word in (harness.HPCRUN, "-o", directory, ENDS, "sleep", 0.05)]
                 process = subprocess.Popen(command, env=environment)
-                time.sleep(3)
+                time.sleep(2.5)
                 process.kill()
                 lived = time.monotonic() - start
                 self.assertEqual(process.wait(), -signal.SIGKILL)
@@ -155,7 +155,6 @@ class Ends(Process):
         measured = self.run_both("exit", prefix=nobody)
         self.assertEqual(measured.returncode, 7)
         self.assertIn("Permission denied", measured.stderr)
-        self.assertEqual(list(measured.directory.rglob("*.culprit")), [])
 
     def test_libraries_come_and_go_without_find_object(self):
         info = self.check("load", status=6, variables=OLD_C_LIBRARY, options=["-e", "REALTIME@f1000"])
