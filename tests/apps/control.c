@@ -26,7 +26,7 @@ static long long now(void) {
 static void spin(int ms) {
   const long long end = now() + ms * 1000000LL;
   while (now() < end) {
-    for (int i = 0; i < 1000; ++i) sink += (unsigned long)i;
+    for (int i = 0; i < 1000; ++i) sink = sink + (unsigned long)i;
   }
 }
 
@@ -120,6 +120,25 @@ static void blocked(void) {
   at_most = border - begin;
 }
 
+/* The same, and the process is killed in the middle of both. */
+static void* stop_and_kill(void* unused) {
+  const long long begin = now();
+  (void)unused;
+  spin(600); /* the wait is published, and heartbeats follow it */
+  culprit_stop();
+  printf("%lld %lld\n", 400000000LL, now() - begin + 100000000LL);
+  fflush(stdout);
+  spin(900);
+  kill(getpid(), SIGKILL);
+  return NULL;
+}
+
+static void killed(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, stop_and_kill, NULL);
+  poll(NULL, 0, 60000);
+}
+
 /* Both from a signal handler, many times, while another thread does the same. */
 static void on_signal(int number) {
   (void)number;
@@ -169,6 +188,7 @@ int main(int argc, char** argv) {
   if (strcmp(mode, "sections") == 0) sections();
   if (strcmp(mode, "threads") == 0) threads();
   if (strcmp(mode, "blocked") == 0) blocked();
+  if (strcmp(mode, "killed") == 0) killed();
   if (strcmp(mode, "storm") == 0) storm();
   if (strcmp(mode, "forks") == 0) forks();
   if (strcmp(mode, "never") == 0) work_outside(50);
