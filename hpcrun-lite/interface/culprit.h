@@ -101,9 +101,9 @@ CULPRIT_CALL_ void culprit_stop(void) {
   if (sampler->stop) sampler->stop();
 }
 
-/* Begins a region of this thread. In call paths, a frame of this name stands above the function that made this
-   call, until the region ends. Of a name, 127 bytes are kept; a process has at most 256 different ones, and a
-   thread 64 regions open at once. */
+/* Begins a region of this thread. In call paths, a frame of this name stands above the function that made
+   this call, until the region ends. Of a name, 127 bytes are kept; a process has at most 255 different ones,
+   and a thread 64 regions open at once. */
 CULPRIT_CALL_ void culprit_region_begin(const char* name) {
   const struct culprit_interface* sampler = culprit_sampler_();
   if (sampler->region_begin)
@@ -134,7 +134,8 @@ class region {
 #ifndef CULPRIT_DISABLE
   __attribute__((always_inline))
 #endif
-  explicit region(const char* name) : name_(name) {
+  explicit region(const char* name)
+      : name_(name) {
     culprit_region_begin(name_);
   }
 #ifndef CULPRIT_DISABLE
