@@ -1,5 +1,6 @@
 #include "runtime/blocked_call.hpp"
 
+#include "runtime/blocked_signal.hpp"
 #include "runtime/call_path.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/control.hpp"
@@ -7,6 +8,8 @@
 #include "runtime/recording.hpp"
 #include "runtime/sampling.hpp"
 
+#include <atomic>
+#include <cerrno>
 #include <csignal>
 
 namespace culprit::runtime {
@@ -71,22 +74,31 @@ void withdraw(Thread* thread) {
 
 BlockedCall::BlockedCall(const void* function, std::uint64_t limit_ns) : thread_(this_thread()) {
   if (thread_ != nullptr && control.off.load(std::memory_order_relaxed)) thread_ = nullptr;
+  if (thread_ != nullptr && process.ended.load(std::memory_order_relaxed)) thread_ = nullptr;
   if (thread_ == nullptr) return;
-  was_blocked_ = (change_mask(SIG_BLOCK, process.mask) & process.mask) != 0;
+  const bool blocked = (change_mask(SIG_BLOCK, process.mask) & process.mask) != 0;
+  // By a call that this one interrupts, or by the program; else a longjmp left a call without unblocking.
+  const auto place = reinterpret_cast<std::uintptr_t>(this);
+  was_blocked_ = blocked && (thread_->blocked_from > place || blocked_by_program() != 0);
+  outer_ = thread_->blocked_from;
+  if (!was_blocked_) thread_->blocked_from = place;
   stand_in_ = culprit_rt_stand_in(this, function);
   published_ = limit_ns >= kPublish && !sampling_stopped() && record_here(thread_, publish);
 }
 
 BlockedCall::~BlockedCall() {
   if (thread_ == nullptr) return;
+  const int error = errno;
   if (published_) withdraw(thread_);
   if (sampling_stopped()) record_here(thread_, cut);
   if (!was_blocked_) {
+    thread_->blocked_from = outer_ > reinterpret_cast<std::uintptr_t>(this) ? outer_ : 0;
     thread_->blocked_call = true;
     change_mask(SIG_UNBLOCK, process.mask);  // the held-back signal arrives here
     thread_->blocked_call = false;
   }
   culprit_rt_end_stand_in(stand_in_);
+  errno = error;
 }
 
 }  // namespace culprit::runtime

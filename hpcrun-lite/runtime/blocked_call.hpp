@@ -26,6 +26,7 @@ class BlockedCall {
  private:
   Thread* thread_;
   CulpritStandIn stand_in_{};
+  std::uintptr_t outer_ = 0;
   bool was_blocked_ = false;
   bool published_ = false;
 };

@@ -1,5 +1,6 @@
 // pthread_create and thrd_create: threads are sampled from their start routine to their end, unless the MPI
 // library started them for itself.
+#include "runtime/blocked_signal.hpp"
 #include "runtime/control.hpp"
 #include "runtime/export.hpp"
 #include "runtime/modules.hpp"
@@ -56,6 +57,7 @@ void begin_created(Thread* thread) {
   const auto high = static_cast<std::uint64_t>(pthread_self());
   begin_thread(thread, high - thread->stack_size, high);
   watch_end_of_thread(thread);
+  set_blocked_by_program(thread->created_blocked);
   // Programs often block all signals around the creation of a thread; ours is none of theirs.
   change_mask(SIG_UNBLOCK, process.mask);
 }
@@ -91,6 +93,7 @@ Thread* prepare_thread(const void* caller, const void* routine, void* argument, 
   thread->routine = reinterpret_cast<std::uintptr_t>(routine);
   thread->argument = argument;
   thread->stack_size = stack_size;
+  thread->created_blocked = blocked_by_program();
   return thread;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/process.hpp"
 
+#include "runtime/blocked_signal.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/closing.hpp"
 #include "runtime/control.hpp"
@@ -188,6 +189,7 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   prepare_exec();
   process.active = true;
   begin_main_thread();
+  set_blocked_by_program(change_mask(SIG_UNBLOCK, process.mask) & process.mask);
 }
 
 __attribute__((destructor)) void finish_process() {

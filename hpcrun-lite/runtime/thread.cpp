@@ -28,6 +28,7 @@ void set_up(Thread* thread) {
   thread->tree = nullptr;
   thread->tree_refused = false;
   thread->blocked_call = false;
+  thread->blocked_from = 0;
   for (std::uint64_t& carried : thread->carried) carried = 0;
   thread->own_switches = 0;
   thread->stand_ins.depth = 0;

@@ -8,6 +8,7 @@
 #include "runtime/handler_stack.hpp"
 #include "runtime/kernel_sampler.hpp"
 #include "runtime/perf_descriptors.hpp"
+#include "runtime/system_calls.hpp"
 #include "unwind/walker.hpp"
 
 #include <atomic>
@@ -33,8 +34,10 @@ struct Thread {
   Grid grid;
   measurement::ThreadTree* tree;  ///< null before the thread's first sample
   bool main;
-  bool tree_refused;  ///< the file has no room for this thread
-  bool blocked_call;  ///< the signal was held back during a call that is just ending
+  bool tree_refused;            ///< the file has no room for this thread
+  KernelMask created_blocked;   ///< what its creator believed blocked of our signals
+  std::uintptr_t blocked_from;  ///< stack address of the outermost BlockedCall; 0 none
+  bool blocked_call;            ///< the signal was held back during a call that is just ending
   int tid;
   /// Kernel timer ids in the order of the process's events, -1 for none. Set by the thread itself, read by
   /// whoever starts or stops sampling.

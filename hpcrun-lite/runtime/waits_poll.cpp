@@ -4,6 +4,7 @@
 #include "runtime/export.hpp"
 #include "runtime/process.hpp"
 #include "runtime/real.hpp"
+#include "runtime/signal_set.hpp"
 #include "runtime/wait_time.hpp"
 
 #include <csignal>
@@ -22,7 +23,7 @@ class WaitMask {
   explicit WaitMask(const sigset_t* given) : given_(given) {
     if (given == nullptr || !process.active) return;
     mask_ = *given;
-    sigaddset(&mask_, process.signal);
+    set_mask(mask_, mask_in(*given) | process.mask);
     given_ = &mask_;
   }
   [[nodiscard]] const sigset_t* get() const { return given_; }

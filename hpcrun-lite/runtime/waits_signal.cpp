@@ -3,6 +3,7 @@
 #include "runtime/export.hpp"
 #include "runtime/process.hpp"
 #include "runtime/real.hpp"
+#include "runtime/signal_set.hpp"
 #include "runtime/wait_time.hpp"
 
 #include <csignal>
@@ -13,8 +14,10 @@
 namespace {
 
 using culprit::runtime::BlockedCall;
+using culprit::runtime::mask_in;
 using culprit::runtime::process;
 using culprit::runtime::Real;
+using culprit::runtime::set_mask;
 
 /// The given set without our signal.
 class WithoutOurs {
@@ -22,7 +25,7 @@ class WithoutOurs {
   explicit WithoutOurs(const sigset_t* given) : given_(given) {
     if (given == nullptr || !process.active) return;
     set_ = *given;
-    sigdelset(&set_, process.signal);
+    set_mask(set_, mask_in(*given) & ~process.mask);
     given_ = &set_;
   }
   [[nodiscard]] const sigset_t* get() const { return given_; }
@@ -57,8 +60,30 @@ CULPRIT_EXPORT int sigsuspend(const sigset_t* mask) {
   const BlockedCall call(real.address(), BlockedCall::kForever);
   if (!process.active) return real(mask);
   sigset_t with_ours = *mask;
-  sigaddset(&with_ours, process.signal);
+  set_mask(with_ours, mask_in(*mask) | process.mask);
   return real(&with_ours);
+}
+
+// sigpause takes a signal number or, in its older form, a mask; the headers choose among these.
+CULPRIT_EXPORT int pause_with_mask(int mask) __asm__("sigpause");
+int pause_with_mask(int mask) {
+  static Real<int(int)> real{"sigpause"};
+  const BlockedCall call(real.address(), BlockedCall::kForever);
+  return real(mask);
+}
+
+// NOLINTNEXTLINE(bugprone-reserved-identifier): its name in the C library
+CULPRIT_EXPORT int __xpg_sigpause(int signal) {
+  static Real<int(int)> real{"__xpg_sigpause"};
+  const BlockedCall call(real.address(), BlockedCall::kForever);
+  return real(signal);
+}
+
+// NOLINTNEXTLINE(bugprone-reserved-identifier): its name in the C library
+CULPRIT_EXPORT int __sigpause(int signal_or_mask, int is_signal) {
+  static Real<int(int, int)> real{"__sigpause"};
+  const BlockedCall call(real.address(), BlockedCall::kForever);
+  return real(signal_or_mask, is_signal);
 }
 
 CULPRIT_EXPORT int pause() {

@@ -1,39 +1,23 @@
-// Sockets and pipes: a signal breaks receiving with a timeout off, and makes MSG_WAITALL and large writes
-// come short.
+// Sockets: a signal breaks calls with a timeout off, and makes MSG_WAITALL and sends come short.
 #include "runtime/blocked_call.hpp"
 #include "runtime/export.hpp"
+#include "runtime/interruptible.hpp"
 #include "runtime/real.hpp"
 
 #include <cstddef>
 
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
-namespace {
 
 using culprit::runtime::BlockedCall;
 using culprit::runtime::Real;
 
-constexpr std::size_t kAtomicWrite = 4096;  // PIPE_BUF: writes up to this are whole or nothing
-
-/// True for descriptors on which a large write may come short: pipes and sockets.
-bool writes_in_pieces(int descriptor) {
-  if (culprit::runtime::this_thread() == nullptr) return false;
-  struct stat status {};
-  const long failed = culprit::runtime::system_call(SYS_fstat, descriptor, culprit::runtime::word(&status));
-  return failed == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+/// Timeouts make reads by descriptor breakable as well.
+CULPRIT_EXPORT int setsockopt(int descriptor, int level, int option, const void* value,
+                              socklen_t length) noexcept {
+  static Real<int(int, int, int, const void*, socklen_t)> real{"setsockopt"};
+  if (level == SOL_SOCKET && option == SO_RCVTIMEO) culprit::runtime::note_socket_timeout();
+  return real(descriptor, level, option, value, length);
 }
-
-/// Enough to tell a large gathered write from a small one.
-std::size_t length_of(const iovec* pieces, int count) {
-  std::size_t length = 0;
-  for (int i = 0; i < count && length <= kAtomicWrite; ++i) length += pieces[i].iov_len;
-  return length;
-}
-
-}  // namespace
 
 CULPRIT_EXPORT ssize_t recv(int descriptor, void* buffer, std::size_t size, int flags) {
   static Real<ssize_t(int, void*, std::size_t, int)> real{"recv"};
@@ -103,7 +87,7 @@ CULPRIT_EXPORT int connect(int descriptor, const sockaddr* to, socklen_t length)
 
 CULPRIT_EXPORT ssize_t send(int descriptor, const void* buffer, std::size_t size, int flags) {
   static Real<ssize_t(int, const void*, std::size_t, int)> real{"send"};
-  if (size <= kAtomicWrite || (flags & MSG_DONTWAIT) != 0) return real(descriptor, buffer, size, flags);
+  if ((flags & MSG_DONTWAIT) != 0) return real(descriptor, buffer, size, flags);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, buffer, size, flags);
 }
@@ -111,8 +95,7 @@ CULPRIT_EXPORT ssize_t send(int descriptor, const void* buffer, std::size_t size
 CULPRIT_EXPORT ssize_t sendto(int descriptor, const void* buffer, std::size_t size, int flags,
                               const sockaddr* to, socklen_t length) {
   static Real<ssize_t(int, const void*, std::size_t, int, const sockaddr*, socklen_t)> real{"sendto"};
-  if (size <= kAtomicWrite || (flags & MSG_DONTWAIT) != 0)
-    return real(descriptor, buffer, size, flags, to, length);
+  if ((flags & MSG_DONTWAIT) != 0) return real(descriptor, buffer, size, flags, to, length);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, buffer, size, flags, to, length);
 }
@@ -124,18 +107,9 @@ CULPRIT_EXPORT ssize_t sendmsg(int descriptor, const msghdr* message, int flags)
   return real(descriptor, message, flags);
 }
 
-CULPRIT_EXPORT ssize_t write(int descriptor, const void* buffer, std::size_t size) {
-  static Real<ssize_t(int, const void*, std::size_t)> real{"write"};
-  if (size <= kAtomicWrite || !writes_in_pieces(descriptor)) return real(descriptor, buffer, size);
+CULPRIT_EXPORT int sendmmsg(int descriptor, mmsghdr* messages, unsigned count, int flags) {
+  static Real<int(int, mmsghdr*, unsigned, int)> real{"sendmmsg"};
+  if ((flags & MSG_DONTWAIT) != 0) return real(descriptor, messages, count, flags);
   const BlockedCall call(real.address(), BlockedCall::kForever);
-  return real(descriptor, buffer, size);
-}
-
-CULPRIT_EXPORT ssize_t writev(int descriptor, const iovec* pieces, int count) {
-  static Real<ssize_t(int, const iovec*, int)> real{"writev"};
-  if (length_of(pieces, count) <= kAtomicWrite || !writes_in_pieces(descriptor)) {
-    return real(descriptor, pieces, count);
-  }
-  const BlockedCall call(real.address(), BlockedCall::kForever);
-  return real(descriptor, pieces, count);
+  return real(descriptor, messages, count, flags);
 }

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+
+#include <sys/uio.h>
+
+// Which reads and writes by descriptor a signal can break off or make come short. Asked before the call:
+// after it, nothing tells whether the program's own signals came as well.
+namespace culprit::runtime {
+
+/// Reads from devices and writes to pipes up to this size are whole or nothing (PIPE_BUF, one page).
+inline constexpr std::size_t kWhole = 4096;
+
+bool reads_interruptibly(int descriptor, std::size_t size);
+bool writes_interruptibly(int descriptor, std::size_t size);
+
+/// Some socket of this process was given a timeout, after which every read of a socket asks for it.
+void note_socket_timeout();
+
+/// Enough of a gathered size to tell a large one from a small one.
+std::size_t length_of(const iovec* pieces, int count);
+
+}  // namespace culprit::runtime
