@@ -1,0 +1,373 @@
+// Does, one at a time, what programs do that a sampler in the same process may disturb, and says what came of
+// it: the same lines measured and unmeasured. Usage: coexist WHAT
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double compute(int milliseconds) {
+  const auto end = Clock::now() + std::chrono::milliseconds(milliseconds);
+  double sum = 0;
+  while (Clock::now() < end) {
+    for (int i = 0; i < 1000; ++i) sum += std::sin(i + sum);
+  }
+  return sum;
+}
+
+void say(const std::string& line) {
+  std::puts(line.c_str());
+}
+
+void require(bool good, const std::string& what) {
+  if (good) return;
+  say(what + ": " + std::strerror(errno));
+  std::exit(1);
+}
+
+volatile sig_atomic_t count[65];
+volatile int value[65];
+
+void receive(int signal, siginfo_t* info, void* /*context*/) {
+  count[signal] = count[signal] + 1;
+  value[signal] = info->si_value.sival_int;
+}
+
+void handle(int signal) {
+  struct sigaction action {};
+  action.sa_sigaction = receive;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigaction(signal, &action, nullptr);
+}
+
+// -- timers
+// ----------------------------------------------------------------------------------------------------
+
+/// The three interval timers, as profilers use them.
+void interval_timers() {
+  const itimerval every{{0, 5000}, {0, 5000}};
+  const int signals[] = {SIGALRM, SIGVTALRM, SIGPROF};
+  const __itimer_which timers[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+  for (int i = 0; i < 3; ++i) {
+    handle(signals[i]);
+    setitimer(timers[i], &every, nullptr);
+  }
+  for (int i = 0; i < 1000 && (count[SIGALRM] < 9 || count[SIGVTALRM] < 9 || count[SIGPROF] < 9); ++i)
+    compute(10);
+  for (const int signal : signals)
+    say(std::string(sigabbrev_np(signal)) + (count[signal] > 8 ? " came" : " missing"));
+}
+
+/// A timer on every real-time signal, one of which is the sampler's.
+void own_timers() {
+  std::vector<timer_t> timers;
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) {
+    handle(signal);
+    sigevent notify{};
+    notify.sigev_notify = SIGEV_SIGNAL;
+    notify.sigev_signo = signal;
+    notify.sigev_value.sival_int = signal % 3;  // looks like an index of the sampler's events
+    timer_t timer{};
+    require(timer_create(CLOCK_MONOTONIC, &notify, &timer) == 0, "timer_create");
+    timers.push_back(timer);
+    const itimerspec once{{0, 0}, {0, 20'000'000}};
+    timer_settime(timer, 0, &once, nullptr);
+  }
+  for (int i = 0; i < 1000; ++i) {
+    compute(10);
+    bool all = true;
+    for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) all = all && count[signal] > 0;
+    if (all) break;
+  }
+  for (const timer_t timer : timers) timer_delete(timer);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) {
+    if (count[signal] != 1 || value[signal] != signal % 3) say("wrong: " + std::to_string(signal));
+  }
+  say("all timers expired once");
+}
+
+// -- signals
+// -----------------------------------------------------------------------------------------------------
+
+/// Every signal gets a handler, is read back, sent, and reset.
+void all_signals() {
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    if (signal == SIGKILL || signal == SIGSTOP || (signal >= 32 && signal < SIGRTMIN)) continue;
+    struct sigaction before {};
+    sigaction(signal, nullptr, &before);
+    handle(signal);
+    struct sigaction now {};
+    sigaction(signal, nullptr, &now);
+    const bool kept = now.sa_sigaction == receive && before.sa_handler == SIG_DFL;
+    sigval sent{};
+    sent.sival_int = signal;
+    sigqueue(getpid(), signal, sent);
+    compute(1);
+    if (!kept || count[signal] != 1 || value[signal] != signal) say("wrong: " + std::to_string(signal));
+    if (::signal(signal, SIG_DFL) == SIG_ERR) say("not reset: " + std::to_string(signal));
+  }
+  say("all signals came once");
+}
+
+/// Blocked signals stay pending, are read back from the mask, and come when unblocked.
+void blocked_signals() {
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) handle(signal);
+  sigset_t all;
+  sigset_t before;
+  sigset_t pending;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  std::thread([] {
+    sigset_t inherited;
+    pthread_sigmask(SIG_SETMASK, nullptr, &inherited);
+    int missing = 0;
+    for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) missing += sigismember(&inherited, signal) != 1;
+    say("not inherited: " + std::to_string(missing));
+    compute(20);
+  }).join();
+  compute(50);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) pthread_kill(pthread_self(), signal);
+  compute(50);
+  sigpending(&pending);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) {
+    if (sigismember(&before, signal) != 0 || sigismember(&pending, signal) != 1 || count[signal] != 0) {
+      say("wrong: " + std::to_string(signal));
+    }
+  }
+  sigset_t set;
+  sigprocmask(SIG_SETMASK, &before, &set);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) {
+    if (sigismember(&set, signal) != 1 || count[signal] != 1) say("not come: " + std::to_string(signal));
+  }
+  say("all signals came when unblocked");
+}
+
+/// A real-time signal without a handler ends the process.
+void deadly_signals() {
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) {
+    const pid_t child = fork();
+    if (child == 0) {
+      compute(5);
+      raise(signal);
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != signal) say("survived: " + std::to_string(signal));
+  }
+  say("all signals were deadly");
+}
+
+/// All signals blocked for good, as servers do that wait for them in one thread.
+void wait_for_all() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  std::thread worker([] { compute(100); });
+  const pid_t self = getpid();
+  std::thread sender([self] {
+    compute(100);
+    kill(self, SIGHUP);
+    compute(50);
+    kill(self, SIGTERM);
+  });
+  for (int signal = 0; signal != SIGTERM;) {
+    require(sigwait(&all, &signal) == 0, "sigwait");
+    say(sigabbrev_np(signal));
+  }
+  worker.join();
+  sender.join();
+}
+
+// -- stacks
+// ------------------------------------------------------------------------------------------------------
+
+ucontext_t scheduler;
+ucontext_t task;
+
+void compute_in_task() {
+  compute(200);
+  swapcontext(&task, &scheduler);
+}
+
+/// Tasks on stacks far smaller than a signal needs, with an alternate stack for signals, as in Go.
+void small_stacks() {
+  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kSignals = 32 * 1024;
+  static char signals[kSignals];
+  const stack_t alternate{.ss_sp = signals, .ss_flags = 0, .ss_size = sizeof signals};
+  require(sigaltstack(&alternate, nullptr) == 0, "sigaltstack");
+  void* memory = mmap(nullptr, 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* stack = static_cast<char*>(memory) + kPage;
+  require(mprotect(stack, kPage, PROT_READ | PROT_WRITE) == 0, "mprotect");
+  getcontext(&task);
+  task.uc_stack.ss_sp = stack;
+  task.uc_stack.ss_size = 2048;  // below lies nothing
+  std::memset(stack + 2048, 0, kPage - 2048);
+  mprotect(memory, kPage, PROT_NONE);
+  makecontext(&task, compute_in_task, 0);
+  swapcontext(&scheduler, &task);
+  say("the task ended");
+}
+
+// -- descriptors, directories, limits
+// -----------------------------------------------------------------------------
+
+/// Closes every descriptor and takes all numbers for files of its own.
+void descriptors() {
+  compute(100);
+  closefrom(3);
+  char name[] = "/tmp/coexist-XXXXXX";
+  const int file = mkstemp(name);
+  require(file == 3, "the lowest descriptor");
+  unlink(name);
+  for (int number = 4; number < 5000; ++number) dup2(file, number);
+  compute(400);
+  struct stat status {};
+  fstat(file, &status);
+  say("the file holds " + std::to_string(status.st_size) + " bytes");
+  closefrom(3);
+  compute(300);
+  const int next = open("/dev/null", O_RDONLY);
+  say("the next descriptor is " + std::to_string(next));
+}
+
+void file_creation_mask() {
+  umask(0777);
+  require(chdir("/") == 0, "chdir");
+  compute(300);
+  say("computed");
+}
+
+void no_descriptors() {
+  const rlimit none{0, 0};
+  compute(50);
+  require(setrlimit(RLIMIT_NOFILE, &none) == 0, "setrlimit");
+  compute(700);
+  say(open("/dev/null", O_RDONLY) < 0 ? "no descriptor" : "a descriptor");
+}
+
+void no_memory() {
+  const rlimit little{256 << 20, 256 << 20};
+  require(setrlimit(RLIMIT_AS, &little) == 0, "setrlimit");
+  compute(200);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) threads.emplace_back([] { compute(50); });
+  for (std::thread& thread : threads) thread.join();
+  say("computed");
+}
+
+/// No signals left to queue, and with them no timers.
+void no_signals() {
+  const rlimit none{0, 0};
+  require(setrlimit(RLIMIT_SIGPENDING, &none) == 0, "setrlimit");
+  std::thread([] { compute(100); }).join();
+  compute(100);
+  say("computed");
+}
+
+void no_new_privileges() {
+  require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "prctl");
+  compute(200);
+  say("computed");
+}
+
+/// From here on, a system call that is not among these ends the process.
+void restrict_calls(bool by_prctl) {
+  constexpr std::uint32_t kAllowed[] = {SYS_write,      SYS_exit_group,    SYS_rt_sigreturn, SYS_brk,
+                                        SYS_newfstatat, SYS_clock_gettime, SYS_exit};
+  std::vector<sock_filter> filter{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0)};
+  for (const std::uint32_t allowed : kAllowed) {
+    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed, 0, 1));
+    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  }
+  filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  const long failed = by_prctl ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)
+                               : syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+  require(failed == 0, "seccomp");
+}
+
+void filtered_calls(bool by_prctl) {
+  compute(200);
+  restrict_calls(by_prctl);
+  compute(200);
+  say("computed");
+}
+
+/// The preloaded libraries, without the directories that they lie in.
+void preloaded() {
+  const char* list = std::getenv("LD_PRELOAD");
+  std::string names;
+  for (const char* at = list == nullptr ? "" : list; *at != '\0';) {
+    const std::size_t length = std::strcspn(at, ": ");
+    const std::string path(at, length);
+    names += " " + path.substr(path.rfind('/') + 1);
+    at += length + (at[length] == '\0' ? 0 : 1);
+  }
+  say("preloaded:" + names);
+  compute(100);
+}
+
+struct Deed {
+  const char* name;
+  void (*act)();
+};
+
+constexpr Deed kDeeds[] = {{"interval-timers", interval_timers},
+                           {"own-timers", own_timers},
+                           {"all-signals", all_signals},
+                           {"blocked-signals", blocked_signals},
+                           {"deadly-signals", deadly_signals},
+                           {"wait-for-all", wait_for_all},
+                           {"small-stacks", small_stacks},
+                           {"descriptors", descriptors},
+                           {"file-creation-mask", file_creation_mask},
+                           {"no-descriptors", no_descriptors},
+                           {"no-memory", no_memory},
+                           {"no-signals", no_signals},
+                           {"no-new-privileges", no_new_privileges},
+                           {"filtered-calls", [] { filtered_calls(true); }},
+                           {"filtered-calls-by-syscall", [] { filtered_calls(false); }},
+                           {"preloaded", preloaded}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  for (const Deed& deed : kDeeds) {
+    if (argc == 2 && std::strcmp(argv[1], deed.name) == 0) {
+      deed.act();
+      return 0;
+    }
+  }
+  std::fputs("usage: coexist WHAT\n", stderr);
+  return 2;
+}
