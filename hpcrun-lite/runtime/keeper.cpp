@@ -29,6 +29,7 @@ enum State : std::uint32_t { idle, busy, held };
 
 std::atomic<std::uint32_t> state{idle};
 std::atomic<bool> started{false};
+std::atomic<bool> running{false};
 void* memory = nullptr;
 
 std::uintptr_t thread_pointer() {
@@ -77,6 +78,7 @@ int keep(void* /*argument*/) {
     const timespec turn = to_timespec(kTurn);
     system_call(SYS_nanosleep, word(&turn), 0);
   }
+  running.store(false, std::memory_order_release);
   return 0;
 }
 
@@ -104,9 +106,11 @@ void start_keeper() {
   memory = area;
   auto* stack = static_cast<char*>(area);
   const KernelMask before = change_mask(SIG_SETMASK, ~KernelMask{0});
+  running.store(true, std::memory_order_relaxed);
   const int flags =
       CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS;
   if (clone(keep, stack + kStack, flags, nullptr, nullptr, make_thread_pointer(stack + kStack)) < 0) {
+    running.store(false, std::memory_order_relaxed);
     file.note("the keeper thread could not be started: no heartbeat, the measurement cannot grow");
   }
   change_mask(SIG_SETMASK, before);
@@ -115,6 +119,7 @@ void start_keeper() {
 void forget_keeper() {
   if (memory != nullptr) measurement::raw_unmap(memory, kMemory);
   memory = nullptr;
+  running.store(false, std::memory_order_relaxed);
   state.store(idle, std::memory_order_relaxed);
   started.store(false, std::memory_order_relaxed);
   told = false;
@@ -125,6 +130,15 @@ void hold_keeper() {
   while (!state.compare_exchange_weak(expected, held, std::memory_order_acquire)) {
     expected = idle;
     system_call(SYS_sched_yield);
+  }
+}
+
+void await_keeper() {
+  constexpr std::uint64_t kLook = kSecond / 1000;
+  for (std::uint64_t waited = 0; running.load(std::memory_order_acquire) && waited < kSecond;
+       waited += kLook) {
+    const timespec look = to_timespec(kLook);
+    system_call(SYS_nanosleep, word(&look), 0);
   }
 }
 

@@ -15,4 +15,7 @@ void forget_keeper();
 void hold_keeper();
 void release_keeper();
 
+/// After the end of the process was recorded: waits until the keeper is gone, a second at most.
+void await_keeper();
+
 }  // namespace culprit::runtime

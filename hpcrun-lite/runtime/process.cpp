@@ -5,6 +5,7 @@
 #include "runtime/closing.hpp"
 #include "runtime/control.hpp"
 #include "runtime/exits.hpp"
+#include "runtime/export.hpp"
 #include "runtime/full_queue.hpp"
 #include "runtime/identity.hpp"
 #include "runtime/keeper.hpp"
@@ -12,6 +13,7 @@
 #include "runtime/modules.hpp"
 #include "runtime/mpi_wrapper.hpp"
 #include "runtime/papi_sampling.hpp"
+#include "runtime/real.hpp"
 #include "runtime/recording.hpp"
 #include "runtime/regions.hpp"
 #include "runtime/sampling.hpp"
@@ -212,3 +214,18 @@ void end_process(measurement::EndReason reason) {
 }
 
 }  // namespace culprit::runtime
+
+/// fork without the handlers that libraries registered, ours among them.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): its name in the C library
+CULPRIT_EXPORT pid_t _Fork() noexcept {
+  static culprit::runtime::Real<pid_t()> real{"_Fork"};
+  if (!culprit::runtime::own_process()) return real();
+  culprit::runtime::before_fork();
+  const pid_t child = real();
+  if (child == 0) {
+    culprit::runtime::after_fork_in_child();
+  } else {
+    culprit::runtime::after_fork_in_parent();
+  }
+  return child;
+}

@@ -22,6 +22,8 @@
 
 #include <aio.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <linux/futex.h>
 #include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
@@ -99,7 +101,7 @@ void after(milliseconds delay, std::function<void()> act) {
   }).detach();
 }
 
-// -- what calls wait for -----------------------------------------------------------------------------------
+// -- what calls wait for -------------------------------------------------------------
 
 struct Ends {
   int ends[2];
@@ -287,8 +289,7 @@ void supply(int descriptor, std::size_t count) {
   });
 }
 
-// -- signals of the program's own
-// ----------------------------------------------------------------------------
+// -- signals of the program's own ----------------------------------------------------
 
 void ignore(int /*signal*/) {}
 
@@ -313,8 +314,7 @@ void block(int signal) {
   sigprocmask(SIG_BLOCK, &set, nullptr);
 }
 
-// -- the rows
-// --------------------------------------------------------------------------------------------------
+// -- the rows ------------------------------------------------------------------------
 
 enum class Kind { timed, broken, complete };
 
@@ -881,6 +881,45 @@ std::vector<Row> others() {
   };
 }
 
+/// By number.
+std::vector<Row> numbered() {
+  static const std::uint64_t none = 0;
+  static int word = 0;
+  return {
+      {Kind::timed, "syscall nanosleep", [] { return plain(syscall(SYS_nanosleep, &kShort, nullptr)); }},
+      {Kind::timed, "syscall ppoll with mask",
+       [] {
+         timespec time = kShort;
+         return plain(syscall(SYS_ppoll, nullptr, 0, &time, &none, sizeof none));
+       }},
+      {Kind::timed, "syscall epoll_pwait with mask",
+       [] {
+         epoll_event event{};
+         return plain(syscall(SYS_epoll_pwait, epoll_create1(0), &event, 1, 60, &none, sizeof none));
+       }},
+      {Kind::timed, "syscall futex",
+       [] { return plain(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &kShort)); }},
+      {Kind::timed, "syscall io_getevents",
+       [] {
+         aio_context_t context = 0;
+         require(syscall(SYS_io_setup, 1, &context) == 0, "io_setup");
+         io_event event{};
+         timespec time = kShort;
+         return plain(syscall(SYS_io_getevents, context, 1, 1, &event, &time));
+       }},
+      {Kind::broken, "syscall nanosleep", [] { return plain(syscall(SYS_nanosleep, &kLong, nullptr)); }},
+      {Kind::broken, "syscall futex",
+       [] { return plain(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &kLong)); }},
+      {Kind::complete, "syscall pread64",  // six arguments or fewer, and an error, pass through
+       [] { return plain(syscall(SYS_pread64, -1, room, 1, 0)); }},
+      {Kind::complete, "syscall mmap",
+       [] {
+         const long at = syscall(SYS_mmap, nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+         return Outcome{at == -1 ? -1 : 0, 0};
+       }},
+  };
+}
+
 /// nanosleep without the C library.
 Outcome bare_system_call() {
   const timespec length{0, 200'000'000};
@@ -892,15 +931,14 @@ Outcome bare_system_call() {
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
   for (const auto& group : {sleeping(), polling(), waiting_for_signals(), semaphores(), messages(),
-                            receiving(), sending(), others()}) {
+                            receiving(), sending(), others(), numbered()}) {
     rows.insert(rows.end(), group.begin(), group.end());
   }
   rows.push_back({Kind::timed, "bare nanosleep", bare_system_call});
   return rows;
 }
 
-// -- running them
-// ------------------------------------------------------------------------------------------------
+// -- running them --------------------------------------------------------------------
 
 /// What a row's process reports, in memory shared with its parent.
 struct Report {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -66,8 +67,7 @@ void handle(int signal) {
   sigaction(signal, &action, nullptr);
 }
 
-// -- timers
-// ----------------------------------------------------------------------------------------------------
+// -- timers --------------------------------------------------------------------------
 
 /// The three interval timers, as profilers use them.
 void interval_timers() {
@@ -112,8 +112,7 @@ void own_timers() {
   say("all timers expired once");
 }
 
-// -- signals
-// -----------------------------------------------------------------------------------------------------
+// -- signals -------------------------------------------------------------------------
 
 /// Every signal gets a handler, is read back, sent, and reset.
 void all_signals() {
@@ -205,8 +204,26 @@ void wait_for_all() {
   sender.join();
 }
 
-// -- stacks
-// ------------------------------------------------------------------------------------------------------
+/// A child by a fork that runs no handlers of libraries, and one by the bare system call.
+void bare_forks() {
+  const auto by_number = [] {
+    return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, 0));
+  };
+  for (const bool bare : {false, true}) {
+    const pid_t child = bare ? by_number() : _Fork();
+    if (child == 0) {
+      compute(100);
+      usleep(300'000);  // a wait that is recorded beforehand
+      _exit(6);
+    }
+    compute(200);
+    int status = 0;
+    waitpid(child, &status, 0);
+    say("status " + std::to_string(WEXITSTATUS(status)));
+  }
+}
+
+// -- stacks --------------------------------------------------------------------------
 
 ucontext_t scheduler;
 ucontext_t task;
@@ -223,21 +240,19 @@ void small_stacks() {
   static char signals[kSignals];
   const stack_t alternate{.ss_sp = signals, .ss_flags = 0, .ss_size = sizeof signals};
   require(sigaltstack(&alternate, nullptr) == 0, "sigaltstack");
+  compute(1);  // so that no function has to be looked up on the small stack
   void* memory = mmap(nullptr, 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   char* stack = static_cast<char*>(memory) + kPage;
   require(mprotect(stack, kPage, PROT_READ | PROT_WRITE) == 0, "mprotect");
   getcontext(&task);
   task.uc_stack.ss_sp = stack;
-  task.uc_stack.ss_size = 2048;  // below lies nothing
-  std::memset(stack + 2048, 0, kPage - 2048);
-  mprotect(memory, kPage, PROT_NONE);
+  task.uc_stack.ss_size = kPage;
   makecontext(&task, compute_in_task, 0);
   swapcontext(&scheduler, &task);
   say("the task ended");
 }
 
-// -- descriptors, directories, limits
-// -----------------------------------------------------------------------------
+// -- descriptors, directories, limits ------------------------------------------------
 
 /// Closes every descriptor and takes all numbers for files of its own.
 void descriptors() {
@@ -322,6 +337,45 @@ void filtered_calls(bool by_prctl) {
   say("computed");
 }
 
+/// Allocations in several threads, some freed by another one.
+void allocations() {
+  std::vector<std::vector<char>> handed_on[4];
+  std::vector<std::thread> threads;
+  for (auto& blocks : handed_on) {
+    threads.emplace_back([&blocks] {
+      for (std::size_t i = 1; i < 60'000; ++i) {
+        std::vector<char> block(i * 7919 % 3000 + 1, static_cast<char>(i));
+        if (i % 100 == 0) blocks.push_back(std::move(block));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  long sum = 0;
+  for (auto& blocks : handed_on) {
+    for (const auto& block : blocks) sum += static_cast<long>(block.size()) * block[0];
+    blocks.clear();
+  }
+  say("sum " + std::to_string(sum));
+}
+
+__attribute__((noinline)) void throw_at(int depth) {
+  if (depth == 0) throw std::runtime_error("thrown");
+  throw_at(depth - 1);
+  compute(0);
+}
+
+void exceptions() {
+  int caught = 0;
+  for (int i = 0; i < 1000; ++i) {
+    try {
+      throw_at(20);
+    } catch (const std::exception&) {
+      ++caught;
+    }
+  }
+  say("caught " + std::to_string(caught));
+}
+
 /// The preloaded libraries, without the directories that they lie in.
 void preloaded() {
   const char* list = std::getenv("LD_PRELOAD");
@@ -347,6 +401,7 @@ constexpr Deed kDeeds[] = {{"interval-timers", interval_timers},
                            {"blocked-signals", blocked_signals},
                            {"deadly-signals", deadly_signals},
                            {"wait-for-all", wait_for_all},
+                           {"bare-forks", bare_forks},
                            {"small-stacks", small_stacks},
                            {"descriptors", descriptors},
                            {"file-creation-mask", file_creation_mask},
@@ -356,6 +411,8 @@ constexpr Deed kDeeds[] = {{"interval-timers", interval_timers},
                            {"no-new-privileges", no_new_privileges},
                            {"filtered-calls", [] { filtered_calls(true); }},
                            {"filtered-calls-by-syscall", [] { filtered_calls(false); }},
+                           {"allocations", allocations},
+                           {"exceptions", exceptions},
                            {"preloaded", preloaded}};
 
 }  // namespace

@@ -18,18 +18,17 @@ __attribute__((noinline)) std::uint64_t descend(std::uint64_t seed, unsigned dep
   return descend(mixed, depth - 1, with_mask) + 1;
 }
 
+__attribute__((noinline)) std::uint64_t there_and_back(unsigned i) {
+  const int value = i % 2 == 0 ? sigsetjmp(signal_place, 1) : setjmp(place);
+  if (value == 0) descend(i, i % 50, i % 2 == 0);
+  return static_cast<std::uint64_t>(value);
+}
+
 }  // namespace
 
 std::uint64_t jump_out() {
-  volatile std::uint64_t sum = 1;
-  for (volatile unsigned i = 0; i < 2000; i = i + 1) {
-    const bool with_mask = i % 2 == 0;
-    const int value = with_mask ? sigsetjmp(signal_place, 1) : setjmp(place);
-    if (value == 0) descend(i, i % 50, with_mask);
-    std::uint64_t next = sum;
-    fold(next, static_cast<std::uint64_t>(value));
-    sum = next;
-  }
+  std::uint64_t sum = 1;
+  for (unsigned i = 0; i < 2000; ++i) fold(sum, there_and_back(i));
   return sum;
 }
 

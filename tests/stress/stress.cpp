@@ -36,7 +36,7 @@ struct Part {
   unsigned long least;  ///< rounds that are done at least
   std::uint64_t checksum = 0;
   std::atomic<unsigned long> rounds{0};
-  std::string error;
+  std::string error{};
 };
 
 Part parts[] = {{"throw_and_catch", throw_and_catch, 1},

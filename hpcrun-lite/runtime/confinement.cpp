@@ -1,0 +1,48 @@
+#include "runtime/confinement.hpp"
+
+#include "runtime/control.hpp"
+#include "runtime/export.hpp"
+#include "runtime/keeper.hpp"
+#include "runtime/process.hpp"
+#include "runtime/real.hpp"
+#include "runtime/recording.hpp"
+
+#include <atomic>
+#include <cstdarg>
+
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+
+namespace culprit::runtime {
+
+void end_before_confinement() {
+  if (!own_process() || process.ended.load(std::memory_order_acquire)) return;
+  if (file.open()) file.note("the program restricted its own system calls: nothing is recorded from then on");
+  end_sampling();
+  end_process(measurement::EndReason::exit);
+  await_keeper();
+  culprit_rt_thread.state = nullptr;
+  process.active = false;  // from here on, even asking for the process id may be deadly
+}
+
+bool confines_by_prctl(long option) {
+  return option == PR_SET_SECCOMP;
+}
+
+bool confines_by_seccomp(long operation) {
+  return operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER;
+}
+
+}  // namespace culprit::runtime
+
+CULPRIT_EXPORT int prctl(int option, ...) noexcept {
+  using Word = unsigned long;
+  static culprit::runtime::Real<int(int, Word, Word, Word, Word)> real{"prctl"};
+  va_list list;
+  va_start(list, option);
+  Word words[4];
+  for (Word& word : words) word = va_arg(list, Word);  // read as the C library does, given or not
+  va_end(list);
+  if (culprit::runtime::confines_by_prctl(option)) culprit::runtime::end_before_confinement();
+  return real(option, words[0], words[1], words[2], words[3]);
+}

@@ -1,0 +1,14 @@
+#pragma once
+
+namespace culprit::runtime {
+
+/// Before the program forbids itself system calls (seccomp), on pain of death perhaps: ends sampling in all
+/// threads and seals the measurement, so that nothing of ours makes a system call any more. Does nothing in
+/// processes that are not measured.
+void end_before_confinement();
+
+/// True if this prctl call or seccomp operation installs a filter.
+bool confines_by_prctl(long option);
+bool confines_by_seccomp(long operation);
+
+}  // namespace culprit::runtime
