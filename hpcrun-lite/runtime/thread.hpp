@@ -4,10 +4,10 @@
 #include "runtime/api.hpp"
 #include "runtime/event_list.hpp"
 #include "runtime/grid.hpp"
-#include "runtime/regions.hpp"
 #include "runtime/handler_stack.hpp"
 #include "runtime/kernel_sampler.hpp"
 #include "runtime/perf_descriptors.hpp"
+#include "runtime/regions.hpp"
 #include "runtime/system_calls.hpp"
 #include "unwind/walker.hpp"
 
