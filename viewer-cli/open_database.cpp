@@ -7,10 +7,12 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace culprit::viewer {
@@ -91,6 +93,18 @@ fs::path database_beside(const fs::path& directory) {
   return path;
 }
 
+/// True if `directory` was measured after `database` was written, and is another run: the old one was removed
+/// and its database left. (A run id alone may differ, where a process joined the run later.)
+bool is_of_an_older_run(const fs::path& database, const std::string& run_id, const fs::path& directory) {
+  const fs::path marker = directory / "culprit.run";
+  std::error_code error;
+  const fs::file_time_type begun = fs::last_write_time(marker, error);
+  if (error || begun <= fs::last_write_time(database, error) || error) return false;
+  std::ifstream file(marker);
+  const nlohmann::json run = nlohmann::json::parse(file, nullptr, false);
+  return run.is_object() && run.value("run_id", run_id) != run_id;
+}
+
 }  // namespace
 
 Opened open_database(const std::string& path, bool quiet) {
@@ -112,6 +126,12 @@ Opened open_database(const std::string& path, bool quiet) {
     opened.source = std::make_unique<views::DatabaseSource>(database);
   } catch (const database::DatabaseError& refused) {
     throw std::runtime_error("open: " + refused.path().string() + ": " + refused.what());
+  }
+  if (database != fs::path(path) &&
+      is_of_an_older_run(database, opened.source->experiment().run.run_id, path)) {
+    throw std::runtime_error("open: " + database.string() + ": is of another run than " + path +
+                             ", which was measured later (prof-mpi --force " + path +
+                             " replaces it, or give the database itself)");
   }
   return opened;
 }

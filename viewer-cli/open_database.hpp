@@ -14,8 +14,9 @@ struct Opened {
 };
 
 /// Opens a database, or the one beside a measurement directory (DIR.db), merging in-process on all cores
-/// where there is none yet. Problems of the merge and progress (on a terminal, unless `quiet`) go to stderr.
-/// Throws std::runtime_error whose what() is `what: file: why (what to do)`.
+/// where there is none yet; a database that an older run left there is refused. Problems of the merge and
+/// progress (on a terminal, unless `quiet`) go to stderr. Throws std::runtime_error whose what() is `what:
+/// file: why (what to do)`.
 Opened open_database(const std::string& path, bool quiet);
 
 }  // namespace culprit::viewer

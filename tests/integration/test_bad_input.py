@@ -52,6 +52,19 @@ class Launcher(harness.Workspace):
         self.assert_one_line(done.stderr, "hpcrun-lite: ", str(directory))
         self.assertEqual(sorted(directory.rglob("*")), before)
 
+    def test_database_of_an_older_run_is_not_shown_for_a_new_one(self):
+        program = harness.PROGRAMS / "spin"
+        directory = self.here / "run"
+        self.hpcrun("-o", directory, program, "0.1", expect=0)
+        harness.run([harness.VIEWER, directory], expect=0)
+        shutil.rmtree(directory)
+        self.hpcrun("-o", directory, program, "0.1", expect=0)
+        done = harness.run([harness.VIEWER, directory], expect=1)
+        self.assert_one_line(done.stderr, "viewer-cli: ", "run.db", "prof-mpi --force")
+        harness.run([harness.VIEWER, self.here / "run.db"], expect=0)
+        harness.run([harness.PROF_MPI, "-q", "--force", directory], expect=0)
+        harness.run([harness.VIEWER, directory], expect=0)
+
     def test_output_cannot_be_written(self):
         blocked = self.here / "file"
         blocked.write_text("")
