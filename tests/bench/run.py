@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [merge] [first-view]
+"""Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [throws] [merge] [first-view]
 
 Wall-clock figures are medians of interleaved runs; every run's figure goes into BUILD/bench/*.json.
 Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_PROFILES (default 3072).
@@ -19,7 +19,7 @@ APPS = pathlib.Path(__file__).resolve().parent.parent / "apps"
 RUNS = int(os.environ.get("CULPRIT_BENCH_RUNS", "7"))
 PROFILES = int(os.environ.get("CULPRIT_BENCH_PROFILES", "3072"))
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-BENCHMARKS = ("overhead", "handler", "calls", "merge", "first-view")
+BENCHMARKS = ("overhead", "handler", "calls", "throws", "merge", "first-view")
 MPIRUN = ["mpirun.openmpi", "--oversubscribe", "-n", "2"]
 
 
@@ -128,6 +128,18 @@ class Bench:
             best = {kind: {c: min(run[c] for run in runs[kind]) for c in runs[kind][0]} for kind in runs}
             shown = (f"{c} {best['measured'][c] - ns:.1f} ({ns:.1f})" for c, ns in best["plain"].items())
             print(f"  {mpi:8} " + "   ".join(shown), flush=True)
+
+    def throws(self):
+        """Nanoseconds of one C++ throw through ten frames, the fastest batch of all runs."""
+        program = self.here / "throws"
+        subprocess.run(["g++", "-O2", pathlib.Path(__file__).with_name("throws.cpp"), "-o", program], check=True)
+        runs = {"plain": [], "measured": []}
+        for i in range(RUNS):
+            measure = [self.hpcrun, "-q", "-o", self.here / f"throws.{i}", "-e", "REALTIME@f10"]
+            for kind, command in (("plain", [program]), ("measured", [*measure, program])):
+                runs[kind].append(float(self.time(command)[2].stdout))
+        self.save("throws", runs)
+        print(f"throws: {min(runs['plain']):.0f} ns unmeasured, {min(runs['measured']):.0f} ns measured", flush=True)
 
     def call_costs(self, command):
         lines = self.time(command)[2].stdout.splitlines()
