@@ -33,6 +33,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/select.h>
 #include <sys/sem.h>
@@ -57,6 +58,7 @@ constexpr long kLimit = 60'000'000;         // ns that a timed call must last
 constexpr timespec kShort{0, kLimit};       // that, relative
 constexpr timespec kLong{20, 0};            // never reached: a call that is broken off or completed
 constexpr milliseconds kLate{60};           // when someone else completes a call
+constexpr milliseconds kHeld{20'000};       // a lock that is never to be had
 constexpr int kBreak = 40'000;              // us between the program's own signals
 constexpr std::size_t kLarge = 512 * 1024;  // more than a pipe or a socket holds
 
@@ -226,11 +228,23 @@ Outcome with_semaphores(const std::function<Outcome(int, sembuf*)>& act) {
   return outcome;
 }
 
-/// A child that exits late, or later than anybody waits.
-pid_t child(bool soon) {
+/// A child that ends with this process at the latest.
+pid_t start_child() {
   const pid_t made = fork();
+  require(made >= 0, "fork");
+  if (made == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return made;
+}
+
+/// A child that exits late, or after nobody waits any more.
+pid_t child(bool soon) {
+  const pid_t made = start_child();
   if (made == 0) {
-    usleep(soon ? 60'000 : 1'000'000);
+    if (soon) {
+      usleep(60'000);
+    } else {
+      sleep(kLong.tv_sec);
+    }
     _exit(5);
   }
   return made;
@@ -242,7 +256,7 @@ int locked_file(bool record, milliseconds held) {
   const int file = mkstemp(name);
   require(file >= 0, "mkstemp");
   const Ends ready = make_pipe();
-  if (fork() == 0) {
+  if (start_child() == 0) {
     const int own = open(name, O_RDWR);
     struct flock lock {};
     lock.l_type = F_WRLCK;
@@ -252,7 +266,7 @@ int locked_file(bool record, milliseconds held) {
     _exit(0);
   }
   char byte = 0;
-  require(read(ready.in(), &byte, 1) == 1, "wait for the lock's holder");
+  while (read(ready.in(), &byte, 1) != 1) require(errno == EINTR, "wait for the lock's holder");
   unlink(name);
   return file;
 }
@@ -386,7 +400,7 @@ std::vector<Row> sleeping() {
       {Kind::broken, "usleep", [] { return plain(usleep(900'000)); }},
       {Kind::broken, "sleep",
        [] {
-         return Outcome{sleep(20) > 15 ? 1 : 0, 0};
+         return Outcome{sleep(20) > 0 ? 1 : 0, 0};
        }},
       {Kind::broken, "thrd_sleep",
        [] {
@@ -827,8 +841,8 @@ std::vector<Row> others() {
          kill(made, SIGKILL);
          return outcome;
        }},
-      {Kind::broken, "flock", [] { return plain(flock(locked_file(false, milliseconds(800)), LOCK_EX)); }},
-      {Kind::broken, "fcntl", [] { return lock_record(locked_file(true, milliseconds(800))); }},
+      {Kind::broken, "flock", [] { return plain(flock(locked_file(false, kHeld), LOCK_EX)); }},
+      {Kind::broken, "fcntl", [] { return lock_record(locked_file(true, kHeld)); }},
       {Kind::broken, "read from a pipe", [] { return plain(read(make_pipe().in(), room, 16)); }},
       {Kind::complete, "waitpid",
        [] {

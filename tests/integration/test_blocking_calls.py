@@ -1,6 +1,7 @@
 """Calls that the kernel breaks off for a signal behave under the sampler as they do without it: what they return, how long
 they last, and that the program's own signals still break them off."""
 
+import errno
 import unittest
 
 import harness
@@ -25,10 +26,10 @@ class BlockingCalls(harness.Workspace):
 
     def test_wall_clock(self):
         # The bare system call shows that signals did come: it cannot be protected.
-        self.assertEqual(self.check("REALTIME@f1000"), BARE + "-4 good, too short")
+        self.assertIn(f"{BARE}-{errno.EINTR} ", self.check("REALTIME@f1000"))
 
     def test_wall_clock_at_a_high_rate(self):
-        self.assertEqual(self.check("REALTIME@f5000"), BARE + "-4 good, too short")
+        self.assertIn(f"{BARE}-{errno.EINTR} ", self.check("REALTIME@f5000"))
 
 
 if __name__ == "__main__":
