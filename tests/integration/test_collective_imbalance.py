@@ -51,10 +51,10 @@ class CollectiveImbalance(harness.Workspace):
         top = suspects[0]
         self.assertIn("slow_part", harness.names(top["suspect"]))
         self.assertEqual(top["ranks"], [slow])
-        self.assertAlmostEqual(top["explains_s"], explained(logs, slow, inside), delta=0.1 * inside)
-        for suspect in suspects:
-            self.assertNotIn("first_part", harness.names(suspect["suspect"]))
-            self.assertNotIn("second_part", harness.names(suspect["suspect"]))
+        self.assertAlmostEqual(top["explains_s"], explained(logs, "slow_s", inside), delta=0.1 * inside)
+        # What makes up for each other is innocent, but for what the machine itself delayed there.
+        pair = [s for s in suspects if {"first_part", "second_part"} & set(harness.names(s["suspect"]))]
+        self.assertLess(sum(s["explains_s"] for s in pair), explained(logs, "pair_s", inside) + 0.1 * inside)
 
     def test_openmpi_spinning(self):
         self.check("openmpi", 2, 400, 1, "spin")
@@ -69,15 +69,15 @@ class CollectiveImbalance(harness.Workspace):
         self.check("mpich", 4, 400, 3, "sleep")
 
 
-def explained(logs, slow, inside):
-    """How much of the waiting slow_part explains, from the program's own clock: what a profile can know is by how much
-    each rank's work exceeds the mean, and how much of that is slow_part's."""
+def explained(logs, part, inside):
+    """How much of the waiting a part of the loop explains, from the program's own clock: what a profile can know is by
+    how much each rank's work exceeds the mean, and how much of that is the part's."""
     works = [log["loop_s"] - log["allreduce_s"] for log in logs]
     mean = sum(works) / len(works)
     excess = sum(max(0, work - mean) for work in works)
-    part = logs[slow]["slow_s"] - sum(log["slow_s"] for log in logs) / len(logs)
-    part = min(part, max(0, works[slow] - mean))
-    return min(inside, len(works) * (max(works) - mean)) * part / excess
+    mean_part = sum(log[part] for log in logs) / len(logs)
+    of_part = sum(min(max(0, log[part] - mean_part), max(0, work - mean)) for log, work in zip(logs, works))
+    return min(inside, len(works) * (max(works) - mean)) * of_part / excess
 
 
 def allreduce_context(database):
