@@ -12,13 +12,14 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Command>, 9> kCommands = {{
+constexpr std::array<std::pair<std::string_view, Command>, 10> kCommands = {{
     {"report", Command::report},
     {"view", Command::view},
     {"hot-path", Command::hot_path},
     {"threads", Command::threads},
     {"blame", Command::blame},
     {"suspects", Command::suspects},
+    {"waits", Command::waits},
     {"efficiency", Command::efficiency},
     {"export", Command::exporting},
     {"info", Command::info},
@@ -39,8 +40,8 @@ constexpr std::array<std::pair<std::string_view, ExportFormat>, 4> kExportFormat
     {"csv", ExportFormat::csv},
     {"json", ExportFormat::json},
 }};
-constexpr std::array<std::string_view, 6> kTraceCommands = {"waits",    "causes",    "critical-path",
-                                                            "hotspots", "variation", "diff"};
+constexpr std::array<std::string_view, 5> kTraceCommands = {"causes", "critical-path", "hotspots",
+                                                            "variation", "diff"};
 
 /// Which commands an option has a meaning for.
 struct OptionUse {

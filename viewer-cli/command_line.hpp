@@ -15,6 +15,7 @@ enum class Command : std::uint8_t {
   threads,
   blame,
   suspects,
+  waits,
   efficiency,
   exporting,
   info,

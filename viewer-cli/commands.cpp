@@ -17,6 +17,7 @@
 #include "views/derived.hpp"
 #include "views/flat.hpp"
 #include "views/node_path.hpp"
+#include "waits.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -159,6 +160,21 @@ void run_suspects(std::ostream& out, const Screen& screen, const views::Source& 
   }
 }
 
+void run_waits(std::ostream& out, const Screen& screen, const database::Experiment& experiment,
+               Format format) {
+  switch (format) {
+    case Format::text:
+      write_waits(out, screen, experiment);
+      break;
+    case Format::json:
+      out << write(waits_json(experiment));
+      break;
+    case Format::csv:
+      write_waits_csv(out, experiment);
+      break;
+  }
+}
+
 }  // namespace
 
 void run_command(std::ostream& out, const Screen& screen, const views::Source& source,
@@ -186,6 +202,9 @@ void run_command(std::ostream& out, const Screen& screen, const views::Source& s
       break;
     case Command::suspects:
       run_suspects(out, screen, source, invocation.format);
+      break;
+    case Command::waits:
+      run_waits(out, screen, source.experiment(), invocation.format);
       break;
     case Command::efficiency:
       if (json) {

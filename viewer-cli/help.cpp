@@ -26,6 +26,7 @@ commands
   threads NODE            the values of one node for every rank and thread, plotted
   blame                   balanced code below which ranks wait, most idleness first
   suspects                code whose uneven work explains the waiting, with its ranks
+  waits                   waits in one-sided communication and of threads, by pattern
   efficiency              parallel efficiency, load balance, communication efficiency
   export FORMAT           collapsed, speedscope, csv or json, for other tools
   info                    what was run, where, when and how; how good the data is

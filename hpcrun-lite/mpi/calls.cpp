@@ -15,7 +15,7 @@ using namespace culprit::mpi;
   CULPRIT_EXPORT int function parameters {                                     \
     static RealCall<int parameters> real{#function};                           \
     const auto next = real.get();                                              \
-    const ObservedCall observed(__VA_ARGS__);                                  \
+    ObservedCall observed(__VA_ARGS__);                                        \
     const CallMark mark(observed.kind(), reinterpret_cast<const void*>(next)); \
     observed.enter(mark);                                                      \
     const int result = next arguments;                                         \

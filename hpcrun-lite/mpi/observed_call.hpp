@@ -2,7 +2,10 @@
 
 #include "mpi/call_facts.hpp"
 #include "mpi/call_mark.hpp"
+#include "mpi/one_sided.hpp"
 #include "mpi/polling.hpp"
+
+#include <type_traits>
 
 namespace culprit::mpi {
 
@@ -25,20 +28,34 @@ class ObservedCall {
     return Facts::kRule == WaitRule::waits ? CallMark::waiting : CallMark::work;
   }
 
-  void enter(const CallMark& mark) const {
+  void enter(const CallMark& mark) {
+    bool spinning = false;
     if constexpr (Facts::kRule == WaitRule::polls) {
-      if (poll_history.failed() && !poll_history.spinning()) mark.change(CallMark::work);
+      spinning = poll_history.failed() && poll_history.spinning();
+      if (!spinning) mark.change(CallMark::work);
+    }
+    if constexpr (OneSided<Facts>) {
+      if (!mark.outermost()) return;
+      if constexpr (Facts::kRule == WaitRule::polls) {
+        epoch_.enter(facts_, spinning);
+      } else {
+        epoch_.enter(facts_);
+      }
     }
   }
 
   /// After the real call returned `result`. Calls within calls are part of the outermost one.
-  void exit(const CallMark& mark, int result) const {
+  void exit(const CallMark& mark, int result) {
     if (!mark.outermost() || result != MPI_SUCCESS) return;
+    if constexpr (OneSided<Facts>) epoch_.exit(facts_);
     if constexpr (Facts::kRule == WaitRule::polls) poll_history.ended(*facts_.done != 0);
   }
 
  private:
+  struct Nothing {};
+
   const Facts facts_;
+  [[no_unique_address]] std::conditional_t<OneSided<Facts>, EpochCall, Nothing> epoch_;
 };
 
 }  // namespace culprit::mpi

@@ -20,9 +20,6 @@ template <typename Handle>
 Handle handle(const char* symbol) {
   return static_cast<Handle>(find_object(symbol));
 }
-MPI_Comm world() {
-  return handle<MPI_Comm>("ompi_mpi_comm_world");
-}
 MPI_Datatype bytes() {
   return handle<MPI_Datatype>("ompi_mpi_byte");
 }
@@ -33,9 +30,6 @@ MPI_Op sum() {
   return handle<MPI_Op>("ompi_mpi_op_sum");
 }
 #else
-MPI_Comm world() {
-  return MPI_COMM_WORLD;
-}
 MPI_Datatype bytes() {
   return MPI_BYTE;
 }
@@ -72,6 +66,22 @@ int rank() {
 }
 
 }  // namespace
+
+MPI_Comm world() {
+#ifdef OPEN_MPI
+  return handle<MPI_Comm>("ompi_mpi_comm_world");
+#else
+  return MPI_COMM_WORLD;
+#endif
+}
+
+bool everyone_measured() {
+  return all_measured;
+}
+
+void broadcast(MPI_Comm comm, std::uint64_t& number) {
+  CULPRIT_REAL(PMPI_Bcast)(&number, 1, counts(), 0, comm);
+}
 
 void join_world() {
   if (!culprit_rt_active()) return;

@@ -1,7 +1,17 @@
 #pragma once
 
+#include "mpi/prototypes.hpp"
+
+#include <cstdint>
+
 // What the wrappers do for the run as a whole, with the MPI library's own functions behind ours.
 namespace culprit::mpi {
+
+MPI_Comm world();
+/// For what all ranks do together: every rank is measured.
+bool everyone_measured();
+/// Collective over `comm`: every process gets its first one's number.
+void broadcast(MPI_Comm comm, std::uint64_t& number);
 
 /// After a successful MPI_Init: rank and size go to the runtime; where all ranks are measured, all agree on
 /// the run id.

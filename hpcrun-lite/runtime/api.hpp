@@ -2,6 +2,7 @@
 
 #include "runtime/export.hpp"
 
+#include <cstddef>
 #include <cstdint>
 
 // What the runtime offers to the MPI wrappers, which live in a library of their own so that the runtime needs
@@ -32,6 +33,15 @@ struct CulpritTotals {
   std::uint64_t delayed;  ///< processes that were to wait for culprit_start, and never called it
 };
 
+/// A call of one-sided communication, or a gap, that ended: culprit::measurement::EpochValues.
+struct CulpritEpoch {
+  std::uint32_t kind;
+  std::uint32_t size_class;
+  std::uint64_t window;
+  std::uint64_t peers;
+  std::uint64_t time_ns;
+};
+
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
 extern __thread CulpritThread culprit_rt_thread
     __attribute__((tls_model("initial-exec"), visibility("default")));
@@ -57,6 +67,10 @@ __attribute__((visibility("default"))) CulpritTotals culprit_rt_totals();
 __attribute__((visibility("default"))) void culprit_rt_close_world(const CulpritTotals* totals);
 /// MPI_Pcontrol: stops (0) or starts (1, 2) sampling; other levels have no meaning here.
 __attribute__((visibility("default"))) void culprit_rt_control_level(int level);
+/// Adds each of `count` epochs to its accumulator at the calling thread's call path. The thread must be
+/// sampled. Not from signal handlers.
+__attribute__((visibility("default"))) void culprit_rt_count_epochs(const CulpritEpoch* epochs,
+                                                                    std::size_t count);
 /// MPI_Abort: ends the measurement as aborted.
 __attribute__((visibility("default"))) void culprit_rt_abort();
 }

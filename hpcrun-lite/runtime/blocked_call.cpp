@@ -73,7 +73,9 @@ void withdraw(Thread* thread) {
 }  // namespace
 
 BlockedCall::BlockedCall(const void* function, std::uint64_t limit_ns) : thread_(this_thread()) {
-  if (thread_ != nullptr && control.off.load(std::memory_order_relaxed)) thread_ = nullptr;
+  // A handler of the program's may have interrupted the thread while it used its walker (epochs.cpp).
+  if (thread_ != nullptr && (control.off.load(std::memory_order_relaxed) || thread_->counting))
+    thread_ = nullptr;
   if (thread_ != nullptr && process.ended.load(std::memory_order_relaxed)) thread_ = nullptr;
   if (thread_ == nullptr) return;
   const bool blocked = (change_mask(SIG_BLOCK, process.mask) & process.mask) != 0;

@@ -110,7 +110,7 @@ void take_tick(Thread* thread, std::size_t event, const void* context) {
   if (process.empty_handler) {
     thread->grid.pass(time);
     done = true;
-  } else if (begin_recording(thread)) {
+  } else if (!thread->counting && begin_recording(thread)) {
     done = in_time(thread, [&] { return record_ticks(thread, context, time); });
     end_recording(thread);
   }
@@ -179,7 +179,7 @@ int free_signal() {
 
 void charge(Thread* thread, std::size_t event, std::uint64_t value, const void* context) {
   thread->carried[event] += value;
-  if (process.empty_handler || thread->carried[event] == 0 || sampling_stopped()) return;
+  if (process.empty_handler || thread->carried[event] == 0 || thread->counting || sampling_stopped()) return;
   if (!begin_recording(thread)) return;
   if (in_time(thread, [&] { return record_carried(thread, event, context); })) thread->carried[event] = 0;
   end_recording(thread);

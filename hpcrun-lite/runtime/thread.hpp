@@ -61,6 +61,7 @@ struct Thread {
   std::uintptr_t routine;  ///< the start routine's address
   void* argument;
   std::size_t stack_size;
+  volatile bool counting;  ///< the thread itself uses walker and tree: the handler must not
   std::atomic<bool> busy;  ///< recording, or publishing a wait: its tree is in use
   std::atomic<bool> used;
   Thread* next;                                   ///< list of all threads, never shortened

@@ -89,6 +89,16 @@ void check_blame(const Experiment& e) {
   }
 }
 
+void check_waits(const Experiment& e) {
+  const auto one_of = [](std::uint32_t index, std::size_t count) { return index == kNone || index < count; };
+  for (const Wait& wait : e.waits) {
+    require(wait.location < e.locations.size() && wait.context < e.contexts.size() &&
+                one_of(wait.cause_location, e.locations.size()) &&
+                one_of(wait.cause_context, e.contexts.size()),
+            "a wait's location or context does not exist");
+  }
+}
+
 }  // namespace
 
 void check_consistency(const Experiment& e) {
@@ -101,6 +111,7 @@ void check_consistency(const Experiment& e) {
   check_summaries(e, e.context_summaries, e.contexts.size());
   check_summaries(e, e.flat_summaries, e.flat.size());
   check_blame(e);
+  check_waits(e);
   require(
       std::ranges::adjacent_find(e.sources, std::greater_equal<>(), &SourceFile::path) == e.sources.end() &&
           (e.sources.empty() || e.sources.back().path < e.strings.size()),

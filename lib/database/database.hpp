@@ -116,6 +116,51 @@ struct Suspect {
   std::uint64_t excess_ns = 0, explains_ns = 0, save_balanced_ns = 0, save_removed_ns = 0;
 };
 
+/// Wait states, named as in the output of `viewer-cli waits` with _ for -. Numbers as in the file.
+enum class WaitPattern : std::uint32_t {
+  late_sender,
+  late_sender_wrong_order,
+  late_receiver,
+  wait_at_barrier,
+  barrier_completion,
+  wait_at_nxn,
+  nxn_completion,
+  wait_at_init,
+  wait_at_finalize,
+  late_broadcast,
+  early_reduce,
+  early_scan,
+  late_post,
+  early_transfer,
+  early_wait,
+  late_complete,
+  wait_at_fence,
+  early_fence,
+  wait_at_create,
+  wait_at_free,
+  lock_wait,
+  flush_wait,
+  omp_barrier,
+  omp_idle,
+  lock_held,
+  condition_wait,
+  join_wait,
+};
+inline constexpr std::uint32_t kWaitPatterns = 27;
+
+/// Waiting of one thread at one context by one pattern. Sub-patterns (late_sender_wrong_order, late_complete,
+/// early_fence) are contained in their parents.
+struct Wait {
+  WaitPattern pattern = WaitPattern::late_sender;
+  std::uint32_t location = 0;
+  ContextId context = 0;
+  std::uint32_t cause_location = kNone;  ///< who made it wait; kNone: not known
+  ContextId cause_context = kNone;
+  bool exact = false;  ///< from time stamps, not approximated
+  std::uint64_t ns = 0;
+  std::uint64_t count = 0;  ///< calls; 0: not known
+};
+
 /// A value of a metric at a context or of a context for a profile. Sorted by (index, metric); never zero.
 struct Value {
   std::uint32_t index = 0;  ///< ContextId in a profile's list, location index in a context's list
@@ -186,6 +231,7 @@ struct Experiment {
   std::vector<std::vector<Balance>> balance;  ///< [role][context]
   std::vector<std::vector<BlameRow>> blame;   ///< [role], ascending by context
   std::vector<Suspect> suspects;              ///< largest explains first
+  std::vector<Wait> waits;                    ///< longest first
   std::vector<SourceFile> sources;            ///< ascending by path
 };
 

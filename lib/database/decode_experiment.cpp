@@ -188,6 +188,25 @@ std::vector<std::vector<BlameRow>> decode_blame(ByteSpan bytes, std::size_t role
   return blame;
 }
 
+std::vector<Wait> decode_waits(ByteSpan bytes) {
+  Decoder from(bytes, "the section on waits");
+  std::vector<Wait> waits;
+  while (from.remaining() > 0) {
+    Wait& wait = waits.emplace_back();
+    const auto pattern = from.get<std::uint32_t>();
+    if (pattern >= kWaitPatterns) from.fail("names an unknown pattern");
+    wait.pattern = static_cast<WaitPattern>(pattern);
+    wait.location = from.get<std::uint32_t>();
+    wait.context = from.get<std::uint32_t>();
+    wait.cause_location = from.get<std::uint32_t>();
+    wait.cause_context = from.get<std::uint32_t>();
+    wait.exact = (from.get<std::uint32_t>() & 1) != 0;
+    wait.ns = from.get<std::uint64_t>();
+    wait.count = from.get<std::uint64_t>();
+  }
+  return waits;
+}
+
 std::vector<Suspect> decode_suspects(ByteSpan bytes) {
   Decoder from(bytes, "the section on suspects");
   std::vector<Suspect> suspects(from.get_count(48));
@@ -225,6 +244,7 @@ Experiment decode_experiment(const SectionSpans& sections) {
   e.balance = decode_balance(bytes(Section::balance), e.roles.size(), e.contexts.size());
   e.blame = decode_blame(bytes(Section::blame), e.roles.size());
   e.suspects = decode_suspects(bytes(Section::suspects));
+  e.waits = decode_waits(bytes(Section::waits));
   e.sources = decode_sources(bytes(Section::source_index), bytes(Section::source_data));
   return e;
 }

@@ -153,6 +153,21 @@ void encode_blame(const Experiment& e, SectionBytes& sections) {
   sections[slot(Section::suspects)] = suspects.take();
 }
 
+Bytes encode_waits(const std::vector<Wait>& waits) {
+  Encoder into;
+  for (const Wait& wait : waits) {
+    into.put(static_cast<std::uint32_t>(wait.pattern));
+    into.put(wait.location);
+    into.put(wait.context);
+    into.put(wait.cause_location);
+    into.put(wait.cause_context);
+    into.put<std::uint32_t>(wait.exact ? 1 : 0);
+    into.put(wait.ns);
+    into.put(wait.count);
+  }
+  return into.take();
+}
+
 }  // namespace
 
 SectionBytes encode_experiment(const Experiment& e) {
@@ -173,6 +188,7 @@ SectionBytes encode_experiment(const Experiment& e) {
   sections[slot(Section::flat_summary_index)] = std::move(flat.index);
   sections[slot(Section::flat_summary_data)] = std::move(flat.data);
   encode_blame(e, sections);
+  sections[slot(Section::waits)] = encode_waits(e.waits);
   Encoder index, data;
   encode_sources(e.sources, index, data);
   sections[slot(Section::source_index)] = index.take();

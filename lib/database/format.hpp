@@ -40,8 +40,9 @@ enum class Section : std::uint32_t {
   profile_blocks = 18,
   context_index = 19,
   context_blocks = 20,
+  waits = 21,
 };
-inline constexpr std::uint32_t kSections = 20;
+inline constexpr std::uint32_t kSections = 21;
 
 /// Whether a section's parts carry their own checksums, verified when they are read; its entry's checksum is
 /// 0 then.
@@ -56,6 +57,7 @@ inline constexpr std::uint64_t kContextSize = 32;
 inline constexpr std::uint64_t kFlatSize = 28;
 inline constexpr std::uint64_t kLocationSize = 48;
 inline constexpr std::uint64_t kBlameSize = 32;
+inline constexpr std::uint64_t kWaitSize = 40;
 inline constexpr std::uint64_t kSummaryIndexSize = 56;
 inline constexpr std::uint64_t kSourceIndexSize = 40;
 inline constexpr std::uint64_t kBlockIndexSize = 24;
@@ -76,6 +78,8 @@ constexpr std::uint64_t stride(Section section) {
       return kSummaryIndexSize;
     case Section::blame:
       return kBlameSize;
+    case Section::waits:
+      return kWaitSize;
     case Section::source_index:
       return kSourceIndexSize;
     case Section::profile_index:

@@ -17,6 +17,24 @@ enum class WaitKind : std::uint8_t {
 };
 inline constexpr int kWaitKinds = 7;
 
+/// What an accumulator of one-sided communication is about (algorithms.md 6): the calls that may wait, and
+/// the gaps between an origin's last operation on a target and the call that closes its epoch.
+enum class EpochKind : std::uint8_t {
+  none = 0,
+  create,        ///< MPI_Win_create and its like
+  free,          ///< MPI_Win_free
+  access,        ///< MPI_Put, MPI_Get, …
+  start,         ///< MPI_Win_start
+  complete,      ///< MPI_Win_complete
+  wait,          ///< MPI_Win_wait, or a spinning MPI_Win_test up to its success
+  fence,         ///< MPI_Win_fence
+  lock,          ///< MPI_Win_lock, MPI_Win_lock_all
+  flush,         ///< MPI_Win_flush and MPI_Win_unlock, all forms
+  complete_gap,  ///< exit of the last operation on the target, or of MPI_Win_start → MPI_Win_complete
+  fence_gap,     ///< exit of the last operation on the target → MPI_Win_fence
+};
+inline constexpr int kEpochKinds = 12;
+
 /// How a process, and with it its measurement, ended.
 enum class EndReason : std::uint8_t {
   running = 0,  ///< no end was recorded: the process was killed, or is still running (cut short)

@@ -13,6 +13,9 @@ inline constexpr std::size_t kMaxThreads = 4096;  // that live at one time, and 
 // Programs that start some threads anew for each phase or task see each of them; beyond this many ended ones
 // of one start routine a new thread continues the tree of an ended one, or each would cost 64 KiB of disk.
 inline constexpr std::uint32_t kEndedTrees = 64;
+// Accumulators of one-sided communication per thread: call paths × windows × groups of peers. A power of two;
+// three quarters are used, so that searches stay short.
+inline constexpr std::size_t kEpochSlots = 4096;
 inline constexpr std::size_t kMaxModules = 4096;
 
 }  // namespace culprit::measurement

@@ -26,6 +26,15 @@ struct SampleValues {
   WaitKind mark = WaitKind::none;
 };
 
+/// One call of one-sided communication, or one gap, that ended.
+struct EpochValues {
+  EpochKind kind = EpochKind::none;
+  std::uint32_t size_class = 0;  ///< calls with the same are alike in what they cost without waiting
+  std::uint64_t window = 0;      ///< the same in all processes of the window; 0 unknown
+  std::uint64_t peers = 0;       ///< a hash of their ranks in MPI_COMM_WORLD; of a gap the target's rank
+  std::uint64_t time_ns = 0;
+};
+
 /// What is known of a process when its file is created. Strings are copied (truncated to their field).
 struct ProcessDescription {
   const char* program = nullptr;
@@ -88,6 +97,10 @@ class ThreadTree {
   /// [handler] Adds to event `event` (0 = the first besides REALTIME) of a node.
   void record_event(NodeIndex node, std::size_t event, std::uint64_t value) noexcept;
 
+  /// Adds to the accumulator of (node, kind, size class, window, peers). Not while the handler may run in
+  /// this thread.
+  void count_epoch(NodeIndex node, const EpochValues& values) noexcept;
+
   /// [handler] Counters, single writer.
   void count_partial(std::uint64_t time_ns) noexcept;
   void count_bridged() noexcept;
@@ -141,6 +154,7 @@ class ThreadTree {
   }
   [[nodiscard]] layout::Node* node(NodeIndex index) const noexcept { return arena_.at<layout::Node>(index); }
   NodeIndex allocate(std::uint32_t units) noexcept;
+  layout::EpochRecord* epoch_record(NodeIndex node, const EpochValues& values) noexcept;
   NodeIndex make_cell(NodeIndex index) noexcept;
   [[gnu::hot]] layout::Cell* cell_of(NodeIndex index, bool& charged_elsewhere) noexcept;
 
@@ -157,6 +171,8 @@ class ThreadTree {
   std::atomic<bool> usable_{false};
   std::atomic<bool> ended_{false};  // its thread has ended: a later one may take it over
   NodeIndex recent_[std::size_t{1} << kRecentBits] = {};
+  NodeIndex epochs_[kEpochSlots] = {};  // records by hash of their key, open addressing
+  std::uint32_t epoch_count_ = 0;
 };
 
 /// The file of one process.

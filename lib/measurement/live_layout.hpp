@@ -119,7 +119,9 @@ struct ThreadHeader {
   std::uint32_t wait_mark;
   std::uint64_t wait_enter_ns;
   std::uint64_t bridged;
-  std::byte unused[232 - 128];
+  std::uint32_t first_epoch;  // the newest record of one-sided communication, 0 for none
+  std::uint32_t epochs_lost;  // calls that found no room for theirs
+  std::byte unused[232 - 136];
   std::uint64_t life_start_ns;  // of the last thread that used the tree
   std::uint64_t lived_ns;       // those before it: the sum of their lives
   std::uint32_t lives;          // how many threads used the tree; 0 in files of older writers: one
@@ -151,6 +153,21 @@ struct Node {
   std::uint32_t cell;
 };
 static_assert(sizeof(Node) == kUnit);
+
+/// One accumulator of one-sided communication; the records of a thread form a list.
+struct EpochRecord {
+  std::uint32_t next;
+  std::uint32_t node;
+  std::uint64_t window;
+  std::uint64_t peers;
+  std::uint32_t kind;
+  std::uint32_t size_class;
+  std::uint64_t count;
+  std::uint64_t total_ns;
+  std::uint64_t least_ns;
+  std::uint64_t unused;
+};
+static_assert(sizeof(EpochRecord) == 2 * kUnit);
 
 inline constexpr std::uint32_t kPlaceNoModule = 0xffffff;
 

@@ -58,6 +58,18 @@ struct Quality {
   }
 };
 
+/// An accumulator of one-sided communication (algorithms.md 6). kinds.hpp says what it is about.
+struct Epoch {
+  cct::NodeId node = 0;  ///< the call's path
+  EpochKind kind = EpochKind::none;
+  std::uint32_t size_class = 0;
+  std::uint64_t window = 0;
+  std::uint64_t peers = 0;
+  std::uint64_t count = 0, total_ns = 0, least_ns = 0;
+
+  friend bool operator==(const Epoch&, const Epoch&) = default;
+};
+
 /// One thread's calling context tree and values, or those of several threads of one start routine that lived
 /// one after the other. `nodes` is in pre-order; node 0 is the super-root.
 struct ThreadProfile {
@@ -74,6 +86,7 @@ struct ThreadProfile {
   std::vector<std::uint32_t> cell;  ///< per node: index into cells, or cct::kNoNode
   std::vector<Cell> cells;
   std::vector<EventValue> events;  ///< cells.size() × (number of events other than REALTIME), row by row
+  std::vector<Epoch> epochs;
 };
 
 /// A load module as the process saw it.

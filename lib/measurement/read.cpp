@@ -88,6 +88,10 @@ WaitKind wait_kind(std::uint64_t value) {
   return value < kWaitKinds ? static_cast<WaitKind>(value) : WaitKind::none;
 }
 
+EpochKind epoch_kind(std::uint64_t value) {
+  return value < kEpochKinds ? static_cast<EpochKind>(value) : EpochKind::none;
+}
+
 cct::FrameKind frame_kind(std::uint64_t value) {
   return value < cct::kFrameKinds ? static_cast<cct::FrameKind>(value) : cct::FrameKind::root;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -37,15 +38,18 @@ struct OpenWait {
 class TreeReader {
  public:
   TreeReader(const ArenaImage& image, ThreadProfile& thread, OpenWait wait, std::size_t events,
-             std::size_t modules)
+             std::size_t modules, bool with_epochs)
       : image_(image),
         thread_(thread),
         wait_(wait),
         events_(events),
         modules_(modules),
+        with_epochs_(with_epochs),
         seen_(image.units()) {}
 
   void read();
+  /// After read().
+  void read_epochs(NodeIndex first);
 
  private:
   struct Pending {
@@ -63,8 +67,10 @@ class TreeReader {
   OpenWait wait_;
   std::size_t events_;
   std::size_t modules_;
+  bool with_epochs_;
   std::vector<bool> seen_;
   std::vector<Pending> stack_;
+  std::unordered_map<NodeIndex, cct::NodeId> number_;
 };
 
 void TreeReader::push(NodeIndex unit, cct::NodeId parent) {
@@ -107,8 +113,26 @@ void TreeReader::read() {
     const auto id = static_cast<cct::NodeId>(thread_.nodes.size());
     thread_.nodes.push_back({.frame = next.frame, .parent = next.parent});
     thread_.cell.push_back(cct::kNoNode);
+    if (with_epochs_) number_[next.unit] = id;
     read_cell(next.unit, image_.load<Node>(next.unit).cell);
     push_children(next.unit, id);
+  }
+}
+
+void TreeReader::read_epochs(NodeIndex at) {
+  for (std::size_t left = kEpochSlots; left > 0 && at != kNoNodeIndex && image_.holds(at, 2); --left) {
+    const auto record = image_.load<layout::EpochRecord>(at);
+    at = record.next;
+    const auto node = number_.find(record.node);
+    if (node == number_.end() || record.count == 0) continue;
+    thread_.epochs.push_back({.node = node->second,
+                              .kind = epoch_kind(record.kind),
+                              .size_class = record.size_class,
+                              .window = record.window,
+                              .peers = record.peers,
+                              .count = record.count,
+                              .total_ns = record.total_ns,
+                              .least_ns = record.least_ns});
   }
 }
 
@@ -282,7 +306,10 @@ Measurement read_live(InputFile& file, Extent extent) {
     ThreadProfile& thread =
         result.threads.emplace_back(profile_of(head, result.process, result.modules.size()));
     if (extent == Extent::summary) continue;
-    TreeReader(image, thread, open_wait(head, waits_end), events, result.modules.size()).read();
+    TreeReader reader(image, thread, open_wait(head, waits_end), events, result.modules.size(),
+                      head.first_epoch != 0);
+    reader.read();
+    reader.read_epochs(head.first_epoch);
   }
   return result;
 }

@@ -38,6 +38,7 @@ class SealedReader {
   void read_threads(Decoder in);
   void read_tree(Decoder in, ThreadProfile& thread, TreeSize size);
   void read_cell(Decoder& in, ThreadProfile& thread) const;
+  void read_epochs(std::uint32_t index, ThreadProfile& thread);
   [[nodiscard]] std::uint32_t module(const Decoder& in, std::uint32_t number) const;
 
   InputFile& file_;
@@ -112,6 +113,7 @@ Measurement SealedReader::read(Extent extent) {
   if (extent == Extent::whole) {
     for (std::uint32_t i = 0; i < result_.threads.size(); ++i) {
       read_tree(section(SectionType::tree, i, "a tree"), result_.threads[i], sizes_[i]);
+      read_epochs(i, result_.threads[i]);
     }
   }
   result_.sealed = true;
@@ -250,6 +252,28 @@ void SealedReader::read_tree(Decoder in, ThreadProfile& thread, TreeSize size) {
       read_cell(in, thread);
     }
     parent = id;
+  }
+}
+
+// Where a thread has none the section is absent; it follows its tree.
+void SealedReader::read_epochs(std::uint32_t index, ThreadProfile& thread) {
+  const auto is_it = [index](const SectionEntry& entry) {
+    return entry.type == static_cast<std::uint32_t>(SectionType::epochs) && entry.index == index;
+  };
+  if (std::ranges::none_of(table_, is_it)) return;
+  Decoder in = section(SectionType::epochs, index, "the accumulators of a thread");
+  while (in.left() > 0) {
+    Decoder record = in.record();
+    Epoch& epoch = thread.epochs.emplace_back();
+    epoch.node = record.number();
+    if (epoch.node >= thread.nodes.size()) record.fail("name a node that does not exist");
+    epoch.kind = epoch_kind(record.varint());
+    epoch.size_class = record.number();
+    epoch.window = record.varint();
+    epoch.peers = record.varint();
+    epoch.count = record.varint();
+    epoch.total_ns = record.varint();
+    epoch.least_ns = record.varint();
   }
 }
 

@@ -38,6 +38,7 @@ void tell_shared(Measurement& measurement);
 /// Numbers of a file as enumerators; what is unknown becomes running, none or root.
 EndReason end_reason(std::uint64_t value);
 WaitKind wait_kind(std::uint64_t value);
+EpochKind epoch_kind(std::uint64_t value);
 cct::FrameKind frame_kind(std::uint64_t value);
 
 /// Bytes of a build-id as lower-case hexadecimal.

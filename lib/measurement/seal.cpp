@@ -72,6 +72,7 @@ class Sealer {
   struct Counts {
     std::uint32_t nodes;
     std::uint32_t cells;
+    NodeIndex epochs;  // the newest record when the sealing began
   };
 
   int prepare() noexcept;
@@ -79,6 +80,7 @@ class Sealer {
   int open_temporary() noexcept;
 
   int write_tree(const ThreadTree& tree, Counts& counts) noexcept;
+  void write_epochs(const ThreadTree& tree, NodeIndex newest, std::uint32_t position) noexcept;
   bool push(NodeIndex node) noexcept;
   bool push_children(const ThreadTree& tree, NodeIndex node, std::uint32_t depth) noexcept;
   bool write_node(const ThreadTree& tree, const Node& node, bool has_cell, std::uint32_t up) noexcept;
@@ -101,7 +103,8 @@ class Sealer {
   SealedWriter out_;
   char temporary_[BlockFile::kPathSize + 8] = {};
   std::uint32_t threads_ = 0;
-  std::uint32_t modules_ = 0;  // modules counted up to now; handlers of other threads may still add some
+  std::uint32_t with_epochs_ = 0;  // of them
+  std::uint32_t modules_ = 0;      // modules counted up to now; handlers of other threads may still add some
   std::byte* scratch_ = nullptr;
   std::size_t scratch_size_ = 0;
   // In the scratch mapping:
@@ -109,7 +112,8 @@ class Sealer {
   std::uint64_t* last_offset_ = nullptr;  // per module, and for none
   NodeIndex* stack_ = nullptr;
   std::uint32_t* depth_ = nullptr;
-  std::uint32_t capacity_ = 0;  // of the stack: the most nodes any tree can have
+  std::uint32_t* number_ = nullptr;  // by unit: the node's number in the tree that was written last, plus 1
+  std::uint32_t capacity_ = 0;       // of the stack: the most nodes any tree can have
   std::uint32_t top_ = 0;
   std::uint32_t limit_ = 0;  // units of the tree being written
   layout::Cell cell_{};
@@ -123,7 +127,7 @@ int Sealer::prepare() noexcept {
   }
   const std::size_t offsets = (kMaxModules + 1) * sizeof *last_offset_;
   const std::size_t counts = (threads_ + 1) * sizeof *counts_;
-  scratch_size_ = offsets + counts + capacity_ * (sizeof *stack_ + sizeof *depth_);
+  scratch_size_ = offsets + counts + capacity_ * (sizeof *stack_ + sizeof *depth_ + sizeof *number_);
   void* scratch = raw_map(nullptr, scratch_size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
   if (scratch == MAP_FAILED) return errno;
   scratch_ = static_cast<std::byte*>(scratch);
@@ -131,6 +135,13 @@ int Sealer::prepare() noexcept {
   counts_ = reinterpret_cast<Counts*>(scratch_ + offsets);
   stack_ = reinterpret_cast<NodeIndex*>(scratch_ + offsets + counts);
   depth_ = stack_ + capacity_;
+  for (std::uint32_t i = 0; i < threads_; ++i) {
+    const ThreadTree* tree = file_.thread(i);
+    if (tree == nullptr) continue;
+    counts_[i].epochs = load(tree->header()->first_epoch);
+    if (counts_[i].epochs != kNoNodeIndex) ++with_epochs_;
+  }
+  number_ = depth_ + capacity_;
   return 0;
 }
 
@@ -161,14 +172,15 @@ int Sealer::run() noexcept {
 
 int Sealer::write(int fd) noexcept {
   constexpr std::uint32_t kOtherSections = 3;
-  if (const int error = out_.start(fd, threads_ + kOtherSections); error != 0) return error;
+  if (const int error = out_.start(fd, threads_ + with_epochs_ + kOtherSections); error != 0) return error;
   std::uint32_t position = 0;
   for (std::uint32_t i = 0; i < threads_; ++i) {
     const ThreadTree* tree = file_.thread(i);
     if (tree == nullptr) continue;
-    out_.begin_section(SectionType::tree, position++);
+    out_.begin_section(SectionType::tree, position);
     if (const int error = write_tree(*tree, counts_[i]); error != 0) return error;
     out_.end_section();
+    write_epochs(*tree, counts_[i].epochs, position++);
   }
   write_threads();
   write_modules();  // after all that mention them
@@ -202,7 +214,8 @@ int Sealer::write_tree(const ThreadTree& tree, Counts& counts) noexcept {
   limit_ = std::min({load(tree.header()->used), tree.arena_.limit(), capacity_});
   const OpenWait wait = open_wait(*tree.header(), layout::sampling_time(header_, end_ns_));
   std::fill(last_offset_, last_offset_ + kMaxModules + 1, 0);
-  counts = {};
+  std::fill(number_, number_ + limit_, 0);
+  counts.nodes = counts.cells = 0;
   std::uint32_t before = 0;  // depth of the node before
   stack_[0] = layout::kRootUnit;
   depth_[0] = 0;
@@ -212,6 +225,7 @@ int Sealer::write_tree(const ThreadTree& tree, Counts& counts) noexcept {
     const std::uint32_t depth = depth_[top_];
     const bool has_cell = read_cell(tree, index, wait);
     if (++counts.nodes > capacity_) return EUCLEAN;
+    number_[index] = counts.nodes;
     if (!write_node(tree, *tree.node(index), has_cell, depth == 0 ? 0 : before + 1 - depth)) return EUCLEAN;
     if (has_cell) {
       write_cell(cell_, events_);
@@ -221,6 +235,29 @@ int Sealer::write_tree(const ThreadTree& tree, Counts& counts) noexcept {
     if (!push_children(tree, index, depth + 1)) return EUCLEAN;
   }
   return 0;
+}
+
+// After the thread's tree, whose numbers the records' nodes take.
+void Sealer::write_epochs(const ThreadTree& tree, NodeIndex at, std::uint32_t position) noexcept {
+  if (at == kNoNodeIndex) return;
+  out_.begin_section(SectionType::epochs, position);
+  for (std::size_t left = kEpochSlots; at != kNoNodeIndex && at + 2 <= limit_ && left > 0; --left) {
+    const auto* record = tree.arena_.at<const layout::EpochRecord>(at);
+    at = record->next;
+    const std::uint64_t count = load(record->count);
+    if (record->node >= limit_ || number_[record->node] == 0 || count == 0) continue;
+    out_.begin_record();
+    out_.varint(number_[record->node] - 1);
+    out_.varint(record->kind);
+    out_.varint(record->size_class);
+    out_.varint(record->window);
+    out_.varint(record->peers);
+    out_.varint(count);
+    out_.varint(load(record->total_ns));
+    out_.varint(load(record->least_ns));
+    out_.end_record();
+  }
+  out_.end_section();
 }
 
 bool Sealer::write_node(const ThreadTree& tree, const Node& node, bool has_cell, std::uint32_t up) noexcept {

@@ -201,6 +201,54 @@ void ThreadTree::record_event(NodeIndex index, std::size_t event, std::uint64_t 
   count_samples(elsewhere, !has_realtime_);
 }
 
+// The record with this key, found or added; null where there is no room.
+layout::EpochRecord* ThreadTree::epoch_record(NodeIndex node, const EpochValues& values) noexcept {
+  const std::uint64_t mixed =
+      (values.window ^ values.peers << 17 ^ std::uint64_t{node} << 32 ^
+       std::uint64_t{values.size_class} << 8 ^ static_cast<std::uint64_t>(values.kind)) *
+      0x9e3779b97f4a7c15U;
+  std::size_t slot = mixed >> 40;
+  for (;; ++slot) {
+    NodeIndex& at = epochs_[slot % kEpochSlots];
+    if (at == kNoNodeIndex) break;
+    auto* record = arena_.at<layout::EpochRecord>(at);
+    if (record->node == node && record->kind == static_cast<std::uint32_t>(values.kind) &&
+        record->size_class == values.size_class && record->window == values.window &&
+        record->peers == values.peers)
+      return record;
+  }
+  if (epoch_count_ >= kEpochSlots / 4 * 3) return nullptr;
+  const NodeIndex fresh = allocate(2);
+  if (fresh == kNoNodeIndex) return nullptr;
+  ++epoch_count_;
+  auto* record = arena_.at<layout::EpochRecord>(fresh);
+  *record = {.next = header()->first_epoch,
+             .node = node,
+             .window = values.window,
+             .peers = values.peers,
+             .kind = static_cast<std::uint32_t>(values.kind),
+             .size_class = values.size_class,
+             .count = 0,
+             .total_ns = 0,
+             .least_ns = values.time_ns,
+             .unused = 0};
+  publish(header()->first_epoch, fresh);
+  return arena_.at<layout::EpochRecord>(epochs_[slot % kEpochSlots] = fresh);
+}
+
+void ThreadTree::count_epoch(NodeIndex node, const EpochValues& values) noexcept {
+  overflowed_ = false;
+  layout::EpochRecord* record = epoch_record(node, values);
+  if (record == nullptr) {
+    std::atomic_ref(header()->epochs_lost).store(header()->epochs_lost + 1, std::memory_order_relaxed);
+    return;
+  }
+  add(record->total_ns, values.time_ns);
+  if (values.time_ns < record->least_ns)
+    std::atomic_ref(record->least_ns).store(values.time_ns, std::memory_order_relaxed);
+  add(record->count, 1);
+}
+
 void ThreadTree::count_partial(std::uint64_t time_ns) noexcept {
   add(header()->partial, 1);
   add(header()->partial_ns, time_ns);

@@ -139,6 +139,48 @@ void ThreadAccumulation::sum_inclusive() {
   });
 }
 
+/// The outermost wait or communication frame around a context; kNone where there is none.
+ContextId ThreadAccumulation::frontier_of(ContextId context) const {
+  if (shape_.contexts[context].wait == WaitKind::none) return database::kNone;
+  while (true) {
+    const ContextId parent = shape_.contexts[context].parent;
+    if (parent == database::kNone || shape_.contexts[parent].wait == WaitKind::none) return context;
+    context = parent;
+  }
+}
+
+// After sum_inclusive().
+void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
+                                     std::span<const cct::NodeId> united, std::uint32_t location) {
+  for (const measurement::Epoch& epoch : thread.epochs) {
+    std::size_t known = epoch.node;
+    while (united[known] >= shape_.own.size()) known = thread.nodes[known].parent;
+    const ContextId frame = frontier_of(shape_.own[united[known]]);
+    if (frame == database::kNone) continue;
+    epochs_.push_back({.location = location,
+                       .context = frame,
+                       .size_class = epoch.size_class,
+                       .kind = epoch.kind,
+                       .window = epoch.window,
+                       .peers = epoch.peers,
+                       .count = epoch.count,
+                       .total_ns = epoch.total_ns,
+                       .least_ns = epoch.least_ns,
+                       .idle_ns = inclusive_[frame][Columns::kIdleness]});
+  }
+}
+
+void ThreadAccumulation::list_thread_waits(std::uint32_t location) {
+  inclusive_.ascending([&](std::size_t x) {
+    const auto context = static_cast<ContextId>(x);
+    const WaitKind kind = shape_.contexts[x].wait;
+    const std::uint64_t idle = inclusive_[x][Columns::kIdleness];
+    if (kind == WaitKind::none || kind == WaitKind::mpi || idle == 0 || frontier_of(context) != context)
+      return;
+    epochs_.push_back({.location = location, .context = context, .thread_wait = kind, .idle_ns = idle});
+  });
+}
+
 void ThreadAccumulation::accumulate(RoleSums& role) const {
   const Columns& columns = shape_.columns;
   accumulate_rows(role.contexts.inclusive, inclusive_, columns.metrics());
@@ -165,6 +207,8 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
   spread_exclusive();
   sum_inclusive();
   accumulate(role);
+  list_epochs(thread, united, location);
+  list_thread_waits(location);
   by_context.add(location, inclusive_, shape_.columns.metrics());
   for (SparseRows* rows : {&own_, &exclusive_, &inclusive_, &flat_exclusive_, &flat_inclusive_})
     rows->clear();

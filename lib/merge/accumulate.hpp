@@ -1,5 +1,6 @@
 #pragma once
 
+#include "blame/one_sided.hpp"
 #include "database/database.hpp"
 #include "measurement/measurement.hpp"
 #include "merge/context_values.hpp"
@@ -34,6 +35,8 @@ class ThreadAccumulation {
   void add(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
            std::uint32_t location, std::uint32_t role, ContextValues& by_context);
 
+  /// What the approximation of waits needs, ranks left out, in the order of add.
+  [[nodiscard]] const std::vector<blame::EpochRow>& epochs() const { return epochs_; }
   [[nodiscard]] std::vector<RoleSums>& roles() { return roles_; }
   /// Exclusive values per thread, in the order of add.
   [[nodiscard]] const std::vector<std::vector<database::Value>>& profiles() const { return profiles_; }
@@ -46,6 +49,10 @@ class ThreadAccumulation {
   void record(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united);
   std::uint64_t idle_time(const measurement::Cell& cell, database::ContextId context);
   void list_profile();
+  void list_epochs(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
+                   std::uint32_t location);
+  void list_thread_waits(std::uint32_t location);
+  [[nodiscard]] database::ContextId frontier_of(database::ContextId context) const;
   void spread_exclusive();
   void sum_inclusive();
   void accumulate(RoleSums& role) const;
@@ -58,6 +65,7 @@ class ThreadAccumulation {
   bool has_realtime_ = true;                ///< of the process; else its events' samples are the samples
   std::uint32_t marked_kinds_ = 0;          ///< of the process: bit per WaitKind
   std::vector<RoleSums> roles_;
+  std::vector<blame::EpochRow> epochs_;
   std::vector<std::vector<database::Value>> profiles_;
   std::map<database::ContextId, measurement::WaitKind> lone_waits_;
 };

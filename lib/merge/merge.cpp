@@ -1,5 +1,6 @@
 #include "merge/merge.hpp"
 
+#include "blame/one_sided.hpp"
 #include "cct/message.hpp"
 #include "database/writer.hpp"
 #include "merge/attribute.hpp"
@@ -93,6 +94,24 @@ void mark_lone_waits(exchange::Communicator& comm, const ThreadAccumulation& acc
       context.wait_kind = std::max(context.wait_kind, static_cast<std::uint8_t>(pairs[i + 1]));
     }
   }
+}
+
+/// Collective: sets the waits of rank 0's experiment.
+void find_waits(exchange::Communicator& comm, const ThreadAccumulation& accumulation,
+                database::Experiment& experiment) {
+  cct::MessageWriter message;
+  message.values(accumulation.epochs());
+  const std::vector<exchange::Bytes> all = comm.gather(message.take(), 0);
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    std::vector<blame::EpochRow> rows;
+    for (const exchange::Bytes& bytes : all) {
+      const auto part = cct::MessageReader(bytes).values<blame::EpochRow>();
+      rows.insert(rows.end(), part.begin(), part.end());
+    }
+    for (blame::EpochRow& row : rows) row.rank = experiment.locations.at(row.location).rank;
+    experiment.waits = blame::approximate_waits(rows);
+  });
 }
 
 void write_database(exchange::Communicator& comm, const Options& options,
@@ -223,6 +242,7 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
                             std::move(attribution), summaries);
     }
   });
+  find_waits(comm, accumulation, experiment);
   diagnose(comm, experiment, summaries, ranges, by_context, options.blame);
   if (!options.dry_run) write_database(comm, options, accumulation, by_context, experiment);
   Outcome outcome;

@@ -23,6 +23,14 @@ int main(int argc, char **argv) {
   MEASURE(Wait, &request, MPI_STATUS_IGNORE);
   MEASURE(Test, &request, &flag, MPI_STATUS_IGNORE);
   MEASURE(Iprobe, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+  MPI_Win window;
+  int *memory, value = 0;
+  MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_SELF, &memory, &window);
+  MPI_Win_lock_all(0, window);
+  MEASURE(Put, &value, 1, MPI_INT, 0, 0, 1, MPI_INT, window);
+  MEASURE(Win_flush, 0, window);
+  MPI_Win_unlock_all(window);
+  MPI_Win_free(&window);
   MPI_Finalize();
   return 0;
 }

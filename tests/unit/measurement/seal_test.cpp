@@ -9,6 +9,8 @@
 
 using namespace recording;
 using culprit::measurement::EndReason;
+using culprit::measurement::Epoch;
+using culprit::measurement::EpochKind;
 using culprit::measurement::Measurement;
 using culprit::measurement::ThreadTree;
 using culprit::measurement::WaitKind;
@@ -32,6 +34,8 @@ void fill(culprit::measurement::LiveFile& file, ThreadTree& tree, unsigned seed,
     const auto leaf = tree.child(insert(tree, path), sample(random() % 2'000'000, 1));
     tree.record(leaf, values);
     for (std::size_t e = 0; e < events; ++e) tree.record_event(leaf, e, random() % 10'000'000);
+    for (std::uint64_t n = 0; i % 50 == 0 && n < 3; ++n)
+      tree.count_epoch(leaf, {.kind = EpochKind::fence, .window = n % 2, .peers = 7, .time_ns = 10 + n});
   }
   tree.count_partial(17);
   tree.count_bridged();
@@ -83,12 +87,43 @@ TEST_CASE("the sealed form holds what the live form held") {
   CHECK(difference(expected, sealed) == "");
   CHECK(sealed.threads.at(0).cells.size() > 400);
   CHECK(sealed.threads[0].quality.bridged == 1);
+  CHECK(sealed.threads[0].epochs.size() == 20);
+  CHECK(sealed.threads[0].epochs == live.threads[0].epochs);
   CHECK(sealed.modules.at(0).bridged == 3);
   CHECK(sealed.modules[0].partial == 0);
   CHECK(sealed.modules[1].partial == 6);
   CHECK(sealed.modules[3].no_unwind);
   CHECK(sealed.threads[1].end_ns == kStart + 100);
   CHECK(sealed.threads[2].end_ns == kStart + 12);
+}
+
+TEST_CASE("calls that are alike share an accumulator, and their number is bounded") {
+  const Directory directory;
+  const auto path = directory / "a.culprit";
+  File file(path, process());
+  ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
+  const auto leaf = tree.child(tree.program_root(), sample(1, 0));
+  for (const std::uint64_t ns : {30, 10, 20}) {
+    tree.count_epoch(leaf,
+                     {.kind = EpochKind::lock, .size_class = 2, .window = 5, .peers = 6, .time_ns = ns});
+  }
+  tree.count_epoch(leaf, {.kind = EpochKind::flush, .size_class = 2, .window = 5, .peers = 6, .time_ns = 1});
+  const Measurement one = culprit::measurement::read(path);
+  REQUIRE(one.threads.at(0).epochs.size() == 2);
+  const Epoch& lock = one.threads[0].epochs[1];
+  CHECK(lock.kind == EpochKind::lock);
+  CHECK(one.threads[0].nodes.at(lock.node).frame.kind == cct::FrameKind::sample);
+  CHECK(lock.count == 3);
+  CHECK(lock.total_ns == 60);
+  CHECK(lock.least_ns == 10);
+  for (std::uint64_t window = 0; window < culprit::measurement::kEpochSlots; ++window) {
+    tree.count_epoch(leaf, {.kind = EpochKind::fence, .window = window, .time_ns = 1});
+    if (window % 256 == 0) file->maintain(kStart + window);
+  }
+  CHECK(tree.counters().epochs_lost == culprit::measurement::kEpochSlots / 4 + 2);
+  REQUIRE(file->seal(EndReason::exit, kStart + 9) == 0);
+  CHECK(culprit::measurement::read(path).threads.at(0).epochs.size() ==
+        culprit::measurement::kEpochSlots / 4 * 3);
 }
 
 TEST_CASE("a summary is the measurement without its trees") {
@@ -110,6 +145,7 @@ TEST_CASE("a summary is the measurement without its trees") {
       thread.cell.clear();
       thread.cells.clear();
       thread.events.clear();
+      thread.epochs.clear();
     }
     CHECK(difference(whole, summary) == "");
     CHECK(summary.sealed == sealed);

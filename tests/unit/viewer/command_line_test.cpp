@@ -93,7 +93,7 @@ TEST_CASE("Wrong usage is refused with the word at fault") {
 }
 
 TEST_CASE("Commands that need a trace say that they are not in this version") {
-  for (const char* command : {"waits", "causes", "critical-path", "hotspots", "variation", "diff"}) {
+  for (const char* command : {"causes", "critical-path", "hotspots", "variation", "diff"}) {
     INFO(command);
     CHECK_THROWS_AS(parse({"run1.db", command}), NotInThisVersion);
     CHECK_THROWS_WITH(parse({"run1.db", command}), Catch::StartsWith(command));

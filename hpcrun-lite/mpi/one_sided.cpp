@@ -1,0 +1,313 @@
+#include "mpi/one_sided.hpp"
+
+#include "mpi/real_call.hpp"
+#include "mpi/world.hpp"
+
+#include <atomic>
+#include <bit>
+#include <ctime>
+#include <type_traits>
+
+namespace culprit::mpi {
+
+namespace {
+
+/// Windows that live at one time; those beyond are not watched.
+constexpr std::size_t kMaxWindows = 64;
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+std::uint64_t now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * kSecond + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+/// Of one rank of MPI_COMM_WORLD; those of several are added up, so that their order does not matter.
+std::uint64_t hash_of(int world_rank) {
+  std::uint64_t mixed = (static_cast<std::uint64_t>(world_rank) + 1) * 0x9e3779b97f4a7c15U;
+  mixed ^= mixed >> 32;
+  return mixed * 0xd6e8feb86659fd93U;
+}
+
+std::uint32_t log2_of(std::uint64_t number) {
+  return static_cast<std::uint32_t>(std::bit_width(number));
+}
+
+/// The function of MPI itself, whoever stands between, looked up once.
+#define CULPRIT_MPI(function)                                                      \
+  ([] {                                                                            \
+    static RealCall<std::remove_pointer_t<decltype(&(function))>> real{#function}; \
+    return real.get();                                                             \
+  }())
+
+/// Counts up when a group is freed: its handle may then mean another.
+std::atomic<std::uint64_t> group_generation{1};
+std::atomic<std::uint32_t> windows_made{0};
+
+/// A target of this process's operations, or a member of an epoch's group.
+struct Peer {
+  int rank;  ///< in the window
+  int world_rank;
+  std::uint64_t last_exit;  ///< of an operation on it in the present epoch; 0: none
+};
+
+/// The members of a group that an epoch was opened with. Kept until another group is used.
+struct Members {
+  MPI_Group group;
+  std::uint64_t generation;  ///< 0: nothing kept
+  std::uint64_t hash;
+  std::uint32_t size;
+  std::uint32_t known;                        ///< of them in `peer`
+  std::uint8_t peer[EpochCall::kMaxTargets];  ///< indices of the window's peers
+};
+
+}  // namespace
+
+/// A window as this process sees it. Calls of several threads on one window may mix up each other's gaps,
+/// nothing else.
+struct Window {
+  std::atomic<bool> used;
+  MPI_Win handle;
+  std::uint64_t id;
+  MPI_Group group;
+  std::uint32_t peers;
+  Peer peer[EpochCall::kMaxTargets];
+  Members origin, exposure;
+  std::uint64_t start_exit;                 ///< of MPI_Win_start
+  std::uint64_t tested_from, tested_until;  ///< of the present series of MPI_Win_test in vain; 0: none
+  std::uint64_t tested_before;              ///< ns of earlier series for the same epoch
+};
+
+namespace {
+
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): zero
+constinit Window windows[kMaxWindows] = {};
+std::atomic<MPI_Group> world_group;
+
+Window* find(MPI_Win handle) {
+  for (Window& window : windows) {
+    if (window.handle == handle && window.used.load(std::memory_order_relaxed)) return &window;
+  }
+  return nullptr;
+}
+
+Window* add(MPI_Win handle) {
+  for (Window& window : windows) {
+    bool unused = false;
+    if (!window.used.compare_exchange_strong(unused, true, std::memory_order_acq_rel)) continue;
+    window.handle = handle;
+    window.peers = 0;
+    window.origin = {};
+    window.exposure = {};
+    window.start_exit = 0;
+    window.tested_from = window.tested_until = window.tested_before = 0;
+    return &window;
+  }
+  return nullptr;
+}
+
+MPI_Group all_processes() {
+  static std::atomic<bool> known{false};
+  if (!known.load(std::memory_order_acquire)) {
+    MPI_Group group;
+    CULPRIT_MPI(PMPI_Comm_group)(world(), &group);
+    world_group.store(group, std::memory_order_relaxed);
+    known.store(true, std::memory_order_release);
+  }
+  return world_group.load(std::memory_order_relaxed);
+}
+
+int translate(MPI_Group from, int rank, MPI_Group to) {
+  int other = -1;
+  CULPRIT_MPI(PMPI_Group_translate_ranks)(from, 1, &rank, to, &other);
+  return other;
+}
+
+/// The entry of a rank of the window, made at first sight; null when there are too many.
+Peer* peer_of(Window& window, int rank) {
+  for (std::uint32_t i = 0; i < window.peers; ++i) {
+    if (window.peer[i].rank == rank) return &window.peer[i];
+  }
+  if (rank < 0 || window.peers == EpochCall::kMaxTargets) return nullptr;
+  Peer& peer = window.peer[window.peers];
+  peer = {.rank = rank, .world_rank = translate(window.group, rank, all_processes()), .last_exit = 0};
+  ++window.peers;
+  return &peer;
+}
+
+void learn(Members& members, Window& window, MPI_Group group) {
+  const std::uint64_t generation = group_generation.load(std::memory_order_relaxed);
+  if (members.generation == generation && members.group == group) return;
+  int size = 0;
+  CULPRIT_MPI(PMPI_Group_size)(group, &size);
+  members.group = group;
+  members.generation = generation;
+  members.size = static_cast<std::uint32_t>(size);
+  members.hash = 0;
+  members.known = 0;
+  for (int i = 0; i < size; ++i) {
+    members.hash += hash_of(translate(group, i, all_processes()));
+    if (members.known == EpochCall::kMaxTargets) continue;
+    if (const Peer* peer = peer_of(window, translate(group, i, window.group)))
+      members.peer[members.known++] = static_cast<std::uint8_t>(peer - window.peer);
+  }
+}
+
+}  // namespace
+
+void EpochCall::begin(MPI_Win window) {
+  if (culprit_rt_thread.state == nullptr) return;
+  window_ = find(window);
+  entered_ = now();
+}
+
+std::uint64_t EpochCall::end(Kind kind, std::uint64_t peers, std::uint32_t size_class) {
+  const std::uint64_t exited = now();
+  record_[records_++] = {.kind = kind,
+                         .size_class = size_class,
+                         .window = window_->id,
+                         .peers = peers,
+                         .time_ns = exited - entered_};
+  culprit_rt_count_epochs(record_, records_);
+  return exited;
+}
+
+void EpochCall::add_gap(Kind kind, std::uint64_t target, std::uint64_t since) {
+  record_[records_++] = {.kind = kind,
+                         .size_class = 0,
+                         .window = window_->id,
+                         .peers = target,
+                         .time_ns = entered_ > since ? entered_ - since : 0};
+}
+
+// The id comes from the communicator's first process. It is agreed on before the call, where all processes
+// are sure to come together; one that failed alone in the call would leave the others waiting after it.
+void EpochCall::enter(const WindowCreation& facts) {
+  entered_ = now();
+  if (!everyone_measured()) return;
+  int rank = 0;
+  CULPRIT_MPI(PMPI_Comm_rank)(facts.comm, &rank);
+  if (rank == 0) {
+    int mine = 0;
+    CULPRIT_MPI(PMPI_Comm_rank)(world(), &mine);
+    id_ = (static_cast<std::uint64_t>(mine) + 1) << 32 | ++windows_made;
+  }
+  broadcast(facts.comm, id_);
+}
+
+void EpochCall::exit(const WindowCreation& facts) {
+  window_ = add(*facts.window);
+  if (window_ == nullptr) return;
+  window_->id = id_;
+  CULPRIT_MPI(PMPI_Win_get_group)(*facts.window, &window_->group);
+  int size = 0;
+  CULPRIT_MPI(PMPI_Group_size)(window_->group, &size);
+  if (culprit_rt_thread.state != nullptr) end(kCreate, 0, log2_of(static_cast<std::uint64_t>(size)));
+}
+
+void EpochCall::enter(const WindowRelease& facts) {
+  window_ = find(*facts.window);
+  entered_ = now();
+  if (window_ != nullptr) CULPRIT_MPI(PMPI_Group_free)(&window_->group);
+}
+
+void EpochCall::exit(const WindowRelease& /*facts*/) {
+  if (window_ == nullptr) return;
+  if (culprit_rt_thread.state != nullptr) end(kFree, 0, 0);
+  window_->used.store(false, std::memory_order_release);
+}
+
+void EpochCall::exit_access(const Target& target) {
+  if (window_ == nullptr) return;
+  Peer* peer = peer_of(*window_, target.rank);
+  if (peer == nullptr) return;
+  int bytes = 0;
+  CULPRIT_MPI(PMPI_Type_size)(target.datatype, &bytes);
+  const auto amount =
+      static_cast<std::uint64_t>(bytes < 0 ? 0 : bytes) * static_cast<std::uint64_t>(target.count);
+  peer->last_exit = end(kAccess, hash_of(peer->world_rank), log2_of(amount));
+}
+
+void EpochCall::enter(const Fence& facts) {
+  begin(facts.window);
+  if (window_ == nullptr) return;
+  for (std::uint32_t i = 0; i < window_->peers; ++i) {
+    Peer& peer = window_->peer[i];
+    if (peer.last_exit == 0) continue;
+    add_gap(kFenceGap, static_cast<std::uint64_t>(peer.world_rank), peer.last_exit);
+    peer.last_exit = 0;
+  }
+}
+
+void EpochCall::exit(const Fence& /*facts*/) {
+  if (window_ != nullptr) end(kFence, 0, 0);
+}
+
+void EpochCall::exit(const EpochStart& facts) {
+  if (window_ == nullptr) return;
+  learn(window_->origin, *window_, facts.group);
+  window_->start_exit = end(kStart, window_->origin.hash, log2_of(window_->origin.size));
+}
+
+void EpochCall::enter(const EpochCompletion& facts) {
+  begin(facts.window);
+  if (window_ == nullptr) return;
+  const Members& members = window_->origin;
+  for (std::uint32_t i = 0; i < members.known; ++i) {
+    Peer& peer = window_->peer[members.peer[i]];
+    const std::uint64_t since = peer.last_exit != 0 ? peer.last_exit : window_->start_exit;
+    add_gap(kCompleteGap, static_cast<std::uint64_t>(peer.world_rank), since);
+    peer.last_exit = 0;
+  }
+}
+
+void EpochCall::exit(const EpochCompletion& /*facts*/) {
+  if (window_ != nullptr) end(kComplete, window_->origin.hash, log2_of(window_->origin.size));
+}
+
+void EpochCall::enter(const ExposurePost& facts) {
+  begin(facts.window);
+  if (window_ != nullptr) learn(window_->exposure, *window_, facts.group);
+}
+
+void EpochCall::exit(const ExposureWait& /*facts*/) {
+  if (window_ != nullptr) end(kWait, window_->exposure.hash, log2_of(window_->exposure.size));
+}
+
+void EpochCall::enter(const ExposureAttempt& facts, bool spinning) {
+  begin(facts.window);
+  if (window_ == nullptr) return;
+  if (spinning && window_->tested_from != 0) return;
+  if (window_->tested_from != 0) window_->tested_before += window_->tested_until - window_->tested_from;
+  window_->tested_from = entered_;
+}
+
+void EpochCall::exit(const ExposureAttempt& facts) {
+  if (window_ == nullptr) return;
+  if (*facts.done == 0) {
+    window_->tested_until = now();
+    return;
+  }
+  entered_ = window_->tested_from - window_->tested_before;
+  window_->tested_from = window_->tested_before = 0;
+  end(kWait, window_->exposure.hash, log2_of(window_->exposure.size));
+}
+
+void EpochCall::exit_passive(Kind kind, int target) {
+  if (window_ == nullptr) return;
+  std::uint64_t peers = 0;
+  for (std::uint32_t i = 0; i < window_->peers; ++i) {
+    if (target == kAllTargets || window_->peer[i].rank == target) window_->peer[i].last_exit = 0;
+  }
+  if (target != kAllTargets) {
+    const Peer* peer = peer_of(*window_, target);
+    if (peer != nullptr) peers = hash_of(peer->world_rank);
+  }
+  end(kind, peers, 0);
+}
+
+void EpochCall::enter(const GroupRelease& /*facts*/) {
+  group_generation.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace culprit::mpi

@@ -1,0 +1,242 @@
+#include "blame/one_sided.hpp"
+
+#include "metrics/accumulator.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace culprit::blame {
+
+using database::Wait;
+using database::WaitPattern;
+using measurement::EpochKind;
+using measurement::WaitKind;
+
+namespace {
+
+bool is_gap(EpochKind kind) {
+  return kind == EpochKind::complete_gap || kind == EpochKind::fence_gap;
+}
+
+std::optional<WaitPattern> pattern_of(const EpochRow& row) {
+  switch (row.kind) {
+    case EpochKind::create:
+      return WaitPattern::wait_at_create;
+    case EpochKind::free:
+      return WaitPattern::wait_at_free;
+    case EpochKind::access:
+      return WaitPattern::early_transfer;
+    case EpochKind::start:
+    case EpochKind::complete:
+      return WaitPattern::late_post;
+    case EpochKind::wait:
+      return WaitPattern::early_wait;
+    case EpochKind::fence:
+      return WaitPattern::wait_at_fence;
+    case EpochKind::lock:
+      return WaitPattern::lock_wait;
+    case EpochKind::flush:
+      return WaitPattern::flush_wait;
+    case EpochKind::none:
+    case EpochKind::complete_gap:
+    case EpochKind::fence_gap:
+      break;
+  }
+  switch (row.thread_wait) {
+    case WaitKind::omp_barrier:
+      return WaitPattern::omp_barrier;
+    case WaitKind::omp_idle:
+      return WaitPattern::omp_idle;
+    case WaitKind::lock:
+      return WaitPattern::lock_held;
+    case WaitKind::condition:
+      return WaitPattern::condition_wait;
+    case WaitKind::join:
+      return WaitPattern::join_wait;
+    case WaitKind::none:
+    case WaitKind::mpi:
+      break;
+  }
+  return std::nullopt;
+}
+
+/// part × of / whole.
+std::uint64_t share(std::uint64_t part, std::uint64_t of, std::uint64_t whole) {
+  if (whole == 0) return 0;
+  return static_cast<std::uint64_t>(metrics::Uint128{part} * of / whole);
+}
+
+/// One process in one window, for fences at one call path: all processes of a window pass the same fence, as
+/// a rule on the same path.
+using Member = std::tuple<std::uint64_t, std::int32_t, database::ContextId>;
+
+Member member_of(const EpochRow& row, std::int32_t rank) {
+  const bool fence = row.kind == EpochKind::fence || row.kind == EpochKind::fence_gap;
+  return {row.window, rank, fence ? row.context : database::kNone};
+}
+
+class Approximation {
+ public:
+  explicit Approximation(std::span<const EpochRow> rows) : rows_(rows.begin(), rows.end()) {
+    std::ranges::sort(rows_, {}, [](const EpochRow& row) {
+      return std::tuple(row.location, row.context, row.kind, row.thread_wait, row.size_class, row.window,
+                        row.peers);
+    });
+    wait_ns_.resize(rows_.size());
+  }
+
+  std::vector<Wait> run();
+
+ private:
+  /// Where a gap lay: who was late.
+  struct Origin {
+    std::uint64_t gap_ns = 0;
+    std::int32_t rank = -1;
+    std::uint32_t location = database::kNone;
+    database::ContextId context = database::kNone;
+  };
+
+  void find_baselines();
+  void estimate(std::size_t first, std::size_t last);
+  void find_gaps();
+  void add(const EpochRow& row, WaitPattern pattern, std::uint64_t ns, const Origin* cause);
+  void add_late_complete(std::size_t i);
+  void add_early_fence(std::size_t i);
+
+  std::vector<EpochRow> rows_;
+  std::vector<std::uint64_t> wait_ns_;  ///< per row
+  std::map<std::pair<EpochKind, std::uint32_t>, std::uint64_t> baseline_;
+  std::map<Member, std::uint64_t> exposed_, fenced_;  ///< waits of a target, of a fence's participant
+  std::map<Member, std::vector<Origin>> complete_gaps_, fence_gaps_;  ///< by target
+  std::map<std::tuple<WaitPattern, std::uint32_t, database::ContextId>, Wait> waits_;
+};
+
+void Approximation::find_baselines() {
+  for (const EpochRow& row : rows_) {
+    if (row.kind == EpochKind::none || is_gap(row.kind)) continue;
+    const auto [least, fresh] = baseline_.try_emplace({row.kind, row.size_class}, row.least_ns);
+    if (!fresh) least->second = std::min(least->second, row.least_ns);
+  }
+}
+
+/// E = max(0, Σ duration − count · b), b = min(b₀, max(0, Σ duration − I)/count), for the rows of one frame
+/// of one thread; together no more than I.
+void Approximation::estimate(std::size_t first, std::size_t last) {
+  std::uint64_t duration = 0;
+  std::uint64_t count = 0;
+  const std::uint64_t idle = rows_[first].idle_ns;
+  for (std::size_t i = first; i < last; ++i) {
+    if (is_gap(rows_[i].kind)) continue;
+    duration += rows_[i].total_ns;
+    count += rows_[i].count;
+  }
+  const std::uint64_t intrinsic = duration > idle && count != 0 ? (duration - idle) / count : 0;
+  std::uint64_t sum = 0;
+  for (std::size_t i = first; i < last; ++i) {
+    const EpochRow& row = rows_[i];
+    if (is_gap(row.kind)) continue;
+    if (row.kind == EpochKind::none) {
+      wait_ns_[i] = idle;
+    } else {
+      const std::uint64_t base = std::min(baseline_.at({row.kind, row.size_class}), intrinsic);
+      const metrics::Uint128 cost = metrics::Uint128{row.count} * base;
+      wait_ns_[i] = cost < row.total_ns ? row.total_ns - static_cast<std::uint64_t>(cost) : 0;
+    }
+    sum += wait_ns_[i];
+  }
+  if (sum <= idle) return;
+  for (std::size_t i = first; i < last; ++i) wait_ns_[i] = share(wait_ns_[i], idle, sum);
+}
+
+void Approximation::find_gaps() {
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const EpochRow& row = rows_[i];
+    if (row.window == 0) continue;
+    if (row.kind == EpochKind::wait) exposed_[member_of(row, row.rank)] += wait_ns_[i];
+    if (row.kind == EpochKind::fence) fenced_[member_of(row, row.rank)] += wait_ns_[i];
+    if (!is_gap(row.kind)) continue;
+    auto& gaps = row.kind == EpochKind::complete_gap ? complete_gaps_ : fence_gaps_;
+    std::vector<Origin>& origins = gaps[member_of(row, static_cast<std::int32_t>(row.peers))];
+    const auto known = std::ranges::find(origins, row.rank, &Origin::rank);
+    if (known != origins.end()) {
+      known->gap_ns += row.total_ns;
+    } else {
+      origins.push_back(
+          {.gap_ns = row.total_ns, .rank = row.rank, .location = row.location, .context = row.context});
+    }
+  }
+}
+
+void Approximation::add(const EpochRow& row, WaitPattern pattern, std::uint64_t ns, const Origin* cause) {
+  if (ns == 0) return;
+  Wait& wait = waits_[{pattern, row.location, row.context}];
+  wait.pattern = pattern;
+  wait.location = row.location;
+  wait.context = row.context;
+  wait.ns += ns;
+  wait.count += row.count;
+  if (cause == nullptr) return;
+  wait.cause_location = cause->location;
+  wait.cause_context = cause->context;
+}
+
+/// Of what a target waited, at most the longest gap that an origin left after its last operation on it.
+void Approximation::add_late_complete(std::size_t i) {
+  const EpochRow& row = rows_[i];
+  const Member here = member_of(row, row.rank);
+  const auto gaps = complete_gaps_.find(here);
+  if (row.window == 0 || gaps == complete_gaps_.end()) return;
+  const Origin& late = *std::ranges::max_element(gaps->second, {}, &Origin::gap_ns);
+  const std::uint64_t all = exposed_[here];
+  add(row, WaitPattern::late_complete, share(wait_ns_[i], std::min(all, late.gap_ns), all), &late);
+}
+
+/// max(0, Σ wait(target) − min over its origins of (Σ wait(origin) + Σ gap(origin)))
+void Approximation::add_early_fence(std::size_t i) {
+  const EpochRow& row = rows_[i];
+  const Member here = member_of(row, row.rank);
+  const auto gaps = fence_gaps_.find(here);
+  if (row.window == 0 || gaps == fence_gaps_.end()) return;
+  const auto before = [&](const Origin& origin) {
+    const auto wait = fenced_.find(member_of(row, origin.rank));
+    return origin.gap_ns + (wait == fenced_.end() ? 0 : wait->second);
+  };
+  const Origin& late = *std::ranges::min_element(gaps->second, {}, before);
+  const std::uint64_t all = fenced_[here];
+  const std::uint64_t rest = std::min(all, before(late));
+  add(row, WaitPattern::early_fence, share(wait_ns_[i], all - rest, all), &late);
+}
+
+std::vector<Wait> Approximation::run() {
+  find_baselines();
+  for (std::size_t first = 0; first < rows_.size();) {
+    std::size_t last = first;
+    while (last < rows_.size() && rows_[last].location == rows_[first].location &&
+           rows_[last].context == rows_[first].context)
+      ++last;
+    estimate(first, last);
+    first = last;
+  }
+  find_gaps();
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const auto pattern = pattern_of(rows_[i]);
+    if (!pattern) continue;
+    add(rows_[i], *pattern, wait_ns_[i], nullptr);
+    if (rows_[i].kind == EpochKind::wait) add_late_complete(i);
+    if (rows_[i].kind == EpochKind::fence) add_early_fence(i);
+  }
+  std::vector<Wait> waits;
+  for (const auto& [key, wait] : waits_) waits.push_back(wait);
+  std::ranges::stable_sort(waits, std::ranges::greater(), &Wait::ns);
+  return waits;
+}
+
+}  // namespace
+
+std::vector<Wait> approximate_waits(std::span<const EpochRow> rows) {
+  return Approximation(rows).run();
+}
+
+}  // namespace culprit::blame

@@ -1,0 +1,135 @@
+#include "waits.hpp"
+
+#include "text/csv.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+#include "views/frame.hpp"
+#include "views/start_up.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer {
+namespace {
+
+using database::ContextId;
+using database::ContextKind;
+using database::Wait;
+
+constexpr std::size_t kIndent = 4;
+constexpr std::size_t kShown = 40;  // rows of the text; csv and json leave out nothing
+
+constexpr std::array<const char*, database::kWaitPatterns> kNames = {
+    "late-sender",        "late-sender-wrong-order",
+    "late-receiver",      "wait-at-barrier",
+    "barrier-completion", "wait-at-nxn",
+    "nxn-completion",     "wait-at-init",
+    "wait-at-finalize",   "late-broadcast",
+    "early-reduce",       "early-scan",
+    "late-post",          "early-transfer",
+    "early-wait",         "late-complete",
+    "wait-at-fence",      "early-fence",
+    "wait-at-create",     "wait-at-free",
+    "lock-wait",          "flush-wait",
+    "omp-barrier",        "omp-idle",
+    "lock-held",          "condition-wait",
+    "join-wait"};
+
+const char* name_of(const Wait& wait) {
+  return kNames[static_cast<std::size_t>(wait.pattern)];
+}
+
+double seconds(const Wait& wait) {
+  return static_cast<double>(wait.ns) / 1e9;
+}
+
+/// `main > step > MPI_Win_fence`, without roots, start-up frames and call sites where `flags` are given.
+std::string path_text(const database::Experiment& experiment, ContextId context, const std::string& separator,
+                      const std::vector<std::uint8_t>* flags) {
+  std::string text;
+  for (const ContextId each : views::path_to(experiment, context)) {
+    const database::Context& self = experiment.contexts[each];
+    if (flags != nullptr && (self.kind == ContextKind::call || self.kind == ContextKind::root ||
+                             ((*flags)[each] & views::kStartUp) != 0))
+      continue;
+    if (!text.empty()) text += separator;
+    text += views::label(views::frame_of(experiment, self));
+  }
+  return text;
+}
+
+std::string cause_text(const database::Experiment& experiment, const Wait& wait) {
+  if (wait.cause_location == database::kNone) return "";
+  return location_label(experiment, wait.cause_location);
+}
+
+}  // namespace
+
+Json waits_json(const database::Experiment& experiment) {
+  Json array = Json::array();
+  for (const Wait& wait : experiment.waits) {
+    Json row = {{"pattern", name_of(wait)}};
+    add_location(row, experiment, wait.location);
+    row["seconds"] = seconds(wait);
+    row["count"] = wait.count;
+    row["path"] = path_json(experiment, wait.context);
+    row["cause"] = nullptr;
+    row["cause_path"] = nullptr;
+    if (wait.cause_location != database::kNone) {
+      row["cause"] = Json::object();
+      add_location(row["cause"], experiment, wait.cause_location);
+    }
+    if (wait.cause_context != database::kNone) row["cause_path"] = path_json(experiment, wait.cause_context);
+    row["exact"] = wait.exact;
+    array.push_back(std::move(row));
+  }
+  return array;
+}
+
+void write_waits(std::ostream& out, const Screen& screen, const database::Experiment& experiment) {
+  if (experiment.waits.empty()) {
+    out << wrap(
+               "No waits of one-sided communication or of threads. (Waits for messages and in collectives "
+               "are "
+               "in the views, as idleness.)",
+               screen.width)
+        << '\n';
+    return;
+  }
+  const std::vector<std::uint8_t> flags = views::flags_with_start_up(experiment);
+  const std::string arrow = screen.unicode ? " › " : " > ";
+  const Scale scale = scale_for(seconds(experiment.waits.front()), "s", screen.unicode);
+  const std::size_t width = scale.write(seconds(experiment.waits.front())).size();
+  const std::size_t shown = std::min(kShown, experiment.waits.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Wait& wait = experiment.waits[i];
+    const std::string amount = scale.write(seconds(wait));
+    out << std::string(width > amount.size() ? width - amount.size() : 0, ' ') << amount << ' ' << scale.unit
+        << "  " << screen.bold(name_of(wait)) << (wait.exact ? "" : " (approximated)") << "  "
+        << location_label(experiment, wait.location);
+    if (const std::string cause = cause_text(experiment, wait); !cause.empty()) out << ", for " << cause;
+    out << '\n'
+        << screen.dim(std::string(kIndent, ' ') + wrap(path_text(experiment, wait.context, arrow, &flags),
+                                                       screen.width, kIndent, kIndent))
+        << '\n';
+  }
+  if (shown < experiment.waits.size())
+    out << "and " << experiment.waits.size() - shown << " more (--format csv or json)\n";
+}
+
+void write_waits_csv(std::ostream& out, const database::Experiment& experiment) {
+  write_csv_row(out, {"pattern", "location", "seconds", "count", "path", "cause", "cause_path", "exact"});
+  for (const Wait& wait : experiment.waits) {
+    write_csv_row(
+        out,
+        {name_of(wait), location_label(experiment, wait.location), csv_number(seconds(wait)),
+         std::to_string(wait.count), path_text(experiment, wait.context, "/", nullptr),
+         cause_text(experiment, wait),
+         wait.cause_context == database::kNone ? "" : path_text(experiment, wait.cause_context, "/", nullptr),
+         wait.exact ? "true" : "false"});
+  }
+}
+
+}  // namespace culprit::viewer
