@@ -25,24 +25,25 @@ void end_before_confinement() {
   process.active = false;  // from here on, even asking for the process id may be deadly
 }
 
-bool confines_by_prctl(long option) {
-  return option == PR_SET_SECCOMP;
+bool confines_by_prctl(long option, long mode, long filter) {
+  return option == PR_SET_SECCOMP && (mode != SECCOMP_MODE_FILTER || filter != 0);
 }
 
-bool confines_by_seccomp(long operation) {
-  return operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER;
+bool confines_by_seccomp(long operation, long filter) {
+  return operation == SECCOMP_SET_MODE_STRICT || (operation == SECCOMP_SET_MODE_FILTER && filter != 0);
 }
 
 }  // namespace culprit::runtime
 
 CULPRIT_EXPORT int prctl(int option, ...) noexcept {
   using Word = unsigned long;
-  static culprit::runtime::Real<int(int, Word, Word, Word, Word)> real{"prctl"};
+  static CULPRIT_REAL culprit::runtime::Real<int(int, Word, Word, Word, Word)> real{"prctl"};
   va_list list;
   va_start(list, option);
   Word words[4];
   for (Word& word : words) word = va_arg(list, Word);  // read as the C library does, given or not
   va_end(list);
-  if (culprit::runtime::confines_by_prctl(option)) culprit::runtime::end_before_confinement();
+  if (culprit::runtime::confines_by_prctl(option, static_cast<long>(words[0]), static_cast<long>(words[1])))
+    culprit::runtime::end_before_confinement();
   return real(option, words[0], words[1], words[2], words[3]);
 }

@@ -150,7 +150,8 @@ using culprit::runtime::Thread;
 
 CULPRIT_EXPORT int pthread_create(pthread_t* id, const pthread_attr_t* attributes, void* (*routine)(void*),
                                   void* argument) {
-  static Real<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)> real{"pthread_create"};
+  static CULPRIT_REAL Real<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)> real{
+      "pthread_create"};
   const RoomForSignals room(attributes);
   Thread* thread = culprit::runtime::prepare_thread(
       __builtin_return_address(0), reinterpret_cast<const void*>(routine), argument, room.size());
@@ -161,7 +162,7 @@ CULPRIT_EXPORT int pthread_create(pthread_t* id, const pthread_attr_t* attribute
 }
 
 CULPRIT_EXPORT int thrd_create(thrd_t* id, thrd_start_t routine, void* argument) {
-  static Real<int(thrd_t*, thrd_start_t, void*)> real{"thrd_create"};
+  static CULPRIT_REAL Real<int(thrd_t*, thrd_start_t, void*)> real{"thrd_create"};
   Thread* thread =
       culprit::runtime::prepare_thread(__builtin_return_address(0), reinterpret_cast<const void*>(routine),
                                        argument, culprit::runtime::kDefaultStack);

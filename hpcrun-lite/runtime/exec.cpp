@@ -1,7 +1,6 @@
 // exec replaces the program in place: the measurement is complete, unless the call fails.
 #include "runtime/clock.hpp"
 #include "runtime/event_silence.hpp"
-#include "runtime/exits.hpp"
 #include "runtime/export.hpp"
 #include "runtime/keeper.hpp"
 #include "runtime/process.hpp"
@@ -33,8 +32,10 @@ class Replacement {
     if (!measured_) return;
     const int error = errno;
     file.resume();
-    release_keeper();
     allow_recording();
+    // Another thread may be ending the process, and waits for the keeper to seal what nobody records in.
+    if (process.ended.load(std::memory_order_seq_cst)) stop_recording();
+    release_keeper();
     if (Thread* thread = this_thread()) resume_events(thread);
     errno = error;
   }
@@ -72,23 +73,14 @@ using culprit::runtime::Vector;
 
 namespace {
 
-constinit Real<int(const char*, Vector, Vector)> real_execve{"execve"};
-constinit Real<int(const char*, Vector)> real_execv{"execv"};
-constinit Real<int(const char*, Vector)> real_execvp{"execvp"};
-constinit Real<int(const char*, Vector, Vector)> real_execvpe{"execvpe"};
-constinit Real<int(int, Vector, Vector)> real_fexecve{"fexecve"};
-constinit Real<int(int, const char*, Vector, Vector, int)> real_execveat{"execveat"};
+CULPRIT_REAL constinit Real<int(const char*, Vector, Vector)> real_execve{"execve"};
+CULPRIT_REAL constinit Real<int(const char*, Vector)> real_execv{"execv"};
+CULPRIT_REAL constinit Real<int(const char*, Vector)> real_execvp{"execvp"};
+CULPRIT_REAL constinit Real<int(const char*, Vector, Vector)> real_execvpe{"execvpe"};
+CULPRIT_REAL constinit Real<int(int, Vector, Vector)> real_fexecve{"fexecve"};
+CULPRIT_REAL constinit Real<int(int, const char*, Vector, Vector, int)> real_execveat{"execveat"};
 
 }  // namespace
-
-void culprit::runtime::prepare_exec() {
-  real_execve.get();
-  real_execv.get();
-  real_execvp.get();
-  real_execvpe.get();
-  real_fexecve.get();
-  real_execveat.get();
-}
 
 CULPRIT_EXPORT int execve(const char* path, char* const argv[], char* const envp[]) noexcept {
   const Replacement replacement;

@@ -1,6 +1,4 @@
 // The ways to end a process that run no destructors; process.cpp has the others.
-#include "runtime/exits.hpp"
-
 #include "runtime/api.hpp"
 #include "runtime/export.hpp"
 #include "runtime/process.hpp"
@@ -18,9 +16,9 @@ using culprit::runtime::end_process;
 using culprit::runtime::own_process;
 using culprit::runtime::Real;
 
-constinit Real<void(int)> real_exit{"_exit"};
-constinit Real<void(int)> real_c99_exit{"_Exit"};
-constinit Real<void()> real_abort{"abort"};
+CULPRIT_REAL constinit Real<void(int)> real_exit{"_exit"};
+CULPRIT_REAL constinit Real<void(int)> real_c99_exit{"_Exit"};
+CULPRIT_REAL constinit Real<void()> real_abort{"abort"};
 
 /// True if abort() will end the process: a handler of the program's own may yet jump away. (Ignoring the
 /// signal does not help against abort.)
@@ -31,12 +29,6 @@ bool abort_is_deadly() {
 }
 
 }  // namespace
-
-void culprit::runtime::prepare_exits() {
-  real_exit.get();
-  real_c99_exit.get();
-  real_abort.get();
-}
 
 CULPRIT_EXPORT __attribute__((noreturn)) void _exit(int status) {
   if (own_process()) end_process(EndReason::quick_exit);

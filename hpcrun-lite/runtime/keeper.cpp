@@ -25,7 +25,10 @@ constexpr std::size_t kTlsBelow =
 constexpr std::size_t kTlsAbove = 16 * 1024;  // the C library's own thread descriptor is 2.3 KB
 constexpr std::size_t kMemory = kStack + kTlsBelow + kTlsAbove;
 
-enum State : std::uint32_t { idle, busy, held };
+// Held: the bit, and the id of the thread that holds the keeper.
+constexpr std::uint32_t idle = 0;
+constexpr std::uint32_t busy = 1;
+constexpr std::uint32_t kHeld = std::uint32_t{1} << 31;
 
 std::atomic<std::uint32_t> state{idle};
 std::atomic<bool> started{false};
@@ -126,8 +129,11 @@ void forget_keeper() {
 }
 
 void hold_keeper() {
+  const std::uint32_t held = kHeld | static_cast<std::uint32_t>(thread_id());
   std::uint32_t expected = idle;
   while (!state.compare_exchange_weak(expected, held, std::memory_order_acquire)) {
+    // By the code that a signal handler interrupted, and will not return to: it ends the process.
+    if (expected == held) return;
     expected = idle;
     system_call(SYS_sched_yield);
   }

@@ -11,7 +11,8 @@ void start_keeper();
 /// In a forked child: there is none yet.
 void forget_keeper();
 
-/// Keeps the keeper from the file, waiting for its turn to end, and lets it go on. Async-signal-safe.
+/// Keeps the keeper from the file, waiting for its turn to end or for another thread to let it go on; does
+/// nothing where the calling thread already does. And lets it go on. Async-signal-safe.
 void hold_keeper();
 void release_keeper();
 

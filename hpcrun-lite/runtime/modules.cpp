@@ -169,7 +169,7 @@ std::uint32_t module_generation() {
 
 /// What an unloaded module's addresses mean may change from here on, and during the call.
 CULPRIT_EXPORT int dlclose(void* handle) {
-  static culprit::runtime::Real<int(void*)> real{"dlclose"};
+  static CULPRIT_REAL culprit::runtime::Real<int(void*)> real{"dlclose"};
   culprit::runtime::generation.fetch_add(1, std::memory_order_acq_rel);
   const int result = real(handle);
   culprit::runtime::generation.fetch_add(1, std::memory_order_acq_rel);

@@ -4,7 +4,6 @@
 #include "runtime/clock.hpp"
 #include "runtime/closing.hpp"
 #include "runtime/control.hpp"
-#include "runtime/exits.hpp"
 #include "runtime/export.hpp"
 #include "runtime/full_queue.hpp"
 #include "runtime/identity.hpp"
@@ -174,6 +173,7 @@ void finish_quickly() {
 }
 
 __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char** /*envp*/) {
+  find_all_next();
   process.pid = process_id();
   if (!prepare_identity() || !read_settings() || !to_be_measured()) return;
   become_wrapped(argv);
@@ -187,8 +187,6 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   prepare_papi();
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   at_quick_exit(finish_quickly);
-  prepare_exits();
-  prepare_exec();
   process.active = true;
   begin_main_thread();
   set_blocked_by_program(change_mask(SIG_UNBLOCK, process.mask) & process.mask);
@@ -218,7 +216,7 @@ void end_process(measurement::EndReason reason) {
 /// fork without the handlers that libraries registered, ours among them.
 // NOLINTNEXTLINE(bugprone-reserved-identifier): its name in the C library
 CULPRIT_EXPORT pid_t _Fork() noexcept {
-  static culprit::runtime::Real<pid_t()> real{"_Fork"};
+  static CULPRIT_REAL culprit::runtime::Real<pid_t()> real{"_Fork"};
   if (!culprit::runtime::own_process()) return real();
   culprit::runtime::before_fork();
   const pid_t child = real();

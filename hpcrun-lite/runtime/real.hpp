@@ -3,36 +3,49 @@
 #include <atomic>
 #include <cstdint>
 
-#include <dlfcn.h>
-
 namespace culprit::runtime {
+
+/// The name of an interposed function, and where the function that it stands before was found.
+struct NextFunction {
+  const char* name;
+  std::atomic<void*> address;
+
+  /// The next definition of the name: null where there is none (yet), and then looked for again. Takes the
+  /// loader's lock where it is not known.
+  void* find();
+};
+
+/// Every Real is declared with this mark, by which find_all_next() knows it.
+#define CULPRIT_REAL __attribute__((section("culprit_real")))
+
+/// Looks all of them up, at the start of the process. Later may be too late: the constructor of a library
+/// that is being loaded may wait for a thread, and that thread's first call of a function of ours would wait
+/// for the loader; a signal handler may have interrupted the loader.
+void find_all_next();
 
 template <typename Signature>
 class Real;
 
-/// The function that an interposed function stands before: the next definition of the same name, looked up at
-/// the first call (which may come before any constructor has run). Constant-initialized.
+/// The function that an interposed function stands before, which may be called before any constructor has
+/// run. Constant-initialized.
 template <typename Result, typename... Arguments>
 class Real<Result(Arguments...)> {
  public:
   using Function = Result (*)(Arguments...);
 
-  constexpr explicit Real(const char* name) : name_(name) {}
+  constexpr explicit Real(const char* name) : next_{.name = name, .address = nullptr} {}
 
   Function get() {
-    Function function = function_.load(std::memory_order_relaxed);
-    if (function == nullptr) {
-      function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name_));
-      function_.store(function, std::memory_order_relaxed);
-    }
-    return function;
+    void* address = next_.address.load(std::memory_order_relaxed);
+    if (address == nullptr) [[unlikely]]
+      address = next_.find();
+    return reinterpret_cast<Function>(address);
   }
   Result operator()(Arguments... arguments) { return get()(arguments...); }
   const void* address() { return reinterpret_cast<const void*>(get()); }
 
  private:
-  const char* name_;
-  std::atomic<Function> function_{nullptr};
+  NextFunction next_;
 };
 
 }  // namespace culprit::runtime

@@ -47,8 +47,10 @@ void arm(Thread* thread, std::size_t event, std::uint64_t tick) {
 
 /// CPU time of the calling thread since its last sample, but for what it used while sampling was stopped.
 std::uint64_t cpu_since_sample(Thread* thread) {
-  const std::uint64_t used = thread_cpu_time() - thread->cpu_stopped.load(std::memory_order_relaxed);
-  const std::uint64_t since = used > thread->last_cpu_ns ? used - thread->last_cpu_ns : 0;
+  const std::uint64_t used = thread_cpu_time();
+  // A stop that began before the thread did may be counted with what another thread used.
+  const std::uint64_t before = thread->last_cpu_ns + thread->cpu_stopped.load(std::memory_order_relaxed);
+  const std::uint64_t since = used > before ? used - before : 0;
   thread->last_cpu_ns += since;
   return since;
 }

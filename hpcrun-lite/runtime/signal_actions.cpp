@@ -23,7 +23,7 @@ struct sigaction* shadow_of(int signal) {
   return signal == process.papi_signal ? &shadows[1] : nullptr;
 }
 
-Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{"sigaction"};
+CULPRIT_REAL Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{"sigaction"};
 
 /// The default action of a real-time signal is to end the process. What comes late from an event of ours,
 /// through the kernel, is no reason for that.
@@ -92,33 +92,33 @@ CULPRIT_EXPORT int sigaction(int signal, const struct sigaction* action, struct 
 }
 
 CULPRIT_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
-  static Real<sighandler_t(int, sighandler_t)> real{"signal"};
+  static CULPRIT_REAL Real<sighandler_t(int, sighandler_t)> real{"signal"};
   return set_handler(real, number, handler, kBsd);
 }
 
 CULPRIT_EXPORT sighandler_t bsd_signal(int number, sighandler_t handler) noexcept {
-  static Real<sighandler_t(int, sighandler_t)> real{"bsd_signal"};
+  static CULPRIT_REAL Real<sighandler_t(int, sighandler_t)> real{"bsd_signal"};
   return set_handler(real, number, handler, kBsd);
 }
 
 CULPRIT_EXPORT sighandler_t ssignal(int number, sighandler_t handler) noexcept {
-  static Real<sighandler_t(int, sighandler_t)> real{"ssignal"};
+  static CULPRIT_REAL Real<sighandler_t(int, sighandler_t)> real{"ssignal"};
   return set_handler(real, number, handler, kBsd);
 }
 
 CULPRIT_EXPORT sighandler_t sysv_signal(int number, sighandler_t handler) noexcept {
-  static Real<sighandler_t(int, sighandler_t)> real{"sysv_signal"};
+  static CULPRIT_REAL Real<sighandler_t(int, sighandler_t)> real{"sysv_signal"};
   return set_handler(real, number, handler, kSystemV);
 }
 
 // NOLINTNEXTLINE(bugprone-reserved-identifier): what programs of strict standards call for signal
 CULPRIT_EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler) noexcept {
-  static Real<sighandler_t(int, sighandler_t)> real{"__sysv_signal"};
+  static CULPRIT_REAL Real<sighandler_t(int, sighandler_t)> real{"__sysv_signal"};
   return set_handler(real, number, handler, kSystemV);
 }
 
 CULPRIT_EXPORT int sigignore(int number) noexcept {
-  static Real<int(int)> real{"sigignore"};
+  static CULPRIT_REAL Real<int(int)> real{"sigignore"};
   if (number != SIGIO && shadow_of(number) == nullptr) return real(number);
   return signal(number, SIG_IGN) == SIG_ERR ? -1 : 0;
 }

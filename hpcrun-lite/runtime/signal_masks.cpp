@@ -84,21 +84,21 @@ using culprit::runtime::keeps_unblocked;
 using culprit::runtime::Real;
 
 CULPRIT_EXPORT int pthread_sigmask(int how, const sigset_t* set, sigset_t* before) noexcept {
-  static Real<int(int, const sigset_t*, sigset_t*)> real{"pthread_sigmask"};
+  static CULPRIT_REAL Real<int(int, const sigset_t*, sigset_t*)> real{"pthread_sigmask"};
   return keeps_unblocked() ? change_kept(real, how, set, before) : real(how, set, before);
 }
 
 CULPRIT_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* before) noexcept {
-  static Real<int(int, const sigset_t*, sigset_t*)> real{"sigprocmask"};
+  static CULPRIT_REAL Real<int(int, const sigset_t*, sigset_t*)> real{"sigprocmask"};
   return keeps_unblocked() ? change_kept(real, how, set, before) : real(how, set, before);
 }
 
 CULPRIT_EXPORT int sighold(int signal) noexcept {
-  static Real<int(int)> real{"sighold"};
+  static CULPRIT_REAL Real<int(int)> real{"sighold"};
   return change_one(real, SIG_BLOCK, signal);
 }
 
 CULPRIT_EXPORT int sigrelse(int signal) noexcept {
-  static Real<int(int)> real{"sigrelse"};
+  static CULPRIT_REAL Real<int(int)> real{"sigrelse"};
   return change_one(real, SIG_UNBLOCK, signal);
 }

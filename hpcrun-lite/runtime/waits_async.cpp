@@ -11,13 +11,13 @@ using culprit::runtime::limit_of;
 using culprit::runtime::Real;
 
 CULPRIT_EXPORT int aio_suspend(const aiocb* const requests[], int count, const timespec* timeout) {
-  static Real<int(const aiocb* const*, int, const timespec*)> real{"aio_suspend"};
+  static CULPRIT_REAL Real<int(const aiocb* const*, int, const timespec*)> real{"aio_suspend"};
   const BlockedCall call(real.address(), limit_of(timeout));
   return real(requests, count, timeout);
 }
 
 CULPRIT_EXPORT int aio_suspend64(const aiocb64* const requests[], int count, const timespec* timeout) {
-  static Real<int(const aiocb64* const*, int, const timespec*)> real{"aio_suspend64"};
+  static CULPRIT_REAL Real<int(const aiocb64* const*, int, const timespec*)> real{"aio_suspend64"};
   const BlockedCall call(real.address(), limit_of(timeout));
   return real(requests, count, timeout);
 }
@@ -25,7 +25,7 @@ CULPRIT_EXPORT int aio_suspend64(const aiocb64* const requests[], int count, con
 /// libaio's, which passes the kernel's error through: declared here as that library's header has it.
 extern "C" __attribute__((visibility("default"))) int io_getevents(void* context, long least, long most,
                                                                    void* events, timespec* timeout) {
-  static Real<int(void*, long, long, void*, timespec*)> real{"io_getevents"};
+  static CULPRIT_REAL Real<int(void*, long, long, void*, timespec*)> real{"io_getevents"};
   const BlockedCall call(real.address(), limit_of(timeout));
   // A plug-in may have brought the library along, which is then not among those that we can search.
   if (real.get() == nullptr) {

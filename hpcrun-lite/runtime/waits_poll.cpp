@@ -43,7 +43,7 @@ using culprit::runtime::Real;
 using culprit::runtime::WaitMask;
 
 CULPRIT_EXPORT int poll(pollfd* descriptors, nfds_t count, int timeout) {
-  static Real<int(pollfd*, nfds_t, int)> real{"poll"};
+  static CULPRIT_REAL Real<int(pollfd*, nfds_t, int)> real{"poll"};
   if (timeout == 0) return real(descriptors, count, timeout);
   const BlockedCall call(real.address(), limit_of_ms(timeout));
   return real(descriptors, count, timeout);
@@ -51,14 +51,14 @@ CULPRIT_EXPORT int poll(pollfd* descriptors, nfds_t count, int timeout) {
 
 // NOLINTNEXTLINE(bugprone-reserved-identifier): what fortified programs call
 CULPRIT_EXPORT int __poll_chk(pollfd* descriptors, nfds_t count, int timeout, std::size_t size) {
-  static Real<int(pollfd*, nfds_t, int, std::size_t)> real{"__poll_chk"};
+  static CULPRIT_REAL Real<int(pollfd*, nfds_t, int, std::size_t)> real{"__poll_chk"};
   if (timeout == 0) return real(descriptors, count, timeout, size);
   const BlockedCall call(real.address(), limit_of_ms(timeout));
   return real(descriptors, count, timeout, size);
 }
 
 CULPRIT_EXPORT int ppoll(pollfd* descriptors, nfds_t count, const timespec* timeout, const sigset_t* mask) {
-  static Real<int(pollfd*, nfds_t, const timespec*, const sigset_t*)> real{"ppoll"};
+  static CULPRIT_REAL Real<int(pollfd*, nfds_t, const timespec*, const sigset_t*)> real{"ppoll"};
   const std::uint64_t limit = limit_of(timeout);
   if (limit == 0) return real(descriptors, count, timeout, mask);
   const BlockedCall call(real.address(), limit);
@@ -68,7 +68,8 @@ CULPRIT_EXPORT int ppoll(pollfd* descriptors, nfds_t count, const timespec* time
 // NOLINTNEXTLINE(bugprone-reserved-identifier): what fortified programs call
 CULPRIT_EXPORT int __ppoll_chk(pollfd* descriptors, nfds_t count, const timespec* timeout,
                                const sigset_t* mask, std::size_t size) {
-  static Real<int(pollfd*, nfds_t, const timespec*, const sigset_t*, std::size_t)> real{"__ppoll_chk"};
+  static CULPRIT_REAL Real<int(pollfd*, nfds_t, const timespec*, const sigset_t*, std::size_t)> real{
+      "__ppoll_chk"};
   const std::uint64_t limit = limit_of(timeout);
   if (limit == 0) return real(descriptors, count, timeout, mask, size);
   const BlockedCall call(real.address(), limit);
@@ -76,7 +77,7 @@ CULPRIT_EXPORT int __ppoll_chk(pollfd* descriptors, nfds_t count, const timespec
 }
 
 CULPRIT_EXPORT int select(int count, fd_set* in, fd_set* out, fd_set* other, timeval* timeout) {
-  static Real<int(int, fd_set*, fd_set*, fd_set*, timeval*)> real{"select"};
+  static CULPRIT_REAL Real<int(int, fd_set*, fd_set*, fd_set*, timeval*)> real{"select"};
   const std::uint64_t limit = limit_of(timeout);
   if (limit == 0) return real(count, in, out, other, timeout);
   const BlockedCall call(real.address(), limit);
@@ -85,7 +86,8 @@ CULPRIT_EXPORT int select(int count, fd_set* in, fd_set* out, fd_set* other, tim
 
 CULPRIT_EXPORT int pselect(int count, fd_set* in, fd_set* out, fd_set* other, const timespec* timeout,
                            const sigset_t* mask) {
-  static Real<int(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)> real{"pselect"};
+  static CULPRIT_REAL Real<int(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)> real{
+      "pselect"};
   const std::uint64_t limit = limit_of(timeout);
   if (limit == 0) return real(count, in, out, other, timeout, mask);
   const BlockedCall call(real.address(), limit);
@@ -93,7 +95,7 @@ CULPRIT_EXPORT int pselect(int count, fd_set* in, fd_set* out, fd_set* other, co
 }
 
 CULPRIT_EXPORT int epoll_wait(int descriptor, epoll_event* events, int count, int timeout) {
-  static Real<int(int, epoll_event*, int, int)> real{"epoll_wait"};
+  static CULPRIT_REAL Real<int(int, epoll_event*, int, int)> real{"epoll_wait"};
   if (timeout == 0) return real(descriptor, events, count, timeout);
   const BlockedCall call(real.address(), limit_of_ms(timeout));
   return real(descriptor, events, count, timeout);
@@ -101,7 +103,7 @@ CULPRIT_EXPORT int epoll_wait(int descriptor, epoll_event* events, int count, in
 
 CULPRIT_EXPORT int epoll_pwait(int descriptor, epoll_event* events, int count, int timeout,
                                const sigset_t* mask) {
-  static Real<int(int, epoll_event*, int, int, const sigset_t*)> real{"epoll_pwait"};
+  static CULPRIT_REAL Real<int(int, epoll_event*, int, int, const sigset_t*)> real{"epoll_pwait"};
   if (timeout == 0) return real(descriptor, events, count, timeout, mask);
   const BlockedCall call(real.address(), limit_of_ms(timeout));
   return real(descriptor, events, count, timeout, WaitMask(mask).get());
@@ -109,7 +111,8 @@ CULPRIT_EXPORT int epoll_pwait(int descriptor, epoll_event* events, int count, i
 
 CULPRIT_EXPORT int epoll_pwait2(int descriptor, epoll_event* events, int count, const timespec* timeout,
                                 const sigset_t* mask) {
-  static Real<int(int, epoll_event*, int, const timespec*, const sigset_t*)> real{"epoll_pwait2"};
+  static CULPRIT_REAL Real<int(int, epoll_event*, int, const timespec*, const sigset_t*)> real{
+      "epoll_pwait2"};
   const std::uint64_t limit = limit_of(timeout);
   if (limit == 0) return real(descriptor, events, count, timeout, mask);
   const BlockedCall call(real.address(), limit);

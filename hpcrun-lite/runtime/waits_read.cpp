@@ -17,7 +17,7 @@ using culprit::runtime::reads_interruptibly;
 using culprit::runtime::Real;
 
 CULPRIT_EXPORT ssize_t read(int descriptor, void* buffer, std::size_t size) {
-  static Real<ssize_t(int, void*, std::size_t)> real{"read"};
+  static CULPRIT_REAL Real<ssize_t(int, void*, std::size_t)> real{"read"};
   if (!reads_interruptibly(descriptor, size)) return real(descriptor, buffer, size);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, buffer, size);
@@ -25,21 +25,21 @@ CULPRIT_EXPORT ssize_t read(int descriptor, void* buffer, std::size_t size) {
 
 // NOLINTNEXTLINE(bugprone-reserved-identifier): what fortified programs call
 CULPRIT_EXPORT ssize_t __read_chk(int descriptor, void* buffer, std::size_t size, std::size_t room) {
-  static Real<ssize_t(int, void*, std::size_t, std::size_t)> real{"__read_chk"};
+  static CULPRIT_REAL Real<ssize_t(int, void*, std::size_t, std::size_t)> real{"__read_chk"};
   if (!reads_interruptibly(descriptor, size)) return real(descriptor, buffer, size, room);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, buffer, size, room);
 }
 
 CULPRIT_EXPORT ssize_t readv(int descriptor, const iovec* pieces, int count) {
-  static Real<ssize_t(int, const iovec*, int)> real{"readv"};
+  static CULPRIT_REAL Real<ssize_t(int, const iovec*, int)> real{"readv"};
   if (!reads_interruptibly(descriptor, length_of(pieces, count))) return real(descriptor, pieces, count);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, pieces, count);
 }
 
 CULPRIT_EXPORT ssize_t getrandom(void* buffer, std::size_t size, unsigned flags) {
-  static Real<ssize_t(void*, std::size_t, unsigned)> real{"getrandom"};
+  static CULPRIT_REAL Real<ssize_t(void*, std::size_t, unsigned)> real{"getrandom"};
   if (size <= culprit::runtime::kWhole) return real(buffer, size, flags);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(buffer, size, flags);

@@ -38,25 +38,25 @@ class WithoutOurs {
 }  // namespace
 
 CULPRIT_EXPORT int sigwait(const sigset_t* set, int* signal) {
-  static Real<int(const sigset_t*, int*)> real{"sigwait"};
+  static CULPRIT_REAL Real<int(const sigset_t*, int*)> real{"sigwait"};
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(WithoutOurs(set).get(), signal);
 }
 
 CULPRIT_EXPORT int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
-  static Real<int(const sigset_t*, siginfo_t*)> real{"sigwaitinfo"};
+  static CULPRIT_REAL Real<int(const sigset_t*, siginfo_t*)> real{"sigwaitinfo"};
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(WithoutOurs(set).get(), info);
 }
 
 CULPRIT_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* timeout) {
-  static Real<int(const sigset_t*, siginfo_t*, const timespec*)> real{"sigtimedwait"};
+  static CULPRIT_REAL Real<int(const sigset_t*, siginfo_t*, const timespec*)> real{"sigtimedwait"};
   const BlockedCall call(real.address(), culprit::runtime::limit_of(timeout));
   return real(WithoutOurs(set).get(), info, timeout);
 }
 
 CULPRIT_EXPORT int sigsuspend(const sigset_t* mask) {
-  static Real<int(const sigset_t*)> real{"sigsuspend"};
+  static CULPRIT_REAL Real<int(const sigset_t*)> real{"sigsuspend"};
   const BlockedCall call(real.address(), BlockedCall::kForever);
   if (!process.active) return real(mask);
   sigset_t with_ours = *mask;
@@ -67,32 +67,32 @@ CULPRIT_EXPORT int sigsuspend(const sigset_t* mask) {
 // sigpause takes a signal number or, in its older form, a mask; the headers choose among these.
 CULPRIT_EXPORT int pause_with_mask(int mask) __asm__("sigpause");
 int pause_with_mask(int mask) {
-  static Real<int(int)> real{"sigpause"};
+  static CULPRIT_REAL Real<int(int)> real{"sigpause"};
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(mask);
 }
 
 // NOLINTNEXTLINE(bugprone-reserved-identifier): its name in the C library
 CULPRIT_EXPORT int __xpg_sigpause(int signal) {
-  static Real<int(int)> real{"__xpg_sigpause"};
+  static CULPRIT_REAL Real<int(int)> real{"__xpg_sigpause"};
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(signal);
 }
 
 // NOLINTNEXTLINE(bugprone-reserved-identifier): its name in the C library
 CULPRIT_EXPORT int __sigpause(int signal_or_mask, int is_signal) {
-  static Real<int(int, int)> real{"__sigpause"};
+  static CULPRIT_REAL Real<int(int, int)> real{"__sigpause"};
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(signal_or_mask, is_signal);
 }
 
 CULPRIT_EXPORT int pause() {
-  static Real<int()> real{"pause"};
+  static CULPRIT_REAL Real<int()> real{"pause"};
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real();
 }
 
 CULPRIT_EXPORT int signalfd(int descriptor, const sigset_t* mask, int flags) noexcept {
-  static Real<int(int, const sigset_t*, int)> real{"signalfd"};
+  static CULPRIT_REAL Real<int(int, const sigset_t*, int)> real{"signalfd"};
   return real(descriptor, WithoutOurs(mask).get(), flags);
 }

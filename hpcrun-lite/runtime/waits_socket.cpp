@@ -14,13 +14,13 @@ using culprit::runtime::Real;
 /// Timeouts make reads by descriptor breakable as well.
 CULPRIT_EXPORT int setsockopt(int descriptor, int level, int option, const void* value,
                               socklen_t length) noexcept {
-  static Real<int(int, int, int, const void*, socklen_t)> real{"setsockopt"};
+  static CULPRIT_REAL Real<int(int, int, int, const void*, socklen_t)> real{"setsockopt"};
   if (level == SOL_SOCKET && option == SO_RCVTIMEO) culprit::runtime::note_socket_timeout();
   return real(descriptor, level, option, value, length);
 }
 
 CULPRIT_EXPORT ssize_t recv(int descriptor, void* buffer, std::size_t size, int flags) {
-  static Real<ssize_t(int, void*, std::size_t, int)> real{"recv"};
+  static CULPRIT_REAL Real<ssize_t(int, void*, std::size_t, int)> real{"recv"};
   if ((flags & MSG_DONTWAIT) != 0) return real(descriptor, buffer, size, flags);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, buffer, size, flags);
@@ -29,7 +29,7 @@ CULPRIT_EXPORT ssize_t recv(int descriptor, void* buffer, std::size_t size, int 
 // NOLINTNEXTLINE(bugprone-reserved-identifier): what fortified programs call
 CULPRIT_EXPORT ssize_t __recv_chk(int descriptor, void* buffer, std::size_t size, std::size_t room,
                                   int flags) {
-  static Real<ssize_t(int, void*, std::size_t, std::size_t, int)> real{"__recv_chk"};
+  static CULPRIT_REAL Real<ssize_t(int, void*, std::size_t, std::size_t, int)> real{"__recv_chk"};
   if ((flags & MSG_DONTWAIT) != 0) return real(descriptor, buffer, size, room, flags);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, buffer, size, room, flags);
@@ -37,7 +37,7 @@ CULPRIT_EXPORT ssize_t __recv_chk(int descriptor, void* buffer, std::size_t size
 
 CULPRIT_EXPORT ssize_t recvfrom(int descriptor, void* buffer, std::size_t size, int flags, sockaddr* from,
                                 socklen_t* length) {
-  static Real<ssize_t(int, void*, std::size_t, int, sockaddr*, socklen_t*)> real{"recvfrom"};
+  static CULPRIT_REAL Real<ssize_t(int, void*, std::size_t, int, sockaddr*, socklen_t*)> real{"recvfrom"};
   if ((flags & MSG_DONTWAIT) != 0) return real(descriptor, buffer, size, flags, from, length);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, buffer, size, flags, from, length);
@@ -46,7 +46,7 @@ CULPRIT_EXPORT ssize_t recvfrom(int descriptor, void* buffer, std::size_t size, 
 // NOLINTNEXTLINE(bugprone-reserved-identifier): what fortified programs call
 CULPRIT_EXPORT ssize_t __recvfrom_chk(int descriptor, void* buffer, std::size_t size, std::size_t room,
                                       int flags, sockaddr* from, socklen_t* length) {
-  static Real<ssize_t(int, void*, std::size_t, std::size_t, int, sockaddr*, socklen_t*)> real{
+  static CULPRIT_REAL Real<ssize_t(int, void*, std::size_t, std::size_t, int, sockaddr*, socklen_t*)> real{
       "__recvfrom_chk"};
   if ((flags & MSG_DONTWAIT) != 0) return real(descriptor, buffer, size, room, flags, from, length);
   const BlockedCall call(real.address(), BlockedCall::kForever);
@@ -54,39 +54,39 @@ CULPRIT_EXPORT ssize_t __recvfrom_chk(int descriptor, void* buffer, std::size_t 
 }
 
 CULPRIT_EXPORT ssize_t recvmsg(int descriptor, msghdr* message, int flags) {
-  static Real<ssize_t(int, msghdr*, int)> real{"recvmsg"};
+  static CULPRIT_REAL Real<ssize_t(int, msghdr*, int)> real{"recvmsg"};
   if ((flags & MSG_DONTWAIT) != 0) return real(descriptor, message, flags);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, message, flags);
 }
 
 CULPRIT_EXPORT int recvmmsg(int descriptor, mmsghdr* messages, unsigned count, int flags, timespec* timeout) {
-  static Real<int(int, mmsghdr*, unsigned, int, timespec*)> real{"recvmmsg"};
+  static CULPRIT_REAL Real<int(int, mmsghdr*, unsigned, int, timespec*)> real{"recvmmsg"};
   if ((flags & MSG_DONTWAIT) != 0) return real(descriptor, messages, count, flags, timeout);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, messages, count, flags, timeout);
 }
 
 CULPRIT_EXPORT int accept(int descriptor, sockaddr* from, socklen_t* length) {
-  static Real<int(int, sockaddr*, socklen_t*)> real{"accept"};
+  static CULPRIT_REAL Real<int(int, sockaddr*, socklen_t*)> real{"accept"};
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, from, length);
 }
 
 CULPRIT_EXPORT int accept4(int descriptor, sockaddr* from, socklen_t* length, int flags) {
-  static Real<int(int, sockaddr*, socklen_t*, int)> real{"accept4"};
+  static CULPRIT_REAL Real<int(int, sockaddr*, socklen_t*, int)> real{"accept4"};
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, from, length, flags);
 }
 
 CULPRIT_EXPORT int connect(int descriptor, const sockaddr* to, socklen_t length) {
-  static Real<int(int, const sockaddr*, socklen_t)> real{"connect"};
+  static CULPRIT_REAL Real<int(int, const sockaddr*, socklen_t)> real{"connect"};
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, to, length);
 }
 
 CULPRIT_EXPORT ssize_t send(int descriptor, const void* buffer, std::size_t size, int flags) {
-  static Real<ssize_t(int, const void*, std::size_t, int)> real{"send"};
+  static CULPRIT_REAL Real<ssize_t(int, const void*, std::size_t, int)> real{"send"};
   if ((flags & MSG_DONTWAIT) != 0) return real(descriptor, buffer, size, flags);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, buffer, size, flags);
@@ -94,21 +94,22 @@ CULPRIT_EXPORT ssize_t send(int descriptor, const void* buffer, std::size_t size
 
 CULPRIT_EXPORT ssize_t sendto(int descriptor, const void* buffer, std::size_t size, int flags,
                               const sockaddr* to, socklen_t length) {
-  static Real<ssize_t(int, const void*, std::size_t, int, const sockaddr*, socklen_t)> real{"sendto"};
+  static CULPRIT_REAL Real<ssize_t(int, const void*, std::size_t, int, const sockaddr*, socklen_t)> real{
+      "sendto"};
   if ((flags & MSG_DONTWAIT) != 0) return real(descriptor, buffer, size, flags, to, length);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, buffer, size, flags, to, length);
 }
 
 CULPRIT_EXPORT ssize_t sendmsg(int descriptor, const msghdr* message, int flags) {
-  static Real<ssize_t(int, const msghdr*, int)> real{"sendmsg"};
+  static CULPRIT_REAL Real<ssize_t(int, const msghdr*, int)> real{"sendmsg"};
   if ((flags & MSG_DONTWAIT) != 0) return real(descriptor, message, flags);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, message, flags);
 }
 
 CULPRIT_EXPORT int sendmmsg(int descriptor, mmsghdr* messages, unsigned count, int flags) {
-  static Real<int(int, mmsghdr*, unsigned, int)> real{"sendmmsg"};
+  static CULPRIT_REAL Real<int(int, mmsghdr*, unsigned, int)> real{"sendmmsg"};
   if ((flags & MSG_DONTWAIT) != 0) return real(descriptor, messages, count, flags);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, messages, count, flags);

@@ -92,12 +92,12 @@ long* mask_in(Call& call) {
 }
 
 bool confines(const Call& call) {
-  return (call.number == SYS_prctl && confines_by_prctl(call.a)) ||
-         (call.number == SYS_seccomp && confines_by_seccomp(call.a));
+  return (call.number == SYS_prctl && confines_by_prctl(call.a, call.b, call.c)) ||
+         (call.number == SYS_seccomp && confines_by_seccomp(call.a, call.c));
 }
 
 using Function = long (*)(long, long, long, long, long, long, long);
-Real<long(long, long, long, long, long, long, long)> real{"syscall"};
+CULPRIT_REAL Real<long(long, long, long, long, long, long, long)> real{"syscall"};
 
 }  // namespace
 

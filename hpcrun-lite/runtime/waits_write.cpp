@@ -18,28 +18,28 @@ using culprit::runtime::Real;
 using culprit::runtime::writes_interruptibly;
 
 CULPRIT_EXPORT ssize_t write(int descriptor, const void* buffer, std::size_t size) {
-  static Real<ssize_t(int, const void*, std::size_t)> real{"write"};
+  static CULPRIT_REAL Real<ssize_t(int, const void*, std::size_t)> real{"write"};
   if (!writes_interruptibly(descriptor, size)) return real(descriptor, buffer, size);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, buffer, size);
 }
 
 CULPRIT_EXPORT ssize_t writev(int descriptor, const iovec* pieces, int count) {
-  static Real<ssize_t(int, const iovec*, int)> real{"writev"};
+  static CULPRIT_REAL Real<ssize_t(int, const iovec*, int)> real{"writev"};
   if (!writes_interruptibly(descriptor, length_of(pieces, count))) return real(descriptor, pieces, count);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, pieces, count);
 }
 
 CULPRIT_EXPORT ssize_t sendfile(int to, int from, off_t* offset, std::size_t size) noexcept {
-  static Real<ssize_t(int, int, off_t*, std::size_t)> real{"sendfile"};
+  static CULPRIT_REAL Real<ssize_t(int, int, off_t*, std::size_t)> real{"sendfile"};
   if (!writes_interruptibly(to, size)) return real(to, from, offset, size);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(to, from, offset, size);
 }
 
 CULPRIT_EXPORT ssize_t sendfile64(int to, int from, off64_t* offset, std::size_t size) noexcept {
-  static Real<ssize_t(int, int, off64_t*, std::size_t)> real{"sendfile64"};
+  static CULPRIT_REAL Real<ssize_t(int, int, off64_t*, std::size_t)> real{"sendfile64"};
   if (!writes_interruptibly(to, size)) return real(to, from, offset, size);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(to, from, offset, size);
@@ -47,19 +47,19 @@ CULPRIT_EXPORT ssize_t sendfile64(int to, int from, off64_t* offset, std::size_t
 
 CULPRIT_EXPORT ssize_t splice(int from, off64_t* from_offset, int to, off64_t* to_offset, std::size_t size,
                               unsigned flags) {
-  static Real<ssize_t(int, off64_t*, int, off64_t*, std::size_t, unsigned)> real{"splice"};
+  static CULPRIT_REAL Real<ssize_t(int, off64_t*, int, off64_t*, std::size_t, unsigned)> real{"splice"};
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(from, from_offset, to, to_offset, size, flags);
 }
 
 CULPRIT_EXPORT ssize_t vmsplice(int descriptor, const iovec* pieces, std::size_t count, unsigned flags) {
-  static Real<ssize_t(int, const iovec*, std::size_t, unsigned)> real{"vmsplice"};
+  static CULPRIT_REAL Real<ssize_t(int, const iovec*, std::size_t, unsigned)> real{"vmsplice"};
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, pieces, count, flags);
 }
 
 CULPRIT_EXPORT int tcdrain(int descriptor) {
-  static Real<int(int)> real{"tcdrain"};
+  static CULPRIT_REAL Real<int(int)> real{"tcdrain"};
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor);
 }

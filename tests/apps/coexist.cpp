@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -337,6 +338,41 @@ void filtered_calls(bool by_prctl) {
   say("computed");
 }
 
+/// As libraries find out whether the kernel knows filters.
+void filters_asked_for() {
+  const bool known = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr) == -1 && errno == EFAULT &&
+                     syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, nullptr) == -1 && errno == EFAULT;
+  compute(300);
+  say(known ? "filters are known" : "no filters");
+}
+
+/// A library that starts a thread while it is being loaded, and waits for it.
+void constructor_waits() {
+  void* library = dlopen("libwaiting_constructor.so", RTLD_NOW);
+  say(library != nullptr ? "loaded" : dlerror());
+}
+
+/// Signal handlers that end the process while it looks for a program to become.
+void ended_in_exec() {
+  std::string path;
+  for (int i = 0; i < 2000; ++i) path += "/none/" + std::to_string(i) + ":";
+  setenv("PATH", path.c_str(), 1);
+  compute(50);
+  for (int i = 0; i < 5; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      std::signal(SIGALRM, [](int) { _exit(7); });
+      compute(20);
+      const itimerval soon{{0, 0}, {0, 1000 + i * 100}};
+      setitimer(ITIMER_REAL, &soon, nullptr);
+      for (;;) execlp("none", "none", static_cast<char*>(nullptr));
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    say("exit " + std::to_string(WEXITSTATUS(status)));
+  }
+}
+
 /// Allocations in several threads, some freed by another one.
 void allocations() {
   std::vector<std::vector<char>> handed_on[4];
@@ -411,6 +447,9 @@ constexpr Deed kDeeds[] = {{"interval-timers", interval_timers},
                            {"no-new-privileges", no_new_privileges},
                            {"filtered-calls", [] { filtered_calls(true); }},
                            {"filtered-calls-by-syscall", [] { filtered_calls(false); }},
+                           {"filters-asked-for", filters_asked_for},
+                           {"constructor-waits", constructor_waits},
+                           {"ended-in-exec", ended_in_exec},
                            {"allocations", allocations},
                            {"exceptions", exceptions},
                            {"preloaded", preloaded}};

@@ -88,7 +88,18 @@ class Coexistence(harness.Workspace):
     def test_filtered_system_calls_by_number(self):
         self.deed("filtered-calls-by-syscall")
 
+    def test_asking_for_filters_does_not_end_the_measurement(self):
+        self.deed("filters-asked-for")
+        database = self.directory.with_name("run.db")
+        self.assertGreater(harness.viewer_json(database, "report")["total_s"], 0.1)
+
+    def test_handlers_that_end_the_process_in_an_exec(self):
+        self.deed("ended-in-exec")
+
     # -- libraries
+
+    def test_library_that_waits_for_a_thread_while_it_is_loaded(self):
+        self.deed("constructor-waits")
 
     def test_own_preloaded_libraries_stay_and_keep_their_order(self):
         libraries = [harness.PROGRAMS / "libpreloaded.so", LIBRARIES / "libdl.so.2"]
