@@ -12,6 +12,19 @@ namespace {
 
 constexpr std::size_t kProblemsListed = 20;
 
+/// What does not make the result worse than it says it is.
+void tell_remarks(const database::Quality& quality) {
+  if (quality.slowed > 0) {
+    fmt::print(stderr,
+               "prof-mpi: sampling took more than a tenth of the time on {} threads, which were sampled more "
+               "slowly, down to 1/{} of the rate; times stay right\n",
+               quality.slowed, std::uint64_t{1} << std::min<std::uint64_t>(quality.most_halvings, 63));
+  }
+  if (quality.full > 0) {
+    fmt::print(stderr, "prof-mpi: {} samples met a full memory area and count for a caller\n", quality.full);
+  }
+}
+
 }  // namespace
 
 int status_of(const merge::Outcome& outcome) {
@@ -27,6 +40,7 @@ void tell(const merge::Outcome& outcome, const CommandLine& line, int ranks) {
   }
   if (line.quiet) return;
   if (!outcome.some_ranks.empty()) fmt::print("only {} were measured\n", outcome.some_ranks);
+  tell_remarks(outcome.quality);
   const double rate = outcome.seconds > 0 ? static_cast<double>(outcome.profiles) / outcome.seconds : 0;
   fmt::print("merged {} profiles, {} contexts, {} ranks, {:.2f} s: {:.0f} profiles/s; {} {}\n",
              outcome.profiles, outcome.contexts, ranks, outcome.seconds, rate,

@@ -124,6 +124,14 @@ class Info {
     std::string text = quality_text(experiment_, total_s);
     text.erase(0, std::string("Measured: ").size());
     line("quality", text);
+    const database::Quality& quality = experiment_.quality;
+    if (total_s > 0 && quality.handler_ns > 0) {
+      line("sampling", fmt::format("{}, {:.1f} {} each: {} of the time",
+                                   counted(static_cast<double>(quality.samples), "sample"),
+                                   sampling_microseconds(quality), screen_.unicode ? "µs" : "us",
+                                   percent(static_cast<double>(quality.handler_ns) /
+                                           static_cast<double>(kNsPerSecond) / total_s)));
+    }
     for (const std::string& warning : quality_warnings(experiment_, total_s)) line("", warning);
   }
 

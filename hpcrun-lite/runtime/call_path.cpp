@@ -49,14 +49,14 @@ std::uintptr_t stand_in_for(const StandIns& stand_ins, std::uint64_t low, std::u
                              key_of_address(function, innermost ? FrameKind::sample : FrameKind::call));
 }
 
-NodeIndex add_region(Thread* thread, NodeIndex parent, const OpenRegion& region) {
+[[gnu::cold]] NodeIndex add_region(Thread* thread, NodeIndex parent, const OpenRegion& region) {
   return thread->tree->child(parent,
                              {.offset = 0, .module = region_module(region.name), .kind = FrameKind::region});
 }
 
 /// Adds the regions that frame i of a walk began, below `parent`: it lies in them, with all inside of it.
-NodeIndex add_regions(Thread* thread, NodeIndex parent, const unwind::Walk& walk, std::size_t i,
-                      std::uint64_t sp) {
+[[gnu::cold]] NodeIndex add_regions(Thread* thread, NodeIndex parent, const unwind::Walk& walk, std::size_t i,
+                                    std::uint64_t sp) {
   const bool outermost = i + 1 == walk.depth;
   const RegionPlace place{.low = i == 0 ? sp : walk.frames[i - 1].cfa,
                           .high = walk.frames[i].cfa,
@@ -68,7 +68,7 @@ NodeIndex add_regions(Thread* thread, NodeIndex parent, const unwind::Walk& walk
 }
 
 /// Adds the regions that were begun outside of what a partial walk reached.
-NodeIndex add_outer_regions(Thread* thread, NodeIndex parent, const unwind::Walk& walk) {
+[[gnu::cold]] NodeIndex add_outer_regions(Thread* thread, NodeIndex parent, const unwind::Walk& walk) {
   const Regions& regions = thread->regions;
   const RegionPlace place{.low = walk.frames[walk.depth - 1].cfa, .high = regions.stack_high, .return_to = 0};
   if (place.low < regions.stack_low) return parent;
@@ -125,7 +125,8 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
   if (regions.seen != regions.changes) known = walk.depth;
   regions.seen = regions.changes;
   NodeIndex node = known < walk.depth ? frames[known].user : root_of(thread, flaws.partial);
-  if (regions.depth != 0 && flaws.partial && walk.depth != 0) node = add_outer_regions(thread, node, walk);
+  if (regions.depth != 0 && flaws.partial && walk.depth != 0) [[unlikely]]
+    node = add_outer_regions(thread, node, walk);
   bool full = false;
   std::uint64_t trail = node;  // tells the path so far, and is known before its nodes are
   for (std::size_t i = known; i-- > 0;) {

@@ -21,9 +21,6 @@ namespace {
 using measurement::SampleValues;
 using measurement::WaitKind;
 
-constexpr std::uint64_t kTimedHandler =
-    16;  // reading the clock twice costs as much as a quarter of a short walk
-
 /// The mark of the call that the interrupted code is in. A mark that a longjmp left behind lies deeper on the
 /// stack than the code that now runs.
 WaitKind current_mark(std::uint64_t sp) {
@@ -94,16 +91,6 @@ bool record_carried(Thread* thread, std::size_t event, const void* context) {
   return true;
 }
 
-template <typename Record>
-bool in_time(Thread* thread, Record record) {
-  const bool timed = ++thread->handled % kTimedHandler == 0;
-  const std::uint64_t begin = timed ? thread_cpu_time() : 0;
-  const bool done = record();
-  if (timed && thread->tree != nullptr)
-    thread->tree->add_handler_time(kTimedHandler * (thread_cpu_time() - begin));
-  return done;
-}
-
 /// One tick of the wall clock, from the kernel's signal to the next arming.
 void take_tick(Thread* thread, std::size_t event, const void* context) {
   if (sampling_stopped()) return;  // a straggler: its tick stays due, on a clock that stands still
@@ -113,7 +100,7 @@ void take_tick(Thread* thread, std::size_t event, const void* context) {
     thread->grid.pass(time);
     done = true;
   } else if (!thread->counting && begin_recording(thread)) {
-    done = in_time(thread, [&] { return record_ticks(thread, context, time); });
+    done = record_ticks(thread, context, time);
     end_recording(thread);
   }
   // A tick that could not be recorded stays due; asking for it at once would spin.
@@ -146,14 +133,38 @@ void take_expiration(Thread* thread, const siginfo_t* info, const void* context)
   }
 }
 
+void dispatch(Delivery& delivery) {
+  if (is_own_timer(delivery.thread, delivery.info)) {
+    take_expiration(delivery.thread, delivery.info, delivery.context);
+    delivery.taken = true;
+  } else if (delivery.info->si_code != SI_TIMER) {
+    delivery.taken = take_overflow(delivery.thread, delivery.info, delivery.context);
+  }
+}
+
+/// Charges a timed run of the handler, which began at `begin` of the thread's CPU clock; where they take too
+/// much of the time, halves the rate.
+[[gnu::cold]] void account(Thread* thread, std::uint64_t begin) {
+  const std::uint64_t taken = thread_cpu_time() - begin + process.added_cost;
+  const HandlerCost::Account account = thread->cost.end(taken, now());
+  if (!begin_recording(thread)) return;
+  if (thread->tree != nullptr) {
+    thread->tree->add_handler_time(account.ns);
+    if (account.too_costly && thread->halvings < measurement::kMaxHalvings) {
+      thread->grid.halve_rate();
+      thread->tree->count_halving(++thread->halvings);
+    }
+  }
+  end_recording(thread);
+}
+
 [[gnu::hot]] void take(void* argument) {
   auto* delivery = static_cast<Delivery*>(argument);
-  if (is_own_timer(delivery->thread, delivery->info)) {
-    take_expiration(delivery->thread, delivery->info, delivery->context);
-    delivery->taken = true;
-  } else if (delivery->info->si_code != SI_TIMER) {
-    delivery->taken = take_overflow(delivery->thread, delivery->info, delivery->context);
-  }
+  Thread* thread = delivery->thread;
+  const bool timed = !process.empty_handler && thread->cost.begin();
+  const std::uint64_t begin = timed ? thread_cpu_time() : 0;
+  dispatch(*delivery);
+  if (timed) account(thread, begin);
 }
 
 [[gnu::hot]] void handle(int signal, siginfo_t* info, void* context) {
@@ -182,8 +193,10 @@ int free_signal() {
 void charge(Thread* thread, std::size_t event, std::uint64_t value, const void* context) {
   thread->carried[event] += value;
   if (process.empty_handler || thread->carried[event] == 0 || thread->counting || sampling_stopped()) return;
+  if (++thread->skipped[event] < 1U << thread->halvings) return;
+  thread->skipped[event] = 0;
   if (!begin_recording(thread)) return;
-  if (in_time(thread, [&] { return record_carried(thread, event, context); })) thread->carried[event] = 0;
+  if (record_carried(thread, event, context)) thread->carried[event] = 0;
   end_recording(thread);
 }
 

@@ -31,6 +31,9 @@ void set_up(Thread* thread) {
   thread->blocked_from = 0;
   for (std::uint64_t& carried : thread->carried) carried = 0;
   thread->own_switches = 0;
+  thread->cost.start();
+  thread->halvings = 0;
+  for (std::uint32_t& skipped : thread->skipped) skipped = 0;
   thread->stand_ins.depth = 0;
   thread->busy.store(false, std::memory_order_relaxed);
   thread->tid = static_cast<int>(thread_id());

@@ -4,6 +4,7 @@
 #include "runtime/api.hpp"
 #include "runtime/event_list.hpp"
 #include "runtime/grid.hpp"
+#include "runtime/handler_cost.hpp"
 #include "runtime/handler_stack.hpp"
 #include "runtime/kernel_sampler.hpp"
 #include "runtime/perf_descriptors.hpp"
@@ -31,38 +32,42 @@ struct StandIns {
 /// own, is reused after the thread's end, and is never unmapped.
 struct Thread {
   unwind::Walker walker;
+  // What every sample touches, in as few cache lines as it fits into.
   Grid grid;
-  measurement::ThreadTree* tree;  ///< null before the thread's first sample
+  measurement::ThreadTree* tree;           ///< null before the thread's first sample
+  std::atomic<std::uint64_t> due;          ///< the next tick of the grid, on the sampling clock
+  std::uint64_t last_cpu_ns;               ///< at the last sample, without cpu_stopped
+  std::atomic<std::uint64_t> cpu_stopped;  ///< CPU time used while sampling was stopped
+  HandlerCost cost;
+  std::uint32_t halvings;      ///< how often the sampling rate was halved
+  std::uint32_t modules_seen;  ///< the generation of loaded modules that the walker knows
   bool main;
-  bool tree_refused;            ///< the file has no room for this thread
-  KernelMask created_blocked;   ///< what its creator believed blocked of our signals
-  std::uintptr_t blocked_from;  ///< stack address of the outermost BlockedCall; 0 none
-  bool blocked_call;            ///< the signal was held back during a call that is just ending
-  int tid;
+  bool tree_refused;       ///< the file has no room for this thread
+  bool blocked_call;       ///< the signal was held back during a call that is just ending
+  volatile bool counting;  ///< the thread itself uses walker and tree: the handler must not
+  std::atomic<bool> busy;  ///< recording, or publishing a wait: its tree is in use
   /// Kernel timer ids in the order of the process's events, -1 for none. Set by the thread itself, read by
   /// whoever starts or stops sampling.
   std::atomic<int> timers[EventList::kMax];
-  std::atomic<std::uint64_t> due;            ///< the next tick of the grid, on the sampling clock
+  // What few of them touch.
+  KernelMask created_blocked;   ///< what its creator believed blocked of our signals
+  std::uintptr_t blocked_from;  ///< stack address of the outermost BlockedCall; 0 none
+  int tid;
   std::uint64_t remaining[EventList::kMax];  ///< of the running period of each CPU timer when it was stopped
   std::atomic<std::uint64_t> cpu_at_stop;    ///< the thread's CPU time when sampling was last stopped
-  std::atomic<std::uint64_t> cpu_stopped;    ///< CPU time used while sampling was stopped
   std::uint64_t start_ns;
-  std::uint64_t last_cpu_ns;               ///< at the last sample, without cpu_stopped
   std::uint64_t carried[EventList::kMax];  ///< of events besides REALTIME: what is still to be recorded
   KernelSampler kernel[EventList::kMax];   ///< for the kernel's events among the process's
   int papi_set;                            ///< the running event set; kPapiNull without one
   PerfDescriptors papi_descriptors;        ///< what PAPI opened for it
   std::uint64_t
       own_switches;  ///< context switches that our own signals brought about since the last sample of them
-  std::uint64_t handled;       ///< handler runs, to time every kTimedHandler-th
-  std::uint32_t modules_seen;  ///< the generation of loaded modules that the walker knows
+  std::uint32_t skipped[EventList::kMax];  ///< of each event: expirations since the last that was recorded
   StandIns stand_ins;
   Regions regions;
   std::uintptr_t routine;  ///< the start routine's address
   void* argument;
   std::size_t stack_size;
-  volatile bool counting;  ///< the thread itself uses walker and tree: the handler must not
-  std::atomic<bool> busy;  ///< recording, or publishing a wait: its tree is in use
   std::atomic<bool> used;
   Thread* next;                                   ///< list of all threads, never shortened
   alignas(16) char handler_stack[kHandlerStack];  ///< last: what is touched of it lies apart from the rest

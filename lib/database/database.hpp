@@ -187,6 +187,8 @@ struct Quality {
   std::uint64_t samples = 0, partial = 0, partial_ns = 0, unresolved = 0, dropped = 0, full = 0,
                 handler_ns = 0, clock_violations = 0, cut_short = 0, unreadable = 0;
   std::uint64_t bridged = 0;  ///< samples with a frame whose caller was not found by call-frame information
+  std::uint64_t slowed = 0;   ///< threads whose sampling rate was halved because the handler took too long
+  std::uint64_t most_halvings = 0;  ///< of them
 };
 
 /// How and what was run.

@@ -67,6 +67,8 @@ std::vector<std::string> decode_meta(ByteSpan bytes, Experiment& e) {
   e.roles = get_roles(from);
   std::vector<std::string> hosts = from.get_strings();
   if (from.remaining() != 0) e.quality.bridged = from.get<std::uint64_t>();
+  if (from.remaining() != 0) e.quality.slowed = from.get<std::uint64_t>();
+  if (from.remaining() != 0) e.quality.most_halvings = from.get<std::uint64_t>();
   return hosts;
 }
 

@@ -49,6 +49,8 @@ Bytes encode_meta(const Experiment& e, const std::vector<std::string>& hosts) {
   }
   into.put_strings(hosts);
   into.put(e.quality.bridged);
+  into.put(e.quality.slowed);
+  into.put(e.quality.most_halvings);
   return into.take();
 }
 

@@ -7,7 +7,11 @@
 namespace culprit::measurement {
 
 using NodeIndex = std::uint32_t;
-inline constexpr NodeIndex kNoNodeIndex = 0;      // unit 0 of a thread's arena is its header, never a node
+inline constexpr NodeIndex kNoNodeIndex = 0;  // unit 0 of a thread's arena is its header, never a node
+/// A sampling rate is halved at most so often, to a 64th: 200 Hz become 3, with which a thread of some
+/// minutes still has a profile. Less would tell nothing, and a handler that is too slow for that has another
+/// illness.
+inline constexpr std::uint64_t kMaxHalvings = 6;
 inline constexpr std::size_t kMaxEvents = 8;      // besides REALTIME
 inline constexpr std::size_t kMaxThreads = 4096;  // that live at one time, and the ended trees beside them
 // Programs that start some threads anew for each phase or task see each of them; beyond this many ended ones

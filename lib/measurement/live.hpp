@@ -106,6 +106,8 @@ class ThreadTree {
   void count_bridged() noexcept;
   void count_dropped(std::uint64_t expirations) noexcept;
   void add_handler_time(std::uint64_t ns) noexcept;
+  /// [handler] The thread's sampling rate was halved, for the `times`-th time.
+  void count_halving(std::uint64_t times) noexcept;
 
   /// Publishes "this thread is blocked at `node` since enter_ns" before a call with the signal blocked, so
   /// that a reader of a cut-short file charges the open interval up to the last heartbeat; end_wait withdraws

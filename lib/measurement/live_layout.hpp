@@ -119,9 +119,11 @@ struct ThreadHeader {
   std::uint32_t wait_mark;
   std::uint64_t wait_enter_ns;
   std::uint64_t bridged;
-  std::uint32_t first_epoch;  // the newest record of one-sided communication, 0 for none
-  std::uint32_t epochs_lost;  // calls that found no room for theirs
-  std::byte unused[232 - 136];
+  std::uint32_t first_epoch;    // the newest record of one-sided communication, 0 for none
+  std::uint32_t epochs_lost;    // calls that found no room for theirs
+  std::uint64_t halvings;       // how often the sampling rate was halved because the handler took too long
+  std::uint64_t most_halvings;  // of one thread: its rate was the nominal one / 2^most_halvings at last
+  std::byte unused[232 - 152];
   std::uint64_t life_start_ns;  // of the last thread that used the tree
   std::uint64_t lived_ns;       // those before it: the sum of their lives
   std::uint32_t lives;          // how many threads used the tree; 0 in files of older writers: one

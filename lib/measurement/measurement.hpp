@@ -4,6 +4,7 @@
 #include "cct/tree.hpp"
 #include "measurement/kinds.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -45,7 +46,9 @@ struct Quality {
   std::uint64_t bridged = 0;  ///< samples with a frame whose caller was not found by call-frame information
   std::uint64_t dropped = 0;  ///< expirations that recorded nothing (no file yet, inside our own code)
   std::uint64_t full = 0;     ///< samples charged to a parent because the arena was full
-  std::uint64_t handler_ns = 0;  ///< time spent in the handler (estimated from timed samples)
+  std::uint64_t handler_ns = 0;  ///< time spent in the handler (estimated from timed runs)
+  std::uint64_t halvings = 0;    ///< how often the sampling rate was halved because the handler took too long
+  std::uint64_t most_halvings = 0;  ///< of one thread: its rate at last was the nominal one / 2^most_halvings
 
   void add(const Quality& other) {
     samples += other.samples;
@@ -55,6 +58,8 @@ struct Quality {
     dropped += other.dropped;
     full += other.full;
     handler_ns += other.handler_ns;
+    halvings += other.halvings;
+    most_halvings = std::max(most_halvings, other.most_halvings);
   }
 };
 

@@ -278,7 +278,9 @@ ThreadProfile profile_of(const ThreadHeader& head, const ProcessInfo& process, s
                     .bridged = head.bridged,
                     .dropped = head.dropped,
                     .full = head.full,
-                    .handler_ns = head.handler_ns};
+                    .handler_ns = head.handler_ns,
+                    .halvings = head.halvings,
+                    .most_halvings = std::min(head.most_halvings, kMaxHalvings)};
   return thread;
 }
 

@@ -209,6 +209,9 @@ void SealedReader::read_threads(Decoder in) {
     thread.lives = std::max(record.number(), std::uint32_t{1});
     thread.lived_ns = record.varint();
     if (record.left() != 0) thread.quality.bridged = record.varint();
+    if (record.left() == 0) continue;
+    thread.quality.halvings = record.varint();
+    thread.quality.most_halvings = std::min(record.varint(), kMaxHalvings);
   }
 }
 

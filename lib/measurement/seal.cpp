@@ -443,6 +443,8 @@ void Sealer::write_thread(const ThreadTree& tree, const Counts& counts) noexcept
   out_.varint(load(head.lives));
   out_.varint(layout::lived(head, end != 0 ? end : end_ns_));
   out_.varint(load(head.bridged));
+  out_.varint(load(head.halvings));
+  out_.varint(load(head.most_halvings));
   out_.end_record();
 }
 

@@ -266,6 +266,12 @@ void ThreadTree::add_handler_time(std::uint64_t ns) noexcept {
   add(header()->handler_ns, ns);
 }
 
+void ThreadTree::count_halving(std::uint64_t times) noexcept {
+  add(header()->halvings, 1);
+  if (times > peek(header()->most_halvings))
+    std::atomic_ref(header()->most_halvings).store(times, std::memory_order_relaxed);
+}
+
 void ThreadTree::begin_wait(NodeIndex index, std::uint64_t enter_ns, WaitKind mark) noexcept {
   ThreadHeader& head = *header();
   end_wait();

@@ -227,7 +227,10 @@ database::Quality judge_quality(std::span<const ProcessSummary> processes, const
   database::Quality quality{.unreadable = unreadable};
   for (const ProcessSummary& process : processes) {
     if (process.cut_short()) ++quality.cut_short;
-    for (const ThreadSummary& thread : process.threads) sum.add(thread.quality);
+    for (const ThreadSummary& thread : process.threads) {
+      sum.add(thread.quality);
+      if (thread.quality.most_halvings > 0) ++quality.slowed;
+    }
   }
   quality.samples = sum.samples;
   quality.partial = sum.partial;
@@ -236,6 +239,7 @@ database::Quality judge_quality(std::span<const ProcessSummary> processes, const
   quality.dropped = sum.dropped;
   quality.full = sum.full;
   quality.handler_ns = sum.handler_ns;
+  quality.most_halvings = sum.most_halvings;
   for (const database::Summary& summary : context_summaries) {
     if (summary.metric != Columns::kSamples) continue;
     for (const database::SummaryEntry& entry : summary.entries) {

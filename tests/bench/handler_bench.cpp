@@ -56,6 +56,16 @@ bool find_module(void* /*context*/, std::uint64_t address, unwind::CodeModule& m
   return true;
 }
 
+// It marks no regions.
+const OpenRegion* region_at(const Regions& /*regions*/, const RegionPlace& /*place*/,
+                            std::uint32_t& /*next*/) {
+  return nullptr;
+}
+
+std::uint32_t region_module(RegionName /*name*/) {
+  return culprit::cct::kNoModule;
+}
+
 }  // namespace culprit::runtime
 
 __thread CulpritThread culprit_rt_thread;  // NOLINT: thread-local and zero

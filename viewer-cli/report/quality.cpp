@@ -25,6 +25,12 @@ std::string count_and_share(std::uint64_t part, std::uint64_t whole, const std::
 
 }  // namespace
 
+double sampling_microseconds(const database::Quality& quality) {
+  return quality.samples == 0
+             ? 0
+             : static_cast<double>(quality.handler_ns) / static_cast<double>(quality.samples) / 1000;
+}
+
 double partial_share(const database::Experiment& experiment, double total_s) {
   return total_s > 0 ? static_cast<double>(experiment.quality.partial_ns) / kNsPerSecond / total_s : 0;
 }
@@ -75,6 +81,12 @@ std::vector<std::string> quality_warnings(const database::Experiment& experiment
   }
   if (quality.full > 0) {
     warn(counted(quality.full, "sample") + " met a full memory area and count for a caller.");
+  }
+  if (quality.slowed > 0) {
+    const std::uint64_t factor = std::uint64_t{1} << std::min<std::uint64_t>(quality.most_halvings, 63);
+    warn("sampling took more than a tenth of the time on " + counted(quality.slowed, "thread") + ", so " +
+         (quality.slowed == 1 ? "it was" : "they were") + " sampled more slowly, down to 1/" +
+         grouped(static_cast<double>(factor)) + " of the rate; times stay right, of fewer samples.");
   }
   if (partial_share(experiment, total_s) > kManyPartial) {
     warn(percent(partial_share(experiment, total_s)) +

@@ -1,5 +1,8 @@
 #include "report/report_json.hpp"
 
+#include "report/quality.hpp"
+
+#include <algorithm>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -77,7 +80,11 @@ Json quality_json(const database::Experiment& experiment) {
           {"clock_violations", quality.clock_violations},
           {"cut_short", quality.cut_short},
           {"unreadable", quality.unreadable},
-          {"sampling_s", seconds(quality.handler_ns)}};
+          {"sampling_s", seconds(quality.handler_ns)},
+          {"sampling_us", sampling_microseconds(quality)},
+          {"slowed_threads", quality.slowed},
+          {"slowest_period_s",
+           seconds(experiment.run.period_ns << std::min<std::uint64_t>(quality.most_halvings, 63))}};
 }
 
 Json report_json(const views::Figures& figures) {

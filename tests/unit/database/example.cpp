@@ -170,7 +170,9 @@ void fill_run(Experiment& e) {
                .unresolved = partial,
                .dropped = 3,
                .handler_ns = samples * 4000,
-               .bridged = 7};
+               .bridged = 7,
+               .slowed = 2,
+               .most_halvings = 3};
   e.modules = {
       {"/home/user/solver/build/solver", "0123456789abcdef0123456789abcdef01234567", 36'000, {}},
       {"/opt/vendor/libblob.so", "", partial, {"no symbols"}, 7, partial, true},

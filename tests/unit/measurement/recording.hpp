@@ -162,9 +162,11 @@ inline std::string difference(const measurement::Measurement& a, const measureme
       return "thread";
     }
     if (std::tuple(s.quality.samples, s.quality.partial, s.quality.partial_ns, s.quality.dropped,
-                   s.quality.full, s.quality.handler_ns, s.quality.bridged) !=
+                   s.quality.full, s.quality.handler_ns, s.quality.bridged, s.quality.halvings,
+                   s.quality.most_halvings) !=
         std::tuple(t.quality.samples, t.quality.partial, t.quality.partial_ns, t.quality.dropped,
-                   t.quality.full, t.quality.handler_ns, t.quality.bridged)) {
+                   t.quality.full, t.quality.handler_ns, t.quality.bridged, t.quality.halvings,
+                   t.quality.most_halvings)) {
       return "quality";
     }
     if (s.nodes.size() != t.nodes.size() || s.cell != t.cell || s.cells.size() != t.cells.size() ||

@@ -44,6 +44,8 @@ void fill(culprit::measurement::LiveFile& file, ThreadTree& tree, unsigned seed,
   file.count_partial(1);
   file.count_bridged(77);  // no module's number
   tree.add_handler_time(12'345);
+  tree.count_halving(1);
+  tree.count_halving(2);
 }
 
 void add_modules(culprit::measurement::LiveFile& file) {
@@ -89,6 +91,8 @@ TEST_CASE("the sealed form holds what the live form held") {
   CHECK(sealed.threads[0].quality.bridged == 1);
   CHECK(sealed.threads[0].epochs.size() == 20);
   CHECK(sealed.threads[0].epochs == live.threads[0].epochs);
+  CHECK(sealed.threads[0].quality.halvings == 2);
+  CHECK(sealed.threads[0].quality.most_halvings == 2);
   CHECK(sealed.modules.at(0).bridged == 3);
   CHECK(sealed.modules[0].partial == 0);
   CHECK(sealed.modules[1].partial == 6);

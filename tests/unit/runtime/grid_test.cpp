@@ -83,3 +83,39 @@ TEST_CASE("ticks are spread evenly over their cells") {
   }
   CHECK(sum / kTicks == Approx(0.5).margin(0.01));
 }
+
+TEST_CASE("weights add up to the time that passed when the rate is halved on the way") {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    Grid grid = make_grid(seed);
+    std::mt19937_64 random(seed);
+    std::uint64_t now = kStart;
+    std::uint64_t sum = 0;
+    std::uint64_t width = 1;  // in periods
+    for (int i = 0; i < 700; ++i) {
+      now = std::max(now, grid.next()) + random() % (i % 7 == 0 ? 40 * kPeriod : kPeriod / 50);
+      const std::uint64_t weight = grid.pass(now);
+      REQUIRE(weight % width == 0);
+      sum += weight;
+      const double periods = static_cast<double>(now - kStart) / kPeriod;
+      REQUIRE(static_cast<double>(sum) > periods - static_cast<double>(width));
+      REQUIRE(static_cast<double>(sum) < periods + static_cast<double>(width));
+      REQUIRE(grid.period() == kPeriod);
+      if (i % 100 != 99) continue;
+      grid.halve_rate();
+      width *= 2;
+      REQUIRE(grid.pass(grid.next() - 1) == 0);
+    }
+    CHECK(width == 128);
+  }
+}
+
+TEST_CASE("halving the rate halves the number of samples") {
+  Grid grid = make_grid(6);
+  grid.halve_rate();
+  grid.halve_rate();
+  for (std::uint64_t cell = 0; cell < 1000; ++cell) {
+    REQUIRE(grid.next() >= kStart + cell * 4 * kPeriod);
+    REQUIRE(grid.next() < kStart + (cell + 1) * 4 * kPeriod);
+    REQUIRE(grid.pass(grid.next()) == 4);
+  }
+}

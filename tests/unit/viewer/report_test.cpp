@@ -186,6 +186,9 @@ TEST_CASE("What makes the figures less than complete is noted") {
   quality.dropped = 12;
   quality.cut_short = 1;
   quality.unreadable = 2;
+  quality.slowed = 3;
+  quality.most_halvings = 2;
+  quality.full = 5;
   const std::string text = run(solver.sample, {});
   INFO(text);
   CHECK(text.find("64 000 partial unwinds (4.0 %)") != std::string::npos);
@@ -193,6 +196,9 @@ TEST_CASE("What makes the figures less than complete is noted") {
   CHECK(text.find("Note: 2 measurement files could not be read and are missing") != std::string::npos);
   CHECK(text.find("Note: 12 samples recorded nothing") != std::string::npos);
   CHECK(text.find("Note: 4.0 % of the time lies in partial unwinds") != std::string::npos);
+  CHECK(text.find("Note: sampling took more than a tenth of the time on 3 threads") != std::string::npos);
+  CHECK(text.find("down to 1/4 of the rate") != std::string::npos);
+  CHECK(text.find("Note: 5 samples met a full memory area") != std::string::npos);
 }
 
 TEST_CASE("Work inside MPI is communication, not what most work is done in") {
