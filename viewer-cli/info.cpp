@@ -126,8 +126,7 @@ class Info {
     line("quality", text);
     const database::Quality& quality = experiment_.quality;
     if (total_s > 0 && quality.handler_ns > 0) {
-      line("sampling", fmt::format("{}, {:.1f} {} each: {} of the time",
-                                   counted(static_cast<double>(quality.samples), "sample"),
+      line("sampling", fmt::format("{}, {:.1f} {} each: {} of the time", counted(quality.samples, "sample"),
                                    sampling_microseconds(quality), screen_.unicode ? "µs" : "us",
                                    percent(static_cast<double>(quality.handler_ns) /
                                            static_cast<double>(kNsPerSecond) / total_s)));

@@ -7,6 +7,8 @@ namespace culprit::runtime {
 /// Bytes of stack for one thread's handler: twice what the deepest way through it was seen to use (a first
 /// sample creates the file: paths of 4 KB in several frames). Untouched pages cost nothing.
 inline constexpr std::size_t kHandlerStack = 64 * 1024;
+/// What all samples but the first use of it, rounded up to pages.
+inline constexpr std::size_t kUsualHandlerStack = 8 * 1024;
 
 extern "C" {
 /// Calls `function(argument)` on the stack below `top` (aligned to 16 bytes), then returns on the caller's.

@@ -96,6 +96,7 @@ bool read_settings() {
   process.quiet = set("CULPRIT_QUIET");
   process.verbose = set("CULPRIT_VERBOSE");
   process.empty_handler = set("CULPRIT_EMPTY_HANDLER");
+  if (set("CULPRIT_TREE_BYTES")) process.tree_bytes = strtoull(getenv("CULPRIT_TREE_BYTES"), nullptr, 10);
   if (set("CULPRIT_ADDED_COST")) process.added_cost = strtoull(getenv("CULPRIT_ADDED_COST"), nullptr, 10);
   process.no_find_object = set("CULPRIT_NO_DL_FIND_OBJECT");
   process.no_shared_mapping = set("CULPRIT_NO_SHARED_MAPPING");

@@ -19,7 +19,8 @@ struct Process {
   bool launched = false;  ///< it is the one that hpcrun-lite became
   bool quiet = false;
   bool verbose = false;
-  bool empty_handler = false;      ///< benchmarks: the handler only re-arms its timer
+  bool empty_handler = false;  ///< benchmarks: the handler only re-arms its timer
+  std::uint64_t tree_bytes = measurement::kTreeBytes;
   std::uint64_t added_cost = 0;    ///< tests: ns that each handler run seems to take beside what it takes
   bool no_find_object = false;     ///< tests: as if glibc had no _dl_find_object
   bool no_shared_mapping = false;  ///< tests: as if the file system served no shared mappings

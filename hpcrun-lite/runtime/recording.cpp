@@ -80,6 +80,7 @@ int create_file() {
                                                     .events = events,
                                                     .event_count = process.events.count,
                                                     .has_realtime = process.events.has_realtime(),
+                                                    .tree_bytes = process.tree_bytes,
                                                     .copied = process.no_shared_mapping};
   PathText path;
   int error = ENAMETOOLONG;

@@ -151,7 +151,7 @@ void dispatch(Delivery& delivery) {
   if (thread->tree != nullptr) {
     thread->tree->add_handler_time(account.ns);
     if (account.too_costly && thread->halvings < measurement::kMaxHalvings) {
-      thread->grid.halve_rate();
+      if (process.events.has_realtime()) thread->grid.halve_rate();
       thread->tree->count_halving(++thread->halvings);
     }
   }

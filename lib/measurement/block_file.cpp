@@ -17,24 +17,6 @@ namespace {
 constexpr mode_t kMode = 0644;
 // A file that is renamed while it is opened is looked for under both of its names, and under the first again.
 constexpr unsigned kOpenAttempts = 3;
-constexpr std::size_t kPage = 4096;
-
-// Present and writable pages: without them the handler's first store into each would fault, and on a file
-// system that broke the promise of reserve_space it would be a SIGBUS.
-int populate(void* address, std::uint64_t size) noexcept {
-#ifdef MADV_POPULATE_WRITE
-  for (;;) {
-    if (raw_advise(address, size, MADV_POPULATE_WRITE) == 0) return 0;
-    if (errno == EINVAL) break;  // a kernel older than 5.14
-    if (errno == EFAULT) return ENOSPC;
-    if (errno != EINTR && errno != EAGAIN) return errno;
-  }
-#endif
-  for (std::uint64_t at = 0; at < size; at += kPage) {
-    *reinterpret_cast<volatile char*>(static_cast<char*>(address) + at) = 0;
-  }
-  return 0;
-}
 
 }  // namespace
 
@@ -109,7 +91,9 @@ int BlockFile::place(int fd, void* address, std::uint64_t offset, std::uint64_t 
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
     if (raw_map(address, size, protection, flags) == MAP_FAILED) return errno;
   }
-  int error = populate(address, size);
+  // Present and writable pages: without them the handler's first store into each would fault, and on a file
+  // system that broke the promise of reserve_space it would be a SIGBUS.
+  int error = raw_populate(address, size);
   if (error == 0 && copied_) error = pages_.add(static_cast<std::byte*>(address), size, offset);
   if (error != 0) {
     (void)raw_map(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED);

@@ -12,7 +12,9 @@ inline constexpr NodeIndex kNoNodeIndex = 0;  // unit 0 of a thread's arena is i
 /// minutes still has a profile. Less would tell nothing, and a handler that is too slow for that has another
 /// illness.
 inline constexpr std::uint64_t kMaxHalvings = 6;
-inline constexpr std::size_t kMaxEvents = 8;      // besides REALTIME
+inline constexpr std::size_t kMaxEvents = 8;  // besides REALTIME
+/// What one thread's tree may grow to: some 700 000 contexts. A program with more has no use for more.
+inline constexpr std::uint64_t kTreeBytes = std::uint64_t{64} << 20;
 inline constexpr std::size_t kMaxThreads = 4096;  // that live at one time, and the ended trees beside them
 // Programs that start some threads anew for each phase or task see each of them; beyond this many ended ones
 // of one start routine a new thread continues the tree of an ended one, or each would cost 64 KiB of disk.

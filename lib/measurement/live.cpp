@@ -77,6 +77,7 @@ int LiveFile::describe(const ProcessDescription& process) noexcept {
 
 int LiveFile::create(const char* path, const ProcessDescription& process) noexcept {
   if (process.has_realtime && process.event_count == 0) return EINVAL;
+  tree_bytes_ = process.tree_bytes;
   if (const int error = file_.create(path, process.copied); error != 0) return error;
   const auto give_up = [this](int error) {
     file_.close(true);
@@ -128,7 +129,7 @@ ThreadTree* LiveFile::create_tree(bool main, int& error) noexcept {
   auto* tree = new (threads_ + index) ThreadTree;
   const bool realtime = (header_->flags & layout::kFlagRealtime) != 0;
   const std::size_t events = header_->event_count - (realtime ? 1 : 0);
-  error = tree->create(file_, index, main ? kMainFirstBlock : kFirstBlock, realtime, events);
+  error = tree->create(file_, index, main ? kMainFirstBlock : kFirstBlock, tree_bytes_, realtime, events);
   if (error == 0) return tree;
   // Its place is free again, unless another thread took the next one meanwhile.
   std::uint32_t after = index + 1;

@@ -53,6 +53,7 @@ struct ProcessDescription {
   const Event* events = nullptr;  ///< REALTIME first if it is sampled
   std::size_t event_count = 0;
   bool has_realtime = true;
+  std::uint64_t tree_bytes = kTreeBytes;  ///< that one thread's tree may grow to; at least its first block
   bool copied = false;  ///< do not map the file: keep memory and copy it, as where mapping is not to be had
 };
 
@@ -128,8 +129,8 @@ class ThreadTree {
   friend class LiveFile;
   friend class Sealer;
 
-  int create(BlockFile& file, std::uint32_t index, std::uint64_t first_block, bool has_realtime,
-             std::size_t event_count) noexcept;
+  int create(BlockFile& file, std::uint32_t index, std::uint64_t first_block, std::uint64_t limit,
+             bool has_realtime, std::size_t event_count) noexcept;
   void start(std::uint64_t tid, std::uint32_t ordinal, bool main, cct::FrameKey routine,
              std::uint64_t start_ns) noexcept;
   bool take_over(std::uint64_t tid, std::uint64_t start_ns) noexcept;
@@ -145,7 +146,7 @@ class ThreadTree {
 
   // The nodes that child() returned last, by a hash of key and hint: a slot that does not hold the
   // wanted node is recognised by the node itself.
-  static constexpr unsigned kRecentBits = 10;  // 4 KiB
+  static constexpr unsigned kRecentBits = 9;  // 2 KiB
   static std::size_t recent_slot(std::uint64_t offset, std::uint32_t place, std::uint64_t hint) noexcept {
     const std::uint64_t mixed = offset ^ hint ^ std::uint64_t{place} << 12;
     return mixed * 0x9e3779b97f4a7c15U >> (64 - kRecentBits);
@@ -280,6 +281,7 @@ class LiveFile {
   std::atomic<bool> open_{false};
   std::atomic<bool> sealing_{false};
   std::uint64_t copy_due_ns_ = 0;
+  std::uint64_t tree_bytes_ = kTreeBytes;
   // Trees that maintain() made for threads which were short of descriptors: as many per turn.
   static constexpr std::size_t kSpares = 4;
   std::atomic<bool> spares_wanted_{false};

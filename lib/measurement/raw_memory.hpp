@@ -30,4 +30,22 @@ inline int raw_advise(void* address, std::uint64_t size, int advice) noexcept {
   return static_cast<int>(syscall(SYS_madvise, address, size, advice));
 }
 
+/// Gives fresh memory of ours its pages, present and writable, so that no later store faults. `address` lies
+/// on a page. Returns 0 or an errno.
+inline int raw_populate(void* address, std::uint64_t size) noexcept {
+#ifdef MADV_POPULATE_WRITE
+  for (;;) {
+    if (raw_advise(address, size, MADV_POPULATE_WRITE) == 0) return 0;
+    if (errno == EINVAL) break;  // a kernel older than 5.14
+    if (errno == EFAULT) return ENOSPC;
+    if (errno != EINTR && errno != EAGAIN) return errno;
+  }
+#endif
+  constexpr std::uint64_t kPage = 4096;
+  for (std::uint64_t at = 0; at < size; at += kPage) {
+    *reinterpret_cast<volatile char*>(static_cast<char*>(address) + at) = 0;
+  }
+  return 0;
+}
+
 }  // namespace culprit::measurement

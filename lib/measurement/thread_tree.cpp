@@ -12,7 +12,6 @@ using layout::ThreadHeader;
 
 namespace {
 
-constexpr std::uint64_t kReservation = std::uint64_t{64} << 20;
 constexpr std::uint64_t kGrowth =
     2 * layout::kGranule;  // at least; an eighth of what there is if that is more
 constexpr std::uint64_t kMaxGrowth = std::uint64_t{4} << 20;
@@ -55,9 +54,10 @@ std::uint32_t& side(Node& node, std::uint64_t rank, std::uint64_t offset, std::u
 
 }  // namespace
 
-int ThreadTree::create(BlockFile& file, std::uint32_t index, std::uint64_t first_block, bool has_realtime,
-                       std::size_t event_count) noexcept {
-  if (const int error = arena_.reserve(kReservation, first_block); error != 0) return error;
+int ThreadTree::create(BlockFile& file, std::uint32_t index, std::uint64_t first_block, std::uint64_t limit,
+                       bool has_realtime, std::size_t event_count) noexcept {
+  if (limit < first_block) limit = first_block;
+  if (const int error = arena_.reserve(limit, first_block); error != 0) return error;
   const auto type = static_cast<std::uint32_t>(layout::BlockType::thread);
   if (const int error = arena_.grow(file, type, index, first_block); error != 0) {
     arena_.release();

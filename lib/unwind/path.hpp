@@ -90,7 +90,14 @@ class Path {
   /// Remembers a walk of `count` steps, innermost first, that ended in `last`. Spliced: they continue at the
   /// candidate, whose registers `last` then holds.
   [[gnu::hot]] void remember(const Step* steps, std::size_t count, const At& last, bool spliced, WalkEnd end,
-                bool foreign) noexcept;
+                             bool foreign) noexcept;
+
+  /// Memory that paths of usual depth take up, see Walker::usual_memory.
+  template <typename Range>
+  void usual_slots(Range range) noexcept {
+    range(checks_, 2 * kUsualDepth * sizeof(Check));
+  }
+  [[nodiscard]] Frame* usual_frames() noexcept { return frames_ + kMaxDepth - kUsualDepth; }
 
   /// The remembered walk's frames, innermost first.
   [[nodiscard]] Frame* frames() noexcept { return frames_ + first_; }
@@ -102,6 +109,7 @@ class Path {
   }
 
  private:
+  static constexpr std::size_t kUsualDepth = 64;
   static constexpr std::uint8_t kNever = 0x80;
   static constexpr std::size_t kMaxChecks = 4 * kMaxDepth;
   static constexpr std::size_t kUnknown = ~std::size_t{0};

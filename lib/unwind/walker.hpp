@@ -61,6 +61,16 @@ class Walker {
   /// The walker in zeroed memory of size() bytes, aligned to 64; call reset() before the first walk.
   static Walker* in(void* zeroed_memory) noexcept { return static_cast<Walker*>(zeroed_memory); }
 
+  /// Calls range(begin, size) for each range of memory that walks of usual depth touch: who fills it with
+  /// pages beforehand spares them page faults.
+  template <typename Range>
+  void usual_memory(Range range) noexcept {
+    range(steps_, kUsualSteps * sizeof(Step));
+    path_.usual_slots(range);
+    std::byte* const frames = reinterpret_cast<std::byte*>(path_.usual_frames());
+    range(frames, static_cast<std::size_t>(reinterpret_cast<std::byte*>(this + 1) - frames));
+  }
+
   /// [stack_low, stack_high) bounds every stack read; a walk that starts outside it (an alternate stack, a
   /// coroutine) derives its own bound and never reads beyond a page run it could verify. Forgets rules and
   /// the last path.
@@ -81,6 +91,8 @@ class Walker {
   void invalidate() noexcept { __atomic_store_n(&invalidated_, std::uint32_t{1}, __ATOMIC_RELEASE); }
 
  private:
+  static constexpr std::size_t kUsualSteps = 32;  // walked afresh
+
   enum class Outcome : std::uint8_t { onward, root, partial, spliced, needs_all_registers };
   /// The registers of the frame that the walk looks at.
   struct Position;
@@ -100,8 +112,8 @@ class Walker {
   Moved step_bridge(const Rule& rule, Position at, Step& step) noexcept;
   void follow_others(const Rule& rule, const Position& at, std::uint64_t cfa, RegisterFile& all) noexcept;
 
-  // In the order that brings together what every walk touches: the first steps, the ends of the last path's
-  // arrays, and what follows up to the modules.
+  // In the order that brings together what walks touch: the first steps, and from the end of the last path's
+  // frames to the last rule.
   Step steps_[kMaxDepth];
   Path path_;
   FindModule find_;

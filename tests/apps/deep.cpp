@@ -1,6 +1,6 @@
 // Deep and wide call paths: a recursive descent over a grammar-like tree of many small functions, 60 frames
 // deep, and thousands of distinct contexts; then a reduction. For benchmarks of unwinding and merging. Usage:
-// deep SECONDS
+// deep SECONDS [WALKS]; with WALKS it ends after so many, however long they take
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -55,8 +55,10 @@ int main(int argc, char** argv) {
   state += static_cast<std::uint64_t>(rank) * 7919;
   const std::chrono::duration<double> length(argc > 1 ? std::atof(argv[1]) : 5.0);
   const auto end = std::chrono::steady_clock::now() + length;
+  const long walks = argc > 2 ? std::atol(argv[2]) : 0;
   double sum = 0;
-  while (std::chrono::steady_clock::now() < end) sum += rules[random_bits() % 4](54);
+  for (long walk = 0; walks > 0 ? walk < walks : std::chrono::steady_clock::now() < end; ++walk)
+    sum += rules[random_bits() % 4](54);
   double all = 0;
   MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) std::puts(std::isfinite(all) ? "done" : "lost");

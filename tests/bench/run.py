@@ -23,6 +23,20 @@ BENCHMARKS = ("overhead", "handler", "calls", "throws", "merge", "first-view")
 MPIRUN = ["mpirun.openmpi", "--oversubscribe", "-n", "2"]
 
 
+RATES = (200, 1000)
+BOUNDS = {200: 0.003, 1000: 0.01}  # what measuring may cost beside an empty handler
+
+
+def pin_to_last():
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def typical(values):
+    """The median and its uncertainty: 1.25 standard errors, from the quartiles, which strays do not move."""
+    low, middle, high = statistics.quantiles(values, n=4)
+    return middle, 1.25 * (high - low) / 1.35 / len(values) ** 0.5
+
+
 class Bench:
     def __init__(self, build):
         self.build = pathlib.Path(build).resolve()
@@ -36,12 +50,13 @@ class Bench:
         self.prof_mpi = self.prefix / "bin" / "prof-mpi"
         self.viewer = self.prefix / "bin" / "viewer-cli"
 
-    def time(self, command, extra=None):
-        """Wall seconds and CPU seconds (all ranks) of one run."""
+    def time(self, command, extra=None, pin=False):
+        """Wall seconds and CPU seconds (all ranks) of one run; `pin`: on the last processor only."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         begin = time.monotonic()
         environment = dict(ENVIRONMENT, **(extra or {}))
-        done = subprocess.run([str(c) for c in command], cwd=self.here, env=environment, capture_output=True, text=True)
+        done = subprocess.run([str(c) for c in command], cwd=self.here, env=environment, capture_output=True, text=True,
+                              preexec_fn=pin_to_last if pin else None)
         wall = time.monotonic() - begin
         if done.returncode not in (0, 3):
             sys.exit(f"bench: {' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
@@ -61,54 +76,77 @@ class Bench:
         lammps = ["lmp", "-in", APPS / "melt.in", "-log", "none", "-screen", "none"]
         return {"LAMMPS melt": lammps, "stencil": [stencil, "120"]}
 
+    def programs_of_one_rank(self):
+        """Fixed work of some seconds each, without a launcher."""
+        deep = self.here / "deep"
+        subprocess.run(["mpicxx.openmpi", "-std=c++20", "-O1", "-g", APPS / "deep.cpp", "-o", deep], check=True)
+        settings = (APPS / "hpccinf.txt").read_text()
+        one_rank = settings.replace("2            Qs", "1            Qs").replace("2000         Ns", "1500         Ns")
+        (self.here / "hpccinf.txt").write_text(one_rank)
+        lammps = ["lmp", "-in", APPS / "melt.in", "-log", "none", "-screen", "none", "-var", "steps", "200"]
+        return {"HPCC": ["hpcc"], "LAMMPS": lammps, "deep C++": [deep, "0", "80000"]}
+
     def overhead(self):
-        """Measured against unmeasured and against an empty handler, interleaved so that drift meets all alike."""
-        print(f"overhead: median of {RUNS} interleaved runs, 2 ranks; ratio of wall / CPU time")
-        for name, program in self.programs().items():
-            for rate in (200, 1000):
-                runs = {"plain": [], "empty": [], "measured": []}
-                for i in range(RUNS):
-                    runs["plain"].append(self.time([*MPIRUN, *program])[:2])
-                    for kind, extra in (("empty", {"CULPRIT_EMPTY_HANDLER": "1"}), ("measured", {})):
-                        out = self.here / f"overhead.{kind}"
-                        shutil.rmtree(out, ignore_errors=True)
-                        command = [*MPIRUN, self.hpcrun, "-q", "-o", out, "-e", f"REALTIME@f{rate}", *program]
-                        runs[kind].append(self.time(command, extra)[:2])
-                self.save(f"overhead-{name.split()[0]}-{rate}", runs)
-                self.print_overhead(name, rate, runs)
+        """Measured against unmeasured and against an empty handler.
 
-    @staticmethod
-    def print_overhead(name, rate, runs):
-        def ratio(a, b, what):
-            return statistics.median(x[what] / y[what] for x, y in zip(runs[a], runs[b]))
+        One rank, bound with its keeper to one processor: ranks that spin for each other and share processors with
+        whatever else runs differ by more than what is sought. Every round runs each kind once, in an order that
+        changes from round to round, and ratios are formed within a round, so that drift meets all kinds alike.
+        """
+        print(f"overhead: 1 rank on 1 processor; median ± its uncertainty of the ratios within {RUNS} rounds, wall / CPU time")
+        kinds = ["plain"] + [f"{kind}@{rate}" for rate in RATES for kind in ("empty", "measured")]
+        for name, program in self.programs_of_one_rank().items():
+            self.time(program, pin=True)  # the file cache
+            runs = {kind: [] for kind in kinds}
+            for i in range(RUNS):
+                for kind in kinds[i % len(kinds) :] + kinds[: i % len(kinds)]:
+                    runs[kind].append(self.run_kind(kind, program))
+            self.save(f"overhead-{name.split()[0]}", runs)
+            self.print_overhead(name, runs)
 
-        wall, cpu = 0, 1
-        spread = [x[wall] for x in runs["plain"]]
-        print(
-            f"  {name:12} {rate:5} Hz  measured/plain {ratio('measured', 'plain', wall):.3f} / "
-            f"{ratio('measured', 'plain', cpu):.3f}   empty/plain {ratio('empty', 'plain', wall):.3f} / "
-            f"{ratio('empty', 'plain', cpu):.3f}   measured/empty {ratio('measured', 'empty', wall):.3f} / "
-            f"{ratio('measured', 'empty', cpu):.3f}   plain {statistics.median(spread):.2f} s "
-            f"({min(spread):.2f}-{max(spread):.2f})",
-            flush=True,
-        )
+    def run_kind(self, kind, program):
+        if kind == "plain":
+            return self.time(program, pin=True)[:2]
+        handler, rate = kind.split("@")
+        out = self.here / f"overhead.{kind}"
+        shutil.rmtree(out, ignore_errors=True)
+        command = [self.hpcrun, "-q", "-o", out, "-e", f"REALTIME@f{rate}", *program]
+        return self.time(command, {"CULPRIT_EMPTY_HANDLER": "1"} if handler == "empty" else {}, pin=True)[:2]
+
+    def print_overhead(self, name, runs):
+        plain = [wall for wall, _ in runs["plain"]]
+        print(f"  {name}: unmeasured {statistics.median(plain):.2f} s ({min(plain):.2f}-{max(plain):.2f})")
+        for rate in RATES:
+            measured, empty = f"measured@{rate}", f"empty@{rate}"
+            for what, a, b in (("empty/unmeasured", empty, "plain"), ("measured/unmeasured", measured, "plain"),
+                               ("measured/empty", measured, empty)):
+                ratios = [typical([x[i] / y[i] for x, y in zip(runs[a], runs[b])]) for i in (0, 1)]
+                print(f"    {rate:5} Hz  {what:20} " + " / ".join(f"{middle:.4f} ± {spread:.4f}" for middle, spread in ratios))
+            noise = ratios[1][1]
+            info = self.info_of(self.here / f"overhead.{measured}")
+            share = info["sampling_s"] / info["duration_s"]
+            decides = "the ratio decides" if noise < BOUNDS[rate] else "the account decides: noise exceeds the bound"
+            print(f"    {rate:5} Hz  handler's own account {share:.5f} of the time ({info['sampling_us']:.2f} µs × "
+                  f"{info['samples']}), bound {BOUNDS[rate]}; {decides}", flush=True)
+
+    def info_of(self, out):
+        self.time([self.prof_mpi, "--force", "-q", out])
+        return json.loads(self.time([self.viewer, f"{out}.db", "info", "--format", "json"])[2].stdout)
 
     # -- handler ----------------------------------------------------------------------------------------------------
 
     def handler(self):
-        """Nanoseconds per sample: the walker alone in a microbenchmark, the whole handler as each run accounts it."""
+        """Nanoseconds per handler run: in a microbenchmark, and as the runs account for it."""
         print("handler: from the registers to the recorded sample, microbenchmark", flush=True)
         subprocess.run([self.build / "tests" / "bench" / "bench_handler"], check=True)
-        print("handler: accounted by the runs themselves")
-        for name, program in self.programs().items():
+        print("handler: accounted by the runs themselves, from its first instruction to its last: 1 kHz, 1 rank")
+        for name, program in self.programs_of_one_rank().items():
             out = self.here / "handler.run"
             shutil.rmtree(out, ignore_errors=True)
-            shutil.rmtree(out.with_name("handler.run.db"), ignore_errors=True)
-            self.time([*MPIRUN, self.hpcrun, "-q", "-o", out, "-e", "REALTIME@f1000", *program])
-            self.time([self.prof_mpi, "--force", out])
-            info = json.loads(self.time([self.viewer, f"{out}.db", "info", "--format", "json"])[2].stdout)
-            print(f"  {name:12} {info['sampling_s'] * 1e9 / info['samples']:8.0f} ns per sample of {info['samples']} samples, "
-                  f"{info['partial']} partial")
+            self.time([self.hpcrun, "-q", "-o", out, "-e", "REALTIME@f1000", *program], pin=True)
+            info = self.info_of(out)
+            print(f"  {name:12} {info['sampling_us'] * 1000:8.0f} ns per sample of {info['samples']} samples, "
+                  f"{info['partial']} partial", flush=True)
 
     # -- calls ------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,72 @@
+"""What sampling may cost is bounded: a handler that takes too long is called less often, a thread's memory ends at its
+limit. Neither loses time, and both are told."""
+
+import unittest
+
+import harness
+
+
+class BoundedCost(harness.Workspace):
+    def measured(self, seconds, *events, **settings):
+        """Measures some seconds of CPU time of a program without MPI; returns `info`."""
+        directory = self.here / "run"
+        options = [word for event in events for word in ("-e", event)]
+        done = harness.run(
+            [harness.HPCRUN, "-q", "-o", directory, *options, harness.PROGRAMS / "many_paths", seconds],
+            env=dict(harness.ENVIRONMENT, **settings),
+        )
+        self.assertEqual(done.stdout, "done\n")
+        merged = harness.run([harness.PROF_MPI, directory])
+        self.database = self.here / "run.db"
+        info = harness.run([harness.VIEWER, self.database, "info"])
+        report = harness.run([harness.VIEWER, self.database, "report"])
+        self.told = [" ".join(text.split()) for text in (merged.stderr, info.stdout, report.stdout)]
+        return harness.viewer_json(self.database, "info")
+
+    def charged(self, event):
+        view = harness.viewer_json(self.database, "view", "calling-context", "--metrics", f"{event}:sum (I)")
+        return sum(root["values"][f"{event}:sum (I)"] for root in view["roots"])
+
+    def assert_time_kept(self, info):
+        """The time of the only thread, but for its last period and what the process does after its end."""
+        charged = self.charged("REALTIME")
+        self.assertLessEqual(charged, info["duration_s"] + info["slowest_period_s"])
+        self.assertGreater(charged, info["duration_s"] * 0.9 - info["slowest_period_s"])
+
+    def assert_told(self, sentence):
+        for text in self.told:
+            self.assertRegex(text, sentence)
+
+    def test_too_costly_a_handler_is_called_less_often(self):
+        # Each run of the handler pretends to have taken a second more.
+        info = self.measured(3, "REALTIME@f10000", CULPRIT_ADDED_COST="1000000000")
+        self.assertEqual(info["slowed_threads"], 1)
+        self.assertIn(info["slowest_period_s"], [1e-4 * 2**times for times in range(1, 7)])
+        self.assert_time_kept(info)
+        self.assert_told("sampling took more than a tenth of the time on 1 thread")
+
+    def test_so_is_one_without_realtime(self):
+        info = self.measured(3, "none", "CPUTIME@1000", CULPRIT_ADDED_COST="1000000000")
+        self.assertEqual(info["slowed_threads"], 1)
+        self.assertAlmostEqual(self.charged("CPUTIME"), 3, delta=0.6)
+        self.assert_told("sampling took more than a tenth of the time on 1 thread")
+
+    def test_an_ordinary_handler_is_left_alone(self):
+        info = self.measured(2, "REALTIME@f1000")
+        self.assertEqual(info["slowed_threads"], 0)
+        self.assertEqual(info["slowest_period_s"], 1e-3)
+        self.assertGreater(info["sampling_us"], 0)
+        self.assert_time_kept(info)
+        self.assertRegex(self.told[1], r"sampling [\d ]+ samples, [\d.]+ µs each: .*% of the time")
+
+    def test_memory_of_a_thread_ends_at_its_limit(self):
+        info = self.measured(2, "REALTIME@f2000", CULPRIT_TREE_BYTES="131072")
+        self.assertGreater(info["full"], 0)
+        self.assertLess(info["full"], info["samples"])
+        self.assertEqual(info["dropped"], 0)
+        self.assert_time_kept(info)
+        self.assert_told("samples met a full memory area and count for a caller")
+
+
+if __name__ == "__main__":
+    unittest.main()
