@@ -103,7 +103,7 @@ struct Module {
   bool no_unwind = false;     ///< it has no call-frame information at all
   std::uint64_t bridged = 0;  ///< samples with frames of it whose callers were not found by such information
   std::uint64_t partial = 0;  ///< partial unwinds that ended in it
-  bool region = false;  ///< no code: key.path is the name of a region that the program marks
+  bool region = false;        ///< no code: key.path is the name of a region that the program marks
 };
 
 /// The process that was measured.

@@ -8,13 +8,13 @@ namespace culprit::unwind {
   const auto differs = [this](std::size_t i) {
     return load_as<std::uint64_t>(checks_[i].address) ^ checks_[i].value;
   };
-  const auto below = [this, floor](std::size_t i) { return checks_[i].address < floor; };
+  const auto below = [this, floor](std::size_t i) { return unsigned{checks_[i].address < floor}; };
   std::size_t i = 0;
   for (; i + 4 <= count; i += 4) {
-    if (below(i) | below(i + 1) | below(i + 2) | below(i + 3)) break;
+    if ((below(i) | below(i + 1) | below(i + 2) | below(i + 3)) != 0) break;
     if ((differs(i) | differs(i + 1) | differs(i + 2) | differs(i + 3)) != 0) break;
   }
-  while (i < count && !below(i) && differs(i) == 0) ++i;
+  while (i < count && below(i) == 0 && differs(i) == 0) ++i;
   return i;
 }
 

@@ -302,7 +302,7 @@ int main(int argc, char** argv) {
   const std::size_t fixed = bench.depth();
   std::printf(json ? "{\"runs\":[" : "ns per handler run (median; delivery and clocks apart)\n");
   const char* separator = "";
-  for (const std::size_t depth : {10, 20, 60}) {
+  for (const std::size_t depth : {std::size_t{10}, std::size_t{20}, std::size_t{60}}) {
     for (const State& state : kStates) {
       descend(bench, {Caches::warm, kWarmUp}, depth > fixed ? depth - fixed : 0);
       bench.samples().clear();

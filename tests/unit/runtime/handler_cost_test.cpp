@@ -38,10 +38,10 @@ constexpr std::uint64_t kRuns = HandlerCost::kWindow * HandlerCost::kEvery;
 
 TEST_CASE("timed runs stand for all runs, the first ones for themselves") {
   Thread thread;
-  thread.run(1, [](std::uint64_t) { return 3'000'000; });
+  thread.run(1, [](std::uint64_t) { return std::uint64_t{3'000'000}; });
   CHECK(thread.charged == 3'000'000);
-  thread.run(HandlerCost::kFirst - 1, [](std::uint64_t) { return 2000; });
-  thread.run(16'000, [](std::uint64_t) { return 2000; });
+  thread.run(HandlerCost::kFirst - 1, [](std::uint64_t) { return std::uint64_t{2000}; });
+  thread.run(16'000, [](std::uint64_t) { return std::uint64_t{2000}; });
   CHECK(thread.charged == 3'000'000 + (HandlerCost::kFirst - 1) * 2000 + 16'000 * 2000);
   CHECK(thread.verdicts == 0);
 }
@@ -62,7 +62,8 @@ TEST_CASE("what the first runs take, and one long run in a window, decides nothi
   Thread thread;
   thread.run(HandlerCost::kFirst, [](std::uint64_t) { return 100 * kPeriod; });
   thread.run(20 * kRuns, [](std::uint64_t i) {
-    return i / kRuns % 2 == 0 && i % kRuns == 5 * HandlerCost::kEvery - 1 ? 1000 * kPeriod : 2000;
+    return i / kRuns % 2 == 0 && i % kRuns == 5 * HandlerCost::kEvery - 1 ? 1000 * kPeriod
+                                                                          : std::uint64_t{2000};
   });
   CHECK(thread.charged > 1000 * kPeriod);
   CHECK(thread.verdicts == 0);
