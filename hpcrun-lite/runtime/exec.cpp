@@ -1,5 +1,6 @@
 // exec replaces the program in place: the measurement is complete, unless the call fails.
 #include "runtime/clock.hpp"
+#include "runtime/control.hpp"
 #include "runtime/event_silence.hpp"
 #include "runtime/export.hpp"
 #include "runtime/keeper.hpp"
@@ -21,7 +22,9 @@ namespace {
 /// Marks the measurement as ended by exec while it lives; a failed exec comes back and takes that back.
 class Replacement {
  public:
-  Replacement() : measured_(own_process() && !process.ended.load(std::memory_order_acquire)) {
+  Replacement()
+      : measured_(own_process() && !control.off.load(std::memory_order_relaxed) &&
+                  !process.ended.load(std::memory_order_acquire)) {
     if (!measured_) return;
     if (Thread* thread = this_thread()) silence_events(thread);
     stop_recording();

@@ -6,6 +6,7 @@
 #include "runtime/process.hpp"
 #include "runtime/sampling.hpp"
 #include "runtime/shadow_action.hpp"
+#include "runtime/signal_set.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -192,7 +193,8 @@ struct sigaction take_papi_handler(int signal, const struct sigaction& action) {
   taken.sa_sigaction = handle;
   taken.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
   // No other handler may run, and perhaps jump away, in the middle of ours; faults stay deliverable.
-  sigfillset(&taken.sa_mask);
+  // sigfillset would leave out the C library's own signals, one of which cancels a thread wherever it is.
+  set_mask(taken.sa_mask, ~KernelMask{0});
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&taken.sa_mask, fault);
   return taken;
 }

@@ -9,6 +9,7 @@
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
 #include "runtime/shadow_action.hpp"
+#include "runtime/signal_set.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -209,7 +210,8 @@ bool install_handler() {
   // On the alternate stack where the program has one: its own stacks may be tiny then (Go's goroutines).
   action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
   // No other handler may run, and perhaps jump away, in the middle of ours; faults stay deliverable.
-  sigfillset(&action.sa_mask);
+  // sigfillset would leave out the C library's own signals, one of which cancels a thread wherever it is.
+  set_mask(action.sa_mask, ~KernelMask{0});
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&action.sa_mask, fault);
   return sigaction(process.signal, &action, nullptr) == 0;
 }

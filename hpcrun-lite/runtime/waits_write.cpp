@@ -63,3 +63,28 @@ CULPRIT_EXPORT int tcdrain(int descriptor) {
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor);
 }
+
+// Reserving space: on tmpfs, many kernels give up at any signal, and the next attempt begins anew.
+CULPRIT_EXPORT int fallocate(int descriptor, int mode, off_t offset, off_t size) {
+  static CULPRIT_REAL Real<int(int, int, off_t, off_t)> real{"fallocate"};
+  const BlockedCall call(real.address(), BlockedCall::kForever);
+  return real(descriptor, mode, offset, size);
+}
+
+CULPRIT_EXPORT int fallocate64(int descriptor, int mode, off64_t offset, off64_t size) {
+  static CULPRIT_REAL Real<int(int, int, off64_t, off64_t)> real{"fallocate64"};
+  const BlockedCall call(real.address(), BlockedCall::kForever);
+  return real(descriptor, mode, offset, size);
+}
+
+CULPRIT_EXPORT int posix_fallocate(int descriptor, off_t offset, off_t size) {
+  static CULPRIT_REAL Real<int(int, off_t, off_t)> real{"posix_fallocate"};
+  const BlockedCall call(real.address(), BlockedCall::kForever);
+  return real(descriptor, offset, size);
+}
+
+CULPRIT_EXPORT int posix_fallocate64(int descriptor, off64_t offset, off64_t size) {
+  static CULPRIT_REAL Real<int(int, off64_t, off64_t)> real{"posix_fallocate64"};
+  const BlockedCall call(real.address(), BlockedCall::kForever);
+  return real(descriptor, offset, size);
+}
