@@ -33,6 +33,8 @@ constexpr std::uint32_t kHeld = std::uint32_t{1} << 31;
 std::atomic<std::uint32_t> state{idle};
 std::atomic<bool> started{false};
 std::atomic<bool> running{false};
+std::atomic<std::uint32_t> dismissed{0};  // a futex: the keeper sleeps on it
+std::atomic<pid_t> keeper_id{0};
 void* memory = nullptr;
 
 std::uintptr_t thread_pointer() {
@@ -76,10 +78,10 @@ int keep(void* /*argument*/) {
   system_call(SYS_prctl, PR_SET_NAME, word("culprit"));
   const bool separate = separate_descriptors();
   bool to_hold = separate;
-  while (!process.ended.load(std::memory_order_acquire)) {
+  while (!process.ended.load(std::memory_order_acquire) && dismissed.load(std::memory_order_acquire) == 0) {
     tend(separate, to_hold);
     const timespec turn = to_timespec(kTurn);
-    system_call(SYS_nanosleep, word(&turn), 0);
+    system_call(SYS_futex, word(&dismissed), FUTEX_WAIT_PRIVATE, 0, word(&turn));
   }
   running.store(false, std::memory_order_release);
   return 0;
@@ -110,9 +112,9 @@ void start_keeper() {
   auto* stack = static_cast<char*>(area);
   const KernelMask before = change_mask(SIG_SETMASK, ~KernelMask{0});
   running.store(true, std::memory_order_relaxed);
-  const int flags =
-      CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS;
-  if (clone(keep, stack + kStack, flags, nullptr, nullptr, make_thread_pointer(stack + kStack)) < 0) {
+  const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+                    CLONE_SETTLS | CLONE_PARENT_SETTID;
+  if (clone(keep, stack + kStack, flags, nullptr, &keeper_id, make_thread_pointer(stack + kStack)) < 0) {
     running.store(false, std::memory_order_relaxed);
     file.note("the keeper thread could not be started: no heartbeat, the measurement cannot grow");
   }
@@ -123,9 +125,28 @@ void forget_keeper() {
   if (memory != nullptr) measurement::raw_unmap(memory, kMemory);
   memory = nullptr;
   running.store(false, std::memory_order_relaxed);
+  dismissed.store(0, std::memory_order_relaxed);
+  keeper_id.store(0, std::memory_order_relaxed);
   state.store(idle, std::memory_order_relaxed);
   started.store(false, std::memory_order_relaxed);
   told = false;
+}
+
+bool dismiss_keeper() {
+  if (!running.load(std::memory_order_acquire) || dismissed.exchange(1, std::memory_order_acq_rel) != 0)
+    return false;
+  while (keeper_id.load(std::memory_order_acquire) == 0 && running.load(std::memory_order_acquire))
+    system_call(SYS_sched_yield);  // another thread is starting it
+  system_call(SYS_futex, word(&dismissed), FUTEX_WAKE_PRIVATE, 1);
+  // Only when the kernel knows it no more is the program alone.
+  while (system_call(SYS_tgkill, process_id(), keeper_id.load(std::memory_order_relaxed), 0) == 0)
+    system_call(SYS_sched_yield);
+  measurement::raw_unmap(memory, kMemory);
+  memory = nullptr;
+  keeper_id.store(0, std::memory_order_relaxed);
+  dismissed.store(0, std::memory_order_release);
+  started.store(false, std::memory_order_release);
+  return true;
 }
 
 void hold_keeper() {

@@ -16,6 +16,11 @@ void forget_keeper();
 void hold_keeper();
 void release_keeper();
 
+/// Ends the keeper, for a moment in which the process may have no thread but the program's; start_keeper()
+/// brings a new one. False: there is none, or another thread is at it. With our signal blocked; not from a
+/// handler.
+bool dismiss_keeper();
+
 /// After the end of the process was recorded: waits until the keeper is gone, a second at most.
 void await_keeper();
 

@@ -20,6 +20,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -338,6 +339,17 @@ void filtered_calls(bool by_prctl) {
   say("computed");
 }
 
+/// Namespaces that only a process with a single thread can enter.
+void namespaces() {
+  compute(100);
+  const int own = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+  const bool entered = setns(own, CLONE_NEWNS) == 0;
+  say(std::string("setns: ") + (entered ? "entered" : std::strerror(errno)));
+  const bool left = unshare(CLONE_NEWUSER) == 0;
+  say(std::string("unshare: ") + (left ? "left" : std::strerror(errno)));
+  compute(100);
+}
+
 /// As libraries find out whether the kernel knows filters.
 void filters_asked_for() {
   const bool known = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr) == -1 && errno == EFAULT &&
@@ -447,6 +459,7 @@ constexpr Deed kDeeds[] = {{"interval-timers", interval_timers},
                            {"no-new-privileges", no_new_privileges},
                            {"filtered-calls", [] { filtered_calls(true); }},
                            {"filtered-calls-by-syscall", [] { filtered_calls(false); }},
+                           {"namespaces", namespaces},
                            {"filters-asked-for", filters_asked_for},
                            {"constructor-waits", constructor_waits},
                            {"ended-in-exec", ended_in_exec},

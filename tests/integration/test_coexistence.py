@@ -88,6 +88,9 @@ class Coexistence(harness.Workspace):
     def test_filtered_system_calls_by_number(self):
         self.deed("filtered-calls-by-syscall")
 
+    def test_namespaces_of_processes_with_one_thread(self):
+        self.deed("namespaces")
+
     def test_asking_for_filters_does_not_end_the_measurement(self):
         self.deed("filters-asked-for")
         database = self.directory.with_name("run.db")
