@@ -1,5 +1,6 @@
 #include "runtime/control.hpp"
 
+#include "runtime/backoff.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/kernel_sampling.hpp"
 #include "runtime/process.hpp"
@@ -21,7 +22,8 @@ std::atomic<bool> changing{false};
 class Change {
  public:
   Change() : before_(change_mask(SIG_BLOCK, ~process.mask)) {
-    while (changing.exchange(true, std::memory_order_acquire)) system_call(SYS_sched_yield);
+    Backoff backoff;
+    while (changing.exchange(true, std::memory_order_acquire)) backoff.pause();
   }
   ~Change() {
     changing.store(false, std::memory_order_release);

@@ -1,6 +1,7 @@
 #include "runtime/keeper.hpp"
 
 #include "measurement/raw_memory.hpp"
+#include "runtime/backoff.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
@@ -135,12 +136,13 @@ void forget_keeper() {
 bool dismiss_keeper() {
   if (!running.load(std::memory_order_acquire) || dismissed.exchange(1, std::memory_order_acq_rel) != 0)
     return false;
+  Backoff backoff;
   while (keeper_id.load(std::memory_order_acquire) == 0 && running.load(std::memory_order_acquire))
-    system_call(SYS_sched_yield);  // another thread is starting it
+    backoff.pause();  // another thread is starting it
   system_call(SYS_futex, word(&dismissed), FUTEX_WAKE_PRIVATE, 1);
   // Only when the kernel knows it no more is the program alone.
   while (system_call(SYS_tgkill, process_id(), keeper_id.load(std::memory_order_relaxed), 0) == 0)
-    system_call(SYS_sched_yield);
+    backoff.pause();
   measurement::raw_unmap(memory, kMemory);
   memory = nullptr;
   keeper_id.store(0, std::memory_order_relaxed);
@@ -152,11 +154,12 @@ bool dismiss_keeper() {
 void hold_keeper() {
   const std::uint32_t held = kHeld | static_cast<std::uint32_t>(thread_id());
   std::uint32_t expected = idle;
+  Backoff backoff;
   while (!state.compare_exchange_weak(expected, held, std::memory_order_acquire)) {
     // By the code that a signal handler interrupted, and will not return to: it ends the process.
     if (expected == held) return;
     expected = idle;
-    system_call(SYS_sched_yield);
+    backoff.pause();
   }
 }
 

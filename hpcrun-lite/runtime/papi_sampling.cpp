@@ -1,5 +1,6 @@
 #include "runtime/papi_sampling.hpp"
 
+#include "runtime/backoff.hpp"
 #include "runtime/control.hpp"
 #include "runtime/event_problems.hpp"
 #include "runtime/papi_event_set.hpp"
@@ -160,7 +161,8 @@ void stop_papi_events(Thread* thread) {
 }
 
 void hold_papi() {
-  while (lock.exchange(true, std::memory_order_acquire)) system_call(SYS_sched_yield);
+  Backoff backoff;
+  while (lock.exchange(true, std::memory_order_acquire)) backoff.pause();
 }
 
 void release_papi() {

@@ -1,5 +1,6 @@
 #include "runtime/recording.hpp"
 
+#include "runtime/backoff.hpp"
 #include "runtime/call_path.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/control.hpp"
@@ -39,7 +40,8 @@ bool try_lock_file() {
   return !file_lock.exchange(true, std::memory_order_acquire);
 }
 void lock_file() {
-  while (!try_lock_file()) system_call(SYS_sched_yield);
+  Backoff backoff;
+  while (!try_lock_file()) backoff.pause();
 }
 void unlock_file() {
   file_lock.store(false, std::memory_order_release);
@@ -218,12 +220,12 @@ void change_run_id(const char* id) {
 
 void discard_file() {
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
-  stop_recording();
+  const bool unused = stop_recording();
   hold_keeper();
   lock_file();
   file_refused = true;
   if (file.open()) unlink(file.path());
-  file.forget();
+  if (unused) file.forget();
   unlock_file();
   release_keeper();
   change_mask(SIG_SETMASK, before);

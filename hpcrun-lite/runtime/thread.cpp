@@ -1,6 +1,7 @@
 #include "runtime/thread.hpp"
 
 #include "measurement/raw_memory.hpp"
+#include "runtime/backoff.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/kernel_sampling.hpp"
 #include "runtime/modules.hpp"
@@ -19,6 +20,10 @@ namespace culprit::runtime {
 namespace {
 
 std::atomic<Thread*> threads{nullptr};
+
+// Recording takes microseconds, and the first time milliseconds. A thread that seems to take longer than this
+// left it by a longjmp out of a handler of the program's.
+constexpr std::uint64_t kLongestRecording = 5 * kSecond;
 
 void forget_timers(Thread* thread) {
   for (auto& timer : thread->timers) timer.store(-1, std::memory_order_relaxed);
@@ -147,12 +152,18 @@ void end_recording(Thread* thread) {
   thread->busy.store(false, std::memory_order_release);
 }
 
-void stop_recording() {
+bool stop_recording() {
   process.stopped.store(true, std::memory_order_seq_cst);
   const Thread* mine = this_thread();
+  const std::uint64_t until = now() + kLongestRecording;
+  Backoff backoff;
   for (const Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
-    while (thread != mine && thread->busy.load(std::memory_order_seq_cst)) system_call(SYS_sched_yield);
+    while (thread != mine && thread->busy.load(std::memory_order_seq_cst)) {
+      if (now() >= until) return false;
+      backoff.pause();
+    }
   }
+  return true;
 }
 
 void allow_recording() {

@@ -102,8 +102,9 @@ void restart_after_fork();
 bool begin_recording(Thread* thread);
 void end_recording(Thread* thread);
 
-/// Waits until no thread but the calling one is recording, and keeps them from it. Async-signal-safe.
-void stop_recording();
+/// Keeps all threads from recording, and waits until none but the calling one is in the middle of it; false
+/// if that did not come about in some seconds. Async-signal-safe.
+bool stop_recording();
 void allow_recording();
 
 }  // namespace culprit::runtime
