@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <csetjmp>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -339,6 +340,23 @@ void filtered_calls(bool by_prctl) {
   say("computed");
 }
 
+std::jmp_buf out_of_handler;
+
+/// Out of a blocking call by a jump that restores no mask; then computes.
+void jump_out_of_call() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { std::longjmp(out_of_handler, 1); };
+  action.sa_flags = SA_NODEFER;
+  sigaction(SIGALRM, &action, nullptr);
+  if (setjmp(out_of_handler) == 0) {
+    const itimerval soon{{0, 0}, {0, 20'000}};
+    setitimer(ITIMER_REAL, &soon, nullptr);
+    pause();
+  }
+  compute(300);
+  say("jumped");
+}
+
 /// Namespaces that only a process with a single thread can enter.
 void namespaces() {
   compute(100);
@@ -459,6 +477,7 @@ constexpr Deed kDeeds[] = {{"interval-timers", interval_timers},
                            {"no-new-privileges", no_new_privileges},
                            {"filtered-calls", [] { filtered_calls(true); }},
                            {"filtered-calls-by-syscall", [] { filtered_calls(false); }},
+                           {"jump-out-of-call", jump_out_of_call},
                            {"namespaces", namespaces},
                            {"filters-asked-for", filters_asked_for},
                            {"constructor-waits", constructor_waits},

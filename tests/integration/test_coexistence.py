@@ -54,6 +54,12 @@ class Coexistence(harness.Workspace):
         view = harness.viewer_json(database, "view", "calling-context")
         self.assertTrue(any("compute" in node["frame"]["name"] for node in harness.walk(view["roots"])))
 
+    def test_jump_out_of_a_blocking_call(self):
+        self.deed("jump-out-of-call")
+        database = self.directory.with_name("run.db")
+        view = harness.viewer_json(database, "view", "calling-context")
+        self.assertTrue(any("compute" in node["frame"]["name"] for node in harness.walk(view["roots"])))
+
     # -- processes and stacks
 
     def test_forks_that_run_no_handlers(self):
