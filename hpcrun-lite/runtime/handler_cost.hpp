@@ -5,8 +5,9 @@
 namespace culprit::runtime {
 
 /// What the handler costs one thread. Some of its runs are timed with the thread's CPU clock, from its first
-/// instruction to its last; that stands for all of them. Where it takes more than a tenth of the time that
-/// passes, the thread is to be sampled at half the rate. Pure arithmetic, in zeroed memory; times in ns.
+/// instruction to the arming of the next tick; that stands for all of them. Where it takes more than a tenth
+/// of the time that passes, the thread is to be sampled at half the rate. Pure arithmetic, in zeroed memory;
+/// times in ns.
 class HandlerCost {
  public:
   /// One run in so many is timed: reading the clock twice costs a quarter of a run.

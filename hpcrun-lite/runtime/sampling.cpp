@@ -92,6 +92,29 @@ bool record_carried(Thread* thread, std::size_t event, const void* context) {
   return true;
 }
 
+/// Charges a timed run of the handler; where they take too much of the time, halves the rate.
+[[gnu::cold, gnu::noinline]] void account(Thread* thread) {
+  const std::uint64_t taken = thread_cpu_time() - thread->timed_from + process.added_cost;
+  thread->timed_from = 0;
+  const HandlerCost::Account account = thread->cost.end(taken, now());
+  if (!begin_recording(thread)) return;
+  if (thread->tree != nullptr) {
+    thread->tree->add_handler_time(account.ns);
+    if (account.too_costly && thread->halvings < measurement::kMaxHalvings) {
+      if (process.events.has_realtime()) thread->grid.halve_rate();
+      thread->tree->count_halving(++thread->halvings);
+    }
+  }
+  end_recording(thread);
+}
+
+/// The end of what counts as the handler's own time. To arm the next tick is part of what a timer costs, as
+/// its interrupt is: a handler that does nothing else has to do that too.
+void end_timing(Thread* thread) {
+  if (thread->timed_from != 0) [[unlikely]]
+    account(thread);
+}
+
 /// One tick of the wall clock, from the kernel's signal to the next arming.
 void take_tick(Thread* thread, std::size_t event, const void* context) {
   if (sampling_stopped()) return;  // a straggler: its tick stays due, on a clock that stands still
@@ -104,6 +127,7 @@ void take_tick(Thread* thread, std::size_t event, const void* context) {
     done = record_ticks(thread, context, time);
     end_recording(thread);
   }
+  end_timing(thread);
   // A tick that could not be recorded stays due; asking for it at once would spin.
   arm(thread, event, done ? thread->grid.next() : time + thread->grid.period());
 }
@@ -143,29 +167,13 @@ void dispatch(Delivery& delivery) {
   }
 }
 
-/// Charges a timed run of the handler, which began at `begin` of the thread's CPU clock; where they take too
-/// much of the time, halves the rate.
-[[gnu::cold]] void account(Thread* thread, std::uint64_t begin) {
-  const std::uint64_t taken = thread_cpu_time() - begin + process.added_cost;
-  const HandlerCost::Account account = thread->cost.end(taken, now());
-  if (!begin_recording(thread)) return;
-  if (thread->tree != nullptr) {
-    thread->tree->add_handler_time(account.ns);
-    if (account.too_costly && thread->halvings < measurement::kMaxHalvings) {
-      if (process.events.has_realtime()) thread->grid.halve_rate();
-      thread->tree->count_halving(++thread->halvings);
-    }
-  }
-  end_recording(thread);
-}
-
 [[gnu::hot]] void take(void* argument) {
   auto* delivery = static_cast<Delivery*>(argument);
   Thread* thread = delivery->thread;
   const bool timed = !process.empty_handler && thread->cost.begin();
-  const std::uint64_t begin = timed ? thread_cpu_time() : 0;
+  thread->timed_from = timed ? thread_cpu_time() : 0;
   dispatch(*delivery);
-  if (timed) account(thread, begin);
+  end_timing(thread);
 }
 
 [[gnu::hot]] void handle(int signal, siginfo_t* info, void* context) {

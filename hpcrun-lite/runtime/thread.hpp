@@ -39,6 +39,7 @@ struct Thread {
   std::uint64_t last_cpu_ns;               ///< at the last sample, without cpu_stopped
   std::atomic<std::uint64_t> cpu_stopped;  ///< CPU time used while sampling was stopped
   HandlerCost cost;
+  std::uint64_t timed_from;    ///< the thread's CPU clock when the running, timed handler began; 0 otherwise
   std::uint32_t halvings;      ///< how often the sampling rate was halved
   std::uint32_t modules_seen;  ///< the generation of loaded modules that the walker knows
   bool main;

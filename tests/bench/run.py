@@ -139,7 +139,7 @@ class Bench:
         """Nanoseconds per handler run: in a microbenchmark, and as the runs account for it."""
         print("handler: from the registers to the recorded sample, microbenchmark", flush=True)
         subprocess.run([self.build / "tests" / "bench" / "bench_handler"], check=True)
-        print("handler: accounted by the runs themselves, from its first instruction to its last: 1 kHz, 1 rank")
+        print("handler: accounted by the runs themselves, but for arming the next tick: 1 kHz, 1 rank")
         for name, program in self.programs_of_one_rank().items():
             out = self.here / "handler.run"
             shutil.rmtree(out, ignore_errors=True)
