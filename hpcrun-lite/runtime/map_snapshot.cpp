@@ -24,7 +24,8 @@ struct Mapped {
   const char* name;
 };
 
-/// One reading of the mappings. Two take turns: a reader may still be in the one before the latest.
+/// One reading of the mappings. The first stays: what the loader mapped at the start is never unloaded. Two
+/// take turns for what comes later: a reader may still be in the one before the latest.
 struct Snapshot {
   Mapped modules[kMaxMapped];
   std::size_t count;
@@ -33,7 +34,8 @@ struct Snapshot {
   std::uint32_t generation;
 };
 
-Snapshot snapshots[2];
+Snapshot first;
+Snapshot later[2];
 std::atomic<unsigned> latest{0};
 std::atomic<bool> reading{false};
 std::atomic<std::uint64_t> read_at{0};
@@ -136,15 +138,14 @@ bool refresh() {
   if (current - read_at.load(std::memory_order_relaxed) < kRefresh) return false;
   if (reading.exchange(true, std::memory_order_acquire)) return false;
   const unsigned next = 1 - latest.load(std::memory_order_relaxed);
-  read_mappings(snapshots[next]);
+  read_mappings(later[next]);
   latest.store(next, std::memory_order_release);
   read_at.store(now(), std::memory_order_relaxed);
   reading.store(false, std::memory_order_release);
   return true;
 }
 
-bool look_up(std::uint64_t address, LoadedModule& module) {
-  const Snapshot& snapshot = snapshots[latest.load(std::memory_order_acquire)];
+bool look_up(const Snapshot& snapshot, std::uint64_t address, LoadedModule& module) {
   for (std::size_t i = 0; i < snapshot.count; ++i) {
     const Mapped& mapped = snapshot.modules[i];
     if (address < mapped.begin || address >= mapped.end) continue;
@@ -158,13 +159,23 @@ bool look_up(std::uint64_t address, LoadedModule& module) {
   return false;
 }
 
+/// Looks in the latest reading, unless something was unloaded since, or is just being unloaded: another
+/// module may lie there now, or nothing.
+bool look_up_later(std::uint64_t address, LoadedModule& module) {
+  const Snapshot& snapshot = later[latest.load(std::memory_order_acquire)];
+  return look_up(snapshot, address, module) && snapshot.generation == module_generation() &&
+         !module_is_unloading();
+}
+
 }  // namespace
 
+void read_first_snapshot() {
+  read_mappings(first);
+}
+
 bool find_in_snapshot(std::uint64_t address, LoadedModule& module) {
-  const Snapshot& snapshot = snapshots[latest.load(std::memory_order_acquire)];
-  if (snapshot.generation != module_generation()) refresh();
-  if (look_up(address, module)) return true;
-  return refresh() && look_up(address, module);
+  if (look_up(first, address, module)) return true;
+  return look_up_later(address, module) || (refresh() && look_up_later(address, module));
 }
 
 void forget_snapshot() {

@@ -36,6 +36,7 @@ FindObject find_object = nullptr;
 std::uint64_t vdso = 0;
 std::atomic<std::uint64_t> own_begin[kMaxOwn];
 std::atomic<std::uint32_t> generation{1};
+std::atomic<std::uint32_t> unloading{0};
 std::atomic<bool> mpi_sampled{false};
 
 struct BuildId {
@@ -107,6 +108,7 @@ const char* module_path(const LoadedModule& module, PathText& absolute) {
 void prepare_modules() {
   if (!process.no_find_object)
     find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+  if (find_object == nullptr) read_first_snapshot();
   vdso = getauxval(AT_SYSINFO_EHDR);
   add_own_library(reinterpret_cast<std::uint64_t>(&generation));
 }
@@ -161,6 +163,14 @@ bool mpi_was_sampled() {
   return mpi_sampled.load(std::memory_order_relaxed);
 }
 
+bool module_is_unloading() {
+  return unloading.load(std::memory_order_acquire) != 0;
+}
+
+void forget_unloading() {
+  unloading.store(0, std::memory_order_relaxed);
+}
+
 std::uint32_t module_generation() {
   return generation.load(std::memory_order_acquire);
 }
@@ -170,8 +180,12 @@ std::uint32_t module_generation() {
 /// What an unloaded module's addresses mean may change from here on, and during the call.
 CULPRIT_EXPORT int dlclose(void* handle) {
   static CULPRIT_REAL culprit::runtime::Real<int(void*)> real{"dlclose"};
+  culprit::runtime::unloading.fetch_add(1, std::memory_order_acq_rel);
   culprit::runtime::generation.fetch_add(1, std::memory_order_acq_rel);
   const int result = real(handle);
   culprit::runtime::generation.fetch_add(1, std::memory_order_acq_rel);
+  // A child that was forked in the middle has forgotten it.
+  if (culprit::runtime::module_is_unloading())
+    culprit::runtime::unloading.fetch_sub(1, std::memory_order_acq_rel);
   return result;
 }

@@ -32,4 +32,10 @@ bool mpi_was_sampled();
 /// Counts up whenever modules may have been unloaded; a walker that saw an older value must be invalidated.
 std::uint32_t module_generation();
 
+/// True while some thread is in dlclose.
+bool module_is_unloading();
+
+/// In a forked child, where that thread is not any more.
+void forget_unloading();
+
 }  // namespace culprit::runtime

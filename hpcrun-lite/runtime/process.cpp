@@ -154,6 +154,7 @@ void after_fork_in_child() {
   forget_keeper();
   forget_file();
   forget_snapshot();
+  forget_unloading();
   // What a shell forks only starts something else; what a rank forks that is not wanted is not wanted either.
   process.active = !listed(program_name(), kShells) && !control.off.load(std::memory_order_relaxed);
   if (process.active) {
