@@ -31,7 +31,7 @@ class ObservedCall {
   void enter(const CallMark& mark) {
     bool spinning = false;
     if constexpr (Facts::kRule == WaitRule::polls) {
-      spinning = poll_history.failed() && poll_history.spinning();
+      spinning = poll_history.failed() && poll_history.spins();
       if (!spinning) mark.change(CallMark::work);
     }
     if constexpr (OneSided<Facts>) {
