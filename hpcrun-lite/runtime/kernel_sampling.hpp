@@ -20,12 +20,13 @@ void stop_kernel_events(Thread* thread);
 void pause_kernel_events(Thread* thread);
 void resume_kernel_events(Thread* thread);
 
-/// Before an exec: lets none of the calling thread's send a signal; and after one that failed: lets them again.
-/// Async-signal-safe.
+/// Before an exec: lets none of the calling thread's send a signal; and after one that failed: lets them
+/// again. Async-signal-safe.
 void silence_kernel_events(Thread* thread);
 void rearm_kernel_events(Thread* thread);
 
-/// True if a kernel event, and no timer or sender, brought the signal about, in a process that samples such events.
+/// True if a kernel event, and no timer or sender, brought the signal about, in a process that samples such
+/// events.
 bool is_overflow(const siginfo_t* info);
 
 /// Takes the sample for which a kernel event sent `info` to the thread. False: none did.

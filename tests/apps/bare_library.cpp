@@ -1,5 +1,5 @@
-// A library without any call-frame information, built so by CMakeLists.txt: as hand-written assembly, and some other
-// compilers, leave it. Its functions keep no frame pointer, and one calls back.
+// A library without any call-frame information, built so by CMakeLists.txt: as hand-written assembly, and
+// some other compilers, leave it. Its functions keep no frame pointer, and one calls back.
 
 extern "C" double bare_work(double (*step)(double), int count) {
   double sum = 0;

@@ -1,5 +1,6 @@
-/* Every sort of MPI call that waits, one after the other: in each scene rank 0 comes late by a sleep, and rank 1 waits
-   in one call for it. Rank 1 prints, for every call, how long it was inside by its own clock: "NAME SECONDS". */
+/* Every sort of MPI call that waits, one after the other: in each scene rank 0 comes late by a sleep, and
+   rank 1 waits in one call for it. Rank 1 prints, for every call, how long it was inside by its own clock:
+   "NAME SECONDS". */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,25 +11,25 @@ enum { kLate = 60000, kLatePolls = 5 * kLate, kBig = 1 << 20 };
 
 static int rank;
 static MPI_Comm world;
-static int *data;
+static int* data;
 
 static void late(void) {
   if (rank == 0) usleep(kLate);
 }
 
 /* The call on rank 1, between two readings of the clock. */
-#define WAITS(name, ...)                                          \
-  do {                                                            \
-    const double enter = MPI_Wtime();                             \
-    MPI_##name(__VA_ARGS__);                                      \
-    if (rank == 1) printf(#name " %.6f\n", MPI_Wtime() - enter);  \
+#define WAITS(name, ...)                                         \
+  do {                                                           \
+    const double enter = MPI_Wtime();                            \
+    MPI_##name(__VA_ARGS__);                                     \
+    if (rank == 1) printf(#name " %.6f\n", MPI_Wtime() - enter); \
   } while (0)
 /* A scene in which both ranks make the same call. */
-#define TOGETHER(name, ...)        \
-  do {                             \
-    PMPI_Barrier(world);           \
-    late();                        \
-    WAITS(name, __VA_ARGS__);      \
+#define TOGETHER(name, ...)   \
+  do {                        \
+    PMPI_Barrier(world);      \
+    late();                   \
+    WAITS(name, __VA_ARGS__); \
   } while (0)
 
 static void point_to_point(void) {
@@ -36,13 +37,13 @@ static void point_to_point(void) {
   MPI_Status statuses[2];
   MPI_Message message;
   int index, count, indices[2], out = 1, in;
-#define RECEIVES(before, name, ...)                          \
-  PMPI_Barrier(world);                                       \
-  late();                                                    \
-  if (rank == 0) MPI_Send(&out, 1, MPI_INT, 1, 0, world);    \
-  if (rank == 1) {                                           \
-    before;                                                  \
-    WAITS(name, __VA_ARGS__);                                \
+#define RECEIVES(before, name, ...)                       \
+  PMPI_Barrier(world);                                    \
+  late();                                                 \
+  if (rank == 0) MPI_Send(&out, 1, MPI_INT, 1, 0, world); \
+  if (rank == 1) {                                        \
+    before;                                               \
+    WAITS(name, __VA_ARGS__);                             \
   }
 #define POSTED MPI_Irecv(&in, 1, MPI_INT, 0, 0, world, &requests[0])
   requests[1] = MPI_REQUEST_NULL;
@@ -179,15 +180,16 @@ static void one_sided(void) {
   MPI_Group_free(&all);
 }
 
-static void files(const char *name) {
+static void files(const char* name) {
   MPI_File file;
-  TOGETHER(File_open, world, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+  TOGETHER(File_open, world, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+           &file);
   MPI_File_write_at(file, (MPI_Offset)rank * 4096, data, 1024, MPI_INT, MPI_STATUS_IGNORE);
   TOGETHER(File_sync, file);
   TOGETHER(File_close, &file);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   world = MPI_COMM_WORLD;
   MPI_Comm_rank(world, &rank);

@@ -1,11 +1,11 @@
-/* Rank 0 comes late to every reduction and sends to rank 1; prints nothing. `exchange` is also what the plug-in of
-   late_mpi.c offers. */
+/* Rank 0 comes late to every reduction and sends to rank 1; prints nothing. `exchange` is also what the
+   plug-in of late_mpi.c offers. */
 #include <mpi.h>
 #include <unistd.h>
 
 enum { kTimes = 20, kLate = 20000 };
 
-int exchange(int *argc, char ***argv) {
+int exchange(int* argc, char*** argv) {
   int rank, sum = 0;
   MPI_Init(argc, argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -24,5 +24,7 @@ int exchange(int *argc, char ***argv) {
 }
 
 #ifndef PLUGIN
-int main(int argc, char **argv) { return exchange(&argc, &argv); }
+int main(int argc, char** argv) {
+  return exchange(&argc, &argv);
+}
 #endif

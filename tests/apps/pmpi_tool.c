@@ -4,12 +4,12 @@
 
 static long sends, reductions;
 
-int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+int MPI_Send(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
   ++sends;
   return PMPI_Send(buffer, count, type, to, tag, comm);
 }
 
-int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   ++reductions;
   return PMPI_Allreduce(in, out, count, type, op, comm);
 }

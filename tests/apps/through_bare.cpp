@@ -1,4 +1,5 @@
-// Works for some time in a library without call-frame information, and in what that calls back. Argument: seconds.
+// Works for some time in a library without call-frame information, and in what that calls back. Argument:
+// seconds.
 
 #include <chrono>
 #include <cmath>

@@ -1,22 +1,23 @@
-/* The cost of MPI calls that have nothing to do, in ns per call: the smallest of many batches. One line per call. */
+/* The cost of MPI calls that have nothing to do, in ns per call: the smallest of many batches. One line per
+ * call. */
 #include <mpi.h>
 #include <stdio.h>
 
 enum { kBatches = 400, kCalls = 5000 };
 
-#define MEASURE(name, ...)                                                   \
-  do {                                                                       \
-    double smallest = 1e9;                                                   \
-    for (int batch = 0; batch < kBatches; ++batch) {                         \
-      const double begin = MPI_Wtime();                                      \
-      for (int i = 0; i < kCalls; ++i) MPI_##name(__VA_ARGS__);              \
-      const double time = (MPI_Wtime() - begin) / kCalls * 1e9;              \
-      if (time < smallest) smallest = time;                                  \
-    }                                                                        \
-    printf(#name " %.1f\n", smallest);                                       \
+#define MEASURE(name, ...)                                      \
+  do {                                                          \
+    double smallest = 1e9;                                      \
+    for (int batch = 0; batch < kBatches; ++batch) {            \
+      const double begin = MPI_Wtime();                         \
+      for (int i = 0; i < kCalls; ++i) MPI_##name(__VA_ARGS__); \
+      const double time = (MPI_Wtime() - begin) / kCalls * 1e9; \
+      if (time < smallest) smallest = time;                     \
+    }                                                           \
+    printf(#name " %.1f\n", smallest);                          \
   } while (0)
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Request request = MPI_REQUEST_NULL;
   int flag;
   MPI_Init(&argc, &argv);

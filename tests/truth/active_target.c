@@ -1,6 +1,6 @@
-/* Truth: the waits of one-sided communication with active targets: fences, and epochs of post, start, complete and
- * wait; and of making and freeing windows. In epochs ranks pair up (0,1), (2,3), ...: the lower one is the origin,
- * the higher one the target; in `many_origins` rank 0 is everyone's target. */
+/* Truth: the waits of one-sided communication with active targets: fences, and epochs of post, start,
+ * complete and wait; and of making and freeing windows. In epochs ranks pair up (0,1), (2,3), ...: the lower
+ * one is the origin, the higher one the target; in `many_origins` rank 0 is everyone's target. */
 #include "truth_program.h"
 
 enum { WINDOW = 1 }; /* the log's number of the window */
@@ -157,7 +157,9 @@ static void make_late(void) {
   align();
   if (rank == ++turn % ranks) truth_sleep(delay);
 }
-static void note(int kind) { truth_collective(kind, WORLD, 0, 0); }
+static void note(int kind) {
+  truth_collective(kind, WORLD, 0, 0);
+}
 
 /* Some of Open MPI's components cannot make every kind of window, on no rank then. */
 static void free_made(MPI_Win* made) {
@@ -197,8 +199,8 @@ int main(int argc, char** argv) {
   alone = partner >= ranks;
   MPI_Comm_group(MPI_COMM_WORLD, &everyone);
   if (!alone) MPI_Group_incl(everyone, 1, &partner, &pair);
-  CALL(MPI_Win_allocate, (MPI_Aint)((size_t)ranks * sizeof *memory), sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD,
-       &memory, &window);
+  CALL(MPI_Win_allocate, (MPI_Aint)((size_t)ranks * sizeof *memory), sizeof *memory, MPI_INFO_NULL,
+       MPI_COMM_WORLD, &memory, &window);
   note(TRUTH_CREATE);
   truth_window(WINDOW, WORLD);
   RUN(wait_at_fence);

@@ -1,6 +1,6 @@
 /* Truth: programs that are wrong, or end badly. Each must leave a usable measurement. Usage:
- * broken LOGDIR [seconds of work] [unmatched|exit|kill|window|threads]; the log is written where the process lives
- * long enough. Work and waiting are half of the time each, so that what was lost can be told. */
+ * broken LOGDIR [seconds of work] [unmatched|exit|kill|window|threads]; the log is written where the process
+ * lives long enough. Work and waiting are half of the time each, so that what was lost can be told. */
 #include "truth_program.h"
 
 #include <pthread.h>
@@ -17,7 +17,8 @@ static __attribute__((noinline)) void lead_and_wait(void) {
   }
 }
 
-/* Messages that nobody receives, and a receive that nobody sends for: cancelled, so that the program can end. */
+/* Messages that nobody receives, and a receive that nobody sends for: cancelled, so that the program can end.
+ */
 static void unmatched(void) {
   const int word = 1;
   int never;
@@ -50,7 +51,8 @@ static void window_left(void) {
   MPI_Win win[2];
   int* memory[2];
   for (int i = 0; i < 2; ++i) {
-    CALL(MPI_Win_allocate, sizeof *memory[i], sizeof *memory[i], MPI_INFO_NULL, MPI_COMM_WORLD, &memory[i], &win[i]);
+    CALL(MPI_Win_allocate, sizeof *memory[i], sizeof *memory[i], MPI_INFO_NULL, MPI_COMM_WORLD, &memory[i],
+         &win[i]);
     truth_collective(TRUTH_CREATE, WORLD, 0, 0);
     truth_window(1 + i, WORLD);
     CALL(MPI_Win_fence, 0, win[i]);

@@ -1,12 +1,14 @@
-/* Truth: the waits of collective calls, and of MPI_Init and MPI_Finalize. A late rank sleeps; who is late changes
- * from call to call. */
+/* Truth: the waits of collective calls, and of MPI_Init and MPI_Finalize. A late rank sleeps; who is late
+ * changes from call to call. */
 #include "truth_program.h"
 
 enum { HALF = 1 }; /* the log's number of the communicator of even ranks; of odd ranks: one more */
 static MPI_Comm half;
 static int operation, turn;
 
-static int late(void) { return rank == turn % ranks; }
+static int late(void) {
+  return rank == turn % ranks;
+}
 /* Sleeps on the late rank, after the others have begun to wait. */
 static void be_late(void) {
   ++turn;

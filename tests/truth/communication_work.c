@@ -1,8 +1,8 @@
-/* Truth: calls that block but do not wait: what they do is communication work. Their time goes into moving bytes, into
- * the program's own reduction operator, or into packing a nasty datatype. A rank that sends to itself cannot wait for
- * anybody: all of that is work. Between two ranks that come on time (each scenario begins with a barrier), what moves
- * the bytes is work, but on a busy machine a partner may lose its processor in the middle. What is work by
- * construction is marked in the log. */
+/* Truth: calls that block but do not wait: what they do is communication work. Their time goes into moving
+ * bytes, into the program's own reduction operator, or into packing a nasty datatype. A rank that sends to
+ * itself cannot wait for anybody: all of that is work. Between two ranks that come on time (each scenario
+ * begins with a barrier), what moves the bytes is work, but on a busy machine a partner may lose its
+ * processor in the middle. What is work by construction is marked in the log. */
 #include "truth_program.h"
 
 enum { kRows = 3000, kColumns = 1000, kLarge = 32 << 20 };

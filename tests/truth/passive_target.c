@@ -19,7 +19,9 @@ static void add(void) {
   CALL(MPI_Accumulate, &one, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, window);
   truth_rma(WINDOW, target, sizeof one);
 }
-static void flush(void) { CALL(MPI_Win_flush, target, window); }
+static void flush(void) {
+  CALL(MPI_Win_flush, target, window);
+}
 
 /* Rank 0 holds the lock for a while; the others come while it does, and each waits for those before it. */
 SCENARIO lock_wait(void) {

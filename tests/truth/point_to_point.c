@@ -1,5 +1,5 @@
-/* Truth: the waits of blocking point-to-point calls. Ranks pair up (0,1), (2,3), ...; a last one without partner
- * only takes part in the barriers. */
+/* Truth: the waits of blocking point-to-point calls. Ranks pair up (0,1), (2,3), ...; a last one without
+ * partner only takes part in the barriers. */
 #include "truth_program.h"
 
 enum { kLarge = 4 << 20 }; /* bytes: more than any eager limit, so that MPI_Send waits for its receive */

@@ -1,5 +1,5 @@
-/* Truth: the waits of calls that complete nonblocking operations. Ranks pair up (0,1), (2,3), ...; of a pair the
- * lower rank plays the sender. */
+/* Truth: the waits of calls that complete nonblocking operations. Ranks pair up (0,1), (2,3), ...; of a pair
+ * the lower rank plays the sender. */
 #include "truth_program.h"
 
 static int partner, sends, alone;

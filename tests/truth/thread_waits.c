@@ -1,5 +1,6 @@
-/* Truth: threads of one process that wait for each other: OpenMP barriers and idle workers, mutexes, condition
- * variables, barriers and joins of POSIX threads. Usage: thread_waits LOGDIR [repetitions] [delay in ms] [scenario] */
+/* Truth: threads of one process that wait for each other: OpenMP barriers and idle workers, mutexes,
+ * condition variables, barriers and joins of POSIX threads. Usage: thread_waits LOGDIR [repetitions] [delay
+ * in ms] [scenario] */
 #include "truth_log.h"
 
 #include <omp.h>
@@ -151,8 +152,12 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } scenario[] = {{"omp_barrier", omp_barrier}, {"omp_region_end", omp_region_end}, {"omp_idle", omp_idle},
-                  {"lock_held", lock_held},     {"condition_wait", condition_wait}, {"barrier_wait", barrier_wait},
+  } scenario[] = {{"omp_barrier", omp_barrier},
+                  {"omp_region_end", omp_region_end},
+                  {"omp_idle", omp_idle},
+                  {"lock_held", lock_held},
+                  {"condition_wait", condition_wait},
+                  {"barrier_wait", barrier_wait},
                   {"join", join}};
   truth_open(argc > 1 ? argv[1] : ".");
   if (argc > 2) repetitions = atoi(argv[2]);

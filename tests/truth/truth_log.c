@@ -142,9 +142,9 @@ static void add(Thread* thread, const char* name, long call, int numbers, const 
   memcpy(fact->number, number, (size_t)numbers * sizeof *number);
 }
 
-#define FACT(name, ...)                                                                      \
-  do {                                                                                       \
-    const int numbers_[] = {__VA_ARGS__};                                                    \
+#define FACT(name, ...)                                                             \
+  do {                                                                              \
+    const int numbers_[] = {__VA_ARGS__};                                           \
     add(own, name, own->last, (int)(sizeof numbers_ / sizeof *numbers_), numbers_); \
   } while (0)
 
@@ -154,24 +154,54 @@ void truth_sends(int operation, int destination, int tag, int communicator, int 
 void truth_receives(int operation, int source, int tag, int communicator, int bytes) {
   FACT("receives", operation, source, tag, communicator, bytes);
 }
-void truth_probes(int source, int tag, int communicator) { FACT("probes", source, tag, communicator); }
-void truth_completes(int operation) { FACT("completes", operation); }
-void truth_completes_from(int operation, int source, int tag) { FACT("completes", operation, source, tag); }
+void truth_probes(int source, int tag, int communicator) {
+  FACT("probes", source, tag, communicator);
+}
+void truth_completes(int operation) {
+  FACT("completes", operation);
+}
+void truth_completes_from(int operation, int source, int tag) {
+  FACT("completes", operation, source, tag);
+}
 void truth_collective(int kind, int communicator, int root, int operation) {
   FACT("collective", kind, communicator, root, operation);
 }
-void truth_rma(int window, int target, int bytes) { FACT("rma", window, target, bytes); }
-void truth_fence(int window) { FACT("fence", window); }
-void truth_post(int window, int origin) { FACT("post", window, origin); }
-void truth_start(int window, int target) { FACT("start", window, target); }
-void truth_complete(int window) { FACT("complete", window); }
-void truth_wait(int window) { FACT("wait", window); }
-void truth_lock(int window, int target, int exclusive) { FACT("lock", window, target, exclusive); }
-void truth_unlock(int window, int target) { FACT("unlock", window, target); }
-void truth_polls(int calls) { FACT("polls", calls); }
-void truth_work(void) { FACT("work", 1); }
-void truth_awaits(int kind, int event) { FACT("awaits", kind, event); }
-void truth_enables(int event) { FACT("enables", event); }
+void truth_rma(int window, int target, int bytes) {
+  FACT("rma", window, target, bytes);
+}
+void truth_fence(int window) {
+  FACT("fence", window);
+}
+void truth_post(int window, int origin) {
+  FACT("post", window, origin);
+}
+void truth_start(int window, int target) {
+  FACT("start", window, target);
+}
+void truth_complete(int window) {
+  FACT("complete", window);
+}
+void truth_wait(int window) {
+  FACT("wait", window);
+}
+void truth_lock(int window, int target, int exclusive) {
+  FACT("lock", window, target, exclusive);
+}
+void truth_unlock(int window, int target) {
+  FACT("unlock", window, target);
+}
+void truth_polls(int calls) {
+  FACT("polls", calls);
+}
+void truth_work(void) {
+  FACT("work", 1);
+}
+void truth_awaits(int kind, int event) {
+  FACT("awaits", kind, event);
+}
+void truth_enables(int event) {
+  FACT("enables", event);
+}
 
 void truth_communicator(int communicator, int members, const int* ranks) {
   for (int i = 0; i < members; ++i) {
@@ -189,8 +219,8 @@ static void write_fact(FILE* log, const Fact* fact) {
   for (int i = 0; i < fact->numbers; ++i) fprintf(log, "%s%d", i ? "," : "", fact->number[i]);
 }
 
-/* Facts are in the order in which calls ended, which differs from that of their beginnings where calls are nested:
- * each call's facts lie together, somewhere. */
+/* Facts are in the order in which calls ended, which differs from that of their beginnings where calls are
+ * nested: each call's facts lie together, somewhere. */
 static void write_thread(FILE* log, const Thread* thread) {
   long* first = grown(NULL, 0, thread->calls + 1, sizeof *first); /* of each call's facts, plus one */
   for (long f = thread->facts - 1; f >= 0; --f) {
@@ -198,7 +228,8 @@ static void write_thread(FILE* log, const Thread* thread) {
   }
   for (long c = 0; c < thread->calls; ++c) {
     const Call* call = &thread->call[c];
-    fprintf(log, "call %d %lld %lld %s %s", thread->index, call->enter, call->exit, call->function, call->label);
+    fprintf(log, "call %d %lld %lld %s %s", thread->index, call->enter, call->exit, call->function,
+            call->label);
     for (long f = first[c] - 1; f >= 0 && f < thread->facts && thread->fact[f].call == c; ++f) {
       write_fact(log, &thread->fact[f]);
     }

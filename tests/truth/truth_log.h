@@ -9,11 +9,12 @@
  *   truth_write();                                          after MPI_Finalize
  *
  * CALL reads the clock right before and right after the call; the facts that follow belong to the call of the
- * calling thread that ended last. Calls may be nested (a reduction operator inside MPI_Reduce). Calls are labelled with the procedure that made them. Everything stays in memory until
- * truth_write; each thread has its own memory, so any number of threads may log (truth_open, truth_rank and
- * truth_write: the main thread only). Communicators, windows and operations are known by numbers that the
- * program chooses: 0 is MPI_COMM_WORLD; an operation's number is unique on its rank, and 0 for what begins and
- * ends in one call. Ranks are those of MPI_COMM_WORLD. The file's syntax is described in truth.py. */
+ * calling thread that ended last. Calls may be nested (a reduction operator inside MPI_Reduce). Calls are
+ * labelled with the procedure that made them. Everything stays in memory until truth_write; each thread has
+ * its own memory, so any number of threads may log (truth_open, truth_rank and truth_write: the main thread
+ * only). Communicators, windows and operations are known by numbers that the program chooses: 0 is
+ * MPI_COMM_WORLD; an operation's number is unique on its rank, and 0 for what begins and ends in one call.
+ * Ranks are those of MPI_COMM_WORLD. The file's syntax is described in truth.py. */
 #ifndef TRUTH_LOG_H
 #define TRUTH_LOG_H
 
@@ -50,20 +51,21 @@ void truth_enter_copy(const char* function, const char* label);
 void truth_sends(int operation, int destination, int tag, int communicator, int bytes, int mode);
 void truth_receives(int operation, int source, int tag, int communicator, int bytes);
 void truth_probes(int source, int tag, int communicator);
-void truth_completes(int operation);                               /* source and tag as posted */
-void truth_completes_from(int operation, int source, int tag);     /* of a wildcard receive */
+void truth_completes(int operation);                           /* source and tag as posted */
+void truth_completes_from(int operation, int source, int tag); /* of a wildcard receive */
 void truth_collective(int kind, int communicator, int root, int operation);
 void truth_rma(int window, int target, int bytes);
 void truth_fence(int window);
-void truth_post(int window, int origin);   /* once for each member of the group */
-void truth_start(int window, int target);  /* once for each member of the group */
+void truth_post(int window, int origin);  /* once for each member of the group */
+void truth_start(int window, int target); /* once for each member of the group */
 void truth_complete(int window);
 void truth_wait(int window);
 void truth_lock(int window, int target, int exclusive);
 void truth_unlock(int window, int target);
-void truth_polls(int calls); /* the call stands for a loop of so many calls that did not block, such as MPI_Test */
-void truth_work(void);       /* the call's own time is work by construction: nothing in it waits */
-void truth_awaits(int kind, int event);   /* a thread waits until `event` was enabled, by all who enable it */
+void truth_polls(
+    int calls);        /* the call stands for a loop of so many calls that did not block, such as MPI_Test */
+void truth_work(void); /* the call's own time is work by construction: nothing in it waits */
+void truth_awaits(int kind, int event); /* a thread waits until `event` was enabled, by all who enable it */
 void truth_enables(int event);
 
 /* The members of a communicator or a window (ranks of MPI_COMM_WORLD in the order of the communicator's). */
