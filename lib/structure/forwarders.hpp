@@ -7,9 +7,10 @@
 namespace culprit::structure {
 
 /// Names for the functions that a named one hands over to at once: where all that `MPI_Waitany` does is jump
-/// to an internal function (as in Debian's MPICH), that one never returns through MPI_Waitany, which is on no
-/// call path; the function it jumps to is what MPI_Waitany is. One symbol for each target that no symbol of
-/// `symbols` begins at or covers, with the target's address and unknown size.
+/// to an internal function (as in Debian's MPICH), or all that `pthread_join` does is set arguments and jump
+/// (glibc), that one never returns through the named one, which is on no call path; the function it jumps to
+/// is what MPI_Waitany is. One symbol for each target that no symbol of `symbols` begins at or covers, with
+/// the target's address and unknown size.
 std::vector<Symbol> forwarded_symbols(const Module& module, const Symbols& symbols);
 
 }  // namespace culprit::structure

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <fstream>
 
 #include <catch2/catch.hpp>
 #include <sys/mount.h>
@@ -123,7 +124,10 @@ TEST_CASE("a tight address space is left to the program") {
   WARN("skipped: AddressSanitizer itself takes the address space");
 #else
   const int status = in_child([&] {
-    const rlimit limit{.rlim_cur = 512u << 20, .rlim_max = 512u << 20};
+    std::uint64_t pages = 0;  // what this process has mapped already, which is more with every test before
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t bytes = pages * 4096 + (std::uint64_t{256} << 20);
+    const rlimit limit{.rlim_cur = bytes, .rlim_max = bytes};
     if (setrlimit(RLIMIT_AS, &limit) != 0) return 1;
     auto* file = new LiveFile;
     if (file->create((directory / "a.culprit").c_str(), process()) != 0) return 2;
