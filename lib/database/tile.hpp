@@ -1,0 +1,60 @@
+#pragma once
+
+#include "database/database.hpp"
+#include "database/encoding.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace culprit::database {
+
+/// The per-thread values of some consecutive locations as they lie in the file (docs/formats.md, "Tiles"): by
+/// location and by context, both sparse. They are written tile by tile, so that nobody ever holds those of
+/// more locations than a tile has.
+struct Tile {
+  Bytes bytes;
+  std::uint32_t locations = 0;
+  std::uint64_t values = 0;  ///< exclusive ones, each counted once
+};
+
+/// How many locations a tile should hold: a function of the whole run alone, so that the bytes do not depend
+/// on who writes them. `rows`: over all locations, the contexts with an exclusive value (an estimate will do,
+/// as long as it is the same for any number of ranks; the measurements' numbers of cells, say). A tile may
+/// hold more where it should end with a process.
+[[nodiscard]] std::uint32_t tile_locations(std::uint64_t locations, std::uint64_t rows);
+
+/// Collects the exclusive values of consecutive locations and makes a tile of them. Needs memory for one
+/// tile: about rows × (4 + 8 × metrics) bytes; reuses it for the next. Local: communicates with nobody; not
+/// thread-safe, but several builders may work at once.
+class TileBuilder {
+ public:
+  /// `parents`: the parent of every context, in pre-order (kNone for context 0); `metrics`: how many there
+  /// are. Both must be the same for all tiles of a database.
+  TileBuilder(std::span<const ContextId> parents, std::size_t metrics);
+  ~TileBuilder();
+  TileBuilder(TileBuilder&&) noexcept;
+  TileBuilder& operator=(TileBuilder&&) noexcept;
+
+  /// The rows that follow are those of the next location. Also for a location without rows.
+  void add_location();
+
+  /// Exclusive values of the current location at `context`, one per metric (as many as `metrics`; zeros where
+  /// nothing was observed; a row of zeros is left out). Contexts must ascend: throws std::invalid_argument.
+  void add_row(ContextId context, std::span<const std::uint64_t> values);
+
+  /// Of the tile that is being collected.
+  [[nodiscard]] std::uint32_t locations() const;
+  [[nodiscard]] std::uint64_t rows() const;
+
+  /// Encodes what was collected (at least one location) and starts the next tile. Deterministic. Throws
+  /// std::length_error where a tile gets 4 GiB or more.
+  [[nodiscard]] Tile take();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace culprit::database
