@@ -1,7 +1,9 @@
 #pragma once
 
+#include "measurement/trace_operation.hpp"
 #include "runtime/export.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -42,6 +44,23 @@ struct CulpritEpoch {
   std::uint64_t time_ns;
 };
 
+/// A communicator, group or window to be named in traces: culprit::measurement::trace::Definition.
+struct CulpritDefinition {
+  culprit::measurement::trace::DefinitionKind kind;
+  std::uint64_t global_id;
+  std::uint32_t size;
+  std::int32_t rank;
+  culprit::measurement::trace::Context parent;
+  const std::int32_t* members;
+  std::size_t member_count;
+  const std::int32_t* remote;
+  std::size_t remote_count;
+};
+
+/// True while calls are recorded in a time line: a trace was asked for, sampling is not stopped, the limit is
+/// not reached. Changes at any time; read it at the enter of a call, with one relaxed load.
+extern __attribute__((visibility("default"))) std::atomic<bool> culprit_rt_tracing;
+
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
 extern __thread CulpritThread culprit_rt_thread
     __attribute__((tls_model("initial-exec"), visibility("default")));
@@ -71,6 +90,32 @@ __attribute__((visibility("default"))) void culprit_rt_control_level(int level);
 /// sampled. Not from signal handlers.
 __attribute__((visibility("default"))) void culprit_rt_count_epochs(const CulpritEpoch* epochs,
                                                                     std::size_t count);
+/// True if this process has, or will have, a trace: also while culprit_rt_tracing is false because sampling
+/// is stopped. What is made then has to be defined all the same.
+__attribute__((visibility("default"))) bool culprit_rt_traced();
+/// Records an MPI call of the calling thread that was entered at `enter_ns` and left at `exit_ns`
+/// (CLOCK_MONOTONIC), at its call path, with its operations in argument order. To be called inside of the
+/// CallMark that stands for the call, right after it. Does nothing where the thread is not sampled or tracing
+/// is off. Not from signal handlers.
+__attribute__((visibility("default"))) void culprit_rt_trace_call(
+    std::uint64_t enter_ns, std::uint64_t exit_ns, const culprit::measurement::trace::Operation* operations,
+    std::size_t count);
+/// The same for calls with many operations, handed over piece by piece: where begin returned true, any number
+/// of calls of operations, then end, all in the function that began. In between the thread takes no samples.
+__attribute__((visibility("default"))) bool culprit_rt_trace_begin(std::uint64_t enter_ns,
+                                                                   std::uint64_t exit_ns);
+__attribute__((visibility("default"))) void culprit_rt_trace_operations(
+    const culprit::measurement::trace::Operation* operations, std::size_t count);
+__attribute__((visibility("default"))) void culprit_rt_trace_end();
+/// Records what a communicator, group or window is, in any thread, and returns the number by which operations
+/// name it in this process, counted from 0; kNoContext where there is no trace, or no room for more of it.
+/// Copies the members.
+__attribute__((visibility("default"))) culprit::measurement::trace::Context culprit_rt_trace_define(
+    const CulpritDefinition* definition);
+/// Records a comparison with another process's clock. The pairs of this process's own two clocks at its
+/// start and end are recorded without this.
+__attribute__((visibility("default"))) void culprit_rt_trace_clock(
+    const culprit::measurement::trace::ClockPair* pair);
 /// MPI_Abort: ends the measurement as aborted.
 __attribute__((visibility("default"))) void culprit_rt_abort();
 }
