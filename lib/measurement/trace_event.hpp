@@ -21,6 +21,9 @@ struct Record {
   std::uint8_t wait = 0;  ///< samples: measurement::WaitKind
   std::uint64_t enter_ns = 0, exit_ns = 0;
   std::uint32_t node = 0;  ///< of ThreadProfile::nodes, where the trace is read with its measurement
+  /// The call returned as soon as one of several operations was complete: MPI_Waitany, MPI_Waitsome and their
+  /// tests.
+  bool any = false;
   std::vector<Operation>
       operations;  ///< of a call, in argument order; may be empty (a poll in vain, MPI_Cancel)
 };
@@ -30,7 +33,8 @@ struct Definition {
   using Kind = DefinitionKind;
   Kind kind = Kind::communicator;
   /// The same in all processes of a communicator or window, and of no other: the rank in MPI_COMM_WORLD of
-  /// its rank 0, and that process's count of what was made. A group is known by its members alone.
+  /// its rank 0, and that process's count of communicators and windows made, never 0. A group is known by its
+  /// members alone.
   std::uint64_t global_id = 0;
   std::uint32_t size = 0;
   std::int32_t rank = kNobody;  ///< this process's in it
@@ -39,6 +43,9 @@ struct Definition {
   /// others: empty); of groups everyone. Of an intercommunicator the local group.
   std::vector<std::int32_t> members;
   std::vector<std::int32_t> remote;  ///< intercommunicators: the remote group
+  /// Of a topology, in the communicator: whom this process receives from and sends to in neighbourhood
+  /// collectives.
+  std::vector<std::int32_t> sources, destinations;
 };
 
 }  // namespace culprit::measurement::trace
