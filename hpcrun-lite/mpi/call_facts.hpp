@@ -33,9 +33,12 @@ struct Waits {
   static constexpr WaitRule kRule = WaitRule::waits;
 };
 
+enum class SendMode : std::uint8_t { standard, synchronous, buffered };
+
 struct BlockingSend {
   static constexpr WaitRule kRule = WaitRule::waits;
   Message sent;
+  SendMode mode = SendMode::standard;
 };
 struct BufferedSend {
   static constexpr WaitRule kRule = WaitRule::works;
@@ -83,6 +86,7 @@ struct SendStart {
   static constexpr WaitRule kRule = WaitRule::works;
   Message sent;
   MPI_Request* request;
+  SendMode mode = SendMode::standard;
 };
 struct ReceiveStart {
   static constexpr WaitRule kRule = WaitRule::works;
@@ -106,6 +110,7 @@ struct PersistentSend {
   static constexpr WaitRule kRule = WaitRule::works;
   Message sent;
   MPI_Request* request;
+  SendMode mode = SendMode::standard;
 };
 struct PersistentReceive {
   static constexpr WaitRule kRule = WaitRule::works;
@@ -170,8 +175,14 @@ inline constexpr int kNoRoot = -1;
 // What a process sends or receives in a collective. The buffer tells MPI_IN_PLACE, where count and type mean
 // nothing; so they do where the standard makes them significant only at the root and this is another process.
 struct NoData {};
-/// For each process (of the neighbours, for Flow::neighbors), or in all: the call tells.
+/// In all.
 struct Data {
+  const void* buffer;
+  MPI_Count count;
+  MPI_Datatype datatype;
+};
+/// For each process of the communicator, or for each neighbour.
+struct SameForEach {
   const void* buffer;
   MPI_Count count;
   MPI_Datatype datatype;
@@ -261,14 +272,17 @@ struct Target {
   MPI_Datatype datatype;
   MPI_Win window;
 };
+enum class AccessKind : std::uint8_t { put, get, accumulate };
 struct Access {
   static constexpr WaitRule kRule = WaitRule::works;
   Target target;
+  AccessKind kind;
 };
 struct RequestedAccess {
   static constexpr WaitRule kRule = WaitRule::works;
   Target target;
   MPI_Request* request;
+  AccessKind kind;
 };
 
 struct Fence {
@@ -306,6 +320,7 @@ struct Lock {
   int target;
   int assertion;
   MPI_Win window;
+  bool exclusive;
 };
 struct LockAll {
   static constexpr WaitRule kRule = WaitRule::waits;
@@ -347,6 +362,14 @@ struct LocalFlushAll {
 struct CommunicatorCreation {
   static constexpr WaitRule kRule = WaitRule::waits;
   MPI_Comm parent;
+  MPI_Comm* created;
+};
+/// Collective over the members of the new communicator alone, which `tag` tells from others that the same
+/// processes make at the same time.
+struct MembersCommunicatorCreation {
+  static constexpr WaitRule kRule = WaitRule::waits;
+  MPI_Comm parent;
+  int tag;
   MPI_Comm* created;
 };
 /// `*created` is usable once the request is complete.

@@ -1,12 +1,12 @@
 #include "mpi/one_sided.hpp"
 
+#include "mpi/predefined.hpp"
 #include "mpi/real_call.hpp"
 #include "mpi/world.hpp"
 
 #include <atomic>
 #include <bit>
 #include <ctime>
-#include <type_traits>
 
 namespace culprit::mpi {
 
@@ -32,13 +32,6 @@ std::uint64_t hash_of(int world_rank) {
 std::uint32_t log2_of(std::uint64_t number) {
   return static_cast<std::uint32_t>(std::bit_width(number));
 }
-
-/// The function of MPI itself, whoever stands between, looked up once.
-#define CULPRIT_MPI(function)                                                      \
-  ([] {                                                                            \
-    static RealCall<std::remove_pointer_t<decltype(&(function))>> real{#function}; \
-    return real.get();                                                             \
-  }())
 
 /// Counts up when a group is freed: its handle may then mean another.
 std::atomic<std::uint64_t> group_generation{1};

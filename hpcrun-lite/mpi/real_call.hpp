@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <type_traits>
 
 namespace culprit::mpi {
 
@@ -37,3 +38,11 @@ class RealCall<Result(Arguments...)> {
 };
 
 }  // namespace culprit::mpi
+
+/// The function of MPI itself, whoever stands between, looked up once: CULPRIT_MPI(PMPI_Comm_rank)(comm,
+/// &rank).
+#define CULPRIT_MPI(function)                                                                    \
+  ([] {                                                                                          \
+    static culprit::mpi::RealCall<std::remove_pointer_t<decltype(&(function))>> real{#function}; \
+    return real.get();                                                                           \
+  }())

@@ -7,7 +7,6 @@
 // What the wrappers do for the run as a whole, with the MPI library's own functions behind ours.
 namespace culprit::mpi {
 
-MPI_Comm world();
 /// For what all ranks do together: every rank is measured.
 bool everyone_measured();
 /// Collective over `comm`: every process gets its first one's number.

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "mpi/prototypes.hpp"
+
+// MPI's predefined handles. Those of Open MPI are addresses of objects in its library, which this one does
+// not link: they are looked up in the program.
+namespace culprit::mpi {
+
+MPI_Comm world();
+MPI_Comm self();
+MPI_Comm no_communicator();
+MPI_Datatype bytes();   ///< MPI_BYTE
+MPI_Datatype counts();  ///< MPI_UINT64_T
+MPI_Op sum();
+MPI_Op maximum();
+
+}  // namespace culprit::mpi
