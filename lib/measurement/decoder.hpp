@@ -67,6 +67,12 @@ class Decoder {
     return {reinterpret_cast<const char*>(found.data()), found.size()};
   }
 
+  /// As string(), into memory that is there already.
+  void string(std::string& into) {
+    const auto found = bytes();
+    into.assign(reinterpret_cast<const char*>(found.data()), found.size());
+  }
+
   /// A record that is preceded by its length.
   Decoder record() { return {*path_, section_, bytes()}; }
 

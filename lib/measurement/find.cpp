@@ -52,7 +52,8 @@ std::vector<fs::path> find_measurements(const fs::path& directory) {
   if (found.empty() && !fs::exists(directory / kMarker, error)) {
     throw MeasurementError(directory, "is not a measurement directory (name the one that hpcrun-lite wrote)");
   }
-  std::ranges::sort(found);
+  // By their bytes: comparing part by part takes longer than reading the files.
+  std::ranges::sort(found, {}, [](const fs::path& path) -> const std::string& { return path.native(); });
   return found;
 }
 

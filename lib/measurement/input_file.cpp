@@ -23,7 +23,7 @@ constexpr std::size_t kWindow = std::size_t{128} << 10;
 
 }  // namespace
 
-InputFile::InputFile(const std::filesystem::path& path) : path_(path) {
+InputFile::InputFile(const std::filesystem::path& path, InputWindow& window) : path_(path), window_(window) {
   fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a fifo must not block us
   if (fd_ < 0) fail(path, "cannot be opened", errno);
   struct stat info {};
@@ -61,15 +61,15 @@ std::span<const std::byte> InputFile::view(std::uint64_t offset, std::size_t siz
     const auto ahead = static_cast<std::size_t>(std::min<std::uint64_t>(kWindow, size_ - offset));
     const std::size_t wanted = std::max(size, ahead);
     window_size_ = 0;
-    if (wanted > capacity_) {
-      window_ = std::make_unique_for_overwrite<std::byte[]>(wanted);
-      capacity_ = wanted;
+    if (wanted > window_.capacity) {
+      window_.bytes = std::make_unique_for_overwrite<std::byte[]>(wanted);
+      window_.capacity = wanted;
     }
-    copy(offset, window_.get(), wanted);
+    copy(offset, window_.bytes.get(), wanted);
     window_offset_ = offset;
     window_size_ = wanted;
   }
-  return {window_.get() + (offset - window_offset_), size};
+  return {window_.bytes.get() + (offset - window_offset_), size};
 }
 
 std::uint64_t InputFile::next_data(std::uint64_t offset) const {

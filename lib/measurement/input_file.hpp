@@ -8,11 +8,19 @@
 
 namespace culprit::measurement {
 
+/// Memory that files which are read one after the other share.
+struct InputWindow {
+  std::unique_ptr<std::byte[]> bytes;
+  std::size_t capacity = 0;
+};
+
 /// A file read through a sliding window. Reads instead of mapping, because a file that is truncated meanwhile
-/// must not end this process. Errors are MeasurementError.
+/// must not end this process: a small file costs one read, which is no slower than mapping it and touching
+/// its pages. Errors are MeasurementError.
 class InputFile {
  public:
-  explicit InputFile(const std::filesystem::path& path);
+  /// `window` must outlive this; one file uses it at a time.
+  InputFile(const std::filesystem::path& path, InputWindow& window);
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
   ~InputFile();
@@ -33,8 +41,7 @@ class InputFile {
   std::filesystem::path path_;
   int fd_ = -1;
   std::uint64_t size_ = 0;
-  std::unique_ptr<std::byte[]> window_;
-  std::size_t capacity_ = 0;
+  InputWindow& window_;
   std::uint64_t window_offset_ = 0;
   std::size_t window_size_ = 0;
 };

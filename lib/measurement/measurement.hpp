@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -150,8 +151,29 @@ class MeasurementError : public std::runtime_error {
   std::filesystem::path path_;
 };
 
-/// Reads a live or a sealed measurement (docs/formats.md). Trusts nothing: on any bytes it returns a valid
-/// Measurement (all indices in range, nodes in pre-order) or throws MeasurementError.
+enum class Extent : std::uint8_t;
+
+/// Reads live and sealed measurements (docs/formats.md), one after the other into the same memory. Trusts
+/// nothing: on any bytes it returns a valid Measurement (all indices in range, nodes in pre-order) or throws
+/// MeasurementError. Not thread-safe; several readers may work at once.
+class Reader {
+ public:
+  Reader();
+  ~Reader();
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  /// The caller may change the threads, or move all of it out and give up the reader; it is valid until the
+  /// next read.
+  Measurement& read(const std::filesystem::path& path);
+  Measurement& read(const std::filesystem::path& path, Extent extent);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Reads one measurement, as Reader does.
 Measurement read(const std::filesystem::path& path);
 
 /// Only the process, the modules and per thread everything but nodes, cells and events: cheap.

@@ -12,44 +12,65 @@ namespace {
 
 constexpr std::size_t kMagicSize = 8;
 
-Measurement read_any(const std::filesystem::path& path, Extent extent) {
-  try {
-    InputFile file(path);
-    char magic[kMagicSize] = {};
-    const auto present = static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), kMagicSize));
-    if (present > 0) std::memcpy(magic, file.view(0, present).data(), present);
-    Measurement measurement;
-    if (std::memcmp(magic, layout::kLiveMagic, kMagicSize) == 0) {
-      measurement = read_live(file, extent);
-    } else if (std::memcmp(magic, sealed::kMagic, kMagicSize) == 0) {
-      measurement = read_sealed(file, extent);
-    } else if (std::ranges::all_of(magic, [](char c) { return c == 0; })) {
-      throw MeasurementError(
-          path, "holds no measurement: its process ended while the file was created (remove it)");
-    } else {
-      throw MeasurementError(path, "is not a measurement (remove it from the measurement directory)");
-    }
-    tell_shared(measurement);
-    std::ranges::stable_sort(measurement.threads, {}, &ThreadProfile::ordinal);
-    return measurement;
-  } catch (const std::bad_alloc&) {
-    throw MeasurementError(
-        path, "is too large for this machine's memory (use more ranks of prof-mpi on more hosts)");
-  }
-}
-
 void tell(ProcessInfo& process, std::uint64_t count, const char* what) {
   if (count > 0) process.notes.push_back(std::to_string(count) + what);
 }
 
 }  // namespace
 
+struct Reader::State {
+  InputWindow window;
+  SealedScratch scratch;
+  Measurement measurement;
+
+  void read(const std::filesystem::path& path, Extent extent);
+};
+
+void Reader::State::read(const std::filesystem::path& path, Extent extent) {
+  InputFile file(path, window);
+  char magic[kMagicSize] = {};
+  const auto present = static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), kMagicSize));
+  if (present > 0) std::memcpy(magic, file.view(0, present).data(), present);
+  if (std::memcmp(magic, layout::kLiveMagic, kMagicSize) == 0) {
+    scratch.modules.clear();
+    measurement = read_live(file, extent);
+  } else if (std::memcmp(magic, sealed::kMagic, kMagicSize) == 0) {
+    read_sealed(file, extent, scratch, measurement);
+  } else if (std::ranges::all_of(magic, [](char c) { return c == 0; })) {
+    throw MeasurementError(path,
+                           "holds no measurement: its process ended while the file was created (remove it)");
+  } else {
+    throw MeasurementError(path, "is not a measurement (remove it from the measurement directory)");
+  }
+  tell_shared(measurement);
+  if (!std::ranges::is_sorted(measurement.threads, {}, &ThreadProfile::ordinal))
+    std::ranges::stable_sort(measurement.threads, {}, &ThreadProfile::ordinal);
+}
+
+Reader::Reader() : state_(std::make_unique<State>()) {}
+Reader::~Reader() = default;
+
+Measurement& Reader::read(const std::filesystem::path& path) {
+  return read(path, Extent::whole);
+}
+
+Measurement& Reader::read(const std::filesystem::path& path, Extent extent) {
+  try {
+    state_->read(path, extent);
+  } catch (const std::bad_alloc&) {
+    *state_ = {};
+    throw MeasurementError(
+        path, "is too large for this machine's memory (use more ranks of prof-mpi on more hosts)");
+  }
+  return state_->measurement;
+}
+
 Measurement read(const std::filesystem::path& path) {
-  return read_any(path, Extent::whole);
+  return std::move(Reader().read(path));
 }
 
 Measurement read_summary(const std::filesystem::path& path) {
-  return read_any(path, Extent::summary);
+  return std::move(Reader().read(path, Extent::summary));
 }
 
 MeasurementError damaged(const std::filesystem::path& path, const std::string& what) {

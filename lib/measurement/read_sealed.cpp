@@ -17,24 +17,33 @@ namespace {
 
 constexpr std::uint64_t kMaxSection = std::uint64_t{1} << 30;  // far above what the largest arena gives
 
-struct TreeSize {
-  std::uint32_t nodes;
-  std::uint32_t cells;
-};
+using TreeSize = SealedScratch::TreeSize;
 
 class SealedReader {
  public:
-  explicit SealedReader(InputFile& file) : file_(file) { read_table(); }
+  SealedReader(InputFile& file, SealedScratch& scratch, Measurement& result)
+      : file_(file),
+        table_(scratch.table),
+        sizes_(scratch.sizes),
+        last_offset_(scratch.last_offset),
+        module_bytes_(scratch.modules),
+        result_(result) {
+    read_table();
+  }
 
-  Measurement read(Extent extent);
+  void read(Extent extent);
 
  private:
   void read_table();
   [[nodiscard]] const SectionEntry& find(SectionType type, std::uint32_t index, const char* name) const;
-  Decoder section(SectionType type, std::uint32_t index, const char* name);
+  std::span<const std::byte> section_bytes(SectionType type, std::uint32_t index, const char* name);
+  Decoder section(SectionType type, std::uint32_t index, const char* name) {
+    return {file_.path(), name, section_bytes(type, index, name)};
+  }
 
   void read_process(Decoder in);
-  void read_modules(Decoder in);
+  void read_modules();
+  void read_module(Decoder record, Module& module) const;
   void read_threads(Decoder in);
   void read_tree(Decoder in, ThreadProfile& thread, TreeSize size);
   void read_cell(Decoder& in, ThreadProfile& thread) const;
@@ -42,11 +51,12 @@ class SealedReader {
   [[nodiscard]] std::uint32_t module(const Decoder& in, std::uint32_t number) const;
 
   InputFile& file_;
-  std::vector<SectionEntry> table_;
-  Measurement result_;
-  std::vector<TreeSize> sizes_;  // as result_.threads
+  std::vector<SectionEntry>& table_;
+  std::vector<TreeSize>& sizes_;
+  std::vector<std::uint64_t>& last_offset_;
+  std::vector<std::byte>& module_bytes_;
+  Measurement& result_;
   std::size_t event_columns_ = 0;
-  std::vector<std::uint64_t> last_offset_;  // per module, and for none
 };
 
 void SealedReader::read_table() {
@@ -96,20 +106,28 @@ const SectionEntry& SealedReader::find(SectionType type, std::uint32_t index, co
   return *found;
 }
 
-Decoder SealedReader::section(SectionType type, std::uint32_t index, const char* name) {
+std::span<const std::byte> SealedReader::section_bytes(SectionType type, std::uint32_t index,
+                                                       const char* name) {
   const SectionEntry& entry = find(type, index, name);
   if (entry.size > kMaxSection) throw damaged(file_.path(), std::string(name) + " is impossibly large");
   const auto bytes = file_.view(entry.offset, static_cast<std::size_t>(entry.size));
   if (XXH64(bytes.data(), bytes.size(), 0) != entry.checksum) {
     throw damaged(file_.path(), "the checksum of " + std::string(name) + " is wrong");
   }
-  return {file_.path(), name, bytes};
+  return bytes;
 }
 
-Measurement SealedReader::read(Extent extent) {
+void SealedReader::read(Extent extent) {
   read_process(section(SectionType::process, 0, "the process section"));
-  read_modules(section(SectionType::modules, 0, "the module section"));
+  read_modules();
   read_threads(section(SectionType::threads, 0, "the thread section"));
+  for (ThreadProfile& thread : result_.threads) {
+    if (extent == Extent::summary) thread.nodes.clear();  // else every node is written anew
+    thread.cell.clear();
+    thread.cells.clear();
+    thread.events.clear();
+    thread.epochs.clear();
+  }
   if (extent == Extent::whole) {
     for (std::uint32_t i = 0; i < result_.threads.size(); ++i) {
       read_tree(section(SectionType::tree, i, "a tree"), result_.threads[i], sizes_[i]);
@@ -117,21 +135,20 @@ Measurement SealedReader::read(Extent extent) {
     }
   }
   result_.sealed = true;
-  return std::move(result_);
 }
 
 void SealedReader::read_process(Decoder in) {
   ProcessInfo& process = result_.process;
-  process.host = in.string();
+  in.string(process.host);
   process.pid = in.varint();
   const bool has_rank = in.byte() != 0;
   const auto rank = static_cast<std::int32_t>(in.zigzag());
-  if (has_rank) process.rank = rank;
+  process.rank = has_rank ? std::optional(rank) : std::nullopt;
   process.world_size = in.number();
-  process.run_id = in.string();
-  process.mpi = in.string();
-  process.program = in.string();
-  process.directory = in.string();
+  in.string(process.run_id);
+  in.string(process.mpi);
+  in.string(process.program);
+  in.string(process.directory);
   process.start_ns = in.varint();
   process.end_ns = in.varint();
   process.start_realtime_ns = in.zigzag();
@@ -140,44 +157,56 @@ void SealedReader::read_process(Decoder in) {
   const std::uint64_t events = in.varint();
   if (events > kMaxEvents + 1 || (process.has_realtime && events == 0))
     in.fail("has an impossible number of events");
-  for (std::uint64_t i = 0; i < events; ++i) {
-    EventInfo& event = process.events.emplace_back();
-    event.name = in.string();
-    event.unit = in.string();
+  process.events.resize(events);
+  for (EventInfo& event : process.events) {
+    in.string(event.name);
+    in.string(event.unit);
     event.period = in.varint();
   }
   event_columns_ = events - (process.has_realtime ? 1 : 0);
+  process.arguments.clear();
   for (std::uint64_t i = in.varint(); i > 0; --i) process.arguments.push_back(in.string());
+  process.notes.clear();
   for (std::uint64_t i = in.varint(); i > 0; --i) process.notes.push_back(in.string());
   Losses losses;
   losses.threads = in.varint();
   losses.notes = in.varint();
   losses.modules = in.varint();
   losses.arguments = in.varint();
-  if (in.left() > 0) process.iterations = in.varint();
+  process.iterations = in.left() > 0 ? in.varint() : 0;
   tell_losses(process, losses);
 }
 
-void SealedReader::read_modules(Decoder in) {
+void SealedReader::read_modules() {
+  constexpr const char* kName = "the module section";
+  const std::span<const std::byte> bytes = section_bytes(SectionType::modules, 0, kName);
+  if (!module_bytes_.empty() && std::ranges::equal(bytes, module_bytes_)) return;
+  module_bytes_.clear();  // until the modules are those of these bytes
+  result_.modules.clear();
+  Decoder in(file_.path(), kName, bytes);
   for (std::uint64_t i = in.varint(); i > 0; --i) {
-    Decoder record = in.record();
-    Module& module = result_.modules.emplace_back();
-    const unsigned flags = record.byte();
-    module.own = (flags & layout::kModuleOwn) != 0;
-    module.executable = (flags & layout::kModuleExecutable) != 0;
-    module.vdso = (flags & layout::kModuleVdso) != 0;
-    module.no_unwind = (flags & layout::kModuleNoUnwind) != 0;
-    module.region = (flags & layout::kModuleRegion) != 0;
-    module.key.size = record.varint();
-    module.key.mtime_ns = record.zigzag();
-    module.key.build_id = hex(record.bytes());
-    module.key.path = record.string();
-    record.varint();                   // the load address
-    if (record.left() == 0) continue;  // from an older writer
-    module.bridged = record.varint();
-    module.partial = record.varint();
+    const Decoder record = in.record();
+    read_module(record, result_.modules.emplace_back());
   }
   last_offset_.resize(result_.modules.size() + 1);
+  module_bytes_.assign(bytes.begin(), bytes.end());
+}
+
+void SealedReader::read_module(Decoder record, Module& module) const {
+  const unsigned flags = record.byte();
+  module.own = (flags & layout::kModuleOwn) != 0;
+  module.executable = (flags & layout::kModuleExecutable) != 0;
+  module.vdso = (flags & layout::kModuleVdso) != 0;
+  module.no_unwind = (flags & layout::kModuleNoUnwind) != 0;
+  module.region = (flags & layout::kModuleRegion) != 0;
+  module.key.size = record.varint();
+  module.key.mtime_ns = record.zigzag();
+  module.key.build_id = hex(record.bytes());
+  module.key.path = record.string();
+  record.varint();                 // the load address
+  if (record.left() == 0) return;  // from an older writer
+  module.bridged = record.varint();
+  module.partial = record.varint();
 }
 
 std::uint32_t SealedReader::module(const Decoder& in, std::uint32_t number) const {
@@ -186,9 +215,12 @@ std::uint32_t SealedReader::module(const Decoder& in, std::uint32_t number) cons
 }
 
 void SealedReader::read_threads(Decoder in) {
-  for (std::uint64_t i = in.varint(); i > 0; --i) {
+  const std::uint64_t count = in.varint();
+  if (count > in.left()) in.fail("claims more threads than it holds");
+  result_.threads.resize(count);
+  sizes_.clear();
+  for (ThreadProfile& thread : result_.threads) {
     Decoder record = in.record();
-    ThreadProfile& thread = result_.threads.emplace_back();
     thread.ordinal = record.number();
     thread.tid = record.varint();
     thread.start_routine.kind = frame_kind(record.byte());
@@ -196,7 +228,9 @@ void SealedReader::read_threads(Decoder in) {
     thread.start_routine.offset = record.varint();
     thread.start_ns = record.varint();
     thread.end_ns = record.varint();
+    thread.lives = 1;
     thread.lived_ns = thread.end_ns > thread.start_ns ? thread.end_ns - thread.start_ns : 0;
+    thread.quality = {};
     thread.quality.samples = record.varint();
     thread.quality.partial = record.varint();
     thread.quality.partial_ns = record.varint();
@@ -303,8 +337,8 @@ void SealedReader::read_cell(Decoder& in, ThreadProfile& thread) const {
 
 }  // namespace
 
-Measurement read_sealed(InputFile& file, Extent extent) {
-  return SealedReader(file).read(extent);
+void read_sealed(InputFile& file, Extent extent, SealedScratch& scratch, Measurement& result) {
+  SealedReader(file, scratch, result).read(extent);
 }
 
 }  // namespace culprit::measurement

@@ -2,9 +2,13 @@
 
 #include "measurement/input_file.hpp"
 #include "measurement/measurement.hpp"
+#include "measurement/sealed_layout.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 // What the readers of the two forms share.
 namespace culprit::measurement {
@@ -13,7 +17,21 @@ namespace culprit::measurement {
 enum class Extent : std::uint8_t { whole, summary };
 
 Measurement read_live(InputFile& file, Extent extent);
-Measurement read_sealed(InputFile& file, Extent extent);
+
+/// What reading many sealed files one after the other keeps from each for the next: memory, and the bytes of
+/// the module section, which is the same in all processes of a program on one host.
+struct SealedScratch {
+  struct TreeSize {
+    std::uint32_t nodes, cells;
+  };
+  std::vector<sealed::SectionEntry> table;
+  std::vector<TreeSize> sizes;             ///< as the result's threads
+  std::vector<std::uint64_t> last_offset;  ///< per module, and for none
+  std::vector<std::byte> modules;          ///< those that the result's modules were read from
+};
+
+/// Reads into `result`, whose memory is reused.
+void read_sealed(InputFile& file, Extent extent, SealedScratch& scratch, Measurement& result);
 
 /// The error for content that no writer leaves behind.
 MeasurementError damaged(const std::filesystem::path& path, const std::string& what);

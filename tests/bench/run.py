@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [throws] [merge] [first-view]
+"""Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [throws] [merge] [scale] [first-view]
 
 Wall-clock figures are medians of interleaved runs; every run's figure goes into BUILD/bench/*.json.
-Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_PROFILES (default 3072).
+Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_PROFILES (default 3072; scale: 100000).
 """
 
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import statistics
@@ -19,7 +20,8 @@ APPS = pathlib.Path(__file__).resolve().parent.parent / "apps"
 RUNS = int(os.environ.get("CULPRIT_BENCH_RUNS", "7"))
 PROFILES = int(os.environ.get("CULPRIT_BENCH_PROFILES", "3072"))
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-BENCHMARKS = ("overhead", "handler", "calls", "throws", "merge", "first-view")
+BENCHMARKS = ("overhead", "handler", "calls", "throws", "merge", "scale", "first-view")
+SCALE_TREE = (2000, 62, 16)  # frames per tree (each gives two or three contexts), depth, groups of ranks
 MPIRUN = ["mpirun.openmpi", "--oversubscribe", "-n", "2"]
 
 
@@ -49,6 +51,7 @@ class Bench:
         self.hpcrun = self.prefix / "bin" / "hpcrun-lite"
         self.prof_mpi = self.prefix / "bin" / "prof-mpi"
         self.viewer = self.prefix / "bin" / "viewer-cli"
+        self.generator = self.build / "tests" / "bench" / "make_measurements"
 
     def time(self, command, extra=None, pin=False):
         """Wall seconds and CPU seconds (all ranks) of one run; `pin`: on the last processor only."""
@@ -198,8 +201,7 @@ class Bench:
             launch = ["mpirun.openmpi", "--oversubscribe", "-n", ranks]
             self.time([*launch, self.hpcrun, "-q", "-o", out, deep, seconds])
             copies = self.here / f"merge.{name}.run"
-            generator = self.build / "tests" / "bench" / "copy_measurement"
-            print("merge:", self.time([generator, out, copies, PROFILES])[2].stdout, end="")
+            print("merge:", self.time([self.generator, out, copies, PROFILES])[2].stdout, end="")
             self.merge_copies(copies)
 
     def merge_copies(self, copies):
@@ -220,6 +222,42 @@ class Bench:
             wall = statistics.median(walls)
             print(f"  {name:24} {wall:.2f} s from start to end, {PROFILES / wall:.0f} profiles/s; input {size / 1e6:.1f} MB, "
                   f"database {database.stat().st_size / 1e6:.1f} MB; {' '.join(line).split(';')[0]}", flush=True)
+
+    # -- scale ------------------------------------------------------------------------------------------------------
+
+    def scale(self):
+        """Merging as many profiles as the largest machines give: trees of a model with the frames of a real measurement
+        (tests/bench/model_tree.hpp), from start to the finished database, files in the page cache."""
+        profiles = int(os.environ.get("CULPRIT_BENCH_PROFILES", "100000"))
+        deep = self.here / "deep"
+        subprocess.run(["mpicxx.openmpi", "-std=c++20", "-O1", "-g", APPS / "deep.cpp", "-o", deep], check=True)
+        out, made = self.here / "scale.real", self.here / "scale.run"
+        self.time([*MPIRUN, self.hpcrun, "-q", "-o", out, deep, "1"])
+        print("scale:", self.time([self.generator, out, made, profiles, 1, *SCALE_TREE])[2].stdout, end="")
+        size = sum(f.stat().st_size for f in made.rglob("*.culprit"))
+        database = made.with_suffix(".db")
+        lines = []
+        for ranks in (1, 2):
+            database.unlink(missing_ok=True)
+            wall, cpu, memory, told = self.run_merge(ranks, made, database)
+            contexts = re.search(r"(\d+) contexts", told).group(1)
+            print(f"  {ranks} ranks: {wall:.2f} s, {cpu:.2f} s of CPU time, largest rank {memory / 1e6:.0f} MB; input "
+                  f"{size / 1e6:.0f} MB, database {database.stat().st_size / 1e6:.0f} MB "
+                  f"({database.stat().st_size / size:.2f} of it)", flush=True)
+            lines.append(f"merged {profiles} profiles, {contexts} contexts, {ranks} ranks, {wall:.2f} s: "
+                         f"{profiles / wall:.0f} profiles/s")
+        print("\n".join(lines))
+
+    def run_merge(self, ranks, measurement, database):
+        """Wall and CPU seconds, the most memory of any rank in bytes, and what prof-mpi printed."""
+        command = ["mpirun.openmpi", "--oversubscribe", "-n", ranks, self.prof_mpi, measurement, "-o", database]
+        begin = time.monotonic()
+        running = subprocess.Popen([str(c) for c in command], cwd=self.here, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+        told = running.stdout.read()
+        _, status, usage = os.wait4(running.pid, 0)
+        if os.waitstatus_to_exitcode(status) not in (0, 3):
+            sys.exit(f"bench: {' '.join(map(str, command))}: failed\n{told}")
+        return time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, told
 
     # -- first view -------------------------------------------------------------------------------------------------
 
