@@ -13,7 +13,7 @@ using namespace culprit::mpi;
 // NOLINTBEGIN(bugprone-macro-parentheses): parameter lists come in parentheses of their own
 #define CULPRIT_WRAPPER(function, parameters, arguments, ...)                  \
   CULPRIT_EXPORT int function parameters {                                     \
-    static RealCall<int parameters> real{#function};                           \
+    static CULPRIT_REAL_CALL RealCall<int parameters> real{#function};         \
     const auto next = real.get();                                              \
     ObservedCall observed(__VA_ARGS__);                                        \
     const CallMark mark(observed.kind(), reinterpret_cast<const void*>(next)); \

@@ -1,6 +1,7 @@
 // MPI's beginning and end. MPI_Init is set-up work, not waiting. MPI_Finalize waits for the last rank first,
 // in a reduction of our own that is marked as waiting; what it then does is work.
 #include "mpi/call_mark.hpp"
+#include "mpi/predefined.hpp"
 #include "mpi/prototypes.hpp"
 #include "mpi/real_call.hpp"
 #include "mpi/world.hpp"
@@ -22,8 +23,15 @@ const void* address(Real& real) {
   return reinterpret_cast<const void*>(real.get());
 }
 
+/// A program that is not linked with MPI has loaded it by now.
+void find_everything() {
+  culprit::mpi::find_all_calls();
+  culprit::mpi::find_all_predefined();
+}
+
 int init(InitCall& real, int* argc, char*** argv) {
   const CallMark mark(CallMark::work, address(real));
+  if (mark.outermost()) find_everything();
   const int result = real.get()(argc, argv);
   if (mark.outermost() && result == MPI_SUCCESS) culprit::mpi::join_world();
   return result;
@@ -31,6 +39,7 @@ int init(InitCall& real, int* argc, char*** argv) {
 
 int init_thread(InitThreadCall& real, int* argc, char*** argv, int required, int* provided) {
   const CallMark mark(CallMark::work, address(real));
+  if (mark.outermost()) find_everything();
   const int result = real.get()(argc, argv, required, provided);
   if (mark.outermost() && result == MPI_SUCCESS) culprit::mpi::join_world();
   return result;
@@ -60,19 +69,19 @@ __attribute__((constructor)) void tell_runtime() {
 
 #define CULPRIT_LIFETIME(prefix)                                                                  \
   CULPRIT_EXPORT int prefix##_Init(int* argc, char*** argv) {                                     \
-    static InitCall real{#prefix "_Init"};                                                        \
+    static CULPRIT_REAL_CALL InitCall real{#prefix "_Init"};                                      \
     return init(real, argc, argv);                                                                \
   }                                                                                               \
   CULPRIT_EXPORT int prefix##_Init_thread(int* argc, char*** argv, int required, int* provided) { \
-    static InitThreadCall real{#prefix "_Init_thread"};                                           \
+    static CULPRIT_REAL_CALL InitThreadCall real{#prefix "_Init_thread"};                         \
     return init_thread(real, argc, argv, required, provided);                                     \
   }                                                                                               \
   CULPRIT_EXPORT int prefix##_Finalize() {                                                        \
-    static FinalizeCall real{#prefix "_Finalize"};                                                \
+    static CULPRIT_REAL_CALL FinalizeCall real{#prefix "_Finalize"};                              \
     return finalize(real);                                                                        \
   }                                                                                               \
   CULPRIT_EXPORT int prefix##_Abort(MPI_Comm communicator, int status) {                          \
-    static AbortCall real{#prefix "_Abort"};                                                      \
+    static CULPRIT_REAL_CALL AbortCall real{#prefix "_Abort"};                                    \
     return abort_run(real, communicator, status);                                                 \
   }
 

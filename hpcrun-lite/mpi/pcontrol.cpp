@@ -19,11 +19,11 @@ void* obey(int level, Pcontrol& real) {
 // Called from the code below; they return the function to go on with.
 extern "C" {
 __attribute__((visibility("hidden"), used)) void* culprit_obey_MPI_Pcontrol(int level) {
-  static Pcontrol real{"MPI_Pcontrol"};
+  static CULPRIT_REAL_CALL Pcontrol real{"MPI_Pcontrol"};
   return obey(level, real);
 }
 __attribute__((visibility("hidden"), used)) void* culprit_obey_PMPI_Pcontrol(int level) {
-  static Pcontrol real{"PMPI_Pcontrol"};
+  static CULPRIT_REAL_CALL Pcontrol real{"PMPI_Pcontrol"};
   return obey(level, real);
 }
 }

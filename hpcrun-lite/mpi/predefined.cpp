@@ -32,4 +32,14 @@ CULPRIT_PREDEFINED(MPI_Datatype, counts, ompi_mpi_uint64_t, MPI_UINT64_T)
 CULPRIT_PREDEFINED(MPI_Op, sum, ompi_mpi_op_sum, MPI_SUM)
 CULPRIT_PREDEFINED(MPI_Op, maximum, ompi_mpi_op_max, MPI_MAX)
 
+void find_all_predefined() {
+  world();
+  self();
+  no_communicator();
+  bytes();
+  counts();
+  sum();
+  maximum();
+}
+
 }  // namespace culprit::mpi

@@ -14,4 +14,7 @@ MPI_Datatype counts();  ///< MPI_UINT64_T
 MPI_Op sum();
 MPI_Op maximum();
 
+/// Looks all of them up, in MPI_Init: later, that might wait for the loader (find_all_calls()).
+void find_all_predefined();
+
 }  // namespace culprit::mpi

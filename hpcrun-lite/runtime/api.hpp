@@ -23,12 +23,6 @@ struct CulpritThread {
       call;  ///< address of that call's function, which stands for the caller's frame in call paths
 };
 
-/// A function that stands in for `function` in call paths while it lives on the stack: the wrapper's own
-/// frame is replaced by one frame at that address.
-struct CulpritStandIn {
-  std::uint32_t depth;
-};
-
 /// Sums for the closing line; all of them add up over ranks.
 struct CulpritTotals {
   std::uint64_t samples, partial, dropped, processes;
@@ -69,10 +63,6 @@ extern __thread CulpritThread culprit_rt_thread
 __attribute__((visibility("default"))) bool culprit_rt_active();
 /// Frames of the library that holds `address` never appear in call paths.
 __attribute__((visibility("default"))) void culprit_rt_own_library(const void* address);
-/// Begins and ends a stand-in; `frame` is an address in the caller's stack frame.
-__attribute__((visibility("default"))) CulpritStandIn culprit_rt_stand_in(const void* frame,
-                                                                          const void* function);
-__attribute__((visibility("default"))) void culprit_rt_end_stand_in(CulpritStandIn stand_in);
 /// After MPI_Init, with this process's place in MPI_COMM_WORLD; `mpi` names the library and its version. True
 /// if every rank is measured, so that collective calls of ours find a partner everywhere.
 __attribute__((visibility("default"))) bool culprit_rt_join_world(int rank, int ranks, const char* mpi);

@@ -70,11 +70,27 @@ void withdraw(Thread* thread) {
   end_recording(thread);
 }
 
+/// From now on `function` stands in call paths for the frame that holds the address `frame`. Returns the
+/// number of those around it.
+std::uint32_t push(StandIns& stand_ins, const void* frame, const void* function) {
+  const auto place = reinterpret_cast<std::uintptr_t>(frame);
+  // What lies deeper on the stack than this was left behind by a longjmp.
+  while (stand_ins.depth > 0 && stand_ins.stack[stand_ins.depth - 1] <= place) --stand_ins.depth;
+  const std::uint32_t around = stand_ins.depth;
+  if (around < StandIns::kMax) {
+    stand_ins.stack[around] = place;
+    stand_ins.function[around] = reinterpret_cast<std::uintptr_t>(function);
+    ++stand_ins.depth;
+  }
+  return around;
+}
+
 }  // namespace
 
 BlockedCall::BlockedCall(const void* function, std::uint64_t limit_ns) : thread_(this_thread()) {
   // A handler of the program's may have interrupted the thread while it used its walker (epochs.cpp).
-  if (thread_ != nullptr && (control.off.load(std::memory_order_relaxed) || thread_->counting))
+  if (thread_ != nullptr && (control.off.load(std::memory_order_relaxed) ||
+                             is_counting(thread_, reinterpret_cast<std::uintptr_t>(this))))
     thread_ = nullptr;
   if (thread_ != nullptr && process.ended.load(std::memory_order_relaxed)) thread_ = nullptr;
   if (thread_ == nullptr) return;
@@ -84,7 +100,7 @@ BlockedCall::BlockedCall(const void* function, std::uint64_t limit_ns) : thread_
   was_blocked_ = blocked && (thread_->blocked_from > place || blocked_by_program() != 0);
   outer_ = thread_->blocked_from;
   if (!was_blocked_) thread_->blocked_from = place;
-  stand_in_ = culprit_rt_stand_in(this, function);
+  stand_ins_around_ = push(thread_->stand_ins, this, function);
   published_ = limit_ns >= kPublish && !sampling_stopped() && record_here(thread_, publish);
 }
 
@@ -99,29 +115,8 @@ BlockedCall::~BlockedCall() {
     change_mask(SIG_UNBLOCK, process.mask);  // the held-back signal arrives here
     thread_->blocked_call = false;
   }
-  culprit_rt_end_stand_in(stand_in_);
+  thread_->stand_ins.depth = stand_ins_around_;
   errno = error;
 }
 
 }  // namespace culprit::runtime
-
-CulpritStandIn culprit_rt_stand_in(const void* frame, const void* function) {
-  culprit::runtime::Thread* thread = culprit::runtime::this_thread();
-  if (thread == nullptr) return {.depth = 0};
-  auto& stand_ins = thread->stand_ins;
-  const auto place = reinterpret_cast<std::uintptr_t>(frame);
-  // What lies deeper on the stack than this was left behind by a longjmp.
-  while (stand_ins.depth > 0 && stand_ins.stack[stand_ins.depth - 1] <= place) --stand_ins.depth;
-  const CulpritStandIn token{.depth = stand_ins.depth};
-  if (stand_ins.depth < culprit::runtime::StandIns::kMax) {
-    stand_ins.stack[stand_ins.depth] = place;
-    stand_ins.function[stand_ins.depth] = reinterpret_cast<std::uintptr_t>(function);
-    ++stand_ins.depth;
-  }
-  return token;
-}
-
-void culprit_rt_end_stand_in(CulpritStandIn stand_in) {
-  culprit::runtime::Thread* thread = culprit::runtime::this_thread();
-  if (thread != nullptr) thread->stand_ins.depth = stand_in.depth;
-}

@@ -25,7 +25,7 @@ class BlockedCall {
 
  private:
   Thread* thread_;
-  CulpritStandIn stand_in_{};
+  std::uint32_t stand_ins_around_ = 0;
   std::uintptr_t outer_ = 0;
   bool was_blocked_ = false;
   bool published_ = false;

@@ -16,12 +16,12 @@ namespace {
 class HandlerHeldOff {
  public:
   explicit HandlerHeldOff(Thread* thread) : thread_(thread) {
-    thread_->counting = true;
+    thread_->counting_at = reinterpret_cast<std::uintptr_t>(this);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   ~HandlerHeldOff() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    thread_->counting = false;
+    thread_->counting_at = 0;
   }
   HandlerHeldOff(const HandlerHeldOff&) = delete;
   HandlerHeldOff& operator=(const HandlerHeldOff&) = delete;

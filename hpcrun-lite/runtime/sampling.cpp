@@ -123,7 +123,7 @@ void take_tick(Thread* thread, std::size_t event, const void* context) {
   if (process.empty_handler) {
     thread->grid.pass(time);
     done = true;
-  } else if (!thread->counting && begin_recording(thread)) {
+  } else if (!is_counting(thread, unwind::registers_of(context).sp) && begin_recording(thread)) {
     done = record_ticks(thread, context, time);
     end_recording(thread);
   }
@@ -201,7 +201,8 @@ int free_signal() {
 
 void charge(Thread* thread, std::size_t event, std::uint64_t value, const void* context) {
   thread->carried[event] += value;
-  if (process.empty_handler || thread->carried[event] == 0 || thread->counting || sampling_stopped()) return;
+  if (process.empty_handler || thread->carried[event] == 0 || sampling_stopped()) return;
+  if (is_counting(thread, unwind::registers_of(context).sp)) return;
   if (++thread->skipped[event] < 1U << thread->halvings) return;
   thread->skipped[event] = 0;
   if (!begin_recording(thread)) return;

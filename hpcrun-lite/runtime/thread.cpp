@@ -96,6 +96,7 @@ void free_thread(Thread* thread) {
 
 void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_high) {
   set_up(thread);
+  thread->counting_at = 0;
   thread->walker.reset(find_module, nullptr, stack_low, stack_high);
   reset_regions(thread->regions, stack_low, stack_high);
   culprit_rt_thread = CulpritThread{.state = thread, .marked_below = 0, .mark = 0, .call = 0};
@@ -139,6 +140,18 @@ void restart_after_fork() {
   start_kernel_events(mine);
   start_papi_events(mine);
   start_timers(mine);
+}
+
+bool is_counting(Thread* thread, std::uintptr_t sp) {
+  const std::uintptr_t at = thread->counting_at;
+  if (at == 0) return false;
+  const auto own_stack = [&regions = thread->regions](std::uintptr_t address) {
+    return address >= regions.stack_low && address < regions.stack_high;
+  };
+  // Of an alternate stack, or a coroutine's, the address tells nothing.
+  if (sp <= at || !own_stack(sp) || !own_stack(at)) return true;
+  thread->counting_at = 0;
+  return false;
 }
 
 bool begin_recording(Thread* thread) {

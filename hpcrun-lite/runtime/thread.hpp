@@ -43,10 +43,11 @@ struct Thread {
   std::uint32_t halvings;      ///< how often the sampling rate was halved
   std::uint32_t modules_seen;  ///< the generation of loaded modules that the walker knows
   bool main;
-  bool tree_refused;       ///< the file has no room for this thread
-  bool blocked_call;       ///< the signal was held back during a call that is just ending
-  volatile bool counting;  ///< the thread itself uses walker and tree: the handler must not
-  std::atomic<bool> busy;  ///< recording, or publishing a wait: its tree is in use
+  bool tree_refused;                    ///< the file has no room for this thread
+  bool blocked_call;                    ///< the signal was held back during a call that is just ending
+  volatile std::uintptr_t counting_at;  ///< stack address of the code of ours that uses walker and tree
+                                        ///< outside the handler; 0 none
+  std::atomic<bool> busy;               ///< recording, or publishing a wait: its tree is in use
   /// Kernel timer ids in the order of the process's events, -1 for none. Set by the thread itself, read by
   /// whoever starts or stops sampling.
   std::atomic<int> timers[EventList::kMax];
@@ -82,6 +83,11 @@ inline Thread* this_thread() {
 /// Takes a Thread from the pool or maps a new one; null when memory is short. Not from a handler.
 Thread* allocate_thread();
 void free_thread(Thread* thread);
+
+/// Whether the calling thread, interrupted at stack address `sp` or itself there, is in the middle of
+/// counting outside the handler: nobody else may use its walker and its tree. Code that lay deeper on the
+/// thread's stack was left by a longjmp, and forgotten. Async-signal-safe.
+bool is_counting(Thread* thread, std::uintptr_t sp);
 
 /// All threads that ever were, used or not; follow `next`.
 Thread* first_thread();

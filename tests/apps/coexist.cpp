@@ -357,6 +357,36 @@ void jump_out_of_call() {
   say("jumped");
 }
 
+/// Out of the measurement's own counting of a call, as a program does that jumps out of a handler during a
+/// call of one-sided communication; then computes.
+void jump_out_of_count() {
+  struct Epoch {
+    std::uint32_t kind, size_class;
+    std::uint64_t window, peers, time_ns;
+  };
+  using Count = void(const Epoch*, std::size_t);
+  auto* count_epochs = reinterpret_cast<Count*>(dlsym(RTLD_DEFAULT, "culprit_rt_count_epochs"));
+  compute(100);
+  struct sigaction action {};
+  action.sa_handler = [](int) { std::longjmp(out_of_handler, 1); };
+  action.sa_flags = SA_NODEFER;
+  sigaction(SIGALRM, &action, nullptr);
+  volatile int jumps = 0;
+  while (jumps < 20) {
+    if (setjmp(out_of_handler) == 0) {
+      const itimerval soon{{0, 0}, {0, 2'000}};
+      setitimer(ITIMER_REAL, &soon, nullptr);
+      const Epoch epoch{3, 0, 0, 0, 1};
+      while (true) {
+        if (count_epochs != nullptr) count_epochs(&epoch, 1);
+      }
+    }
+    jumps = jumps + 1;
+  }
+  compute(500);
+  say("jumped");
+}
+
 /// Namespaces that only a process with a single thread can enter.
 void namespaces() {
   compute(100);
@@ -478,6 +508,7 @@ constexpr Deed kDeeds[] = {{"interval-timers", interval_timers},
                            {"filtered-calls", [] { filtered_calls(true); }},
                            {"filtered-calls-by-syscall", [] { filtered_calls(false); }},
                            {"jump-out-of-call", jump_out_of_call},
+                           {"jump-out-of-count", jump_out_of_count},
                            {"namespaces", namespaces},
                            {"filters-asked-for", filters_asked_for},
                            {"constructor-waits", constructor_waits},

@@ -60,6 +60,15 @@ class Coexistence(harness.Workspace):
         view = harness.viewer_json(database, "view", "calling-context")
         self.assertTrue(any("compute" in node["frame"]["name"] for node in harness.walk(view["roots"])))
 
+    def test_jump_out_of_the_counting_of_a_call(self):
+        self.deed("jump-out-of-count")
+        view = harness.viewer_json(self.directory.with_name("run.db"), "view", "calling-context")
+        times = [
+            node["values"]["REALTIME:sum (I)"] for node in harness.walk(view["roots"])
+            if "compute" in node["frame"]["name"]
+        ]  # fmt: skip
+        self.assertGreater(max(times), 0.3)  # of the 0.5 s after the jumps
+
     # -- processes and stacks
 
     def test_forks_that_run_no_handlers(self):

@@ -1,6 +1,6 @@
 """The ways in which MPI gets into a program, under both MPIs: a user's tool in the profiling interface, preloaded or
-linked; an extension of a program that is not linked with MPI; a shell around the program; and calls that nobody sees,
-which the user is told of."""
+linked; an extension of a program that is not linked with MPI; a thread that a library's constructor waits for; a shell
+around the program; and calls that nobody sees, which the user is told of."""
 
 import unittest
 
@@ -55,6 +55,13 @@ class Loading(harness.Workspace):
         self.run_measured(mpi, ["sh", "-c", f"{harness.PROGRAMS}/mpi_exchange.{mpi}; exit $?"])
         self.check_seen()
 
+    def check_constructor(self, mpi):
+        library = harness.PROGRAMS / f"mpi_constructor_library.{mpi}"
+        command = [harness.PROGRAMS / f"mpi_constructor.{mpi}", library]
+        self.assertEqual(harness.launch(mpi, 1, command).stdout, "loaded\n")
+        done = harness.launch(mpi, 1, [harness.HPCRUN, "-o", self.here / "run", *command])
+        self.assertEqual(done.stdout, "loaded\n")
+
     def check_unseen(self, mpi):
         library = {"openmpi": "libmpi.so.40", "mpich": "libmpich.so.12"}[mpi]
         done = self.run_measured(mpi, [harness.PROGRAMS / "late_mpi", "-s", library])
@@ -64,7 +71,7 @@ class Loading(harness.Workspace):
 
 
 for mpi in harness.LAUNCHERS:
-    for way in ("tool_preloaded", "tool_linked", "extension", "shell", "unseen"):
+    for way in ("tool_preloaded", "tool_linked", "extension", "constructor", "shell", "unseen"):
         setattr(Loading, f"test_{way}_{mpi}", lambda self, mpi=mpi, way=way: getattr(self, f"check_{way}")(mpi))
 
 if __name__ == "__main__":
