@@ -10,7 +10,7 @@ namespace culprit::database::format {
 static_assert(std::endian::native == std::endian::little, "the file is little-endian and is read in place");
 
 inline constexpr char kMagic[8] = {'C', 'U', 'L', 'P', 'R', 'I', 'T', 'D'};
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
 inline constexpr std::uint64_t kHeaderSize = 64;
 inline constexpr std::uint64_t kHeaderHashed = 56;  ///< the header's own checksum covers this much
@@ -18,7 +18,10 @@ inline constexpr std::uint64_t kTableEntrySize = 32;
 inline constexpr std::uint64_t kAlignment = 8;
 inline constexpr std::uint32_t kMaxSections = 1024;
 
-/// Sections by their number in the file; never renumbered, never reused.
+/// A checksum covers so many bytes of a part: what looking at one number costs is reading this much.
+inline constexpr std::uint64_t kChunk = 16384;
+
+/// Sections by their number in the file; never renumbered, never reused (17 to 20 were of version 1).
 enum class Section : std::uint32_t {
   meta = 1,
   string_ends = 2,
@@ -36,20 +39,13 @@ enum class Section : std::uint32_t {
   suspects = 14,
   source_index = 15,
   source_data = 16,
-  profile_index = 17,
-  profile_blocks = 18,
-  context_index = 19,
-  context_blocks = 20,
   waits = 21,
+  tile_index = 22,
 };
-inline constexpr std::uint32_t kSections = 21;
+inline constexpr std::uint32_t kLastSection = 22;
 
-/// Whether a section's parts carry their own checksums, verified when they are read; its entry's checksum is
-/// 0 then.
-constexpr bool self_checked(Section section) {
-  return section == Section::context_summary_data || section == Section::flat_summary_data ||
-         section == Section::source_data || section == Section::profile_blocks ||
-         section == Section::context_blocks;
+constexpr bool is_known(std::uint32_t number) {
+  return number >= 1 && number <= kLastSection && (number <= 16 || number >= 21);
 }
 
 inline constexpr std::uint64_t kStringEndSize = 8;
@@ -58,9 +54,18 @@ inline constexpr std::uint64_t kFlatSize = 28;
 inline constexpr std::uint64_t kLocationSize = 48;
 inline constexpr std::uint64_t kBlameSize = 32;
 inline constexpr std::uint64_t kWaitSize = 40;
-inline constexpr std::uint64_t kSummaryIndexSize = 56;
-inline constexpr std::uint64_t kSourceIndexSize = 40;
-inline constexpr std::uint64_t kBlockIndexSize = 24;
+inline constexpr std::uint64_t kSummaryIndexSize = 48;
+inline constexpr std::uint64_t kSourceIndexSize = 32;
+inline constexpr std::uint64_t kTileIndexSize = 32;
+
+inline constexpr std::uint64_t kTileHeaderSize = 24;
+inline constexpr std::uint64_t kTileEntrySize = 12;
+
+/// Reading a list costs about as much as so many of its values, whatever it holds.
+inline constexpr std::uint64_t kListCost = 8;
+/// Inclusive values are stored where adding them up would cost so many times what reading them does: the
+/// more, the smaller the file; 16 lists of 100 000 values are added up in some milliseconds.
+inline constexpr std::uint64_t kMaxCost = 16;
 
 /// The size of a section's elements; 1 where it is no array.
 constexpr std::uint64_t stride(Section section) {
@@ -82,9 +87,8 @@ constexpr std::uint64_t stride(Section section) {
       return kWaitSize;
     case Section::source_index:
       return kSourceIndexSize;
-    case Section::profile_index:
-    case Section::context_index:
-      return kBlockIndexSize;
+    case Section::tile_index:
+      return kTileIndexSize;
     default:
       return 1;
   }

@@ -1,6 +1,6 @@
 #include "database/mapped_file.hpp"
 
-#include "database/reader.hpp"
+#include "database/database_error.hpp"
 
 #include <cerrno>
 #include <system_error>

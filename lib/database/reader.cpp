@@ -3,7 +3,8 @@
 #include "database/consistency.hpp"
 #include "database/mapped_file.hpp"
 #include "database/section_table.hpp"
-#include "database/value_block.hpp"
+#include "database/sections.hpp"
+#include "database/tile_values.hpp"
 
 #include <algorithm>
 
@@ -11,49 +12,6 @@ namespace culprit::database {
 namespace {
 
 using format::Section;
-
-/// One section of value lists: an index and the blocks it points into.
-struct Lists {
-  ByteSpan index, blocks;
-
-  [[nodiscard]] std::size_t size() const { return index.size() / format::kBlockIndexSize; }
-};
-
-struct BlockEntry {
-  std::uint64_t offset = 0;
-  std::uint32_t size = 0, count = 0;
-  std::uint64_t sum = 0;
-};
-
-BlockEntry entry_at(const Lists& lists, std::size_t list) {
-  Decoder from(lists.index.subspan(list * format::kBlockIndexSize, format::kBlockIndexSize),
-               "an index of values");
-  BlockEntry entry;
-  entry.offset = from.get<std::uint64_t>();
-  entry.size = from.get<std::uint32_t>();
-  entry.count = from.get<std::uint32_t>();
-  entry.sum = from.get<std::uint64_t>();
-  return entry;
-}
-
-/// Blocks lie one after the other without gaps, and there are as many as there should be.
-void check_lists(const Lists& lists, std::size_t expected) {
-  if (lists.size() != expected) throw Malformed("an index of values has the wrong length");
-  std::uint64_t end = 0;
-  for (std::size_t list = 0; list < lists.size(); ++list) {
-    const BlockEntry entry = entry_at(lists, list);
-    if (entry.offset != end) throw Malformed("an index of values has a gap or an overlap");
-    end += entry.size;
-  }
-  if (end != lists.blocks.size()) throw Malformed("an index of values does not cover its blocks");
-}
-
-std::vector<Value> values_of(const Lists& lists, std::size_t list, const ValueBounds& bounds) {
-  const BlockEntry entry = entry_at(lists, list);
-  const ByteSpan block = lists.blocks.subspan(entry.offset, entry.size);
-  if (checksum(block) != entry.sum) throw Malformed("a block of values does not match its checksum");
-  return decode_values(block, entry.count, bounds);
-}
 
 const SummaryEntry* find_summary(const std::vector<Summary>& summaries, std::uint32_t role,
                                  std::uint32_t metric, std::uint32_t scope) {
@@ -70,21 +28,21 @@ struct Reader::Mapped {
   std::filesystem::path path;
   MappedFile file;
   Experiment experiment;
-  Lists profiles, contexts;
+  TileValues values;
 
   void load(ByteSpan bytes);
-  std::vector<Value> decode(const Lists& lists, std::size_t list, std::size_t indices) const;
 };
 
 void Reader::Mapped::load(ByteSpan bytes) {
+  const CheckedSections sections = find_sections(bytes, path);
   try {
-    const SectionSpans sections = find_sections(bytes);
-    experiment = decode_experiment(sections);
+    SectionSpans spans;
+    for (std::size_t i = 0; i < spans.size(); ++i) spans[i] = sections[i].all();
+    experiment = decode_experiment(spans);
     check_consistency(experiment);
-    profiles = {sections[slot(Section::profile_index)], sections[slot(Section::profile_blocks)]};
-    contexts = {sections[slot(Section::context_index)], sections[slot(Section::context_blocks)]};
-    check_lists(profiles, experiment.locations.size());
-    check_lists(contexts, experiment.contexts.size());
+    values = TileValues(spans[slot(Section::tile_index)], bytes, experiment.contexts.size(),
+                        experiment.metrics.size(), path);
+    if (values.locations() != experiment.locations.size()) throw Malformed("the tiles hold other locations");
   } catch (const Malformed& error) {
     throw DatabaseError(path, error.what());
   } catch (const Inconsistent& error) {
@@ -92,23 +50,13 @@ void Reader::Mapped::load(ByteSpan bytes) {
   }
 }
 
-std::vector<Value> Reader::Mapped::decode(const Lists& lists, std::size_t list, std::size_t indices) const {
-  if (list >= lists.size()) throw std::out_of_range("a list of values that does not exist");
-  try {
-    return values_of(lists, list, {indices, experiment.metrics.size()});
-  } catch (const Malformed& error) {
-    throw DatabaseError(path, std::string(error.what()) + " (merge again)");
-  }
-}
-
 Reader::Reader(const std::filesystem::path& path)
-    : mapped_(new Mapped{
-          .path = path, .file = MappedFile(path), .experiment = {}, .profiles = {}, .contexts = {}}) {
+    : mapped_(new Mapped{.path = path, .file = MappedFile(path), .experiment = {}, .values = {}}) {
   mapped_->load(mapped_->file.bytes());
 }
 
 Reader::Reader(std::span<const std::byte> bytes, const std::filesystem::path& name)
-    : mapped_(new Mapped{.path = name, .file = {}, .experiment = {}, .profiles = {}, .contexts = {}}) {
+    : mapped_(new Mapped{.path = name, .file = {}, .experiment = {}, .values = {}}) {
   mapped_->load(bytes);
 }
 
@@ -121,19 +69,28 @@ const Experiment& Reader::experiment() const {
 }
 
 std::vector<Value> Reader::profile_values(std::uint32_t location) const {
-  return mapped_->decode(mapped_->profiles, location, mapped_->experiment.contexts.size());
-}
-
-std::vector<Value> Reader::context_values(ContextId context) const {
-  return mapped_->decode(mapped_->contexts, context, mapped_->experiment.locations.size());
+  return mapped_->values.profile(location);
 }
 
 std::vector<std::uint64_t> Reader::context_values(ContextId context, std::uint32_t metric) const {
-  std::vector<std::uint64_t> dense(mapped_->experiment.locations.size());
-  for (const Value& value : context_values(context)) {
-    if (value.metric == metric) dense[value.index] = value.value;
+  if (context >= mapped_->experiment.contexts.size() || metric >= mapped_->experiment.metrics.size()) {
+    throw std::out_of_range("a context or metric that does not exist");
   }
-  return dense;
+  std::vector<std::uint64_t> sums(mapped_->values.locations());
+  mapped_->values.add_inclusive(context, mapped_->experiment.contexts[context].end, metric, sums);
+  return sums;
+}
+
+std::vector<std::uint64_t> Reader::exclusive_values(std::span<const ContextId> contexts,
+                                                    std::uint32_t metric) const {
+  if (metric >= mapped_->experiment.metrics.size()) throw std::out_of_range("a metric that does not exist");
+  std::vector<std::uint64_t> sums(mapped_->values.locations());
+  mapped_->values.add_exclusive(contexts, metric, sums);
+  return sums;
+}
+
+void Reader::verify_values() const {
+  mapped_->values.verify();
 }
 
 const SummaryEntry* Reader::context_summary(std::uint32_t role, std::uint32_t metric,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "database/database.hpp"
+#include "database/database_error.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -12,17 +13,6 @@
 #include <vector>
 
 namespace culprit::database {
-
-/// A database cannot be read. what() is "why (what to do)".
-class DatabaseError : public std::runtime_error {
- public:
-  DatabaseError(std::filesystem::path path, const std::string& why)
-      : std::runtime_error(why), path_(std::move(path)) {}
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// A database mapped into memory. Trusts nothing: the constructor checks every index and size, and throws
 /// DatabaseError on any inconsistency. Per-thread values stay in the file and are decoded on demand (a
@@ -42,11 +32,15 @@ class Reader {
   /// Exclusive values (of the statement contexts) of one profile, ascending by (context, metric).
   [[nodiscard]] std::vector<Value> profile_values(std::uint32_t location) const;
 
-  /// Inclusive values of one context in all profiles, ascending by (location, metric).
-  [[nodiscard]] std::vector<Value> context_values(ContextId context) const;
-
-  /// The same for one metric, dense: entry l is location l's inclusive value, 0 where it observed nothing.
+  /// Inclusive values of one metric at a context: entry l is location l's, 0 where it observed nothing.
   [[nodiscard]] std::vector<std::uint64_t> context_values(ContextId context, std::uint32_t metric) const;
+
+  /// Sums of the exclusive values of one metric at some contexts (ascending), one per location.
+  [[nodiscard]] std::vector<std::uint64_t> exclusive_values(std::span<const ContextId> contexts,
+                                                            std::uint32_t metric) const;
+
+  /// Reads all per-thread values once.
+  void verify_values() const;
 
   /// The summary of (role, metric) at one scope, null where nobody observed it. Binary search.
   [[nodiscard]] const SummaryEntry* context_summary(std::uint32_t role, std::uint32_t metric,

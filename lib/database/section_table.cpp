@@ -1,5 +1,8 @@
 #include "database/section_table.hpp"
 
+#include "database/database_error.hpp"
+#include "database/sections.hpp"
+
 #include <bitset>
 
 namespace culprit::database {
@@ -54,32 +57,87 @@ ByteSpan find_table(ByteSpan file, const Header& header) {
   throw Malformed("section " + std::to_string(number) + " " + why + " (merge again)");
 }
 
-}  // namespace
+constexpr std::uint64_t padding(std::uint64_t offset) {
+  return (format::kAlignment - offset % format::kAlignment) % format::kAlignment;
+}
 
-SectionSpans find_sections(ByteSpan file) {
+/// Throws Malformed.
+CheckedSections find(ByteSpan file, const std::filesystem::path& path) {
   const Header header = check_header(file);
   Decoder table(find_table(file, header), "the table of sections");
-  SectionSpans sections;
-  std::bitset<format::kSections> seen;
+  CheckedSections sections;
+  std::bitset<format::kLastSection> seen;
   while (table.remaining() > 0) {
     const auto number = table.get<std::uint32_t>();
     const auto stride = table.get<std::uint32_t>();
     const auto offset = table.get<std::uint64_t>();
     const auto size = table.get<std::uint64_t>();
     const auto sum = table.get<std::uint64_t>();
-    if (number == 0 || number > format::kSections) continue;
+    if (!format::is_known(number)) continue;
     const auto section = static_cast<Section>(number);
     if (seen[slot(section)]) fail(number, "appears twice");
     seen.set(slot(section));
-    if (offset > file.size() || size > file.size() - offset) fail(number, "lies outside the file");
     if (stride != format::stride(section) || size % stride != 0)
       fail(number, "has elements of the wrong size");
-    const ByteSpan bytes = file.subspan(offset, size);
-    if (!format::self_checked(section) && checksum(bytes) != sum) fail(number, "does not match its checksum");
-    sections[slot(section)] = bytes;
+    if (offset % format::kAlignment != 0) fail(number, "is misplaced");
+    sections[slot(section)] =
+        CheckedBytes(file, offset, size, sum, path, "section " + std::to_string(number));
   }
-  if (!seen.all()) throw Malformed("a section is missing (merge again)");
+  for (std::uint32_t number = 1; number <= format::kLastSection; ++number) {
+    if (format::is_known(number) && !seen[number - 1]) fail(number, "is missing");
+  }
   return sections;
+}
+
+}  // namespace
+
+CheckedSections find_sections(ByteSpan file, const std::filesystem::path& path) {
+  try {
+    return find(file, path);
+  } catch (const Malformed& error) {
+    throw DatabaseError(path, error.what());
+  }
+}
+
+Bytes SectionTable::add(Section section, ByteSpan bytes) {
+  Encoder into;
+  into.pad(padding(end_));
+  const std::uint64_t offset = end_ + into.size();
+  std::uint64_t sum = 0;
+  const Bytes sums = checksums_of(bytes, sum);
+  into.append(bytes);
+  into.append(sums);
+  entries_.put(static_cast<std::uint32_t>(section));
+  entries_.put(static_cast<std::uint32_t>(format::stride(section)));
+  entries_.put(offset);
+  entries_.put<std::uint64_t>(bytes.size());
+  entries_.put(sum);
+  ++sections_;
+  end_ += into.size();
+  return into.take();
+}
+
+Bytes SectionTable::table() {
+  Encoder into;
+  into.pad(padding(end_));
+  table_ = end_ + into.size();
+  table_sum_ = checksum(entries_.bytes());
+  into.append(entries_.bytes());
+  end_ += into.size();
+  return into.take();
+}
+
+Bytes SectionTable::header() const {
+  Encoder header;
+  header.append(std::as_bytes(std::span(format::kMagic)));
+  header.put(format::kVersion);
+  header.put(sections_);
+  header.put(end_);
+  header.put(table_);
+  header.put(table_sum_);
+  header.pad(format::kHeaderHashed - header.size());
+  header.put(checksum(header.bytes()));
+  return header.take();
 }
 
 }  // namespace culprit::database

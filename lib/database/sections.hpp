@@ -8,9 +8,10 @@
 
 namespace culprit::database {
 
-/// The sections that hold an experiment (all but the per-thread values), by section number − 1.
-using SectionBytes = std::array<Bytes, format::kSections>;
-using SectionSpans = std::array<ByteSpan, format::kSections>;
+/// The sections that hold an experiment (all but the per-thread values), by section number − 1; unused
+/// numbers are empty.
+using SectionBytes = std::array<Bytes, format::kLastSection>;
+using SectionSpans = std::array<ByteSpan, format::kLastSection>;
 
 constexpr std::size_t slot(format::Section section) {
   return static_cast<std::size_t>(section) - 1;
@@ -23,8 +24,7 @@ SectionBytes encode_experiment(const Experiment& experiment);
 /// to check_consistency, except those that decoding itself needs.
 Experiment decode_experiment(const SectionSpans& sections);
 
-/// The sections whose parts carry checksums of their own, and need compressed text; used by
-/// encode/decode_experiment.
+/// The sections that hold compressed text; used by encode/decode_experiment.
 void encode_sources(const std::vector<SourceFile>& sources, Encoder& index, Encoder& data);
 std::vector<SourceFile> decode_sources(ByteSpan index, ByteSpan data);
 

@@ -51,7 +51,6 @@ void encode_sources(const std::vector<SourceFile>& sources, Encoder& index, Enco
     index.put<std::uint64_t>(source.text.size());
     index.put<std::uint64_t>(data.size());
     index.put<std::uint64_t>(stored.bytes.size());
-    index.put(checksum(stored.bytes));
     data.append(stored.bytes);
   }
 }
@@ -72,7 +71,6 @@ std::vector<SourceFile> decode_sources(ByteSpan index, ByteSpan data) {
     covered += size;
     if (covered > data.size()) from.fail("has overlapping texts");
     const ByteSpan bytes = data.subspan(offset, size);
-    if (checksum(bytes) != from.get<std::uint64_t>()) from.fail("does not match its checksum");
     source.text = restore(bytes, form, length, from);
     sources.push_back(std::move(source));
   }

@@ -99,12 +99,11 @@ void encode_table(const Summary& summary, Encoder& index, Encoder& data) {
   index.put(summary.metric);
   index.put<std::uint64_t>(begin);
   index.put<std::uint64_t>(bytes.size());
-  index.put(checksum(bytes));
   index.put(static_cast<std::uint32_t>(table.scopes.size()));
   index.put(static_cast<std::uint32_t>(table.own_scopes.size()));
   put_widths(inclusive, index);
   put_widths(own, index);
-  index.pad(format::kSummaryIndexSize - 50);
+  index.pad(format::kSummaryIndexSize - 42);
 }
 
 /// One entry of the index, decoded.
@@ -138,12 +137,11 @@ TableEntry get_table_entry(Decoder& from, ByteSpan data) {
   const auto size = from.get<std::uint64_t>();
   if (offset > data.size() || size > data.size() - offset) from.fail("points outside its data");
   entry.bytes = data.subspan(offset, size);
-  if (checksum(entry.bytes) != from.get<std::uint64_t>()) from.fail("does not match its checksum");
   entry.entries = from.get<std::uint32_t>();
   entry.own = from.get<std::uint32_t>();
   entry.inclusive_widths = get_widths(from);
   entry.own_widths = get_widths(from);
-  from.take(format::kSummaryIndexSize - 50);
+  from.take(format::kSummaryIndexSize - 42);
   const std::uint64_t expected =
       entry.entries * (5 + row_size(entry.inclusive_widths)) + entry.own * (4 + row_size(entry.own_widths));
   if (size != expected) from.fail("has the wrong size");

@@ -30,8 +30,8 @@ struct Tile {
 /// thread-safe, but several builders may work at once.
 class TileBuilder {
  public:
-  /// `parents`: the parent of every context, in pre-order (kNone for context 0); `metrics`: how many there
-  /// are. Both must be the same for all tiles of a database.
+  /// `parents`: the parent of every context, in pre-order (kNone for context 0), the same for all tiles of a
+  /// database; `metrics`: how many of the experiment's (the first ones) have values per thread.
   TileBuilder(std::span<const ContextId> parents, std::size_t metrics);
   ~TileBuilder();
   TileBuilder(TileBuilder&&) noexcept;

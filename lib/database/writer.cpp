@@ -3,12 +3,18 @@
 #include "database/consistency.hpp"
 #include "database/encoding.hpp"
 #include "database/format.hpp"
+#include "database/mapped_file.hpp"
+#include "database/section_table.hpp"
 #include "database/sections.hpp"
-#include "database/value_block.hpp"
+#include "database/tile_values.hpp"
 
+#include <cerrno>
 #include <exception>
 #include <string>
+#include <system_error>
+#include <utility>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace culprit::database {
@@ -35,53 +41,6 @@ void collectively(exchange::Communicator& comm, Local local) {
   throw std::runtime_error(std::string(reinterpret_cast<const char*>(message.data()), message.size()));
 }
 
-constexpr std::uint64_t aligned(std::uint64_t offset) {
-  return (offset + format::kAlignment - 1) / format::kAlignment * format::kAlignment;
-}
-
-/// The blocks of one section of value lists as they grow.
-struct Blocks {
-  std::uint64_t begin = 0, size = 0;
-  std::uint64_t lists = 0;
-  bool started = false;
-  Bytes index;  ///< on rank 0
-};
-
-/// This rank's lists, encoded, with their index entries relative to the first.
-struct EncodedLists {
-  Bytes blocks, index;
-};
-
-void put_index_entry(Encoder& index, std::uint64_t offset, std::uint64_t size, std::uint64_t count,
-                     std::uint64_t sum) {
-  if (size > UINT32_MAX || count > UINT32_MAX) throw std::length_error("a list of values of more than 4 GiB");
-  index.put(offset);
-  index.put(static_cast<std::uint32_t>(size));
-  index.put(static_cast<std::uint32_t>(count));
-  index.put(sum);
-}
-
-EncodedLists encode_lists(std::span<const std::vector<Value>> lists) {
-  Encoder blocks, index;
-  for (const std::vector<Value>& list : lists) {
-    const std::size_t begin = blocks.size();
-    encode_values(list, blocks);
-    const ByteSpan block = ByteSpan(blocks.bytes()).subspan(begin);
-    put_index_entry(index, begin, block.size(), list.size(), checksum(block));
-  }
-  return {blocks.take(), index.take()};
-}
-
-/// Makes index entries relative to the section rather than to the rank's first block.
-void shift_offsets(Bytes& index, std::uint64_t by) {
-  for (std::size_t at = 0; at < index.size(); at += format::kBlockIndexSize) {
-    std::uint64_t offset = 0;
-    std::memcpy(&offset, index.data() + at, sizeof offset);
-    offset += by;
-    std::memcpy(index.data() + at, &offset, sizeof offset);
-  }
-}
-
 /// A name beside the target that no other run uses at the same time.
 std::filesystem::path temporary_beside(exchange::Communicator& comm, const std::filesystem::path& path) {
   Encoder pid;
@@ -93,119 +52,75 @@ std::filesystem::path temporary_beside(exchange::Communicator& comm, const std::
   return path.parent_path() / (name + ".tmp");
 }
 
+/// Rank 0's own hold on the file, once all ranks have written their tiles and closed it.
+class Descriptor {
+ public:
+  explicit Descriptor(const std::filesystem::path& path)
+      : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CLOEXEC)) {
+    if (descriptor_ < 0) fail();
+  }
+  ~Descriptor() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  void write_at(std::uint64_t offset, ByteSpan data) const {
+    while (!data.empty()) {
+      const ssize_t written = ::pwrite(descriptor_, data.data(), data.size(), static_cast<off_t>(offset));
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) fail();
+      data = data.subspan(static_cast<std::size_t>(written));
+      offset += static_cast<std::uint64_t>(written);
+    }
+  }
+
+  /// Network file systems report a failed write-back here at the latest.
+  void close() {
+    if (::close(std::exchange(descriptor_, -1)) != 0) fail();
+  }
+
+ private:
+  [[noreturn]] void fail() const { throw std::system_error(errno, std::generic_category(), path_.string()); }
+
+  std::filesystem::path path_;
+  int descriptor_;
+};
+
 }  // namespace
 
 struct Writer::State {
   exchange::Communicator& comm;
   std::filesystem::path path, temporary;
-  std::unique_ptr<exchange::OutputFile> file;
-  std::uint64_t end = format::kHeaderSize;  ///< the same on every rank until the experiment is added
-  Blocks profiles, contexts;
-  Encoder table;  ///< on rank 0
-  bool has_experiment = false, finished = false;
+  std::unique_ptr<exchange::OutputFile> file;  ///< until the tiles end
+  std::uint64_t end = format::kHeaderSize;     ///< the same on every rank
+  std::uint64_t locations = 0;                 ///< in tiles, of all ranks
+  bool tiles_ended = false, has_experiment = false, finished = false;
 
-  void add_lists(Blocks& blocks, std::span<const std::vector<Value>> lists);
+  // On rank 0.
+  Encoder tile_index;
+  std::unique_ptr<Descriptor> rest;
+  std::unique_ptr<SectionTable> sections;
+  MappedFile mapped;
+  std::unique_ptr<TileValues> values;
+
+  void write_tiles(std::span<const Tile> tiles, std::uint64_t offset, std::uint64_t first,
+                   Encoder& index) const;
+  void close_tiles();
   void add_section(Section section, ByteSpan bytes);
-  void state_section(Section section, std::uint64_t offset, std::uint64_t size, std::uint64_t sum);
   void write_experiment(const Experiment& experiment);
-  void write_header();
 };
-
-void Writer::State::add_lists(Blocks& blocks, std::span<const std::vector<Value>> lists) {
-  EncodedLists encoded;
-  collectively(comm, [&] {
-    if (has_experiment || (blocks.started && blocks.begin + blocks.size != end)) {
-      throw std::logic_error("values added out of order");
-    }
-    encoded = encode_lists(lists);
-  });
-  if (!blocks.started) {
-    blocks.begin = end = aligned(end);
-    blocks.started = true;
-  }
-  const std::uint64_t before = comm.exclusive_scan(encoded.blocks.size());
-  const std::uint64_t total = comm.all_sum(encoded.blocks.size());
-  collectively(comm, [&] {
-    if (!encoded.blocks.empty()) file->write_at(end + before, encoded.blocks);
-  });
-  shift_offsets(encoded.index, blocks.size + before);
-  for (const exchange::Bytes& part : comm.gather(encoded.index, 0)) {
-    blocks.index.insert(blocks.index.end(), part.begin(), part.end());
-  }
-  blocks.lists += comm.all_sum(lists.size());
-  blocks.size += total;
-  end += total;
-}
-
-void Writer::State::state_section(Section section, std::uint64_t offset, std::uint64_t size,
-                                  std::uint64_t sum) {
-  table.put(static_cast<std::uint32_t>(section));
-  table.put(static_cast<std::uint32_t>(format::stride(section)));
-  table.put(offset);
-  table.put(size);
-  table.put(sum);
-}
-
-void Writer::State::add_section(Section section, ByteSpan bytes) {
-  end = aligned(end);
-  if (!bytes.empty()) file->write_at(end, bytes);
-  state_section(section, end, bytes.size(), format::self_checked(section) ? 0 : checksum(bytes));
-  end += bytes.size();
-}
-
-void Writer::State::write_experiment(const Experiment& experiment) {
-  check_consistency(experiment);
-  if (profiles.lists != experiment.locations.size()) {
-    throw std::logic_error("as many lists of a profile's values as locations are needed");
-  }
-  if (contexts.lists != experiment.contexts.size()) {
-    throw std::logic_error("as many lists of a context's values as contexts are needed");
-  }
-  const SectionBytes sections = encode_experiment(experiment);
-  for (std::uint32_t number = 1; number <= format::kSections; ++number) {
-    const auto section = static_cast<Section>(number);
-    switch (section) {
-      case Section::profile_blocks:
-        state_section(section, profiles.begin, profiles.size, 0);
-        break;
-      case Section::context_blocks:
-        state_section(section, contexts.begin, contexts.size, 0);
-        break;
-      case Section::profile_index:
-        add_section(section, profiles.index);
-        break;
-      case Section::context_index:
-        add_section(section, contexts.index);
-        break;
-      default:
-        add_section(section, sections[slot(section)]);
-    }
-  }
-}
-
-void Writer::State::write_header() {
-  end = aligned(end);
-  file->write_at(end, table.bytes());
-  Encoder header;
-  header.append(std::as_bytes(std::span(format::kMagic)));
-  header.put(format::kVersion);
-  header.put(static_cast<std::uint32_t>(table.size() / format::kTableEntrySize));
-  header.put<std::uint64_t>(end + table.size());
-  header.put(end);
-  header.put(checksum(table.bytes()));
-  header.pad(format::kHeaderHashed - header.size());
-  header.put(checksum(header.bytes()));
-  file->write_at(0, header.bytes());
-}
 
 Writer::Writer(exchange::Communicator& comm, const std::filesystem::path& path)
     : state_(new State{.comm = comm,
                        .path = path,
                        .temporary = {},
                        .file = {},
-                       .profiles = {},
-                       .contexts = {},
-                       .table = {}}) {
+                       .tile_index = {},
+                       .rest = {},
+                       .sections = {},
+                       .mapped = {},
+                       .values = {}}) {
   state_->temporary = temporary_beside(comm, path);
   state_->file = comm.create_file(state_->temporary);
 }
@@ -213,37 +128,121 @@ Writer::Writer(exchange::Communicator& comm, const std::filesystem::path& path)
 Writer::~Writer() {
   if (state_->finished) return;
   state_->file.reset();
+  state_->rest.reset();
   if (state_->comm.rank() != 0) return;
   std::error_code ignored;
   std::filesystem::remove(state_->temporary, ignored);
 }
 
-void Writer::add_profile_values(std::span<const std::vector<Value>> profiles) {
-  state_->add_lists(state_->profiles, profiles);
+exchange::Communicator& Writer::communicator() {
+  return state_->comm;
 }
 
-void Writer::add_context_values(std::span<const std::vector<Value>> contexts) {
-  state_->add_lists(state_->contexts, contexts);
+void Writer::together(const std::function<void()>& local) {
+  collectively(state_->comm, local);
+}
+
+void Writer::State::write_tiles(std::span<const Tile> tiles, std::uint64_t offset, std::uint64_t first,
+                                Encoder& index) const {
+  for (const Tile& tile : tiles) {
+    std::uint64_t sum = 0;
+    const Bytes sums = checksums_of(tile.bytes, sum);
+    file->write_at(offset, tile.bytes);
+    file->write_at(offset + tile.bytes.size(), sums);
+    index.put(offset);
+    index.put<std::uint64_t>(tile.bytes.size());
+    index.put(sum);
+    index.put(static_cast<std::uint32_t>(first));
+    index.put(tile.locations);
+    offset += tile.bytes.size() + sums.size();
+    first += tile.locations;
+  }
+}
+
+void Writer::add_tiles(std::span<const Tile> tiles) {
+  State& s = *state_;
+  std::uint64_t size = 0;
+  std::uint64_t locations = 0;
+  for (const Tile& tile : tiles) {
+    size += part_size(tile.bytes.size());
+    locations += tile.locations;
+  }
+  const std::uint64_t offset = s.end + s.comm.exclusive_scan(size);
+  const std::uint64_t first = s.locations + s.comm.exclusive_scan(locations);
+  Encoder index;
+  collectively(s.comm, [&] {
+    if (s.tiles_ended) throw std::logic_error("a tile added after the last");
+    if (first + locations >= kNone) throw std::length_error("more locations than can be numbered");
+    s.write_tiles(tiles, offset, first, index);
+  });
+  for (const exchange::Bytes& part : s.comm.gather(index.bytes(), 0)) s.tile_index.append(part);
+  s.end += s.comm.all_sum(size);
+  s.locations += s.comm.all_sum(locations);
+}
+
+/// Collective: from here on the file is rank 0's.
+void Writer::State::close_tiles() {
+  if (std::exchange(tiles_ended, true)) return;
+  file->close();
+  file.reset();
+  collectively(comm, [&] {
+    if (comm.rank() != 0) return;
+    rest = std::make_unique<Descriptor>(temporary);
+    sections = std::make_unique<SectionTable>(end);
+  });
+}
+
+const TileValues* Writer::end_tiles(std::span<const ContextId> parents, std::size_t metrics) {
+  State& s = *state_;
+  s.close_tiles();
+  collectively(s.comm, [&] {
+    if (s.comm.rank() != 0) return;
+    if (s.locations > 0) s.mapped = MappedFile(s.temporary);
+    s.values = std::make_unique<TileValues>(s.tile_index.bytes(), s.mapped.bytes(), parents.size(), metrics,
+                                            s.temporary);
+  });
+  return s.values.get();
+}
+
+void Writer::State::add_section(Section section, ByteSpan bytes) {
+  const std::uint64_t place = sections->place();
+  rest->write_at(place, sections->add(section, bytes));
+}
+
+void Writer::State::write_experiment(const Experiment& experiment) {
+  check_consistency(experiment);
+  if (locations != experiment.locations.size()) {
+    throw std::logic_error("the tiles must hold the values of as many locations as there are");
+  }
+  const SectionBytes bytes = encode_experiment(experiment);
+  for (std::uint32_t number = 1; number <= format::kLastSection; ++number) {
+    if (!format::is_known(number)) continue;
+    const auto section = static_cast<Section>(number);
+    add_section(section, section == Section::tile_index ? tile_index.bytes() : bytes[slot(section)]);
+  }
 }
 
 void Writer::add_experiment(const Experiment& experiment) {
-  collectively(state_->comm, [&] {
-    if (state_->has_experiment) throw std::logic_error("an experiment added twice");
-    if (state_->comm.rank() == 0) state_->write_experiment(experiment);
+  State& s = *state_;
+  s.close_tiles();
+  collectively(s.comm, [&] {
+    if (std::exchange(s.has_experiment, true)) throw std::logic_error("an experiment added twice");
+    if (s.comm.rank() == 0) s.write_experiment(experiment);
   });
-  state_->has_experiment = true;
 }
 
 void Writer::finish() {
-  collectively(state_->comm, [&] {
-    if (!state_->has_experiment) throw std::logic_error("a database without an experiment");
-    if (state_->comm.rank() == 0) state_->write_header();
+  State& s = *state_;
+  collectively(s.comm, [&] {
+    if (!s.has_experiment) throw std::logic_error("a database without an experiment");
+    if (s.comm.rank() != 0) return;
+    const std::uint64_t place = s.sections->place();
+    s.rest->write_at(place, s.sections->table());
+    s.rest->write_at(0, s.sections->header());
+    s.rest->close();
+    std::filesystem::rename(s.temporary, s.path);
   });
-  state_->file->close();
-  collectively(state_->comm, [&] {
-    if (state_->comm.rank() == 0) std::filesystem::rename(state_->temporary, state_->path);
-  });
-  state_->finished = true;
+  s.finished = true;
 }
 
 }  // namespace culprit::database

@@ -115,12 +115,12 @@ void find_waits(exchange::Communicator& comm, const ThreadAccumulation& accumula
 }
 
 void write_database(exchange::Communicator& comm, const Options& options,
-                    const ThreadAccumulation& accumulation,
-                    const std::vector<std::vector<database::Value>>& by_context,
+                    const ThreadAccumulation& accumulation, const Shape& shape,
                     const database::Experiment& experiment) {
+  std::vector<database::ContextId> parents;
+  for (const Shape::Scope& scope : shape.contexts) parents.push_back(scope.parent);
   database::Writer writer(comm, options.output);
-  writer.add_profile_values(accumulation.profiles());
-  writer.add_context_values(by_context);
+  writer.add_profiles(parents, shape.columns.metrics(), accumulation.profiles());
   writer.add_experiment(experiment);
   writer.finish();
 }
@@ -244,7 +244,7 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
   });
   find_waits(comm, accumulation, experiment);
   diagnose(comm, experiment, summaries, ranges, by_context, options.blame);
-  if (!options.dry_run) write_database(comm, options, accumulation, by_context, experiment);
+  if (!options.dry_run) write_database(comm, options, accumulation, shape, experiment);
   Outcome outcome;
   if (root) outcome = judge(division, options, experiment);
   broadcast(comm, outcome);

@@ -210,11 +210,16 @@ Example make_example() {
   return example;
 }
 
+std::vector<ContextId> parents_of(const Experiment& experiment) {
+  std::vector<ContextId> parents;
+  for (const Context& context : experiment.contexts) parents.push_back(context.parent);
+  return parents;
+}
+
 void write_example(const Example& example, const std::filesystem::path& path) {
   exchange::run_on_threads(1, [&](exchange::Communicator& comm) {
     Writer writer(comm, path);
-    writer.add_profile_values(example.profiles);
-    writer.add_context_values(example.contexts);
+    writer.add_profiles(parents_of(example.experiment), example.experiment.metrics.size(), example.profiles);
     writer.add_experiment(example.experiment);
     writer.finish();
   });

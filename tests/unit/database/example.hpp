@@ -20,6 +20,9 @@ struct Example {
 /// and one source text. Balance, blame and suspects are computed by lib/blame.
 Example make_example();
 
+/// The parent of every context.
+std::vector<ContextId> parents_of(const Experiment& experiment);
+
 /// Writes an example (on one rank).
 void write_example(const Example& example, const std::filesystem::path& path);
 

@@ -4,6 +4,7 @@
 #include "database/format.hpp"
 #include "database/reader.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -29,20 +30,13 @@ class Repair {
       const std::uint64_t entry = table + i * format::kTableEntrySize;
       if (!inside({entry, format::kTableEntrySize})) return;
       const auto number = get<std::uint32_t>(entry);
-      if (number == 0 || number > format::kSections) continue;
+      if (number == 0 || number > format::kLastSection) continue;
       sections_[number - 1] = {get<std::uint64_t>(entry + 8), get<std::uint64_t>(entry + 16)};
     }
-    repair_parts(Section::context_summary_index, Section::context_summary_data, 8, 24);
-    repair_parts(Section::flat_summary_index, Section::flat_summary_data, 8, 24);
-    repair_parts(Section::source_index, Section::source_data, 16, 32);
-    repair_blocks(Section::profile_index, Section::profile_blocks);
-    repair_blocks(Section::context_index, Section::context_blocks);
+    repair_tiles();
     for (std::uint64_t i = 0; i < count && i < format::kMaxSections; ++i) {
       const std::uint64_t entry = table + i * format::kTableEntrySize;
-      const auto number = get<std::uint32_t>(entry);
-      if (number == 0 || number > format::kSections || format::self_checked(static_cast<Section>(number)))
-        continue;
-      put_checksum(entry + 24, {get<std::uint64_t>(entry + 8), get<std::uint64_t>(entry + 16)});
+      repair_part({get<std::uint64_t>(entry + 8), get<std::uint64_t>(entry + 16)}, entry + 24);
     }
     put_checksum(32, {table, count * format::kTableEntrySize});
     put_checksum(format::kHeaderHashed, {0, format::kHeaderHashed});
@@ -66,34 +60,30 @@ class Repair {
     std::memcpy(file_.data() + at, &sum, sizeof sum);
   }
 
-  [[nodiscard]] const Part& section(Section s) const { return sections_[static_cast<std::size_t>(s) - 1]; }
-
-  /// The checksums in an index whose entries hold offset and size (u64) at `offset_at` and the checksum at
-  /// `sum_at`.
-  void repair_parts(Section index, Section data, std::uint64_t offset_at, std::uint64_t sum_at) {
-    const Part& entries = section(index);
-    if (!inside(entries)) return;
-    const std::uint64_t stride = format::stride(index);
-    for (std::uint64_t at = 0; at + stride <= entries.size; at += stride) {
-      const std::uint64_t entry = entries.offset + at;
-      const auto offset = get<std::uint64_t>(entry + offset_at);
-      put_checksum(entry + sum_at,
-                   {section(data).offset + offset, get<std::uint64_t>(entry + offset_at + 8)});
+  /// The checksums behind a part, and theirs at `sum_at`.
+  void repair_part(const Part& part, std::uint64_t sum_at) {
+    if (!inside(part)) return;
+    const std::uint64_t sums = part.offset + (part.size + 7) / 8 * 8;
+    const std::uint64_t chunks = (part.size + format::kChunk - 1) / format::kChunk;
+    if (!inside({sums, chunks * 8}) || !inside({sum_at, 8})) return;
+    for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
+      const std::uint64_t begin = chunk * format::kChunk;
+      put_checksum(sums + chunk * 8, {part.offset + begin, std::min(format::kChunk, part.size - begin)});
     }
+    put_checksum(sum_at, {sums, chunks * 8});
   }
 
-  void repair_blocks(Section index, Section blocks) {
-    const Part& entries = section(index);
-    if (!inside(entries)) return;
-    for (std::uint64_t at = 0; at + format::kBlockIndexSize <= entries.size; at += format::kBlockIndexSize) {
-      const std::uint64_t entry = entries.offset + at;
-      put_checksum(entry + 16,
-                   {section(blocks).offset + get<std::uint64_t>(entry), get<std::uint32_t>(entry + 8)});
+  void repair_tiles() {
+    const Part& index = sections_[static_cast<std::size_t>(Section::tile_index) - 1];
+    if (!inside(index)) return;
+    for (std::uint64_t at = 0; at + format::kTileIndexSize <= index.size; at += format::kTileIndexSize) {
+      const std::uint64_t entry = index.offset + at;
+      repair_part({get<std::uint64_t>(entry), get<std::uint64_t>(entry + 8)}, entry + 16);
     }
   }
 
   std::vector<std::byte>& file_;
-  Part sections_[format::kSections];
+  Part sections_[format::kLastSection];
 };
 
 }  // namespace
@@ -108,10 +98,11 @@ bool read_all(std::span<const std::byte> file) {
     const Experiment& e = reader.experiment();
     for (std::uint32_t l = 0; l < e.locations.size(); ++l) (void)reader.profile_values(l);
     for (ContextId x = 0; x < e.contexts.size(); ++x) {
-      (void)reader.context_values(x);
       (void)reader.context_values(x, 0);
+      (void)reader.exclusive_values(std::span(&x, 1), 0);
       (void)reader.context_summary(0, 0, x);
     }
+    reader.verify_values();
     for (const SourceFile& source : e.sources) (void)reader.source(source.path);
   } catch (const DatabaseError&) {
     return false;

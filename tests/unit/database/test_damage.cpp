@@ -138,9 +138,9 @@ TEST_CASE("what is no database is refused with a reason") {
 TEST_CASE("a later version is refused by its number") {
   const Scratch scratch;
   std::vector<std::byte> later = tiny_database(scratch);
-  later[8] = std::byte{2};
+  later[8] = std::byte{3};
   repair_checksums(later);
   std::ofstream(scratch / "later.db", std::ios::binary)
       .write(reinterpret_cast<const char*>(later.data()), static_cast<std::streamsize>(later.size()));
-  CHECK(why_not(scratch / "later.db").starts_with("database format 2, this version reads 1"));
+  CHECK(why_not(scratch / "later.db").starts_with("database format 3, this version reads 2"));
 }

@@ -1,7 +1,10 @@
+#include "database/packed.hpp"
 #include "database/summary_table.hpp"
-#include "database/value_block.hpp"
+#include "database/tile.hpp"
+#include "database/value_list.hpp"
 #include "equality.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include <catch2/catch.hpp>
@@ -12,63 +15,148 @@ using namespace culprit::database;
 
 namespace {
 
-std::vector<Value> decode(const Bytes& block, std::size_t count, ValueBounds bounds) {
-  return decode_values(block, static_cast<std::uint32_t>(count), bounds);
+/// Numbers of all widths, many of them alike.
+rc::Gen<std::uint64_t> numbers() {
+  return rc::gen::oneOf(
+      rc::gen::just<std::uint64_t>(0), rc::gen::inRange<std::uint64_t>(5'000'000, 5'100'000),
+      rc::gen::arbitrary<std::uint64_t>(),
+      rc::gen::map(rc::gen::inRange<unsigned>(0, 64), [](unsigned bit) { return std::uint64_t{1} << bit; }));
 }
 
-Bytes encode(const std::vector<Value>& values) {
+std::vector<std::uint64_t> unpack(const Bytes& bytes, std::size_t count) {
+  Decoder from(bytes, "packed numbers");
+  std::vector<std::uint64_t> values;
+  get_packed(from, count, values);
+  from.expect_end();
+  Decoder again(bytes, "packed numbers");
+  skip_packed(again, count);
+  again.expect_end();
+  return values;
+}
+
+Bytes pack(const std::vector<std::uint64_t>& values) {
   Encoder into;
-  encode_values(values, into);
+  put_packed(values, into);
   return into.take();
 }
 
-constexpr std::uint64_t kHuge = 0xffffffff;
+Bytes encode(const ValueRows& rows, std::uint32_t universe) {
+  Encoder into;
+  put_values(rows, universe, into);
+  return into.take();
+}
+
+/// Reads a list, its columns in the order given.
+ValueRows decode(const Bytes& list, std::uint32_t universe, std::size_t metrics, bool backwards = false) {
+  ValueListReader reader;
+  reader.read(list, universe, metrics);
+  ValueRows rows;
+  rows.indices.assign(reader.indices().begin(), reader.indices().end());
+  rows.columns.resize(metrics);
+  for (std::size_t i = 0; i < metrics; ++i) {
+    const std::size_t m = backwards ? metrics - 1 - i : i;
+    const auto column = reader.column(m);
+    rows.columns[m].assign(column.begin(), column.end());
+  }
+  return rows;
+}
 
 }  // namespace
 
-TEST_CASE("any list of values survives its block") {
-  CHECK(rc::check("encode, decode", [] {
-    const auto picked = *rc::gen::container<std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t>>(
-        rc::gen::pair(rc::gen::inRange<std::uint32_t>(0, 50), rc::gen::inRange<std::uint32_t>(0, 6)),
-        rc::gen::nonZero<std::uint64_t>());
-    std::vector<Value> values;
-    for (const auto& [key, value] : picked) values.push_back({key.first, key.second, value});
-    RC_ASSERT(equal(decode(encode(values), values.size(), {50, 6}), values));
+TEST_CASE("any numbers survive packing") {
+  CHECK(rc::check("pack, unpack", [] {
+    const auto values = *rc::gen::container<std::vector<std::uint64_t>>(numbers());
+    RC_ASSERT(unpack(pack(values), values.size()) == values);
+  }));
+  CHECK(rc::check("pack, unpack several runs", [] {
+    const auto count = *rc::gen::inRange<std::size_t>(0, 400);
+    const auto values = *rc::gen::container<std::vector<std::uint64_t>>(count, numbers());
+    RC_ASSERT(unpack(pack(values), values.size()) == values);
   }));
 }
 
-TEST_CASE("values at the limits survive") {
-  const std::vector<Value> values = {{0, 0, ~0ULL}, {0xfffffffe, 0xfffffffe, 1}};
-  CHECK(equal(decode(encode(values), 2, {kHuge, kHuge}), values));
-  CHECK(decode({}, 0, {0, 0}).empty());
+TEST_CASE("every width of numbers survives packing") {
+  for (unsigned width = 0; width <= 64; ++width) {
+    const std::uint64_t most = width == 0 ? 0 : ~std::uint64_t{0} >> (64 - width);
+    std::vector<std::uint64_t> values(128);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 2 == 0 ? most : most / 3;
+    CHECK(unpack(pack(values), values.size()) == values);
+  }
 }
 
-TEST_CASE("an unchanged set of metrics costs one byte") {
-  const std::vector<Value> one = {{0, 0, 1}, {0, 1, 1}, {0, 2, 1}};
-  std::vector<Value> two = one;
-  for (Value value : one) two.push_back({1, value.metric, value.value});
-  CHECK(encode(two).size() - encode(one).size() == 5);
+TEST_CASE("alike numbers take the bits in which they differ") {
+  std::vector<std::uint64_t> values(1280);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 10'000'000'000 + i * 37 % 256;
+  CHECK(pack(values).size() < values.size() * 5 / 4);
+  values[700] = 20'000'000'000;  // one stray must not widen the others
+  CHECK(pack(values).size() < values.size() * 5 / 4);
 }
 
-TEST_CASE("blocks that are no list are refused") {
-  const auto block = [](std::vector<unsigned> bytes) {
+TEST_CASE("any list of rows survives") {
+  CHECK(rc::check("encode, decode", [] {
+    const auto universe = *rc::gen::inRange<std::uint32_t>(1, 600);
+    const auto picked = *rc::gen::container<std::map<std::uint32_t, std::uint64_t>>(
+        rc::gen::inRange<std::uint32_t>(0, universe), numbers());
+    ValueRows rows;
+    rows.columns.resize(5);
+    for (const auto& [index, value] : picked) {
+      rows.indices.push_back(index);
+      const std::uint64_t part = value / 3;
+      const std::uint64_t row[] = {value, part, value - part, part, *numbers()};
+      for (std::size_t m = 0; m < 5; ++m) rows.columns[m].push_back(row[m]);
+    }
+    for (const bool backwards : {false, true}) {
+      const ValueRows read = decode(encode(rows, universe), universe, 5, backwards);
+      RC_ASSERT(read.indices == rows.indices);
+      RC_ASSERT(read.columns == rows.columns);
+    }
+  }));
+}
+
+TEST_CASE("columns that follow from others cost next to nothing") {
+  ValueRows rows;
+  rows.columns.resize(4);
+  for (std::uint32_t i = 0; i < 512; ++i) {
+    rows.indices.push_back(i);
+    rows.columns[0].push_back(5'000'000 + i * 7919);
+    rows.columns[1].push_back(i * 131);
+  }
+  const std::size_t two = encode(rows, 512).size();
+  rows.columns[2] = rows.columns[0];
+  for (std::size_t i = 0; i < 512; ++i) rows.columns[3].push_back(rows.columns[0][i] - rows.columns[1][i]);
+  CHECK(encode(rows, 512).size() <= two + 8);
+}
+
+TEST_CASE("lists that are none are refused") {
+  const auto list = [](std::vector<unsigned> bytes) {
     Bytes result;
     for (const unsigned byte : bytes) result.push_back(static_cast<std::byte>(byte));
     return result;
   };
-  const ValueBounds bounds{4, 2};
-  CHECK(decode(block({3, 1, 1, 9}), 1, bounds).front().value == 9);
-  CHECK_THROWS_AS(decode(block({4, 1, 1, 9}), 1, bounds), Malformed);           // index out of range
-  CHECK_THROWS_AS(decode(block({3, 1, 2, 9}), 1, bounds), Malformed);           // metric out of range
-  CHECK_THROWS_AS(decode(block({3, 1, 1, 0}), 1, bounds), Malformed);           // zero
-  CHECK_THROWS_AS(decode(block({3, 0, 9}), 1, bounds), Malformed);              // repeats nothing
-  CHECK_THROWS_AS(decode(block({3, 1, 1, 9}), 2, bounds), Malformed);           // fewer
-  CHECK_THROWS_AS(decode(block({3, 1, 1, 9}), 0, bounds), Malformed);           // more
-  CHECK_THROWS_AS(decode(block({3, 1, 1}), 1, bounds), Malformed);              // cut
-  CHECK_THROWS_AS(decode(block({3, 1, 1, 9, 0, 0, 9}), 2, bounds), Malformed);  // beyond the last index
-  const Bytes endless = block({0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f});
-  CHECK_THROWS_AS(decode(endless, 1, bounds), Malformed);
-  CHECK_THROWS_AS(decode(block({1}), 0xffffffff, bounds), Malformed);
+  CHECK(decode(list({1, 2, 3, 1, 9}), 4, 1).columns[0].front() == 9);
+  CHECK_THROWS_AS(decode(list({1, 2, 4, 1, 9}), 4, 1), Malformed);           // an index out of range
+  CHECK_THROWS_AS(decode(list({5, 0, 0}), 4, 1), Malformed);                 // more rows than there can be
+  CHECK_THROWS_AS(decode(list({3, 0, 0}), 4, 1), Malformed);                 // all, but not so many
+  CHECK_THROWS_AS(decode(list({2, 1, 0x07, 0}), 4, 1), Malformed);           // a bitmap of three
+  CHECK_THROWS_AS(decode(list({1, 1, 0x10, 0}), 4, 1), Malformed);           // a bitmap beyond the end
+  CHECK_THROWS_AS(decode(list({1, 9, 0, 0}), 4, 1), Malformed);              // an unknown form of rows
+  CHECK_THROWS_AS(decode(list({1, 2, 3, 7}), 4, 1), Malformed);              // an unknown form of column
+  CHECK_THROWS_AS(decode(list({1, 2, 3, 2, 0}), 4, 1), Malformed);           // a column equal to itself
+  CHECK_THROWS_AS(decode(list({1, 2, 3, 1}), 4, 1), Malformed);              // cut short
+  CHECK_THROWS_AS(decode(list({1, 2, 3, 1, 9, 9}), 4, 1), Malformed);        // too long
+  CHECK_THROWS_AS(decode(list({4, 0, 1, 0, 65, 0}), 4, 1), Malformed);       // too wide
+  CHECK_THROWS_AS(decode(list({4, 0, 1, 0, 0, 1, 9, 1}), 4, 1), Malformed);  // an exception at no place
+}
+
+TEST_CASE("random bytes are no reason to crash") {
+  CHECK(rc::check("decode", [](const std::vector<std::uint8_t>& bytes) {
+    try {
+      (void)decode(Bytes(reinterpret_cast<const std::byte*>(bytes.data()),
+                         reinterpret_cast<const std::byte*>(bytes.data()) + bytes.size()),
+                   300, 3);
+    } catch (const Malformed&) {
+    }
+  }));
 }
 
 TEST_CASE("any summaries survive their tables") {

@@ -6,6 +6,7 @@
 #include "scratch.hpp"
 
 #include <fstream>
+#include <map>
 #include <system_error>
 
 #include <catch2/catch.hpp>
@@ -23,11 +24,14 @@ std::span<const T> share(const std::vector<T>& all, const exchange::Communicator
   return std::span(all).subspan(begin, end - begin);
 }
 
+void add_profiles(Writer& writer, const Example& example, std::span<const std::vector<Value>> profiles) {
+  writer.add_profiles(parents_of(example.experiment), example.experiment.metrics.size(), profiles);
+}
+
 void write_on(int ranks, const Example& example, const std::filesystem::path& path) {
   exchange::run_on_threads(ranks, [&](exchange::Communicator& comm) {
     Writer writer(comm, path);
-    writer.add_profile_values(share(example.profiles, comm));
-    writer.add_context_values(share(example.contexts, comm));
+    add_profiles(writer, example, share(example.profiles, comm));
     writer.add_experiment(comm.rank() == 0 ? example.experiment : Experiment{});
     writer.finish();
   });
@@ -65,22 +69,52 @@ TEST_CASE("the bytes do not depend on the number of ranks") {
   CHECK(files_in(scratch.path()) == 2);
 }
 
-TEST_CASE("values may be added in several rounds") {
+/// Tiles of `per_tile` profiles each.
+std::vector<Tile> make_tiles(const Example& example, std::uint32_t per_tile) {
+  TileBuilder builder(parents_of(example.experiment), example.experiment.metrics.size());
+  std::vector<Tile> tiles;
+  for (const std::vector<Value>& profile : example.profiles) {
+    builder.add_location();
+    std::map<ContextId, std::vector<std::uint64_t>> rows;
+    for (const Value& value : profile) {
+      std::vector<std::uint64_t>& row = rows[value.index];
+      row.resize(example.experiment.metrics.size());
+      row[value.metric] = value.value;
+    }
+    for (const auto& [context, row] : rows) builder.add_row(context, row);
+    if (builder.locations() == per_tile) tiles.push_back(builder.take());
+  }
+  if (builder.locations() > 0) tiles.push_back(builder.take());
+  return tiles;
+}
+
+TEST_CASE("tiles are written round by round, with the same bytes for any number of ranks") {
   const Scratch scratch;
   const Example example = make_example();
-  write_on(1, example, scratch / "1.db");
-  exchange::run_on_threads(2, [&](exchange::Communicator& comm) {
-    Writer writer(comm, scratch / "rounds.db");
-    const std::vector<std::vector<Value>> first(example.profiles.begin(), example.profiles.begin() + 5);
-    const std::vector<std::vector<Value>> rest(example.profiles.begin() + 5, example.profiles.end());
-    writer.add_profile_values(share(first, comm));
-    writer.add_profile_values(share(rest, comm));
-    writer.add_context_values(share(example.contexts, comm));
-    writer.add_context_values({});
-    writer.add_experiment(example.experiment);
-    writer.finish();
-  });
-  CHECK(bytes_of(scratch / "rounds.db") == bytes_of(scratch / "1.db"));
+  const std::vector<Tile> tiles = make_tiles(example, 2);
+  REQUIRE(tiles.size() == 6);
+  std::vector<std::vector<std::byte>> files;
+  for (const std::size_t ranks : {std::size_t{1}, std::size_t{2}, std::size_t{4}, std::size_t{9}}) {
+    exchange::run_on_threads(static_cast<int>(ranks), [&](exchange::Communicator& comm) {
+      Writer writer(comm, scratch / "tiles.db");
+      for (std::size_t round = 0; round * ranks < tiles.size(); ++round) {
+        const std::size_t mine = round * ranks + static_cast<std::size_t>(comm.rank());
+        writer.add_tiles(mine < tiles.size() ? std::span(&tiles[mine], 1) : std::span<const Tile>());
+      }
+      const TileValues* values =
+          writer.end_tiles(parents_of(example.experiment), example.experiment.metrics.size());
+      CHECK((values != nullptr) == (comm.rank() == 0));
+      if (values != nullptr) CHECK(equal(values->profile(11), example.profiles[11]));
+      writer.add_experiment(comm.rank() == 0 ? example.experiment : Experiment{});
+      writer.finish();
+    });
+    files.push_back(bytes_of(scratch / "tiles.db"));
+    CHECK(files.back() == files.front());
+  }
+  const Reader reader(scratch / "tiles.db");
+  for (std::uint32_t l = 0; l < example.profiles.size(); ++l) {
+    CHECK(equal(reader.profile_values(l), example.profiles[l]));
+  }
 }
 
 TEST_CASE("a database replaces an older one only when it is complete") {
@@ -89,7 +123,7 @@ TEST_CASE("a database replaces an older one only when it is complete") {
   std::ofstream(scratch / "a.db") << "older";
   exchange::run_on_threads(2, [&](exchange::Communicator& comm) {
     Writer writer(comm, scratch / "a.db");
-    writer.add_profile_values(share(example.profiles, comm));
+    add_profiles(writer, example, share(example.profiles, comm));
   });
   CHECK(bytes_of(scratch / "a.db").size() == 5);
   CHECK(files_in(scratch.path()) == 1);
@@ -102,8 +136,7 @@ TEST_CASE("a writer refuses what its reader would refuse") {
   const Example good = make_example();
   const auto write = [](const Example& example) {
     return [&example](Writer& writer) {
-      writer.add_profile_values(example.profiles);
-      writer.add_context_values(example.contexts);
+      add_profiles(writer, example, example.profiles);
       writer.add_experiment(example.experiment);
     };
   };
@@ -114,7 +147,7 @@ TEST_CASE("a writer refuses what its reader would refuse") {
   }
   SECTION("values out of order") {
     Example bad = good;
-    std::swap(bad.contexts[3][0], bad.contexts[3][1]);
+    std::swap(bad.profiles[3].front(), bad.profiles[3].back());
     expect_refusal<std::invalid_argument>(write(bad));
   }
   SECTION("a list too few") {
@@ -148,7 +181,7 @@ TEST_CASE("a writer refuses what its reader would refuse") {
     expect_refusal<std::runtime_error>(write(bad));
   }
   SECTION("nothing but values") {
-    expect_refusal<std::logic_error>([&](Writer& writer) { writer.add_profile_values(good.profiles); });
+    expect_refusal<std::logic_error>([&](Writer& writer) { add_profiles(writer, good, good.profiles); });
   }
 }
 
@@ -161,7 +194,7 @@ TEST_CASE("a failure on one rank is a failure on all") {
       Writer writer(comm, scratch / "a.db");
       std::vector<std::vector<Value>> own(1);
       if (comm.rank() == 1) own[0] = {{0, 0, 0}};
-      writer.add_profile_values(own);
+      add_profiles(writer, example, own);
     } catch (const std::exception& error) {
       messages[static_cast<std::size_t>(comm.rank())] = error.what();
     }

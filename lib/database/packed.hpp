@@ -1,0 +1,29 @@
+#pragma once
+
+#include "database/encoding.hpp"
+
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace culprit::database {
+
+/// Packed numbers (docs/formats.md, "Packed numbers"): runs of up to 128, each as differences to its smallest
+/// in as many bits as most of them need; the few that need more are told apart.
+
+/// Appends `values`.
+void put_packed(std::span<const std::uint64_t> values, Encoder& into);
+
+/// Reads `count` numbers into `values` (resized). Throws Malformed.
+void get_packed(Decoder& from, std::size_t count, std::vector<std::uint64_t>& values);
+
+/// Passes over `count` numbers. Throws Malformed.
+void skip_packed(Decoder& from, std::size_t count);
+
+/// How many bits `value` needs.
+constexpr unsigned bits_of(std::uint64_t value) {
+  return 64U - static_cast<unsigned>(std::countl_zero(value));
+}
+
+}  // namespace culprit::database

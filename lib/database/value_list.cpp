@@ -1,0 +1,212 @@
+#include "database/value_list.hpp"
+
+#include "database/packed.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <stdexcept>
+
+namespace culprit::database {
+namespace {
+
+enum Indices : std::uint8_t { kAll = 0, kBitmap = 1, kGaps = 2, kPackedGaps = 3 };
+enum Form : std::uint8_t { kZeros = 0, kPacked = 1, kEqual = 2, kDifference = 3, kNear = 4 };
+
+constexpr std::size_t bitmap_size(std::uint32_t universe) {
+  return (std::size_t{universe} + 7) / 8;
+}
+
+constexpr std::size_t varint_size(std::uint64_t value) {
+  return std::max(1U, (bits_of(value) + 6) / 7);
+}
+
+constexpr std::uint64_t zigzag(std::uint64_t difference) {
+  return (difference << 1) ^ (0 - (difference >> 63));
+}
+constexpr std::uint64_t unzigzag(std::uint64_t coded) {
+  return (coded >> 1) ^ (0 - (coded & 1));
+}
+
+void put_bitmap(std::span<const std::uint32_t> indices, std::uint32_t universe, Encoder& into) {
+  std::vector<std::uint8_t> bits(bitmap_size(universe));
+  for (const std::uint32_t index : indices) bits[index / 8] |= static_cast<std::uint8_t>(1U << (index % 8));
+  into.append(std::as_bytes(std::span(bits)));
+}
+
+void put_indices(std::span<const std::uint32_t> indices, std::uint32_t universe, Encoder& into) {
+  into.put_varint(indices.size());
+  if (indices.size() == universe) return into.put<std::uint8_t>(kAll);
+  std::vector<std::uint64_t> gaps(indices.size());
+  std::size_t plain = 0;
+  std::uint32_t next = 0;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    gaps[i] = indices[i] - next;
+    plain += varint_size(gaps[i]);
+    next = indices[i] + 1;
+  }
+  Encoder packed;
+  put_packed(gaps, packed);
+  if (bitmap_size(universe) <= std::min(plain, packed.size())) {
+    into.put<std::uint8_t>(kBitmap);
+    put_bitmap(indices, universe, into);
+  } else if (packed.size() < plain) {
+    into.put<std::uint8_t>(kPackedGaps);
+    into.append(packed.bytes());
+  } else {
+    into.put<std::uint8_t>(kGaps);
+    for (const std::uint64_t gap : gaps) into.put_varint(gap);
+  }
+}
+
+using Columns = std::span<const std::vector<std::uint64_t>>;
+
+bool is_difference(const std::vector<std::uint64_t>& of, const std::vector<std::uint64_t>& a,
+                   const std::vector<std::uint64_t>& b) {
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    if (of[i] != a[i] - b[i]) return false;
+  }
+  return true;
+}
+
+/// Writes column `c` as a column equal to an earlier one or the difference of two, if it is one.
+bool put_derived(Columns columns, std::size_t c, Encoder& into) {
+  for (std::size_t a = 0; a < c; ++a) {
+    if (columns[c] != columns[a]) continue;
+    into.put<std::uint8_t>(kEqual);
+    into.put_varint(a);
+    return true;
+  }
+  for (std::size_t a = 0; a < c; ++a) {
+    for (std::size_t b = 0; b < c; ++b) {
+      if (a == b || !is_difference(columns[c], columns[a], columns[b])) continue;
+      into.put<std::uint8_t>(kDifference);
+      into.put_varint(a);
+      into.put_varint(b);
+      return true;
+    }
+  }
+  return false;
+}
+
+std::uint64_t total_bits(std::span<const std::uint64_t> values) {
+  return std::accumulate(values.begin(), values.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, std::uint64_t value) { return sum + bits_of(value); });
+}
+
+void put_column(Columns columns, std::size_t c, std::vector<std::uint64_t>& scratch, Encoder& into) {
+  const std::vector<std::uint64_t>& column = columns[c];
+  if (std::ranges::all_of(column, [](std::uint64_t value) { return value == 0; })) {
+    return into.put<std::uint8_t>(kZeros);
+  }
+  if (put_derived(columns, c, into)) return;
+  if (c > 0) {
+    scratch.resize(column.size());
+    for (std::size_t i = 0; i < column.size(); ++i) scratch[i] = zigzag(column[i] - columns[0][i]);
+    if (total_bits(scratch) < total_bits(column)) {
+      into.put<std::uint8_t>(kNear);
+      into.put_varint(0);
+      return put_packed(scratch, into);
+    }
+  }
+  into.put<std::uint8_t>(kPacked);
+  put_packed(column, into);
+}
+
+}  // namespace
+
+void put_values(const ValueRows& rows, std::uint32_t universe, Encoder& into) {
+  put_indices(rows.indices, universe, into);
+  std::vector<std::uint64_t> scratch;
+  for (std::size_t c = 0; c < rows.columns.size(); ++c) put_column(rows.columns, c, scratch, into);
+}
+
+void ValueListReader::read_indices(Decoder& from, std::uint32_t universe) {
+  const std::uint64_t count = from.get_varint();
+  const auto form = from.get<std::uint8_t>();
+  if (count > universe || (form == kAll && count != universe)) from.fail("claims more than there is");
+  indices_.clear();
+  if (form == kAll) {
+    indices_.resize(count);
+    std::iota(indices_.begin(), indices_.end(), 0U);
+  } else if (form == kBitmap) {
+    const ByteSpan bits = from.take(bitmap_size(universe));
+    for (std::uint32_t byte = 0; byte < bits.size(); ++byte) {
+      for (auto left = static_cast<unsigned>(bits[byte]); left != 0; left &= left - 1) {
+        indices_.push_back(byte * 8 + static_cast<unsigned>(std::countr_zero(left)));
+      }
+    }
+    if (indices_.size() != count || (count != 0 && indices_.back() >= universe)) {
+      from.fail("does not hold as many rows as it says");
+    }
+  } else if (form == kGaps || form == kPackedGaps) {
+    if (form == kPackedGaps) get_packed(from, count, gaps_);
+    std::uint64_t next = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t gap = form == kGaps ? from.get_varint() : gaps_[i];
+      if (next >= universe || gap >= universe - next) from.fail("refers to something that does not exist");
+      indices_.push_back(static_cast<std::uint32_t>(next + gap));
+      next += gap + 1;
+    }
+  } else {
+    from.fail("states its rows in an unknown way");
+  }
+}
+
+void ValueListReader::read(ByteSpan list, std::uint32_t universe, std::size_t metrics) {
+  Decoder from(list, "a list of values");
+  read_indices(from, universe);
+  columns_.resize(metrics);
+  for (std::size_t c = 0; c < metrics; ++c) {
+    Column& column = columns_[c];
+    column.ready = false;
+    column.form = from.get<std::uint8_t>();
+    if (column.form > kNear) from.fail("states a column in an unknown way");
+    const auto earlier = [&] {
+      const std::uint64_t number = from.get_varint();
+      if (number >= c) from.fail("has a column that follows from a later one");
+      return static_cast<std::uint32_t>(number);
+    };
+    if (column.form >= kEqual) column.a = earlier();
+    if (column.form == kDifference) column.b = earlier();
+    if (column.form != kPacked && column.form != kNear) continue;
+    const std::size_t before = from.remaining();
+    skip_packed(from, indices_.size());
+    column.packed = list.subspan(list.size() - before, before - from.remaining());
+  }
+  from.expect_end();
+}
+
+void ValueListReader::form(Column& column) {
+  column.ready = true;
+  if (column.form == kZeros) return column.values.assign(indices_.size(), 0);
+  if (column.form == kPacked || column.form == kNear) {
+    Decoder from(column.packed, "a list of values");
+    get_packed(from, indices_.size(), column.values);
+    if (column.form == kPacked) return;
+  } else {
+    column.values.resize(indices_.size());
+  }
+  // Of earlier columns, so this ends.
+  Column& a = columns_[column.a];
+  if (!a.ready) form(a);
+  if (column.form == kEqual) {
+    std::ranges::copy(a.values, column.values.begin());
+  } else if (column.form == kNear) {
+    for (std::size_t i = 0; i < column.values.size(); ++i) {
+      column.values[i] = a.values[i] + unzigzag(column.values[i]);
+    }
+  } else {
+    Column& b = columns_[column.b];
+    if (!b.ready) form(b);
+    for (std::size_t i = 0; i < column.values.size(); ++i) column.values[i] = a.values[i] - b.values[i];
+  }
+}
+
+std::span<const std::uint64_t> ValueListReader::column(std::size_t metric) {
+  Column& asked = columns_[metric];
+  if (!asked.ready) form(asked);
+  return asked.values;
+}
+
+}  // namespace culprit::database

@@ -1,0 +1,212 @@
+#include "database/checked_bytes.hpp"
+#include "database/database_error.hpp"
+#include "database/tile.hpp"
+#include "database/tile_values.hpp"
+#include "equality.hpp"
+
+#include <random>
+
+#include <catch2/catch.hpp>
+
+using namespace culprit::database;
+
+namespace {
+
+constexpr std::uint32_t kMetrics = 3;
+
+/// Exclusive values as they are: [location][context][metric].
+using Dense = std::vector<std::vector<std::vector<std::uint64_t>>>;
+
+struct Sample {
+  std::vector<ContextId> parents, ends;
+  Dense values;
+};
+
+/// A random tree, more or less deep, of which every location has some contexts.
+Sample random_sample(std::mt19937& random, std::uint32_t contexts, std::uint32_t locations, unsigned sparse) {
+  Sample sample;
+  sample.parents = {kNone};
+  for (ContextId x = 1; x < contexts; ++x) {
+    ContextId parent = x - 1;
+    for (auto up = random() % 4; up > 0 && parent != 0; --up) parent = sample.parents[parent];
+    sample.parents.push_back(parent);
+  }
+  sample.ends.resize(contexts);
+  for (ContextId x = contexts; x-- > 0;) {
+    sample.ends[x] = std::max(sample.ends[x], x + 1);
+    if (x > 0) sample.ends[sample.parents[x]] = std::max(sample.ends[sample.parents[x]], sample.ends[x]);
+  }
+  sample.values.resize(locations);
+  for (auto& location : sample.values) {
+    location.assign(contexts, std::vector<std::uint64_t>(kMetrics));
+    for (auto& row : location) {
+      if (random() % sparse != 0) continue;
+      row[0] = random() % 10'000'000;
+      row[1] = random() % 2 == 0 ? row[0] : random() % 1000;
+      row[2] = random() % 3 == 0 ? 0 : row[0] - row[1];
+    }
+  }
+  return sample;
+}
+
+/// The tiles as they would lie in a file, and their index.
+struct Image {
+  Bytes file, index;
+};
+
+Image write(const Sample& sample, std::uint32_t per_tile) {
+  TileBuilder builder(sample.parents, kMetrics);
+  Encoder file, index;
+  std::uint32_t first = 0;
+  const auto flush = [&] {
+    const Tile tile = builder.take();
+    std::uint64_t sum = 0;
+    const Bytes sums = checksums_of(tile.bytes, sum);
+    index.put<std::uint64_t>(file.size());
+    index.put<std::uint64_t>(tile.bytes.size());
+    index.put(sum);
+    index.put(first);
+    index.put(tile.locations);
+    first += tile.locations;
+    file.append(tile.bytes);
+    file.append(sums);
+  };
+  for (const auto& location : sample.values) {
+    if (builder.locations() == per_tile) flush();
+    builder.add_location();
+    for (ContextId x = 0; x < location.size(); ++x) builder.add_row(x, location[x]);
+  }
+  flush();
+  return {file.take(), index.take()};
+}
+
+std::vector<Value> profile_of(const Sample& sample, std::uint32_t location) {
+  std::vector<Value> values;
+  for (ContextId x = 0; x < sample.parents.size(); ++x) {
+    for (std::uint32_t m = 0; m < kMetrics; ++m) {
+      if (sample.values[location][x][m] != 0) values.push_back({x, m, sample.values[location][x][m]});
+    }
+  }
+  return values;
+}
+
+std::vector<std::uint64_t> sum_over(const Sample& sample, ContextId first, ContextId end,
+                                    std::uint32_t metric) {
+  std::vector<std::uint64_t> sums(sample.values.size());
+  for (std::size_t l = 0; l < sums.size(); ++l) {
+    for (ContextId x = first; x < end; ++x) sums[l] += sample.values[l][x][metric];
+  }
+  return sums;
+}
+
+}  // namespace
+
+TEST_CASE("tiles give back values by location and by context, inclusive and exclusive") {
+  std::mt19937 random(7);
+  for (const auto& [contexts, locations, sparse] :
+       {std::tuple(1U, 1U, 1U), std::tuple(300U, 40U, 1U), std::tuple(300U, 70U, 3U),
+        std::tuple(700U, 30U, 40U), std::tuple(40U, 300U, 2U)}) {
+    const Sample sample = random_sample(random, contexts, locations, sparse);
+    const Image image = write(sample, 32);
+    const TileValues values(image.index, image.file, contexts, kMetrics, "tiles");
+    REQUIRE(values.locations() == locations);
+    values.verify();
+    for (std::uint32_t l = 0; l < locations; ++l) CHECK(equal(values.profile(l), profile_of(sample, l)));
+    for (ContextId x = 0; x < contexts; ++x) {
+      for (std::uint32_t m = 0; m < kMetrics; ++m) {
+        std::vector<std::uint64_t> inclusive(locations), exclusive(locations);
+        values.add_inclusive(x, sample.ends[x], m, inclusive);
+        CHECK(inclusive == sum_over(sample, x, sample.ends[x], m));
+        values.add_exclusive(std::span(&x, 1), m, exclusive);
+        CHECK(exclusive == sum_over(sample, x, x + 1, m));
+      }
+    }
+    const std::vector<ContextId> all = {0, contexts / 2 + (contexts > 1 ? 1 : 0)};
+    if (all.back() < contexts && all.back() != 0) {
+      std::vector<std::uint64_t> several(locations);
+      values.add_exclusive(all, 0, several);
+      std::vector<std::uint64_t> expected = sum_over(sample, 0, 1, 0);
+      const auto more = sum_over(sample, all.back(), all.back() + 1, 0);
+      for (std::size_t l = 0; l < expected.size(); ++l) expected[l] += more[l];
+      CHECK(several == expected);
+    }
+  }
+}
+
+TEST_CASE("a broad tree's inclusive values are stored, a chain's are not") {
+  const auto directory_of = [](const Sample& sample) {
+    const Image image = write(sample, 64);
+    std::uint32_t entries = 0;
+    std::memcpy(&entries, image.file.data() + 8, sizeof entries);
+    return entries;
+  };
+  // 1 000 leaves below the root, in all locations: the root is stored, once.
+  Sample broad;
+  broad.parents.assign(1001, 0);
+  broad.parents[0] = kNone;
+  broad.values.assign(8, std::vector<std::vector<std::uint64_t>>(1001, {5, 0, 0}));
+  for (auto& location : broad.values) location[0] = {0, 0, 0};
+  CHECK(directory_of(broad) == 1000 + 1);
+  // One leaf at the end of a chain: nothing is to be added up.
+  Sample chain;
+  chain.parents.push_back(kNone);
+  for (ContextId x = 1; x < 1001; ++x) chain.parents.push_back(x - 1);
+  chain.values.assign(8, std::vector<std::vector<std::uint64_t>>(1001, {0, 0, 0}));
+  for (auto& location : chain.values) location[1000] = {7, 0, 0};
+  CHECK(directory_of(chain) == 1);
+}
+
+TEST_CASE("a tile is the same whatever the builder made before") {
+  std::mt19937 random(3);
+  const Sample sample = random_sample(random, 200, 64, 2);
+  const Image both = write(sample, 32);
+  Sample second = sample;
+  second.values.erase(second.values.begin(), second.values.begin() + 32);
+  const Image alone = write(second, 32);
+  const auto tail = ByteSpan(both.file).last(alone.file.size());
+  CHECK(std::ranges::equal(tail, alone.file));
+}
+
+TEST_CASE("the number of locations in a tile follows the run, not the machine") {
+  CHECK(tile_locations(1, 100) == 16);
+  CHECK(tile_locations(100'000, 150'000'000) == 512);
+  CHECK(tile_locations(3'072, 5'000'000) == 192);
+  CHECK(tile_locations(100'000, 100'000 * std::uint64_t{1'000'000}) == 2);
+  CHECK(tile_locations(16, std::uint64_t{1} << 40U) == 1);
+  CHECK(tile_locations(0, 0) >= 1);
+}
+
+TEST_CASE("a builder refuses rows that are out of order or fit nowhere") {
+  const std::vector<ContextId> parents = {kNone, 0, 0};
+  const std::vector<std::uint64_t> row = {1, 2, 3};
+  TileBuilder builder(parents, kMetrics);
+  CHECK_THROWS_AS(builder.add_row(0, row), std::invalid_argument);
+  CHECK_THROWS_AS(builder.take(), std::logic_error);
+  builder.add_location();
+  builder.add_row(1, row);
+  CHECK_THROWS_AS(builder.add_row(1, row), std::invalid_argument);
+  CHECK_THROWS_AS(builder.add_row(3, row), std::invalid_argument);
+  CHECK_THROWS_AS(builder.add_row(2, std::span(row).first(2)), std::invalid_argument);
+  builder.add_location();
+  builder.add_row(0, row);
+  const std::vector<ContextId> disordered = {kNone, 2, 0};
+  CHECK_THROWS_AS(TileBuilder(disordered, 1), std::invalid_argument);
+}
+
+TEST_CASE("damage in a tile is found when it is looked at") {
+  std::mt19937 random(11);
+  const Sample sample = random_sample(random, 400, 60, 2);
+  const Image image = write(sample, 20);
+  std::size_t found = 0;
+  for (int round = 0; round < 200; ++round) {
+    Image damaged = image;
+    damaged.file[random() % damaged.file.size()] ^= std::byte{0x20};
+    try {
+      const TileValues values(damaged.index, damaged.file, 400, kMetrics, "tiles");
+      values.verify();
+    } catch (const DatabaseError&) {
+      ++found;
+    }
+  }
+  CHECK(found >= 195);  // padding is nobody's
+}
