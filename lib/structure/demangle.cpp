@@ -63,8 +63,8 @@ struct Suffix {
 constexpr Suffix kSuffixes[] = {
     {"part", "part", false},
     {"cold", "cold part", false},
-    {"constprop", "constprop", false},
-    {"isra", "isra", false},
+    {"constprop", "", false},  // a copy of the whole procedure: what the user wrote once
+    {"isra", "", false},
     {"_omp_fn", "OpenMP region", true},
     {"omp_outlined", "OpenMP region", true},
     {"omp_outlined_debug__", "OpenMP region", true},
@@ -115,14 +115,15 @@ bool read_suffixes(std::string_view chain, std::string& readable) {
   return true;
 }
 
-/// clang before 17 names the outlined body of an OpenMP region without its procedure: `.omp_outlined.`,
-/// `.omp_outlined..3`.
-constexpr std::string_view kClangRegion = ".omp_outlined.";
+/// clang before 17 names the outlined body of an OpenMP region or task without its procedure:
+/// `.omp_outlined.`,
+/// `.omp_outlined..3`, `.omp_task_entry..7`.
+constexpr std::string_view kClangRegion = ".omp_outlined.", kClangTask = ".omp_task_entry.";
 
-std::string outlined_region(const std::string& symbol) {
-  const auto dot = symbol.find_last_of('.');
-  const std::string number = symbol.substr(dot + 1);
-  return "[OpenMP region " + (digits_only(number) ? number : "0") + "]";
+std::string outlined(const std::string& symbol) {
+  const std::string number = symbol.substr(symbol.find_last_of('.') + 1);
+  const std::string what = symbol.starts_with(kClangRegion) ? "[OpenMP region " : "[OpenMP task ";
+  return what + (digits_only(number) ? number : "0") + "]";
 }
 
 }  // namespace
@@ -130,7 +131,7 @@ std::string outlined_region(const std::string& symbol) {
 std::string demangle(const std::string& symbol) {
   if (symbol.empty() || symbol.size() > kLongestSymbol) return symbol;
   const std::string plain = symbol.substr(0, symbol.find('@', 1));  // the symbol's version
-  if (plain.starts_with(kClangRegion)) return outlined_region(plain);
+  if (plain.starts_with(kClangRegion) || plain.starts_with(kClangTask)) return outlined(plain);
   for (auto dot = plain.find('.', 1); dot != std::string::npos; dot = plain.find('.', dot + 1)) {
     std::string readable;
     if (read_suffixes(std::string_view(plain).substr(dot), readable))

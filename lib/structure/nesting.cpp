@@ -13,12 +13,24 @@ Nesting::Nesting(const std::vector<Inlined>& inlined, const FlowGraph& graph, co
     instances_.push_back(map_.find(instruction.address));
   for (const Loop& loop : forest.loops) {
     const std::vector<std::uint64_t> branches = controls(loop);
-    Placed placed;
+    PlacedLoop placed;
     placed.instance =
         instance_of(loop, branches, loop.parent == kNone ? kNone : placed_[loop.parent].instance);
     placed.place = place_of(loop, branches, placed.instance);
     placed_.push_back(placed);
   }
+  unite_copies(forest, placed_, [this](std::uint32_t loop) { return lines_of(loop); });
+}
+
+/// The lines of the loop's instructions as seen from its instance.
+SourceLines Nesting::lines_of(std::uint32_t loop) const {
+  SourceLines lines;
+  for (const std::uint32_t block : forest_.loops[loop].blocks)
+    for (std::uint32_t i = graph_.blocks()[block].first; i <= graph_.blocks()[block].last; ++i) {
+      const Place seen = seen_from(placed_[loop].instance, graph_.instructions()[i].address);
+      if (seen.line != 0) lines.emplace(seen.file, seen.line);
+    }
+  return lines;
 }
 
 std::uint64_t Nesting::header_address(std::uint32_t loop) const {
@@ -110,7 +122,7 @@ void Nesting::append_loop(std::uint32_t loop, std::vector<Element>& path) const 
   std::uint32_t around = kNone;
   if (parent != kNone) {
     append_loop(parent, path);
-    const Placed &inner = placed_[loop], &outer = placed_[parent];
+    const PlacedLoop &inner = placed_[loop], &outer = placed_[parent];
     if (inner.place.line != 0 && inner.place == outer.place && inner.instance == outer.instance) return;
     around = outer.instance;
   }

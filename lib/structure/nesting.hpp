@@ -3,6 +3,7 @@
 #include "structure/flow_graph.hpp"
 #include "structure/inline_map.hpp"
 #include "structure/line_table.hpp"
+#include "structure/loop_copies.hpp"
 #include "structure/loops.hpp"
 #include "structure/subprograms.hpp"
 
@@ -20,7 +21,7 @@ namespace culprit::structure {
 /// A loop's line is the smallest of those of its controlling branches, as seen from the instance it lies in:
 /// code inlined into the loop stands for its call site. (The header's own first instruction is no witness:
 /// optimisers give it lines from before the loop.) A loop directly within one of the same line is no scope of
-/// its own: compilers split loops to peel or rotate them.
+/// its own: compilers split loops to peel or rotate them (and make copies of them: loop_copies.hpp).
 class Nesting {
  public:
   Nesting(const std::vector<Inlined>& inlined, const FlowGraph& graph, const LoopForest& forest,
@@ -38,16 +39,13 @@ class Nesting {
   [[nodiscard]] std::uint64_t header_address(std::uint32_t loop) const;
 
  private:
-  struct Placed {
-    std::uint32_t instance = kNone;  ///< the innermost it lies in
-    Place place;
-  };
   [[nodiscard]] std::vector<std::uint64_t> controls(const Loop& loop) const;
   [[nodiscard]] std::uint32_t instance_of(const Loop& loop, const std::vector<std::uint64_t>& controls,
                                           std::uint32_t around) const;
   [[nodiscard]] Place seen_from(std::uint32_t instance, std::uint64_t address) const;
   [[nodiscard]] Place place_of(const Loop& loop, const std::vector<std::uint64_t>& controls,
                                std::uint32_t instance) const;
+  [[nodiscard]] SourceLines lines_of(std::uint32_t loop) const;
   [[nodiscard]] bool holds(const Loop& loop, std::uint64_t address) const;
   void append_loop(std::uint32_t loop, std::vector<Element>& path) const;
   void append_instances(std::uint32_t from, std::uint32_t to, std::vector<Element>& path) const;
@@ -58,7 +56,7 @@ class Nesting {
   const LineTable& lines_;
   InlineMap map_;
   std::vector<std::uint32_t> instances_;  // of each instruction
-  std::vector<Placed> placed_;            // of each loop
+  std::vector<PlacedLoop> placed_;        // of each loop
 };
 
 }  // namespace culprit::structure

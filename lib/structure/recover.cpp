@@ -101,16 +101,19 @@ class Recovery {
     procedure.source = NameSource::debug_info;
     if (const Symbol* symbol = bounds_.symbols().at(sub.ranges.front().low))
       prefer_symbol(*symbol, procedure);
+    if (!sub.around.empty()) procedure.name = sub.around + " " + procedure.name;
     return found;
   }
 
-  /// A copy or part of a procedure (foo.constprop.0) bears the procedure's own name in debug information, and
-  /// what a library exports (malloc) often an internal one (__libc_malloc): the symbol says more.
+  /// A part of a procedure (foo.part.0) bears the procedure's own name in debug information, what a library
+  /// exports (malloc) often an internal one (__libc_malloc), and a member of an unnamed namespace none with
+  /// its arguments: the symbol says more.
   static void prefer_symbol(const Symbol& symbol, Procedure& procedure) {
-    const bool copy = symbol.name.find('.', 1) != std::string::npos;
+    const bool part = symbol.name.find('.', 1) != std::string::npos;
     const bool internal = procedure.name.starts_with('_') && !symbol.name.starts_with('_');
-    if (copy || internal || procedure.name.empty()) procedure.name = demangle(symbol.name);
-    if (copy || internal || procedure.linkage.empty()) procedure.linkage = symbol.name;
+    const bool mangled = procedure.linkage.empty() && demangle(symbol.name) != symbol.name;
+    if (part || internal || mangled || procedure.name.empty()) procedure.name = demangle(symbol.name);
+    if (part || internal || procedure.linkage.empty()) procedure.linkage = symbol.name;
   }
 
   /// Adds the point to the procedure with the same entry, which is the new one if there is none yet.
@@ -134,7 +137,7 @@ class Recovery {
   }
 
   void place(std::uint32_t index, ScopeTable& scopes) {
-    const Found& found = found_[index];
+    Found& found = found_[index];
     static const std::vector<Inlined> kNothing;
     const std::vector<Inlined>& inlined = found.subprogram == nullptr ? kNothing : found.subprogram->inlined;
     const FlowGraph graph = code_.read(wants_loops(found) ? found.ranges : std::vector<Range>{});
@@ -142,6 +145,7 @@ class Recovery {
       out_.notes.push_back(fmt::format("{}: too large for its loops to be sought", found.procedure.name));
     const LoopForest forest = find_loops(graph);
     const Nesting nesting(inlined, graph, forest, lines_);
+    state_place(found);
     for (const std::size_t point : found.points) {
       const std::uint64_t address = request_.addresses[point];
       Point& out = out_.points[point];
@@ -157,6 +161,16 @@ class Recovery {
         out.scope = scopes.add(index, scope);
       }
     }
+  }
+
+  /// A procedure that debug information does not describe as such (an outlined OpenMP region, assembly)
+  /// stands where the line of its first instruction does.
+  void state_place(Found& found) const {
+    Procedure& procedure = found.procedure;
+    if (procedure.file != kNone || procedure.source == NameSource::none) return;
+    const Place first = lines_.find(procedure.low);
+    procedure.file = first.file;
+    procedure.line = first.line;
   }
 
   [[nodiscard]] bool wants_loops(const Found& found) const {

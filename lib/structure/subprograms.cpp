@@ -1,6 +1,9 @@
 #include "structure/subprograms.hpp"
 
+#include "structure/qualified_names.hpp"
+
 #include <algorithm>
+#include <set>
 
 #include <dwarf.h>
 
@@ -22,10 +25,16 @@ std::string linkage_of(Dwarf_Die* die) {
   return name == nullptr ? std::string() : std::string(name);
 }
 
-std::string name_of(Dwarf_Die* die, const std::string& linkage) {
+/// The name that the debug information states itself, as the user wrote it; `whole`: with all that is around
+/// it.
+std::string name_of(Dwarf_Die* die, const std::string& linkage, bool& whole) {
+  whole = true;
   if (!linkage.empty()) return demangle(linkage);
   const char* name = dwarf_diename(die);
-  return name == nullptr ? std::string() : demangle(name);
+  if (name == nullptr) return {};
+  std::string readable = demangle(name);
+  whole = readable != name;
+  return readable;
 }
 
 std::vector<Range> ranges_of(Dwarf_Die* die, std::uint64_t bias) {
@@ -53,17 +62,63 @@ std::uint32_t number_of(Dwarf_Die* die, unsigned attribute_name) {
   return value < kNone ? static_cast<std::uint32_t>(value) : 0;
 }
 
+/// Whether clang made this of an OpenMP region or task: what it says of it leads to no procedure.
+bool outlined(const std::string& readable) {
+  return readable.starts_with("[OpenMP");
+}
+
+/// The procedure of a unit that begins last before a place in the source.
+struct ProcedureAround {
+  SourceFiles& files;
+  Place place;
+  std::uint32_t line = 0;
+  std::string name;
+
+  static int consider(Dwarf_Die* die, void* argument) {
+    auto& self = *static_cast<ProcedureAround*>(argument);
+    int line = 0;
+    if (dwarf_decl_line(die, &line) != 0 || line <= 0) return DWARF_CB_OK;
+    const auto begin = static_cast<std::uint32_t>(line);
+    if (begin > self.place.line || begin < self.line) return DWARF_CB_OK;
+    if (self.files.add(dwarf_decl_file(die)) != self.place.file) return DWARF_CB_OK;
+    bool whole = false;
+    std::string name = name_of(die, linkage_of(die), whole);
+    if (name.empty() || name.starts_with('.') || outlined(name)) return DWARF_CB_OK;
+    self.line = begin;
+    self.name = std::move(name);
+    return DWARF_CB_OK;
+  }
+};
+
 /// The concrete procedures of one compilation unit.
 class UnitWalk {
  public:
   UnitWalk(std::span<const std::uint64_t> addresses, std::uint64_t bias, SourceFiles& files,
-           std::size_t& budget, std::vector<Subprogram>& out)
-      : addresses_(addresses), bias_(bias), files_(files), budget_(budget), out_(out) {}
+           QualifiedNames& names, std::size_t& budget, std::vector<Subprogram>& out)
+      : addresses_(addresses), bias_(bias), files_(files), names_(names), budget_(budget), out_(out) {}
 
   void run(Dwarf_Die& unit) {
     if (dwarf_getsrcfiles(&unit, &call_files_, &call_file_count_) != 0) call_file_count_ = 0;
+    const std::size_t first = out_.size();
     children(&unit, 0);
+    for (std::size_t i = first; i < out_.size(); ++i) {
+      if (!outlined(out_[i].name)) continue;
+      ProcedureAround found{.files = files_, .place = out_[i].declared, .name = {}};
+      dwarf_getfuncs(&unit, ProcedureAround::consider, &found, 0);
+      out_[i].around = std::move(found.name);
+    }
   }
+
+  /// Only what QualifiedNames wants to know of the unit.
+  void note_names(Dwarf_Die& unit) { children(&unit, 0); }
+
+  /// A procedure or an instance whose name lacks what is around it.
+  struct Unqualified {
+    Dwarf_Die die;
+    std::size_t owner;
+    std::uint32_t instance;  ///< kNone: the procedure itself
+  };
+  [[nodiscard]] const std::vector<Unqualified>& unqualified() const { return unqualified_; }
 
  private:
   void children(Dwarf_Die* parent, int depth) {
@@ -78,7 +133,7 @@ class UnitWalk {
         case DW_TAG_module:
         case DW_TAG_class_type:
         case DW_TAG_structure_type:
-          children(&die, depth + 1);
+          named_scope(&die, depth);
           break;
         default:
           break;
@@ -86,11 +141,19 @@ class UnitWalk {
     } while (next(&die));
   }
 
+  void named_scope(Dwarf_Die* die, int depth) {
+    names_.enter(*die);
+    children(die, depth + 1);
+    names_.leave();
+  }
+
   /// A sibling attribute of damaged information can lead back: every step is counted.
   bool next(Dwarf_Die* die) {
     if (budget_ == 0) return false;
     --budget_;
-    return dwarf_siblingof(die, die) == 0;
+    if (dwarf_siblingof(die, die) != 0) return false;
+    names_.visit(*die);
+    return true;
   }
 
   void subprogram(Dwarf_Die* die, int depth) {
@@ -100,7 +163,9 @@ class UnitWalk {
     if (wanted) {
       Subprogram& sub = out_.emplace_back();
       sub.linkage = linkage_of(die);
-      sub.name = name_of(die, sub.linkage);
+      bool whole = false;
+      sub.name = name_of(die, sub.linkage, whole);
+      if (!whole) unqualified_.push_back({*die, mine, kNone});
       sub.declared = declared(die);
       Dwarf_Addr entry = 0;
       if (dwarf_entrypc(die, &entry) == 0)
@@ -108,11 +173,14 @@ class UnitWalk {
                               [&](const Range& range) { return range.contains(entry - bias_); });
       sub.ranges = std::move(ranges);
     }
-    if (concrete) scopes(die, wanted ? mine : kNobody, kNone, depth + 1);
+    if (!concrete && dwarf_hasattr(die, DW_AT_declaration) != 0) return;
+    names_.enter(*die);
+    scopes(die, wanted ? mine : kNobody, kNone, depth + 1);
+    names_.leave();
   }
 
-  /// What lies within a procedure or one of its inlined instances: instances, and procedures contained in it
-  /// (Fortran).
+  /// What lies within a procedure or one of its inlined instances: instances, procedures contained in it
+  /// (Fortran), and classes with members of their own (lambdas).
   void scopes(Dwarf_Die* parent, std::size_t owner, std::uint32_t within, int depth) {
     Dwarf_Die die;
     if (depth > kDeepest || dwarf_child(parent, &die) != 0) return;
@@ -127,6 +195,10 @@ class UnitWalk {
         case DW_TAG_inlined_subroutine:
           if (owner != kNobody) inlined(&die, owner, within, depth);
           break;
+        case DW_TAG_class_type:
+        case DW_TAG_structure_type:
+          named_scope(&die, depth);
+          break;
         default:
           break;
       }
@@ -136,10 +208,14 @@ class UnitWalk {
   void inlined(Dwarf_Die* die, std::size_t owner, std::uint32_t within, int depth) {
     std::vector<Range> ranges = ranges_of(die, bias_);
     std::uint32_t mine = within;
-    if (!ranges.empty()) {
+    bool whole = false;
+    std::string name = name_of(die, linkage_of(die), whole);
+    // With debug information, clang puts a function of its own between an OpenMP region and its body.
+    const bool same = outlined(name) && outlined(out_[owner].name);
+    if (!ranges.empty() && !same) {
       Inlined instance;
       instance.parent = within;
-      instance.name = name_of(die, linkage_of(die));
+      instance.name = std::move(name);
       if (instance.name.empty()) instance.name = "<unnamed>";
       instance.declared = declared(die);
       instance.called = {call_file(number_of(die, DW_AT_call_file)), number_of(die, DW_AT_call_line)};
@@ -148,6 +224,7 @@ class UnitWalk {
       instance.entry = stated ? entry - bias_ : ranges.front().low;
       instance.ranges = std::move(ranges);
       mine = static_cast<std::uint32_t>(out_[owner].inlined.size());
+      if (!whole) unqualified_.push_back({*die, owner, mine});
       out_[owner].inlined.push_back(std::move(instance));
     }
     scopes(die, owner, mine, depth + 1);
@@ -168,8 +245,10 @@ class UnitWalk {
   std::span<const std::uint64_t> addresses_;
   std::uint64_t bias_;
   SourceFiles& files_;
+  QualifiedNames& names_;
   std::size_t& budget_;
   std::vector<Subprogram>& out_;
+  std::vector<Unqualified> unqualified_;
   Dwarf_Files* call_files_ = nullptr;
   std::size_t call_file_count_ = 0;
 };
@@ -211,7 +290,28 @@ DebugInfo::DebugInfo(const Module& module, std::span<const std::uint64_t> addres
   elf_rawfile(dwarf_getelf(dwarf_), &file_size);
   // Every entry takes a byte or more; compressed sections hold more than the file, hence the factor.
   std::size_t budget = file_size * 16;
-  for (Unit& unit : units_) UnitWalk(addresses, bias_, files, budget, subprograms_).run(unit.body);
+  QualifiedNames names;
+  std::set<const void*> walked;
+  std::vector<UnitWalk::Unqualified> unqualified;
+  for (Unit& unit : units_) {
+    UnitWalk walk(addresses, bias_, files, names, budget, subprograms_);
+    walk.run(unit.body);
+    walked.insert(unit.body.addr);
+    unqualified.insert(unqualified.end(), walk.unqualified().begin(), walk.unqualified().end());
+  }
+  // Code that was optimised as a whole program is described in one unit and declared in others.
+  for (const UnitWalk::Unqualified& one : unqualified) {
+    Dwarf_Die declaration = QualifiedNames::declaration_of(one.die), unit;
+    if (dwarf_diecu(&declaration, &unit, nullptr, nullptr) == nullptr) continue;
+    if (walked.insert(unit.addr).second)
+      UnitWalk({}, bias_, files, names, budget, subprograms_).note_names(unit);
+  }
+  names.sort();
+  for (const UnitWalk::Unqualified& one : unqualified) {
+    Subprogram& sub = subprograms_[one.owner];
+    std::string& name = one.instance == kNone ? sub.name : sub.inlined[one.instance].name;
+    name = names.qualify(one.die, std::move(name));
+  }
 }
 
 DebugInfo::~DebugInfo() = default;

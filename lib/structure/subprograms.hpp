@@ -27,6 +27,7 @@ struct Inlined {
 struct Subprogram {
   std::string name, linkage;
   Place declared;
+  std::string around;            ///< of an OpenMP region that clang outlined: the procedure that it stands in
   std::vector<Range> ranges;     ///< the first holds the entry
   std::vector<Inlined> inlined;  ///< parents before children
 };

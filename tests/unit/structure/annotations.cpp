@@ -22,6 +22,14 @@ std::optional<std::vector<std::string>> words_after(const std::string& line, con
   return std::nullopt;
 }
 
+/// A procedure's name as annotations write it: without arguments, and without blanks.
+std::string plain_name(std::string name) {
+  const std::string unnamed = "(anonymous namespace)";
+  for (auto at = name.find(unnamed); at != std::string::npos; at = name.find(unnamed))
+    name.replace(at, unnamed.size(), "{anonymous}");
+  return name.substr(0, name.find('('));
+}
+
 }  // namespace
 
 std::string joined(const std::vector<std::string>& path) {
@@ -39,6 +47,7 @@ Annotations read_annotations(const std::filesystem::path& source) {
     if (line.starts_with("#include")) code = true;
     if (!code) continue;
     if (const auto loop = words_after(line, "LOOP")) out.loops[joined(*loop)] = number;
+    if (line.find("ALL LOOPS") != std::string::npos) out.every_loop = true;
     Annotations::Line wanted;
     wanted.path = words_after(line, "PATH");
     if (!wanted.path) {
@@ -58,7 +67,7 @@ std::vector<std::string> path_of(const culprit::structure::ModuleStructure& modu
   for (std::uint32_t at = point.scope; at != culprit::structure::kNone; at = module.scopes[at].parent) {
     const Scope& scope = module.scopes[at];
     if (scope.kind == Scope::Kind::inlined) {
-      path.push_back("in:" + scope.name.substr(0, scope.name.find('(')));
+      path.push_back("in:" + plain_name(scope.name));
       continue;
     }
     const auto named =
@@ -76,7 +85,11 @@ bool matches(const std::vector<std::string>& wanted, const std::vector<std::stri
   std::size_t at = 0;
   for (const std::string& element : wanted) {
     const bool optional = element.ends_with('?');
-    const bool same = at < path.size() && path[at] == element.substr(0, element.size() - (optional ? 1 : 0));
+    const std::string name = element.substr(0, element.size() - (optional ? 1 : 0));
+    const auto bar = name.find('|');
+    const bool same =
+        at < path.size() && (path[at] == name.substr(0, bar) ||
+                             (bar != std::string::npos && path[at] == "in:" + name.substr(bar + 1)));
     if (!same && !optional) return false;
     if (same) ++at;
   }

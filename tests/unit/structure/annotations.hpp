@@ -18,6 +18,7 @@ struct Annotations {
   };
   std::map<std::uint32_t, Line> lines;
   std::map<std::string, std::uint32_t> loops;  ///< LOOP name → line
+  bool every_loop = false;                     ///< ALL LOOPS: there are no others
 };
 
 Annotations read_annotations(const std::filesystem::path& source);

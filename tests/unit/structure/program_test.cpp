@@ -9,6 +9,7 @@
 using culprit::structure::kNone;
 using culprit::structure::ModuleStructure;
 using culprit::structure::Point;
+using culprit::structure::Scope;
 
 namespace {
 
@@ -31,6 +32,19 @@ void check_line(const ModuleStructure& module, const std::vector<const Point*>& 
   if (!wanted.some) CHECK(all);
 }
 
+/// Every loop found in the source is one that the source has.
+void check_loops(const ModuleStructure& module, const std::string& source_name,
+                 const Annotations& annotations) {
+  std::set<std::uint32_t> lines;
+  for (const auto& [name, line] : annotations.loops) lines.insert(line);
+  for (const Scope& scope : module.scopes) {
+    if (scope.kind != Scope::Kind::loop || scope.file == kNone) continue;
+    if (module.files[scope.file] != source(source_name)) continue;
+    INFO("loop at line " << scope.line);
+    CHECK(lines.contains(scope.line));
+  }
+}
+
 /// Every annotated line of `source_name` against the program's instructions of that line.
 void check_program(const std::string& name, const std::string& source_name) {
   INFO(name);
@@ -50,6 +64,7 @@ void check_program(const std::string& name, const std::string& source_name) {
   }
   for (const auto& [number, wanted] : annotations.lines)
     check_line(module, by_line[number], number, wanted, annotations);
+  if (annotations.every_loop) check_loops(module, source_name, annotations);
 }
 
 }  // namespace
@@ -64,15 +79,25 @@ TEST_CASE("programs at a fixed address are read as well") {
   check_program("loops-fixed-O0", "loops.cpp");
 }
 
-TEST_CASE("DWARF 4, compressed sections and split code sections are read as well") {
+TEST_CASE(
+    "DWARF 4, compressed, split and minimal debug information and split code sections are read as well") {
   check_program("loops-dwarf4", "loops.cpp");
   check_program("loops-compressed", "loops.cpp");
   check_program("loops-sections", "loops.cpp");
+  check_program("loops-split", "loops.cpp");
+  check_program("numeric-few", "numeric.c");
 }
 
 TEST_CASE("numeric loops keep their scopes when the compiler transforms them") {
   for (const char* level : {"O0", "O1", "O2", "O3"})
     check_program(std::string("numeric-") + level, "numeric.c");
+}
+
+TEST_CASE("vectorised, unrolled and small code keeps its loops") {
+  for (const char* variant : {"v3", "unrolled", "lto", "size"})
+    check_program(std::string("numeric-") + variant, "numeric.c");
+  for (const char* variant : {"lto", "size", "debugging"})
+    check_program(std::string("loops-") + variant, "loops.cpp");
 }
 
 #ifdef STRUCTURE_FORTRAN
@@ -83,6 +108,9 @@ TEST_CASE("Fortran module procedures and their loops are found") {
 
 #ifdef STRUCTURE_CLANG
 TEST_CASE("programs of clang are read as well") {
-  for (const char* level : {"O0", "O2"}) check_program(std::string("clang-loops-") + level, "loops.cpp");
+  for (const char* variant : {"O0", "O2", "O3"})
+    check_program(std::string("clang-loops-") + variant, "loops.cpp");
+  for (const char* variant : {"O2", "O3", "v4"})
+    check_program(std::string("clang-numeric-") + variant, "numeric.c");
 }
 #endif

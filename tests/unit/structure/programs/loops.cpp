@@ -1,7 +1,8 @@
 // Annotations, read by the tests:
 //   LOOP name            a loop whose line is this one
 //   PATH elements…       the calls of this line have exactly these scopes around them, outermost first: loop:NAME, or
-//                        in:PROCEDURE for an inlined procedure (its name up to its arguments); with ? it may be missing
+//                        in:PROCEDURE for an inlined procedure (its name up to its arguments, {anonymous} for an unnamed namespace);
+//                        or by either of two names; with ? it may be missing
 //   PROC name            the procedure that the instructions of this line belong to
 #include <stdexcept>
 #include <vector>
@@ -14,6 +15,7 @@ void sink_c(long value);
 void sink_d(long value);
 }
 #define INLINED static inline __attribute__((always_inline))
+#define INLINED_MEMBER __attribute__((always_inline))
 #ifdef __clang__
 #define APART __attribute__((noinline))
 #else
@@ -201,6 +203,36 @@ APART void with_lambda(long n) {
   each(n);
 }
 
+// What has no linkage name: members of unnamed namespaces, lambdas that are inlined.
+namespace library {
+namespace {
+struct Worker {
+  long steps;
+  INLINED_MEMBER void step(long i) const {
+    sink(i * steps);  // PATH loop:calls-worker in:library::{anonymous}::Worker::run loop:run in:library::{anonymous}::Worker::step
+  }
+  INLINED_MEMBER void run(long n) const {
+    for (long i = 0; i < n; ++i) {  // LOOP run
+      step(i);
+      sink_a(steps);  // PATH loop:calls-worker in:library::{anonymous}::Worker::run loop:run // PROC library::work(long)
+    }
+  }
+};
+APART void hidden(long n) {
+  sink(n);  // PATH // PROC library::(anonymous namespace)::hidden(long)
+}
+}  // namespace
+APART void work(long n) {
+  const Worker worker{n};
+  for (long i = 0; i < n; ++i) {  // LOOP calls-worker
+    worker.run(n - i);
+    const auto last = [&](long value) INLINED_MEMBER { sink_b(value + n); };  // PATH loop:calls-worker in:library::work::{lambda}::operator|library::work
+    last(i);
+  }
+  hidden(n);
+}
+}  // namespace library
+
 int main(int count, char** arguments) {
   const long n = count;
   const std::vector<long> values(static_cast<std::size_t>(n) + 8, n);
@@ -220,4 +252,5 @@ int main(int count, char** arguments) {
   range_for(values);
   shapes::Area<double>{2.0}.sum(count);
   with_lambda(n);
+  library::work(n);
 }

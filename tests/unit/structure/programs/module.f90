@@ -1,4 +1,4 @@
-! As loops.cpp, in Fortran.
+! As loops.cpp, in Fortran. ALL LOOPS are annotated.
 module solver
   implicit none
   interface
@@ -24,7 +24,7 @@ contains
       integer(8) :: k
       k = m
       do while (k > 0)           ! LOOP while
-        call sink(-k)            ! PATH in:finish? loop:while
+        call sink(-k)            ! PATH in:solver::iterate::finish? loop:while
         k = k / 2
       end do
     end subroutine
