@@ -42,14 +42,17 @@ bool Nesting::holds(const Loop& loop, std::uint64_t address) const {
   return block != kNone && std::ranges::binary_search(loop.blocks, block);
 }
 
+/// Whether one of the branch's own ways leads out of the loop. A call before it may as well, to where an
+/// exception is handled; that does not control the loop.
+bool Nesting::branch_leaves(const Loop& loop, const Instruction& branch) const {
+  return !holds(loop, branch.target) || !holds(loop, branch.end());
+}
+
 std::vector<std::uint64_t> Nesting::controls(const Loop& loop) const {
   std::vector<std::uint64_t> near, far;
   for (const std::uint32_t block : loop.blocks) {
     const FlowGraph::Block& candidate = graph_.blocks()[block];
-    const bool leaves = std::ranges::any_of(candidate.successors, [&](std::uint32_t next) {
-      return !std::ranges::binary_search(loop.blocks, next);
-    });
-    if (!candidate.branches || !leaves) continue;
+    if (!candidate.branches || !branch_leaves(loop, graph_.instructions()[candidate.last])) continue;
     const bool at_end = block == loop.header || std::ranges::find(loop.latches, block) != loop.latches.end();
     (at_end ? near : far).push_back(graph_.instructions()[candidate.last].address);
   }

@@ -39,6 +39,7 @@ class Nesting {
   [[nodiscard]] std::uint64_t header_address(std::uint32_t loop) const;
 
  private:
+  [[nodiscard]] bool branch_leaves(const Loop& loop, const Instruction& branch) const;
   [[nodiscard]] std::vector<std::uint64_t> controls(const Loop& loop) const;
   [[nodiscard]] std::uint32_t instance_of(const Loop& loop, const std::vector<std::uint64_t>& controls,
                                           std::uint32_t around) const;

@@ -1,4 +1,5 @@
 ! Ranks pass a token round a ring after uneven work: Fortran, through the interface that the compiler flag chooses.
+! Comments on lines say what structure is to be found (tests/unit/structure); ALL LOOPS have one.
 module ring_work
   implicit none
 contains
@@ -7,8 +8,8 @@ contains
     integer :: i
     double precision :: s
     s = 0
-    do i = 1, effort * (1 + 3 * rank)
-      s = s + sin(dble(i) * 1d-3)
+    do i = 1, effort * (1 + 3 * rank) ! LOOP effort
+      s = s + sin(dble(i) * 1d-3) ! SOME loop:iterations in:ring_work::uneven_work loop:effort
     end do
     if (s > 1d30) print *, s
   end subroutine
@@ -37,10 +38,10 @@ program ring
     call get_command_argument(1, argument)
     read (argument, *) iterations
   end if
-  do i = 1, iterations
+  do i = 1, iterations ! LOOP iterations
     call uneven_work(rank, 100000)
     mine(1) = i
-    call MPI_Allreduce(mine, all, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
+    call MPI_Allreduce(mine, all, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr) ! SOME loop:iterations
   end do
   if (rank == 0) print *, all(1)
   call MPI_Finalize(ierr)

@@ -1,7 +1,8 @@
 // A small imbalanced stencil: heat conduction on a plate whose lower end reacts. Rows are dealt out evenly
 // over the ranks, but only the rows of the reacting zone solve the chemistry, so the last ranks work longer
 // and all others wait for them, in the halo exchange and in the residual's reduction. Usage: stencil [steps]
-// [rows] [columns]
+// [rows] [columns]. Comments on lines say what structure is to be found (tests/unit/structure); ALL LOOPS
+// have one.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -39,6 +40,7 @@ Plate deal_out(int all_rows, int columns, int rank, int ranks) {
 void exchange_halo(Plate& plate, int rank, int ranks) {
   const int up = rank > 0 ? rank - 1 : MPI_PROC_NULL;
   const int down = rank + 1 < ranks ? rank + 1 : MPI_PROC_NULL;
+  // SOME loop:steps in:{anonymous}::advance in:{anonymous}::exchange_halo
   MPI_Sendrecv(plate.row(1), plate.columns, MPI_DOUBLE, up, 0, plate.row(plate.rows + 1), plate.columns,
                MPI_DOUBLE, down, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   MPI_Sendrecv(plate.row(plate.rows), plate.columns, MPI_DOUBLE, down, 1, plate.row(0), plate.columns,
@@ -47,12 +49,12 @@ void exchange_halo(Plate& plate, int rank, int ranks) {
 
 [[gnu::noinline]] double conduct(Plate& plate) {
   double change = 0;
-  for (int i = 1; i <= plate.rows; ++i) {
+  for (int i = 1; i <= plate.rows; ++i) {  // LOOP rows
     const double *above = plate.row(i - 1), *here = plate.row(i), *below = plate.row(i + 1);
     double* out = plate.next_row(i);
-    for (int j = 1; j + 1 < plate.columns; ++j) {
+    for (int j = 1; j + 1 < plate.columns; ++j) {  // LOOP columns
       out[j] = here[j] + 0.2 * (above[j] + below[j] + here[j - 1] + here[j + 1] - 4 * here[j]);
-      change += std::fabs(out[j] - here[j]);
+      change += std::fabs(out[j] - here[j]);  // SOME loop:rows loop:columns
     }
   }
   return change;
@@ -61,16 +63,22 @@ void exchange_halo(Plate& plate, int rank, int ranks) {
 // The heat that the reaction frees in one cell: a fixed point, found by iteration.
 [[gnu::noinline]] double reaction_heat(double temperature) {
   double progress = 0.5;
-  for (int k = 0; k < 12; ++k) progress = 1.0 / (1.0 + std::exp(-(temperature + 40 * progress - 310) / 25));
+  for (int k = 0; k < 12; ++k) {  // LOOP fixed-point
+    const double exponent = -(temperature + 40 * progress - 310) / 25;
+    progress = 1.0 / (1.0 + std::exp(exponent));  // SOME loop:fixed-point?
+  }
   return progress;
 }
 
 void react(Plate& plate) {
   const int reacting_from = plate.all_rows - plate.all_rows / 8;
-  for (int i = 1; i <= plate.rows; ++i) {
+  for (int i = 1; i <= plate.rows; ++i) {  // LOOP zone
     if (plate.first_row + i - 1 < reacting_from) continue;
     double* out = plate.next_row(i);
-    for (int j = 1; j + 1 < plate.columns; ++j) out[j] += 0.05 * reaction_heat(out[j]);
+    for (int j = 1; j + 1 < plate.columns; ++j) {  // LOOP cells
+      // SOME loop:steps in:{anonymous}::advance in:{anonymous}::react loop:zone loop:cells
+      out[j] += 0.05 * reaction_heat(out[j]);
+    }
   }
 }
 
@@ -80,6 +88,7 @@ double advance(Plate& plate, int rank, int ranks) {
   react(plate);
   std::swap(plate.now, plate.next);
   double total = 0;
+  // SOME loop:steps in:{anonymous}::advance
   MPI_Allreduce(&change, &total, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   return total;
 }
@@ -97,10 +106,12 @@ int main(int argc, char** argv) {
 
   Plate plate = deal_out(rows, columns, rank, ranks);
   if (rank == 0)
-    for (int j = 0; j < columns; ++j) plate.row(1)[j] = 900.0;
+    for (int j = 0; j < columns; ++j) plate.row(1)[j] = 900.0;  // LOOP heated
   const double begin = MPI_Wtime();
   double change = 0;
-  for (int step = 0; step < steps; ++step) change = advance(plate, rank, ranks);
+  for (int step = 0; step < steps; ++step) {  // LOOP steps
+    change = advance(plate, rank, ranks);
+  }
   if (rank == 0) std::printf("%d steps, change %.6g, %.2f s\n", steps, change, MPI_Wtime() - begin);
   MPI_Finalize();
   return 0;

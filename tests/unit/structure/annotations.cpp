@@ -46,7 +46,11 @@ Annotations read_annotations(const std::filesystem::path& source) {
   for (std::uint32_t number = 1; std::getline(in, line); ++number) {
     if (line.starts_with("#include")) code = true;
     if (!code) continue;
-    if (const auto loop = words_after(line, "LOOP")) out.loops[joined(*loop)] = number;
+    const auto first = line.find_first_not_of(' ');
+    const bool alone =
+        first != std::string::npos && (line.compare(first, 3, "// ") == 0 || line[first] == '!');
+    const std::uint32_t about = number + (alone ? 1 : 0);
+    if (const auto loop = words_after(line, "LOOP")) out.loops[joined(*loop)] = about;
     if (line.find("ALL LOOPS") != std::string::npos) out.every_loop = true;
     Annotations::Line wanted;
     wanted.path = words_after(line, "PATH");
@@ -55,7 +59,7 @@ Annotations read_annotations(const std::filesystem::path& source) {
       wanted.some = wanted.path.has_value();
     }
     if (const auto procedure = words_after(line, "PROC")) wanted.procedure = joined(*procedure);
-    if (wanted.path) out.lines[number] = wanted;
+    if (wanted.path) out.lines[about] = wanted;
   }
   return out;
 }
@@ -78,7 +82,9 @@ std::vector<std::string> path_of(const culprit::structure::ModuleStructure& modu
   return path;
 }
 
-bool matches(const std::vector<std::string>& wanted, const std::vector<std::string>& path) {
+namespace {
+
+bool matches_all(const std::vector<std::string>& wanted, const std::vector<std::string>& path) {
   if (wanted == std::vector<std::string>{"loop:*"})
     return !path.empty() &&
            std::ranges::all_of(path, [](const std::string& e) { return e.starts_with("loop:"); });
@@ -94,4 +100,14 @@ bool matches(const std::vector<std::string>& wanted, const std::vector<std::stri
     if (same) ++at;
   }
   return at == path.size();
+}
+
+}  // namespace
+
+bool matches(const std::vector<std::string>& wanted, const std::vector<std::string>& path, bool some) {
+  if (matches_all(wanted, path)) return true;
+  if (!some) return false;
+  for (auto at = wanted.begin(); at != wanted.end(); ++at)
+    if (at->starts_with("in:") && matches_all({at + 1, wanted.end()}, path)) return true;
+  return false;
 }

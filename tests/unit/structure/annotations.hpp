@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-/// What the comments of a test program say about its lines (programs/loops.cpp explains them).
+/// What the comments of a test program say about its lines (programs/loops.cpp explains them). A comment that
+/// has a line for itself is about the next one.
 struct Annotations {
   struct Line {
     std::optional<std::vector<std::string>> path;  ///< of PATH or SOME
@@ -29,7 +30,8 @@ std::vector<std::string> path_of(const culprit::structure::ModuleStructure& modu
                                  const culprit::structure::Point& point, const Annotations& annotations);
 
 /// Whether a path is what an annotation asks for; `loop:*` is any number of loops, an element
-/// with `?` may be missing.
-bool matches(const std::vector<std::string>& wanted, const std::vector<std::string>& path);
+/// with `?` may be missing. A procedure that the compiler may inline or not (`in:` of SOME) can be one of its
+/// own: then the path begins behind it.
+bool matches(const std::vector<std::string>& wanted, const std::vector<std::string>& path, bool some);
 
 std::string joined(const std::vector<std::string>& path);

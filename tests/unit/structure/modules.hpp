@@ -16,6 +16,11 @@ inline std::filesystem::path source(const std::string& name) {
   return std::filesystem::path(STRUCTURE_SOURCES) / name;
 }
 
+/// The source of one of our own programs.
+inline std::filesystem::path app(const std::string& name) {
+  return std::filesystem::path(STRUCTURE_APPS) / name;
+}
+
 /// Every address of a section, by `step`, read independently of the code under test.
 std::vector<std::uint64_t> section_addresses(const std::filesystem::path& file, const std::string& section,
                                              std::uint64_t step = 1);
