@@ -1,0 +1,209 @@
+#include "waits/active_target.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace culprit::waits {
+
+namespace trace = measurement::trace;
+using trace::Operation;
+
+ActiveTarget::Place ActiveTarget::place(const CallSite& call, const Operation& operation) const {
+  const View& view = contexts_.view(call.process, operation.context);
+  return {call.rank, view.shared == View::kUnknown ? 0 : contexts_.shared(view.shared).global_id};
+}
+
+namespace {
+
+/// The members of a group, as ranks in MPI_COMM_WORLD.
+std::vector<std::int32_t> members_of(const View& group) {
+  std::vector<std::int32_t> ranks;
+  if (group.members == nullptr) return ranks;
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(group.members->size()); ++i) {
+    ranks.push_back(*group.members->at(i));
+  }
+  return ranks;
+}
+
+}  // namespace
+
+// ---- what origins do
+
+void ActiveTarget::access(const CallSite& call, const Operation& operation) {
+  const View& view = contexts_.view(call.process, operation.context);
+  if (view.members == nullptr || operation.peer == trace::kNobody) return;
+  const std::optional<std::int32_t> target = view.members->at(operation.peer);
+  if (!target) return;
+  const Place here = place(call, operation);
+  Origin& origin = origins_[here];
+  if (std::find(origin.targets.begin(), origin.targets.end(), *target) != origin.targets.end()) {
+    Access& access = accesses_.at({here, *target}).back();
+    access.operations.push_back(call.id);
+    access.last_exit_ns = call.exit_ns;
+  } else {
+    origin.fence_last[*target] = {call.id, call.exit_ns};
+  }
+}
+
+void ActiveTarget::fence(const CallSite& call, const Operation& operation) {
+  const Place here = place(call, operation);
+  if (here.window == 0) return;
+  std::vector<EventId>& fences = fences_[here];
+  const auto instance = static_cast<std::uint32_t>(fences.size());
+  fences.push_back(call.id);
+  for (const auto& [target, last] : std::exchange(origins_[here].fence_last, {})) {
+    const int owner = roster_.owner_of(target);
+    if (owner < 0 || target == call.rank) continue;
+    mail_.send(owner, LastAccessLetter{here.window, target, instance, last.call, last.exit_ns});
+  }
+  const auto early = early_.find({here, instance});
+  if (early == early_.end()) return;
+  for (const LastAccessLetter& letter : std::exchange(early->second, {})) receive(letter);
+  early_.erase(early);
+}
+
+void ActiveTarget::start(const CallSite& call, const Operation& operation) {
+  const Place here = place(call, operation);
+  Origin& origin = origins_[here];
+  origin.targets = members_of(contexts_.view(call.process, operation.group));
+  for (const std::int32_t target : origin.targets) {
+    accesses_[{here, target}].push_back({.start = call.id,
+                                         .complete = {},
+                                         .start_exit_ns = call.exit_ns,
+                                         .operations = {},
+                                         .last_exit_ns = 0});
+  }
+}
+
+void ActiveTarget::complete(const CallSite& call, const Operation& operation) {
+  const Place here = place(call, operation);
+  for (const std::int32_t target : std::exchange(origins_[here].targets, {})) {
+    const Pair pair{here, target};
+    Access& access = accesses_.at(pair).back();
+    access.complete = call.id;
+    const int owner = roster_.owner_of(target);
+    if (owner >= 0) {
+      mail_.send(owner, CompleteLetter{.window = here.window,
+                                       .target_rank = target,
+                                       .origin_rank = call.rank,
+                                       .call = call.id,
+                                       .enter_ns = call.enter_ns,
+                                       .arrived_ns = access.operations.empty() ? access.start_exit_ns
+                                                                               : access.last_exit_ns});
+    }
+    match(pair);
+  }
+}
+
+void ActiveTarget::receive(const PostLetter& letter) {
+  const Pair pair{{letter.origin_rank, letter.window}, letter.target_rank};
+  posts_[pair].push_back(letter);
+  match(pair);
+}
+
+/// The n-th post of a target for an origin opens the n-th access of that origin to the target.
+void ActiveTarget::match(const Pair& pair) {
+  const auto posts = posts_.find(pair);
+  const auto accesses = accesses_.find(pair);
+  if (posts == posts_.end() || accesses == accesses_.end()) return;
+  while (!posts->second.empty() && !accesses->second.empty() && accesses->second.front().complete.known()) {
+    explain(accesses->second.front(), posts->second.front());
+    accesses->second.pop_front();
+    posts->second.pop_front();
+  }
+}
+
+void ActiveTarget::explain(const Access& access, const PostLetter& post) {
+  const auto candidate = [&post](EventId call, Pattern pattern) {
+    return Candidate{.event = call.index,
+                     .pattern = pattern,
+                     .until_ns = post.enter_ns,
+                     .since_ns = 0,
+                     .cause = post.call};
+  };
+  const Location here = access.start.location;
+  ledger_.add(here, candidate(access.start, Pattern::late_post));
+  ledger_.add(access.complete.location, candidate(access.complete, Pattern::late_post));
+  for (const EventId operation : access.operations) {
+    ledger_.add(operation.location, candidate(operation, Pattern::early_transfer));
+  }
+  ledger_.add(here, Meeting{.event = access.start.index, .other = post.call, .sent_ns = 0});
+}
+
+// ---- what targets do
+
+void ActiveTarget::post(const CallSite& call, const Operation& operation) {
+  const Place here = place(call, operation);
+  std::vector<std::int32_t> origins = members_of(contexts_.view(call.process, operation.group));
+  for (const std::int32_t origin : origins) {
+    const int owner = roster_.owner_of(origin);
+    if (owner >= 0) mail_.send(owner, PostLetter{here.window, call.rank, origin, call.id, call.enter_ns});
+  }
+  exposed_[here].push_back(std::move(origins));
+}
+
+void ActiveTarget::wait(const CallSite& call, const Operation& operation) {
+  const Place here = place(call, operation);
+  std::deque<std::vector<std::int32_t>>& exposed = exposed_[here];
+  if (exposed.empty()) {
+    ++ledger_.unmatched.epochs;
+    return;
+  }
+  for (const std::int32_t origin : exposed.front()) {
+    const Pair pair{here, origin};
+    waits_[pair].push_back(call.id);
+    expose(pair);
+  }
+  exposed.pop_front();
+}
+
+void ActiveTarget::receive(const CompleteLetter& letter) {
+  const Pair pair{{letter.target_rank, letter.window}, letter.origin_rank};
+  completes_[pair].push_back(letter);
+  expose(pair);
+}
+
+/// The n-th complete of an origin ends the n-th exposure of the target to it.
+void ActiveTarget::expose(const Pair& pair) {
+  std::deque<EventId>& waits = waits_[pair];
+  std::deque<CompleteLetter>& completes = completes_[pair];
+  while (!waits.empty() && !completes.empty()) {
+    const EventId wait = waits.front();
+    const CompleteLetter complete = completes.front();
+    waits.pop_front();
+    completes.pop_front();
+    Candidate candidate{.event = wait.index,
+                        .pattern = Pattern::early_wait,
+                        .until_ns = complete.enter_ns,
+                        .since_ns = complete.arrived_ns,
+                        .cause = complete.call};
+    ledger_.add(wait.location, candidate);
+    candidate.pattern = Pattern::late_complete;
+    ledger_.add(wait.location, candidate);
+    ledger_.add(wait.location, Meeting{.event = wait.index, .other = complete.call, .sent_ns = 0});
+  }
+}
+
+void ActiveTarget::receive(const LastAccessLetter& letter) {
+  const Place target{letter.target_rank, letter.window};
+  const std::vector<EventId>& fences = fences_[target];
+  if (letter.fence >= fences.size()) {
+    early_[{target, letter.fence}].push_back(letter);
+    return;
+  }
+  const EventId fence = fences[letter.fence];
+  const Event& event = ledger_.line(fence.location).events[fence.index];
+  if (letter.exit_ns <= event.enter_ns) return;
+  ledger_.add(fence.location, Candidate{.event = fence.index,
+                                        .pattern = Pattern::early_fence,
+                                        .until_ns = letter.exit_ns,
+                                        .since_ns = 0,
+                                        .cause = letter.call});
+}
+
+void ActiveTarget::finish() {
+  for (const auto& [pair, accesses] : accesses_) ledger_.unmatched.epochs += accesses.size();
+  for (const auto& [pair, posts] : posts_) ledger_.unmatched.epochs += posts.size();
+}
+
+}  // namespace culprit::waits

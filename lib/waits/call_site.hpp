@@ -1,0 +1,20 @@
+#pragma once
+
+#include "measurement/trace_event.hpp"
+#include "waits/event.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace culprit::waits {
+
+/// An MPI call while it is being read.
+struct CallSite {
+  std::size_t process = 0;  ///< of this rank's own
+  std::int32_t rank = -1;   ///< in MPI_COMM_WORLD
+  EventId id;
+  std::uint64_t enter_ns = 0, exit_ns = 0;
+  bool any = false;
+};
+
+}  // namespace culprit::waits

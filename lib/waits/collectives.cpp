@@ -1,0 +1,219 @@
+#include "waits/collectives.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace culprit::waits {
+
+namespace trace = measurement::trace;
+using trace::Operation;
+using trace::OperationKind;
+
+namespace {
+
+bool enters_later(const Mark& a, const Mark& b) {
+  return a.ns != b.ns ? a.ns > b.ns : a.rank < b.rank;
+}
+
+/// What an instance of this kind makes its members wait for; none where that depends on the member.
+Pattern pattern_of(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::barrier:
+      return Pattern::wait_at_barrier;
+    case OperationKind::one_to_all:
+      return Pattern::late_broadcast;
+    case OperationKind::all_to_one:
+      return Pattern::early_reduce;
+    case OperationKind::prefix:
+      return Pattern::early_scan;
+    case OperationKind::initialize:
+      return Pattern::wait_at_init;
+    case OperationKind::finalize:
+      return Pattern::wait_at_finalize;
+    case OperationKind::create:
+      return Pattern::wait_at_create;
+    case OperationKind::free:
+      return Pattern::wait_at_free;
+    case OperationKind::fence:
+      return Pattern::wait_at_fence;
+    default:
+      return Pattern::wait_at_nxn;
+  }
+}
+
+Pattern completion_of(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::barrier:
+      return Pattern::barrier_completion;
+    case OperationKind::all_to_all:
+    case OperationKind::neighbors:
+      return Pattern::nxn_completion;
+    default:
+      return Pattern::none;
+  }
+}
+
+}  // namespace
+
+void Gathering::add(const Gathering& other) {
+  if (other.members == 0) return;
+  for (const Mark& mark : {other.latest, other.second}) {
+    if (mark.rank < 0) continue;
+    if (latest.rank < 0 || enters_later(mark, latest)) {
+      second = latest;
+      latest = mark;
+    } else if (second.rank < 0 || enters_later(mark, second)) {
+      second = mark;
+    }
+  }
+  if (first_out.rank < 0 || other.first_out.ns < first_out.ns ||
+      (other.first_out.ns == first_out.ns && other.first_out.rank < first_out.rank)) {
+    first_out = other.first_out;
+  }
+  if (other.root.rank >= 0) root = other.root;
+  members += other.members;
+  blocking = blocking && other.blocking;
+}
+
+int Collectives::home_of(std::uint64_t context) const {
+  return static_cast<int>((context * 0x9e3779b97f4a7c15U >> 33) % static_cast<std::uint64_t>(mail_.ranks()));
+}
+
+void Collectives::observe(const CallSite& call, const Operation& operation) {
+  if (operation.begins) begin(call, operation);
+  if (operation.completes && !operation.begins) completions_.completed(call.rank, operation.id, call.id);
+}
+
+void Collectives::begin(const CallSite& call, const Operation& operation) {
+  // Some make a communicator of a part of another: only those who are in it take part.
+  const bool partial = operation.kind == OperationKind::create && operation.group != trace::kNoContext;
+  const View& view = contexts_.view(call.process, partial ? operation.made : operation.context);
+  if (view.shared == View::kUnknown || view.rank < 0) {
+    ++ledger_.unmatched.strangers;
+    return;
+  }
+  const SharedContext& context = contexts_.shared(view.shared);
+  const bool blocking = operation.completes;
+  const std::uint32_t instance = initiated_[{call.process, view.shared}]++;
+  if (context.size < 2) {
+    if (!blocking) completions_.depends(call.rank, operation.id, {});
+    return;
+  }
+  const Mark enter{.ns = call.enter_ns, .call = call.id, .rank = view.rank};
+  Own& own = own_[{context.global_id, instance}];
+  own.expected = context.own_processes;
+  own.size = context.size;
+  own.kind = operation.kind;
+  own.members.push_back({call.id, call.rank, view.rank, blocking ? 0 : operation.id});
+  const int home = home_of(context.global_id);
+  if (operation.kind == OperationKind::prefix) {
+    mail_.send(home, PrefixLetter{context.global_id, instance, context.size, mail_.here(), enter});
+    return;
+  }
+  own.part.add({.members = 1,
+                .blocking = blocking,
+                .latest = enter,
+                .second = {},
+                .first_out = {call.exit_ns, call.id, view.rank},
+                .root = operation.peer == view.rank ? enter : Mark{}});
+  if (own.part.members == context.own_processes) {
+    mail_.send(home, GatheringLetter{context.global_id, instance, context.size, mail_.here(), operation.kind,
+                                     own.part});
+  }
+}
+
+void Collectives::receive(const GatheringLetter& letter) {
+  const Key key{letter.context, letter.instance};
+  Instance& instance = instances_[key];
+  instance.whole.add(letter.part);
+  instance.from.push_back(letter.from);
+  if (instance.whole.members < letter.size) return;
+  for (const int from : instance.from) {
+    mail_.send(from, GatheredLetter{letter.context, letter.instance, letter.kind, instance.whole});
+  }
+  instances_.erase(key);
+}
+
+void Collectives::receive(const GatheredLetter& letter) {
+  const auto own = own_.find({letter.context, letter.instance});
+  if (own == own_.end()) return;
+  for (const Member& member : own->second.members) settle(member, letter.kind, letter.whole);
+  own_.erase(own);
+}
+
+void Collectives::receive(const PrefixLetter& letter) {
+  const Key key{letter.context, letter.instance};
+  std::vector<PrefixLetter>& members = instances_[key].prefix;
+  members.push_back(letter);
+  if (members.size() < letter.size) return;
+  std::sort(members.begin(), members.end(),
+            [](const PrefixLetter& a, const PrefixLetter& b) { return a.enter.rank < b.enter.rank; });
+  Mark latest;
+  for (const PrefixLetter& member : members) {
+    mail_.send(member.from, PrefixedLetter{letter.context, letter.instance, member.enter.rank, latest});
+    if (latest.rank < 0 || enters_later(member.enter, latest)) latest = member.enter;
+  }
+  instances_.erase(key);
+}
+
+void Collectives::receive(const PrefixedLetter& letter) {
+  const auto own = own_.find({letter.context, letter.instance});
+  if (own == own_.end()) return;
+  std::vector<Member>& members = own->second.members;
+  const auto member = std::find_if(members.begin(), members.end(),
+                                   [&letter](const Member& one) { return one.rank == letter.rank; });
+  if (member == members.end()) return;
+  depend(*member, Pattern::early_scan, letter.latest);
+  if (++own->second.answered == members.size()) own_.erase(own);
+}
+
+/// What one member may have waited for, now that all of them are known.
+void Collectives::settle(const Member& member, OperationKind kind, const Gathering& whole) {
+  const Pattern pattern = pattern_of(kind);
+  Mark on = whole.latest;
+  if (kind == OperationKind::one_to_all) on = member.rank == whole.root.rank ? Mark{} : whole.root;
+  if (kind == OperationKind::all_to_one) {
+    on = member.rank != whole.root.rank     ? Mark{}
+         : whole.latest.rank == member.rank ? whole.second
+                                            : whole.latest;
+  }
+  // A fence that somebody left before all had entered did not synchronize them.
+  if (kind == OperationKind::fence && whole.latest.ns > whole.first_out.ns) on = {};
+  depend(member, pattern, on);
+
+  const Pattern completion = completion_of(kind);
+  if (completion == Pattern::none || !whole.blocking || member.call == whole.first_out.call) return;
+  const std::uint64_t free_ns = std::max(whole.latest.ns, whole.first_out.ns);
+  ledger_.add(member.call.location, Candidate{.event = member.call.index,
+                                              .pattern = completion,
+                                              .until_ns = 0,
+                                              .since_ns = free_ns,
+                                              .cause = whole.first_out.call});
+}
+
+void Collectives::depend(const Member& member, Pattern pattern, const Mark& on) {
+  const bool nobody = on.rank < 0 || on.call == member.call;
+  const Candidate candidate{
+      .event = member.call.index, .pattern = pattern, .until_ns = on.ns, .since_ns = 0, .cause = on.call};
+  if (member.operation != 0) {
+    completions_.depends(member.process_rank, member.operation,
+                         nobody ? std::nullopt : std::optional(candidate));
+  } else if (!nobody) {
+    const Event& event = ledger_.line(member.call.location).events[member.call.index];
+    if (on.ns > event.enter_ns) ledger_.add(member.call.location, candidate);
+  }
+}
+
+void Collectives::flush() {
+  for (const auto& [key, own] : own_) {
+    if (own.part.members == 0 || own.part.members == own.expected) continue;
+    mail_.send(home_of(key.context),
+               GatheringLetter{key.context, key.instance, own.size, mail_.here(), own.kind, own.part});
+  }
+}
+
+void Collectives::finish() {
+  ledger_.unmatched.collectives += instances_.size();
+}
+
+}  // namespace culprit::waits

@@ -1,0 +1,134 @@
+#pragma once
+
+#include "waits/call_site.hpp"
+#include "waits/completions.hpp"
+#include "waits/contexts.hpp"
+#include "waits/ledger.hpp"
+#include "waits/letter.hpp"
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+namespace culprit::waits {
+
+/// A member's enter or exit; the first of several is the one with the lowest rank.
+struct Mark {
+  std::uint64_t ns = 0;
+  EventId call;
+  std::int32_t rank = -1;  ///< in the communicator
+};
+
+/// What some members know together of one collective: an associative and commutative sum.
+struct Gathering {
+  std::uint32_t members = 0;
+  bool blocking = true;
+  Mark latest, second;  ///< the last two to enter
+  Mark first_out;       ///< the first to leave
+  Mark root;            ///< the root's enter
+
+  void add(const Gathering& other);
+};
+
+struct GatheringLetter {
+  static constexpr std::uint8_t kLetter = 3;
+  std::uint64_t context = 0;
+  std::uint32_t instance = 0;
+  std::uint32_t size = 0;  ///< of the context
+  int from = 0;
+  measurement::trace::OperationKind kind{};
+  Gathering part;
+};
+/// The whole, back to those who contributed.
+struct GatheredLetter {
+  static constexpr std::uint8_t kLetter = 4;
+  std::uint64_t context = 0;
+  std::uint32_t instance = 0;
+  measurement::trace::OperationKind kind{};
+  Gathering whole;
+};
+/// One member of a prefix reduction, where each waits for those below it only.
+struct PrefixLetter {
+  static constexpr std::uint8_t kLetter = 5;
+  std::uint64_t context = 0;
+  std::uint32_t instance = 0;
+  std::uint32_t size = 0;  ///< of the context
+  int from = 0;
+  Mark enter;
+};
+/// The latest of those below the member.
+struct PrefixedLetter {
+  static constexpr std::uint8_t kLetter = 6;
+  std::uint64_t context = 0;
+  std::uint32_t instance = 0;
+  std::int32_t rank = -1;
+  Mark latest;
+};
+
+/// Collective operations, fences included: the n-th of each member of a communicator or window belong
+/// together, in the order of initiation (algorithms.md 7). Each rank of the analysis first adds up its own
+/// members, so that what travels does not grow with their number; the sums meet at one rank per context.
+class Collectives {
+ public:
+  using Letters = LetterList<GatheringLetter, GatheredLetter, PrefixLetter, PrefixedLetter>;
+
+  Collectives(const Contexts& contexts, Mail& mail, Ledger& ledger, Completions& completions)
+      : contexts_(contexts), mail_(mail), ledger_(ledger), completions_(completions) {}
+
+  /// A call that begins, completes or does both.
+  void observe(const CallSite& call, const measurement::trace::Operation& operation);
+
+  void receive(const GatheringLetter& letter);
+  void receive(const GatheredLetter& letter);
+  void receive(const PrefixLetter& letter);
+  void receive(const PrefixedLetter& letter);
+
+  /// At the end of all time lines: parts that lack a member travel after all, so that an instance without it
+  /// is counted once.
+  void flush();
+  /// After the last letter: counts what was not complete.
+  void finish();
+
+ private:
+  struct Key {
+    std::uint64_t context;
+    std::uint32_t instance;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  struct Member {
+    EventId call;
+    std::int32_t process_rank = -1;  ///< in MPI_COMM_WORLD
+    std::int32_t rank = -1;          ///< in the communicator
+    std::uint64_t operation = 0;     ///< 0: blocking
+  };
+  /// This rank's members of one instance, until its answer is there.
+  struct Own {
+    std::uint32_t expected = 0, size = 0;  ///< members here, and in all
+    measurement::trace::OperationKind kind{};
+    Gathering part;
+    std::vector<Member> members;
+    std::uint32_t answered = 0;  ///< of a prefix reduction, which answers each
+  };
+  /// An instance at the rank where its parts meet.
+  struct Instance {
+    Gathering whole;
+    std::vector<int> from;
+    std::vector<PrefixLetter> prefix;
+  };
+
+  void begin(const CallSite& call, const measurement::trace::Operation& operation);
+  void settle(const Member& member, measurement::trace::OperationKind kind, const Gathering& whole);
+  void depend(const Member& member, Pattern pattern, const Mark& on);
+  [[nodiscard]] int home_of(std::uint64_t context) const;
+
+  const Contexts& contexts_;
+  Mail& mail_;
+  Ledger& ledger_;
+  Completions& completions_;
+  std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> initiated_;  // by process and context
+  std::map<Key, Own> own_;
+  std::map<Key, Instance> instances_;
+};
+
+}  // namespace culprit::waits

@@ -1,0 +1,32 @@
+#include "waits/completions.hpp"
+
+#include "waits/ledger.hpp"
+
+namespace culprit::waits {
+
+void Completions::completed(std::int32_t rank, std::uint64_t id, EventId call) {
+  const auto [entry, first] = halves_.try_emplace({rank, id}, Half{.call = call, .candidate = {}});
+  if (first) return;
+  if (entry->second.call.known()) {  // completed twice: only damage can say so
+    ++ledger_.unmatched.completions;
+    return;
+  }
+  if (entry->second.candidate) add(call, *entry->second.candidate);
+  halves_.erase(entry);
+}
+
+void Completions::depends(std::int32_t rank, std::uint64_t id, const std::optional<Candidate>& candidate) {
+  const auto [entry, first] = halves_.try_emplace({rank, id}, Half{.call = {}, .candidate = candidate});
+  if (first || !entry->second.call.known()) return;
+  if (candidate) add(entry->second.call, *candidate);
+  halves_.erase(entry);
+}
+
+void Completions::add(EventId call, Candidate candidate) {
+  candidate.event = call.index;
+  const Event& event = ledger_.line(call.location).events[call.index];
+  // What was there before the call can only matter to one that returns at the first of several.
+  if (event.any || candidate.until_ns > event.enter_ns) ledger_.add(call.location, candidate);
+}
+
+}  // namespace culprit::waits

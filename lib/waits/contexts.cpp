@@ -1,0 +1,202 @@
+#include "waits/contexts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace culprit::waits {
+
+namespace {
+
+using exchange::Bytes;
+using measurement::trace::Context;
+using measurement::trace::Definition;
+using measurement::trace::DefinitionKind;
+
+/// What one process recorded of who is in a communicator or window, on its way to who asks for it.
+struct Membership {
+  std::uint64_t global_id = 0;
+  RankList members, remote;
+};
+
+void put(Bytes& bytes, const void* data, std::size_t size) {
+  const std::size_t at = bytes.size();
+  bytes.resize(at + size);
+  if (size != 0) std::memcpy(bytes.data() + at, data, size);
+}
+
+void put(Bytes& bytes, const RankList& list) {
+  const std::vector<std::int32_t> packed = list.packed();
+  const auto count = static_cast<std::uint64_t>(packed.size());
+  put(bytes, &count, sizeof count);
+  put(bytes, packed.data(), packed.size() * sizeof(std::int32_t));
+}
+
+/// Reads what put() wrote.
+class Reading {
+ public:
+  explicit Reading(const Bytes& bytes) : bytes_(bytes) {}
+  [[nodiscard]] bool more() const { return at_ < bytes_.size(); }
+  std::uint64_t number() {
+    std::uint64_t value = 0;
+    std::memcpy(&value, bytes_.data() + at_, sizeof value);
+    at_ += sizeof value;
+    return value;
+  }
+  RankList list() {
+    std::vector<std::int32_t> packed(number());
+    if (!packed.empty())
+      std::memcpy(packed.data(), bytes_.data() + at_, packed.size() * sizeof(std::int32_t));
+    at_ += packed.size() * sizeof(std::int32_t);
+    return RankList::unpacked(packed);
+  }
+  Membership membership() {
+    Membership read;
+    read.global_id = number();
+    read.members = list();
+    read.remote = list();
+    return read;
+  }
+
+ private:
+  const Bytes& bytes_;
+  std::size_t at_ = 0;
+};
+
+void put(Bytes& bytes, const Membership& membership) {
+  put(bytes, &membership.global_id, sizeof membership.global_id);
+  put(bytes, membership.members);
+  put(bytes, membership.remote);
+}
+
+/// The rank of the analysis that knows who is in a context.
+std::size_t home_of(std::uint64_t global_id, std::size_t ranks) {
+  return (global_id * 0x9e3779b97f4a7c15U >> 32) % ranks;
+}
+
+bool is_shared(const Definition& definition) {
+  return definition.kind != DefinitionKind::group;
+}
+
+std::vector<Bytes> recorded_memberships(std::span<const std::unique_ptr<ProcessTrace>> own,
+                                        std::size_t ranks) {
+  std::vector<Bytes> to(ranks);
+  for (const auto& process : own) {
+    for (const Definition& definition : process->definitions()) {
+      if (!is_shared(definition) || definition.members.empty()) continue;
+      put(to[home_of(definition.global_id, ranks)],
+          Membership{definition.global_id, RankList(definition.members), RankList(definition.remote)});
+    }
+  }
+  return to;
+}
+
+using Memberships = std::unordered_map<std::uint64_t, std::vector<Membership>>;
+
+Memberships read_memberships(const std::vector<Bytes>& boxes) {
+  Memberships known;
+  for (const Bytes& box : boxes) {
+    for (Reading reading(box); reading.more();) {
+      Membership one = reading.membership();
+      std::vector<Membership>& all = known[one.global_id];
+      // Of an intercommunicator each side's first process records its view.
+      if (all.size() < 2) all.push_back(std::move(one));
+    }
+  }
+  return known;
+}
+
+/// Asks the homes for what is known of `wanted`.
+Memberships fetch(exchange::Communicator& analysis, const Memberships& at_home,
+                  const std::vector<SharedContext>& wanted) {
+  const auto ranks = static_cast<std::size_t>(analysis.size());
+  std::vector<Bytes> questions(ranks);
+  for (const SharedContext& context : wanted) {
+    put(questions[home_of(context.global_id, ranks)], &context.global_id, sizeof context.global_id);
+  }
+  const std::vector<Bytes> asked = analysis.all_to_all(std::move(questions));
+  std::vector<Bytes> answers(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    for (Reading reading(asked[rank]); reading.more();) {
+      const auto found = at_home.find(reading.number());
+      if (found == at_home.end()) continue;
+      for (const Membership& one : found->second) put(answers[rank], one);
+    }
+  }
+  return read_memberships(analysis.all_to_all(std::move(answers)));
+}
+
+}  // namespace
+
+std::uint32_t Contexts::add(std::uint64_t global_id) {
+  const auto [entry, added] = by_id_.try_emplace(global_id, static_cast<std::uint32_t>(shared_.size()));
+  if (added) {
+    shared_.emplace_back();
+    shared_.back().global_id = global_id;
+  }
+  return entry->second;
+}
+
+Contexts::Contexts(exchange::Communicator& analysis, std::span<const std::unique_ptr<ProcessTrace>> own) {
+  for (const auto& process : own) {
+    for (const Definition& definition : process->definitions()) {
+      if (!is_shared(definition)) continue;
+      SharedContext& context = shared_[add(definition.global_id)];
+      context.size = std::max(context.size, definition.size);
+      ++context.own_processes;
+    }
+  }
+  const auto ranks = static_cast<std::size_t>(analysis.size());
+  const Memberships at_home = read_memberships(analysis.all_to_all(recorded_memberships(own, ranks)));
+  Memberships known = fetch(analysis, at_home, shared_);
+
+  const auto keep = [this](RankList&& list) {
+    return lists_.emplace_back(std::make_unique<RankList>(std::move(list))).get();
+  };
+  // Per context: one list of peers, or for an intercommunicator one for each side.
+  std::unordered_map<std::uint64_t, std::array<const RankList*, 4>> lists;
+  for (auto& [id, memberships] : known) {
+    SharedContext& context = shared_[by_id_.at(id)];
+    Membership& first = memberships.front();
+    context.members = first.members;
+    if (first.remote.size() == 0) {
+      const RankList* members = keep(std::move(first.members));
+      lists[id] = {members, members, nullptr, nullptr};
+    } else {
+      context.size = first.members.size() + first.remote.size();
+      const RankList* near = keep(std::move(first.members));
+      const RankList* far = keep(std::move(first.remote));
+      lists[id] = {near, far, far, near};
+    }
+  }
+  for (const auto& process : own) {
+    std::vector<View>& views = views_.emplace_back();
+    for (const Definition& definition : process->definitions()) {
+      View& view = views.emplace_back();
+      view.rank = definition.rank;
+      if (!is_shared(definition)) {
+        view.members = keep(RankList(definition.members));
+        continue;
+      }
+      view.shared = by_id_.at(definition.global_id);
+      const auto found = lists.find(definition.global_id);
+      if (found == lists.end()) continue;
+      const auto& [near, far, other_near, other_far] = found->second;
+      view.members = other_near == nullptr || near->contains(process->rank()) ? far : other_far;
+    }
+  }
+}
+
+std::optional<std::uint32_t> Contexts::find(std::uint64_t global_id) const {
+  const auto found = by_id_.find(global_id);
+  if (found == by_id_.end()) return std::nullopt;
+  return found->second;
+}
+
+const View& Contexts::view(std::size_t process, Context context) const {
+  static const View kNone;
+  const std::vector<View>& views = views_[process];
+  return context < views.size() ? views[context] : kNone;
+}
+
+}  // namespace culprit::waits

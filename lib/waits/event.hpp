@@ -1,0 +1,57 @@
+#pragma once
+
+#include "waits/pattern.hpp"
+
+#include <compare>
+#include <cstdint>
+
+// What the analyses know of a run's time lines, in numbers that all ranks of the analysis agree on.
+namespace culprit::waits {
+
+/// A thread with a time line: threads of the lowest rank in MPI_COMM_WORLD first, in order of their start.
+using Location = std::uint32_t;
+inline constexpr Location kNoLocation = ~Location{0};
+
+/// The `index`-th MPI call on a time line.
+struct EventId {
+  Location location = kNoLocation;
+  std::uint32_t index = 0;
+
+  [[nodiscard]] bool known() const { return location != kNoLocation; }
+  friend auto operator<=>(const EventId&, const EventId&) = default;
+};
+
+/// An MPI call.
+struct Event {
+  std::uint64_t enter_ns = 0, exit_ns = 0;  ///< on the clock that all hosts share after correction
+  std::uint32_t context = 0;                ///< of the united tree
+  bool any = false;  ///< waits until the earliest of its operations is complete; else until the latest
+};
+
+/// Something that may have kept a call waiting. Which of a call's candidates did is settled when all are
+/// known (settle.hpp): one alone does not tell.
+struct Candidate {
+  std::uint32_t event = 0;  ///< the call's index on its time line
+  Pattern pattern = Pattern::none;
+  std::uint64_t until_ns = 0;  ///< the enter of what it depends on
+  std::uint64_t since_ns = 0;  ///< late_complete: the latest arrival; completions: when all might have left
+  EventId cause;
+};
+
+/// A point at which a call of this time line and one of another met: a matched message, collective or epoch.
+struct Meeting {
+  std::uint32_t event = 0;  ///< the index on this time line
+  EventId other;
+  std::uint64_t sent_ns = 0;  ///< at the receiver of a message: the enter of its send; else 0
+};
+
+/// A wait of a call, settled.
+struct Wait {
+  std::uint32_t event = 0;
+  Pattern pattern = Pattern::none;
+  std::uint64_t ns = 0;
+  std::uint64_t until_ns = 0;  ///< when it ended
+  EventId cause;
+};
+
+}  // namespace culprit::waits

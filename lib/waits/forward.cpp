@@ -1,0 +1,214 @@
+#include "waits/forward.hpp"
+
+#include "waits/active_target.hpp"
+#include "waits/collectives.hpp"
+#include "waits/completions.hpp"
+#include "waits/contexts.hpp"
+#include "waits/letter.hpp"
+#include "waits/messages.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace culprit::waits {
+
+namespace trace = measurement::trace;
+using trace::Operation;
+using trace::OperationKind;
+using trace::Record;
+using trace::RecordKind;
+
+namespace {
+
+constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
+
+/// One time line while it is read: the record that comes next.
+struct Cursor {
+  std::size_t process = 0, thread = 0;
+  Location location = kNoLocation;
+  Record record;
+  bool ended = false;
+};
+
+class Pass {
+ public:
+  Pass(exchange::Communicator& analysis, const Roster& roster,
+       std::span<const std::unique_ptr<ProcessTrace>> own, const Observer& observer,
+       const ForwardOptions& options)
+      : analysis_(analysis),
+        own_(own),
+        observer_(observer),
+        options_(options),
+        contexts_(analysis, own),
+        mail_(analysis),
+        completions_(result_.ledger),
+        messages_(roster, contexts_, mail_, result_.ledger, completions_),
+        collectives_(contexts_, mail_, result_.ledger, completions_),
+        active_target_(roster, contexts_, mail_, result_.ledger) {
+    open(roster);
+  }
+
+  Forward run() {
+    std::uint64_t until = earliest();
+    std::uint64_t span = 1'000'000;
+    while (until != kEnd) {
+      until = until > kEnd - span ? kEnd : until + span;
+      const std::uint64_t records = analysis_.all_sum(read(until));
+      mail_.deliver(messages_, collectives_, active_target_);
+      // Rounds of about the wished size, whatever the density of records; over gaps at once.
+      if (records > options_.records_per_round) span = std::max<std::uint64_t>(span / 2, 1);
+      if (records < options_.records_per_round / 2) span = span > kEnd / 4 ? span : span * 2;
+      if (records == 0) until = earliest();
+    }
+    collectives_.flush();
+    mail_.deliver(messages_, collectives_, active_target_);
+    messages_.finish();
+    collectives_.finish();
+    active_target_.finish();
+    return std::move(result_);
+  }
+
+ private:
+  void open(const Roster& roster) {
+    for (std::size_t process = 0; process < own_.size(); ++process) {
+      const std::int32_t rank = own_[process]->rank();
+      if (roster.owner_of(rank) != analysis_.rank()) continue;
+      for (std::size_t thread = 0; thread < own_[process]->threads(); ++thread) {
+        Cursor& cursor = cursors_.emplace_back();
+        cursor.process = process;
+        cursor.thread = thread;
+        cursor.location = roster.location_of(rank, thread);
+        result_.ledger.open(cursor.location);
+        advance(cursor);
+      }
+    }
+  }
+
+  void advance(Cursor& cursor) { cursor.ended = !own_[cursor.process]->next(cursor.thread, cursor.record); }
+
+  /// Over all ranks: the exit of the earliest record still to be read, or kEnd.
+  std::uint64_t earliest() {
+    std::uint64_t first = kEnd;
+    for (const Cursor& cursor : cursors_) {
+      if (!cursor.ended) first = std::min(first, cursor.record.exit_ns);
+    }
+    return kEnd - analysis_.all_max(kEnd - first);
+  }
+
+  /// All records up to `until`; those of one process in the order of their exits. Returns how many.
+  std::uint64_t read(std::uint64_t until) {
+    std::uint64_t count = 0;
+    for (auto first = cursors_.begin(); first != cursors_.end();) {
+      const auto last = std::find_if(
+          first, cursors_.end(), [&first](const Cursor& cursor) { return cursor.process != first->process; });
+      while (Cursor* next = earliest_of({first, last}, until)) {
+        take(*next);
+        advance(*next);
+        ++count;
+      }
+      first = last;
+    }
+    return count;
+  }
+
+  static Cursor* earliest_of(std::span<Cursor> threads, std::uint64_t until) {
+    Cursor* best = nullptr;
+    for (Cursor& cursor : threads) {
+      if (cursor.ended || cursor.record.exit_ns > until) continue;
+      if (best == nullptr || cursor.record.exit_ns < best->record.exit_ns) best = &cursor;
+    }
+    return best;
+  }
+
+  void take(const Cursor& cursor) {
+    const Record& record = cursor.record;
+    if (observer_) observer_(cursor.location, record);
+    if (record.kind != RecordKind::call) return;
+    const EventId id = result_.ledger.add(
+        cursor.location,
+        {.enter_ns = record.enter_ns, .exit_ns = record.exit_ns, .context = record.node, .any = record.any});
+    const CallSite call{.process = cursor.process,
+                        .rank = own_[cursor.process]->rank(),
+                        .id = id,
+                        .enter_ns = record.enter_ns,
+                        .exit_ns = record.exit_ns,
+                        .any = record.any};
+    for (const Operation& operation : record.operations) dispatch(call, operation);
+  }
+
+  void dispatch(const CallSite& call, const Operation& operation) {
+    switch (operation.kind) {
+      case OperationKind::send:
+      case OperationKind::send_synchronous:
+      case OperationKind::send_buffered:
+        messages_.send(call, operation);
+        break;
+      case OperationKind::receive:
+      case OperationKind::receive_matched:
+        messages_.receive(call, operation);
+        break;
+      case OperationKind::probe:
+        messages_.probe(call, operation);
+        break;
+      case OperationKind::put:
+      case OperationKind::get:
+      case OperationKind::accumulate:
+        active_target_.access(call, operation);
+        break;
+      case OperationKind::fence:
+        collectives_.observe(call, operation);
+        active_target_.fence(call, operation);
+        break;
+      case OperationKind::start:
+        active_target_.start(call, operation);
+        break;
+      case OperationKind::complete:
+        active_target_.complete(call, operation);
+        break;
+      case OperationKind::post:
+        active_target_.post(call, operation);
+        break;
+      case OperationKind::wait:
+        active_target_.wait(call, operation);
+        break;
+      case OperationKind::barrier:
+      case OperationKind::one_to_all:
+      case OperationKind::all_to_one:
+      case OperationKind::all_to_all:
+      case OperationKind::prefix:
+      case OperationKind::neighbors:
+      case OperationKind::create:
+      case OperationKind::free:
+      case OperationKind::file_access:
+      case OperationKind::initialize:
+      case OperationKind::finalize:
+        collectives_.observe(call, operation);
+        break;
+      default:
+        break;
+    }
+  }
+
+  exchange::Communicator& analysis_;
+  std::span<const std::unique_ptr<ProcessTrace>> own_;
+  const Observer& observer_;
+  ForwardOptions options_;
+  Forward result_;
+  Contexts contexts_;
+  Mail mail_;
+  Completions completions_;
+  Messages messages_;
+  Collectives collectives_;
+  ActiveTarget active_target_;
+  std::vector<Cursor> cursors_;  // those of one process together
+};
+
+}  // namespace
+
+Forward read_forward(exchange::Communicator& analysis, const Roster& roster,
+                     std::span<const std::unique_ptr<ProcessTrace>> own, const Observer& observer,
+                     const ForwardOptions& options) {
+  return Pass(analysis, roster, own, observer, options).run();
+}
+
+}  // namespace culprit::waits

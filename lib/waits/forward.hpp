@@ -1,0 +1,39 @@
+#pragma once
+
+#include "exchange/communicator.hpp"
+#include "waits/ledger.hpp"
+#include "waits/process_trace.hpp"
+#include "waits/roster.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace culprit::waits {
+
+/// Told of each record as it is read, in the order of exits on each time line: what the analyses need that is
+/// no matter of matching (samples, iterations).
+using Observer = std::function<void(Location, const measurement::trace::Record&)>;
+
+struct ForwardOptions {
+  /// How many records all ranks together read between two exchanges, about; what is in flight does not grow
+  /// with the length of the traces.
+  std::uint64_t records_per_round = 1 << 18;
+};
+
+struct Forward {
+  Ledger ledger;
+  /// Clock violations and what found no partner; this rank's share.
+  [[nodiscard]] const Unmatched& unmatched() const { return ledger.unmatched; }
+};
+
+/// Collective: reads the processes of this rank of the analysis once, in step with the others, and finds all
+/// that may have kept calls waiting (algorithms.md 7). The result does not depend on how processes are spread
+/// over ranks, nor on the length of rounds. Damaged and contradictory traces are counted, never guessed at.
+Forward read_forward(exchange::Communicator& analysis, const Roster& roster,
+                     std::span<const std::unique_ptr<ProcessTrace>> own, const Observer& observer = {},
+                     const ForwardOptions& options = {});
+
+}  // namespace culprit::waits

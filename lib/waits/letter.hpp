@@ -1,0 +1,105 @@
+#pragma once
+
+#include "exchange/communicator.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+// How small records travel between the ranks of the analysis, which are the same program on the same sort of
+// machine.
+namespace culprit::waits {
+
+template <typename Item>
+exchange::Bytes bytes_of(std::span<const Item> items) {
+  static_assert(std::is_trivially_copyable_v<Item>);
+  exchange::Bytes bytes(items.size_bytes());
+  if (!items.empty()) std::memcpy(bytes.data(), items.data(), bytes.size());
+  return bytes;
+}
+
+template <typename Item>
+std::vector<Item> items_of(const exchange::Bytes& bytes) {
+  static_assert(std::is_trivially_copyable_v<Item>);
+  std::vector<Item> items(bytes.size() / sizeof(Item));
+  if (!items.empty()) std::memcpy(items.data(), bytes.data(), items.size() * sizeof(Item));
+  return items;
+}
+
+/// Collects letters of several kinds for every rank of the analysis, this one included. A letter is a
+/// trivially copyable struct with a number of its own, `static constexpr std::uint8_t kLetter`.
+class Mail {
+ public:
+  explicit Mail(exchange::Communicator& analysis)
+      : analysis_(analysis), out_(static_cast<std::size_t>(analysis.size())) {}
+
+  [[nodiscard]] int here() const { return analysis_.rank(); }
+  [[nodiscard]] int ranks() const { return analysis_.size(); }
+
+  template <typename Letter>
+  void send(int to, const Letter& letter) {
+    static_assert(std::is_trivially_copyable_v<Letter>);
+    exchange::Bytes& box = out_[static_cast<std::size_t>(to)];
+    const std::size_t at = box.size();
+    box.resize(at + 1 + sizeof(Letter));
+    box[at] = std::byte{Letter::kLetter};
+    std::memcpy(box.data() + at + 1, &letter, sizeof(Letter));
+  }
+
+  /// Collective: hands the letters of this rank to the others, and theirs to `recipients`, in the order of
+  /// the senders' ranks and of sending; repeats it until nobody writes any more. Each recipient takes the
+  /// letters for which it has a `receive(const Letter&)` and names in `using Letters = LetterList<...>`.
+  template <typename... Recipients>
+  void deliver(Recipients&... recipients) {
+    while (analysis_.all_sum(pending()) > 0) {
+      std::vector<exchange::Bytes> incoming(out_.size());
+      std::swap(incoming, out_);
+      incoming = analysis_.all_to_all(std::move(incoming));
+      for (const exchange::Bytes& box : incoming) open(box, recipients...);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t pending() const {
+    std::uint64_t bytes = 0;
+    for (const exchange::Bytes& box : out_) bytes += box.size();
+    return bytes;
+  }
+
+  template <typename... Recipients>
+  static void open(const exchange::Bytes& box, Recipients&... recipients) {
+    const std::byte* at = box.data();
+    const std::byte* const end = at + box.size();
+    while (at < end) {
+      const std::uint8_t kind = std::to_integer<std::uint8_t>(*at);
+      std::size_t size = 0;
+      ((size = size != 0 ? size : hand_over(kind, at + 1, recipients, typename Recipients::Letters{})), ...);
+      at += 1 + size;
+    }
+  }
+
+  template <typename Recipient, template <typename...> typename List, typename... Letter>
+  static std::size_t hand_over(std::uint8_t kind, const std::byte* at, Recipient& recipient,
+                               List<Letter...> /*letters*/) {
+    std::size_t size = 0;
+    ((kind == Letter::kLetter ? (size = sizeof(Letter), hand_over<Letter>(at, recipient)) : void()), ...);
+    return size;
+  }
+  template <typename Letter, typename Recipient>
+  static void hand_over(const std::byte* at, Recipient& recipient) {
+    Letter letter;
+    std::memcpy(&letter, at, sizeof(Letter));
+    recipient.receive(letter);
+  }
+
+  exchange::Communicator& analysis_;
+  std::vector<exchange::Bytes> out_;
+};
+
+template <typename... Letter>
+struct LetterList {};
+
+}  // namespace culprit::waits

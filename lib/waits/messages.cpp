@@ -1,0 +1,233 @@
+#include "waits/messages.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace culprit::waits {
+
+namespace trace = measurement::trace;
+using trace::Operation;
+using trace::OperationKind;
+
+std::size_t Messages::ChannelHash::operator()(const Channel& channel) const {
+  std::uint64_t mixed = std::uint64_t{channel.context} << 32 | static_cast<std::uint32_t>(channel.source);
+  mixed *= 0x9e3779b97f4a7c15U;
+  mixed ^= mixed >> 29;
+  mixed ^= std::uint64_t{static_cast<std::uint32_t>(channel.destination_rank)} << 32 |
+           static_cast<std::uint32_t>(channel.tag);
+  mixed *= 0xd6e8feb86659fd93U;
+  return mixed ^ mixed >> 32;
+}
+
+// ---- what the processes did
+
+void Messages::send(const CallSite& call, const Operation& operation) {
+  if (operation.peer == trace::kNobody) return;
+  const bool blocking = operation.begins && operation.completes;
+  if (operation.begins) {
+    const View& view = contexts_.view(call.process, operation.context);
+    const std::optional<std::int32_t> destination =
+        view.members == nullptr ? std::nullopt : view.members->at(operation.peer);
+    const int owner = destination ? roster_.owner_of(*destination) : -1;
+    if (owner < 0 || view.shared == View::kUnknown) {
+      ++ledger_.unmatched.strangers;
+      return;
+    }
+    mail_.send(owner, SendLetter{.communicator = contexts_.shared(view.shared).global_id,
+                                 .source = view.rank,
+                                 .source_rank = call.rank,
+                                 .destination_rank = *destination,
+                                 .tag = operation.tag,
+                                 .call = call.id,
+                                 .enter_ns = call.enter_ns,
+                                 .exit_ns = blocking ? call.exit_ns : 0,
+                                 .operation = operation.id,
+                                 .buffered = operation.kind == OperationKind::send_buffered});
+  }
+  if (operation.completes && !blocking && operation.kind != OperationKind::send_buffered) {
+    completions_.completed(call.rank, operation.id, call.id);
+  }
+}
+
+void Messages::receive(const CallSite& call, const Operation& operation) {
+  if (operation.kind == OperationKind::receive_matched) return;  // the probe took the message
+  if (operation.begins) {
+    const View& view = contexts_.view(call.process, operation.context);
+    if (view.shared == View::kUnknown) {
+      ++ledger_.unmatched.strangers;
+    } else if (operation.peer != trace::kNobody) {
+      post(call, operation, view);
+    }
+  } else {
+    complete(call, operation);
+  }
+}
+
+void Messages::probe(const CallSite& call, const Operation& operation) {
+  const View& view = contexts_.view(call.process, operation.context);
+  if (operation.peer == trace::kNobody) return;
+  if (view.shared == View::kUnknown) {
+    ++ledger_.unmatched.strangers;
+    return;
+  }
+  PostingOrder& order = orders_[{call.process, view.shared}];
+  const PostingOrder::Sequence sequence = order.post(operation.peer, operation.tag);
+  // A matched probe takes the message as a receive does; another one only looks at it.
+  arrive(call, operation, {call.id, call.enter_ns, sequence, view.shared}, operation.id == 0);
+}
+
+void Messages::post(const CallSite& call, const Operation& operation, const View& view) {
+  const auto any = [](std::int32_t number, std::int32_t wildcard) {
+    return number == wildcard ? PostingOrder::kAny : number;
+  };
+  PostingOrder& order = orders_[{call.process, view.shared}];
+  const PostingOrder::Sequence sequence =
+      order.post(any(operation.peer, trace::kAnySource), any(operation.tag, trace::kAnyTag));
+  const Posted posted{call.id, call.enter_ns, sequence, view.shared};
+  if (operation.completes) {
+    arrive(call, operation, posted, false);
+  } else {
+    posted_[{call.process, operation.id}] = posted;
+  }
+}
+
+void Messages::complete(const CallSite& call, const Operation& operation) {
+  const auto entry = posted_.find({call.process, operation.id});
+  if (entry == posted_.end()) {
+    // MPI_PROC_NULL is posted nowhere; anything else began before the trace did.
+    if (operation.peer != trace::kNobody) ++ledger_.unmatched.completions;
+    return;
+  }
+  const Posted posted = entry->second;
+  posted_.erase(entry);
+  if (operation.cancelled || operation.peer < 0) {
+    std::vector<PostingOrder::Receive> ready;
+    const OrderKey key{call.process, posted.context};
+    orders_[key].withdraw(posted.sequence, ready);
+    release(key, call.rank, ready);
+  } else {
+    arrive(call, operation, posted, false);
+  }
+}
+
+void Messages::arrive(const CallSite& call, const Operation& operation, const Posted& posted, bool probe) {
+  std::uint64_t item = held_.size();
+  if (free_.empty()) {
+    held_.emplace_back();
+  } else {
+    item = free_.back();
+    free_.pop_back();
+  }
+  held_[item] = {.posted = posted.call,
+                 .completed = call.id,
+                 .posted_ns = posted.enter_ns,
+                 .enter_ns = call.enter_ns,
+                 .exit_ns = call.exit_ns,
+                 .any = call.any,
+                 .probe = probe};
+  std::vector<PostingOrder::Receive> ready;
+  const OrderKey key{call.process, posted.context};
+  orders_[key].complete(posted.sequence, operation.peer, operation.tag, item, ready);
+  release(key, call.rank, ready);
+}
+
+void Messages::release(const OrderKey& key, std::int32_t destination_rank,
+                       const std::vector<PostingOrder::Receive>& ready) {
+  for (const PostingOrder::Receive& receive : ready) {
+    take({.context = key.context,
+          .source = receive.source,
+          .destination_rank = destination_rank,
+          .tag = receive.tag},
+         held_[receive.item]);
+    free_.push_back(receive.item);
+  }
+}
+
+// ---- what meets
+
+void Messages::take(const Channel& channel, const Arrival& arrival) {
+  Queues& queues = channels_[channel];
+  if (queues.sends.empty()) {
+    queues.arrivals.push_back(arrival);
+    return;
+  }
+  match(queues.sends.front(), arrival);
+  if (arrival.probe) return;
+  queues.sends.pop_front();
+  if (queues.sends.empty()) channels_.erase(channel);
+}
+
+void Messages::receive(const SendLetter& letter) {
+  const std::optional<std::uint32_t> context = contexts_.find(letter.communicator);
+  if (!context) {
+    ++ledger_.unmatched.sends;
+    return;
+  }
+  const Channel channel{.context = *context,
+                        .source = letter.source,
+                        .destination_rank = letter.destination_rank,
+                        .tag = letter.tag};
+  Queues& queues = channels_[channel];
+  while (!queues.arrivals.empty()) {
+    const Arrival arrival = queues.arrivals.front();
+    queues.arrivals.pop_front();
+    match(letter, arrival);
+    if (arrival.probe) continue;
+    if (queues.arrivals.empty()) channels_.erase(channel);
+    return;
+  }
+  queues.sends.push_back(letter);
+}
+
+void Messages::match(const SendLetter& send, const Arrival& arrival) {
+  const Location receiver = arrival.completed.location;
+  if (send.enter_ns > arrival.exit_ns) ++ledger_.unmatched.clock_violations;
+  if (arrival.any || send.enter_ns > arrival.enter_ns) {
+    ledger_.add(receiver, Candidate{.event = arrival.completed.index,
+                                    .pattern = Pattern::late_sender,
+                                    .until_ns = send.enter_ns,
+                                    .since_ns = 0,
+                                    .cause = send.call});
+  }
+  if (arrival.probe) return;
+  ledger_.add(receiver,
+              Meeting{.event = arrival.completed.index, .other = send.call, .sent_ns = send.enter_ns});
+  mail_.send(roster_.owner_of(send.source_rank), ReceiptLetter{.source_rank = send.source_rank,
+                                                               .buffered = send.buffered,
+                                                               .blocking = send.exit_ns != 0,
+                                                               .send = send.call,
+                                                               .posted = arrival.posted,
+                                                               .completed = arrival.completed,
+                                                               .posted_ns = arrival.posted_ns,
+                                                               .operation = send.operation});
+}
+
+void Messages::receive(const ReceiptLetter& letter) {
+  const Location sender = letter.send.location;
+  ledger_.add(sender, Meeting{.event = letter.send.index, .other = letter.completed, .sent_ns = 0});
+  if (letter.buffered) return;
+  const Candidate candidate{.event = letter.send.index,
+                            .pattern = Pattern::late_receiver,
+                            .until_ns = letter.posted_ns,
+                            .since_ns = 0,
+                            .cause = letter.posted};
+  if (letter.blocking) {
+    const Event& event = ledger_.line(sender).events[letter.send.index];
+    if (letter.posted_ns > event.enter_ns) ledger_.add(sender, candidate);
+  } else {
+    completions_.depends(letter.source_rank, letter.operation, candidate);
+  }
+}
+
+void Messages::finish() {
+  for (const auto& [channel, queues] : channels_) {
+    ledger_.unmatched.sends += queues.sends.size();
+    for (const Arrival& arrival : queues.arrivals) {
+      ++(arrival.probe ? ledger_.unmatched.probes : ledger_.unmatched.receives);
+    }
+  }
+  ledger_.unmatched.receives += posted_.size();
+  for (const auto& [key, order] : orders_) ledger_.unmatched.receives += order.held_back();
+}
+
+}  // namespace culprit::waits

@@ -1,0 +1,126 @@
+#pragma once
+
+#include "waits/call_site.hpp"
+#include "waits/completions.hpp"
+#include "waits/contexts.hpp"
+#include "waits/ledger.hpp"
+#include "waits/letter.hpp"
+#include "waits/posting_order.hpp"
+#include "waits/roster.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+namespace culprit::waits {
+
+/// A send, on its way to the rank of the analysis that has the receiver.
+struct SendLetter {
+  static constexpr std::uint8_t kLetter = 1;
+  std::uint64_t communicator = 0;
+  std::int32_t source = 0;       ///< in the communicator
+  std::int32_t source_rank = 0;  ///< in MPI_COMM_WORLD
+  std::int32_t destination_rank = 0;
+  std::int32_t tag = 0;
+  EventId call;
+  std::uint64_t enter_ns = 0;
+  std::uint64_t exit_ns = 0;  ///< of a blocking send; else 0
+  std::uint64_t operation = 0;
+  bool buffered = false;
+};
+
+/// The receive that took it, on its way back.
+struct ReceiptLetter {
+  static constexpr std::uint8_t kLetter = 2;
+  std::int32_t source_rank = 0;
+  bool buffered = false;
+  bool blocking = false;
+  EventId send, posted, completed;
+  std::uint64_t posted_ns = 0;
+  std::uint64_t operation = 0;
+};
+
+/// Point-to-point messages: matches receives in posting order with sends in order, per communicator, source,
+/// destination and tag (algorithms.md 7), and finds late senders and late receivers. Matched at the
+/// receiver's. What waits for its partner is kept; nothing else is.
+class Messages {
+ public:
+  using Letters = LetterList<SendLetter, ReceiptLetter>;
+
+  Messages(const Roster& roster, const Contexts& contexts, Mail& mail, Ledger& ledger,
+           Completions& completions)
+      : roster_(roster), contexts_(contexts), mail_(mail), ledger_(ledger), completions_(completions) {}
+
+  void send(const CallSite& call, const measurement::trace::Operation& operation);
+  void receive(const CallSite& call, const measurement::trace::Operation& operation);
+  void probe(const CallSite& call, const measurement::trace::Operation& operation);
+
+  void receive(const SendLetter& letter);
+  void receive(const ReceiptLetter& letter);
+
+  /// After the last letter: counts what found no partner.
+  void finish();
+
+ private:
+  /// A receive or probe that may take a message now, or has to wait for it.
+  struct Arrival {
+    EventId posted, completed;
+    std::uint64_t posted_ns = 0, enter_ns = 0, exit_ns = 0;  ///< enter and exit of the completing call
+    bool any = false;
+    bool probe = false;
+  };
+  struct Posted {
+    EventId call;
+    std::uint64_t enter_ns = 0;
+    PostingOrder::Sequence sequence = 0;
+    std::uint32_t context = View::kUnknown;
+  };
+  /// The messages of one source, destination, tag and communicator.
+  struct Channel {
+    std::uint32_t context = 0;
+    std::int32_t source = 0, destination_rank = 0, tag = 0;
+    friend bool operator==(const Channel&, const Channel&) = default;
+  };
+  struct ChannelHash {
+    std::size_t operator()(const Channel& channel) const;
+  };
+  /// Either is empty, but for probes that wait with receives.
+  struct Queues {
+    std::deque<SendLetter> sends;
+    std::deque<Arrival> arrivals;
+  };
+  struct OrderKey {
+    std::size_t process;
+    std::uint32_t context;
+    friend auto operator<=>(const OrderKey&, const OrderKey&) = default;
+  };
+  struct OperationKey {
+    std::size_t process;
+    std::uint64_t id;
+    friend auto operator<=>(const OperationKey&, const OperationKey&) = default;
+  };
+
+  void post(const CallSite& call, const measurement::trace::Operation& operation, const View& view);
+  void complete(const CallSite& call, const measurement::trace::Operation& operation);
+  void arrive(const CallSite& call, const measurement::trace::Operation& operation, const Posted& posted,
+              bool probe);
+  void release(const OrderKey& key, std::int32_t destination_rank,
+               const std::vector<PostingOrder::Receive>& ready);
+  void take(const Channel& channel, const Arrival& arrival);
+  void match(const SendLetter& send, const Arrival& arrival);
+
+  const Roster& roster_;
+  const Contexts& contexts_;
+  Mail& mail_;
+  Ledger& ledger_;
+  Completions& completions_;
+  std::map<OrderKey, PostingOrder> orders_;
+  std::map<OperationKey, Posted> posted_;
+  std::vector<Arrival> held_;  // complete receives in their posting orders, by item
+  std::vector<std::uint64_t> free_;
+  std::unordered_map<Channel, Queues, ChannelHash> channels_;
+};
+
+}  // namespace culprit::waits

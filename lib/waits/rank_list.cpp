@@ -1,0 +1,62 @@
+#include "waits/rank_list.hpp"
+
+#include <algorithm>
+
+namespace culprit::waits {
+
+RankList::RankList(std::span<const std::int32_t> ranks) {
+  for (std::size_t i = 0; i < ranks.size();) {
+    Run run{.first = ranks[i], .stride = 1, .count = 1, .start = 0};
+    if (i + 1 < ranks.size()) run.stride = ranks[i + 1] - ranks[i];
+    while (i + run.count < ranks.size() && ranks[i + run.count] - ranks[i + run.count - 1] == run.stride) {
+      ++run.count;
+    }
+    add(run);
+    i += run.count;
+  }
+}
+
+void RankList::add(Run run) {
+  run.start = size_;
+  size_ += run.count;
+  runs_.push_back(run);
+}
+
+std::optional<std::int32_t> RankList::at(std::int32_t index) const {
+  if (index < 0 || static_cast<std::uint32_t>(index) >= size_) return std::nullopt;
+  const auto wanted = static_cast<std::uint32_t>(index);
+  const auto after = std::upper_bound(runs_.begin(), runs_.end(), wanted,
+                                      [](std::uint32_t at, const Run& run) { return at < run.start; });
+  const Run& run = *(after - 1);
+  return run.first + run.stride * static_cast<std::int32_t>(wanted - run.start);
+}
+
+bool RankList::contains(std::int32_t rank) const {
+  return std::any_of(runs_.begin(), runs_.end(), [rank](const Run& run) {
+    if (run.count == 1 || run.stride == 0) return rank == run.first;
+    const std::int64_t steps = (std::int64_t{rank} - run.first) / run.stride;
+    return steps >= 0 && steps < run.count && run.first + steps * run.stride == rank;
+  });
+}
+
+std::vector<std::int32_t> RankList::packed() const {
+  std::vector<std::int32_t> numbers;
+  numbers.reserve(3 * runs_.size());
+  for (const Run& run : runs_) {
+    numbers.insert(numbers.end(), {run.first, run.stride, static_cast<std::int32_t>(run.count)});
+  }
+  return numbers;
+}
+
+RankList RankList::unpacked(std::span<const std::int32_t> packed) {
+  RankList list;
+  for (std::size_t i = 0; i + 2 < packed.size(); i += 3) {
+    list.add({.first = packed[i],
+              .stride = packed[i + 1],
+              .count = static_cast<std::uint32_t>(packed[i + 2]),
+              .start = 0});
+  }
+  return list;
+}
+
+}  // namespace culprit::waits

@@ -1,0 +1,32 @@
+#include "waits/rank_list.hpp"
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+#include <rapidcheck.h>
+
+using culprit::waits::RankList;
+
+TEST_CASE("a rank list gives back any ranks") {
+  REQUIRE(rc::check("members by index, and who is one", [](const std::vector<std::int16_t>& some) {
+    std::vector<std::int32_t> ranks(some.begin(), some.end());
+    const RankList list = RankList::unpacked(RankList(ranks).packed());
+    RC_ASSERT(list.size() == ranks.size());
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      RC_ASSERT(list.at(static_cast<std::int32_t>(i)) == ranks[i]);
+    for (std::int32_t rank = -300; rank < 300; ++rank) {
+      RC_ASSERT(list.contains(rank) == (std::find(ranks.begin(), ranks.end(), rank) != ranks.end()));
+    }
+  }));
+}
+
+TEST_CASE("a rank list of regular ranks is small, and has no member beside its own") {
+  std::vector<std::int32_t> ranks;
+  for (std::int32_t rank = 5; rank < 100'000; rank += 7) ranks.push_back(rank);
+  const RankList list(ranks);
+  CHECK(list.packed().size() == 3);
+  CHECK(list.at(3) == 26);
+  CHECK_FALSE(list.at(-1).has_value());
+  CHECK_FALSE(list.at(static_cast<std::int32_t>(ranks.size())).has_value());
+  CHECK_FALSE(RankList().at(0).has_value());
+}

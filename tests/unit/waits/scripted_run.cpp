@@ -1,0 +1,109 @@
+#include "scripted_run.hpp"
+
+#include "exchange/threads.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <ostream>
+
+namespace culprit::waits::testing {
+
+namespace trace = measurement::trace;
+
+ScriptedRun::ScriptedRun(std::int32_t ranks, std::size_t threads)
+    : processes(static_cast<std::size_t>(ranks)) {
+  for (Process& process : processes) process.threads.resize(threads);
+  std::vector<std::int32_t> all;
+  for (std::int32_t rank = 0; rank < ranks; ++rank) all.push_back(rank);
+  define(trace::DefinitionKind::communicator, all);
+}
+
+std::uint32_t ScriptedRun::call(std::int32_t rank, std::uint64_t enter, std::uint64_t exit,
+                                std::vector<Operation> operations, std::size_t thread, bool any) {
+  std::vector<Record>& records = processes[static_cast<std::size_t>(rank)].threads[thread];
+  Record& record = records.emplace_back();
+  record.kind = trace::RecordKind::call;
+  record.enter_ns = enter;
+  record.exit_ns = exit;
+  record.any = any;
+  record.operations = std::move(operations);
+  return static_cast<std::uint32_t>(records.size() - 1);
+}
+
+trace::Context ScriptedRun::define(trace::DefinitionKind kind, std::vector<std::int32_t> members) {
+  ++made;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const auto rank = static_cast<std::int32_t>(i);
+    const auto at = std::find(members.begin(), members.end(), rank);
+    Definition definition;
+    definition.kind = kind;
+    definition.size = static_cast<std::uint32_t>(members.size());
+    if (at != members.end()) definition.rank = static_cast<std::int32_t>(at - members.begin());
+    if (kind == trace::DefinitionKind::group || at != members.end()) {
+      definition.global_id = kind == trace::DefinitionKind::group ? 0 : made;
+      if (kind == trace::DefinitionKind::group || at == members.begin()) definition.members = members;
+    } else {
+      definition.kind =
+          trace::DefinitionKind::group;  // one that the process does not know: keeps indices alike
+    }
+    processes[i].definitions.push_back(std::move(definition));
+  }
+  return static_cast<trace::Context>(processes.front().definitions.size() - 1);
+}
+
+namespace {
+
+class ScriptedTrace final : public ProcessTrace {
+ public:
+  ScriptedTrace(const ScriptedRun& run, std::int32_t rank)
+      : process_(run.processes[static_cast<std::size_t>(rank)]),
+        rank_(rank),
+        at_(process_.threads.size(), 0) {}
+
+  [[nodiscard]] std::int32_t rank() const override { return rank_; }
+  [[nodiscard]] const std::vector<Definition>& definitions() const override { return process_.definitions; }
+  [[nodiscard]] std::size_t threads() const override { return process_.threads.size(); }
+  bool next(std::size_t thread, Record& record) override {
+    if (at_[thread] == process_.threads[thread].size()) return false;
+    record = process_.threads[thread][at_[thread]++];
+    return true;
+  }
+
+ private:
+  const ScriptedRun::Process& process_;
+  std::int32_t rank_;
+  std::vector<std::size_t> at_;
+};
+
+}  // namespace
+
+Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_round) {
+  Found found;
+  std::mutex mutex;
+  exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
+    std::vector<std::unique_ptr<ProcessTrace>> own;
+    for (std::size_t rank = 0; rank < run.processes.size(); ++rank) {
+      if (static_cast<int>(rank) % analysis.size() != analysis.rank()) continue;
+      own.push_back(std::make_unique<ScriptedTrace>(run, static_cast<std::int32_t>(rank)));
+    }
+    const Roster roster(analysis, own);
+    Forward forward = read_forward(analysis, roster, own, {}, {.records_per_round = records_per_round});
+    const std::lock_guard lock(mutex);
+    found.unmatched.add(forward.unmatched());
+    for (TimeLine& line : forward.ledger.lines()) {
+      for (const Wait& wait : settle(line)) {
+        found.waits.push_back({roster.rank_of(line.location), wait.event, wait.pattern, wait.ns,
+                               roster.rank_of(wait.cause.location), wait.cause.index});
+      }
+    }
+  });
+  std::sort(found.waits.begin(), found.waits.end());
+  return found;
+}
+
+std::ostream& operator<<(std::ostream& out, const FoundWait& wait) {
+  return out << "{rank " << wait.rank << " call " << wait.call << ' ' << name_of(wait.pattern) << ' '
+             << wait.ns << " ns because of rank " << wait.cause_rank << " call " << wait.cause_call << '}';
+}
+
+}  // namespace culprit::waits::testing

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "waits/forward.hpp"
+#include "waits/process_trace.hpp"
+#include "waits/settle.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace culprit::waits::testing {
+
+using measurement::trace::Definition;
+using measurement::trace::Operation;
+using measurement::trace::OperationKind;
+using measurement::trace::Record;
+
+/// The time lines of a run, as a test writes them down: context 0 is a communicator of all ranks.
+struct ScriptedRun {
+  explicit ScriptedRun(std::int32_t ranks, std::size_t threads = 1);
+
+  /// Adds a call to a rank's time line and returns its index there.
+  std::uint32_t call(std::int32_t rank, std::uint64_t enter, std::uint64_t exit,
+                     std::vector<Operation> operations, std::size_t thread = 0, bool any = false);
+  /// A communicator, window or group of these ranks in MPI_COMM_WORLD, defined by each of them, or, of
+  /// groups, by `by` alone. Returns its index, the same in all of them.
+  measurement::trace::Context define(measurement::trace::DefinitionKind kind,
+                                     std::vector<std::int32_t> members);
+
+  struct Process {
+    std::vector<Definition> definitions;
+    std::vector<std::vector<Record>> threads;
+  };
+  std::vector<Process> processes;
+  std::uint64_t made = 0;
+};
+
+/// A wait as tests compare it.
+struct FoundWait {
+  std::int32_t rank = -1;
+  std::uint32_t call = 0;
+  Pattern pattern = Pattern::none;
+  std::uint64_t ns = 0;
+  std::int32_t cause_rank = -1;
+  std::uint32_t cause_call = 0;
+
+  friend auto operator<=>(const FoundWait&, const FoundWait&) = default;
+};
+
+struct Found {
+  std::vector<FoundWait> waits;  // sorted
+  Unmatched unmatched;
+};
+
+/// Analyses the run on `analysts` ranks, `records_per_round` at a time.
+Found analyse(const ScriptedRun& run, int analysts = 1, std::uint64_t records_per_round = 1 << 18);
+
+std::ostream& operator<<(std::ostream& out, const FoundWait& wait);
+
+}  // namespace culprit::waits::testing

@@ -1,0 +1,240 @@
+// Each wait state on a time line of its own, by hand.
+#include "scripted_run.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace culprit::waits;
+using namespace culprit::waits::testing;
+using culprit::measurement::trace::DefinitionKind;
+
+namespace {
+
+Operation message(OperationKind kind, std::int32_t peer, std::int32_t tag = 0) {
+  Operation operation;
+  operation.kind = kind;
+  operation.context = 0;
+  operation.peer = peer;
+  operation.tag = tag;
+  return operation;
+}
+Operation begun(Operation operation, std::uint64_t id) {
+  operation.completes = false;
+  operation.id = id;
+  return operation;
+}
+Operation completed(Operation operation, std::uint64_t id) {
+  operation.begins = false;
+  operation.id = id;
+  return operation;
+}
+Operation on(OperationKind kind, std::uint32_t context, std::int32_t peer = -1) {
+  Operation operation = message(kind, peer);
+  operation.context = context;
+  return operation;
+}
+Operation for_group(OperationKind kind, std::uint32_t window, std::uint32_t group) {
+  Operation operation = on(kind, window);
+  operation.group = group;
+  return operation;
+}
+
+constexpr auto kSend = OperationKind::send;
+constexpr auto kReceive = OperationKind::receive;
+
+}  // namespace
+
+TEST_CASE("a receive waits for a late sender") {
+  ScriptedRun run(2);
+  run.call(1, 100, 530, {message(kReceive, 0)});
+  run.call(0, 500, 510, {message(kSend, 1)});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{1, 0, Pattern::late_sender, 400, 0, 0}});
+}
+
+TEST_CASE("a synchronous send waits for a late receiver") {
+  ScriptedRun run(2);
+  run.call(0, 100, 620, {message(OperationKind::send_synchronous, 1)});
+  run.call(1, 600, 630, {message(kReceive, 0)});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 0, Pattern::late_receiver, 500, 1, 0}});
+}
+
+TEST_CASE("an eager send that returned before the receive was posted did not wait") {
+  ScriptedRun run(2);
+  run.call(0, 100, 110, {message(kSend, 1)});
+  run.call(1, 600, 630, {message(kReceive, 0)});
+  const Found found = analyse(run);
+  CHECK(found.waits.empty());
+  CHECK(found.unmatched == Unmatched{});
+}
+
+TEST_CASE("a call that completes several operations waits for the latest of them") {
+  ScriptedRun run(3);
+  run.call(0, 10, 11, {begun(message(kReceive, 1), 1)});
+  run.call(0, 12, 13, {begun(message(kReceive, 2), 2)});
+  run.call(0, 20, 900, {completed(message(kReceive, 1), 1), completed(message(kReceive, 2), 2)});
+  run.call(1, 300, 301, {message(kSend, 0)});
+  run.call(2, 800, 801, {message(kSend, 0)});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 2, Pattern::late_sender, 780, 2, 0}});
+}
+
+TEST_CASE("a call that returns at the first of several operations waits for the earliest") {
+  ScriptedRun run(3);
+  run.call(0, 10, 11, {begun(message(kReceive, 1), 1)});
+  run.call(0, 12, 13, {begun(message(kReceive, 2), 2)});
+  run.call(0, 20, 900, {completed(message(kReceive, 1), 1), completed(message(kReceive, 2), 2)}, 0, true);
+  run.call(1, 300, 301, {message(kSend, 0)});
+  run.call(2, 800, 801, {message(kSend, 0)});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 2, Pattern::late_sender, 280, 1, 0}});
+
+  ScriptedRun there(3);
+  there.call(0, 10, 11, {begun(message(kReceive, 1), 1)});
+  there.call(0, 12, 13, {begun(message(kReceive, 2), 2)});
+  there.call(0, 20, 900, {completed(message(kReceive, 1), 1), completed(message(kReceive, 2), 2)}, 0, true);
+  there.call(1, 5, 6, {message(kSend, 0)});
+  there.call(2, 800, 801, {message(kSend, 0)});
+  CHECK(analyse(there).waits.empty());
+}
+
+TEST_CASE("a wildcard receive takes its place in the order of posting") {
+  ScriptedRun run(2);
+  run.call(0, 10, 11, {begun(message(kReceive, culprit::measurement::trace::kAnySource), 1)});
+  run.call(0, 20, 420, {message(kReceive, 1)});
+  run.call(0, 430, 440, {completed(message(kReceive, 1), 1)});
+  run.call(1, 5, 6, {message(kSend, 0)});
+  run.call(1, 400, 401, {message(kSend, 0)});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 1, Pattern::late_sender, 380, 1, 1},
+                                                     {0, 1, Pattern::late_sender_wrong_order, 380, 1, 1}});
+}
+
+TEST_CASE("a wait for one message while an earlier one was there is in the wrong order") {
+  ScriptedRun run(2);
+  run.call(0, 10, 15, {message(kSend, 1, 5)});
+  run.call(0, 500, 510, {message(kSend, 1, 6)});
+  run.call(1, 100, 520, {message(kReceive, 0, 6)});
+  run.call(1, 530, 540, {message(kReceive, 0, 5)});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{1, 0, Pattern::late_sender, 400, 0, 1},
+                                                     {1, 0, Pattern::late_sender_wrong_order, 400, 0, 1}});
+}
+
+TEST_CASE("a probe waits for the message that it sees, and leaves it") {
+  ScriptedRun run(2);
+  run.call(1, 100, 530, {message(OperationKind::probe, 0)});
+  run.call(1, 540, 550, {message(kReceive, 0)});
+  run.call(0, 500, 510, {message(kSend, 1)});
+  const Found found = analyse(run);
+  CHECK(found.waits == std::vector<FoundWait>{{1, 0, Pattern::late_sender, 400, 0, 0}});
+  CHECK(found.unmatched == Unmatched{});
+}
+
+TEST_CASE("a matched probe takes the message") {
+  ScriptedRun run(2);
+  Operation taking = message(OperationKind::probe, 0);
+  taking.id = 9;
+  Operation taken = message(OperationKind::receive_matched, 0);
+  taken.id = 9;
+  run.call(1, 100, 530, {taking});
+  run.call(1, 540, 550, {message(kReceive, 0)});
+  run.call(1, 560, 570, {taken});
+  run.call(0, 500, 510, {message(kSend, 1)});
+  run.call(0, 545, 548, {message(kSend, 1)});
+  const Found found = analyse(run);
+  CHECK(found.waits == std::vector<FoundWait>{{1, 0, Pattern::late_sender, 400, 0, 0},
+                                              {1, 1, Pattern::late_sender, 5, 0, 1}});
+  CHECK(found.unmatched == Unmatched{});
+}
+
+TEST_CASE("all wait for the last at a barrier, and for each other when they leave") {
+  ScriptedRun run(3);
+  run.call(0, 100, 820, {on(OperationKind::barrier, 0)});
+  run.call(1, 300, 850, {on(OperationKind::barrier, 0)});
+  run.call(2, 800, 810, {on(OperationKind::barrier, 0)});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 0, Pattern::wait_at_barrier, 700, 2, 0},
+                                                     {0, 0, Pattern::barrier_completion, 10, 2, 0},
+                                                     {1, 0, Pattern::wait_at_barrier, 500, 2, 0},
+                                                     {1, 0, Pattern::barrier_completion, 40, 2, 0}});
+}
+
+TEST_CASE("only those below it keep a member of a prefix reduction waiting") {
+  ScriptedRun run(3);
+  run.call(0, 500, 510, {on(OperationKind::prefix, 0)});
+  run.call(1, 100, 520, {on(OperationKind::prefix, 0)});
+  run.call(2, 600, 610, {on(OperationKind::prefix, 0)});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{1, 0, Pattern::early_scan, 400, 0, 0}});
+}
+
+TEST_CASE(
+    "the root waits for the others where all send to it, the others for the root where it sends to all") {
+  ScriptedRun run(3);
+  run.call(0, 100, 510, {on(OperationKind::all_to_one, 0, 0)});
+  run.call(1, 500, 505, {on(OperationKind::all_to_one, 0, 0)});
+  run.call(2, 200, 205, {on(OperationKind::all_to_one, 0, 0)});
+  run.call(0, 900, 905, {on(OperationKind::one_to_all, 0, 0)});
+  run.call(1, 600, 910, {on(OperationKind::one_to_all, 0, 0)});
+  run.call(2, 950, 960, {on(OperationKind::one_to_all, 0, 0)});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 0, Pattern::early_reduce, 400, 1, 0},
+                                                     {1, 1, Pattern::late_broadcast, 300, 0, 1}});
+}
+
+TEST_CASE("a nonblocking collective is waited for where it is completed") {
+  ScriptedRun run(2);
+  run.call(0, 100, 101, {begun(on(OperationKind::barrier, 0), 4)});
+  run.call(0, 200, 710, {completed(on(OperationKind::barrier, 0), 4)});
+  run.call(1, 700, 701, {begun(on(OperationKind::barrier, 0), 4)});
+  run.call(1, 702, 711, {completed(on(OperationKind::barrier, 0), 4)});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 1, Pattern::wait_at_barrier, 500, 1, 0}});
+}
+
+TEST_CASE("the origin of a one-sided epoch waits for a late post, or its transfer does") {
+  ScriptedRun run(2);
+  const auto window = run.define(DefinitionKind::window, {0, 1});
+  const auto origin = run.define(DefinitionKind::group, {0});
+  const auto target = run.define(DefinitionKind::group, {1});
+  // Blocking at start.
+  run.call(0, 100, 510, {for_group(OperationKind::start, window, target)});
+  run.call(0, 520, 530, {on(OperationKind::put, window, 1)});
+  run.call(0, 800, 810, {on(OperationKind::complete, window)});
+  run.call(1, 500, 501, {for_group(OperationKind::post, window, origin)});
+  run.call(1, 600, 820, {on(OperationKind::wait, window)});
+  // Blocking at the operation, then not at all.
+  run.call(0, 1000, 1010, {for_group(OperationKind::start, window, target)});
+  run.call(0, 1020, 1430, {on(OperationKind::put, window, 1)});
+  run.call(0, 1440, 1450, {on(OperationKind::complete, window)});
+  run.call(1, 1400, 1401, {for_group(OperationKind::post, window, origin)});
+  run.call(1, 1500, 1510, {on(OperationKind::wait, window)});
+  const Found found = analyse(run);
+  CHECK(found.waits == std::vector<FoundWait>{{0, 0, Pattern::late_post, 400, 1, 0},
+                                              {0, 4, Pattern::early_transfer, 380, 1, 2},
+                                              {1, 1, Pattern::early_wait, 200, 0, 2},
+                                              {1, 1, Pattern::late_complete, 200, 0, 2}});
+  CHECK(found.unmatched == Unmatched{});
+}
+
+TEST_CASE("a fence waits for the last, and a part of that for operations that reach the target late") {
+  ScriptedRun run(2);
+  const auto window = run.define(DefinitionKind::window, {0, 1});
+  run.call(0, 10, 20, {on(OperationKind::fence, window)});
+  run.call(1, 10, 20, {on(OperationKind::fence, window)});
+  run.call(0, 300, 400, {on(OperationKind::put, window, 1)});
+  run.call(0, 500, 510, {on(OperationKind::fence, window)});
+  run.call(1, 100, 515, {on(OperationKind::fence, window)});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{1, 1, Pattern::wait_at_fence, 400, 0, 2},
+                                                     {1, 1, Pattern::early_fence, 300, 0, 1}});
+}
+
+TEST_CASE("what finds no partner is counted, and nothing is guessed") {
+  ScriptedRun run(3);
+  run.call(0, 10, 20, {message(kSend, 1)});
+  run.call(1, 10, 90, {message(kReceive, 2)});
+  run.call(1, 95, 96, {begun(message(kReceive, 2), 8)});
+  run.call(0, 30, 40, {on(OperationKind::barrier, 0)});
+  run.call(1, 100, 110, {message(OperationKind::probe, 2, 3)});
+  run.call(2, 10, 20, {message(kSend, 7)});
+  for (const int analysts : {1, 2, 3}) {
+    const Found found = analyse(run, analysts);
+    CHECK(found.waits.empty());
+    CHECK(found.unmatched.sends == 1);
+    CHECK(found.unmatched.receives == 2);
+    CHECK(found.unmatched.probes == 1);
+    CHECK(found.unmatched.collectives == 1);
+    CHECK(found.unmatched.strangers == 1);
+  }
+}
