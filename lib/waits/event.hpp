@@ -45,6 +45,21 @@ struct Meeting {
   std::uint64_t sent_ns = 0;  ///< at the receiver of a message: the enter of its send; else 0
 };
 
+/// A call of this time line took part in a collective operation: the `instance`-th on that communicator or
+/// window.
+struct Attendance {
+  std::uint32_t event = 0;
+  std::uint32_t instance = 0;
+  std::uint64_t context = 0;  ///< its global id
+};
+
+/// A sample, in the gap before the `gap`-th call of the time line (after the last: one more).
+struct Sample {
+  std::uint32_t gap = 0;
+  std::uint32_t context = 0;
+  std::uint64_t ns = 0;  ///< that it stands for
+};
+
 /// A wait of a call, settled.
 struct Wait {
   std::uint32_t event = 0;

@@ -162,8 +162,8 @@ class Settlement {
 
 }  // namespace
 
-std::vector<Wait> settle(TimeLine& line) {
-  return Settlement(line).run();
+void settle(TimeLine& line) {
+  line.waits = Settlement(line).run();
 }
 
 }  // namespace culprit::waits

@@ -91,7 +91,7 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     const std::lock_guard lock(mutex);
     found.unmatched.add(forward.unmatched());
     for (TimeLine& line : forward.ledger.lines()) {
-      for (const Wait& wait : settle(line)) {
+      for (const Wait& wait : line.waits) {
         found.waits.push_back({roster.rank_of(line.location), wait.event, wait.pattern, wait.ns,
                                roster.rank_of(wait.cause.location), wait.cause.index});
       }
