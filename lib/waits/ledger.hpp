@@ -52,6 +52,7 @@ class Ledger {
   }
   [[nodiscard]] TimeLine& line(Location location) { return lines_[index_.at(location)]; }
   [[nodiscard]] std::vector<TimeLine>& lines() { return lines_; }
+  [[nodiscard]] const std::vector<TimeLine>& lines() const { return lines_; }
 
   EventId add(Location location, const Event& event) {
     TimeLine& line = this->line(location);
