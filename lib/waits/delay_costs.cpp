@@ -1,11 +1,11 @@
 #include "waits/delay_costs.hpp"
 
 #include "waits/letter.hpp"
+#include "waits/synchronization_interval.hpp"
 
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -27,12 +27,6 @@ struct PassedOnLetter {
   EventId waiter, cause;
   std::uint64_t ns = 0;
 };
-
-/// amount · part / whole, rounded down.
-std::uint64_t share(std::uint64_t amount, std::uint64_t part, std::uint64_t whole) {
-  __extension__ using Wide = unsigned __int128;
-  return whole == 0 ? 0 : static_cast<std::uint64_t>(Wide{amount} * part / whole);
-}
 
 struct EventHash {
   std::size_t operator()(const EventId& id) const {
@@ -137,11 +131,6 @@ class Backward {
   std::map<std::pair<Location, Piece>, Account> accounts_;
 };
 
-bool stands_for_itself(Pattern pattern) {
-  return container_of(pattern) == Pattern::none && pattern != Pattern::barrier_completion &&
-         pattern != Pattern::nxn_completion;
-}
-
 /// All waits that ended after `since`: explained first, so that it is known what will be passed on to which;
 /// then each is passed on once all that it will get has arrived. Returns how many.
 std::uint64_t Backward::round(std::uint64_t since) {
@@ -149,7 +138,7 @@ std::uint64_t Backward::round(std::uint64_t since) {
   for (auto& [location, own] : lines_) {
     for (; own.next > 0 && own.line->waits[own.next - 1].until_ns > since; --own.next) {
       const Wait& wait = own.line->waits[own.next - 1];
-      if (!stands_for_itself(wait.pattern)) continue;
+      if (!is_wait(wait.pattern)) continue;
       const EventId waiter{location, wait.event};
       const IntervalStart& start = own.starts[own.next - 1];
       const std::vector<PieceTime> times = profile(*own.line, own.wait_of, start.own, wait.event);
@@ -306,36 +295,17 @@ void Backward::collect() {
 /// Samples only distribute the cost of a gap over call paths: by how much longer those took than the
 /// waiters', or, where that tells nothing, by how long they took.
 void Backward::settle_account(Location location, const Piece& piece, const Account& account) {
-  DelayCost cost{.location = location, .context = DelayCost::kBetween, .piece = piece};
-  if (piece.next == Piece::kCall) cost.context = piece.previous;
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> weights;
-  std::uint64_t sum = 0;
+  std::map<std::uint32_t, std::uint64_t> weights;
   for (const auto& [context, ns] : account.excess) {
-    if (ns > 0) weights.emplace_back(context, static_cast<std::uint64_t>(ns));
+    if (ns > 0) weights[context] = static_cast<std::uint64_t>(ns);
   }
-  if (weights.empty()) weights.assign(account.sampled.begin(), account.sampled.end());
-  for (const auto& [context, ns] : weights) sum += ns;
-  if (sum == 0) weights.clear();
-  std::uint64_t short_left = account.short_ns, long_left = account.long_ns;
-  const std::size_t first = result_.costs.size();
-  for (const auto& [context, ns] : weights) {
-    cost.context = context;
-    cost.short_term_ns = share(account.short_ns, ns, sum);
-    cost.long_term_ns = share(account.long_ns, ns, sum);
-    short_left -= cost.short_term_ns;
-    long_left -= cost.long_term_ns;
-    result_.costs.push_back(cost);
+  if (weights.empty()) weights = account.sampled;
+  for (const PathShare& part : divide_over_paths(piece, weights, {account.short_ns, account.long_ns})) {
+    result_.costs.push_back({.location = location,
+                             .path = part.path,
+                             .short_term_ns = part.amounts[0],
+                             .long_term_ns = part.amounts[1]});
   }
-  if (weights.empty()) {
-    result_.costs.push_back(cost);
-  }
-  DelayCost& largest =
-      *std::max_element(result_.costs.begin() + static_cast<std::ptrdiff_t>(first), result_.costs.end(),
-                        [](const DelayCost& a, const DelayCost& b) {
-                          return a.short_term_ns + a.long_term_ns < b.short_term_ns + b.long_term_ns;
-                        });
-  largest.short_term_ns += short_left;
-  largest.long_term_ns += long_left;
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 
 #include "exchange/communicator.hpp"
 #include "waits/forward.hpp"
+#include "waits/path_shares.hpp"
 #include "waits/roster.hpp"
-#include "waits/synchronization_interval.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -13,12 +13,9 @@ namespace culprit::waits {
 /// What one time line's call path cost others (algorithms.md 8), in ns of their waiting.
 struct DelayCost {
   Location location = kNoLocation;
-  /// Of the united tree. kBetween: time between two calls in which nothing was sampled; `piece` tells which.
-  std::uint32_t context = 0;
-  Piece piece;
+  PathOfPiece path;
   std::uint64_t short_term_ns = 0;  ///< of waits that it caused directly
   std::uint64_t long_term_ns = 0;   ///< of waits that those caused in turn
-  static constexpr std::uint32_t kBetween = ~std::uint32_t{0};
 
   friend auto operator<=>(const DelayCost&, const DelayCost&) = default;
 };

@@ -23,8 +23,9 @@ struct EventId {
 
 /// An MPI call.
 struct Event {
-  std::uint64_t enter_ns = 0, exit_ns = 0;  ///< on the clock that all hosts share after correction
-  std::uint32_t context = 0;                ///< of the united tree
+  std::uint64_t enter_ns = 0, exit_ns = 0;    ///< on the clock that all hosts share after correction
+  std::uint32_t context = 0;                  ///< of the united tree
+  bool initialize = false, finalize = false;  ///< MPI_Init, MPI_Finalize
   bool any = false;  ///< waits until the earliest of its operations is complete; else until the latest
 };
 
@@ -67,6 +68,7 @@ struct Wait {
   std::uint64_t ns = 0;
   std::uint64_t until_ns = 0;  ///< when it ended
   EventId cause;
+  bool cause_ends = false;  ///< it ended with the end of the cause, not with its beginning
 };
 
 }  // namespace culprit::waits

@@ -32,6 +32,11 @@ struct Cursor {
   std::vector<std::uint64_t> sampled_ns;  // the samples since the last call
 };
 
+bool has(const Record& record, OperationKind kind) {
+  return std::any_of(record.operations.begin(), record.operations.end(),
+                     [kind](const Operation& operation) { return operation.kind == kind; });
+}
+
 class Pass {
  public:
   Pass(exchange::Communicator& analysis, const Roster& roster,
@@ -151,9 +156,13 @@ class Pass {
 
   void take_call(const Cursor& cursor) {
     const Record& record = cursor.record;
-    const EventId id = result_.ledger.add(
-        cursor.location,
-        {.enter_ns = record.enter_ns, .exit_ns = record.exit_ns, .context = record.node, .any = record.any});
+    const EventId id =
+        result_.ledger.add(cursor.location, {.enter_ns = record.enter_ns,
+                                             .exit_ns = record.exit_ns,
+                                             .context = record.node,
+                                             .initialize = has(record, OperationKind::initialize),
+                                             .finalize = has(record, OperationKind::finalize),
+                                             .any = record.any});
     const CallSite call{.process = cursor.process,
                         .rank = own_[cursor.process]->rank(),
                         .id = id,

@@ -53,11 +53,6 @@ class LastMeetings {
   std::unordered_map<std::uint64_t, Attendance> attended_;
 };
 
-bool counts(Pattern pattern) {
-  return container_of(pattern) == Pattern::none && pattern != Pattern::barrier_completion &&
-         pattern != Pattern::nxn_completion;
-}
-
 }  // namespace
 
 std::vector<IntervalStart> interval_starts(const TimeLine& line, const Contexts& contexts,
@@ -75,7 +70,7 @@ std::vector<IntervalStart> interval_starts(const TimeLine& line, const Contexts&
 std::vector<std::uint64_t> wait_by_call(const TimeLine& line) {
   std::vector<std::uint64_t> waits(line.events.size(), 0);
   for (const Wait& wait : line.waits) {
-    if (counts(wait.pattern)) waits[wait.event] = wait.ns;
+    if (is_wait(wait.pattern)) waits[wait.event] = wait.ns;
   }
   return waits;
 }

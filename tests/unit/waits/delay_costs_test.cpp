@@ -73,7 +73,7 @@ ScriptedRun chain() {
 
 const DelayCost& cost_of(const Found& found, Location location, std::uint32_t context) {
   for (const DelayCost& cost : found.delays.costs) {
-    if (cost.location == location && cost.context == context) return cost;
+    if (cost.location == location && cost.path.context == context) return cost;
   }
   FAIL("no cost of call path " << context << " on time line " << location);
   throw 0;

@@ -105,7 +105,11 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     const Roster roster(analysis, own);
     Forward forward = read_forward(analysis, roster, own, {}, {.records_per_round = records_per_round});
     DelayCosts delays = delay_costs(analysis, roster, forward);
+    CriticalPath path = critical_path(analysis, roster, forward);
     const std::lock_guard lock(mutex);
+    std::swap(path.times, found.path.times);
+    path.times.insert(path.times.end(), found.path.times.begin(), found.path.times.end());
+    found.path = std::move(path);
     found.delays.costs.insert(found.delays.costs.end(), delays.costs.begin(), delays.costs.end());
     found.delays.unattributed_ns += delays.unattributed_ns;
     found.delays.direct_ns += delays.direct_ns;
@@ -120,6 +124,7 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     }
   });
   std::sort(found.waits.begin(), found.waits.end());
+  std::sort(found.path.times.begin(), found.path.times.end());
   std::sort(found.delays.costs.begin(), found.delays.costs.end());
   return found;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "waits/critical_path.hpp"
 #include "waits/delay_costs.hpp"
 #include "waits/forward.hpp"
 #include "waits/process_trace.hpp"
@@ -59,6 +60,7 @@ struct Found {
   std::vector<FoundWait> waits;  // sorted
   Unmatched unmatched;
   DelayCosts delays;
+  CriticalPath path;
 };
 
 /// Analyses the run on `analysts` ranks, `records_per_round` at a time.
