@@ -18,7 +18,7 @@ using namespace culprit::mpi;
     ObservedCall observed(__VA_ARGS__);                                        \
     const CallMark mark(observed.kind(), reinterpret_cast<const void*>(next)); \
     observed.enter(mark);                                                      \
-    const int result = next arguments;                                         \
+    const int result = observed.real(next) arguments;                          \
     observed.exit(mark, result);                                               \
     return result;                                                             \
   }

@@ -4,6 +4,7 @@
 #include "mpi/predefined.hpp"
 #include "mpi/prototypes.hpp"
 #include "mpi/real_call.hpp"
+#include "mpi/traced_lifetime.hpp"
 #include "mpi/world.hpp"
 #include "runtime/api.hpp"
 #include "runtime/export.hpp"
@@ -12,6 +13,7 @@ namespace {
 
 using culprit::mpi::CallMark;
 using culprit::mpi::RealCall;
+using culprit::mpi::TracedLifetime;
 
 using InitCall = RealCall<int(int*, char***)>;
 using InitThreadCall = RealCall<int(int*, char***, int, int*)>;
@@ -29,28 +31,39 @@ void find_everything() {
   culprit::mpi::find_all_predefined();
 }
 
+void join(const TracedLifetime& trace) {
+  culprit::mpi::join_world();
+  trace.began();
+}
+
 int init(InitCall& real, int* argc, char*** argv) {
   const CallMark mark(CallMark::work, address(real));
+  const TracedLifetime trace;
   if (mark.outermost()) find_everything();
   const int result = real.get()(argc, argv);
-  if (mark.outermost() && result == MPI_SUCCESS) culprit::mpi::join_world();
+  if (mark.outermost() && result == MPI_SUCCESS) join(trace);
   return result;
 }
 
 int init_thread(InitThreadCall& real, int* argc, char*** argv, int required, int* provided) {
   const CallMark mark(CallMark::work, address(real));
+  const TracedLifetime trace;
   if (mark.outermost()) find_everything();
   const int result = real.get()(argc, argv, required, provided);
-  if (mark.outermost() && result == MPI_SUCCESS) culprit::mpi::join_world();
+  if (mark.outermost() && result == MPI_SUCCESS) join(trace);
   return result;
 }
 
 int finalize(FinalizeCall& real) {
   const CallMark mark(CallMark::waiting, address(real));
   if (!mark.outermost()) return real.get()();
+  const TracedLifetime trace;
   culprit::mpi::leave_world();
   mark.change(CallMark::work);
-  return real.get()();
+  trace.ends();
+  const int result = real.get()();
+  trace.ended();
+  return result;
 }
 
 int abort_run(AbortCall& real, MPI_Comm communicator, int status) {

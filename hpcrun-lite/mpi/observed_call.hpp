@@ -4,6 +4,7 @@
 #include "mpi/call_mark.hpp"
 #include "mpi/one_sided.hpp"
 #include "mpi/polling.hpp"
+#include "mpi/traced_call.hpp"
 
 #include <type_traits>
 
@@ -34,8 +35,9 @@ class ObservedCall {
       spinning = poll_history.failed() && poll_history.spins();
       if (!spinning) mark.change(CallMark::work);
     }
+    if (!mark.outermost()) return;
+    trace_.enter(facts_, spinning);
     if constexpr (OneSided<Facts>) {
-      if (!mark.outermost()) return;
       if constexpr (Facts::kRule == WaitRule::polls) {
         epoch_.enter(facts_, spinning);
       } else {
@@ -44,17 +46,65 @@ class ObservedCall {
     }
   }
 
+  /// The real function, to be called with the wrapper's own arguments: they are passed on, but for the
+  /// status, which may be ours where the program wants none.
+  template <typename Function>
+  [[nodiscard]] auto real(Function next) const {
+    if constexpr (kCompletes<Facts>) {
+      return WithStatus<Function>{next, facts_.requests.statuses};
+    } else if constexpr (kReadsStatus<Facts>) {
+      return WithStatus<Function>{next, facts_.status};
+    } else {
+      return next;
+    }
+  }
+
   /// After the real call returned `result`. Calls within calls are part of the outermost one.
   void exit(const CallMark& mark, int result) {
-    if (!mark.outermost() || result != MPI_SUCCESS) return;
-    if constexpr (OneSided<Facts>) epoch_.exit(facts_);
-    if constexpr (Facts::kRule == WaitRule::polls) poll_history.ended(*facts_.done != 0);
+    if (!mark.outermost()) return;
+    bool successful = true;
+    if constexpr (Facts::kRule == WaitRule::polls) successful = result == MPI_SUCCESS && *facts_.done != 0;
+    trace_.leave(successful);
+    if constexpr (OneSided<Facts>) {
+      if (result == MPI_SUCCESS) epoch_.exit(facts_);
+    }
+    if (successful && trace_.followed()) trace(mark, result);
+    if constexpr (Facts::kRule == WaitRule::polls) {
+      if (result == MPI_SUCCESS) poll_history.ended(successful);
+    }
   }
 
  private:
   struct Nothing {};
 
-  const Facts facts_;
+  template <typename Function>
+  struct WithStatus {
+    Function next;
+    MPI_Status* status;
+
+    template <typename... Arguments>
+    __attribute__((always_inline)) int operator()(Arguments... arguments) const {
+      return next(chosen(arguments)...);
+    }
+    MPI_Status* chosen(MPI_Status* /*given*/) const { return status; }
+    template <typename Argument>
+    Argument chosen(Argument argument) const {
+      return argument;
+    }
+  };
+
+  /// Recording is work, in whatever call.
+  void trace(const CallMark& mark, int result) {
+    mark.change(CallMark::work);
+    if constexpr (OneSided<Facts>) {
+      trace_.exit(facts_, result, epoch_.id());
+    } else {
+      trace_.exit(facts_, result, 0);
+    }
+  }
+
+  Facts facts_;
+  TracedCall<Facts> trace_;
   [[no_unique_address]] std::conditional_t<OneSided<Facts>, EpochCall, Nothing> epoch_;
 };
 

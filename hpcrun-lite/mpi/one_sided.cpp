@@ -1,5 +1,6 @@
 #include "mpi/one_sided.hpp"
 
+#include "mpi/members.hpp"
 #include "mpi/predefined.hpp"
 #include "mpi/real_call.hpp"
 #include "mpi/world.hpp"
@@ -75,7 +76,6 @@ namespace {
 
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): zero
 constinit Window windows[kMaxWindows] = {};
-std::atomic<MPI_Group> world_group;
 
 Window* find(MPI_Win handle) {
   for (Window& window : windows) {
@@ -99,23 +99,6 @@ Window* add(MPI_Win handle) {
   return nullptr;
 }
 
-MPI_Group all_processes() {
-  static std::atomic<bool> known{false};
-  if (!known.load(std::memory_order_acquire)) {
-    MPI_Group group;
-    CULPRIT_MPI(PMPI_Comm_group)(world(), &group);
-    world_group.store(group, std::memory_order_relaxed);
-    known.store(true, std::memory_order_release);
-  }
-  return world_group.load(std::memory_order_relaxed);
-}
-
-int translate(MPI_Group from, int rank, MPI_Group to) {
-  int other = -1;
-  CULPRIT_MPI(PMPI_Group_translate_ranks)(from, 1, &rank, to, &other);
-  return other;
-}
-
 /// The entry of a rank of the window, made at first sight; null when there are too many.
 Peer* peer_of(Window& window, int rank) {
   for (std::uint32_t i = 0; i < window.peers; ++i) {
@@ -123,7 +106,7 @@ Peer* peer_of(Window& window, int rank) {
   }
   if (rank < 0 || window.peers == EpochCall::kMaxTargets) return nullptr;
   Peer& peer = window.peer[window.peers];
-  peer = {.rank = rank, .world_rank = translate(window.group, rank, all_processes()), .last_exit = 0};
+  peer = {.rank = rank, .world_rank = translate(window.group, rank, world_group()), .last_exit = 0};
   ++window.peers;
   return &peer;
 }
@@ -139,7 +122,7 @@ void learn(Members& members, Window& window, MPI_Group group) {
   members.hash = 0;
   members.known = 0;
   for (int i = 0; i < size; ++i) {
-    members.hash += hash_of(translate(group, i, all_processes()));
+    members.hash += hash_of(translate(group, i, world_group()));
     if (members.known == EpochCall::kMaxTargets) continue;
     if (const Peer* peer = peer_of(window, translate(group, i, window.group)))
       members.peer[members.known++] = static_cast<std::uint8_t>(peer - window.peer);

@@ -57,6 +57,9 @@ class EpochCall {
   void exit(const LocalFlushAll& /*facts*/) { exit_passive(kFlush, kAllTargets); }
   void exit(const GroupRelease& /*facts*/) {}
 
+  /// Of a window that was made, where its processes agreed on one; else 0.
+  [[nodiscard]] std::uint64_t id() const { return id_; }
+
   static constexpr std::size_t kMaxTargets = 64;  ///< of one process in one window that gaps are kept for
 
  private:

@@ -85,15 +85,16 @@ __attribute__((visibility("default"))) void culprit_rt_count_epochs(const Culpri
 __attribute__((visibility("default"))) bool culprit_rt_traced();
 /// Records an MPI call of the calling thread that was entered at `enter_ns` and left at `exit_ns`
 /// (CLOCK_MONOTONIC), at its call path, with its operations in argument order. To be called inside of the
-/// CallMark that stands for the call, right after it. Does nothing where the thread is not sampled or tracing
-/// is off. Not from signal handlers.
+/// CallMark that stands for the call, right after it. `any`: the call returned when one of several operations
+/// was complete (MPI_Waitany). Does nothing where the thread is not sampled or tracing is off. Not from
+/// signal handlers.
 __attribute__((visibility("default"))) void culprit_rt_trace_call(
     std::uint64_t enter_ns, std::uint64_t exit_ns, const culprit::measurement::trace::Operation* operations,
-    std::size_t count);
+    std::size_t count, bool any);
 /// The same for calls with many operations, handed over piece by piece: where begin returned true, any number
 /// of calls of operations, then end, all in the function that began. In between the thread takes no samples.
 __attribute__((visibility("default"))) bool culprit_rt_trace_begin(std::uint64_t enter_ns,
-                                                                   std::uint64_t exit_ns);
+                                                                   std::uint64_t exit_ns, bool any);
 __attribute__((visibility("default"))) void culprit_rt_trace_operations(
     const culprit::measurement::trace::Operation* operations, std::size_t count);
 __attribute__((visibility("default"))) void culprit_rt_trace_end();

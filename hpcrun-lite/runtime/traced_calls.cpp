@@ -10,14 +10,14 @@ bool culprit_rt_traced() {
 }
 
 void culprit_rt_trace_call(std::uint64_t enter_ns, std::uint64_t exit_ns, const Operation* operations,
-                           std::size_t count) {
-  if (!culprit_rt_trace_begin(enter_ns, exit_ns)) return;
+                           std::size_t count, bool any) {
+  if (!culprit_rt_trace_begin(enter_ns, exit_ns, any)) return;
   culprit_rt_trace_operations(operations, count);
   culprit_rt_trace_end();
 }
 
 // Time lines are not recorded yet.
-bool culprit_rt_trace_begin(std::uint64_t /*enter_ns*/, std::uint64_t /*exit_ns*/) {
+bool culprit_rt_trace_begin(std::uint64_t /*enter_ns*/, std::uint64_t /*exit_ns*/, bool /*any*/) {
   return false;
 }
 

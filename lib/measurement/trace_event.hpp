@@ -32,15 +32,16 @@ struct Record {
 struct Definition {
   using Kind = DefinitionKind;
   Kind kind = Kind::communicator;
-  /// The same in all processes of a communicator or window, and of no other: the rank in MPI_COMM_WORLD of
-  /// its rank 0, and that process's count of communicators and windows made, never 0. A group is known by its
-  /// members alone.
+  /// The same in all processes of a communicator or window, and of no other (but by a chance of one in 2^64
+  /// for each pair), never 0; MPI_COMM_WORLD is 1. A group is known by its members alone.
   std::uint64_t global_id = 0;
   std::uint32_t size = 0;
   std::int32_t rank = kNobody;  ///< this process's in it
   Context parent = kNoContext;  ///< what it was made from; of a window its communicator
-  /// The members' ranks in MPI_COMM_WORLD. Of communicators and windows only rank 0 records them (all of the
-  /// others: empty); of groups everyone. Of an intercommunicator the local group.
+  /// The members' ranks in MPI_COMM_WORLD, kNobody for those of another world. Of communicators and windows
+  /// only rank 0 records them, and not where they are the parent's, as a window's always are (empty); of
+  /// groups everyone, as of communicators where not all ranks are measured. Of an intercommunicator the local
+  /// group.
   std::vector<std::int32_t> members;
   std::vector<std::int32_t> remote;  ///< intercommunicators: the remote group
   /// Of a topology, in the communicator: whom this process receives from and sends to in neighbourhood

@@ -15,6 +15,9 @@ inline constexpr std::int32_t kNobody = -1;     ///< MPI_PROC_NULL, or no peer a
 inline constexpr std::int32_t kAnySource = -2;  ///< a receive that was posted for any source
 inline constexpr std::int32_t kAnyTag = -1;
 inline constexpr std::int32_t kAllTargets = -2;  ///< MPI_Win_lock_all and its like
+/// The root of a collective between two groups, in the root itself; to the others of its group it is kNobody,
+/// to the other group its rank there.
+inline constexpr std::int32_t kRootHere = -3;
 
 /// What an operation is. Ranks are those of its communicator or window.
 enum class OperationKind : std::uint8_t {
@@ -33,7 +36,8 @@ enum class OperationKind : std::uint8_t {
   all_to_all,
   prefix,       ///< inclusive or exclusive scan
   neighbors,    ///< over the neighbours of a topology
-  create,       ///< of a communicator, window or file from `context`; `made` names the new one
+  create,       ///< of a communicator, window or file, by all of `context`; where that is kNoContext, by the
+                ///< members of the new one alone. `made` names it, if it is no file and this process is in it
   free,         ///< of a window (context: the window) or a file (context: its communicator)
   file_access,  ///< a collective call on a file; context is the communicator that opened it
   initialize,   ///< MPI_Init: exit counts

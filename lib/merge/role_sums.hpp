@@ -8,15 +8,19 @@
 
 namespace culprit::merge {
 
-/// The accumulators of one role over the threads seen so far, row-major by metric; what the rows are, the
-/// Plan says.
+/// Accumulators of many scopes, row-major: scope × metrics. Apart, since few scopes have exclusive values.
+struct Sums {
+  std::vector<metrics::Accumulator> inclusive, exclusive;
+
+  Sums() = default;
+  explicit Sums(std::size_t size) : inclusive(size), exclusive(size) {}
+};
+
+/// The accumulators of one role over the threads seen so far.
 struct RoleSums {
-  std::vector<metrics::Accumulator> inclusive;       ///< per group
-  std::vector<metrics::Accumulator> exclusive;       ///< per exclusive row
-  std::vector<metrics::Accumulator> flat_inclusive;  ///< per flat scope
-  std::vector<metrics::Accumulator> flat_exclusive;  ///< per flat scope
-  std::vector<metrics::Uint128> weight_sq;           ///< per group, inclusive
-  std::vector<std::uint64_t> blocked;                ///< per group, inclusive
+  Sums contexts, flat;
+  std::vector<metrics::Uint128> weight_sq;  ///< per context, inclusive
+  std::vector<std::uint64_t> blocked;       ///< per context, inclusive
 
   [[nodiscard]] bool used() const { return !weight_sq.empty(); }
 };

@@ -86,7 +86,7 @@ void Collectives::observe(const CallSite& call, const Operation& operation) {
 
 void Collectives::begin(const CallSite& call, const Operation& operation) {
   // Some make a communicator of a part of another: only those who are in it take part.
-  const bool partial = operation.kind == OperationKind::create && operation.group != trace::kNoContext;
+  const bool partial = operation.kind == OperationKind::create && operation.context == trace::kNoContext;
   const View& view = contexts_.view(call.process, partial ? operation.made : operation.context);
   if (view.shared == View::kUnknown || view.rank < 0) {
     ++ledger_.unmatched.strangers;
@@ -99,7 +99,6 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
     if (!blocking) completions_.depends(call.rank, operation.id, {});
     return;
   }
-  ledger_.line(call.id.location).attendances.push_back({call.id.index, instance, context.global_id});
   const Mark enter{.ns = call.enter_ns, .call = call.id, .rank = view.rank};
   Own& own = own_[{context.global_id, instance}];
   own.expected = context.own_processes;

@@ -78,14 +78,23 @@ bool is_shared(const Definition& definition) {
   return definition.kind != DefinitionKind::group;
 }
 
+/// Where a process recorded the members of a context: there, or where it has the same ones, in what it was
+/// made from, which was defined before it.
+const Definition& with_members(std::span<const Definition> all, std::size_t at) {
+  while (all[at].members.empty() && all[at].rank == 0 && all[at].parent < at) at = all[at].parent;
+  return all[at];
+}
+
 std::vector<Bytes> recorded_memberships(std::span<const std::unique_ptr<ProcessTrace>> own,
                                         std::size_t ranks) {
   std::vector<Bytes> to(ranks);
   for (const auto& process : own) {
-    for (const Definition& definition : process->definitions()) {
-      if (!is_shared(definition) || definition.members.empty()) continue;
-      put(to[home_of(definition.global_id, ranks)],
-          Membership{definition.global_id, RankList(definition.members), RankList(definition.remote)});
+    const std::span<const Definition> all = process->definitions();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Definition& recorded = with_members(all, i);
+      if (!is_shared(all[i]) || recorded.members.empty()) continue;
+      put(to[home_of(all[i].global_id, ranks)],
+          Membership{all[i].global_id, RankList(recorded.members), RankList(recorded.remote)});
     }
   }
   return to;

@@ -1,0 +1,94 @@
+#include "mpi/completions.hpp"
+
+#include "runtime/api.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace culprit::mpi {
+namespace {
+
+/// Operations that are handed over at a time.
+constexpr std::size_t kPiece = 32;
+
+/// Records a call with the operations of `items` items. `next(i, operations)` writes those of the i-th, of
+/// which there are kMostOfOneRequest at most, and is called whether the call is recorded or not.
+template <typename Next>
+void record(const CallTimes& times, bool any, int items, Next next) {
+  // Filled one by one: made as Operations, they would cost more than the rest of the call's recording.
+  alignas(Operation) std::byte memory[kPiece * sizeof(Operation)];
+  auto* piece = std::launder(reinterpret_cast<Operation*>(memory));
+  std::size_t filled = 0;
+  const bool few = static_cast<std::size_t>(items) * kMostOfOneRequest <= kPiece;
+  const bool begun = !few && times.recorded && culprit_rt_trace_begin(times.entered, times.left, any);
+  for (int i = 0; i < items; ++i) {
+    filled += static_cast<std::size_t>(next(i, piece + filled));
+    if (few || filled + kMostOfOneRequest <= kPiece) continue;
+    if (begun) culprit_rt_trace_operations(piece, filled);
+    filled = 0;
+  }
+  if (few && times.recorded) culprit_rt_trace_call(times.entered, times.left, piece, filled, any);
+  if (!begun) return;
+  culprit_rt_trace_operations(piece, filled);
+  culprit_rt_trace_end();
+}
+
+}  // namespace
+
+void CompletingCall::enter(Requests& requests) {
+  before_ = last_operation();
+  const int count = std::max(requests.count, 0);
+  const auto size = static_cast<std::size_t>(count);
+  MPI_Status* statuses = few_statuses_;
+  handles_ = few_handles_;
+  if (count > kFew) {
+    memory_ = malloc(size * (sizeof(MPI_Status) + sizeof(MPI_Request)));
+    if (memory_ == nullptr) return;
+    statuses = static_cast<MPI_Status*>(memory_);
+    handles_ = reinterpret_cast<MPI_Request*>(statuses + size);
+  }
+  count_ = count;
+  memcpy(handles_, requests.requests, size * sizeof(MPI_Request));
+  if (requests.statuses == MPI_STATUSES_IGNORE || requests.statuses == MPI_STATUS_IGNORE)
+    requests.statuses = statuses;
+}
+
+CompletingCall::~CompletingCall() {
+  free(memory_);
+}
+
+int CompletingCall::completed_requests(const Requests& requests) const {
+  if (requests.completed_count != nullptr) return std::clamp(*requests.completed_count, 0, count_);
+  if (requests.completed != nullptr) return *requests.completed >= 0 && *requests.completed < count_ ? 1 : 0;
+  return count_;
+}
+
+int CompletingCall::completed(const Requests& requests, int n, int result, Operation* operations) const {
+  const int index = requests.completed != nullptr ? requests.completed[n] : n;
+  const MPI_Status& status = requests.statuses[n];
+  if (result == MPI_ERR_IN_STATUS && status.MPI_ERROR == MPI_ERR_PENDING) return 0;
+  return complete_request(handles_[index], before_, status, false, operations);
+}
+
+void CompletingCall::exit(const Requests& requests, int result, const CallTimes& times) {
+  const bool complete = result == MPI_SUCCESS || result == MPI_ERR_IN_STATUS;
+  record(times, requests.completed != nullptr, complete ? completed_requests(requests) : 0,
+         [&](int n, Operation* operations) { return completed(requests, n, result, operations); });
+}
+
+void record_starts(const RequestStart& facts, const CallTimes& times) {
+  record(times, false, std::max(facts.count, 0), [&](int n, Operation* operations) {
+    return start_persistent(facts.requests[n], operations[0]) ? 1 : 0;
+  });
+}
+
+void record_query(const StatusQuery& facts, std::uint64_t before, const CallTimes& times) {
+  record(times, false, 1, [&](int /*n*/, Operation* operations) {
+    return complete_request(facts.request, before, *facts.status, true, operations);
+  });
+}
+
+}  // namespace culprit::mpi

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "mpi/call_facts.hpp"
+#include "mpi/open_requests.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+// Calls that complete requests, and those that start several at once.
+namespace culprit::mpi {
+
+/// When a traced call was entered and left; nothing is recorded of it where tracing was off at its enter.
+struct CallTimes {
+  bool recorded = false;
+  std::uint64_t entered = 0, left = 0;
+};
+
+/// The handles of completed requests are gone after the call, and only statuses tell whom a message came
+/// from: both are kept here, the statuses only where the program does not ask for them itself.
+class CompletingCall {
+ public:
+  /// Before the call, which is then to be given `requests.statuses`.
+  void enter(Requests& requests);
+  /// After it, with its result: records the call and the operations that it completed.
+  void exit(const Requests& requests, int result, const CallTimes& times);
+
+  CompletingCall() = default;
+  ~CompletingCall();
+  CompletingCall(const CompletingCall&) = delete;
+  CompletingCall& operator=(const CompletingCall&) = delete;
+
+ private:
+  static constexpr int kFew = 32;  ///< on the stack; more in memory of their own
+
+  [[nodiscard]] int completed_requests(const Requests& requests) const;
+  /// The operations that the n-th completed request held.
+  [[nodiscard]] int completed(const Requests& requests, int n, int result, Operation* operations) const;
+
+  int count_ = 0;  ///< of the handles that are kept
+  std::uint64_t before_ = 0;
+  MPI_Request* handles_ = nullptr;
+  void* memory_ = nullptr;
+  MPI_Request few_handles_[kFew];
+  MPI_Status few_statuses_[kFew];
+};
+
+/// After MPI_Start or MPI_Startall.
+void record_starts(const RequestStart& facts, const CallTimes& times);
+
+/// After MPI_Request_get_status found the request complete, which stays.
+void record_query(const StatusQuery& facts, std::uint64_t before, const CallTimes& times);
+
+}  // namespace culprit::mpi

@@ -1,0 +1,200 @@
+#include "mpi/open_requests.hpp"
+
+#include "mpi/contexts.hpp"
+#include "mpi/handle_table.hpp"
+#include "mpi/predefined.hpp"
+#include "mpi/real_call.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+namespace culprit::mpi {
+namespace {
+
+using measurement::trace::kNobody;
+using measurement::trace::OperationKind;
+
+struct OpenRequest {
+  Operation operation;
+  MPI_Comm* made;        ///< where a communicator will be; null for other operations
+  std::uint64_t number;  ///< next_made's of that communicator
+  bool persistent;
+  bool active;      ///< of a persistent one: started, and not known to be complete
+  bool cancelling;  ///< MPI_Cancel was called
+  bool paired;      ///< the one before it, under the same handle, belongs to the same request
+};
+
+// 128 x 1024 requests at one time: ten times what programs are seen to have open, in 13 MB of which pages are
+// used where handles fall.
+HandleTable<OpenRequest, 128, 1024> requests;
+HandleTable<Operation, 1, 1024> messages;
+
+std::atomic<std::uint64_t> operations_begun{0};
+std::atomic<std::uint64_t> lost{0};
+
+bool is_complete(MPI_Request request, MPI_Status& status) {
+  int flag = 0;
+  return CULPRIT_MPI(PMPI_Request_get_status)(request, &flag, &status) == MPI_SUCCESS && flag != 0;
+}
+
+bool is_receive(const Operation& operation) {
+  return operation.kind == OperationKind::receive || operation.kind == OperationKind::receive_matched;
+}
+
+void remove(MPI_Request request, std::uint64_t id) {
+  requests.visit(
+      key_of(request), [id](const OpenRequest& open) { return open.operation.id == id; },
+      [](OpenRequest&) { return false; });
+}
+
+void keep(MPI_Request request, const OpenRequest& open, Operation& operation) {
+  bool others = false;
+  if (!requests.add(key_of(request), open, others)) {
+    lost.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  MPI_Status status;
+  if (!others || open.paired || open.made != nullptr || !is_complete(request, status)) return;
+  remove(request, open.operation.id);
+  operation.completes = true;
+  if (is_receive(operation)) receive_from(operation, status);
+}
+
+/// What is complete now of an open request.
+Operation completed(const OpenRequest& open, const MPI_Status& status) {
+  Operation operation = open.operation;
+  operation.begins = false;
+  operation.completes = true;
+  if (open.cancelling) {
+    int cancelled = 0;
+    CULPRIT_MPI(PMPI_Test_cancelled)(&status, &cancelled);
+    operation.cancelled = cancelled != 0;
+  }
+  if (is_receive(operation) && !operation.cancelled) receive_from(operation, status);
+  if (open.made != nullptr) operation.made = define_duplicate(operation.context, open.number, *open.made);
+  return operation;
+}
+
+}  // namespace
+
+std::uint64_t last_operation() {
+  return operations_begun.load(std::memory_order_relaxed);
+}
+
+std::uint64_t new_operation() {
+  return operations_begun.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+void begin_request(MPI_Request request, Operation& operation) {
+  operation.id = operation.id != 0 ? operation.id : new_operation();
+  operation.completes = false;
+  OpenRequest open{};
+  open.operation = operation;
+  open.active = true;
+  keep(request, open, operation);
+}
+
+void begin_request(MPI_Request request, Operation& sent, Operation& received) {
+  begin_request(request, sent);
+  received.id = new_operation();
+  received.completes = sent.completes;
+  if (sent.completes) return;
+  OpenRequest open{};
+  open.operation = received;
+  open.active = true;
+  open.paired = true;
+  keep(request, open, received);
+}
+
+void begin_request(MPI_Request request, Operation& operation, MPI_Comm* made, std::uint64_t number) {
+  operation.id = new_operation();
+  operation.completes = false;
+  OpenRequest open{};
+  open.operation = operation;
+  open.made = made;
+  open.number = number;
+  open.active = true;
+  keep(request, open, operation);
+}
+
+void add_persistent(MPI_Request request, const Operation& operation) {
+  OpenRequest open{};
+  open.operation = operation;
+  open.operation.id = new_operation();
+  open.persistent = true;
+  if (!requests.add(key_of(request), open)) lost.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool start_persistent(MPI_Request request, Operation& operation) {
+  return requests.visit(
+      key_of(request), [](const OpenRequest& open) { return open.persistent; },
+      [&](OpenRequest& open) {
+        open.operation.id = new_operation();
+        open.active = true;
+        open.cancelling = false;
+        operation = open.operation;
+        operation.completes = false;
+        return true;
+      });
+}
+
+int complete_request(MPI_Request request, std::uint64_t before, const MPI_Status& status, bool stays,
+                     Operation* operations) {
+  int count = 0;
+  OpenRequest open;
+  do {
+    const bool known = requests.visit(
+        key_of(request), [before](const OpenRequest& one) { return one.operation.id <= before; },
+        [&](OpenRequest& one) {
+          open = one;
+          one.active = false;
+          return one.persistent || stays;
+        });
+    if (!known || !open.active) break;
+    operations[count++] = completed(open, status);
+    before = open.operation.id - 1;
+  } while (open.paired && count < kMostOfOneRequest);
+  return count;
+}
+
+void cancel_request(MPI_Request request) {
+  requests.visit(
+      key_of(request), [](const OpenRequest&) { return true; },
+      [](OpenRequest& open) {
+        open.cancelling = true;
+        return true;
+      });
+}
+
+void forget_request(MPI_Request request) {
+  OpenRequest open;
+  do {
+    if (!requests.take(key_of(request), open)) return;
+  } while (open.paired);
+}
+
+void receive_from(Operation& operation, const MPI_Status& status) {
+  if (operation.peer == kNobody || status.MPI_SOURCE == MPI_PROC_NULL) {
+    operation.peer = kNobody;
+    return;
+  }
+  MPI_Count received = 0;
+  CULPRIT_MPI(PMPI_Get_elements_x)(&status, bytes(), &received);
+  operation.peer = status.MPI_SOURCE;
+  operation.tag = status.MPI_TAG;
+  operation.bytes = static_cast<std::uint64_t>(std::max<MPI_Count>(received, 0));
+}
+
+void add_message(MPI_Message message, const Operation& operation) {
+  if (!messages.add(key_of(message), operation)) lost.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool take_message(MPI_Message message, Operation& operation) {
+  return messages.take(key_of(message), operation);
+}
+
+std::uint64_t lost_operations() {
+  return lost.load(std::memory_order_relaxed);
+}
+
+}  // namespace culprit::mpi

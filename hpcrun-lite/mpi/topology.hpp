@@ -1,0 +1,41 @@
+#pragma once
+
+#include "mpi/prototypes.hpp"
+#include "mpi/room.hpp"
+
+#include <cstddef>
+
+namespace culprit::mpi {
+
+/// Whom this process receives from and sends to in the neighbourhood collectives of a communicator, in their
+/// order (MPI-3.1, 7.6): ranks of the communicator, MPI_PROC_NULL where a grid ends. None where it has no
+/// topology.
+class Neighbors {
+ public:
+  explicit Neighbors(MPI_Comm comm);
+
+  const int* sources() { return ranks_.data(); }
+  [[nodiscard]] std::size_t source_count() const { return ranks_.size() == 0 ? 0 : counts_.sources; }
+  const int* destinations() { return ranks_.data() + counts_.sources; }
+  [[nodiscard]] std::size_t destination_count() const {
+    return ranks_.size() == 0 ? 0 : counts_.destinations;
+  }
+
+ private:
+  struct Counts {
+    int kind;
+    int dimensions;
+    std::size_t sources, destinations;
+  };
+  static constexpr std::size_t kFew = 64;  ///< more than grids have
+
+  static Counts count(MPI_Comm comm);
+  void read_grid(MPI_Comm comm);
+  void read_graph(MPI_Comm comm);
+  void read_distributed_graph(MPI_Comm comm);
+
+  Counts counts_;
+  Room<int, kFew> ranks_;
+};
+
+}  // namespace culprit::mpi

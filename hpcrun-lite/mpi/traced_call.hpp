@@ -1,0 +1,118 @@
+#pragma once
+
+#include "mpi/call_facts.hpp"
+#include "mpi/completions.hpp"
+#include "mpi/operations.hpp"
+#include "mpi/trace_clock.hpp"
+#include "runtime/api.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+
+// The time line's view of an MPI call: when it was entered and left, and which operations it began and
+// completed. While a trace may be recorded, all calls are followed, so that what they make and begin is known
+// later, also while sampling is stopped.
+namespace culprit::mpi {
+
+/// From MPI_Init on, if the process has a trace.
+inline std::atomic<bool> calls_are_followed{false};
+
+// When this thread's present series of polls in vain began (polling.hpp): the poll that ends it successfully
+// stands for all of them, and they are not recorded. 0: none.
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
+inline __thread std::uint64_t polled_since __attribute__((tls_model("initial-exec")));
+
+template <typename Facts, typename... Some>
+inline constexpr bool kIsOneOf = (std::is_same_v<Facts, Some> || ...);
+template <typename Facts>
+inline constexpr bool kCompletes = kIsOneOf<Facts, BlockingCompletion, CompletionAttempt>;
+/// Calls whose status is read, and therefore always asked for.
+template <typename Facts>
+inline constexpr bool kReadsStatus = kIsOneOf<Facts, BlockingReceive, BlockingMatchedReceive,
+                                              BlockingExchange, BlockingProbe, ProbeAttempt, StatusQuery>;
+
+template <typename Facts>
+class TracedCall {
+ public:
+  static constexpr bool kPolls = Facts::kRule == WaitRule::polls;
+
+  /// Before the call, which is then to be given the status that the facts hold. `spinning`: it polls right
+  /// after a poll in vain.
+  void enter(Facts& facts, bool spinning) {
+    followed_ = calls_are_followed.load(std::memory_order_relaxed);
+    if (!followed_) return;
+    times_.recorded = culprit_rt_tracing.load(std::memory_order_relaxed);
+    if (times_.recorded) note_enter(spinning);
+    if constexpr (kCompletes<Facts>) {
+      own_.enter(facts.requests);
+    } else if constexpr (kReadsStatus<Facts>) {
+      if (facts.status == MPI_STATUS_IGNORE) facts.status = &own_.status;
+      if constexpr (std::is_same_v<Facts, StatusQuery>) own_.last = last_operation();
+      before(facts, own_.before);
+    } else {
+      before(facts, own_.before);
+    }
+  }
+
+  [[nodiscard]] bool followed() const { return followed_; }
+
+  /// Right after the call. `successful`: not a poll in vain.
+  void leave(bool successful) {
+    if (times_.recorded && successful) times_.left = host_time();
+  }
+
+  /// Of a call that was followed, and left successfully. `window`: the id of the one that it made.
+  void exit(const Facts& facts, int result, [[maybe_unused]] std::uint64_t window) {
+    if constexpr (kPolls) polled_since = 0;
+    if constexpr (kCompletes<Facts>) {
+      own_.exit(facts.requests, result, times_);
+    } else {
+      if (result != MPI_SUCCESS) return record(nullptr, 0);
+      if constexpr (std::is_same_v<Facts, RequestStart>) {
+        record_starts(facts, times_);
+      } else if constexpr (std::is_same_v<Facts, StatusQuery>) {
+        record_query(facts, own_.last, times_);
+      } else {
+        Operation list[kMostOperations];
+        int count = 0;
+        if constexpr (std::is_same_v<Facts, WindowCreation>) {
+          count = operations(facts, window, list);
+        } else {
+          count = operations(facts, own_.before, list);
+        }
+        record(list, static_cast<std::size_t>(count));
+      }
+    }
+  }
+
+ private:
+  struct Consumed {
+    [[no_unique_address]] Before<Facts> before;
+  };
+  struct StatusOf : Consumed {
+    MPI_Status status;
+    std::uint64_t last;
+  };
+  using Own = std::conditional_t<kCompletes<Facts>, CompletingCall,
+                                 std::conditional_t<kReadsStatus<Facts>, StatusOf, Consumed>>;
+
+  void note_enter(bool spinning) {
+    if constexpr (kPolls) {
+      if (!spinning || polled_since == 0) polled_since = host_time();
+      times_.entered = polled_since;
+    } else {
+      times_.entered = host_time();
+    }
+  }
+
+  void record(const Operation* list, std::size_t count) {
+    if (times_.recorded) culprit_rt_trace_call(times_.entered, times_.left, list, count, false);
+  }
+
+  bool followed_ = false;
+  CallTimes times_;
+  [[no_unique_address]] Own own_;
+};
+
+}  // namespace culprit::mpi
