@@ -37,6 +37,8 @@ struct EventInfo {
   std::string name;          ///< as the user wrote it: REALTIME, CPUTIME, PAPI_TOT_CYC
   std::string unit;          ///< "ns" or "count"
   std::uint64_t period = 0;  ///< nominal, in the unit
+
+  friend bool operator==(const EventInfo&, const EventInfo&) = default;
 };
 
 /// Counters of a thread's own sampling.

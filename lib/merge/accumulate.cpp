@@ -18,29 +18,29 @@ void add_row(std::uint64_t* into, const std::uint64_t* from, std::size_t width) 
   for (std::size_t c = 0; c < width; ++c) into[c] += from[c];
 }
 
-/// Accumulates one thread's rows. A thread observes a metric where its value is not zero.
-void accumulate_rows(std::vector<metrics::Accumulator>& sums, const SparseRows& rows, std::size_t metrics) {
-  rows.ascending([&](std::size_t scope) {
-    const std::uint64_t* values = rows[scope];
-    metrics::Accumulator* row = &sums[scope * metrics];
-    for (std::size_t m = 0; m < metrics; ++m) {
-      if (values[m] != 0) row[m].accumulate(values[m]);
-    }
-  });
+/// A thread observes a metric where its value is not zero.
+void accumulate_row(metrics::Accumulator* sums, const std::uint64_t* values, std::size_t metrics) {
+  for (std::size_t m = 0; m < metrics; ++m) {
+    if (values[m] != 0) sums[m].accumulate(values[m]);
+  }
 }
 
 }  // namespace
 
-ThreadAccumulation::ThreadAccumulation(const Shape& shape, std::size_t roles)
+ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, std::size_t roles)
     : shape_(shape),
-      flat_targets_(shape),
-      exclusive_targets_(exclusive_contexts(shape)),
-      own_(shape.contexts.size(), shape.columns.all()),
-      exclusive_(shape.contexts.size(), shape.columns.metrics()),
-      inclusive_(shape.contexts.size(), shape.columns.all()),
+      plan_(plan),
+      own_(plan.slots.size(), shape.columns.all()),
+      exclusive_(plan.exclusive_rows, shape.columns.metrics()),
+      inclusive_(plan.groups(), shape.columns.all()),
       flat_exclusive_(shape.flat.size(), shape.columns.metrics()),
       flat_inclusive_(shape.flat.size(), shape.columns.metrics()),
-      roles_(roles) {}
+      roles_(roles) {
+  for (ContextId x = 0; x < shape.contexts.size(); ++x) {
+    const WaitKind kind = shape.contexts[x].wait;
+    if (kind != WaitKind::none && kind != WaitKind::mpi && frontier_of(x) == x) thread_waits_.push_back(x);
+  }
+}
 
 void ThreadAccumulation::begin_process(const measurement::Measurement& file) {
   event_columns_.clear();
@@ -74,6 +74,16 @@ std::uint64_t ThreadAccumulation::idle_time(const Cell& cell, ContextId context)
   return scope.idle_by_name != 0 ? cell.time_ns : 0;
 }
 
+/// What a file that grew between the passes holds anew is charged to the nearest ancestor that is known.
+std::uint32_t ThreadAccumulation::slot_of(const measurement::ThreadProfile& thread,
+                                          std::span<const cct::NodeId> united, std::size_t node) const {
+  const auto known = [&] {
+    return united[node] < plan_.slot_of.size() && plan_.slot_of[united[node]] != database::kNone;
+  };
+  while (!known()) node = thread.nodes[node].parent;
+  return plan_.slot_of[united[node]];
+}
+
 void ThreadAccumulation::record(const measurement::ThreadProfile& thread,
                                 std::span<const cct::NodeId> united) {
   const std::size_t events = event_columns_.size();
@@ -81,10 +91,9 @@ void ThreadAccumulation::record(const measurement::ThreadProfile& thread,
     const std::uint32_t index = thread.cell[node];
     if (index == cct::kNoNode) continue;
     const Cell& cell = thread.cells[index];
-    std::size_t known = node;
-    while (united[known] >= shape_.own.size()) known = thread.nodes[known].parent;
-    const ContextId x = shape_.own[united[known]];
-    std::uint64_t* row = own_.touch(x);
+    const std::uint32_t slot = slot_of(thread, united, node);
+    const ContextId x = plan_.slots[slot];
+    std::uint64_t* row = own_.touch(slot);
     const std::uint64_t idle = idle_time(cell, x);
     row[Columns::kRealtime] += cell.time_ns;
     row[Columns::kIdleness] += idle;
@@ -101,42 +110,40 @@ void ThreadAccumulation::record(const measurement::ThreadProfile& thread,
   }
 }
 
-void ThreadAccumulation::list_profile() {
-  std::vector<database::Value>& values = profiles_.emplace_back();
-  own_.ascending([&](std::size_t x) {
-    const std::uint64_t* row = own_[x];
-    for (std::size_t m = 0; m < shape_.columns.metrics(); ++m) {
-      if (row[m] == 0) continue;
-      values.push_back(
-          {.index = static_cast<ContextId>(x), .metric = static_cast<std::uint32_t>(m), .value = row[m]});
-    }
-  });
-  values.shrink_to_fit();
-}
-
-void ThreadAccumulation::spread_exclusive() {
+void ThreadAccumulation::sum_exclusive(RoleSums& role) {
   const std::size_t metrics = shape_.columns.metrics();
-  own_.ascending([&](std::size_t x) {
-    const std::uint64_t* row = own_[x];
-    for (const std::uint32_t target : exclusive_targets_[x]) add_row(exclusive_.touch(target), row, metrics);
-    for (const std::uint32_t target : flat_targets_.exclusive(static_cast<ContextId>(x))) {
+  own_.ascending([&](std::size_t slot) {
+    const std::uint64_t* row = own_[slot];
+    for (const std::uint32_t target : plan_.slot_exclusive[slot])
+      add_row(exclusive_.touch(target), row, metrics);
+    for (const std::uint32_t target : plan_.slot_flat[slot])
       add_row(flat_exclusive_.touch(target), row, metrics);
-    }
   });
+  exclusive_.ascending(
+      [&](std::size_t row) { accumulate_row(&role.exclusive[row * metrics], exclusive_[row], metrics); });
+  flat_exclusive_.ascending(
+      [&](std::size_t f) { accumulate_row(&role.flat_exclusive[f * metrics], flat_exclusive_[f], metrics); });
 }
 
-void ThreadAccumulation::sum_inclusive() {
+void ThreadAccumulation::sum_inclusive(RoleSums& role) {
   const std::size_t all = shape_.columns.all();
   const std::size_t metrics = shape_.columns.metrics();
-  own_.ascending([&](std::size_t x) { add_row(inclusive_.touch(x), own_[x], all); });
-  // Pre-order: a context comes after its parent, so going backwards every row is complete when it is reached.
-  inclusive_.descending([&](std::size_t x) {
-    const ContextId parent = shape_.contexts[x].parent;
-    if (parent != database::kNone) add_row(inclusive_.touch(parent), inclusive_[x], all);
-    for (const std::uint32_t target : flat_targets_.inclusive(static_cast<ContextId>(x))) {
-      add_row(flat_inclusive_.touch(target), inclusive_[x], metrics);
-    }
+  own_.ascending([&](std::size_t slot) {
+    add_row(inclusive_.touch(plan_.group_of[plan_.slots[slot]]), own_[slot], all);
   });
+  // A group comes after its parent, so going backwards every row is complete when it is reached.
+  inclusive_.descending([&](std::size_t group) {
+    const std::uint64_t* row = inclusive_[group];
+    const std::uint32_t parent = plan_.group_parent[group];
+    if (parent != database::kNone) add_row(inclusive_.touch(parent), row, all);
+    for (const std::uint32_t target : plan_.group_flat[group])
+      add_row(flat_inclusive_.touch(target), row, metrics);
+    accumulate_row(&role.inclusive[group * metrics], row, metrics);
+    role.weight_sq[group] += row[shape_.columns.weight_sq()];
+    role.blocked[group] += row[shape_.columns.blocked()];
+  });
+  flat_inclusive_.ascending(
+      [&](std::size_t f) { accumulate_row(&role.flat_inclusive[f * metrics], flat_inclusive_[f], metrics); });
 }
 
 /// The outermost wait or communication frame around a context; kNone where there is none.
@@ -166,52 +173,38 @@ void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
                        .count = epoch.count,
                        .total_ns = epoch.total_ns,
                        .least_ns = epoch.least_ns,
-                       .idle_ns = inclusive_[frame][Columns::kIdleness]});
+                       .idle_ns = idleness_of(frame)});
   }
 }
 
 void ThreadAccumulation::list_thread_waits(std::uint32_t location) {
-  inclusive_.ascending([&](std::size_t x) {
-    const auto context = static_cast<ContextId>(x);
-    const WaitKind kind = shape_.contexts[x].wait;
-    const std::uint64_t idle = inclusive_[x][Columns::kIdleness];
-    if (kind == WaitKind::none || kind == WaitKind::mpi || idle == 0 || frontier_of(context) != context)
-      return;
-    epochs_.push_back({.location = location, .context = context, .thread_wait = kind, .idle_ns = idle});
-  });
-}
-
-void ThreadAccumulation::accumulate(RoleSums& role) const {
-  const Columns& columns = shape_.columns;
-  accumulate_rows(role.contexts.inclusive, inclusive_, columns.metrics());
-  accumulate_rows(role.contexts.exclusive, exclusive_, columns.metrics());
-  accumulate_rows(role.flat.inclusive, flat_inclusive_, columns.metrics());
-  accumulate_rows(role.flat.exclusive, flat_exclusive_, columns.metrics());
-  inclusive_.ascending([&](std::size_t x) {
-    role.weight_sq[x] += inclusive_[x][columns.weight_sq()];
-    role.blocked[x] += inclusive_[x][columns.blocked()];
-  });
+  for (const ContextId x : thread_waits_) {
+    const std::uint64_t idle = idleness_of(x);
+    if (idle == 0) continue;
+    epochs_.push_back(
+        {.location = location, .context = x, .thread_wait = shape_.contexts[x].wait, .idle_ns = idle});
+  }
 }
 
 void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
-                             std::uint32_t location, std::uint32_t role_index, ContextValues& by_context) {
-  RoleSums& role = roles_[role_index];
-  if (!role.used()) {
-    role.contexts = Sums(shape_.contexts.size() * shape_.columns.metrics());
-    role.flat = Sums(shape_.flat.size() * shape_.columns.metrics());
-    role.weight_sq.resize(shape_.contexts.size());
-    role.blocked.resize(shape_.contexts.size());
-  }
-  record(thread, united);
-  list_profile();
-  spread_exclusive();
-  sum_inclusive();
-  accumulate(role);
-  list_epochs(thread, united, location);
-  list_thread_waits(location);
-  by_context.add(location, inclusive_, shape_.columns.metrics());
+                             std::uint32_t location, std::uint32_t role_index) {
   for (SparseRows* rows : {&own_, &exclusive_, &inclusive_, &flat_exclusive_, &flat_inclusive_})
     rows->clear();
+  RoleSums& role = roles_[role_index];
+  if (!role.used()) {
+    const std::size_t metrics = shape_.columns.metrics();
+    role.inclusive.resize(plan_.groups() * metrics);
+    role.exclusive.resize(plan_.exclusive_rows * metrics);
+    role.flat_inclusive.resize(shape_.flat.size() * metrics);
+    role.flat_exclusive.resize(shape_.flat.size() * metrics);
+    role.weight_sq.resize(plan_.groups());
+    role.blocked.resize(plan_.groups());
+  }
+  record(thread, united);
+  sum_exclusive(role);
+  sum_inclusive(role);
+  list_epochs(thread, united, location);
+  list_thread_waits(location);
 }
 
 }  // namespace culprit::merge

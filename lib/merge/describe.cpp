@@ -15,8 +15,8 @@ namespace {
 
 /// A process's events beside REALTIME.
 std::span<const EventInfo> beside_realtime(const ProcessSummary& process) {
-  const std::span<const EventInfo> events = process.process.events;
-  return process.process.has_realtime && !events.empty() ? events.subspan(1) : events;
+  const std::span<const EventInfo> events = process.launch->events;
+  return process.launch->has_realtime && !events.empty() ? events.subspan(1) : events;
 }
 
 std::string event_text(const EventInfo& event) {
@@ -51,7 +51,7 @@ std::string list_ranks(const std::set<std::int32_t>& ranks) {
 /// What the program marked; processes may differ.
 std::string describe_iterations(std::span<const ProcessSummary> processes) {
   std::set<std::uint64_t> counts;
-  for (const ProcessSummary& process : processes) counts.insert(process.process.iterations);
+  for (const ProcessSummary& process : processes) counts.insert(process.iterations);
   if (*counts.rbegin() == 0) return {};
   const std::string most = std::to_string(*counts.rbegin());
   if (counts.size() == 1) return most + " iterations marked in every process (culprit_iteration)";
@@ -70,12 +70,12 @@ std::vector<std::string> further_events(std::span<const ProcessSummary> processe
 }
 
 database::Run describe_run(std::span<const ProcessSummary> processes, const blame::Options& options) {
-  const measurement::ProcessInfo& first = processes.front().process;
+  const ProcessSummary& first = processes.front();
   database::Run run;
-  run.mpi = first.mpi;
-  run.program = first.program;
-  run.directory = first.directory;
-  run.command = first.arguments;
+  run.mpi = first.launch->mpi;
+  run.program = first.launch->program;
+  run.directory = first.launch->directory;
+  run.command = first.launch->arguments;
   run.start_realtime_ns = first.start_realtime_ns;
   run.balance = options.mode == blame::Mode::paper ? "paper" : "noise-aware";
   run.alpha = options.alpha;
@@ -86,21 +86,23 @@ database::Run describe_run(std::span<const ProcessSummary> processes, const blam
   std::set<std::string> notes;
   std::set<std::int32_t> ranks;
   std::int64_t latest = first.start_realtime_ns;
-  for (const ProcessSummary& summary : processes) {
-    const measurement::ProcessInfo& process = summary.process;
-    if (run.run_id.empty()) run.run_id = process.run_id;
-    if (process.rank) ranks.insert(*process.rank);
-    run.world_size = std::max(run.world_size, process.world_size);
-    hosts.insert(process.host);
-    notes.insert(process.notes.begin(), process.notes.end());
-    for (const EventInfo& event : process.events) events.insert(event_text(event));
-    if (process.has_realtime && !process.events.empty()) {
-      run.period_ns = std::max(run.period_ns, process.events.front().period);
-    }
+  const Launch* before = nullptr;  // most processes share it with their neighbours
+  for (const ProcessSummary& process : processes) {
+    if (process.rank) ranks.insert(ranks.end(), *process.rank);
     // CLOCK_MONOTONIC differs from host to host: compare wall-clock times, lengthened by monotonic durations.
     const std::uint64_t length = process.end_ns > process.start_ns ? process.end_ns - process.start_ns : 0;
     run.start_realtime_ns = std::min(run.start_realtime_ns, process.start_realtime_ns);
     latest = std::max(latest, process.start_realtime_ns + static_cast<std::int64_t>(length));
+    if (process.launch.get() == before) continue;
+    const Launch& launch = *process.launch;
+    before = &launch;
+    if (run.run_id.empty()) run.run_id = launch.run_id;
+    run.world_size = std::max(run.world_size, launch.world_size);
+    hosts.insert(launch.host);
+    notes.insert(launch.notes.begin(), launch.notes.end());
+    for (const EventInfo& event : launch.events) events.insert(event_text(event));
+    if (launch.has_realtime && !launch.events.empty())
+      run.period_ns = std::max(run.period_ns, launch.events.front().period);
   }
   if (std::string iterations = describe_iterations(processes); !iterations.empty())
     notes.insert(std::move(iterations));
@@ -116,8 +118,8 @@ std::string describe_ranks(std::span<const ProcessSummary> processes) {
   std::set<std::int32_t> ranks;
   std::uint32_t world = 0;
   for (const ProcessSummary& process : processes) {
-    world = std::max(world, process.process.world_size);
-    if (process.process.rank) ranks.insert(*process.process.rank);
+    world = std::max(world, process.launch->world_size);
+    if (process.rank) ranks.insert(ranks.end(), *process.rank);
   }
   if (ranks.empty() || ranks.size() >= world) return {};
   return (ranks.size() == 1 ? "rank " : "ranks ") + list_ranks(ranks) + " of " + std::to_string(world);
@@ -128,11 +130,11 @@ std::vector<database::Location> describe_locations(std::span<const ProcessSummar
   std::vector<database::Location> locations;
   for (const ProcessSummary& process : processes) {
     for (const ThreadSummary& thread : process.threads) {
-      locations.push_back({.rank = process.process.rank.value_or(-1),
+      locations.push_back({.rank = process.rank.value_or(-1),
                            .thread = thread.ordinal,
                            .role = roles.of[locations.size()],
-                           .pid = process.process.pid,
-                           .host = process.process.host,
+                           .pid = process.pid,
+                           .host = process.launch->host,
                            .start_ns = thread.start_ns,
                            .end_ns = thread.end_ns,
                            .cut_short = process.cut_short()});
@@ -183,7 +185,7 @@ void add_flaws(std::span<const ProcessSummary> processes, const cct::ModuleKey& 
                database::ModuleInfo& module) {
   for (const ProcessSummary& process : processes) {
     for (const ModuleFlaws& flaws : process.flaws) {
-      if (flaws.module != key) continue;
+      if (*flaws.module != key) continue;
       module.bridged += flaws.bridged;
       module.partial += flaws.partial;
       module.no_unwind = module.no_unwind || flaws.no_unwind;
@@ -275,7 +277,7 @@ std::vector<std::string> list_problems(std::span<const ProcessSummary> processes
   std::uint64_t cut = 0;
   for (const ProcessSummary& process : processes) {
     if (process.cut_short() && ++cut <= kListed) {
-      problems.push_back(process.path + ": cut short: " + how_it_ended(process.process.end));
+      problems.push_back(process.path + ": cut short: " + how_it_ended(process.end));
     }
   }
   if (cut > kListed) {

@@ -9,18 +9,20 @@
 #include "merge/divide.hpp"
 #include "merge/idle_rules.hpp"
 #include "merge/phase.hpp"
+#include "merge/plan.hpp"
 #include "merge/recover_structure.hpp"
 #include "merge/roles.hpp"
 #include "merge/shape.hpp"
 #include "merge/sources.hpp"
 #include "merge/summarize.hpp"
+#include "merge/survey.hpp"
 #include "merge/together.hpp"
-#include "merge/unite.hpp"
 #include "merge/values.hpp"
 #include "merge/waiting.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 namespace culprit::merge {
 namespace {
@@ -38,26 +40,15 @@ IdleRules check_request(exchange::Communicator& comm, const Options& options) {
   return rules;
 }
 
-/// Collective: forgets the files whose trees turned out to be damaged, and checks that something is left.
-void leave_out_damaged(exchange::Communicator& comm, Division& division, const United& united,
-                       const Options& options) {
-  const auto damaged = [](const std::vector<std::string>& list, const std::string& path) {
-    return std::ranges::find(list, path) != list.end();
-  };
-  std::erase_if(division.mine, [&](const std::string& path) { return damaged(united.damaged, path); });
-  const std::vector<std::string> all = gather_lines(comm, united.damaged);
-  const std::vector<std::string> problems = gather_lines(comm, united.problems);
-  division.problems.insert(division.problems.end(), problems.begin(), problems.end());
-  division.unreadable += problems.size();
-  std::erase_if(division.processes,
-                [&](const ProcessSummary& process) { return damaged(all, process.path); });
+/// Collective: checks that there is something to merge.
+void check_survey(exchange::Communicator& comm, const Survey& survey, const Options& options) {
   together(comm, [&] {
     if (comm.rank() != 0) return;
-    if (division.processes.empty()) {
+    if (survey.processes.empty()) {
       throw std::runtime_error("reading: " + options.measurement.string() +
-                               ": no readable measurement (first: " + division.problems.at(0) + ")");
+                               ": no readable measurement (first: " + survey.problems.at(0) + ")");
     }
-    const bool sampled = std::ranges::any_of(united.shared.tree.nodes(), [](const cct::Node& node) {
+    const bool sampled = std::ranges::any_of(survey.shared.tree.nodes(), [](const cct::Node& node) {
       return node.frame.kind == cct::FrameKind::sample || node.frame.kind == cct::FrameKind::call;
     });
     if (!sampled) {
@@ -71,7 +62,7 @@ void leave_out_damaged(exchange::Communicator& comm, Division& division, const U
 
 std::set<std::string> executables_of(const std::vector<ProcessSummary>& processes) {
   std::set<std::string> paths;
-  for (const ProcessSummary& process : processes) paths.insert(process.executable.path);
+  for (const ProcessSummary& process : processes) paths.insert(process.launch->executable.path);
   paths.erase("");
   return paths;
 }
@@ -114,15 +105,15 @@ void find_waits(exchange::Communicator& comm, const ThreadAccumulation& accumula
   });
 }
 
-void write_database(exchange::Communicator& comm, const Options& options,
-                    const ThreadAccumulation& accumulation, const Shape& shape,
-                    const database::Experiment& experiment) {
+/// Collective: sets balance, blame and suspects of rank 0's experiment.
+void find_blame(exchange::Communicator& comm, const Options& options, const Summaries& summaries,
+                const Shape& shape, database::Writer& writer, database::Experiment& experiment) {
   std::vector<database::ContextId> parents;
   for (const Shape::Scope& scope : shape.contexts) parents.push_back(scope.parent);
-  database::Writer writer(comm, options.output);
-  writer.add_profiles(parents, shape.columns.metrics(), accumulation.profiles());
-  writer.add_experiment(experiment);
-  writer.finish();
+  const database::TileValues* values = writer.end_tiles(parents, shape.columns.metrics());
+  together(comm, [&] {
+    if (comm.rank() == 0) diagnose(experiment, summaries, *values, options.blame);
+  });
 }
 
 /// Collective: every rank gets rank 0's.
@@ -151,41 +142,38 @@ void broadcast(exchange::Communicator& comm, Outcome& outcome) {
 }
 
 /// Rank 0: everything that the database says beside values, summaries and blame.
-database::Experiment describe(const Division& division, const Options& options,
-                              const RecoveredStructure& structure, const cct::SharedTree& shared,
-                              const Roles& roles, const Columns& columns, Attribution&& attribution,
-                              Summaries& summaries) {
+database::Experiment describe(const Survey& survey, const Options& options,
+                              const RecoveredStructure& structure, const Roles& roles, const Columns& columns,
+                              Attribution&& attribution, Summaries& summaries) {
   database::Experiment experiment;
-  experiment.run = describe_run(division.processes, options.blame);
-  experiment.quality =
-      judge_quality(division.processes, attribution, summaries.contexts, division.unreadable);
-  experiment.metrics = describe_metrics(division.processes, columns);
+  experiment.run = describe_run(survey.processes, options.blame);
+  experiment.quality = judge_quality(survey.processes, attribution, summaries.contexts, survey.unreadable);
+  experiment.metrics = describe_metrics(survey.processes, columns);
   experiment.roles = roles.roles;
-  experiment.locations = describe_locations(division.processes, roles);
+  experiment.locations = describe_locations(survey.processes, roles);
   experiment.strings = std::move(attribution.strings);
   experiment.contexts = std::move(attribution.contexts);
   experiment.flat = std::move(attribution.flat);
   experiment.context_summaries = std::move(summaries.contexts);
   experiment.flat_summaries = std::move(summaries.flat);
-  experiment.modules = describe_modules(division.processes, shared, structure, experiment);
+  experiment.modules = describe_modules(survey.processes, survey.shared, structure, experiment);
   if (options.sources) experiment.sources = copy_sources(experiment.contexts, experiment.strings);
   return experiment;
 }
 
-Outcome judge(const Division& division, const Options& options, const database::Experiment& experiment) {
+Outcome judge(const Survey& survey, const Options& options, const database::Experiment& experiment) {
   Outcome outcome{.profiles = experiment.locations.size(),
                   .contexts = experiment.contexts.size(),
-                  .unreadable = division.unreadable,
+                  .unreadable = survey.unreadable,
                   .quality = experiment.quality,
-                  .problems = division.problems,
-                  .some_ranks = describe_ranks(division.processes)};
+                  .problems = survey.problems,
+                  .some_ranks = describe_ranks(survey.processes)};
   std::uint64_t total_ns = 0;
   for (const database::Summary& summary : experiment.context_summaries) {
     if (summary.metric != Columns::kRealtime || summary.entries.empty()) continue;
     total_ns += static_cast<std::uint64_t>(summary.entries[0].inclusive.sum);
   }
-  const auto more =
-      list_problems(division.processes, outcome.quality, total_ns, options.measurement.string());
+  const auto more = list_problems(survey.processes, outcome.quality, total_ns, options.measurement.string());
   outcome.problems.insert(outcome.problems.end(), more.begin(), more.end());
   return outcome;
 }
@@ -197,56 +185,57 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
   const bool root = comm.rank() == 0;
   const IdleRules rules = check_request(comm, options);
 
-  // First pass: which contexts are there? Structure only.
-  Division division = divide(comm, options.measurement);
-  Phase reading(comm, progress, "reading", division.mine.size());
-  const United united = unite(comm, division.mine, [&] { reading.step(); });
-  leave_out_damaged(comm, division, united, options);
+  // First pass: which processes are there, and which contexts?
+  const std::vector<InputEntry> files = divide(comm, options.measurement);
+  Phase reading(comm, progress, "reading", files.size());
+  const Survey found = survey(comm, files, [&] { reading.step(); });
+  check_survey(comm, found, options);
 
   // What code are they? On rank 0, which then tells the others as much as they need.
-  Phase recovering(comm, progress, "structure", united.shared.modules.size());
+  Phase recovering(comm, progress, "structure", found.shared.modules.size());
   const RecoveredStructure structure =
-      recover_structure(comm, united.shared, start_routines(division.processes, united.shared.modules),
+      recover_structure(comm, found.shared, start_routines(found.processes, found.shared.modules),
                         options.loops, [&] { recovering.step(); });
   Attribution attribution;
   Roles roles;
   Shape shape;
   together(comm, [&] {
     if (!root) return;
-    attribution = attribute(united.shared, structure, rules, options.replace_prefix);
-    const auto waiting = find_waiting(attribution, rules, executables_of(division.processes));
-    shape = shape_of(attribution, waiting, {.events = further_events(division.processes)});
-    roles = find_roles(division.processes, united.shared.modules, structure);
+    attribution = attribute(found.shared, structure, rules, options.replace_prefix);
+    const auto waiting = find_waiting(attribution, rules, executables_of(found.processes));
+    shape = shape_of(attribution, waiting, {.events = further_events(found.processes)});
+    roles = find_roles(found.processes, found.shared.modules, structure);
   });
   broadcast(comm, shape);
 
   // Second pass: values, per thread, then reduced over all.
-  const Share share = deal_roles(comm, division, roles);
-  const auto ranges = context_ranges(shape.contexts.size(), comm.size());
-  ThreadAccumulation accumulation(shape, share.role_count);
-  ContextValues inclusive(ranges);
-  Phase accumulating(comm, progress, "values", share.files.size());
-  together(comm, [&] {
-    accumulate_values(share, united.shared, accumulation, inclusive, [&] { accumulating.step(); });
-  });
-  const auto by_context = inclusive.exchange(comm);
-  Summaries summaries = summarize(comm, shape, accumulation.roles());
+  std::optional<database::Writer> writer;
+  if (!options.dry_run) writer.emplace(comm, options.output);
+  const Share share = deal(comm, found.processes, roles);
+  const Plan plan(shape, found.valued);
+  ThreadAccumulation accumulation(shape, plan, share.role_count);
+  Phase accumulating(comm, progress, "values", share.files());
+  accumulate_values(comm, share, found.shared, shape, accumulation, writer ? &*writer : nullptr,
+                    [&] { accumulating.step(); });
+  Summaries summaries = summarize(comm, shape, plan, accumulation.roles());
   mark_lone_waits(comm, accumulation, attribution.contexts);
 
-  // Who is to blame, and the database.
+  // Who is to blame, and the rest of the database.
   Phase writing(comm, progress, "writing", 1);
   database::Experiment experiment;
   together(comm, [&] {
-    if (root) {
-      experiment = describe(division, options, structure, united.shared, roles, shape.columns,
-                            std::move(attribution), summaries);
-    }
+    if (root)
+      experiment =
+          describe(found, options, structure, roles, shape.columns, std::move(attribution), summaries);
   });
   find_waits(comm, accumulation, experiment);
-  diagnose(comm, experiment, summaries, ranges, by_context, options.blame);
-  if (!options.dry_run) write_database(comm, options, accumulation, shape, experiment);
+  if (writer) {
+    find_blame(comm, options, summaries, shape, *writer, experiment);
+    writer->add_experiment(experiment);
+    writer->finish();
+  }
   Outcome outcome;
-  if (root) outcome = judge(division, options, experiment);
+  if (root) outcome = judge(found, options, experiment);
   broadcast(comm, outcome);
   writing.step();
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

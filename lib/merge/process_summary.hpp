@@ -5,52 +5,87 @@
 #include "measurement/measurement.hpp"
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace culprit::merge {
 
+/// What processes of one launch on one host have in common, kept once for all of them.
+struct Launch {
+  std::string host, run_id, mpi, program, directory;
+  std::vector<std::string> arguments;
+  std::uint32_t world_size = 0;
+  std::vector<measurement::EventInfo> events;
+  bool has_realtime = true;
+  std::vector<std::string> notes;
+  cct::ModuleKey executable;
+
+  friend bool operator==(const Launch&, const Launch&) = default;
+};
+
 /// What merging knows of a thread before it reads its tree.
 struct ThreadSummary {
   std::uint32_t ordinal = 0;
+  bool worker = false;  ///< not its process's main thread
   std::uint64_t start_ns = 0, end_ns = 0;
   measurement::Quality quality;
-  bool worker = false;          ///< not its process's main thread
-  cct::ModuleKey start_module;  ///< of the routine that a worker was started with
+  std::shared_ptr<const cct::ModuleKey>
+      start_module;  ///< of the routine that a worker was started with; null: none
   std::uint64_t start_offset = 0;
 };
 
 /// Where walks of the stack could not go by call-frame information.
 struct ModuleFlaws {
-  cct::ModuleKey module;
+  std::shared_ptr<const cct::ModuleKey> module;
   std::uint64_t bridged = 0;  ///< measurement::Module's
   std::uint64_t partial = 0;
   bool no_unwind = false;
 };
 
-/// What merging knows of a process and its measurement file before it reads any tree.
+/// What merging knows of a process and its measurement file before it reads any value.
 struct ProcessSummary {
   std::string path;
   std::uint64_t bytes = 0;
-  bool sealed = false;
-  measurement::ProcessInfo process;
-  cct::ModuleKey executable;
+  std::uint64_t cells = 0;  ///< contexts with values, over all threads
+  std::uint64_t pid = 0;
+  std::optional<std::int32_t> rank;
+  std::uint64_t start_ns = 0, end_ns = 0;
+  std::int64_t start_realtime_ns = 0;
+  measurement::EndReason end = measurement::EndReason::running;
+  std::uint64_t iterations = 0;
+  std::shared_ptr<const Launch> launch = std::make_shared<const Launch>();
   std::vector<ModuleFlaws> flaws;      ///< of modules that have any
   std::vector<ThreadSummary> threads;  ///< by ordinal
 
   /// Whether it did not come to an end of its own.
-  [[nodiscard]] bool cut_short() const { return !measurement::orderly(process.end); }
+  [[nodiscard]] bool cut_short() const { return !measurement::orderly(end); }
 };
 
 /// The order of locations: ranks by rank, then processes that are no rank by host and pid; a process that was
 /// measured in several files (before and after exec) by its files' start.
 bool canonically_before(const ProcessSummary& a, const ProcessSummary& b);
 
-/// Reads the summary of one file. Throws measurement::MeasurementError.
-ProcessSummary summarize(const std::string& path, std::uint64_t bytes);
+/// Makes summaries that share what is equal.
+class Summarizer {
+ public:
+  ProcessSummary summarize(const measurement::Measurement& file, std::string path, std::uint64_t bytes);
 
-void write(cct::MessageWriter& message, const ProcessSummary& summary);
-ProcessSummary read_process_summary(cct::MessageReader& message);
+  /// All of `summaries` as part of a message, and back; what was shared is sent once.
+  static void write(cct::MessageWriter& message, std::span<const ProcessSummary> summaries);
+  void read(cct::MessageReader& message, std::vector<ProcessSummary>& into);
+
+ private:
+  std::shared_ptr<const Launch> share(Launch&& launch);
+  std::shared_ptr<const cct::ModuleKey> share(const cct::ModuleKey& key);
+
+  std::shared_ptr<const Launch> last_;                                  ///< mostly all are equal
+  std::multimap<std::string, std::shared_ptr<const Launch>> launches_;  ///< by host
+  std::map<cct::ModuleKey, std::shared_ptr<const cct::ModuleKey>> modules_;
+};
 
 void write(cct::MessageWriter& message, const cct::ModuleKey& key);
 cct::ModuleKey read_module_key(cct::MessageReader& message);

@@ -2,11 +2,13 @@
 
 #include "cct/message.hpp"
 #include "merge/together.hpp"
+#include "structure/combine.hpp"
 #include "structure/serialize.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <numeric>
+#include <map>
+#include <span>
 #include <sstream>
 #include <thread>
 
@@ -55,45 +57,66 @@ Modules collect_addresses(const cct::SharedTree& shared, const std::vector<Place
   return modules;
 }
 
-/// The modules that each rank recovers: the largest first, each to the rank with the least to do so far.
-std::vector<std::vector<cct::ModuleId>> deal_out(const Modules& modules, std::size_t ranks) {
+/// A part of a module's addresses: those from `first` up to `last`.
+struct Part {
+  cct::ModuleId module = 0;
+  std::size_t first = 0, last = 0;
+  [[nodiscard]] std::size_t size() const { return last - first; }
+};
+
+/// The parts that each rank recovers: the largest first, each to the rank with the least to do so far. A
+/// module that holds most of what was sampled must not keep one rank busy while the others wait for it.
+std::vector<std::vector<Part>> deal_out(const Modules& modules, std::size_t ranks) {
   // A module costs its opening and reading even where few of its addresses were sampled.
   constexpr std::size_t kAddressesOfAModule = 200;
-  std::vector<cct::ModuleId> order;
+  // With fewer, opening the module would be most of the work.
+  constexpr std::size_t kAddressesOfAPart = 250;
+  std::vector<Part> parts;
   for (cct::ModuleId id = 0; id < modules.size(); ++id) {
-    if (!modules[id].addresses.empty()) order.push_back(id);
+    const std::size_t all = modules[id].addresses.size();
+    const std::size_t count = std::min(ranks, (all + kAddressesOfAPart - 1) / kAddressesOfAPart);
+    for (std::size_t i = 0; i < count; ++i) parts.push_back({id, all * i / count, all * (i + 1) / count});
   }
-  std::ranges::stable_sort(order, std::ranges::greater(),
-                           [&](cct::ModuleId id) { return modules[id].addresses.size(); });
-  std::vector<std::vector<cct::ModuleId>> dealt(ranks);
+  std::ranges::stable_sort(parts, std::ranges::greater(), &Part::size);
+  std::vector<std::vector<Part>> dealt(ranks);
   std::vector<std::size_t> load(ranks, 0);
-  for (const cct::ModuleId id : order) {
+  for (const Part& part : parts) {
     const auto least = static_cast<std::size_t>(std::ranges::min_element(load) - load.begin());
-    dealt[least].push_back(id);
-    load[least] += modules[id].addresses.size() + kAddressesOfAModule;
+    dealt[least].push_back(part);
+    load[least] += part.size() + kAddressesOfAModule;
   }
   return dealt;
 }
 
-void recover_share(const cct::SharedTree& shared, Modules& modules, const std::vector<cct::ModuleId>& share,
-                   bool loops, std::size_t threads, const std::function<void()>& step) {
+/// The structure of each part of the share.
+std::vector<structure::ModuleStructure> recover_share(const cct::SharedTree& shared, const Modules& modules,
+                                                      const std::vector<Part>& share, bool loops,
+                                                      std::size_t threads,
+                                                      const std::function<void()>& step) {
+  std::vector<structure::ModuleStructure> recovered(share.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&](bool first) {
     for (std::size_t i = next++; i < share.size(); i = next++) {
-      const cct::ModuleKey& key = shared.modules[share[i]];
-      RecoveredStructure::Module& module = modules[share[i]];
+      const cct::ModuleKey& key = shared.modules[share[i].module];
+      const std::span addresses =
+          std::span(modules[share[i].module].addresses).subspan(share[i].first, share[i].size());
       structure::Request request;
       request.path = key.path;
       request.build_id = key.build_id;
-      request.addresses = module.addresses;
+      request.addresses.assign(addresses.begin(), addresses.end());
       request.loops = loops;
-      module.structure = structure::recover(request);
+      // The first part is the largest and seldom ends before the others; the threads that those leave idle
+      // help.
+      request.threads = i == 0 ? threads : 1;
+      recovered[i] = structure::recover(request);
       if (first) step();
     }
   };
   std::vector<std::jthread> helpers;
   for (std::size_t t = 1; t < std::min(threads, share.size()); ++t) helpers.emplace_back(work, false);
   work(true);
+  helpers.clear();
+  return recovered;
 }
 
 std::string to_text(const structure::ModuleStructure& structure) {
@@ -109,6 +132,13 @@ structure::ModuleStructure to_structure(const std::string& text) {
   structure::ModuleStructure structure;
   archive >> structure;
   return structure;
+}
+
+/// The module of these parts.
+structure::ModuleStructure join(std::map<std::size_t, structure::ModuleStructure> parts) {
+  std::vector<structure::ModuleStructure> ordered;
+  for (auto& [first, part] : parts) ordered.push_back(std::move(part));
+  return ordered.empty() ? structure::ModuleStructure{} : structure::combine(std::move(ordered));
 }
 
 }  // namespace
@@ -128,20 +158,29 @@ RecoveredStructure recover_structure(exchange::Communicator& comm, const cct::Sh
   Modules modules = collect_addresses(shared, broadcast_places(comm, more));
   const auto ranks = static_cast<std::size_t>(comm.size());
   const auto dealt = deal_out(modules, ranks);
-  const std::vector<cct::ModuleId>& share = dealt[static_cast<std::size_t>(comm.rank())];
+  const std::vector<Part>& share = dealt[static_cast<std::size_t>(comm.rank())];
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<structure::ModuleStructure> mine;
   together(comm, [&] {
-    recover_share(shared, modules, share, loops, std::max<std::size_t>(1, cores / ranks), step);
+    mine = recover_share(shared, modules, share, loops, std::max<std::size_t>(1, cores / ranks), step);
   });
 
   cct::MessageWriter writer;
   if (comm.rank() != 0) {
-    for (const cct::ModuleId id : share) writer.text(to_text(modules[id].structure));
+    for (const structure::ModuleStructure& structure : mine) writer.text(to_text(structure));
   }
   const std::vector<exchange::Bytes> messages = comm.gather(writer.take(), 0);
-  for (std::size_t rank = 1; rank < messages.size(); ++rank) {
+  std::vector<std::map<std::size_t, structure::ModuleStructure>> parts(
+      modules.size());  // by their first address
+  for (std::size_t rank = 0; rank < messages.size(); ++rank) {
     cct::MessageReader reader(messages[rank]);
-    for (const cct::ModuleId id : dealt[rank]) modules[id].structure = to_structure(reader.text());
+    for (std::size_t i = 0; i < dealt[rank].size(); ++i) {
+      const Part& part = dealt[rank][i];
+      parts[part.module][part.first] = rank == 0 ? std::move(mine[i]) : to_structure(reader.text());
+    }
+  }
+  if (comm.rank() == 0) {
+    for (cct::ModuleId id = 0; id < modules.size(); ++id) modules[id].structure = join(std::move(parts[id]));
   }
   if (comm.rank() != 0) modules.clear();
   return RecoveredStructure(std::move(modules));

@@ -8,19 +8,15 @@
 
 namespace culprit::merge {
 
-/// Accumulators of many scopes, row-major: scope × metrics. Apart, since few scopes have exclusive values.
-struct Sums {
-  std::vector<metrics::Accumulator> inclusive, exclusive;
-
-  Sums() = default;
-  explicit Sums(std::size_t size) : inclusive(size), exclusive(size) {}
-};
-
-/// The accumulators of one role over the threads seen so far.
+/// The accumulators of one role over the threads seen so far, row-major by metric; what the rows are, the
+/// Plan says.
 struct RoleSums {
-  Sums contexts, flat;
-  std::vector<metrics::Uint128> weight_sq;  ///< per context, inclusive
-  std::vector<std::uint64_t> blocked;       ///< per context, inclusive
+  std::vector<metrics::Accumulator> inclusive;       ///< per group
+  std::vector<metrics::Accumulator> exclusive;       ///< per exclusive row
+  std::vector<metrics::Accumulator> flat_inclusive;  ///< per flat scope
+  std::vector<metrics::Accumulator> flat_exclusive;  ///< per flat scope
+  std::vector<metrics::Uint128> weight_sq;           ///< per group, inclusive
+  std::vector<std::uint64_t> blocked;                ///< per group, inclusive
 
   [[nodiscard]] bool used() const { return !weight_sq.empty(); }
 };

@@ -20,8 +20,8 @@ struct RoleKey {
 };
 
 std::optional<Place> start_of(const ThreadSummary& thread, const cct::ModuleTable& modules) {
-  if (!thread.worker || thread.start_module.path.empty()) return std::nullopt;
-  const auto module = modules.find(thread.start_module);
+  if (!thread.worker || thread.start_module == nullptr) return std::nullopt;
+  const auto module = modules.find(*thread.start_module);
   if (!module) return std::nullopt;
   return Place{.module = *module, .offset = thread.start_offset};
 }
@@ -76,12 +76,11 @@ std::vector<Place> start_routines(std::span<const ProcessSummary> processes,
 
 Roles find_roles(std::span<const ProcessSummary> processes, const cct::ModuleTable& modules,
                  const RecoveredStructure& structure) {
-  const bool ranked =
-      std::ranges::any_of(processes, [](const auto& p) { return p.process.rank.has_value(); });
+  const bool ranked = std::ranges::any_of(processes, [](const auto& p) { return p.rank.has_value(); });
   std::vector<RoleKey> keys;
   for (const ProcessSummary& process : processes) {
-    const bool other = ranked && !process.process.rank;
-    const std::string prefix = other ? "process " + file_name(process.process.program) + " " : "";
+    const bool other = ranked && !process.rank;
+    const std::string prefix = other ? "process " + file_name(process.launch->program) + " " : "";
     for (const ThreadSummary& thread : process.threads) {
       const std::string name = thread.worker ? routine_name(thread, modules, structure) : "main";
       keys.push_back({.other_process = other, .worker = thread.worker, .name = prefix + name});

@@ -1,7 +1,6 @@
 #include "merge/summarize.hpp"
 
 #include "cct/message.hpp"
-#include "merge/context_values.hpp"
 
 namespace culprit::merge {
 namespace {
@@ -9,17 +8,15 @@ namespace {
 using database::ContextId;
 using metrics::Accumulator;
 
-/// One non-empty pair of accumulators on its way. Plain: no padding.
+/// A non-empty accumulator on its way. Plain: no padding.
 struct Entry {
-  std::uint32_t role = 0, metric = 0, scope = 0, unused = 0;
-  struct Sum {
-    std::uint64_t observers = 0, sum_low = 0, sum_high = 0, square_low = 0, square_high = 0, min = 0, max = 0;
-  } inclusive, exclusive;
+  std::uint32_t role = 0, index = 0;
+  std::uint64_t observers = 0, sum_low = 0, sum_high = 0, square_low = 0, square_high = 0, min = 0, max = 0;
 };
 
-/// The two sums that only the balance test needs, of one context.
+/// The two sums that only the balance test needs, of one group.
 struct Spread {
-  std::uint32_t role = 0, scope = 0;
+  std::uint32_t role = 0, group = 0;
   std::uint64_t weight_sq_low = 0, weight_sq_high = 0, blocked = 0;
 };
 
@@ -33,8 +30,10 @@ constexpr metrics::Uint128 whole(std::uint64_t low_part, std::uint64_t high_part
   return (metrics::Uint128{high_part} << 64) | low_part;
 }
 
-Entry::Sum to_sum(const Accumulator& a) {
-  return {.observers = a.observers,
+Entry to_entry(std::uint32_t role, std::uint32_t index, const Accumulator& a) {
+  return {.role = role,
+          .index = index,
+          .observers = a.observers,
           .sum_low = low(a.sum),
           .sum_high = high(a.sum),
           .square_low = low(a.sum_of_squares),
@@ -43,171 +42,155 @@ Entry::Sum to_sum(const Accumulator& a) {
           .max = a.max};
 }
 
-Accumulator to_accumulator(const Entry::Sum& s) {
-  return {.observers = s.observers,
-          .sum = whole(s.sum_low, s.sum_high),
-          .sum_of_squares = whole(s.square_low, s.square_high),
-          .min = s.min,
-          .max = s.max};
+Accumulator to_accumulator(const Entry& e) {
+  return {.observers = e.observers,
+          .sum = whole(e.sum_low, e.sum_high),
+          .sum_of_squares = whole(e.square_low, e.square_high),
+          .min = e.min,
+          .max = e.max};
 }
 
-/// The non-empty accumulators of one role in rows [begin, end), which are those of scopes from `first_scope`
-/// on.
-void list_entries(const Sums& sums, std::uint32_t role, std::size_t metrics, std::size_t begin,
-                  std::size_t end, std::size_t first_scope, std::vector<Entry>& entries) {
-  for (std::size_t row = begin; row < end; ++row) {
-    for (std::size_t m = 0; m < metrics; ++m) {
-      const Accumulator& inclusive = sums.inclusive[row * metrics + m];
-      const Accumulator& exclusive = sums.exclusive[row * metrics + m];
-      if (inclusive.observers == 0 && exclusive.observers == 0) continue;
-      entries.push_back({.role = role,
-                         .metric = static_cast<std::uint32_t>(m),
-                         .scope = static_cast<std::uint32_t>(first_scope + row - begin),
-                         .inclusive = to_sum(inclusive),
-                         .exclusive = to_sum(exclusive)});
-    }
-  }
-}
+using Sums = std::vector<Accumulator> RoleSums::*;
 
-/// One rank's accumulators over a range of scopes, all roles: what it combines and hands on.
-class RangeSums {
- public:
-  RangeSums(std::size_t roles, std::size_t metrics, std::size_t begin, std::size_t end)
-      : roles_(roles),
-        metrics_(metrics),
-        begin_(begin),
-        scopes_(end - begin),
-        sums_(roles * scopes_ * metrics) {}
-
-  void combine(const Entry& entry) {
-    const std::size_t at = (entry.role * scopes_ + entry.scope - begin_) * metrics_ + entry.metric;
-    sums_.inclusive.at(at).combine(to_accumulator(entry.inclusive));
-    sums_.exclusive.at(at).combine(to_accumulator(entry.exclusive));
-  }
-
-  [[nodiscard]] std::vector<Entry> entries() const {
-    std::vector<Entry> all;
-    for (std::size_t role = 0; role < roles_; ++role) {
-      list_entries(sums_, static_cast<std::uint32_t>(role), metrics_, role * scopes_, (role + 1) * scopes_,
-                   begin_, all);
-    }
-    return all;
-  }
-
- private:
-  std::size_t roles_, metrics_, begin_, scopes_;
-  Sums sums_;
-};
-
-using SumsOfRole = const Sums& (*)(const RoleSums&);
-
-/// Collective: reduces one kind of scopes by ranges; rank 0 gets all entries, by range, then (role, scope,
-/// metric).
-std::vector<Entry> reduce_entries(exchange::Communicator& comm, const std::vector<RoleSums>& roles,
-                                  SumsOfRole sums, std::size_t scopes, std::size_t metrics) {
-  const auto ranges = context_ranges(scopes, comm.size());
+/// Collective: reduces one kind of sums, `size` per role, by ranges; all of it on rank 0.
+void reduce(exchange::Communicator& comm, std::vector<RoleSums>& roles, Sums kind, std::size_t size) {
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  const auto begin_of = [&](std::size_t rank) { return size * rank / ranks; };
   std::vector<exchange::Bytes> outgoing;
-  for (std::size_t rank = 0; rank + 1 < ranges.size(); ++rank) {
-    std::vector<Entry> entries;
+  std::vector<Entry> entries;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    entries.clear();
     for (std::uint32_t role = 0; role < roles.size(); ++role) {
-      if (!roles[role].used()) continue;
-      list_entries(sums(roles[role]), role, metrics, ranges[rank], ranges[rank + 1], ranges[rank], entries);
+      const std::vector<Accumulator>& sums = roles[role].*kind;
+      for (std::size_t i = begin_of(rank); i < begin_of(rank + 1) && !sums.empty(); ++i) {
+        if (sums[i].observers != 0) entries.push_back(to_entry(role, static_cast<std::uint32_t>(i), sums[i]));
+      }
     }
     cct::MessageWriter message;
     message.values(entries);
     outgoing.push_back(message.take());
   }
-  const auto here = static_cast<std::size_t>(comm.rank());
-  RangeSums mine(roles.size(), metrics, ranges[here], ranges[here + 1]);
+  const std::size_t begin = begin_of(static_cast<std::size_t>(comm.rank()));
+  const std::size_t width = begin_of(static_cast<std::size_t>(comm.rank()) + 1) - begin;
+  std::vector<Accumulator> mine(roles.size() * width);
   for (const exchange::Bytes& bytes : comm.all_to_all(std::move(outgoing))) {
-    for (const Entry& entry : cct::MessageReader(bytes).values<Entry>()) mine.combine(entry);
+    for (const Entry& e : cct::MessageReader(bytes).values<Entry>())
+      mine.at(e.role * width + e.index - begin).combine(to_accumulator(e));
+  }
+  entries.clear();
+  for (std::size_t at = 0; at < mine.size(); ++at) {
+    if (mine[at].observers == 0) continue;
+    entries.push_back(to_entry(static_cast<std::uint32_t>(at / width),
+                               static_cast<std::uint32_t>(begin + at % width), mine[at]));
   }
   cct::MessageWriter message;
-  message.values(mine.entries());
-  std::vector<Entry> all;
+  message.values(entries);
+  for (RoleSums& role : roles) role.*kind = {};
   for (const exchange::Bytes& bytes : comm.gather(message.take(), 0)) {
-    const auto part = cct::MessageReader(bytes).values<Entry>();
-    all.insert(all.end(), part.begin(), part.end());
+    for (const Entry& e : cct::MessageReader(bytes).values<Entry>()) {
+      std::vector<Accumulator>& sums = roles.at(e.role).*kind;
+      sums.resize(size);
+      sums.at(e.index) = to_accumulator(e);
+    }
   }
-  return all;
 }
 
-std::vector<database::Summary> by_role_and_metric(const std::vector<Entry>& entries, std::size_t roles,
-                                                  std::size_t metrics) {
-  std::vector<database::Summary> summaries(roles * metrics);
-  for (std::size_t i = 0; i < summaries.size(); ++i) {
-    summaries[i].role = static_cast<std::uint32_t>(i / metrics);
-    summaries[i].metric = static_cast<std::uint32_t>(i % metrics);
-  }
-  for (const Entry& entry : entries) {
-    summaries[entry.role * metrics + entry.metric].entries.push_back(
-        {.scope = entry.scope,
-         .inclusive = to_accumulator(entry.inclusive),
-         .exclusive = to_accumulator(entry.exclusive)});
-  }
-  return summaries;
-}
-
-std::vector<Spread> gather_spreads(exchange::Communicator& comm, const std::vector<RoleSums>& roles) {
+/// Collective: the sums of the balance test, all of them on rank 0.
+void gather_spreads(exchange::Communicator& comm, std::vector<RoleSums>& roles, std::size_t groups) {
   std::vector<Spread> spreads;
   for (std::uint32_t role = 0; role < roles.size(); ++role) {
-    for (std::uint32_t x = 0; x < roles[role].weight_sq.size(); ++x) {
-      const metrics::Uint128 weight_sq = roles[role].weight_sq[x];
-      const std::uint64_t blocked = roles[role].blocked[x];
+    for (std::uint32_t g = 0; g < roles[role].weight_sq.size(); ++g) {
+      const metrics::Uint128 weight_sq = roles[role].weight_sq[g];
+      const std::uint64_t blocked = roles[role].blocked[g];
       if (weight_sq == 0 && blocked == 0) continue;
       spreads.push_back({.role = role,
-                         .scope = x,
+                         .group = g,
                          .weight_sq_low = low(weight_sq),
                          .weight_sq_high = high(weight_sq),
                          .blocked = blocked});
     }
+    roles[role].weight_sq.assign(groups, 0);
+    roles[role].blocked.assign(groups, 0);
   }
   cct::MessageWriter message;
   message.values(spreads);
-  std::vector<Spread> all;
   for (const exchange::Bytes& bytes : comm.gather(message.take(), 0)) {
-    const auto part = cct::MessageReader(bytes).values<Spread>();
-    all.insert(all.end(), part.begin(), part.end());
+    for (const Spread& spread : cct::MessageReader(bytes).values<Spread>()) {
+      RoleSums& role = roles.at(spread.role);
+      role.weight_sq.at(spread.group) += whole(spread.weight_sq_low, spread.weight_sq_high);
+      role.blocked.at(spread.group) += spread.blocked;
+    }
   }
-  return all;
 }
 
-RoleTotals totals_of(const std::vector<database::Summary>& summaries, std::uint32_t role,
-                     const Shape& shape) {
-  const std::size_t contexts = shape.contexts.size();
-  RoleTotals totals{.time = std::vector<Accumulator>(contexts),
-                    .idleness = std::vector<Accumulator>(contexts),
-                    .weight_sq = std::vector<metrics::Uint128>(contexts),
-                    .blocked = std::vector<std::uint64_t>(contexts)};
-  const std::size_t first = role * shape.columns.metrics();
-  for (const auto& entry : summaries[first + Columns::kRealtime].entries)
-    totals.time[entry.scope] = entry.inclusive;
-  for (const auto& entry : summaries[first + Columns::kIdleness].entries) {
-    totals.idleness[entry.scope] = entry.inclusive;
+/// Row `row` of `sums` at one metric; nothing where there are no sums.
+Accumulator at(const std::vector<Accumulator>& sums, std::size_t row, std::size_t metric,
+               std::size_t metrics) {
+  return sums.empty() ? Accumulator{} : sums[row * metrics + metric];
+}
+
+/// What the groups and rows tell about each context.
+database::Summary context_summary(const RoleSums& sums, const Plan& plan, std::size_t metric,
+                                  std::size_t metrics) {
+  database::Summary summary;
+  for (std::uint32_t x = 0; x < plan.group_of.size(); ++x) {
+    database::SummaryEntry entry{
+        .scope = x, .inclusive = at(sums.inclusive, plan.group_of[x], metric, metrics), .exclusive = {}};
+    if (entry.inclusive.observers == 0) continue;
+    if (plan.leaf[x] != 0) {
+      entry.exclusive = entry.inclusive;
+    } else if (plan.exclusive_row[x] != database::kNone) {
+      entry.exclusive = at(sums.exclusive, plan.exclusive_row[x], metric, metrics);
+    }
+    summary.entries.push_back(entry);
+  }
+  return summary;
+}
+
+database::Summary flat_summary(const RoleSums& sums, std::size_t scopes, std::size_t metric,
+                               std::size_t metrics) {
+  database::Summary summary;
+  for (std::uint32_t f = 0; f < scopes; ++f) {
+    const database::SummaryEntry entry{.scope = f,
+                                       .inclusive = at(sums.flat_inclusive, f, metric, metrics),
+                                       .exclusive = at(sums.flat_exclusive, f, metric, metrics)};
+    if (entry.inclusive.observers != 0 || entry.exclusive.observers != 0) summary.entries.push_back(entry);
+  }
+  return summary;
+}
+
+RoleTotals totals_of(const RoleSums& sums, const Plan& plan, std::size_t metrics) {
+  RoleTotals totals;
+  for (const std::uint32_t group : plan.group_of) {
+    totals.time.push_back(at(sums.inclusive, group, Columns::kRealtime, metrics));
+    totals.idleness.push_back(at(sums.inclusive, group, Columns::kIdleness, metrics));
+    totals.weight_sq.push_back(sums.weight_sq[group]);
+    totals.blocked.push_back(sums.blocked[group]);
   }
   return totals;
 }
 
 }  // namespace
 
-Summaries summarize(exchange::Communicator& comm, const Shape& shape, const std::vector<RoleSums>& roles) {
+Summaries summarize(exchange::Communicator& comm, const Shape& shape, const Plan& plan,
+                    std::vector<RoleSums>& roles) {
   const std::size_t metrics = shape.columns.metrics();
-  const auto contexts = reduce_entries(
-      comm, roles, [](const RoleSums& r) -> const Sums& { return r.contexts; }, shape.contexts.size(),
-      metrics);
-  const auto flat = reduce_entries(
-      comm, roles, [](const RoleSums& r) -> const Sums& { return r.flat; }, shape.flat.size(), metrics);
-  const std::vector<Spread> spreads = gather_spreads(comm, roles);
+  reduce(comm, roles, &RoleSums::inclusive, plan.groups() * metrics);
+  reduce(comm, roles, &RoleSums::exclusive, plan.exclusive_rows * metrics);
+  reduce(comm, roles, &RoleSums::flat_inclusive, shape.flat.size() * metrics);
+  reduce(comm, roles, &RoleSums::flat_exclusive, shape.flat.size() * metrics);
+  gather_spreads(comm, roles, plan.groups());
   Summaries result;
   if (comm.rank() != 0) return result;
-  result.contexts = by_role_and_metric(contexts, roles.size(), metrics);
-  result.flat = by_role_and_metric(flat, roles.size(), metrics);
   for (std::uint32_t role = 0; role < roles.size(); ++role) {
-    result.roles.push_back(totals_of(result.contexts, role, shape));
-  }
-  for (const Spread& spread : spreads) {
-    result.roles[spread.role].weight_sq[spread.scope] += whole(spread.weight_sq_low, spread.weight_sq_high);
-    result.roles[spread.role].blocked[spread.scope] += spread.blocked;
+    for (std::uint32_t m = 0; m < metrics; ++m) {
+      result.contexts.push_back(context_summary(roles[role], plan, m, metrics));
+      result.flat.push_back(flat_summary(roles[role], shape.flat.size(), m, metrics));
+      result.contexts.back().role = result.flat.back().role = role;
+      result.contexts.back().metric = result.flat.back().metric = m;
+    }
+    result.roles.push_back(totals_of(roles[role], plan, metrics));
+    roles[role] = {};
   }
   return result;
 }

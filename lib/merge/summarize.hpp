@@ -2,6 +2,7 @@
 
 #include "database/database.hpp"
 #include "exchange/communicator.hpp"
+#include "merge/plan.hpp"
 #include "merge/role_sums.hpp"
 #include "merge/shape.hpp"
 
@@ -24,8 +25,9 @@ struct Summaries {
   std::vector<RoleTotals> roles;
 };
 
-/// Collective: reduces every rank's accumulators. Each rank combines those of its range of contexts (and of
-/// flat scopes), all-to-all; rank 0 gathers the ranges. Exact, so the partition does not show.
-Summaries summarize(exchange::Communicator& comm, const Shape& shape, const std::vector<RoleSums>& roles);
+/// Collective: reduces every rank's accumulators, which are given up. Each rank combines a range of them,
+/// all-to-all; rank 0 gathers the ranges. Exact, so the partition does not show.
+Summaries summarize(exchange::Communicator& comm, const Shape& shape, const Plan& plan,
+                    std::vector<RoleSums>& roles);
 
 }  // namespace culprit::merge

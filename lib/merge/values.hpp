@@ -1,9 +1,10 @@
 #pragma once
 
 #include "cct/canonical.hpp"
+#include "database/writer.hpp"
 #include "exchange/communicator.hpp"
 #include "merge/accumulate.hpp"
-#include "merge/divide.hpp"
+#include "merge/process_summary.hpp"
 #include "merge/roles.hpp"
 
 #include <cstdint>
@@ -14,23 +15,31 @@
 
 namespace culprit::merge {
 
-/// This rank's files in the second pass: whose threads they hold.
+/// This rank's files in the second pass, and whose threads they hold. They are dealt out by tiles of the
+/// database: consecutive processes, whose bytes therefore do not depend on the number of ranks. In each round
+/// every rank has one tile, in the order of ranks (the last round may not do for all).
 struct Share {
   struct File {
     std::string path;
     std::vector<std::uint32_t> roles;  ///< per thread
   };
-  std::vector<File> files;
-  std::uint32_t first_location = 0;
+  struct Tile {
+    std::uint32_t first_location = 0;
+    std::vector<File> files;
+  };
+  std::vector<Tile> rounds;  ///< as many on every rank; without files where there is no tile
   std::uint32_t role_count = 0;
+
+  [[nodiscard]] std::size_t files() const;
 };
 
-/// Collective: rank 0 tells every rank the roles of its threads.
-Share deal_roles(exchange::Communicator& comm, const Division& division, const Roles& roles);
+/// Collective: rank 0 deals out `processes`.
+Share deal(exchange::Communicator& comm, std::span<const ProcessSummary> processes, const Roles& roles);
 
-/// Second pass over the input: rereads this rank's files and accumulates their values, one thread at a time.
-/// Not collective.
-void accumulate_values(const Share& share, const cct::SharedTree& shared, ThreadAccumulation& accumulation,
-                       ContextValues& by_context, const std::function<void()>& step);
+/// Collective: second pass over the input. Rereads this rank's files, accumulates their values, one thread at
+/// a time, and writes each round's tiles (`writer` null: nothing).
+void accumulate_values(exchange::Communicator& comm, const Share& share, const cct::SharedTree& shared,
+                       const Shape& shape, ThreadAccumulation& accumulation, database::Writer* writer,
+                       const std::function<void()>& step);
 
 }  // namespace culprit::merge

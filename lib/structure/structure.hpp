@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -67,12 +68,14 @@ struct Request {
   /// Where separate debug files are sought, in libdwfl's notation; empty: beside the module, in .debug, and
   /// below /usr/lib/debug.
   std::string debug_path;
+  /// The most threads that may work on this module, each on a part of the addresses.
+  std::size_t threads = 1;
 };
 
 /// Recovers the structure around the addresses asked for, and only there: one pass over DIEs and line table
 /// of the compilation units that hold them, disassembly of the procedures that hold them. Never throws for
-/// bad input: what cannot be recovered is left out and noted. Deterministic. Thread-safe for different
-/// requests.
+/// bad input: what cannot be recovered is left out and noted. Deterministic: threads change the order of scopes and
+/// procedures at most, never what is said of an address. Thread-safe for different requests.
 ///
 /// Of several symbols at one address the one is taken that is a function, MPI_X rather than PMPI_X, without
 /// leading underscores, global rather than weak rather than local, shortest, first in byte order: in this

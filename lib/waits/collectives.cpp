@@ -99,6 +99,7 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
     if (!blocking) completions_.depends(call.rank, operation.id, {});
     return;
   }
+  ledger_.line(call.id.location).attendances.push_back({call.id.index, instance, context.global_id});
   const Mark enter{.ns = call.enter_ns, .call = call.id, .rank = view.rank};
   Own& own = own_[{context.global_id, instance}];
   own.expected = context.own_processes;

@@ -23,8 +23,9 @@ struct EventId {
 
 /// An MPI call.
 struct Event {
-  std::uint64_t enter_ns = 0, exit_ns = 0;  ///< on the clock that all hosts share after correction
-  std::uint32_t context = 0;                ///< of the united tree
+  std::uint64_t enter_ns = 0, exit_ns = 0;    ///< on the clock that all hosts share after correction
+  std::uint32_t context = 0;                  ///< of the united tree
+  bool initialize = false, finalize = false;  ///< MPI_Init, MPI_Finalize
   bool any = false;  ///< waits until the earliest of its operations is complete; else until the latest
 };
 
@@ -45,6 +46,21 @@ struct Meeting {
   std::uint64_t sent_ns = 0;  ///< at the receiver of a message: the enter of its send; else 0
 };
 
+/// A call of this time line took part in a collective operation: the `instance`-th on that communicator or
+/// window.
+struct Attendance {
+  std::uint32_t event = 0;
+  std::uint32_t instance = 0;
+  std::uint64_t context = 0;  ///< its global id
+};
+
+/// A sample, in the gap before the `gap`-th call of the time line (after the last: one more).
+struct Sample {
+  std::uint32_t gap = 0;
+  std::uint32_t context = 0;
+  std::uint64_t ns = 0;  ///< that it stands for
+};
+
 /// A wait of a call, settled.
 struct Wait {
   std::uint32_t event = 0;
@@ -52,6 +68,7 @@ struct Wait {
   std::uint64_t ns = 0;
   std::uint64_t until_ns = 0;  ///< when it ended
   EventId cause;
+  bool cause_ends = false;  ///< it ended with the end of the cause, not with its beginning
 };
 
 }  // namespace culprit::waits

@@ -6,6 +6,7 @@
 #include "waits/contexts.hpp"
 #include "waits/letter.hpp"
 #include "waits/messages.hpp"
+#include "waits/settle.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -28,7 +29,13 @@ struct Cursor {
   Location location = kNoLocation;
   Record record;
   bool ended = false;
+  std::vector<std::uint64_t> sampled_ns;  // the samples since the last call
 };
+
+bool has(const Record& record, OperationKind kind) {
+  return std::any_of(record.operations.begin(), record.operations.end(),
+                     [kind](const Operation& operation) { return operation.kind == kind; });
+}
 
 class Pass {
  public:
@@ -39,7 +46,7 @@ class Pass {
         own_(own),
         observer_(observer),
         options_(options),
-        contexts_(analysis, own),
+        contexts_(*(result_.contexts = std::make_unique<Contexts>(analysis, own))),
         mail_(analysis),
         completions_(result_.ledger),
         messages_(roster, contexts_, mail_, result_.ledger, completions_),
@@ -65,6 +72,7 @@ class Pass {
     messages_.finish();
     collectives_.finish();
     active_target_.finish();
+    for (TimeLine& line : result_.ledger.lines()) settle(line);
     return std::move(result_);
   }
 
@@ -120,13 +128,41 @@ class Pass {
     return best;
   }
 
-  void take(const Cursor& cursor) {
+  void take(Cursor& cursor) {
     const Record& record = cursor.record;
     if (observer_) observer_(cursor.location, record);
-    if (record.kind != RecordKind::call) return;
-    const EventId id = result_.ledger.add(
-        cursor.location,
-        {.enter_ns = record.enter_ns, .exit_ns = record.exit_ns, .context = record.node, .any = record.any});
+    if (record.kind == RecordKind::sample) {
+      take_sample(cursor);
+      return;
+    }
+    // A sample in a call was read before the call, which is recorded at its exit.
+    std::vector<Sample>& samples = result_.ledger.line(cursor.location).samples;
+    for (; !cursor.sampled_ns.empty() && cursor.sampled_ns.back() >= record.enter_ns;
+         cursor.sampled_ns.pop_back()) {
+      samples.pop_back();
+    }
+    cursor.sampled_ns.clear();
+    take_call(cursor);
+  }
+
+  void take_sample(Cursor& cursor) {
+    TimeLine& line = result_.ledger.line(cursor.location);
+    const Record& record = cursor.record;
+    line.samples.push_back({.gap = static_cast<std::uint32_t>(line.events.size()),
+                            .context = record.node,
+                            .ns = record.exit_ns - record.enter_ns});
+    cursor.sampled_ns.push_back(record.exit_ns);
+  }
+
+  void take_call(const Cursor& cursor) {
+    const Record& record = cursor.record;
+    const EventId id =
+        result_.ledger.add(cursor.location, {.enter_ns = record.enter_ns,
+                                             .exit_ns = record.exit_ns,
+                                             .context = record.node,
+                                             .initialize = has(record, OperationKind::initialize),
+                                             .finalize = has(record, OperationKind::finalize),
+                                             .any = record.any});
     const CallSite call{.process = cursor.process,
                         .rank = own_[cursor.process]->rank(),
                         .id = id,
@@ -194,7 +230,7 @@ class Pass {
   const Observer& observer_;
   ForwardOptions options_;
   Forward result_;
-  Contexts contexts_;
+  const Contexts& contexts_;
   Mail mail_;
   Completions completions_;
   Messages messages_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "exchange/communicator.hpp"
+#include "waits/contexts.hpp"
 #include "waits/ledger.hpp"
 #include "waits/process_trace.hpp"
 #include "waits/roster.hpp"
@@ -23,9 +24,11 @@ struct ForwardOptions {
   std::uint64_t records_per_round = 1 << 18;
 };
 
+/// What the pass found on this rank's time lines; their waits are settled.
 struct Forward {
   Ledger ledger;
-  /// Clock violations and what found no partner; this rank's share.
+  std::unique_ptr<Contexts> contexts;
+  /// What found no partner; this rank's share.
   [[nodiscard]] const Unmatched& unmatched() const { return ledger.unmatched; }
 };
 

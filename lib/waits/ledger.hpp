@@ -12,8 +12,11 @@ namespace culprit::waits {
 struct TimeLine {
   Location location = kNoLocation;
   std::vector<Event> events;
-  std::vector<Candidate> candidates;  ///< in no order
-  std::vector<Meeting> meetings;      ///< in no order
+  std::vector<Candidate> candidates;    ///< in no order
+  std::vector<Meeting> meetings;        ///< in no order
+  std::vector<Attendance> attendances;  ///< in the order of calls
+  std::vector<Sample> samples;          ///< outside MPI calls, in the order of time
+  std::vector<Wait> waits;              ///< once settled: in the order of calls, a wait before its parts
 };
 
 /// How many operations found no partner, and why calls could not be understood: by kind, never guessed at.
@@ -49,6 +52,7 @@ class Ledger {
   }
   [[nodiscard]] TimeLine& line(Location location) { return lines_[index_.at(location)]; }
   [[nodiscard]] std::vector<TimeLine>& lines() { return lines_; }
+  [[nodiscard]] const std::vector<TimeLine>& lines() const { return lines_; }
 
   EventId add(Location location, const Event& event) {
     TimeLine& line = this->line(location);

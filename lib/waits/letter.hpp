@@ -49,9 +49,25 @@ class Mail {
     std::memcpy(box.data() + at + 1, &letter, sizeof(Letter));
   }
 
+  /// A letter with items enclosed: its struct names their type, `using Item = …`.
+  template <typename Letter>
+  void send(int to, const Letter& letter, std::span<const typename Letter::Item> items) {
+    static_assert(std::is_trivially_copyable_v<Letter> &&
+                  std::is_trivially_copyable_v<typename Letter::Item>);
+    exchange::Bytes& box = out_[static_cast<std::size_t>(to)];
+    const auto count = static_cast<std::uint64_t>(items.size());
+    std::size_t at = box.size();
+    box.resize(at + 1 + sizeof(Letter) + sizeof count + items.size_bytes());
+    box[at] = std::byte{Letter::kLetter};
+    std::memcpy(box.data() + (at += 1), &letter, sizeof(Letter));
+    std::memcpy(box.data() + (at += sizeof(Letter)), &count, sizeof count);
+    if (count != 0) std::memcpy(box.data() + (at += sizeof count), items.data(), items.size_bytes());
+  }
+
   /// Collective: hands the letters of this rank to the others, and theirs to `recipients`, in the order of
   /// the senders' ranks and of sending; repeats it until nobody writes any more. Each recipient takes the
-  /// letters for which it has a `receive(const Letter&)` and names in `using Letters = LetterList<...>`.
+  /// letters for which it has a `receive(const Letter&)` (with items: and a std::vector of them) and names in
+  /// `using Letters = LetterList<...>`.
   template <typename... Recipients>
   void deliver(Recipients&... recipients) {
     while (analysis_.all_sum(pending()) > 0) {
@@ -76,23 +92,35 @@ class Mail {
     while (at < end) {
       const std::uint8_t kind = std::to_integer<std::uint8_t>(*at);
       std::size_t size = 0;
-      ((size = size != 0 ? size : hand_over(kind, at + 1, recipients, typename Recipients::Letters{})), ...);
+      ((size = size != 0 ? size : offer(kind, at + 1, recipients, typename Recipients::Letters{})), ...);
       at += 1 + size;
     }
   }
 
   template <typename Recipient, template <typename...> typename List, typename... Letter>
-  static std::size_t hand_over(std::uint8_t kind, const std::byte* at, Recipient& recipient,
-                               List<Letter...> /*letters*/) {
+  static std::size_t offer(std::uint8_t kind, const std::byte* at, Recipient& recipient,
+                           List<Letter...> /*letters*/) {
     std::size_t size = 0;
-    ((kind == Letter::kLetter ? (size = sizeof(Letter), hand_over<Letter>(at, recipient)) : void()), ...);
+    ((kind == Letter::kLetter ? (size = hand_over<Letter>(at, recipient)) : std::size_t{0}), ...);
     return size;
   }
+  /// Returns how many bytes the letter took.
   template <typename Letter, typename Recipient>
-  static void hand_over(const std::byte* at, Recipient& recipient) {
+  static std::size_t hand_over(const std::byte* at, Recipient& recipient) {
     Letter letter;
     std::memcpy(&letter, at, sizeof(Letter));
-    recipient.receive(letter);
+    if constexpr (requires { typename Letter::Item; }) {
+      std::uint64_t count = 0;
+      std::memcpy(&count, at + sizeof(Letter), sizeof count);
+      std::vector<typename Letter::Item> items(count);
+      const std::size_t bytes = count * sizeof(typename Letter::Item);
+      if (count != 0) std::memcpy(items.data(), at + sizeof(Letter) + sizeof count, bytes);
+      recipient.receive(letter, items);
+      return sizeof(Letter) + sizeof count + bytes;
+    } else {
+      recipient.receive(letter);
+      return sizeof(Letter);
+    }
   }
 
   exchange::Communicator& analysis_;

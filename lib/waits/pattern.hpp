@@ -49,4 +49,11 @@ constexpr Pattern container_of(Pattern pattern) {
   }
 }
 
+/// Whether it is a wait for somebody: not a part of one, and not the slow end of an operation that all had
+/// entered.
+constexpr bool is_wait(Pattern pattern) {
+  return container_of(pattern) == Pattern::none && pattern != Pattern::barrier_completion &&
+         pattern != Pattern::nxn_completion;
+}
+
 }  // namespace culprit::waits

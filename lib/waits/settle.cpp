@@ -9,11 +9,6 @@ namespace culprit::waits {
 
 namespace {
 
-bool stands_for_itself(Pattern pattern) {
-  return container_of(pattern) == Pattern::none && pattern != Pattern::barrier_completion &&
-         pattern != Pattern::nxn_completion;
-}
-
 /// Of two candidates of one call the one that decides; ties go to the lowest time line.
 bool decides(const Candidate& a, const Candidate& b, bool earliest) {
   if (a.until_ns != b.until_ns) return earliest ? a.until_ns < b.until_ns : a.until_ns > b.until_ns;
@@ -86,7 +81,7 @@ class Settlement {
   void settle_call(std::span<const Candidate> candidates) {
     const std::uint32_t index = candidates.front().event;
     const Event& event = line_.events[index];
-    const Candidate* main = decisive(candidates, event.any, stands_for_itself);
+    const Candidate* main = decisive(candidates, event.any, is_wait);
     if (main != nullptr && inside(event, main->until_ns)) {
       if (main->pattern == Pattern::late_sender) wrong_order_.waited(waits_.size(), main->until_ns);
       add(index, main->pattern, event.enter_ns, main->until_ns, main->cause);
@@ -113,8 +108,10 @@ class Settlement {
     if (last == nullptr) return;
     const Event& event = line_.events[last->event];
     if (!inside(event, last->until_ns)) return;
-    if (main == nullptr)
+    if (main == nullptr) {
       add(last->event, Pattern::wait_at_fence, event.enter_ns, last->until_ns, last->cause);
+      waits_.back().cause_ends = true;
+    }
     add(last->event, Pattern::early_fence, event.enter_ns, last->until_ns, last->cause);
   }
 
@@ -130,8 +127,12 @@ class Settlement {
   }
 
   void add(std::uint32_t event, Pattern pattern, std::uint64_t since, std::uint64_t until, EventId cause) {
-    waits_.push_back(
-        {.event = event, .pattern = pattern, .ns = until - since, .until_ns = until, .cause = cause});
+    waits_.push_back({.event = event,
+                      .pattern = pattern,
+                      .ns = until - since,
+                      .until_ns = until,
+                      .cause = cause,
+                      .cause_ends = pattern == Pattern::early_fence});
   }
 
   void received(const Meeting& meeting) {
@@ -162,8 +163,8 @@ class Settlement {
 
 }  // namespace
 
-std::vector<Wait> settle(TimeLine& line) {
-  return Settlement(line).run();
+void settle(TimeLine& line) {
+  line.waits = Settlement(line).run();
 }
 
 }  // namespace culprit::waits

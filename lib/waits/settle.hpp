@@ -2,15 +2,12 @@
 
 #include "waits/ledger.hpp"
 
-#include <vector>
-
 namespace culprit::waits {
 
 /// Decides for each call of a time line what it waited for, now that all candidates are known: the latest of
 /// what it depended on, or for calls that return at the first, the earliest; and that only if it falls
 /// between the call's enter and its exit (algorithms.md 7). Then what is part of a wait: wrong order, late
-/// complete, early fence; and completions. In the order of the calls, a wait before its parts. Sorts the
-/// candidates and meetings.
-std::vector<Wait> settle(TimeLine& line);
+/// complete, early fence; and completions. Sorts the candidates and meetings, and fills in the waits.
+void settle(TimeLine& line);
 
 }  // namespace culprit::waits

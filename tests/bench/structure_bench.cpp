@@ -1,7 +1,7 @@
 // The time that static structure takes, module by module, nothing cached by us: everything that a run
 // sampled. Usage: bench_structure MEASUREMENT, or bench_structure --module FILE [STEP]: each STEP-th address
-// (default 64) of the file's executable code, for modules that no run sampled as a whole. With -v, what is
-// found.
+// (default 64) of the file's executable code, for modules that no run sampled as a whole. -v: what is found.
+// -j N: N threads a module.
 #include "measurement/measurement.hpp"
 #include "structure/module.hpp"
 #include "structure/structure.hpp"
@@ -90,17 +90,23 @@ void print(const structure::Request& request, const structure::ModuleStructure& 
 int main(int count, char** arguments) {
   std::vector<std::string> words(arguments + 1, arguments + count);
   const bool verbose = std::erase(words, "-v") != 0;
+  std::size_t threads = 1;
+  if (const auto at = std::ranges::find(words, "-j"); at != words.end() && at + 1 != words.end()) {
+    threads = std::strtoull((at + 1)->c_str(), nullptr, 0);
+    words.erase(at, at + 2);
+  }
   if (words.empty() || (words[0] == "--module" && words.size() < 2)) {
-    std::fprintf(stderr, "usage: bench_structure MEASUREMENT | --module FILE [STEP]  [-v]\n");
+    std::fprintf(stderr, "usage: bench_structure MEASUREMENT | --module FILE [STEP]  [-v] [-j N]\n");
     return 2;
   }
   const std::uint64_t step = words.size() > 2 ? std::strtoull(words[2].c_str(), nullptr, 0) : 64;
   const bool whole = words[0] == "--module";
-  const auto requests =
+  auto requests =
       whole ? all_code(words[1].c_str(), std::max<std::uint64_t>(1, step)) : sampled(words[0].c_str());
   double wall = 0, cpu = 0;
   std::size_t addresses = 0, procedures = 0;
-  for (const structure::Request& request : requests) {
+  for (structure::Request& request : requests) {
+    request.threads = threads;
     const auto begin = std::chrono::steady_clock::now();
     const double cpu_begin = cpu_seconds();
     const structure::ModuleStructure found = structure::recover(request);

@@ -1,4 +1,5 @@
 #include "merge/accumulate.hpp"
+#include "merge/plan.hpp"
 
 #include <map>
 #include <set>
@@ -123,24 +124,55 @@ struct Pair {
   metrics::Accumulator inclusive, exclusive;
 };
 
-Pair pair_at(const merge::Sums& sums, std::size_t scope, const Columns& columns) {
-  const std::size_t at = scope * columns.metrics() + Columns::kRealtime;
-  return {sums.inclusive[at], sums.exclusive[at]};
-}
-
 struct Accumulated {
+  std::size_t metrics = 0;
+  merge::Plan plan;
   std::vector<merge::RoleSums> roles;
   std::vector<std::vector<database::Value>> profiles;
+
+  [[nodiscard]] Pair context(ContextId x) const {
+    const merge::RoleSums& sums = roles[0];
+    Pair pair{.inclusive = sums.inclusive[plan.group_of[x] * metrics + Columns::kRealtime], .exclusive = {}};
+    if (plan.leaf[x] != 0) {
+      pair.exclusive = pair.inclusive;
+    } else if (plan.exclusive_row[x] != kNone) {
+      pair.exclusive = sums.exclusive[plan.exclusive_row[x] * metrics + Columns::kRealtime];
+    }
+    return pair;
+  }
+  [[nodiscard]] Pair flat(FlatId f) const {
+    const std::size_t at = f * metrics + Columns::kRealtime;
+    return {roles[0].flat_inclusive[at], roles[0].flat_exclusive[at]};
+  }
 };
 
+std::vector<database::Value> exclusive_of(const merge::ThreadAccumulation& accumulation) {
+  std::vector<database::Value> values;
+  accumulation.visit_exclusive([&](ContextId context, std::span<const std::uint64_t> row) {
+    for (std::uint32_t m = 0; m < row.size(); ++m) {
+      if (row[m] != 0) values.push_back({.index = context, .metric = m, .value = row[m]});
+    }
+  });
+  return values;
+}
+
 Accumulated accumulate(const Shape& shape, const std::vector<measurement::ThreadProfile>& threads) {
-  merge::ThreadAccumulation accumulation(shape, 1);
-  merge::ContextValues by_context({0, static_cast<ContextId>(shape.contexts.size())});
+  std::vector<std::uint8_t> valued(shape.contexts.size());
+  for (const measurement::ThreadProfile& thread : threads) {
+    for (ContextId x = 0; x < valued.size(); ++x) if (thread.cell[x] != cct::kNoNode) valued[x] = 1;
+  }
+  Accumulated result{
+      .metrics = shape.columns.metrics(), .plan = merge::Plan(shape, valued), .roles = {}, .profiles = {}};
+  merge::ThreadAccumulation accumulation(shape, result.plan, 1);
   accumulation.begin_process({});
   std::vector<cct::NodeId> same(shape.contexts.size());
   for (cct::NodeId n = 0; n < same.size(); ++n) same[n] = n;
-  for (std::uint32_t t = 0; t < threads.size(); ++t) accumulation.add(threads[t], same, t, 0, by_context);
-  return {accumulation.roles(), accumulation.profiles()};
+  for (std::uint32_t t = 0; t < threads.size(); ++t) {
+    accumulation.add(threads[t], same, t, 0);
+    result.profiles.push_back(exclusive_of(accumulation));
+  }
+  result.roles = accumulation.roles();
+  return result;
 }
 
 }  // namespace
@@ -158,8 +190,7 @@ TEST_CASE("inclusive values are sums over subtrees, exclusive ones add up to the
       for (const ContextId y : path_of(shape, x)) inclusive[y] += time_at(thread, x);
     }
     for (ContextId x = 0; x < shape.contexts.size(); ++x) {
-      RC_ASSERT(static_cast<std::uint64_t>(pair_at(got.roles[0].contexts, x, shape.columns).inclusive.sum) ==
-                inclusive[x]);
+      RC_ASSERT(static_cast<std::uint64_t>(got.context(x).inclusive.sum) == inclusive[x]);
     }
     std::uint64_t listed = 0;
     for (const database::Value& value : got.profiles[0]) {
@@ -170,7 +201,7 @@ TEST_CASE("inclusive values are sums over subtrees, exclusive ones add up to the
     std::uint64_t of_frames = 0;
     for (ContextId x = 0; x < shape.contexts.size(); ++x) {
       if (shape.contexts[x].kind != ContextKind::procedure) continue;
-      of_frames += static_cast<std::uint64_t>(pair_at(got.roles[0].contexts, x, shape.columns).exclusive.sum);
+      of_frames += static_cast<std::uint64_t>(got.context(x).exclusive.sum);
     }
     RC_ASSERT(of_frames == total);
   }));
@@ -191,7 +222,7 @@ TEST_CASE("flat values agree with the definition, with direct and mutual recursi
     }
     std::uint64_t of_modules = 0;
     for (FlatId f = 0; f < shape.flat.size(); ++f) {
-      const Pair pair = pair_at(got.roles[0].flat, f, shape.columns);
+      const Pair pair = got.flat(f);
       RC_ASSERT(static_cast<std::uint64_t>(pair.inclusive.sum) == naive_flat_inclusive(shape, thread, f));
       RC_ASSERT(static_cast<std::uint64_t>(pair.inclusive.sum) <= total);
       if (shape.flat[f].kind == ContextKind::module)
@@ -206,6 +237,29 @@ TEST_CASE("flat values agree with the definition, with direct and mutual recursi
   }));
 }
 
+TEST_CASE("contexts that are equal in every thread are accumulated once") {
+  // root -> call -> procedure -> call -> procedure -> two statements; a third below the first procedure.
+  Shape shape;
+  shape.flat.push_back({});
+  shape.contexts = {{},
+                    {.parent = 0, .kind = ContextKind::call},
+                    {.parent = 1, .kind = ContextKind::procedure},
+                    {.parent = 2, .kind = ContextKind::call},
+                    {.parent = 3, .kind = ContextKind::procedure},
+                    {.parent = 4, .kind = ContextKind::statement},
+                    {.parent = 4, .kind = ContextKind::statement},
+                    {.parent = 2, .kind = ContextKind::statement}};
+  shape.own = {0, 1, 2, 3, 4, 5, 6, 7};
+  const std::vector<std::uint8_t> valued{0, 0, 0, 0, 0, 1, 1, 1};
+  const merge::Plan plan(shape, valued);
+  CHECK(plan.group_of == std::vector<std::uint32_t>{0, 1, 1, 2, 2, 3, 4, 5});
+  CHECK(plan.group_parent == std::vector<std::uint32_t>{kNone, 0, 1, 2, 2, 1});
+  CHECK(plan.slots == std::vector<ContextId>{0, 5, 6, 7});
+  // A context with values of its own is like no other, however few children it has.
+  CHECK(merge::Plan(shape, std::vector<std::uint8_t>{0, 1, 0, 0, 0, 1, 1, 1}).group_of ==
+        std::vector<std::uint32_t>{0, 1, 2, 3, 3, 4, 5, 6});
+}
+
 TEST_CASE("summaries observe every thread once") {
   CHECK(rc::check([] {
     const RandomTree tree;
@@ -218,8 +272,8 @@ TEST_CASE("summaries observe every thread once") {
       const std::uint64_t total = naive_flat_inclusive(shape, thread, 0);
       if (total != 0) expected.accumulate(total);
     }
-    RC_ASSERT(pair_at(got.roles[0].contexts, 0, shape.columns).inclusive == expected);
-    RC_ASSERT(pair_at(got.roles[0].flat, 0, shape.columns).inclusive == expected);
+    RC_ASSERT(got.context(0).inclusive == expected);
+    RC_ASSERT(got.flat(0).inclusive == expected);
   }));
 }
 
@@ -243,13 +297,13 @@ TEST_CASE("idleness: marks decide where a process has them, names elsewhere") {
   for (measurement::Cell& cell : thread.cells) cell.time_ns = 100;
   const auto idle = [&] {
     file.threads = {thread};
-    merge::ThreadAccumulation accumulation(shape, 1);
-    merge::ContextValues by_context({0, 5});
+    const merge::Plan plan(shape, std::vector<std::uint8_t>(5, 1));
+    merge::ThreadAccumulation accumulation(shape, plan, 1);
     accumulation.begin_process(file);
-    accumulation.add(thread, same, 0, 0, by_context);
+    accumulation.add(thread, same, 0, 0);
     std::map<ContextId, std::uint64_t> values;
     std::uint64_t communication = 0;
-    for (const database::Value& value : accumulation.profiles()[0]) {
+    for (const database::Value& value : exclusive_of(accumulation)) {
       if (value.metric == Columns::kIdleness) values[value.index] = value.value;
       if (value.metric == Columns::kCommunication) communication += value.value;
     }

@@ -1,5 +1,6 @@
 // What is said of an address depends neither on what else was asked for nor on when.
 #include "modules.hpp"
+#include "structure/combine.hpp"
 
 #include <set>
 #include <sstream>
@@ -53,6 +54,43 @@ TEST_CASE("a subset of the addresses gets the same answers") {
       for (const std::size_t i : chosen) RC_ASSERT(answers[at++] == whole[i]);
     });
     CHECK(holds);
+  }
+}
+
+TEST_CASE("several threads that share a module say what one does") {
+  for (const char* name : {"loops-O3", "loops-lto", "loops-split", "numeric-O3", "loops-stripped"}) {
+    Request request;
+    request.path = program(name);
+    request.addresses = section_addresses(program(name), ".text");
+    const std::vector<std::string> alone = told(recover(request));
+    for (const std::size_t threads : {2, 3, 7}) {
+      request.threads = threads;
+      CHECK(told(recover(request)) == alone);
+    }
+  }
+}
+
+TEST_CASE("parts of a module combine to the whole, each procedure and scope once") {
+  const auto addresses = section_addresses(program("loops-O2"), ".text");
+  const ModuleStructure whole = recover_all(program("loops-O2"), addresses);
+  for (const std::size_t size : {1, 7, 1000}) {
+    std::vector<ModuleStructure> parts;
+    for (std::size_t at = 0; at < addresses.size(); at += size) {
+      const auto first = addresses.begin() + static_cast<std::ptrdiff_t>(at);
+      const auto last =
+          addresses.begin() + static_cast<std::ptrdiff_t>(std::min(at + size, addresses.size()));
+      if (size > 1 || at < 500) parts.push_back(recover_all(program("loops-O2"), {first, last}));
+    }
+    const std::size_t covered = size > 1 ? addresses.size() : parts.size();
+    const ModuleStructure combined = combine(std::move(parts));
+    std::vector<std::string> expected = told(whole);
+    expected.resize(covered);
+    CHECK(told(combined) == expected);
+    if (covered < addresses.size()) continue;
+    CHECK(combined.procedures.size() == whole.procedures.size());
+    CHECK(combined.scopes.size() == whole.scopes.size());
+    CHECK(combined.files == whole.files);
+    CHECK(combined.notes == whole.notes);
   }
 }
 

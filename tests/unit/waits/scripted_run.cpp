@@ -27,7 +27,23 @@ std::uint32_t ScriptedRun::call(std::int32_t rank, std::uint64_t enter, std::uin
   record.exit_ns = exit;
   record.any = any;
   record.operations = std::move(operations);
-  return static_cast<std::uint32_t>(records.size() - 1);
+  last_call = {static_cast<std::size_t>(rank), thread};
+  const auto calls = std::count_if(records.begin(), records.end(),
+                                   [](const Record& one) { return one.kind == trace::RecordKind::call; });
+  return static_cast<std::uint32_t>(calls - 1);
+}
+
+void ScriptedRun::path(std::uint32_t context) {
+  processes[last_call.first].threads[last_call.second].back().node = context;
+}
+
+void ScriptedRun::sample(std::int32_t rank, std::uint64_t at, std::uint64_t since, std::uint32_t context,
+                         std::size_t thread) {
+  Record& record = processes[static_cast<std::size_t>(rank)].threads[thread].emplace_back();
+  record.kind = trace::RecordKind::sample;
+  record.enter_ns = since;
+  record.exit_ns = at;
+  record.node = context;
 }
 
 trace::Context ScriptedRun::define(trace::DefinitionKind kind, std::vector<std::int32_t> members) {
@@ -88,16 +104,28 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     }
     const Roster roster(analysis, own);
     Forward forward = read_forward(analysis, roster, own, {}, {.records_per_round = records_per_round});
+    DelayCosts delays = delay_costs(analysis, roster, forward);
+    CriticalPath path = critical_path(analysis, roster, forward);
     const std::lock_guard lock(mutex);
+    std::swap(path.times, found.path.times);
+    path.times.insert(path.times.end(), found.path.times.begin(), found.path.times.end());
+    found.path = std::move(path);
+    found.delays.costs.insert(found.delays.costs.end(), delays.costs.begin(), delays.costs.end());
+    found.delays.unattributed_ns += delays.unattributed_ns;
+    found.delays.direct_ns += delays.direct_ns;
+    found.delays.indirect_ns += delays.indirect_ns;
+    found.delays.contradictory_ns += delays.contradictory_ns;
     found.unmatched.add(forward.unmatched());
     for (TimeLine& line : forward.ledger.lines()) {
-      for (const Wait& wait : settle(line)) {
+      for (const Wait& wait : line.waits) {
         found.waits.push_back({roster.rank_of(line.location), wait.event, wait.pattern, wait.ns,
                                roster.rank_of(wait.cause.location), wait.cause.index});
       }
     }
   });
   std::sort(found.waits.begin(), found.waits.end());
+  std::sort(found.path.times.begin(), found.path.times.end());
+  std::sort(found.delays.costs.begin(), found.delays.costs.end());
   return found;
 }
 

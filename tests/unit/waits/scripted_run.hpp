@@ -1,5 +1,7 @@
 #pragma once
 
+#include "waits/critical_path.hpp"
+#include "waits/delay_costs.hpp"
 #include "waits/forward.hpp"
 #include "waits/process_trace.hpp"
 #include "waits/settle.hpp"
@@ -19,7 +21,7 @@ using measurement::trace::Record;
 struct ScriptedRun {
   explicit ScriptedRun(std::int32_t ranks, std::size_t threads = 1);
 
-  /// Adds a call to a rank's time line and returns its index there.
+  /// Adds a call to a rank's time line and returns its index among the calls there.
   std::uint32_t call(std::int32_t rank, std::uint64_t enter, std::uint64_t exit,
                      std::vector<Operation> operations, std::size_t thread = 0, bool any = false);
   /// A communicator, window or group of these ranks in MPI_COMM_WORLD, defined by each of them, or, of
@@ -27,12 +29,19 @@ struct ScriptedRun {
   measurement::trace::Context define(measurement::trace::DefinitionKind kind,
                                      std::vector<std::int32_t> members);
 
+  /// The call path of the call added last.
+  void path(std::uint32_t context);
+  /// A sample at `at`, which stands for the time since `since`.
+  void sample(std::int32_t rank, std::uint64_t at, std::uint64_t since, std::uint32_t context,
+              std::size_t thread = 0);
+
   struct Process {
     std::vector<Definition> definitions;
     std::vector<std::vector<Record>> threads;
   };
   std::vector<Process> processes;
   std::uint64_t made = 0;
+  std::pair<std::size_t, std::size_t> last_call;  // process and thread
 };
 
 /// A wait as tests compare it.
@@ -50,6 +59,8 @@ struct FoundWait {
 struct Found {
   std::vector<FoundWait> waits;  // sorted
   Unmatched unmatched;
+  DelayCosts delays;
+  CriticalPath path;
 };
 
 /// Analyses the run on `analysts` ranks, `records_per_round` at a time.

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "database/database.hpp"
+#include "merge/flat.hpp"
+#include "merge/shape.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace culprit::merge {
+
+/// Where values go when they are accumulated, worked out once for all threads. What is equal in every thread
+/// has one place:
+///  - A context with one child and no values of its own has that child's inclusive values. Such a chain, down
+///  to the first context that differs, is a *group*. (A call and the procedure that it calls are one; deep
+///  recursion, too.)
+///  - A context without children has exclusive values equal to its inclusive ones.
+struct Plan {
+  /// `valued`: per node of the united tree, whether any thread has values at it. The super-root's are always
+  /// expected.
+  Plan(const Shape& shape, std::span<const std::uint8_t> valued);
+
+  /// Groups: numbered so that a parent's number is smaller.
+  std::vector<std::uint32_t> group_of;      ///< per context
+  std::vector<std::uint32_t> group_parent;  ///< per group, kNone for that of context 0
+  IdLists group_flat;  ///< per group: the flat scopes whose inclusive value its value adds to
+
+  /// Slots: the contexts that values are recorded at, ascending.
+  std::vector<database::ContextId> slots;
+  std::vector<std::uint32_t> slot_of;  ///< per node of the united tree; kNone: no values are expected there
+  IdLists slot_exclusive;              ///< per slot: the exclusive rows that its value adds to
+  IdLists slot_flat;                   ///< per slot: the flat scopes whose exclusive value its value adds to
+
+  /// Exclusive rows: contexts that have values in them but no group to tell them.
+  std::vector<std::uint32_t> exclusive_row;  ///< per context; kNone: none
+  std::size_t exclusive_rows = 0;
+  std::vector<std::uint8_t> leaf;  ///< per context: no children, so exclusive values equal to its group's
+
+  [[nodiscard]] std::size_t groups() const { return group_parent.size(); }
+
+ private:
+  void find_slots(const Shape& shape, std::span<const std::uint8_t> valued);
+  void find_groups(const Shape& shape);
+  void find_exclusive(const Shape& shape);
+};
+
+}  // namespace culprit::merge

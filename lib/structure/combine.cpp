@@ -1,0 +1,93 @@
+#include "structure/combine.hpp"
+
+#include "structure/scope_table.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+namespace culprit::structure {
+namespace {
+
+using ProcedureKey = std::tuple<std::uint64_t, std::uint64_t, std::string, std::string>;
+
+class Combination {
+ public:
+  explicit Combination(const std::vector<ModuleStructure>& parts) : scopes_(out_.scopes) {
+    std::set<std::string> files;
+    for (const ModuleStructure& part : parts) files.insert(part.files.begin(), part.files.end());
+    out_.files.assign(files.begin(), files.end());
+  }
+
+  void add(const ModuleStructure& part) {
+    number_files(part);
+    std::vector<std::uint32_t> procedures, scopes(part.scopes.size(), kNone);
+    for (const Procedure& procedure : part.procedures) procedures.push_back(add(procedure));
+    for (const Point& from : part.points) {
+      Point point = from;
+      point.file = file(from.file);
+      if (from.procedure != kNone) point.procedure = procedures[from.procedure];
+      point.scope = add(part, from.scope, point.procedure, scopes);
+      out_.points.push_back(point);
+    }
+    for (const std::string& note : part.notes)
+      if (std::ranges::find(out_.notes, note) == out_.notes.end()) out_.notes.push_back(note);
+  }
+
+  [[nodiscard]] ModuleStructure take() { return std::move(out_); }
+
+ private:
+  void number_files(const ModuleStructure& part) {
+    files_.clear();
+    for (const std::string& path : part.files)
+      files_.push_back(
+          static_cast<std::uint32_t>(std::ranges::lower_bound(out_.files, path) - out_.files.begin()));
+  }
+
+  [[nodiscard]] std::uint32_t file(std::uint32_t of_part) const {
+    return of_part == kNone ? kNone : files_[of_part];
+  }
+
+  std::uint32_t add(const Procedure& from) {
+    const auto next = static_cast<std::uint32_t>(out_.procedures.size());
+    const auto [known, added] = procedures_.try_emplace({from.low, from.high, from.name, from.linkage}, next);
+    if (!added) return known->second;
+    out_.procedures.push_back(from);
+    out_.procedures.back().file = file(from.file);
+    return next;
+  }
+
+  /// The scope of a part and those around it, which stand before it there.
+  std::uint32_t add(const ModuleStructure& part, std::uint32_t innermost, std::uint32_t procedure,
+                    std::vector<std::uint32_t>& known) {
+    std::vector<std::uint32_t> chain;
+    for (std::uint32_t at = innermost; at != kNone && known[at] == kNone; at = part.scopes[at].parent)
+      chain.push_back(at);
+    for (; !chain.empty(); chain.pop_back()) {
+      Scope scope = part.scopes[chain.back()];
+      scope.parent = scope.parent == kNone ? kNone : known[scope.parent];
+      scope.file = file(scope.file);
+      scope.call_file = file(scope.call_file);
+      known[chain.back()] = scopes_.add(procedure, scope);
+    }
+    return innermost == kNone ? kNone : known[innermost];
+  }
+
+  ModuleStructure out_;
+  ScopeTable scopes_;
+  std::vector<std::uint32_t> files_;  // of the part at hand: its files in out_
+  std::map<ProcedureKey, std::uint32_t> procedures_;
+};
+
+}  // namespace
+
+ModuleStructure combine(std::vector<ModuleStructure> parts) {
+  if (parts.size() == 1) return std::move(parts.front());
+  Combination combination(parts);
+  for (const ModuleStructure& part : parts) combination.add(part);
+  return combination.take();
+}
+
+}  // namespace culprit::structure

@@ -1,0 +1,246 @@
+#include "structure/recover_part.hpp"
+
+#include "structure/code_reader.hpp"
+#include "structure/loops.hpp"
+#include "structure/nesting.hpp"
+#include "structure/scope_table.hpp"
+#include "structure/subprograms.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace culprit::structure {
+namespace {
+
+/// One procedure that holds asked addresses, on its way into the result.
+struct Found {
+  Procedure procedure;
+  std::vector<Range> ranges;
+  const Subprogram* subprogram = nullptr;
+  std::vector<std::size_t> points;  // indices into the request's addresses
+};
+
+bool contains(const std::vector<Range>& ranges, std::uint64_t address) {
+  return std::ranges::any_of(ranges, [&](const Range& range) { return range.contains(address); });
+}
+
+/// The recovery of a part of one module, step by step.
+class Recovery {
+ public:
+  Recovery(const Request& request, const Module& module, const FunctionBounds& bounds, ModuleStructure& out)
+      : request_(request), module_(module), out_(out), bounds_(bounds), code_(module, bounds_) {}
+
+  void run() {
+    if (request_.debug_info) read_debug_information();
+    for (std::size_t i = 0; i < request_.addresses.size(); ++i) assign(i);
+    read_lines();
+    if (request_.loops && !code_.able()) out_.notes.emplace_back("no loops: not x86-64 machine code");
+    ScopeTable scopes(out_.scopes);
+    for (std::uint32_t i = 0; i < found_.size(); ++i) {
+      place(i, scopes);
+      out_.procedures.push_back(std::move(found_[i].procedure));
+    }
+    keep_used_files();
+  }
+
+ private:
+  void read_debug_information() {
+    debug_.emplace(module_, request_.addresses, files_);
+    if (!debug_->present())
+      out_.notes.emplace_back("no debug information: no lines and no inlined procedures");
+    for (std::size_t i = 0; i < debug_->subprograms().size(); ++i)
+      for (const Range& range : debug_->subprograms()[i].ranges) parts_.push_back({range, i});
+    std::ranges::stable_sort(parts_, {}, [](const Part& part) { return part.range.low; });
+  }
+
+  void read_lines() {
+    std::vector<Range> code;
+    for (const Found& found : found_) code.insert(code.end(), found.ranges.begin(), found.ranges.end());
+    if (debug_) lines_ = debug_->lines(code);
+  }
+
+  [[nodiscard]] std::optional<std::size_t> subprogram_at(std::uint64_t address) const {
+    auto after =
+        std::ranges::upper_bound(parts_, address, {}, [](const Part& part) { return part.range.low; });
+    while (after != parts_.begin()) {
+      --after;
+      if (after->range.contains(address)) return after->subprogram;
+      if (address - after->range.low > kFarthest) break;
+    }
+    return std::nullopt;
+  }
+
+  void assign(std::size_t point) {
+    const std::uint64_t address = request_.addresses[point];
+    if (const auto sub = subprogram_at(address)) return join(described(debug_->subprograms()[*sub]), point);
+    Function function = bounds_.find(address);
+    Found found;
+    found.ranges = std::move(function.ranges);
+    found.procedure.name = std::move(function.name);
+    found.procedure.linkage = std::move(function.linkage);
+    found.procedure.source = function.source;
+    if (function.source == NameSource::none)
+      found.procedure.name = fmt::format("<unknown in {}>", module_.name());
+    join(std::move(found), point);
+  }
+
+  [[nodiscard]] Found described(const Subprogram& sub) const {
+    Found found;
+    found.subprogram = &sub;
+    found.ranges = sub.ranges;
+    Procedure& procedure = found.procedure;
+    procedure.name = sub.name;
+    procedure.linkage = sub.linkage;
+    procedure.file = sub.declared.file;
+    procedure.line = sub.declared.line;
+    procedure.source = NameSource::debug_info;
+    if (const Symbol* symbol = bounds_.symbols().at(sub.ranges.front().low))
+      prefer_symbol(*symbol, procedure);
+    if (!sub.around.empty()) procedure.name = sub.around + " " + procedure.name;
+    return found;
+  }
+
+  /// A part of a procedure (foo.part.0) bears the procedure's own name in debug information, what a library
+  /// exports (malloc) often an internal one (__libc_malloc), and a member of an unnamed namespace none with
+  /// its arguments: the symbol says more.
+  static void prefer_symbol(const Symbol& symbol, Procedure& procedure) {
+    const bool part = symbol.name.find('.', 1) != std::string::npos;
+    const bool internal = procedure.name.starts_with('_') && !symbol.name.starts_with('_');
+    const bool mangled = procedure.linkage.empty() && demangle(symbol.name) != symbol.name;
+    if (part || internal || mangled || procedure.name.empty()) procedure.name = demangle(symbol.name);
+    if (part || internal || procedure.linkage.empty()) procedure.linkage = symbol.name;
+  }
+
+  /// Adds the point to the procedure with the same entry, which is the new one if there is none yet.
+  void join(Found&& found, std::size_t point) {
+    const std::uint64_t entry = found.ranges.empty() ? 0 : found.ranges.front().low;
+    const auto [known, added] = by_entry_.try_emplace(entry, found_.size());
+    if (added) {
+      if (!found.ranges.empty()) {
+        found.procedure.low = found.ranges.front().low;
+        found.procedure.high = found.ranges.front().high;
+      }
+      if (found.procedure.name.empty())
+        found.procedure.name = fmt::format("{}@{:#x}", module_.name(), found.procedure.low);
+      found_.push_back(std::move(found));
+    } else {
+      std::vector<Range>& ranges = found_[known->second].ranges;
+      for (const Range& range : found.ranges)
+        if (!contains(ranges, range.low)) ranges.push_back(range);
+    }
+    found_[known->second].points.push_back(point);
+  }
+
+  void place(std::uint32_t index, ScopeTable& scopes) {
+    Found& found = found_[index];
+    static const std::vector<Inlined> kNothing;
+    const std::vector<Inlined>& inlined = found.subprogram == nullptr ? kNothing : found.subprogram->inlined;
+    const FlowGraph graph = code_.read(wants_loops(found) ? found.ranges : std::vector<Range>{});
+    if (graph.blocks().size() > kMostBlocks)
+      out_.notes.push_back(fmt::format("{}: too large for its loops to be sought", found.procedure.name));
+    const LoopForest forest = find_loops(graph);
+    const Nesting nesting(inlined, graph, forest, lines_);
+    state_place(found);
+    for (const std::size_t point : found.points) {
+      const std::uint64_t address = request_.addresses[point];
+      Point& out = out_.points[point];
+      out.procedure = index;
+      if (found.procedure.source == NameSource::none) continue;  // padding between procedures has lines, too
+      const Place place = lines_.find(address);
+      out.file = place.file;
+      out.line = place.line;
+      for (const Nesting::Element& element : nesting.path(address)) {
+        Scope scope = element.kind == Scope::Kind::loop ? loop_scope(nesting, element.index)
+                                                        : inlined_scope(inlined[element.index]);
+        scope.parent = out.scope;
+        out.scope = scopes.add(index, scope);
+      }
+    }
+  }
+
+  /// A procedure that debug information does not describe as such (an outlined OpenMP region, assembly)
+  /// stands where the line of its first instruction does.
+  void state_place(Found& found) const {
+    Procedure& procedure = found.procedure;
+    if (procedure.file != kNone || procedure.source == NameSource::none) return;
+    const Place first = lines_.find(procedure.low);
+    procedure.file = first.file;
+    procedure.line = first.line;
+  }
+
+  [[nodiscard]] bool wants_loops(const Found& found) const {
+    const bool stub = found.procedure.linkage.ends_with("@plt");
+    return request_.loops && code_.able() && found.procedure.source != NameSource::none && !stub;
+  }
+
+  static Scope loop_scope(const Nesting& nesting, std::uint32_t loop) {
+    Scope scope;
+    scope.kind = Scope::Kind::loop;
+    scope.file = nesting.place(loop).file;
+    scope.line = nesting.place(loop).line;
+    scope.address = nesting.header_address(loop);
+    return scope;
+  }
+
+  static Scope inlined_scope(const Inlined& instance) {
+    Scope scope;
+    scope.kind = Scope::Kind::inlined;
+    scope.name = instance.name;
+    scope.file = instance.declared.file;
+    scope.line = instance.declared.line;
+    scope.call_file = instance.called.file;
+    scope.call_line = instance.called.line;
+    scope.address = instance.entry;
+    return scope;
+  }
+
+  /// Only files that something refers to, in byte order: independent of the order in which units were read.
+  void keep_used_files() {
+    std::vector<std::uint32_t*> uses;
+    for (Procedure& procedure : out_.procedures) uses.push_back(&procedure.file);
+    for (Scope& scope : out_.scopes) uses.insert(uses.end(), {&scope.file, &scope.call_file});
+    for (Point& point : out_.points) uses.push_back(&point.file);
+    std::map<std::string, std::uint32_t> used;
+    for (const std::uint32_t* use : uses)
+      if (*use != kNone) used.emplace(files_.paths()[*use], 0);
+    for (auto& [path, index] : used) {
+      index = static_cast<std::uint32_t>(out_.files.size());
+      out_.files.push_back(path);
+    }
+    for (std::uint32_t* use : uses)
+      if (*use != kNone) *use = used.at(files_.paths()[*use]);
+  }
+
+  struct Part {
+    Range range;
+    std::size_t subprogram;
+  };
+  /// Parts may overlap in damaged information only; this far back one is looked for.
+  static constexpr std::uint64_t kFarthest = std::uint64_t{1} << 26;
+
+  const Request& request_;
+  const Module& module_;
+  ModuleStructure& out_;
+  const FunctionBounds& bounds_;
+  CodeReader code_;
+  SourceFiles files_;
+  std::optional<DebugInfo> debug_;
+  LineTable lines_;
+  std::vector<Part> parts_;
+  std::vector<Found> found_;
+  std::map<std::uint64_t, std::size_t> by_entry_;
+};
+
+}  // namespace
+
+ModuleStructure recover_part(const Request& request, const Module& module, const FunctionBounds& bounds) {
+  ModuleStructure out;
+  out.points.resize(request.addresses.size());
+  Recovery(request, module, bounds, out).run();
+  return out;
+}
+
+}  // namespace culprit::structure

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "exchange/communicator.hpp"
+#include "waits/forward.hpp"
+#include "waits/path_shares.hpp"
+#include "waits/roster.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace culprit::waits {
+
+/// What one time line's call path cost others (algorithms.md 8), in ns of their waiting.
+struct DelayCost {
+  Location location = kNoLocation;
+  PathOfPiece path;
+  std::uint64_t short_term_ns = 0;  ///< of waits that it caused directly
+  std::uint64_t long_term_ns = 0;   ///< of waits that those caused in turn
+
+  friend auto operator<=>(const DelayCost&, const DelayCost&) = default;
+};
+
+/// This rank's share of the causes of all waiting. Summed over all ranks, short-term, long-term and
+/// unattributed costs are the waiting time, to the ns.
+struct DelayCosts {
+  std::vector<DelayCost> costs;        ///< in the order of locations, then contexts and pieces
+  std::uint64_t unattributed_ns = 0;   ///< the cause did nothing longer, and did not wait either
+  std::uint64_t direct_ns = 0;         ///< waiting whose causer did not itself wait
+  std::uint64_t indirect_ns = 0;       ///< waiting that its causer's waits passed on
+  std::uint64_t contradictory_ns = 0;  ///< part of unattributed_ns: causes that lie after their effects
+};
+
+struct DelayOptions {
+  /// How many waits all ranks together take at a time, about.
+  std::uint64_t waits_per_round = 1 << 16;
+};
+
+/// Collective: goes backwards through all waits; each is explained where its cause was recorded, by what that
+/// time line did longer than the waiter since they last met, and by its own waits, which pass their part on
+/// to their causes. The lines are what read_forward() found. Whole ns, the same for any number of ranks.
+DelayCosts delay_costs(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+                       const DelayOptions& options = {});
+
+}  // namespace culprit::waits

@@ -1,0 +1,118 @@
+#include "waits/synchronization_interval.hpp"
+
+#include <algorithm>
+
+namespace culprit::waits {
+
+namespace {
+
+/// Whom a time line met last, while one goes along it.
+class LastMeetings {
+ public:
+  LastMeetings(const TimeLine& line, const Contexts& contexts, const Roster& roster)
+      : line_(line), contexts_(contexts), roster_(roster) {}
+
+  void go_to(std::uint32_t event) {
+    for (; meeting_ < line_.meetings.size() && line_.meetings[meeting_].event < event; ++meeting_) {
+      const Meeting& met = line_.meetings[meeting_];
+      met_[met.other.location] = {met.event, met.other.index};
+    }
+    for (; attendance_ < line_.attendances.size() && line_.attendances[attendance_].event < event;
+         ++attendance_) {
+      const Attendance& attended = line_.attendances[attendance_];
+      attended_[attended.context] = attended;
+    }
+  }
+
+  [[nodiscard]] IntervalStart with(EventId cause) const {
+    IntervalStart start;
+    const auto met = met_.find(cause.location);
+    if (met != met_.end() && met->second.other < cause.index) {
+      start.own = met->second.own;
+      start.other = met->second.other;
+    }
+    const std::int32_t rank = roster_.rank_of(cause.location);
+    for (const auto& [id, attended] : attended_) {
+      if (start.own != IntervalStart::kBeginning && attended.event <= start.own) continue;
+      const std::optional<std::uint32_t> context = contexts_.find(id);
+      if (!context || !contexts_.shared(*context).members.contains(rank)) continue;
+      start = {.own = attended.event, .other = 0, .context = id, .instance = attended.instance};
+    }
+    return start;
+  }
+
+ private:
+  struct Met {
+    std::uint32_t own, other;
+  };
+  const TimeLine& line_;
+  const Contexts& contexts_;
+  const Roster& roster_;
+  std::size_t meeting_ = 0, attendance_ = 0;
+  std::unordered_map<Location, Met> met_;
+  std::unordered_map<std::uint64_t, Attendance> attended_;
+};
+
+}  // namespace
+
+std::vector<IntervalStart> interval_starts(const TimeLine& line, const Contexts& contexts,
+                                           const Roster& roster) {
+  std::vector<IntervalStart> starts;
+  starts.reserve(line.waits.size());
+  LastMeetings last(line, contexts, roster);
+  for (const Wait& wait : line.waits) {
+    last.go_to(wait.event);
+    starts.push_back(last.with(wait.cause));
+  }
+  return starts;
+}
+
+std::vector<std::uint64_t> wait_by_call(const TimeLine& line) {
+  std::vector<std::uint64_t> waits(line.events.size(), 0);
+  for (const Wait& wait : line.waits) {
+    if (is_wait(wait.pattern)) waits[wait.event] = wait.ns;
+  }
+  return waits;
+}
+
+std::vector<PieceTime> profile(const TimeLine& line, std::span<const std::uint64_t> wait_of,
+                               std::uint32_t after, std::uint32_t until) {
+  std::vector<PieceTime> times;
+  const std::vector<Event>& events = line.events;
+  const std::uint32_t first = after == IntervalStart::kBeginning ? 0 : after + 1;
+  auto sample = std::lower_bound(line.samples.begin(), line.samples.end(), first,
+                                 [](const Sample& one, std::uint32_t gap) { return one.gap < gap; });
+  for (std::uint32_t i = first; i <= until && i < events.size(); ++i) {
+    const Piece gap{i == 0 ? Piece::kStart : events[i - 1].context, events[i].context};
+    if (i > 0 && events[i].enter_ns > events[i - 1].exit_ns) {
+      times.push_back(
+          {.piece = gap, .context = PieceTime::kWhole, .ns = events[i].enter_ns - events[i - 1].exit_ns});
+      for (; sample != line.samples.end() && sample->gap == i; ++sample) {
+        times.push_back({.piece = gap, .context = sample->context, .ns = sample->ns});
+      }
+    }
+    while (sample != line.samples.end() && sample->gap <= i) ++sample;
+    const std::uint64_t duration = events[i].exit_ns - events[i].enter_ns;
+    if (i < until && duration > wait_of[i]) {
+      times.push_back({.piece = {events[i].context, Piece::kCall},
+                       .context = PieceTime::kWhole,
+                       .ns = duration - wait_of[i]});
+    }
+  }
+  const auto key = [](const PieceTime& time) { return std::pair(time.piece, time.context); };
+  std::sort(times.begin(), times.end(),
+            [key](const PieceTime& a, const PieceTime& b) { return key(a) < key(b); });
+  auto sum = times.begin();
+  for (auto time = times.begin(); time != times.end(); ++time) {
+    if (time == times.begin()) continue;
+    if (key(*time) == key(*sum)) {
+      sum->ns += time->ns;
+    } else {
+      *++sum = *time;
+    }
+  }
+  if (!times.empty()) times.erase(sum + 1, times.end());
+  return times;
+}
+
+}  // namespace culprit::waits

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "waits/contexts.hpp"
+#include "waits/ledger.hpp"
+#include "waits/roster.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace culprit::waits {
+
+/// A piece of a time line that can be compared with the same piece of another one: the gap between two calls,
+/// by the call paths of both, or, with kCall as `next`, a call itself by its path.
+struct Piece {
+  static constexpr std::uint32_t kCall = ~std::uint32_t{0};
+  static constexpr std::uint32_t kStart = kCall - 1;  ///< as `previous`: before the first call
+  std::uint32_t previous = 0, next = 0;
+
+  friend auto operator<=>(const Piece&, const Piece&) = default;
+};
+
+/// Where two time lines last met before a wait, as the waiter knows it: the end of call `own` here (none:
+/// from the beginning), and there either the end of a call that is named, or of the one that attended a
+/// collective.
+struct IntervalStart {
+  static constexpr std::uint32_t kBeginning = ~std::uint32_t{0};
+  std::uint32_t own = kBeginning;
+  std::uint32_t other = kBeginning;
+  std::uint64_t context = 0;  ///< of the collective; 0: `other` is named
+  std::uint32_t instance = 0;
+};
+
+/// For each wait of the line, in their order: where its synchronization interval with the cause begins
+/// (algorithms.md 8). The line must be settled.
+std::vector<IntervalStart> interval_starts(const TimeLine& line, const Contexts& contexts,
+                                           const Roster& roster);
+
+/// Time and sampled time of one piece.
+struct PieceTime {
+  Piece piece;
+  std::uint32_t context = kWhole;  ///< of samples in it; kWhole: the piece's own, exact time
+  std::uint64_t ns = 0;
+  static constexpr std::uint32_t kWhole = ~std::uint32_t{0};
+};
+
+/// What one time line did from the end of call `after` (IntervalStart::kBeginning: from its beginning) to the
+/// enter of call `until`, waits left out: by piece, and sampled call path within it, in order.
+std::vector<PieceTime> profile(const TimeLine& line, std::span<const std::uint64_t> wait_of,
+                               std::uint32_t after, std::uint32_t until);
+
+/// By call: how long it waited, parts and completions left out.
+std::vector<std::uint64_t> wait_by_call(const TimeLine& line);
+
+}  // namespace culprit::waits

@@ -1,0 +1,65 @@
+// Structure recovered by several ranks, each a part of it.
+#include "exchange/threads.hpp"
+#include "merge/recover_structure.hpp"
+
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <dlfcn.h>
+#include <link.h>
+
+using namespace culprit;
+
+namespace {
+
+constexpr std::uint64_t kAddresses = 2000, kStep = 12;
+
+/// This very program, "sampled" at many addresses around one of its functions.
+cct::SharedTree much_of_one_module() {
+  Dl_info here{};
+  void* mapping = nullptr;
+  const auto function = reinterpret_cast<std::uint64_t>(&merge::recover_structure);
+  REQUIRE(::dladdr1(reinterpret_cast<const void*>(function), &here, &mapping, RTLD_DL_LINKMAP) != 0);
+  const std::uint64_t begin = function - static_cast<const link_map*>(mapping)->l_addr;
+  cct::SharedTree shared;
+  const cct::ModuleId self = shared.modules.add({.path = "/proc/self/exe", .build_id = {}});
+  for (std::uint64_t i = 0; i < kAddresses; ++i)
+    shared.tree.child(0, {.offset = begin + i * kStep, .module = self, .kind = cct::FrameKind::sample});
+  return shared;
+}
+
+/// Of each address: its procedure, its line, and how many scopes of which lines are around it.
+std::vector<std::string> told(const structure::ModuleStructure& module) {
+  std::vector<std::string> words;
+  for (const structure::Point& point : module.points) {
+    std::string& text = words.emplace_back(module.procedures.at(point.procedure).name);
+    for (std::uint32_t at = point.scope; at != structure::kNone; at = module.scopes.at(at).parent)
+      text += " in " + module.scopes[at].name + ":" + std::to_string(module.scopes[at].line);
+    text += " at " + std::to_string(point.line);
+  }
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("a module that several ranks recover in parts comes out as if one had") {
+  const cct::SharedTree shared = much_of_one_module();
+  std::vector<structure::ModuleStructure> modules;
+  std::vector<std::vector<std::string>> words;
+  for (const int ranks : {1, 2, 5}) {
+    exchange::run_on_threads(ranks, [&](exchange::Communicator& comm) {
+      const merge::RecoveredStructure recovered = merge::recover_structure(comm, shared, {}, true, [] {});
+      if (comm.rank() != 0) return;
+      modules.push_back(recovered.modules().at(0).structure);
+      words.push_back(told(modules.back()));
+    });
+    CHECK(words.back() == words.front());
+    CHECK(modules.back().procedures.size() == modules.front().procedures.size());
+    CHECK(modules.back().scopes.size() == modules.front().scopes.size());
+    CHECK(modules.back().files == modules.front().files);
+  }
+  CHECK(words.front().size() == kAddresses);
+  CHECK(modules.front().procedures.size() > 1);
+  CHECK(modules.front().scopes.size() > 1);
+}
