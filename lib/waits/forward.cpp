@@ -5,6 +5,7 @@
 #include "waits/completions.hpp"
 #include "waits/contexts.hpp"
 #include "waits/letter.hpp"
+#include "waits/locks.hpp"
 #include "waits/messages.hpp"
 #include "waits/settle.hpp"
 
@@ -51,7 +52,8 @@ class Pass {
         completions_(result_.ledger),
         messages_(roster, contexts_, mail_, result_.ledger, completions_),
         collectives_(contexts_, mail_, result_.ledger, completions_),
-        active_target_(roster, contexts_, mail_, result_.ledger) {
+        active_target_(roster, contexts_, mail_, result_.ledger),
+        locks_(roster, contexts_, mail_, result_.ledger) {
     open(roster);
   }
 
@@ -61,17 +63,18 @@ class Pass {
     while (until != kEnd) {
       until = until > kEnd - span ? kEnd : until + span;
       const std::uint64_t records = analysis_.all_sum(read(until));
-      mail_.deliver(messages_, collectives_, active_target_);
+      deliver();
       // Rounds of about the wished size, whatever the density of records; over gaps at once.
       if (records > options_.records_per_round) span = std::max<std::uint64_t>(span / 2, 1);
       if (records < options_.records_per_round / 2) span = span > kEnd / 4 ? span : span * 2;
       if (records == 0) until = earliest();
     }
     collectives_.flush();
-    mail_.deliver(messages_, collectives_, active_target_);
+    deliver();
     messages_.finish();
     collectives_.finish();
     active_target_.finish();
+    locks_.finish();
     for (TimeLine& line : result_.ledger.lines()) settle(line);
     return std::move(result_);
   }
@@ -90,6 +93,12 @@ class Pass {
         advance(cursor);
       }
     }
+  }
+
+  void deliver() {
+    mail_.deliver(messages_, collectives_, active_target_, locks_);
+    locks_.close_round();
+    mail_.deliver(messages_, collectives_, active_target_, locks_);
   }
 
   void advance(Cursor& cursor) { cursor.ended = !own_[cursor.process]->next(cursor.thread, cursor.record); }
@@ -190,6 +199,17 @@ class Pass {
       case OperationKind::get:
       case OperationKind::accumulate:
         active_target_.access(call, operation);
+        locks_.use(call, operation);
+        break;
+      case OperationKind::flush:
+      case OperationKind::flush_local:
+        locks_.use(call, operation);
+        break;
+      case OperationKind::lock:
+        locks_.lock(call, operation);
+        break;
+      case OperationKind::unlock:
+        locks_.unlock(call, operation);
         break;
       case OperationKind::fence:
         collectives_.observe(call, operation);
@@ -236,6 +256,7 @@ class Pass {
   Messages messages_;
   Collectives collectives_;
   ActiveTarget active_target_;
+  Locks locks_;
   std::vector<Cursor> cursors_;  // those of one process together
 };
 

@@ -220,6 +220,34 @@ TEST_CASE("a fence waits for the last, and a part of that for operations that re
                                                      {1, 1, Pattern::early_fence, 300, 0, 1}});
 }
 
+TEST_CASE("whoever gets a lock late waited for who held it, wherever the library got it") {
+  ScriptedRun run(3);
+  const auto window = run.define(DefinitionKind::window, {0, 1, 2});
+  Operation exclusive = on(OperationKind::lock, window, 0);
+  exclusive.exclusive = true;
+  // Rank 1 holds the lock; rank 2 gets it where it asks for it, and the next time where it completes
+  // something.
+  run.call(1, 100, 110, {exclusive});
+  run.call(1, 500, 510, {on(OperationKind::unlock, window, 0)});
+  run.call(2, 200, 520, {exclusive});
+  run.call(2, 600, 610, {on(OperationKind::unlock, window, 0)});
+  run.call(1, 700, 710, {exclusive});
+  run.call(1, 900, 910, {on(OperationKind::unlock, window, 0)});
+  run.call(2, 720, 730, {exclusive});
+  run.call(2, 735, 740, {on(OperationKind::put, window, 0)});
+  run.call(2, 750, 930, {on(OperationKind::unlock, window, 0)});
+  // Shared locks do not exclude each other.
+  run.call(1, 1000, 1010, {on(OperationKind::lock, window, 0)});
+  run.call(2, 1000, 1200, {on(OperationKind::lock, window, 0)});
+  run.call(1, 1100, 1110, {on(OperationKind::unlock, window, 0)});
+  run.call(2, 1210, 1220, {on(OperationKind::unlock, window, 0)});
+  for (const auto& found : {analyse(run), analyse(run, 3, 1)}) {
+    CHECK(found.waits == std::vector<FoundWait>{{2, 0, Pattern::lock_wait, 300, 1, 1},
+                                                {2, 4, Pattern::lock_wait, 150, 1, 3}});
+    CHECK(found.unmatched == Unmatched{});
+  }
+}
+
 TEST_CASE("what finds no partner is counted, and nothing is guessed") {
   ScriptedRun run(3);
   run.call(0, 10, 20, {message(kSend, 1)});
