@@ -89,7 +89,7 @@ ModuleStructure recover(const Request& request) {
     const std::unique_ptr<Module> module = Module::open(request, why);
     if (!module) return give_up(request, "cannot be read: " + why);
     if (!request.build_id.empty() && request.build_id != module->build_id())
-      return give_up(request, "changed since it was measured (build-id differs)");
+      return give_up(request, "changed since it was measured: its build-id differs");
     const FunctionBounds bounds(*module);
     const std::size_t threads = threads_for(request, *module);
     if (threads == 1) return recover_part(request, *module, bounds);

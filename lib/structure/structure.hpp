@@ -56,7 +56,7 @@ struct ModuleStructure {
   std::vector<Scope> scopes;
   std::vector<Point> points;
   std::vector<std::string>
-      notes;  ///< e.g. "no debug information", "changed since it was measured (build-id differs)"
+      notes;  ///< e.g. "no debug information", "changed since it was measured: its build-id differs"
 };
 
 struct Request {
@@ -74,8 +74,8 @@ struct Request {
 
 /// Recovers the structure around the addresses asked for, and only there: one pass over DIEs and line table
 /// of the compilation units that hold them, disassembly of the procedures that hold them. Never throws for
-/// bad input: what cannot be recovered is left out and noted. Deterministic: threads change the order of scopes and
-/// procedures at most, never what is said of an address. Thread-safe for different requests.
+/// bad input: what cannot be recovered is left out and noted. Deterministic: threads change the order of
+/// scopes and procedures at most, never what is said of an address. Thread-safe for different requests.
 ///
 /// Of several symbols at one address the one is taken that is a function, MPI_X rather than PMPI_X, without
 /// leading underscores, global rather than weak rather than local, shortest, first in byte order: in this

@@ -23,6 +23,29 @@ std::string count_and_share(std::uint64_t part, std::uint64_t whole, const std::
          keep(" (" + percent(share(part, whole)) + ')');
 }
 
+/// Why nothing was read from a module when its structure was sought (lib/structure says it so); empty where
+/// something was.
+std::string why_unread(const database::ModuleInfo& module) {
+  for (const std::string& note : module.notes)
+    if (note.starts_with("cannot be read") || note.starts_with("changed since")) return note;
+  return {};
+}
+
+/// The modules whose code has no names because their files were gone or others when the run was merged, those
+/// with the most samples first.
+std::string unread_modules(const database::Experiment& experiment) {
+  constexpr std::size_t kListed = 3;
+  std::vector<const database::ModuleInfo*> unread;
+  for (const database::ModuleInfo& module : experiment.modules)
+    if (!why_unread(module).empty()) unread.push_back(&module);
+  std::ranges::stable_sort(unread, std::ranges::greater(), &database::ModuleInfo::samples);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(unread.size(), kListed); ++i)
+    text += (i == 0 ? "" : ", ") + unread[i]->path + " (" + why_unread(*unread[i]) + ")";
+  if (unread.size() > kListed) text += ", " + counted(unread.size() - kListed, "more module");
+  return text;
+}
+
 }  // namespace
 
 double sampling_microseconds(const database::Quality& quality) {
@@ -97,6 +120,9 @@ std::vector<std::string> quality_warnings(const database::Experiment& experiment
     warn(percent(share(quality.unresolved, quality.samples)) +
          " of the samples lie in code without symbols.");
   }
+  if (const std::string unread = unread_modules(experiment); !unread.empty())
+    warn("no names for the procedures of " + unread +
+         ". Merge again where the files are those that were measured.");
   if (total_s > 0 && static_cast<double>(quality.handler_ns) / kNsPerSecond / total_s > kCostly) {
     warn("sampling itself took " + percent(static_cast<double>(quality.handler_ns) / kNsPerSecond / total_s) +
          " of the time; sample more slowly (hpcrun-lite -e REALTIME@f100).");

@@ -199,6 +199,28 @@ TEST_CASE("What makes the figures less than complete is noted") {
   CHECK(text.find("Note: sampling took more than a tenth of the time on 3 threads") != std::string::npos);
   CHECK(text.find("down to 1/4 of the rate") != std::string::npos);
   CHECK(text.find("Note: 5 samples met a full memory area") != std::string::npos);
+  CHECK(text.find("no names") == std::string::npos);
+}
+
+TEST_CASE("A program that was rebuilt or deleted before merging is told, with what to do") {
+  SolverSample solver;
+  std::vector<database::ModuleInfo>& modules = solver.sample.experiment().modules;
+  modules.push_back({.path = "/home/me/libsmall.so",
+                     .build_id = "",
+                     .samples = 3,
+                     .notes = {"cannot be read: No such file"}});
+  modules.push_back({.path = "/home/me/app",
+                     .build_id = "",
+                     .samples = 70,
+                     .notes = {"changed since it was measured: its build-id differs"}});
+  modules.push_back(
+      {.path = "/lib/libc.so", .build_id = "", .samples = 9, .notes = {"no debug information"}});
+  std::string text;
+  for (const char c : run(solver.sample, {}))
+    if (c != '\n' && c != ' ') text += c;
+  INFO(text);
+  CHECK(text.find("Note:nonamesfortheproceduresof/home/me/app(changedsinceitwasmeasured:itsbuild-iddiffers),"
+                  "/home/me/libsmall.so(cannotberead:Nosuchfile).Mergeagainwhere") != std::string::npos);
 }
 
 TEST_CASE("Work inside MPI is communication, not what most work is done in") {
