@@ -1,14 +1,24 @@
 #include "mpi/traced_lifetime.hpp"
 
 #include "mpi/contexts.hpp"
+#include "mpi/host_clocks.hpp"
 #include "mpi/predefined.hpp"
+#include "mpi/trace_clock.hpp"
 #include "mpi/traced_call.hpp"
+#include "mpi/world.hpp"
 #include "runtime/api.hpp"
+
+#include <cstdlib>
 
 namespace culprit::mpi {
 namespace {
 
 Context all = kNoContext;  ///< MPI_COMM_WORLD
+
+/// Of all ranks alike, whatever became of their traces: so all of them come together.
+bool all_trace() {
+  return everyone_measured() && getenv("CULPRIT_TRACE") != nullptr;
+}
 
 void record(OperationKind kind, std::uint64_t entered) {
   Operation operation;
@@ -22,14 +32,17 @@ void record(OperationKind kind, std::uint64_t entered) {
 TracedLifetime::TracedLifetime() : entered_(host_time()) {}
 
 void TracedLifetime::began() const {
+  if (all_trace()) compare_clocks_at_start();
   if (!culprit_rt_traced()) return;
   define_world();
   all = communicator_of(world()).context;
   calls_are_followed.store(true, std::memory_order_release);
-  record(OperationKind::initialize, entered_);
+  record(OperationKind::initialize, wrong_clock.set ? wrong_clock.show(entered_) : entered_);
 }
 
-void TracedLifetime::ends() const {}
+void TracedLifetime::ends() const {
+  if (all_trace()) compare_clocks_at_end();
+}
 
 void TracedLifetime::ended() const {
   if (!calls_are_followed.exchange(false, std::memory_order_acq_rel)) return;
