@@ -66,10 +66,11 @@ void Gathering::add(const Gathering& other) {
       second = mark;
     }
   }
-  if (first_out.rank < 0 || other.first_out.ns < first_out.ns ||
-      (other.first_out.ns == first_out.ns && other.first_out.rank < first_out.rank)) {
-    first_out = other.first_out;
-  }
+  const auto earlier = [](const Mark& a, const Mark& b) {
+    return b.rank < 0 || a.ns < b.ns || (a.ns == b.ns && a.rank < b.rank);
+  };
+  if (earlier(other.first_in, first_in)) first_in = other.first_in;
+  if (earlier(other.first_out, first_out)) first_out = other.first_out;
   if (other.root.rank >= 0) root = other.root;
   members += other.members;
   blocking = blocking && other.blocking;
@@ -115,6 +116,7 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
                 .blocking = blocking,
                 .latest = enter,
                 .second = {},
+                .first_in = enter,
                 .first_out = {call.exit_ns, call.id, view.rank},
                 .root = operation.peer == view.rank ? enter : Mark{}});
   if (own.part.members == context.own_processes) {
@@ -164,7 +166,7 @@ void Collectives::receive(const PrefixedLetter& letter) {
   const auto member = std::find_if(members.begin(), members.end(),
                                    [&letter](const Member& one) { return one.rank == letter.rank; });
   if (member == members.end()) return;
-  depend(*member, Pattern::early_scan, letter.latest);
+  depend(*member, Pattern::early_scan, letter.latest, true);
   if (++own->second.answered == members.size()) own_.erase(own);
 }
 
@@ -180,7 +182,7 @@ void Collectives::settle(const Member& member, OperationKind kind, const Gatheri
   }
   // A fence that somebody left before all had entered did not synchronize them.
   if (kind == OperationKind::fence && whole.latest.ns > whole.first_out.ns) on = {};
-  depend(member, pattern, on);
+  depend(member, pattern, on, member.call == whole.first_in.call);
 
   const Pattern completion = completion_of(kind);
   if (completion == Pattern::none || !whole.blocking || member.call == whole.first_out.call) return;
@@ -192,10 +194,14 @@ void Collectives::settle(const Member& member, OperationKind kind, const Gatheri
                                               .cause = whole.first_out.call});
 }
 
-void Collectives::depend(const Member& member, Pattern pattern, const Mark& on) {
+void Collectives::depend(const Member& member, Pattern pattern, const Mark& on, bool first) {
   const bool nobody = on.rank < 0 || on.call == member.call;
-  const Candidate candidate{
-      .event = member.call.index, .pattern = pattern, .until_ns = on.ns, .since_ns = 0, .cause = on.call};
+  const Candidate candidate{.event = member.call.index,
+                            .pattern = pattern,
+                            .until_ns = on.ns,
+                            .since_ns = 0,
+                            .cause = on.call,
+                            .first = first};
   if (member.operation != 0) {
     completions_.depends(member.process_rank, member.operation,
                          nobody ? std::nullopt : std::optional(candidate));

@@ -25,6 +25,7 @@ struct Gathering {
   std::uint32_t members = 0;
   bool blocking = true;
   Mark latest, second;  ///< the last two to enter
+  Mark first_in;        ///< the first to enter
   Mark first_out;       ///< the first to leave
   Mark root;            ///< the root's enter
 
@@ -119,7 +120,7 @@ class Collectives {
 
   void begin(const CallSite& call, const measurement::trace::Operation& operation);
   void settle(const Member& member, measurement::trace::OperationKind kind, const Gathering& whole);
-  void depend(const Member& member, Pattern pattern, const Mark& on);
+  void depend(const Member& member, Pattern pattern, const Mark& on, bool first);
   [[nodiscard]] int home_of(std::uint64_t context) const;
 
   const Contexts& contexts_;

@@ -187,19 +187,9 @@ void Backward::receive(const ProfileLetter& letter, const std::vector<PieceTime>
   Explanation& explanation = explanations_[letter.waiter];
   explanation.wait_ns = letter.wait_ns;
   std::uint64_t sum = 0;
-  auto theirs = waiter.begin();
-  const auto before = [](const PieceTime& a, const PieceTime& b) {
-    return std::pair(a.piece, a.context) < std::pair(b.piece, b.context);
-  };
-  for (const PieceTime& time : times) {
-    if (time.context != PieceTime::kWhole) continue;
-    while (theirs != waiter.end() && before(*theirs, time)) ++theirs;
-    const bool both =
-        theirs != waiter.end() && theirs->piece == time.piece && theirs->context == time.context;
-    const std::uint64_t less = both ? theirs->ns : 0;
-    if (time.ns <= less) continue;
-    explanation.parts.push_back({.piece = time.piece, .call = 0, .wait = false, .ns = time.ns - less});
-    sum += time.ns - less;
+  for (const PieceTime& delay : longer(times, waiter)) {
+    explanation.parts.push_back({.piece = delay.piece, .call = 0, .wait = false, .ns = delay.ns});
+    sum += delay.ns;
   }
   const std::uint32_t first = after == IntervalStart::kBeginning ? 0 : after + 1;
   for (std::uint32_t call = first; call < letter.cause.index; ++call) {

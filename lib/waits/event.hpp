@@ -37,6 +37,7 @@ struct Candidate {
   std::uint64_t until_ns = 0;  ///< the enter of what it depends on
   std::uint64_t since_ns = 0;  ///< late_complete: the latest arrival; completions: when all might have left
   EventId cause;
+  bool first = true;  ///< of a collective: the call that was entered first
 };
 
 /// A point at which a call of this time line and one of another met: a matched message, collective or epoch.
@@ -68,6 +69,7 @@ struct Wait {
   std::uint64_t ns = 0;
   std::uint64_t until_ns = 0;  ///< when it ended
   EventId cause;
+  bool first = true;        ///< of those that a collective kept waiting: the longest
   bool cause_ends = false;  ///< it ended with the end of the cause, not with its beginning
 };
 

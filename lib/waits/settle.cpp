@@ -85,6 +85,7 @@ class Settlement {
     if (main != nullptr && inside(event, main->until_ns)) {
       if (main->pattern == Pattern::late_sender) wrong_order_.waited(waits_.size(), main->until_ns);
       add(index, main->pattern, event.enter_ns, main->until_ns, main->cause);
+      waits_.back().first = main->first;
     } else {
       main = nullptr;
     }

@@ -115,4 +115,18 @@ std::vector<PieceTime> profile(const TimeLine& line, std::span<const std::uint64
   return times;
 }
 
+std::vector<PieceTime> longer(std::span<const PieceTime> times, std::span<const PieceTime> other) {
+  std::vector<PieceTime> excess;
+  auto theirs = other.begin();
+  const auto key = [](const PieceTime& time) { return std::pair(time.piece, time.context); };
+  for (const PieceTime& time : times) {
+    if (time.context != PieceTime::kWhole) continue;
+    while (theirs != other.end() && key(*theirs) < key(time)) ++theirs;
+    const std::uint64_t less = theirs != other.end() && key(*theirs) == key(time) ? theirs->ns : 0;
+    if (time.ns > less)
+      excess.push_back({.piece = time.piece, .context = PieceTime::kWhole, .ns = time.ns - less});
+  }
+  return excess;
+}
+
 }  // namespace culprit::waits

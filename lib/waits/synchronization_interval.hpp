@@ -51,6 +51,10 @@ struct PieceTime {
 std::vector<PieceTime> profile(const TimeLine& line, std::span<const std::uint64_t> wait_of,
                                std::uint32_t after, std::uint32_t until);
 
+/// What of `times` took longer than in `other`, by piece and with the difference; samples left out. Both as
+/// profile() gives them.
+std::vector<PieceTime> longer(std::span<const PieceTime> times, std::span<const PieceTime> other);
+
 /// By call: how long it waited, parts and completions left out.
 std::vector<std::uint64_t> wait_by_call(const TimeLine& line);
 

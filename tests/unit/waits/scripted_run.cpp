@@ -106,7 +106,11 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     Forward forward = read_forward(analysis, roster, own, {}, {.records_per_round = records_per_round});
     DelayCosts delays = delay_costs(analysis, roster, forward);
     CriticalPath path = critical_path(analysis, roster, forward);
+    const Efficiency efficiency = culprit::waits::efficiency(analysis, roster, forward, path);
+    const std::vector<Hotspot> hotspots = culprit::waits::hotspots(analysis, roster, forward, {});
     const std::lock_guard lock(mutex);
+    found.efficiency = efficiency;
+    found.hotspots.insert(found.hotspots.end(), hotspots.begin(), hotspots.end());
     std::swap(path.times, found.path.times);
     path.times.insert(path.times.end(), found.path.times.begin(), found.path.times.end());
     found.path = std::move(path);
@@ -125,6 +129,7 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
   });
   std::sort(found.waits.begin(), found.waits.end());
   std::sort(found.path.times.begin(), found.path.times.end());
+  std::sort(found.hotspots.begin(), found.hotspots.end());
   std::sort(found.delays.costs.begin(), found.delays.costs.end());
   return found;
 }

@@ -2,7 +2,9 @@
 
 #include "waits/critical_path.hpp"
 #include "waits/delay_costs.hpp"
+#include "waits/efficiency.hpp"
 #include "waits/forward.hpp"
+#include "waits/hotspots.hpp"
 #include "waits/process_trace.hpp"
 #include "waits/settle.hpp"
 
@@ -61,6 +63,8 @@ struct Found {
   Unmatched unmatched;
   DelayCosts delays;
   CriticalPath path;
+  std::vector<Hotspot> hotspots;
+  Efficiency efficiency;
 };
 
 /// Analyses the run on `analysts` ranks, `records_per_round` at a time.
