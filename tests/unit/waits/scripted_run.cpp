@@ -91,17 +91,53 @@ class ScriptedTrace final : public ProcessTrace {
   std::vector<std::size_t> at_;
 };
 
+std::vector<std::unique_ptr<ProcessTrace>> traces(const ScriptedRun& run,
+                                                  const exchange::Communicator& analysis) {
+  std::vector<std::unique_ptr<ProcessTrace>> own;
+  for (std::size_t rank = 0; rank < run.processes.size(); ++rank) {
+    if (static_cast<int>(rank) % analysis.size() != analysis.rank()) continue;
+    own.push_back(std::make_unique<ScriptedTrace>(run, static_cast<std::int32_t>(rank)));
+  }
+  return own;
+}
+
 }  // namespace
+
+Variation vary(const ScriptedRun& run, const CallPaths& paths,
+               const std::vector<std::vector<IterationMark>>& marks, int analysts) {
+  std::vector<std::pair<std::int32_t, std::vector<Segment>>> rows;
+  Variation all;
+  std::mutex mutex;
+  exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
+    const auto own = traces(run, analysis);
+    const Roster roster(analysis, own);
+    const Forward forward = read_forward(analysis, roster, own);
+    std::vector<std::vector<IterationMark>> own_marks;
+    for (const TimeLine& line : forward.ledger.lines()) {
+      const auto rank = static_cast<std::size_t>(roster.rank_of(line.location));
+      own_marks.push_back(rank < marks.size() ? marks[rank] : std::vector<IterationMark>{});
+    }
+    Variation found = variation(analysis, roster, forward, paths, own_marks);
+    const std::lock_guard lock(mutex);
+    for (std::size_t i = 0; i < found.rows.size(); ++i) rows.emplace_back(found.ranks[i], found.rows[i]);
+    found.outliers.insert(found.outliers.end(), all.outliers.begin(), all.outliers.end());
+    all = std::move(found);
+  });
+  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  all.ranks.clear();
+  all.rows.clear();
+  for (auto& [rank, row] : rows) {
+    all.ranks.push_back(rank);
+    all.rows.push_back(std::move(row));
+  }
+  return all;
+}
 
 Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_round) {
   Found found;
   std::mutex mutex;
   exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
-    std::vector<std::unique_ptr<ProcessTrace>> own;
-    for (std::size_t rank = 0; rank < run.processes.size(); ++rank) {
-      if (static_cast<int>(rank) % analysis.size() != analysis.rank()) continue;
-      own.push_back(std::make_unique<ScriptedTrace>(run, static_cast<std::int32_t>(rank)));
-    }
+    const auto own = traces(run, analysis);
     const Roster roster(analysis, own);
     Forward forward = read_forward(analysis, roster, own, {}, {.records_per_round = records_per_round});
     DelayCosts delays = delay_costs(analysis, roster, forward);

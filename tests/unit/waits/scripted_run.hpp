@@ -6,7 +6,7 @@
 #include "waits/forward.hpp"
 #include "waits/hotspots.hpp"
 #include "waits/process_trace.hpp"
-#include "waits/settle.hpp"
+#include "waits/variation.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -69,6 +69,10 @@ struct Found {
 
 /// Analyses the run on `analysts` ranks, `records_per_round` at a time.
 Found analyse(const ScriptedRun& run, int analysts = 1, std::uint64_t records_per_round = 1 << 18);
+
+/// Its variation over time; `marks` by rank.
+Variation vary(const ScriptedRun& run, const CallPaths& paths,
+               const std::vector<std::vector<IterationMark>>& marks, int analysts);
 
 std::ostream& operator<<(std::ostream& out, const FoundWait& wait);
 

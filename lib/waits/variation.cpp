@@ -1,0 +1,290 @@
+#include "waits/variation.hpp"
+
+#include "waits/letter.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+namespace culprit::waits {
+
+namespace {
+
+constexpr std::uint32_t kNone = CallPaths::kNone;
+/// Of a normal distribution: its standard deviation in median absolute deviations.
+constexpr double kScaled = 1.4826;
+/// Deviations below this share of the median are noise, however alike the segments are.
+constexpr double kLeastDeviation = 0.01;
+
+/// Inclusive time and invocations of a procedure, on all time lines together.
+struct ProcedureSum {
+  std::uint32_t procedure = kNone;
+  std::uint32_t context = kNone;  // its frame with the most time
+  std::uint64_t context_ns = 0;
+  std::uint64_t ns = 0;
+  std::uint64_t invocations = 0;
+};
+
+class VariationPass {
+ public:
+  VariationPass(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+                const CallPaths& paths, std::span<const std::vector<IterationMark>> marks,
+                const VariationOptions& options)
+      : analysis_(analysis), roster_(roster), paths_(paths), options_(options) {
+    const std::vector<TimeLine>& lines = forward.ledger.lines();
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const std::int32_t rank = roster.rank_of(lines[i].location);
+      if (roster.location_of(rank, 0) != lines[i].location) continue;
+      rows_.push_back({rank, &lines[i], i < marks.size() ? marks[i] : std::vector<IterationMark>{}});
+    }
+  }
+
+  Variation run() {
+    std::uint64_t marked = 0;
+    for (const Row& row : rows_) marked += row.marks.size();
+    result_.marked = analysis_.all_sum(marked) > 0 && options_.procedure == kNone && options_.finer == 0;
+    if (!result_.marked) choose();
+    for (const Row& row : rows_) {
+      result_.ranks.push_back(row.rank);
+      result_.rows.push_back(result_.marked ? between_marks(row) : invocations(row));
+    }
+    find_outliers();
+    return std::move(result_);
+  }
+
+ private:
+  struct Row {
+    std::int32_t rank = -1;
+    const TimeLine* line = nullptr;
+    std::vector<IterationMark> marks;
+  };
+
+  [[nodiscard]] bool known(std::uint32_t context) const { return context < paths_.parent.size(); }
+  [[nodiscard]] bool below(std::uint32_t context, std::uint32_t procedure) const {
+    for (; known(context); context = paths_.parent[context]) {
+      if (paths_.procedure[context] == procedure) return true;
+    }
+    return false;
+  }
+  /// Calls visit(procedure, its outermost frame) for each procedure on the path, once.
+  template <typename Visit>
+  void procedures_above(std::uint32_t context, Visit visit) const {
+    std::map<std::uint32_t, std::uint32_t> outermost;
+    for (; known(context); context = paths_.parent[context]) {
+      if (paths_.procedure[context] != kNone) outermost[paths_.procedure[context]] = context;
+    }
+    for (const auto& [procedure, frame] : outermost) visit(procedure, frame);
+  }
+
+  void choose();
+  [[nodiscard]] std::vector<ProcedureSum> own_sums() const;
+  [[nodiscard]] std::vector<ProcedureSum> all_sums() const;
+  [[nodiscard]] std::vector<Segment> between_marks(const Row& row) const;
+  [[nodiscard]] std::vector<Segment> invocations(const Row& row) const;
+  [[nodiscard]] Segment segment(const TimeLine& line, std::size_t first, std::size_t last,
+                                std::uint64_t begin, std::uint64_t end) const;
+  void find_outliers();
+
+  exchange::Communicator& analysis_;
+  const Roster& roster_;
+  const CallPaths& paths_;
+  VariationOptions options_;
+  std::vector<Row> rows_;
+  Variation result_;
+};
+
+std::vector<ProcedureSum> VariationPass::own_sums() const {
+  std::map<std::uint32_t, ProcedureSum> sums;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> frames;
+  for (const Row& row : rows_) {
+    std::unordered_map<std::uint32_t, std::uint64_t> time, calls;
+    std::map<std::uint32_t, std::uint32_t> anchor;  // by procedure: the first MPI call path below it
+    for (const Sample& sample : row.line->samples) time[sample.context] += sample.ns;
+    for (const Event& event : row.line->events) {
+      time[event.context] += event.exit_ns - event.enter_ns;
+      if (++calls[event.context] > 1) continue;
+      procedures_above(event.context, [&](std::uint32_t procedure, std::uint32_t) {
+        anchor.try_emplace(procedure, event.context);
+      });
+    }
+    for (const auto& [context, ns] : time) {
+      procedures_above(context, [&](std::uint32_t procedure, std::uint32_t frame) {
+        sums[procedure].ns += ns;
+        frames[{procedure, frame}] += ns;
+      });
+    }
+    for (const auto& [procedure, context] : anchor) sums[procedure].invocations += calls.at(context);
+  }
+  for (const auto& [key, ns] : frames) {
+    ProcedureSum& sum = sums[key.first];
+    if (ns <= sum.context_ns) continue;
+    sum.context = key.second;
+    sum.context_ns = ns;
+  }
+  std::vector<ProcedureSum> list;
+  for (auto& [procedure, sum] : sums) {
+    sum.procedure = procedure;
+    list.push_back(sum);
+  }
+  return list;
+}
+
+/// Those of all ranks of the analysis, with the highest inclusive time first.
+std::vector<ProcedureSum> VariationPass::all_sums() const {
+  const std::vector<ProcedureSum> own = own_sums();
+  const auto ranks = static_cast<std::size_t>(analysis_.size());
+  const auto all = analysis_.all_to_all(std::vector(ranks, bytes_of(std::span<const ProcedureSum>(own))));
+  std::map<std::uint32_t, ProcedureSum> sums;
+  for (const exchange::Bytes& bytes : all) {
+    for (const ProcedureSum& part : items_of<ProcedureSum>(bytes)) {
+      ProcedureSum& sum = sums[part.procedure];
+      sum.procedure = part.procedure;
+      sum.ns += part.ns;
+      sum.invocations += part.invocations;
+      if (part.context_ns > sum.context_ns ||
+          (part.context_ns == sum.context_ns && part.context < sum.context)) {
+        sum.context = part.context;
+        sum.context_ns = part.context_ns;
+      }
+    }
+  }
+  std::vector<ProcedureSum> list;
+  for (const auto& [procedure, sum] : sums) list.push_back(sum);
+  std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.ns > b.ns; });
+  return list;
+}
+
+void VariationPass::choose() {
+  const std::uint64_t rows = analysis_.all_sum(rows_.size());
+  int skip = options_.finer;
+  for (const ProcedureSum& sum : all_sums()) {
+    const bool wanted =
+        options_.procedure == kNone ? sum.invocations >= 2 * rows : sum.procedure == options_.procedure;
+    if (!wanted) continue;
+    // A finer level lies below the one before.
+    if (result_.procedure != kNone && !below(sum.context, result_.procedure)) continue;
+    result_.procedure = sum.procedure;
+    result_.context = sum.context;
+    if (skip-- == 0) return;
+  }
+}
+
+/// Between `begin` and `end`; calls `first` to before `last` lie in it.
+Segment VariationPass::segment(const TimeLine& line, std::size_t first, std::size_t last, std::uint64_t begin,
+                               std::uint64_t end) const {
+  Segment made{.begin_ns = begin, .end_ns = end, .sos_ns = end - begin, .context = kNone};
+  for (std::size_t i = first; i < last; ++i) {
+    const std::uint64_t enter = std::max(line.events[i].enter_ns, begin);
+    const std::uint64_t exit = std::min(line.events[i].exit_ns, end);
+    if (exit > enter) made.sos_ns -= std::min(made.sos_ns, exit - enter);
+  }
+  std::map<std::uint32_t, std::uint64_t> sampled;
+  auto sample = std::lower_bound(line.samples.begin(), line.samples.end(), first + 1,
+                                 [](const Sample& one, std::size_t gap) { return one.gap < gap; });
+  for (; sample != line.samples.end() && sample->gap <= last; ++sample)
+    sampled[sample->context] += sample->ns;
+  std::uint64_t most = 0;
+  for (const auto& [context, ns] : sampled) {
+    if (ns <= most) continue;
+    most = ns;
+    made.context = context;
+  }
+  return made;
+}
+
+/// From each mark to the next, and from the last to the last call.
+std::vector<Segment> VariationPass::between_marks(const Row& row) const {
+  std::vector<Segment> segments;
+  const std::vector<Event>& events = row.line->events;
+  for (std::size_t i = 0; i < row.marks.size(); ++i) {
+    const std::uint64_t begin = row.marks[i].ns;
+    std::uint64_t end = i + 1 < row.marks.size() ? row.marks[i + 1].ns : begin;
+    if (i + 1 == row.marks.size() && !events.empty()) {
+      end = std::max(begin, events.back().finalize ? events.back().enter_ns : events.back().exit_ns);
+    }
+    const auto by_exit = [](const Event& event, std::uint64_t ns) { return event.exit_ns <= ns; };
+    const auto by_enter = [](const Event& event, std::uint64_t ns) { return event.enter_ns < ns; };
+    const auto first = std::lower_bound(events.begin(), events.end(), begin, by_exit);
+    const auto last = std::lower_bound(first, events.end(), end, by_enter);
+    segments.push_back(segment(*row.line, static_cast<std::size_t>(first - events.begin()),
+                               static_cast<std::size_t>(last - events.begin()), begin, end));
+  }
+  return segments;
+}
+
+/// From each recurrence of the first MPI call path below the procedure to the next; the last ends with the
+/// last call below it.
+std::vector<Segment> VariationPass::invocations(const Row& row) const {
+  std::vector<Segment> segments;
+  if (result_.procedure == kNone) return segments;
+  const std::vector<Event>& events = row.line->events;
+  std::unordered_map<std::uint32_t, bool> inside;
+  std::vector<std::size_t> starts;
+  std::size_t end = 0;
+  std::uint32_t anchor = kNone;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const auto [entry, first_seen] = inside.try_emplace(events[i].context, false);
+    if (first_seen) entry->second = below(events[i].context, result_.procedure);
+    if (!entry->second) continue;
+    if (anchor == kNone) anchor = events[i].context;
+    if (events[i].context == anchor) starts.push_back(i);
+    end = i + 1;
+  }
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const bool last = i + 1 == starts.size();
+    const std::size_t until = last ? end : starts[i + 1];
+    const std::uint64_t end_ns = last ? events[until - 1].exit_ns : events[until].enter_ns;
+    segments.push_back(segment(*row.line, starts[i], until, events[starts[i]].enter_ns, end_ns));
+  }
+  return segments;
+}
+
+std::uint64_t median(std::vector<std::uint64_t>& values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// By the median absolute deviation of all ranks' segments. The last segment of a row is cut off somewhere.
+void VariationPass::find_outliers() {
+  std::vector<std::uint64_t> own;
+  for (const std::vector<Segment>& row : result_.rows) {
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) own.push_back(row[i].sos_ns);
+  }
+  const auto ranks = static_cast<std::size_t>(analysis_.size());
+  std::vector<std::uint64_t> all;
+  for (const exchange::Bytes& bytes :
+       analysis_.all_to_all(std::vector(ranks, bytes_of(std::span<const std::uint64_t>(own))))) {
+    const std::vector<std::uint64_t> part = items_of<std::uint64_t>(bytes);
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  result_.median_ns = median(all);
+  for (std::uint64_t& value : all) {
+    value = value > result_.median_ns ? value - result_.median_ns : result_.median_ns - value;
+  }
+  const auto middle = static_cast<double>(result_.median_ns);
+  const double deviation = std::max(kScaled * static_cast<double>(median(all)), kLeastDeviation * middle);
+  const double limit = middle + options_.outlier * deviation;
+  for (std::size_t row = 0; row < result_.rows.size(); ++row) {
+    for (std::size_t i = 0; i + 1 < result_.rows[row].size(); ++i) {
+      const Segment& one = result_.rows[row][i];
+      if (static_cast<double>(one.sos_ns) <= limit) continue;
+      result_.outliers.push_back(
+          {result_.ranks[row], static_cast<std::uint32_t>(i), one.sos_ns, one.context});
+    }
+  }
+  std::stable_sort(result_.outliers.begin(), result_.outliers.end(),
+                   [](const Outlier& a, const Outlier& b) { return a.sos_ns > b.sos_ns; });
+}
+
+}  // namespace
+
+Variation variation(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+                    const CallPaths& paths, std::span<const std::vector<IterationMark>> marks,
+                    const VariationOptions& options) {
+  return VariationPass(analysis, roster, forward, paths, marks, options).run();
+}
+
+}  // namespace culprit::waits

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "exchange/communicator.hpp"
+#include "waits/forward.hpp"
+#include "waits/roster.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace culprit::waits {
+
+/// The united tree, as far as variation over time needs it.
+struct CallPaths {
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  std::vector<std::uint32_t> parent;  ///< by context; kNone at the root. Parents come before their children
+  std::vector<std::uint32_t>
+      procedure;  ///< by context: which procedure's frame it is, over all call paths; or kNone
+};
+
+/// One invocation of the dominant procedure, or one iteration, on one rank.
+struct Segment {
+  std::uint64_t begin_ns = 0, end_ns = 0;
+  std::uint64_t sos_ns = 0;     ///< its duration without the MPI calls in it
+  std::uint32_t context = ~0U;  ///< the call path that was sampled most in it
+};
+
+struct Outlier {
+  std::int32_t rank = -1;
+  std::uint32_t segment = 0;  ///< on that rank, from 0
+  std::uint64_t sos_ns = 0;
+  std::uint32_t context = CallPaths::kNone;
+};
+
+/// How long the same thing took, over ranks and time (Weber 2016).
+struct Variation {
+  bool marked = false;  ///< the program marked iterations; else invocations are inferred
+  std::uint32_t procedure = CallPaths::kNone;  ///< of inferred invocations
+  std::uint32_t context = CallPaths::kNone;    ///< its frame with the most time
+  std::uint64_t median_ns = 0;                 ///< of all segments' SOS-times
+  std::vector<std::int32_t> ranks;             ///< of the rows, this analyst's share, in order
+  std::vector<std::vector<Segment>> rows;      ///< lengths may differ
+  std::vector<Outlier> outliers;               ///< this analyst's share, the longest first
+};
+
+struct VariationOptions {
+  /// The procedure to use instead of the dominant one; kNone: choose.
+  std::uint32_t procedure = CallPaths::kNone;
+  /// Not the dominant procedure but the next one below it, and so on.
+  int finer = 0;
+  /// How many scaled median absolute deviations above the median make an outlier.
+  double outlier = 5;
+};
+
+/// A mark of the program on a time line.
+struct IterationMark {
+  std::uint64_t ns = 0;
+  std::uint64_t number = 0;
+};
+
+/// Collective. The dominant procedure is the one with the highest inclusive time among those that were
+/// invoked at least twice per rank, summed over call paths; a sampler sees an invocation when the first MPI
+/// call path below the procedure recurs. `marks` are those of each of the ledger's time lines; where any rank
+/// has some, they make the segments. Of each process its first time line counts.
+Variation variation(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+                    const CallPaths& paths, std::span<const std::vector<IterationMark>> marks,
+                    const VariationOptions& options = {});
+
+}  // namespace culprit::waits

@@ -1,0 +1,90 @@
+#include "waits/variation.hpp"
+
+#include "scripted_run.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace culprit::waits;
+using namespace culprit::waits::testing;
+
+namespace {
+
+Operation barrier() {
+  Operation operation;
+  operation.kind = OperationKind::barrier;
+  operation.context = 0;
+  return operation;
+}
+
+// root 0 → main 1 → { MPI_Init 2, solve 3 → { MPI_Barrier 4, MPI_Allreduce 5, work 6 } }
+constexpr std::uint32_t kInit = 2, kBarrier = 4, kReduce = 5, kWork = 6;
+constexpr std::uint32_t kMain = 100, kSolve = 101, kWorkProcedure = 102;
+
+CallPaths paths() {
+  const std::uint32_t none = CallPaths::kNone;
+  return {.parent = {none, 0, 1, 1, 3, 3, 3},
+          .procedure = {none, kMain, none, kSolve, none, none, kWorkProcedure}};
+}
+
+/// 2 ranks, 6 iterations of 100 ns of work, 10 ns in each of two collectives; rank 1 works 400 ns in
+/// iteration 3.
+ScriptedRun iterations() {
+  ScriptedRun run(2);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, 0, 10, {barrier()});
+    run.path(kInit);
+    std::uint64_t now = 20;
+    for (int i = 0; i < 6; ++i) {
+      run.call(rank, now, now + 10, {barrier()});
+      run.path(kBarrier);
+      const std::uint64_t work = rank == 1 && i == 3 ? 400 : 100;
+      run.sample(rank, now + 9 + work, now + 9, kWork);
+      run.call(rank, now + 10 + work, now + 20 + work, {barrier()});
+      run.path(kReduce);
+      now += 20 + work;
+    }
+  }
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "the dominant procedure is the heaviest that recurs, and an invocation that takes longer stands out") {
+  for (const int analysts : {1, 2}) {
+    const Variation found = vary(iterations(), paths(), {}, analysts);
+    CHECK_FALSE(found.marked);
+    CHECK(found.procedure == kSolve);
+    CHECK(found.context == 3);
+    REQUIRE(found.rows.size() == 2);
+    REQUIRE(found.rows[0].size() == 6);
+    CHECK(found.rows[0][2].sos_ns == 100);
+    CHECK(found.rows[1][3].sos_ns == 400);
+    CHECK(found.median_ns == 100);
+    REQUIRE(found.outliers.size() == 1);
+    CHECK(found.outliers[0].rank == 1);
+    CHECK(found.outliers[0].segment == 3);
+    CHECK(found.outliers[0].sos_ns == 400);
+    CHECK(found.outliers[0].context == kWork);
+  }
+}
+
+TEST_CASE("iterations that the program marks are used as they are") {
+  std::vector<std::vector<IterationMark>> marks(2);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    marks[0].push_back({20 + 240 * i, i});
+    marks[1].push_back({20 + 240 * i, i});
+  }
+  const Variation found = vary(iterations(), paths(), marks, 1);
+  CHECK(found.marked);
+  REQUIRE(found.rows[0].size() == 3);
+  CHECK(found.rows[0][0].sos_ns == 200);
+  CHECK(found.rows[0][1].begin_ns == 260);
+}
+
+TEST_CASE("a run in which nothing recurs has no dominant procedure") {
+  ScriptedRun run(2);
+  const Variation found = vary(run, paths(), {}, 2);
+  CHECK(found.procedure == CallPaths::kNone);
+  CHECK(found.outliers.empty());
+}
