@@ -38,18 +38,8 @@ struct CulpritEpoch {
   std::uint64_t time_ns;
 };
 
-/// A communicator, group or window to be named in traces: culprit::measurement::trace::Definition.
-struct CulpritDefinition {
-  culprit::measurement::trace::DefinitionKind kind;
-  std::uint64_t global_id;
-  std::uint32_t size;
-  std::int32_t rank;
-  culprit::measurement::trace::Context parent;
-  const std::int32_t* members;
-  std::size_t member_count;
-  const std::int32_t* remote;
-  std::size_t remote_count;
-};
+/// A communicator, group or window to be named in traces.
+using CulpritDefinition = culprit::measurement::trace::NewDefinition;
 
 /// True while calls are recorded in a time line: a trace was asked for, sampling is not stopped, the limit is
 /// not reached. Changes at any time; read it at the enter of a call, with one relaxed load.

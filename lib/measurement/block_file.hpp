@@ -3,6 +3,7 @@
 #include "measurement/copied_pages.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -34,6 +35,24 @@ class BlockFile {
   /// Whether blocks are copied; then write_out() brings the file up to date. Returns 0 or an errno.
   [[nodiscard]] bool copied() const noexcept { return copied_; }
   int write_out() noexcept;
+
+  /// The file opened for the time of one use, for what is written rather than mapped.
+  class Use {
+   public:
+    explicit Use(BlockFile& file) noexcept
+        : file_(file), fd_(file.is_open() ? file.open_again() : -EBADF) {}
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    ~Use() {
+      if (fd_ >= 0) file_.close_again(fd_);
+    }
+    /// The descriptor, or a negative errno.
+    [[nodiscard]] int fd() const noexcept { return fd_; }
+
+   private:
+    BlockFile& file_;
+    int fd_;
+  };
 
   int rename(const char* new_path) noexcept;
 

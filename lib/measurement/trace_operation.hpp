@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 // What the MPI wrappers, the runtime and the analyses call the operations of a trace; free of anything that
@@ -59,6 +60,8 @@ enum class OperationKind : std::uint8_t {
   iteration,  ///< culprit_iteration(n): bytes is n
 };
 
+inline constexpr int kOperationKinds = 31;
+
 /// One operation that a call begins, completes, or both.
 struct Operation {
   OperationKind kind = OperationKind::none;
@@ -80,6 +83,19 @@ struct Operation {
 
 enum class DefinitionKind : std::uint8_t { communicator, intercommunicator, group, window };
 inline constexpr int kDefinitionKinds = 4;
+
+/// A communicator, group or window that is to be named; trace::Definition says what the fields mean.
+struct NewDefinition {
+  DefinitionKind kind = DefinitionKind::communicator;
+  std::uint64_t global_id = 0;
+  std::uint32_t size = 0;
+  std::int32_t rank = kNobody;
+  Context parent = kNoContext;
+  const std::int32_t* members = nullptr;
+  std::size_t member_count = 0;
+  const std::int32_t* remote = nullptr;
+  std::size_t remote_count = 0;
+};
 
 /// Two clocks read at one moment, or this process's clock against another's (algorithms.md 11).
 struct ClockPair {

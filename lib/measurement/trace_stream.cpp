@@ -1,0 +1,221 @@
+#include "measurement/trace_stream.hpp"
+
+#include "measurement/live_trace.hpp"
+#include "measurement/raw_memory.hpp"
+#include "measurement/sealed_layout.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace culprit::measurement {
+
+using trace::Operation;
+
+namespace {
+
+// What the longest forms take, generously: five or ten bytes per number.
+constexpr std::size_t kLargestSample = 32;
+constexpr std::size_t kLargestHead = 32;
+constexpr std::size_t kLargestOperation = 64;
+
+unsigned char* put(unsigned char* at, std::uint64_t value) noexcept {
+  for (; value >= 0x80; value >>= 7) *at++ = static_cast<unsigned char>(value | 0x80);
+  *at++ = static_cast<unsigned char>(value);
+  return at;
+}
+unsigned char* put_signed(unsigned char* at, std::int64_t value) noexcept {
+  return put(at, sealed::zigzag(value));
+}
+unsigned char* put_context(unsigned char* at, trace::Context context) noexcept {
+  return put(at, static_cast<std::uint32_t>(context + 1));
+}
+
+}  // namespace
+
+int TraceStream::start(LiveTrace& trace, std::uint32_t number) noexcept {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* memory = raw_map(nullptr, kBuffers * trace::kSlot, PROT_READ | PROT_WRITE, flags);
+  if (memory == MAP_FAILED) return errno;
+  trace_ = &trace;
+  number_ = number;
+  buffers_.store(static_cast<unsigned char*>(memory), std::memory_order_release);
+  return 0;
+}
+
+void TraceStream::release() noexcept {
+  unsigned char* memory = buffers_.exchange(nullptr, std::memory_order_acq_rel);
+  if (memory != nullptr) raw_unmap(memory, kBuffers * trace::kSlot);
+}
+
+bool TraceStream::open_block(std::uint64_t base_ns, bool wait) noexcept {
+  const std::uint32_t sequence = opened_.load(std::memory_order_relaxed);
+  const auto full = [&] { return sequence - flushed_.load(std::memory_order_acquire) >= kBuffers; };
+  if (full()) {
+    trace_->flush(*this, wait);
+    if (full()) {
+      trace_->count_dropped();
+      return false;
+    }
+  }
+  const std::uint32_t slot = trace_->claim_slot();
+  if (slot == 0) return false;
+  slots_[sequence % kBuffers] = slot;
+  trace::BlockHeader* header = block(sequence);
+  *header = {.magic = trace::kBlockMagic,
+             .flags = 0,
+             .stream = number_,
+             .sequence = sequence,
+             .used = 0,
+             .unused1 = 0,
+             .base_ns = base_ns,
+             .last_ns = base_ns,
+             .checksum = 0,
+             .unused2 = {}};
+  at_ = reinterpret_cast<unsigned char*>(header + 1);
+  end_ = at_ + trace::kPayload;
+  state_.start(base_ns);
+  opened_.store(sequence + 1, std::memory_order_release);
+  return true;
+}
+
+bool TraceStream::make_room(std::size_t size, std::uint64_t first_time, bool wait) noexcept {
+  if (trace_->stopped()) return false;
+  if (has_room(size)) [[likely]]
+    return true;
+  return open_block(at_ == nullptr ? first_time : state_.time, wait);
+}
+
+void TraceStream::publish() noexcept {
+  trace::BlockHeader* header = block(opened_.load(std::memory_order_relaxed) - 1);
+  const auto used = static_cast<std::uint32_t>(at_ - reinterpret_cast<unsigned char*>(header + 1));
+  std::atomic_ref(header->last_ns).store(state_.time, std::memory_order_relaxed);
+  std::atomic_ref(header->used).store(used, std::memory_order_release);
+}
+
+bool TraceStream::sample(std::uint64_t time_ns, std::uint64_t weight_ns, NodeIndex node,
+                         WaitKind wait) noexcept {
+  if (!make_room(kLargestSample, time_ns - std::min(time_ns, weight_ns), false)) return false;
+  const std::uint64_t since = time_ns > state_.time ? (time_ns - state_.time) >> trace::kSampleTimeShift : 0;
+  const bool weighs = weight_ns != state_.weight;
+  *at_++ = static_cast<unsigned char>(trace::kSample | (weighs ? trace::kSampleWeight : 0u) |
+                                      static_cast<unsigned>(wait) << trace::kSampleWaitShift);
+  at_ = put(at_, since);
+  if (weighs) at_ = put(at_, weight_ns);
+  at_ = put_signed(at_, static_cast<std::int32_t>(node - state_.sampled_node));
+  state_.time += since << trace::kSampleTimeShift;
+  state_.weight = weight_ns;
+  state_.sampled_node = node;
+  publish();
+  return true;
+}
+
+bool TraceStream::begin_call(std::uint64_t enter_ns, std::uint64_t exit_ns, NodeIndex node) noexcept {
+  if (!make_room(kLargestHead + kLargestOperation, enter_ns, true)) return false;
+  exit_ns = std::max(exit_ns, state_.time);
+  const unsigned number = trace::BlockState::place_of(node);
+  auto& place = state_.places[number];
+  const bool known = place.node == node;
+  lead_ = at_;
+  *at_++ = static_cast<unsigned char>(trace::kCall | (known ? 0u : trace::kCallNode));
+  at_ = put(at_, exit_ns - state_.time);
+  at_ = put(at_, exit_ns - std::min(enter_ns, exit_ns));
+  if (known) {
+    *at_++ = static_cast<unsigned char>(number);
+  } else {
+    at_ = put(at_, node);
+    place = {.node = node, .operation = {}};
+  }
+  state_.time = exit_ns;
+  place_ = &place.operation;
+  operations_ = 0;
+  cut_ = false;
+  return true;
+}
+
+unsigned char* TraceStream::put_operation(unsigned char* at, const Operation& now,
+                                          const Operation& before) noexcept {
+  unsigned char* first = at++;
+  unsigned mask = 0;
+  const unsigned flags = trace::flags_of(now);
+  if (now.kind != before.kind || flags != trace::flags_of(before)) {
+    mask |= trace::kOperationKind;
+    *at++ = static_cast<unsigned char>(now.kind);
+    *at++ = static_cast<unsigned char>(flags);
+  }
+  if (now.context != before.context) {
+    mask |= trace::kOperationContext;
+    at = put_context(at, now.context);
+  }
+  if (now.peer != before.peer) {
+    mask |= trace::kOperationPeer;
+    at = put_signed(at, now.peer);
+  }
+  if (now.tag != before.tag) {
+    mask |= trace::kOperationTag;
+    at = put_signed(at, now.tag);
+  }
+  if (now.bytes != before.bytes) {
+    mask |= trace::kOperationBytes;
+    at = put(at, now.bytes);
+  }
+  if (now.id != 0) {
+    mask |= trace::kOperationId;
+    at = put_signed(at, static_cast<std::int64_t>(now.id - state_.last_id));
+    state_.last_id = now.id;
+  }
+  if (now.group != before.group || now.made != before.made || now.bytes_received != before.bytes_received) {
+    mask |= trace::kOperationRest;
+    at = put_context(at, now.group);
+    at = put_context(at, now.made);
+    at = put(at, now.bytes_received);
+  }
+  *first = static_cast<unsigned char>(mask);
+  return at;
+}
+
+// The block is published with the beginning of the call; if no further one is to be had, that is all of it.
+bool TraceStream::continue_call() noexcept {
+  publish();
+  cut_ = !open_block(state_.time, true);
+  if (cut_) return false;
+  *at_++ = trace::kContinuation;
+  previous_ = {};
+  return true;
+}
+
+void TraceStream::add(const Operation& operation) noexcept {
+  if (cut_ || operations_ == trace::kMaxOperations) return;
+  if (operations_ == 0) {  // for which begin_call left room
+    *lead_ = static_cast<unsigned char>(*lead_ | trace::kCallOperations);
+  } else {
+    *last_ = static_cast<unsigned char>(*last_ | trace::kOperationMore);
+    if (!has_room(kLargestOperation) && !continue_call()) return;
+  }
+  last_ = at_;
+  at_ = put_operation(at_, operation, operations_ == 0 ? *place_ : previous_);
+  previous_ = operation;
+  if (operations_++ == 0) {
+    *place_ = operation;
+    place_->id = 0;
+  }
+}
+
+void TraceStream::end_call() noexcept {
+  if (!cut_) publish();
+}
+
+bool TraceStream::bytes(const unsigned char* data, std::size_t size) noexcept {
+  while (size > 0) {
+    if (!make_room(1, 0, true)) return false;
+    const std::size_t part = std::min(size, static_cast<std::size_t>(end_ - at_));
+    std::memcpy(at_, data, part);
+    at_ += part;
+    data += part;
+    size -= part;
+    publish();
+  }
+  return true;
+}
+
+}  // namespace culprit::measurement

@@ -1,0 +1,106 @@
+#include "measurement/checksum.hpp"
+#include "trace_recording.hpp"
+#include "trace_validity.hpp"
+
+#include <cstring>
+#include <random>
+
+#include <catch2/catch.hpp>
+
+using namespace recording;
+using culprit::measurement::EndReason;
+using culprit::measurement::MeasurementError;
+
+namespace {
+
+std::vector<char> small_trace(const Directory& directory, bool ended) {
+  const auto path = directory / "whole.trace";
+  std::filesystem::remove(path);
+  Trace trace(path);
+  const std::vector<std::int32_t> members = {0, 1, 2, 9};
+  REQUIRE(trace->define({.size = 4, .members = members.data(), .member_count = members.size()}) == 0);
+  trace->add_clocks({.monotonic_ns = 1});
+  for (std::uint32_t t = 0; t < 2; ++t) {
+    Program program(t, 1);
+    for (int i = 0; i < 200; ++i) REQUIRE(write(*trace->stream(t, t), program.next(program.below(3))));
+  }
+  trace->maintain();
+  if (ended) trace->end(EndReason::exit, kStart);
+  return bytes_of(path);
+}
+
+// Valid, or refused with a reason.
+bool refused(const std::filesystem::path& path, const std::vector<char>& bytes) {
+  write_bytes(path, bytes);
+  try {
+    if (const std::string what = validity::invalid_trace(path); !what.empty()) FAIL(what);
+  } catch (const MeasurementError& error) {
+    const std::string what = error.what();
+    if (error.path() != path || what.empty() || what.back() != ')') FAIL(what);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("a trace that is cut anywhere is refused, or valid as far as it goes") {
+  const Directory directory(scratch());
+  for (const bool ended : {false, true}) {
+    const auto whole = small_trace(directory, ended);
+    const auto path = directory / "cut.trace";
+    REQUIRE_FALSE(refused(path, whole));
+    std::size_t read = 0;
+    for (std::size_t size = 0; size < whole.size(); size += size < 200 ? 1 : 331) {
+      const bool not_read = refused(path, {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)});
+      if (ended && !not_read) FAIL("cut at " << size);
+      read += not_read ? 0 : 1;
+    }
+    REQUIRE((ended || read > 0));
+  }
+}
+
+TEST_CASE("a complete trace with any changed byte of its blocks is refused") {
+  const Directory directory(scratch());
+  const auto whole = small_trace(directory, true);
+  const auto path = directory / "changed.trace";
+  std::mt19937 random(1);
+  int tried = 0;
+  while (tried < 300) {
+    auto bytes = whole;
+    const std::size_t slot = (1 + random() % 3) * trace::kSlot;
+    trace::BlockHeader header{};
+    std::memcpy(&header, bytes.data() + slot, sizeof header);
+    if (header.magic != trace::kBlockMagic) continue;
+    const std::size_t at = slot + sizeof header + random() % header.used;
+    bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
+    if (!refused(path, bytes)) FAIL("byte " << at);
+    ++tried;
+  }
+}
+
+TEST_CASE("any damage that checksums do not show is refused or gives a valid trace") {
+  const Directory directory(scratch());
+  const auto whole = small_trace(directory, false);  // live blocks have no checksums
+  const auto path = directory / "changed.trace";
+  std::mt19937 random(2);
+  for (int i = 0; i < 4000; ++i) {
+    auto bytes = whole;
+    for (unsigned n = 1 + random() % 4; n > 0; --n) {
+      const std::size_t slot = random() % 4 * trace::kSlot;
+      bytes[std::min(slot + random() % 1500, bytes.size() - 1)] = static_cast<char>(random());
+    }
+    refused(path, bytes);
+  }
+}
+
+TEST_CASE("what is no trace is told so") {
+  const Directory directory(scratch());
+  const auto path = directory / "no.trace";
+  REQUIRE(refused(path, {}));
+  REQUIRE(refused(path, std::vector<char>(100'000, 'x')));
+  auto bytes = small_trace(directory, true);
+  bytes[8] = 2;  // a later version
+  write_bytes(path, bytes);
+  REQUIRE_THROWS_WITH(trace::ProcessTrace(path), Catch::Contains("newer Culprit"));
+}

@@ -1,0 +1,116 @@
+#pragma once
+
+#include "measurement/live_trace.hpp"
+#include "measurement/trace.hpp"
+#include "recording.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <tuple>
+#include <vector>
+
+// Traces to write and to compare.
+namespace recording {
+
+namespace trace = culprit::measurement::trace;
+
+/// A trace that is forgotten, memory and all, at the end of the test.
+class Trace {
+ public:
+  explicit Trace(const std::filesystem::path& path, std::uint64_t limit = measurement::kMostTraceBytes)
+      : error_(trace_->create(path.c_str(), {.pid = 4711, .start_ns = kStart, .limit = limit})) {}
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+  ~Trace() { trace_->forget(); }
+  measurement::LiveTrace* operator->() { return trace_.get(); }
+  [[nodiscard]] int error() const { return error_; }
+
+ private:
+  std::unique_ptr<measurement::LiveTrace> trace_ = std::make_unique<measurement::LiveTrace>();
+  int error_ = 0;
+};
+
+inline auto tie(const trace::Operation& o) {
+  return std::tuple(o.kind, trace::flags_of(o), o.id, o.context, o.group, o.made, o.peer, o.tag, o.bytes,
+                    o.bytes_received);
+}
+
+inline bool equal(const trace::Record& a, const trace::Record& b) {
+  return a.kind == b.kind && a.wait == b.wait && a.enter_ns == b.enter_ns && a.exit_ns == b.exit_ns &&
+         a.node == b.node && std::ranges::equal(a.operations, b.operations, [](const auto& x, const auto& y) {
+           return tie(x) == tie(y);
+         });
+}
+
+inline bool write(measurement::TraceStream& stream, const trace::Record& record) {
+  if (record.kind == trace::RecordKind::sample) {
+    return stream.sample(record.exit_ns, record.exit_ns - record.enter_ns, record.node,
+                         static_cast<measurement::WaitKind>(record.wait));
+  }
+  if (!stream.begin_call(record.enter_ns, record.exit_ns, record.node)) return false;
+  for (const trace::Operation& operation : record.operations) stream.add(operation);
+  stream.end_call();
+  return true;
+}
+
+inline std::vector<trace::Record> read_records(const trace::ProcessTrace& trace,
+                                               const trace::ProcessTrace::Thread& thread) {
+  trace::ThreadRecords in(trace, thread, {});
+  std::vector<trace::Record> records;
+  for (trace::Record record; in.next(record);) records.push_back(record);
+  return records;
+}
+
+/// Time lines of a program that does everything: few paths and patterns mostly, now and then anything.
+class Program {
+ public:
+  explicit Program(std::uint64_t seed, trace::Context contexts) : random_(seed), contexts_(contexts) {}
+
+  trace::Record next(std::size_t operations) {
+    trace::Record record;
+    record.node = 14 + below(below(50) == 0 ? 2'000'000 : 40);
+    if (below(4) == 0) {
+      record.wait = static_cast<std::uint8_t>(below(measurement::kWaitKinds));
+      time_ += (below(100'000) + 1) * 64;  // what a sample can tell
+      record.exit_ns = time_;
+      record.enter_ns = time_ - std::min<std::uint64_t>(time_, 5'000'000 * std::uint64_t{1 + below(2)});
+      return record;
+    }
+    record.kind = trace::RecordKind::call;
+    time_ += below(below(100) == 0 ? 2'000'000'000 : 20'000);
+    record.exit_ns = time_;
+    record.enter_ns =
+        time_ - below(static_cast<std::uint32_t>(std::min<std::uint64_t>(time_ - kStart + 1, 1u << 30)));
+    for (std::size_t i = 0; i < operations; ++i) record.operations.push_back(operation());
+    return record;
+  }
+  std::uint32_t below(std::uint32_t end) { return static_cast<std::uint32_t>(random_() % end); }
+
+ private:
+  trace::Context context() { return below(3) == 0 || contexts_ == 0 ? trace::kNoContext : below(contexts_); }
+  trace::Operation operation() {
+    trace::Operation o;
+    o.kind = static_cast<trace::OperationKind>(below(trace::kOperationKinds));
+    if (below(10) == 0) trace::set_flags(o, below(128));
+    o.context = context();
+    o.peer = static_cast<std::int32_t>(below(8)) - 2;
+    o.tag = below(30) == 0 ? INT32_MIN : static_cast<std::int32_t>(below(3));
+    o.bytes = below(30) == 0 ? random_() : 4096;
+    if (below(2) == 0) o.id = below(30) == 0 ? random_() : ++id_;
+    if (below(8) == 0) {
+      o.group = context();
+      o.made = context();
+      o.bytes_received = random_() >> below(64);
+    }
+    return o;
+  }
+
+  std::mt19937_64 random_;
+  trace::Context contexts_;
+  std::uint64_t time_ = kStart;
+  std::uint64_t id_ = 0;
+};
+
+}  // namespace recording
