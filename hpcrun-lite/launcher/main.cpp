@@ -109,6 +109,8 @@ int run(int argc, char** argv) {
   set("CULPRIT_RUN_ID", claim.run_id);
   set("CULPRIT_RANKS", options->ranks);
   set("CULPRIT_DELAY", options->delay ? "1" : "");
+  set("CULPRIT_TRACE", options->trace ? "1" : "");
+  set("CULPRIT_TRACE_LIMIT", options->trace_limit);
   set("CULPRIT_QUIET", options->quiet ? "1" : "");
   set("CULPRIT_VERBOSE", options->verbose ? "1" : "");
   set("CULPRIT_LAUNCHED", std::to_string(getpid()));
@@ -117,6 +119,8 @@ int run(int argc, char** argv) {
     warn("measuring " + program.path + " into " + claim.directory.string() + ": " +
          (options->events.empty() ? "REALTIME@f200" : options->events) +
          (options->delay ? ", from culprit_start() on" : "") +
+         (options->trace ? ", with time lines of at most " + options->trace_limit + " bytes per process"
+                         : "") +
          ", MPI wrappers: " + (mpi_wrapper.empty() ? "none" : mpi_wrapper.filename().string()));
   }
   become(*options, program);

@@ -3,9 +3,12 @@
 #include "launcher/event_check.hpp"
 #include "launcher/failure.hpp"
 #include "launcher/list_events.hpp"
+#include "measurement/limits.hpp"
 #include "runtime/event_list.hpp"
 
+#include <cctype>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <iostream>
 #include <string_view>
@@ -122,10 +125,31 @@ void check_ranks(const std::string& ranks) {
   }
 }
 
-void refuse_missing_features(bool trace) {
-  if (trace) {
-    throw Failure(kUsage, "--trace: time lines are not available in this version (measure without it)");
+/// "500M": bytes, or so many KiB, MiB, GiB or TiB.
+std::uint64_t read_size(const std::string& text) {
+  constexpr std::string_view kUnits = "KMGT";
+  std::uint64_t size = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  const std::string_view unit = std::string_view(text).substr(static_cast<std::size_t>(end - text.data()));
+  const std::size_t power = unit.empty() ? 0 : kUnits.find(static_cast<char>(std::toupper(unit[0]))) + 1;
+  const bool known = unit.empty() || (power != 0 && unit.size() == 1);
+  if (error != std::errc() || !known || size > UINT64_MAX >> (10 * power)) {
+    throw Failure(kUsage, "trace limit: " + text + ": not a size (write it like 500M or 2G)");
   }
+  return size << (10 * power);
+}
+
+/// The most that the trace of one process may grow to, in bytes.
+std::string trace_limit(const std::string& given) {
+  // Some eighty minutes at 50 000 MPI calls a second; a job of a thousand ranks fills two terabytes.
+  constexpr std::uint64_t kDefault = std::uint64_t{2} << 30;
+  const std::uint64_t limit = given.empty() ? kDefault : read_size(given);
+  if (limit < measurement::kLeastTraceBytes || limit > measurement::kMostTraceBytes) {
+    throw Failure(kUsage, "trace limit: " + given + ": out of range (from " +
+                              std::to_string(measurement::kLeastTraceBytes >> 10) + "K to " +
+                              std::to_string(measurement::kMostTraceBytes >> 30) + "G)");
+  }
+  return std::to_string(limit);
 }
 
 /// Where hpcrun-lite's own words end: at "--" or at the first word that is neither an option nor the value of
@@ -149,9 +173,9 @@ std::optional<Options> read_options(int argc, char** argv) {
   app.set_version_flag("--version", "hpcrun-lite " CULPRIT_VERSION, "Print the version");
   Options options;
   std::vector<std::string> events;
-  bool trace = is_set("CULPRIT_TRACE") || is_set("CULPRIT_TRACE_LIMIT");
   bool list = false;
-  std::string trace_limit;
+  std::string limit;
+  options.trace = is_set("CULPRIT_TRACE");
   options.output = environment("CULPRIT_OUTPUT");
   options.ranks = environment("CULPRIT_RANKS");
   options.delay = is_set("CULPRIT_DELAY");
@@ -170,8 +194,12 @@ std::optional<Options> read_options(int argc, char** argv) {
       "(CULPRIT_OUTPUT)");
   app.add_option("--ranks", options.ranks,
                  "Keep only these ranks, such as 0-3,8; default all (CULPRIT_RANKS)");
-  app.add_flag("-t,--trace", trace, "Record time lines: not available in this version (CULPRIT_TRACE)");
-  app.add_option("--trace-limit", trace_limit, "Not available in this version (CULPRIT_TRACE_LIMIT)");
+  app.add_flag("-t,--trace", options.trace,
+               "Also record time lines: when each sample was taken, and each MPI call with what it moved "
+               "(CULPRIT_TRACE)");
+  app.add_option("--trace-limit", limit,
+                 "Stop a process's time lines at this size, such as 500M; default 2G "
+                 "(CULPRIT_TRACE_LIMIT)");
   app.add_flag("--delay", options.delay,
                "Sample nothing before the program calls culprit_start() of culprit.h, or MPI_Pcontrol(1) "
                "(CULPRIT_DELAY)");
@@ -191,7 +219,11 @@ std::optional<Options> read_options(int argc, char** argv) {
     list_events(std::cout);
     return std::nullopt;
   }
-  refuse_missing_features(trace || !trace_limit.empty());
+  if (!limit.empty() && !options.trace) {
+    throw Failure(kUsage, "--trace-limit: there is no trace to limit (add --trace)");
+  }
+  if (options.trace)
+    options.trace_limit = trace_limit(limit.empty() ? environment("CULPRIT_TRACE_LIMIT") : limit);
   options.events = events.empty() ? environment("CULPRIT_EVENTS") : join(events);
   const runtime::EventList event_list = read_events(options.events);
   if (!options.ranks.empty()) check_ranks(options.ranks);

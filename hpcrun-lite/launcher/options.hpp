@@ -12,6 +12,8 @@ struct Options {
   std::string output;  ///< empty: the default name
   std::string ranks;   ///< empty: all; checked
   bool delay = false;
+  bool trace = false;
+  std::string trace_limit;  ///< bytes, checked; empty without a trace
   bool quiet = false;
   bool verbose = false;
   std::vector<std::string> program;  ///< the program and its arguments

@@ -26,7 +26,9 @@ struct CulpritThread {
 /// Sums for the closing line; all of them add up over ranks.
 struct CulpritTotals {
   std::uint64_t samples, partial, dropped, processes;
-  std::uint64_t delayed;  ///< processes that were to wait for culprit_start, and never called it
+  std::uint64_t delayed;         ///< processes that were to wait for culprit_start, and never called it
+  std::uint64_t traces_limited;  ///< traces that reached their limit
+  std::uint64_t traces_failed;   ///< traces that could not be written to their end
 };
 
 /// A call of one-sided communication, or a gap, that ended: culprit::measurement::EpochValues.

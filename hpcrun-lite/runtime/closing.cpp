@@ -45,6 +45,19 @@ void add_count(Line& line, std::uint64_t count, const char* one, const char* man
   line.number(count).add(" ").add(count == 1 ? one : many);
 }
 
+void add_stopped(Line& line, std::uint64_t count, const char* why) {
+  if (count == 0) return;
+  line.add("; the trace stopped ").add(why);
+  if (ranks_here > 0) {
+    line.add(" on ").number(count).add(" of ").number(static_cast<std::uint64_t>(ranks_here)).add(" ranks");
+  }
+}
+
+void add_stopped_traces(Line& line, const CulpritTotals& totals) {
+  add_stopped(line, totals.traces_limited, "at its limit (--trace-limit)");
+  add_stopped(line, totals.traces_failed, "because it could not be written");
+}
+
 void add_samples(Line& line, const CulpritTotals& totals) {
   add_count(line, totals.samples, "sample", "samples");
   line.add(", ");
@@ -59,6 +72,7 @@ void add_samples(Line& line, const CulpritTotals& totals) {
   line.add(" in ").add(shown_directory());
   if (rank_here < 0 && mpi_was_sampled())
     line.add("; MPI calls were not seen: ranks and waits are not known");
+  add_stopped_traces(line, totals);
   line.add("; next: viewer-cli ").add(shown_directory());
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
 #include "runtime/sampling.hpp"
+#include "runtime/tracing.hpp"
 
 #include <csignal>
 
@@ -86,6 +87,7 @@ void start_sampling() {
   control.stopped_total.fetch_add(now() - since, std::memory_order_acq_rel);
   control.stopped_since.store(0, std::memory_order_seq_cst);
   tell_file();
+  update_tracing();
   for_each_thread(resume_thread);
 }
 
@@ -96,6 +98,7 @@ void stop_sampling() {
   if (sampling_stopped()) return;
   control.stopped_since.store(now(), std::memory_order_seq_cst);
   tell_file();
+  update_tracing();
   for_each_thread(pause_thread);
 }
 
@@ -103,6 +106,7 @@ void end_sampling() {
   const Change change;
   control.off.store(true, std::memory_order_relaxed);
   if (!sampling_stopped()) control.stopped_since.store(now(), std::memory_order_seq_cst);
+  update_tracing();
   for_each_thread([](Thread* thread) {
     delete_timers(thread);
     pause_kernel_events(thread);

@@ -8,6 +8,7 @@
 #include "runtime/real.hpp"
 #include "runtime/recording.hpp"
 #include "runtime/thread.hpp"
+#include "runtime/tracing.hpp"
 
 #include <cerrno>
 #include <cstdarg>
@@ -29,12 +30,14 @@ class Replacement {
     if (Thread* thread = this_thread()) silence_events(thread);
     stop_recording();
     hold_keeper();
+    end_trace(measurement::EndReason::exec);
     if (file.open()) file.seal(measurement::EndReason::exec, now());
   }
   ~Replacement() {
     if (!measured_) return;
     const int error = errno;
     file.resume();
+    resume_trace();
     allow_recording();
     // Another thread may be ending the process, and waits for the keeper to seal what nobody records in.
     if (process.ended.load(std::memory_order_seq_cst)) stop_recording();

@@ -5,6 +5,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
+#include "runtime/tracing.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -63,14 +64,22 @@ bool separate_descriptors() {
   return system_call(kCloseRange, 0, 0xffffffff, kUnshare) == 0;
 }
 
-/// One turn, unless the file is being sealed. `to_hold`: the file is to be kept open in our own table.
-void tend(bool separate, bool& to_hold) {
+/// Files that are yet to be kept open in the keeper's own table.
+struct ToHold {
+  bool measurement;
+  bool trace;
+};
+
+/// One turn, unless the file is being sealed.
+void tend(bool separate, ToHold& to_hold) {
   std::uint32_t expected = idle;
   if (!state.compare_exchange_strong(expected, busy, std::memory_order_acquire)) return;
   if (separate && file_is_wanted()) ensure_file();
   if (file.open()) {
-    if (to_hold) to_hold = file.hold() != 0;
+    if (to_hold.measurement) to_hold.measurement = file.hold() != 0;
     tell(file.maintain(now()));
+    if (to_hold.trace) to_hold.trace = trace_file.hold() != 0;
+    maintain_trace();
   }
   state.store(idle, std::memory_order_release);
 }
@@ -78,7 +87,7 @@ void tend(bool separate, bool& to_hold) {
 int keep(void* /*argument*/) {
   system_call(SYS_prctl, PR_SET_NAME, word("culprit"));
   const bool separate = separate_descriptors();
-  bool to_hold = separate;
+  ToHold to_hold{.measurement = separate, .trace = separate && process.traced};
   while (!process.ended.load(std::memory_order_acquire) && dismissed.load(std::memory_order_acquire) == 0) {
     tend(separate, to_hold);
     const timespec turn = to_timespec(kTurn);

@@ -17,6 +17,7 @@
 #include "runtime/regions.hpp"
 #include "runtime/sampling.hpp"
 #include "runtime/thread.hpp"
+#include "runtime/tracing.hpp"
 
 #include <csignal>
 #include <cstdlib>
@@ -98,6 +99,9 @@ bool read_settings() {
   process.empty_handler = set("CULPRIT_EMPTY_HANDLER");
   if (set("CULPRIT_TREE_BYTES")) process.tree_bytes = strtoull(getenv("CULPRIT_TREE_BYTES"), nullptr, 10);
   if (set("CULPRIT_ADDED_COST")) process.added_cost = strtoull(getenv("CULPRIT_ADDED_COST"), nullptr, 10);
+  process.traced = set("CULPRIT_TRACE");
+  process.trace_limit = measurement::kMostTraceBytes;
+  if (set("CULPRIT_TRACE_LIMIT")) process.trace_limit = strtoull(getenv("CULPRIT_TRACE_LIMIT"), nullptr, 10);
   process.no_find_object = set("CULPRIT_NO_DL_FIND_OBJECT");
   process.no_shared_mapping = set("CULPRIT_NO_SHARED_MAPPING");
   const char* where = nullptr;
@@ -162,6 +166,7 @@ void after_fork_in_child() {
   } else {
     culprit_rt_thread.state = nullptr;
   }
+  update_tracing();
   after_fork_in_parent();
 }
 
@@ -191,6 +196,7 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   at_quick_exit(finish_quickly);
   process.active = true;
+  update_tracing();
   begin_main_thread();
   set_blocked_by_program(change_mask(SIG_UNBLOCK, process.mask) & process.mask);
 }
@@ -210,6 +216,9 @@ void end_process(measurement::EndReason reason) {
   if (Thread* thread = this_thread()) delete_timers(thread);
   close_process();
   note_end();
+  // Only definitions for a trace: a measurement of nothing.
+  if (file.open() && control.delayed.load(std::memory_order_relaxed)) discard_file();
+  end_trace(reason);
   if (file.open()) file.seal(reason, now());
   change_mask(SIG_SETMASK, before);
 }

@@ -20,6 +20,8 @@ struct Process {
   bool quiet = false;
   bool verbose = false;
   bool empty_handler = false;  ///< benchmarks: the handler only re-arms its timer
+  bool traced = false;         ///< a trace is to be recorded too
+  std::uint64_t trace_limit = 0;
   std::uint64_t tree_bytes = measurement::kTreeBytes;
   std::uint64_t added_cost = 0;    ///< tests: ns that each handler run seems to take beside what it takes
   bool no_find_object = false;     ///< tests: as if glibc had no _dl_find_object

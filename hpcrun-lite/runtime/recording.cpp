@@ -10,6 +10,7 @@
 #include "runtime/modules.hpp"
 #include "runtime/process.hpp"
 #include "runtime/regions.hpp"
+#include "runtime/tracing.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -64,7 +65,8 @@ void explain(const char* path, int error) {
   say(line);
 }
 
-int create_file() {
+int create_file(const PathText& path) {
+  const bool traced = create_trace(path.c_str());
   static_assert(EventList::kMax == measurement::kMaxEvents + 1);
   measurement::ProcessDescription::Event events[EventList::kMax];
   for (std::size_t i = 0; i < process.events.count; ++i) {
@@ -83,13 +85,20 @@ int create_file() {
                                                     .event_count = process.events.count,
                                                     .has_realtime = process.events.has_realtime(),
                                                     .tree_bytes = process.tree_bytes,
+                                                    .traced = traced,
                                                     .copied = process.no_shared_mapping};
+  const int error = file.create(path.c_str(), description);
+  if (error != 0) discard_trace(true);
+  return error;
+}
+
+int create_files() {
   PathText path;
   int error = ENAMETOOLONG;
   if (measurement_path(path, known_rank)) {
     error = make_run_directory();
     if (error == 0) error = make_directories(path.c_str());
-    if (error == 0) error = file.create(path.c_str(), description);
+    if (error == 0) error = create_file(path);
   }
   if (error != 0 && !short_of_descriptors(error)) explain(path.c_str(), error);
   return error;
@@ -118,7 +127,7 @@ bool ensure_file() {
   if (!try_lock_file()) return false;
   bool open = file.open();
   if (!open && !file_refused) {
-    const int error = create_file();
+    const int error = create_files();
     open = error == 0;
     file_wanted = short_of_descriptors(error);
     file_refused = !open && !file_wanted;
@@ -127,6 +136,7 @@ bool ensure_file() {
       file.set_stopped(control.stopped_total.load(std::memory_order_relaxed), 0);
       note_event_problems();
       note_copying();
+      note_trace();
     }
     if (!file_refused) start_keeper();
   }
@@ -149,6 +159,7 @@ bool ensure_tree(Thread* thread) {
   bool again = false;
   thread->tree =
       file.add_thread(static_cast<std::uint64_t>(thread->tid), thread->main, role, thread->start_ns, again);
+  if (thread->tree != nullptr) thread->trace = trace_of(*thread->tree);
   thread->tree_refused = thread->tree == nullptr && !again;
   return thread->tree != nullptr;
 }
@@ -166,7 +177,9 @@ CulpritTotals count_totals() {
                        .partial = 0,
                        .dropped = lost.load(std::memory_order_relaxed),
                        .processes = 0,
-                       .delayed = 0};
+                       .delayed = 0,
+                       .traces_limited = trace_file.limit_reached() ? 1u : 0u,
+                       .traces_failed = trace_file.stopped() && !trace_file.limit_reached() ? 1u : 0u};
   for (std::size_t i = 0; i < file.thread_count(); ++i) {
     const measurement::ThreadTree* tree = file.thread(i);
     if (tree == nullptr) continue;
@@ -191,6 +204,7 @@ void join_run(int rank, int ranks, const char* mpi) {
     PathText path;
     int error = measurement_path(path, rank) ? make_directories(path.c_str()) : ENAMETOOLONG;
     if (error == 0) error = file.rename(path.c_str());
+    if (error == 0) error = rename_trace(path.c_str());
     if (error != 0) file.note("the file could not be renamed after its rank");
   }
   unlock_file();
@@ -225,6 +239,7 @@ void discard_file() {
   lock_file();
   file_refused = true;
   if (file.open()) unlink(file.path());
+  discard_trace(unused);
   if (unused) file.forget();
   unlock_file();
   release_keeper();
@@ -232,6 +247,7 @@ void discard_file() {
 }
 
 void forget_file() {
+  forget_trace();
   file.forget();
   file_refused = false;
   file_wanted = false;

@@ -3,6 +3,7 @@
 #include "runtime/caller_frame.hpp"
 #include "runtime/recording.hpp"
 #include "runtime/thread.hpp"
+#include "runtime/tracing.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -184,9 +185,9 @@ void end_region(const char* name, const void* frame) {
   if (change.regions() != nullptr) end(*change.regions(), name, number(frame));
 }
 
-// A trace will take the number, the time and the thread here; a profile only counts.
-void mark_iteration(long /*number*/) {
+void mark_iteration(long number) {
   file.set_iterations(iterations.fetch_add(1, std::memory_order_relaxed) + 1);
+  if (culprit_rt_tracing.load(std::memory_order_relaxed)) trace_iteration(number);
 }
 
 __attribute__((noinline)) void begin_region_outside(const char* name) {

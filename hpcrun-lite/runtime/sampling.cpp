@@ -73,6 +73,8 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
                                           .cpu_ns = cpu_since_sample(thread),
                                           .blocked = thread->blocked_call,
                                           .mark = current_mark(start.sp)});
+  if (thread->trace != nullptr) [[unlikely]]
+    thread->trace->sample(monotonic_time(time), elapsed, node, current_mark(start.sp));
   return true;
 }
 
@@ -288,7 +290,8 @@ void resume_timers(Thread* thread) {
 
 void charge_blocked(Thread* thread, const unwind::Registers& start) {
   if (!process.events.has_realtime() || !ensure_tree(thread)) return;
-  const std::uint64_t weight = thread->grid.pass(sampling_time(now()));
+  const std::uint64_t time = sampling_time(now());
+  const std::uint64_t weight = thread->grid.pass(time);
   thread->due.store(thread->grid.next(), std::memory_order_relaxed);
   if (weight == 0) return;
   const std::uint64_t elapsed = weight * thread->grid.period();
@@ -300,6 +303,8 @@ void charge_blocked(Thread* thread, const unwind::Registers& start) {
                                           .cpu_ns = 0,
                                           .blocked = true,
                                           .mark = current_mark(start.sp)});
+  if (thread->trace != nullptr)
+    thread->trace->sample(monotonic_time(time), elapsed, node, current_mark(start.sp));
 }
 
 }  // namespace culprit::runtime

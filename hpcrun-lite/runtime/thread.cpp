@@ -31,6 +31,7 @@ void forget_timers(Thread* thread) {
 
 void set_up(Thread* thread) {
   thread->tree = nullptr;
+  thread->trace = nullptr;
   thread->tree_refused = false;
   thread->blocked_call = false;
   thread->blocked_from = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "measurement/live.hpp"
+#include "measurement/trace_stream.hpp"
 #include "runtime/api.hpp"
 #include "runtime/event_list.hpp"
 #include "runtime/grid.hpp"
@@ -35,6 +36,7 @@ struct Thread {
   // What every sample touches, in as few cache lines as it fits into.
   Grid grid;
   measurement::ThreadTree* tree;           ///< null before the thread's first sample
+  measurement::TraceStream* trace;         ///< null where there is no trace, and before that
   std::atomic<std::uint64_t> due;          ///< the next tick of the grid, on the sampling clock
   std::uint64_t last_cpu_ns;               ///< at the last sample, without cpu_stopped
   std::atomic<std::uint64_t> cpu_stopped;  ///< CPU time used while sampling was stopped

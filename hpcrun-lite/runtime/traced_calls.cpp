@@ -1,32 +1,145 @@
-// What the MPI wrappers hand over for the time line of a thread.
+// What the MPI wrappers, and programs that mark their iterations, hand over for the time line of a thread.
 #include "runtime/api.hpp"
+#include "runtime/backoff.hpp"
+#include "runtime/call_path.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/control.hpp"
+#include "runtime/process.hpp"
+#include "runtime/recording.hpp"
+#include "runtime/thread.hpp"
+#include "runtime/tracing.hpp"
+
+#include <atomic>
+#include <csignal>
 
 using namespace culprit::measurement::trace;
+using culprit::measurement::TraceStream;
 
-std::atomic<bool> culprit_rt_tracing{false};
+namespace culprit::runtime {
+namespace {
+
+/// No handler of the program's runs while this lives: it might jump away while the process's stream is
+/// locked.
+class AllSignalsHeld {
+ public:
+  AllSignalsHeld() : before_(change_mask(SIG_SETMASK, ~KernelMask{0})) {}
+  ~AllSignalsHeld() { change_mask(SIG_SETMASK, before_); }
+  AllSignalsHeld(const AllSignalsHeld&) = delete;
+  AllSignalsHeld& operator=(const AllSignalsHeld&) = delete;
+
+ private:
+  KernelMask before_;
+};
+
+/// As HandlerHeldOff of epochs.cpp, over several calls.
+void hold_handler_off(Thread* thread) {
+  thread->counting = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+void let_handler_on(Thread* thread) {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  thread->counting = false;
+}
+
+/// The file may be being created by another thread, or have to wait for the keeper's descriptors: the
+/// keeper's turn is a quarter of a second.
+bool file_is_there() {
+  constexpr int kPauses = 5000;
+  Backoff backoff;
+  for (int i = 0; !ensure_file(); ++i) {
+    if (recording_refused() || i == kPauses) return false;
+    backoff.pause();
+  }
+  return true;
+}
+
+bool begin_at(Thread* thread, const unwind::Registers& start, std::uint64_t enter_ns, std::uint64_t exit_ns) {
+  if (!ensure_tree(thread) || thread->trace == nullptr) return false;
+  WalkFlaws flaws;
+  const measurement::NodeIndex node = current_path(thread, start, flaws);
+  if (thread->trace->begin_call(enter_ns, exit_ns, node)) return true;
+  update_tracing();
+  return false;
+}
+
+}  // namespace
+
+// Not inlined: the walk starts in this frame, which vanishes from the path as all of ours.
+__attribute__((noinline)) void trace_iteration(long number) {
+  Thread* thread = this_thread();
+  // The thread may be recording: this is called from a signal handler of the program's.
+  if (thread == nullptr || thread->counting || !own_process()) return;
+  hold_handler_off(thread);
+  if (begin_recording(thread)) {
+    const std::uint64_t time = now();
+    if (begin_at(thread, unwind::registers_here(), time, time)) {
+      thread->trace->add({.kind = OperationKind::iteration,
+                          .bytes = static_cast<std::uint64_t>(static_cast<std::int64_t>(number))});
+      thread->trace->end_call();
+    }
+    end_recording(thread);
+  }
+  let_handler_on(thread);
+}
+
+}  // namespace culprit::runtime
+
+using namespace culprit::runtime;
 
 bool culprit_rt_traced() {
+  return process.active && process.traced && !control.off.load(std::memory_order_relaxed) &&
+         !recording_refused();
+}
+
+// Inlined into both ways to record a call: the walk starts in theirs.
+static inline __attribute__((always_inline)) bool begin_call(Thread* thread, std::uint64_t enter_ns,
+                                                             std::uint64_t exit_ns) {
+  if (thread == nullptr || thread->counting || sampling_stopped()) return false;
+  hold_handler_off(thread);
+  if (begin_recording(thread)) {
+    if (begin_at(thread, culprit::unwind::registers_here(), enter_ns, exit_ns)) return true;
+    end_recording(thread);
+  }
+  let_handler_on(thread);
   return false;
 }
 
-void culprit_rt_trace_call(std::uint64_t enter_ns, std::uint64_t exit_ns, const Operation* operations,
-                           std::size_t count, bool any) {
-  if (!culprit_rt_trace_begin(enter_ns, exit_ns, any)) return;
-  culprit_rt_trace_operations(operations, count);
-  culprit_rt_trace_end();
+static inline void end_call(Thread* thread) {
+  thread->trace->end_call();
+  end_recording(thread);
+  let_handler_on(thread);
 }
 
-// Time lines are not recorded yet.
-bool culprit_rt_trace_begin(std::uint64_t /*enter_ns*/, std::uint64_t /*exit_ns*/, bool /*any*/) {
-  return false;
+__attribute__((noinline)) void culprit_rt_trace_call(std::uint64_t enter_ns, std::uint64_t exit_ns,
+                                                     const Operation* operations, std::size_t count) {
+  Thread* thread = this_thread();
+  if (!begin_call(thread, enter_ns, exit_ns)) return;
+  for (std::size_t i = 0; i < count; ++i) thread->trace->add(operations[i]);
+  end_call(thread);
 }
 
-void culprit_rt_trace_operations(const Operation* /*operations*/, std::size_t /*count*/) {}
-
-void culprit_rt_trace_end() {}
-
-Context culprit_rt_trace_define(const CulpritDefinition* /*definition*/) {
-  return kNoContext;
+__attribute__((noinline)) bool culprit_rt_trace_begin(std::uint64_t enter_ns, std::uint64_t exit_ns) {
+  return begin_call(this_thread(), enter_ns, exit_ns);
 }
 
-void culprit_rt_trace_clock(const ClockPair* /*pair*/) {}
+void culprit_rt_trace_operations(const Operation* operations, std::size_t count) {
+  TraceStream* trace = this_thread()->trace;
+  for (std::size_t i = 0; i < count; ++i) trace->add(operations[i]);
+}
+
+void culprit_rt_trace_end() {
+  end_call(this_thread());
+}
+
+Context culprit_rt_trace_define(const CulpritDefinition* definition) {
+  if (!culprit_rt_traced()) return kNoContext;
+  const AllSignalsHeld held;
+  return file_is_there() ? trace_file.define(*definition) : kNoContext;
+}
+
+void culprit_rt_trace_clock(const ClockPair* pair) {
+  if (!culprit_rt_traced()) return;
+  const AllSignalsHeld held;
+  if (file_is_there()) trace_file.add_clocks(*pair);
+}

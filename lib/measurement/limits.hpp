@@ -23,5 +23,9 @@ inline constexpr std::uint32_t kEndedTrees = 64;
 // three quarters are used, so that searches stay short.
 inline constexpr std::size_t kEpochSlots = 4096;
 inline constexpr std::size_t kMaxModules = 4096;
+// No trace of a process grows beyond this, whatever its limit: the table of its blocks is made for so many.
+inline constexpr std::uint64_t kMostTraceBytes = std::uint64_t{1} << 36;
+// The least limit: its header, what the process defines, and a block for each of some threads.
+inline constexpr std::uint64_t kLeastTraceBytes = std::uint64_t{1} << 19;
 
 }  // namespace culprit::measurement

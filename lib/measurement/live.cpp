@@ -56,7 +56,8 @@ int LiveFile::describe(const ProcessDescription& process) noexcept {
   header.granule = layout::kGranule;
   header.unit = layout::kUnit;
   header.event_count = static_cast<std::uint32_t>(process.event_count);
-  header.flags = process.has_realtime ? layout::kFlagRealtime : 0;
+  header.flags =
+      (process.has_realtime ? layout::kFlagRealtime : 0) | (process.traced ? layout::kFlagTraced : 0);
   header.cell_units = layout::cell_units(process.event_count - (process.has_realtime ? 1 : 0));
   header.pid = process.pid;
   header.start_ns = process.start_ns;

@@ -54,6 +54,7 @@ struct ProcessDescription {
   std::size_t event_count = 0;
   bool has_realtime = true;
   std::uint64_t tree_bytes = kTreeBytes;  ///< that one thread's tree may grow to; at least its first block
+  bool traced = false;                    ///< there is a trace, which tells nodes by their units
   bool copied = false;  ///< do not map the file: keep memory and copy it, as where mapping is not to be had
 };
 
@@ -121,6 +122,10 @@ class ThreadTree {
 
   /// False once the thread has finished or the file is sealed or forgotten: nothing may be recorded then.
   [[nodiscard]] bool usable() const noexcept { return usable_.load(std::memory_order_acquire); }
+
+  /// The place among the file's threads, and the thread's ordinal.
+  [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+  [[nodiscard]] std::uint32_t ordinal() const noexcept { return header()->ordinal; }
 
   /// What the thread counted up to now (for a closing line). Any thread.
   [[nodiscard]] const layout::ThreadHeader& counters() const noexcept { return *header(); }

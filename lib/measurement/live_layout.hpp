@@ -24,6 +24,7 @@ inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kArgumentBytes = 45056;
 
 inline constexpr std::uint32_t kFlagRealtime = 1;
+inline constexpr std::uint32_t kFlagTraced = 2;
 inline constexpr std::uint32_t kFlagMainThread = 1;
 
 struct EventField {

@@ -15,11 +15,6 @@
 // [handler] are async-signal-safe. docs/formats.md states the bytes.
 namespace culprit::measurement {
 
-/// A file may not grow beyond this, whatever its limit: the table of its blocks has room for so much.
-inline constexpr std::uint64_t kMostTraceBytes = std::uint64_t{1} << 36;
-/// The least limit: a slot for the header, one for the process, and some blocks for threads.
-inline constexpr std::uint64_t kLeastTraceBytes = std::uint64_t{16} * trace::kSlot;
-
 struct TraceDescription {
   std::uint64_t pid = 0;
   std::uint64_t start_ns = 0;

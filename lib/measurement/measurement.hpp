@@ -95,6 +95,7 @@ struct ThreadProfile {
   std::vector<Cell> cells;
   std::vector<EventValue> events;  ///< cells.size() × (number of events other than REALTIME), row by row
   std::vector<Epoch> epochs;
+  std::vector<std::uint32_t> units;  ///< per node: its number in the trace; empty where there is none
 };
 
 /// A load module as the process saw it.
@@ -126,6 +127,7 @@ struct ProcessInfo {
   EndReason end = EndReason::running;
   std::vector<EventInfo> events;
   bool has_realtime = true;
+  bool traced = false;             ///< a trace lies beside the measurement
   std::uint64_t iterations = 0;    ///< that the program marked
   std::vector<std::string> notes;  ///< what the runtime wants the user to know
 };

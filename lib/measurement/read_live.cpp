@@ -38,13 +38,14 @@ struct OpenWait {
 class TreeReader {
  public:
   TreeReader(const ArenaImage& image, ThreadProfile& thread, OpenWait wait, std::size_t events,
-             std::size_t modules, bool with_epochs)
+             std::size_t modules, bool with_epochs, bool with_units)
       : image_(image),
         thread_(thread),
         wait_(wait),
         events_(events),
         modules_(modules),
         with_epochs_(with_epochs),
+        with_units_(with_units),
         seen_(image.units()) {}
 
   void read();
@@ -68,6 +69,7 @@ class TreeReader {
   std::size_t events_;
   std::size_t modules_;
   bool with_epochs_;
+  bool with_units_;
   std::vector<bool> seen_;
   std::vector<Pending> stack_;
   std::unordered_map<NodeIndex, cct::NodeId> number_;
@@ -114,6 +116,7 @@ void TreeReader::read() {
     thread_.nodes.push_back({.frame = next.frame, .parent = next.parent});
     thread_.cell.push_back(cct::kNoNode);
     if (with_epochs_) number_[next.unit] = id;
+    if (with_units_) thread_.units.push_back(next.unit);
     read_cell(next.unit, image_.load<Node>(next.unit).cell);
     push_children(next.unit, id);
   }
@@ -203,6 +206,7 @@ ProcessInfo process_of(const Header& header) {
   process.start_realtime_ns = header.start_realtime_ns;
   process.end = end_reason(header.end_reason);
   process.has_realtime = (header.flags & layout::kFlagRealtime) != 0;
+  process.traced = (header.flags & layout::kFlagTraced) != 0;
   for (std::uint32_t i = 0; i < header.event_count; ++i) {
     const layout::EventField& event = header.events[i];
     process.events.push_back({.name = text(event.name), .unit = text(event.unit), .period = event.period});
@@ -309,7 +313,7 @@ Measurement read_live(InputFile& file, Extent extent) {
         result.threads.emplace_back(profile_of(head, result.process, result.modules.size()));
     if (extent == Extent::summary) continue;
     TreeReader reader(image, thread, open_wait(head, waits_end), events, result.modules.size(),
-                      head.first_epoch != 0);
+                      head.first_epoch != 0, result.process.traced);
     reader.read();
     reader.read_epochs(head.first_epoch);
   }

@@ -15,6 +15,8 @@ using sealed::SectionType;
 
 namespace {
 
+// Readers of traces make tables of so many; far above what the largest arena has.
+constexpr std::int64_t kMostUnits = std::int64_t{1} << 26;
 constexpr std::uint64_t kMaxSection = std::uint64_t{1} << 30;  // far above what the largest arena gives
 
 using TreeSize = SealedScratch::TreeSize;
@@ -48,6 +50,7 @@ class SealedReader {
   void read_tree(Decoder in, ThreadProfile& thread, TreeSize size);
   void read_cell(Decoder& in, ThreadProfile& thread) const;
   void read_epochs(std::uint32_t index, ThreadProfile& thread);
+  void read_units(std::uint32_t index, ThreadProfile& thread);
   [[nodiscard]] std::uint32_t module(const Decoder& in, std::uint32_t number) const;
 
   InputFile& file_;
@@ -132,6 +135,7 @@ void SealedReader::read(Extent extent) {
     for (std::uint32_t i = 0; i < result_.threads.size(); ++i) {
       read_tree(section(SectionType::tree, i, "a tree"), result_.threads[i], sizes_[i]);
       read_epochs(i, result_.threads[i]);
+      if (result_.process.traced) read_units(i, result_.threads[i]);
     }
   }
   result_.sealed = true;
@@ -153,7 +157,9 @@ void SealedReader::read_process(Decoder in) {
   process.end_ns = in.varint();
   process.start_realtime_ns = in.zigzag();
   process.end = end_reason(in.byte());
-  process.has_realtime = (in.byte() & layout::kFlagRealtime) != 0;
+  const unsigned flags = in.byte();
+  process.has_realtime = (flags & layout::kFlagRealtime) != 0;
+  process.traced = (flags & layout::kFlagTraced) != 0;
   const std::uint64_t events = in.varint();
   if (events > kMaxEvents + 1 || (process.has_realtime && events == 0))
     in.fail("has an impossible number of events");
@@ -311,6 +317,16 @@ void SealedReader::read_epochs(std::uint32_t index, ThreadProfile& thread) {
     epoch.count = record.varint();
     epoch.total_ns = record.varint();
     epoch.least_ns = record.varint();
+  }
+}
+
+void SealedReader::read_units(std::uint32_t index, ThreadProfile& thread) {
+  Decoder in = section(SectionType::units, index, "the units of a thread");
+  std::int64_t unit = 0;
+  for (std::size_t left = thread.nodes.size(); left > 0; --left) {
+    unit += in.zigzag() % kMostUnits;
+    if (unit < 0 || unit >= kMostUnits) in.fail("hold a number out of range");
+    thread.units.push_back(static_cast<std::uint32_t>(unit));
   }
 }
 

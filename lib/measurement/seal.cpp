@@ -81,6 +81,7 @@ class Sealer {
 
   int write_tree(const ThreadTree& tree, Counts& counts) noexcept;
   void write_epochs(const ThreadTree& tree, NodeIndex newest, std::uint32_t position) noexcept;
+  void write_units(const Counts& counts, std::uint32_t position) noexcept;
   bool push(NodeIndex node) noexcept;
   bool push_children(const ThreadTree& tree, NodeIndex node, std::uint32_t depth) noexcept;
   bool write_node(const ThreadTree& tree, const Node& node, bool has_cell, std::uint32_t up) noexcept;
@@ -172,7 +173,9 @@ int Sealer::run() noexcept {
 
 int Sealer::write(int fd) noexcept {
   constexpr std::uint32_t kOtherSections = 3;
-  if (const int error = out_.start(fd, threads_ + with_epochs_ + kOtherSections); error != 0) return error;
+  const bool traced = (header_.flags & layout::kFlagTraced) != 0;
+  const std::uint32_t sections = threads_ * (traced ? 2 : 1) + with_epochs_ + kOtherSections;
+  if (const int error = out_.start(fd, sections); error != 0) return error;
   std::uint32_t position = 0;
   for (std::uint32_t i = 0; i < threads_; ++i) {
     const ThreadTree* tree = file_.thread(i);
@@ -180,7 +183,9 @@ int Sealer::write(int fd) noexcept {
     out_.begin_section(SectionType::tree, position);
     if (const int error = write_tree(*tree, counts_[i]); error != 0) return error;
     out_.end_section();
-    write_epochs(*tree, counts_[i].epochs, position++);
+    write_epochs(*tree, counts_[i].epochs, position);
+    if (traced) write_units(counts_[i], position);
+    ++position;
   }
   write_threads();
   write_modules();  // after all that mention them
@@ -256,6 +261,20 @@ void Sealer::write_epochs(const ThreadTree& tree, NodeIndex at, std::uint32_t po
     out_.varint(load(record->total_ns));
     out_.varint(load(record->least_ns));
     out_.end_record();
+  }
+  out_.end_section();
+}
+
+// After the thread's tree, too. The stack has room for all of its nodes.
+void Sealer::write_units(const Counts& counts, std::uint32_t position) noexcept {
+  for (NodeIndex unit = 0; unit < limit_; ++unit) {
+    if (number_[unit] != 0) stack_[number_[unit] - 1] = unit;
+  }
+  out_.begin_section(SectionType::units, position);
+  NodeIndex before = 0;
+  for (std::uint32_t i = 0; i < counts.nodes; ++i) {
+    out_.zigzag(std::int64_t{stack_[i]} - before);
+    before = stack_[i];
   }
   out_.end_section();
 }

@@ -24,7 +24,14 @@ struct Header {
 };
 static_assert(sizeof(Header) == 48);
 
-enum class SectionType : std::uint32_t { process = 1, modules = 2, threads = 3, tree = 4, epochs = 5 };
+enum class SectionType : std::uint32_t {
+  process = 1,
+  modules = 2,
+  threads = 3,
+  tree = 4,
+  epochs = 5,
+  units = 6
+};
 
 struct SectionEntry {
   std::uint32_t type;

@@ -108,6 +108,7 @@ struct BlockState {
 
   std::uint64_t time = 0;
   std::uint64_t weight = 0;
+  std::uint64_t unit = 0;  // of weights
   std::uint64_t last_id = 0;
   std::uint32_t sampled_node = 0;
   std::array<Place, std::size_t{1} << kPlaceBits> places;
@@ -115,6 +116,7 @@ struct BlockState {
   void start(std::uint64_t base_ns) {
     time = base_ns;
     weight = 0;
+    unit = 0;
     last_id = 0;
     sampled_node = 0;
     places.fill(Place{});

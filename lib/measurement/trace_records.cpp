@@ -107,7 +107,11 @@ bool ThreadRecords::next(Record& record) {
 
 void ThreadRecords::read_sample(unsigned lead, Record& record) {
   const std::uint64_t since = varint();
-  if ((lead & kSampleWeight) != 0) state_.weight = varint();
+  if ((lead & kSampleWeight) != 0) {
+    const std::uint64_t weight = varint();
+    if ((weight & 1) != 0) state_.unit = weight >> 1;
+    state_.weight = (weight & 1) != 0 ? state_.unit : (weight >> 1) * state_.unit;
+  }
   state_.sampled_node += static_cast<std::uint32_t>(zigzag());
   check_end();
   if (since > (UINT64_MAX - state_.time) >> kSampleTimeShift) fail("goes beyond the end of time");

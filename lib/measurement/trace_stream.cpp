@@ -93,6 +93,18 @@ void TraceStream::publish() noexcept {
   std::atomic_ref(header->used).store(used, std::memory_order_release);
 }
 
+// Mostly some multiple of a period.
+void TraceStream::put_weight(std::uint64_t weight_ns) noexcept {
+  const std::uint64_t unit = state_.unit;
+  if (unit != 0 && weight_ns % unit == 0) {
+    at_ = put(at_, weight_ns / unit << 1);
+  } else {
+    at_ = put(at_, weight_ns << 1 | 1);
+    state_.unit = weight_ns;
+  }
+  state_.weight = weight_ns;
+}
+
 bool TraceStream::sample(std::uint64_t time_ns, std::uint64_t weight_ns, NodeIndex node,
                          WaitKind wait) noexcept {
   if (!make_room(kLargestSample, time_ns - std::min(time_ns, weight_ns), false)) return false;
@@ -101,10 +113,9 @@ bool TraceStream::sample(std::uint64_t time_ns, std::uint64_t weight_ns, NodeInd
   *at_++ = static_cast<unsigned char>(trace::kSample | (weighs ? trace::kSampleWeight : 0u) |
                                       static_cast<unsigned>(wait) << trace::kSampleWaitShift);
   at_ = put(at_, since);
-  if (weighs) at_ = put(at_, weight_ns);
+  if (weighs) put_weight(weight_ns);
   at_ = put_signed(at_, static_cast<std::int32_t>(node - state_.sampled_node));
   state_.time += since << trace::kSampleTimeShift;
-  state_.weight = weight_ns;
   state_.sampled_node = node;
   publish();
   return true;

@@ -48,6 +48,7 @@ class TraceStream {
   bool make_room(std::size_t size, std::uint64_t first_time, bool wait) noexcept;
   bool open_block(std::uint64_t base_ns, bool wait) noexcept;
   bool continue_call() noexcept;
+  void put_weight(std::uint64_t weight_ns) noexcept;
   void publish() noexcept;
   unsigned char* put_operation(unsigned char* at, const trace::Operation& operation,
                                const trace::Operation& before) noexcept;

@@ -50,9 +50,9 @@ std::vector<char> spread(const std::uint8_t* data, std::size_t size) {
   header.header_size = sizeof header;
   header.granule = layout::kGranule;
   header.unit = layout::kUnit;
-  header.flags &= layout::kFlagRealtime;
+  header.flags &= layout::kFlagRealtime | layout::kFlagTraced;
   header.event_count = header.event_count % 4 + 1;
-  header.cell_units = layout::cell_units(header.event_count - header.flags);
+  header.cell_units = layout::cell_units(header.event_count - (header.flags & layout::kFlagRealtime));
   std::memcpy(file.data(), &header, sizeof header);
   for (std::size_t at = kHead; at < size; at += kPiece) {
     const std::size_t piece = std::min(size - at, kPiece);

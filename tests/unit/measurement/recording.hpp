@@ -65,7 +65,8 @@ inline measurement::ProcessDescription process(std::size_t events = 1) {
           .start_realtime_ns = 1'700'000'000'000'000'000,
           .events = kEvents,
           .event_count = events,
-          .has_realtime = true};
+          .has_realtime = true,
+          .traced = true};
 }
 
 /// A live file that is forgotten, mappings and all, at the end of the test.
@@ -169,6 +170,7 @@ inline std::string difference(const measurement::Measurement& a, const measureme
                    t.quality.most_halvings)) {
       return "quality";
     }
+    if (s.units != t.units) return "units";
     if (s.nodes.size() != t.nodes.size() || s.cell != t.cell || s.cells.size() != t.cells.size() ||
         s.events.size() != t.events.size()) {
       return "tree size";

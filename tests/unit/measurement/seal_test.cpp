@@ -150,6 +150,7 @@ TEST_CASE("a summary is the measurement without its trees") {
       thread.cells.clear();
       thread.events.clear();
       thread.epochs.clear();
+      thread.units.clear();
     }
     CHECK(difference(whole, summary) == "");
     CHECK(summary.sealed == sealed);

@@ -38,6 +38,7 @@ inline std::string invalid(const culprit::measurement::Measurement& m) {
     const auto start = thread.start_routine.module;
     if (start != cct::kNoModule && start >= m.modules.size()) return "start routine's module";
     if (thread.cell.size() != thread.nodes.size()) return "cell index size";
+    if (!thread.units.empty() && thread.units.size() != thread.nodes.size()) return "units";
     if (thread.events.size() != thread.cells.size() * events) return "event values";
     for (const auto& cell : thread.cells) {
       if (static_cast<int>(cell.mark) >= culprit::measurement::kWaitKinds) return "wait mark";
