@@ -31,15 +31,21 @@ class AllSignalsHeld {
   KernelMask before_;
 };
 
-/// As HandlerHeldOff of epochs.cpp, over several calls.
-void hold_handler_off(Thread* thread) {
-  thread->counting = true;
+/// As HandlerHeldOff of epochs.cpp, over several calls: for as long as the function whose stack holds `place`
+/// runs.
+void hold_handler_off(Thread* thread, const void* place) {
+  thread->counting_at = reinterpret_cast<std::uintptr_t>(place);
   std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+/// True if the thread is in the middle of that: a signal handler of the program's called.
+bool is_held_off(Thread* thread, const void* place) {
+  return is_counting(thread, reinterpret_cast<std::uintptr_t>(place));
 }
 
 void let_handler_on(Thread* thread) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  thread->counting = false;
+  thread->counting_at = 0;
 }
 
 /// The file may be being created by another thread, or have to wait for the keeper's descriptors: the
@@ -68,9 +74,9 @@ bool begin_at(Thread* thread, const unwind::Registers& start, std::uint64_t ente
 // Not inlined: the walk starts in this frame, which vanishes from the path as all of ours.
 __attribute__((noinline)) void trace_iteration(long number) {
   Thread* thread = this_thread();
-  // The thread may be recording: this is called from a signal handler of the program's.
-  if (thread == nullptr || thread->counting || !own_process()) return;
-  hold_handler_off(thread);
+  const void* const here = __builtin_frame_address(0);
+  if (thread == nullptr || is_held_off(thread, here) || !own_process()) return;
+  hold_handler_off(thread, here);
   if (begin_recording(thread)) {
     const std::uint64_t time = now();
     if (begin_at(thread, unwind::registers_here(), time, time)) {
@@ -92,11 +98,12 @@ bool culprit_rt_traced() {
          !recording_refused();
 }
 
-// Inlined into both ways to record a call: the walk starts in theirs.
-static inline __attribute__((always_inline)) bool begin_call(Thread* thread, std::uint64_t enter_ns,
-                                                             std::uint64_t exit_ns) {
-  if (thread == nullptr || thread->counting || sampling_stopped()) return false;
-  hold_handler_off(thread);
+// Inlined into both ways to record a call: the walk starts in theirs. `caller` is an address on the stack of
+// their caller.
+static inline __attribute__((always_inline)) bool begin_call(Thread* thread, const void* caller,
+                                                             std::uint64_t enter_ns, std::uint64_t exit_ns) {
+  if (thread == nullptr || is_held_off(thread, caller) || sampling_stopped()) return false;
+  hold_handler_off(thread, caller);
   if (begin_recording(thread)) {
     if (begin_at(thread, culprit::unwind::registers_here(), enter_ns, exit_ns)) return true;
     end_recording(thread);
@@ -114,13 +121,13 @@ static inline void end_call(Thread* thread) {
 __attribute__((noinline)) void culprit_rt_trace_call(std::uint64_t enter_ns, std::uint64_t exit_ns,
                                                      const Operation* operations, std::size_t count) {
   Thread* thread = this_thread();
-  if (!begin_call(thread, enter_ns, exit_ns)) return;
+  if (!begin_call(thread, __builtin_dwarf_cfa(), enter_ns, exit_ns)) return;
   for (std::size_t i = 0; i < count; ++i) thread->trace->add(operations[i]);
   end_call(thread);
 }
 
 __attribute__((noinline)) bool culprit_rt_trace_begin(std::uint64_t enter_ns, std::uint64_t exit_ns) {
-  return begin_call(this_thread(), enter_ns, exit_ns);
+  return begin_call(this_thread(), __builtin_dwarf_cfa(), enter_ns, exit_ns);
 }
 
 void culprit_rt_trace_operations(const Operation* operations, std::size_t count) {

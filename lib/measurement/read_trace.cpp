@@ -89,7 +89,7 @@ EndReason ProcessTrace::end() const {
   return end_reason(header_.end_reason);
 }
 
-ProcessTrace::ProcessTrace(const std::filesystem::path& path) : file_(path) {
+ProcessTrace::ProcessTrace(const std::filesystem::path& path) : file_(path, window_) {
   read_header();
   if (header_.index_entries != 0) {
     read_index();
@@ -98,6 +98,7 @@ ProcessTrace::ProcessTrace(const std::filesystem::path& path) : file_(path) {
   }
   sort_blocks();
   read_process();
+  window_ = {};
 }
 
 void ProcessTrace::read_header() {

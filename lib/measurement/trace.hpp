@@ -20,7 +20,7 @@ namespace culprit::measurement::trace {
 /// Where the trace of the process with this measurement file is, if it has one.
 std::filesystem::path trace_path(const std::filesystem::path& measurement);
 
-/// A trace's outline: what it holds but for the records, which ThreadRecords reads.
+/// A trace's outline: what it holds but for the records, which ThreadRecords reads. Keeps the file open.
 class ProcessTrace {
  public:
   /// Reads the outline; throws MeasurementError where the file is no trace, is damaged or cannot be read.
@@ -75,6 +75,7 @@ class ProcessTrace {
   /// Reads a block's used bytes to `to`, which has room for kPayload, and checks them.
   void read_block(std::uint32_t stream, const Thread::Block& block, std::byte* to) const;
 
+  InputWindow window_;  // of the outline
   InputFile file_;
   Header header_{};
   std::vector<Thread> threads_;

@@ -81,9 +81,12 @@ bool TraceStream::open_block(std::uint64_t base_ns, bool wait) noexcept {
 
 bool TraceStream::make_room(std::size_t size, std::uint64_t first_time, bool wait) noexcept {
   if (trace_->stopped()) return false;
-  if (has_room(size)) [[likely]]
-    return true;
-  return open_block(at_ == nullptr ? first_time : state_.time, wait);
+  // A record that was never published: a longjmp left it. What it changed has no meaning in the block.
+  if (writing_) [[unlikely]]
+    at_ = end_;
+  if (!has_room(size) && !open_block(at_ == nullptr ? first_time : state_.time, wait)) return false;
+  writing_ = true;
+  return true;
 }
 
 void TraceStream::publish() noexcept {
@@ -91,6 +94,7 @@ void TraceStream::publish() noexcept {
   const auto used = static_cast<std::uint32_t>(at_ - reinterpret_cast<unsigned char*>(header + 1));
   std::atomic_ref(header->last_ns).store(state_.time, std::memory_order_relaxed);
   std::atomic_ref(header->used).store(used, std::memory_order_release);
+  writing_ = false;
 }
 
 // Mostly some multiple of a period.
@@ -190,6 +194,7 @@ bool TraceStream::continue_call() noexcept {
   publish();
   cut_ = !open_block(state_.time, true);
   if (cut_) return false;
+  writing_ = true;
   *at_++ = trace::kContinuation;
   previous_ = {};
   return true;

@@ -69,7 +69,8 @@ class TraceStream {
   trace::Operation* place_ = nullptr;  // the operation of its node's place
   trace::Operation previous_;
   std::uint32_t operations_ = 0;
-  bool cut_ = false;  // the rest of the call finds no room
+  bool writing_ = false;  // a record is being added
+  bool cut_ = false;      // the rest of the call finds no room
   trace::BlockState state_;
   // Shared with who empties the ring: blocks opened, and blocks that are in the file for good.
   std::atomic<std::uint32_t> opened_{0};

@@ -332,6 +332,25 @@ TEST_CASE("a file that may not grow stops the trace without a signal") {
   REQUIRE(read_records(read, read.threads()[0]).size() > 1000);
 }
 
+TEST_CASE("a call whose recording a longjmp left is not there, and all others are") {
+  const Directory directory(scratch());
+  const auto path = directory / "a.trace";
+  Trace trace(path);
+  TraceStream& stream = *trace->stream(0, 0);
+  REQUIRE(stream.sample(kStart + 64, 5, 14, WaitKind::none));
+  REQUIRE(stream.begin_call(kStart + 100, kStart + 200, 15));
+  stream.add(begun(7));
+  REQUIRE(stream.sample(kStart + 320, 5, 16, WaitKind::none));
+  REQUIRE(stream.begin_call(kStart + 400, kStart + 500, 15));
+  REQUIRE(stream.begin_call(kStart + 600, kStart + 700, 15));
+  stream.end_call();
+  trace->end(EndReason::exit, kStart + 200);
+  const ProcessTrace read(path);
+  const auto found = read_records(read, read.threads()[0]);
+  REQUIRE(found.size() == 3);
+  REQUIRE((found[1].node == 16 && found[2].exit_ns == kStart + 700 && found[2].operations.empty()));
+}
+
 TEST_CASE("a trace goes on after an exec that failed") {
   const Directory directory(scratch());
   const auto path = directory / "a.trace";
