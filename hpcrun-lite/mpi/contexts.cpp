@@ -131,6 +131,10 @@ Context define(MPI_Comm comm, Communicator communicator, Context parent, bool me
   Neighbors neighbors(comm);
   communicator.sources = static_cast<int>(neighbors.source_count());
   communicator.destinations = static_cast<int>(neighbors.destination_count());
+  definition.sources = neighbors.sources();
+  definition.source_count = neighbors.source_count();
+  definition.destinations = neighbors.destinations();
+  definition.destination_count = neighbors.destination_count();
   std::optional<Members> own;
   std::optional<Members> other;
   std::uint64_t hash = 0;

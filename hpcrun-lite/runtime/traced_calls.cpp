@@ -60,11 +60,12 @@ bool file_is_there() {
   return true;
 }
 
-bool begin_at(Thread* thread, const unwind::Registers& start, std::uint64_t enter_ns, std::uint64_t exit_ns) {
+bool begin_at(Thread* thread, const unwind::Registers& start, std::uint64_t enter_ns, std::uint64_t exit_ns,
+              bool any) {
   if (!ensure_tree(thread) || thread->trace == nullptr) return false;
   WalkFlaws flaws;
   const measurement::NodeIndex node = current_path(thread, start, flaws);
-  if (thread->trace->begin_call(enter_ns, exit_ns, node)) return true;
+  if (thread->trace->begin_call(enter_ns, exit_ns, node, any)) return true;
   update_tracing();
   return false;
 }
@@ -79,7 +80,7 @@ __attribute__((noinline)) void trace_iteration(long number) {
   hold_handler_off(thread, here);
   if (begin_recording(thread)) {
     const std::uint64_t time = now();
-    if (begin_at(thread, unwind::registers_here(), time, time)) {
+    if (begin_at(thread, unwind::registers_here(), time, time, false)) {
       thread->trace->add({.kind = OperationKind::iteration,
                           .bytes = static_cast<std::uint64_t>(static_cast<std::int64_t>(number))});
       thread->trace->end_call();
@@ -101,11 +102,12 @@ bool culprit_rt_traced() {
 // Inlined into both ways to record a call: the walk starts in theirs. `caller` is an address on the stack of
 // their caller.
 static inline __attribute__((always_inline)) bool begin_call(Thread* thread, const void* caller,
-                                                             std::uint64_t enter_ns, std::uint64_t exit_ns) {
+                                                             std::uint64_t enter_ns, std::uint64_t exit_ns,
+                                                             bool any) {
   if (thread == nullptr || is_held_off(thread, caller) || sampling_stopped()) return false;
   hold_handler_off(thread, caller);
   if (begin_recording(thread)) {
-    if (begin_at(thread, culprit::unwind::registers_here(), enter_ns, exit_ns)) return true;
+    if (begin_at(thread, culprit::unwind::registers_here(), enter_ns, exit_ns, any)) return true;
     end_recording(thread);
   }
   let_handler_on(thread);
@@ -119,15 +121,17 @@ static inline void end_call(Thread* thread) {
 }
 
 __attribute__((noinline)) void culprit_rt_trace_call(std::uint64_t enter_ns, std::uint64_t exit_ns,
-                                                     const Operation* operations, std::size_t count) {
+                                                     const Operation* operations, std::size_t count,
+                                                     bool any) {
   Thread* thread = this_thread();
-  if (!begin_call(thread, __builtin_dwarf_cfa(), enter_ns, exit_ns)) return;
+  if (!begin_call(thread, __builtin_dwarf_cfa(), enter_ns, exit_ns, any)) return;
   for (std::size_t i = 0; i < count; ++i) thread->trace->add(operations[i]);
   end_call(thread);
 }
 
-__attribute__((noinline)) bool culprit_rt_trace_begin(std::uint64_t enter_ns, std::uint64_t exit_ns) {
-  return begin_call(this_thread(), __builtin_dwarf_cfa(), enter_ns, exit_ns);
+__attribute__((noinline)) bool culprit_rt_trace_begin(std::uint64_t enter_ns, std::uint64_t exit_ns,
+                                                      bool any) {
+  return begin_call(this_thread(), __builtin_dwarf_cfa(), enter_ns, exit_ns, any);
 }
 
 void culprit_rt_trace_operations(const Operation* operations, std::size_t count) {

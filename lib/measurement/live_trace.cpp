@@ -103,6 +103,8 @@ void put_definition(Sink& sink, const trace::NewDefinition& definition) noexcept
   put(sink, static_cast<std::uint32_t>(definition.parent + 1));
   put_ranks(sink, definition.members, definition.member_count);
   put_ranks(sink, definition.remote, definition.remote_count);
+  put_ranks(sink, definition.sources, definition.source_count);
+  put_ranks(sink, definition.destinations, definition.destination_count);
 }
 
 template <typename Sink>

@@ -130,6 +130,7 @@ void SealedReader::read(Extent extent) {
     thread.cells.clear();
     thread.events.clear();
     thread.epochs.clear();
+    thread.units.clear();
   }
   if (extent == Extent::whole) {
     for (std::uint32_t i = 0; i < result_.threads.size(); ++i) {

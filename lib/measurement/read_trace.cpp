@@ -25,7 +25,8 @@ std::vector<std::int32_t> read_ranks(Decoder& in, std::uint64_t& budget) {
   while (left > 0) {
     const std::int64_t first = expected + in.zigzag() % (std::int64_t{1} << 32);
     const std::uint64_t length = in.varint() + 1;
-    if (length == 0 || length > left || first < 0 || first > INT32_MAX - static_cast<std::int64_t>(length)) {
+    if (length == 0 || length > left || first < kNobody ||
+        first > INT32_MAX - static_cast<std::int64_t>(length)) {
       in.fail("name ranks that cannot be");
     }
     for (std::uint64_t i = 0; i < length; ++i)
@@ -47,6 +48,8 @@ Definition read_definition(Decoder& in, std::uint64_t& budget) {
   definition.parent = in.number() - 1;
   definition.members = read_ranks(in, budget);
   definition.remote = read_ranks(in, budget);
+  definition.sources = read_ranks(in, budget);
+  definition.destinations = read_ranks(in, budget);
   return definition;
 }
 

@@ -82,6 +82,7 @@ inline constexpr unsigned kSampleWaitMask = 7;
 inline constexpr unsigned kSampleWeight = 32;
 inline constexpr unsigned kCallNode = 4;
 inline constexpr unsigned kCallOperations = 8;
+inline constexpr unsigned kCallAny = 16;
 /// Samples are told to 64 ns: their own uncertainty is larger, and a byte less is a sixth.
 inline constexpr unsigned kSampleTimeShift = 6;
 

@@ -95,6 +95,10 @@ struct NewDefinition {
   std::size_t member_count = 0;
   const std::int32_t* remote = nullptr;
   std::size_t remote_count = 0;
+  const std::int32_t* sources = nullptr;
+  std::size_t source_count = 0;
+  const std::int32_t* destinations = nullptr;
+  std::size_t destination_count = 0;
 };
 
 /// Two clocks read at one moment, or this process's clock against another's (algorithms.md 11).

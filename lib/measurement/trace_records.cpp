@@ -118,6 +118,7 @@ void ThreadRecords::read_sample(unsigned lead, Record& record) {
   state_.time += since << kSampleTimeShift;
   record.kind = RecordKind::sample;
   record.wait = static_cast<std::uint8_t>(wait_kind(lead >> kSampleWaitShift & kSampleWaitMask));
+  record.any = false;
   record.exit_ns = state_.time;
   record.enter_ns = state_.time - std::min(state_.weight, state_.time);
   record.node = node_of(state_.sampled_node);
@@ -141,6 +142,7 @@ void ThreadRecords::read_call(unsigned lead, Record& record) {
   check_end();
   record.kind = RecordKind::call;
   record.wait = 0;
+  record.any = (lead & kCallAny) != 0;
   record.exit_ns = state_.time;
   record.enter_ns = state_.time - duration;
   record.node = node_of(state_.places[place].node);

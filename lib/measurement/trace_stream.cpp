@@ -125,14 +125,16 @@ bool TraceStream::sample(std::uint64_t time_ns, std::uint64_t weight_ns, NodeInd
   return true;
 }
 
-bool TraceStream::begin_call(std::uint64_t enter_ns, std::uint64_t exit_ns, NodeIndex node) noexcept {
+bool TraceStream::begin_call(std::uint64_t enter_ns, std::uint64_t exit_ns, NodeIndex node,
+                             bool any) noexcept {
   if (!make_room(kLargestHead + kLargestOperation, enter_ns, true)) return false;
   exit_ns = std::max(exit_ns, state_.time);
   const unsigned number = trace::BlockState::place_of(node);
   auto& place = state_.places[number];
   const bool known = place.node == node;
   lead_ = at_;
-  *at_++ = static_cast<unsigned char>(trace::kCall | (known ? 0u : trace::kCallNode));
+  *at_++ = static_cast<unsigned char>(trace::kCall | (known ? 0u : trace::kCallNode) |
+                                      (any ? trace::kCallAny : 0u));
   at_ = put(at_, exit_ns - state_.time);
   at_ = put(at_, exit_ns - std::min(enter_ns, exit_ns));
   if (known) {

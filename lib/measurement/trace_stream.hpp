@@ -24,7 +24,7 @@ class TraceStream {
 
   /// Adds a call: where begin_call returned true, any number of add, then end_call. Not while the handler may
   /// run in this thread. `exit_ns` is taken for the time of the record before where it is earlier.
-  bool begin_call(std::uint64_t enter_ns, std::uint64_t exit_ns, NodeIndex node) noexcept;
+  bool begin_call(std::uint64_t enter_ns, std::uint64_t exit_ns, NodeIndex node, bool any) noexcept;
   void add(const trace::Operation& operation) noexcept;
   void end_call() noexcept;
 

@@ -38,10 +38,10 @@ inline auto tie(const trace::Operation& o) {
 }
 
 inline bool equal(const trace::Record& a, const trace::Record& b) {
-  return a.kind == b.kind && a.wait == b.wait && a.enter_ns == b.enter_ns && a.exit_ns == b.exit_ns &&
-         a.node == b.node && std::ranges::equal(a.operations, b.operations, [](const auto& x, const auto& y) {
-           return tie(x) == tie(y);
-         });
+  return a.kind == b.kind && a.any == b.any && a.wait == b.wait && a.enter_ns == b.enter_ns &&
+         a.exit_ns == b.exit_ns && a.node == b.node &&
+         std::ranges::equal(a.operations, b.operations,
+                            [](const auto& x, const auto& y) { return tie(x) == tie(y); });
 }
 
 inline bool write(measurement::TraceStream& stream, const trace::Record& record) {
@@ -49,7 +49,7 @@ inline bool write(measurement::TraceStream& stream, const trace::Record& record)
     return stream.sample(record.exit_ns, record.exit_ns - record.enter_ns, record.node,
                          static_cast<measurement::WaitKind>(record.wait));
   }
-  if (!stream.begin_call(record.enter_ns, record.exit_ns, record.node)) return false;
+  if (!stream.begin_call(record.enter_ns, record.exit_ns, record.node, record.any)) return false;
   for (const trace::Operation& operation : record.operations) stream.add(operation);
   stream.end_call();
   return true;
@@ -79,6 +79,7 @@ class Program {
       return record;
     }
     record.kind = trace::RecordKind::call;
+    record.any = below(10) == 0;
     time_ += below(below(100) == 0 ? 2'000'000'000 : 20'000);
     record.exit_ns = time_;
     record.enter_ns =

@@ -170,7 +170,7 @@ TEST_CASE("definitions and clocks come back, however many members they have") {
   std::vector<std::int32_t> all(100'000);
   std::iota(all.begin(), all.end(), 0);
   std::vector<std::int32_t> mixed(all.rbegin(), all.rend());
-  const std::vector<std::int32_t> few = {7, 8, 9, 3, INT32_MAX - 1};
+  const std::vector<std::int32_t> few = {7, 8, 9, 3, -1, -1, 0, INT32_MAX - 1};
   REQUIRE(
       trace->define(
           {.global_id = 1, .size = 100'000, .rank = 5, .members = all.data(), .member_count = all.size()}) ==
@@ -182,7 +182,11 @@ TEST_CASE("definitions and clocks come back, however many members they have") {
                          .members = few.data(),
                          .member_count = few.size(),
                          .remote = mixed.data(),
-                         .remote_count = mixed.size()}) == 1);
+                         .remote_count = mixed.size(),
+                         .sources = few.data(),
+                         .source_count = 2,
+                         .destinations = few.data(),
+                         .destination_count = 3}) == 1);
   trace->add_clocks(
       {.monotonic_ns = 5, .realtime_ns = -7, .reference = 3, .reference_ns = 9, .round_trip_ns = 11});
   REQUIRE(trace->define({.kind = trace::DefinitionKind::group}) == 2);
@@ -196,6 +200,8 @@ TEST_CASE("definitions and clocks come back, however many members they have") {
   const auto& inter = read.definitions()[1];
   REQUIRE((inter.kind == trace::DefinitionKind::intercommunicator && inter.global_id == UINT64_MAX));
   REQUIRE((inter.parent == 0 && inter.members == few && inter.remote == mixed));
+  REQUIRE((inter.sources == std::vector<std::int32_t>{7, 8} &&
+           inter.destinations == std::vector<std::int32_t>{7, 8, 9}));
   REQUIRE(read.definitions()[2].rank == trace::kNobody);
   REQUIRE(read.clocks().size() == 1);
   const auto& pair = read.clocks()[0];
@@ -338,11 +344,11 @@ TEST_CASE("a call whose recording a longjmp left is not there, and all others ar
   Trace trace(path);
   TraceStream& stream = *trace->stream(0, 0);
   REQUIRE(stream.sample(kStart + 64, 5, 14, WaitKind::none));
-  REQUIRE(stream.begin_call(kStart + 100, kStart + 200, 15));
+  REQUIRE(stream.begin_call(kStart + 100, kStart + 200, 15, false));
   stream.add(begun(7));
   REQUIRE(stream.sample(kStart + 320, 5, 16, WaitKind::none));
-  REQUIRE(stream.begin_call(kStart + 400, kStart + 500, 15));
-  REQUIRE(stream.begin_call(kStart + 600, kStart + 700, 15));
+  REQUIRE(stream.begin_call(kStart + 400, kStart + 500, 15, false));
+  REQUIRE(stream.begin_call(kStart + 600, kStart + 700, 15, false));
   stream.end_call();
   trace->end(EndReason::exit, kStart + 200);
   const ProcessTrace read(path);
@@ -380,7 +386,7 @@ TEST_CASE("an event takes eleven bytes and a sample six") {
     time += 20'000 + i * 7919 % 1000;
     Operation operation = begun(i + 1);
     operation.peer = static_cast<std::int32_t>(i % 6);
-    REQUIRE(calls.begin_call(time - 700, time, static_cast<std::uint32_t>(1000 + i % 7)));
+    REQUIRE(calls.begin_call(time - 700, time, static_cast<std::uint32_t>(1000 + i % 7), false));
     calls.add(operation);
     calls.end_call();
     REQUIRE(samples.sample(kStart + i * 5'000'000, 5'000'000,
