@@ -4,21 +4,22 @@
 
 namespace culprit::measurement {
 
-std::uint64_t Decoder::slow_varint() {
+std::uint64_t Decoder::slow_varint(const unsigned char*& at, const unsigned char* end,
+                                   const std::filesystem::path* path, const char* section) {
   constexpr unsigned kLastShift = 63;
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift <= kLastShift; shift += 7) {
-    if (at_ == end_) fail("ends early");
-    const std::uint64_t next = *at_++;
+    if (at == end) fail(path, section, "ends early");
+    const std::uint64_t next = *at++;
     if (shift == kLastShift && next > 1) break;
     value |= (next & 0x7f) << shift;
     if (next < 0x80) return value;
   }
-  fail("holds a number out of range");
+  fail(path, section, "holds a number out of range");
 }
 
-void Decoder::fail(const char* what) const {
-  throw damaged(*path_, std::string(section_) + " " + what);
+void Decoder::fail(const std::filesystem::path* path, const char* section, const char* what) {
+  throw damaged(*path, std::string(section) + " " + what);
 }
 
 }  // namespace culprit::measurement

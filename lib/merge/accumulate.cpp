@@ -14,10 +14,6 @@ constexpr std::uint32_t bit_of(WaitKind kind) {
   return std::uint32_t{1} << static_cast<unsigned>(kind);
 }
 
-void add_row(std::uint64_t* into, const std::uint64_t* from, std::size_t width) {
-  for (std::size_t c = 0; c < width; ++c) into[c] += from[c];
-}
-
 /// A thread observes a metric where its value is not zero.
 void accumulate_row(metrics::Accumulator* sums, const std::uint64_t* values, std::size_t metrics) {
   for (std::size_t m = 0; m < metrics; ++m) {
@@ -30,11 +26,13 @@ void accumulate_row(metrics::Accumulator* sums, const std::uint64_t* values, std
 ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, std::size_t roles)
     : shape_(shape),
       plan_(plan),
+      recorded_(plan.slots.size()),
       own_(plan.slots.size(), shape.columns.all()),
-      exclusive_(plan.exclusive_rows, shape.columns.metrics()),
+      exclusive_(plan.exclusive_rows, shape.columns.all()),
       inclusive_(plan.groups(), shape.columns.all()),
-      flat_exclusive_(shape.flat.size(), shape.columns.metrics()),
-      flat_inclusive_(shape.flat.size(), shape.columns.metrics()),
+      flat_source_(plan.flat_sources, shape.columns.all()),
+      flat_exclusive_(shape.flat.size(), shape.columns.all()),
+      flat_inclusive_(shape.flat.size(), shape.columns.all()),
       roles_(roles) {
   for (ContextId x = 0; x < shape.contexts.size(); ++x) {
     const WaitKind kind = shape.contexts[x].wait;
@@ -93,7 +91,8 @@ void ThreadAccumulation::record(const measurement::ThreadProfile& thread,
     const Cell& cell = thread.cells[index];
     const std::uint32_t slot = slot_of(thread, united, node);
     const ContextId x = plan_.slots[slot];
-    std::uint64_t* row = own_.touch(slot);
+    recorded_.insert(slot);
+    std::uint64_t* row = plan_.slot_leaf[slot] != 0 ? inclusive_.touch(plan_.group_of[x]) : own_.touch(slot);
     const std::uint64_t idle = idle_time(cell, x);
     row[Columns::kRealtime] += cell.time_ns;
     row[Columns::kIdleness] += idle;
@@ -111,38 +110,38 @@ void ThreadAccumulation::record(const measurement::ThreadProfile& thread,
 }
 
 void ThreadAccumulation::sum_exclusive(RoleSums& role) {
-  const std::size_t metrics = shape_.columns.metrics();
-  own_.ascending([&](std::size_t slot) {
-    const std::uint64_t* row = own_[slot];
-    for (const std::uint32_t target : plan_.slot_exclusive[slot])
-      add_row(exclusive_.touch(target), row, metrics);
-    for (const std::uint32_t target : plan_.slot_flat[slot])
-      add_row(flat_exclusive_.touch(target), row, metrics);
+  recorded_.ascending([&](std::size_t slot) {
+    const std::uint64_t* row = recorded_at(slot);
+    for (const std::uint32_t target : plan_.slot_exclusive[slot]) exclusive_.add(target, row);
+    if (plan_.slot_source[slot] != database::kNone) flat_source_.add(plan_.slot_source[slot], row);
   });
-  exclusive_.ascending(
+  flat_source_.touched().ascending([&](std::size_t source) {
+    for (const std::uint32_t target : plan_.source_flat[source])
+      flat_exclusive_.add(target, flat_source_[source]);
+  });
+  const std::size_t metrics = shape_.columns.metrics();
+  exclusive_.touched().ascending(
       [&](std::size_t row) { accumulate_row(&role.exclusive[row * metrics], exclusive_[row], metrics); });
-  flat_exclusive_.ascending(
+  flat_exclusive_.touched().ascending(
       [&](std::size_t f) { accumulate_row(&role.flat_exclusive[f * metrics], flat_exclusive_[f], metrics); });
 }
 
+// After sum_exclusive(), which wants what was recorded alone.
 void ThreadAccumulation::sum_inclusive(RoleSums& role) {
-  const std::size_t all = shape_.columns.all();
   const std::size_t metrics = shape_.columns.metrics();
-  own_.ascending([&](std::size_t slot) {
-    add_row(inclusive_.touch(plan_.group_of[plan_.slots[slot]]), own_[slot], all);
-  });
+  own_.touched().ascending(
+      [&](std::size_t slot) { inclusive_.add(plan_.group_of[plan_.slots[slot]], own_[slot]); });
   // A group comes after its parent, so going backwards every row is complete when it is reached.
-  inclusive_.descending([&](std::size_t group) {
+  inclusive_.touched().descending([&](std::size_t group) {
     const std::uint64_t* row = inclusive_[group];
     const std::uint32_t parent = plan_.group_parent[group];
-    if (parent != database::kNone) add_row(inclusive_.touch(parent), row, all);
-    for (const std::uint32_t target : plan_.group_flat[group])
-      add_row(flat_inclusive_.touch(target), row, metrics);
+    if (parent != database::kNone) inclusive_.add(parent, row);
+    for (const std::uint32_t target : plan_.group_flat[group]) flat_inclusive_.add(target, row);
     accumulate_row(&role.inclusive[group * metrics], row, metrics);
     role.weight_sq[group] += row[shape_.columns.weight_sq()];
     role.blocked[group] += row[shape_.columns.blocked()];
   });
-  flat_inclusive_.ascending(
+  flat_inclusive_.touched().ascending(
       [&](std::size_t f) { accumulate_row(&role.flat_inclusive[f * metrics], flat_inclusive_[f], metrics); });
 }
 
@@ -188,8 +187,10 @@ void ThreadAccumulation::list_thread_waits(std::uint32_t location) {
 
 void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
                              std::uint32_t location, std::uint32_t role_index) {
-  for (SparseRows* rows : {&own_, &exclusive_, &inclusive_, &flat_exclusive_, &flat_inclusive_})
+  for (SparseRows* rows :
+       {&own_, &exclusive_, &inclusive_, &flat_source_, &flat_exclusive_, &flat_inclusive_})
     rows->clear();
+  recorded_.clear();
   RoleSums& role = roles_[role_index];
   if (!role.used()) {
     const std::size_t metrics = shape_.columns.metrics();

@@ -36,8 +36,9 @@ class ThreadAccumulation {
   /// Exclusive values of the thread that was added last: calls visit(context, values by metric), ascending.
   template <class Visit>
   void visit_exclusive(Visit visit) const {
-    own_.ascending(
-        [&](std::size_t slot) { visit(plan_.slots[slot], std::span(own_[slot], shape_.columns.metrics())); });
+    recorded_.ascending([&](std::size_t slot) {
+      visit(plan_.slots[slot], std::span(recorded_at(slot), shape_.columns.metrics()));
+    });
   }
 
   /// What the approximation of waits needs, ranks left out, in the order of add.
@@ -52,6 +53,10 @@ class ThreadAccumulation {
   void record(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united);
   [[nodiscard]] std::uint32_t slot_of(const measurement::ThreadProfile& thread,
                                       std::span<const cct::NodeId> united, std::size_t node) const;
+  /// What was recorded at a slot: where its context has no children, the group's row holds nothing else.
+  [[nodiscard]] const std::uint64_t* recorded_at(std::size_t slot) const {
+    return plan_.slot_leaf[slot] != 0 ? inclusive_[plan_.group_of[plan_.slots[slot]]] : own_[slot];
+  }
   std::uint64_t idle_time(const measurement::Cell& cell, database::ContextId context);
   void list_epochs(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
                    std::uint32_t location);
@@ -66,7 +71,8 @@ class ThreadAccumulation {
   const Shape& shape_;
   const Plan& plan_;
   std::vector<database::ContextId> thread_waits_;  ///< frontiers where threads wait for each other
-  SparseRows own_, exclusive_, inclusive_, flat_exclusive_, flat_inclusive_;
+  SparseSet recorded_;                             ///< slots
+  SparseRows own_, exclusive_, inclusive_, flat_source_, flat_exclusive_, flat_inclusive_;
   std::vector<std::size_t> event_columns_;  ///< of the process: event beside REALTIME → column
   bool has_realtime_ = true;                ///< of the process; else its events' samples are the samples
   std::uint32_t marked_kinds_ = 0;          ///< of the process: bit per WaitKind

@@ -137,8 +137,8 @@ database::Summary context_summary(const RoleSums& sums, const Plan& plan, std::s
     database::SummaryEntry entry{
         .scope = x, .inclusive = at(sums.inclusive, plan.group_of[x], metric, metrics), .exclusive = {}};
     if (entry.inclusive.observers == 0) continue;
-    if (plan.leaf[x] != 0) {
-      entry.exclusive = entry.inclusive;
+    if (plan.exclusive_group[x] != database::kNone) {
+      entry.exclusive = at(sums.inclusive, plan.exclusive_group[x], metric, metrics);
     } else if (plan.exclusive_row[x] != database::kNone) {
       entry.exclusive = at(sums.exclusive, plan.exclusive_row[x], metric, metrics);
     }
@@ -147,13 +147,13 @@ database::Summary context_summary(const RoleSums& sums, const Plan& plan, std::s
   return summary;
 }
 
-database::Summary flat_summary(const RoleSums& sums, std::size_t scopes, std::size_t metric,
+database::Summary flat_summary(const RoleSums& sums, const Plan& plan, std::size_t metric,
                                std::size_t metrics) {
   database::Summary summary;
-  for (std::uint32_t f = 0; f < scopes; ++f) {
-    const database::SummaryEntry entry{.scope = f,
-                                       .inclusive = at(sums.flat_inclusive, f, metric, metrics),
-                                       .exclusive = at(sums.flat_exclusive, f, metric, metrics)};
+  for (std::uint32_t f = 0; f < plan.flat_leaf.size(); ++f) {
+    database::SummaryEntry entry{
+        .scope = f, .inclusive = {}, .exclusive = at(sums.flat_exclusive, f, metric, metrics)};
+    entry.inclusive = plan.flat_leaf[f] != 0 ? entry.exclusive : at(sums.flat_inclusive, f, metric, metrics);
     if (entry.inclusive.observers != 0 || entry.exclusive.observers != 0) summary.entries.push_back(entry);
   }
   return summary;
@@ -185,7 +185,7 @@ Summaries summarize(exchange::Communicator& comm, const Shape& shape, const Plan
   for (std::uint32_t role = 0; role < roles.size(); ++role) {
     for (std::uint32_t m = 0; m < metrics; ++m) {
       result.contexts.push_back(context_summary(roles[role], plan, m, metrics));
-      result.flat.push_back(flat_summary(roles[role], shape.flat.size(), m, metrics));
+      result.flat.push_back(flat_summary(roles[role], plan, m, metrics));
       result.contexts.back().role = result.flat.back().role = role;
       result.contexts.back().metric = result.flat.back().metric = m;
     }

@@ -133,8 +133,8 @@ struct Accumulated {
   [[nodiscard]] Pair context(ContextId x) const {
     const merge::RoleSums& sums = roles[0];
     Pair pair{.inclusive = sums.inclusive[plan.group_of[x] * metrics + Columns::kRealtime], .exclusive = {}};
-    if (plan.leaf[x] != 0) {
-      pair.exclusive = pair.inclusive;
+    if (plan.exclusive_group[x] != kNone) {
+      pair.exclusive = sums.inclusive[plan.exclusive_group[x] * metrics + Columns::kRealtime];
     } else if (plan.exclusive_row[x] != kNone) {
       pair.exclusive = sums.exclusive[plan.exclusive_row[x] * metrics + Columns::kRealtime];
     }
@@ -142,7 +142,8 @@ struct Accumulated {
   }
   [[nodiscard]] Pair flat(FlatId f) const {
     const std::size_t at = f * metrics + Columns::kRealtime;
-    return {roles[0].flat_inclusive[at], roles[0].flat_exclusive[at]};
+    return {plan.flat_leaf[f] != 0 ? roles[0].flat_exclusive[at] : roles[0].flat_inclusive[at],
+            roles[0].flat_exclusive[at]};
   }
 };
 
@@ -159,7 +160,8 @@ std::vector<database::Value> exclusive_of(const merge::ThreadAccumulation& accum
 Accumulated accumulate(const Shape& shape, const std::vector<measurement::ThreadProfile>& threads) {
   std::vector<std::uint8_t> valued(shape.contexts.size());
   for (const measurement::ThreadProfile& thread : threads) {
-    for (ContextId x = 0; x < valued.size(); ++x) if (thread.cell[x] != cct::kNoNode) valued[x] = 1;
+    for (ContextId x = 0; x < valued.size(); ++x)
+      if (thread.cell[x] != cct::kNoNode) valued[x] = 1;
   }
   Accumulated result{
       .metrics = shape.columns.metrics(), .plan = merge::Plan(shape, valued), .roles = {}, .profiles = {}};
@@ -255,6 +257,11 @@ TEST_CASE("contexts that are equal in every thread are accumulated once") {
   CHECK(plan.group_of == std::vector<std::uint32_t>{0, 1, 1, 2, 2, 3, 4, 5});
   CHECK(plan.group_parent == std::vector<std::uint32_t>{kNone, 0, 1, 2, 2, 1});
   CHECK(plan.slots == std::vector<ContextId>{0, 5, 6, 7});
+  // The outer procedure's own values are its one statement's; the inner one has two.
+  CHECK(plan.exclusive_group[2] == plan.group_of[7]);
+  CHECK(plan.exclusive_group[4] == kNone);
+  CHECK(plan.exclusive_row[4] != kNone);
+  CHECK(plan.exclusive_group[6] == plan.group_of[6]);
   // A context with values of its own is like no other, however few children it has.
   CHECK(merge::Plan(shape, std::vector<std::uint8_t>{0, 1, 0, 0, 0, 1, 1, 1}).group_of ==
         std::vector<std::uint32_t>{0, 1, 2, 3, 3, 4, 5, 6});
