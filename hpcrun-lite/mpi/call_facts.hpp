@@ -255,11 +255,15 @@ PersistentCollective(Flow, int, MPI_Comm, Sent, Received, MPI_Request*)
 // -- One-sided
 // -----------------------------------------------------------------------------------------------
 
-/// Collective; `*window` is known after the call.
+enum class WindowFlavor : std::uint8_t { created, allocated, shared, dynamic };
+
+/// Collective; `*window` is known after the call. `bytes`: of this process.
 struct WindowCreation {
   static constexpr WaitRule kRule = WaitRule::waits;
   MPI_Comm comm;
   MPI_Win* window;
+  WindowFlavor flavor;
+  MPI_Aint bytes;
 };
 struct WindowRelease {
   static constexpr WaitRule kRule = WaitRule::waits;

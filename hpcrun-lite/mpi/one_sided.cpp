@@ -38,11 +38,26 @@ std::uint32_t log2_of(std::uint64_t number) {
 std::atomic<std::uint64_t> group_generation{1};
 std::atomic<std::uint32_t> windows_made{0};
 
+/// How many leading zero bits the order of an epoch needs for its stamps to be kept (keep_stamp).
+std::atomic<unsigned> stamp_level{0};
+
+/// Uniform, the same on all processes.
+std::uint64_t order_of(std::uint64_t window, std::uint32_t instance) {
+  std::uint64_t mixed =
+      (window ^ (static_cast<std::uint64_t>(instance) << 40 | instance)) * 0x9e3779b97f4a7c15U;
+  mixed = (mixed ^ mixed >> 32) * 0xd6e8feb86659fd93U;
+  return (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9U;
+}
+
+}  // namespace
+
 /// A target of this process's operations, or a member of an epoch's group.
 struct Peer {
   int rank;  ///< in the window
   int world_rank;
   std::uint64_t last_exit;  ///< of an operation on it in the present epoch; 0: none
+  std::uint32_t accesses;   ///< epochs started with it in the group
+  std::uint32_t exposures;  ///< epochs posted for it
 };
 
 /// The members of a group that an epoch was opened with. Kept until another group is used.
@@ -55,8 +70,6 @@ struct Members {
   std::uint8_t peer[EpochCall::kMaxTargets];  ///< indices of the window's peers
 };
 
-}  // namespace
-
 /// A window as this process sees it. Calls of several threads on one window may mix up each other's gaps,
 /// nothing else.
 struct Window {
@@ -64,6 +77,9 @@ struct Window {
   MPI_Win handle;
   std::uint64_t id;
   MPI_Group group;
+  std::uint32_t size;        ///< processes
+  std::uint32_t size_class;  ///< of making and freeing it
+  std::uint32_t fences;
   std::uint32_t peers;
   Peer peer[EpochCall::kMaxTargets];
   Members origin, exposure;
@@ -89,6 +105,7 @@ Window* add(MPI_Win handle) {
     bool unused = false;
     if (!window.used.compare_exchange_strong(unused, true, std::memory_order_acq_rel)) continue;
     window.handle = handle;
+    window.fences = 0;
     window.peers = 0;
     window.origin = {};
     window.exposure = {};
@@ -106,7 +123,9 @@ Peer* peer_of(Window& window, int rank) {
   }
   if (rank < 0 || window.peers == EpochCall::kMaxTargets) return nullptr;
   Peer& peer = window.peer[window.peers];
-  peer = {.rank = rank, .world_rank = translate(window.group, rank, world_group()), .last_exit = 0};
+  peer = {};
+  peer.rank = rank;
+  peer.world_rank = translate(window.group, rank, world_group());
   ++window.peers;
   return &peer;
 }
@@ -131,8 +150,9 @@ void learn(Members& members, Window& window, MPI_Group group) {
 
 }  // namespace
 
+// Threads that are not sampled count the epochs as well, so that the processes' counts agree.
 void EpochCall::begin(MPI_Win window) {
-  if (culprit_rt_thread.state == nullptr) return;
+  if (!culprit_rt_active()) return;
   window_ = find(window);
   entered_ = now();
 }
@@ -144,8 +164,41 @@ std::uint64_t EpochCall::end(Kind kind, std::uint64_t peers, std::uint32_t size_
                          .window = window_->id,
                          .peers = peers,
                          .time_ns = exited - entered_};
-  culprit_rt_count_epochs(record_, records_);
+  for (std::size_t i = 0; i < stamps_; ++i) stamp_[i].exit_ns = exited;
+  keep();
   return exited;
+}
+
+void EpochCall::keep() {
+  if (culprit_rt_thread.state == nullptr) return;
+  const unsigned level = culprit_rt_count_epochs(record_, records_, stamp_, stamps_);
+  if (level > stamp_level.load(std::memory_order_relaxed))
+    stamp_level.store(level, std::memory_order_relaxed);
+}
+
+void EpochCall::add_stamp(Kind kind, std::uint32_t instance, std::uint32_t members, int peer,
+                          std::uint64_t last) {
+  if (window_->id == 0 || stamps_ == kMaxTargets + 1) return;
+  const std::uint64_t order = order_of(window_->id, instance);
+  if (std::countl_zero(order) < static_cast<int>(stamp_level.load(std::memory_order_relaxed))) return;
+  stamp_[stamps_++] = {.kind = kind,
+                       .instance = instance,
+                       .members = members,
+                       .peer = static_cast<std::uint32_t>(peer),
+                       .window = window_->id,
+                       .order = order,
+                       .enter_ns = entered_,
+                       .exit_ns = entered_,
+                       .last_ns = last};
+}
+
+void EpochCall::add_stamps(Kind kind, const Members& members, std::uint32_t Peer::*instances) {
+  if (members.known != members.size) return;  // too many to know all
+  for (std::uint32_t i = 0; i < members.known; ++i) {
+    const Peer& peer = window_->peer[members.peer[i]];
+    add_stamp(kind, peer.*instances, members.size, peer.world_rank,
+              peer.last_exit != 0 ? peer.last_exit : window_->start_exit);
+  }
 }
 
 void EpochCall::add_gap(Kind kind, std::uint64_t target, std::uint64_t since) {
@@ -178,7 +231,11 @@ void EpochCall::exit(const WindowCreation& facts) {
   CULPRIT_MPI(PMPI_Win_get_group)(*facts.window, &window_->group);
   int size = 0;
   CULPRIT_MPI(PMPI_Group_size)(window_->group, &size);
-  if (culprit_rt_thread.state != nullptr) end(kCreate, 0, log2_of(static_cast<std::uint64_t>(size)));
+  window_->size = static_cast<std::uint32_t>(size);
+  window_->size_class = log2_of(window_->size) | static_cast<std::uint32_t>(facts.flavor) << 8 |
+                        log2_of(static_cast<std::uint64_t>(facts.bytes)) << 16;
+  add_stamp(kCreateStamp, 0, window_->size, 0);
+  end(kCreate, 0, window_->size_class);
 }
 
 void EpochCall::enter(const WindowRelease& facts) {
@@ -189,7 +246,8 @@ void EpochCall::enter(const WindowRelease& facts) {
 
 void EpochCall::exit(const WindowRelease& /*facts*/) {
   if (window_ == nullptr) return;
-  if (culprit_rt_thread.state != nullptr) end(kFree, 0, 0);
+  add_stamp(kFreeStamp, 0, window_->size, 0);
+  end(kFree, 0, window_->size_class);
   window_->used.store(false, std::memory_order_release);
 }
 
@@ -211,17 +269,28 @@ void EpochCall::enter(const Fence& facts) {
     Peer& peer = window_->peer[i];
     if (peer.last_exit == 0) continue;
     add_gap(kFenceGap, static_cast<std::uint64_t>(peer.world_rank), peer.last_exit);
+    add_stamp(kFenceAccessStamp, window_->fences, window_->size, peer.world_rank, peer.last_exit);
     peer.last_exit = 0;
   }
 }
 
-void EpochCall::exit(const Fence& /*facts*/) {
-  if (window_ != nullptr) end(kFence, 0, 0);
+// A fence that need not wait for anybody is known by its assertion, and costs otherwise.
+void EpochCall::exit(const Fence& facts) {
+  if (window_ == nullptr) return;
+  add_stamp(kFenceStamp, window_->fences++, window_->size, 0);
+  end(kFence, 0, static_cast<std::uint32_t>(facts.assertion));
 }
 
 void EpochCall::exit(const EpochStart& facts) {
   if (window_ == nullptr) return;
-  learn(window_->origin, *window_, facts.group);
+  Members& members = window_->origin;
+  learn(members, *window_, facts.group);
+  for (std::uint32_t i = 0; i < members.known; ++i) {
+    Peer& peer = window_->peer[members.peer[i]];
+    peer.last_exit = 0;
+    ++peer.accesses;
+  }
+  add_stamps(kStartStamp, members, &Peer::accesses);
   window_->start_exit = end(kStart, window_->origin.hash, log2_of(window_->origin.size));
 }
 
@@ -229,6 +298,7 @@ void EpochCall::enter(const EpochCompletion& facts) {
   begin(facts.window);
   if (window_ == nullptr) return;
   const Members& members = window_->origin;
+  add_stamps(kCompleteStamp, members, &Peer::accesses);
   for (std::uint32_t i = 0; i < members.known; ++i) {
     Peer& peer = window_->peer[members.peer[i]];
     const std::uint64_t since = peer.last_exit != 0 ? peer.last_exit : window_->start_exit;
@@ -246,8 +316,18 @@ void EpochCall::enter(const ExposurePost& facts) {
   if (window_ != nullptr) learn(window_->exposure, *window_, facts.group);
 }
 
+void EpochCall::exit(const ExposurePost& /*facts*/) {
+  if (window_ == nullptr) return;
+  const Members& members = window_->exposure;
+  for (std::uint32_t i = 0; i < members.known; ++i) ++window_->peer[members.peer[i]].exposures;
+  add_stamps(kPostStamp, members, &Peer::exposures);
+  if (stamps_ != 0) keep();
+}
+
 void EpochCall::exit(const ExposureWait& /*facts*/) {
-  if (window_ != nullptr) end(kWait, window_->exposure.hash, log2_of(window_->exposure.size));
+  if (window_ == nullptr) return;
+  add_stamps(kWaitStamp, window_->exposure, &Peer::exposures);
+  end(kWait, window_->exposure.hash, log2_of(window_->exposure.size));
 }
 
 void EpochCall::enter(const ExposureAttempt& facts, bool spinning) {
@@ -266,6 +346,7 @@ void EpochCall::exit(const ExposureAttempt& facts) {
   }
   entered_ = window_->tested_from - window_->tested_before;
   window_->tested_from = window_->tested_before = 0;
+  add_stamps(kWaitStamp, window_->exposure, &Peer::exposures);
   end(kWait, window_->exposure.hash, log2_of(window_->exposure.size));
 }
 

@@ -8,10 +8,13 @@
 
 // One-sided communication, watched for the approximation of its waits without a trace (algorithms.md 6): how
 // long each call took, by window and peers, and the gaps between an origin's last operation on a target and
-// the call that closes its epoch. Memory is bounded; what finds no room is left out.
+// the call that closes its epoch. Of some epochs, which a hash of their number chooses on all processes
+// alike, the calls' times themselves are kept (stamps). Memory is bounded; what finds no room is left out.
 namespace culprit::mpi {
 
 struct Window;
+struct Members;
+struct Peer;
 
 /// One such call, from its enter to its exit.
 class EpochCall {
@@ -44,7 +47,7 @@ class EpochCall {
   void exit(const Fence& facts);
   void exit(const EpochStart& facts);
   void exit(const EpochCompletion& facts);
-  void exit(const ExposurePost& /*facts*/) {}
+  void exit(const ExposurePost& facts);
   void exit(const ExposureWait& facts);
   void exit(const ExposureAttempt& facts);
   void exit(const Lock& facts) { exit_passive(kLock, facts.target); }
@@ -75,14 +78,28 @@ class EpochCall {
     kLock,
     kFlush,
     kCompleteGap,
-    kFenceGap
+    kFenceGap,
+    kCreateStamp,
+    kFreeStamp,
+    kFenceStamp,
+    kFenceAccessStamp,
+    kPostStamp,
+    kStartStamp,
+    kCompleteStamp,
+    kWaitStamp
   };
   static constexpr int kAllTargets = -1;
 
   void begin(MPI_Win window);
   /// The call's exit: records it, and the gaps. Returns the time.
   std::uint64_t end(Kind kind, std::uint64_t peers, std::uint32_t size_class);
+  /// Hands over what was noted.
+  void keep();
   void add_gap(Kind kind, std::uint64_t target, std::uint64_t since);
+  /// Notes a stamp, if its turn has come, whose exit is the call's.
+  void add_stamp(Kind kind, std::uint32_t instance, std::uint32_t members, int peer, std::uint64_t last = 0);
+  /// One for each member, of the epoch that this process's count of those with the member says.
+  void add_stamps(Kind kind, const Members& members, std::uint32_t Peer::*instances);
   void exit_access(const Target& target);
   void exit_passive(Kind kind, int target);
 
@@ -91,6 +108,8 @@ class EpochCall {
   std::uint64_t id_ = 0;     ///< of a window that is being made
   std::size_t records_ = 0;  ///< of gaps, added when the call ends
   CulpritEpoch record_[kMaxTargets + 1];
+  std::size_t stamps_ = 0;
+  CulpritStamp stamp_[kMaxTargets + 1];
 };
 
 /// Whether calls of these facts are EpochCalls.

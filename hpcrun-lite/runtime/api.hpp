@@ -47,6 +47,17 @@ using CulpritDefinition = culprit::measurement::trace::NewDefinition;
 /// not reached. Changes at any time; read it at the enter of a call, with one relaxed load.
 extern __attribute__((visibility("default"))) std::atomic<bool> culprit_rt_tracing;
 
+/// One call of some epoch: culprit::measurement::StampValues.
+struct CulpritStamp {
+  std::uint32_t kind;
+  std::uint32_t instance;
+  std::uint32_t members;
+  std::uint32_t peer;
+  std::uint64_t window;
+  std::uint64_t order;
+  std::uint64_t enter_ns, exit_ns, last_ns;
+};
+
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
 extern __thread CulpritThread culprit_rt_thread
     __attribute__((tls_model("initial-exec"), visibility("default")));
@@ -68,10 +79,13 @@ __attribute__((visibility("default"))) CulpritTotals culprit_rt_totals();
 __attribute__((visibility("default"))) void culprit_rt_close_world(const CulpritTotals* totals);
 /// MPI_Pcontrol: stops (0) or starts (1, 2) sampling; other levels have no meaning here.
 __attribute__((visibility("default"))) void culprit_rt_control_level(int level);
-/// Adds each of `count` epochs to its accumulator at the calling thread's call path. The thread must be
-/// sampled. Not from signal handlers.
-__attribute__((visibility("default"))) void culprit_rt_count_epochs(const CulpritEpoch* epochs,
-                                                                    std::size_t count);
+/// Adds each of `count` epochs to its accumulator at the calling thread's call path, and keeps the stamps
+/// whose turn has come. The thread must be sampled. Returns how many leading zero bits an order needs to be
+/// kept. Not from signal handlers.
+__attribute__((visibility("default"))) unsigned culprit_rt_count_epochs(const CulpritEpoch* epochs,
+                                                                        std::size_t count,
+                                                                        const CulpritStamp* stamps,
+                                                                        std::size_t stamp_count);
 /// True if this process has, or will have, a trace: also while culprit_rt_tracing is false because sampling
 /// is stopped. What is made then has to be defined all the same.
 __attribute__((visibility("default"))) bool culprit_rt_traced();

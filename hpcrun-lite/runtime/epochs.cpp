@@ -34,23 +34,40 @@ class HandlerHeldOff {
 }  // namespace culprit::runtime
 
 // Not inlined: the walk starts in this frame, which vanishes from the path as all of ours.
-__attribute__((noinline)) void culprit_rt_count_epochs(const CulpritEpoch* epochs, std::size_t count) {
+__attribute__((noinline)) unsigned culprit_rt_count_epochs(const CulpritEpoch* epochs, std::size_t count,
+                                                           const CulpritStamp* stamps,
+                                                           std::size_t stamp_count) {
   using namespace culprit::runtime;
+  using culprit::measurement::EpochKind;
   Thread* thread = this_thread();
-  if (thread == nullptr || !own_process() || sampling_stopped()) return;
+  if (thread == nullptr || !own_process() || sampling_stopped()) return 0;
   const HandlerHeldOff held(thread);
-  if (!begin_recording(thread)) return;
+  if (!begin_recording(thread)) return 0;
+  unsigned level = 0;
   if (ensure_tree(thread)) {
     WalkFlaws flaws;
     const culprit::measurement::NodeIndex node =
         current_path(thread, culprit::unwind::registers_here(), flaws);
     for (std::size_t i = 0; i < count; ++i) {
-      thread->tree->count_epoch(node, {.kind = static_cast<culprit::measurement::EpochKind>(epochs[i].kind),
+      thread->tree->count_epoch(node, {.kind = static_cast<EpochKind>(epochs[i].kind),
                                        .size_class = epochs[i].size_class,
                                        .window = epochs[i].window,
                                        .peers = epochs[i].peers,
                                        .time_ns = epochs[i].time_ns});
     }
+    for (std::size_t i = 0; i < stamp_count; ++i) {
+      thread->tree->keep_stamp(node, {.kind = static_cast<EpochKind>(stamps[i].kind),
+                                      .instance = stamps[i].instance,
+                                      .members = stamps[i].members,
+                                      .peer = stamps[i].peer,
+                                      .window = stamps[i].window,
+                                      .order = stamps[i].order,
+                                      .enter_ns = stamps[i].enter_ns,
+                                      .exit_ns = stamps[i].exit_ns,
+                                      .last_ns = stamps[i].last_ns});
+    }
+    level = thread->tree->stamp_level();
   }
   end_recording(thread);
+  return level;
 }

@@ -39,9 +39,7 @@ std::optional<WaitPattern> pattern_of(const EpochRow& row) {
       return WaitPattern::lock_wait;
     case EpochKind::flush:
       return WaitPattern::flush_wait;
-    case EpochKind::none:
-    case EpochKind::complete_gap:
-    case EpochKind::fence_gap:
+    default:  // gaps
       break;
   }
   switch (row.thread_wait) {
@@ -77,9 +75,19 @@ Member member_of(const EpochRow& row, std::int32_t rank) {
   return {row.window, rank, fence ? row.context : database::kNone};
 }
 
-class Approximation {
+/// Nobody leaves before the last one came, who does not wait.
+bool collective(EpochKind kind) {
+  return kind == EpochKind::create || kind == EpochKind::free || kind == EpochKind::fence;
+}
+
+/// No call that synchronizes processes takes longer by itself, on any network, unless it moves data, which is
+/// sampled as work. Where even the shortest call of a run took longer, it may have waited as well.
+constexpr std::uint64_t kLongestHandshake = 100'000;
+
+class Estimate {
  public:
-  explicit Approximation(std::span<const EpochRow> rows) : rows_(rows.begin(), rows.end()) {
+  Estimate(std::span<const EpochRow> rows, std::span<const EpochStamp> stamps)
+      : rows_(rows.begin(), rows.end()), sampled_(match_stamps(stamps)) {
     std::ranges::sort(rows_, {}, [](const EpochRow& row) {
       return std::tuple(row.location, row.context, row.kind, row.thread_wait, row.size_class, row.window,
                         row.peers);
@@ -87,7 +95,7 @@ class Approximation {
     wait_ns_.resize(rows_.size());
   }
 
-  std::vector<Wait> run();
+  Approximation run();
 
  private:
   /// Where a gap lay: who was late.
@@ -98,32 +106,73 @@ class Approximation {
     database::ContextId context = database::kNone;
   };
 
+  /// Shortest call of a kind and size class, and whether several processes made such calls.
+  struct Baseline {
+    std::uint64_t least_ns = 0;
+    std::int32_t rank = -1;
+    bool shared = false;
+  };
+
+  [[nodiscard]] const SampledCalls* sampled(const EpochRow& row) const;
   void find_baselines();
+  [[nodiscard]] std::uint64_t wait_of(const EpochRow& row, std::uint64_t intrinsic) const;
   void estimate(std::size_t first, std::size_t last);
   void find_gaps();
-  void add(const EpochRow& row, WaitPattern pattern, std::uint64_t ns, const Origin* cause);
+  void add(const EpochRow& row, WaitPattern pattern, std::uint64_t ns, Cause cause);
+  void add_whole(std::size_t i);
+  void add_part(std::size_t i);
   void add_late_complete(std::size_t i);
   void add_early_fence(std::size_t i);
 
   std::vector<EpochRow> rows_;
+  std::map<CallSite, SampledCalls> sampled_;
+  Approximation result_;
   std::vector<std::uint64_t> wait_ns_;  ///< per row
-  std::map<std::pair<EpochKind, std::uint32_t>, std::uint64_t> baseline_;
+  std::map<std::pair<EpochKind, std::uint32_t>, Baseline> baseline_;
   std::map<Member, std::uint64_t> exposed_, fenced_;  ///< waits of a target, of a fence's participant
   std::map<Member, std::vector<Origin>> complete_gaps_, fence_gaps_;  ///< by target
   std::map<std::tuple<WaitPattern, std::uint32_t, database::ContextId>, Wait> waits_;
 };
 
-void Approximation::find_baselines() {
+constexpr Cause kUnknown{database::kNone, database::kNone};
+
+Cause largest(const std::map<Cause, std::uint64_t>& causes) {
+  if (causes.empty()) return kUnknown;
+  return std::ranges::max_element(causes, {}, [](const auto& cause) { return cause.second; })->first;
+}
+
+/// Null where no epoch of the calls has stamps of all its processes.
+const SampledCalls* Estimate::sampled(const EpochRow& row) const {
+  const auto found = sampled_.find({row.location, row.context, row.kind});
+  return found == sampled_.end() || found->second.duration_ns == 0 ? nullptr : &found->second;
+}
+
+void Estimate::find_baselines() {
   for (const EpochRow& row : rows_) {
     if (row.kind == EpochKind::none || is_gap(row.kind)) continue;
-    const auto [least, fresh] = baseline_.try_emplace({row.kind, row.size_class}, row.least_ns);
-    if (!fresh) least->second = std::min(least->second, row.least_ns);
+    const auto [found, fresh] =
+        baseline_.try_emplace({row.kind, row.size_class}, Baseline{row.least_ns, row.rank, false});
+    Baseline& baseline = found->second;
+    baseline.least_ns = std::min(baseline.least_ns, row.least_ns);
+    baseline.shared = baseline.shared || row.rank != baseline.rank;
   }
 }
 
-/// E = max(0, Σ duration − count · b), b = min(b₀, max(0, Σ duration − I)/count), for the rows of one frame
-/// of one thread; together no more than I.
-void Approximation::estimate(std::size_t first, std::size_t last) {
+/// E = max(0, Σ duration − count · b). b is the shortest such call of the run, who did not wait: in a
+/// collective call somebody comes last. Where all may have waited in all others, b is at most `intrinsic`.
+std::uint64_t Estimate::wait_of(const EpochRow& row, std::uint64_t intrinsic) const {
+  if (const SampledCalls* calls = sampled(row)) return share(row.total_ns, calls->all.ns, calls->duration_ns);
+  const Baseline& baseline = baseline_.at({row.kind, row.size_class});
+  std::uint64_t base = baseline.least_ns;
+  if (!(collective(row.kind) && baseline.shared) && base > kLongestHandshake)
+    base = std::min(base, std::max(intrinsic, kLongestHandshake));
+  const metrics::Uint128 cost = metrics::Uint128{row.count} * base;
+  return cost < row.total_ns ? row.total_ns - static_cast<std::uint64_t>(cost) : 0;
+}
+
+/// The rows of one frame of one thread: together no more than its idleness I. `intrinsic` is what was sampled
+/// there as work.
+void Estimate::estimate(std::size_t first, std::size_t last) {
   std::uint64_t duration = 0;
   std::uint64_t count = 0;
   const std::uint64_t idle = rows_[first].idle_ns;
@@ -137,20 +186,18 @@ void Approximation::estimate(std::size_t first, std::size_t last) {
   for (std::size_t i = first; i < last; ++i) {
     const EpochRow& row = rows_[i];
     if (is_gap(row.kind)) continue;
-    if (row.kind == EpochKind::none) {
-      wait_ns_[i] = idle;
-    } else {
-      const std::uint64_t base = std::min(baseline_.at({row.kind, row.size_class}), intrinsic);
-      const metrics::Uint128 cost = metrics::Uint128{row.count} * base;
-      wait_ns_[i] = cost < row.total_ns ? row.total_ns - static_cast<std::uint64_t>(cost) : 0;
-    }
+    wait_ns_[i] = row.kind == EpochKind::none ? idle : wait_of(row, intrinsic);
     sum += wait_ns_[i];
   }
-  if (sum <= idle) return;
+  if (sum <= idle) {
+    result_.unclassified_ns += idle - sum;
+    return;
+  }
+  result_.excess_ns += sum - idle;
   for (std::size_t i = first; i < last; ++i) wait_ns_[i] = share(wait_ns_[i], idle, sum);
 }
 
-void Approximation::find_gaps() {
+void Estimate::find_gaps() {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const EpochRow& row = rows_[i];
     if (row.window == 0) continue;
@@ -169,7 +216,7 @@ void Approximation::find_gaps() {
   }
 }
 
-void Approximation::add(const EpochRow& row, WaitPattern pattern, std::uint64_t ns, const Origin* cause) {
+void Estimate::add(const EpochRow& row, WaitPattern pattern, std::uint64_t ns, Cause cause) {
   if (ns == 0) return;
   Wait& wait = waits_[{pattern, row.location, row.context}];
   wait.pattern = pattern;
@@ -177,24 +224,48 @@ void Approximation::add(const EpochRow& row, WaitPattern pattern, std::uint64_t 
   wait.context = row.context;
   wait.ns += ns;
   wait.count += row.count;
-  if (cause == nullptr) return;
-  wait.cause_location = cause->location;
-  wait.cause_context = cause->context;
+  if (cause == kUnknown) return;
+  wait.cause_location = cause.first;
+  wait.cause_context = cause.second;
+}
+
+void Estimate::add_whole(std::size_t i) {
+  const auto pattern = pattern_of(rows_[i]);
+  if (!pattern) return;
+  const SampledCalls* calls = sampled(rows_[i]);
+  add(rows_[i], *pattern, wait_ns_[i], calls == nullptr ? kUnknown : largest(calls->all.causes));
+}
+
+/// late-complete and early-fence, which are parts of their row's wait.
+void Estimate::add_part(std::size_t i) {
+  const EpochRow& row = rows_[i];
+  if (row.kind != EpochKind::wait && row.kind != EpochKind::fence) return;
+  const bool fence = row.kind == EpochKind::fence;
+  if (const SampledCalls* calls = sampled(row)) {
+    const std::uint64_t part = std::min(calls->part.ns, calls->all.ns);
+    add(row, fence ? WaitPattern::early_fence : WaitPattern::late_complete,
+        share(wait_ns_[i], part, calls->all.ns), largest(calls->part.causes));
+  } else if (fence) {
+    add_early_fence(i);
+  } else {
+    add_late_complete(i);
+  }
 }
 
 /// Of what a target waited, at most the longest gap that an origin left after its last operation on it.
-void Approximation::add_late_complete(std::size_t i) {
+void Estimate::add_late_complete(std::size_t i) {
   const EpochRow& row = rows_[i];
   const Member here = member_of(row, row.rank);
   const auto gaps = complete_gaps_.find(here);
   if (row.window == 0 || gaps == complete_gaps_.end()) return;
   const Origin& late = *std::ranges::max_element(gaps->second, {}, &Origin::gap_ns);
   const std::uint64_t all = exposed_[here];
-  add(row, WaitPattern::late_complete, share(wait_ns_[i], std::min(all, late.gap_ns), all), &late);
+  add(row, WaitPattern::late_complete, share(wait_ns_[i], std::min(all, late.gap_ns), all),
+      {late.location, late.context});
 }
 
 /// max(0, Σ wait(target) − min over its origins of (Σ wait(origin) + Σ gap(origin)))
-void Approximation::add_early_fence(std::size_t i) {
+void Estimate::add_early_fence(std::size_t i) {
   const EpochRow& row = rows_[i];
   const Member here = member_of(row, row.rank);
   const auto gaps = fence_gaps_.find(here);
@@ -206,10 +277,10 @@ void Approximation::add_early_fence(std::size_t i) {
   const Origin& late = *std::ranges::min_element(gaps->second, {}, before);
   const std::uint64_t all = fenced_[here];
   const std::uint64_t rest = std::min(all, before(late));
-  add(row, WaitPattern::early_fence, share(wait_ns_[i], all - rest, all), &late);
+  add(row, WaitPattern::early_fence, share(wait_ns_[i], all - rest, all), {late.location, late.context});
 }
 
-std::vector<Wait> Approximation::run() {
+Approximation Estimate::run() {
   find_baselines();
   for (std::size_t first = 0; first < rows_.size();) {
     std::size_t last = first;
@@ -221,22 +292,18 @@ std::vector<Wait> Approximation::run() {
   }
   find_gaps();
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    const auto pattern = pattern_of(rows_[i]);
-    if (!pattern) continue;
-    add(rows_[i], *pattern, wait_ns_[i], nullptr);
-    if (rows_[i].kind == EpochKind::wait) add_late_complete(i);
-    if (rows_[i].kind == EpochKind::fence) add_early_fence(i);
+    add_whole(i);
+    add_part(i);
   }
-  std::vector<Wait> waits;
-  for (const auto& [key, wait] : waits_) waits.push_back(wait);
-  std::ranges::stable_sort(waits, std::ranges::greater(), &Wait::ns);
-  return waits;
+  for (const auto& [key, wait] : waits_) result_.waits.push_back(wait);
+  std::ranges::stable_sort(result_.waits, std::ranges::greater(), &Wait::ns);
+  return std::move(result_);
 }
 
 }  // namespace
 
-std::vector<Wait> approximate_waits(std::span<const EpochRow> rows) {
-  return Approximation(rows).run();
+Approximation approximate_waits(std::span<const EpochRow> rows, std::span<const EpochStamp> stamps) {
+  return Estimate(rows, stamps).run();
 }
 
 }  // namespace culprit::blame

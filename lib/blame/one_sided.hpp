@@ -1,5 +1,6 @@
 #pragma once
 
+#include "blame/epoch_stamps.hpp"
 #include "database/database.hpp"
 #include "measurement/kinds.hpp"
 
@@ -24,8 +25,16 @@ struct EpochRow {
   std::uint64_t idle_ns = 0;  ///< idleness sampled in the frame by this thread
 };
 
+struct Approximation {
+  std::vector<database::Wait> waits;  ///< largest first; the same for every order of rows and stamps
+  std::uint64_t unclassified_ns =
+      0;  ///< idleness in frames of one-sided calls beyond what they are estimated to wait
+  std::uint64_t excess_ns = 0;  ///< estimated to wait, but not sampled as idle, and therefore left out
+};
+
 /// Divides the idleness of each frame among patterns; what the rows of a (location, context) get never
-/// exceeds idle_ns. Largest first; the same for every order of rows.
-std::vector<database::Wait> approximate_waits(std::span<const EpochRow> rows);
+/// exceeds idle_ns. A call waits for the share of its time that it waited in the epochs with stamps; where
+/// there are none, for as long as it took beyond what such a call takes at least.
+Approximation approximate_waits(std::span<const EpochRow> rows, std::span<const EpochStamp> stamps = {});
 
 }  // namespace culprit::blame

@@ -188,7 +188,10 @@ struct Quality {
                 handler_ns = 0, clock_violations = 0, cut_short = 0, unreadable = 0;
   std::uint64_t bridged = 0;  ///< samples with a frame whose caller was not found by call-frame information
   std::uint64_t slowed = 0;   ///< threads whose sampling rate was halved because the handler took too long
-  std::uint64_t most_halvings = 0;  ///< of them
+  std::uint64_t most_halvings = 0;         ///< of them
+  std::uint64_t epochs_lost = 0;           ///< calls of one-sided communication without an accumulator
+  std::uint64_t unclassified_wait_ns = 0;  ///< idleness in one-sided calls that no pattern explains
+  std::uint64_t excess_wait_ns = 0;  ///< estimated waits that were not sampled as idle; not in the waits
 };
 
 /// How and what was run.

@@ -69,6 +69,9 @@ std::vector<std::string> decode_meta(ByteSpan bytes, Experiment& e) {
   if (from.remaining() != 0) e.quality.bridged = from.get<std::uint64_t>();
   if (from.remaining() != 0) e.quality.slowed = from.get<std::uint64_t>();
   if (from.remaining() != 0) e.quality.most_halvings = from.get<std::uint64_t>();
+  if (from.remaining() != 0) e.quality.epochs_lost = from.get<std::uint64_t>();
+  if (from.remaining() != 0) e.quality.unclassified_wait_ns = from.get<std::uint64_t>();
+  if (from.remaining() != 0) e.quality.excess_wait_ns = from.get<std::uint64_t>();
   return hosts;
 }
 

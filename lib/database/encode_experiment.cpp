@@ -51,6 +51,9 @@ Bytes encode_meta(const Experiment& e, const std::vector<std::string>& hosts) {
   into.put(e.quality.bridged);
   into.put(e.quality.slowed);
   into.put(e.quality.most_halvings);
+  into.put(e.quality.epochs_lost);
+  into.put(e.quality.unclassified_wait_ns);
+  into.put(e.quality.excess_wait_ns);
   return into.take();
 }
 

@@ -32,8 +32,21 @@ enum class EpochKind : std::uint8_t {
   flush,         ///< MPI_Win_flush and MPI_Win_unlock, all forms
   complete_gap,  ///< exit of the last operation on the target, or of MPI_Win_start → MPI_Win_complete
   fence_gap,     ///< exit of the last operation on the target → MPI_Win_fence
+  // Stamps: single calls of some epochs, the same ones on all processes (EpochStamp).
+  create_stamp,
+  free_stamp,
+  fence_stamp,
+  fence_access_stamp,  ///< the last operation on the peer before the fence of this instance
+  post_stamp,          ///< MPI_Win_post for the peer, and so on: one for each member of the group
+  start_stamp,
+  complete_stamp,
+  wait_stamp,
 };
-inline constexpr int kEpochKinds = 12;
+inline constexpr int kEpochKinds = 20;
+
+constexpr bool is_stamp(EpochKind kind) {
+  return kind >= EpochKind::create_stamp;
+}
 
 /// How a process, and with it its measurement, ended.
 enum class EndReason : std::uint8_t {

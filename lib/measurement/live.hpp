@@ -26,6 +26,19 @@ struct SampleValues {
   WaitKind mark = WaitKind::none;
 };
 
+/// One call of one-sided communication as it was, so that the calls of several processes can be laid side by
+/// side. Which ones are kept is decided by `order` alone, a hash of window and instance: the same on all.
+struct StampValues {
+  EpochKind kind = EpochKind::none;
+  std::uint32_t instance = 0;  ///< the how manyth of its kind in this window, with this peer
+  std::uint32_t members = 0;   ///< how many belong together: the window's processes, the group's members
+  std::uint32_t peer = 0;      ///< rank in MPI_COMM_WORLD
+  std::uint64_t window = 0;
+  std::uint64_t order = 0;
+  std::uint64_t enter_ns = 0, exit_ns = 0;
+  std::uint64_t last_ns = 0;  ///< exit of the last operation on the peer before, or of MPI_Win_start; 0: none
+};
+
 /// One call of one-sided communication, or one gap, that ended.
 struct EpochValues {
   EpochKind kind = EpochKind::none;
@@ -102,6 +115,10 @@ class ThreadTree {
   /// Adds to the accumulator of (node, kind, size class, window, peers). Not while the handler may run in
   /// this thread.
   void count_epoch(NodeIndex node, const EpochValues& values) noexcept;
+  /// Keeps a stamp if its turn has come. Not while the handler may run in this thread.
+  void keep_stamp(NodeIndex node, const StampValues& values) noexcept;
+  /// Only stamps whose order has so many leading zero bits are kept from now on. Never falls.
+  [[nodiscard]] unsigned stamp_level() const noexcept { return stamp_level_; }
 
   /// [handler] Counters, single writer.
   void count_partial(std::uint64_t time_ns) noexcept;
@@ -163,6 +180,8 @@ class ThreadTree {
   [[nodiscard]] layout::Node* node(NodeIndex index) const noexcept { return arena_.at<layout::Node>(index); }
   NodeIndex allocate(std::uint32_t units) noexcept;
   layout::EpochRecord* epoch_record(NodeIndex node, const EpochValues& values) noexcept;
+  layout::EpochRecord* stamp_record() noexcept;
+  void thin_stamps() noexcept;
   NodeIndex make_cell(NodeIndex index) noexcept;
   [[gnu::hot]] layout::Cell* cell_of(NodeIndex index, bool& charged_elsewhere) noexcept;
 
@@ -181,6 +200,9 @@ class ThreadTree {
   NodeIndex recent_[std::size_t{1} << kRecentBits] = {};
   NodeIndex epochs_[kEpochSlots] = {};  // records by hash of their key, open addressing
   std::uint32_t epoch_count_ = 0;
+  NodeIndex stamps_[kEpochStamps] = {};  // records, the first stamp_count_ of them in use
+  std::uint32_t stamp_count_ = 0, stamp_records_ = 0;
+  unsigned stamp_level_ = 0;
 };
 
 /// The file of one process.

@@ -157,7 +157,8 @@ struct Node {
 };
 static_assert(sizeof(Node) == kUnit);
 
-/// One accumulator of one-sided communication; the records of a thread form a list.
+/// One accumulator of one-sided communication, or one stamp, where the words from size_class on are instance,
+/// enter, exit, last and order, and peers holds members and peer; the records of a thread form a list.
 struct EpochRecord {
   std::uint32_t next;
   std::uint32_t node;
@@ -168,7 +169,7 @@ struct EpochRecord {
   std::uint64_t count;
   std::uint64_t total_ns;
   std::uint64_t least_ns;
-  std::uint64_t unused;
+  std::uint64_t order;
 };
 static_assert(sizeof(EpochRecord) == 2 * kUnit);
 

@@ -52,6 +52,7 @@ struct Quality {
   std::uint64_t handler_ns = 0;  ///< time spent in the handler (estimated from timed runs)
   std::uint64_t halvings = 0;    ///< how often the sampling rate was halved because the handler took too long
   std::uint64_t most_halvings = 0;  ///< of one thread: its rate at last was the nominal one / 2^most_halvings
+  std::uint64_t epochs_lost = 0;    ///< calls of one-sided communication that found no room
 
   void add(const Quality& other) {
     samples += other.samples;
@@ -62,11 +63,14 @@ struct Quality {
     full += other.full;
     handler_ns += other.handler_ns;
     halvings += other.halvings;
+    epochs_lost += other.epochs_lost;
     most_halvings = std::max(most_halvings, other.most_halvings);
   }
 };
 
-/// An accumulator of one-sided communication (algorithms.md 6). kinds.hpp says what it is about.
+/// An accumulator of one-sided communication (algorithms.md 6). kinds.hpp says what it is about. Of a stamp,
+/// size_class is the instance, peers members << 32 | peer, count the time of the enter, total_ns that of the
+/// exit, least_ns that of the last operation's exit.
 struct Epoch {
   cct::NodeId node = 0;  ///< the call's path
   EpochKind kind = EpochKind::none;

@@ -127,7 +127,7 @@ void TreeReader::read_epochs(NodeIndex at) {
     const auto record = image_.load<layout::EpochRecord>(at);
     at = record.next;
     const auto node = number_.find(record.node);
-    if (node == number_.end() || record.count == 0) continue;
+    if (node == number_.end() || record.count == 0 || record.kind == 0) continue;
     thread_.epochs.push_back({.node = node->second,
                               .kind = epoch_kind(record.kind),
                               .size_class = record.size_class,
@@ -284,7 +284,8 @@ ThreadProfile profile_of(const ThreadHeader& head, const ProcessInfo& process, s
                     .full = head.full,
                     .handler_ns = head.handler_ns,
                     .halvings = head.halvings,
-                    .most_halvings = std::min(head.most_halvings, kMaxHalvings)};
+                    .most_halvings = std::min(head.most_halvings, kMaxHalvings),
+                    .epochs_lost = head.epochs_lost};
   return thread;
 }
 

@@ -253,6 +253,7 @@ void SealedReader::read_threads(Decoder in) {
     if (record.left() == 0) continue;
     thread.quality.halvings = record.varint();
     thread.quality.most_halvings = std::min(record.varint(), kMaxHalvings);
+    if (record.left() != 0) thread.quality.epochs_lost = record.varint();
   }
 }
 

@@ -250,7 +250,7 @@ void Sealer::write_epochs(const ThreadTree& tree, NodeIndex at, std::uint32_t po
     const auto* record = tree.arena_.at<const layout::EpochRecord>(at);
     at = record->next;
     const std::uint64_t count = load(record->count);
-    if (record->node >= limit_ || number_[record->node] == 0 || count == 0) continue;
+    if (record->node >= limit_ || number_[record->node] == 0 || count == 0 || record->kind == 0) continue;
     out_.begin_record();
     out_.varint(number_[record->node] - 1);
     out_.varint(record->kind);
@@ -464,6 +464,7 @@ void Sealer::write_thread(const ThreadTree& tree, const Counts& counts) noexcept
   out_.varint(load(head.bridged));
   out_.varint(load(head.halvings));
   out_.varint(load(head.most_halvings));
+  out_.varint(load(head.epochs_lost));
   out_.end_record();
 }
 

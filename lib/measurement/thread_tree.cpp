@@ -1,5 +1,6 @@
 #include "measurement/live.hpp"
 
+#include <bit>
 #include <cerrno>
 #include <utility>
 
@@ -217,7 +218,7 @@ layout::EpochRecord* ThreadTree::epoch_record(NodeIndex node, const EpochValues&
         record->peers == values.peers)
       return record;
   }
-  if (epoch_count_ >= kEpochSlots / 4 * 3) return nullptr;
+  if (epoch_count_ >= kEpochAccumulators) return nullptr;
   const NodeIndex fresh = allocate(2);
   if (fresh == kNoNodeIndex) return nullptr;
   ++epoch_count_;
@@ -231,7 +232,7 @@ layout::EpochRecord* ThreadTree::epoch_record(NodeIndex node, const EpochValues&
              .count = 0,
              .total_ns = 0,
              .least_ns = values.time_ns,
-             .unused = 0};
+             .order = 0};
   publish(header()->first_epoch, fresh);
   return arena_.at<layout::EpochRecord>(epochs_[slot % kEpochSlots] = fresh);
 }
@@ -247,6 +248,57 @@ void ThreadTree::count_epoch(NodeIndex node, const EpochValues& values) noexcept
   if (values.time_ns < record->least_ns)
     std::atomic_ref(record->least_ns).store(values.time_ns, std::memory_order_relaxed);
   add(record->count, 1);
+}
+
+// A record for one more stamp, marked as none; null where there is no room.
+layout::EpochRecord* ThreadTree::stamp_record() noexcept {
+  while (stamp_count_ == kEpochStamps && stamp_level_ < 64) thin_stamps();
+  if (stamp_count_ == kEpochStamps) return nullptr;
+  if (stamp_count_ < stamp_records_) return arena_.at<layout::EpochRecord>(stamps_[stamp_count_++]);
+  const NodeIndex fresh = allocate(2);
+  if (fresh == kNoNodeIndex) return nullptr;
+  auto* record = arena_.at<layout::EpochRecord>(fresh);
+  *record = {};
+  record->next = header()->first_epoch;
+  publish(header()->first_epoch, fresh);
+  stamps_[stamp_records_++] = fresh;
+  ++stamp_count_;
+  return record;
+}
+
+// Lets go about half of the stamps.
+void ThreadTree::thin_stamps() noexcept {
+  ++stamp_level_;
+  for (std::uint32_t i = 0; i < stamp_count_;) {
+    auto* record = arena_.at<layout::EpochRecord>(stamps_[i]);
+    if (std::countl_zero(record->order) >= static_cast<int>(stamp_level_)) {
+      ++i;
+      continue;
+    }
+    publish(record->kind, static_cast<std::uint32_t>(EpochKind::none));
+    std::swap(stamps_[i], stamps_[--stamp_count_]);
+  }
+}
+
+void ThreadTree::keep_stamp(NodeIndex node, const StampValues& values) noexcept {
+  const auto chosen = [&] { return std::countl_zero(values.order) >= static_cast<int>(stamp_level_); };
+  if (!chosen()) return;
+  overflowed_ = false;
+  layout::EpochRecord* record = stamp_record();
+  if (record == nullptr) return;
+  if (!chosen()) {  // making room took this one's turn away
+    --stamp_count_;
+    return;
+  }
+  record->node = node;
+  record->size_class = values.instance;
+  record->window = values.window;
+  record->peers = std::uint64_t{values.members} << 32 | values.peer;
+  record->order = values.order;
+  record->count = values.enter_ns;
+  record->total_ns = values.exit_ns;
+  record->least_ns = values.last_ns;
+  publish(record->kind, static_cast<std::uint32_t>(values.kind));
 }
 
 void ThreadTree::count_partial(std::uint64_t time_ns) noexcept {

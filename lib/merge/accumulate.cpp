@@ -161,8 +161,22 @@ void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
   for (const measurement::Epoch& epoch : thread.epochs) {
     std::size_t known = epoch.node;
     while (united[known] >= shape_.own.size()) known = thread.nodes[known].parent;
-    const ContextId frame = frontier_of(shape_.own[united[known]]);
-    if (frame == database::kNone) continue;
+    const ContextId own = shape_.own[united[known]];
+    const ContextId frame = frontier_of(own);
+    if (measurement::is_stamp(epoch.kind)) {  // of calls that never wait, too
+      stamps_.push_back({.location = location,
+                         .context = frame == database::kNone ? own : frame,
+                         .kind = epoch.kind,
+                         .instance = epoch.size_class,
+                         .members = static_cast<std::uint32_t>(epoch.peers >> 32),
+                         .peer = static_cast<std::int32_t>(epoch.peers & 0x7fffffff),
+                         .window = epoch.window,
+                         .enter_ns = epoch.count,
+                         .exit_ns = epoch.total_ns,
+                         .last_ns = epoch.least_ns});
+      continue;
+    }
+    if (frame == database::kNone || epoch.kind == measurement::EpochKind::none) continue;
     epochs_.push_back({.location = location,
                        .context = frame,
                        .size_class = epoch.size_class,

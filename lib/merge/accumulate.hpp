@@ -43,6 +43,8 @@ class ThreadAccumulation {
 
   /// What the approximation of waits needs, ranks left out, in the order of add.
   [[nodiscard]] const std::vector<blame::EpochRow>& epochs() const { return epochs_; }
+  /// Ranks and hosts left out likewise.
+  [[nodiscard]] const std::vector<blame::EpochStamp>& stamps() const { return stamps_; }
   [[nodiscard]] std::vector<RoleSums>& roles() { return roles_; }
   /// Contexts outside every frontier frame where marked waiting was found, and its kind.
   [[nodiscard]] const std::map<database::ContextId, measurement::WaitKind>& lone_waits() const {
@@ -78,6 +80,7 @@ class ThreadAccumulation {
   std::uint32_t marked_kinds_ = 0;          ///< of the process: bit per WaitKind
   std::vector<RoleSums> roles_;
   std::vector<blame::EpochRow> epochs_;
+  std::vector<blame::EpochStamp> stamps_;
   std::map<database::ContextId, measurement::WaitKind> lone_waits_;
 };
 

@@ -242,6 +242,7 @@ database::Quality judge_quality(std::span<const ProcessSummary> processes, const
   quality.full = sum.full;
   quality.handler_ns = sum.handler_ns;
   quality.most_halvings = sum.most_halvings;
+  quality.epochs_lost = sum.epochs_lost;
   for (const database::Summary& summary : context_summaries) {
     if (summary.metric != Columns::kSamples) continue;
     for (const database::SummaryEntry& entry : summary.entries) {

@@ -22,7 +22,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
+#include <utility>
 
 namespace culprit::merge {
 namespace {
@@ -87,21 +89,35 @@ void mark_lone_waits(exchange::Communicator& comm, const ThreadAccumulation& acc
   }
 }
 
-/// Collective: sets the waits of rank 0's experiment.
+/// Collective: sets the waits of rank 0's experiment, and what its quality says of them.
 void find_waits(exchange::Communicator& comm, const ThreadAccumulation& accumulation,
                 database::Experiment& experiment) {
   cct::MessageWriter message;
   message.values(accumulation.epochs());
+  message.values(accumulation.stamps());
   const std::vector<exchange::Bytes> all = comm.gather(message.take(), 0);
   together(comm, [&] {
     if (comm.rank() != 0) return;
     std::vector<blame::EpochRow> rows;
+    std::vector<blame::EpochStamp> stamps;
     for (const exchange::Bytes& bytes : all) {
-      const auto part = cct::MessageReader(bytes).values<blame::EpochRow>();
-      rows.insert(rows.end(), part.begin(), part.end());
+      cct::MessageReader reader(bytes);
+      const auto some_rows = reader.values<blame::EpochRow>();
+      rows.insert(rows.end(), some_rows.begin(), some_rows.end());
+      const auto some_stamps = reader.values<blame::EpochStamp>();
+      stamps.insert(stamps.end(), some_stamps.begin(), some_stamps.end());
     }
     for (blame::EpochRow& row : rows) row.rank = experiment.locations.at(row.location).rank;
-    experiment.waits = blame::approximate_waits(rows);
+    std::map<std::string, std::uint32_t> hosts;
+    for (blame::EpochStamp& stamp : stamps) {
+      const database::Location& location = experiment.locations.at(stamp.location);
+      stamp.rank = location.rank;
+      stamp.host = hosts.try_emplace(location.host, static_cast<std::uint32_t>(hosts.size())).first->second;
+    }
+    blame::Approximation approximation = blame::approximate_waits(rows, stamps);
+    experiment.waits = std::move(approximation.waits);
+    experiment.quality.unclassified_wait_ns = approximation.unclassified_ns;
+    experiment.quality.excess_wait_ns = approximation.excess_ns;
   });
 }
 

@@ -84,7 +84,10 @@ Json quality_json(const database::Experiment& experiment) {
           {"sampling_us", sampling_microseconds(quality)},
           {"slowed_threads", quality.slowed},
           {"slowest_period_s",
-           seconds(experiment.run.period_ns << std::min<std::uint64_t>(quality.most_halvings, 63))}};
+           seconds(experiment.run.period_ns << std::min<std::uint64_t>(quality.most_halvings, 63))},
+          {"epochs_lost", quality.epochs_lost},
+          {"unclassified_wait_s", seconds(quality.unclassified_wait_ns)},
+          {"excess_wait_s", seconds(quality.excess_wait_ns)}};
 }
 
 Json report_json(const views::Figures& figures) {

@@ -5,7 +5,10 @@
 #include <catch2/catch.hpp>
 
 using culprit::blame::approximate_waits;
+using culprit::blame::Approximation;
 using culprit::blame::EpochRow;
+using culprit::blame::EpochStamp;
+using culprit::blame::match_stamps;
 using culprit::database::kNone;
 using culprit::database::Wait;
 using culprit::database::WaitPattern;
@@ -38,6 +41,10 @@ EpochRow gap(std::int32_t rank, std::uint32_t context, EpochKind kind, std::int3
   return made;
 }
 
+std::vector<Wait> only_waits(const std::vector<EpochRow>& rows) {
+  return approximate_waits(rows).waits;
+}
+
 const Wait* find(const std::vector<Wait>& waits, WaitPattern pattern, std::uint32_t location) {
   const auto found = std::ranges::find_if(
       waits, [&](const Wait& wait) { return wait.pattern == pattern && wait.location == location; });
@@ -49,12 +56,36 @@ std::uint64_t ns(const std::vector<Wait>& waits, WaitPattern pattern, std::uint3
   return wait == nullptr ? 0 : wait->ns;
 }
 
+/// A call of `rank` that lasts from `enter` to `exit`; `peer` and `last` where its kind has them.
+EpochStamp stamp(std::int32_t rank, EpochKind kind, std::uint32_t instance, std::uint64_t enter,
+                 std::uint64_t exit, std::int32_t peer = -1, std::uint64_t last = 0,
+                 std::uint32_t members = 1) {
+  return {.location = static_cast<std::uint32_t>(rank),
+          .rank = rank,
+          .context = 50 + static_cast<std::uint32_t>(kind),
+          .kind = kind,
+          .instance = instance,
+          .members = members,
+          .peer = peer,
+          .window = kWindow,
+          .enter_ns = enter,
+          .exit_ns = exit,
+          .last_ns = last};
+}
+
+EpochStamp fence(std::int32_t rank, std::uint32_t instance, std::uint64_t enter, std::uint64_t exit) {
+  EpochStamp made = stamp(rank, EpochKind::fence_stamp, instance, enter, exit);
+  made.members = 3;
+  made.context = 5;
+  return made;
+}
+
 }  // namespace
 
 TEST_CASE("a call waits beyond what the shortest such call of the run takes") {
   // Rank 1 never waits: its shortest call shows what a start costs. Rank 0 always does.
-  const auto waits = approximate_waits(std::vector{row(0, 5, EpochKind::start, 10, 10'000, 900, 9'950),
-                                                   row(1, 5, EpochKind::start, 10, 60, 5, 0)});
+  const auto waits = only_waits(std::vector{row(0, 5, EpochKind::start, 10, 10'000, 900, 9'950),
+                                            row(1, 5, EpochKind::start, 10, 60, 5, 0)});
   CHECK(ns(waits, WaitPattern::late_post, 0) == 9'950);
   CHECK(ns(waits, WaitPattern::late_post, 1) == 0);
   const Wait* wait = find(waits, WaitPattern::late_post, 0);
@@ -65,33 +96,58 @@ TEST_CASE("a call waits beyond what the shortest such call of the run takes") {
 }
 
 TEST_CASE("where all always wait, what was sampled as work bounds the intrinsic cost") {
-  // Shortest call 900 ns, yet only 2 000 of 10 000 ns were work: b = 200.
-  const auto waits = approximate_waits(std::vector{row(0, 5, EpochKind::lock, 10, 10'000, 900, 8'000)});
-  CHECK(ns(waits, WaitPattern::lock_wait, 0) == 8'000);
+  // The shortest call took 900 us, longer than any handshake, yet only 2 of 10 ms were work.
+  CHECK(ns(only_waits({row(0, 5, EpochKind::lock, 10, 10'000'000, 900'000, 8'000'000)}),
+           WaitPattern::lock_wait, 0) == 8'000'000);
+  // Short calls may be all handshake, however they were sampled.
+  CHECK(ns(only_waits({row(0, 5, EpochKind::lock, 10, 10'000, 900, 8'000)}), WaitPattern::lock_wait, 0) ==
+        1'000);
+}
+
+TEST_CASE("in a collective call the last process shows what it takes, however long that is") {
+  // Making a window takes 2 ms; only process 0 waits for the other, though both were sampled inside all
+  // along.
+  const auto result =
+      approximate_waits(std::vector{row(0, 5, EpochKind::create, 1, 7'000'000, 7'000'000, 7'000'000),
+                                    row(1, 5, EpochKind::create, 1, 2'000'000, 2'000'000, 2'000'000)});
+  CHECK(ns(result.waits, WaitPattern::wait_at_create, 0) == 5'000'000);
+  CHECK(ns(result.waits, WaitPattern::wait_at_create, 1) == 0);
+  CHECK(result.unclassified_ns == 4'000'000);
+  CHECK(result.excess_ns == 0);
+}
+
+TEST_CASE("what is estimated beyond the sampled idleness is left out and told") {
+  const auto result = approximate_waits(std::vector{row(0, 5, EpochKind::fence, 10, 10'000, 10, 3'000)});
+  CHECK(ns(result.waits, WaitPattern::wait_at_fence, 0) == 3'000);
+  CHECK(result.excess_ns == 6'900);
+  CHECK(result.unclassified_ns == 0);
 }
 
 TEST_CASE("the estimate never exceeds the idleness that was sampled") {
   std::vector rows{row(0, 5, EpochKind::fence, 10, 10'000, 10, 3'000),
                    row(0, 5, EpochKind::fence, 10, 30'000, 10, 3'000)};
   rows[1].window = kWindow + 1;
-  const auto waits = approximate_waits(rows);
+  const auto waits = only_waits(rows);
   CHECK(ns(waits, WaitPattern::wait_at_fence, 0) <= 3'000);
   CHECK(ns(waits, WaitPattern::wait_at_fence, 0) >= 2'999);
 }
 
 TEST_CASE("calls of other sizes have other costs") {
-  std::vector rows{row(0, 5, EpochKind::access, 10, 10'000, 1'000, 9'000),
-                   row(1, 5, EpochKind::access, 10, 50, 5, 0)};
+  std::vector rows{row(0, 5, EpochKind::access, 10, 10'000'000, 1'000'000, 9'000'000),
+                   row(1, 5, EpochKind::access, 10, 5'000'000, 500'000, 0)};
+  CHECK(ns(only_waits(rows), WaitPattern::early_transfer, 0) == 9'000'000);
   rows[0].size_class = 20;
-  CHECK(ns(approximate_waits(rows), WaitPattern::early_transfer, 0) == 9'000);
-  rows[0].idle_ns = 100;
-  CHECK(ns(approximate_waits(rows), WaitPattern::early_transfer, 0) == 100);
+  rows[1].size_class = 5;
+  rows[1].least_ns = 5;
+  CHECK(ns(only_waits(rows), WaitPattern::early_transfer, 0) == 9'000'000);
+  rows[0].idle_ns = 100'000;
+  CHECK(ns(only_waits(rows), WaitPattern::early_transfer, 0) == 100'000);
   rows[0].idle_ns = 0;
-  CHECK(approximate_waits(rows).empty());
+  CHECK(only_waits(rows).empty());
 }
 
 TEST_CASE("of a target's wait at most its latest origin's gap is a late completion") {
-  const auto waits = approximate_waits(std::vector{
+  const auto waits = only_waits(std::vector{
       row(0, 5, EpochKind::wait, 10, 9'000, 1, 9'000), row(0, 5, EpochKind::create, 1, 1, 1, 9'000),
       gap(1, 8, EpochKind::complete_gap, 0, 4'000), gap(2, 8, EpochKind::complete_gap, 0, 6'000),
       gap(2, 8, EpochKind::complete_gap, 3, 8'500)});
@@ -108,7 +164,7 @@ TEST_CASE("a fence is early for as long as the latest operation on its process l
   // Target 0 waits 1 000 for origin 1, which waits not at all and leaves a gap of 300 after its operation.
   std::vector rows{row(0, 5, EpochKind::fence, 10, 1'000, 0, 1'000), row(1, 5, EpochKind::fence, 10, 0, 0, 0),
                    row(2, 5, EpochKind::fence, 10, 900, 0, 900), gap(1, 5, EpochKind::fence_gap, 0, 300)};
-  const auto waits = approximate_waits(rows);
+  const auto waits = only_waits(rows);
   CHECK(ns(waits, WaitPattern::early_fence, 0) == 700);
   CHECK(find(waits, WaitPattern::early_fence, 0)->cause_location == 1);
   // Nobody accessed process 2.
@@ -116,13 +172,13 @@ TEST_CASE("a fence is early for as long as the latest operation on its process l
   CHECK(ns(waits, WaitPattern::wait_at_fence, 2) == 900);
   // Without a common name of the window nothing is known of others.
   for (EpochRow& each : rows) each.window = 0;
-  CHECK(ns(approximate_waits(rows), WaitPattern::early_fence, 0) == 0);
+  CHECK(ns(only_waits(rows), WaitPattern::early_fence, 0) == 0);
 }
 
 TEST_CASE("waits of threads are their idleness") {
   EpochRow waiting = row(0, 9, EpochKind::none, 0, 0, 0, 1'234);
   waiting.thread_wait = WaitKind::omp_barrier;
-  const auto waits = approximate_waits(std::vector{waiting});
+  const auto waits = only_waits(std::vector{waiting});
   CHECK(ns(waits, WaitPattern::omp_barrier, 0) == 1'234);
 }
 
@@ -130,9 +186,9 @@ TEST_CASE("the order of rows does not show, and the longest wait comes first") {
   std::vector rows{row(0, 5, EpochKind::fence, 10, 1'000, 0, 1'000),
                    row(1, 5, EpochKind::fence, 10, 10, 0, 10), row(2, 6, EpochKind::lock, 3, 5'000, 2, 4'000),
                    gap(1, 5, EpochKind::fence_gap, 0, 300)};
-  const auto first = approximate_waits(rows);
+  const auto first = only_waits(rows);
   std::ranges::reverse(rows);
-  const auto second = approximate_waits(rows);
+  const auto second = only_waits(rows);
   REQUIRE(first.size() == second.size());
   for (std::size_t i = 0; i < first.size(); ++i) {
     CHECK(first[i].pattern == second[i].pattern);
@@ -140,4 +196,86 @@ TEST_CASE("the order of rows does not show, and the longest wait comes first") {
     CHECK(first[i].location == second[i].location);
   }
   CHECK(first[0].pattern == WaitPattern::lock_wait);
+}
+
+TEST_CASE("processes that take turns in being late at fences are told apart by stamps") {
+  // Three processes, two fences. In the first, 1 accesses 0 until 60 and comes last, at 100; in the second 0
+  // accesses 2 until 230 and comes last, at 300.
+  std::vector<EpochStamp> stamps{fence(0, 0, 10, 110),  fence(1, 0, 100, 110), fence(2, 0, 20, 110),
+                                 fence(0, 1, 300, 310), fence(1, 1, 210, 310), fence(2, 1, 200, 310)};
+  stamps.push_back(stamp(1, EpochKind::fence_access_stamp, 0, 100, 110, 0, 60));
+  stamps.push_back(stamp(0, EpochKind::fence_access_stamp, 1, 300, 310, 2, 230));
+  // All calls, of which the stamps show a tenth.
+  std::vector<EpochRow> rows{row(0, 5, EpochKind::fence, 20, 1'100, 10, 1'100),
+                             row(1, 5, EpochKind::fence, 20, 1'100, 10, 1'100),
+                             row(2, 5, EpochKind::fence, 20, 2'000, 10, 2'000)};
+  const auto waits = approximate_waits(rows, stamps).waits;
+  CHECK(ns(waits, WaitPattern::wait_at_fence, 0) == 1'100 * 90 / 110);
+  CHECK(ns(waits, WaitPattern::wait_at_fence, 1) == 1'100 * 90 / 110);
+  CHECK(ns(waits, WaitPattern::wait_at_fence, 2) == 2'000 * 180 / 200);
+  CHECK(ns(waits, WaitPattern::early_fence, 0) == 1'100 * 50 / 110);
+  CHECK(ns(waits, WaitPattern::early_fence, 1) == 0);
+  CHECK(ns(waits, WaitPattern::early_fence, 2) == 2'000 * 30 / 200);
+  CHECK(find(waits, WaitPattern::wait_at_fence, 0)->cause_location == 1);
+  CHECK(find(waits, WaitPattern::wait_at_fence, 2)->cause_location == 0);
+  CHECK(find(waits, WaitPattern::early_fence, 2)->cause_location == 0);
+  // Stamps of other hosts' clocks, or not of all processes, say nothing.
+  for (EpochStamp& each : stamps) each.host = static_cast<std::uint32_t>(each.rank == 2);
+  CHECK(match_stamps(stamps).empty());
+  std::erase_if(stamps, [](const EpochStamp& each) { return each.rank == 2; });
+  CHECK(match_stamps(stamps).empty());
+}
+
+TEST_CASE("a fence that lets go before all came waits only for operations") {
+  const std::vector<EpochStamp> stamps{fence(0, 0, 10, 50), fence(1, 0, 60, 70), fence(2, 0, 20, 30),
+                                       stamp(1, EpochKind::fence_access_stamp, 0, 60, 70, 0, 45)};
+  const auto calls = match_stamps(stamps);
+  const auto& target = calls.at({0, 5, EpochKind::fence});
+  CHECK(target.all.ns == 35);
+  CHECK(target.part.ns == 35);
+  CHECK(calls.at({2, 5, EpochKind::fence}).all.ns == 0);
+}
+
+TEST_CASE("stamps of posts and completions tell what starts and waits waited for") {
+  // Origin 0 with targets 1 and 2, which post at 40 and 70; it starts at 10, accesses 1 until 85 and 2 until
+  // 90, and completes at 120. Target 1 waits from 50, target 2 from 100.
+  const std::vector<EpochStamp> stamps{
+      stamp(1, EpochKind::post_stamp, 3, 40, 41, 0),
+      stamp(2, EpochKind::post_stamp, 8, 70, 71, 0),
+      stamp(0, EpochKind::start_stamp, 3, 10, 80, 1, 0, 2),
+      stamp(0, EpochKind::start_stamp, 8, 10, 80, 2, 0, 2),
+      stamp(0, EpochKind::complete_stamp, 3, 120, 130, 1, 85, 2),
+      stamp(0, EpochKind::complete_stamp, 8, 120, 130, 2, 90, 2),
+      stamp(1, EpochKind::wait_stamp, 3, 50, 125, 0),
+      stamp(2, EpochKind::wait_stamp, 8, 100, 140, 0),
+  };
+  const auto calls = match_stamps(stamps);
+  const auto at = [&](std::uint32_t location, EpochKind stamped, EpochKind kind) {
+    return calls.at({location, 50 + static_cast<std::uint32_t>(stamped), kind});
+  };
+  const auto start = at(0, EpochKind::start_stamp, EpochKind::start);
+  CHECK(start.duration_ns == 70);
+  CHECK(start.all.ns == 60);
+  CHECK(start.all.causes.begin()->first.first == 2);
+  CHECK(at(0, EpochKind::complete_stamp, EpochKind::complete).all.ns == 0);
+  const auto first = at(1, EpochKind::wait_stamp, EpochKind::wait);
+  CHECK(first.duration_ns == 75);
+  CHECK(first.all.ns == 70);
+  CHECK(first.part.ns == 35);
+  const auto second = at(2, EpochKind::wait_stamp, EpochKind::wait);
+  CHECK(second.all.ns == 20);
+  CHECK(second.part.ns == 20);
+  CHECK(second.part.causes.begin()->first.first == 0);
+}
+
+TEST_CASE("where start does not block, completion is late because of the post") {
+  const std::vector<EpochStamp> stamps{stamp(1, EpochKind::post_stamp, 1, 100, 101, 0),
+                                       stamp(0, EpochKind::start_stamp, 1, 10, 11, 1),
+                                       stamp(0, EpochKind::complete_stamp, 1, 30, 120, 1, 12),
+                                       stamp(1, EpochKind::wait_stamp, 1, 101, 121, 0)};
+  const auto calls = match_stamps(stamps);
+  CHECK(
+      calls.at({0, 50 + static_cast<std::uint32_t>(EpochKind::complete_stamp), EpochKind::complete}).all.ns ==
+      70);
+  CHECK(calls.at({1, 50 + static_cast<std::uint32_t>(EpochKind::wait_stamp), EpochKind::wait}).all.ns == 0);
 }

@@ -172,7 +172,10 @@ void fill_run(Experiment& e) {
                .handler_ns = samples * 4000,
                .bridged = 7,
                .slowed = 2,
-               .most_halvings = 3};
+               .most_halvings = 3,
+               .epochs_lost = 4,
+               .unclassified_wait_ns = 5,
+               .excess_wait_ns = 6};
   e.modules = {
       {"/home/user/solver/build/solver", "0123456789abcdef0123456789abcdef01234567", 36'000, {}},
       {"/opt/vendor/libblob.so", "", partial, {"no symbols"}, 7, partial, true},

@@ -1,6 +1,9 @@
 #include "recording.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <random>
+#include <set>
 #include <thread>
 
 #include <catch2/catch.hpp>
@@ -124,10 +127,64 @@ TEST_CASE("calls that are alike share an accumulator, and their number is bounde
     tree.count_epoch(leaf, {.kind = EpochKind::fence, .window = window, .time_ns = 1});
     if (window % 256 == 0) file->maintain(kStart + window);
   }
-  CHECK(tree.counters().epochs_lost == culprit::measurement::kEpochSlots / 4 + 2);
+  const auto lost = culprit::measurement::kEpochSlots / 4 + 2;
+  CHECK(tree.counters().epochs_lost == lost);
+  CHECK(culprit::measurement::read(path).threads.at(0).quality.epochs_lost == lost);
   REQUIRE(file->seal(EndReason::exit, kStart + 9) == 0);
-  CHECK(culprit::measurement::read(path).threads.at(0).epochs.size() ==
-        culprit::measurement::kEpochSlots / 4 * 3);
+  const Measurement sealed = culprit::measurement::read(path);
+  CHECK(sealed.threads.at(0).epochs.size() == culprit::measurement::kEpochAccumulators);
+  CHECK(sealed.threads[0].quality.epochs_lost == lost);
+}
+
+TEST_CASE("of many epochs a uniform choice that all processes share keeps its stamps") {
+  using culprit::measurement::kEpochStamps;
+  const Directory directory;
+  const auto order_of = [](std::uint64_t instance) {
+    std::uint64_t mixed = (instance + 1) * 0x9e3779b97f4a7c15U;
+    mixed = (mixed ^ mixed >> 32) * 0xd6e8feb86659fd93U;
+    return mixed ^ mixed >> 29;
+  };
+  // The second process makes two stamps per epoch and therefore keeps fewer epochs.
+  std::set<std::uint32_t> kept[2];
+  constexpr std::uint32_t kInstances = 20'000;
+  for (const unsigned stamps_each : {1U, 2U}) {
+    const auto path = directory / std::to_string(stamps_each);
+    File file(path, process());
+    ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
+    const auto leaf = tree.child(tree.program_root(), sample(1, 0));
+    for (std::uint32_t instance = 0; instance < kInstances; ++instance) {
+      for (std::uint32_t peer = 0; peer < stamps_each; ++peer) {
+        tree.keep_stamp(leaf, {.kind = EpochKind::start_stamp,
+                               .instance = instance,
+                               .members = stamps_each,
+                               .peer = peer,
+                               .window = 3,
+                               .order = order_of(instance),
+                               .enter_ns = kStart + instance,
+                               .exit_ns = kStart + instance + 7,
+                               .last_ns = 5});
+      }
+      if (instance % 256 == 0) file->maintain(kStart + instance);
+    }
+    const auto live = culprit::measurement::read(path).threads.at(0).epochs;
+    REQUIRE(file->seal(EndReason::exit, kStart + kInstances) == 0);
+    CHECK(culprit::measurement::read(path).threads.at(0).epochs == live);
+    CHECK(live.size() <= kEpochStamps);
+    CHECK(live.size() > kEpochStamps / 3);
+    for (const Epoch& epoch : live) {
+      CHECK(epoch.kind == EpochKind::start_stamp);
+      CHECK(epoch.window == 3);
+      CHECK(epoch.peers >> 32 == stamps_each);
+      CHECK(epoch.count == kStart + epoch.size_class);
+      CHECK(epoch.total_ns == epoch.count + 7);
+      CHECK(epoch.least_ns == 5);
+      kept[stamps_each - 1].insert(epoch.size_class);
+    }
+    const auto early =
+        std::ranges::count_if(live, [](const Epoch& epoch) { return epoch.size_class < kInstances / 2; });
+    CHECK(std::abs(static_cast<double>(early) / static_cast<double>(live.size()) - 0.5) < 0.1);
+  }
+  CHECK(std::ranges::includes(kept[0], kept[1]));
 }
 
 TEST_CASE("a summary is the measurement without its trees") {
