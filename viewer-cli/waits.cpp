@@ -65,6 +65,22 @@ std::string cause_text(const database::Experiment& experiment, const Wait& wait)
   return location_label(experiment, wait.cause_location);
 }
 
+/// What the approximation could not place.
+void write_remainder(std::ostream& out, const Screen& screen, const database::Quality& quality) {
+  std::string text;
+  const auto amount = [&screen](std::uint64_t ns) {
+    const double s = static_cast<double>(ns) / 1e9;
+    const Scale scale = scale_for(s, "s", screen.unicode);
+    return scale.write(s) + ' ' + scale.unit;
+  };
+  if (quality.unclassified_wait_ns > 0)
+    text += amount(quality.unclassified_wait_ns) + " of idleness in one-sided calls fit no pattern. ";
+  if (quality.excess_wait_ns > 0)
+    text +=
+        amount(quality.excess_wait_ns) + " of estimated waits were not sampled as idle, and are left out.";
+  if (!text.empty()) out << wrap(text, screen.width) << '\n';
+}
+
 }  // namespace
 
 Json waits_json(const database::Experiment& experiment) {
@@ -117,6 +133,7 @@ void write_waits(std::ostream& out, const Screen& screen, const database::Experi
   }
   if (shown < experiment.waits.size())
     out << "and " << experiment.waits.size() - shown << " more (--format csv or json)\n";
+  write_remainder(out, screen, experiment.quality);
 }
 
 void write_waits_csv(std::ostream& out, const database::Experiment& experiment) {

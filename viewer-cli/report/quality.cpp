@@ -111,6 +111,11 @@ std::vector<std::string> quality_warnings(const database::Experiment& experiment
          (quality.slowed == 1 ? "it was" : "they were") + " sampled more slowly, down to 1/" +
          grouped(static_cast<double>(factor)) + " of the rate; times stay right, of fewer samples.");
   }
+  if (quality.epochs_lost > 0) {
+    warn(counted(quality.epochs_lost, "call") +
+         " of one-sided communication found no accumulator (too many call paths, windows or peers); `waits` "
+         "knows less of them.");
+  }
   if (partial_share(experiment, total_s) > kManyPartial) {
     warn(percent(partial_share(experiment, total_s)) +
          " of the time lies in partial unwinds (under <partial>); `info` " +
