@@ -1,46 +1,10 @@
 #pragma once
 
-#include "runtime/api.hpp"
-
-#include <atomic>
-#include <cstdint>
+#include "runtime/call_mark.hpp"
 
 namespace culprit::mpi {
 
-/// Tells the thread's signal handler, while it lives, that the thread is inside an MPI call, whose function
-/// stands in call paths for the wrapper's own frame: libraries leave some calls by a jump, and their frame is
-/// gone while they wait. Calls within calls (the Fortran bindings over C, PMPI under a tool, the library over
-/// itself) count as the outermost one. A mark that a longjmp left behind lies deeper on the stack than this,
-/// and is overwritten.
-class CallMark {
- public:
-  enum Kind : std::uint8_t { work = 0, waiting = 1 };  ///< as culprit::measurement::WaitKind none and mpi
-
-  CallMark(Kind kind, const void* function) {
-    CulpritThread& thread = culprit_rt_thread;
-    const auto here = reinterpret_cast<std::uintptr_t>(this);
-    outermost_ = thread.marked_below <= here;
-    if (!outermost_) return;
-    thread.marked_below = 0;
-    std::atomic_signal_fence(std::memory_order_release);
-    thread.mark = kind;
-    thread.call = reinterpret_cast<std::uintptr_t>(function);
-    std::atomic_signal_fence(std::memory_order_release);
-    thread.marked_below = here;
-  }
-  ~CallMark() {
-    if (outermost_) culprit_rt_thread.marked_below = 0;
-  }
-  CallMark(const CallMark&) = delete;
-  CallMark& operator=(const CallMark&) = delete;
-
-  [[nodiscard]] bool outermost() const { return outermost_; }
-  void change(Kind kind) const {
-    if (outermost_) culprit_rt_thread.mark = kind;
-  }
-
- private:
-  bool outermost_;
-};
+/// The mark of MPI calls: `waiting` or `work`.
+using runtime::CallMark;
 
 }  // namespace culprit::mpi

@@ -35,11 +35,7 @@ void publish(void* argument) {
   if (publication->done) {
     WalkFlaws flaws;
     const measurement::NodeIndex node = current_path(thread, publication->start, flaws);
-    const CulpritThread& shared = culprit_rt_thread;
-    const auto mark = publication->start.sp < shared.marked_below
-                          ? static_cast<measurement::WaitKind>(shared.mark)
-                          : measurement::WaitKind::none;
-    thread->tree->begin_wait(node, sampling_time(now()), mark);
+    thread->tree->begin_wait(node, sampling_time(now()), current_mark(thread, publication->start));
   }
   end_recording(thread);
 }

@@ -1,5 +1,6 @@
 #include "runtime/call_path.hpp"
 
+#include "runtime/call_mark.hpp"
 #include "runtime/modules.hpp"
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
@@ -13,6 +14,11 @@ using cct::FrameKind;
 using measurement::NodeIndex;
 using unwind::Frame;
 using unwind::FrameOrigin;
+
+static_assert(static_cast<int>(measurement::WaitKind::mpi) == CallMark::waiting &&
+              static_cast<int>(measurement::WaitKind::lock) == CallMark::lock &&
+              static_cast<int>(measurement::WaitKind::condition) == CallMark::condition &&
+              static_cast<int>(measurement::WaitKind::join) == CallMark::join);
 
 constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15U;  // odd, with its bits well mixed
 
@@ -147,6 +153,21 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
     frames[i].user = full ? measurement::kNoNodeIndex : node;
   }
   return node;
+}
+
+measurement::WaitKind current_mark(Thread* thread, const unwind::Registers& start) {
+  const CulpritThread& shared = culprit_rt_thread;
+  const std::uintptr_t place = shared.marked_below;
+  if (shared.mark == CallMark::work || start.sp >= place) return measurement::WaitKind::none;
+  const auto mark = static_cast<measurement::WaitKind>(shared.mark);
+  const Frame* frames = thread->walker.mutable_frames();
+  const std::size_t depth = thread->walker.depth();
+  std::uint64_t low = start.sp;
+  for (std::size_t i = 0; i < depth; ++i) {
+    if (place >= low && place < frames[i].cfa) return frames[i].own ? mark : measurement::WaitKind::none;
+    low = frames[i].cfa;
+  }
+  return mark;  // the walk did not come that far
 }
 
 void count_flaws(Thread* thread, WalkFlaws flaws, std::uint64_t elapsed) {

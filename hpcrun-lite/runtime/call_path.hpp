@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cct/frame.hpp"
+#include "measurement/kinds.hpp"
 #include "measurement/live.hpp"
 #include "runtime/thread.hpp"
 #include "unwind/walker.hpp"
@@ -26,6 +27,10 @@ struct WalkFlaws {
 /// recording, with a tree, and with the sampling signal blocked. Async-signal-safe.
 [[gnu::hot]] measurement::NodeIndex current_path(Thread* thread, const unwind::Registers& start,
                                                  WalkFlaws& flaws);
+
+/// What the code at `start`, whose path the thread walked last, is marked with: the mark counts while the
+/// frame that it was made in is on the stack. Async-signal-safe.
+[[gnu::hot]] measurement::WaitKind current_mark(Thread* thread, const unwind::Registers& start);
 
 /// Counts the flaws of the thread's last walk, for which `elapsed` nanoseconds stand, in the thread and in
 /// the modules concerned. Async-signal-safe.

@@ -20,14 +20,6 @@ namespace culprit::runtime {
 namespace {
 
 using measurement::SampleValues;
-using measurement::WaitKind;
-
-/// The mark of the call that the interrupted code is in. A mark that a longjmp left behind lies deeper on the
-/// stack than the code that now runs.
-WaitKind current_mark(std::uint64_t sp) {
-  const CulpritThread& shared = culprit_rt_thread;
-  return sp < shared.marked_below ? static_cast<WaitKind>(shared.mark) : WaitKind::none;
-}
 
 void set_timer(int timer, int flags, std::uint64_t first, std::uint64_t interval, itimerspec* before) {
   const itimerspec expiry{.it_interval = to_timespec(interval), .it_value = to_timespec(first)};
@@ -72,9 +64,9 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
                                           .weight = weight,
                                           .cpu_ns = cpu_since_sample(thread),
                                           .blocked = thread->blocked_call,
-                                          .mark = current_mark(start.sp)});
+                                          .mark = current_mark(thread, start)});
   if (thread->trace != nullptr) [[unlikely]]
-    thread->trace->sample(monotonic_time(time), elapsed, node, current_mark(start.sp));
+    thread->trace->sample(monotonic_time(time), elapsed, node, current_mark(thread, start));
   return true;
 }
 
@@ -302,9 +294,9 @@ void charge_blocked(Thread* thread, const unwind::Registers& start) {
                                           .weight = weight,
                                           .cpu_ns = 0,
                                           .blocked = true,
-                                          .mark = current_mark(start.sp)});
+                                          .mark = current_mark(thread, start)});
   if (thread->trace != nullptr)
-    thread->trace->sample(monotonic_time(time), elapsed, node, current_mark(start.sp));
+    thread->trace->sample(monotonic_time(time), elapsed, node, current_mark(thread, start));
 }
 
 }  // namespace culprit::runtime

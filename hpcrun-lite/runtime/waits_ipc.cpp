@@ -1,5 +1,6 @@
 // Semaphores and message queues that the kernel does not restart after a signal.
 #include "runtime/blocked_call.hpp"
+#include "runtime/call_mark.hpp"
 #include "runtime/export.hpp"
 #include "runtime/real.hpp"
 #include "runtime/wait_time.hpp"
@@ -11,16 +12,19 @@
 #include <sys/sem.h>
 
 using culprit::runtime::BlockedCall;
+using culprit::runtime::CallMark;
 using culprit::runtime::Real;
 
 CULPRIT_EXPORT int sem_timedwait(sem_t* semaphore, const timespec* until) {
   static CULPRIT_REAL Real<int(sem_t*, const timespec*)> real{"sem_timedwait"};
+  const CallMark mark(CallMark::condition, real.address());
   const BlockedCall call(real.address(), culprit::runtime::limit_until(CLOCK_REALTIME, until));
   return real(semaphore, until);
 }
 
 CULPRIT_EXPORT int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* until) {
   static CULPRIT_REAL Real<int(sem_t*, clockid_t, const timespec*)> real{"sem_clockwait"};
+  const CallMark mark(CallMark::condition, real.address());
   const BlockedCall call(real.address(), culprit::runtime::limit_until(clock, until));
   return real(semaphore, clock, until);
 }

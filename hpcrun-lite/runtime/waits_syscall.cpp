@@ -2,6 +2,7 @@
 // are; all others jump to the C library's function with registers and stack as they came, since some (clone)
 // do not return the way they were called.
 #include "runtime/blocked_call.hpp"
+#include "runtime/call_mark.hpp"
 #include "runtime/confinement.hpp"
 #include "runtime/export.hpp"
 #include "runtime/process.hpp"
@@ -49,10 +50,29 @@ const timespec* time_at(long argument) {
   return reinterpret_cast<const timespec*>(argument);
 }
 
+long futex_operation(const Call& call) {
+  constexpr long kOptions = FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME;
+  return call.b & ~kOptions;
+}
+
+/// What waiting in the call is waiting for. Locks, conditions and barriers that a language's library makes of
+/// futexes (std::atomic::wait, Rust's) all look the same here.
+CallMark::Kind wait_kind(const Call& call) {
+  if (call.number != SYS_futex) return CallMark::work;
+  switch (futex_operation(call)) {
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET:
+      return CallMark::condition;
+    case FUTEX_LOCK_PI:
+      return CallMark::lock;
+    default:
+      return CallMark::work;
+  }
+}
+
 /// How long a futex call may wait; 0 where a signal does it no harm.
 std::uint64_t futex_limit(const Call& call) {
-  constexpr long kOptions = FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME;
-  const long operation = call.b & ~kOptions;
+  const long operation = futex_operation(call);
   if (call.d == 0) return 0;  // untimed waits are restarted
   if (operation == FUTEX_WAIT) return limit_of(time_at(call.d));
   return operation == FUTEX_WAIT_BITSET ? BlockedCall::kForever : 0;
@@ -99,6 +119,20 @@ bool confines(const Call& call) {
 using Function = long (*)(long, long, long, long, long, long, long);
 CULPRIT_REAL Real<long(long, long, long, long, long, long, long)> real{"syscall"};
 
+/// Makes the call, with our signal held back where that would break it off.
+long call_watched(Call& call) {
+  const std::uint64_t limit = call_limit(call);
+  if (limit == 0) return real(call.number, call.a, call.b, call.c, call.d, call.e, call.f);
+  const BlockedCall blocked(real.address(), limit);
+  KernelMask mask = 0;
+  long* given = mask_in(call);
+  if (given != nullptr && *given != 0 && process.active) {
+    mask = *reinterpret_cast<const KernelMask*>(*given) | process.mask;
+    *given = word(&mask);
+  }
+  return real(call.number, call.a, call.b, call.c, call.d, call.e, call.f);
+}
+
 }  // namespace
 
 extern "C" {
@@ -112,16 +146,10 @@ __attribute__((visibility("hidden"))) long culprit_watched_call(long number, lon
                                                                 long e, long f) {
   Call call{number, a, b, c, d, e, f};
   if (confines(call)) end_before_confinement();
-  const std::uint64_t limit = call_limit(call);
-  if (limit == 0) return real(number, a, b, c, d, e, f);
-  const BlockedCall blocked(real.address(), limit);
-  KernelMask mask = 0;
-  long* given = mask_in(call);
-  if (given != nullptr && *given != 0 && process.active) {
-    mask = *reinterpret_cast<const KernelMask*>(*given) | process.mask;
-    *given = word(&mask);
-  }
-  return real(call.number, call.a, call.b, call.c, call.d, call.e, call.f);
+  const CallMark::Kind kind = wait_kind(call);
+  if (kind == CallMark::work) return call_watched(call);
+  const CallMark mark(kind, real.address());
+  return call_watched(call);
 }
 
 /// The first of the other calls: from then on the address of the C library's function is known.

@@ -2,8 +2,10 @@
 
 #include "merge/scope_forest.hpp"
 #include "merge/string_pool.hpp"
+#include "structure/structure.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 namespace culprit::merge {
@@ -19,6 +21,7 @@ struct ProcedureName {
   Label label;
   StringId mpi = 0;  ///< the MPI call that it is a binding of, 0: none
   bool unresolved = false;
+  bool nameless = false;  ///< no symbol tells its name
 };
 
 /// The position of a raw frame in the forest: what its children hang below.
@@ -26,6 +29,9 @@ struct Position {
   Id scope = 0;     ///< innermost scope around the frame
   Id call = kNone;  ///< its call context, made when the first child needs it; for roots: themselves
   Label call_label;
+  std::uint32_t callee = structure::kNone;  ///< the function of another module that is called here by name
+  Id stand_in = kNone;                      ///< its procedure's frame, if an address stands in for that
+  std::uint32_t procedure = structure::kNone;
   Id mpi_frame = kNone;  ///< nearest enclosing frame of an MPI call, and which
   StringId mpi = 0;
 };
@@ -54,8 +60,11 @@ class Overlay {
   Id frame_context(Position& parent, const ProcedureName& procedure, Position& here);
   Id enter_scopes(Id scope, cct::ModuleId module, std::uint32_t innermost);
   ProcedureName procedure(cct::ModuleId module, const structure::Point* point);
+  void name_jump(Position& parent, cct::ModuleId module, const std::string& callee, Position& between);
+  void note_call(const cct::FrameKey& frame, const structure::Point& point, Position& here);
   ProcedureName name_procedure(cct::ModuleId module, const structure::Procedure& procedure);
   StringId file(cct::ModuleId module, std::uint32_t index);
+  [[nodiscard]] bool is_loader(cct::ModuleId module) const;
   StringId module_path(cct::ModuleId module);
   std::vector<Id> build_flat(ScopeForest& flat, const std::vector<std::uint8_t>& empty);
   Id flat_file(ScopeForest& flat, const Label& procedure);
@@ -78,6 +87,13 @@ class Overlay {
   std::vector<Position> positions_;  ///< by raw node
   std::vector<Id> own_;              ///< by raw node
 };
+
+/// Code that binds a function at its first call lies between the call and the function, and is not left by
+/// it.
+bool Overlay::is_loader(cct::ModuleId module) const {
+  return module < shared_.modules.size() &&
+         std::filesystem::path(shared_.modules[module].path).filename().string().starts_with("ld-");
+}
 
 StringId Overlay::module_path(cct::ModuleId module) {
   return module < shared_.modules.size() ? strings_.add(shared_.modules[module].path) : 0;
@@ -102,7 +118,10 @@ ProcedureName Overlay::name_procedure(cct::ModuleId module, const structure::Pro
                     .file = file(module, procedure.file),
                     .line = procedure.line},
           .mpi = mpi.empty() ? 0 : strings_.add(mpi),
-          .unresolved = procedure.source == structure::NameSource::none};
+          .unresolved = procedure.source == structure::NameSource::none,
+          .nameless = procedure.source == structure::NameSource::eh_frame ||
+                      procedure.source == structure::NameSource::none ||
+                      procedure.linkage.ends_with(structure::kPartSuffix)};
 }
 
 ProcedureName Overlay::procedure(cct::ModuleId module, const structure::Point* point) {
@@ -193,6 +212,30 @@ Id Overlay::frame_context(Position& parent, const ProcedureName& procedure, Posi
   return frame;
 }
 
+/// The frame of a function that was called by name, and left its frame by a jump.
+void Overlay::name_jump(Position& parent, cct::ModuleId module, const std::string& callee,
+                        Position& between) {
+  structure::Procedure called;
+  called.linkage = callee;
+  called.name = structure::demangle(callee);
+  called.source = structure::NameSource::symbol;
+  between.scope = frame_context(parent, name_procedure(module, called), between);
+  between.call_label = {.kind = ContextKind::call, .module = module_path(module)};
+}
+
+/// What is to be known of a frame when the frames that it called are placed.
+void Overlay::note_call(const cct::FrameKey& frame, const structure::Point& point, Position& here) {
+  const structure::ModuleStructure& module = structure_.modules()[frame.module].structure;
+  here.procedure = point.procedure;
+  if (frame.kind != cct::FrameKind::call || point.procedure >= module.procedures.size()) return;
+  // No call can return to the byte after a function's first.
+  if (module.procedures[point.procedure].low == frame.offset) {
+    here.stand_in = here.scope;
+  } else if (point.callee < module.callees.size()) {
+    here.callee = point.callee;
+  }
+}
+
 void Overlay::place_root(cct::NodeId node, ContextKind kind, const char* name) {
   const Id scope = node == 0 ? 0 : forest_.child(0, {.kind = kind, .name = strings_.add(name)});
   positions_[node] = {.scope = scope, .call = scope, .call_label = {}};
@@ -231,8 +274,23 @@ void Overlay::place(cct::NodeId node) {
   }
   const cct::ModuleId module = raw.frame.module;
   const structure::Point* point = structure_.point({.module = module, .offset = raw.frame.offset});
+  Position& parent = positions_[raw.parent];
+  const bool same_module = shared_.tree[raw.parent].frame.module == module;
+  const ProcedureName name = procedure(module, point);
   Position here;
-  here.scope = frame_context(positions_[raw.parent], procedure(module, point), here);
+  if (same_module && parent.stand_in != kNone && point != nullptr && parent.procedure == point->procedure) {
+    here.mpi = parent.mpi;
+    here.mpi_frame = parent.mpi_frame;
+    here.scope = parent.stand_in;
+  } else if (!same_module && parent.callee != structure::kNone && name.nameless && !is_loader(module)) {
+    Position between;
+    const cct::ModuleId caller = shared_.tree[raw.parent].frame.module;
+    name_jump(parent, module, structure_.modules()[caller].structure.callees[parent.callee], between);
+    here.scope = frame_context(between, name, here);
+  } else {
+    here.scope = frame_context(parent, name, here);
+  }
+  if (point != nullptr) note_call(raw.frame, *point, here);
   here.call_label = {.kind = ContextKind::call, .module = module_path(module)};
   if (point != nullptr) {
     here.scope = enter_scopes(here.scope, module, point->scope);

@@ -26,6 +26,11 @@ std::string replace_prefix(const std::string& path, const PrefixMap& prefixes);
 ///  - the frames of called procedures hang below their call;
 ///  - an inlined procedure stands for its call site (file and line are those of the call);
 ///  - code in no known module is one procedure, `<unknown code>`, whatever its address;
+///  - where a call goes to a function of another module, by name, but the frame below it is of a procedure
+///  there
+///    that has no name, the function left its frame by a jump: it stands between them;
+///  - a function's address that stands in for a frame (runtime/api.hpp) merges with the function's own frame
+///    where that is there, too;
 ///  - a procedure that is a binding of the MPI call that the nearest enclosing MPI frame stands for (PMPI_X
 ///  or
 ///    mpi_x_ within MPI_X) merges into that frame, with whatever lies between them; it is named MPI_X.

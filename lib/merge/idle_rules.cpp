@@ -84,7 +84,7 @@ void IdleRules::add(std::string_view text, const std::string& source) {
 }
 
 void IdleRules::add_line(const Line& line) {
-  constexpr std::array<std::pair<std::string_view, Action>, 8> kActions = {{
+  constexpr std::array<std::pair<std::string_view, Action>, 9> kActions = {{
       {"ignore", Action::ignore},
       {"setup", Action::setup},
       {"communication", Action::communication},
@@ -93,6 +93,7 @@ void IdleRules::add_line(const Line& line) {
       {"progress", Action::progress},
       {"moves", Action::moves},
       {"library", Action::library},
+      {"work", Action::work},
   }};
   constexpr std::array<std::pair<std::string_view, WaitKind>, 6> kKinds = {{
       {"mpi", WaitKind::mpi},
@@ -107,8 +108,9 @@ void IdleRules::add_line(const Line& line) {
   };
   const auto* const action = named(kActions, line.words[0]);
   if (action == kActions.end()) {
-    throw RulesError(line.where + ": unknown rule '" + line.words[0] +
-                     "' (use setup, communication, wait, wait-below, progress, moves, library or ignore)");
+    throw RulesError(
+        line.where + ": unknown rule '" + line.words[0] +
+        "' (use setup, communication, wait, wait-below, progress, moves, library, work or ignore)");
   }
   Effect effect{.action = action->second, .kind = WaitKind::mpi};
   std::size_t first = 1;
@@ -179,6 +181,9 @@ NameRule IdleRules::procedure(std::string_view name) const {
         break;
       case Action::moves:
         rule.moves = true;
+        break;
+      case Action::work:
+        rule.works = true;
         break;
       case Action::library:
         break;

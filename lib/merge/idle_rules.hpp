@@ -34,6 +34,7 @@ struct NameRule {
   measurement::WaitKind kind = measurement::WaitKind::none;  ///< of a frontier
   bool progress = false;  ///< below a communication frontier: a loop that waits
   bool moves = false;     ///< below a frontier: moves data or computes
+  bool works = false;     ///< of a library that otherwise waits: works
 
   friend bool operator==(const NameRule&, const NameRule&) = default;
 };
@@ -49,6 +50,7 @@ struct NameRule {
 ///     progress NAME…           a loop that waits for events: idle below a communication frame
 ///     moves NAME…              moves data or computes: work, also below a waiting frame
 ///     library KIND FILE…       samples in the code of this library (file name) itself wait
+///     work NAME…               of such a library: does not wait
 ///     ignore NAME…             no rule shall apply to these
 ///
 /// KIND: mpi, omp-barrier, omp-idle, lock, condition, join; for `library` also omp (omp-barrier on main
@@ -82,7 +84,8 @@ class IdleRules {
     wait_below,
     progress,
     moves,
-    library
+    library,
+    work
   };
   struct Effect {
     Action action = Action::ignore;

@@ -1,5 +1,6 @@
 #include "merge/waiting.hpp"
 
+#include <filesystem>
 #include <unordered_map>
 
 namespace culprit::merge {
@@ -32,8 +33,11 @@ struct Around {
   Frontier frontier = Frontier::none;
   database::StringId frontier_module = 0;
   bool main_thread = true;
-  bool in_library = false;   ///< below a frame of a library whose own code waits
-  bool called_back = false;  ///< below code that such a library called: an OpenMP region
+  bool of_program = false;  ///< below code other than such a library's or the C library's: in an OpenMP
+                            ///< region, or on the way to one
+  database::StringId library = 0;  ///< such a library, if it or the C library on its behalf runs here
+  WaitKind kind = WaitKind::none;  ///< what its code waits for, if a procedure around says so
+  bool works = false;              ///< below a procedure of a library whose own code waits that does not
 };
 
 class FrontierSearch {
@@ -47,6 +51,7 @@ class FrontierSearch {
         around_(attribution.contexts.size()) {}
 
   std::vector<Waiting> run() {
+    find_program();
     for (database::ContextId x = 0; x < attribution_.contexts.size(); ++x) visit(x);
     return std::move(waiting_);
   }
@@ -55,8 +60,12 @@ class FrontierSearch {
   void visit(database::ContextId x);
   void enter_frontier(database::ContextId x, const NameRule& rule);
   void below_frontier(database::ContextId x);
+  WaitKind kind_in(database::StringId library, database::ContextId x);
   void library_statement(database::ContextId x);
+  [[nodiscard]] bool waits_for_library(database::ContextId x, const NameRule& rule) const;
   void note_library(database::ContextId x);
+  bool waits(database::StringId module);
+  void find_program();
 
   Attribution& attribution_;
   const IdleRules& rules_;
@@ -64,6 +73,7 @@ class FrontierSearch {
   RuleOfName rule_of_;
   std::vector<Waiting> waiting_;
   std::vector<Around> around_;
+  std::vector<std::uint8_t> program_below_;                     // by context
   std::unordered_map<database::StringId, bool> library_waits_;  // by module, each looked up once
 };
 
@@ -96,24 +106,66 @@ void FrontierSearch::below_frontier(database::ContextId x) {
   if (rule.progress || called_by_lock || rule.frontier == Frontier::wait) waiting.by_name = true;
 }
 
-/// Where we are between a library that waits and the code that it calls back.
-void FrontierSearch::note_library(database::ContextId x) {
-  const database::StringId module = attribution_.contexts[x].module;
+/// The C library starts threads, and what a library calls of it is no part of the program: so the loader, and
+/// the kernel's functions.
+bool is_c_library(const std::string& module) {
+  const std::string file = std::filesystem::path(module).filename().string();
+  return file.starts_with("libc.") || file.starts_with("libc-") || file.starts_with("libpthread") ||
+         file.starts_with("ld-") || file == "[vdso]";
+}
+
+bool FrontierSearch::waits(database::StringId module) {
   const auto [entry, fresh] = library_waits_.try_emplace(module);
   if (fresh) entry->second = rules_.library(attribution_.strings[module], true) != WaitKind::none;
-  if (entry->second) {
-    around_[x].in_library = true;
-  } else if (around_[x].in_library) {
-    around_[x].called_back = true;
+  return entry->second;
+}
+
+/// Notes below which contexts there is code of the program.
+void FrontierSearch::find_program() {
+  const std::vector<Context>& contexts = attribution_.contexts;
+  program_below_.resize(contexts.size());
+  for (auto x = static_cast<database::ContextId>(contexts.size()); x-- > 1;) {
+    const bool here = contexts[x].kind == ContextKind::procedure && !waits(contexts[x].module) &&
+                      !is_c_library(attribution_.strings[contexts[x].module]);
+    if (here || program_below_[x] != 0) program_below_[contexts[x].parent] = 1;
   }
 }
 
-/// A worker inside a region waits at a barrier of that region; outside of all, it has no work.
+/// Where we are between a library that waits and the code that calls it, or that it calls back.
+void FrontierSearch::note_library(database::ContextId x) {
+  const database::StringId module = attribution_.contexts[x].module;
+  if (waits(module)) {
+    around_[x].library = module;
+    around_[x].works = around_[x].works || rule_of_[attribution_.contexts[x].name].works;
+    return;
+  }
+  if (is_c_library(attribution_.strings[module])) return;
+  around_[x].works = false;
+  around_[x].library = 0;
+  around_[x].kind = WaitKind::none;
+  around_[x].of_program = true;
+}
+
+/// A worker inside a region waits at a barrier of that region; outside of all, it has no work. Threads of the
+/// program's own are no workers.
+WaitKind FrontierSearch::kind_in(database::StringId library, database::ContextId x) {
+  if (around_[x].kind != WaitKind::none && waits(library)) return around_[x].kind;
+  const bool at_barrier = around_[x].main_thread || around_[x].of_program;
+  return rules_.library(attribution_.strings[library], at_barrier);
+}
+
 void FrontierSearch::library_statement(database::ContextId x) {
-  Context& context = attribution_.contexts[x];
-  const bool at_barrier = around_[x].main_thread || around_[x].called_back;
-  const WaitKind kind = rules_.library(attribution_.strings[context.module], at_barrier);
+  if (around_[x].works) return;
+  const WaitKind kind = kind_in(attribution_.contexts[x].module, x);
   if (kind != WaitKind::none) enter_frontier(x, {.frontier = Frontier::wait, .kind = kind});
+}
+
+/// How a library that waits does it where it does not spin: it yields, or it sleeps until another thread says
+/// so.
+bool FrontierSearch::waits_for_library(database::ContextId x, const NameRule& rule) const {
+  const Around& around = around_[x];
+  if (around.library == 0 || around.works || attribution_.contexts[x].module == around.library) return false;
+  return rule.progress || (rule.frontier == Frontier::wait && rule.kind == WaitKind::condition);
 }
 
 void FrontierSearch::visit(database::ContextId x) {
@@ -130,7 +182,13 @@ void FrontierSearch::visit(database::ContextId x) {
     below_frontier(x);
   } else if (context.kind == ContextKind::procedure) {
     const NameRule& rule = rule_of_[context.name];
-    if (rule.frontier != Frontier::none) enter_frontier(x, rule);
+    if (waits_for_library(x, rule)) {
+      enter_frontier(x, {.frontier = Frontier::wait, .kind = kind_in(around_[x].library, x)});
+    } else if (rule.frontier == Frontier::wait && program_below_[x] != 0 && waits(context.module)) {
+      around_[x].kind = rule.kind;  // it works at tasks while it waits: only its own code does wait
+    } else if (rule.frontier != Frontier::none) {
+      enter_frontier(x, rule);
+    }
   } else if (context.kind == ContextKind::statement) {
     library_statement(x);
   }

@@ -25,8 +25,10 @@ struct Waiting {
 /// Finds the frontier frames (outermost frames that a rule knows as communication or wait) and what lies at
 /// or below them, and sets flags and wait_kind of the contexts. Below a frontier frame, procedures that a
 /// rule knows as `moves`, and code of the program itself (a callback: a module in `executables` other than
-/// the frontier's), are work. A statement in a library that waits by rule (`library`) is a frontier itself.
-/// Returns what holds for each context's own time.
+/// the frontier's), are work. A statement in a library that waits by rule (`library`) is a frontier itself,
+/// and so is what such a library calls to yield or to sleep; a procedure of such a library that waits, but
+/// works at the program's tasks meanwhile (GOMP_taskwait), is none: its statements are. Returns what holds
+/// for each context's own time.
 std::vector<Waiting> find_waiting(Attribution& attribution, const IdleRules& rules,
                                   const std::set<std::string>& executables);
 

@@ -30,6 +30,7 @@ class Combination {
       point.file = file(from.file);
       if (from.procedure != kNone) point.procedure = procedures[from.procedure];
       point.scope = add(part, from.scope, point.procedure, scopes);
+      if (from.callee != kNone) point.callee = callee(part.callees[from.callee]);
       out_.points.push_back(point);
     }
     for (const std::string& note : part.notes)
@@ -59,6 +60,12 @@ class Combination {
     return next;
   }
 
+  std::uint32_t callee(const std::string& name) {
+    const auto [known, added] = callees_.try_emplace(name, static_cast<std::uint32_t>(out_.callees.size()));
+    if (added) out_.callees.push_back(name);
+    return known->second;
+  }
+
   /// The scope of a part and those around it, which stand before it there.
   std::uint32_t add(const ModuleStructure& part, std::uint32_t innermost, std::uint32_t procedure,
                     std::vector<std::uint32_t>& known) {
@@ -79,6 +86,7 @@ class Combination {
   ScopeTable scopes_;
   std::vector<std::uint32_t> files_;  // of the part at hand: its files in out_
   std::map<ProcedureKey, std::uint32_t> procedures_;
+  std::map<std::string, std::uint32_t> callees_;
 };
 
 }  // namespace

@@ -1,9 +1,15 @@
 #include "structure/forwarders.hpp"
 
+#include "structure/structure.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <map>
 #include <span>
+#include <string>
+
+#include <Zydis/Zydis.h>
 
 namespace culprit::structure {
 namespace {
@@ -46,7 +52,100 @@ std::uint64_t jump_target(const Module& module, std::uint64_t address, std::uint
   return 0;
 }
 
+constexpr int kMostParts = 4;                 // that follow each other; a damaged module may have a circle
+constexpr std::uint64_t kMostPartBytes = 64;  // of a function that decides little before it jumps
+
+/// Reads a function that calls nothing and only runs forward, up to its last return or jump.
+class ForwardRun {
+ public:
+  explicit ForwardRun(const Module& module) : module_(module) {
+    ZydisDecoderInit(&decoder_, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+  }
+  /// The one place outside that the function jumps to; 0 where there is none or another, or it is no such
+  /// function.
+  std::uint64_t way_out(std::uint64_t entry) {
+    Code code = module_.bytes(entry);
+    code = code.first(std::min<std::size_t>(code.size(), kMostPartBytes));
+    std::uint64_t at = entry;
+    std::uint64_t reach = entry;  // the farthest that a jump within leads to
+    std::uint64_t out = 0;
+    while (true) {
+      ZydisDecodedInstruction instruction;
+      if (ZYAN_FAILED(
+              ZydisDecoderDecodeInstruction(&decoder_, nullptr, code.data(), code.size(), &instruction)))
+        return 0;
+      at += instruction.length;
+      code = code.subspan(instruction.length);
+      const bool jumps = instruction.mnemonic == ZYDIS_MNEMONIC_JMP;
+      const bool returns = instruction.meta.category == ZYDIS_CATEGORY_RET;
+      if (jumps || instruction.meta.category == ZYDIS_CATEGORY_COND_BR) {
+        if (instruction.raw.imm[0].size == 0) return 0;
+        const std::uint64_t target = at + static_cast<std::uint64_t>(instruction.raw.imm[0].value.s);
+        const bool inside = target >= at && target - entry < kMostPartBytes;
+        if (!inside && (!jumps || (out != 0 && out != target))) return 0;
+        if (inside) reach = std::max(reach, target);
+        if (!inside) out = target;
+      } else if (!returns && changes_flow(instruction.meta.category)) {
+        return 0;
+      }
+      if ((jumps || returns) && at > reach) return out;
+    }
+  }
+
+ private:
+  static bool changes_flow(ZydisInstructionCategory category) {
+    return category == ZYDIS_CATEGORY_CALL || category == ZYDIS_CATEGORY_SYSCALL ||
+           category == ZYDIS_CATEGORY_INTERRUPT;
+  }
+
+  const Module& module_;
+  ZydisDecoder decoder_{};
+};
+
+/// Whether a near jump to where no symbol is may be among the bytes: a look that spares decoding nearly all.
+bool may_leave(const Module& module, const Symbols& symbols, const Symbol& symbol) {
+  const std::uint64_t size = symbol.range.high - symbol.range.low;
+  Code code = module.bytes(symbol.range.low);
+  code = code.first(std::min<std::size_t>(code.size(), size));
+  for (std::size_t i = 0; i + kNearJump <= code.size(); ++i) {
+    if (code[i] != std::byte{0xe9}) continue;
+    std::int32_t distance = 0;
+    std::memcpy(&distance, code.data() + i + 1, sizeof distance);
+    const std::uint64_t target =
+        symbol.range.low + i + kNearJump + static_cast<std::uint64_t>(std::int64_t{distance});
+    if (module.executable(target) && symbols.covering(target) == nullptr) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+std::vector<Symbol> part_symbols(const Module& module, const Symbols& symbols) {
+  if (!module.is_x86_64()) return {};
+  const auto nameless = [&](std::uint64_t address) {
+    return module.executable(address) && symbols.at(address) == nullptr &&
+           symbols.covering(address) == nullptr;
+  };
+  ForwardRun run(module);
+  std::map<std::uint64_t, const Symbol*> parts;  // null where several lead there
+  for (const Symbol& symbol : symbols.all()) {
+    const std::uint64_t size = symbol.range.high - symbol.range.low;
+    if (size == 0 || size > kMostPartBytes || !may_leave(module, symbols, symbol)) continue;
+    // A part may itself leave its frame to the next.
+    std::uint64_t target = run.way_out(symbol.range.low);
+    for (int depth = 0; depth < kMostParts && target != 0 && nameless(target); ++depth) {
+      const auto [known, added] = parts.try_emplace(target, &symbol);
+      if (!added && known->second != &symbol) known->second = nullptr;
+      target = run.way_out(target);
+    }
+  }
+  std::vector<Symbol> found;
+  for (const auto& [target, symbol] : parts) {
+    if (symbol != nullptr)
+      found.push_back({{target, target}, symbol->name + std::string(kPartSuffix), symbol->rank});
+  }
+  return found;
+}
 
 std::vector<Symbol> forwarded_symbols(const Module& module, const Symbols& symbols) {
   if (!module.is_x86_64()) return {};

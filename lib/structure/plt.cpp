@@ -1,6 +1,7 @@
 #include "structure/plt.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include <Zydis/Zydis.h>
 
@@ -65,6 +66,23 @@ std::optional<LinkageStubs::Stub> LinkageStubs::find(std::uint64_t address) cons
     return Stub{range, callee_of(range)};
   }
   return std::nullopt;
+}
+
+std::string LinkageStubs::called_before(std::uint64_t address) const {
+  constexpr std::uint64_t kDistance = 4;     // bytes of an instruction's distance to its end, where it ends
+  constexpr std::uint64_t kThroughSlot = 6;  // bytes of a call through a slot; the direct call has one less
+  if (!module_.is_x86_64() || address < kThroughSlot) return {};
+  const auto code = module_.bytes(address - kThroughSlot);
+  if (code.size() < kThroughSlot) return {};
+  std::int32_t distance = 0;
+  std::memcpy(&distance, code.data() + kThroughSlot - kDistance, sizeof distance);
+  const std::uint64_t target = address + static_cast<std::uint64_t>(std::int64_t{distance});
+  if (code[0] == std::byte{0xff} && code[1] == std::byte{0x15}) {
+    if (const auto slot = slots_.find(target); slot != slots_.end()) return slot->second;
+  }
+  if (code[1] != std::byte{0xe8}) return {};
+  const std::optional<Stub> stub = find(target);
+  return stub ? stub->callee : std::string();
 }
 
 std::string LinkageStubs::callee_of(Range stub) const {

@@ -20,6 +20,9 @@ class LinkageStubs {
   };
   /// The stub that holds `address`; empty where none does.
   [[nodiscard]] std::optional<Stub> find(std::uint64_t address) const;
+  /// The function of another module that a call which returns to `address` calls by name, through a stub or
+  /// the stub's slot; empty where it calls anything else, or no call ends there.
+  [[nodiscard]] std::string called_before(std::uint64_t address) const;
 
  private:
   struct Table {

@@ -35,7 +35,10 @@ class Recovery {
 
   void run() {
     if (request_.debug_info) read_debug_information();
-    for (std::size_t i = 0; i < request_.addresses.size(); ++i) assign(i);
+    for (std::size_t i = 0; i < request_.addresses.size(); ++i) {
+      assign(i);
+      note_callee(i);
+    }
     read_lines();
     if (request_.loops && !code_.able()) out_.notes.emplace_back("no loops: not x86-64 machine code");
     ScopeTable scopes(out_.scopes);
@@ -85,6 +88,15 @@ class Recovery {
     if (function.source == NameSource::none)
       found.procedure.name = fmt::format("<unknown in {}>", module_.name());
     join(std::move(found), point);
+  }
+
+  void note_callee(std::size_t point) {
+    std::string callee = bounds_.stubs().called_before(request_.addresses[point] + 1);
+    if (callee.empty()) return;
+    const auto [known, added] =
+        callees_.try_emplace(std::move(callee), static_cast<std::uint32_t>(out_.callees.size()));
+    if (added) out_.callees.push_back(known->first);
+    out_.points[point].callee = known->second;
   }
 
   [[nodiscard]] Found described(const Subprogram& sub) const {
@@ -232,6 +244,7 @@ class Recovery {
   std::vector<Part> parts_;
   std::vector<Found> found_;
   std::map<std::uint64_t, std::size_t> by_entry_;
+  std::map<std::string, std::uint32_t> callees_;
 };
 
 }  // namespace

@@ -21,12 +21,12 @@ void serialize(Archive& archive, culprit::structure::Scope& s, unsigned /*versio
 
 template <class Archive>
 void serialize(Archive& archive, culprit::structure::Point& p, unsigned /*version*/) {
-  archive& p.procedure& p.scope& p.file& p.line;
+  archive& p.procedure& p.scope& p.file& p.line& p.callee;
 }
 
 template <class Archive>
 void serialize(Archive& archive, culprit::structure::ModuleStructure& m, unsigned /*version*/) {
-  archive& m.files& m.procedures& m.scopes& m.points& m.notes;
+  archive& m.files& m.callees& m.procedures& m.scopes& m.points& m.notes;
 }
 
 }  // namespace boost::serialization

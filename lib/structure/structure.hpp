@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace culprit::structure {
@@ -16,6 +17,10 @@ enum class NameSource : std::uint8_t {
   eh_frame,    ///< function bounds only: named module@0xoffset
   none,        ///< nothing known: the module's one procedure `<unknown in module>`, low = high = 0
 };
+
+/// What is added to the name of a function for a part of it that lies elsewhere and has no name of its own
+/// (forwarders.hpp); compilers add a number to it.
+inline constexpr std::string_view kPartSuffix = ".part";
 
 /// A procedure that holds asked addresses. Its cold parts (`foo.cold`, a second DWARF range) belong to it.
 struct Procedure {
@@ -46,12 +51,14 @@ struct Point {
   std::uint32_t scope = kNone;  ///< innermost
   std::uint32_t file = kNone;
   std::uint32_t line = 0;
+  std::uint32_t callee = kNone;  ///< of a call that returns to the next address: what it calls by name
 };
 
 /// Static structure of the sampled part of one module. `points` is parallel to the request's addresses.
 /// `files` are absolute and normalised wherever the debug information says so.
 struct ModuleStructure {
   std::vector<std::string> files;
+  std::vector<std::string> callees;  ///< functions of other modules that are called by name; linkage names
   std::vector<Procedure> procedures;
   std::vector<Scope> scopes;
   std::vector<Point> points;

@@ -61,10 +61,12 @@ std::vector<Symbol> read_symbols(const Module& module) {
 Symbols::Symbols(const Module& module) : symbols_(read_symbols(module)) {
   std::ranges::move(entry_symbols(module), std::back_inserter(symbols_));
   index();
-  std::vector<Symbol> forwarded = forwarded_symbols(module, *this);
-  if (forwarded.empty()) return;
-  std::ranges::move(forwarded, std::back_inserter(symbols_));
-  index();
+  for (const auto find : {forwarded_symbols, part_symbols}) {
+    std::vector<Symbol> found = find(module, *this);
+    if (found.empty()) continue;
+    std::ranges::move(found, std::back_inserter(symbols_));
+    index();
+  }
 }
 
 /// Sorts the symbols, keeps the best of each address, and builds the indices.

@@ -17,7 +17,7 @@ struct Symbol {
 
 /// The function symbols of a module: its .symtab, that of its debug file, or .dynsym with .gnu_debugdata,
 /// whichever libdwfl finds first; and, where they do not name them, `_start` and `main` (entry_point.hpp) and
-/// what named functions only forward to (forwarders.hpp).
+/// what named functions only forward to, or leave their frames to (forwarders.hpp).
 class Symbols {
  public:
   explicit Symbols(const Module& module);

@@ -17,7 +17,10 @@ namespace {
 /// a.
 class Code {
  public:
-  Code() { shared.modules.add({.path = "/app", .build_id = ""}); }
+  Code() {
+    shared.modules.add({.path = "/app", .build_id = ""});
+    shared.modules.add({.path = "/lib/library.so", .build_id = ""});
+  }
 
   std::uint32_t procedure(const std::string& name) {
     structure::Procedure procedure;
@@ -41,6 +44,19 @@ class Code {
     if (!root && !lines.contains(offset)) point(offset, static_cast<std::uint32_t>(offset));
     return shared.tree.child(parent, {.offset = offset, .module = root ? cct::kNoModule : 0, .kind = kind});
   }
+  /// A frame in the library, all of whose procedures hold 100 addresses, too.
+  cct::NodeId in_library(cct::NodeId parent, std::uint64_t offset,
+                         cct::FrameKind kind = cct::FrameKind::call) {
+    library_points[offset] = {.procedure = static_cast<std::uint32_t>(offset / 100)};
+    return shared.tree.child(parent, {.offset = offset, .module = 1, .kind = kind});
+  }
+  void library_procedure(const std::string& name, structure::NameSource source) {
+    structure::Procedure procedure;
+    procedure.name = name;
+    procedure.source = source;
+    procedure.low = 100 * library.size();
+    library.push_back(procedure);
+  }
   cct::NodeId root() { return add(0, 0, cct::FrameKind::program_root); }
   cct::NodeId sample(cct::NodeId parent, std::uint64_t offset) {
     return add(parent, offset, cct::FrameKind::sample);
@@ -55,7 +71,14 @@ class Code {
       module.addresses.push_back(offset);
       module.structure.points.push_back(point);
     }
-    return merge::attribute(shared, RecoveredStructure({module}), IdleRules::built_in(),
+    RecoveredStructure::Module other;
+    other.structure.procedures = library;
+    for (const auto& [offset, point] : library_points) {
+      other.addresses.push_back(offset);
+      other.structure.points.push_back(point);
+    }
+    module.structure.callees = callees;
+    return merge::attribute(shared, RecoveredStructure({module, other}), IdleRules::built_in(),
                             {{"/src", "/moved"}});
   }
 
@@ -63,6 +86,9 @@ class Code {
   std::vector<structure::Procedure> procedures;
   std::vector<structure::Scope> scopes;
   std::map<std::uint64_t, structure::Point> lines;
+  std::vector<std::string> callees;
+  std::vector<structure::Procedure> library;
+  std::map<std::uint64_t, structure::Point> library_points;
 };
 
 /// The contexts as indented lines: "procedure main", "call 3", …
@@ -165,6 +191,47 @@ TEST_CASE("all bindings of an MPI call fold into one frame") {
   // Frames between that lead nowhere else vanish; what was charged to them stays in the folded frame.
   CHECK(a.contexts[a.own[fortran]].kind == ContextKind::procedure);
   CHECK(a.own[glue] == a.own[fortran]);
+}
+
+TEST_CASE("a function that is called by name and leaves its frame by a jump stands where it was") {
+  Code code;
+  code.procedure("main");
+  code.callees = {"GOMP_critical_start"};
+  code.library_procedure("library.so@0x0", structure::NameSource::eh_frame);
+  code.library_procedure("GOMP_barrier", structure::NameSource::symbol);
+  const auto root = code.root();
+  const auto call = code.add(root, 10);
+  code.lines[10].callee = 0;
+  code.in_library(call, 20, cct::FrameKind::sample);
+  // A function with a name is what was called, under another name.
+  code.in_library(call, 120, cct::FrameKind::sample);
+  // What is called through a pointer has no name.
+  code.in_library(code.add(root, 12), 20, cct::FrameKind::sample);
+  const Attribution a = code.attribute();
+  CHECK(outline(a) == Outline{"root", " root <program root>", "  procedure main", "   call 10",
+                              "    procedure GOMP_barrier", "     statement",
+                              "    procedure GOMP_critical_start", "     call",
+                              "      procedure library.so@0x0", "       statement", "   call 12",
+                              "    procedure library.so@0x0", "     statement"});
+  CHECK(a.strings[a.contexts[6].module] == "/lib/library.so");
+}
+
+TEST_CASE("the address of a function that stands in for a frame is one with the function's own frame") {
+  Code code;
+  code.procedure("main");
+  code.library_procedure("pthread_cond_wait", structure::NameSource::symbol);
+  code.library_procedure("futex_wait", structure::NameSource::symbol);
+  const auto stand_in = code.in_library(code.add(code.root(), 10), 0);
+  const auto own = code.in_library(stand_in, 30);
+  code.in_library(own, 130, cct::FrameKind::sample);
+  // Where it left by a jump, its own frame is not there.
+  code.in_library(stand_in, 140, cct::FrameKind::sample);
+  // It may call itself.
+  code.in_library(own, 40, cct::FrameKind::sample);
+  CHECK(outline(code.attribute()) == Outline{"root", " root <program root>", "  procedure main", "   call 10",
+                                             "    procedure pthread_cond_wait", "     call",
+                                             "      procedure futex_wait", "       statement",
+                                             "      procedure pthread_cond_wait", "       statement"});
 }
 
 TEST_CASE("code in no module is one procedure") {

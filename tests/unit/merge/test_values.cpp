@@ -327,4 +327,10 @@ TEST_CASE("idleness: marks decide where a process has them, names elsewhere") {
   thread.cells[2].marked_ns = 40;  // outside every frame that a rule knows
   thread.cells[2].mark = measurement::WaitKind::mpi;
   CHECK(idle() == std::pair(Values{{0, 170}, {1, 30}, {3, 40}, {4, 100}}, std::size_t{1}));
+  // Locks are marked where a call of them is seen: what waits by its name does so beside them.
+  thread.cells[3].marked_ns = 20;
+  thread.cells[3].mark = measurement::WaitKind::lock;
+  CHECK(idle().first[4] == 100);
+  shape.contexts[4].idle_by_name = 0;
+  CHECK(idle().first[4] == 20);
 }

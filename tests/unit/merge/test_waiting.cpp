@@ -15,7 +15,7 @@ namespace {
 class Tree {
  public:
   explicit Tree(ContextKind root = ContextKind::root) {
-    a.strings = {"", "/app", "/lib/libmpi.so.40", "/lib/libgomp.so.1"};
+    a.strings = {"", "/app", "/lib/libmpi.so.40", "/lib/libgomp.so.1", "/lib/libc.so.6", "/lib/libuser.so"};
     a.contexts.resize(2);
     a.contexts[1].parent = 0;
     a.contexts[1].kind = root;
@@ -143,8 +143,67 @@ TEST_CASE("a worker inside an OpenMP region waits at a barrier, outside of all i
 
 TEST_CASE("the code that starts a thread calls the OpenMP runtime, not the other way round") {
   Tree tree(ContextKind::thread_root);
-  const auto [start, start_line] = tree.procedure(1, "start_thread", 1);
+  const auto [start, start_line] = tree.procedure(1, "start_thread", 4);
   const auto [runtime, runtime_line] = tree.procedure(start, "libgomp.so.1@0x1d000", 3);
   const auto waiting = tree.find();
   CHECK(waiting[runtime_line] == Waiting{WaitKind::omp_idle, true, false});
+}
+
+TEST_CASE("a thread of the program's own waits at the end of its OpenMP regions, and is not without work") {
+  Tree tree(ContextKind::thread_root);
+  const auto [start, start_line] = tree.procedure(1, "start_thread", 4);
+  const auto [routine, routine_line] = tree.procedure(start, "my_thread", 1);
+  const auto [runtime, runtime_line] = tree.procedure(routine, "libgomp.so.1@0x1d000", 3);
+  const auto waiting = tree.find();
+  CHECK(waiting[runtime_line] == Waiting{WaitKind::omp_barrier, true, false});
+}
+
+TEST_CASE("an OpenMP runtime waits in what it calls for that, and works in all else that it calls") {
+  Tree tree(ContextKind::thread_root);
+  const auto [runtime, runtime_line] = tree.procedure(1, "libgomp.so.1@0x1d000", 3);
+  const auto [yield, yield_line] = tree.procedure(runtime, "sched_yield", 4);
+  const auto [sleep, sleep_line] = tree.procedure(runtime, "pthread_cond_wait", 4);
+  const auto [futex, futex_line] = tree.procedure(sleep, "futex_wait", 4);
+  const auto [allocates, allocates_line] = tree.procedure(runtime, "malloc", 4);
+  const auto [region, region_line] = tree.procedure(runtime, "main._omp_fn.0", 1);
+  const auto [own, own_line] = tree.procedure(region, "pthread_cond_wait", 4);
+  const auto waiting = tree.find();
+  CHECK(waiting[yield_line] == Waiting{WaitKind::omp_idle, true, false});
+  CHECK(waiting[futex_line] == Waiting{WaitKind::omp_idle, true, false});
+  CHECK(waiting[allocates_line] == Waiting{});
+  CHECK(waiting[own_line] == Waiting{WaitKind::condition, true, false});
+}
+
+TEST_CASE("tasks that are worked at inside of a wait are work like any other, and may wait themselves") {
+  Tree tree;
+  const auto [main, main_line] = tree.procedure(1, "main", 1);
+  const auto [wait, wait_line] = tree.procedure(main, "GOMP_taskwait", 3);
+  const auto [task, task_line] = tree.procedure(wait, "library._omp_fn.0", 5);
+  const auto [lock, lock_line] = tree.procedure(task, "GOMP_critical_start", 3);
+  const auto [send, send_line] = tree.procedure(task, "MPI_Send", 2);
+  const auto waiting = tree.find();
+  CHECK(tree.flags(wait) == 0);
+  CHECK(waiting[wait_line] == Waiting{WaitKind::omp_barrier, true, false});
+  CHECK(tree.flags(wait_line) == kFrontierFlags);
+  CHECK(tree.flags(task) == 0);
+  CHECK(waiting[task_line] == Waiting{});
+  CHECK(waiting[lock_line] == Waiting{WaitKind::lock, true, false});
+  CHECK(tree.flags(lock) == kFrontierFlags);
+  CHECK(waiting[send_line] == Waiting{WaitKind::mpi, true, false});
+}
+
+TEST_CASE("code of an OpenMP runtime that hands out work does not wait") {
+  Tree tree;
+  const auto [region, region_line] = tree.procedure(1, "main._omp_fn.0", 1);
+  const auto [next, next_line] = tree.procedure(region, "GOMP_loop_dynamic_next", 3);
+  const auto [inner, inner_line] = tree.procedure(next, "libgomp.so.1@0xe700", 3);
+  const auto [task, task_line] = tree.procedure(region, "GOMP_task", 3);
+  const auto [body, body_line] = tree.procedure(task, "main._omp_fn.1", 1);
+  const auto [barrier, barrier_line] = tree.procedure(body, "libgomp.so.1@0x1f780", 3);
+  const auto waiting = tree.find();
+  CHECK(waiting[next_line] == Waiting{});
+  CHECK(waiting[inner_line] == Waiting{});
+  CHECK(waiting[task_line] == Waiting{});
+  CHECK(waiting[body_line] == Waiting{});
+  CHECK(waiting[barrier_line] == Waiting{WaitKind::omp_barrier, true, false});
 }
