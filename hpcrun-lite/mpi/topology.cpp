@@ -1,5 +1,6 @@
 #include "mpi/topology.hpp"
 
+#include "measurement/trace_operation.hpp"
 #include "mpi/real_call.hpp"
 
 namespace culprit::mpi {
@@ -9,6 +10,9 @@ Neighbors::Neighbors(MPI_Comm comm) : counts_(count(comm)), ranks_(counts_.sourc
   if (counts_.kind == MPI_CART) read_grid(comm);
   if (counts_.kind == MPI_GRAPH) read_graph(comm);
   if (counts_.kind == MPI_DIST_GRAPH) read_distributed_graph(comm);
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    if (ranks_[i] == MPI_PROC_NULL) ranks_[i] = measurement::trace::kNobody;
+  }
 }
 
 Neighbors::Counts Neighbors::count(MPI_Comm comm) {

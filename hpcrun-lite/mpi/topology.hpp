@@ -8,7 +8,7 @@
 namespace culprit::mpi {
 
 /// Whom this process receives from and sends to in the neighbourhood collectives of a communicator, in their
-/// order (MPI-3.1, 7.6): ranks of the communicator, MPI_PROC_NULL where a grid ends. None where it has no
+/// order (MPI-3.1, 7.6): ranks of the communicator, kNobody where a grid ends. None where it has no
 /// topology.
 class Neighbors {
  public:
