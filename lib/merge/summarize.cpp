@@ -8,6 +8,8 @@ namespace {
 using database::ContextId;
 using metrics::Accumulator;
 
+constexpr int kSpreadTag = 202;
+
 /// A non-empty accumulator on its way. Plain: no padding.
 struct Entry {
   std::uint32_t role = 0, index = 0;
@@ -95,8 +97,7 @@ void reduce(exchange::Communicator& comm, std::vector<RoleSums>& roles, Sums kin
   }
 }
 
-/// Collective: the sums of the balance test, all of them on rank 0.
-void gather_spreads(exchange::Communicator& comm, std::vector<RoleSums>& roles, std::size_t groups) {
+std::vector<Spread> list_spreads(const std::vector<RoleSums>& roles) {
   std::vector<Spread> spreads;
   for (std::uint32_t role = 0; role < roles.size(); ++role) {
     for (std::uint32_t g = 0; g < roles[role].weight_sq.size(); ++g) {
@@ -109,18 +110,31 @@ void gather_spreads(exchange::Communicator& comm, std::vector<RoleSums>& roles, 
                          .weight_sq_high = high(weight_sq),
                          .blocked = blocked});
     }
-    roles[role].weight_sq.assign(groups, 0);
-    roles[role].blocked.assign(groups, 0);
   }
-  cct::MessageWriter message;
-  message.values(spreads);
-  for (const exchange::Bytes& bytes : comm.gather(message.take(), 0)) {
-    for (const Spread& spread : cct::MessageReader(bytes).values<Spread>()) {
-      RoleSums& role = roles.at(spread.role);
-      role.weight_sq.at(spread.group) += whole(spread.weight_sq_low, spread.weight_sq_high);
-      role.blocked.at(spread.group) += spread.blocked;
-    }
+  return spreads;
+}
+
+/// Collective: reduces the sums of the balance test along a tree; all of them on rank 0.
+void reduce_spreads(exchange::Communicator& comm, std::vector<RoleSums>& roles, std::size_t groups) {
+  for (RoleSums& role : roles) {
+    role.weight_sq.resize(groups);
+    role.blocked.resize(groups);
   }
+  exchange::reduce_tree(
+      comm, roles, kSpreadTag,
+      [](const std::vector<RoleSums>& value) {
+        cct::MessageWriter message;
+        message.values(list_spreads(value));
+        return message.take();
+      },
+      [](const exchange::Bytes& bytes) { return cct::MessageReader(bytes).values<Spread>(); },
+      [](std::vector<RoleSums>& into, const std::vector<Spread>& from) {
+        for (const Spread& spread : from) {
+          RoleSums& role = into.at(spread.role);
+          role.weight_sq.at(spread.group) += whole(spread.weight_sq_low, spread.weight_sq_high);
+          role.blocked.at(spread.group) += spread.blocked;
+        }
+      });
 }
 
 /// Row `row` of `sums` at one metric; nothing where there are no sums.
@@ -179,7 +193,7 @@ Summaries summarize(exchange::Communicator& comm, const Shape& shape, const Plan
   reduce(comm, roles, &RoleSums::exclusive, plan.exclusive_rows * metrics);
   reduce(comm, roles, &RoleSums::flat_inclusive, shape.flat.size() * metrics);
   reduce(comm, roles, &RoleSums::flat_exclusive, shape.flat.size() * metrics);
-  gather_spreads(comm, roles, plan.groups());
+  reduce_spreads(comm, roles, plan.groups());
   Summaries result;
   if (comm.rank() != 0) return result;
   for (std::uint32_t role = 0; role < roles.size(); ++role) {
