@@ -102,18 +102,22 @@ class ForwardRun {
   ZydisDecoder decoder_{};
 };
 
-/// Whether a near jump to where no symbol is may be among the bytes: a look that spares decoding nearly all.
+/// Whether a jump to where no symbol is may be among the bytes: a look that spares decoding nearly all.
 bool may_leave(const Module& module, const Symbols& symbols, const Symbol& symbol) {
   const std::uint64_t size = symbol.range.high - symbol.range.low;
   Code code = module.bytes(symbol.range.low);
   code = code.first(std::min<std::size_t>(code.size(), size));
-  for (std::size_t i = 0; i + kNearJump <= code.size(); ++i) {
-    if (code[i] != std::byte{0xe9}) continue;
+  const auto leaves = [&](std::size_t end, std::int64_t distance) {
+    const std::uint64_t target = symbol.range.low + end + static_cast<std::uint64_t>(distance);
+    return module.executable(target) && symbols.covering(target) == nullptr;
+  };
+  for (std::size_t i = 0; i + kShortJump <= code.size(); ++i) {
+    if (code[i] == std::byte{0xeb} && leaves(i + kShortJump, static_cast<std::int8_t>(code[i + 1])))
+      return true;
+    if (code[i] != std::byte{0xe9} || i + kNearJump > code.size()) continue;
     std::int32_t distance = 0;
     std::memcpy(&distance, code.data() + i + 1, sizeof distance);
-    const std::uint64_t target =
-        symbol.range.low + i + kNearJump + static_cast<std::uint64_t>(std::int64_t{distance});
-    if (module.executable(target) && symbols.covering(target) == nullptr) return true;
+    if (leaves(i + kNearJump, distance)) return true;
   }
   return false;
 }

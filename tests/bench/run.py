@@ -156,21 +156,29 @@ class Bench:
     # -- calls ------------------------------------------------------------------------------------------------------
 
     def calls(self):
-        """Nanoseconds that the wrapper adds to one MPI call, warm: the smallest batch, measured less unmeasured."""
+        """Nanoseconds that the wrapper adds to one MPI call, or to taking and giving back a free lock, warm: the smallest
+        batch, measured less unmeasured."""
         print(f"calls: added ns per call (unmeasured ns), smallest batch of {RUNS} interleaved runs, 1 rank")
+        locks = self.here / "lock_calls"
+        source = pathlib.Path(__file__).with_name("lock_calls.c")
+        subprocess.run(["cc", "-O2", source, "-o", locks, "-pthread"], check=True)
+        self.compare_calls("locks", [], locks)
         for mpi, launcher in (("openmpi", ["mpirun.openmpi", "-n", "1"]), ("mpich", ["mpiexec.mpich", "-n", "1"])):
             program = self.here / f"mpi_calls.{mpi}"
             source = pathlib.Path(__file__).with_name("mpi_calls.c")
             subprocess.run([f"mpicc.{mpi}", "-O2", source, "-o", program], check=True)
-            runs = {"plain": [], "measured": []}
-            for i in range(RUNS):
-                out = self.here / f"calls.{mpi}.{i}"
-                runs["plain"].append(self.call_costs([*launcher, program]))
-                runs["measured"].append(self.call_costs([*launcher, self.hpcrun, "-q", "-o", out, program]))
-            self.save(f"calls-{mpi}", runs)
-            best = {kind: {c: min(run[c] for run in runs[kind]) for c in runs[kind][0]} for kind in runs}
-            shown = (f"{c} {best['measured'][c] - ns:.1f} ({ns:.1f})" for c, ns in best["plain"].items())
-            print(f"  {mpi:8} " + "   ".join(shown), flush=True)
+            self.compare_calls(mpi, launcher, program)
+
+    def compare_calls(self, name, launcher, program):
+        runs = {"plain": [], "measured": []}
+        for i in range(RUNS):
+            out = self.here / f"calls.{name}.{i}"
+            runs["plain"].append(self.call_costs([*launcher, program]))
+            runs["measured"].append(self.call_costs([*launcher, self.hpcrun, "-q", "-o", out, program]))
+        self.save(f"calls-{name}", runs)
+        best = {kind: {c: min(run[c] for run in runs[kind]) for c in runs[kind][0]} for kind in runs}
+        shown = (f"{c} {best['measured'][c] - ns:.1f} ({ns:.1f})" for c, ns in best["plain"].items())
+        print(f"  {name:8} " + "   ".join(shown), flush=True)
 
     def throws(self):
         """Nanoseconds of one C++ throw through ten frames, the fastest batch of all runs."""

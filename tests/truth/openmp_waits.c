@@ -49,7 +49,7 @@ SCENARIO loop(void) {
 #pragma omp for schedule(dynamic, 1) nowait
     for (int i = 0; i < kThreads; ++i)
       if (i == kThreads - 1) truth_sleep(delay);
-    truth_enter("GOMP_loop_end", "loop");
+    truth_enter("GOMP_barrier", "loop");
 #pragma omp barrier
     truth_exit();
     truth_awaits(TRUTH_OMP_BARRIER, at);

@@ -38,6 +38,7 @@ void check_consistent(const ModuleStructure& module, std::size_t points) {
     REQUIRE(point.procedure < module.procedures.size());
     REQUIRE((point.scope == kNone || point.scope < module.scopes.size()));
     REQUIRE(file_ok(point.file));
+    REQUIRE((point.callee == kNone || point.callee < module.callees.size()));
   }
   for (std::size_t i = 0; i < module.scopes.size(); ++i) {
     REQUIRE((module.scopes[i].parent == kNone || module.scopes[i].parent < i));

@@ -53,6 +53,29 @@ TEST_CASE("what a function only jumps to bears its name where nothing else names
   CHECK(procedure_at(stripped, symbol_value(whole, "forwards")).low == symbol_value(whole, "forwards"));
 }
 
+TEST_CASE("what one function alone leaves its frame to is a part of that") {
+  const auto whole = program("libgaps.so"), stripped = program("libgaps-stripped.so");
+  const std::uint64_t rest = symbol_value(whole, "rest"), shared = symbol_value(whole, "shared");
+  REQUIRE(rest != 0);
+  REQUIRE(shared != 0);
+  CHECK(procedure_at(whole, rest + 4).name == "rest");
+  CHECK(procedure_at(stripped, rest + 4).name == "decides [part]");
+  CHECK(procedure_at(stripped, rest + 4).low == rest);
+  CHECK(procedure_at(stripped, shared + 4).name.starts_with("libgaps-stripped.so@0x"));
+}
+
+TEST_CASE("a call of another module's function tells its name") {
+  const auto whole = program("libgaps.so"), stripped = program("libgaps-stripped.so");
+  const std::uint64_t second = symbol_value(whole, "second");
+  std::vector<std::uint64_t> addresses;
+  for (std::uint64_t address = second; address < second + 64; ++address) addresses.push_back(address);
+  const ModuleStructure module = recover_all(stripped, addresses);
+  std::vector<std::string> called;
+  for (const Point& point : module.points)
+    if (point.callee != kNone) called.push_back(module.callees[point.callee]);
+  CHECK(called == std::vector<std::string>{"printf"});
+}
+
 TEST_CASE("linkage stubs bear the name of what they call") {
   for (const char* section : {".plt", ".plt.sec", ".plt.got"}) {
     const auto addresses = section_addresses(program("libgaps-stripped.so"), section);

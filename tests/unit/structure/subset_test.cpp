@@ -29,6 +29,7 @@ std::string told(const ModuleStructure& module, const Point& point) {
     out << '|' << static_cast<int>(scope.kind) << scope.name << ' ' << file_name(module, scope.file) << ':'
         << scope.line << ' ' << file_name(module, scope.call_file) << ':' << scope.call_line;
   }
+  if (point.callee != kNone) out << '|' << module.callees[point.callee];
   return out.str();
 }
 
