@@ -1,6 +1,7 @@
 #include "progress_line.hpp"
 
 #include <cstdio>
+#include <ctime>
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -9,6 +10,13 @@ namespace culprit::prof_mpi {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenDrawings{200};
+
+/// Of this process, all threads, in seconds.
+double cpu_time() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
 
 }  // namespace
 
@@ -22,6 +30,7 @@ void ProgressLine::update(const char* phase, std::uint64_t done, std::uint64_t t
     finish();
     phase_ = phase;
     phase_start_ = now;
+    phase_start_cpu_ = cpu_time();
   }
   if (!terminal_ || (drawn_ && now - last_drawn_ < kBetweenDrawings)) return;
   if (total > 0) {
@@ -45,7 +54,8 @@ void ProgressLine::finish() {
   erase();
   if (verbose_) {
     const std::chrono::duration<double> spent = Clock::now() - phase_start_;
-    fmt::print(stderr, "prof-mpi: {}: {:.2f} s\n", phase_, spent.count());
+    fmt::print(stderr, "prof-mpi: {}: {:.2f} s, {:.2f} s of CPU time\n", phase_, spent.count(),
+               cpu_time() - phase_start_cpu_);
   }
   phase_.clear();
 }

@@ -7,7 +7,8 @@
 namespace culprit::prof_mpi {
 
 /// Progress on stderr: on a terminal one line that is overwritten a few times per second and erased at the
-/// end; with `verbose` (on a terminal or not) also a line per phase that has ended. Silent otherwise.
+/// end; with `verbose` (on a terminal or not) also a line per phase that has ended, with rank 0's
+/// CPU time in it: where that is much less, it waited for files or other ranks. Silent otherwise.
 class ProgressLine {
  public:
   /// `shown` is false on all ranks but the first, and where the user wants quiet.
@@ -31,6 +32,7 @@ class ProgressLine {
   bool drawn_ = false;
   std::string phase_;
   Clock::time_point phase_start_;
+  double phase_start_cpu_ = 0;
   Clock::time_point last_drawn_;
 };
 

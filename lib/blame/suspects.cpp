@@ -82,10 +82,14 @@ class Search {
     double share = 0;  ///< of the context's whole excess
   };
 
-  [[nodiscard]] std::vector<Found> below(ContextId balanced, const PerThread& excess) const {
+  /// Excess only falls on the way down: where a child's, noise included, is less than `least_share` of the
+  /// whole, no walk from it finds that much.
+  [[nodiscard]] std::vector<Found> below(ContextId balanced, const PerThread& excess,
+                                         double least_share) const {
     std::vector<Found> found;
     const double whole = total(excess);
     for (Excess& child : distribute(balanced, excess)) {
+      if (total(child.by_thread) < least_share * whole) continue;
       Excess suspect = walk_down(std::move(child));
       const double share = real_total(suspect) / whole;
       found.push_back({std::move(suspect), share});
@@ -260,7 +264,9 @@ void find_below(const database::BlameRow& row, std::uint32_t role_index,
   const double mean = std::accumulate(work.begin(), work.end(), 0.0) / threads;
   const double blame = static_cast<double>(row.sum);
   const double explainable = std::min(blame, threads * (static_cast<double>(std::ranges::max(work)) - mean));
-  for (const Search::Found& found : search.below(row.context, excess)) {
+  constexpr double kRounding = 1 - 1e-9;
+  const double least_share = explainable > 0 ? kRounding * kListed * blame / explainable : 0;
+  for (const Search::Found& found : search.below(row.context, excess, least_share)) {
     const double explains = explainable * found.share;
     if (explains < kListed * blame) continue;
     const std::vector<std::size_t> culprits = culprits_of(found.excess);
