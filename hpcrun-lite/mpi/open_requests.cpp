@@ -47,17 +47,43 @@ void remove(MPI_Request request, std::uint64_t id) {
       [](OpenRequest&) { return false; });
 }
 
+/// Handles that several operations had at one time, all of them complete. More are not worth remembering.
+constexpr std::size_t kMostShared = 8;
+std::atomic<std::uint64_t> shared_handles[kMostShared];
+
+bool is_shared(std::uint64_t key) {
+  for (const auto& shared : shared_handles) {
+    if (shared.load(std::memory_order_relaxed) == key) return true;
+  }
+  return false;
+}
+void remember_shared(std::uint64_t key) {
+  for (auto& shared : shared_handles) {
+    std::uint64_t none = 0;
+    if (shared.compare_exchange_strong(none, key, std::memory_order_relaxed) || none == key) return;
+  }
+}
+
+/// True where the operation is complete already, as those with shared handles are.
+bool complete_at_once(MPI_Request request, Operation& operation) {
+  MPI_Status status;
+  if (!is_complete(request, status)) return false;
+  operation.completes = true;
+  if (is_receive(operation)) receive_from(operation, status);
+  return true;
+}
+
 void keep(MPI_Request request, const OpenRequest& open, Operation& operation) {
+  const std::uint64_t key = key_of(request);
+  if (!is_receive(operation) && is_shared(key) && complete_at_once(request, operation)) return;
   bool others = false;
-  if (!requests.add(key_of(request), open, others)) {
+  if (!requests.add(key, open, others)) {
     lost.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  MPI_Status status;
-  if (!others || open.paired || open.made != nullptr || !is_complete(request, status)) return;
+  if (!others || open.paired || open.made != nullptr || !complete_at_once(request, operation)) return;
   remove(request, open.operation.id);
-  operation.completes = true;
-  if (is_receive(operation)) receive_from(operation, status);
+  remember_shared(key);
 }
 
 /// What is complete now of an open request.

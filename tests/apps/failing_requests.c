@@ -71,11 +71,11 @@ int main(int argc, char** argv) {
     result = MPI_Waitsome(kRequests, request, &count, indices, all);
     end("Waitsome", result, request, status, asked ? 1 : 0);
   }
-  result = MPI_Recv(in, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  MPI_Send(out, 4, MPI_INT, 0, 9, MPI_COMM_SELF);
+  MPI_Isend(out, 4, MPI_INT, 0, 9, MPI_COMM_SELF, &request[0]);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   result = MPI_Recv(in, 1, MPI_INT, 0, 9, MPI_COMM_SELF, MPI_STATUS_IGNORE);
   printf("Recv: %s\n", name(result));
+  MPI_Wait(&request[0], MPI_STATUS_IGNORE);
   MPI_Finalize();
   return 0;
 }

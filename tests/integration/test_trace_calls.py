@@ -4,6 +4,8 @@ import unittest
 
 import harness
 import traces
+from against_logs import truth
+from trace_against_logs import AgainstLogs
 
 PEERS = {"any": -2, "all": -2, "here": -3}
 FLAGS = {"cancelled", "exclusive", "no_precede", "no_succeed", "no_check"}
@@ -103,6 +105,69 @@ class TraceCalls(harness.Workspace):
 
     def test_every_operation_mpich(self):
         self.check_every_operation("mpich")
+
+    def check_logs(self, mpi, ranks, programs):
+        """Windows of any kind: Open MPI's default component refuses memory of the program's own."""
+        environment = dict(harness.ENVIRONMENT, OMPI_MCA_osc="pt2pt")
+        for program in programs:
+            with self.subTest(program):
+                here = self.here / program
+                here.mkdir()
+                processes = self.trace(mpi, ranks, f"truth_{program}", here, 2, 5, name=f"{program}/run", env=environment)
+                logs = truth.read(here)
+                comparison = AgainstLogs(processes, logs)
+                self.assertEqual(comparison.compared, sum(c.function.startswith("MPI_") for log in logs for c in log.calls))
+
+    def test_logs_openmpi(self):
+        self.check_logs("openmpi", 2, ["point_to_point", "requests", "collectives", "active_target", "fortran_mpif"])
+
+    def test_logs_mpich(self):
+        self.check_logs("mpich", 2, ["requests", "collectives", "active_target", "passive_target", "fortran_f08"])
+
+    def check_failing_requests(self, mpi):
+        """Statuses of our own change no error code and no handle; all that is open at last is known to be."""
+        plain = harness.launch(mpi, 1, [harness.PROGRAMS / f"failing_requests.{mpi}"]).stdout
+        command = [harness.HPCRUN, "--trace", "-o", self.here / "run", harness.PROGRAMS / f"failing_requests.{mpi}"]
+        self.assertEqual(harness.launch(mpi, 1, command).stdout, plain)
+        (process,) = traces.read(self.here / "run")
+        self.assertTrue(any(call["operations"] for call in process.threads[0]))
+
+    def test_failing_requests_openmpi(self):
+        self.check_failing_requests("openmpi")
+
+    def test_failing_requests_mpich(self):
+        self.check_failing_requests("mpich")
+
+    def check_concurrent_calls(self, mpi):
+        """Each thread's calls are its own, every operation that begins ends once, and every message has two ends."""
+        rounds = 200
+        processes = self.trace(mpi, 2, "concurrent_calls", rounds)
+        for process in processes:
+            self.assertEqual(process.dropped, 0)
+            workers = [
+                calls for calls in process.threads if calls[0]["operations"][0]["kind"] in ("send", "receive")
+            ]
+            self.assertEqual([len(calls) for calls in workers], 4 * [rounds * 7])
+            begun, ended = {}, []
+            for calls in workers:
+                for operation in (one for call in calls for one in call["operations"]):
+                    if operation["begins"] and not operation["completes"]:
+                        self.assertNotIn(operation["id"], begun)
+                        begun[operation["id"]] = operation
+                    elif operation["completes"] and not operation["begins"]:
+                        ended.append(operation["id"])
+                    if operation["completes"] and operation["kind"] == "receive":
+                        self.assertEqual((operation["peer"], operation["bytes"]), (1 - process.rank, 4))
+                for call in calls:  # sends that are complete at once share handles: any thread may end them
+                    received = [one for one in call["operations"] if one["kind"] == "receive"]
+                    self.assertLessEqual(len({one["tag"] // 10 for one in received}), 1, call)
+            self.assertEqual(sorted(ended), sorted(begun))
+
+    def test_concurrent_calls_openmpi(self):
+        self.check_concurrent_calls("openmpi")
+
+    def test_concurrent_calls_mpich(self):
+        self.check_concurrent_calls("mpich")
 
 
 if __name__ == "__main__":
