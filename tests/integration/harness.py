@@ -28,7 +28,10 @@ ENVIRONMENT = dict(
     os.environ,
     OMPI_ALLOW_RUN_AS_ROOT="1",
     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+    # Containers may forbid processes to copy from each other. Open MPI's default component for windows, rdma, needs
+    # that, and cannot make windows of existing memory without; these two can make all, everywhere.
     OMPI_MCA_btl_vader_single_copy_mechanism="none",
+    OMPI_MCA_osc="sm,pt2pt",
     LC_ALL="C.UTF-8",
 )
 ENVIRONMENT.pop("DISPLAY", None)

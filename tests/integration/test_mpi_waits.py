@@ -5,9 +5,6 @@ import unittest
 
 import harness
 
-# Open MPI 4.1 has no one-sided component for a node without it.
-WITH_SINGLE_COPY = {k: v for k, v in harness.ENVIRONMENT.items() if "single_copy" not in k}
-
 
 def idle_by_call(nodes, known, sums):
     """Adds the idleness of the outermost frame of each call in `known`, by name."""
@@ -25,7 +22,7 @@ class Waits(harness.Workspace):
         mpi = program.rsplit(".", 1)[1]
         command = [harness.HPCRUN, "-o", self.here / "run", harness.PROGRAMS / program, self.here / "file"]
         logged = {}
-        for line in harness.launch(mpi, 2, command, env=WITH_SINGLE_COPY).stdout.splitlines():
+        for line in harness.launch(mpi, 2, command).stdout.splitlines():
             calls, seconds = line.split()
             logged[calls] = logged.get(calls, 0) + float(seconds)
         database = self.merge(self.here / "run")

@@ -3,27 +3,33 @@
  * one is the origin, the higher one the target; in `many_origins` rank 0 is everyone's target. */
 #include "truth_program.h"
 
-enum { WINDOW = 1 }; /* the log's number of the window */
+enum { WINDOW = 1, OTHERS }; /* the log's numbers of the window, and of those of each kind */
 static MPI_Win window;
+static int number = WINDOW;
 static int* memory;
 static MPI_Group everyone, pair; /* pair: the partner alone */
 static int partner, origin, alone, turn;
 
-static void put(int target) {
+static void put_at(int target, MPI_Aint place) {
   const int word = rank;
-  CALL(MPI_Put, &word, 1, MPI_INT, target, rank, 1, MPI_INT, window);
-  truth_rma(WINDOW, target, sizeof word);
+  CALL(MPI_Put, &word, 1, MPI_INT, target, place, 1, MPI_INT, window);
+  truth_rma(number, target, sizeof word);
+}
+static void put(int target) {
+  put_at(target, rank);
 }
 
+static void fence_with(int assertion) {
+  CALL(MPI_Win_fence, assertion, window);
+  truth_fence(number);
+}
 static void fence(void) {
-  CALL(MPI_Win_fence, 0, window);
-  truth_fence(WINDOW);
+  fence_with(0);
 }
 
 /* An open fence epoch must end before epochs of another kind begin. */
 static void end_fences(void) {
-  CALL(MPI_Win_fence, MPI_MODE_NOSUCCEED, window);
-  truth_fence(WINDOW);
+  fence_with(MPI_MODE_NOSUCCEED);
 }
 
 static void post(void) {
@@ -60,6 +66,17 @@ SCENARIO early_fence(void) {
     truth_sleep(delay / 2);
   }
   fence();
+}
+
+/* Fences that say what they need not do: the first one closes nothing, the last one opens nothing. */
+SCENARIO fence_assertions(void) {
+  fence_with(MPI_MODE_NOPRECEDE | MPI_MODE_NOSTORE);
+  put((rank + 1) % ranks);
+  if (rank == ++turn % ranks) truth_sleep(delay);
+  fence_with(MPI_MODE_NOSTORE);
+  put((rank + 1) % ranks);
+  if (rank == ++turn % ranks) truth_sleep(delay);
+  fence_with(MPI_MODE_NOPUT | MPI_MODE_NOSUCCEED | MPI_MODE_NOSTORE);
 }
 
 /* The target opens late: its origin waits in start, complete or, where neither blocks, in its operation. */
@@ -161,6 +178,8 @@ static void note(int kind) {
   truth_collective(kind, WORLD, 0, 0);
 }
 
+static MPI_Win other = MPI_WIN_NULL;
+
 /* Some of Open MPI's components cannot make every kind of window, on no rank then. */
 static void free_made(MPI_Win* made) {
   if (*made == MPI_WIN_NULL) return;
@@ -170,7 +189,6 @@ static void free_made(MPI_Win* made) {
 }
 
 SCENARIO create_and_free(void) {
-  MPI_Win other = MPI_WIN_NULL;
   int* base;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   make_late();
@@ -192,6 +210,48 @@ SCENARIO create_and_free(void) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
+/* One rank comes late to a fence of a window of each kind. */
+static void use(int kind, MPI_Aint place) {
+  MPI_Win usual = window;
+  if (other == MPI_WIN_NULL) return;
+  window = other;
+  number = OTHERS + kind;
+  fence();
+  put_at((rank + 1) % ranks, place);
+  if (rank == ++turn % ranks) truth_sleep(delay);
+  end_fences();
+  window = usual;
+  number = WINDOW;
+  free_made(&other);
+}
+
+static MPI_Aint neighbours_memory(void) {
+  MPI_Aint mine, there;
+  MPI_Win_attach(other, memory, sizeof *memory);
+  MPI_Get_address(memory, &mine);
+  MPI_Sendrecv(&mine, 1, MPI_AINT, (rank + ranks - 1) % ranks, 0, &there, 1, MPI_AINT, (rank + 1) % ranks, 0,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return there;
+}
+
+SCENARIO fence_kinds(void) {
+  int* base;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  CALL(MPI_Win_create, memory, sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &other);
+  note(TRUTH_CREATE);
+  use(0, 0);
+  CALL(MPI_Win_allocate, sizeof *base, sizeof *base, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &other);
+  note(TRUTH_CREATE);
+  use(1, 0);
+  CALL(MPI_Win_allocate_shared, sizeof *base, sizeof *base, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &other);
+  note(TRUTH_CREATE);
+  use(2, 0);
+  CALL(MPI_Win_create_dynamic, MPI_INFO_NULL, MPI_COMM_WORLD, &other);
+  note(TRUTH_CREATE);
+  if (other != MPI_WIN_NULL) use(3, neighbours_memory());
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 int main(int argc, char** argv) {
   truth_begin(argc, argv, 2);
   partner = rank ^ 1;
@@ -203,8 +263,10 @@ int main(int argc, char** argv) {
        MPI_COMM_WORLD, &memory, &window);
   note(TRUTH_CREATE);
   truth_window(WINDOW, WORLD);
+  for (int kind = 0; kind < 4; ++kind) truth_window(OTHERS + kind, WORLD);
   RUN(wait_at_fence);
   RUN(early_fence);
+  RUN(fence_assertions);
   if (!only || strstr(only, "fence")) end_fences();
   RUN(late_post);
   RUN(early_wait);
@@ -213,6 +275,7 @@ int main(int argc, char** argv) {
   RUN(many_origins);
   RUN(mixed);
   RUN(create_and_free);
+  RUN(fence_kinds);
   CALL(MPI_Win_free, &window);
   note(TRUTH_FREE);
   if (!alone) MPI_Group_free(&pair);
