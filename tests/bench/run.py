@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [throws] [merge] [scale] [first-view]
+                                                     [one-sided]
 
 Wall-clock figures are medians of interleaved runs; every run's figure goes into BUILD/bench/*.json.
 Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_PROFILES (default 3072; scale: 100000).
@@ -16,11 +17,13 @@ import subprocess
 import sys
 import time
 
+import one_sided
+
 APPS = pathlib.Path(__file__).resolve().parent.parent / "apps"
 RUNS = int(os.environ.get("CULPRIT_BENCH_RUNS", "7"))
 PROFILES = int(os.environ.get("CULPRIT_BENCH_PROFILES", "3072"))
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-BENCHMARKS = ("overhead", "handler", "calls", "throws", "merge", "scale", "first-view")
+BENCHMARKS = ("overhead", "handler", "calls", "throws", "merge", "scale", "first-view", "one-sided")
 SCALE_TREE = (2000, 62, 16)  # frames per tree (each gives two or three contexts), depth, groups of ranks
 MPIRUN = ["mpirun.openmpi", "--oversubscribe", "-n", "2"]
 
@@ -284,6 +287,19 @@ class Bench:
                 walls.append(self.time([self.viewer, out, "report"])[0])
             again = statistics.median(self.time([self.viewer, f"{out}.db", "report"])[0] for _ in range(5))
             print(f"  {name:12} {statistics.median(walls):.2f} s (of it opening the finished database {again:.3f} s)")
+
+
+    # -- one-sided --------------------------------------------------------------------------------------------------
+
+    def fresh(self, name):
+        """A path in the bench's directory where nothing is."""
+        path = self.here / name
+        shutil.rmtree(path, ignore_errors=True)
+        path.unlink(missing_ok=True)
+        return path
+
+    def one_sided(self):
+        one_sided.measure(self)
 
 
 def main():
