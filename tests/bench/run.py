@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [throws] [merge] [scale] [first-view]
+"""Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [trace] [throws] [merge] [scale] [first-view]
                                                      [one-sided]
 
 Wall-clock figures are medians of interleaved runs; every run's figure goes into BUILD/bench/*.json.
@@ -23,7 +23,7 @@ APPS = pathlib.Path(__file__).resolve().parent.parent / "apps"
 RUNS = int(os.environ.get("CULPRIT_BENCH_RUNS", "7"))
 PROFILES = int(os.environ.get("CULPRIT_BENCH_PROFILES", "3072"))
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-BENCHMARKS = ("overhead", "handler", "calls", "throws", "merge", "scale", "first-view", "one-sided")
+BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "first-view", "one-sided")
 SCALE_TREE = (2000, 62, 16)  # frames per tree (each gives two or three contexts), depth, groups of ranks
 MPIRUN = ["mpirun.openmpi", "--oversubscribe", "-n", "2"]
 
@@ -182,6 +182,61 @@ class Bench:
         best = {kind: {c: min(run[c] for run in runs[kind]) for c in runs[kind][0]} for kind in runs}
         shown = (f"{c} {best['measured'][c] - ns:.1f} ({ns:.1f})" for c, ns in best["plain"].items())
         print(f"  {name:8} " + "   ".join(shown), flush=True)
+
+    # -- trace ------------------------------------------------------------------------------------------------------
+
+    def trace(self):
+        """What time lines add: to each call, in bytes, and to whole programs beside a profile."""
+        self.traced_calls()
+        rate = self.here / "message_rate"
+        source = pathlib.Path(__file__).with_name("message_rate.c")
+        subprocess.run(["mpicc.openmpi", "-O2", source, "-o", rate], check=True)
+        programs = {"50 000 calls/s": [rate], **self.programs_of_one_rank()}
+        del programs["deep C++"]
+        print(f"trace: 1 rank on 1 processor; traced / profiled, median ± its uncertainty of {RUNS} rounds, wall / CPU time")
+        for name, program in programs.items():
+            runs = {"profiled": [], "traced": []}
+            self.time(program, pin=True)
+            for i in range(RUNS):
+                for kind in list(runs)[:: 1 if i % 2 == 0 else -1]:
+                    out = self.here / f"trace.{kind}"
+                    shutil.rmtree(out, ignore_errors=True)
+                    options = ["-t", "--trace-limit", "16G"] if kind == "traced" else []
+                    command = [self.hpcrun, "-q", "-o", out, *options, *program]
+                    runs[kind].append(self.time(command, pin=True)[:2])
+            self.save(f"trace-{name.split()[0]}", runs)
+            ratios = [typical([t[i] / p[i] for t, p in zip(runs["traced"], runs["profiled"])]) for i in (0, 1)]
+            wall = statistics.median(run[0] for run in runs["traced"])
+            print(f"  {name:15} " + " / ".join(f"{middle:.4f} ± {spread:.4f}" for middle, spread in ratios)
+                  + "   " + self.trace_size(self.here / "trace.traced", wall), flush=True)
+
+    def traced_calls(self):
+        print("trace: added ns per call beside a profile (profiled ns), smallest batch, 1 rank")
+        for mpi, launcher in (("openmpi", ["mpirun.openmpi", "-n", "1"]), ("mpich", ["mpiexec.mpich", "-n", "1"])):
+            program = self.here / f"mpi_calls.{mpi}"
+            source = pathlib.Path(__file__).with_name("mpi_calls.c")
+            subprocess.run([f"mpicc.{mpi}", "-O2", source, "-o", program], check=True)
+            best = {}
+            for i in range(RUNS):
+                for kind, options in (("profiled", []), ("traced", ["-t", "--trace-limit", "16G"])):
+                    out = self.here / f"traced.{mpi}.{kind}.{i}"
+                    costs = self.call_costs([*launcher, self.hpcrun, "-q", "-o", out, *options, program])
+                    best.setdefault(kind, costs)
+                    best[kind] = {call: min(ns, best[kind][call]) for call, ns in costs.items()}
+                    shutil.rmtree(out, ignore_errors=True)
+            shown = (f"{c} {best['traced'][c] - ns:.1f} ({ns:.1f})" for c, ns in best["profiled"].items())
+            print(f"  {mpi:8} " + "   ".join(shown), flush=True)
+
+    def trace_size(self, directory, seconds):
+        """Bytes per call and per second of the only trace in `directory`; a sample is taken to have six."""
+        [file] = directory.rglob("*.culprit")
+        lines = self.build / "tests" / "integration" / "programs" / "trace_lines"
+        outline = json.loads(subprocess.run([lines, "-c", file], capture_output=True, text=True, check=True).stdout)
+        calls, samples = outline["calls"], outline["samples"]
+        if calls == 0:
+            return f"{outline['bytes'] / samples:.1f} bytes per sample"
+        return (f"{(outline['bytes'] - 6 * samples) / calls:.1f} bytes per call, {calls / seconds:.0f} calls/s, "
+                f"{outline['dropped']} dropped")
 
     def throws(self):
         """Nanoseconds of one C++ throw through ten frames, the fastest batch of all runs."""
