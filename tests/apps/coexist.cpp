@@ -364,7 +364,7 @@ void jump_out_of_count() {
     std::uint32_t kind, size_class;
     std::uint64_t window, peers, time_ns;
   };
-  using Count = void(const Epoch*, std::size_t);
+  using Count = unsigned(const Epoch*, std::size_t, const void*, std::size_t);
   auto* count_epochs = reinterpret_cast<Count*>(dlsym(RTLD_DEFAULT, "culprit_rt_count_epochs"));
   compute(100);
   struct sigaction action {};
@@ -378,7 +378,7 @@ void jump_out_of_count() {
       setitimer(ITIMER_REAL, &soon, nullptr);
       const Epoch epoch{3, 0, 0, 0, 1};
       while (true) {
-        if (count_epochs != nullptr) count_epochs(&epoch, 1);
+        if (count_epochs != nullptr) count_epochs(&epoch, 1, nullptr, 0);
       }
     }
     jumps = jumps + 1;
