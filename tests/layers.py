@@ -17,7 +17,8 @@ MAY_INCLUDE = {
     "lib/structure": set(),
     "lib/database": {"metrics", "exchange"},
     "lib/blame": {"metrics", "database"},
-    "lib/merge": {"cct", "metrics", "measurement", "structure", "exchange", "database", "blame"},
+    "lib/waits": {"measurement", "exchange"},
+    "lib/merge": {"cct", "metrics", "measurement", "structure", "exchange", "database", "blame", "waits"},
     "lib/views": {"metrics", "database", "blame"},
     "hpcrun-lite/runtime": {"unwind", "measurement", "cct"},
     "hpcrun-lite/mpi": set(),
@@ -26,10 +27,11 @@ MAY_INCLUDE = {
     "viewer-cli": {"exchange", "merge", "blame", "database", "metrics", "views"},
 }
 # The runtime may see only what never allocates.
-RUNTIME_HEADERS = {"cct/frame.hpp", "measurement/kinds.hpp", "measurement/live.hpp", "measurement/raw_memory.hpp",
+RUNTIME_HEADERS = {"cct/frame.hpp", "measurement/kinds.hpp", "measurement/live.hpp", "measurement/live_trace.hpp",
+                   "measurement/raw_memory.hpp", "measurement/trace_operation.hpp", "measurement/trace_stream.hpp",
                    "measurement/write_signals.hpp", "unwind/rule.hpp", "unwind/walker.hpp"}
 # Enumerations that files and tools share; they include nothing.
-FREE_TO_ALL = {"measurement/kinds.hpp"}
+FREE_TO_ALL = {"measurement/kinds.hpp", "measurement/trace_operation.hpp"}
 FOLDERS = {path.split("/")[1] for path in MAY_INCLUDE if path.startswith("lib/")}
 INCLUDE = re.compile(r'^\s*#include "((\w+)/[^"]+)"', re.M)
 

@@ -7,6 +7,7 @@
 #include "merge/describe.hpp"
 #include "merge/diagnose.hpp"
 #include "merge/divide.hpp"
+#include "merge/exact_waits.hpp"
 #include "merge/idle_rules.hpp"
 #include "merge/phase.hpp"
 #include "merge/plan.hpp"
@@ -16,6 +17,7 @@
 #include "merge/sources.hpp"
 #include "merge/summarize.hpp"
 #include "merge/survey.hpp"
+#include "merge/time_lines.hpp"
 #include "merge/together.hpp"
 #include "merge/values.hpp"
 #include "merge/waiting.hpp"
@@ -245,6 +247,9 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
           describe(found, options, structure, roles, shape.columns, std::move(attribution), summaries);
   });
   find_waits(comm, accumulation, experiment);
+  TimeLines lines;
+  together(comm, [&] { lines = open_time_lines(share, found.shared, shape); });
+  find_exact_waits(comm, lines, experiment);
   if (writer) {
     find_blame(comm, options, summaries, shape, *writer, experiment);
     writer->add_experiment(experiment);

@@ -43,8 +43,10 @@ void drop(ThreadProfile& thread, const std::vector<measurement::Module>& modules
   if (std::ranges::none_of(thread.nodes, own)) return;
   const std::vector<cct::Node> nodes = std::move(thread.nodes);
   const std::vector<std::uint32_t> cells = std::move(thread.cell);
+  const std::vector<std::uint32_t> units = std::move(thread.units);
   thread.nodes.clear();
   thread.cell.clear();
+  thread.units.clear();
   std::vector<cct::NodeId> image(nodes.size());
   for (cct::NodeId i = 0; i < nodes.size(); ++i) {
     if (i != 0 && own(nodes[i])) {
@@ -55,6 +57,7 @@ void drop(ThreadProfile& thread, const std::vector<measurement::Module>& modules
     thread.nodes.push_back(
         {.frame = nodes[i].frame, .parent = i == 0 ? cct::kNoNode : image[nodes[i].parent]});
     thread.cell.push_back(cells[i]);
+    if (!units.empty()) thread.units.push_back(units[i]);
   }
   for (cct::NodeId i = 0; i < nodes.size(); ++i) {
     if (i != 0 && own(nodes[i]) && cells[i] != cct::kNoNode) move_values(thread, cells[i], image[i], events);

@@ -1,0 +1,127 @@
+#include "merge/time_lines.hpp"
+
+#include "cct/tree_union.hpp"
+#include "measurement/measurement.hpp"
+#include "measurement/trace.hpp"
+#include "merge/own_frames.hpp"
+#include "waits/clock_correction.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+namespace culprit::merge {
+namespace {
+
+namespace trace = measurement::trace;
+
+/// A thread's tree as its trace names nodes.
+struct NamedNodes {
+  std::uint32_t ordinal = 0;
+  std::vector<std::uint32_t> units;           // per node: its number in the trace
+  std::vector<database::ContextId> contexts;  // per node
+};
+
+class TracedProcess final : public waits::ProcessTrace {
+ public:
+  TracedProcess(std::int32_t rank, const std::string& path, std::vector<NamedNodes> nodes)
+      : rank_(rank), trace_(path), clock_(trace_.clocks()), nodes_(std::move(nodes)) {
+    for (const NamedNodes& thread : nodes_) {
+      const auto& traced = trace_.threads();
+      const auto found = std::ranges::find(traced, thread.ordinal, &trace::ProcessTrace::Thread::ordinal);
+      std::unique_ptr<trace::ThreadRecords>& records = records_.emplace_back();
+      if (found != traced.end())
+        records = std::make_unique<trace::ThreadRecords>(trace_, *found, thread.units);
+    }
+  }
+
+  [[nodiscard]] std::int32_t rank() const override { return rank_; }
+  [[nodiscard]] const std::vector<trace::Definition>& definitions() const override {
+    return trace_.definitions();
+  }
+  [[nodiscard]] std::size_t threads() const override { return records_.size(); }
+
+  bool next(std::size_t thread, trace::Record& record) override {
+    if (records_[thread] == nullptr) return false;
+    try {
+      if (!records_[thread]->next(record)) return false;
+    } catch (const measurement::MeasurementError&) {
+      records_[thread].reset();  // what was read before it is good
+      return false;
+    }
+    const std::vector<database::ContextId>& contexts = nodes_[thread].contexts;
+    record.node = record.node < contexts.size() ? contexts[record.node] : 0;
+    record.enter_ns = clock_(record.enter_ns);
+    record.exit_ns = clock_(record.exit_ns);
+    return true;
+  }
+
+  [[nodiscard]] bool stopped() const { return trace_.stopped_ns() != 0; }
+
+ private:
+  std::int32_t rank_;
+  trace::ProcessTrace trace_;
+  waits::ClockCorrection clock_;
+  std::vector<NamedNodes> nodes_;
+  std::vector<std::unique_ptr<trace::ThreadRecords>> records_;
+};
+
+/// Opens one process after the other.
+class Opening {
+ public:
+  Opening(const cct::SharedTree& shared, const Shape& shape) : shape_(shape) { tree_.unite(shared); }
+
+  void open(const Share::File& planned) {
+    const std::string path = trace::trace_path(planned.path).string();
+    if (!std::filesystem::exists(path)) return;
+    try {
+      measurement::Measurement& file = reader_.read(planned.path);
+      if (!file.process.rank) return;  // nobody can have waited for it in MPI
+      drop_own_frames(file);
+      auto process =
+          std::make_unique<TracedProcess>(*file.process.rank, path, name_nodes(file, planned.roles.size()));
+      if (process->stopped()) ++result_.stopped;
+      result_.processes.push_back(std::move(process));
+    } catch (const measurement::MeasurementError& error) {
+      result_.problems.push_back(path + ": " + error.what());
+    }
+  }
+
+  TimeLines take() { return std::move(result_); }
+
+ private:
+  std::vector<NamedNodes> name_nodes(measurement::Measurement& file, std::size_t threads) {
+    std::vector<cct::ModuleKey> keys;
+    for (const measurement::Module& module : file.modules) keys.push_back(module.key);
+    const std::vector<cct::ModuleId> modules = tree_.add_modules(keys);
+    std::vector<NamedNodes> named(threads);
+    for (std::size_t t = 0; t < threads && t < file.threads.size(); ++t) {
+      measurement::ThreadProfile& thread = file.threads[t];
+      named[t].ordinal = thread.ordinal;
+      named[t].units = std::move(thread.units);
+      if (thread.nodes.empty()) continue;
+      for (const cct::NodeId node : tree_.unite(thread.nodes, modules)) {
+        named[t].contexts.push_back(node < shape_.own.size() ? shape_.own[node] : 0);
+      }
+    }
+    return named;
+  }
+
+  const Shape& shape_;
+  cct::TreeUnion tree_;
+  measurement::Reader reader_;
+  TimeLines result_;
+};
+
+}  // namespace
+
+TimeLines open_time_lines(const Share& share, const cct::SharedTree& shared, const Shape& shape) {
+  Opening opening(shared, shape);
+  for (const Share::Tile& tile : share.rounds) {
+    for (const Share::File& file : tile.files) opening.open(file);
+  }
+  return opening.take();
+}
+
+}  // namespace culprit::merge

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "exchange/communicator.hpp"
+#include "merge/shape.hpp"
+#include "merge/survey.hpp"
+#include "merge/values.hpp"
+#include "waits/process_trace.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace culprit::merge {
+
+/// The traces of a rank's processes, as lib/waits reads them.
+struct TimeLines {
+  std::vector<std::unique_ptr<waits::ProcessTrace>> processes;  ///< ranks that have a trace
+  std::vector<std::string> problems;  ///< one line per trace that is not used: file: why (what to do)
+  std::uint64_t stopped = 0;          ///< traces that end before their process: a limit, a full disk
+};
+
+/// Opens the traces of the files of `share`. Call paths are contexts (`shape.own`), times are on the clock of
+/// the process that clocks were compared with. A trace that cannot be read is left out and told; one that
+/// breaks off is used as far as it goes.
+TimeLines open_time_lines(const Share& share, const cct::SharedTree& shared, const Shape& shape);
+
+}  // namespace culprit::merge

@@ -1,0 +1,111 @@
+#include "waits/wait_sums.hpp"
+
+#include "waits/letter.hpp"
+
+#include <algorithm>
+#include <compare>
+#include <unordered_map>
+
+namespace culprit::waits {
+
+namespace {
+
+/// A wait on its way to where its cause was recorded, which knows that call's path.
+struct WaitLetter {
+  static constexpr std::uint8_t kLetter = 23;
+  EventId cause;
+  Location location = kNoLocation;
+  std::uint32_t context = 0;
+  Pattern pattern = Pattern::none;
+  std::uint64_t ns = 0;
+};
+
+struct Key {
+  Pattern pattern = Pattern::none;
+  Location location = 0;
+  std::uint32_t context = 0;
+  Location cause = 0;
+  std::uint32_t cause_context = 0;
+  friend auto operator<=>(const Key&, const Key&) = default;
+};
+struct KeyHash {
+  std::size_t operator()(const Key& key) const {
+    std::uint64_t mixed = std::uint64_t{key.location} << 32 | key.cause;
+    mixed = (mixed ^ mixed >> 31) * 0x9e3779b97f4a7c15U;
+    mixed ^= std::uint64_t{key.context} << 32 | key.cause_context;
+    mixed = (mixed ^ mixed >> 29) * 0xd6e8feb86659fd93U;
+    return mixed ^ mixed >> 32 ^ static_cast<std::uint64_t>(key.pattern);
+  }
+};
+
+class Summation {
+ public:
+  using Letters = LetterList<WaitLetter>;
+
+  Summation(exchange::Communicator& analysis, const Roster& roster, const Forward& forward)
+      : analysis_(analysis), roster_(roster), mail_(analysis) {
+    for (const TimeLine& line : forward.ledger.lines()) lines_.emplace(line.location, Line{&line, 0});
+  }
+
+  std::vector<WaitSum> run(std::uint64_t waits_per_round) {
+    const auto ranks = static_cast<std::uint64_t>(analysis_.size());
+    const std::uint64_t most = std::max<std::uint64_t>(waits_per_round / ranks, 1);
+    while (analysis_.all_sum(post(most)) > 0) mail_.deliver(*this);
+    std::vector<std::pair<Key, Amount>> sorted(sums_.begin(), sums_.end());
+    std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<WaitSum> sums;
+    for (const auto& [key, amount] : sorted) {
+      sums.push_back(
+          {key.pattern, key.location, key.cause, key.context, key.cause_context, amount.ns, amount.count});
+    }
+    return sums;
+  }
+
+  void receive(const WaitLetter& letter) {
+    const Event& cause = lines_.at(letter.cause.location).line->events[letter.cause.index];
+    Amount& amount =
+        sums_[{letter.pattern, letter.location, letter.context, letter.cause.location, cause.context}];
+    amount.ns += letter.ns;
+    ++amount.count;
+  }
+
+ private:
+  struct Line {
+    const TimeLine* line = nullptr;
+    std::size_t next = 0;
+  };
+  struct Amount {
+    std::uint64_t ns = 0, count = 0;
+  };
+
+  std::uint64_t post(std::uint64_t most) {
+    std::uint64_t count = 0;
+    for (auto& [location, own] : lines_) {
+      for (; count < most && own.next < own.line->waits.size(); ++own.next, ++count) {
+        const Wait& wait = own.line->waits[own.next];
+        mail_.send(roster_.owner_of(roster_.rank_of(wait.cause.location)),
+                   WaitLetter{.cause = wait.cause,
+                              .location = location,
+                              .context = own.line->events[wait.event].context,
+                              .pattern = wait.pattern,
+                              .ns = wait.ns});
+      }
+    }
+    return count;
+  }
+
+  exchange::Communicator& analysis_;
+  const Roster& roster_;
+  Mail mail_;
+  std::unordered_map<Location, Line> lines_;
+  std::unordered_map<Key, Amount, KeyHash> sums_;
+};
+
+}  // namespace
+
+std::vector<WaitSum> sum_waits(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+                               std::uint64_t waits_per_round) {
+  return Summation(analysis, roster, forward).run(waits_per_round);
+}
+
+}  // namespace culprit::waits
