@@ -52,8 +52,7 @@ void CompletingCall::enter(Requests& requests) {
   }
   count_ = count;
   memcpy(handles_, requests.requests, size * sizeof(MPI_Request));
-  if (requests.statuses == MPI_STATUSES_IGNORE || requests.statuses == MPI_STATUS_IGNORE)
-    requests.statuses = statuses;
+  if (requests.statuses == MPI_STATUSES_IGNORE) requests.statuses = statuses;  // and MPI_STATUS_IGNORE
 }
 
 CompletingCall::~CompletingCall() {

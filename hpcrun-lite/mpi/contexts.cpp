@@ -161,10 +161,10 @@ Context define(MPI_Comm comm, Communicator communicator, Context parent, bool me
   return communicator.context;
 }
 
-/// Whether this process records the members: the first one does, or everyone where that may not be measured.
+/// Whether this process records the members: the first one does, or everyone where that may not be recorded.
 /// Those of a communicator with the members of its parent are known.
 bool records_members(MPI_Comm parent, MPI_Comm created, const Communicator& communicator) {
-  if (!everyone_measured()) return true;
+  if (!everyone_recorded()) return true;
   if (communicator.rank != 0) return false;
   int comparison = MPI_UNEQUAL;
   if (is_intercommunicator(parent) == (communicator.remote_size != 0))
@@ -174,10 +174,10 @@ bool records_members(MPI_Comm parent, MPI_Comm created, const Communicator& comm
 
 /// The first members' ranks, of both sides in an order that both sides know.
 std::uint64_t mixed_with_first(std::uint64_t hash, MPI_Comm comm, bool inter) {
-  const int first = BorrowedGroup(own_group(comm)).first();
-  const int other = inter ? BorrowedGroup(other_group(comm)).first() : first;
-  hash = mixed(hash, static_cast<std::uint64_t>(std::min(first, other) + 1));
-  return mixed(hash, static_cast<std::uint64_t>(std::max(first, other) + 1));
+  const std::int64_t first = BorrowedGroup(own_group(comm)).first();
+  const std::int64_t other = inter ? BorrowedGroup(other_group(comm)).first() : first;
+  hash = mixed(hash, static_cast<std::uint64_t>(std::min(first, other)));
+  return mixed(hash, static_cast<std::uint64_t>(std::max(first, other)));
 }
 
 Communicator measure_named(MPI_Comm comm, std::uint64_t number) {
@@ -232,7 +232,7 @@ Context define_communicator(MPI_Comm parent, std::uint64_t number, MPI_Comm crea
 }
 
 Context define_duplicate(Context parent, std::uint64_t number, MPI_Comm created) {
-  return define(created, measure_named(created, number), parent, !everyone_measured());
+  return define(created, measure_named(created, number), parent, !everyone_recorded());
 }
 
 Context define_communicator_of_members(MPI_Comm parent, int tag, MPI_Comm created) {
@@ -257,7 +257,7 @@ Context define_communicator_of_members(MPI_Comm parent, int tag, MPI_Comm create
   const bool counted = again || made_by_members.add(hash, 0);
   if (counted) communicator.global_id = name(mixed(hash, number));
   return define(created, communicator, communicator_of(parent).context,
-                !everyone_measured() || communicator.rank == 0);
+                !everyone_recorded() || communicator.rank == 0);
 }
 
 void forget_communicator(MPI_Comm comm) {

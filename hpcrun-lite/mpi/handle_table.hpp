@@ -54,7 +54,7 @@ class HandleTable {
     if (key == 0) return false;
     Shard& shard = shard_of(key);
     shard.lock.lock();
-    const bool room = shard.used < kMostUsed;
+    const bool room = shard.used < most_used();
     if (room) {
       std::size_t at = home_of(key);
       for (; shard.slot[at].key != 0; at = next(at)) others = others || shard.slot[at].key == key;
@@ -101,7 +101,7 @@ class HandleTable {
 
  private:
   /// Longer chains than at this load would cost more than a bigger table.
-  static constexpr std::size_t kMostUsed = kSlots - kSlots / 4;
+  static consteval std::size_t most_used() { return kSlots - kSlots / 4; }
 
   /// Zero while unused, whatever a Value is made as: such tables take no room in the library's file.
   struct Slot {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace culprit::mpi {
@@ -41,6 +42,11 @@ int rank() {
 
 bool everyone_measured() {
   return all_measured;
+}
+
+bool everyone_recorded() {
+  const char* ranks = getenv("CULPRIT_RANKS");
+  return all_measured && (ranks == nullptr || *ranks == '\0');
 }
 
 void broadcast(MPI_Comm comm, std::uint64_t& number) {

@@ -9,6 +9,8 @@ namespace culprit::mpi {
 
 /// For what all ranks do together: every rank is measured.
 bool everyone_measured();
+/// The same, and of no rank is the measurement thrown away.
+bool everyone_recorded();
 /// Collective over `comm`: every process gets its first one's number.
 void broadcast(MPI_Comm comm, std::uint64_t& number);
 

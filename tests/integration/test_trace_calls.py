@@ -138,6 +138,72 @@ class TraceCalls(harness.Workspace):
     def test_failing_requests_mpich(self):
         self.check_failing_requests("mpich")
 
+    def check_clocks(self, mpi):
+        """Three hosts, made up, whose clocks are seconds apart and drift: the comparisons bring all calls to one time."""
+        ahead, drift = 5_000_000_000, 100_000
+        environment = dict(harness.ENVIRONMENT, CULPRIT_WRONG_CLOCKS=f"3,{ahead},{drift}")
+        processes = self.trace(mpi, 4, "truth_requests", self.here, 1, 5, env=environment)
+        inits, ends = [], []
+        for process in processes:
+            first, last = [pair for pair in process.clocks if pair["reference"] == 0]
+            host = process.rank % 3
+            wrong = [pair["monotonic"] - pair["reference_ns"] - host * ahead for pair in (first, last)]
+            self.assertLess(abs(wrong[0]), 10e6, first)  # what the clock gained since it was set, in MPI_Init
+            gained = host * drift * (last["reference_ns"] - first["reference_ns"]) // 10**9
+            error = 2000 + first["round_trip"] + last["round_trip"]
+            self.assertAlmostEqual(wrong[1] - wrong[0], gained, delta=error)
+            offset = first["reference_ns"] - first["monotonic"]
+            inits.append(process.threads[0][0]["exit"] + offset)
+            ends.append(process.threads[0][-1]["enter"] + offset)
+        self.assertLess(max(inits) - min(inits), ahead / 5)
+        self.assertLess(max(inits), min(ends) + ahead / 5)
+
+    def test_clocks_openmpi(self):
+        self.check_clocks("openmpi")
+
+    def test_clocks_mpich(self):
+        self.check_clocks("mpich")
+
+    def check_one_host(self, mpi):
+        """On one host nothing is compared; where not all ranks are measured neither, and every process is complete."""
+        for options in ((), ("--ranks", "1")):
+            name = f"run{len(options)}"
+            directory = self.here / name
+            command = [harness.HPCRUN, "--trace", *options, "-o", directory, harness.PROGRAMS / f"truth_requests.{mpi}", self.here, 1, 5]
+            harness.launch(mpi, 2, command, cwd=self.here)
+            processes = traces.read(directory)
+            self.assertEqual(len(processes), 1 if options else 2)
+            for process in processes:
+                self.assertEqual([pair for pair in process.clocks if pair["reference"] >= 0], [])
+                self.assertEqual(process.threads[0][-1]["operations"][0]["kind"], "finalize")
+                if options:
+                    self.assertEqual(process.definitions[0]["members"], [0, 1])
+
+    def test_one_host_openmpi(self):
+        self.check_one_host("openmpi")
+
+    def test_one_host_mpich(self):
+        self.check_one_host("mpich")
+
+    def check_broken(self, mpi, how):
+        """Traces of programs that are wrong or die hold what was before."""
+        command = [harness.HPCRUN, "--trace", "-o", self.here / how, harness.PROGRAMS / f"truth_broken.{mpi}", self.here, 0.2, how]
+        harness.launch(mpi, 2, command, cwd=self.here, expect=None)
+        processes = traces.read(self.here / how)
+        self.assertEqual([process.rank for process in processes], [0, 1])
+        for process in processes:
+            kinds = [one["kind"] for calls in process.threads for call in calls for one in call["operations"]]
+            self.assertGreaterEqual(kinds.count("barrier"), 9)  # the one that lasts is none yet
+            if how == "unmatched":
+                self.assertEqual((kinds.count("send"), kinds.count("receive"), kinds[-1]), (3, 2, "finalize"))
+            if how == "window":
+                self.assertGreaterEqual((kinds.count("create"), kinds.count("fence")), (2, 3))
+
+    def test_broken(self):
+        for mpi, how in (("openmpi", "unmatched"), ("mpich", "window"), ("openmpi", "exit"), ("mpich", "kill"), ("mpich", "threads")):
+            with self.subTest((mpi, how)):
+                self.check_broken(mpi, how)
+
     def check_concurrent_calls(self, mpi):
         """Each thread's calls are its own, every operation that begins ends once, and every message has two ends."""
         rounds = 200
