@@ -110,7 +110,7 @@ std::vector<ProcessSummary> gather(exchange::Communicator& comm, Local& local) {
 
 /// Leaves only the processes of one run, and says which files are of another. Returns the run.
 std::string keep_one_run(Survey& survey) {
-  const std::string run = prevailing_run(survey.processes);
+  std::string run = prevailing_run(survey.processes);
   std::erase_if(survey.processes, [&](const ProcessSummary& process) {
     const std::string& id = process.launch->run_id;
     const bool stranger = !id.empty() && id != run;

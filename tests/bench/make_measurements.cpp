@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -68,8 +69,8 @@ Cell vary(const Cell& cell, double factor, Random& random) {
     return varied;
   }
   const std::uint64_t period = cell.time_ns / (cell.samples + cell.blocked);
-  varied.samples = std::max<std::uint64_t>(
-      1, static_cast<std::uint64_t>(static_cast<double>(cell.samples) * factor + 0.5));
+  varied.samples = static_cast<std::uint64_t>(
+      std::max<long long>(1, std::llround(static_cast<double>(cell.samples) * factor)));
   varied.weight_sq = varied.samples;
   varied.time_ns = (varied.samples + cell.blocked) * period;
   varied.cpu_ns = varied.time_ns - random() % (varied.time_ns / 16 + 1);
