@@ -75,7 +75,7 @@ Found find_node(const views::Figures& figures, const std::string& name) {
 }
 
 /// Throws UsageError unless the metric, or what it is derived from, was measured in each thread.
-void require_threads(const database::Experiment& experiment, const views::Column& column) {
+void require_threads(const database::Contents& experiment, const views::Column& column) {
   std::vector<views::Column> measured;
   views::add_measured(column, measured);
   for (const views::Column& each : measured) {
@@ -160,8 +160,7 @@ void run_suspects(std::ostream& out, const Screen& screen, const views::Source& 
   }
 }
 
-void run_waits(std::ostream& out, const Screen& screen, const database::Experiment& experiment,
-               Format format) {
+void run_waits(std::ostream& out, const Screen& screen, const database::Contents& experiment, Format format) {
   switch (format) {
     case Format::text:
       write_waits(out, screen, experiment);

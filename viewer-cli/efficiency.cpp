@@ -25,7 +25,7 @@ bool is_mpi(const database::Context& context) {
 }  // namespace
 
 Efficiency efficiency_of(const views::Figures& figures) {
-  const database::Experiment& experiment = figures.experiment();
+  const database::Contents& experiment = figures.experiment();
   Efficiency result;
   if (experiment.run.ranks == 0 || experiment.contexts.empty()) return result;
   const std::uint32_t time = views::find_column(experiment, "REALTIME").metric;

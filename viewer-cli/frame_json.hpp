@@ -1,6 +1,6 @@
 #pragma once
 
-#include "database/database.hpp"
+#include "database/contents.hpp"
 #include "views/frame.hpp"
 
 #include <span>
@@ -16,17 +16,17 @@ using Json = nlohmann::ordered_json;
 Json to_json(const views::Frame& frame);
 
 /// The frames from the super-root to `context`.
-Json path_json(const database::Experiment& experiment, database::ContextId context);
+Json path_json(const database::Contents& experiment, database::ContextId context);
 
 /// Adds `"rank","thread","role","process"` to `object`.
-void add_location(Json& object, const database::Experiment& experiment, std::uint32_t location);
+void add_location(Json& object, const database::Contents& experiment, std::uint32_t location);
 
 /// An array of locations.
-Json locations_json(const database::Experiment& experiment, std::span<const std::uint32_t> locations);
+Json locations_json(const database::Contents& experiment, std::span<const std::uint32_t> locations);
 
 /// `rank 3`, `rank 3 thread 1`, `host:pid thread 2`: a thread for people. The thread is left out where it is
 /// a main thread.
-std::string location_label(const database::Experiment& experiment, std::uint32_t location);
+std::string location_label(const database::Contents& experiment, std::uint32_t location);
 
 /// Text of a document; bytes of names that are no UTF-8 are replaced.
 std::string write(const Json& json);

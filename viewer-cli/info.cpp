@@ -49,7 +49,7 @@ std::string command_line(const std::vector<std::string>& words) {
 
 class Info {
  public:
-  Info(std::ostream& out, const Screen& screen, const database::Experiment& experiment)
+  Info(std::ostream& out, const Screen& screen, const database::Contents& experiment)
       : out_(out), screen_(screen), experiment_(experiment) {}
 
   void write() {
@@ -117,7 +117,8 @@ class Info {
 
   void quality() {
     double total_s = 0;
-    for (const database::Location& location : experiment_.locations) {
+    for (std::uint32_t l = 0; l < experiment_.locations.size(); ++l) {
+      const database::LocationEntry location = experiment_.locations[l];
       total_s += static_cast<double>(location.end_ns - std::min(location.start_ns, location.end_ns)) /
                  static_cast<double>(kNsPerSecond);
     }
@@ -189,16 +190,16 @@ class Info {
 
   std::ostream& out_;
   const Screen& screen_;
-  const database::Experiment& experiment_;
+  const database::Contents& experiment_;
 };
 
 }  // namespace
 
-void write_info(std::ostream& out, const Screen& screen, const database::Experiment& experiment) {
+void write_info(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
   Info(out, screen, experiment).write();
 }
 
-Json info_json(const database::Experiment& experiment) {
+Json info_json(const database::Contents& experiment) {
   const database::Run& run = experiment.run;
   Json modules = Json::array();
   for (const database::ModuleInfo& module : experiment.modules) {

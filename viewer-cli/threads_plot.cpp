@@ -59,7 +59,7 @@ std::string difference(double value, double mean) {
 /// The threads of one role.
 class Plot {
  public:
-  Plot(std::ostream& out, const Screen& screen, const database::Experiment& experiment,
+  Plot(std::ostream& out, const Screen& screen, const database::Contents& experiment,
        const ThreadSeries& series, const Scale& scale, double largest)
       : out_(out),
         screen_(screen),
@@ -199,7 +199,7 @@ class Plot {
 
   std::ostream& out_;
   const Screen& screen_;
-  const database::Experiment& experiment_;
+  const database::Contents& experiment_;
   const ThreadSeries& series_;
   std::vector<bool> outliers_;
   Scale scale_;
@@ -223,7 +223,7 @@ std::vector<bool> find_outliers(const std::vector<double>& values) {
   return outliers;
 }
 
-void write_threads(std::ostream& out, const Screen& screen, const database::Experiment& experiment,
+void write_threads(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                    const ThreadSeries& series) {
   out << screen.bold(shorten_name(series.title, screen.width, screen.unicode)) << '\n';
   const std::string metric = series.column.name.event + (series.column.name.inclusive ? " (I)" : " (E)");
@@ -246,7 +246,7 @@ void write_threads(std::ostream& out, const Screen& screen, const database::Expe
   }
 }
 
-Json threads_json(const database::Experiment& experiment, const ThreadSeries& series) {
+Json threads_json(const database::Contents& experiment, const ThreadSeries& series) {
   Json values = Json::array();
   for (std::size_t index = 0; index < series.values.size(); ++index) {
     Json value = Json::object();
@@ -259,15 +259,14 @@ Json threads_json(const database::Experiment& experiment, const ThreadSeries& se
   return {{"node", path}, {"metric", series.column.title}, {"unit", series.column.unit}, {"values", values}};
 }
 
-void write_threads_csv(std::ostream& out, const database::Experiment& experiment,
-                       const ThreadSeries& series) {
+void write_threads_csv(std::ostream& out, const database::Contents& experiment, const ThreadSeries& series) {
   write_csv_row(out, {"rank", "thread", "role", "process", series.column.title});
   for (std::size_t index = 0; index < series.values.size(); ++index) {
-    const database::Location& location = experiment.locations[series.locations[index]];
-    write_csv_row(out,
-                  {location.rank < 0 ? "" : std::to_string(location.rank), std::to_string(location.thread),
-                   experiment.roles[location.role].name, location.host + ':' + std::to_string(location.pid),
-                   csv_number(series.values[index])});
+    const database::LocationEntry location = experiment.locations[series.locations[index]];
+    write_csv_row(out, {location.rank < 0 ? "" : std::to_string(location.rank),
+                        std::to_string(location.thread), experiment.roles[location.role].name,
+                        std::string(location.host) + ':' + std::to_string(location.pid),
+                        csv_number(series.values[index])});
   }
 }
 

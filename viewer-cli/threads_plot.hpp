@@ -22,13 +22,13 @@ struct ThreadSeries {
 
 /// Bars with minimum, mean and maximum; threads far from the others are marked. Many threads are shown in
 /// groups of neighbours (their range and mean), with the outliers listed.
-void write_threads(std::ostream& out, const Screen& screen, const database::Experiment& experiment,
+void write_threads(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                    const ThreadSeries& series);
 
 /// `{"node":path,"metric","unit","values":[{location…,"value"}]}`.
-Json threads_json(const database::Experiment& experiment, const ThreadSeries& series);
+Json threads_json(const database::Contents& experiment, const ThreadSeries& series);
 
-void write_threads_csv(std::ostream& out, const database::Experiment& experiment, const ThreadSeries& series);
+void write_threads_csv(std::ostream& out, const database::Contents& experiment, const ThreadSeries& series);
 
 /// Which values lie far from the rest: more than 3.5 robust standard deviations (from the median absolute
 /// deviation) and more than 5 % away from the median.

@@ -4,7 +4,6 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "views/frame.hpp"
-#include "views/start_up.hpp"
 
 #include <algorithm>
 #include <array>
@@ -45,14 +44,15 @@ double seconds(const Wait& wait) {
   return static_cast<double>(wait.ns) / 1e9;
 }
 
-/// `main > step > MPI_Win_fence`, without roots, start-up frames and call sites where `flags` are given.
-std::string path_text(const database::Experiment& experiment, ContextId context, const std::string& separator,
-                      const std::vector<std::uint8_t>* flags) {
+/// `main > step > MPI_Win_fence`, without roots, start-up frames and call sites where they are not to be
+/// `complete`.
+std::string path_text(const database::Contents& experiment, ContextId context, const std::string& separator,
+                      bool complete) {
   std::string text;
   for (const ContextId each : views::path_to(experiment, context)) {
     const database::Context& self = experiment.contexts[each];
-    if (flags != nullptr && (self.kind == ContextKind::call || self.kind == ContextKind::root ||
-                             ((*flags)[each] & views::kStartUp) != 0))
+    if (!complete && (self.kind == ContextKind::call || self.kind == ContextKind::root ||
+                      (self.flags & database::kStartUp) != 0))
       continue;
     if (!text.empty()) text += separator;
     text += views::label(views::frame_of(experiment, self));
@@ -60,7 +60,7 @@ std::string path_text(const database::Experiment& experiment, ContextId context,
   return text;
 }
 
-std::string cause_text(const database::Experiment& experiment, const Wait& wait) {
+std::string cause_text(const database::Contents& experiment, const Wait& wait) {
   if (wait.cause_location == database::kNone) return "";
   return location_label(experiment, wait.cause_location);
 }
@@ -83,9 +83,9 @@ void write_remainder(std::ostream& out, const Screen& screen, const database::Qu
 
 }  // namespace
 
-Json waits_json(const database::Experiment& experiment) {
+Json waits_json(const database::Contents& experiment) {
   Json array = Json::array();
-  for (const Wait& wait : experiment.waits) {
+  for (const Wait& wait : experiment.waits()) {
     Json row = {{"pattern", name_of(wait)}};
     add_location(row, experiment, wait.location);
     row["seconds"] = seconds(wait);
@@ -104,8 +104,8 @@ Json waits_json(const database::Experiment& experiment) {
   return array;
 }
 
-void write_waits(std::ostream& out, const Screen& screen, const database::Experiment& experiment) {
-  if (experiment.waits.empty()) {
+void write_waits(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
+  if (experiment.waits().empty()) {
     out << wrap(
                "No waits of one-sided communication or of threads. (Waits for messages and in collectives "
                "are "
@@ -114,37 +114,36 @@ void write_waits(std::ostream& out, const Screen& screen, const database::Experi
         << '\n';
     return;
   }
-  const std::vector<std::uint8_t> flags = views::flags_with_start_up(experiment);
   const std::string arrow = screen.unicode ? " › " : " > ";
-  const Scale scale = scale_for(seconds(experiment.waits.front()), "s", screen.unicode);
-  const std::size_t width = scale.write(seconds(experiment.waits.front())).size();
-  const std::size_t shown = std::min(kShown, experiment.waits.size());
+  const Scale scale = scale_for(seconds(experiment.waits().front()), "s", screen.unicode);
+  const std::size_t width = scale.write(seconds(experiment.waits().front())).size();
+  const std::size_t shown = std::min(kShown, experiment.waits().size());
   for (std::size_t i = 0; i < shown; ++i) {
-    const Wait& wait = experiment.waits[i];
+    const Wait& wait = experiment.waits()[i];
     const std::string amount = scale.write(seconds(wait));
     out << std::string(width > amount.size() ? width - amount.size() : 0, ' ') << amount << ' ' << scale.unit
         << "  " << screen.bold(name_of(wait)) << (wait.exact ? "" : " (approximated)") << "  "
         << location_label(experiment, wait.location);
     if (const std::string cause = cause_text(experiment, wait); !cause.empty()) out << ", for " << cause;
     out << '\n'
-        << screen.dim(std::string(kIndent, ' ') + wrap(path_text(experiment, wait.context, arrow, &flags),
-                                                       screen.width, kIndent, kIndent))
+        << screen.dim(std::string(kIndent, ' ') +
+                      wrap(path_text(experiment, wait.context, arrow, false), screen.width, kIndent, kIndent))
         << '\n';
   }
-  if (shown < experiment.waits.size())
-    out << "and " << experiment.waits.size() - shown << " more (--format csv or json)\n";
+  if (shown < experiment.waits().size())
+    out << "and " << experiment.waits().size() - shown << " more (--format csv or json)\n";
   write_remainder(out, screen, experiment.quality);
 }
 
-void write_waits_csv(std::ostream& out, const database::Experiment& experiment) {
+void write_waits_csv(std::ostream& out, const database::Contents& experiment) {
   write_csv_row(out, {"pattern", "location", "seconds", "count", "path", "cause", "cause_path", "exact"});
-  for (const Wait& wait : experiment.waits) {
+  for (const Wait& wait : experiment.waits()) {
     write_csv_row(
         out,
         {name_of(wait), location_label(experiment, wait.location), csv_number(seconds(wait)),
-         std::to_string(wait.count), path_text(experiment, wait.context, "/", nullptr),
+         std::to_string(wait.count), path_text(experiment, wait.context, "/", true),
          cause_text(experiment, wait),
-         wait.cause_context == database::kNone ? "" : path_text(experiment, wait.cause_context, "/", nullptr),
+         wait.cause_context == database::kNone ? "" : path_text(experiment, wait.cause_context, "/", true),
          wait.exact ? "true" : "false"});
   }
 }

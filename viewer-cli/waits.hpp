@@ -1,6 +1,6 @@
 #pragma once
 
-#include "database/database.hpp"
+#include "database/contents.hpp"
 #include "frame_json.hpp"
 #include "text/screen.hpp"
 
@@ -9,8 +9,8 @@
 // Wait states (`waits`): who waited where, by pattern, and where it is known because of whom.
 namespace culprit::viewer {
 
-Json waits_json(const database::Experiment& experiment);
-void write_waits(std::ostream& out, const Screen& screen, const database::Experiment& experiment);
-void write_waits_csv(std::ostream& out, const database::Experiment& experiment);
+Json waits_json(const database::Contents& experiment);
+void write_waits(std::ostream& out, const Screen& screen, const database::Contents& experiment);
+void write_waits_csv(std::ostream& out, const database::Contents& experiment);
 
 }  // namespace culprit::viewer

@@ -1,10 +1,8 @@
 #include "database/checked_bytes.hpp"
 
 #include "database/database_error.hpp"
-#include "database/format.hpp"
 
 #include <algorithm>
-#include <atomic>
 
 namespace culprit::database {
 namespace {
@@ -43,6 +41,7 @@ CheckedBytes::CheckedBytes(ByteSpan file, std::uint64_t offset, std::uint64_t si
   if (sums > file.size() || checksums_size(size) > file.size() - sums) fail("has no checksums");
   state_->sums = file.subspan(sums, checksums_size(size));
   state_->good = std::make_unique<std::atomic<bool>[]>(chunks(size));
+  good_ = state_->good.get();
   data_ = file.data() + offset;
   size_ = size;
 }
@@ -52,24 +51,20 @@ void CheckedBytes::fail(const char* why) const {
   throw DatabaseError(state_->path, state_->what + " " + why + " (merge again)");
 }
 
-void CheckedBytes::verify(std::uint64_t offset, std::uint64_t size) const {
+void CheckedBytes::verify(std::uint64_t chunk) const {
   State& state = *state_;
-  const std::uint64_t last = (offset + size - 1) / format::kChunk;
-  for (std::uint64_t chunk = offset / format::kChunk; chunk <= last; ++chunk) {
-    if (state.good[chunk].load(std::memory_order_relaxed)) continue;
-    if (!state.sums_good.load(std::memory_order_relaxed)) {
-      if (checksum(state.sums) != state.sum) fail("has checksums that do not match their own");
-      state.sums_good.store(true, std::memory_order_relaxed);
-    }
-    const std::uint64_t begin = chunk * format::kChunk;
-    const std::uint64_t length = std::min(format::kChunk, size_ - begin);
-    std::uint64_t expected = 0;
-    std::memcpy(&expected, state.sums.data() + chunk * sizeof expected, sizeof expected);
-    if (checksum({data_ + begin, static_cast<std::size_t>(length)}) != expected) {
-      fail("is damaged: it does not match its checksum");
-    }
-    state.good[chunk].store(true, std::memory_order_relaxed);
+  if (!state.sums_good.load(std::memory_order_relaxed)) {
+    if (checksum(state.sums) != state.sum) fail("has checksums that do not match their own");
+    state.sums_good.store(true, std::memory_order_relaxed);
   }
+  const std::uint64_t begin = chunk * format::kChunk;
+  const std::uint64_t length = std::min(format::kChunk, size_ - begin);
+  std::uint64_t expected = 0;
+  std::memcpy(&expected, state.sums.data() + chunk * sizeof expected, sizeof expected);
+  if (checksum({data_ + begin, static_cast<std::size_t>(length)}) != expected) {
+    fail("is damaged: it does not match its checksum");
+  }
+  good_[chunk].store(true, std::memory_order_relaxed);
 }
 
 std::uint64_t part_size(std::uint64_t size) {

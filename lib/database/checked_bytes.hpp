@@ -1,7 +1,9 @@
 #pragma once
 
 #include "database/encoding.hpp"
+#include "database/format.hpp"
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 
@@ -25,7 +27,12 @@ class CheckedBytes {
   /// `size` bytes from `offset` on, verified. Throws DatabaseError where they are damaged or not there.
   [[nodiscard]] ByteSpan at(std::uint64_t offset, std::uint64_t size) const {
     if (offset > size_ || size > size_ - offset) fail("refers to something that does not exist");
-    if (size != 0) verify(offset, size);
+    if (size != 0) {
+      const std::uint64_t last = (offset + size - 1) / format::kChunk;
+      for (std::uint64_t chunk = offset / format::kChunk; chunk <= last; ++chunk) {
+        if (!good_[chunk].load(std::memory_order_relaxed)) verify(chunk);
+      }
+    }
     return {data_ + offset, static_cast<std::size_t>(size)};
   }
   [[nodiscard]] ByteSpan all() const { return at(0, size_); }
@@ -35,10 +42,11 @@ class CheckedBytes {
 
  private:
   struct State;
-  void verify(std::uint64_t offset, std::uint64_t size) const;
+  void verify(std::uint64_t chunk) const;
 
   const std::byte* data_ = nullptr;
   std::uint64_t size_ = 0;
+  std::atomic<bool>* good_ = nullptr;  ///< per chunk
   std::shared_ptr<State> state_;
 };
 

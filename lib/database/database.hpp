@@ -40,7 +40,19 @@ enum ContextFlags : std::uint8_t {
   kFrontier = 1,  ///< outermost communication or wait frame of its path
   kInWait = 2,    ///< at or below a frontier frame: never tested for balance
   kMoves = 4,     ///< below a frontier, in code that moves data or computes: work, never idleness
+  /// Frames of the C library and the linker that only lead to main or to a thread's start routine, and what
+  /// they do themselves (start_up.hpp). Set when a database is written.
+  kStartUp = 0x80,
 };
+
+/// The flags of several contexts taken together: frontier if any is, the others only if all are. Start from
+/// kNoContextYet.
+inline constexpr std::uint8_t kNoContextYet = static_cast<std::uint8_t>(~kFrontier);
+constexpr std::uint8_t merge_flags(std::uint8_t a, std::uint8_t b) {
+  const unsigned any = (a | b) & kFrontier;
+  const unsigned all = a & b & ~static_cast<unsigned>(kFrontier);
+  return static_cast<std::uint8_t>(any | all);
+}
 
 /// One scope of the calling context tree.
 struct Context {
@@ -67,6 +79,7 @@ struct FlatScope {
   std::uint32_t line = 0;
   StringId module = 0;
   ContextKind kind = ContextKind::root;
+  std::uint8_t flags = 0;  ///< of its instances, merged; set when a database is written
 };
 
 /// A metric with per-thread values, or (summary_only) one that exists only as a summary.
@@ -99,6 +112,17 @@ enum class Balance : std::uint8_t {
   balanced,
   imbalanced,
   undecided,  ///< too few samples to tell
+};
+
+/// Blame in ns: idleness summed over the threads of a role, and its variants on minimum and maximum idleness.
+struct BlameSums {
+  std::uint64_t sum = 0, min = 0, max = 0;
+
+  void add(const BlameSums& other) {
+    sum += other.sum;
+    min += other.min;
+    max += other.max;
+  }
 };
 
 /// Blame at one context of one role: idleness whose deepest balanced ancestor it is (B_E; algorithms.md 5.3),

@@ -1,4 +1,6 @@
+#include "database/lookup_tables.hpp"
 #include "database/sections.hpp"
+#include "database/start_up.hpp"
 #include "database/summary_table.hpp"
 
 #include <algorithm>
@@ -94,20 +96,23 @@ void put_scope(const Scope& scope, Encoder& into) {
   into.put(scope.module);
 }
 
-void encode_trees(const Experiment& e, SectionBytes& sections) {
+void encode_trees(const Experiment& e, const std::vector<std::uint8_t>& flags, SectionBytes& sections) {
   Encoder contexts, flat;
-  for (const Context& context : e.contexts) {
+  for (std::size_t x = 0; x < e.contexts.size(); ++x) {
+    const Context& context = e.contexts[x];
     put_scope(context, contexts);
     contexts.put(context.flat);
     contexts.put(static_cast<std::uint8_t>(context.kind));
-    contexts.put(context.flags);
+    contexts.put(flags[x]);
     contexts.put(context.wait_kind);
     contexts.pad(1);
   }
-  for (const FlatScope& scope : e.flat) {
-    put_scope(scope, flat);
-    flat.put(static_cast<std::uint8_t>(scope.kind));
-    flat.pad(3);
+  const std::vector<std::uint8_t> merged = flat_flags(e, flags);
+  for (std::size_t f = 0; f < e.flat.size(); ++f) {
+    put_scope(e.flat[f], flat);
+    flat.put(static_cast<std::uint8_t>(e.flat[f].kind));
+    flat.put(merged[f]);
+    flat.pad(2);
   }
   sections[slot(Section::contexts)] = contexts.take();
   sections[slot(Section::flat)] = flat.take();
@@ -133,12 +138,14 @@ void encode_blame(const Experiment& e, SectionBytes& sections) {
   Encoder balance, blame, suspects;
   for (const std::vector<Balance>& of_role : e.balance) balance.append(std::as_bytes(std::span(of_role)));
   for (std::uint32_t role = 0; role < e.blame.size(); ++role) {
+    BlameSums upto;
     for (const BlameRow& row : e.blame[role]) {
       blame.put(role);
       blame.put(row.context);
-      blame.put(row.sum);
-      blame.put(row.min);
-      blame.put(row.max);
+      upto.add({row.sum, row.min, row.max});
+      blame.put(upto.sum);
+      blame.put(upto.min);
+      blame.put(upto.max);
     }
   }
   suspects.put(static_cast<std::uint32_t>(e.suspects.size()));
@@ -173,6 +180,40 @@ Bytes encode_waits(const std::vector<Wait>& waits) {
   return into.take();
 }
 
+Bytes bytes_of(const std::vector<std::uint32_t>& numbers) {
+  Encoder into;
+  into.append(std::as_bytes(std::span(numbers)));
+  return into.take();
+}
+
+void encode_lookup_tables(const Experiment& e, const std::vector<std::uint8_t>& flags,
+                          SectionBytes& sections) {
+  const ContextLists flat = flat_instances(e);
+  sections[slot(Section::flat_instance_ends)] = bytes_of(flat.ends);
+  sections[slot(Section::flat_instances)] = bytes_of(flat.contexts);
+  Encoder blame, procedures;
+  for (const FlatBlameRow& row : flat_blame(e)) {
+    blame.put(row.role);
+    blame.put(row.scope);
+    for (const BlameSums& sums : {row.inclusive, row.exclusive}) {
+      for (const std::uint64_t ns : {sums.sum, sums.min, sums.max}) blame.put(ns);
+    }
+  }
+  sections[slot(Section::flat_blame)] = blame.take();
+  const Procedures numbered = number_procedures(e, flags);
+  for (std::size_t number = 0; number < numbered.procedures.size(); ++number) {
+    const Procedure& procedure = numbered.procedures[number];
+    procedures.put(procedure.first);
+    procedures.put(procedure.flat);
+    procedures.put(numbered.instances.ends[number]);
+    procedures.put(procedure.flags);
+    procedures.pad(3);
+  }
+  sections[slot(Section::procedures)] = procedures.take();
+  sections[slot(Section::procedure_of_context)] = bytes_of(numbered.of_context);
+  sections[slot(Section::procedure_instances)] = bytes_of(numbered.instances.contexts);
+}
+
 }  // namespace
 
 SectionBytes encode_experiment(const Experiment& e) {
@@ -184,7 +225,9 @@ SectionBytes encode_experiment(const Experiment& e) {
   sections[slot(Section::meta)] = encode_meta(e, hosts);
   sections[slot(Section::modules)] = encode_modules(e);
   encode_strings(e, sections);
-  encode_trees(e, sections);
+  const std::vector<std::uint8_t> flags = flags_with_start_up(e);
+  encode_trees(e, flags, sections);
+  encode_lookup_tables(e, flags, sections);
   sections[slot(Section::locations)] = encode_locations(e, hosts);
   EncodedSummaries contexts = encode_summaries(e.context_summaries);
   sections[slot(Section::context_summary_index)] = std::move(contexts.index);

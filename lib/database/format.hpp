@@ -41,8 +41,14 @@ enum class Section : std::uint32_t {
   source_data = 16,
   waits = 21,
   tile_index = 22,
+  flat_instance_ends = 23,
+  flat_instances = 24,
+  flat_blame = 25,
+  procedure_of_context = 26,
+  procedures = 27,
+  procedure_instances = 28,
 };
-inline constexpr std::uint32_t kLastSection = 22;
+inline constexpr std::uint32_t kLastSection = 28;
 
 constexpr bool is_known(std::uint32_t number) {
   return number >= 1 && number <= kLastSection && (number <= 16 || number >= 21);
@@ -57,6 +63,9 @@ inline constexpr std::uint64_t kWaitSize = 40;
 inline constexpr std::uint64_t kSummaryIndexSize = 48;
 inline constexpr std::uint64_t kSourceIndexSize = 32;
 inline constexpr std::uint64_t kTileIndexSize = 32;
+inline constexpr std::uint64_t kFlatBlameSize = 56;
+inline constexpr std::uint64_t kProcedureSize = 16;
+inline constexpr std::uint64_t kNumberSize = 4;
 
 inline constexpr std::uint64_t kTileHeaderSize = 24;
 inline constexpr std::uint64_t kTileEntrySize = 12;
@@ -89,6 +98,15 @@ constexpr std::uint64_t stride(Section section) {
       return kSourceIndexSize;
     case Section::tile_index:
       return kTileIndexSize;
+    case Section::flat_blame:
+      return kFlatBlameSize;
+    case Section::procedures:
+      return kProcedureSize;
+    case Section::flat_instance_ends:
+    case Section::flat_instances:
+    case Section::procedure_of_context:
+    case Section::procedure_instances:
+      return kNumberSize;
     default:
       return 1;
   }

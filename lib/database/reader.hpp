@@ -1,6 +1,6 @@
 #pragma once
 
-#include "database/database.hpp"
+#include "database/contents.hpp"
 #include "database/database_error.hpp"
 
 #include <filesystem>
@@ -14,9 +14,9 @@
 
 namespace culprit::database {
 
-/// A database mapped into memory. Trusts nothing: the constructor checks every index and size, and throws
-/// DatabaseError on any inconsistency. Per-thread values stay in the file and are decoded on demand (a
-/// damaged list throws then). Const members are thread-safe.
+/// A database mapped into memory. Trusts nothing: throws DatabaseError where what is asked for is damaged or
+/// contradicts itself. Opening reads and verifies only what does not grow with contexts or threads; the rest
+/// is verified when it is looked at. Const members are thread-safe.
 class Reader {
  public:
   explicit Reader(const std::filesystem::path& path);
@@ -27,7 +27,7 @@ class Reader {
   Reader& operator=(Reader&&) noexcept;
 
   /// Everything but the per-thread values.
-  [[nodiscard]] const Experiment& experiment() const;
+  [[nodiscard]] const Contents& experiment() const;
 
   /// Exclusive values (of the statement contexts) of one profile, ascending by (context, metric).
   [[nodiscard]] std::vector<Value> profile_values(std::uint32_t location) const;
@@ -42,17 +42,16 @@ class Reader {
   /// Reads all per-thread values once.
   void verify_values() const;
 
-  /// The summary of (role, metric) at one scope, null where nobody observed it. Binary search.
-  [[nodiscard]] const SummaryEntry* context_summary(std::uint32_t role, std::uint32_t metric,
-                                                    ContextId context) const;
-  [[nodiscard]] const SummaryEntry* flat_summary(std::uint32_t role, std::uint32_t metric,
-                                                 FlatId scope) const;
+  /// The summary of (role, metric) at one scope, nothing where nobody observed it. Binary search.
+  [[nodiscard]] std::optional<SummaryEntry> context_summary(std::uint32_t role, std::uint32_t metric,
+                                                            ContextId context) const;
+  [[nodiscard]] std::optional<SummaryEntry> flat_summary(std::uint32_t role, std::uint32_t metric,
+                                                         FlatId scope) const;
 
   /// Source text of a file, if it was copied.
   [[nodiscard]] const std::string* source(StringId path) const;
 
   [[nodiscard]] std::optional<std::uint32_t> metric(std::string_view name) const;
-  [[nodiscard]] const std::string& string(StringId id) const;
 
  private:
   struct Mapped;

@@ -11,7 +11,6 @@ namespace culprit::database {
 /// The sections that hold an experiment (all but the per-thread values), by section number − 1; unused
 /// numbers are empty.
 using SectionBytes = std::array<Bytes, format::kLastSection>;
-using SectionSpans = std::array<ByteSpan, format::kLastSection>;
 
 constexpr std::size_t slot(format::Section section) {
   return static_cast<std::size_t>(section) - 1;
@@ -20,11 +19,23 @@ constexpr std::size_t slot(format::Section section) {
 /// Encodes an experiment (docs/formats.md, "Sections"). It must be consistent.
 SectionBytes encode_experiment(const Experiment& experiment);
 
-/// Decodes an experiment. Throws Malformed on bytes that do not decode; references between sections are left
-/// to check_consistency, except those that decoding itself needs.
-Experiment decode_experiment(const SectionSpans& sections);
+/// The section on the run.
+struct Meta {
+  Run run;
+  Quality quality;
+  std::vector<Metric> metrics;
+  std::vector<Role> roles;
+  std::vector<std::string> hosts;  ///< that locations refer to
+};
 
-/// The sections that hold compressed text; used by encode/decode_experiment.
+/// Each decodes one section and throws Malformed on bytes that do not decode. What they refer to in other
+/// sections is not checked.
+Meta decode_meta(ByteSpan bytes);
+std::vector<ModuleInfo> decode_modules(ByteSpan bytes);
+std::vector<Suspect> decode_suspects(ByteSpan bytes);
+std::vector<Wait> decode_waits(ByteSpan bytes);
+
+/// The sections that hold compressed text; its index and its data.
 void encode_sources(const std::vector<SourceFile>& sources, Encoder& index, Encoder& data);
 std::vector<SourceFile> decode_sources(ByteSpan index, ByteSpan data);
 

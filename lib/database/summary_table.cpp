@@ -17,9 +17,9 @@ enum class Form : std::uint8_t {
   own = 2,        ///< it has a row of its own
 };
 
-constexpr std::size_t kColumns = 5;
+constexpr std::size_t kColumns = SummaryTables::kColumns;
 using Row = std::array<Uint128, kColumns>;
-using Widths = std::array<std::uint8_t, kColumns>;
+using Widths = SummaryTables::Widths;
 /// The widest each column may be: observers, sum, sum of squares, min, max.
 constexpr Widths kWidest = {8, 16, 16, 8, 8};
 
@@ -106,14 +106,6 @@ void encode_table(const Summary& summary, Encoder& index, Encoder& data) {
   index.pad(format::kSummaryIndexSize - 42);
 }
 
-/// One entry of the index, decoded.
-struct TableEntry {
-  std::uint32_t role = 0, metric = 0;
-  ByteSpan bytes;
-  std::uint32_t entries = 0, own = 0;
-  Widths inclusive_widths{}, own_widths{};
-};
-
 Widths get_widths(Decoder& from) {
   Widths widths{};
   for (std::size_t c = 0; c < kColumns; ++c) {
@@ -129,69 +121,11 @@ std::uint64_t row_size(const Widths& widths) {
   return size;
 }
 
-TableEntry get_table_entry(Decoder& from, ByteSpan data) {
-  TableEntry entry;
-  entry.role = from.get<std::uint32_t>();
-  entry.metric = from.get<std::uint32_t>();
-  const auto offset = from.get<std::uint64_t>();
-  const auto size = from.get<std::uint64_t>();
-  if (offset > data.size() || size > data.size() - offset) from.fail("points outside its data");
-  entry.bytes = data.subspan(offset, size);
-  entry.entries = from.get<std::uint32_t>();
-  entry.own = from.get<std::uint32_t>();
-  entry.inclusive_widths = get_widths(from);
-  entry.own_widths = get_widths(from);
-  from.take(format::kSummaryIndexSize - 42);
-  const std::uint64_t expected =
-      entry.entries * (5 + row_size(entry.inclusive_widths)) + entry.own * (4 + row_size(entry.own_widths));
-  if (size != expected) from.fail("has the wrong size");
-  return entry;
-}
-
-/// Fills one side (inclusive or exclusive) of the entries column by column. `at(i)` is the accumulator of row
-/// i.
-template <class At>
-void get_columns(Decoder& from, std::size_t rows, const Widths& widths, At at) {
-  std::array<ByteSpan, kColumns> columns;
-  for (std::size_t c = 0; c < kColumns; ++c) columns[c] = from.take(rows * widths[c]);
-  for (std::size_t i = 0; i < rows; ++i) {
-    Row row{};
-    for (std::size_t c = 0; c < kColumns; ++c) {
-      if (widths[c] > 0) std::memcpy(&row[c], columns[c].data() + i * widths[c], widths[c]);
-    }
-    at(i) = accumulator_of(row);
-    if (row[0] == 0) from.fail("holds a summary of nothing");
-  }
-}
-
-Summary decode_table(const TableEntry& table, std::uint64_t scopes) {
-  Decoder from(table.bytes, "a summary table");
-  Summary summary{table.role, table.metric, std::vector<SummaryEntry>(table.entries)};
-  std::uint64_t next = 0;
-  for (SummaryEntry& entry : summary.entries) {
-    entry.scope = from.get<std::uint32_t>();
-    if (entry.scope < next || entry.scope >= scopes) from.fail("has scopes out of order or out of range");
-    next = std::uint64_t{entry.scope} + 1;
-  }
-  const ByteSpan forms = from.take(table.entries);
-  get_columns(from, table.entries, table.inclusive_widths,
-              [&](std::size_t i) -> Accumulator& { return summary.entries[i].inclusive; });
-  std::vector<std::uint32_t> own;
-  for (std::uint32_t i = 0; i < table.entries; ++i) {
-    const auto form = static_cast<Form>(forms[i]);
-    if (form == Form::inclusive) summary.entries[i].exclusive = summary.entries[i].inclusive;
-    if (form == Form::own) own.push_back(i);
-    if (form > Form::own) from.fail("has an entry of unknown form");
-  }
-  if (own.size() != table.own) from.fail("has exclusive rows that belong to nothing");
-  for (const std::uint32_t i : own) {
-    if (from.get<std::uint32_t>() != summary.entries[i].scope)
-      from.fail("has exclusive rows of other scopes");
-  }
-  get_columns(from, own.size(), table.own_widths,
-              [&](std::size_t i) -> Accumulator& { return summary.entries[own[i]].exclusive; });
-  from.expect_end();
-  return summary;
+template <class T>
+T load(ByteSpan bytes) {
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
 }
 
 }  // namespace
@@ -202,27 +136,144 @@ EncodedSummaries encode_summaries(const std::vector<Summary>& summaries) {
   return {index.take(), data.take()};
 }
 
-std::vector<Summary> decode_summaries(ByteSpan index, ByteSpan data, std::uint64_t scopes,
-                                      std::uint64_t roles, std::uint64_t metrics) {
-  Decoder from(index, "the index of summaries");
-  std::vector<Summary> summaries;
-  summaries.reserve(index.size() / format::kSummaryIndexSize);
-  std::uint64_t covered = 0;
+SummaryTables::SummaryTables(const CheckedBytes& index, CheckedBytes data, std::uint64_t roles,
+                             std::uint64_t metrics)
+    : data_(std::move(data)) {
+  Decoder from(index.all(), "the index of summaries");
+  std::uint64_t end = 0;
   while (from.remaining() > 0) {
-    const TableEntry table = get_table_entry(from, data);
+    Table table;
+    table.role = from.get<std::uint32_t>();
+    table.metric = from.get<std::uint32_t>();
+    table.offset = from.get<std::uint64_t>();
+    table.size = from.get<std::uint64_t>();
+    table.entries = from.get<std::uint32_t>();
+    table.own = from.get<std::uint32_t>();
+    table.inclusive = get_widths(from);
+    table.exclusive = get_widths(from);
+    from.take(format::kSummaryIndexSize - 42);
     if (table.role >= roles || table.metric >= metrics)
-      from.fail("names a role or metric that does not exist");
-    if (!summaries.empty()) {
-      const Summary& last = summaries.back();
-      if (std::pair(last.role, last.metric) >= std::pair(table.role, table.metric))
-        from.fail("is out of order");
+      index.fail("names a role or metric that does not exist");
+    if (!tables_.empty() &&
+        std::pair(tables_.back().role, tables_.back().metric) >= std::pair(table.role, table.metric)) {
+      index.fail("is out of order");
     }
     // Tables that overlap would let a small file claim much memory.
-    covered += table.bytes.size();
-    if (covered > data.size()) from.fail("has overlapping tables");
-    summaries.push_back(decode_table(table, scopes));
+    if (table.offset != end || table.size > data_.size() - end)
+      index.fail("has tables with gaps, or that overlap");
+    end += table.size;
+    if (table.size !=
+        table.entries * (5 + row_size(table.inclusive)) + table.own * (4 + row_size(table.exclusive))) {
+      index.fail("has a table of the wrong size");
+    }
+    tables_.push_back(table);
   }
-  return summaries;
+}
+
+const SummaryTables::Table* SummaryTables::table(std::uint32_t role, std::uint32_t metric) const {
+  const auto key = [](const Table& t) { return std::pair(t.role, t.metric); };
+  const auto found = std::ranges::lower_bound(tables_, std::pair(role, metric), {}, key);
+  return found == tables_.end() || key(*found) != std::pair(role, metric) ? nullptr : &*found;
+}
+
+/// The place of `scope` among `count` ascending ones.
+std::optional<std::uint32_t> SummaryTables::search(std::uint64_t scopes, std::uint32_t count,
+                                                   std::uint32_t scope) const {
+  const auto at = [&](std::uint32_t number) {
+    return load<std::uint32_t>(data_.at(scopes + std::uint64_t{number} * 4, 4));
+  };
+  // Ascending and distinct: a scope is never before as many as it has before it, and mostly not far from
+  // there.
+  std::uint32_t end = std::min(count, scope) + (count > scope ? 1 : 0);
+  std::uint32_t begin = 0;
+  for (std::uint32_t step = 1; step < end; step *= 2) {
+    if (at(end - step) <= scope) {
+      begin = end - step;
+      break;
+    }
+    end -= step;
+  }
+  while (begin < end) {
+    const std::uint32_t middle = begin + (end - begin) / 2;
+    const std::uint32_t found = at(middle);
+    if (found == scope) return middle;
+    if (found < scope) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return std::nullopt;
+}
+
+/// A row of `count`, whose columns begin at `columns`.
+Accumulator SummaryTables::row(std::uint64_t columns, std::uint32_t count, const Widths& widths,
+                               std::uint32_t number) const {
+  Row row{};
+  for (std::size_t c = 0; c < kColumns; ++c) {
+    if (widths[c] > 0) {
+      std::memcpy(&row[c], data_.at(columns + std::uint64_t{number} * widths[c], widths[c]).data(),
+                  widths[c]);
+    }
+    columns += std::uint64_t{count} * widths[c];
+  }
+  if (row[0] == 0) data_.fail("holds a summary of nothing");
+  return accumulator_of(row);
+}
+
+Accumulator SummaryTables::exclusive(const Table& table, std::uint32_t number) const {
+  const std::uint64_t forms = table.offset + std::uint64_t{table.entries} * 4;
+  const std::uint64_t inclusive = forms + table.entries;
+  const auto form = load<Form>(data_.at(forms + number, 1));
+  if (form == Form::none) return {};
+  if (form == Form::inclusive) return row(inclusive, table.entries, table.inclusive, number);
+  if (form != Form::own) data_.fail("has an entry of unknown form");
+  const std::uint64_t scopes = inclusive + table.entries * row_size(table.inclusive);
+  const auto scope = load<std::uint32_t>(data_.at(table.offset + std::uint64_t{number} * 4, 4));
+  const std::optional<std::uint32_t> own = search(scopes, table.own, scope);
+  if (!own) data_.fail("lacks an exclusive row");
+  return row(scopes + std::uint64_t{table.own} * 4, table.own, table.exclusive, *own);
+}
+
+Accumulator SummaryTables::get(std::uint32_t role, std::uint32_t metric, std::uint32_t scope,
+                               bool inclusive) const {
+  const Table* found = table(role, metric);
+  if (found == nullptr) return {};
+  const std::optional<std::uint32_t> number = search(found->offset, found->entries, scope);
+  if (!number) return {};
+  if (!inclusive) return exclusive(*found, *number);
+  return row(found->offset + std::uint64_t{found->entries} * 5, found->entries, found->inclusive, *number);
+}
+
+SummaryEntry SummaryTables::entry(const Table& found, std::uint32_t number) const {
+  return {.scope = load<std::uint32_t>(data_.at(found.offset + std::uint64_t{number} * 4, 4)),
+          .inclusive =
+              row(found.offset + std::uint64_t{found.entries} * 5, found.entries, found.inclusive, number),
+          .exclusive = exclusive(found, number)};
+}
+
+std::optional<SummaryEntry> SummaryTables::find(std::uint32_t role, std::uint32_t metric,
+                                                std::uint32_t scope) const {
+  const Table* found = table(role, metric);
+  if (found == nullptr) return std::nullopt;
+  const std::optional<std::uint32_t> number = search(found->offset, found->entries, scope);
+  if (!number) return std::nullopt;
+  return entry(*found, *number);
+}
+
+std::vector<Summary> SummaryTables::read(std::uint64_t scopes) const {
+  std::vector<Summary> all;
+  for (const Table& each : tables_) {
+    Summary& summary = all.emplace_back(Summary{each.role, each.metric, {}});
+    std::uint64_t next = 0;
+    for (std::uint32_t number = 0; number < each.entries; ++number) {
+      summary.entries.push_back(entry(each, number));
+      const std::uint32_t scope = summary.entries.back().scope;
+      if (scope < next || scope >= scopes) data_.fail("has scopes out of order or out of range");
+      next = std::uint64_t{scope} + 1;
+    }
+  }
+  return all;
 }
 
 }  // namespace culprit::database

@@ -12,7 +12,7 @@ namespace culprit::views {
 ///
 /// Inclusive figures count the outermost (exposed) instances of the root's procedure only, exclusive figures
 /// all: a root's inclusive cost cannot exceed the total, and a node's figures are the sums of its callers'
-/// (plus what has no caller). Sum, mean and count-free figures come from summaries; min, max, standard
+/// (plus what has no caller). Sums and means come from summaries; min, max, standard
 /// deviation, CV and count are formed from per-thread values when asked for.
 class Callers final : public View {
  public:
@@ -41,27 +41,23 @@ class Callers final : public View {
     bool outermost = true;
   };
   struct Entry {
-    std::uint32_t scope = 0;  ///< which procedure, as numbered by number_scopes
+    std::uint32_t scope = 0;  ///< which procedure, by its number in the database
     NodeId parent = database::kNone;
     std::vector<Instance> instances;
     std::vector<NodeId> children;
     bool expanded = false;
   };
 
-  void number_scopes();
-  void make_roots();
+  /// Not for inlined procedures as roots. Read from the database the first time.
+  [[nodiscard]] const std::vector<Instance>& instances(NodeId node) const;
   [[nodiscard]] database::ContextId caller(database::ContextId context) const;
-  [[nodiscard]] double summed(const Entry& entry, const Column& column) const;
-  [[nodiscard]] double blamed(const Entry& entry, const Column& column) const;
+  [[nodiscard]] double summed(NodeId node, const Column& column) const;
+  [[nodiscard]] Blame own_blame(std::uint32_t role, database::ContextId procedure) const;
+  [[nodiscard]] double blamed(NodeId node, const Column& column) const;
 
   const Figures& figures_;
-  std::vector<std::uint8_t> flags_;         ///< by context
-  std::vector<std::uint32_t> scope_;        ///< by context: its procedure's number, kNone for other kinds
-  std::vector<database::ContextId> first_;  ///< by procedure number: an instance
-  std::vector<Entry> entries_;              ///< the roots first
+  mutable std::vector<Entry> entries_;  ///< the roots first
   NodeId roots_ = 0;
-  std::vector<std::vector<std::pair<database::ContextId, Blame>>>
-      own_blame_;  ///< [role], by procedure context
 };
 
 }  // namespace culprit::views

@@ -1,11 +1,8 @@
 #include "views/calling_context.hpp"
 
-#include "views/start_up.hpp"
-
 namespace culprit::views {
 
-CallingContext::CallingContext(const Figures& figures)
-    : figures_(figures), flags_(flags_with_start_up(figures.experiment())) {}
+CallingContext::CallingContext(const Figures& figures) : figures_(figures) {}
 
 std::vector<NodeId> CallingContext::roots() {
   if (figures_.experiment().contexts.empty()) return {};
@@ -13,7 +10,7 @@ std::vector<NodeId> CallingContext::roots() {
 }
 
 std::vector<NodeId> CallingContext::children(NodeId node) {
-  const std::vector<database::Context>& contexts = figures_.experiment().contexts;
+  const auto& contexts = figures_.experiment().contexts;
   std::vector<NodeId> result;
   for (NodeId child = node + 1; child < contexts[node].end; child = contexts[child].end)
     result.push_back(child);
@@ -25,7 +22,7 @@ Frame CallingContext::frame(NodeId node) const {
 }
 
 std::uint8_t CallingContext::flags(NodeId node) const {
-  return flags_[node];
+  return figures_.experiment().contexts[node].flags;
 }
 
 double CallingContext::measured(NodeId node, const Column& column) const {

@@ -26,7 +26,6 @@ class CallingContext final : public View {
 
  private:
   const Figures& figures_;
-  std::vector<std::uint8_t> flags_;
 };
 
 }  // namespace culprit::views

@@ -16,7 +16,7 @@ bool same(std::string_view a, std::string_view b) {
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-std::string known_metrics(const database::Experiment& experiment) {
+std::string known_metrics(const database::Contents& experiment) {
   std::string names;
   for (const database::Metric& metric : experiment.metrics) {
     if (metric.name != kImbalance) names += metric.name + ", ";
@@ -96,14 +96,14 @@ bool Column::additive() const {
   return !derived && (name.statistic == Statistic::sum || name.statistic == Statistic::mean);
 }
 
-std::uint32_t main_role(const database::Experiment& experiment) {
+std::uint32_t main_role(const database::Contents& experiment) {
   for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
     if (experiment.roles[role].name == "main") return role;
   }
   return 0;
 }
 
-std::uint32_t find_role(const database::Experiment& experiment, std::string_view name) {
+std::uint32_t find_role(const database::Contents& experiment, std::string_view name) {
   std::string names;
   for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
     if (experiment.roles[role].name == name) return role;
@@ -112,7 +112,7 @@ std::uint32_t find_role(const database::Experiment& experiment, std::string_view
   throw UnknownMetric("no threads have the role '" + std::string(name) + "' (there are: " + names + ")");
 }
 
-std::uint32_t main_metric(const database::Experiment& experiment) {
+std::uint32_t main_metric(const database::Contents& experiment) {
   const auto find = [&](std::string_view name) {
     const auto found = std::find_if(experiment.metrics.begin(), experiment.metrics.end(),
                                     [&](const database::Metric& metric) { return metric.name == name; });
@@ -129,7 +129,7 @@ std::uint32_t main_metric(const database::Experiment& experiment) {
   return time < experiment.metrics.size() ? time : 0;
 }
 
-Column find_column(const database::Experiment& experiment, std::string_view text,
+Column find_column(const database::Contents& experiment, std::string_view text,
                    std::optional<std::uint32_t> role) {
   const std::optional<MetricName> name = parse_metric_name(text);
   if (!name) {

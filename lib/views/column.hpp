@@ -1,6 +1,6 @@
 #pragma once
 
-#include "database/database.hpp"
+#include "database/contents.hpp"
 #include "metrics/accumulator.hpp"
 #include "views/blame_index.hpp"
 #include "views/metric_name.hpp"
@@ -45,18 +45,18 @@ inline constexpr std::string_view kImbalance = "imbalance";
 
 /// Finds the column that `text` (see parse_metric_name) names, ignoring case. Statistics other than sum and
 /// count are per role: without `role` they are those of the main threads. Throws UnknownMetric.
-Column find_column(const database::Experiment& experiment, std::string_view text,
+Column find_column(const database::Contents& experiment, std::string_view text,
                    std::optional<std::uint32_t> role = std::nullopt);
 
 /// The role that `name` names; throws UnknownMetric, listing those there are.
-std::uint32_t find_role(const database::Experiment& experiment, std::string_view name);
+std::uint32_t find_role(const database::Contents& experiment, std::string_view name);
 
 /// The role of the ranks' main threads (the first one where none is called main).
-std::uint32_t main_role(const database::Experiment& experiment);
+std::uint32_t main_role(const database::Contents& experiment);
 
 /// The metric that a view shows unless another is asked for: REALTIME, or, where it was not sampled, the
 /// first event that was.
-std::uint32_t main_metric(const database::Experiment& experiment);
+std::uint32_t main_metric(const database::Contents& experiment);
 
 /// The figure of a column from accumulators per role; `threads` is T per role. NaN where it does not exist.
 double figure(const Column& column, std::span<const metrics::Accumulator> by_role,

@@ -4,7 +4,7 @@ namespace culprit::views {
 
 DatabaseSource::DatabaseSource(const std::filesystem::path& path) : reader_(path) {}
 
-const database::Experiment& DatabaseSource::experiment() const {
+const database::Contents& DatabaseSource::experiment() const {
   return reader_.experiment();
 }
 
@@ -15,6 +15,11 @@ std::vector<database::Value> DatabaseSource::profile_values(std::uint32_t locati
 std::vector<std::uint64_t> DatabaseSource::context_values(database::ContextId context,
                                                           std::uint32_t metric) const {
   return reader_.context_values(context, metric);
+}
+
+std::vector<std::uint64_t> DatabaseSource::exclusive_values(std::span<const database::ContextId> contexts,
+                                                            std::uint32_t metric) const {
+  return reader_.exclusive_values(contexts, metric);
 }
 
 }  // namespace culprit::views

@@ -33,7 +33,7 @@ std::string_view trim(std::string_view text) {
 /// Reads a formula and gives every metric in it a variable.
 class Translation {
  public:
-  Translation(const database::Experiment& experiment, std::string_view formula,
+  Translation(const database::Contents& experiment, std::string_view formula,
               std::optional<std::uint32_t> role, std::span<const Column> defined)
       : experiment_(experiment), rest_(formula), role_(role), defined_(defined) {
     while (!rest_.empty()) {
@@ -111,13 +111,13 @@ class Translation {
     return " m" + std::to_string(index) + ' ';
   }
 
-  const database::Experiment& experiment_;
+  const database::Contents& experiment_;
   std::string_view rest_;
   std::optional<std::uint32_t> role_;
   std::span<const Column> defined_;
 };
 
-void check_name(const database::Experiment& experiment, std::string_view name,
+void check_name(const database::Contents& experiment, std::string_view name,
                 std::span<const Column> defined) {
   if (name.empty() || !is_letter(name.front()) || !std::all_of(name.begin(), name.end(), in_word)) {
     throw BadDefinition("'" + std::string(name) +
@@ -169,7 +169,7 @@ double Derived::evaluate(std::span<const double> values) const {
   }
 }
 
-Column define_column(const database::Experiment& experiment, std::string_view definition,
+Column define_column(const database::Contents& experiment, std::string_view definition,
                      std::optional<std::uint32_t> role, std::span<const Column> defined) {
   const std::size_t equals = definition.find('=');
   if (equals == std::string_view::npos) throw BadDefinition("no '=' (write NAME=FORMULA)");
@@ -187,7 +187,7 @@ Column define_column(const database::Experiment& experiment, std::string_view de
   return column;
 }
 
-std::vector<Column> define_columns(const database::Experiment& experiment,
+std::vector<Column> define_columns(const database::Contents& experiment,
                                    std::span<const std::string> definitions,
                                    std::optional<std::uint32_t> role) {
   std::vector<Column> defined;
@@ -196,7 +196,7 @@ std::vector<Column> define_columns(const database::Experiment& experiment,
   return defined;
 }
 
-Column find_column(const database::Experiment& experiment, std::string_view text,
+Column find_column(const database::Contents& experiment, std::string_view text,
                    std::optional<std::uint32_t> role, std::span<const Column> defined) {
   for (const Column& column : defined) {
     if (same(column.title, trim(text))) return column;

@@ -49,16 +49,16 @@ class Derived {
 /// else the sum), inclusive; `${EVENT:STAT (I|E)}` names one in full; both may be of `defined`. Operators and
 /// functions are muParser's (+ - * / ^ ?: min max sqrt ...). `role` as for find_column. Throws BadDefinition,
 /// also for metrics that the database does not have.
-Column define_column(const database::Experiment& experiment, std::string_view definition,
+Column define_column(const database::Contents& experiment, std::string_view definition,
                      std::optional<std::uint32_t> role, std::span<const Column> defined);
 
 /// All of them, in order; each may name those before it.
-std::vector<Column> define_columns(const database::Experiment& experiment,
+std::vector<Column> define_columns(const database::Contents& experiment,
                                    std::span<const std::string> definitions,
                                    std::optional<std::uint32_t> role);
 
 /// As find_column, but `text` may also be the name of one of `defined`.
-Column find_column(const database::Experiment& experiment, std::string_view text,
+Column find_column(const database::Contents& experiment, std::string_view text,
                    std::optional<std::uint32_t> role, std::span<const Column> defined);
 
 /// One value of `column` per location, in its unit: for what is measured in each thread (see add_measured),

@@ -21,8 +21,6 @@ constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN();
 Figures::Figures(const Source& source)
     : source_(source),
       selected_(source.experiment().locations.size(), true),
-      contexts_(index(source.experiment().context_summaries)),
-      flat_(index(source.experiment().flat_summaries)),
       blame_(source.experiment()),
       presence_metric_(main_metric(source.experiment())) {
   locations_.resize(experiment().locations.size());
@@ -42,52 +40,47 @@ Figures::Figures(const Source& source, std::vector<std::uint32_t> locations,
   std::sort(wanted.begin(), wanted.end());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   selection_ = std::make_unique<Selection>(summarise(source, locations_, wanted));
-  contexts_ = index(selection_->contexts);
-  flat_ = index(selection_->flat);
   threads_ = selection_->threads;
   for (const std::uint32_t location : locations_) selected_[location] = true;
 }
 
-Figures::Table Figures::index(const std::vector<database::Summary>& summaries) const {
-  Table table(experiment().roles.size() * experiment().metrics.size(), nullptr);
-  for (const database::Summary& summary : summaries) {
-    table[summary.role * experiment().metrics.size() + summary.metric] = &summary;
-  }
-  return table;
-}
-
-metrics::Accumulator Figures::look_up(const Table& table, std::uint32_t role, std::uint32_t metric,
+metrics::Accumulator Figures::look_up(Tree tree, std::uint32_t role, std::uint32_t metric,
                                       std::uint32_t scope, bool inclusive) const {
-  const database::Summary* const summary = table[role * experiment().metrics.size() + metric];
-  if (summary == nullptr) return {};
-  const auto found = std::lower_bound(
-      summary->entries.begin(), summary->entries.end(), scope,
-      [](const database::SummaryEntry& entry, std::uint32_t id) { return entry.scope < id; });
+  if (!selection_) {
+    const database::Contents& all = experiment();
+    return (tree == Tree::contexts ? all.context_summaries : all.flat_summaries)
+        .get(role, metric, scope, inclusive);
+  }
+  const auto& summaries = tree == Tree::contexts ? selection_->contexts : selection_->flat;
+  const auto key = [](const database::Summary& summary) { return std::pair(summary.role, summary.metric); };
+  const auto summary = std::ranges::lower_bound(summaries, std::pair(role, metric), {}, key);
+  if (summary == summaries.end() || key(*summary) != std::pair(role, metric)) return {};
+  const auto found = std::ranges::lower_bound(summary->entries, scope, {}, &database::SummaryEntry::scope);
   if (found == summary->entries.end() || found->scope != scope) return {};
   return inclusive ? found->inclusive : found->exclusive;
 }
 
 metrics::Accumulator Figures::context(std::uint32_t role, std::uint32_t metric, ContextId context,
                                       bool inclusive) const {
-  return look_up(contexts_, role, metric, context, inclusive);
+  return look_up(Tree::contexts, role, metric, context, inclusive);
 }
 
 metrics::Accumulator Figures::flat(std::uint32_t role, std::uint32_t metric, FlatId scope,
                                    bool inclusive) const {
-  return look_up(flat_, role, metric, scope, inclusive);
+  return look_up(Tree::flat, role, metric, scope, inclusive);
 }
 
-double Figures::at(const Table& table, const Column& column, std::uint32_t scope) const {
+double Figures::at(Tree tree, const Column& column, std::uint32_t scope) const {
   std::vector<metrics::Accumulator> by_role(experiment().roles.size());
   for (std::uint32_t role = 0; role < by_role.size(); ++role) {
     if (column.role && *column.role != role) continue;
-    by_role[role] = look_up(table, role, column.metric, scope, column.name.inclusive);
+    by_role[role] = look_up(tree, role, column.metric, scope, column.name.inclusive);
   }
   return figure(column, by_role, threads_);
 }
 
 double Figures::at_context(const Column& column, ContextId context) const {
-  if (!column.blame) return at(contexts_, column, context);
+  if (!column.blame) return at(Tree::contexts, column, context);
   if (!over_all()) return kNotAvailable;
   std::vector<Blame> by_role(experiment().roles.size());
   for (std::uint32_t role = 0; role < by_role.size(); ++role) {
@@ -97,12 +90,11 @@ double Figures::at_context(const Column& column, ContextId context) const {
 }
 
 double Figures::at_flat(const Column& column, FlatId scope) const {
-  if (!column.blame) return at(flat_, column, scope);
+  if (!column.blame) return at(Tree::flat, column, scope);
   if (!over_all()) return kNotAvailable;
-  if (!flat_blame_) flat_blame_ = std::make_unique<FlatBlame>(experiment());
   std::vector<Blame> by_role(experiment().roles.size());
   for (std::uint32_t role = 0; role < by_role.size(); ++role) {
-    by_role[role] = flat_blame_->get(role, scope, column.name.inclusive);
+    by_role[role] = experiment().blame.of_flat(role, scope, column.name.inclusive);
   }
   return figure(column, by_role, threads_);
 }
@@ -115,51 +107,48 @@ double Figures::of_threads(const Column& column, std::span<const std::uint64_t> 
   return figure(column, by_role, threads_);
 }
 
-Presence Figures::presence(const Table& table, std::uint32_t scope, std::optional<std::uint32_t> role) const {
+Presence Figures::presence(Tree tree, std::uint32_t scope, std::optional<std::uint32_t> role) const {
   Presence presence;
   for (std::uint32_t each = 0; each < experiment().roles.size(); ++each) {
     if (role && *role != each) continue;
     presence.threads += threads_[each];
-    presence.observers += look_up(table, each, presence_metric_, scope, true).observers;
+    presence.observers += look_up(tree, each, presence_metric_, scope, true).observers;
   }
   return presence;
 }
 
 Presence Figures::context_presence(ContextId context, std::optional<std::uint32_t> role) const {
-  return presence(contexts_, context, role);
+  return presence(Tree::contexts, context, role);
 }
 
 Presence Figures::flat_presence(FlatId scope, std::optional<std::uint32_t> role) const {
-  return presence(flat_, scope, role);
+  return presence(Tree::flat, scope, role);
 }
 
 std::vector<std::uint64_t> Figures::per_thread(ContextId context, std::uint32_t metric,
                                                bool inclusive) const {
-  std::vector<std::uint64_t> values = source_.context_values(context, metric);
+  std::vector<std::uint64_t> values =
+      inclusive ? source_.context_values(context, metric)
+                : source_.exclusive_values(exclusive_part(experiment(), context), metric);
   values.resize(experiment().locations.size(), 0);
   for (std::size_t location = 0; location < values.size(); ++location) {
     if (!selected_[location]) values[location] = 0;
   }
-  if (inclusive) return values;
-
-  // What is left when everything that does not belong to the scope is taken away: callees of a procedure, and
-  // for other scopes all nested scopes but their statements (algorithms.md 3).
-  const std::vector<database::Context>& contexts = experiment().contexts;
-  const bool procedure = contexts[context].kind == ContextKind::procedure;
-  for (ContextId below = context + 1; below < contexts[context].end;) {
-    const ContextKind kind = contexts[below].kind;
-    const bool belongs = kind == ContextKind::statement || (procedure && kind != ContextKind::procedure);
-    if (belongs) {
-      ++below;
-      continue;
-    }
-    const std::vector<std::uint64_t> nested = source_.context_values(below, metric);
-    for (std::size_t location = 0; location < nested.size(); ++location) {
-      if (selected_[location]) values[location] -= std::min(values[location], nested[location]);
-    }
-    below = contexts[below].end;
-  }
   return values;
+}
+
+std::vector<ContextId> exclusive_part(const database::Contents& experiment, ContextId context) {
+  std::vector<ContextId> part = {context};
+  const database::Context& self = experiment.contexts[context];
+  const bool procedure = self.kind == ContextKind::procedure;
+  for (ContextId below = context + 1; below < self.end;) {
+    const database::Context& nested = experiment.contexts[below];
+    const bool belongs =
+        nested.kind == ContextKind::statement || (procedure && nested.kind != ContextKind::procedure);
+    if (belongs) part.push_back(below);
+    below = belongs ? below + 1 : nested.end;
+  }
+  return part;
 }
 
 double total(const Figures& figures, Column column) {
@@ -173,7 +162,7 @@ double total(const Figures& figures, Column column) {
   return figures.at_context(column, 0);
 }
 
-std::vector<std::uint32_t> locations_of_ranks(const database::Experiment& experiment,
+std::vector<std::uint32_t> locations_of_ranks(const database::Contents& experiment,
                                               std::span<const std::int32_t> ranks) {
   std::vector<std::uint32_t> locations;
   std::vector<bool> found(ranks.size(), false);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "database/database.hpp"
+#include "database/contents.hpp"
 #include "views/blame_index.hpp"
 #include "views/column.hpp"
 #include "views/selection.hpp"
@@ -32,7 +32,7 @@ class Figures {
   /// Blame is not available: it rests on all threads.
   Figures(const Source& source, std::vector<std::uint32_t> locations, std::span<const std::uint32_t> metrics);
 
-  [[nodiscard]] const database::Experiment& experiment() const { return source_.experiment(); }
+  [[nodiscard]] const database::Contents& experiment() const { return source_.experiment(); }
   [[nodiscard]] const Source& source() const { return source_; }
   [[nodiscard]] bool over_all() const { return !selection_; }
   [[nodiscard]] std::span<const std::uint32_t> locations() const { return locations_; }
@@ -64,31 +64,33 @@ class Figures {
   [[nodiscard]] const BlameIndex& blame() const { return blame_; }
 
  private:
-  using Table = std::vector<const database::Summary*>;  // role × metric
+  /// Which tree a scope is of.
+  enum class Tree : std::uint8_t { contexts, flat };
 
-  [[nodiscard]] Table index(const std::vector<database::Summary>& summaries) const;
-  [[nodiscard]] metrics::Accumulator look_up(const Table& table, std::uint32_t role, std::uint32_t metric,
+  [[nodiscard]] metrics::Accumulator look_up(Tree tree, std::uint32_t role, std::uint32_t metric,
                                              std::uint32_t scope, bool inclusive) const;
-  [[nodiscard]] double at(const Table& table, const Column& column, std::uint32_t scope) const;
-  [[nodiscard]] Presence presence(const Table& table, std::uint32_t scope,
-                                  std::optional<std::uint32_t> role) const;
+  [[nodiscard]] double at(Tree tree, const Column& column, std::uint32_t scope) const;
+  [[nodiscard]] Presence presence(Tree tree, std::uint32_t scope, std::optional<std::uint32_t> role) const;
 
   const Source& source_;
   std::vector<std::uint32_t> locations_;
   std::unique_ptr<Selection> selection_;
   std::vector<std::uint64_t> threads_;
   std::vector<bool> selected_;  ///< by location
-  Table contexts_, flat_;
   BlameIndex blame_;
-  mutable std::unique_ptr<FlatBlame> flat_blame_;  ///< formed at first use
   std::uint32_t presence_metric_ = 0;
 };
+
+/// The contexts whose own values are the exclusive ones of `context`, ascending: itself and what belongs to
+/// it (algorithms.md 3): to a procedure everything but callees, to other scopes their statements.
+std::vector<database::ContextId> exclusive_part(const database::Contents& experiment,
+                                                database::ContextId context);
 
 /// The inclusive figure of the whole run, to which shares refer; for exclusive columns too.
 double total(const Figures& figures, Column column);
 
 /// The locations of the ranks listed; throws UnknownMetric if a rank was not measured.
-std::vector<std::uint32_t> locations_of_ranks(const database::Experiment& experiment,
+std::vector<std::uint32_t> locations_of_ranks(const database::Contents& experiment,
                                               std::span<const std::int32_t> ranks);
 
 }  // namespace culprit::views

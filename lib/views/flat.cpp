@@ -1,7 +1,5 @@
 #include "views/flat.hpp"
 
-#include "views/start_up.hpp"
-
 #include <algorithm>
 
 namespace culprit::views {
@@ -14,16 +12,10 @@ using database::kNone;
 
 }  // namespace
 
-Flat::Flat(const Figures& figures)
-    : figures_(figures), flags_(figures.experiment().flat.size(), kNoContextYet) {
-  const database::Experiment& experiment = figures_.experiment();
-  const std::vector<std::uint8_t> flags = flags_with_start_up(experiment);
-  for (ContextId context = 0; context < experiment.contexts.size(); ++context) {
-    for (FlatId scope = experiment.contexts[context].flat; scope != kNone;
-         scope = experiment.flat[scope].parent) {
-      flags_[scope] = merge_flags(flags_[scope], flags[context]);
-    }
-  }
+Flat::Flat(const Figures& figures) : figures_(figures) {}
+
+std::uint8_t Flat::flags(NodeId node) const {
+  return figures_.experiment().flat[node].flags;
 }
 
 std::vector<NodeId> Flat::roots() {
@@ -32,7 +24,7 @@ std::vector<NodeId> Flat::roots() {
 }
 
 std::vector<NodeId> Flat::children(NodeId node) {
-  const std::vector<database::FlatScope>& scopes = figures_.experiment().flat;
+  const auto& scopes = figures_.experiment().flat;
   std::vector<NodeId> result;
   for (NodeId child = node + 1; child < scopes[node].end; child = scopes[child].end) result.push_back(child);
   return result;
@@ -51,26 +43,23 @@ Presence Flat::presence(NodeId node, std::optional<std::uint32_t> role) const {
 }
 
 std::vector<std::uint64_t> Flat::per_thread(NodeId node, std::uint32_t metric, bool inclusive) const {
-  const database::Experiment& experiment = figures_.experiment();
+  const database::Contents& experiment = figures_.experiment();
   std::vector<std::uint64_t> sum(experiment.locations.size(), 0);
   const auto add = [&](ContextId context) {
     const std::vector<std::uint64_t> values = figures_.per_thread(context, metric, inclusive);
     for (std::size_t location = 0; location < sum.size(); ++location) sum[location] += values[location];
   };
   if (inclusive) {
-    if (!outermost_) outermost_ = std::make_unique<Outermost>(experiment);
-    for (const ContextId context : outermost_->instances(node)) add(context);
+    for (const ContextId context : outermost_instances(experiment, node)) add(context);
     return sum;
   }
   // Exclusive: all instances, inner ones too. Files and modules are the sum over their procedures.
-  const ContextKind kind = experiment.flat[node].kind;
+  const database::FlatScope& self = experiment.flat[node];
   const bool of_procedures =
-      kind == ContextKind::file || kind == ContextKind::module || kind == ContextKind::root;
-  for (ContextId context = 0; context < experiment.contexts.size(); ++context) {
-    const database::Context& self = experiment.contexts[context];
-    if (self.flat == kNone) continue;
-    const bool inside = self.flat >= node && self.flat < experiment.flat[node].end;
-    if (of_procedures ? inside && self.kind == ContextKind::procedure : self.flat == node) add(context);
+      self.kind == ContextKind::file || self.kind == ContextKind::module || self.kind == ContextKind::root;
+  for (const ContextId context :
+       experiment.flat_instances.between(node, of_procedures ? self.end : node + 1)) {
+    if (!of_procedures || experiment.contexts[context].kind == ContextKind::procedure) add(context);
   }
   return sum;
 }

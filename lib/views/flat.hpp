@@ -17,7 +17,7 @@ class Flat final : public View {
   [[nodiscard]] std::vector<NodeId> roots() override;
   [[nodiscard]] std::vector<NodeId> children(NodeId node) override;
   [[nodiscard]] Frame frame(NodeId node) const override;
-  [[nodiscard]] std::uint8_t flags(NodeId node) const override { return flags_[node]; }
+  [[nodiscard]] std::uint8_t flags(NodeId node) const override;
   [[nodiscard]] Presence presence(NodeId node, std::optional<std::uint32_t> role) const override;
   [[nodiscard]] std::vector<std::uint64_t> per_thread(NodeId node, std::uint32_t metric,
                                                       bool inclusive) const override;
@@ -30,8 +30,6 @@ class Flat final : public View {
 
  private:
   const Figures& figures_;
-  std::vector<std::uint8_t> flags_;               ///< by scope; see merge_flags
-  mutable std::unique_ptr<Outermost> outermost_;  ///< formed when per-thread values are first asked for
 };
 
 }  // namespace culprit::views

@@ -8,18 +8,18 @@ namespace {
 
 using database::ContextKind;
 
-std::string_view text(const database::Experiment& experiment, database::StringId id) {
-  return id < experiment.strings.size() ? std::string_view(experiment.strings[id]) : std::string_view{};
+std::string_view text(const database::Contents& experiment, database::StringId id) {
+  return experiment.strings[id];
 }
 
 }  // namespace
 
-Frame frame_of(const database::Experiment& experiment, const database::Context& context) {
+Frame frame_of(const database::Contents& experiment, const database::Context& context) {
   return {text(experiment, context.name), text(experiment, context.file), context.line,
           text(experiment, context.module), context.kind};
 }
 
-Frame frame_of(const database::Experiment& experiment, const database::FlatScope& scope) {
+Frame frame_of(const database::Contents& experiment, const database::FlatScope& scope) {
   return {text(experiment, scope.name), text(experiment, scope.file), scope.line,
           text(experiment, scope.module), scope.kind};
 }
@@ -77,8 +77,7 @@ std::string label(const Frame& frame) {
   }
 }
 
-std::vector<database::ContextId> path_to(const database::Experiment& experiment,
-                                         database::ContextId context) {
+std::vector<database::ContextId> path_to(const database::Contents& experiment, database::ContextId context) {
   std::vector<database::ContextId> path;
   for (database::ContextId at = context; at != database::kNone; at = experiment.contexts[at].parent)
     path.push_back(at);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "database/database.hpp"
+#include "database/contents.hpp"
 
 #include <cstdint>
 #include <string>
@@ -18,8 +18,8 @@ struct Frame {
   database::ContextKind kind = database::ContextKind::root;
 };
 
-Frame frame_of(const database::Experiment& experiment, const database::Context& context);
-Frame frame_of(const database::Experiment& experiment, const database::FlatScope& scope);
+Frame frame_of(const database::Contents& experiment, const database::Context& context);
+Frame frame_of(const database::Contents& experiment, const database::FlatScope& scope);
 
 /// The kind as JSON names it: `root`, `thread-root`, `partial`, … `statement`.
 std::string_view kind_name(database::ContextKind kind);
@@ -35,6 +35,6 @@ std::string place(const Frame& frame);
 std::string label(const Frame& frame);
 
 /// The contexts from the super-root to `context`, both included.
-std::vector<database::ContextId> path_to(const database::Experiment& experiment, database::ContextId context);
+std::vector<database::ContextId> path_to(const database::Contents& experiment, database::ContextId context);
 
 }  // namespace culprit::views

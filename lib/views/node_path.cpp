@@ -45,7 +45,7 @@ bool may_be_left_out(ContextKind kind) {
 
 /// The outermost contexts called `name` in [first, end); with `direct`, only through frames that may be left
 /// out.
-void search(const database::Experiment& experiment, ContextId first, ContextId end, std::string_view name,
+void search(const database::Contents& experiment, ContextId first, ContextId end, std::string_view name,
             bool direct, std::vector<ContextId>& found) {
   for (ContextId context = first; context < end;) {
     const Context& self = experiment.contexts[context];
@@ -61,7 +61,7 @@ void search(const database::Experiment& experiment, ContextId first, ContextId e
 }  // namespace
 
 std::vector<ContextId> find_contexts(const Figures& figures, std::string_view path) {
-  const database::Experiment& experiment = figures.experiment();
+  const database::Contents& experiment = figures.experiment();
   std::vector<ContextId> found;
   bool first = true;
   for (std::string_view rest = path; first || !rest.empty();) {

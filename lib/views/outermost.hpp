@@ -1,30 +1,20 @@
 #pragma once
 
-#include "database/database.hpp"
+#include "database/contents.hpp"
 
-#include <span>
 #include <vector>
 
 namespace culprit::views {
 
-/// For every flat scope, the contexts inside it that no other context inside it encloses: its outermost
-/// (exposed) instances (algorithms.md 4). With recursion the inner instances are left out, so that the
-/// inclusive values of what is listed add up to at most the total. Building costs one pass over the contexts.
-class Outermost {
- public:
-  explicit Outermost(const database::Experiment& experiment);
-
-  /// Ascending.
-  [[nodiscard]] std::span<const database::ContextId> instances(database::FlatId scope) const;
-
- private:
-  std::vector<std::size_t> begin_;  ///< per scope, and one past the last
-  std::vector<database::ContextId> contexts_;
-};
+/// The contexts inside a flat scope that no other context inside it encloses: its outermost (exposed)
+/// instances (algorithms.md 4), ascending. With recursion the inner instances are left out, so that the
+/// inclusive values of what is listed add up to at most the total.
+std::vector<database::ContextId> outermost_instances(const database::Contents& experiment,
+                                                     database::FlatId scope);
 
 /// Calls visit(context, scope) for every outermost context of every flat scope, contexts ascending.
 template <class Visit>
-void visit_outermost(const database::Experiment& experiment, Visit visit) {
+void visit_outermost(const database::Contents& experiment, Visit visit) {
   std::vector<std::uint32_t> open(experiment.flat.size(), 0);
   std::vector<database::ContextId> path;
   const auto each_scope = [&](database::ContextId context, auto action) {

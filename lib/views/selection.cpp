@@ -26,7 +26,7 @@ struct ThreadValues {
 };
 
 /// Exclusive values of a scope and of the procedure around it.
-void spread(const database::Experiment& experiment, ContextId context, std::uint64_t value,
+void spread(const database::Contents& experiment, ContextId context, std::uint64_t value,
             ThreadValues& contexts, ThreadValues& flat) {
   const ContextId owner = owner_of(experiment, context);
   const ContextId procedure = procedure_of(experiment, context);
@@ -47,7 +47,7 @@ void spread(const database::Experiment& experiment, ContextId context, std::uint
   }
 }
 
-void add_up(const database::Experiment& experiment, ThreadValues& contexts, ThreadValues& flat) {
+void add_up(const database::Contents& experiment, ThreadValues& contexts, ThreadValues& flat) {
   for (std::size_t context = experiment.contexts.size(); context-- > 1;) {
     contexts.inclusive[experiment.contexts[context].parent] += contexts.inclusive[context];
   }
@@ -79,12 +79,12 @@ struct Dense {
 
 }  // namespace
 
-ContextId owner_of(const database::Experiment& experiment, ContextId context) {
+ContextId owner_of(const database::Contents& experiment, ContextId context) {
   const database::Context& self = experiment.contexts[context];
   return self.kind == ContextKind::statement && self.parent != kNone ? self.parent : context;
 }
 
-ContextId procedure_of(const database::Experiment& experiment, ContextId context) {
+ContextId procedure_of(const database::Contents& experiment, ContextId context) {
   while (context != kNone && experiment.contexts[context].kind != ContextKind::procedure) {
     context = experiment.contexts[context].parent;
   }
@@ -93,7 +93,7 @@ ContextId procedure_of(const database::Experiment& experiment, ContextId context
 
 Selection summarise(const Source& source, std::span<const std::uint32_t> locations,
                     std::span<const std::uint32_t> metrics) {
-  const database::Experiment& experiment = source.experiment();
+  const database::Contents& experiment = source.experiment();
   Selection selection;
   selection.threads.assign(experiment.roles.size(), 0);
   std::map<std::pair<std::uint32_t, std::uint32_t>, Dense> sums;  // by (role, metric)

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "database/database.hpp"
+#include "database/contents.hpp"
 #include "views/source.hpp"
 
 #include <cstdint>
@@ -23,9 +23,9 @@ Selection summarise(const Source& source, std::span<const std::uint32_t> locatio
 
 /// The scope whose exclusive value a statement's cost is, besides the statement's own and its procedure's:
 /// the one it stands in directly (algorithms.md 3). For other contexts the context itself.
-database::ContextId owner_of(const database::Experiment& experiment, database::ContextId context);
+database::ContextId owner_of(const database::Contents& experiment, database::ContextId context);
 
 /// The procedure frame at or above `context`, kNone where there is none.
-database::ContextId procedure_of(const database::Experiment& experiment, database::ContextId context);
+database::ContextId procedure_of(const database::Contents& experiment, database::ContextId context);
 
 }  // namespace culprit::views

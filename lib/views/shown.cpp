@@ -1,7 +1,5 @@
 #include "views/shown.hpp"
 
-#include "views/start_up.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -86,7 +84,7 @@ class Arrangement {
         ++shown_.wait_internals;
         continue;
       }
-      if (options_.hide_start_up && (view_.flags(node) & kStartUp) != 0) {
+      if (options_.hide_start_up && (view_.flags(node) & database::kStartUp) != 0) {
         ++shown_.start_up;
         if (view_.name() == "calling-context") collect(view_.children(node), std::nullopt, candidates);
         continue;

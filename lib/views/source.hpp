@@ -1,8 +1,9 @@
 #pragma once
 
-#include "database/database.hpp"
+#include "database/contents.hpp"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace culprit::views {
@@ -13,7 +14,7 @@ class Source {
  public:
   virtual ~Source() = default;
 
-  [[nodiscard]] virtual const database::Experiment& experiment() const = 0;
+  [[nodiscard]] virtual const database::Contents& experiment() const = 0;
 
   /// Exclusive values of one location, ascending by (context, metric). May throw database::DatabaseError.
   [[nodiscard]] virtual std::vector<database::Value> profile_values(std::uint32_t location) const = 0;
@@ -22,6 +23,11 @@ class Source {
   /// database::DatabaseError.
   [[nodiscard]] virtual std::vector<std::uint64_t> context_values(database::ContextId context,
                                                                   std::uint32_t metric) const = 0;
+
+  /// Sums of the exclusive values of some contexts (ascending), one entry per location. May throw
+  /// database::DatabaseError.
+  [[nodiscard]] virtual std::vector<std::uint64_t> exclusive_values(
+      std::span<const database::ContextId> contexts, std::uint32_t metric) const = 0;
 };
 
 }  // namespace culprit::views

@@ -29,8 +29,7 @@ class View {
 
   [[nodiscard]] virtual Frame frame(NodeId node) const = 0;
 
-  /// database::ContextFlags of what the node stands for: kFrontier if any of it is a frontier frame, kInWait
-  /// and kMoves only if all of it is.
+  /// database::ContextFlags of what the node stands for, merged (database::merge_flags).
   [[nodiscard]] virtual std::uint8_t flags(NodeId node) const = 0;
 
   /// In the column's unit; NaN where the figure does not exist. Columns that are derived are computed from
@@ -56,14 +55,6 @@ class View {
   /// The value of a column that is not derived.
   [[nodiscard]] virtual double measured(NodeId node, const Column& column) const = 0;
 };
-
-/// The flags of several contexts taken together, as View::flags has them; start from kNoContextYet.
-inline constexpr std::uint8_t kNoContextYet = static_cast<std::uint8_t>(~database::kFrontier);
-constexpr std::uint8_t merge_flags(std::uint8_t a, std::uint8_t b) {
-  const unsigned any = (a | b) & database::kFrontier;
-  const unsigned all = a & b & ~static_cast<unsigned>(database::kFrontier);
-  return static_cast<std::uint8_t>(any | all);
-}
 
 /// Digits to a number below `limit`; empty where `text` is anything else.
 std::optional<std::uint32_t> parse_index(std::string_view text, std::size_t limit);

@@ -45,7 +45,7 @@ std::string collapsed_name(const views::Frame& frame) {
 }  // namespace
 
 void write_collapsed(std::ostream& out, const views::Figures& figures, const views::Column& column) {
-  const database::Experiment& experiment = figures.experiment();
+  const database::Contents& experiment = figures.experiment();
   std::vector<std::string> stacks(experiment.contexts.size());
   for (ContextId id = 0; id < experiment.contexts.size(); ++id) {
     const database::Context& context = experiment.contexts[id];
@@ -65,7 +65,7 @@ void write_collapsed(std::ostream& out, const views::Figures& figures, const vie
 }
 
 void write_speedscope(std::ostream& out, const views::Figures& figures, const views::Column& column) {
-  const database::Experiment& experiment = figures.experiment();
+  const database::Contents& experiment = figures.experiment();
   const auto compact = [](const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   };

@@ -14,7 +14,7 @@ using database::ContextKind;
 constexpr double kNsPerSecond = 1e9;
 constexpr double kWaiter = 0.5;  // of the mean wait
 
-std::optional<std::uint32_t> metric_named(const database::Experiment& experiment, std::string_view name) {
+std::optional<std::uint32_t> metric_named(const database::Contents& experiment, std::string_view name) {
   for (std::uint32_t metric = 0; metric < experiment.metrics.size(); ++metric) {
     if (experiment.metrics[metric].name == name) return metric;
   }
@@ -37,7 +37,7 @@ std::vector<IdleIn> sorted(const std::map<std::string, double>& by_name) {
 /// Idleness of each role, and where; fills what `diagnosis` says of the whole run.
 void add_idleness(const views::Figures& figures, std::uint32_t time, std::optional<std::uint32_t> idleness,
                   Diagnosis& diagnosis) {
-  const database::Experiment& experiment = figures.experiment();
+  const database::Contents& experiment = figures.experiment();
   std::map<std::string, double> everywhere;
   for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
     RoleIdleness part;
@@ -62,7 +62,7 @@ void add_idleness(const views::Figures& figures, std::uint32_t time, std::option
 
 /// What procedures do themselves, outside communication and waits.
 void add_work(const views::Figures& figures, std::uint32_t time, Diagnosis& diagnosis) {
-  const database::Experiment& experiment = figures.experiment();
+  const database::Contents& experiment = figures.experiment();
   const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
   const std::optional<std::uint32_t> communication = metric_named(experiment, "communication");
   for (database::FlatId scope = 0; scope < experiment.flat.size(); ++scope) {
@@ -85,7 +85,7 @@ struct Means {
   double culprits = 0, others = 0, all = 0;
 };
 
-Means means_of(const database::Experiment& experiment, const database::Suspect& suspect,
+Means means_of(const database::Contents& experiment, const database::Suspect& suspect,
                const std::vector<double>& values) {
   Means means;
   double culprits = 0;
@@ -105,7 +105,7 @@ Means means_of(const database::Experiment& experiment, const database::Suspect& 
 
 /// One metric at `context` by location, less what lies at or below its frontier frames.
 std::vector<double> outside_waits(const views::Figures& figures, ContextId context, std::uint32_t metric) {
-  const database::Experiment& experiment = figures.experiment();
+  const database::Contents& experiment = figures.experiment();
   const std::vector<std::uint64_t> all = figures.per_thread(context, metric, true);
   std::vector<double> result(all.begin(), all.end());
   for (ContextId below = context; below < experiment.contexts[context].end;) {
@@ -125,11 +125,12 @@ std::vector<double> outside_waits(const views::Figures& figures, ContextId conte
 }  // namespace
 
 std::vector<Blamed> find_blamed(const views::Figures& figures) {
-  const database::Experiment& experiment = figures.experiment();
+  const database::Contents& experiment = figures.experiment();
   const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
   std::vector<Blamed> result;
-  for (std::uint32_t role = 0; role < experiment.blame.size(); ++role) {
-    for (const database::BlameRow& row : experiment.blame[role]) {
+  const std::vector<std::vector<database::BlameRow>> blame = experiment.blame.read();
+  for (std::uint32_t role = 0; role < blame.size(); ++role) {
+    for (const database::BlameRow& row : blame[role]) {
       Blamed blamed{row.context, role, seconds(row.sum), {}};
       if (idleness) {
         const std::vector<std::uint64_t> waits = figures.per_thread(row.context, *idleness, true);
@@ -155,7 +156,7 @@ std::vector<Blamed> find_blamed(const views::Figures& figures) {
 }
 
 SuspectFacts examine(const views::Figures& figures, const database::Suspect& suspect) {
-  const database::Experiment& experiment = figures.experiment();
+  const database::Contents& experiment = figures.experiment();
   SuspectFacts facts;
   facts.suspect = &suspect;
   if (suspect.locations.empty()) return facts;
@@ -184,7 +185,7 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
 }
 
 std::optional<double> cpu_share_of_work(const views::Figures& figures, std::uint32_t role) {
-  const database::Experiment& experiment = figures.experiment();
+  const database::Contents& experiment = figures.experiment();
   const std::optional<std::uint32_t> time = metric_named(experiment, "REALTIME");
   const std::optional<std::uint32_t> cpu = metric_named(experiment, "CPU");
   if (!time || !cpu || experiment.contexts.empty()) return std::nullopt;
@@ -210,7 +211,7 @@ bool lacks_cpu(const SuspectFacts& facts) {
 }
 
 Diagnosis diagnose(const views::Figures& figures) {
-  const database::Experiment& experiment = figures.experiment();
+  const database::Contents& experiment = figures.experiment();
   Diagnosis diagnosis;
   const std::optional<std::uint32_t> time = metric_named(experiment, "REALTIME");
   if (!time || experiment.contexts.empty()) return diagnosis;
@@ -218,16 +219,15 @@ Diagnosis diagnose(const views::Figures& figures) {
   add_idleness(figures, *time, idleness, diagnosis);
   add_work(figures, *time, diagnosis);
   diagnosis.blamed = find_blamed(figures);
-  for (const database::Suspect& suspect : experiment.suspects)
+  for (const database::Suspect& suspect : experiment.suspects())
     diagnosis.suspects.push_back(examine(figures, suspect));
   return diagnosis;
 }
 
 double undecided_share(const views::Figures& figures, const Blamed& blamed) {
-  const database::Experiment& experiment = figures.experiment();
+  const database::Contents& experiment = figures.experiment();
   const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
-  if (!idleness || blamed.role >= experiment.balance.size()) return 0;
-  const std::vector<database::Balance>& balance = experiment.balance[blamed.role];
+  if (!idleness || blamed.role >= experiment.roles.size()) return 0;
   double all = 0;
   double undecided = 0;
   const ContextId end = experiment.contexts[blamed.context].end;
@@ -237,8 +237,8 @@ double undecided_share(const views::Figures& figures, const Blamed& blamed) {
     bool any_undecided = false;
     for (ContextId at = experiment.contexts[context].parent; at != blamed.context;
          at = experiment.contexts[at].parent) {
-      charged_here = charged_here && balance[at] != database::Balance::balanced;
-      any_undecided = any_undecided || balance[at] == database::Balance::undecided;
+      charged_here = charged_here && experiment.balance(blamed.role, at) != database::Balance::balanced;
+      any_undecided = any_undecided || experiment.balance(blamed.role, at) == database::Balance::undecided;
     }
     if (!charged_here) continue;
     const double idle = seconds(figures.context(blamed.role, *idleness, context, true).sum);

@@ -5,7 +5,6 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
-#include "views/start_up.hpp"
 
 #include <algorithm>
 #include <set>
@@ -24,13 +23,12 @@ double seconds(std::uint64_t ns) {
 }
 
 /// `main > cg_iterate > loop at solver.c:412`: without roots, start-up frames and call sites.
-std::string path_text(const database::Experiment& experiment, const std::vector<std::uint8_t>& flags,
-                      ContextId context, const std::string& separator) {
+std::string path_text(const database::Contents& experiment, ContextId context, const std::string& separator) {
   std::string text;
   for (const ContextId each : views::path_to(experiment, context)) {
     const database::Context& self = experiment.contexts[each];
     const bool skipped = self.kind == ContextKind::call || self.kind == ContextKind::root ||
-                         (flags[each] & views::kStartUp) != 0;
+                         (self.flags & database::kStartUp) != 0;
     if (skipped && each != context) continue;
     if (!text.empty()) text += separator;
     text += keep(without_parameters(label(views::frame_of(experiment, self))));
@@ -43,11 +41,11 @@ std::string paragraph(const std::string& text, const Screen& screen) {
 }
 
 /// Role names matter only where there are several.
-std::string role_suffix(const database::Experiment& experiment, std::uint32_t role) {
+std::string role_suffix(const database::Contents& experiment, std::uint32_t role) {
   return experiment.roles.size() > 1 ? " (" + role_phrase(experiment, role) + ')' : std::string{};
 }
 
-std::string joined_path(const database::Experiment& experiment, ContextId context) {
+std::string joined_path(const database::Contents& experiment, ContextId context) {
   std::string path;
   for (const ContextId each : views::path_to(experiment, context)) {
     path += (path.empty() ? "" : "/") + label(views::frame_of(experiment, experiment.contexts[each]));
@@ -55,8 +53,7 @@ std::string joined_path(const database::Experiment& experiment, ContextId contex
   return path;
 }
 
-std::string joined_ranks(const database::Experiment& experiment,
-                         const std::vector<std::uint32_t>& locations) {
+std::string joined_ranks(const database::Contents& experiment, const std::vector<std::uint32_t>& locations) {
   std::set<std::int32_t> ranks;
   for (const std::uint32_t location : locations) ranks.insert(experiment.locations[location].rank);
   ranks.erase(-1);
@@ -73,7 +70,7 @@ std::string arrow(const Screen& screen) {
 
 std::vector<SuspectFacts> examine_all(const views::Figures& figures) {
   std::vector<SuspectFacts> facts;
-  for (const database::Suspect& suspect : figures.experiment().suspects)
+  for (const database::Suspect& suspect : figures.experiment().suspects())
     facts.push_back(examine(figures, suspect));
   return facts;
 }
@@ -87,14 +84,13 @@ double idleness_of(const views::Figures& figures) {
 }
 
 void write_blame(std::ostream& out, const Screen& screen, const views::Figures& figures) {
-  const database::Experiment& experiment = figures.experiment();
+  const database::Contents& experiment = figures.experiment();
   const std::vector<Blamed> blamed = find_blamed(figures);
   const double idle = idleness_of(figures);
   if (blamed.empty()) {
     out << "No idleness, hence no blame.\n";
     return;
   }
-  const std::vector<std::uint8_t> flags = views::flags_with_start_up(experiment);
   const Scale scale = scale_for(blamed.front().idle_s, "s", screen.unicode);
   const std::size_t width = columns(scale.write(blamed.front().idle_s));
   for (const Blamed& each : blamed) {
@@ -107,12 +103,12 @@ void write_blame(std::ostream& out, const Screen& screen, const views::Figures& 
     std::string waiters = "waited: ";
     waiters += each.waiters.empty() ? "nobody in particular" : threads_phrase(experiment, each.waiters);
     out << paragraph(waiters + role_suffix(experiment, each.role), screen) << '\n'
-        << screen.dim(paragraph(path_text(experiment, flags, each.context, arrow(screen)), screen)) << '\n';
+        << screen.dim(paragraph(path_text(experiment, each.context, arrow(screen)), screen)) << '\n';
   }
 }
 
 void write_blame_csv(std::ostream& out, const views::Figures& figures) {
-  const database::Experiment& experiment = figures.experiment();
+  const database::Contents& experiment = figures.experiment();
   const double idle = idleness_of(figures);
   write_csv_row(out, {"id", "path", "idleness_s", "share", "role", "waiter_ranks"});
   for (const Blamed& each : find_blamed(figures)) {
@@ -123,14 +119,13 @@ void write_blame_csv(std::ostream& out, const views::Figures& figures) {
 }
 
 void write_suspects(std::ostream& out, const Screen& screen, const views::Figures& figures) {
-  const database::Experiment& experiment = figures.experiment();
-  if (experiment.suspects.empty()) {
+  const database::Contents& experiment = figures.experiment();
+  if (experiment.suspects().empty()) {
     out << wrap("No suspects: no part of balanced code does lastingly more work on some of its threads.",
                 screen.width)
         << '\n';
     return;
   }
-  const std::vector<std::uint8_t> flags = views::flags_with_start_up(experiment);
   std::size_t number = 0;
   for (const SuspectFacts& facts : examine_all(figures)) {
     const database::Suspect& suspect = *facts.suspect;
@@ -152,13 +147,12 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
       text += '.';
     }
     out << paragraph(text, screen) << '\n'
-        << screen.dim(paragraph(path_text(experiment, flags, suspect.suspect, arrow(screen)), screen))
-        << '\n';
+        << screen.dim(paragraph(path_text(experiment, suspect.suspect, arrow(screen)), screen)) << '\n';
   }
 }
 
 void write_suspects_csv(std::ostream& out, const views::Figures& figures) {
-  const database::Experiment& experiment = figures.experiment();
+  const database::Contents& experiment = figures.experiment();
   write_csv_row(out, {"balanced", "suspect", "role", "ranks", "excess_s", "explains_s", "save_balanced_s",
                       "save_removed_s", "more_work", "excess_cpu_share"});
   for (const SuspectFacts& facts : examine_all(figures)) {

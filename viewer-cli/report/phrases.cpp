@@ -18,7 +18,7 @@ using database::kNone;
 constexpr std::size_t kThreadsNamed = 4;
 
 /// The next procedure at or above `context`; kNone above all.
-ContextId enclosing(const database::Experiment& experiment, ContextId context) {
+ContextId enclosing(const database::Contents& experiment, ContextId context) {
   for (ContextId at = context; at != kNone; at = experiment.contexts[at].parent) {
     const ContextKind kind = experiment.contexts[at].kind;
     if (kind == ContextKind::procedure || kind == ContextKind::inlined) return at;
@@ -26,13 +26,13 @@ ContextId enclosing(const database::Experiment& experiment, ContextId context) {
   return kNone;
 }
 
-std::string plain_name(const database::Experiment& experiment, ContextId context, std::size_t width,
+std::string plain_name(const database::Contents& experiment, ContextId context, std::size_t width,
                        bool unicode) {
   return shorten_name(without_parameters(label(views::frame_of(experiment, experiment.contexts[context]))),
                       width, unicode);
 }
 
-std::string procedure_phrase(const database::Experiment& experiment, ContextId context, std::size_t width,
+std::string procedure_phrase(const database::Contents& experiment, ContextId context, std::size_t width,
                              bool unicode) {
   const views::Frame frame = views::frame_of(experiment, experiment.contexts[context]);
   const std::string name = plain_name(experiment, context, width, unicode);
@@ -42,7 +42,7 @@ std::string procedure_phrase(const database::Experiment& experiment, ContextId c
 }
 
 /// A call site is named by what it calls; where lines are unknown, all calls of a scope are one site.
-std::string call_phrase(const database::Experiment& experiment, ContextId context, bool article,
+std::string call_phrase(const database::Contents& experiment, ContextId context, bool article,
                         const std::string& where, const std::string& in) {
   if (!where.empty()) return (article ? "the call at " : "call at ") + where + in;
   const bool one_callee = experiment.contexts[context].end > context + 1 &&
@@ -55,7 +55,7 @@ std::string call_phrase(const database::Experiment& experiment, ContextId contex
 
 }  // namespace
 
-std::string scope_phrase(const database::Experiment& experiment, ContextId context, bool article,
+std::string scope_phrase(const database::Contents& experiment, ContextId context, bool article,
                          std::size_t width, bool unicode) {
   const views::Frame frame = views::frame_of(experiment, experiment.contexts[context]);
   const std::string where = place(frame);
@@ -83,7 +83,7 @@ std::string scope_phrase(const database::Experiment& experiment, ContextId conte
   }
 }
 
-std::string suspect_phrase(const database::Experiment& experiment, ContextId context, std::size_t width,
+std::string suspect_phrase(const database::Contents& experiment, ContextId context, std::size_t width,
                            bool unicode) {
   std::string phrase = scope_phrase(experiment, context, false, width, unicode);
   // The program's own caller of library code is what the user can change.
@@ -112,12 +112,12 @@ std::string more_work_phrase(const std::optional<double>& more_work, bool only_h
   return '+' + round_percent(*more_work) + " work on";
 }
 
-std::string threads_phrase(const database::Experiment& experiment, std::span<const std::uint32_t> locations) {
+std::string threads_phrase(const database::Contents& experiment, std::span<const std::uint32_t> locations) {
   if (locations.empty()) return "many threads, a little on each";
   std::vector<std::int32_t> ranks;
   bool main_threads = true;
   for (const std::uint32_t location : locations) {
-    const database::Location& self = experiment.locations[location];
+    const database::LocationEntry self = experiment.locations[location];
     main_threads = main_threads && self.thread == 0 && self.rank >= 0;
     ranks.push_back(self.rank);
   }
@@ -131,7 +131,7 @@ std::string threads_phrase(const database::Experiment& experiment, std::span<con
   return text;
 }
 
-std::string role_phrase(const database::Experiment& experiment, std::uint32_t role) {
+std::string role_phrase(const database::Contents& experiment, std::uint32_t role) {
   const std::string& name = experiment.roles[role].name;
   return name == "main" ? "main threads" : name + " threads";
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "database/database.hpp"
+#include "database/contents.hpp"
 #include "views/frame.hpp"
 
 #include <optional>
@@ -11,11 +11,11 @@ namespace culprit::viewer {
 
 /// How a person would name a scope: `spmv at spmv.c:88`, `the loop at solver.c:412 in cg_iterate`, `the whole
 /// run`. `article`: with `the` before a loop or a call. Names are shortened to `width` columns.
-std::string scope_phrase(const database::Experiment& experiment, database::ContextId context, bool article,
+std::string scope_phrase(const database::Contents& experiment, database::ContextId context, bool article,
                          std::size_t width, bool unicode);
 
 /// The same for a suspect; library code is followed by the program's own procedure that it works for.
-std::string suspect_phrase(const database::Experiment& experiment, database::ContextId context,
+std::string suspect_phrase(const database::Contents& experiment, database::ContextId context,
                            std::size_t width, bool unicode);
 
 /// `+41 % work on`, `3.2 times the work on`, `works only on`: how much more some threads work than the
@@ -23,9 +23,9 @@ std::string suspect_phrase(const database::Experiment& experiment, database::Con
 std::string more_work_phrase(const std::optional<double>& more_work, bool only_here);
 
 /// `rank 3`, `ranks 3, 7`; threads and processes without a rank by name, at most a few of them.
-std::string threads_phrase(const database::Experiment& experiment, std::span<const std::uint32_t> locations);
+std::string threads_phrase(const database::Contents& experiment, std::span<const std::uint32_t> locations);
 
 /// `main threads`, or the workers' start routine in quotes with `threads`.
-std::string role_phrase(const database::Experiment& experiment, std::uint32_t role);
+std::string role_phrase(const database::Contents& experiment, std::uint32_t role);
 
 }  // namespace culprit::viewer

@@ -54,11 +54,11 @@ double sampling_microseconds(const database::Quality& quality) {
              : static_cast<double>(quality.handler_ns) / static_cast<double>(quality.samples) / 1000;
 }
 
-double partial_share(const database::Experiment& experiment, double total_s) {
+double partial_share(const database::Contents& experiment, double total_s) {
   return total_s > 0 ? static_cast<double>(experiment.quality.partial_ns) / kNsPerSecond / total_s : 0;
 }
 
-std::string quality_text(const database::Experiment& experiment, double total_s) {
+std::string quality_text(const database::Contents& experiment, double total_s) {
   const database::Quality& quality = experiment.quality;
   const std::size_t threads = experiment.locations.size();
   std::string text = "Measured: ";
@@ -82,7 +82,7 @@ std::string quality_text(const database::Experiment& experiment, double total_s)
   return text + '.';
 }
 
-std::vector<std::string> quality_warnings(const database::Experiment& experiment, double total_s) {
+std::vector<std::string> quality_warnings(const database::Contents& experiment, double total_s) {
   const database::Quality& quality = experiment.quality;
   std::vector<std::string> lines;
   const auto warn = [&](const std::string& text) { lines.push_back("Note: " + text); };

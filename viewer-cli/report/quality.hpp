@@ -1,6 +1,6 @@
 #pragma once
 
-#include "database/database.hpp"
+#include "database/contents.hpp"
 
 #include <string>
 #include <vector>
@@ -8,16 +8,16 @@
 namespace culprit::viewer {
 
 /// The quality of the measurement in one sentence: ranks, threads, samples, partial, unresolved, dropped.
-std::string quality_text(const database::Experiment& experiment, double total_s);
+std::string quality_text(const database::Contents& experiment, double total_s);
 
 /// One line for each thing that makes the figures less than complete, with what to do.
-std::vector<std::string> quality_warnings(const database::Experiment& experiment, double total_s);
+std::vector<std::string> quality_warnings(const database::Contents& experiment, double total_s);
 
 /// What the sampler took for one sample on average, in microseconds; the signal's delivery by the kernel
 /// comes beside it.
 double sampling_microseconds(const database::Quality& quality);
 
 /// Samples for which time stands that lies in partial unwinds, as a share of all time.
-double partial_share(const database::Experiment& experiment, double total_s);
+double partial_share(const database::Contents& experiment, double total_s);
 
 }  // namespace culprit::viewer

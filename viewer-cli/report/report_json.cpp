@@ -26,7 +26,7 @@ Json where_json(const std::vector<IdleIn>& where, double idle_s) {
 
 }  // namespace
 
-Json blame_json(const database::Experiment& experiment, const std::vector<Blamed>& blamed, double idle_s) {
+Json blame_json(const database::Contents& experiment, const std::vector<Blamed>& blamed, double idle_s) {
   Json array = Json::array();
   for (const Blamed& each : blamed) {
     array.push_back({{"id", 'c' + std::to_string(each.context)},
@@ -39,7 +39,7 @@ Json blame_json(const database::Experiment& experiment, const std::vector<Blamed
   return array;
 }
 
-Json suspects_json(const database::Experiment& experiment, const std::vector<SuspectFacts>& suspects) {
+Json suspects_json(const database::Contents& experiment, const std::vector<SuspectFacts>& suspects) {
   Json array = Json::array();
   for (const SuspectFacts& facts : suspects) {
     const database::Suspect& suspect = *facts.suspect;
@@ -66,7 +66,7 @@ Json suspects_json(const database::Experiment& experiment, const std::vector<Sus
   return array;
 }
 
-Json quality_json(const database::Experiment& experiment) {
+Json quality_json(const database::Contents& experiment) {
   const database::Quality& quality = experiment.quality;
   return {{"ranks", experiment.run.ranks},
           {"threads", experiment.locations.size()},
@@ -91,7 +91,7 @@ Json quality_json(const database::Experiment& experiment) {
 }
 
 Json report_json(const views::Figures& figures) {
-  const database::Experiment& experiment = figures.experiment();
+  const database::Contents& experiment = figures.experiment();
   const Diagnosis diagnosis = diagnose(figures);
   Json roles = Json::array();
   for (const RoleIdleness& role : diagnosis.roles) {

@@ -287,7 +287,7 @@ class Report {
   const Screen& screen_;
   std::size_t width_;
   const views::Figures& figures_;
-  const database::Experiment& experiment_;
+  const database::Contents& experiment_;
   const std::string& database_;
   Diagnosis diagnosis_;
 };

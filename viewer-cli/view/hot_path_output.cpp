@@ -6,7 +6,6 @@
 #include "view/view_request.hpp"
 #include "views/calling_context.hpp"
 #include "views/hot_path.hpp"
-#include "views/start_up.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -25,7 +24,7 @@ std::vector<views::ShownNode> fold(const views::View& view, const std::vector<vi
     const std::uint8_t flags = view.flags(step.node);
     const bool internal = (flags & database::kInWait) != 0 && (flags & database::kFrontier) == 0;
     if (options.hide_wait_internals && internal) break;
-    if (options.hide_start_up && (flags & views::kStartUp) != 0) continue;
+    if (options.hide_start_up && (flags & database::kStartUp) != 0) continue;
     if (options.hide_statements && kind == ContextKind::statement) continue;
     if (kind == ContextKind::call) {
       call = step.node;

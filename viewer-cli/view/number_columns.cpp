@@ -102,6 +102,7 @@ double NumberColumns::value_of(views::NodeId node, const views::Column& column) 
   double value = request_.view->value(node, column);
   // Blame on a call site is shown where the call stands: the site itself is folded into its callees' lines.
   if (!column.blame || column.name.inclusive || !request_.options.fold_calls) return value;
+  if (request_.view->name() != "calling-context") return value;  // others have no call sites
   for (const views::NodeId child : request_.view->children(node)) {
     if (request_.view->frame(child).kind == database::ContextKind::call)
       value += request_.view->value(child, column);

@@ -36,7 +36,7 @@ std::unique_ptr<views::View> make_view(ViewKind kind, const views::Figures& figu
 }
 
 /// Time, own time, idleness and blame: what a first look needs.
-std::vector<std::string> default_metrics(const database::Experiment& experiment, bool over_all) {
+std::vector<std::string> default_metrics(const database::Contents& experiment, bool over_all) {
   const std::string primary = primary_metric(experiment);
   std::vector<std::string> names = {primary + ":sum (I)", primary + ":sum (E)"};
   const bool idleness = std::any_of(experiment.metrics.begin(), experiment.metrics.end(),
@@ -63,7 +63,7 @@ double whole_of(const ViewRequest& request) {
   return views::total(*request.figures, request.options.size.value_or(request.options.sort));
 }
 
-std::string primary_metric(const database::Experiment& experiment) {
+std::string primary_metric(const database::Contents& experiment) {
   return experiment.metrics.empty() ? "REALTIME" : experiment.metrics[views::main_metric(experiment)].name;
 }
 

@@ -28,7 +28,7 @@ ViewRequest make_view_request(const views::Source& source, const Invocation& inv
 double whole_of(const ViewRequest& request);
 
 /// The name of views::main_metric.
-std::string primary_metric(const database::Experiment& experiment);
+std::string primary_metric(const database::Contents& experiment);
 
 /// The figures that --ranks and --role ask for: all threads, or those.
 std::unique_ptr<views::Figures> make_figures(const views::Source& source, const Invocation& invocation,

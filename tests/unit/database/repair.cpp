@@ -3,6 +3,7 @@
 #include "database/encoding.hpp"
 #include "database/format.hpp"
 #include "database/reader.hpp"
+#include "image.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -95,15 +96,26 @@ void repair_checksums(std::vector<std::byte>& file) {
 bool read_all(std::span<const std::byte> file) {
   try {
     const Reader reader(file, "damaged.db");
-    const Experiment& e = reader.experiment();
+    const Contents& e = reader.experiment();
+    (void)collect(e);
     for (std::uint32_t l = 0; l < e.locations.size(); ++l) (void)reader.profile_values(l);
     for (ContextId x = 0; x < e.contexts.size(); ++x) {
       (void)reader.context_values(x, 0);
       (void)reader.exclusive_values(std::span(&x, 1), 0);
       (void)reader.context_summary(0, 0, x);
+      (void)e.procedures.of_context(x);
+      (void)e.blame.between(0, x, e.contexts[x].end);
+    }
+    for (FlatId f = 0; f < e.flat.size(); ++f) {
+      (void)e.flat_instances[f];
+      (void)e.blame.of_flat(0, f, true);
+    }
+    for (std::uint32_t p = 0; p < e.procedures.size(); ++p) {
+      (void)e.procedures[p];
+      (void)e.procedures.instances()[p];
     }
     reader.verify_values();
-    for (const SourceFile& source : e.sources) (void)reader.source(source.path);
+    for (const SourceFile& source : e.sources()) (void)reader.source(source.path);
   } catch (const DatabaseError&) {
     return false;
   }

@@ -1,3 +1,4 @@
+#include "database/database_error.hpp"
 #include "database/packed.hpp"
 #include "database/summary_table.hpp"
 #include "database/tile.hpp"
@@ -59,6 +60,42 @@ ValueRows decode(const Bytes& list, std::uint32_t universe, std::size_t metrics,
     rows.columns[m].assign(column.begin(), column.end());
   }
   return rows;
+}
+
+/// Bytes as a part of a file.
+CheckedBytes part_of(const Bytes& bytes, Bytes& file) {
+  std::uint64_t sum = 0;
+  file = bytes;
+  const Bytes sums = checksums_of(bytes, sum);
+  file.insert(file.end(), sums.begin(), sums.end());
+  return {file, 0, bytes.size(), sum, "summaries", "a part"};
+}
+
+std::vector<Summary> read_back(const EncodedSummaries& encoded, std::uint64_t scopes, std::uint64_t roles,
+                               std::uint64_t metric_count) {
+  Bytes index, data;
+  const SummaryTables tables(part_of(encoded.index, index), part_of(encoded.data, data), roles, metric_count);
+  std::vector<Summary> all = tables.read(scopes);
+  // What is found one by one is what is read in whole.
+  for (const Summary& summary : all) {
+    std::size_t entries = 0;
+    for (std::uint32_t scope = 0; scope < scopes; ++scope) {
+      const std::optional<SummaryEntry> found = tables.find(summary.role, summary.metric, scope);
+      const bool there = entries < summary.entries.size() && summary.entries[entries].scope == scope;
+      REQUIRE(found.has_value() == there);
+      if (!there) {
+        CHECK(tables.get(summary.role, summary.metric, scope, true) == metrics::Accumulator{});
+        continue;
+      }
+      CHECK(found->inclusive == summary.entries[entries].inclusive);
+      CHECK(found->exclusive == summary.entries[entries].exclusive);
+      CHECK(tables.get(summary.role, summary.metric, scope, true) == found->inclusive);
+      CHECK(tables.get(summary.role, summary.metric, scope, false) == found->exclusive);
+      ++entries;
+    }
+    CHECK(entries == summary.entries.size());
+  }
+  return all;
 }
 
 }  // namespace
@@ -182,7 +219,7 @@ TEST_CASE("any summaries survive their tables") {
       }
     }
     const EncodedSummaries encoded = encode_summaries(summaries);
-    const std::vector<Summary> decoded = decode_summaries(encoded.index, encoded.data, 12, 2, 2);
+    const std::vector<Summary> decoded = read_back(encoded, 12, 2, 2);
     Experiment a, b;
     a.context_summaries = summaries;
     b.context_summaries = decoded;
@@ -194,11 +231,11 @@ TEST_CASE("a summary without observers is left out, and order is demanded") {
   metrics::Accumulator a;
   a.accumulate(1);
   const EncodedSummaries encoded = encode_summaries({{0, 0, {{1, {}, {}}, {2, a, {}}}}});
-  const std::vector<Summary> decoded = decode_summaries(encoded.index, encoded.data, 3, 1, 1);
+  const std::vector<Summary> decoded = read_back(encoded, 3, 1, 1);
   REQUIRE(decoded.size() == 1);
   REQUIRE(decoded[0].entries.size() == 1);
   CHECK(decoded[0].entries[0].scope == 2);
   CHECK_THROWS_AS(encode_summaries({{0, 0, {{2, a, {}}, {1, a, {}}}}}), std::invalid_argument);
-  CHECK_THROWS_AS(decode_summaries(encoded.index, encoded.data, 2, 1, 1), Malformed);
-  CHECK_THROWS_AS(decode_summaries(encoded.index, encoded.data, 3, 1, 0), Malformed);
+  CHECK_THROWS_AS(read_back(encoded, 2, 1, 1), DatabaseError);
+  CHECK_THROWS_AS(read_back(encoded, 3, 1, 0), DatabaseError);
 }

@@ -3,6 +3,7 @@
 #include "equality.hpp"
 #include "example.hpp"
 #include "exchange/threads.hpp"
+#include "image.hpp"
 #include "scratch.hpp"
 
 #include <fstream>
@@ -128,7 +129,7 @@ TEST_CASE("a database replaces an older one only when it is complete") {
   CHECK(bytes_of(scratch / "a.db").size() == 5);
   CHECK(files_in(scratch.path()) == 1);
   write_on(2, example, scratch / "a.db");
-  CHECK(equal(Reader(scratch / "a.db").experiment(), example.experiment));
+  CHECK(equal(collect(Reader(scratch / "a.db").experiment()), example.experiment));
   CHECK(files_in(scratch.path()) == 1);
 }
 

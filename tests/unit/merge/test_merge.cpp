@@ -94,15 +94,15 @@ void record_run(const recorder::Directory& directory, int ranks) {
 }
 
 /// The first context of this kind and name.
-database::ContextId find(const database::Experiment& e, ContextKind kind, const std::string& name) {
+database::ContextId find(const database::Contents& e, ContextKind kind, const std::string& name) {
   for (database::ContextId x = 0; x < e.contexts.size(); ++x) {
     if (e.contexts[x].kind == kind && e.strings[e.contexts[x].name] == name) return x;
   }
   return database::kNone;
 }
 
-std::uint64_t sum(const database::SummaryEntry* entry) {
-  return entry == nullptr ? 0 : static_cast<std::uint64_t>(entry->inclusive.sum);
+std::uint64_t sum(const std::optional<database::SummaryEntry>& entry) {
+  return !entry ? 0 : static_cast<std::uint64_t>(entry->inclusive.sum);
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ TEST_CASE("a run is merged: roles, metrics, folding, blame") {
   CHECK(outcome.problems == std::vector<std::string>{});
   CHECK(outcome.profiles == 6);
   const database::Reader reader(directory / "out.db");
-  const database::Experiment& e = reader.experiment();
+  const database::Contents& e = reader.experiment();
   CHECK(e.run.ranks == 4);
   CHECK(e.run.run_id == "cafe");
   REQUIRE(e.roles.size() == 2);
@@ -141,14 +141,14 @@ TEST_CASE("a run is merged: roles, metrics, folding, blame") {
         std::vector<std::uint64_t>{kIdle / 3, 0, kIdle / 3, kIdle / 3, 0, 0});
 
   std::uint64_t blamed = 0;
-  for (const database::BlameRow& row : e.blame[0]) blamed += row.sum;
+  for (const database::BlameRow& row : e.blame.read()[0]) blamed += row.sum;
   CHECK(blamed == kIdle);
-  REQUIRE_FALSE(e.suspects.empty());
+  REQUIRE_FALSE(e.suspects().empty());
   // The suspect is in app_work, as deep as the structure goes (its loop).
-  database::ContextId frame = e.suspects[0].suspect;
+  database::ContextId frame = e.suspects()[0].suspect;
   while (e.contexts[frame].kind != ContextKind::procedure) frame = e.contexts[frame].parent;
   CHECK(e.strings[e.contexts[frame].name] == "app_work");
-  CHECK(e.suspects[0].locations == std::vector<std::uint32_t>{5});
+  CHECK(e.suspects()[0].locations == std::vector<std::uint32_t>{5});
 }
 
 TEST_CASE("the same bytes for any number of ranks") {
@@ -188,7 +188,7 @@ TEST_CASE("random recursive programs: exclusive, inclusive, flat and blame agree
   }
   merge_with(2, options_for(directory));
   const database::Reader reader(directory / "out.db");
-  const database::Experiment& e = reader.experiment();
+  const database::Contents& e = reader.experiment();
   CHECK(sum(reader.context_summary(0, 0, 0)) == total);
   CHECK(sum(reader.flat_summary(0, 0, 0)) == total);
   std::uint64_t exclusive = 0;
@@ -200,8 +200,8 @@ TEST_CASE("random recursive programs: exclusive, inclusive, flat and blame agree
   std::uint64_t of_procedures = 0;
   for (database::FlatId f = 0; f < e.flat.size(); ++f) {
     if (e.flat[f].kind != ContextKind::procedure) continue;
-    const database::SummaryEntry* entry = reader.flat_summary(0, 0, f);
-    REQUIRE(entry != nullptr);
+    const std::optional<database::SummaryEntry> entry = reader.flat_summary(0, 0, f);
+    REQUIRE(entry);
     of_procedures += static_cast<std::uint64_t>(entry->exclusive.sum);
     CHECK(entry->inclusive.sum <= total);
     CHECK(entry->exclusive.sum <= entry->inclusive.sum);

@@ -37,9 +37,9 @@ struct SimpleSample {
       sample.set(inside, 1, rank, wait_s * kSecond);
     }
     sample.finish();
-    sample.experiment().quality.samples = 1000;
-    sample.experiment().run.world_size = sample.experiment().run.ranks;
-    if (wait_s > 0) sample.experiment().blame[0] = {{0, ranks * wait_s * kSecond, 0, 0}};
+    sample.build().quality.samples = 1000;
+    sample.build().run.world_size = sample.experiment().run.ranks;
+    if (wait_s > 0) sample.build().blame[0] = {{0, ranks * wait_s * kSecond, 0, 0}};
   }
 
   SampleExperiment sample;
@@ -102,8 +102,8 @@ TEST_CASE("Excess without CPU time is not the code's fault, and the report says 
     sample.set(wait, 1, rank, (20 - wall) * kSecond);
   }
   sample.finish();
-  sample.experiment().blame[0] = {{loop, 30 * kSecond, 0, 0}};
-  sample.experiment().suspects = {
+  sample.build().blame[0] = {{loop, 30 * kSecond, 0, 0}};
+  sample.build().suspects = {
       {0, loop, work, {2}, 7'500'000'000, 30 * kSecond, 7'500'000'000, 10 * kSecond}};
   const std::string text = run(sample, {});
   INFO(text);
@@ -156,7 +156,7 @@ TEST_CASE("Workers are told apart from main threads") {
 
 TEST_CASE("Where balance is undecided the report says what would decide it") {
   SolverSample solver;
-  database::Experiment& experiment = solver.sample.experiment();
+  database::Experiment& experiment = solver.sample.build();
   experiment.blame[0] = {{solver.main, 1710 * kSecond, 0, 0}};
   experiment.balance[0][solver.main] = Balance::balanced;
   experiment.balance[0][solver.loop] = experiment.balance[0][solver.iterate] = Balance::undecided;

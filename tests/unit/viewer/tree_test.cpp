@@ -142,7 +142,7 @@ TEST_CASE("Nameless loops directly inside each other are one line") {
 
 TEST_CASE("Blame on a call site is shown where the call stands") {
   SolverSample solver;
-  database::Experiment& experiment = solver.sample.experiment();
+  database::Experiment& experiment = solver.sample.build();
   const ContextId call = experiment.contexts[solver.allreduce].parent;
   REQUIRE(experiment.contexts[call].kind == ContextKind::call);
   experiment.blame[0] = {{call, 1'710'000'000'000, 0, 0}};

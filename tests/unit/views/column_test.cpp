@@ -11,7 +11,7 @@ namespace culprit::views::testing {
 
 TEST_CASE("Columns are found whatever their case and carry the database's spelling and unit") {
   const SolverSample solver;
-  const database::Experiment& experiment = solver.sample.experiment();
+  const database::Contents& experiment = solver.sample.experiment();
   CHECK(find_column(experiment, "realtime").title == "REALTIME:sum (I)");
   CHECK(find_column(experiment, "realtime").unit == "s");
   CHECK(find_column(experiment, "samples").unit == "count");
@@ -22,7 +22,7 @@ TEST_CASE("Columns are found whatever their case and carry the database's spelli
 
 TEST_CASE("Statistics are per role: the main threads' unless another role is named") {
   const WorkersSample workers;
-  const database::Experiment& experiment = workers.sample.experiment();
+  const database::Contents& experiment = workers.sample.experiment();
   const Figures figures(workers.sample);
   CHECK_FALSE(find_column(experiment, "REALTIME:sum").role);
   CHECK(find_column(experiment, "REALTIME:mean").role == 0);
@@ -37,7 +37,7 @@ TEST_CASE("Statistics are per role: the main threads' unless another role is nam
 
 TEST_CASE("What the database does not have is refused, naming what there is") {
   const SolverSample solver;
-  const database::Experiment& experiment = solver.sample.experiment();
+  const database::Contents& experiment = solver.sample.experiment();
   CHECK_THROWS_WITH(find_column(experiment, "cycles"),
                     Catch::Contains("REALTIME") && Catch::Contains("imbalance"));
   CHECK_THROWS_AS(find_column(experiment, "REALTIME (Q)"), UnknownMetric);
@@ -46,7 +46,7 @@ TEST_CASE("What the database does not have is refused, naming what there is") {
 
 TEST_CASE("Blame has no dispersion, and the minimum of idleness counts every thread") {
   const SolverSample solver;
-  const database::Experiment& experiment = solver.sample.experiment();
+  const database::Contents& experiment = solver.sample.experiment();
   const Figures figures(solver.sample);
   CHECK(std::isnan(total(figures, find_column(experiment, "imbalance:cv"))));
   CHECK(total(figures, find_column(experiment, "imbalance:max")) == Approx(265));

@@ -11,7 +11,7 @@ namespace culprit::views::testing {
 
 TEST_CASE("Figures of some ranks count these ranks only") {
   const SolverSample solver;
-  const database::Experiment& experiment = solver.sample.experiment();
+  const database::Contents& experiment = solver.sample.experiment();
   const std::vector<std::int32_t> ranks = {3, 7};
   const Column time = find_column(experiment, "REALTIME");
   const Column idleness = find_column(experiment, "idleness");
@@ -33,7 +33,7 @@ TEST_CASE("Ranks that were not measured are named") {
 
 TEST_CASE("A scope without observers has zeros, and presence says how many threads saw it") {
   const SolverSample solver;
-  const database::Experiment& experiment = solver.sample.experiment();
+  const database::Contents& experiment = solver.sample.experiment();
   const Figures figures(solver.sample);
   CHECK(figures.at_context(find_column(experiment, "idleness"), solver.spmv) == 0);
   const Presence presence = figures.context_presence(solver.spmv, 0);
@@ -43,7 +43,7 @@ TEST_CASE("A scope without observers has zeros, and presence says how many threa
 
 TEST_CASE("The flat view starts at load modules and keeps exact statistics") {
   const SolverSample solver;
-  const database::Experiment& experiment = solver.sample.experiment();
+  const database::Contents& experiment = solver.sample.experiment();
   const Figures figures(solver.sample);
   Flat flat(figures);
   const std::vector<NodeId> modules = flat.roots();

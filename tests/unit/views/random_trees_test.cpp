@@ -78,7 +78,7 @@ SampleExperiment random_sample() {
     for (ContextId context = 0; context < sample.experiment().contexts.size(); ++context) {
       if (below(5) == 0) {
         const auto sum = static_cast<std::uint64_t>(1 + below(9));
-        sample.experiment().blame[role].push_back({context, sum, sum / 2, sum * 2});
+        sample.build().blame[role].push_back({context, sum, sum / 2, sum * 2});
       }
     }
   }
@@ -218,7 +218,7 @@ TEST_CASE("Ids of callers lead back to their nodes in another view object") {
 TEST_CASE("A selection of all locations gives the summaries that merging gives") {
   CHECK(rc::check([] {
     const SampleExperiment sample = random_sample();
-    const database::Experiment& experiment = sample.experiment();
+    const database::Contents& experiment = sample.experiment();
     const Figures all(sample);
     const std::vector<std::uint32_t> metrics = {kTime, kIdleness};
     const Figures selected(sample, {0, 1, 2, 3}, metrics);
@@ -272,7 +272,7 @@ TEST_CASE("Flat: modules add up to the time in procedures, and blame to the blam
     }
     RC_ASSERT(own == total(figures, raw_column(sample, "REALTIME")));
     double expected = 0;
-    for (const std::vector<database::BlameRow>& rows : sample.experiment().blame) {
+    for (const std::vector<database::BlameRow>& rows : sample.build().blame) {
       for (const database::BlameRow& row : rows) {
         if (sample.procedure(row.context) != kNone) expected += static_cast<double>(row.sum);
       }
@@ -289,7 +289,7 @@ TEST_CASE("Blame below a scope is that of its outermost instances, in callers an
     Flat flat(figures);
     const Column column = raw_column(sample, "imbalance (I)");
     std::map<std::string, double> expected;
-    for (const std::vector<database::BlameRow>& rows : sample.experiment().blame) {
+    for (const std::vector<database::BlameRow>& rows : sample.build().blame) {
       for (const database::BlameRow& row : rows) {
         for (const std::string name : {"a", "b", "c", "d"}) {
           if (called_from(sample, row.context, name)) expected[name] += static_cast<double>(row.sum);

@@ -248,4 +248,19 @@ std::vector<std::uint64_t> SampleExperiment::context_values(ContextId context, s
   return dense;
 }
 
+std::vector<std::uint64_t> SampleExperiment::exclusive_values(std::span<const ContextId> contexts,
+                                                              std::uint32_t metric) const {
+  std::vector<std::uint64_t> dense(experiment_.locations.size(), 0);
+  for (const ContextId context : contexts) {
+    for (std::uint32_t location = 0; location < dense.size(); ++location)
+      dense[location] += own(context, metric, location);
+  }
+  return dense;
+}
+
+const database::Contents& SampleExperiment::experiment() const {
+  if (!image_) image_ = std::make_shared<const database::Image>(experiment_);
+  return image_->contents();
+}
+
 }  // namespace culprit::views::testing

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "image.hpp"
 #include "views/source.hpp"
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,11 +38,18 @@ class SampleExperiment final : public Source {
   /// Forms ends, strings, the flat tree and all summaries. Call once, after everything was added.
   void finish();
 
-  [[nodiscard]] const database::Experiment& experiment() const override { return experiment_; }
-  [[nodiscard]] database::Experiment& experiment() { return experiment_; }
+  /// As a reader sees it, from what was built so far.
+  [[nodiscard]] const database::Contents& experiment() const override;
+  /// To change it further.
+  [[nodiscard]] database::Experiment& build() {
+    image_.reset();
+    return experiment_;
+  }
   [[nodiscard]] std::vector<database::Value> profile_values(std::uint32_t location) const override;
   [[nodiscard]] std::vector<std::uint64_t> context_values(database::ContextId context,
                                                           std::uint32_t metric) const override;
+  [[nodiscard]] std::vector<std::uint64_t> exclusive_values(std::span<const database::ContextId> contexts,
+                                                            std::uint32_t metric) const override;
 
   /// Exclusive value of one context in one thread, as it was set.
   [[nodiscard]] std::uint64_t own(database::ContextId context, std::uint32_t metric,
@@ -59,6 +68,7 @@ class SampleExperiment final : public Source {
   void make_summaries();
 
   database::Experiment experiment_;
+  mutable std::shared_ptr<const database::Image> image_;
   std::vector<Scope> scopes_;
   std::map<std::uint32_t, std::map<std::pair<database::ContextId, std::uint32_t>, std::uint64_t>> values_;
 };

@@ -84,7 +84,7 @@ SolverSample::SolverSample() : sample(kMetrics) {
     spend(sample, waiting, rank, 1000 - 20 - 215 - work, true);
   }
   sample.finish();
-  database::Experiment& experiment = sample.experiment();
+  database::Experiment& experiment = sample.build();
   describe_run(experiment);
   experiment.balance[0][0] = experiment.balance[0][loop] = experiment.balance[0][dot] = Balance::balanced;
   experiment.balance[0][spmv] = experiment.balance[0][spmv_loop] = Balance::imbalanced;
@@ -117,7 +117,7 @@ WorkersSample::WorkersSample() : sample(kMetrics) {
     spend(sample, waiting, rank * 2 + 1, 5, true);
   }
   sample.finish();
-  database::Experiment& experiment = sample.experiment();
+  database::Experiment& experiment = sample.build();
   describe_run(experiment);
   experiment.run.ranks = 4;
   experiment.run.duration_ns = 10 * kSecond;

@@ -1,0 +1,286 @@
+#include "database/contents.hpp"
+
+#include "database/database_error.hpp"
+#include "database/sections.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+namespace culprit::database {
+namespace {
+
+using format::Section;
+
+template <class T>
+T load(ByteSpan bytes, std::size_t at = 0) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+BlameSums load_sums(ByteSpan bytes, std::size_t at) {
+  return {load<std::uint64_t>(bytes, at), load<std::uint64_t>(bytes, at + 8),
+          load<std::uint64_t>(bytes, at + 16)};
+}
+
+BlameSums difference(const BlameSums& a, const BlameSums& b) {
+  return {a.sum - b.sum, a.min - b.min, a.max - b.max};
+}
+
+}  // namespace
+
+std::string_view Strings::operator[](StringId id) const {
+  if (id >= size()) ends_.fail("has no such string");
+  const auto end = load<std::uint64_t>(ends_.at(id * format::kStringEndSize, format::kStringEndSize));
+  const std::uint64_t begin =
+      id == 0 ? 0 : load<std::uint64_t>(ends_.at((id - 1) * format::kStringEndSize, format::kStringEndSize));
+  if (begin > end) ends_.fail("has strings that overlap");
+  const ByteSpan bytes = bytes_.at(begin, end - begin);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+LocationEntry Locations::operator[](std::size_t location) const {
+  const ByteSpan bytes = bytes_.at(location * format::kLocationSize, format::kLocationSize);
+  LocationEntry entry{.rank = load<std::int32_t>(bytes),
+                      .thread = load<std::uint32_t>(bytes, 4),
+                      .role = load<std::uint32_t>(bytes, 8),
+                      .pid = load<std::uint64_t>(bytes, 16),
+                      .host = {},
+                      .start_ns = load<std::uint64_t>(bytes, 24),
+                      .end_ns = load<std::uint64_t>(bytes, 32),
+                      .cut_short = load<std::uint8_t>(bytes, 40) != 0};
+  const auto host = load<std::uint32_t>(bytes, 12);
+  if (host >= hosts_->size()) bytes_.fail("names a host that does not exist");
+  if (entry.role >= roles_) bytes_.fail("names a role that does not exist");
+  entry.host = (*hosts_)[host];
+  return entry;
+}
+
+/// The first row not before (role, scope); rows begin with these two numbers.
+std::uint64_t BlameTable::lower_bound(const CheckedBytes& rows, std::uint64_t stride, std::uint32_t role,
+                                      std::uint32_t scope) const {
+  std::uint64_t first = 0;
+  std::uint64_t count = rows.size() / stride;
+  while (count > 0) {
+    const std::uint64_t half = count / 2;
+    const ByteSpan row = rows.at((first + half) * stride, 8);
+    if (std::pair(load<std::uint32_t>(row), load<std::uint32_t>(row, 4)) < std::pair(role, scope)) {
+      first += half + 1;
+      count -= half + 1;
+    } else {
+      count = half;
+    }
+  }
+  return first;
+}
+
+/// Rows hold the sums over all rows of the role up to them.
+BlameSums BlameTable::sums_before(std::uint64_t row, std::uint32_t role) const {
+  if (row == 0) return {};
+  const ByteSpan before = rows_.at((row - 1) * format::kBlameSize, format::kBlameSize);
+  return load<std::uint32_t>(before) == role ? load_sums(before, 8) : BlameSums{};
+}
+
+BlameSums BlameTable::between(std::uint32_t role, ContextId first, ContextId end) const {
+  return difference(sums_before(lower_bound(rows_, format::kBlameSize, role, end), role),
+                    sums_before(lower_bound(rows_, format::kBlameSize, role, first), role));
+}
+
+BlameSums BlameTable::of_flat(std::uint32_t role, FlatId scope, bool inclusive) const {
+  const std::uint64_t at =
+      lower_bound(flat_rows_, format::kFlatBlameSize, role, scope) * format::kFlatBlameSize;
+  if (at >= flat_rows_.size()) return {};
+  const ByteSpan row = flat_rows_.at(at, format::kFlatBlameSize);
+  if (load<std::uint32_t>(row) != role || load<std::uint32_t>(row, 4) != scope) return {};
+  return load_sums(row, inclusive ? 8 : 32);
+}
+
+std::vector<std::vector<BlameRow>> BlameTable::read() const {
+  std::vector<std::vector<BlameRow>> blame(roles_);
+  std::uint32_t last = 0;
+  BlameSums before;
+  for (std::uint64_t at = 0; at < rows_.size(); at += format::kBlameSize) {
+    const ByteSpan bytes = rows_.at(at, format::kBlameSize);
+    const auto role = load<std::uint32_t>(bytes);
+    const auto context = load<std::uint32_t>(bytes, 4);
+    if (role < last || role >= roles_ || context >= contexts_)
+      rows_.fail("has rows out of order, or of what is not there");
+    if (role != last) before = {};
+    last = role;
+    std::vector<BlameRow>& rows = blame[role];
+    if (!rows.empty() && rows.back().context >= context)
+      rows_.fail("has rows out of order, or of what is not there");
+    const BlameSums sums = load_sums(bytes, 8);
+    const BlameSums own = difference(sums, before);
+    rows.push_back({.context = context, .sum = own.sum, .min = own.min, .max = own.max});
+    before = sums;
+  }
+  return blame;
+}
+
+/// Where the first `keys` lists end.
+std::uint32_t ContextListTable::end(std::size_t keys) const {
+  return keys == 0 ? 0 : load<std::uint32_t>(ends_.at((keys - 1) * stride_ + offset_, format::kNumberSize));
+}
+
+std::vector<ContextId> ContextListTable::between(std::size_t first, std::size_t last) const {
+  const std::uint64_t begin = end(first);
+  const std::uint64_t stop = end(last);
+  if (begin > stop) ends_.fail("has lists that overlap");
+  const ByteSpan bytes = contexts_.at(begin * format::kNumberSize, (stop - begin) * format::kNumberSize);
+  std::vector<ContextId> contexts(stop - begin);
+  if (!contexts.empty()) std::memcpy(contexts.data(), bytes.data(), bytes.size());
+  for (const ContextId context : contexts) {
+    if (context >= bound_) contexts_.fail("names a context that does not exist");
+  }
+  return contexts;
+}
+
+ProcedureTable::ProcedureTable(const CheckedBytes& procedures, CheckedBytes of_context,
+                               CheckedBytes instances, const ScopeBounds& bounds, std::size_t contexts)
+    : procedures_(procedures),
+      of_context_(std::move(of_context)),
+      instances_(procedures, format::kProcedureSize, 8, std::move(instances), contexts),
+      flat_(bounds.flat),
+      contexts_(contexts) {}
+
+ProcedureTable::Entry ProcedureTable::operator[](std::size_t number) const {
+  const ByteSpan bytes = procedures_.at(number * format::kProcedureSize, format::kProcedureSize);
+  const Entry entry{.first = load<std::uint32_t>(bytes),
+                    .flat = load<std::uint32_t>(bytes, 4),
+                    .flags = load<std::uint8_t>(bytes, 12)};
+  if (entry.first >= contexts_ || (entry.flat != kNone && entry.flat >= flat_)) {
+    procedures_.fail("refers to something that does not exist");
+  }
+  return entry;
+}
+
+std::uint32_t ProcedureTable::of_context(ContextId context) const {
+  const auto number = load<std::uint32_t>(of_context_.at(context * format::kNumberSize, format::kNumberSize));
+  if (number != kNone && number >= size()) of_context_.fail("names a procedure that does not exist");
+  return number;
+}
+
+/// What is read as a whole, and only when somebody asks.
+struct Contents::Late {
+  CheckedSections sections;
+  std::filesystem::path path;
+  std::size_t roles = 0, contexts = 0, locations = 0, strings = 0;
+  std::once_flag suspects_read, waits_read, sources_read;
+  std::vector<Suspect> suspects;
+  std::vector<Wait> waits;
+  std::vector<SourceFile> sources;
+
+  [[nodiscard]] const CheckedBytes& section(Section which) const { return sections[slot(which)]; }
+  [[nodiscard]] bool is_location(std::uint32_t l) const { return l < locations; }
+
+  void read_suspects() {
+    suspects = decode_suspects(section(Section::suspects).all());
+    for (const Suspect& suspect : suspects) {
+      if (suspect.role >= roles || suspect.balanced >= contexts || suspect.suspect >= contexts ||
+          !std::ranges::all_of(suspect.locations, [this](std::uint32_t l) { return is_location(l); })) {
+        section(Section::suspects).fail("refers to something that does not exist");
+      }
+    }
+  }
+
+  void read_waits() {
+    waits = decode_waits(section(Section::waits).all());
+    for (const Wait& wait : waits) {
+      if (!is_location(wait.location) || wait.context >= contexts ||
+          (wait.cause_location != kNone && !is_location(wait.cause_location)) ||
+          (wait.cause_context != kNone && wait.cause_context >= contexts)) {
+        section(Section::waits).fail("refers to something that does not exist");
+      }
+    }
+  }
+
+  void read_sources() {
+    sources = decode_sources(section(Section::source_index).all(), section(Section::source_data).all());
+    const bool ascending =
+        std::ranges::adjacent_find(sources, std::greater_equal<>(), &SourceFile::path) == sources.end();
+    if (!ascending || (!sources.empty() && sources.back().path >= strings)) {
+      section(Section::source_index).fail("is out of order, or names paths that do not exist");
+    }
+  }
+
+  template <class Read>
+  void once(std::once_flag& flag, Read read) {
+    std::call_once(flag, [&] {
+      try {
+        read();
+      } catch (const Malformed& error) {
+        throw DatabaseError(path, std::string(error.what()) + " (merge again)");
+      }
+    });
+  }
+};
+
+Contents::Contents(const CheckedSections& sections, const std::filesystem::path& path)
+    : late_(std::make_shared<Late>()) {
+  const auto section = [&](Section which) -> const CheckedBytes& { return sections[slot(which)]; };
+  try {
+    Meta meta = decode_meta(section(Section::meta).all());
+    run = std::move(meta.run);
+    quality = meta.quality;
+    metrics = std::move(meta.metrics);
+    roles = std::move(meta.roles);
+    modules = decode_modules(section(Section::modules).all());
+    strings = Strings(section(Section::string_ends), section(Section::string_bytes));
+    const ScopeBounds bounds{.strings = strings.size(),
+                             .flat = section(Section::flat).size() / format::kFlatSize};
+    contexts = ScopeTree<Context>(section(Section::contexts), bounds);
+    flat = ScopeTree<FlatScope>(section(Section::flat), bounds);
+    flat_instances = ContextListTable(section(Section::flat_instance_ends), format::kNumberSize, 0,
+                                      section(Section::flat_instances), contexts.size());
+    procedures = ProcedureTable(section(Section::procedures), section(Section::procedure_of_context),
+                                section(Section::procedure_instances), bounds, contexts.size());
+    locations =
+        Locations(section(Section::locations),
+                  std::make_shared<const std::vector<std::string>>(std::move(meta.hosts)), roles.size());
+    context_summaries = SummaryTables(section(Section::context_summary_index),
+                                      section(Section::context_summary_data), roles.size(), metrics.size());
+    flat_summaries = SummaryTables(section(Section::flat_summary_index), section(Section::flat_summary_data),
+                                   roles.size(), metrics.size());
+    blame = BlameTable(section(Section::blame), section(Section::flat_blame), roles.size(), contexts.size());
+  } catch (const Malformed& error) {
+    throw DatabaseError(path, std::string(error.what()) + " (merge again)");
+  }
+  late_->sections = sections;
+  late_->path = path;
+  late_->roles = roles.size();
+  late_->contexts = contexts.size();
+  late_->locations = locations.size();
+  late_->strings = strings.size();
+  const bool whole = !contexts.empty() && !flat.empty() && strings.size() > 0 &&
+                     section(Section::balance).size() == roles.size() * contexts.size() &&
+                     section(Section::procedure_of_context).size() == contexts.size() * format::kNumberSize &&
+                     flat_instances.size() == flat.size();
+  if (!whole) throw DatabaseError(path, "its sections contradict each other (merge again)");
+}
+
+Balance Contents::balance(std::uint32_t role, ContextId context) const {
+  const CheckedBytes& section = late_->section(Section::balance);
+  if (role >= roles.size() || context >= contexts.size())
+    section.fail("refers to something that does not exist");
+  const auto balance = load<Balance>(section.at(role * contexts.size() + context, 1));
+  if (balance > Balance::undecided) section.fail("holds a balance of unknown kind");
+  return balance;
+}
+
+const std::vector<Suspect>& Contents::suspects() const {
+  late_->once(late_->suspects_read, [this] { late_->read_suspects(); });
+  return late_->suspects;
+}
+
+const std::vector<Wait>& Contents::waits() const {
+  late_->once(late_->waits_read, [this] { late_->read_waits(); });
+  return late_->waits;
+}
+
+const std::vector<SourceFile>& Contents::sources() const {
+  late_->once(late_->sources_read, [this] { late_->read_sources(); });
+  return late_->sources;
+}
+
+}  // namespace culprit::database

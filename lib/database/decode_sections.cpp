@@ -1,0 +1,131 @@
+#include "database/sections.hpp"
+
+namespace culprit::database {
+namespace {
+
+Run get_run(Decoder& from) {
+  Run run;
+  for (std::string* text : {&run.run_id, &run.mpi, &run.program, &run.directory, &run.balance}) {
+    *text = from.get_string();
+  }
+  for (auto* texts : {&run.command, &run.hosts, &run.events, &run.notes}) *texts = from.get_strings();
+  run.start_realtime_ns = from.get<std::int64_t>();
+  run.duration_ns = from.get<std::uint64_t>();
+  run.ranks = from.get<std::uint32_t>();
+  run.world_size = from.get<std::uint32_t>();
+  run.period_ns = from.get<std::uint64_t>();
+  run.alpha = from.get<double>();
+  run.tau = from.get<double>();
+  run.epsilon = from.get<double>();
+  return run;
+}
+
+Quality get_quality(Decoder& from) {
+  Quality q;
+  for (std::uint64_t* count : {&q.samples, &q.partial, &q.partial_ns, &q.unresolved, &q.dropped, &q.full,
+                               &q.handler_ns, &q.clock_violations, &q.cut_short, &q.unreadable}) {
+    *count = from.get<std::uint64_t>();
+  }
+  return q;
+}
+
+bool get_bool(Decoder& from) {
+  const auto byte = from.get<std::uint8_t>();
+  if (byte > 1) from.fail("holds a truth value that is neither 0 nor 1");
+  return byte == 1;
+}
+
+std::vector<Metric> get_metrics(Decoder& from) {
+  std::vector<Metric> metrics(from.get_count(4));
+  for (Metric& metric : metrics) {
+    metric.name = from.get_string();
+    metric.unit = from.get_string();
+    metric.description = from.get_string();
+    metric.summary_only = get_bool(from);
+  }
+  return metrics;
+}
+
+std::vector<Role> get_roles(Decoder& from) {
+  std::vector<Role> roles(from.get_count(1 + sizeof(std::uint32_t)));
+  for (Role& role : roles) {
+    role.name = from.get_string();
+    role.threads = from.get<std::uint32_t>();
+  }
+  return roles;
+}
+
+}  // namespace
+
+Meta decode_meta(ByteSpan bytes) {
+  Decoder from(bytes, "the section on the run");
+  Meta meta;
+  meta.run = get_run(from);
+  meta.quality = get_quality(from);
+  meta.metrics = get_metrics(from);
+  meta.roles = get_roles(from);
+  meta.hosts = from.get_strings();
+  if (from.remaining() != 0) meta.quality.bridged = from.get<std::uint64_t>();
+  if (from.remaining() != 0) meta.quality.slowed = from.get<std::uint64_t>();
+  if (from.remaining() != 0) meta.quality.most_halvings = from.get<std::uint64_t>();
+  if (from.remaining() != 0) meta.quality.epochs_lost = from.get<std::uint64_t>();
+  if (from.remaining() != 0) meta.quality.unclassified_wait_ns = from.get<std::uint64_t>();
+  if (from.remaining() != 0) meta.quality.excess_wait_ns = from.get<std::uint64_t>();
+  return meta;
+}
+
+std::vector<ModuleInfo> decode_modules(ByteSpan bytes) {
+  Decoder from(bytes, "the section on modules");
+  std::vector<ModuleInfo> modules(from.get_count(3 + sizeof(std::uint64_t)));
+  for (ModuleInfo& module : modules) {
+    module.path = from.get_string();
+    module.build_id = from.get_string();
+    module.samples = from.get<std::uint64_t>();
+    module.notes = from.get_strings();
+  }
+  if (from.remaining() == 0) return modules;  // from an older writer
+  for (ModuleInfo& module : modules) {
+    module.bridged = from.get<std::uint64_t>();
+    module.partial = from.get<std::uint64_t>();
+    module.no_unwind = get_bool(from);
+  }
+  return modules;
+}
+
+std::vector<Wait> decode_waits(ByteSpan bytes) {
+  Decoder from(bytes, "the section on waits");
+  std::vector<Wait> waits;
+  while (from.remaining() > 0) {
+    Wait& wait = waits.emplace_back();
+    const auto pattern = from.get<std::uint32_t>();
+    if (pattern >= kWaitPatterns) from.fail("names an unknown pattern");
+    wait.pattern = static_cast<WaitPattern>(pattern);
+    wait.location = from.get<std::uint32_t>();
+    wait.context = from.get<std::uint32_t>();
+    wait.cause_location = from.get<std::uint32_t>();
+    wait.cause_context = from.get<std::uint32_t>();
+    wait.exact = (from.get<std::uint32_t>() & 1) != 0;
+    wait.ns = from.get<std::uint64_t>();
+    wait.count = from.get<std::uint64_t>();
+  }
+  return waits;
+}
+
+std::vector<Suspect> decode_suspects(ByteSpan bytes) {
+  Decoder from(bytes, "the section on suspects");
+  std::vector<Suspect> suspects(from.get_count(48));
+  for (Suspect& suspect : suspects) {
+    suspect.role = from.get<std::uint32_t>();
+    suspect.balanced = from.get<std::uint32_t>();
+    suspect.suspect = from.get<std::uint32_t>();
+    for (std::uint64_t* ns :
+         {&suspect.excess_ns, &suspect.explains_ns, &suspect.save_balanced_ns, &suspect.save_removed_ns}) {
+      *ns = from.get<std::uint64_t>();
+    }
+    suspect.locations.resize(from.get_count(sizeof(std::uint32_t)));
+    for (std::uint32_t& location : suspect.locations) location = from.get<std::uint32_t>();
+  }
+  return suspects;
+}
+
+}  // namespace culprit::database

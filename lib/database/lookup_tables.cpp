@@ -1,0 +1,139 @@
+#include "database/lookup_tables.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace culprit::database {
+namespace {
+
+/// The nearest context at or above `context` that is an instance of a flat scope; kNone above all procedures.
+ContextId nearest_scope(const Experiment& experiment, ContextId context) {
+  while (context != kNone && experiment.contexts[context].flat == kNone)
+    context = experiment.contexts[context].parent;
+  return context;
+}
+
+bool counts_whole_extent(ContextKind kind) {
+  return kind == ContextKind::procedure || kind == ContextKind::file || kind == ContextKind::module ||
+         kind == ContextKind::root;
+}
+
+/// Sorts contexts by their keys, kNone left out; stable.
+ContextLists by_key(const std::vector<std::uint32_t>& keys, std::size_t count) {
+  ContextLists lists;
+  std::vector<std::uint32_t> next(count + 1, 0);
+  for (const std::uint32_t key : keys) {
+    if (key != kNone) ++next[key + 1];
+  }
+  for (std::size_t key = 1; key <= count; ++key) next[key] += next[key - 1];
+  lists.ends.assign(next.begin() + 1, next.end());
+  lists.contexts.resize(next.back());
+  for (ContextId context = 0; context < keys.size(); ++context) {
+    if (keys[context] != kNone) lists.contexts[next[keys[context]]++] = context;
+  }
+  return lists;
+}
+
+/// Finds, for each procedure, the flat scope of which exactly its instances are instances.
+void match_flat(const Experiment& experiment, Procedures& procedures) {
+  std::vector<std::uint32_t> instances_of(experiment.flat.size(), 0);
+  for (const Context& context : experiment.contexts) {
+    if (context.flat != kNone) ++instances_of[context.flat];
+  }
+  std::uint32_t begin = 0;
+  for (std::size_t number = 0; number < procedures.procedures.size(); ++number) {
+    const std::uint32_t end = procedures.instances.ends[number];
+    const std::span<const ContextId> mine =
+        std::span(procedures.instances.contexts).subspan(begin, end - begin);
+    begin = end;
+    if (mine.empty()) continue;
+    const FlatId flat = experiment.contexts[mine.front()].flat;
+    if (flat == kNone || experiment.flat[flat].kind != ContextKind::procedure) continue;
+    const bool alike =
+        std::ranges::all_of(mine, [&](ContextId x) { return experiment.contexts[x].flat == flat; });
+    if (alike && instances_of[flat] == mine.size()) procedures.procedures[number].flat = flat;
+  }
+}
+
+}  // namespace
+
+ContextLists flat_instances(const Experiment& experiment) {
+  std::vector<std::uint32_t> keys;
+  keys.reserve(experiment.contexts.size());
+  for (const Context& context : experiment.contexts) keys.push_back(context.flat);
+  return by_key(keys, experiment.flat.size());
+}
+
+std::vector<std::uint8_t> flat_flags(const Experiment& experiment, const std::vector<std::uint8_t>& flags) {
+  std::vector<std::uint8_t> merged(experiment.flat.size(), kNoContextYet);
+  for (ContextId context = 0; context < experiment.contexts.size(); ++context) {
+    const FlatId scope = experiment.contexts[context].flat;
+    if (scope != kNone) merged[scope] = merge_flags(merged[scope], flags[context]);
+  }
+  // Pre-order: every scope comes after its parent, so going backwards each is complete when it is reached.
+  for (std::size_t scope = merged.size(); scope-- > 1;) {
+    std::uint8_t& parent = merged[experiment.flat[scope].parent];
+    parent = merge_flags(parent, merged[scope]);
+  }
+  return merged;
+}
+
+Procedures number_procedures(const Experiment& experiment, const std::vector<std::uint8_t>& flags) {
+  using Key = std::tuple<StringId, StringId, StringId, std::uint32_t, ContextKind>;
+  std::map<Key, std::uint32_t> numbers;
+  Procedures result;
+  result.of_context.assign(experiment.contexts.size(), kNone);
+  std::vector<std::uint32_t> keys(experiment.contexts.size(), kNone);
+  for (ContextId x = 0; x < experiment.contexts.size(); ++x) {
+    const Context& self = experiment.contexts[x];
+    if (self.kind != ContextKind::procedure && self.kind != ContextKind::inlined) continue;
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    const auto [found, added] =
+        numbers.try_emplace({self.name, self.file, self.module, self.line, self.kind}, next);
+    if (added) result.procedures.push_back({.first = x, .flat = kNone, .flags = kNoContextYet});
+    result.of_context[x] = found->second;
+    std::uint8_t& merged = result.procedures[found->second].flags;
+    merged = merge_flags(merged, flags[x]);
+    if (self.kind == ContextKind::procedure) keys[x] = found->second;
+  }
+  result.instances = by_key(keys, result.procedures.size());
+  match_flat(experiment, result);
+  return result;
+}
+
+std::vector<FlatBlameRow> flat_blame(const Experiment& experiment) {
+  std::map<std::pair<std::uint32_t, FlatId>, FlatBlameRow> sums;
+  std::vector<FlatId> seen;
+  for (std::uint32_t role = 0; role < experiment.blame.size(); ++role) {
+    for (const BlameRow& row : experiment.blame[role]) {
+      const BlameSums blame{row.sum, row.min, row.max};
+      const ContextId owner = nearest_scope(experiment, row.context);
+      if (owner == kNone) continue;
+      const FlatId own = experiment.contexts[owner].flat;
+      for (FlatId scope = own; scope != kNone; scope = experiment.flat[scope].parent) {
+        if (scope == own || counts_whole_extent(experiment.flat[scope].kind))
+          sums[{role, scope}].exclusive.add(blame);
+      }
+      seen.clear();
+      for (ContextId at = owner; at != kNone; at = experiment.contexts[at].parent) {
+        for (FlatId scope = experiment.contexts[at].flat; scope != kNone;
+             scope = experiment.flat[scope].parent) {
+          seen.push_back(scope);
+        }
+      }
+      std::ranges::sort(seen);
+      seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+      for (const FlatId scope : seen) sums[{role, scope}].inclusive.add(blame);
+    }
+  }
+  std::vector<FlatBlameRow> rows;
+  for (auto& [key, row] : sums) {
+    row.role = key.first;
+    row.scope = key.second;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace culprit::database
