@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [trace] [throws] [merge] [scale] [first-view]
-                                                     [one-sided]
+                                                     [one-sided] [large-view]
 
 Wall-clock figures are medians of interleaved runs; every run's figure goes into BUILD/bench/*.json.
-Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_PROFILES (default 3072; scale: 100000).
+Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_LARGE (default 1000000x100000), CULPRIT_BENCH_PROFILES (default 3072; scale: 100000).
 """
 
 import json
@@ -23,7 +23,7 @@ APPS = pathlib.Path(__file__).resolve().parent.parent / "apps"
 RUNS = int(os.environ.get("CULPRIT_BENCH_RUNS", "7"))
 PROFILES = int(os.environ.get("CULPRIT_BENCH_PROFILES", "3072"))
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "first-view", "one-sided")
+BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "first-view", "one-sided")  # large-view: the second part of first-view alone
 SCALE_TREE = (2000, 62, 16)  # frames per tree (each gives two or three contexts), depth, groups of ranks
 MPIRUN = ["mpirun.openmpi", "--oversubscribe", "-n", "2"]
 
@@ -342,6 +342,25 @@ class Bench:
                 walls.append(self.time([self.viewer, out, "report"])[0])
             again = statistics.median(self.time([self.viewer, f"{out}.db", "report"])[0] for _ in range(5))
             print(f"  {name:12} {statistics.median(walls):.2f} s (of it opening the finished database {again:.3f} s)")
+        self.large_view()
+
+    def large_view(self):
+        """Whole commands on a database of 1 000 000 contexts and 100 000 ranks, in the page cache: wall and CPU time."""
+        contexts, ranks = os.environ.get("CULPRIT_BENCH_LARGE", "1000000x100000").split("x")
+        database = self.here / "large.db"
+        wall, cpu, done = self.time([self.build / "tests" / "bench" / "large_database", database, contexts, ranks])
+        print(f"large view: {done.stdout.strip()}, {database.stat().st_size / 1e6:.0f} MB, written in {wall:.0f} s ({cpu:.0f} s CPU)")
+        database.read_bytes()  # into the page cache
+        deepest = json.loads(self.time([self.viewer, database, "hot-path", "--format", "json"])[2].stdout)["path"]
+        commands = {f"view {view}": ["view", view] for view in ("calling-context", "callers", "flat")}
+        commands["one node over all ranks, the root"] = ["threads", "c0"]
+        commands["one node over all ranks, the end of the hot path"] = ["threads", deepest[-1]["id"]]
+        commands["hot-path"] = ["hot-path"]
+        for name, command in commands.items():
+            runs = [self.time([self.viewer, database, *command])[:2] for _ in range(RUNS)]
+            walls, cpus = (statistics.median(column) for column in zip(*runs))
+            print(f"  {name:50} {walls:.3f} s, {cpus:.3f} s CPU", flush=True)
+        database.unlink()
 
 
     # -- one-sided --------------------------------------------------------------------------------------------------
@@ -361,7 +380,7 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     wanted = sys.argv[2:] or list(BENCHMARKS)
-    unknown = set(wanted) - set(BENCHMARKS)
+    unknown = set(wanted) - {*BENCHMARKS, "large-view"}
     if unknown:
         print(f"bench: {' '.join(unknown)}: unknown ({', '.join(BENCHMARKS)})", file=sys.stderr)
         sys.exit(2)

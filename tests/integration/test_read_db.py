@@ -1,0 +1,58 @@
+"""docs/read_db.py, written from docs/formats.md alone, reads a database and says what viewer-cli says.
+
+Usage: test_read_db.py MAKE_EXAMPLE_DB VIEWER_CLI READ_DB SCRATCH
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+MAKE, VIEWER, READ, SCRATCH = sys.argv[1:5]
+
+
+def run(*command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def flatten(node):
+    yield node
+    for child in node["children"]:
+        yield from flatten(child)
+
+
+def main():
+    database = pathlib.Path(SCRATCH) / "read_db.db"
+    database.parent.mkdir(parents=True, exist_ok=True)
+    run(MAKE, database)
+    print(run(sys.executable, READ, database, "check"), end="")
+
+    view = json.loads(run(VIEWER, database, "view", "calling-context", "--metrics", "REALTIME:sum (I)", "--format", "json"))
+    shown = {n["id"]: n for root in view["roots"] for n in flatten(root)}
+    lines = run(sys.executable, READ, database, "tree", "99").splitlines()
+    assert len(lines) == len(shown), (len(lines), len(shown))
+    for line in lines:
+        seconds, context, kind = line.split()[:3]
+        node = shown[context]
+        assert abs(float(seconds) - node["values"]["REALTIME:sum (I)"]) < 1e-5, line
+        assert kind == node["frame"]["kind"], line
+
+    for context in list(shown)[:: max(1, len(shown) // 20)]:
+        values = json.loads(run(VIEWER, database, "threads", context, "--metric", "REALTIME", "--format", "json"))["values"]
+        rows = [line.split() for line in run(sys.executable, READ, database, "threads", context[1:]).splitlines()]
+        assert [(int(rank), int(thread)) for rank, thread, _ in rows] == [(v["rank"], v["thread"]) for v in values], context
+        for (_, _, ns), value in zip(rows, values):
+            assert abs(int(ns) / 1e9 - value["value"]) < 1e-9, (context, ns, value)
+
+    damaged = bytearray(database.read_bytes())
+    damaged[1000] ^= 1
+    database.write_bytes(damaged)
+    broken = subprocess.run([VIEWER, str(database), "threads", "c0", "--format", "json"], capture_output=True, text=True)
+    assert broken.returncode == 1 and "damaged" in broken.stderr, broken
+
+
+if __name__ == "__main__":
+    main()
