@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace culprit::database;
@@ -22,7 +24,7 @@ constexpr std::uint32_t kRanksPerGroup = 1000;  // that share the other contexts
 constexpr std::uint32_t kFiles = 50, kProcedures = 5000, kLines = 4;
 constexpr std::uint32_t kDepth = 60;
 constexpr std::uint32_t kMetrics = 5;                    // REALTIME, idleness, communication, CPU, samples
-constexpr std::uint32_t kCoreRows = 2, kGroupRows = 12;  // one statement in so many has samples
+constexpr std::uint32_t kCoreRows = 6, kGroupRows = 40;  // one statement in so many has samples
 
 /// A small generator, the same everywhere.
 class Random {

@@ -141,7 +141,8 @@ TEST_CASE("a run is merged: roles, metrics, folding, blame") {
         std::vector<std::uint64_t>{kIdle / 3, 0, kIdle / 3, kIdle / 3, 0, 0});
 
   std::uint64_t blamed = 0;
-  for (const database::BlameRow& row : e.blame.read()[0]) blamed += row.sum;
+  const auto blame = e.blame.read();
+  for (const database::BlameRow& row : blame[0]) blamed += row.sum;
   CHECK(blamed == kIdle);
   REQUIRE_FALSE(e.suspects().empty());
   // The suspect is in app_work, as deep as the structure goes (its loop).

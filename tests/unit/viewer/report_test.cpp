@@ -103,8 +103,7 @@ TEST_CASE("Excess without CPU time is not the code's fault, and the report says 
   }
   sample.finish();
   sample.build().blame[0] = {{loop, 30 * kSecond, 0, 0}};
-  sample.build().suspects = {
-      {0, loop, work, {2}, 7'500'000'000, 30 * kSecond, 7'500'000'000, 10 * kSecond}};
+  sample.build().suspects = {{0, loop, work, {2}, 7'500'000'000, 30 * kSecond, 7'500'000'000, 10 * kSecond}};
   const std::string text = run(sample, {});
   INFO(text);
   CHECK(text.find("Only 0 % of the excess of 7.50 s is CPU time (of all work: 80 %)") != std::string::npos);
@@ -180,7 +179,7 @@ TEST_CASE("Nothing sampled, and time not measured") {
 
 TEST_CASE("What makes the figures less than complete is noted") {
   SolverSample solver;
-  database::Quality& quality = solver.sample.experiment().quality;
+  database::Quality& quality = solver.sample.build().quality;
   quality.partial = 64'000;
   quality.partial_ns = 320 * kSecond;
   quality.dropped = 12;
@@ -204,7 +203,7 @@ TEST_CASE("What makes the figures less than complete is noted") {
 
 TEST_CASE("A program that was rebuilt or deleted before merging is told, with what to do") {
   SolverSample solver;
-  std::vector<database::ModuleInfo>& modules = solver.sample.experiment().modules;
+  std::vector<database::ModuleInfo>& modules = solver.sample.build().modules;
   modules.push_back({.path = "/home/me/libsmall.so",
                      .build_id = "",
                      .samples = 3,

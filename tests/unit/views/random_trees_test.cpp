@@ -31,7 +31,7 @@ void grow(SampleExperiment& sample, ContextId parent, int depth, std::uint32_t l
 /// Statements get values in some threads; two procedures' names out of four make recursion frequent.
 void add_statement(SampleExperiment& sample, ContextId parent, std::uint32_t line) {
   const ContextId statement = sample.add(parent, {ContextKind::statement, "", "a.c", line});
-  for (std::uint32_t location = 0; location < sample.experiment().locations.size(); ++location) {
+  for (std::uint32_t location = 0; location < sample.build().locations.size(); ++location) {
     const auto time = static_cast<std::uint64_t>(below(5));
     sample.set(statement, kTime, location, time);
     sample.set(statement, kIdleness, location, time / 2);
@@ -75,7 +75,7 @@ SampleExperiment random_sample() {
   sample.finish();
   // Blame on random contexts; the views only distribute it.
   for (std::uint32_t role = 0; role < 2; ++role) {
-    for (ContextId context = 0; context < sample.experiment().contexts.size(); ++context) {
+    for (ContextId context = 0; context < sample.build().contexts.size(); ++context) {
       if (below(5) == 0) {
         const auto sum = static_cast<std::uint64_t>(1 + below(9));
         sample.build().blame[role].push_back({context, sum, sum / 2, sum * 2});
@@ -86,7 +86,7 @@ SampleExperiment random_sample() {
 }
 
 std::string name_of(const SampleExperiment& sample, ContextId context) {
-  return sample.experiment().strings[sample.experiment().contexts[context].name];
+  return std::string(sample.experiment().strings[sample.experiment().contexts[context].name]);
 }
 
 /// Σ over threads and statements that `counts` picks.
@@ -272,7 +272,8 @@ TEST_CASE("Flat: modules add up to the time in procedures, and blame to the blam
     }
     RC_ASSERT(own == total(figures, raw_column(sample, "REALTIME")));
     double expected = 0;
-    for (const std::vector<database::BlameRow>& rows : sample.build().blame) {
+    const auto by_role = sample.experiment().blame.read();
+    for (const std::vector<database::BlameRow>& rows : by_role) {
       for (const database::BlameRow& row : rows) {
         if (sample.procedure(row.context) != kNone) expected += static_cast<double>(row.sum);
       }
@@ -289,7 +290,8 @@ TEST_CASE("Blame below a scope is that of its outermost instances, in callers an
     Flat flat(figures);
     const Column column = raw_column(sample, "imbalance (I)");
     std::map<std::string, double> expected;
-    for (const std::vector<database::BlameRow>& rows : sample.build().blame) {
+    const auto by_role = sample.experiment().blame.read();
+    for (const std::vector<database::BlameRow>& rows : by_role) {
       for (const database::BlameRow& row : rows) {
         for (const std::string name : {"a", "b", "c", "d"}) {
           if (called_from(sample, row.context, name)) expected[name] += static_cast<double>(row.sum);
