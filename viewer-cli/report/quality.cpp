@@ -33,7 +33,7 @@ std::string why_unread(const database::ModuleInfo& module) {
 
 /// The modules whose code has no names because their files were gone or others when the run was merged, those
 /// with the most samples first.
-std::string unread_modules(const database::Experiment& experiment) {
+std::string unread_modules(const database::Contents& experiment) {
   constexpr std::size_t kListed = 3;
   std::vector<const database::ModuleInfo*> unread;
   for (const database::ModuleInfo& module : experiment.modules)
