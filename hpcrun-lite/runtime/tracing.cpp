@@ -47,8 +47,9 @@ void note_stop() {
   update_tracing();
   Text<256> line;
   if (trace_file.limit_reached()) {
-    line.add("the trace reached its limit of ").number(trace_file.limit()).add(" bytes after ");
-    line.number((now() - process.start_ns) / kSecond).add(" s: what came later is missing in it");
+    // No word that differs from rank to rank: equal notes are shown once.
+    line.add("the trace reached its limit of ").number(trace_file.limit());
+    line.add(" bytes: what came later is missing in it");
   } else {
     line.add("the trace could not be written any further: ");
     add_reason(line, trace_file.error());

@@ -59,6 +59,19 @@ std::string describe_iterations(std::span<const ProcessSummary> processes) {
          " iterations marked per process (culprit_iteration)";
 }
 
+/// The files beside the measurements.
+std::string describe_traces(std::span<const ProcessSummary> processes) {
+  std::size_t traced = 0;
+  std::uint64_t bytes = 0;
+  for (const ProcessSummary& process : processes) {
+    traced += process.trace_bytes != 0 ? 1 : 0;
+    bytes += process.trace_bytes;
+  }
+  if (traced == 0) return {};
+  return "time lines were recorded in " + std::to_string(traced) + " of " + std::to_string(processes.size()) +
+         " processes: files of " + std::to_string((bytes + 1023) / 1024) + " KiB (--trace)";
+}
+
 }  // namespace
 
 std::vector<std::string> further_events(std::span<const ProcessSummary> processes) {
@@ -106,6 +119,7 @@ database::Run describe_run(std::span<const ProcessSummary> processes, const blam
   }
   if (std::string iterations = describe_iterations(processes); !iterations.empty())
     notes.insert(std::move(iterations));
+  if (std::string traces = describe_traces(processes); !traces.empty()) notes.insert(std::move(traces));
   run.duration_ns = static_cast<std::uint64_t>(latest - run.start_realtime_ns);
   run.ranks = static_cast<std::uint32_t>(ranks.size());
   run.hosts.assign(hosts.begin(), hosts.end());

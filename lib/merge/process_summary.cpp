@@ -1,10 +1,24 @@
 #include "merge/process_summary.hpp"
 
+#include "measurement/trace.hpp"
+
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <tuple>
 #include <unordered_map>
 
 namespace culprit::merge {
+
+namespace {
+
+std::uint64_t trace_bytes(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(measurement::trace::trace_path(path), error);
+  return error ? 0 : size;
+}
+
+}  // namespace
 
 bool canonically_before(const ProcessSummary& a, const ProcessSummary& b) {
   const auto key = [](const ProcessSummary& s) {
@@ -34,6 +48,7 @@ std::shared_ptr<const cct::ModuleKey> Summarizer::share(const cct::ModuleKey& ke
 ProcessSummary Summarizer::summarize(const measurement::Measurement& file, std::string path,
                                      std::uint64_t bytes) {
   const measurement::ProcessInfo& process = file.process;
+  const std::uint64_t traced = file.process.traced ? trace_bytes(path) : 0;
   ProcessSummary summary{.path = std::move(path),
                          .bytes = bytes,
                          .pid = process.pid,
@@ -43,6 +58,7 @@ ProcessSummary Summarizer::summarize(const measurement::Measurement& file, std::
                          .start_realtime_ns = process.start_realtime_ns,
                          .end = process.end,
                          .iterations = process.iterations,
+                         .trace_bytes = traced,
                          .flaws = {},
                          .threads = {}};
   Launch launch{.host = process.host,
@@ -161,7 +177,7 @@ Launch read_launch(cct::MessageReader& message) {
 struct ProcessNumbers {
   std::uint64_t bytes = 0, cells = 0, pid = 0, start_ns = 0, end_ns = 0;
   std::int64_t start_realtime_ns = 0;
-  std::uint64_t iterations = 0;
+  std::uint64_t iterations = 0, trace_bytes = 0;
   std::int32_t rank = 0;
   std::uint32_t ranked = 0, end = 0, launch = 0, threads = 0, flaws = 0;
 };
@@ -203,6 +219,7 @@ void Summarizer::write(cct::MessageWriter& message, std::span<const ProcessSumma
                          .end_ns = s.end_ns,
                          .start_realtime_ns = s.start_realtime_ns,
                          .iterations = s.iterations,
+                         .trace_bytes = s.trace_bytes,
                          .rank = s.rank.value_or(0),
                          .ranked = s.rank ? 1U : 0U,
                          .end = static_cast<std::uint32_t>(s.end),
@@ -256,6 +273,7 @@ void Summarizer::read(cct::MessageReader& message, std::vector<ProcessSummary>& 
     s.start_realtime_ns = p.start_realtime_ns;
     s.end = static_cast<measurement::EndReason>(p.end);
     s.iterations = p.iterations;
+    s.trace_bytes = p.trace_bytes;
     s.launch = thing(launches, p.launch);
     s.threads.reserve(p.threads);
     for (std::uint32_t t = 0; t < p.threads; ++t, ++thread) {

@@ -123,6 +123,7 @@ class Trace(harness.Workspace):
         self.assertLess(size, 1_100_000)
         text = harness.run([harness.VIEWER, self.merge(self.here / "run"), "info"]).stdout
         self.assertIn("the trace reached its limit of 1048576 bytes", text)
+        self.assertIn("time lines were recorded in 1 of 1 processes: files of 102", text)
 
     def test_limits_that_are_none(self):
         for limit in ("3X", "-1", "1K", "100000G", "M"):
