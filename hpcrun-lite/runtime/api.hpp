@@ -45,6 +45,7 @@ using CulpritDefinition = culprit::measurement::trace::NewDefinition;
 
 /// True while calls are recorded in a time line: a trace was asked for, sampling is not stopped, the limit is
 /// not reached. Changes at any time; read it at the enter of a call, with one relaxed load.
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is constant-initialized
 extern __attribute__((visibility("default"))) std::atomic<bool> culprit_rt_tracing;
 
 /// One call of some epoch: culprit::measurement::StampValues.
