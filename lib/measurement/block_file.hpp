@@ -39,8 +39,7 @@ class BlockFile {
   /// The file opened for the time of one use, for what is written rather than mapped.
   class Use {
    public:
-    explicit Use(BlockFile& file) noexcept
-        : file_(file), fd_(file.is_open() ? file.open_again() : -EBADF) {}
+    explicit Use(BlockFile& file) noexcept : file_(file), fd_(file.is_open() ? file.open_again() : -EBADF) {}
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
     ~Use() {
