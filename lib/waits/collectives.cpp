@@ -162,12 +162,12 @@ void Collectives::receive(const PrefixLetter& letter) {
 void Collectives::receive(const PrefixedLetter& letter) {
   const auto own = own_.find({letter.context, letter.instance});
   if (own == own_.end()) return;
-  std::vector<Member>& members = own->second.members;
+  std::vector<Member>& members = own.value().members;
   const auto member = std::find_if(members.begin(), members.end(),
                                    [&letter](const Member& one) { return one.rank == letter.rank; });
   if (member == members.end()) return;
   depend(*member, Pattern::early_scan, letter.latest, true);
-  if (++own->second.answered == members.size()) own_.erase(own);
+  if (++own.value().answered == members.size()) own_.erase(own);
 }
 
 /// What one member may have waited for, now that all of them are known.

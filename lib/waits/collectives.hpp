@@ -3,13 +3,15 @@
 #include "waits/call_site.hpp"
 #include "waits/completions.hpp"
 #include "waits/contexts.hpp"
+#include "waits/hash.hpp"
 #include "waits/ledger.hpp"
 #include "waits/letter.hpp"
 
 #include <cstdint>
-#include <map>
-#include <unordered_map>
+#include <utility>
 #include <vector>
+
+#include <tsl/robin_map.h>
 
 namespace culprit::waits {
 
@@ -95,7 +97,13 @@ class Collectives {
   struct Key {
     std::uint64_t context;
     std::uint32_t instance;
-    friend auto operator<=>(const Key&, const Key&) = default;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const { return hash_of(key.context, key.instance); }
+    std::size_t operator()(const std::pair<std::size_t, std::uint32_t>& key) const {
+      return hash_of(key.first, key.second);
+    }
   };
   struct Member {
     EventId call;
@@ -127,9 +135,10 @@ class Collectives {
   Mail& mail_;
   Ledger& ledger_;
   Completions& completions_;
-  std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> initiated_;  // by process and context
-  std::map<Key, Own> own_;
-  std::map<Key, Instance> instances_;
+  tsl::robin_map<std::pair<std::size_t, std::uint32_t>, std::uint32_t, KeyHash>
+      initiated_;  // by process and context
+  tsl::robin_map<Key, Own, KeyHash> own_;
+  tsl::robin_map<Key, Instance, KeyHash> instances_;
 };
 
 }  // namespace culprit::waits

@@ -1,12 +1,13 @@
 #pragma once
 
 #include "waits/event.hpp"
+#include "waits/hash.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
-#include <utility>
+
+#include <tsl/robin_map.h>
 
 namespace culprit::waits {
 
@@ -31,7 +32,7 @@ class Completions {
   };
   struct Hash {
     std::size_t operator()(const Key& key) const {
-      return (static_cast<std::uint32_t>(key.rank) * 0x9e3779b97f4a7c15U) ^ (key.id * 0xd6e8feb86659fd93U);
+      return hash_of(key.id, static_cast<std::uint32_t>(key.rank));
     }
   };
   struct Half {
@@ -42,7 +43,7 @@ class Completions {
   void add(EventId call, Candidate candidate);
 
   Ledger& ledger_;
-  std::unordered_map<Key, Half, Hash> halves_;
+  tsl::robin_map<Key, Half, Hash> halves_;
 };
 
 }  // namespace culprit::waits

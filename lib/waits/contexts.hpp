@@ -8,8 +8,9 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
+
+#include <tsl/robin_map.h>
 
 namespace culprit::waits {
 
@@ -48,7 +49,7 @@ class Contexts {
   std::uint32_t add(std::uint64_t global_id);
 
   std::vector<SharedContext> shared_;
-  std::unordered_map<std::uint64_t, std::uint32_t> by_id_;
+  tsl::robin_map<std::uint64_t, std::uint32_t> by_id_;
   std::vector<std::vector<View>> views_;          // by process, then context
   std::vector<std::unique_ptr<RankList>> lists_;  // that views refer to
 };

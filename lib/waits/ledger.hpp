@@ -3,7 +3,6 @@
 #include "waits/event.hpp"
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 namespace culprit::waits {
@@ -47,10 +46,12 @@ class Ledger {
  public:
   /// Adds a time line; to be called for all before anything else.
   void open(Location location) {
-    index_.emplace(location, lines_.size());
+    if (location >= index_.size()) index_.resize(location + 1, 0);
+    index_[location] = static_cast<std::uint32_t>(lines_.size());
     lines_.emplace_back().location = location;
   }
-  [[nodiscard]] TimeLine& line(Location location) { return lines_[index_.at(location)]; }
+  /// One that was opened.
+  [[nodiscard]] TimeLine& line(Location location) { return lines_[index_[location]]; }
   [[nodiscard]] std::vector<TimeLine>& lines() { return lines_; }
   [[nodiscard]] const std::vector<TimeLine>& lines() const { return lines_; }
 
@@ -65,7 +66,7 @@ class Ledger {
   Unmatched unmatched;
 
  private:
-  std::unordered_map<Location, std::size_t> index_;
+  std::vector<std::uint32_t> index_;  // by location
   std::vector<TimeLine> lines_;
 };
 

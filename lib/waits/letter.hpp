@@ -43,10 +43,8 @@ class Mail {
   void send(int to, const Letter& letter) {
     static_assert(std::is_trivially_copyable_v<Letter>);
     exchange::Bytes& box = out_[static_cast<std::size_t>(to)];
-    const std::size_t at = box.size();
-    box.resize(at + 1 + sizeof(Letter));
-    box[at] = std::byte{Letter::kLetter};
-    std::memcpy(box.data() + at + 1, &letter, sizeof(Letter));
+    box.push_back(std::byte{Letter::kLetter});
+    append(box, &letter, sizeof(Letter));
   }
 
   /// A letter with items enclosed: its struct names their type, `using Item = …`.
@@ -56,12 +54,10 @@ class Mail {
                   std::is_trivially_copyable_v<typename Letter::Item>);
     exchange::Bytes& box = out_[static_cast<std::size_t>(to)];
     const auto count = static_cast<std::uint64_t>(items.size());
-    std::size_t at = box.size();
-    box.resize(at + 1 + sizeof(Letter) + sizeof count + items.size_bytes());
-    box[at] = std::byte{Letter::kLetter};
-    std::memcpy(box.data() + (at += 1), &letter, sizeof(Letter));
-    std::memcpy(box.data() + (at += sizeof(Letter)), &count, sizeof count);
-    if (count != 0) std::memcpy(box.data() + (at += sizeof count), items.data(), items.size_bytes());
+    box.push_back(std::byte{Letter::kLetter});
+    append(box, &letter, sizeof(Letter));
+    append(box, &count, sizeof count);
+    append(box, items.data(), items.size_bytes());
   }
 
   /// Collective: hands the letters of this rank to the others, and theirs to `recipients`, in the order of
@@ -79,6 +75,11 @@ class Mail {
   }
 
  private:
+  static void append(exchange::Bytes& box, const void* data, std::size_t size) {
+    const auto* const bytes = static_cast<const std::byte*>(data);
+    box.insert(box.end(), bytes, bytes + size);
+  }
+
   [[nodiscard]] std::uint64_t pending() const {
     std::uint64_t bytes = 0;
     for (const exchange::Bytes& box : out_) bytes += box.size();

@@ -9,16 +9,6 @@ namespace trace = measurement::trace;
 using trace::Operation;
 using trace::OperationKind;
 
-std::size_t Messages::ChannelHash::operator()(const Channel& channel) const {
-  std::uint64_t mixed = std::uint64_t{channel.context} << 32 | static_cast<std::uint32_t>(channel.source);
-  mixed *= 0x9e3779b97f4a7c15U;
-  mixed ^= mixed >> 29;
-  mixed ^= std::uint64_t{static_cast<std::uint32_t>(channel.destination_rank)} << 32 |
-           static_cast<std::uint32_t>(channel.tag);
-  mixed *= 0xd6e8feb86659fd93U;
-  return mixed ^ mixed >> 32;
-}
-
 // ---- what the processes did
 
 void Messages::send(const CallSite& call, const Operation& operation) {
@@ -71,9 +61,9 @@ void Messages::probe(const CallSite& call, const Operation& operation) {
     return;
   }
   PostingOrder& order = orders_[{call.process, view.shared}];
-  const PostingOrder::Sequence sequence = order.post(operation.peer, operation.tag);
+  const PostingOrder::Ticket ticket = order.post(operation.peer, operation.tag);
   // A matched probe takes the message as a receive does; another one only looks at it.
-  arrive(call, operation, {call.id, call.enter_ns, sequence, view.shared}, operation.id == 0);
+  arrive(call, operation, {call.id, call.enter_ns, ticket, view.shared}, operation.id == 0);
 }
 
 void Messages::post(const CallSite& call, const Operation& operation, const View& view) {
@@ -81,9 +71,9 @@ void Messages::post(const CallSite& call, const Operation& operation, const View
     return number == wildcard ? PostingOrder::kAny : number;
   };
   PostingOrder& order = orders_[{call.process, view.shared}];
-  const PostingOrder::Sequence sequence =
+  const PostingOrder::Ticket ticket =
       order.post(any(operation.peer, trace::kAnySource), any(operation.tag, trace::kAnyTag));
-  const Posted posted{call.id, call.enter_ns, sequence, view.shared};
+  const Posted posted{call.id, call.enter_ns, ticket, view.shared};
   if (operation.completes) {
     arrive(call, operation, posted, false);
   } else {
@@ -101,10 +91,9 @@ void Messages::complete(const CallSite& call, const Operation& operation) {
   const Posted posted = entry->second;
   posted_.erase(entry);
   if (operation.cancelled || operation.peer < 0) {
-    std::vector<PostingOrder::Receive> ready;
     const OrderKey key{call.process, posted.context};
-    orders_[key].withdraw(posted.sequence, ready);
-    release(key, call.rank, ready);
+    orders_[key].withdraw(posted.ticket, ready_);
+    release(key, call.rank);
   } else {
     arrive(call, operation, posted, false);
   }
@@ -125,15 +114,13 @@ void Messages::arrive(const CallSite& call, const Operation& operation, const Po
                  .exit_ns = call.exit_ns,
                  .any = call.any,
                  .probe = probe};
-  std::vector<PostingOrder::Receive> ready;
   const OrderKey key{call.process, posted.context};
-  orders_[key].complete(posted.sequence, operation.peer, operation.tag, item, ready);
-  release(key, call.rank, ready);
+  orders_[key].complete(posted.ticket, operation.peer, operation.tag, item, ready_);
+  release(key, call.rank);
 }
 
-void Messages::release(const OrderKey& key, std::int32_t destination_rank,
-                       const std::vector<PostingOrder::Receive>& ready) {
-  for (const PostingOrder::Receive& receive : ready) {
+void Messages::release(const OrderKey& key, std::int32_t destination_rank) {
+  for (const PostingOrder::Receive& receive : ready_) {
     take({.context = key.context,
           .source = receive.source,
           .destination_rank = destination_rank,
@@ -141,20 +128,22 @@ void Messages::release(const OrderKey& key, std::int32_t destination_rank,
          held_[receive.item]);
     free_.push_back(receive.item);
   }
+  ready_.clear();
 }
 
 // ---- what meets
 
 void Messages::take(const Channel& channel, const Arrival& arrival) {
-  Queues& queues = channels_[channel];
+  const auto entry = channels_.try_emplace(channel).first;
+  Queues& queues = entry.value();
   if (queues.sends.empty()) {
-    queues.arrivals.push_back(arrival);
+    arrivals_.push(queues.arrivals, arrival);
     return;
   }
-  match(queues.sends.front(), arrival);
+  match(sends_.front(queues.sends), arrival);
   if (arrival.probe) return;
-  queues.sends.pop_front();
-  if (queues.sends.empty()) channels_.erase(channel);
+  sends_.pop(queues.sends);
+  if (queues.sends.empty()) channels_.erase(entry);
 }
 
 void Messages::receive(const SendLetter& letter) {
@@ -167,16 +156,17 @@ void Messages::receive(const SendLetter& letter) {
                         .source = letter.source,
                         .destination_rank = letter.destination_rank,
                         .tag = letter.tag};
-  Queues& queues = channels_[channel];
+  const auto entry = channels_.try_emplace(channel).first;
+  Queues& queues = entry.value();
   while (!queues.arrivals.empty()) {
-    const Arrival arrival = queues.arrivals.front();
-    queues.arrivals.pop_front();
+    const Arrival arrival = arrivals_.front(queues.arrivals);
+    arrivals_.pop(queues.arrivals);
     match(letter, arrival);
     if (arrival.probe) continue;
-    if (queues.arrivals.empty()) channels_.erase(channel);
+    if (queues.arrivals.empty()) channels_.erase(entry);
     return;
   }
-  queues.sends.push_back(letter);
+  sends_.push(queues.sends, letter);
 }
 
 void Messages::match(const SendLetter& send, const Arrival& arrival) {
@@ -221,10 +211,10 @@ void Messages::receive(const ReceiptLetter& letter) {
 
 void Messages::finish() {
   for (const auto& [channel, queues] : channels_) {
-    ledger_.unmatched.sends += queues.sends.size();
-    for (const Arrival& arrival : queues.arrivals) {
+    sends_.visit(queues.sends, [this](const SendLetter& /*send*/) { ++ledger_.unmatched.sends; });
+    arrivals_.visit(queues.arrivals, [this](const Arrival& arrival) {
       ++(arrival.probe ? ledger_.unmatched.probes : ledger_.unmatched.receives);
-    }
+    });
   }
   ledger_.unmatched.receives += posted_.size();
   for (const auto& [key, order] : orders_) ledger_.unmatched.receives += order.held_back();

@@ -6,13 +6,13 @@
 #include "waits/ledger.hpp"
 #include "waits/letter.hpp"
 #include "waits/posting_order.hpp"
+#include "waits/queue_pool.hpp"
 #include "waits/roster.hpp"
 
 #include <cstdint>
-#include <deque>
-#include <map>
-#include <unordered_map>
 #include <vector>
+
+#include <tsl/robin_map.h>
 
 namespace culprit::waits {
 
@@ -74,7 +74,7 @@ class Messages {
   struct Posted {
     EventId call;
     std::uint64_t enter_ns = 0;
-    PostingOrder::Sequence sequence = 0;
+    PostingOrder::Ticket ticket;
     std::uint32_t context = View::kUnknown;
   };
   /// The messages of one source, destination, tag and communicator.
@@ -84,30 +84,36 @@ class Messages {
     friend bool operator==(const Channel&, const Channel&) = default;
   };
   struct ChannelHash {
-    std::size_t operator()(const Channel& channel) const;
+    std::size_t operator()(const Channel& channel) const {
+      return hash_of(joined(channel.destination_rank, channel.source),
+                     joined(channel.context, static_cast<std::uint32_t>(channel.tag)));
+    }
   };
   /// Either is empty, but for probes that wait with receives.
   struct Queues {
-    std::deque<SendLetter> sends;
-    std::deque<Arrival> arrivals;
+    QueuePool<SendLetter>::Queue sends;
+    QueuePool<Arrival>::Queue arrivals;
   };
   struct OrderKey {
     std::size_t process;
     std::uint32_t context;
-    friend auto operator<=>(const OrderKey&, const OrderKey&) = default;
+    friend bool operator==(const OrderKey&, const OrderKey&) = default;
   };
   struct OperationKey {
     std::size_t process;
     std::uint64_t id;
-    friend auto operator<=>(const OperationKey&, const OperationKey&) = default;
+    friend bool operator==(const OperationKey&, const OperationKey&) = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const OrderKey& key) const { return hash_of(key.process, key.context); }
+    std::size_t operator()(const OperationKey& key) const { return hash_of(key.id, key.process); }
   };
 
   void post(const CallSite& call, const measurement::trace::Operation& operation, const View& view);
   void complete(const CallSite& call, const measurement::trace::Operation& operation);
   void arrive(const CallSite& call, const measurement::trace::Operation& operation, const Posted& posted,
               bool probe);
-  void release(const OrderKey& key, std::int32_t destination_rank,
-               const std::vector<PostingOrder::Receive>& ready);
+  void release(const OrderKey& key, std::int32_t destination_rank);
   void take(const Channel& channel, const Arrival& arrival);
   void match(const SendLetter& send, const Arrival& arrival);
 
@@ -116,11 +122,14 @@ class Messages {
   Mail& mail_;
   Ledger& ledger_;
   Completions& completions_;
-  std::map<OrderKey, PostingOrder> orders_;
-  std::map<OperationKey, Posted> posted_;
+  tsl::robin_map<OrderKey, PostingOrder, KeyHash> orders_;
+  tsl::robin_map<OperationKey, Posted, KeyHash> posted_;
   std::vector<Arrival> held_;  // complete receives in their posting orders, by item
   std::vector<std::uint64_t> free_;
-  std::unordered_map<Channel, Queues, ChannelHash> channels_;
+  tsl::robin_map<Channel, Queues, ChannelHash> channels_;
+  QueuePool<SendLetter> sends_;
+  QueuePool<Arrival> arrivals_;
+  std::vector<PostingOrder::Receive> ready_;  // kept for its memory
 };
 
 }  // namespace culprit::waits

@@ -1,11 +1,14 @@
 #pragma once
 
+#include "waits/hash.hpp"
+
+#include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <queue>
-#include <unordered_map>
+#include <utility>
 #include <vector>
+
+#include <tsl/robin_map.h>
 
 namespace culprit::waits {
 
@@ -25,40 +28,50 @@ class PostingOrder {
     std::uint64_t item = 0;
   };
 
+  /// A posted receive, until it is complete or withdrawn: exactly one of them, once.
+  struct Ticket {
+    Sequence sequence = 0;
+    std::uint64_t kind = 0;
+  };
+
   /// A receive is posted, for a source and tag that may be kAny.
-  Sequence post(std::int32_t source, std::int32_t tag);
+  Ticket post(std::int32_t source, std::int32_t tag);
   /// It is complete. Appends to `ready` what may take its message now, in order.
-  void complete(Sequence sequence, std::int32_t source, std::int32_t tag, std::uint64_t item,
+  void complete(const Ticket& ticket, std::int32_t source, std::int32_t tag, std::uint64_t item,
                 std::vector<Receive>& ready);
   /// It takes no message (cancelled, or damaged).
-  void withdraw(Sequence sequence, std::vector<Receive>& ready);
+  void withdraw(const Ticket& ticket, std::vector<Receive>& ready);
 
   /// Receives posted and neither complete nor withdrawn, and those complete but held back.
-  [[nodiscard]] std::size_t open() const { return posted_.size(); }
+  [[nodiscard]] std::size_t open() const { return open_; }
   [[nodiscard]] std::size_t held_back() const { return held_back_; }
 
  private:
+  /// Kinds without any receive that are kept for the next one.
+  static constexpr std::size_t kKeptKinds = 256;
+
   struct Later {
     bool operator()(const Receive& a, const Receive& b) const { return a.sequence > b.sequence; }
   };
   /// The receives posted for one source and tag, kAny included.
   struct Kind {
-    std::deque<std::pair<Sequence, bool>> posted;                       // in order; and whether it is gone
+    std::vector<std::pair<Sequence, bool>> posted;  // in order, from `first` on; and whether it is gone
+    std::size_t first = 0;
     std::priority_queue<Receive, std::vector<Receive>, Later> waiting;  // for the first of them
-    [[nodiscard]] Sequence first() const { return posted.empty() ? ~Sequence{0} : posted.front().first; }
+    [[nodiscard]] bool empty() const { return first == posted.size(); }
+    [[nodiscard]] Sequence next() const { return empty() ? ~Sequence{0} : posted[first].first; }
   };
   using Key = std::uint64_t;
-  static Key key(std::int32_t source, std::int32_t tag) {
-    return std::uint64_t{static_cast<std::uint32_t>(source)} << 32 | static_cast<std::uint32_t>(tag);
-  }
+  struct KeyHash {
+    std::size_t operator()(Key key) const { return hash_of(key); }
+  };
 
   void place(const Receive& receive, std::vector<Receive>& ready);
-  void remove(Sequence sequence, std::vector<Receive>& ready);
+  void remove(const Ticket& ticket, std::vector<Receive>& ready);
 
   Sequence next_ = 1;
-  std::size_t held_back_ = 0;
-  std::unordered_map<Sequence, Key> posted_;
-  std::unordered_map<Key, Kind> kinds_;
+  std::size_t open_ = 0, held_back_ = 0;
+  tsl::robin_map<Key, Kind, KeyHash> kinds_;
 };
 
 }  // namespace culprit::waits

@@ -51,7 +51,7 @@ TEST_CASE("messages are taken in the order of posting, whatever the order of com
   REQUIRE(rc::check("per source and tag", [] {
     struct Posted {
       std::int32_t source, tag;  // as it turns out
-      PostingOrder::Sequence sequence;
+      PostingOrder::Ticket sequence;
     };
     PostingOrder order;
     std::vector<PostingOrder::Receive> ready;

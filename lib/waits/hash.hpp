@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace culprit::waits {
+
+/// A hash of two numbers for tables in memory; another one in the next version, perhaps.
+constexpr std::size_t hash_of(std::uint64_t a, std::uint64_t b = 0) {
+  std::uint64_t mixed = (a ^ a >> 32) * 0x9e3779b97f4a7c15U;
+  mixed ^= (b ^ b >> 29) * 0xd6e8feb86659fd93U;
+  mixed = (mixed ^ mixed >> 32) * 0x9e3779b97f4a7c15U;
+  return mixed ^ mixed >> 29;
+}
+
+/// Two 32-bit numbers as one of 64.
+constexpr std::uint64_t joined(std::uint32_t high, std::uint32_t low) {
+  return std::uint64_t{high} << 32 | low;
+}
+constexpr std::uint64_t joined(std::int32_t high, std::int32_t low) {
+  return joined(static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(low));
+}
+
+}  // namespace culprit::waits
