@@ -61,7 +61,7 @@ std::uint64_t share(const DataPerRank<Count>& data, int own) {
 }
 
 template <typename Each>
-inline constexpr bool kHasShares = requires(const Each& data) {
+concept HasShares = requires(const Each& data) {
   share(data, 0);
 };
 
@@ -78,7 +78,7 @@ bool in_place(const Amount& data) {
 /// ones that the call has.
 template <typename Sent, typename Received>
 std::uint64_t bytes_sent(const Sent& sent, const Received& received, const Partners& partners) {
-  if constexpr (std::is_same_v<Sent, Data> && kHasShares<Received>) {
+  if constexpr (std::is_same_v<Sent, Data> && HasShares<Received>) {
     if (in_place(sent)) return share(received, partners.own);
   } else if constexpr (std::is_same_v<Sent, Received> && !std::is_same_v<Sent, Data>) {
     if (in_place(sent)) return whole(received, partners.sources, partners.own);
@@ -87,7 +87,7 @@ std::uint64_t bytes_sent(const Sent& sent, const Received& received, const Partn
 }
 template <typename Sent, typename Received>
 std::uint64_t bytes_received(const Sent& sent, const Received& received, const Partners& partners) {
-  if constexpr (std::is_same_v<Received, Data> && kHasShares<Sent>) {
+  if constexpr (std::is_same_v<Received, Data> && HasShares<Sent>) {
     if (in_place(received)) return share(sent, partners.own);
   }
   return whole(received, partners.sources, partners.own);
@@ -110,7 +110,7 @@ Amounts amounts(Flow flow, int root, const Communicator& communicator, const Sen
                 const Received& received) {
   Partners partners = partners_in(communicator, flow, root);
   // A reduction that is scattered has a share for each process of the own group.
-  constexpr bool kScatters = !std::is_same_v<Sent, Data> && !kHasShares<Received>;
+  constexpr bool kScatters = !std::is_same_v<Sent, Data> && !HasShares<Received>;
   if (kScatters && flow == Flow::all_to_all && !std::is_same_v<Sent, Received>)
     partners.destinations = communicator.size;
   const bool rooted = flow == Flow::one_to_all || flow == Flow::all_to_one;

@@ -101,7 +101,7 @@ class HandleTable {
 
  private:
   /// Longer chains than at this load would cost more than a bigger table.
-  static consteval std::size_t most_used() { return kSlots - kSlots / 4; }
+  static constexpr std::size_t most_used() { return kSlots - kSlots / 4; }
 
   /// Zero while unused, whatever a Value is made as: such tables take no room in the library's file.
   struct Slot {

@@ -50,9 +50,9 @@ class ObservedCall {
   /// status, which may be ours where the program wants none.
   template <typename Function>
   [[nodiscard]] auto real(Function next) const {
-    if constexpr (kCompletes<Facts>) {
+    if constexpr (CompletesRequests<Facts>) {
       return WithStatus<Function>{next, facts_.requests.statuses};
-    } else if constexpr (kReadsStatus<Facts>) {
+    } else if constexpr (ReadsStatus<Facts>) {
       return WithStatus<Function>{next, facts_.status};
     } else {
       return next;

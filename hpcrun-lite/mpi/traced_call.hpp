@@ -24,19 +24,17 @@ inline std::atomic<bool> calls_are_followed{false};
 inline __thread std::uint64_t polled_since __attribute__((tls_model("initial-exec")));
 
 template <typename Facts, typename... Some>
-inline constexpr bool kIsOneOf = (std::is_same_v<Facts, Some> || ...);
+concept IsOneOf = (std::is_same_v<Facts, Some> || ...);
 template <typename Facts>
-inline constexpr bool kCompletes = kIsOneOf<Facts, BlockingCompletion, CompletionAttempt>;
+concept CompletesRequests = IsOneOf<Facts, BlockingCompletion, CompletionAttempt>;
 /// Calls whose status is read, and therefore always asked for.
 template <typename Facts>
-inline constexpr bool kReadsStatus = kIsOneOf<Facts, BlockingReceive, BlockingMatchedReceive,
-                                              BlockingExchange, BlockingProbe, ProbeAttempt, StatusQuery>;
+concept ReadsStatus = IsOneOf<Facts, BlockingReceive, BlockingMatchedReceive, BlockingExchange, BlockingProbe,
+                              ProbeAttempt, StatusQuery>;
 
 template <typename Facts>
 class TracedCall {
  public:
-  static constexpr bool kPolls = Facts::kRule == WaitRule::polls;
-
   /// Before the call, which is then to be given the status that the facts hold. `spinning`: it polls right
   /// after a poll in vain.
   void enter(Facts& facts, bool spinning) {
@@ -44,9 +42,9 @@ class TracedCall {
     if (!followed_) return;
     times_.recorded = culprit_rt_tracing.load(std::memory_order_relaxed);
     if (times_.recorded) note_enter(spinning);
-    if constexpr (kCompletes<Facts>) {
+    if constexpr (CompletesRequests<Facts>) {
       own_.enter(facts.requests);
-    } else if constexpr (kReadsStatus<Facts>) {
+    } else if constexpr (ReadsStatus<Facts>) {
       if (facts.status == MPI_STATUS_IGNORE) facts.status = &own_.status;
       if constexpr (std::is_same_v<Facts, StatusQuery>) own_.last = last_operation();
       before(facts, own_.before);
@@ -64,8 +62,8 @@ class TracedCall {
 
   /// Of a call that was followed, and left successfully. `window`: the id of the one that it made.
   void exit(const Facts& facts, int result, [[maybe_unused]] std::uint64_t window) {
-    if constexpr (kPolls) polled_since = 0;
-    if constexpr (kCompletes<Facts>) {
+    if constexpr (Facts::kRule == WaitRule::polls) polled_since = 0;
+    if constexpr (CompletesRequests<Facts>) {
       own_.exit(facts.requests, result, times_);
     } else {
       if (result != MPI_SUCCESS) return record(nullptr, 0);
@@ -94,11 +92,11 @@ class TracedCall {
     MPI_Status status;
     std::uint64_t last;
   };
-  using Own = std::conditional_t<kCompletes<Facts>, CompletingCall,
-                                 std::conditional_t<kReadsStatus<Facts>, StatusOf, Consumed>>;
+  using Own = std::conditional_t<CompletesRequests<Facts>, CompletingCall,
+                                 std::conditional_t<ReadsStatus<Facts>, StatusOf, Consumed>>;
 
   void note_enter(bool spinning) {
-    if constexpr (kPolls) {
+    if constexpr (Facts::kRule == WaitRule::polls) {
       if (!spinning || polled_since == 0) polled_since = host_time();
       times_.entered = polled_since;
     } else {

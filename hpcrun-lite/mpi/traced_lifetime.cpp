@@ -2,12 +2,15 @@
 
 #include "mpi/contexts.hpp"
 #include "mpi/host_clocks.hpp"
+#include "mpi/open_requests.hpp"
 #include "mpi/predefined.hpp"
+#include "mpi/real_call.hpp"
 #include "mpi/trace_clock.hpp"
 #include "mpi/traced_call.hpp"
 #include "mpi/world.hpp"
 #include "runtime/api.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 
 namespace culprit::mpi {
@@ -18,6 +21,18 @@ Context all = kNoContext;  ///< MPI_COMM_WORLD
 /// Of all ranks alike, whatever became of their traces: so all of them come together.
 bool all_trace() {
   return everyone_measured() && getenv("CULPRIT_TRACE") != nullptr;
+}
+
+/// Told by each process for itself: that so many requests are open at one time is rare.
+void tell_lost() {
+  const std::uint64_t lost = lost_operations();
+  if (lost == 0) return;
+  int rank = 0;
+  CULPRIT_MPI(PMPI_Comm_rank)(world(), &rank);
+  fprintf(stderr,
+          "hpcrun-lite: --trace: rank %d: %llu operations began while too many requests were open: the trace "
+          "does not say when they were complete\n",
+          rank, static_cast<unsigned long long>(lost));
 }
 
 void record(OperationKind kind, std::uint64_t entered) {
@@ -41,6 +56,7 @@ void TracedLifetime::began() const {
 }
 
 void TracedLifetime::ends() const {
+  tell_lost();
   if (all_trace()) compare_clocks_at_end();
 }
 
