@@ -72,7 +72,11 @@ std::vector<Balance> test_balance(std::span<const database::Context> contexts, c
   for (ContextId x = 1; x < contexts.size(); ++x) {
     if (is_wait(contexts, x) || role.time[x].sum == 0) continue;
     // Without lines, all calls of a scope fall into one call site, and blaming "some call" helps nobody.
-    if (options.mode == Mode::noise_aware && contexts[x].kind == database::ContextKind::call) continue;
+    // Nor does blaming the library that an OpenMP region or a thread runs in: the code around or below it can
+    // be changed.
+    const bool passed_by =
+        contexts[x].kind == database::ContextKind::call || (contexts[x].flags & database::kRunTime) != 0;
+    if (options.mode == Mode::noise_aware && passed_by) continue;
     balance[x] = test(x);
   }
   balance[0] = Balance::balanced;

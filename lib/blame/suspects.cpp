@@ -74,6 +74,7 @@ class Search {
          const Options& options)
       : contexts_(contexts), role_(role), work_(work), period_ns_(options.period_ns) {
     sum_waits();
+    find_users_code();
   }
 
   /// The suspects of one blamed context, without their locations' names.
@@ -132,6 +133,17 @@ class Search {
     }
   }
 
+  /// Which contexts hold code of the user at or below them.
+  void find_users_code() {
+    users_code_.assign(contexts_.size(), false);
+    for (ContextId x = static_cast<ContextId>(contexts_.size()); x-- > 1;) {
+      if (!of_run_time(x) && !transparent(x) && !is_wait(contexts_, x)) users_code_[x] = true;
+      if (users_code_[x]) users_code_[contexts_[x].parent] = true;
+    }
+  }
+
+  [[nodiscard]] bool of_run_time(ContextId x) const { return (contexts_[x].flags & database::kRunTime) != 0; }
+
   /// Standard error of one thread's work at `x`.
   [[nodiscard]] double error_of_work(ContextId x) const {
     const auto at_least_0 = [](Uint128 all, Uint128 waits) { return all > waits ? all - waits : 0; };
@@ -150,11 +162,12 @@ class Search {
     return passes && contexts_[x].end > x + 1;
   }
 
-  /// The children of `x` that can be suspected: communication and waits cannot.
+  /// The children of `x` that can be suspected: communication and waits cannot, and run-time libraries that
+  /// only lead to the user's code give way to it.
   void collect_children(ContextId x, std::vector<ContextId>& into) const {
     for (ContextId c = x + 1; c < contexts_[x].end; c = contexts_[c].end) {
       if (is_wait(contexts_, c) || role_.time[c].sum == 0) continue;
-      if (transparent(c)) {
+      if (transparent(c) || (of_run_time(c) && users_code_[c])) {
         collect_children(c, into);
       } else {
         into.push_back(c);
@@ -192,7 +205,8 @@ class Search {
     return children;
   }
 
-  /// From a child of a balanced context to the deepest scope that still holds most of its excess.
+  /// From a child of a balanced context to the deepest scope that still holds most of its excess. What a
+  /// run-time library does within a scope is that scope's doing.
   [[nodiscard]] Excess walk_down(Excess scope) const {
     const double begun = real_total(scope);
     if (begun == 0) return scope;
@@ -200,6 +214,7 @@ class Search {
       std::vector<Excess> children = distribute(scope.scope, scope.by_thread);
       const auto largest = std::ranges::max_element(children, {}, real_total);
       if (largest == children.end() || real_total(*largest) < kMost * begun) return scope;
+      if (of_run_time(largest->scope)) return scope;
       scope = std::move(*largest);
     }
   }
@@ -210,6 +225,7 @@ class Search {
   std::uint64_t period_ns_;
   std::vector<Uint128> wait_weight_sq_;
   std::vector<std::uint64_t> wait_blocked_;
+  std::vector<bool> users_code_;
 };
 
 std::uint64_t rounded(double ns) {

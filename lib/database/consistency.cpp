@@ -48,7 +48,7 @@ void check_trees(const Experiment& e) {
   check_names(e.flat, e.strings.size());
   for (const Context& context : e.contexts) {
     require(context.flat == kNone || context.flat < e.flat.size(), "a context's flat scope does not exist");
-    require(context.flags <= (kFrontier | kInWait | kMoves), "a context has unknown flags");
+    require(context.flags <= (kFrontier | kInWait | kMoves | kRunTime), "a context has unknown flags");
   }
 }
 

@@ -40,6 +40,7 @@ enum ContextFlags : std::uint8_t {
   kFrontier = 1,  ///< outermost communication or wait frame of its path
   kInWait = 2,    ///< at or below a frontier frame: never tested for balance
   kMoves = 4,     ///< below a frontier, in code that moves data or computes: work, never idleness
+  kRunTime = 8,  ///< in a language's run-time library, not in code that the user wrote or chose: never blamed
   /// Frames of the C library and the linker that only lead to main or to a thread's start routine, and what
   /// they do themselves (start_up.hpp). Set when a database is written.
   kStartUp = 0x80,

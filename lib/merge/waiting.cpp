@@ -1,5 +1,7 @@
 #include "merge/waiting.hpp"
 
+#include "merge/run_time_libraries.hpp"
+
 #include <filesystem>
 #include <unordered_map>
 
@@ -66,6 +68,7 @@ class FrontierSearch {
   void note_library(database::ContextId x);
   bool waits(database::StringId module);
   void find_program();
+  bool in_run_time_library(const Context& context);
 
   Attribution& attribution_;
   const IdleRules& rules_;
@@ -73,8 +76,9 @@ class FrontierSearch {
   RuleOfName rule_of_;
   std::vector<Waiting> waiting_;
   std::vector<Around> around_;
-  std::vector<std::uint8_t> program_below_;                     // by context
-  std::unordered_map<database::StringId, bool> library_waits_;  // by module, each looked up once
+  std::vector<std::uint8_t> program_below_;                          // by context
+  std::unordered_map<database::StringId, bool> library_waits_;       // by module, each looked up once
+  std::unordered_map<database::StringId, bool> run_time_libraries_;  // likewise
 };
 
 void FrontierSearch::enter_frontier(database::ContextId x, const NameRule& rule) {
@@ -154,6 +158,12 @@ WaitKind FrontierSearch::kind_in(database::StringId library, database::ContextId
   return rules_.library(attribution_.strings[library], at_barrier);
 }
 
+bool FrontierSearch::in_run_time_library(const Context& context) {
+  const auto [entry, fresh] = run_time_libraries_.try_emplace(context.module);
+  if (fresh) entry->second = is_run_time_library(attribution_.strings[context.module]);
+  return entry->second;
+}
+
 void FrontierSearch::library_statement(database::ContextId x) {
   if (around_[x].works) return;
   const WaitKind kind = kind_in(attribution_.contexts[x].module, x);
@@ -177,6 +187,7 @@ void FrontierSearch::visit(database::ContextId x) {
   waiting_[x] = waiting_[parent];
   constexpr unsigned kInherited = database::kInWait | database::kMoves;
   context.flags |= static_cast<std::uint8_t>(attribution_.contexts[parent].flags & kInherited);
+  if (in_run_time_library(context)) context.flags |= database::kRunTime;
   if (context.kind == ContextKind::procedure) note_library(x);
   if ((context.flags & database::kInWait) != 0) {
     below_frontier(x);

@@ -26,6 +26,13 @@ void drop_rust_hash(std::string& name) {
     name.resize(name.size() - kHash);
 }
 
+/// Within its file, what stands in an unnamed namespace is called without it.
+void drop_unnamed_namespaces(std::string& name) {
+  constexpr std::string_view kUnnamed = "(anonymous namespace)::";
+  for (auto at = name.find(kUnnamed); at != std::string::npos; at = name.find(kUnnamed, at))
+    name.erase(at, kUnnamed.size());
+}
+
 std::string demangle_cpp(const std::string& symbol) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
@@ -33,6 +40,7 @@ std::string demangle_cpp(const std::string& symbol) {
   if (status != 0 || !text) return symbol;
   std::string name = text.get();
   drop_rust_hash(name);
+  drop_unnamed_namespaces(name);
   return name;
 }
 

@@ -14,10 +14,11 @@ constexpr int kMostReferences = 8;
 /// Deeper nesting of named scopes is damaged information.
 constexpr int kMostScopes = 64;
 
-std::string name_of_scope(Dwarf_Die scope, std::string_view member) {
-  if (const char* name = dwarf_diename(&scope)) return name;
-  if (dwarf_tag(&scope) == DW_TAG_namespace) return "(anonymous namespace)";
-  return member.starts_with("operator()") ? "{lambda}" : "{unnamed}";
+/// What a scope puts before the name of a member; nothing for an unnamed namespace, as users write it.
+std::string prefix_of(Dwarf_Die scope, std::string_view member) {
+  if (const char* name = dwarf_diename(&scope)) return std::string(name) + "::";
+  if (dwarf_tag(&scope) == DW_TAG_namespace) return {};
+  return member.starts_with("operator()") ? "{lambda}::" : "{unnamed}::";
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ std::size_t QualifiedNames::around(const Dwarf_Die& declaration) const {
 std::string QualifiedNames::qualify(Dwarf_Die procedure, std::string name) const {
   std::size_t scope = around(declaration_of(procedure));
   for (int i = 0; scope != kOutermost && i < kMostScopes; ++i) {
-    name.insert(0, name_of_scope(scopes_[scope], name) + "::");
+    name.insert(0, prefix_of(scopes_[scope], name));
     scope = around(declaration_of(scopes_[scope]));
   }
   return name;

@@ -40,7 +40,7 @@ Plate deal_out(int all_rows, int columns, int rank, int ranks) {
 void exchange_halo(Plate& plate, int rank, int ranks) {
   const int up = rank > 0 ? rank - 1 : MPI_PROC_NULL;
   const int down = rank + 1 < ranks ? rank + 1 : MPI_PROC_NULL;
-  // SOME loop:steps in:{anonymous}::advance in:{anonymous}::exchange_halo
+  // SOME loop:steps in:advance in:exchange_halo
   MPI_Sendrecv(plate.row(1), plate.columns, MPI_DOUBLE, up, 0, plate.row(plate.rows + 1), plate.columns,
                MPI_DOUBLE, down, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   MPI_Sendrecv(plate.row(plate.rows), plate.columns, MPI_DOUBLE, down, 1, plate.row(0), plate.columns,
@@ -76,7 +76,7 @@ void react(Plate& plate) {
     if (plate.first_row + i - 1 < reacting_from) continue;
     double* out = plate.next_row(i);
     for (int j = 1; j + 1 < plate.columns; ++j) {  // LOOP cells
-      // SOME loop:steps in:{anonymous}::advance in:{anonymous}::react loop:zone loop:cells
+      // SOME loop:steps in:advance in:react loop:zone loop:cells
       out[j] += 0.05 * reaction_heat(out[j]);
     }
   }
@@ -88,7 +88,7 @@ double advance(Plate& plate, int rank, int ranks) {
   react(plate);
   std::swap(plate.now, plate.next);
   double total = 0;
-  // SOME loop:steps in:{anonymous}::advance
+  // SOME loop:steps in:advance
   MPI_Allreduce(&change, &total, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   return total;
 }

@@ -25,7 +25,7 @@ namespace {
   double sum = 0;
   // LOOP reduction // (of the compiler's own; the loop itself gets the line of its body)
 #pragma omp parallel for schedule(static) reduction(+ : sum)
-  // SOME loop:items // PROC (anonymous namespace)::share_out(int) [OpenMP region 0] // LOOP items
+  // SOME loop:items // PROC share_out(int) [OpenMP region 0] // LOOP items
   for (int item = 0; item < items; ++item) sum += uneven_work(item, items);
   return sum;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [trace] [throws] [merge] [scale] [first-view]
-                                                     [one-sided] [large-view]
+"""Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [trace] [throws] [merge] [scale]
+                                                     [structure] [first-view] [one-sided] [large-view]
 
 Wall-clock figures are medians of interleaved runs; every run's figure goes into BUILD/bench/*.json.
 Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_LARGE (default 1000000x100000), CULPRIT_BENCH_PROFILES (default 3072; scale: 100000).
@@ -23,7 +23,7 @@ APPS = pathlib.Path(__file__).resolve().parent.parent / "apps"
 RUNS = int(os.environ.get("CULPRIT_BENCH_RUNS", "7"))
 PROFILES = int(os.environ.get("CULPRIT_BENCH_PROFILES", "3072"))
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "first-view", "one-sided")  # large-view: the second part of first-view alone
+BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "structure", "first-view", "one-sided")  # large-view: the second part of first-view alone
 SCALE_TREE = (2000, 62, 16)  # frames per tree (each gives two or three contexts), depth, groups of ranks
 MPIRUN = ["mpirun.openmpi", "--oversubscribe", "-n", "2"]
 
@@ -324,6 +324,30 @@ class Bench:
         if os.waitstatus_to_exitcode(status) not in (0, 3):
             sys.exit(f"bench: {' '.join(map(str, command))}: failed\n{told}")
         return time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, told
+
+    # -- structure --------------------------------------------------------------------------------------------------
+
+    def structure(self):
+        """Procedures, inlined calls, loops and lines of all that a run sampled, module by module in one thread, nothing
+        cached by us; and of one large program with debug information, at every 64th byte of its code."""
+        print(f"structure: medians of {RUNS}; wall and CPU time", flush=True)
+        tool = self.build / "tests" / "bench" / "bench_structure"
+        (self.here / "hpccinf.txt").write_text((APPS / "hpccinf.txt").read_text())
+        lammps = ["lmp", "-in", APPS / "melt.in", "-log", "none", "-screen", "none", "-var", "steps", "100"]
+        for name, program in (("LAMMPS", lammps), ("HPCC", ["hpcc"])):
+            out = self.here / f"structure.{name}"
+            self.time([*MPIRUN, self.hpcrun, "-q", "-o", out, "-e", "REALTIME@f1000", *program])
+            self.print_structure(name, [tool, out])
+        for threads in (1, 2):
+            command = [tool, "--module", self.viewer, "64", "-j", threads]
+            self.print_structure(f"viewer-cli, {threads} thread{'s' if threads > 1 else ''}", command)
+
+    def print_structure(self, name, command):
+        runs = [self.time(command) for _ in range(RUNS)]
+        wall, cpu = (statistics.median(run[i] for run in runs) for i in (0, 1))
+        self.save(f"structure-{name.split(',')[0]}-{len(command)}", [run[:2] for run in runs])
+        found = runs[0][2].stdout.splitlines()[-1].split(": ")[1]
+        print(f"  {name:22} {wall:.3f} s, {cpu:.3f} s CPU: {found}", flush=True)
 
     # -- first view -------------------------------------------------------------------------------------------------
 

@@ -189,15 +189,17 @@ TEST_CASE("what is not tested stays untested") {
   const ContextId other_wait = tree.add_wait(mixed);
   const ContextId work = tree.add(mixed, ContextKind::procedure);
   const ContextId never = tree.add(main, ContextKind::procedure);
+  const ContextId library = tree.add(main, ContextKind::procedure, database::kRunTime);
   for (const Mode mode : {Mode::paper, Mode::noise_aware}) {
     Options options;
     options.mode = mode;
     RoleFixture role(tree.contexts(), 2);
-    for (const ContextId leaf : {inside, other_wait, work}) role.spend(leaf, {1000, 1000});
+    for (const ContextId leaf : {inside, other_wait, work, library}) role.spend(leaf, {1000, 1000});
     const std::vector<Balance> balance = test_balance(tree.contexts(), role.view(), options);
     CHECK(balance[0] == Balance::balanced);
     CHECK(balance[main] == Balance::balanced);
     CHECK(balance[site] == Balance::untested);
+    CHECK(balance[library] == (mode == Mode::paper ? Balance::balanced : Balance::untested));
     CHECK(balance[wait] == Balance::untested);
     CHECK(balance[inside] == Balance::untested);
     CHECK(balance[mixed] == (mode == Mode::paper ? Balance::balanced : Balance::untested));

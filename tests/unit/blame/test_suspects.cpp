@@ -251,3 +251,36 @@ TEST_CASE("one thread, no blame or wrong sizes: no suspects") {
   CHECK_THROWS_AS(find_suspects(p.tree.contexts(), 0, two.view(), {}, too_few, two.work(), {}),
                   std::invalid_argument);
 }
+
+TEST_CASE("a suspect is code of the user, not what a run-time library does for it or around it") {
+  // main → loop → run-time procedure → { region → loop → call → run-time sine → statement, its own statement
+  // }
+  TreeFixture tree;
+  const ContextId main = tree.add(0, ContextKind::procedure);
+  const ContextId loop = tree.add(main, ContextKind::loop);
+  const ContextId runner = tree.add(loop, ContextKind::procedure, database::kRunTime);
+  const ContextId runner_loop = tree.add(runner, ContextKind::loop, database::kRunTime);
+  const ContextId region = tree.add(runner_loop, ContextKind::procedure);
+  const ContextId items = tree.add(region, ContextKind::loop);
+  const ContextId call = tree.add(items, ContextKind::call);
+  const ContextId sine = tree.add(call, ContextKind::procedure, database::kRunTime);
+  const ContextId sine_line = tree.add(sine, ContextKind::statement, database::kRunTime);
+  const ContextId own = tree.add(runner_loop, ContextKind::statement, database::kRunTime);
+  const ContextId wait = tree.add_wait(runner_loop);
+  RoleFixture role(tree.contexts(), 4);
+  role.spend(sine_line, {1000, 1000, 1800, 1000});
+  role.spend(own, {10, 10, 10, 10});
+  role.spend(wait, {800, 800, 0, 800}, true);
+  const RoleView& view = role.view();
+  const std::vector<BlameRow> blame = {{loop, 2400, 0, 0}};
+  const auto suspects = find_suspects(tree.contexts(), 0, view, blame, role.locations(), role.work(), {});
+  REQUIRE(suspects.size() == 1);
+  CHECK(suspects[0].suspect == items);
+
+  SECTION("where nothing of the user's is below the blamed scope, the library's procedure is named") {
+    const std::vector<BlameRow> deeper = {{items, 2400, 0, 0}};
+    const auto found = find_suspects(tree.contexts(), 0, view, deeper, role.locations(), role.work(), {});
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].suspect == sine);
+  }
+}

@@ -22,14 +22,6 @@ std::optional<std::vector<std::string>> words_after(const std::string& line, con
   return std::nullopt;
 }
 
-/// A procedure's name as annotations write it: without arguments, and without blanks.
-std::string plain_name(std::string name) {
-  const std::string unnamed = "(anonymous namespace)";
-  for (auto at = name.find(unnamed); at != std::string::npos; at = name.find(unnamed))
-    name.replace(at, unnamed.size(), "{anonymous}");
-  return name.substr(0, name.find('('));
-}
-
 }  // namespace
 
 std::string joined(const std::vector<std::string>& path) {
@@ -71,7 +63,7 @@ std::vector<std::string> path_of(const culprit::structure::ModuleStructure& modu
   for (std::uint32_t at = point.scope; at != culprit::structure::kNone; at = module.scopes[at].parent) {
     const Scope& scope = module.scopes[at];
     if (scope.kind == Scope::Kind::inlined) {
-      path.push_back("in:" + plain_name(scope.name));
+      path.push_back("in:" + scope.name.substr(0, scope.name.find('(')));
       continue;
     }
     const auto named =

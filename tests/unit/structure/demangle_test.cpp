@@ -10,6 +10,7 @@ TEST_CASE("C++ names come out as the user wrote them") {
   CHECK(demangle("_ZN9LAMMPS_NS9PairLJCut7computeEii") == "LAMMPS_NS::PairLJCut::compute(int, int)");
   CHECK(demangle("_ZNSt6vectorIiSaIiEE9push_backEOi") ==
         "std::vector<int, std::allocator<int> >::push_back(int&&)");
+  CHECK(demangle("_ZN3lib12_GLOBAL__N_16Worker3runERNS0_5PlateE") == "lib::Worker::run(lib::Plate&)");
   CHECK(demangle("_ZN4core3fmt5write17h0123456789abcdefE") == "core::fmt::write");
 }
 

@@ -1,7 +1,7 @@
 // Annotations, read by the tests:
 //   LOOP name            a loop whose line is this one
 //   PATH elements…       the calls of this line have exactly these scopes around them, outermost first: loop:NAME, or
-//                        in:PROCEDURE for an inlined procedure (its name up to its arguments, {anonymous} for an unnamed namespace);
+//                        in:PROCEDURE for an inlined procedure (its name up to its arguments),
 //                        or by either of two names; with ? it may be missing
 //   PROC name            the procedure that the instructions of this line belong to
 #include <stdexcept>
@@ -209,17 +209,17 @@ namespace {
 struct Worker {
   long steps;
   INLINED_MEMBER void step(long i) const {
-    sink(i * steps);  // PATH loop:calls-worker in:library::{anonymous}::Worker::run loop:run in:library::{anonymous}::Worker::step
+    sink(i * steps);  // PATH loop:calls-worker in:library::Worker::run loop:run in:library::Worker::step
   }
   INLINED_MEMBER void run(long n) const {
     for (long i = 0; i < n; ++i) {  // LOOP run
       step(i);
-      sink_a(steps);  // PATH loop:calls-worker in:library::{anonymous}::Worker::run loop:run // PROC library::work(long)
+      sink_a(steps);  // PATH loop:calls-worker in:library::Worker::run loop:run // PROC library::work(long)
     }
   }
 };
 APART void hidden(long n) {
-  sink(n);  // PATH // PROC library::(anonymous namespace)::hidden(long)
+  sink(n);  // PATH // PROC library::hidden(long)
 }
 }  // namespace
 APART void work(long n) {
