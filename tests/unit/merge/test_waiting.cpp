@@ -38,7 +38,13 @@ class Tree {
     return {frame, add(frame, ContextKind::statement, "", module)};
   }
   std::vector<Waiting> find() { return merge::find_waiting(a, merge::IdleRules::built_in(), {"/app"}); }
-  [[nodiscard]] unsigned flags(ContextId x) const { return a.contexts[x].flags; }
+  /// What they say of waiting.
+  [[nodiscard]] unsigned flags(ContextId x) const {
+    return a.contexts[x].flags & ~unsigned{database::kRunTime};
+  }
+  [[nodiscard]] bool of_run_time(ContextId x) const {
+    return (a.contexts[x].flags & database::kRunTime) != 0;
+  }
 
   Attribution a;
 };
@@ -121,6 +127,9 @@ TEST_CASE("a stripped OpenMP runtime's own code waits, the code that it calls wo
     const auto waiting = tree.find();
     const WaitKind kind = main_thread ? WaitKind::omp_barrier : WaitKind::omp_idle;
     CHECK(tree.flags(runtime) == 0);
+    CHECK(tree.of_run_time(runtime));
+    CHECK(tree.of_run_time(runtime_line));
+    CHECK_FALSE(tree.of_run_time(region));
     CHECK(tree.flags(runtime_line) == kFrontierFlags);
     CHECK(tree.a.contexts[runtime_line].wait_kind == static_cast<std::uint8_t>(kind));
     CHECK(waiting[runtime_line] == Waiting{kind, true, false});
