@@ -13,10 +13,10 @@ namespace culprit::structure {
 /// the target's address and unknown size.
 std::vector<Symbol> forwarded_symbols(const Module& module, const Symbols& symbols);
 
-/// Names for the functions that exactly one named function, or a function so named, leaves its frame to when it
-/// does not just return, as `GOMP_barrier` does where there is a team: `GOMP_barrier.part`. Others may call them
-/// as well, so they do not get the name itself. One symbol for each target that no symbol of `symbols` begins at
-/// or covers, with the target's address and unknown size.
+/// Names for the functions that exactly one named function, or a function so named, leaves its frame to when
+/// it does not just return, as `GOMP_barrier` does where there is a team: `GOMP_barrier.part`. Others may
+/// call them as well, so they do not get the name itself. One symbol for each target that no symbol of
+/// `symbols` begins at or covers, with the target's address and unknown size.
 std::vector<Symbol> part_symbols(const Module& module, const Symbols& symbols);
 
 }  // namespace culprit::structure

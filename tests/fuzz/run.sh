@@ -2,7 +2,7 @@
 # Builds and runs every fuzzer for the given time. Corpora stay in BUILD/corpus. Usage: run.sh BUILD SECONDS
 set -euo pipefail
 build=$(realpath "$1") seconds=$2
-targets=(database_reader measurement_reader)
+targets=(database_reader measurement_reader trace_reader)
 cmake --build "$build" -j "${JOBS:-$(nproc)}" --target "${targets[@]/#/fuzz_}" -- --quiet
 for target in "${targets[@]}"; do
   corpus=$build/corpus/$target
