@@ -19,7 +19,7 @@ using namespace culprit::mpi;
     const CallMark mark(observed.kind(), reinterpret_cast<const void*>(next)); \
     observed.enter(mark);                                                      \
     const int result = observed.real(next) arguments;                          \
-    observed.exit(mark, result);                                               \
+    observed.exit(mark, result, number_of_call(#function));                    \
     return result;                                                             \
   }
 #define CULPRIT_CALL(name, parameters, arguments, ...)            \

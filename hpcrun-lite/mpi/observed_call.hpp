@@ -5,6 +5,7 @@
 #include "mpi/one_sided.hpp"
 #include "mpi/polling.hpp"
 #include "mpi/traced_call.hpp"
+#include "mpi/transfers.hpp"
 
 #include <type_traits>
 
@@ -37,6 +38,7 @@ class ObservedCall {
     }
     if (!mark.outermost()) return;
     trace_.enter(facts_, spinning);
+    transfer_.enter(facts_);
     if constexpr (OneSided<Facts>) {
       if constexpr (Facts::kRule == WaitRule::polls) {
         epoch_.enter(facts_, spinning);
@@ -59,12 +61,14 @@ class ObservedCall {
     }
   }
 
-  /// After the real call returned `result`. Calls within calls are part of the outermost one.
-  void exit(const CallMark& mark, int result) {
+  /// After the real call, whose number is `call`, returned `result`. Calls within calls are part of the
+  /// outermost one.
+  void exit(const CallMark& mark, int result, std::uint32_t call) {
     if (!mark.outermost()) return;
     bool successful = true;
     if constexpr (Facts::kRule == WaitRule::polls) successful = result == MPI_SUCCESS && *facts_.done != 0;
     trace_.leave(successful);
+    if (result == MPI_SUCCESS) transfer_.exit(facts_, call);
     if constexpr (OneSided<Facts>) {
       if (result == MPI_SUCCESS) epoch_.exit(facts_);
     }
@@ -106,6 +110,7 @@ class ObservedCall {
   Facts facts_;
   TracedCall<Facts> trace_;
   [[no_unique_address]] std::conditional_t<OneSided<Facts>, EpochCall, Nothing> epoch_;
+  [[no_unique_address]] TransferCall<Facts> transfer_;
 };
 
 }  // namespace culprit::mpi

@@ -59,6 +59,15 @@ struct CulpritStamp {
   std::uint64_t enter_ns, exit_ns, last_ns;
 };
 
+/// A call that moved many bytes.
+struct CulpritTransfer {
+  std::uint64_t family;  ///< calls of one family and size class cost alike per byte where they do not wait
+  std::uint32_t size_class;
+  std::uint32_t unused;
+  std::uint64_t sent, received;  ///< bytes
+  std::uint64_t time_ns;
+};
+
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
 extern __thread CulpritThread culprit_rt_thread
     __attribute__((tls_model("initial-exec"), visibility("default")));
@@ -87,6 +96,9 @@ __attribute__((visibility("default"))) unsigned culprit_rt_count_epochs(const Cu
                                                                         std::size_t count,
                                                                         const CulpritStamp* stamps,
                                                                         std::size_t stamp_count);
+/// Adds a transfer to the accumulators at the calling thread's call path, and to the thread's distribution of
+/// costs. Not from signal handlers.
+__attribute__((visibility("default"))) void culprit_rt_count_transfer(const CulpritTransfer* transfer);
 /// True if this process has, or will have, a trace: also while culprit_rt_tracing is false because sampling
 /// is stopped. What is made then has to be defined all the same.
 __attribute__((visibility("default"))) bool culprit_rt_traced();

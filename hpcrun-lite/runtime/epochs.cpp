@@ -1,4 +1,5 @@
-// Accumulators of one-sided communication: call paths walked outside the handler.
+// Accumulators of one-sided communication and of large transfers: call paths walked outside the handler.
+#include "measurement/transfer_cost.hpp"
 #include "runtime/api.hpp"
 #include "runtime/call_path.hpp"
 #include "runtime/control.hpp"
@@ -30,44 +31,72 @@ class HandlerHeldOff {
   Thread* thread_;
 };
 
+/// Calls `add` with the thread's tree and the node of its call path. Inlined: the
+/// walk starts in the caller's frame, which vanishes from the path as all of ours.
+template <typename Add>
+[[gnu::always_inline]] inline void at_call_path(Add add) {
+  Thread* thread = this_thread();
+  if (thread == nullptr || !own_process() || sampling_stopped()) return;
+  const HandlerHeldOff held(thread);
+  if (!begin_recording(thread)) return;
+  if (ensure_tree(thread)) {
+    WalkFlaws flaws;
+    add(*thread->tree, current_path(thread, unwind::registers_here(), flaws));
+  }
+  end_recording(thread);
+}
+
 }  // namespace
 }  // namespace culprit::runtime
 
-// Not inlined: the walk starts in this frame, which vanishes from the path as all of ours.
+using culprit::measurement::EpochKind;
+using culprit::measurement::NodeIndex;
+using culprit::measurement::ThreadTree;
+using culprit::runtime::at_call_path;
+
 __attribute__((noinline)) unsigned culprit_rt_count_epochs(const CulpritEpoch* epochs, std::size_t count,
                                                            const CulpritStamp* stamps,
                                                            std::size_t stamp_count) {
-  using namespace culprit::runtime;
-  using culprit::measurement::EpochKind;
-  Thread* thread = this_thread();
-  if (thread == nullptr || !own_process() || sampling_stopped()) return 0;
-  const HandlerHeldOff held(thread);
-  if (!begin_recording(thread)) return 0;
   unsigned level = 0;
-  if (ensure_tree(thread)) {
-    WalkFlaws flaws;
-    const culprit::measurement::NodeIndex node =
-        current_path(thread, culprit::unwind::registers_here(), flaws);
+  at_call_path([&](ThreadTree& tree, NodeIndex node) {
     for (std::size_t i = 0; i < count; ++i) {
-      thread->tree->count_epoch(node, {.kind = static_cast<EpochKind>(epochs[i].kind),
-                                       .size_class = epochs[i].size_class,
-                                       .window = epochs[i].window,
-                                       .peers = epochs[i].peers,
-                                       .time_ns = epochs[i].time_ns});
+      tree.count_epoch(node, {.kind = static_cast<EpochKind>(epochs[i].kind),
+                              .size_class = epochs[i].size_class,
+                              .window = epochs[i].window,
+                              .peers = epochs[i].peers,
+                              .time_ns = epochs[i].time_ns});
     }
     for (std::size_t i = 0; i < stamp_count; ++i) {
-      thread->tree->keep_stamp(node, {.kind = static_cast<EpochKind>(stamps[i].kind),
-                                      .instance = stamps[i].instance,
-                                      .members = stamps[i].members,
-                                      .peer = stamps[i].peer,
-                                      .window = stamps[i].window,
-                                      .order = stamps[i].order,
-                                      .enter_ns = stamps[i].enter_ns,
-                                      .exit_ns = stamps[i].exit_ns,
-                                      .last_ns = stamps[i].last_ns});
+      tree.keep_stamp(node, {.kind = static_cast<EpochKind>(stamps[i].kind),
+                             .instance = stamps[i].instance,
+                             .members = stamps[i].members,
+                             .peer = stamps[i].peer,
+                             .window = stamps[i].window,
+                             .order = stamps[i].order,
+                             .enter_ns = stamps[i].enter_ns,
+                             .exit_ns = stamps[i].exit_ns,
+                             .last_ns = stamps[i].last_ns});
     }
-    level = thread->tree->stamp_level();
-  }
-  end_recording(thread);
+    level = tree.stamp_level();
+  });
   return level;
+}
+
+__attribute__((noinline)) void culprit_rt_count_transfer(const CulpritTransfer* transfer) {
+  const std::uint64_t bytes = transfer->sent + transfer->received;
+  if (bytes == 0) return;
+  at_call_path([&](ThreadTree& tree, NodeIndex node) {
+    const auto add = [&](NodeIndex where, EpochKind kind, std::uint64_t amount, std::uint64_t cost) {
+      tree.count_epoch(where, {.kind = kind,
+                               .size_class = transfer->size_class,
+                               .window = transfer->family,
+                               .peers = cost,
+                               .time_ns = amount});
+    };
+    add(node, EpochKind::transfer, transfer->time_ns, 0);
+    if (transfer->sent != 0) add(node, EpochKind::transfer_sent, transfer->sent, 0);
+    if (transfer->received != 0) add(node, EpochKind::transfer_received, transfer->received, 0);
+    add(tree.root(), EpochKind::transfer_cost, transfer->time_ns,
+        culprit::measurement::cost_class(transfer->time_ns, bytes));
+  });
 }

@@ -39,7 +39,7 @@ std::optional<WaitPattern> pattern_of(const EpochRow& row) {
       return WaitPattern::lock_wait;
     case EpochKind::flush:
       return WaitPattern::flush_wait;
-    default:  // gaps
+    default:  // gaps, large transfers
       break;
   }
   switch (row.thread_wait) {

@@ -41,11 +41,21 @@ enum class EpochKind : std::uint8_t {
   start_stamp,
   complete_stamp,
   wait_stamp,
+  // Calls that move many bytes (docs/blame.md): `window` is the family of calls that cost alike.
+  transfer,           ///< their durations
+  transfer_sent,      ///< bytes that they sent, in place of times
+  transfer_received,  ///< bytes that they received
+  transfer_cost,  ///< at the root: durations of the calls whose cost per byte is alike; `peers` tells which
 };
-inline constexpr int kEpochKinds = 20;
+inline constexpr int kEpochKinds = 24;
 
 constexpr bool is_stamp(EpochKind kind) {
-  return kind >= EpochKind::create_stamp;
+  return kind >= EpochKind::create_stamp && kind <= EpochKind::wait_stamp;
+}
+
+/// Calls that move many bytes; not one-sided.
+constexpr bool is_transfer(EpochKind kind) {
+  return kind >= EpochKind::transfer && kind <= EpochKind::transfer_cost;
 }
 
 /// How a process, and with it its measurement, ended.

@@ -1,5 +1,7 @@
 #include "merge/accumulate.hpp"
 
+#include "merge/transfer_work.hpp"
+
 #include <algorithm>
 
 namespace culprit::merge {
@@ -23,9 +25,11 @@ void accumulate_row(metrics::Accumulator* sums, const std::uint64_t* values, std
 
 }  // namespace
 
-ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, std::size_t roles)
+ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan,
+                                       const TransferCosts& transfer_costs, std::size_t roles)
     : shape_(shape),
       plan_(plan),
+      transfer_costs_(transfer_costs),
       recorded_(plan.slots.size()),
       own_(plan.slots.size(), shape.columns.all()),
       exclusive_(plan.exclusive_rows, shape.columns.all()),
@@ -36,7 +40,8 @@ ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, std
       roles_(roles) {
   for (ContextId x = 0; x < shape.contexts.size(); ++x) {
     const WaitKind kind = shape.contexts[x].wait;
-    if (kind != WaitKind::none && kind != WaitKind::mpi && frontier_of(x) == x) thread_waits_.push_back(x);
+    if (kind != WaitKind::none && kind != WaitKind::mpi && frontier_of(shape, x) == x)
+      thread_waits_.push_back(x);
   }
 }
 
@@ -94,7 +99,7 @@ void ThreadAccumulation::record(const measurement::ThreadProfile& thread,
     const std::uint32_t slot = slot_of(thread, united, node);
     const ContextId x = plan_.slots[slot];
     recorded_.insert(slot);
-    std::uint64_t* row = plan_.slot_leaf[slot] != 0 ? inclusive_.touch(plan_.group_of[x]) : own_.touch(slot);
+    std::uint64_t* row = row_of(slot);
     const std::uint64_t idle = idle_time(cell, x);
     row[Columns::kRealtime] += cell.time_ns;
     row[Columns::kIdleness] += idle;
@@ -147,24 +152,13 @@ void ThreadAccumulation::sum_inclusive(RoleSums& role) {
       [&](std::size_t f) { accumulate_row(&role.flat_inclusive[f * metrics], flat_inclusive_[f], metrics); });
 }
 
-/// The outermost wait or communication frame around a context; kNone where there is none.
-ContextId ThreadAccumulation::frontier_of(ContextId context) const {
-  if (shape_.contexts[context].wait == WaitKind::none) return database::kNone;
-  while (true) {
-    const ContextId parent = shape_.contexts[context].parent;
-    if (parent == database::kNone || shape_.contexts[parent].wait == WaitKind::none) return context;
-    context = parent;
-  }
-}
-
 // After sum_inclusive().
 void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
                                      std::span<const cct::NodeId> united, std::uint32_t location) {
   for (const measurement::Epoch& epoch : thread.epochs) {
-    std::size_t known = epoch.node;
-    while (united[known] >= shape_.own.size()) known = thread.nodes[known].parent;
-    const ContextId own = shape_.own[united[known]];
-    const ContextId frame = frontier_of(own);
+    if (measurement::is_transfer(epoch.kind)) continue;
+    const ContextId own = context_of(shape_, thread, united, epoch.node);
+    const ContextId frame = frontier_of(shape_, own);
     if (measurement::is_stamp(epoch.kind)) {  // of calls that never wait, too
       stamps_.push_back({.location = location,
                          .context = frame == database::kNone ? own : frame,
@@ -218,6 +212,12 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
     role.blocked.resize(plan_.groups());
   }
   record(thread, united);
+  if (has_transfers(thread)) {
+    std::vector<RecordedRow> rows;
+    recorded_.ascending(
+        [&](std::size_t slot) { rows.push_back({.context = plan_.slots[slot], .values = row_of(slot)}); });
+    count_transfers_as_work(thread, united, shape_, transfer_costs_, rows);
+  }
   sum_exclusive(role);
   sum_inclusive(role);
   list_epochs(thread, united, location);

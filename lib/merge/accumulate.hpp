@@ -7,6 +7,7 @@
 #include "merge/role_sums.hpp"
 #include "merge/shape.hpp"
 #include "merge/sparse_rows.hpp"
+#include "merge/transfer_costs.hpp"
 
 #include <cstdint>
 #include <map>
@@ -21,8 +22,9 @@ namespace culprit::merge {
 /// thread-safe.
 class ThreadAccumulation {
  public:
-  /// `roles`: number of roles. `shape` and `plan` must outlive this.
-  ThreadAccumulation(const Shape& shape, const Plan& plan, std::size_t roles);
+  /// `roles`: number of roles. `shape`, `plan` and `transfer_costs` must outlive this.
+  ThreadAccumulation(const Shape& shape, const Plan& plan, const TransferCosts& transfer_costs,
+                     std::size_t roles);
 
   /// Which events of this process feed which columns, and which kinds of wait its layers mark; before its
   /// threads.
@@ -56,6 +58,10 @@ class ThreadAccumulation {
   [[nodiscard]] std::uint32_t slot_of(const measurement::ThreadProfile& thread,
                                       std::span<const cct::NodeId> united, std::size_t node) const;
   /// What was recorded at a slot: where its context has no children, the group's row holds nothing else.
+  std::uint64_t* row_of(std::size_t slot) {
+    return plan_.slot_leaf[slot] != 0 ? inclusive_.touch(plan_.group_of[plan_.slots[slot]])
+                                      : own_.touch(slot);
+  }
   [[nodiscard]] const std::uint64_t* recorded_at(std::size_t slot) const {
     return plan_.slot_leaf[slot] != 0 ? inclusive_[plan_.group_of[plan_.slots[slot]]] : own_[slot];
   }
@@ -63,7 +69,6 @@ class ThreadAccumulation {
   void list_epochs(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
                    std::uint32_t location);
   void list_thread_waits(std::uint32_t location);
-  [[nodiscard]] database::ContextId frontier_of(database::ContextId context) const;
   [[nodiscard]] std::uint64_t idleness_of(database::ContextId context) const {
     return inclusive_[plan_.group_of[context]][Columns::kIdleness];
   }
@@ -72,6 +77,7 @@ class ThreadAccumulation {
 
   const Shape& shape_;
   const Plan& plan_;
+  const TransferCosts& transfer_costs_;
   std::vector<database::ContextId> thread_waits_;  ///< frontiers where threads wait for each other
   SparseSet recorded_;                             ///< slots
   SparseRows own_, exclusive_, inclusive_, flat_source_, flat_exclusive_, flat_inclusive_;

@@ -59,6 +59,7 @@ void drop(ThreadProfile& thread, const std::vector<measurement::Module>& modules
     thread.cell.push_back(cells[i]);
     if (!units.empty()) thread.units.push_back(units[i]);
   }
+  for (measurement::Epoch& epoch : thread.epochs) epoch.node = image[epoch.node];
   for (cct::NodeId i = 0; i < nodes.size(); ++i) {
     if (i != 0 && own(nodes[i]) && cells[i] != cct::kNoNode) move_values(thread, cells[i], image[i], events);
   }

@@ -15,16 +15,19 @@ namespace {
 
 constexpr int kUnionTag = 201;
 
-/// The union of some trees, and which of its nodes hold values.
+/// The union of some trees, and which of its nodes hold values; beside it, what else only the whole run
+/// tells.
 struct Trees {
   cct::TreeUnion all;
   std::vector<std::uint8_t> valued;
+  TransferCosts transfer_costs;
 
   void add(const measurement::Measurement& file);
   void add(const cct::SharedTree& shared, std::span<const std::uint8_t> their_valued);
 };
 
 void Trees::add(const measurement::Measurement& file) {
+  transfer_costs.add(file);
   std::vector<cct::ModuleKey> keys;
   keys.reserve(file.modules.size());
   for (const measurement::Module& module : file.modules) keys.push_back(module.key);
@@ -184,6 +187,8 @@ Survey survey(exchange::Communicator& comm, std::span<const InputEntry> files, c
   Trees trees = trees_of(local.trees, std::string(reinterpret_cast<const char*>(run.data()), run.size()));
   local.trees.clear();
   unite(comm, trees, survey);
+  trees.transfer_costs.agree(comm);
+  survey.transfer_costs = std::move(trees.transfer_costs);
   return survey;
 }
 

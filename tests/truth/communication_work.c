@@ -20,6 +20,22 @@ SCENARIO large_messages(void) {
   truth_receives(0, partner, 1, WORLD, kLarge);
 }
 
+/* The odd ranks come late; what then moves the bytes is work of both. */
+SCENARIO late_large_requests(void) {
+  const int partner = rank ^ 1;
+  if (partner >= ranks) return;
+  if (rank % 2 == 1) truth_sleep(delay);
+  static int operation;
+  MPI_Request requests[2];
+  CALL(MPI_Irecv, others, kLarge, MPI_CHAR, partner, 5, MPI_COMM_WORLD, &requests[0]);
+  truth_receives(++operation, partner, 5, WORLD, kLarge);
+  CALL(MPI_Isend, mine, kLarge, MPI_CHAR, partner, 5, MPI_COMM_WORLD, &requests[1]);
+  truth_sends(++operation, partner, 5, WORLD, kLarge, TRUTH_SYNCHRONOUS);
+  CALL(MPI_Waitall, 2, requests, MPI_STATUSES_IGNORE);
+  truth_completes(operation - 1);
+  truth_completes(operation);
+}
+
 SCENARIO large_to_itself(void) {
   CALL(MPI_Sendrecv, mine, kLarge, MPI_CHAR, rank, 3, others, kLarge, MPI_CHAR, rank, 3, MPI_COMM_WORLD,
        MPI_STATUS_IGNORE);
@@ -78,6 +94,7 @@ int main(int argc, char** argv) {
   MPI_Type_commit(&scattered);
   MPI_Op_create(slow, 1, &slow_sum);
   RUN(large_messages);
+  RUN(late_large_requests);
   RUN(large_to_itself);
   RUN(packed_to_itself);
   RUN(slow_operator);

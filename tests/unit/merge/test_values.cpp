@@ -120,6 +120,8 @@ std::uint64_t naive_flat_inclusive(const Shape& shape, const measurement::Thread
   return sum;
 }
 
+const merge::TransferCosts no_transfers;
+
 struct Pair {
   metrics::Accumulator inclusive, exclusive;
 };
@@ -165,7 +167,7 @@ Accumulated accumulate(const Shape& shape, const std::vector<measurement::Thread
   }
   Accumulated result{
       .metrics = shape.columns.metrics(), .plan = merge::Plan(shape, valued), .roles = {}, .profiles = {}};
-  merge::ThreadAccumulation accumulation(shape, result.plan, 1);
+  merge::ThreadAccumulation accumulation(shape, result.plan, no_transfers, 1);
   accumulation.begin_process({});
   std::vector<cct::NodeId> same(shape.contexts.size());
   for (cct::NodeId n = 0; n < same.size(); ++n) same[n] = n;
@@ -305,7 +307,7 @@ TEST_CASE("idleness: marks decide where a process has them, names elsewhere") {
   const auto idle = [&] {
     file.threads = {thread};
     const merge::Plan plan(shape, std::vector<std::uint8_t>(5, 1));
-    merge::ThreadAccumulation accumulation(shape, plan, 1);
+    merge::ThreadAccumulation accumulation(shape, plan, no_transfers, 1);
     accumulation.begin_process(file);
     accumulation.add(thread, same, 0, 0);
     std::map<ContextId, std::uint64_t> values;

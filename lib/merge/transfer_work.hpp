@@ -1,0 +1,34 @@
+#pragma once
+
+#include "cct/tree.hpp"
+#include "measurement/measurement.hpp"
+#include "merge/shape.hpp"
+#include "merge/transfer_costs.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace culprit::merge {
+
+/// The outermost wait or communication frame around a context; kNone where there is none.
+database::ContextId frontier_of(const Shape& shape, database::ContextId context);
+
+/// The context of a thread's node. What the united tree does not hold belongs to its nearest ancestor.
+database::ContextId context_of(const Shape& shape, const measurement::ThreadProfile& thread,
+                               std::span<const cct::NodeId> united, std::size_t node);
+
+/// One context's own values of a thread, in the columns of the shape.
+struct RecordedRow {
+  database::ContextId context;
+  std::uint64_t* values;
+};
+
+bool has_transfers(const measurement::ThreadProfile& thread);
+
+/// Makes the part of one thread's sampled idleness communication work that its large transfers take without
+/// waiting (docs/blame.md). `rows`: all contexts where the thread has values.
+void count_transfers_as_work(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
+                             const Shape& shape, const TransferCosts& costs,
+                             std::span<const RecordedRow> rows);
+
+}  // namespace culprit::merge
