@@ -46,7 +46,6 @@ Pattern completion_of(OperationKind kind) {
     case OperationKind::barrier:
       return Pattern::barrier_completion;
     case OperationKind::all_to_all:
-    case OperationKind::neighbors:
       return Pattern::nxn_completion;
     default:
       return Pattern::none;

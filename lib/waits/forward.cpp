@@ -7,6 +7,7 @@
 #include "waits/letter.hpp"
 #include "waits/locks.hpp"
 #include "waits/messages.hpp"
+#include "waits/neighbors.hpp"
 #include "waits/settle.hpp"
 
 #include <algorithm>
@@ -52,6 +53,7 @@ class Pass {
         completions_(result_.ledger),
         messages_(roster, contexts_, mail_, result_.ledger, completions_),
         collectives_(contexts_, mail_, result_.ledger, completions_),
+        neighbors_(roster, contexts_, own, mail_, result_.ledger, completions_),
         active_target_(roster, contexts_, mail_, result_.ledger),
         locks_(roster, contexts_, mail_, result_.ledger) {
     open(roster);
@@ -73,6 +75,7 @@ class Pass {
     deliver();
     messages_.finish();
     collectives_.finish();
+    neighbors_.finish();
     active_target_.finish();
     locks_.finish();
     for (TimeLine& line : result_.ledger.lines()) settle(line);
@@ -96,9 +99,9 @@ class Pass {
   }
 
   void deliver() {
-    mail_.deliver(messages_, collectives_, active_target_, locks_);
+    mail_.deliver(messages_, collectives_, neighbors_, active_target_, locks_);
     locks_.close_round();
-    mail_.deliver(messages_, collectives_, active_target_, locks_);
+    mail_.deliver(messages_, collectives_, neighbors_, active_target_, locks_);
   }
 
   void advance(Cursor& cursor) { cursor.ended = !own_[cursor.process]->next(cursor.thread, cursor.record); }
@@ -215,6 +218,9 @@ class Pass {
         collectives_.observe(call, operation);
         active_target_.fence(call, operation);
         break;
+      case OperationKind::neighbors:
+        neighbors_.observe(call, operation);
+        break;
       case OperationKind::start:
         active_target_.start(call, operation);
         break;
@@ -232,7 +238,6 @@ class Pass {
       case OperationKind::all_to_one:
       case OperationKind::all_to_all:
       case OperationKind::prefix:
-      case OperationKind::neighbors:
       case OperationKind::create:
       case OperationKind::free:
       case OperationKind::file_access:
@@ -255,6 +260,7 @@ class Pass {
   Completions completions_;
   Messages messages_;
   Collectives collectives_;
+  Neighbors neighbors_;
   ActiveTarget active_target_;
   Locks locks_;
   std::vector<Cursor> cursors_;  // those of one process together

@@ -248,6 +248,24 @@ TEST_CASE("whoever gets a lock late waited for who held it, wherever the library
   }
 }
 
+TEST_CASE("in a neighbourhood collective only those that it receives from keep a process waiting") {
+  // A line: 0 sends to 1, 1 to 2.
+  ScriptedRun run(3);
+  run.processes[0].definitions[0].destinations = {1};
+  run.processes[1].definitions[0].sources = {0};
+  run.processes[1].definitions[0].destinations = {2};
+  run.processes[2].definitions[0].sources = {1};
+  run.call(0, 900, 910, {on(OperationKind::neighbors, 0)});
+  run.call(1, 500, 920, {on(OperationKind::neighbors, 0)});
+  run.call(2, 100, 510, {begun(on(OperationKind::neighbors, 0), 3)});
+  run.call(2, 520, 530, {completed(on(OperationKind::neighbors, 0), 3)});
+  for (const int analysts : {1, 2}) {
+    const Found found = analyse(run, analysts);
+    CHECK(found.waits == std::vector<FoundWait>{{1, 0, Pattern::wait_at_nxn, 400, 0, 0}});
+    CHECK(found.unmatched == Unmatched{});
+  }
+}
+
 TEST_CASE("what finds no partner is counted, and nothing is guessed") {
   ScriptedRun run(3);
   run.call(0, 10, 20, {message(kSend, 1)});
