@@ -41,6 +41,10 @@ Pattern pattern_of(OperationKind kind) {
   }
 }
 
+bool is_rooted(OperationKind kind) {
+  return kind == OperationKind::one_to_all || kind == OperationKind::all_to_one;
+}
+
 Pattern completion_of(OperationKind kind) {
   switch (kind) {
     case OperationKind::barrier:
@@ -68,8 +72,8 @@ void Gathering::add(const Gathering& other) {
   const auto earlier = [](const Mark& a, const Mark& b) {
     return b.rank < 0 || a.ns < b.ns || (a.ns == b.ns && a.rank < b.rank);
   };
-  if (earlier(other.first_in, first_in)) first_in = other.first_in;
-  if (earlier(other.first_out, first_out)) first_out = other.first_out;
+  if (other.first_in.rank >= 0 && earlier(other.first_in, first_in)) first_in = other.first_in;
+  if (other.first_out.rank >= 0 && earlier(other.first_out, first_out)) first_out = other.first_out;
   if (other.root.rank >= 0) root = other.root;
   members += other.members;
   blocking = blocking && other.blocking;
@@ -100,24 +104,35 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
     return;
   }
   ledger_.line(call.id.location).attendances.push_back({call.id.index, instance, context.global_id});
-  const Mark enter{.ns = call.enter_ns, .call = call.id, .rank = view.rank};
+  // Ranks of an intercommunicator's two groups are alike.
+  const std::int32_t rank = view.inter ? call.rank : view.rank;
+  const Mark enter{.ns = call.enter_ns, .call = call.id, .rank = rank};
   Own& own = own_[{context.global_id, instance}];
   own.expected = context.own_processes;
   own.size = context.size;
   own.kind = operation.kind;
-  own.members.push_back({call.id, call.rank, view.rank, blocking ? 0 : operation.id});
+  own.members.push_back({call.id, call.rank, rank, blocking ? 0 : operation.id});
   const int home = home_of(context.global_id);
   if (operation.kind == OperationKind::prefix) {
     mail_.send(home, PrefixLetter{context.global_id, instance, context.size, mail_.here(), enter});
     return;
   }
-  own.part.add({.members = 1,
-                .blocking = blocking,
-                .latest = enter,
-                .second = {},
-                .first_in = enter,
-                .first_out = {call.exit_ns, call.id, view.rank},
-                .root = operation.peer == view.rank ? enter : Mark{}});
+  Gathering part{.members = 1,
+                 .blocking = blocking,
+                 .latest = {},
+                 .second = {},
+                 .first_in = {},
+                 .first_out = {},
+                 .root = {}};
+  const bool root = view.inter ? operation.peer == trace::kRootHere : operation.peer == view.rank;
+  // Those beside an intercommunicator's root in its group have no part in the operation.
+  const bool bystander = view.inter && is_rooted(operation.kind) && operation.peer == trace::kNobody;
+  if (!bystander) {
+    part.latest = part.first_in = enter;
+    part.first_out = {call.exit_ns, call.id, rank};
+    if (root) part.root = enter;
+  }
+  own.part.add(part);
   if (own.part.members == context.own_processes) {
     mail_.send(home, GatheringLetter{context.global_id, instance, context.size, mail_.here(), operation.kind,
                                      own.part});
@@ -173,10 +188,10 @@ void Collectives::receive(const PrefixedLetter& letter) {
 void Collectives::settle(const Member& member, OperationKind kind, const Gathering& whole) {
   const Pattern pattern = pattern_of(kind);
   Mark on = whole.latest;
-  if (kind == OperationKind::one_to_all) on = member.rank == whole.root.rank ? Mark{} : whole.root;
+  if (kind == OperationKind::one_to_all) on = member.call == whole.root.call ? Mark{} : whole.root;
   if (kind == OperationKind::all_to_one) {
-    on = member.rank != whole.root.rank     ? Mark{}
-         : whole.latest.rank == member.rank ? whole.second
+    on = member.call != whole.root.call     ? Mark{}
+         : whole.latest.call == member.call ? whole.second
                                             : whole.latest;
   }
   // A fence that somebody left before all had entered did not synchronize them.

@@ -1,7 +1,6 @@
 #include "waits/contexts.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <unordered_map>
 
@@ -13,12 +12,6 @@ using exchange::Bytes;
 using measurement::trace::Context;
 using measurement::trace::Definition;
 using measurement::trace::DefinitionKind;
-
-/// What one process recorded of who is in a communicator or window, on its way to who asks for it.
-struct Membership {
-  std::uint64_t global_id = 0;
-  RankList members, remote;
-};
 
 void put(Bytes& bytes, const void* data, std::size_t size) {
   const std::size_t at = bytes.size();
@@ -158,43 +151,46 @@ Contexts::Contexts(exchange::Communicator& analysis, std::span<const std::unique
   }
   const auto ranks = static_cast<std::size_t>(analysis.size());
   const Memberships at_home = read_memberships(analysis.all_to_all(recorded_memberships(own, ranks)));
-  Memberships known = fetch(analysis, at_home, shared_);
+  const Memberships known = fetch(analysis, at_home, shared_);
+  std::unordered_map<std::uint64_t, Groups> groups;
+  for (const auto& [id, memberships] : known)
+    groups[id] = add_members(shared_[by_id_.at(id)], memberships.front());
+  for (const auto& process : own) add_views(*process, groups);
+}
 
-  const auto keep = [this](RankList&& list) {
-    return lists_.emplace_back(std::make_unique<RankList>(std::move(list))).get();
-  };
-  // Per context: one list of peers, or for an intercommunicator one for each side.
-  std::unordered_map<std::uint64_t, std::array<const RankList*, 4>> lists;
-  for (auto& [id, memberships] : known) {
-    SharedContext& context = shared_[by_id_.at(id)];
-    Membership& first = memberships.front();
-    context.members = first.members;
-    if (first.remote.size() == 0) {
-      const RankList* members = keep(std::move(first.members));
-      lists[id] = {members, members, nullptr, nullptr};
-    } else {
-      context.size = first.members.size() + first.remote.size();
-      const RankList* near = keep(std::move(first.members));
-      const RankList* far = keep(std::move(first.remote));
-      lists[id] = {near, far, far, near};
+/// Keeps the members of a context, for its own sake and for the views of it.
+Contexts::Groups Contexts::add_members(SharedContext& context, const Membership& membership) {
+  std::vector<std::int32_t> all = membership.members.packed();
+  const std::vector<std::int32_t> remote = membership.remote.packed();
+  all.insert(all.end(), remote.begin(), remote.end());
+  context.members = RankList::unpacked(all);
+  if (remote.empty()) return {keep(membership.members), nullptr};
+  context.size = context.members.size();
+  return {keep(membership.members), keep(membership.remote)};
+}
+
+void Contexts::add_views(const ProcessTrace& process,
+                         const std::unordered_map<std::uint64_t, Groups>& groups) {
+  std::vector<View>& views = views_.emplace_back();
+  for (const Definition& definition : process.definitions()) {
+    View& view = views.emplace_back();
+    view.rank = definition.rank;
+    if (!is_shared(definition)) {
+      view.members = keep(RankList(definition.members));
+      continue;
     }
+    view.shared = by_id_.at(definition.global_id);
+    const auto found = groups.find(definition.global_id);
+    if (found == groups.end()) continue;
+    const Groups& sides = found->second;
+    view.inter = sides.remote != nullptr;
+    // Peers are in the group that this process is not in.
+    view.members = view.inter && sides.members->contains(process.rank()) ? sides.remote : sides.members;
   }
-  for (const auto& process : own) {
-    std::vector<View>& views = views_.emplace_back();
-    for (const Definition& definition : process->definitions()) {
-      View& view = views.emplace_back();
-      view.rank = definition.rank;
-      if (!is_shared(definition)) {
-        view.members = keep(RankList(definition.members));
-        continue;
-      }
-      view.shared = by_id_.at(definition.global_id);
-      const auto found = lists.find(definition.global_id);
-      if (found == lists.end()) continue;
-      const auto& [near, far, other_near, other_far] = found->second;
-      view.members = other_near == nullptr || near->contains(process->rank()) ? far : other_far;
-    }
-  }
+}
+
+const RankList* Contexts::keep(RankList list) {
+  return lists_.emplace_back(std::make_unique<RankList>(std::move(list))).get();
 }
 
 std::optional<std::uint32_t> Contexts::find(std::uint64_t global_id) const {

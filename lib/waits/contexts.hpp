@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include <tsl/robin_map.h>
@@ -26,8 +27,15 @@ struct SharedContext {
 struct View {
   std::uint32_t shared = kUnknown;    ///< which SharedContext; kUnknown for groups
   std::int32_t rank = -1;             ///< of the process, in it
+  bool inter = false;                 ///< of an intercommunicator
   const RankList* members = nullptr;  ///< whom peers are: of an intercommunicator the remote group
   static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
+};
+
+/// What one process recorded of who is in a communicator or window.
+struct Membership {
+  std::uint64_t global_id = 0;
+  RankList members, remote;  ///< remote: of intercommunicators
 };
 
 /// What the communicators, windows and groups in the processes' definitions are. Members are recorded by one
@@ -45,8 +53,15 @@ class Contexts {
   [[nodiscard]] const View& view(std::size_t process, measurement::trace::Context context) const;
 
  private:
-  struct Lists;
+  /// Of an intercommunicator both groups, as its first side sees them; else `remote` is null.
+  struct Groups {
+    const RankList* members = nullptr;
+    const RankList* remote = nullptr;
+  };
   std::uint32_t add(std::uint64_t global_id);
+  Groups add_members(SharedContext& context, const Membership& membership);
+  void add_views(const ProcessTrace& process, const std::unordered_map<std::uint64_t, Groups>& groups);
+  const RankList* keep(RankList list);
 
   std::vector<SharedContext> shared_;
   tsl::robin_map<std::uint64_t, std::uint32_t> by_id_;

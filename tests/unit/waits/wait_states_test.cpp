@@ -266,6 +266,37 @@ TEST_CASE("in a neighbourhood collective only those that it receives from keep a
   }
 }
 
+TEST_CASE("between two groups the root is in one, and those beside it have no part") {
+  // An intercommunicator of {0, 1} and {2, 3}, whose local ranks are alike; rank 1 is the root.
+  ScriptedRun run(4);
+  const auto context = static_cast<std::uint32_t>(run.processes[0].definitions.size());
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    Definition definition;
+    definition.kind = DefinitionKind::intercommunicator;
+    definition.global_id = 77;
+    definition.size = 2;
+    definition.rank = rank % 2;
+    if (rank % 2 == 0) {
+      definition.members = rank == 0 ? std::vector{0, 1} : std::vector{2, 3};
+      definition.remote = rank == 0 ? std::vector{2, 3} : std::vector{0, 1};
+    }
+    run.processes[static_cast<std::size_t>(rank)].definitions.push_back(definition);
+  }
+  run.call(0, 990, 991, {on(OperationKind::one_to_all, context, culprit::measurement::trace::kNobody)});
+  run.call(1, 500, 510, {on(OperationKind::one_to_all, context, culprit::measurement::trace::kRootHere)});
+  run.call(2, 100, 520, {on(OperationKind::one_to_all, context, 1)});
+  run.call(3, 600, 610, {on(OperationKind::one_to_all, context, 1)});
+  // A message from rank 3 to the other group's rank 0.
+  run.call(0, 1000, 1300, {on(OperationKind::receive, context, 1)});
+  run.call(3, 1200, 1210, {on(OperationKind::send, context, 0)});
+  for (const int analysts : {1, 3}) {
+    const Found found = analyse(run, analysts);
+    CHECK(found.waits == std::vector<FoundWait>{{0, 1, Pattern::late_sender, 200, 3, 1},
+                                                {2, 0, Pattern::late_broadcast, 400, 1, 0}});
+    CHECK(found.unmatched == Unmatched{});
+  }
+}
+
 TEST_CASE("what finds no partner is counted, and nothing is guessed") {
   ScriptedRun run(3);
   run.call(0, 10, 20, {message(kSend, 1)});
