@@ -34,7 +34,7 @@ class OpenMPWaits(harness.Workspace):
     def check_call(self, pattern, label, function):
         waiting = self.logs.sum(pattern=pattern, label=label)
         inside = self.logs.inside({function}, label=label)
-        self.assertGreaterEqual(waiting, 0.7e-3 * REPETITIONS * DELAY)
+        self.assertGreater(waiting, 2 * tolerance(waiting, REPETITIONS), "too little to measure")
         idle = self.seconds(pattern, label, function)
         self.assertGreaterEqual(idle, waiting - tolerance(waiting, REPETITIONS), (label, function))
         self.assertLessEqual(idle, inside + tolerance(inside, REPETITIONS), (label, function))
@@ -77,7 +77,7 @@ class OpenMPWaits(harness.Workspace):
             if any(call.thread == 0 for call in team):
                 continue
             waiting += 1e-9 * (max(call.enter for call in team) - min(call.enter for call in team))
-        self.assertGreaterEqual(waiting, 0.7e-3 * REPETITIONS * DELAY)
+        self.assertGreater(waiting, 2 * tolerance(waiting, REPETITIONS), "too little to measure")
         idle = self.seconds("omp-barrier", "has_team")
         self.assertGreaterEqual(idle, waiting - tolerance(waiting, REPETITIONS))
         self.assertEqual(self.seconds("omp-idle", "has_team"), 0)
@@ -97,14 +97,14 @@ class OpenMPWaits(harness.Workspace):
             (main,) = (call for call in team if call.thread == 0)
             waiting += 1e-9 * sum(max(0, main.enter - call.enter) for call in team)
             calls += len(team) - 1
-        self.assertGreaterEqual(waiting, 0.9e-3 * calls * DELAY)
+        self.assertGreater(waiting, 2 * tolerance(waiting, calls), "too little to measure")
         barrier = sum(row["seconds"] for row in self.rows if row["pattern"] == "omp-barrier")
         self.assertGreaterEqual(barrier, waiting - tolerance(waiting, calls))
 
     def test_workers_without_work_are_idle(self):
         self.measure_scenario("passive", "alone")
         waiting = self.logs.sum(pattern="omp-idle")
-        self.assertGreaterEqual(waiting, 0.9e-3 * REPETITIONS * 2 * DELAY)
+        self.assertGreater(waiting, 2 * tolerance(waiting, 2 * REPETITIONS), "too little to measure")
         idle = sum(row["seconds"] for row in self.rows if row["pattern"] == "omp-idle")
         self.assertGreaterEqual(idle, waiting - tolerance(waiting, 2 * REPETITIONS))
 

@@ -1,20 +1,12 @@
 /* Truth: where OpenMP threads wait and where they work: at the ends of regions and of loops, for locks and
  * critical sections, for tasks, for work; in teams of the main thread and of others. Usage: openmp_waits
  * LOGDIR [repetitions] [delay in ms] [scenario] */
-#include "truth_log.h"
+#include "truth_threads.h"
 
 #include <omp.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { kThreads = 3, kTasks = 6 };
-static int repetitions = 3;
-static double delay = 20;
-static int event; /* the last event's number */
-
-#define SCENARIO static __attribute__((noinline)) void
 
 /* The thread's share of a region's work: the region then ends when the last is through. */
 static __attribute__((noinline)) void works(const char* label, double milliseconds) {
@@ -180,24 +172,16 @@ SCENARIO alone(void) {
   truth_enables(at);
 }
 
-#define SCENARIO_OF(name) \
-  { #name, name }
-
 int main(int argc, char** argv) {
-  static const struct {
-    const char* name;
-    void (*run)(void);
-  } scenario[] = {SCENARIO_OF(main_is_late), SCENARIO_OF(loop),  SCENARIO_OF(critical),
-                  SCENARIO_OF(set_lock),     SCENARIO_OF(tasks), SCENARIO_OF(taskwait),
-                  SCENARIO_OF(own_thread),   SCENARIO_OF(alone)};
-  truth_open(argc > 1 ? argv[1] : ".");
-  if (argc > 2) repetitions = atoi(argv[2]);
-  if (argc > 3) delay = atof(argv[3]);
+  truth_begin(argc, argv);
   omp_init_lock(&lock);
-  for (unsigned s = 0; s < sizeof scenario / sizeof *scenario; ++s) {
-    if (argc > 4 && strcmp(argv[4], scenario[s].name) != 0) continue;
-    for (int i = 0; i < repetitions; ++i) scenario[s].run();
-  }
-  truth_write();
-  return 0;
+  RUN(main_is_late);
+  RUN(loop);
+  RUN(critical);
+  RUN(set_lock);
+  RUN(tasks);
+  RUN(taskwait);
+  RUN(own_thread);
+  RUN(alone);
+  return truth_end();
 }

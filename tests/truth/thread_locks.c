@@ -2,22 +2,14 @@
  * that another thread holds, conditions and semaphores, and the end of a thread. Usage: thread_locks LOGDIR
  * [repetitions] [delay in ms] [scenario] */
 #define _GNU_SOURCE
-#include "truth_log.h"
+#include "truth_threads.h"
 
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <threads.h>
 #include <time.h>
 
-static int repetitions = 3;
-static double delay = 20;
-static int event; /* the last event's number */
 static pthread_barrier_t start;
-
-#define SCENARIO static __attribute__((noinline)) void
 
 static struct timespec soon(clockid_t clock) {
   struct timespec time;
@@ -252,35 +244,35 @@ static void make_locks(void) {
   sem_init(&semaphore, 0, 0);
 }
 
-#define SCENARIO_OF(name) \
-  { #name, name }
-
 int main(int argc, char** argv) {
-  static const struct {
-    const char* name;
-    void (*run)(void);
-  } scenario[] = {SCENARIO_OF(mutex),          SCENARIO_OF(mutex_timed),
-                  SCENARIO_OF(mutex_clock),    SCENARIO_OF(mutex_recursive),
-                  SCENARIO_OF(mutex_checking), SCENARIO_OF(mutex_inheriting),
-                  SCENARIO_OF(mutex_robust),   SCENARIO_OF(reader),
-                  SCENARIO_OF(writer),         SCENARIO_OF(reader_timed),
-                  SCENARIO_OF(writer_clock),   SCENARIO_OF(spin),
-                  SCENARIO_OF(c11_mutex),      SCENARIO_OF(c11_mutex_timed),
-                  SCENARIO_OF(cond),           SCENARIO_OF(cond_timed),
-                  SCENARIO_OF(cond_clock),     SCENARIO_OF(c11_cond),
-                  SCENARIO_OF(c11_cond_timed), SCENARIO_OF(sem),
-                  SCENARIO_OF(sem_timed),      SCENARIO_OF(sem_clock),
-                  SCENARIO_OF(join),           SCENARIO_OF(join_timed),
-                  SCENARIO_OF(join_clock),     SCENARIO_OF(join_c11),
-                  SCENARIO_OF(cancelled)};
-  truth_open(argc > 1 ? argv[1] : ".");
-  if (argc > 2) repetitions = atoi(argv[2]);
-  if (argc > 3) delay = atof(argv[3]);
+  truth_begin(argc, argv);
   make_locks();
-  for (unsigned s = 0; s < sizeof scenario / sizeof *scenario; ++s) {
-    if (argc > 4 && strcmp(argv[4], scenario[s].name) != 0) continue;
-    for (int i = 0; i < repetitions; ++i) scenario[s].run();
-  }
-  truth_write();
-  return 0;
+  RUN(mutex);
+  RUN(mutex_timed);
+  RUN(mutex_clock);
+  RUN(mutex_recursive);
+  RUN(mutex_checking);
+  RUN(mutex_inheriting);
+  RUN(mutex_robust);
+  RUN(reader);
+  RUN(writer);
+  RUN(reader_timed);
+  RUN(writer_clock);
+  RUN(spin);
+  RUN(c11_mutex);
+  RUN(c11_mutex_timed);
+  RUN(cond);
+  RUN(cond_timed);
+  RUN(cond_clock);
+  RUN(c11_cond);
+  RUN(c11_cond_timed);
+  RUN(sem);
+  RUN(sem_timed);
+  RUN(sem_clock);
+  RUN(join);
+  RUN(join_timed);
+  RUN(join_clock);
+  RUN(join_c11);
+  RUN(cancelled);
+  return truth_end();
 }

@@ -1,24 +1,18 @@
 /* Truth: threads of one process that wait for each other: OpenMP barriers and idle workers, mutexes,
  * condition variables, barriers and joins of POSIX threads. Usage: thread_waits LOGDIR [repetitions] [delay
  * in ms] [scenario] */
-#include "truth_log.h"
+#include "truth_threads.h"
 
 #include <omp.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { kThreads = 3 };
-static int repetitions = 5;
-static double delay = 20;
-static int event; /* the last event's number */
 
-#define SCENARIO static __attribute__((noinline)) void
-
-/* One thread comes late to an explicit barrier. */
+/* One thread comes late to an explicit barrier. Before, the main thread may have to wait until the team has
+ * come from its last region: it comes right from there to the barrier, so that the logs tell how long. */
 SCENARIO omp_barrier(void) {
   const int at = ++event;
+  truth_enter("region", "omp_barrier");
 #pragma omp parallel num_threads(kThreads)
   {
     if (omp_get_thread_num() == kThreads - 1) truth_sleep(delay);
@@ -28,6 +22,7 @@ SCENARIO omp_barrier(void) {
     truth_awaits(TRUTH_OMP_BARRIER, at);
     truth_enables(at);
   }
+  truth_exit();
 }
 
 /* The main thread comes first to the end of the region: it waits for the last of the team. */
@@ -149,25 +144,15 @@ SCENARIO join(void) {
 }
 
 int main(int argc, char** argv) {
-  static const struct {
-    const char* name;
-    void (*run)(void);
-  } scenario[] = {{"omp_barrier", omp_barrier},
-                  {"omp_region_end", omp_region_end},
-                  {"omp_idle", omp_idle},
-                  {"lock_held", lock_held},
-                  {"condition_wait", condition_wait},
-                  {"barrier_wait", barrier_wait},
-                  {"join", join}};
-  truth_open(argc > 1 ? argv[1] : ".");
-  if (argc > 2) repetitions = atoi(argv[2]);
-  if (argc > 3) delay = atof(argv[3]);
+  truth_begin(argc, argv);
   pthread_barrier_init(&start, NULL, 2);
   pthread_barrier_init(&barrier, NULL, kThreads);
-  for (unsigned s = 0; s < sizeof scenario / sizeof *scenario; ++s) {
-    if (argc > 4 && strcmp(argv[4], scenario[s].name) != 0) continue;
-    for (int i = 0; i < repetitions; ++i) scenario[s].run();
-  }
-  truth_write();
-  return 0;
+  RUN(omp_barrier);
+  RUN(omp_region_end);
+  RUN(omp_idle);
+  RUN(lock_held);
+  RUN(condition_wait);
+  RUN(barrier_wait);
+  RUN(join);
+  return truth_end();
 }
