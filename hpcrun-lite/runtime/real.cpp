@@ -15,8 +15,8 @@ extern __attribute__((visibility("hidden"))) culprit::runtime::NextFunction __st
 
 // What the C library itself calls a function that the loader needs, or that an allocator calls which the
 // loader needs, before dlsym can answer.
-extern "C" __attribute__((weak)) int __pthread_mutex_lock(
-    pthread_mutex_t*);  // NOLINT(bugprone-reserved-identifier)
+// NOLINTNEXTLINE(bugprone-reserved-identifier): its name in the C library
+extern "C" __attribute__((weak)) int __pthread_mutex_lock(pthread_mutex_t*);
 
 namespace culprit::runtime {
 namespace {
