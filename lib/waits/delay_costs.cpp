@@ -1,7 +1,8 @@
 #include "waits/delay_costs.hpp"
 
+#include "waits/compared_line.hpp"
+#include "waits/hash.hpp"
 #include "waits/letter.hpp"
-#include "waits/synchronization_interval.hpp"
 
 #include <algorithm>
 #include <map>
@@ -29,9 +30,7 @@ struct PassedOnLetter {
 };
 
 struct EventHash {
-  std::size_t operator()(const EventId& id) const {
-    return (std::uint64_t{id.location} << 32 | id.index) * 0x9e3779b97f4a7c15U;
-  }
+  std::size_t operator()(const EventId& id) const { return hash_of(joined(id.location, id.index)); }
 };
 
 /// What explains one wait: the pieces that its causer did longer, and the causer's own waits.
@@ -62,14 +61,7 @@ class Backward {
            const DelayOptions& options)
       : analysis_(analysis), roster_(roster), options_(options), mail_(analysis) {
     for (const TimeLine& line : forward.ledger.lines()) {
-      Line& own = lines_[line.location];
-      own.line = &line;
-      own.wait_of = wait_by_call(line);
-      own.starts = interval_starts(line, *forward.contexts, roster);
-      own.next = line.waits.size();
-      for (const Attendance& attended : line.attendances) {
-        own.attended[{attended.context, attended.instance}] = attended.event;
-      }
+      lines_.emplace(line.location, Line{ComparedLine(line, *forward.contexts, roster), line.waits.size()});
     }
   }
 
@@ -89,11 +81,10 @@ class Backward {
 
  private:
   struct Line {
-    const TimeLine* line = nullptr;
-    std::vector<std::uint64_t> wait_of;  // by call
-    std::vector<IntervalStart> starts;   // by wait
-    std::size_t next = 0;                // one past the wait that is next, backwards
-    std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> attended;
+    ComparedLine compared;
+    std::size_t next = 0;  // one past the wait that is next, backwards
+
+    [[nodiscard]] const Wait& latest() const { return compared.line().waits[next - 1]; }
   };
   /// A wait that others were passed on to, or will be.
   struct Passed {
@@ -108,7 +99,7 @@ class Backward {
   std::uint64_t latest_wait() {
     std::uint64_t latest = 0;
     for (const auto& [location, line] : lines_) {
-      if (line.next > 0) latest = std::max(latest, line.line->waits[line.next - 1].until_ns);
+      if (line.next > 0) latest = std::max(latest, line.latest().until_ns);
     }
     return analysis_.all_max(latest);
   }
@@ -136,15 +127,16 @@ class Backward {
 std::uint64_t Backward::round(std::uint64_t since) {
   listed_.clear();
   for (auto& [location, own] : lines_) {
-    for (; own.next > 0 && own.line->waits[own.next - 1].until_ns > since; --own.next) {
-      const Wait& wait = own.line->waits[own.next - 1];
+    for (; own.next > 0 && own.latest().until_ns > since; --own.next) {
+      const Wait& wait = own.latest();
       if (!is_wait(wait.pattern)) continue;
       const EventId waiter{location, wait.event};
-      const IntervalStart& start = own.starts[own.next - 1];
-      const std::vector<PieceTime> times = profile(*own.line, own.wait_of, start.own, wait.event);
       mail_.send(roster_.owner_of(roster_.rank_of(wait.cause.location)),
-                 ProfileLetter{.waiter = waiter, .cause = wait.cause, .wait_ns = wait.ns, .start = start},
-                 times);
+                 ProfileLetter{.waiter = waiter,
+                               .cause = wait.cause,
+                               .wait_ns = wait.ns,
+                               .start = own.compared.start(own.next - 1)},
+                 own.compared.before_wait(own.next - 1));
       Passed& passed = passed_[waiter];
       passed.listed = true;
       passed.cause = wait.cause;
@@ -176,13 +168,9 @@ void Backward::pass_on(EventId waiter, Passed& wait) {
 
 void Backward::receive(const ProfileLetter& letter, const std::vector<PieceTime>& waiter) {
   const Location location = letter.cause.location;
-  Line& own = lines_.at(location);
-  std::uint32_t after = letter.start.other;
-  if (letter.start.context != 0) {
-    const auto attended = own.attended.find({letter.start.context, letter.start.instance});
-    after = attended == own.attended.end() ? IntervalStart::kBeginning : attended->second;
-  }
-  const std::vector<PieceTime> times = profile(*own.line, own.wait_of, after, letter.cause.index);
+  const ComparedLine& own = lines_.at(location).compared;
+  const std::uint32_t after = own.begins_after(letter.start);
+  const std::vector<PieceTime> times = own.between(after, letter.cause.index);
 
   Explanation& explanation = explanations_[letter.waiter];
   explanation.wait_ns = letter.wait_ns;
@@ -193,9 +181,10 @@ void Backward::receive(const ProfileLetter& letter, const std::vector<PieceTime>
   }
   const std::uint32_t first = after == IntervalStart::kBeginning ? 0 : after + 1;
   for (std::uint32_t call = first; call < letter.cause.index; ++call) {
-    if (own.wait_of[call] == 0) continue;
-    explanation.parts.push_back({.piece = {}, .call = call, .wait = true, .ns = own.wait_of[call]});
-    sum += own.wait_of[call];
+    const std::uint64_t ns = own.wait_of(call);
+    if (ns == 0) continue;
+    explanation.parts.push_back({.piece = {}, .call = call, .wait = true, .ns = ns});
+    sum += ns;
     ++passed_[{location, call}].awaited;
   }
   explanation.whole_ns = std::max(sum, letter.wait_ns);
@@ -271,8 +260,8 @@ void Backward::distribute(EventId cause, const Explanation& explanation, std::ui
 }
 
 void Backward::collect() {
-  for (const auto& [event, wait] :
-       passed_) {  // that were gone through before what they are said to have caused
+  // What is left was gone through before what it is said to have caused.
+  for (const auto& [event, wait] : passed_) {
     result_.unattributed_ns += wait.ns;
     result_.contradictory_ns += wait.ns;
   }

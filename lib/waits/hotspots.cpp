@@ -1,7 +1,7 @@
 #include "waits/hotspots.hpp"
 
+#include "waits/compared_line.hpp"
 #include "waits/letter.hpp"
-#include "waits/synchronization_interval.hpp"
 
 #include <algorithm>
 #include <map>
@@ -39,13 +39,7 @@ class Diagnosis {
         options_(options),
         mail_(analysis) {
     for (const TimeLine& line : forward.ledger.lines()) {
-      Line& own = lines_[line.location];
-      own.line = &line;
-      own.wait_of = wait_by_call(line);
-      own.starts = interval_starts(line, *forward.contexts, roster);
-      for (const Attendance& attended : line.attendances) {
-        own.attended[{attended.context, attended.instance}] = attended.event;
-      }
+      lines_.emplace(line.location, Line{ComparedLine(line, *forward.contexts, roster), 0});
     }
   }
 
@@ -61,11 +55,8 @@ class Diagnosis {
 
  private:
   struct Line {
-    const TimeLine* line = nullptr;
-    std::vector<std::uint64_t> wait_of;
-    std::vector<IntervalStart> starts;
-    std::size_t next = 0;
-    std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> attended;
+    ComparedLine compared;
+    std::size_t next = 0;  // of its waits
   };
   struct Case {
     Location causer = kNoLocation, waiter = kNoLocation;
@@ -97,25 +88,22 @@ class Diagnosis {
 /// Procedures above the threshold: by samples where there are no calls, and by the calls' own stamps.
 void Diagnosis::find_hot() {
   std::map<std::uint32_t, std::uint64_t> own;
-  for (const auto& [location, line] : lines_) {
-    for (const Sample& sample : line.line->samples) own[procedure(sample.context)] += sample.ns;
-    for (std::size_t i = 0; i < line.line->events.size(); ++i) {
-      const Event& event = line.line->events[i];
+  for (const auto& [location, held] : lines_) {
+    const TimeLine& line = held.compared.line();
+    for (const Sample& sample : line.samples) own[procedure(sample.context)] += sample.ns;
+    for (std::uint32_t i = 0; i < line.events.size(); ++i) {
+      const Event& event = line.events[i];
       const std::uint64_t ns = event.exit_ns - event.enter_ns;
-      own[procedure(event.context)] += ns - std::min(ns, line.wait_of[i]);
+      own[procedure(event.context)] += ns - std::min(ns, held.compared.wait_of(i));
     }
   }
   std::vector<ProcedureTime> times;
   for (const auto& [context, ns] : own) times.push_back({context, ns});
-  const auto ranks = static_cast<std::size_t>(analysis_.size());
-  const auto all = analysis_.all_to_all(std::vector(ranks, bytes_of(std::span<const ProcedureTime>(times))));
   std::map<std::uint32_t, std::uint64_t> sums;
   std::uint64_t total = 0;
-  for (const exchange::Bytes& bytes : all) {
-    for (const ProcedureTime& time : items_of<ProcedureTime>(bytes)) {
-      sums[time.context] += time.ns;
-      total += time.ns;
-    }
+  for (const ProcedureTime& time : items_of_all<ProcedureTime>(analysis_, times)) {
+    sums[time.context] += time.ns;
+    total += time.ns;
   }
   for (const auto& [context, ns] : sums) {
     hot_[context] = static_cast<double>(ns) >= options_.threshold * static_cast<double>(total);
@@ -126,17 +114,17 @@ void Diagnosis::find_hot() {
 std::uint64_t Diagnosis::post(std::uint64_t most) {
   std::uint64_t count = 0;
   for (auto& [location, own] : lines_) {
-    for (; count < most && own.next < own.line->waits.size(); ++own.next) {
-      const Wait& wait = own.line->waits[own.next];
+    const TimeLine& line = own.compared.line();
+    for (; count < most && own.next < line.waits.size(); ++own.next) {
+      const Wait& wait = line.waits[own.next];
       if (!is_wait(wait.pattern) || !wait.first) continue;
-      const IntervalStart& start = own.starts[own.next];
       mail_.send(roster_.owner_of(roster_.rank_of(wait.cause.location)),
                  WaiterLetter{.waiter = location,
-                              .waiter_context = own.line->events[wait.event].context,
+                              .waiter_context = line.events[wait.event].context,
                               .cause = wait.cause,
                               .wait_ns = wait.ns,
-                              .start = start},
-                 profile(*own.line, own.wait_of, start.own, wait.event));
+                              .start = own.compared.start(own.next)},
+                 own.compared.before_wait(own.next));
       ++count;
     }
   }
@@ -144,13 +132,8 @@ std::uint64_t Diagnosis::post(std::uint64_t most) {
 }
 
 void Diagnosis::receive(const WaiterLetter& letter, const std::vector<PieceTime>& waiter) {
-  const Line& own = lines_.at(letter.cause.location);
-  std::uint32_t after = letter.start.other;
-  if (letter.start.context != 0) {
-    const auto attended = own.attended.find({letter.start.context, letter.start.instance});
-    after = attended == own.attended.end() ? IntervalStart::kBeginning : attended->second;
-  }
-  const std::vector<PieceTime> times = profile(*own.line, own.wait_of, after, letter.cause.index);
+  const ComparedLine& own = lines_.at(letter.cause.location).compared;
+  const std::vector<PieceTime> times = own.between(own.begins_after(letter.start), letter.cause.index);
   std::map<Piece, std::uint64_t> delays;
   std::uint64_t sum = 0;
   for (const PieceTime& delay : longer(times, waiter)) {

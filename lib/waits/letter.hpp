@@ -29,6 +29,18 @@ std::vector<Item> items_of(const exchange::Bytes& bytes) {
   return items;
 }
 
+/// Collective: all ranks' items, in the order of the ranks.
+template <typename Item>
+std::vector<Item> items_of_all(exchange::Communicator& analysis, std::span<const Item> own) {
+  const auto ranks = static_cast<std::size_t>(analysis.size());
+  std::vector<Item> all;
+  for (const exchange::Bytes& bytes : analysis.all_to_all(std::vector(ranks, bytes_of(own)))) {
+    const std::vector<Item> part = items_of<Item>(bytes);
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
 /// Collects letters of several kinds for every rank of the analysis, this one included. A letter is a
 /// trivially copyable struct with a number of its own, `static constexpr std::uint8_t kLetter`.
 class Mail {

@@ -132,21 +132,16 @@ std::vector<ProcedureSum> VariationPass::own_sums() const {
 
 /// Those of all ranks of the analysis, with the highest inclusive time first.
 std::vector<ProcedureSum> VariationPass::all_sums() const {
-  const std::vector<ProcedureSum> own = own_sums();
-  const auto ranks = static_cast<std::size_t>(analysis_.size());
-  const auto all = analysis_.all_to_all(std::vector(ranks, bytes_of(std::span<const ProcedureSum>(own))));
   std::map<std::uint32_t, ProcedureSum> sums;
-  for (const exchange::Bytes& bytes : all) {
-    for (const ProcedureSum& part : items_of<ProcedureSum>(bytes)) {
-      ProcedureSum& sum = sums[part.procedure];
-      sum.procedure = part.procedure;
-      sum.ns += part.ns;
-      sum.invocations += part.invocations;
-      if (part.context_ns > sum.context_ns ||
-          (part.context_ns == sum.context_ns && part.context < sum.context)) {
-        sum.context = part.context;
-        sum.context_ns = part.context_ns;
-      }
+  for (const ProcedureSum& part : items_of_all<ProcedureSum>(analysis_, own_sums())) {
+    ProcedureSum& sum = sums[part.procedure];
+    sum.procedure = part.procedure;
+    sum.ns += part.ns;
+    sum.invocations += part.invocations;
+    if (part.context_ns > sum.context_ns ||
+        (part.context_ns == sum.context_ns && part.context < sum.context)) {
+      sum.context = part.context;
+      sum.context_ns = part.context_ns;
     }
   }
   std::vector<ProcedureSum> list;
@@ -253,13 +248,7 @@ void VariationPass::find_outliers() {
   for (const std::vector<Segment>& row : result_.rows) {
     for (std::size_t i = 0; i + 1 < row.size(); ++i) own.push_back(row[i].sos_ns);
   }
-  const auto ranks = static_cast<std::size_t>(analysis_.size());
-  std::vector<std::uint64_t> all;
-  for (const exchange::Bytes& bytes :
-       analysis_.all_to_all(std::vector(ranks, bytes_of(std::span<const std::uint64_t>(own))))) {
-    const std::vector<std::uint64_t> part = items_of<std::uint64_t>(bytes);
-    all.insert(all.end(), part.begin(), part.end());
-  }
+  std::vector<std::uint64_t> all = items_of_all<std::uint64_t>(analysis_, own);
   result_.median_ns = median(all);
   for (std::uint64_t& value : all) {
     value = value > result_.median_ns ? value - result_.median_ns : result_.median_ns - value;

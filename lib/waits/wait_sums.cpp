@@ -1,5 +1,6 @@
 #include "waits/wait_sums.hpp"
 
+#include "waits/hash.hpp"
 #include "waits/letter.hpp"
 
 #include <algorithm>
@@ -30,11 +31,8 @@ struct Key {
 };
 struct KeyHash {
   std::size_t operator()(const Key& key) const {
-    std::uint64_t mixed = std::uint64_t{key.location} << 32 | key.cause;
-    mixed = (mixed ^ mixed >> 31) * 0x9e3779b97f4a7c15U;
-    mixed ^= std::uint64_t{key.context} << 32 | key.cause_context;
-    mixed = (mixed ^ mixed >> 29) * 0xd6e8feb86659fd93U;
-    return mixed ^ mixed >> 32 ^ static_cast<std::uint64_t>(key.pattern);
+    return hash_of(joined(key.location, key.cause), joined(key.context, key.cause_context)) ^
+           static_cast<std::size_t>(key.pattern);
   }
 };
 
