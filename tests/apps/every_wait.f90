@@ -87,7 +87,9 @@ program every_wait
   call leave('Win_fence')
   bytes = 0
   if (rank == 1) call MPI_Put(mine, 1, MPI_INTEGER, 0, bytes, 1, MPI_INTEGER, window, ierr)
+  call enter()
   call MPI_Win_fence(0, window, ierr)
+  call leave('Win_fence')
   call come_late()
   call enter()
   call MPI_Win_free(window, ierr)
