@@ -70,13 +70,13 @@ class ActiveTarget {
   struct Place {
     std::int32_t rank = -1;  ///< in MPI_COMM_WORLD
     std::uint64_t window = 0;
-    friend auto operator<=>(const Place&, const Place&) = default;
+    friend auto operator<=>(const Place&, const Place&) = default;  // NOLINT(modernize-use-nullptr)
   };
   /// A place and the process at the other end.
   struct Pair {
     Place place;
     std::int32_t other_rank = -1;
-    friend auto operator<=>(const Pair&, const Pair&) = default;
+    friend auto operator<=>(const Pair&, const Pair&) = default;  // NOLINT(modernize-use-nullptr)
   };
   struct Last {
     EventId call;

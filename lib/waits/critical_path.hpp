@@ -16,7 +16,8 @@ struct CriticalTime {
   PathOfPiece path;
   std::uint64_t ns = 0;
 
-  friend auto operator<=>(const CriticalTime&, const CriticalTime&) = default;
+  friend auto operator<=>(const CriticalTime&,
+                          const CriticalTime&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// The critical path of a run (algorithms.md 8): from the last enter of MPI_Finalize backwards, at every wait

@@ -17,7 +17,7 @@ struct DelayCost {
   std::uint64_t short_term_ns = 0;  ///< of waits that it caused directly
   std::uint64_t long_term_ns = 0;   ///< of waits that those caused in turn
 
-  friend auto operator<=>(const DelayCost&, const DelayCost&) = default;
+  friend auto operator<=>(const DelayCost&, const DelayCost&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// This rank's share of the causes of all waiting. Summed over all ranks, short-term, long-term and

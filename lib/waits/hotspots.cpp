@@ -61,7 +61,7 @@ class Diagnosis {
   struct Case {
     Location causer = kNoLocation, waiter = kNoLocation;
     std::uint32_t waiter_context = 0;
-    friend auto operator<=>(const Case&, const Case&) = default;
+    friend auto operator<=>(const Case&, const Case&) = default;  // NOLINT(modernize-use-nullptr)
   };
   struct Excess {
     std::uint64_t wait_ns = 0;

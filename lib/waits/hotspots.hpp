@@ -19,7 +19,7 @@ struct Hotspot {
   std::uint32_t waiter_context = 0;
   std::uint64_t ns = 0;
 
-  friend auto operator<=>(const Hotspot&, const Hotspot&) = default;
+  friend auto operator<=>(const Hotspot&, const Hotspot&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 struct HotspotOptions {

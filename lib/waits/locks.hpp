@@ -65,7 +65,7 @@ class Locks {
   struct Place {
     std::uint64_t window = 0;
     std::int32_t target_rank = -1;
-    friend auto operator<=>(const Place&, const Place&) = default;
+    friend auto operator<=>(const Place&, const Place&) = default;  // NOLINT(modernize-use-nullptr)
   };
   struct Holding {
     std::int32_t origin_rank = -1;
@@ -84,8 +84,8 @@ class Locks {
   struct Owner {
     std::int32_t rank = -1;
     std::uint64_t window = 0;
-    std::int32_t target_rank = -1;  // kAllTargets for MPI_Win_lock_all
-    friend auto operator<=>(const Owner&, const Owner&) = default;
+    std::int32_t target_rank = -1;                                  // kAllTargets for MPI_Win_lock_all
+    friend auto operator<=>(const Owner&, const Owner&) = default;  // NOLINT(modernize-use-nullptr)
   };
 
   [[nodiscard]] Owner owner(const CallSite& call, const measurement::trace::Operation& operation) const;

@@ -16,7 +16,7 @@ struct PathOfPiece {
   Piece piece;
   static constexpr std::uint32_t kBetween = ~std::uint32_t{0};
 
-  friend auto operator<=>(const PathOfPiece&, const PathOfPiece&) = default;
+  friend auto operator<=>(const PathOfPiece&, const PathOfPiece&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// amount · part / whole, rounded down; 0 where the whole is nothing.

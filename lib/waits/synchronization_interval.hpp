@@ -19,7 +19,7 @@ struct Piece {
   static constexpr std::uint32_t kStart = kCall - 1;  ///< as `previous`: before the first call
   std::uint32_t previous = 0, next = 0;
 
-  friend auto operator<=>(const Piece&, const Piece&) = default;
+  friend auto operator<=>(const Piece&, const Piece&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// Where two time lines last met before a wait, as the waiter knows it: the end of call `own` here (none:

@@ -27,7 +27,7 @@ struct Key {
   std::uint32_t context = 0;
   Location cause = 0;
   std::uint32_t cause_context = 0;
-  friend auto operator<=>(const Key&, const Key&) = default;
+  friend auto operator<=>(const Key&, const Key&) = default;  // NOLINT(modernize-use-nullptr)
 };
 struct KeyHash {
   std::size_t operator()(const Key& key) const {

@@ -11,14 +11,6 @@ using namespace culprit::waits::testing;
 
 namespace {
 
-Operation on(OperationKind kind, std::int32_t peer = -1) {
-  Operation operation;
-  operation.kind = kind;
-  operation.context = 0;
-  operation.peer = peer;
-  return operation;
-}
-
 std::uint64_t all_times(const CriticalPath& path) {
   std::uint64_t sum = 0;
   for (const CriticalTime& time : path.times) sum += time.ns;
@@ -45,9 +37,9 @@ TEST_CASE("the critical path goes over to what a wait was for, and is as long as
     run.path(kInit);
   }
   run.sample(0, 500, 10, kFoo);
-  run.call(0, 1000, 1005, {on(OperationKind::send, 1)});
+  run.call(0, 1000, 1005, {message(OperationKind::send, 1)});
   run.path(kSend);
-  run.call(1, 20, 1020, {on(OperationKind::receive, 0)});
+  run.call(1, 20, 1020, {message(OperationKind::receive, 0)});
   run.path(kReceive);
   run.sample(1, 1200, 1100, kBar);
   for (std::int32_t rank = 0; rank < 2; ++rank) {

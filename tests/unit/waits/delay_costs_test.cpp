@@ -12,15 +12,6 @@ using culprit::measurement::trace::DefinitionKind;
 
 namespace {
 
-Operation on(OperationKind kind, std::uint32_t context, std::int32_t peer = -1, std::uint32_t group = ~0U) {
-  Operation operation;
-  operation.kind = kind;
-  operation.context = context;
-  operation.peer = peer;
-  operation.group = group;
-  return operation;
-}
-
 std::uint64_t waiting(const Found& found) {
   std::uint64_t sum = 0;
   for (const FoundWait& wait : found.waits) {

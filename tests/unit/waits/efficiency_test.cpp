@@ -7,17 +7,6 @@
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 
-namespace {
-
-Operation on(OperationKind kind) {
-  Operation operation;
-  operation.kind = kind;
-  operation.context = 0;
-  return operation;
-}
-
-}  // namespace
-
 TEST_CASE("efficiencies are those of the time outside MPI, and of the critical path") {
   // Useful: 600 and 400 of the 1000 between the first end of MPI_Init and the last of MPI_Finalize. The
   // critical path works 400, passes 20 in the barrier and works 200 more, all on rank 0.

@@ -11,13 +11,6 @@ using namespace culprit::waits::testing;
 
 namespace {
 
-Operation barrier() {
-  Operation operation;
-  operation.kind = OperationKind::barrier;
-  operation.context = 0;
-  return operation;
-}
-
 constexpr std::uint32_t kBarrier = 1, kFoo = 20, kBar = 21, kRare = 22;
 
 /// Between two barriers rank 2 works in foo as long as the others and 300 ns longer in bar; `rare` takes a
@@ -25,13 +18,13 @@ constexpr std::uint32_t kBarrier = 1, kFoo = 20, kBar = 21, kRare = 22;
 ScriptedRun imbalanced() {
   ScriptedRun run(3);
   for (std::int32_t rank = 0; rank < 3; ++rank) {
-    run.call(rank, 10, 20, {barrier()});
+    run.call(rank, 10, 20, {on(OperationKind::barrier)});
     run.path(kBarrier);
     run.sample(rank, 500, 20, kFoo);
     const std::uint64_t until = rank == 2 ? 900 : 600 - static_cast<std::uint64_t>(rank) * 50;
     run.sample(rank, until - 4, 500, kBar);
     run.sample(rank, until, until - 4, kRare);
-    run.call(rank, until, 910, {barrier()});
+    run.call(rank, until, 910, {on(OperationKind::barrier)});
     run.path(kBarrier);
   }
   return run;

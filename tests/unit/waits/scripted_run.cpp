@@ -10,6 +10,22 @@ namespace culprit::waits::testing {
 
 namespace trace = measurement::trace;
 
+Operation on(OperationKind kind, measurement::trace::Context context, std::int32_t peer,
+             measurement::trace::Context group) {
+  Operation operation;
+  operation.kind = kind;
+  operation.context = context;
+  operation.peer = peer;
+  operation.group = group;
+  return operation;
+}
+
+Operation message(OperationKind kind, std::int32_t peer, std::int32_t tag) {
+  Operation operation = on(kind, 0, peer);
+  operation.tag = tag;
+  return operation;
+}
+
 ScriptedRun::ScriptedRun(std::int32_t ranks, std::size_t threads)
     : processes(static_cast<std::size_t>(ranks)) {
   for (Process& process : processes) process.threads.resize(threads);

@@ -19,6 +19,14 @@ using measurement::trace::Operation;
 using measurement::trace::OperationKind;
 using measurement::trace::Record;
 
+/// An operation that one call begins and completes.
+Operation on(OperationKind kind, measurement::trace::Context context = 0,
+             std::int32_t peer = measurement::trace::kNobody,
+             measurement::trace::Context group = measurement::trace::kNoContext);
+
+/// The same, with or from a peer in context 0.
+Operation message(OperationKind kind, std::int32_t peer, std::int32_t tag = 0);
+
 /// The time lines of a run, as a test writes them down: context 0 is a communicator of all ranks.
 struct ScriptedRun {
   explicit ScriptedRun(std::int32_t ranks, std::size_t threads = 1);

@@ -9,13 +9,6 @@ using namespace culprit::waits::testing;
 
 namespace {
 
-Operation barrier() {
-  Operation operation;
-  operation.kind = OperationKind::barrier;
-  operation.context = 0;
-  return operation;
-}
-
 // root 0 → main 1 → { MPI_Init 2, solve 3 → { MPI_Barrier 4, MPI_Allreduce 5, work 6 } }
 constexpr std::uint32_t kInit = 2, kBarrier = 4, kReduce = 5, kWork = 6;
 constexpr std::uint32_t kMain = 100, kSolve = 101, kWorkProcedure = 102;
@@ -31,15 +24,15 @@ CallPaths paths() {
 ScriptedRun iterations() {
   ScriptedRun run(2);
   for (std::int32_t rank = 0; rank < 2; ++rank) {
-    run.call(rank, 0, 10, {barrier()});
+    run.call(rank, 0, 10, {on(OperationKind::barrier)});
     run.path(kInit);
     std::uint64_t now = 20;
     for (int i = 0; i < 6; ++i) {
-      run.call(rank, now, now + 10, {barrier()});
+      run.call(rank, now, now + 10, {on(OperationKind::barrier)});
       run.path(kBarrier);
       const std::uint64_t work = rank == 1 && i == 3 ? 400 : 100;
       run.sample(rank, now + 9 + work, now + 9, kWork);
-      run.call(rank, now + 10 + work, now + 20 + work, {barrier()});
+      run.call(rank, now + 10 + work, now + 20 + work, {on(OperationKind::barrier)});
       run.path(kReduce);
       now += 20 + work;
     }

@@ -6,17 +6,10 @@
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 using culprit::measurement::trace::DefinitionKind;
+using culprit::measurement::trace::kNobody;
 
 namespace {
 
-Operation message(OperationKind kind, std::int32_t peer, std::int32_t tag = 0) {
-  Operation operation;
-  operation.kind = kind;
-  operation.context = 0;
-  operation.peer = peer;
-  operation.tag = tag;
-  return operation;
-}
 Operation begun(Operation operation, std::uint64_t id) {
   operation.completes = false;
   operation.id = id;
@@ -27,17 +20,6 @@ Operation completed(Operation operation, std::uint64_t id) {
   operation.id = id;
   return operation;
 }
-Operation on(OperationKind kind, std::uint32_t context, std::int32_t peer = -1) {
-  Operation operation = message(kind, peer);
-  operation.context = context;
-  return operation;
-}
-Operation for_group(OperationKind kind, std::uint32_t window, std::uint32_t group) {
-  Operation operation = on(kind, window);
-  operation.group = group;
-  return operation;
-}
-
 constexpr auto kSend = OperationKind::send;
 constexpr auto kReceive = OperationKind::receive;
 
@@ -189,16 +171,16 @@ TEST_CASE("the origin of a one-sided epoch waits for a late post, or its transfe
   const auto origin = run.define(DefinitionKind::group, {0});
   const auto target = run.define(DefinitionKind::group, {1});
   // Blocking at start.
-  run.call(0, 100, 510, {for_group(OperationKind::start, window, target)});
+  run.call(0, 100, 510, {on(OperationKind::start, window, kNobody, target)});
   run.call(0, 520, 530, {on(OperationKind::put, window, 1)});
   run.call(0, 800, 810, {on(OperationKind::complete, window)});
-  run.call(1, 500, 501, {for_group(OperationKind::post, window, origin)});
+  run.call(1, 500, 501, {on(OperationKind::post, window, kNobody, origin)});
   run.call(1, 600, 820, {on(OperationKind::wait, window)});
   // Blocking at the operation, then not at all.
-  run.call(0, 1000, 1010, {for_group(OperationKind::start, window, target)});
+  run.call(0, 1000, 1010, {on(OperationKind::start, window, kNobody, target)});
   run.call(0, 1020, 1430, {on(OperationKind::put, window, 1)});
   run.call(0, 1440, 1450, {on(OperationKind::complete, window)});
-  run.call(1, 1400, 1401, {for_group(OperationKind::post, window, origin)});
+  run.call(1, 1400, 1401, {on(OperationKind::post, window, kNobody, origin)});
   run.call(1, 1500, 1510, {on(OperationKind::wait, window)});
   const Found found = analyse(run);
   CHECK(found.waits == std::vector<FoundWait>{{0, 0, Pattern::late_post, 400, 1, 0},
