@@ -1,6 +1,7 @@
 #include "database/contents.hpp"
 
 #include "database/database_error.hpp"
+#include "database/load.hpp"
 #include "database/sections.hpp"
 
 #include <algorithm>
@@ -10,13 +11,6 @@ namespace culprit::database {
 namespace {
 
 using format::Section;
-
-template <class T>
-T load(ByteSpan bytes, std::size_t at = 0) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
 
 BlameSums load_sums(ByteSpan bytes, std::size_t at) {
   return {load<std::uint64_t>(bytes, at), load<std::uint64_t>(bytes, at + 8),

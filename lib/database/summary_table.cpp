@@ -1,6 +1,7 @@
 #include "database/summary_table.hpp"
 
 #include "database/format.hpp"
+#include "database/load.hpp"
 
 #include <algorithm>
 #include <array>
@@ -119,13 +120,6 @@ std::uint64_t row_size(const Widths& widths) {
   std::uint64_t size = 0;
   for (const std::uint8_t width : widths) size += width;
   return size;
-}
-
-template <class T>
-T load(ByteSpan bytes) {
-  T value;
-  std::memcpy(&value, bytes.data(), sizeof value);
-  return value;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "database/database_error.hpp"
 #include "database/format.hpp"
+#include "database/load.hpp"
 #include "database/value_list.hpp"
 
 #include <algorithm>
@@ -16,13 +17,6 @@ struct Entry {
   std::uint32_t covered = 0;  ///< inclusive: the entries that follow and are in it; kNone: exclusive
 };
 static_assert(sizeof(Entry) == format::kTileEntrySize);
-
-template <class T>
-T load(ByteSpan bytes) {
-  T value;
-  std::memcpy(&value, bytes.data(), sizeof value);
-  return value;
-}
 
 }  // namespace
 

@@ -18,7 +18,7 @@ struct EventId {
   std::uint32_t index = 0;
 
   [[nodiscard]] bool known() const { return location != kNoLocation; }
-  friend auto operator<=>(const EventId&, const EventId&) = default;
+  friend auto operator<=>(const EventId&, const EventId&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// An MPI call.

@@ -98,6 +98,7 @@ void Diagnosis::find_hot() {
     }
   }
   std::vector<ProcedureTime> times;
+  times.reserve(own.size());
   for (const auto& [context, ns] : own) times.push_back({context, ns});
   std::map<std::uint32_t, std::uint64_t> sums;
   std::uint64_t total = 0;

@@ -1,5 +1,6 @@
 #include "measurement/live_layout.hpp"
 #include "measurement/measurement.hpp"
+#include "memory_file.hpp"
 #include "validity.hpp"
 
 #include <algorithm>
@@ -10,9 +11,6 @@
 #include <string>
 #include <vector>
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 // Any bytes give a valid measurement or a MeasurementError. Each input is read as it stands, with its
 // checksums made right, and spread out as the header and the blocks of a live file.
 namespace {
@@ -21,11 +19,7 @@ namespace layout = culprit::measurement::layout;
 
 // Reads the bytes as a file that lies in memory.
 void read_all(const std::vector<char>& bytes) {
-  static const int fd = memfd_create("fuzz", 0);
-  static const std::string path = "/proc/self/fd/" + std::to_string(fd);
-  if (ftruncate(fd, 0) != 0 ||
-      pwrite(fd, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    abort();
+  const std::string& path = memory_file(bytes);
   try {
     culprit::measurement::read_summary(path);
     if (!validity::invalid(culprit::measurement::read(path)).empty()) abort();

@@ -1,4 +1,5 @@
 #include "measurement/trace_layout.hpp"
+#include "memory_file.hpp"
 #include "trace_validity.hpp"
 
 #include <algorithm>
@@ -9,9 +10,6 @@
 #include <string>
 #include <vector>
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 // Any bytes give a valid trace or a MeasurementError. Each input is read as it stands, and as the used bytes
 // of blocks that are in order themselves, so that small inputs reach the records.
 namespace {
@@ -19,11 +17,7 @@ namespace {
 namespace trace = culprit::measurement::trace;
 
 void read_all(const std::vector<char>& bytes) {
-  static const int fd = memfd_create("fuzz", 0);
-  static const std::string path = "/proc/self/fd/" + std::to_string(fd);
-  if (ftruncate(fd, 0) != 0 ||
-      pwrite(fd, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    abort();
+  const std::string& path = memory_file(bytes);
   try {
     if (!validity::invalid_trace(path).empty()) abort();
   } catch (const culprit::measurement::MeasurementError&) {

@@ -12,11 +12,11 @@ REPETITIONS, DELAY = 4, 20  # ms
 
 
 class OpenMPWaits(harness.Workspace):
-    def measure_scenario(self, policy, *scenario):
+    def measure_scenario(self, policy, *scenario, program="truth_openmp_waits"):
         environment = dict(harness.ENVIRONMENT, OMP_WAIT_POLICY=policy)
         directory = self.here / "run"
-        program = harness.PROGRAMS / "truth_openmp_waits"
-        command = [harness.HPCRUN, "-o", directory, *OPTIONS, program, self.here, REPETITIONS, DELAY, *scenario]
+        arguments = [self.here, REPETITIONS, DELAY, *scenario]
+        command = [harness.HPCRUN, "-o", directory, *OPTIONS, harness.PROGRAMS / program, *arguments]
         harness.run(command, env=environment)
         self.database = self.merge(directory)
         self.logs = truth.Truth(truth.read(self.here))
@@ -102,7 +102,7 @@ class OpenMPWaits(harness.Workspace):
         self.assertGreaterEqual(barrier, waiting - tolerance(waiting, calls))
 
     def test_workers_without_work_are_idle(self):
-        self.measure_scenario("passive", "alone")
+        self.measure_scenario("passive", "omp_idle", program="truth_thread_waits")
         waiting = self.logs.sum(pattern="omp-idle")
         self.assertGreater(waiting, 2 * tolerance(waiting, 2 * REPETITIONS), "too little to measure")
         idle = sum(row["seconds"] for row in self.rows if row["pattern"] == "omp-idle")

@@ -1,5 +1,5 @@
 /* Truth: where OpenMP threads wait and where they work: at the ends of regions and of loops, for locks and
- * critical sections, for tasks, for work; in teams of the main thread and of others. Usage: openmp_waits
+ * critical sections, for tasks; in teams of the main thread and of others. Usage: openmp_waits
  * LOGDIR [repetitions] [delay in ms] [scenario] */
 #include "truth_threads.h"
 
@@ -156,22 +156,6 @@ SCENARIO own_thread(void) {
   pthread_join(thread, NULL);
 }
 
-/* Between regions the team has no work. */
-SCENARIO alone(void) {
-  const int at = ++event;
-#pragma omp parallel num_threads(kThreads)
-  if (omp_get_thread_num() > 0) truth_enter("idle", "alone");
-  truth_sleep(delay);
-  truth_enter("GOMP_parallel", "alone");
-#pragma omp parallel num_threads(kThreads)
-  if (omp_get_thread_num() > 0) {
-    truth_exit();
-    truth_awaits(TRUTH_OMP_IDLE, at);
-  }
-  truth_exit();
-  truth_enables(at);
-}
-
 int main(int argc, char** argv) {
   truth_begin(argc, argv);
   omp_init_lock(&lock);
@@ -182,6 +166,5 @@ int main(int argc, char** argv) {
   RUN(tasks);
   RUN(taskwait);
   RUN(own_thread);
-  RUN(alone);
   return truth_end();
 }
