@@ -29,9 +29,9 @@ MAY_INCLUDE = {
 # The runtime may see only what never allocates.
 RUNTIME_HEADERS = {"cct/frame.hpp", "measurement/kinds.hpp", "measurement/live.hpp", "measurement/live_trace.hpp",
                    "measurement/raw_memory.hpp", "measurement/trace_operation.hpp", "measurement/trace_stream.hpp",
-                   "measurement/write_signals.hpp", "unwind/rule.hpp", "unwind/walker.hpp"}
-# Enumerations that files and tools share; they include nothing.
-FREE_TO_ALL = {"measurement/kinds.hpp", "measurement/trace_operation.hpp"}
+                   "measurement/transfer_cost.hpp", "measurement/write_signals.hpp", "unwind/rule.hpp", "unwind/walker.hpp"}
+# Enumerations and classes of numbers that files and tools share; they include nothing.
+FREE_TO_ALL = {"measurement/kinds.hpp", "measurement/trace_operation.hpp", "measurement/transfer_cost.hpp"}
 FOLDERS = {path.split("/")[1] for path in MAY_INCLUDE if path.startswith("lib/")}
 INCLUDE = re.compile(r'^\s*#include "((\w+)/[^"]+)"', re.M)
 
