@@ -88,6 +88,11 @@ class MessageCall {
   std::uint64_t entered_ = 0;  ///< 0: not to be counted
 };
 
+/// What a process moves in a collective is what every process does.
+template <typename Amount>
+concept SameOnAll =
+    std::is_same_v<Amount, NoData> || std::is_same_v<Amount, Data> || std::is_same_v<Amount, SameForEach>;
+
 /// One blocking collective call.
 class CollectiveCall {
  public:
@@ -98,16 +103,11 @@ class CollectiveCall {
   }
   template <typename Sent, typename Received>
   void exit(const BlockingCollective<Sent, Received>& facts, std::uint32_t call) {
-    constexpr bool uneven = !kSame<Sent> || !kSame<Received>;
+    constexpr bool uneven = !SameOnAll<Sent> || !SameOnAll<Received>;
     if (entered_ != 0) count(facts.comm, call, uneven);
   }
 
  private:
-  /// A process's amount is every process's.
-  template <typename Amount>
-  static constexpr bool kSame =
-      std::is_same_v<Amount, NoData> || std::is_same_v<Amount, Data> || std::is_same_v<Amount, SameForEach>;
-
   static std::uint64_t bytes(const NoData& /*data*/, MPI_Comm /*comm*/) { return 0; }
   static std::uint64_t bytes(const Data& data, MPI_Comm /*comm*/) {
     return data.buffer == MPI_IN_PLACE ? 0 : bytes_of(data.count, data.datatype);

@@ -31,7 +31,7 @@ class VariationPass {
   VariationPass(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                 const CallPaths& paths, std::span<const std::vector<IterationMark>> marks,
                 const VariationOptions& options)
-      : analysis_(analysis), roster_(roster), paths_(paths), options_(options) {
+      : analysis_(analysis), paths_(paths), options_(options) {
     const std::vector<TimeLine>& lines = forward.ledger.lines();
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::int32_t rank = roster.rank_of(lines[i].location);
@@ -87,7 +87,6 @@ class VariationPass {
   void find_outliers();
 
   exchange::Communicator& analysis_;
-  const Roster& roster_;
   const CallPaths& paths_;
   VariationOptions options_;
   std::vector<Row> rows_;
@@ -108,10 +107,10 @@ std::vector<ProcedureSum> VariationPass::own_sums() const {
         anchor.try_emplace(procedure, event.context);
       });
     }
-    for (const auto& [context, ns] : time) {
-      procedures_above(context, [&](std::uint32_t procedure, std::uint32_t frame) {
-        sums[procedure].ns += ns;
-        frames[{procedure, frame}] += ns;
+    for (const auto& spent : time) {
+      procedures_above(spent.first, [&](std::uint32_t procedure, std::uint32_t frame) {
+        sums[procedure].ns += spent.second;
+        frames[{procedure, frame}] += spent.second;
       });
     }
     for (const auto& [procedure, context] : anchor) sums[procedure].invocations += calls.at(context);
@@ -145,6 +144,7 @@ std::vector<ProcedureSum> VariationPass::all_sums() const {
     }
   }
   std::vector<ProcedureSum> list;
+  list.reserve(sums.size());
   for (const auto& [procedure, sum] : sums) list.push_back(sum);
   std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.ns > b.ns; });
   return list;

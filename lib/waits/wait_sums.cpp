@@ -52,6 +52,7 @@ class Summation {
     std::vector<std::pair<Key, Amount>> sorted(sums_.begin(), sums_.end());
     std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<WaitSum> sums;
+    sums.reserve(sorted.size());
     for (const auto& [key, amount] : sorted) {
       sums.push_back(
           {key.pattern, key.location, key.cause, key.context, key.cause_context, amount.ns, amount.count});
