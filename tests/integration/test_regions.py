@@ -26,7 +26,7 @@ def paths_to(view, name):
         for node in nodes:
             frame = node["frame"]
             inner = [*around, frame["name"]] if frame["kind"] == "region" else around
-            if frame["name"] == name and frame["kind"] != "region":
+            if frame["name"].partition("(")[0] == name and frame["kind"] != "region":  # as C++, with its parameters
                 yield tuple(inner), node["values"].get("samples:sum (I)", 0)
             yield from search(node["children"], inner)
 
