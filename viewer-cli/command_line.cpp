@@ -12,7 +12,7 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Command>, 10> kCommands = {{
+constexpr std::array<std::pair<std::string_view, Command>, 14> kCommands = {{
     {"report", Command::report},
     {"view", Command::view},
     {"hot-path", Command::hot_path},
@@ -20,6 +20,10 @@ constexpr std::array<std::pair<std::string_view, Command>, 10> kCommands = {{
     {"blame", Command::blame},
     {"suspects", Command::suspects},
     {"waits", Command::waits},
+    {"causes", Command::causes},
+    {"critical-path", Command::critical_path},
+    {"hotspots", Command::hotspots},
+    {"variation", Command::variation},
     {"efficiency", Command::efficiency},
     {"export", Command::exporting},
     {"info", Command::info},
@@ -40,15 +44,14 @@ constexpr std::array<std::pair<std::string_view, ExportFormat>, 4> kExportFormat
     {"csv", ExportFormat::csv},
     {"json", ExportFormat::json},
 }};
-constexpr std::array<std::string_view, 5> kTraceCommands = {"causes", "critical-path", "hotspots",
-                                                            "variation", "diff"};
+constexpr std::array<std::string_view, 1> kLaterCommands = {"diff"};
 
 /// Which commands an option has a meaning for.
 struct OptionUse {
   std::string_view option;
   std::initializer_list<Command> commands;
 };
-const std::array<OptionUse, 14> kUses = {{
+const std::array<OptionUse, 15> kUses = {{
     {"--sort", {Command::view}},
     {"--metrics", {Command::view}},
     {"--depth", {Command::view}},
@@ -63,6 +66,7 @@ const std::array<OptionUse, 14> kUses = {{
     {"--metric", {Command::hot_path, Command::threads, Command::exporting}},
     {"--derive", {Command::view, Command::hot_path, Command::threads, Command::exporting}},
     {"--output", {Command::exporting}},
+    {"--finer", {Command::variation}},
 }};
 
 template <class Choices>
@@ -112,6 +116,7 @@ void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
   app.add_option("--derive", invocation.derive)->allow_extra_args(false);
   app.add_option("--depth", raw.depth);
   app.add_option("--min", raw.min_percent);
+  app.add_option("--finer", invocation.finer);
   app.add_option("--focus", invocation.focus);
   app.add_option("--ranks", invocation.ranks);
   app.add_option("--role", invocation.role);
@@ -202,7 +207,7 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
     throw UsageError("no database or measurement directory given (see viewer-cli --help)");
   invocation.database = raw.words[0];
   const std::string name = raw.words.size() > 1 ? raw.words[1] : "report";
-  if (std::find(kTraceCommands.begin(), kTraceCommands.end(), name) != kTraceCommands.end()) {
+  if (std::find(kLaterCommands.begin(), kLaterCommands.end(), name) != kLaterCommands.end()) {
     throw NotInThisVersion(
         name + ": not in this version (" CULPRIT_VERSION "; `report`, `blame` and `suspects` show " +
         "what a profile tells)");

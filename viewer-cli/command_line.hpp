@@ -16,6 +16,10 @@ enum class Command : std::uint8_t {
   blame,
   suspects,
   waits,
+  causes,
+  critical_path,
+  hotspots,
+  variation,
   efficiency,
   exporting,
   info,
@@ -38,6 +42,7 @@ struct Invocation {
   std::vector<std::string> derive;   ///< NAME=FORMULA each
   std::optional<std::uint32_t> depth;
   std::optional<double> min_percent;
+  std::uint32_t finer = 0;  ///< variation: levels below the dominant segment
   std::string focus, ranks, role, output;
   bool ids = false, lines = false, inside_waits = false, all = false, quiet = false;
 };

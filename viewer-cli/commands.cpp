@@ -8,6 +8,11 @@
 #include "report/report_json.hpp"
 #include "report/report_text.hpp"
 #include "threads_plot.hpp"
+#include "trace/causes.hpp"
+#include "trace/critical_path.hpp"
+#include "trace/hotspots.hpp"
+#include "trace/rows.hpp"
+#include "trace/variation.hpp"
 #include "view/hot_path_output.hpp"
 #include "view/tree_text.hpp"
 #include "view/view_json.hpp"
@@ -174,6 +179,91 @@ void run_waits(std::ostream& out, const Screen& screen, const database::Contents
   }
 }
 
+void run_causes(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                Format format) {
+  switch (format) {
+    case Format::text:
+      write_causes(out, screen, experiment);
+      break;
+    case Format::json:
+      out << write(causes_json(experiment));
+      break;
+    case Format::csv:
+      write_causes_csv(out, experiment);
+      break;
+  }
+}
+
+void run_critical_path(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                       Format format) {
+  switch (format) {
+    case Format::text:
+      write_critical_path(out, screen, experiment);
+      break;
+    case Format::json:
+      out << write(critical_path_json(experiment));
+      break;
+    case Format::csv:
+      write_critical_path_csv(out, experiment);
+      break;
+  }
+}
+
+void run_hotspots(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                  Format format) {
+  switch (format) {
+    case Format::text:
+      write_hotspots(out, screen, experiment);
+      break;
+    case Format::json:
+      out << write(hotspots_json(experiment));
+      break;
+    case Format::csv:
+      write_hotspots_csv(out, experiment);
+      break;
+  }
+}
+
+void run_variation(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                   const Invocation& invocation) {
+  const database::Variation& variation = variation_of(experiment, invocation.finer);
+  switch (invocation.format) {
+    case Format::text:
+      write_variation(out, screen, experiment, variation);
+      break;
+    case Format::json:
+      out << write(variation_json(experiment, variation));
+      break;
+    case Format::csv:
+      write_variation_csv(out, variation);
+      break;
+  }
+}
+
+/// The commands that need the ranks' time lines.
+void run_on_trace(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                  const Invocation& invocation) {
+  const Format format = invocation.format;
+  switch (invocation.command) {
+    case Command::causes:
+      require_trace(experiment, "causes", invocation.database);
+      run_causes(out, screen, experiment, format);
+      break;
+    case Command::critical_path:
+      require_trace(experiment, "critical-path", invocation.database);
+      run_critical_path(out, screen, experiment, format);
+      break;
+    case Command::hotspots:
+      require_trace(experiment, "hotspots", invocation.database);
+      run_hotspots(out, screen, experiment, format);
+      break;
+    default:
+      require_trace(experiment, "variation", invocation.database);
+      run_variation(out, screen, experiment, invocation);
+      break;
+  }
+}
+
 }  // namespace
 
 void run_command(std::ostream& out, const Screen& screen, const views::Source& source,
@@ -204,6 +294,12 @@ void run_command(std::ostream& out, const Screen& screen, const views::Source& s
       break;
     case Command::waits:
       run_waits(out, screen, source.experiment(), invocation.format);
+      break;
+    case Command::causes:
+    case Command::critical_path:
+    case Command::hotspots:
+    case Command::variation:
+      run_on_trace(out, screen, source.experiment(), invocation);
       break;
     case Command::efficiency:
       if (json) {

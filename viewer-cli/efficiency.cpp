@@ -22,10 +22,27 @@ bool is_mpi(const database::Context& context) {
   return kind == measurement::WaitKind::mpi || kind == measurement::WaitKind::none;
 }
 
+/// What the time lines told.
+Efficiency traced_efficiency(const database::TraceAnalyses& trace) {
+  Efficiency result{.parallel = trace.parallel,
+                    .load_balance = trace.load_balance,
+                    .communication = trace.communication,
+                    .serialization = trace.serialization,
+                    .transfer = trace.transfer,
+                    .exact = true,
+                    .run_s = static_cast<double>(trace.run_ns) / kNsPerSecond,
+                    .ranks = trace.traced};
+  result.useful_mean_s = trace.parallel * result.run_s;
+  result.useful_max_s = trace.communication * result.run_s;
+  return result;
+}
+
 }  // namespace
 
 Efficiency efficiency_of(const views::Figures& figures) {
   const database::Contents& experiment = figures.experiment();
+  const database::TraceAnalyses& trace = experiment.trace();
+  if (trace.traced > 0 && trace.run_ns > 0) return traced_efficiency(trace);
   Efficiency result;
   if (experiment.run.ranks == 0 || experiment.contexts.empty()) return result;
   const std::uint32_t time = views::find_column(experiment, "REALTIME").metric;
@@ -79,12 +96,19 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
   line("parallel efficiency", result.parallel, "mean useful time / run time");
   line("  load balance", result.load_balance, "mean / largest useful time");
   line("  communication efficiency", result.communication, "largest useful time / run time");
+  if (result.exact) {
+    line("    serialization", result.serialization, "communication / transfer efficiency");
+    line("    transfer", result.transfer, "critical path outside MPI / run time");
+  }
   const auto time = [&](double seconds) { return keep(duration(seconds, screen.unicode)); };
   out << '\n'
-      << screen.dim(wrap("From a profile: run time " + time(result.run_s) +
-                             " (the longest rank, without MPI_Init), " + "useful time outside MPI " +
-                             time(result.useful_mean_s) + " on average, " + time(result.useful_max_s) +
-                             " at most, over " + keep(counted(result.ranks, "rank")) + '.',
+      << screen.dim(wrap((result.exact ? "From time lines: run time " : "From a profile: run time ") +
+                             time(result.run_s) +
+                             (result.exact ? " (first end of MPI_Init to last end of MPI_Finalize), "
+                                           : " (the longest rank, without MPI_Init), ") +
+                             "useful time outside MPI " + time(result.useful_mean_s) + " on average, " +
+                             time(result.useful_max_s) + " at most, over " +
+                             keep(counted(result.ranks, "rank")) + '.',
                          screen.width))
       << '\n';
 }
@@ -95,8 +119,8 @@ Json efficiency_json(const views::Figures& figures) {
   return {{"parallel", figure(result.parallel)},
           {"load_balance", figure(result.load_balance)},
           {"communication", figure(result.communication)},
-          {"serialization", nullptr},
-          {"transfer", nullptr}};
+          {"serialization", result.exact ? Json(result.serialization) : Json(nullptr)},
+          {"transfer", result.exact ? Json(result.transfer) : Json(nullptr)}};
 }
 
 }  // namespace culprit::viewer

@@ -26,10 +26,16 @@ commands
   threads NODE            the values of one node for every rank and thread, plotted
   blame                   balanced code below which ranks wait, most idleness first
   suspects                code whose uneven work explains the waiting, with its ranks
-  waits                   waits in one-sided communication and of threads, by pattern
+  waits                   who waited where, for whom, by pattern; without a trace one-sided and threads only
+  causes                  what code on which rank made others wait, directly and through others (trace)
+  critical-path           what the length of the run depends on (trace)
+  hotspots                hot procedures that made others wait (trace)
+  variation               how long iterations took, over ranks and time (trace)
   efficiency              parallel efficiency, load balance, communication efficiency
   export FORMAT           collapsed, speedscope, csv or json, for other tools
   info                    what was run, where, when and how; how good the data is
+
+(trace): needs a measurement with time lines, hpcrun-lite --trace.
 
 options
   --format text|json|csv  text for people (default), json for programs, csv for tables
@@ -145,9 +151,71 @@ options
   --format text|json|csv  (default: text)
 )help";
 
+constexpr std::string_view kWaits =
+    R"help(Who waited where, because of whom, by pattern; the longest first. With a trace (hpcrun-lite --trace) from
+time stamps, in messages, collectives and one-sided communication; without one the waits of one-sided
+communication only, approximated. Waits of threads for each other are in either. late-sender-wrong-order,
+late-complete and early-fence are parts of late-sender, early-wait and wait-at-fence.
+
+  viewer-cli run1.db waits
+  viewer-cli run1.db waits --format csv
+
+options
+  --format text|json|csv  (default: text)
+)help";
+
+constexpr std::string_view kCauses =
+    R"help(What code on which rank made others wait; what cost most first. Short-term cost is waiting for that code
+itself, long-term cost what those waits made others wait in turn. All costs, and what has no cause that
+shows, add up to the waiting in `waits`. Needs a trace (hpcrun-lite --trace).
+
+  viewer-cli run1.db causes
+  viewer-cli run1.db causes --format json
+
+options
+  --format text|json|csv  (default: text)
+)help";
+
+constexpr std::string_view kCriticalPath =
+    R"help(The critical path: from the last rank in MPI_Finalize backwards, at each wait over to what was waited for.
+Only what lies on it can make the run shorter. Imbalance is how much longer code takes there than on an
+average rank: what spreading it evenly can save. Needs a trace (hpcrun-lite --trace).
+
+  viewer-cli run1.db critical-path
+  viewer-cli run1.db critical-path --format json
+
+options
+  --format text|json|csv  (default: text)
+)help";
+
+constexpr std::string_view kHotspots =
+    R"help(Procedures with at least 1 % of the time that took longer on one rank than on another that waited for it,
+and what that cost; only direct waits count. Needs a trace (hpcrun-lite --trace).
+
+  viewer-cli run1.db hotspots
+  viewer-cli run1.db hotspots --format json
+
+options
+  --format text|json|csv  (default: text)
+)help";
+
+constexpr std::string_view kVariation =
+    R"help(How long each iteration took on each rank, its MPI calls left out, and which took unusually long.
+Iterations are those that the program marks (culprit_iteration(n)), else invocations of the procedure with
+the most time among those that are called again and again. Needs a trace (hpcrun-lite --trace).
+
+  viewer-cli run1.db variation
+  viewer-cli run1.db variation --finer 1
+
+options
+  --finer N               segments of a procedure N levels below (default: 0)
+  --format text|json|csv  (default: text)
+)help";
+
 constexpr std::string_view kEfficiency =
     R"help(How efficiently the ranks' time is used: parallel efficiency = load balance x communication efficiency
-(POP metrics). A profile cannot divide communication efficiency further: serialization and transfer are null.
+(POP metrics). With a trace (hpcrun-lite --trace) communication = serialization x transfer; a profile cannot
+divide it further, these two are null.
 
   viewer-cli run1.db efficiency
 
@@ -177,13 +245,18 @@ options
   --format text|json      (default: text)
 )help";
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kCommands = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kCommands = {{
     {"report", kReport},
     {"view", kView},
     {"hot-path", kHotPath},
     {"threads", kThreads},
     {"blame", kBlame},
     {"suspects", kSuspects},
+    {"waits", kWaits},
+    {"causes", kCauses},
+    {"critical-path", kCriticalPath},
+    {"hotspots", kHotspots},
+    {"variation", kVariation},
     {"efficiency", kEfficiency},
     {"export", kExport},
     {"info", kInfo},

@@ -1,9 +1,9 @@
 #include "waits.hpp"
 
+#include "call_path_text.hpp"
 #include "text/csv.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
-#include "views/frame.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,8 +13,6 @@
 namespace culprit::viewer {
 namespace {
 
-using database::ContextId;
-using database::ContextKind;
 using database::Wait;
 
 constexpr std::size_t kIndent = 4;
@@ -42,22 +40,6 @@ const char* name_of(const Wait& wait) {
 
 double seconds(const Wait& wait) {
   return static_cast<double>(wait.ns) / 1e9;
-}
-
-/// `main > step > MPI_Win_fence`, without roots, start-up frames and call sites where they are not to be
-/// `complete`.
-std::string path_text(const database::Contents& experiment, ContextId context, const std::string& separator,
-                      bool complete) {
-  std::string text;
-  for (const ContextId each : views::path_to(experiment, context)) {
-    const database::Context& self = experiment.contexts[each];
-    if (!complete && (self.kind == ContextKind::call || self.kind == ContextKind::root ||
-                      (self.flags & database::kStartUp) != 0))
-      continue;
-    if (!text.empty()) text += separator;
-    text += views::label(views::frame_of(experiment, self));
-  }
-  return text;
 }
 
 std::string cause_text(const database::Contents& experiment, const Wait& wait) {

@@ -101,6 +101,26 @@ void check_waits(const Experiment& e) {
 
 }  // namespace
 
+bool is_sound(const TraceAnalyses& trace, std::size_t locations, std::size_t contexts) {
+  const auto somewhere = [=](ContextId context) { return context == kNone || context < contexts; };
+  const bool causes = std::ranges::all_of(trace.causes, [=](const Cause& cause) {
+    return cause.location < locations && cause.scope.context < contexts;
+  });
+  const bool critical = std::ranges::all_of(trace.critical, [=](const CriticalScope& one) {
+    return one.scope.context < contexts &&
+           std::ranges::all_of(one.shares, [=](const auto& share) { return share.location < locations; });
+  });
+  const bool hotspots = std::ranges::all_of(trace.hotspots, [=](const Hotspot& hotspot) {
+    return hotspot.location < locations && hotspot.waiter < locations && hotspot.context < contexts &&
+           hotspot.waiter_context < contexts;
+  });
+  const bool variations = std::ranges::all_of(trace.variations, [&](const Variation& variation) {
+    return somewhere(variation.context) &&
+           std::ranges::all_of(variation.outliers, somewhere, &Variation::Outlier::context);
+  });
+  return causes && critical && hotspots && variations && trace.critical_begin_ns <= trace.critical_end_ns;
+}
+
 void check_consistency(const Experiment& e) {
   check_strings(e.strings);
   check_trees(e);
@@ -112,6 +132,8 @@ void check_consistency(const Experiment& e) {
   check_summaries(e, e.flat_summaries, e.flat.size());
   check_blame(e);
   check_waits(e);
+  require(is_sound(e.trace, e.locations.size(), e.contexts.size()),
+          "what time lines told refers to something that does not exist");
   require(
       std::ranges::adjacent_find(e.sources, std::greater_equal<>(), &SourceFile::path) == e.sources.end() &&
           (e.sources.empty() || e.sources.back().path < e.strings.size()),

@@ -1,5 +1,6 @@
 #include "database/contents.hpp"
 
+#include "database/consistency.hpp"
 #include "database/database_error.hpp"
 #include "database/load.hpp"
 #include "database/sections.hpp"
@@ -160,10 +161,11 @@ struct Contents::Late {
   CheckedSections sections;
   std::filesystem::path path;
   std::size_t roles = 0, contexts = 0, locations = 0, strings = 0;
-  std::once_flag suspects_read, waits_read, sources_read;
+  std::once_flag suspects_read, waits_read, sources_read, trace_read;
   std::vector<Suspect> suspects;
   std::vector<Wait> waits;
   std::vector<SourceFile> sources;
+  TraceAnalyses trace;
 
   [[nodiscard]] const CheckedBytes& section(Section which) const { return sections[slot(which)]; }
   [[nodiscard]] bool is_location(std::uint32_t l) const { return l < locations; }
@@ -187,6 +189,16 @@ struct Contents::Late {
         section(Section::waits).fail("refers to something that does not exist");
       }
     }
+  }
+
+  void read_trace() {
+    SectionSpans spans;
+    for (const Section each : {Section::trace_summary, Section::causes, Section::critical_path,
+                               Section::hotspots, Section::variation})
+      spans[slot(each)] = section(each).all();
+    trace = decode_trace_analyses(spans);
+    if (!is_sound(trace, locations, contexts))
+      throw Malformed("what time lines told refers to something that does not exist");
   }
 
   void read_sources() {
@@ -270,6 +282,11 @@ const std::vector<Suspect>& Contents::suspects() const {
 const std::vector<Wait>& Contents::waits() const {
   late_->once(late_->waits_read, [this] { late_->read_waits(); });
   return late_->waits;
+}
+
+const TraceAnalyses& Contents::trace() const {
+  late_->once(late_->trace_read, [this] { late_->read_trace(); });
+  return late_->trace;
 }
 
 const std::vector<SourceFile>& Contents::sources() const {

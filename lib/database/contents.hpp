@@ -195,6 +195,7 @@ struct Contents {
   [[nodiscard]] const std::vector<Suspect>& suspects() const;    ///< largest explains first
   [[nodiscard]] const std::vector<Wait>& waits() const;          ///< longest first
   [[nodiscard]] const std::vector<SourceFile>& sources() const;  ///< ascending by path
+  [[nodiscard]] const TraceAnalyses& trace() const;
 
  private:
   struct Late;

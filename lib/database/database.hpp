@@ -1,5 +1,6 @@
 #pragma once
 
+#include "database/trace_analyses.hpp"
 #include "metrics/accumulator.hpp"
 
 #include <cstdint>
@@ -262,7 +263,8 @@ struct Experiment {
   std::vector<std::vector<BlameRow>> blame;   ///< [role], ascending by context
   std::vector<Suspect> suspects;              ///< largest explains first
   std::vector<Wait> waits;                    ///< longest first
-  std::vector<SourceFile> sources;            ///< ascending by path
+  TraceAnalyses trace;
+  std::vector<SourceFile> sources;  ///< ascending by path
 };
 
 }  // namespace culprit::database

@@ -237,6 +237,7 @@ SectionBytes encode_experiment(const Experiment& e) {
   sections[slot(Section::flat_summary_data)] = std::move(flat.data);
   encode_blame(e, sections);
   sections[slot(Section::waits)] = encode_waits(e.waits);
+  encode_trace_analyses(e.trace, sections);
   Encoder index, data;
   encode_sources(e.sources, index, data);
   sections[slot(Section::source_index)] = index.take();

@@ -47,8 +47,16 @@ enum class Section : std::uint32_t {
   procedure_of_context = 26,
   procedures = 27,
   procedure_instances = 28,
+  trace_summary = 29,
+  causes = 30,
+  critical_path = 31,
+  hotspots = 32,
+  variation = 33,
 };
-inline constexpr std::uint32_t kLastSection = 28;
+inline constexpr std::uint32_t kLastSection = 33;
+
+/// Those from here on may be missing: files of older writers, of version 2 too, have none.
+inline constexpr std::uint32_t kFirstOptional = 29;
 
 constexpr bool is_known(std::uint32_t number) {
   return number >= 1 && number <= kLastSection && (number <= 16 || number >= 21);
@@ -60,6 +68,8 @@ inline constexpr std::uint64_t kFlatSize = 28;
 inline constexpr std::uint64_t kLocationSize = 48;
 inline constexpr std::uint64_t kBlameSize = 32;
 inline constexpr std::uint64_t kWaitSize = 40;
+inline constexpr std::uint64_t kCauseSize = 32;
+inline constexpr std::uint64_t kHotspotSize = 24;
 inline constexpr std::uint64_t kSummaryIndexSize = 48;
 inline constexpr std::uint64_t kSourceIndexSize = 32;
 inline constexpr std::uint64_t kTileIndexSize = 32;
@@ -94,6 +104,10 @@ constexpr std::uint64_t stride(Section section) {
       return kBlameSize;
     case Section::waits:
       return kWaitSize;
+    case Section::causes:
+      return kCauseSize;
+    case Section::hotspots:
+      return kHotspotSize;
     case Section::source_index:
       return kSourceIndexSize;
     case Section::tile_index:

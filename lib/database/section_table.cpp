@@ -83,7 +83,7 @@ CheckedSections find(ByteSpan file, const std::filesystem::path& path) {
     sections[slot(section)] =
         CheckedBytes(file, offset, size, sum, path, "section " + std::to_string(number));
   }
-  for (std::uint32_t number = 1; number <= format::kLastSection; ++number) {
+  for (std::uint32_t number = 1; number < format::kFirstOptional; ++number) {
     if (format::is_known(number) && !seen[number - 1]) fail(number, "is missing");
   }
   return sections;

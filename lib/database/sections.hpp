@@ -35,6 +35,13 @@ std::vector<ModuleInfo> decode_modules(ByteSpan bytes);
 std::vector<Suspect> decode_suspects(ByteSpan bytes);
 std::vector<Wait> decode_waits(ByteSpan bytes);
 
+/// Sections as they are read, by section number − 1; those that nobody needs may be empty.
+using SectionSpans = std::array<ByteSpan, format::kLastSection>;
+
+/// The sections that tell what time lines told, empty without a trace.
+void encode_trace_analyses(const TraceAnalyses& analyses, SectionBytes& sections);
+TraceAnalyses decode_trace_analyses(const SectionSpans& sections);
+
 /// The sections that hold compressed text; its index and its data.
 void encode_sources(const std::vector<SourceFile>& sources, Encoder& index, Encoder& data);
 std::vector<SourceFile> decode_sources(ByteSpan index, ByteSpan data);

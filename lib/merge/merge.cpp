@@ -7,7 +7,6 @@
 #include "merge/describe.hpp"
 #include "merge/diagnose.hpp"
 #include "merge/divide.hpp"
-#include "merge/exact_waits.hpp"
 #include "merge/idle_rules.hpp"
 #include "merge/phase.hpp"
 #include "merge/plan.hpp"
@@ -17,6 +16,7 @@
 #include "merge/sources.hpp"
 #include "merge/summarize.hpp"
 #include "merge/survey.hpp"
+#include "merge/time_line_analyses.hpp"
 #include "merge/time_lines.hpp"
 #include "merge/together.hpp"
 #include "merge/values.hpp"
@@ -249,14 +249,16 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
   find_waits(comm, accumulation, experiment);
   TimeLines lines;
   together(comm, [&] { lines = open_time_lines(share, found.shared, shape); });
-  find_exact_waits(comm, lines, experiment);
+  analyse_time_lines(comm, lines, shape, experiment);
   if (writer) {
     find_blame(comm, options, summaries, shape, *writer, experiment);
     writer->add_experiment(experiment);
     writer->finish();
   }
+  const std::vector<std::string> unused = gather_lines(comm, lines.problems);
   Outcome outcome;
   if (root) outcome = judge(found, options, experiment);
+  outcome.problems.insert(outcome.problems.end(), unused.begin(), unused.end());
   broadcast(comm, outcome);
   writing.step();
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

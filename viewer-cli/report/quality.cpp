@@ -46,6 +46,24 @@ std::string unread_modules(const database::Contents& experiment) {
   return text;
 }
 
+/// `3 sends, 1 receive`, those that there are.
+std::string unmatched_text(const database::UnmatchedOperations& unmatched) {
+  std::vector<std::string> parts;
+  const auto add = [&parts](std::uint64_t count, const std::string& noun) {
+    if (count > 0) parts.push_back(keep(counted(count, noun)));
+  };
+  add(unmatched.sends, "send");
+  add(unmatched.receives, "receive");
+  add(unmatched.probes, "probe");
+  add(unmatched.collectives, "collective");
+  add(unmatched.fences, "fence");
+  add(unmatched.epochs, "epoch");
+  add(unmatched.locks, "lock");
+  add(unmatched.completions, "completion");
+  add(unmatched.strangers, "operation with unrecorded processes");
+  return enumerate(parts);
+}
+
 }  // namespace
 
 double sampling_microseconds(const database::Quality& quality) {
@@ -115,6 +133,16 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment, 
     warn(counted(quality.epochs_lost, "call") +
          " of one-sided communication found no accumulator (too many call paths, windows or peers); `waits` "
          "knows less of them.");
+  }
+  if (experiment.trace().stopped > 0) {
+    warn(counted(experiment.trace().stopped, "trace") + (experiment.trace().stopped == 1 ? " ends" : " end") +
+         " before the run (--trace-limit, or a full disk): what came after is missing in waits, causes and "
+         "the "
+         "critical path.");
+  }
+  if (const std::uint64_t unmatched = experiment.trace().unmatched.sum(); unmatched > 0) {
+    warn(counted(unmatched, "operation") + " in the traces found no partner (" +
+         unmatched_text(experiment.trace().unmatched) + "); waits in them are not known.");
   }
   if (partial_share(experiment, total_s) > kManyPartial) {
     warn(percent(partial_share(experiment, total_s)) +

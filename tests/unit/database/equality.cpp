@@ -41,6 +41,10 @@ auto fields(const Suspect& s) {
   return std::tie(s.role, s.balanced, s.suspect, s.locations, s.excess_ns, s.explains_ns, s.save_balanced_ns,
                   s.save_removed_ns);
 }
+auto fields(const Wait& w) {
+  return std::tie(w.pattern, w.location, w.context, w.cause_location, w.cause_context, w.exact, w.ns,
+                  w.count);
+}
 auto fields(const Value& v) {
   return std::tie(v.index, v.metric, v.value);
 }
@@ -75,7 +79,8 @@ bool equal(const Experiment& a, const Experiment& b) {
          same(a.metrics, b.metrics) && same(a.roles, b.roles) && same(a.locations, b.locations) &&
          same(a.context_summaries, b.context_summaries) && same(a.flat_summaries, b.flat_summaries) &&
          a.balance == b.balance && std::ranges::equal(a.blame, b.blame, same_blame) &&
-         same(a.suspects, b.suspects) && same(a.sources, b.sources);
+         same(a.suspects, b.suspects) && same(a.waits, b.waits) && a.trace == b.trace &&
+         same(a.sources, b.sources);
 }
 
 }  // namespace culprit::database

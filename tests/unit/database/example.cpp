@@ -210,7 +210,41 @@ Example make_example() {
   fill_run(e);
   fill_sources(e);
   fill_blame(example);
+  e.waits = {{.pattern = WaitPattern::wait_at_nxn,
+              .location = 3,
+              .context = 2,
+              .cause_location = 1,
+              .cause_context = 1,
+              .exact = true,
+              .ns = 300'000'000,
+              .count = 12}};
+  e.trace = example_trace(static_cast<std::uint32_t>(e.locations.size()),
+                          static_cast<std::uint32_t>(e.contexts.size()));
   return example;
+}
+
+TraceAnalyses example_trace(std::uint32_t locations, std::uint32_t contexts) {
+  const std::uint32_t last = contexts - 1;
+  return {.traced = locations,
+          .stopped = 1,
+          .unmatched = {1, 2, 3, 4, 5, 6, 7, 8, 9},
+          .parallel = 0.5,
+          .load_balance = 0.625,
+          .communication = 0.8,
+          .serialization = 0.9,
+          .transfer = 0.95,
+          .run_ns = 23'000'000'000,
+          .causes = {{1, {last, false}, 400, 100'000'000'000}, {0, {0, true}, 3, 0}},
+          .unattributed_ns = 17,
+          .direct_ns = 18,
+          .indirect_ns = 19,
+          .critical_begin_ns = 1'000,
+          .critical_end_ns = 1'300,
+          .critical_calls_ns = 100,
+          .critical = {{{last, false}, 200, 150, {{0, 70}, {1, 130}}}, {{1, true}, 100, 0, {{1, 100}}}},
+          .hotspots = {{1, 1, 0, last, 77}},
+          .variations = {{true, 1, 500, {{0, {500, 70'000}}, {1, {}}}, {{0, 1, 70'000, kNone}}},
+                         {false, last, 400, {{0, {}}, {1, {300}}}, {{1, 0, 300, last}}}}};
 }
 
 std::vector<ContextId> parents_of(const Experiment& experiment) {

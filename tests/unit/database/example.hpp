@@ -26,4 +26,7 @@ std::vector<ContextId> parents_of(const Experiment& experiment);
 /// Writes an example (on one rank).
 void write_example(const Example& example, const std::filesystem::path& path);
 
+/// Something in everything that traces tell, of so many locations and contexts (two at least).
+TraceAnalyses example_trace(std::uint32_t locations, std::uint32_t contexts);
+
 }  // namespace culprit::database

@@ -69,6 +69,7 @@ Experiment collect(const Contents& contents) {
   e.blame = contents.blame.read();
   e.suspects = contents.suspects();
   e.waits = contents.waits();
+  e.trace = contents.trace();
   e.sources = contents.sources();
   return e;
 }

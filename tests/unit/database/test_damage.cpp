@@ -37,6 +37,15 @@ std::vector<std::byte> tiny_database(const Scratch& scratch) {
   e.balance = {{Balance::balanced, Balance::imbalanced, Balance::untested}};
   e.blame = {{{0, 75, 0, 70}}};
   e.suspects = {{0, 0, 1, {1}, 1, 2, 3, 4}};
+  e.waits = {{.pattern = WaitPattern::late_sender,
+              .location = 0,
+              .context = 2,
+              .cause_location = 1,
+              .cause_context = 1,
+              .exact = true,
+              .ns = 9,
+              .count = 1}};
+  e.trace = example_trace(2, 3);
   e.sources = {{1, std::string(50, 'x')}};
   tiny.profiles = {{{2, 0, 5}}, {{2, 0, 70'000}}};
   const std::vector<Value> inclusive = {{0, 0, 5}, {1, 0, 70'000}};

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+// What the ranks' time lines told beside waits (docs/formats.md, sections 29 to 33). Contexts and locations
+// are those of the experiment.
+namespace culprit::database {
+
+/// Where time was spent: at a context, or between two MPI calls so close to each other that nothing was
+/// sampled; then the context is the innermost one around both.
+struct TimedScope {
+  std::uint32_t context = 0;
+  bool between = false;
+
+  friend auto operator<=>(const TimedScope&, const TimedScope&) = default;
+};
+
+/// What code on one thread cost others, in ns of their waiting (algorithms.md 8).
+struct Cause {
+  std::uint32_t location = 0;
+  TimedScope scope;
+  std::uint64_t short_term_ns = 0;  ///< of waits that it caused directly
+  std::uint64_t long_term_ns = 0;   ///< of waits that those caused in turn
+
+  friend bool operator==(const Cause&, const Cause&) = default;
+};
+
+/// Time of one scope on the critical path.
+struct CriticalScope {
+  struct Share {
+    std::uint32_t location = 0;
+    std::uint64_t ns = 0;
+    friend bool operator==(const Share&, const Share&) = default;
+  };
+  TimedScope scope;
+  std::uint64_t ns = 0;            ///< the sum of the shares
+  std::uint64_t imbalance_ns = 0;  ///< by how much that is more than the mean over all ranks
+  std::vector<Share> shares;       ///< by location
+
+  friend bool operator==(const CriticalScope&, const CriticalScope&) = default;
+};
+
+/// What a hot procedure of one thread cost a waiter (Wu 2020), in ns of its waiting.
+struct Hotspot {
+  std::uint32_t location = 0, context = 0;
+  std::uint32_t waiter = 0, waiter_context = 0;
+  std::uint64_t ns = 0;
+
+  friend bool operator==(const Hotspot&, const Hotspot&) = default;
+};
+
+/// How long the same thing took, over ranks and time (Weber 2016).
+struct Variation {
+  struct Row {
+    std::int32_t rank = -1;
+    std::vector<std::uint64_t> sos_ns;  ///< by segment: its duration without the MPI calls in it
+    friend bool operator==(const Row&, const Row&) = default;
+  };
+  struct Outlier {
+    std::int32_t rank = -1;
+    std::uint32_t segment = 0;  ///< on that rank, from 0
+    std::uint64_t sos_ns = 0;
+    std::uint32_t context = 0xffffffff;  ///< where it spent most time; kNone: nothing was sampled in it
+    friend bool operator==(const Outlier&, const Outlier&) = default;
+  };
+  bool marked = false;                 ///< the program marked its iterations; else invocations are inferred
+  std::uint32_t context = 0xffffffff;  ///< of the procedure, or around the marks; kNone: nothing recurs
+  std::uint64_t median_ns = 0;         ///< of all segments' SOS-times
+  std::vector<Row> rows;               ///< by rank
+  std::vector<Outlier> outliers;       ///< the longest first
+
+  friend bool operator==(const Variation&, const Variation&) = default;
+};
+
+/// What found no partner in the traces, by kind.
+struct UnmatchedOperations {
+  std::uint64_t sends = 0, receives = 0, probes = 0, collectives = 0, fences = 0, epochs = 0, locks = 0,
+                completions = 0, strangers = 0;
+
+  [[nodiscard]] std::uint64_t sum() const {
+    return sends + receives + probes + collectives + fences + epochs + locks + completions + strangers;
+  }
+  friend bool operator==(const UnmatchedOperations&, const UnmatchedOperations&) = default;
+};
+
+struct TraceAnalyses {
+  std::uint64_t traced =
+      0;  ///< ranks whose time lines were analysed; 0: there was no trace, nothing else is set
+  std::uint64_t stopped = 0;  ///< of them, those whose trace ends early: a limit, a full disk
+  UnmatchedOperations unmatched;
+
+  double parallel = 0, load_balance = 0, communication = 0, serialization = 0, transfer = 0;
+  std::uint64_t run_ns = 0;  ///< earliest exit of MPI_Init to latest exit of MPI_Finalize
+
+  std::vector<Cause> causes;  ///< the most expensive first
+  std::uint64_t unattributed_ns = 0;
+  std::uint64_t direct_ns = 0,
+                indirect_ns = 0;  ///< waiting that the causer's own waits did not, and did, pass on
+
+  std::uint64_t critical_begin_ns = 0, critical_end_ns = 0;
+  std::uint64_t critical_calls_ns = 0;  ///< of it in MPI calls
+  std::vector<CriticalScope> critical;  ///< the longest first
+
+  std::vector<Hotspot> hotspots;      ///< the most expensive first
+  std::vector<Variation> variations;  ///< the coarsest segment first
+
+  friend bool operator==(const TraceAnalyses&, const TraceAnalyses&) = default;
+};
+
+}  // namespace culprit::database

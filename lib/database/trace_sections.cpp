@@ -1,0 +1,230 @@
+#include "database/sections.hpp"
+
+#include <array>
+
+namespace culprit::database {
+namespace {
+
+using format::Section;
+
+constexpr std::uint32_t kBetween = 1;  // flag of a scope
+constexpr std::uint32_t kMarked = 1;   // flag of a variation
+
+/// The numbers of section 29 in their order; `Analyses` is const where they are written.
+template <class Analyses>
+auto counts_of(Analyses& a) {
+  return std::array{&a.traced,
+                    &a.stopped,
+                    &a.unmatched.sends,
+                    &a.unmatched.receives,
+                    &a.unmatched.probes,
+                    &a.unmatched.collectives,
+                    &a.unmatched.fences,
+                    &a.unmatched.epochs,
+                    &a.unmatched.locks,
+                    &a.unmatched.completions,
+                    &a.unmatched.strangers,
+                    &a.run_ns,
+                    &a.unattributed_ns,
+                    &a.direct_ns,
+                    &a.indirect_ns,
+                    &a.critical_begin_ns,
+                    &a.critical_end_ns,
+                    &a.critical_calls_ns};
+}
+template <class Analyses>
+auto shares_of(Analyses& a) {
+  return std::array{&a.parallel, &a.load_balance, &a.communication, &a.serialization, &a.transfer};
+}
+
+void put_scope(const TimedScope& scope, Encoder& into) {
+  into.put(scope.context);
+  into.put(scope.between ? kBetween : 0U);
+}
+
+TimedScope get_scope(Decoder& from) {
+  TimedScope scope;
+  scope.context = from.get<std::uint32_t>();
+  const auto flags = from.get<std::uint32_t>();
+  if (flags > kBetween) from.fail("has unknown flags");
+  scope.between = (flags & kBetween) != 0;
+  return scope;
+}
+
+Bytes encode_summary(const TraceAnalyses& a) {
+  Encoder into;
+  for (const std::uint64_t* count : counts_of(a)) into.put(*count);
+  for (const double* share : shares_of(a)) into.put(*share);
+  return into.take();
+}
+
+Bytes encode_causes(const std::vector<Cause>& causes) {
+  Encoder into;
+  for (const Cause& cause : causes) {
+    into.put(cause.location);
+    put_scope(cause.scope, into);
+    into.pad(4);
+    into.put(cause.short_term_ns);
+    into.put(cause.long_term_ns);
+  }
+  return into.take();
+}
+
+Bytes encode_critical(const std::vector<CriticalScope>& critical) {
+  Encoder into;
+  into.put(static_cast<std::uint32_t>(critical.size()));
+  for (const CriticalScope& one : critical) {
+    put_scope(one.scope, into);
+    into.put(one.imbalance_ns);
+    into.put(static_cast<std::uint32_t>(one.shares.size()));
+    for (const CriticalScope::Share& share : one.shares) {
+      into.put(share.location);
+      into.put_varint(share.ns);
+    }
+  }
+  return into.take();
+}
+
+Bytes encode_hotspots(const std::vector<Hotspot>& hotspots) {
+  Encoder into;
+  for (const Hotspot& hotspot : hotspots) {
+    into.put(hotspot.location);
+    into.put(hotspot.context);
+    into.put(hotspot.waiter);
+    into.put(hotspot.waiter_context);
+    into.put(hotspot.ns);
+  }
+  return into.take();
+}
+
+void put_variation(const Variation& variation, Encoder& into) {
+  into.put(variation.marked ? kMarked : 0U);
+  into.put(variation.context);
+  into.put(variation.median_ns);
+  into.put(static_cast<std::uint32_t>(variation.rows.size()));
+  for (const Variation::Row& row : variation.rows) {
+    into.put(row.rank);
+    into.put(static_cast<std::uint32_t>(row.sos_ns.size()));
+    for (const std::uint64_t ns : row.sos_ns) into.put_varint(ns);
+  }
+  into.put(static_cast<std::uint32_t>(variation.outliers.size()));
+  for (const Variation::Outlier& outlier : variation.outliers) {
+    into.put(outlier.rank);
+    into.put(outlier.segment);
+    into.put(outlier.context);
+    into.put(outlier.sos_ns);
+  }
+}
+
+Bytes encode_variations(const std::vector<Variation>& variations) {
+  Encoder into;
+  into.put(static_cast<std::uint32_t>(variations.size()));
+  for (const Variation& variation : variations) put_variation(variation, into);
+  return into.take();
+}
+
+void decode_summary(ByteSpan bytes, TraceAnalyses& a) {
+  if (bytes.empty()) return;
+  Decoder from(bytes, "the section on traces");
+  for (std::uint64_t* count : counts_of(a)) *count = from.get<std::uint64_t>();
+  for (double* share : shares_of(a)) *share = from.get<double>();
+}
+
+std::vector<Cause> decode_causes(ByteSpan bytes) {
+  Decoder from(bytes, "the section on causes");
+  std::vector<Cause> causes(bytes.size() / format::kCauseSize);
+  for (Cause& cause : causes) {
+    cause.location = from.get<std::uint32_t>();
+    cause.scope = get_scope(from);
+    from.take(4);
+    cause.short_term_ns = from.get<std::uint64_t>();
+    cause.long_term_ns = from.get<std::uint64_t>();
+  }
+  return causes;
+}
+
+std::vector<CriticalScope> decode_critical(ByteSpan bytes) {
+  if (bytes.empty()) return {};
+  Decoder from(bytes, "the section on the critical path");
+  std::vector<CriticalScope> critical(from.get_count(20));
+  for (CriticalScope& one : critical) {
+    one.scope = get_scope(from);
+    one.imbalance_ns = from.get<std::uint64_t>();
+    one.shares.resize(from.get_count(5));
+    for (CriticalScope::Share& share : one.shares) {
+      share.location = from.get<std::uint32_t>();
+      share.ns = from.get_varint();
+      one.ns += share.ns;
+    }
+  }
+  return critical;
+}
+
+std::vector<Hotspot> decode_hotspots(ByteSpan bytes) {
+  Decoder from(bytes, "the section on hotspots");
+  std::vector<Hotspot> hotspots(bytes.size() / format::kHotspotSize);
+  for (Hotspot& hotspot : hotspots) {
+    hotspot.location = from.get<std::uint32_t>();
+    hotspot.context = from.get<std::uint32_t>();
+    hotspot.waiter = from.get<std::uint32_t>();
+    hotspot.waiter_context = from.get<std::uint32_t>();
+    hotspot.ns = from.get<std::uint64_t>();
+  }
+  return hotspots;
+}
+
+Variation get_variation(Decoder& from) {
+  Variation variation;
+  const auto flags = from.get<std::uint32_t>();
+  if (flags > kMarked) from.fail("has unknown flags");
+  variation.marked = (flags & kMarked) != 0;
+  variation.context = from.get<std::uint32_t>();
+  variation.median_ns = from.get<std::uint64_t>();
+  variation.rows.resize(from.get_count(8));
+  for (Variation::Row& row : variation.rows) {
+    row.rank = from.get<std::int32_t>();
+    row.sos_ns.resize(from.get_count(1));
+    for (std::uint64_t& ns : row.sos_ns) ns = from.get_varint();
+  }
+  variation.outliers.resize(from.get_count(20));
+  for (Variation::Outlier& outlier : variation.outliers) {
+    outlier.rank = from.get<std::int32_t>();
+    outlier.segment = from.get<std::uint32_t>();
+    outlier.context = from.get<std::uint32_t>();
+    outlier.sos_ns = from.get<std::uint64_t>();
+  }
+  return variation;
+}
+
+std::vector<Variation> decode_variations(ByteSpan bytes) {
+  if (bytes.empty()) return {};
+  Decoder from(bytes, "the section on variation");
+  const std::uint32_t count = from.get_count(24);
+  std::vector<Variation> variations;
+  variations.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) variations.push_back(get_variation(from));
+  return variations;
+}
+
+}  // namespace
+
+void encode_trace_analyses(const TraceAnalyses& analyses, SectionBytes& sections) {
+  if (analyses.traced == 0) return;
+  sections[slot(Section::trace_summary)] = encode_summary(analyses);
+  sections[slot(Section::causes)] = encode_causes(analyses.causes);
+  sections[slot(Section::critical_path)] = encode_critical(analyses.critical);
+  sections[slot(Section::hotspots)] = encode_hotspots(analyses.hotspots);
+  sections[slot(Section::variation)] = encode_variations(analyses.variations);
+}
+
+TraceAnalyses decode_trace_analyses(const SectionSpans& sections) {
+  TraceAnalyses analyses;
+  decode_summary(sections[slot(Section::trace_summary)], analyses);
+  analyses.causes = decode_causes(sections[slot(Section::causes)]);
+  analyses.critical = decode_critical(sections[slot(Section::critical_path)]);
+  analyses.hotspots = decode_hotspots(sections[slot(Section::hotspots)]);
+  analyses.variations = decode_variations(sections[slot(Section::variation)]);
+  return analyses;
+}
+
+}  // namespace culprit::database

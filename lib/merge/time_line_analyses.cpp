@@ -1,0 +1,186 @@
+#include "merge/time_line_analyses.hpp"
+
+#include "merge/time_line_scopes.hpp"
+#include "merge/together.hpp"
+#include "merge/trace_tables.hpp"
+#include "waits/efficiency.hpp"
+#include "waits/forward.hpp"
+#include "waits/roster.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace culprit::merge {
+namespace {
+
+using database::ContextId;
+using database::Experiment;
+using database::Wait;
+using database::WaitPattern;
+
+/// The dominant segment and so many levels below it.
+constexpr int kLevels = 3;
+
+/// What time stamps tell replaces what was approximated for the same threads; waits of threads and for
+/// flushes are known by approximation only.
+void replace_approximations(std::vector<Wait>& waits, std::vector<Wait>&& exact,
+                            const std::set<std::uint32_t>& traced) {
+  std::erase_if(waits, [&](const Wait& wait) {
+    return wait.pattern < WaitPattern::flush_wait && traced.contains(wait.location);
+  });
+  waits.insert(waits.end(), exact.begin(), exact.end());
+  std::ranges::stable_sort(waits, std::ranges::greater(), &Wait::ns);
+}
+
+/// The program's marks of iterations, by time line.
+struct Marks {
+  std::map<waits::Location, std::vector<waits::IterationMark>> marks;
+  ContextId around = database::kNone;  ///< the innermost context around all of them
+
+  void observe(const Shape& shape, waits::Location location, const measurement::trace::Record& record) {
+    if (record.kind != measurement::trace::RecordKind::call) return;
+    for (const measurement::trace::Operation& operation : record.operations) {
+      if (operation.kind != measurement::trace::OperationKind::iteration) continue;
+      marks[location].push_back({.ns = record.enter_ns, .number = operation.bytes});
+      around = around_both(shape, around == database::kNone ? record.node : around, record.node);
+    }
+  }
+
+  /// In the order of the lines.
+  [[nodiscard]] std::vector<std::vector<waits::IterationMark>> of(
+      const std::vector<waits::TimeLine>& lines) const {
+    std::vector<std::vector<waits::IterationMark>> ordered;
+    for (const waits::TimeLine& line : lines) {
+      const auto found = marks.find(line.location);
+      ordered.push_back(found == marks.end() ? std::vector<waits::IterationMark>{} : found->second);
+    }
+    return ordered;
+  }
+};
+
+/// One run of all analyses over what was read.
+class Analyses {
+ public:
+  Analyses(exchange::Communicator& comm, TimeLines& lines, const Shape& shape, const Experiment& experiment)
+      : comm_(comm),
+        shape_(shape),
+        roster_(comm, lines.processes),
+        threads_(comm.rank() == 0 ? threads_of(roster_, experiment) : std::vector<std::uint32_t>()),
+        tables_(comm, shape, threads_),
+        forward_(waits::read_forward(comm, roster_, lines.processes,
+                                     [this](waits::Location location, const auto& record) {
+                                       marks_.observe(shape_, location, record);
+                                     })) {
+    found_.stopped = comm.all_sum(lines.stopped);
+  }
+
+  /// The same calls on all ranks; the result is rank 0's.
+  database::TraceAnalyses run() {
+    count();
+    found_waits = tables_.waits(waits::sum_waits(comm_, roster_, forward_));
+    find_causes();
+    find_critical_path();
+    found_.hotspots =
+        tables_.hotspots(waits::hotspots(comm_, roster_, forward_, enclosing_procedures(shape_)));
+    find_variations();
+    return std::move(found_);
+  }
+
+  std::vector<Wait> found_waits;  ///< rank 0
+  std::uint64_t clock_violations = 0;
+  [[nodiscard]] const std::vector<std::uint32_t>& threads() const { return threads_; }
+
+ private:
+  void count() {
+    std::uint64_t own = 0;
+    for (const waits::TimeLine& line : forward_.ledger.lines()) {
+      if (roster_.location_of(roster_.rank_of(line.location), 0) == line.location) ++own;
+    }
+    found_.traced = comm_.all_sum(own);
+    const waits::Unmatched& unmatched = forward_.unmatched();
+    const auto sum = [this](std::uint64_t value) { return comm_.all_sum(value); };
+    found_.unmatched = {.sends = sum(unmatched.sends),
+                        .receives = sum(unmatched.receives),
+                        .probes = sum(unmatched.probes),
+                        .collectives = sum(unmatched.collectives),
+                        .fences = sum(unmatched.fences),
+                        .epochs = sum(unmatched.epochs),
+                        .locks = sum(unmatched.locks),
+                        .completions = sum(unmatched.completions),
+                        .strangers = sum(unmatched.strangers)};
+    clock_violations = sum(unmatched.clock_violations);
+  }
+
+  void find_causes() {
+    const waits::DelayCosts costs = waits::delay_costs(comm_, roster_, forward_);
+    found_.causes = tables_.causes(costs.costs);
+    found_.unattributed_ns = comm_.all_sum(costs.unattributed_ns);
+    found_.direct_ns = comm_.all_sum(costs.direct_ns);
+    found_.indirect_ns = comm_.all_sum(costs.indirect_ns);
+  }
+
+  void find_critical_path() {
+    const waits::CriticalPath path = waits::critical_path(comm_, roster_, forward_);
+    found_.critical_begin_ns = path.begin_ns;
+    found_.critical_end_ns = path.end_ns;
+    found_.critical_calls_ns = path.calls_ns;
+    found_.critical = tables_.critical_path(path, waits::own_times(roster_, forward_), found_.traced);
+    const waits::Efficiency efficiency = waits::efficiency(comm_, roster_, forward_, path);
+    found_.parallel = efficiency.parallel;
+    found_.load_balance = efficiency.load_balance;
+    found_.communication = efficiency.communication;
+    found_.serialization = efficiency.serialization;
+    found_.transfer = efficiency.transfer;
+    found_.run_ns = efficiency.run_ns;
+  }
+
+  /// Marked iterations are the coarsest level; procedures follow.
+  void find_variations() {
+    const waits::CallPaths paths = call_paths(shape_);
+    const auto marks = marks_.of(forward_.ledger.lines());
+    const auto find = [&](std::span<const std::vector<waits::IterationMark>> used, int finer) {
+      return waits::variation(comm_, roster_, forward_, paths, used, {.finer = finer});
+    };
+    waits::Variation level = find(marks, 0);
+    const bool marked = level.marked;
+    if (marked) {
+      found_.variations.push_back(tables_.variation(level, marks_.around));
+      level = find({}, 0);
+    }
+    std::uint32_t last = waits::CallPaths::kNone;
+    for (int finer = 0; finer < kLevels && level.procedure != last; ++finer) {
+      last = level.procedure;
+      found_.variations.push_back(tables_.variation(level, database::kNone));
+      if (finer + 1 < kLevels) level = find({}, finer + 1);
+    }
+  }
+
+  exchange::Communicator& comm_;
+  const Shape& shape_;
+  waits::Roster roster_;
+  std::vector<std::uint32_t> threads_;
+  TraceTables tables_;
+  Marks marks_;
+  waits::Forward forward_;
+  database::TraceAnalyses found_;
+};
+
+}  // namespace
+
+void analyse_time_lines(exchange::Communicator& comm, TimeLines& lines, const Shape& shape,
+                        Experiment& experiment) {
+  if (comm.all_sum(lines.processes.size()) == 0) return;
+  Analyses analyses(comm, lines, shape, experiment);
+  database::TraceAnalyses found = analyses.run();
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    experiment.trace = std::move(found);
+    experiment.quality.clock_violations += analyses.clock_violations;
+    replace_approximations(experiment.waits, std::move(analyses.found_waits),
+                           {analyses.threads().begin(), analyses.threads().end()});
+  });
+}
+
+}  // namespace culprit::merge

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "database/database.hpp"
+#include "exchange/communicator.hpp"
+#include "merge/shape.hpp"
+#include "merge/time_lines.hpp"
+
+namespace culprit::merge {
+
+/// Collective: analyses the ranks' time lines, where there are any, and sets what rank 0's experiment says of
+/// them: exact waits in place of approximated ones, their causes, the critical path, variation over time,
+/// efficiencies, and what did not fit together.
+void analyse_time_lines(exchange::Communicator& comm, TimeLines& lines, const Shape& shape,
+                        database::Experiment& experiment);
+
+}  // namespace culprit::merge

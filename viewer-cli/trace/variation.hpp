@@ -1,0 +1,21 @@
+#pragma once
+
+#include "database/contents.hpp"
+#include "frame_json.hpp"
+#include "text/screen.hpp"
+
+#include <ostream>
+
+// Variation over time (`variation`): how long the same thing took, over ranks and invocations.
+namespace culprit::viewer {
+
+/// The `finer`-th level. Throws UsageError where there are not so many.
+const database::Variation& variation_of(const database::Contents& experiment, std::uint32_t finer);
+
+Json variation_json(const database::Contents& experiment, const database::Variation& variation);
+void write_variation(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                     const database::Variation& variation);
+/// One row per rank and segment.
+void write_variation_csv(std::ostream& out, const database::Variation& variation);
+
+}  // namespace culprit::viewer
