@@ -42,6 +42,7 @@ std::vector<exchange::Bytes> pack(std::span<const std::vector<Value>> profiles, 
     into.append(std::as_bytes(std::span(profiles[p])));
   }
   std::vector<exchange::Bytes> bytes;
+  bytes.reserve(outgoing.size());
   for (Encoder& each : outgoing) bytes.push_back(each.take());
   return bytes;
 }

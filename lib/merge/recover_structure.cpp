@@ -135,8 +135,9 @@ structure::ModuleStructure to_structure(const std::string& text) {
 }
 
 /// The module of these parts.
-structure::ModuleStructure join(std::map<std::size_t, structure::ModuleStructure> parts) {
+structure::ModuleStructure join(std::map<std::size_t, structure::ModuleStructure>&& parts) {
   std::vector<structure::ModuleStructure> ordered;
+  ordered.reserve(parts.size());
   for (auto& [first, part] : parts) ordered.push_back(std::move(part));
   return ordered.empty() ? structure::ModuleStructure{} : structure::combine(std::move(ordered));
 }
