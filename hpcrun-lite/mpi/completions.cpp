@@ -17,20 +17,20 @@ constexpr std::size_t kPiece = 32;
 /// Records a call with the operations of `items` items. `next(i, operations)` writes those of the i-th, of
 /// which there are kMostOfOneRequest at most, and is called whether the call is recorded or not.
 template <typename Next>
-void record(const CallTimes& times, bool any, int items, Next next) {
+void record(const CallPlace& call, bool any, int items, Next next) {
   // Filled one by one: made as Operations, they would cost more than the rest of the call's recording.
   alignas(Operation) std::byte memory[kPiece * sizeof(Operation)];
   auto* piece = std::launder(reinterpret_cast<Operation*>(memory));
   std::size_t filled = 0;
   const bool few = static_cast<std::size_t>(items) * kMostOfOneRequest <= kPiece;
-  const bool begun = !few && times.recorded && culprit_rt_trace_begin(times.entered, times.left, any);
+  const bool begun = !few && call.recorded && culprit_rt_trace_begin(call.entered, call.left, any, call.path);
   for (int i = 0; i < items; ++i) {
     filled += static_cast<std::size_t>(next(i, piece + filled));
     if (few || filled + kMostOfOneRequest <= kPiece) continue;
     if (begun) culprit_rt_trace_operations(piece, filled);
     filled = 0;
   }
-  if (few && times.recorded) culprit_rt_trace_call(times.entered, times.left, piece, filled, any);
+  if (few && call.recorded) culprit_rt_trace_call(call.entered, call.left, piece, filled, any, call.path);
   if (!begun) return;
   culprit_rt_trace_operations(piece, filled);
   culprit_rt_trace_end();
@@ -72,20 +72,20 @@ int CompletingCall::completed(const Requests& requests, int n, int result, Opera
   return complete_request(handles_[index], before_, status, false, operations);
 }
 
-void CompletingCall::exit(const Requests& requests, int result, const CallTimes& times) {
+void CompletingCall::exit(const Requests& requests, int result, const CallPlace& call) {
   const bool complete = result == MPI_SUCCESS || result == MPI_ERR_IN_STATUS;
-  record(times, requests.completed != nullptr, complete ? completed_requests(requests) : 0,
+  record(call, requests.completed != nullptr, complete ? completed_requests(requests) : 0,
          [&](int n, Operation* operations) { return completed(requests, n, result, operations); });
 }
 
-void record_starts(const RequestStart& facts, const CallTimes& times) {
-  record(times, false, std::max(facts.count, 0), [&](int n, Operation* operations) {
+void record_starts(const RequestStart& facts, const CallPlace& call) {
+  record(call, false, std::max(facts.count, 0), [&](int n, Operation* operations) {
     return start_persistent(facts.requests[n], operations[0]) ? 1 : 0;
   });
 }
 
-void record_query(const StatusQuery& facts, std::uint64_t before, const CallTimes& times) {
-  record(times, false, 1, [&](int /*n*/, Operation* operations) {
+void record_query(const StatusQuery& facts, std::uint64_t before, const CallPlace& call) {
+  record(call, false, 1, [&](int /*n*/, Operation* operations) {
     return complete_request(facts.request, before, *facts.status, true, operations);
   });
 }

@@ -2,6 +2,7 @@
 
 #include "mpi/call_facts.hpp"
 #include "mpi/open_requests.hpp"
+#include "runtime/api.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,10 +10,12 @@
 // Calls that complete requests, and those that start several at once.
 namespace culprit::mpi {
 
-/// When a traced call was entered and left; nothing is recorded of it where tracing was off at its enter.
-struct CallTimes {
+/// When and where a traced call was entered and left; nothing is recorded of it where tracing was off at its
+/// enter.
+struct CallPlace {
   bool recorded = false;
   std::uint64_t entered = 0, left = 0;
+  CulpritPath* path = nullptr;
 };
 
 /// The handles of completed requests are gone after the call, and only statuses tell whom a message came
@@ -22,7 +25,7 @@ class CompletingCall {
   /// Before the call, which is then to be given `requests.statuses`.
   void enter(Requests& requests);
   /// After it, with its result: records the call and the operations that it completed.
-  void exit(const Requests& requests, int result, const CallTimes& times);
+  void exit(const Requests& requests, int result, const CallPlace& call);
 
   CompletingCall() = default;
   ~CompletingCall();
@@ -45,9 +48,9 @@ class CompletingCall {
 };
 
 /// After MPI_Start or MPI_Startall.
-void record_starts(const RequestStart& facts, const CallTimes& times);
+void record_starts(const RequestStart& facts, const CallPlace& call);
 
 /// After MPI_Request_get_status found the request complete, which stays.
-void record_query(const StatusQuery& facts, std::uint64_t before, const CallTimes& times);
+void record_query(const StatusQuery& facts, std::uint64_t before, const CallPlace& call);
 
 }  // namespace culprit::mpi

@@ -2,6 +2,7 @@
 
 #include "mpi/call_facts.hpp"
 #include "mpi/call_mark.hpp"
+#include "mpi/occurrence.hpp"
 #include "mpi/one_sided.hpp"
 #include "mpi/polling.hpp"
 #include "mpi/traced_call.hpp"
@@ -79,7 +80,9 @@ class ObservedCall {
   }
 
  private:
-  struct Nothing {};
+  struct Nothing {
+    explicit Nothing(const Occurrence& /*occurrence*/) {}
+  };
 
   template <typename Function>
   struct WithStatus {
@@ -108,9 +111,10 @@ class ObservedCall {
   }
 
   Facts facts_;
-  TracedCall<Facts> trace_;
-  [[no_unique_address]] std::conditional_t<OneSided<Facts>, EpochCall, Nothing> epoch_;
-  [[no_unique_address]] TransferCall<Facts> transfer_;
+  Occurrence occurrence_;
+  TracedCall<Facts> trace_{occurrence_};
+  [[no_unique_address]] std::conditional_t<OneSided<Facts>, EpochCall, Nothing> epoch_{occurrence_};
+  [[no_unique_address]] TransferCall<Facts> transfer_{occurrence_};
 };
 
 }  // namespace culprit::mpi

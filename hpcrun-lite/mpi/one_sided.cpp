@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <bit>
-#include <ctime>
 
 namespace culprit::mpi {
 
@@ -15,13 +14,6 @@ namespace {
 
 /// Windows that live at one time; those beyond are not watched.
 constexpr std::size_t kMaxWindows = 64;
-constexpr std::uint64_t kSecond = 1'000'000'000;
-
-std::uint64_t now() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * kSecond + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 /// Of one rank of MPI_COMM_WORLD; those of several are added up, so that their order does not matter.
 std::uint64_t hash_of(int world_rank) {
@@ -154,11 +146,11 @@ void learn(Members& members, Window& window, MPI_Group group) {
 void EpochCall::begin(MPI_Win window) {
   if (!culprit_rt_active()) return;
   window_ = find(window);
-  entered_ = now();
+  entered_ = occurrence_.entered();
 }
 
 std::uint64_t EpochCall::end(Kind kind, std::uint64_t peers, std::uint32_t size_class) {
-  const std::uint64_t exited = now();
+  const std::uint64_t exited = occurrence_.left();
   record_[records_++] = {.kind = kind,
                          .size_class = size_class,
                          .window = window_->id,
@@ -171,7 +163,7 @@ std::uint64_t EpochCall::end(Kind kind, std::uint64_t peers, std::uint32_t size_
 
 void EpochCall::keep() {
   if (culprit_rt_thread.state == nullptr) return;
-  const unsigned level = culprit_rt_count_epochs(record_, records_, stamp_, stamps_);
+  const unsigned level = culprit_rt_count_epochs(record_, records_, stamp_, stamps_, occurrence_.path());
   if (level > stamp_level.load(std::memory_order_relaxed))
     stamp_level.store(level, std::memory_order_relaxed);
 }
@@ -212,7 +204,7 @@ void EpochCall::add_gap(Kind kind, std::uint64_t target, std::uint64_t since) {
 // The id comes from the communicator's first process. It is agreed on before the call, where all processes
 // are sure to come together; one that failed alone in the call would leave the others waiting after it.
 void EpochCall::enter(const WindowCreation& facts) {
-  entered_ = now();
+  entered_ = occurrence_.entered();
   if (!everyone_measured()) return;
   int rank = 0;
   CULPRIT_MPI(PMPI_Comm_rank)(facts.comm, &rank);
@@ -240,7 +232,7 @@ void EpochCall::exit(const WindowCreation& facts) {
 
 void EpochCall::enter(const WindowRelease& facts) {
   window_ = find(*facts.window);
-  entered_ = now();
+  entered_ = occurrence_.entered();
   if (window_ != nullptr) CULPRIT_MPI(PMPI_Group_free)(&window_->group);
 }
 
@@ -341,7 +333,7 @@ void EpochCall::enter(const ExposureAttempt& facts, bool spinning) {
 void EpochCall::exit(const ExposureAttempt& facts) {
   if (window_ == nullptr) return;
   if (*facts.done == 0) {
-    window_->tested_until = now();
+    window_->tested_until = occurrence_.left();
     return;
   }
   entered_ = window_->tested_from - window_->tested_before;

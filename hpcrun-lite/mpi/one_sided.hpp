@@ -1,6 +1,7 @@
 #pragma once
 
 #include "mpi/call_facts.hpp"
+#include "mpi/occurrence.hpp"
 #include "runtime/api.hpp"
 
 #include <cstddef>
@@ -19,6 +20,8 @@ struct Peer;
 /// One such call, from its enter to its exit.
 class EpochCall {
  public:
+  explicit EpochCall(Occurrence& occurrence) : occurrence_(occurrence) {}
+
   void enter(const WindowCreation& facts);
   void enter(const WindowRelease& facts);
   void enter(const Access& facts) { begin(facts.target.window); }
@@ -103,6 +106,7 @@ class EpochCall {
   void exit_access(const Target& target);
   void exit_passive(Kind kind, int target);
 
+  Occurrence& occurrence_;
   Window* window_ = nullptr;  ///< null: not known, nothing is recorded
   std::uint64_t entered_ = 0;
   std::uint64_t id_ = 0;     ///< of a window that is being made

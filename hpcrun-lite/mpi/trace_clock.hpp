@@ -1,7 +1,8 @@
 #pragma once
 
+#include "mpi/occurrence.hpp"
+
 #include <cstdint>
-#include <ctime>
 
 namespace culprit::mpi {
 
@@ -19,16 +20,15 @@ struct WrongClock {
 };
 inline constinit WrongClock wrong_clock;
 
-/// CLOCK_MONOTONIC in ns: the time of all that traces hold.
-inline std::uint64_t host_time() {
-  constexpr std::uint64_t kSecond = 1'000'000'000;
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  const std::uint64_t now =
-      static_cast<std::uint64_t>(time.tv_sec) * kSecond + static_cast<std::uint64_t>(time.tv_nsec);
+/// A monotonic_time as all that traces hold has it.
+inline std::uint64_t host_time(std::uint64_t time) {
   if (wrong_clock.set) [[unlikely]]
-    return wrong_clock.show(now);
-  return now;
+    return wrong_clock.show(time);
+  return time;
+}
+
+inline std::uint64_t host_time() {
+  return host_time(monotonic_time());
 }
 
 }  // namespace culprit::mpi

@@ -2,6 +2,7 @@
 
 #include "mpi/call_facts.hpp"
 #include "mpi/completions.hpp"
+#include "mpi/occurrence.hpp"
 #include "mpi/operations.hpp"
 #include "mpi/trace_clock.hpp"
 #include "runtime/api.hpp"
@@ -35,13 +36,16 @@ concept ReadsStatus = IsOneOf<Facts, BlockingReceive, BlockingMatchedReceive, Bl
 template <typename Facts>
 class TracedCall {
  public:
+  explicit TracedCall(Occurrence& occurrence) : occurrence_(occurrence) {}
+
   /// Before the call, which is then to be given the status that the facts hold. `spinning`: it polls right
   /// after a poll in vain.
   void enter(Facts& facts, bool spinning) {
     followed_ = calls_are_followed.load(std::memory_order_relaxed);
     if (!followed_) return;
-    times_.recorded = culprit_rt_tracing.load(std::memory_order_relaxed);
-    if (times_.recorded) note_enter(spinning);
+    call_.recorded = culprit_rt_tracing.load(std::memory_order_relaxed);
+    if (call_.recorded) note_enter(spinning);
+    call_.path = occurrence_.path();
     if constexpr (CompletesRequests<Facts>) {
       own_.enter(facts.requests);
     } else if constexpr (ReadsStatus<Facts>) {
@@ -57,20 +61,20 @@ class TracedCall {
 
   /// Right after the call. `successful`: not a poll in vain.
   void leave(bool successful) {
-    if (times_.recorded && successful) times_.left = host_time();
+    if (call_.recorded && successful) call_.left = host_time(occurrence_.left());
   }
 
   /// Of a call that was followed, and left successfully. `window`: the id of the one that it made.
   void exit(const Facts& facts, int result, [[maybe_unused]] std::uint64_t window) {
     if constexpr (Facts::kRule == WaitRule::polls) polled_since = 0;
     if constexpr (CompletesRequests<Facts>) {
-      own_.exit(facts.requests, result, times_);
+      own_.exit(facts.requests, result, call_);
     } else {
       if (result != MPI_SUCCESS) return record(nullptr, 0);
       if constexpr (std::is_same_v<Facts, RequestStart>) {
-        record_starts(facts, times_);
+        record_starts(facts, call_);
       } else if constexpr (std::is_same_v<Facts, StatusQuery>) {
-        record_query(facts, own_.last, times_);
+        record_query(facts, own_.last, call_);
       } else {
         Operation list[kMostOperations];
         int count = 0;
@@ -97,19 +101,20 @@ class TracedCall {
 
   void note_enter(bool spinning) {
     if constexpr (Facts::kRule == WaitRule::polls) {
-      if (!spinning || polled_since == 0) polled_since = host_time();
-      times_.entered = polled_since;
+      if (!spinning || polled_since == 0) polled_since = host_time(occurrence_.entered());
+      call_.entered = polled_since;
     } else {
-      times_.entered = host_time();
+      call_.entered = host_time(occurrence_.entered());
     }
   }
 
   void record(const Operation* list, std::size_t count) {
-    if (times_.recorded) culprit_rt_trace_call(times_.entered, times_.left, list, count, false);
+    if (call_.recorded) culprit_rt_trace_call(call_.entered, call_.left, list, count, false, call_.path);
   }
 
   bool followed_ = false;
-  CallTimes times_;
+  Occurrence& occurrence_;
+  CallPlace call_;
   [[no_unique_address]] Own own_;
 };
 

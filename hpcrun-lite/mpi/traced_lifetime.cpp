@@ -39,7 +39,8 @@ void record(OperationKind kind, std::uint64_t entered) {
   Operation operation;
   operation.kind = kind;
   operation.context = all;
-  culprit_rt_trace_call(entered, host_time(), &operation, 1, false);
+  CulpritPath path{};
+  culprit_rt_trace_call(entered, host_time(), &operation, 1, false, &path);
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ void TracedLifetime::began() const {
   define_world();
   all = communicator_of(world()).context;
   calls_are_followed.store(true, std::memory_order_release);
-  record(OperationKind::initialize, wrong_clock.set ? wrong_clock.show(entered_) : entered_);
+  record(OperationKind::initialize, host_time(entered_));
 }
 
 void TracedLifetime::ends() const {

@@ -5,31 +5,22 @@
 #include "mpi/real_call.hpp"
 
 #include <bit>
-#include <ctime>
 
 namespace culprit::mpi {
 namespace {
-
-constexpr std::uint64_t kSecond = 1'000'000'000;
-
-std::uint64_t now() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * kSecond + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 std::uint32_t class_of(std::uint64_t bytes) {
   return static_cast<std::uint32_t>(std::bit_width(bytes));
 }
 
-void count_messages(const Moved& moved, std::uint64_t entered) {
+void count_messages(const Moved& moved, Occurrence& occurrence) {
   const CulpritTransfer transfer{.family = moved.self ? measurement::kOwnMessages : measurement::kMessages,
                                  .size_class = class_of(moved.largest),
                                  .unused = 0,
                                  .sent = moved.sent,
                                  .received = moved.received,
-                                 .time_ns = now() - entered};
-  culprit_rt_count_transfer(&transfer);
+                                 .time_ns = occurrence.left() - occurrence.entered()};
+  culprit_rt_count_transfer(&transfer, occurrence.path());
 }
 
 /// A large operation between its start and its completion.
@@ -82,12 +73,8 @@ std::uint64_t arrived(const MPI_Status* status, std::uint64_t posted) {
   return count >= 0 ? static_cast<std::uint64_t>(count) : posted;  // negative: does not fit an int
 }
 
-std::uint64_t transfer_begin() {
-  return culprit_rt_thread.state != nullptr ? now() : 0;
-}
-
 void MessageCall::count() {
-  count_messages(moved_, entered_);
+  count_messages(moved_, occurrence_);
 }
 
 int CollectiveCall::processes(MPI_Comm comm) {
@@ -97,7 +84,7 @@ int CollectiveCall::processes(MPI_Comm comm) {
 }
 
 void CollectiveCall::count(MPI_Comm comm, std::uint32_t call, bool uneven) {
-  const std::uint64_t exited = now();
+  const std::uint64_t exited = occurrence_.left();  // before anything else is asked for
   const CulpritTransfer transfer{
       .family = std::uint64_t{call} << 32 | static_cast<std::uint32_t>(processes(comm)),
       // Classes of uneven amounts would part the processes of one call.
@@ -106,7 +93,7 @@ void CollectiveCall::count(MPI_Comm comm, std::uint32_t call, bool uneven) {
       .sent = bytes_,
       .received = bytes_,
       .time_ns = exited - entered_};
-  culprit_rt_count_transfer(&transfer);
+  culprit_rt_count_transfer(&transfer, occurrence_.path());
 }
 
 bool CompletionCall::any_started() {
@@ -121,7 +108,7 @@ void CompletionCall::begin(const Requests& requests) {
   }
   count_ = requests.count;
   std::copy_n(requests.requests, count_, handles_);
-  entered_ = transfer_begin();
+  entered_ = transfer_begin(occurrence_);
 }
 
 void CompletionCall::end(const Requests& requests, bool waited) {
@@ -145,7 +132,7 @@ void CompletionCall::end(const Requests& requests, bool waited) {
   } else {
     for (int i = 0; i < count_; ++i) complete(i, ignored);
   }
-  if (waited && entered_ != 0 && moved.largest != 0) count_messages(moved, entered_);
+  if (waited && entered_ != 0 && moved.largest != 0) count_messages(moved, occurrence_);
 }
 
 void StartCall::forget(MPI_Request request) {

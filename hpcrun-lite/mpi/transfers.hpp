@@ -1,6 +1,7 @@
 #pragma once
 
 #include "mpi/call_facts.hpp"
+#include "mpi/occurrence.hpp"
 #include "mpi/prototypes.hpp"
 #include "runtime/api.hpp"
 
@@ -40,8 +41,10 @@ inline std::uint64_t bytes_of(const Message& message) {
 bool is_self(const Message& message);
 /// What arrived, where the status tells; else `posted`.
 std::uint64_t arrived(const MPI_Status* status, std::uint64_t posted);
-/// Nanoseconds of CLOCK_MONOTONIC; 0 where the calling thread is not sampled.
-std::uint64_t transfer_begin();
+/// When the call was entered; 0 where the calling thread is not sampled.
+inline std::uint64_t transfer_begin(Occurrence& occurrence) {
+  return culprit_rt_thread.state != nullptr ? occurrence.entered() : 0;
+}
 
 /// `name` of a function, with or without the P of the profiling interface.
 constexpr std::uint32_t number_of_call(const char* name) {
@@ -54,6 +57,8 @@ constexpr std::uint32_t number_of_call(const char* name) {
 /// One blocking send, receive or exchange, from its enter to its exit.
 class MessageCall {
  public:
+  explicit MessageCall(Occurrence& occurrence) : occurrence_(occurrence) {}
+
   void enter(const BlockingSend& facts) { begin(bytes_of(facts.sent), 0, facts.sent); }
   void enter(const BlockingReceive& facts) { begin(0, bytes_of(facts.received), facts.received); }
   void enter(const BlockingExchange& facts) {
@@ -63,7 +68,7 @@ class MessageCall {
     const std::uint64_t bytes = bytes_of(facts.count, facts.datatype);
     if (bytes < kLargeTransfer) return;
     moved_ = {.sent = 0, .received = bytes, .largest = bytes, .self = false};
-    entered_ = transfer_begin();
+    entered_ = transfer_begin(occurrence_);
   }
   void exit(const BlockingSend& /*facts*/, std::uint32_t /*call*/) {
     if (entered_ != 0) count();
@@ -80,10 +85,11 @@ class MessageCall {
     if (std::max(sent, received) < kLargeTransfer) return;
     moved_ = {
         .sent = sent, .received = received, .largest = std::max(sent, received), .self = is_self(message)};
-    entered_ = transfer_begin();
+    entered_ = transfer_begin(occurrence_);
   }
   void count();
 
+  Occurrence& occurrence_;
   Moved moved_{};
   std::uint64_t entered_ = 0;  ///< 0: not to be counted
 };
@@ -96,10 +102,12 @@ concept SameOnAll =
 /// One blocking collective call.
 class CollectiveCall {
  public:
+  explicit CollectiveCall(Occurrence& occurrence) : occurrence_(occurrence) {}
+
   template <typename Sent, typename Received>
   void enter(const BlockingCollective<Sent, Received>& facts) {
     bytes_ = amount(facts);
-    if (bytes_ >= kLargeTransfer) entered_ = transfer_begin();
+    if (bytes_ >= kLargeTransfer) entered_ = transfer_begin(occurrence_);
   }
   template <typename Sent, typename Received>
   void exit(const BlockingCollective<Sent, Received>& facts, std::uint32_t call) {
@@ -153,6 +161,7 @@ class CollectiveCall {
   static int processes(MPI_Comm comm);
   void count(MPI_Comm comm, std::uint32_t call, bool uneven);
 
+  Occurrence& occurrence_;
   std::uint64_t bytes_ = 0;
   std::uint64_t entered_ = 0;
 };
@@ -160,6 +169,8 @@ class CollectiveCall {
 /// A call that completes operations which were started before.
 class CompletionCall {
  public:
+  explicit CompletionCall(Occurrence& occurrence) : occurrence_(occurrence) {}
+
   void enter(const BlockingCompletion& facts) {
     if (any_started()) begin(facts.requests);
   }
@@ -180,6 +191,7 @@ class CompletionCall {
   void begin(const Requests& requests);
   void end(const Requests& requests, bool waited);
 
+  Occurrence& occurrence_;
   int count_ = 0;
   std::uint64_t entered_ = 0;
   MPI_Request handles_[kMaxRequests];  // completed ones are gone after the call
@@ -188,6 +200,8 @@ class CompletionCall {
 /// The start of an operation: a large one is remembered by the thread until it completes.
 class StartCall {
  public:
+  explicit StartCall(const Occurrence& /*occurrence*/) {}
+
   void enter(const RequestRelease& facts) { forget(*facts.request); }
   template <typename Facts>
   void enter(const Facts& /*facts*/) {}
@@ -220,6 +234,7 @@ class StartCall {
 };
 
 struct NoTransfer {
+  explicit NoTransfer(const Occurrence& /*occurrence*/) {}
   static void enter(const auto& /*facts*/) {}
   static void exit(const auto& /*facts*/, std::uint32_t /*call*/) {}
 };

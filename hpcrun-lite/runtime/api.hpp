@@ -40,6 +40,14 @@ struct CulpritEpoch {
   std::uint64_t time_ns;
 };
 
+/// Where the call path of an MPI call ends in its thread's tree: found by the first of the functions below
+/// that is given it, and known to those that follow. To be made anew, as {}, for each call, in its wrapper's
+/// frame.
+struct CulpritPath {
+  std::uint32_t tree;  ///< tells the thread's trees apart; 0: not found yet
+  std::uint32_t node;  ///< culprit::measurement::NodeIndex
+};
+
 /// A communicator, group or window to be named in traces.
 using CulpritDefinition = culprit::measurement::trace::NewDefinition;
 
@@ -95,10 +103,12 @@ __attribute__((visibility("default"))) void culprit_rt_control_level(int level);
 __attribute__((visibility("default"))) unsigned culprit_rt_count_epochs(const CulpritEpoch* epochs,
                                                                         std::size_t count,
                                                                         const CulpritStamp* stamps,
-                                                                        std::size_t stamp_count);
+                                                                        std::size_t stamp_count,
+                                                                        CulpritPath* path);
 /// Adds a transfer to the accumulators at the calling thread's call path, and to the thread's distribution of
 /// costs. Not from signal handlers.
-__attribute__((visibility("default"))) void culprit_rt_count_transfer(const CulpritTransfer* transfer);
+__attribute__((visibility("default"))) void culprit_rt_count_transfer(const CulpritTransfer* transfer,
+                                                                      CulpritPath* path);
 /// True if this process has, or will have, a trace: also while culprit_rt_tracing is false because sampling
 /// is stopped. What is made then has to be defined all the same.
 __attribute__((visibility("default"))) bool culprit_rt_traced();
@@ -109,11 +119,12 @@ __attribute__((visibility("default"))) bool culprit_rt_traced();
 /// signal handlers.
 __attribute__((visibility("default"))) void culprit_rt_trace_call(
     std::uint64_t enter_ns, std::uint64_t exit_ns, const culprit::measurement::trace::Operation* operations,
-    std::size_t count, bool any);
+    std::size_t count, bool any, CulpritPath* path);
 /// The same for calls with many operations, handed over piece by piece: where begin returned true, any number
 /// of calls of operations, then end, all in the function that began. In between the thread takes no samples.
 __attribute__((visibility("default"))) bool culprit_rt_trace_begin(std::uint64_t enter_ns,
-                                                                   std::uint64_t exit_ns, bool any);
+                                                                   std::uint64_t exit_ns, bool any,
+                                                                   CulpritPath* path);
 __attribute__((visibility("default"))) void culprit_rt_trace_operations(
     const culprit::measurement::trace::Operation* operations, std::size_t count);
 __attribute__((visibility("default"))) void culprit_rt_trace_end();

@@ -28,6 +28,14 @@ struct WalkFlaws {
 [[gnu::hot]] measurement::NodeIndex current_path(Thread* thread, const unwind::Registers& start,
                                                  WalkFlaws& flaws);
 
+/// The same for the calls of an MPI wrapper, of which the first walks, and leaves what it found in `path`.
+inline measurement::NodeIndex call_path(Thread* thread, const unwind::Registers& start, CulpritPath& path) {
+  if (path.tree == thread->tree_number) return path.node;
+  WalkFlaws flaws;
+  path = {.tree = thread->tree_number, .node = current_path(thread, start, flaws)};
+  return path.node;
+}
+
 /// What the code at `start`, whose path the thread walked last, is marked with: the mark counts while the
 /// frame that it was made in is on the stack. Async-signal-safe.
 [[gnu::hot]] measurement::WaitKind current_mark(Thread* thread, const unwind::Registers& start);

@@ -3,7 +3,7 @@
 #include "runtime/api.hpp"
 #include "runtime/call_path.hpp"
 #include "runtime/control.hpp"
-#include "runtime/process.hpp"
+#include "runtime/own_memory.hpp"
 #include "runtime/recording.hpp"
 #include "runtime/thread.hpp"
 
@@ -34,15 +34,12 @@ class HandlerHeldOff {
 /// Calls `add` with the thread's tree and the node of its call path. Inlined: the
 /// walk starts in the caller's frame, which vanishes from the path as all of ours.
 template <typename Add>
-[[gnu::always_inline]] inline void at_call_path(Add add) {
+[[gnu::always_inline]] inline void at_call_path(CulpritPath& path, Add add) {
   Thread* thread = this_thread();
-  if (thread == nullptr || !own_process() || sampling_stopped()) return;
+  if (thread == nullptr || !own_memory() || sampling_stopped()) return;
   const HandlerHeldOff held(thread);
   if (!begin_recording(thread)) return;
-  if (ensure_tree(thread)) {
-    WalkFlaws flaws;
-    add(*thread->tree, current_path(thread, unwind::registers_here(), flaws));
-  }
+  if (ensure_tree(thread)) add(*thread->tree, call_path(thread, unwind::registers_here(), path));
   end_recording(thread);
 }
 
@@ -56,9 +53,9 @@ using culprit::runtime::at_call_path;
 
 __attribute__((noinline)) unsigned culprit_rt_count_epochs(const CulpritEpoch* epochs, std::size_t count,
                                                            const CulpritStamp* stamps,
-                                                           std::size_t stamp_count) {
+                                                           std::size_t stamp_count, CulpritPath* path) {
   unsigned level = 0;
-  at_call_path([&](ThreadTree& tree, NodeIndex node) {
+  at_call_path(*path, [&](ThreadTree& tree, NodeIndex node) {
     for (std::size_t i = 0; i < count; ++i) {
       tree.count_epoch(node, {.kind = static_cast<EpochKind>(epochs[i].kind),
                               .size_class = epochs[i].size_class,
@@ -82,10 +79,10 @@ __attribute__((noinline)) unsigned culprit_rt_count_epochs(const CulpritEpoch* e
   return level;
 }
 
-__attribute__((noinline)) void culprit_rt_count_transfer(const CulpritTransfer* transfer) {
+__attribute__((noinline)) void culprit_rt_count_transfer(const CulpritTransfer* transfer, CulpritPath* path) {
   const std::uint64_t bytes = transfer->sent + transfer->received;
   if (bytes == 0) return;
-  at_call_path([&](ThreadTree& tree, NodeIndex node) {
+  at_call_path(*path, [&](ThreadTree& tree, NodeIndex node) {
     const auto add = [&](NodeIndex where, EpochKind kind, std::uint64_t amount, std::uint64_t cost) {
       tree.count_epoch(where, {.kind = kind,
                                .size_class = transfer->size_class,

@@ -11,6 +11,7 @@
 #include "runtime/map_snapshot.hpp"
 #include "runtime/modules.hpp"
 #include "runtime/mpi_wrapper.hpp"
+#include "runtime/own_memory.hpp"
 #include "runtime/papi_sampling.hpp"
 #include "runtime/real.hpp"
 #include "runtime/recording.hpp"
@@ -148,6 +149,7 @@ void after_fork_in_parent() {
 void after_fork_in_child() {
   release_papi();
   process.pid = process_id();
+  mark_memory();
   process.launched = false;
   process.start_ns = now();
   process.start_realtime_ns = static_cast<std::int64_t>(read_clock(CLOCK_REALTIME));
@@ -195,6 +197,7 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   prepare_papi();
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   at_quick_exit(finish_quickly);
+  mark_memory();
   process.active = true;
   update_tracing();
   begin_main_thread();

@@ -32,6 +32,7 @@ void forget_timers(Thread* thread) {
 void set_up(Thread* thread) {
   thread->tree = nullptr;
   thread->trace = nullptr;
+  if (++thread->tree_number == 0) ++thread->tree_number;
   thread->tree_refused = false;
   thread->blocked_call = false;
   thread->blocked_from = 0;

@@ -44,6 +44,7 @@ struct Thread {
   std::uint64_t timed_from;    ///< the thread's CPU clock when the running, timed handler began; 0 otherwise
   std::uint32_t halvings;      ///< how often the sampling rate was halved
   std::uint32_t modules_seen;  ///< the generation of loaded modules that the walker knows
+  std::uint32_t tree_number;   ///< tells the thread's trees apart: a forked child begins another; never 0
   bool main;
   bool tree_refused;                    ///< the file has no room for this thread
   bool blocked_call;                    ///< the signal was held back during a call that is just ending

@@ -4,6 +4,7 @@
 #include "runtime/call_path.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/control.hpp"
+#include "runtime/own_memory.hpp"
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
 #include "runtime/thread.hpp"
@@ -61,10 +62,9 @@ bool file_is_there() {
 }
 
 bool begin_at(Thread* thread, const unwind::Registers& start, std::uint64_t enter_ns, std::uint64_t exit_ns,
-              bool any) {
+              bool any, CulpritPath& path) {
   if (!ensure_tree(thread) || thread->trace == nullptr) return false;
-  WalkFlaws flaws;
-  const measurement::NodeIndex node = current_path(thread, start, flaws);
+  const measurement::NodeIndex node = call_path(thread, start, path);
   if (thread->trace->begin_call(enter_ns, exit_ns, node, any)) return true;
   update_tracing();
   return false;
@@ -76,11 +76,12 @@ bool begin_at(Thread* thread, const unwind::Registers& start, std::uint64_t ente
 __attribute__((noinline)) void trace_iteration(long number) {
   Thread* thread = this_thread();
   const void* const here = __builtin_frame_address(0);
-  if (thread == nullptr || is_held_off(thread, here) || !own_process()) return;
+  if (thread == nullptr || is_held_off(thread, here) || !own_memory()) return;
   hold_handler_off(thread, here);
   if (begin_recording(thread)) {
     const std::uint64_t time = now();
-    if (begin_at(thread, unwind::registers_here(), time, time, false)) {
+    CulpritPath path{};
+    if (begin_at(thread, unwind::registers_here(), time, time, false, path)) {
       thread->trace->add({.kind = OperationKind::iteration,
                           .bytes = static_cast<std::uint64_t>(static_cast<std::int64_t>(number))});
       thread->trace->end_call();
@@ -103,11 +104,11 @@ bool culprit_rt_traced() {
 // their caller.
 static inline __attribute__((always_inline)) bool begin_call(Thread* thread, const void* caller,
                                                              std::uint64_t enter_ns, std::uint64_t exit_ns,
-                                                             bool any) {
-  if (thread == nullptr || is_held_off(thread, caller) || sampling_stopped()) return false;
+                                                             bool any, CulpritPath& path) {
+  if (thread == nullptr || is_held_off(thread, caller) || !own_memory() || sampling_stopped()) return false;
   hold_handler_off(thread, caller);
   if (begin_recording(thread)) {
-    if (begin_at(thread, culprit::unwind::registers_here(), enter_ns, exit_ns, any)) return true;
+    if (begin_at(thread, culprit::unwind::registers_here(), enter_ns, exit_ns, any, path)) return true;
     end_recording(thread);
   }
   let_handler_on(thread);
@@ -121,17 +122,17 @@ static inline void end_call(Thread* thread) {
 }
 
 __attribute__((noinline)) void culprit_rt_trace_call(std::uint64_t enter_ns, std::uint64_t exit_ns,
-                                                     const Operation* operations, std::size_t count,
-                                                     bool any) {
+                                                     const Operation* operations, std::size_t count, bool any,
+                                                     CulpritPath* path) {
   Thread* thread = this_thread();
-  if (!begin_call(thread, __builtin_dwarf_cfa(), enter_ns, exit_ns, any)) return;
+  if (!begin_call(thread, __builtin_dwarf_cfa(), enter_ns, exit_ns, any, *path)) return;
   for (std::size_t i = 0; i < count; ++i) thread->trace->add(operations[i]);
   end_call(thread);
 }
 
-__attribute__((noinline)) bool culprit_rt_trace_begin(std::uint64_t enter_ns, std::uint64_t exit_ns,
-                                                      bool any) {
-  return begin_call(this_thread(), __builtin_dwarf_cfa(), enter_ns, exit_ns, any);
+__attribute__((noinline)) bool culprit_rt_trace_begin(std::uint64_t enter_ns, std::uint64_t exit_ns, bool any,
+                                                      CulpritPath* path) {
+  return begin_call(this_thread(), __builtin_dwarf_cfa(), enter_ns, exit_ns, any, *path);
 }
 
 void culprit_rt_trace_operations(const Operation* operations, std::size_t count) {

@@ -357,15 +357,72 @@ void jump_out_of_call() {
   say("jumped");
 }
 
+/// CulpritEpoch and CulpritPath of the measurement's runtime: as its wrappers of one-sided communication,
+/// which this program does without, count a call.
+struct Epoch {
+  std::uint32_t kind, size_class;
+  std::uint64_t window, peers, time_ns;
+};
+struct Path {
+  std::uint32_t tree, node;
+
+  bool operator==(const Path&) const = default;
+};
+using Count = unsigned(const Epoch*, std::size_t, const void*, std::size_t, Path*);
+
+/// Null where this process is not measured.
+Count* find_count_epochs() {
+  return reinterpret_cast<Count*>(dlsym(RTLD_DEFAULT, "culprit_rt_count_epochs"));
+}
+
+/// The path at which a call here is counted, if `path` does not tell it already.
+[[gnu::noipa]] Path counted(Count* count_epochs, Path path) {
+  const Epoch epoch{3, 0, 0, 0, 1};
+  count_epochs(&epoch, 1, nullptr, 0, &path);
+  return path;
+}
+[[gnu::noipa]] Path counted_elsewhere(Count* count_epochs, Path path) {
+  path = counted(count_epochs, path);
+  asm volatile("");  // no tail call
+  return path;
+}
+
+/// Exit statuses: which of the expectations of a child failed; 0 none.
+int count_in_child(Count* count_epochs, Path parents, bool own) {
+  const Path fresh = counted(count_epochs, {});
+  if (!own) return fresh == Path{} ? 0 : 1;  // the parent's tree is none of its business
+  if (fresh.tree == 0 || fresh.tree == parents.tree) return 2;
+  return counted(count_epochs, parents).tree == fresh.tree ? 0 : 3;
+}
+
+/// Who counts several things of one call walks its call path once; a forked child begins its own tree, and
+/// one by the bare system call has none.
+void call_paths() {
+  compute(50);
+  Count* count_epochs = find_count_epochs();
+  if (count_epochs != nullptr) {
+    const Path path = counted(count_epochs, {});
+    require(path.tree != 0, "a path that was not found");
+    require(counted_elsewhere(count_epochs, path) == path, "a path that was not reused");
+    const Path other = counted_elsewhere(count_epochs, {});
+    require(other.tree == path.tree && other.node != path.node, "two places with one path");
+    for (const bool bare : {false, true}) {
+      const pid_t child =
+          bare ? static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, 0)) : fork();
+      if (child == 0) _exit(count_in_child(count_epochs, path, !bare));
+      int status = 0;
+      waitpid(child, &status, 0);
+      require(status == 0, "a child's path, " + std::to_string(WEXITSTATUS(status)));
+    }
+    require(counted(count_epochs, {}).tree == path.tree, "a tree that changed");
+  }
+  say("counted");
+}
+
 /// Out of the measurement's own counting of a call, as a program does that jumps out of a handler during a
 /// call of one-sided communication; then computes.
 void jump_out_of_count() {
-  struct Epoch {
-    std::uint32_t kind, size_class;
-    std::uint64_t window, peers, time_ns;
-  };
-  using Count = unsigned(const Epoch*, std::size_t, const void*, std::size_t);
-  auto* count_epochs = reinterpret_cast<Count*>(dlsym(RTLD_DEFAULT, "culprit_rt_count_epochs"));
+  Count* count_epochs = find_count_epochs();
   compute(100);
   struct sigaction action {};
   action.sa_handler = [](int) { std::longjmp(out_of_handler, 1); };
@@ -376,9 +433,8 @@ void jump_out_of_count() {
     if (setjmp(out_of_handler) == 0) {
       const itimerval soon{{0, 0}, {0, 2'000}};
       setitimer(ITIMER_REAL, &soon, nullptr);
-      const Epoch epoch{3, 0, 0, 0, 1};
       while (true) {
-        if (count_epochs != nullptr) count_epochs(&epoch, 1, nullptr, 0);
+        if (count_epochs != nullptr) counted(count_epochs, {});
       }
     }
     jumps = jumps + 1;
@@ -509,6 +565,7 @@ constexpr Deed kDeeds[] = {{"interval-timers", interval_timers},
                            {"filtered-calls-by-syscall", [] { filtered_calls(false); }},
                            {"jump-out-of-call", jump_out_of_call},
                            {"jump-out-of-count", jump_out_of_count},
+                           {"call-paths", call_paths},
                            {"namespaces", namespaces},
                            {"filters-asked-for", filters_asked_for},
                            {"constructor-waits", constructor_waits},

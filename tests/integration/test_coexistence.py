@@ -71,6 +71,9 @@ class Coexistence(harness.Workspace):
 
     # -- processes and stacks
 
+    def test_call_paths_of_counted_calls_are_walked_once_and_never_taken_from_another_process(self):
+        self.deed("call-paths")
+
     def test_forks_that_run_no_handlers(self):
         self.deed("bare-forks")
 

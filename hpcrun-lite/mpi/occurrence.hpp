@@ -1,0 +1,43 @@
+#pragma once
+
+#include "runtime/api.hpp"
+
+#include <cstdint>
+#include <ctime>
+
+namespace culprit::mpi {
+
+/// CLOCK_MONOTONIC in ns.
+inline std::uint64_t monotonic_time() {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * kSecond + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+/// One MPI call as it happened, the same for the accumulators and for the time line: to read the clock and to
+/// walk the call path is most of what they cost, so that is done by who needs it first, and by nobody else.
+class Occurrence {
+ public:
+  /// When the call was entered: to be asked for before the real call, if at all, and then at any time.
+  [[nodiscard]] std::uint64_t entered() { return once(entered_); }
+  /// When it was left: to be asked for after the real call.
+  [[nodiscard]] std::uint64_t left() { return once(left_); }
+  /// For the runtime's functions.
+  [[nodiscard]] CulpritPath* path() { return &path_; }
+
+  Occurrence() = default;
+  Occurrence(const Occurrence&) = delete;
+  Occurrence& operator=(const Occurrence&) = delete;
+
+ private:
+  static std::uint64_t once(std::uint64_t& time) {
+    if (time == 0) time = monotonic_time();
+    return time;
+  }
+
+  std::uint64_t entered_ = 0, left_ = 0;  ///< 0: not read yet
+  CulpritPath path_{};
+};
+
+}  // namespace culprit::mpi
