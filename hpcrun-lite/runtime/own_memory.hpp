@@ -8,6 +8,7 @@ namespace culprit::runtime {
 
 /// A page that the kernel empties in children which get a copy of the process's memory; its first byte is 1
 /// in the process that was set up. Null where the kernel does not do that (before Linux 4.14).
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is constant-initialized
 extern volatile std::uint8_t* memory_mark;
 
 /// As own_process(), but without a system call, for what counts calls: true also in a child that shares this
