@@ -5,6 +5,9 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "trace/causes.hpp"
+#include "trace/critical_path.hpp"
+#include "trace/rows.hpp"
 
 #include <algorithm>
 #include <array>
@@ -40,6 +43,7 @@ class Report {
     if (diagnosis_.total_s > 0) {
       roles();
       if (diagnosis_.idle_share() >= kWorthTelling) blamed();
+      if (traced()) time_lines();
       work();
       busy_machine();
     }
@@ -188,7 +192,9 @@ class Report {
     if (left >= kUnexplained * blamed.idle_s) {
       say((here.empty() ? "No part of it does lastingly more work on some of its threads, so "
                         : "No lasting difference explains the other " + time(left) + ": ") +
-              std::string("delays may move from rank to rank, which a profile cannot show."),
+              std::string(traced() ? "delays move from rank to rank; see `causes`."
+                                   : "delays may move from rank to rank, which a profile cannot show: "
+                                     "measure with hpcrun-lite --trace."),
           2);
     }
   }
@@ -265,6 +271,62 @@ class Report {
           ", only " + keep(round_percent(*share)) +
           " is CPU time: more threads than free cores, sleep or I/O stretch the run.");
     }
+  }
+
+  [[nodiscard]] bool traced() const { return experiment_.trace().traced > 0; }
+
+  /// Who waited for whom most, why, and what the run's length depends on.
+  void time_lines() {
+    const std::string text = longest_wait() + dearest_cause() + critical() + outliers();
+    if (text.empty()) return;
+    out_ << '\n';
+    say("From the time lines:" + text);
+  }
+
+  [[nodiscard]] std::string longest_wait() const {
+    for (const database::Wait& wait : experiment_.waits()) {
+      if (!wait.exact || wait.cause_location == database::kNone) continue;
+      return " " + location_label(experiment_, wait.location) + " waited " + time(seconds_of(wait.ns)) +
+             " for " + location_label(experiment_, wait.cause_location) + " in " +
+             scope(wait.context, false, width_ / 3) + ", the longest of all waits.";
+    }
+    return " no rank waited for another.";
+  }
+
+  [[nodiscard]] std::string dearest_cause() const {
+    const std::vector<database::Cause> causes = causes_by_scope(experiment_);
+    std::uint64_t sum = experiment_.trace().unattributed_ns;
+    for (const database::Cause& cause : causes) sum += cause.short_term_ns + cause.long_term_ns;
+    if (causes.empty() || sum == 0) return "";
+    const database::Cause& first = causes.front();
+    const std::uint64_t cost = first.short_term_ns + first.long_term_ns;
+    return " Of " + time(seconds_of(sum)) + " of waiting, " +
+           share(static_cast<double>(cost) / static_cast<double>(sum)) + " come from " +
+           scope(first.scope.context, true, width_ / 3) + " on " +
+           location_label(experiment_, first.location) +
+           (first.long_term_ns > 0 ? " (" + time(seconds_of(first.long_term_ns)) + " of it through others)."
+                                   : std::string("."));
+  }
+
+  [[nodiscard]] std::string critical() const {
+    const std::vector<database::CriticalScope> paths = critical_by_scope(experiment_);
+    const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
+    if (paths.empty() || length == 0) return "";
+    return " The critical path spends " +
+           share(static_cast<double>(paths.front().ns) / static_cast<double>(length)) + " of its " +
+           time(seconds_of(length)) + " in " + scope(paths.front().scope.context, true, width_ / 3) + ".";
+  }
+
+  [[nodiscard]] std::string outliers() const {
+    if (experiment_.trace().variations.empty()) return "";
+    const database::Variation& variation = experiment_.trace().variations.front();
+    if (variation.outliers.empty()) return "";
+    const database::Variation::Outlier& first = variation.outliers.front();
+    const std::string what = variation.marked ? "iteration" : "invocation";
+    return " " + keep(counted(variation.outliers.size(), what)) + " took unusually long, the longest " +
+           keep("rank " + std::to_string(first.rank) + "'s " + what + ' ' + std::to_string(first.segment)) +
+           " with " + time(seconds_of(first.sos_ns)) + " instead of " +
+           time(seconds_of(variation.median_ns)) + ".";
   }
 
   void work() {

@@ -57,7 +57,7 @@ Blame falls on the loop at solver.c:412 in cg_iterate (balanced; 1 710 s of idle
   Balancing it over the ranks would save about 15 % of the run time; removing the excess, up to
   20 %.
   No lasting difference explains the other 480 s: delays may move from rank to rank, which a profile
-  cannot show.
+  cannot show: measure with hpcrun-lite --trace.
 
 Most work is done in spmv at spmv.c:88 (55 %) and cg_iterate at solver.c:400 (22 %).
 
