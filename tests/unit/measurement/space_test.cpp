@@ -126,7 +126,8 @@ TEST_CASE("a tight address space is left to the program") {
   const int status = in_child([&] {
     std::uint64_t pages = 0;  // what this process has mapped already, which is more with every test before
     std::ifstream("/proc/self/statm") >> pages;
-    const rlim_t bytes = pages * 4096 + (std::uint64_t{256} << 20);
+    // Each thread takes a part of the whole limit: as much again must be free as is mapped.
+    const rlim_t bytes = 2 * pages * 4096 + (std::uint64_t{256} << 20);
     const rlimit limit{.rlim_cur = bytes, .rlim_max = bytes};
     if (setrlimit(RLIMIT_AS, &limit) != 0) return 1;
     auto* file = new LiveFile;
