@@ -15,7 +15,7 @@
 // (docs/blame.md). Small messages cost a look at their size, nothing else.
 namespace culprit::mpi {
 
-/// Amounts from which a call is counted. Moving as much takes ten microseconds or more, counting it 0.3.
+/// Amounts from which a call is counted: smaller ones take too little time for what counting them costs.
 inline constexpr std::uint64_t kLargeTransfer = std::uint64_t{64} << 10;
 
 /// What one call moves, in bytes.
