@@ -151,10 +151,13 @@ void EpochCall::begin(MPI_Win window) {
 
 std::uint64_t EpochCall::end(Kind kind, std::uint64_t peers, std::uint32_t size_class) {
   const std::uint64_t exited = occurrence_.left();
+  // What a wait here is called depends on no other process's epochs: libraries that lock and flush many
+  // windows from many places would use up the accumulators.
+  const bool alone = kind == kAccess || kind == kLock || kind == kFlush;
   record_[records_++] = {.kind = kind,
                          .size_class = size_class,
-                         .window = window_->id,
-                         .peers = peers,
+                         .window = alone ? 0 : window_->id,
+                         .peers = alone ? 0 : peers,
                          .time_ns = exited - entered_};
   for (std::size_t i = 0; i < stamps_; ++i) stamp_[i].exit_ns = exited;
   keep();

@@ -3,6 +3,7 @@
 #include "runtime/api.hpp"
 #include "runtime/call_path.hpp"
 #include "runtime/control.hpp"
+#include "runtime/keeper.hpp"
 #include "runtime/own_memory.hpp"
 #include "runtime/recording.hpp"
 #include "runtime/thread.hpp"
@@ -39,8 +40,14 @@ template <typename Add>
   if (thread == nullptr || !own_memory() || sampling_stopped()) return;
   const HandlerHeldOff held(thread);
   if (!begin_recording(thread)) return;
-  if (ensure_tree(thread)) add(*thread->tree, call_path(thread, unwind::registers_here(), path));
+  bool low = false;
+  if (ensure_tree(thread)) {
+    add(*thread->tree, call_path(thread, unwind::registers_here(), path));
+    low = thread->tree->is_low();
+  }
   end_recording(thread);
+  if (low) [[unlikely]]
+    relieve(thread);
 }
 
 }  // namespace

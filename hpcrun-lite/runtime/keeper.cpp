@@ -35,7 +35,8 @@ constexpr std::uint32_t kHeld = std::uint32_t{1} << 31;
 std::atomic<std::uint32_t> state{idle};
 std::atomic<bool> started{false};
 std::atomic<bool> running{false};
-std::atomic<std::uint32_t> dismissed{0};  // a futex: the keeper sleeps on it
+std::atomic<bool> dismissed{false};
+std::atomic<std::uint32_t> bell{0};  // a futex: the keeper sleeps on it
 std::atomic<pid_t> keeper_id{0};
 void* memory = nullptr;
 
@@ -88,10 +89,12 @@ int keep(void* /*argument*/) {
   system_call(SYS_prctl, PR_SET_NAME, word("culprit"));
   const bool separate = separate_descriptors();
   ToHold to_hold{.measurement = separate, .trace = separate && process.traced};
-  while (!process.ended.load(std::memory_order_acquire) && dismissed.load(std::memory_order_acquire) == 0) {
+  while (!process.ended.load(std::memory_order_acquire)) {
+    const std::uint32_t heard = bell.load(std::memory_order_acquire);
+    if (dismissed.load(std::memory_order_acquire)) break;
     tend(separate, to_hold);
     const timespec turn = to_timespec(kTurn);
-    system_call(SYS_futex, word(&dismissed), FUTEX_WAIT_PRIVATE, 0, word(&turn));
+    system_call(SYS_futex, word(&bell), FUTEX_WAIT_PRIVATE, heard, word(&turn));
   }
   running.store(false, std::memory_order_release);
   return 0;
@@ -135,7 +138,7 @@ void forget_keeper() {
   if (memory != nullptr) measurement::raw_unmap(memory, kMemory);
   memory = nullptr;
   running.store(false, std::memory_order_relaxed);
-  dismissed.store(0, std::memory_order_relaxed);
+  dismissed.store(false, std::memory_order_relaxed);
   keeper_id.store(0, std::memory_order_relaxed);
   state.store(idle, std::memory_order_relaxed);
   started.store(false, std::memory_order_relaxed);
@@ -143,21 +146,42 @@ void forget_keeper() {
 }
 
 bool dismiss_keeper() {
-  if (!running.load(std::memory_order_acquire) || dismissed.exchange(1, std::memory_order_acq_rel) != 0)
+  if (!running.load(std::memory_order_acquire) || dismissed.exchange(true, std::memory_order_acq_rel))
     return false;
   Backoff backoff;
   while (keeper_id.load(std::memory_order_acquire) == 0 && running.load(std::memory_order_acquire))
     backoff.pause();  // another thread is starting it
-  system_call(SYS_futex, word(&dismissed), FUTEX_WAKE_PRIVATE, 1);
+  ring_keeper();
   // Only when the kernel knows it no more is the program alone.
   while (system_call(SYS_tgkill, process_id(), keeper_id.load(std::memory_order_relaxed), 0) == 0)
     backoff.pause();
   measurement::raw_unmap(memory, kMemory);
   memory = nullptr;
   keeper_id.store(0, std::memory_order_relaxed);
-  dismissed.store(0, std::memory_order_release);
+  dismissed.store(false, std::memory_order_release);
   started.store(false, std::memory_order_release);
   return true;
+}
+
+void ring_keeper() {
+  bell.fetch_add(1, std::memory_order_release);
+  system_call(SYS_futex, word(&bell), FUTEX_WAKE_PRIVATE, 1);
+}
+
+void relieve(Thread* thread) {
+  constexpr std::uint64_t kLook = kSecond / 20'000;
+  constexpr std::uint64_t kLongest = kSecond / 50;
+  for (std::uint64_t waited = 0; waited < kLongest; waited += kLook) {
+    if (!begin_recording(thread)) return;
+    const bool ask = thread->tree != nullptr && thread->tree->asks_for_room();
+    const bool wait = thread->tree != nullptr && thread->tree->is_nearly_full();
+    if (wait && waited + kLook >= kLongest) thread->tree->give_up_growth();
+    end_recording(thread);
+    if (ask || wait) ring_keeper();
+    if (!wait || !running.load(std::memory_order_acquire)) return;
+    const timespec look = to_timespec(kLook);
+    system_call(SYS_nanosleep, word(&look), 0);
+  }
 }
 
 void hold_keeper() {

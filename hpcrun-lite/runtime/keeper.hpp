@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/thread.hpp"
+
 namespace culprit::runtime {
 
 /// Starts the process's keeper: it tends the file every quarter of a second (heartbeat, growth ahead of use).
@@ -10,6 +12,15 @@ void start_keeper();
 
 /// In a forked child: there is none yet.
 void forget_keeper();
+
+/// Has the keeper's next turn begin now. Async-signal-safe.
+void ring_keeper();
+
+/// For a thread whose tree is low on room (ThreadTree::is_low): has the keeper add some, and waits for that
+/// where the next call paths would find none, some milliseconds at most. MPI calls can bring more new paths
+/// in a moment than samples in all of the keeper's quarter of a second. With the handler held off, not
+/// recording.
+void relieve(Thread* thread);
 
 /// Keeps the keeper from the file, waiting for its turn to end or for another thread to let it go on; does
 /// nothing where the calling thread already does. And lets it go on. Async-signal-safe.

@@ -4,6 +4,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/control.hpp"
 #include "runtime/handler_stack.hpp"
+#include "runtime/keeper.hpp"
 #include "runtime/kernel_sampling.hpp"
 #include "runtime/modules.hpp"
 #include "runtime/process.hpp"
@@ -67,6 +68,8 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
                                           .mark = current_mark(thread, start)});
   if (thread->trace != nullptr) [[unlikely]]
     thread->trace->sample(monotonic_time(time), elapsed, node, current_mark(thread, start));
+  if (thread->tree->asks_for_room()) [[unlikely]]
+    ring_keeper();
   return true;
 }
 

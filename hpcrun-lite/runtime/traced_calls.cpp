@@ -4,6 +4,7 @@
 #include "runtime/call_path.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/control.hpp"
+#include "runtime/keeper.hpp"
 #include "runtime/own_memory.hpp"
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
@@ -49,6 +50,14 @@ void let_handler_on(Thread* thread) {
   thread->counting_at = 0;
 }
 
+/// After a call's path came into the tree, with the handler held off.
+void end_path(Thread* thread) {
+  const bool low = thread->tree != nullptr && thread->tree->is_low();
+  end_recording(thread);
+  if (low) [[unlikely]]
+    relieve(thread);
+}
+
 /// The file may be being created by another thread, or have to wait for the keeper's descriptors: the
 /// keeper's turn is a quarter of a second.
 bool file_is_there() {
@@ -86,7 +95,7 @@ __attribute__((noinline)) void trace_iteration(long number) {
                           .bytes = static_cast<std::uint64_t>(static_cast<std::int64_t>(number))});
       thread->trace->end_call();
     }
-    end_recording(thread);
+    end_path(thread);
   }
   let_handler_on(thread);
 }
@@ -117,7 +126,7 @@ static inline __attribute__((always_inline)) bool begin_call(Thread* thread, con
 
 static inline void end_call(Thread* thread) {
   thread->trace->end_call();
-  end_recording(thread);
+  end_path(thread);
   let_handler_on(thread);
 }
 

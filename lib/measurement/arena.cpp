@@ -31,7 +31,7 @@ int Arena::reserve(std::uint64_t bytes, std::uint64_t least) noexcept {
       base_ = static_cast<std::byte*>(range);
       reserved_ = bytes;
       sequence_ = 0;
-      exhausted_ = false;
+      exhausted_.store(false, std::memory_order_relaxed);
       limit_.store(0, std::memory_order_release);
       return 0;
     }
@@ -46,7 +46,7 @@ int Arena::grow(BlockFile& file, std::uint32_t type, std::uint32_t index, std::u
   bytes = round_up(bytes);
   if (bytes > reserved_ - start) bytes = reserved_ - start;
   if (bytes == 0) {
-    exhausted_ = true;
+    exhausted_.store(true, std::memory_order_relaxed);
     return ENOBUFS;
   }
   if (const int error = file.map(base_ + start, bytes); error != 0) return error;

@@ -27,7 +27,7 @@ class Arena {
 
   /// Units that may be used: all below this number.
   [[nodiscard]] std::uint32_t limit() const noexcept { return limit_.load(std::memory_order_acquire); }
-  [[nodiscard]] bool exhausted() const noexcept { return exhausted_; }
+  [[nodiscard]] bool exhausted() const noexcept { return exhausted_.load(std::memory_order_relaxed); }
 
   /// The unit number at which `units` fit from `next` on without touching a reserved unit or crossing a
   /// granule.
@@ -43,7 +43,7 @@ class Arena {
   std::atomic<std::uint32_t> limit_{0};
   std::uint32_t sequence_ = 0;
   std::uint64_t reserved_ = 0;
-  bool exhausted_ = false;
+  std::atomic<bool> exhausted_{false};
 };
 
 }  // namespace culprit::measurement

@@ -23,9 +23,13 @@ inline constexpr std::uint32_t kEndedTrees = 64;
 // three quarters are used, so that searches stay short.
 inline constexpr std::size_t kEpochSlots = 4096;
 inline constexpr std::size_t kEpochAccumulators = kEpochSlots / 4 * 3;
+/// What comes after these is told apart by call path, kind and size alone, in so many more.
+inline constexpr std::size_t kCoarseAccumulators = kEpochSlots / 16;
 /// Stamps of epochs that a thread keeps: with one operation per fence 512 fences, whose mean wait then has a
 /// standard error of 4 % where waits vary as much as they last.
 inline constexpr std::size_t kEpochStamps = 1024;
+/// No thread has more records of both.
+inline constexpr std::size_t kEpochRecords = kEpochAccumulators + kCoarseAccumulators + kEpochStamps;
 inline constexpr std::size_t kMaxModules = 4096;
 // No trace of a process grows beyond this, whatever its limit: the table of its blocks is made for so many.
 inline constexpr std::uint64_t kMostTraceBytes = std::uint64_t{1} << 36;

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 // The writer side of a measurement: a live arena, mapped shared, that is readable at any moment and after any
 // death of the process, and that a clean end seals. Nothing here allocates, throws, locks or uses stdio;
@@ -112,8 +113,20 @@ class ThreadTree {
   /// [handler] Adds to event `event` (0 = the first besides REALTIME) of a node.
   void record_event(NodeIndex node, std::size_t event, std::uint64_t value) noexcept;
 
-  /// Adds to the accumulator of (node, kind, size class, window, peers). Not while the handler may run in
-  /// this thread.
+  /// [handler] Fewer units are free than the keeper leaves between its turns, and it can add some.
+  [[nodiscard]] bool is_low() const noexcept { return free_units() < kLowUnits && can_grow(); }
+  /// [handler] The next path or two may find no room.
+  [[nodiscard]] bool is_nearly_full() const noexcept { return free_units() < kUrgentUnits && can_grow(); }
+  /// [handler] True once for each size of the arena: whoever is told then is to wake the keeper.
+  [[nodiscard]] bool asks_for_room() noexcept {
+    return is_low() && std::exchange(asked_at_, arena_.limit()) != arena_.limit();
+  }
+
+  /// Whoever waited for room in vain: nobody is to wait again before there is some.
+  void give_up_growth() noexcept { growth_refused_.store(true, std::memory_order_relaxed); }
+
+  /// Adds to the accumulator of (node, kind, size class, window, peers); where there is no room for one more,
+  /// to that of (node, kind, size class). Not while the handler may run in this thread.
   void count_epoch(NodeIndex node, const EpochValues& values) noexcept;
   /// Keeps a stamp if its turn has come. Not while the handler may run in this thread.
   void keep_stamp(NodeIndex node, const StampValues& values) noexcept;
@@ -179,7 +192,19 @@ class ThreadTree {
   }
   [[nodiscard]] layout::Node* node(NodeIndex index) const noexcept { return arena_.at<layout::Node>(index); }
   NodeIndex allocate(std::uint32_t units) noexcept;
-  layout::EpochRecord* epoch_record(NodeIndex node, const EpochValues& values) noexcept;
+  // Growth starts when fewer units are free. Between two turns of the keeper samples add at most some 50 new
+  // paths (200 Hz); 48 KiB hold 20 of 60 new frames each, and the paths of a program share most of theirs.
+  static constexpr std::uint32_t kLowUnits = 48 * 1024 / layout::kUnit;
+  static constexpr std::uint32_t kUrgentUnits = kLowUnits / 4;
+  [[nodiscard]] std::uint32_t free_units() const noexcept {
+    const std::uint32_t used = std::atomic_ref(header()->used).load(std::memory_order_relaxed);
+    const std::uint32_t limit = arena_.limit();
+    return used < limit ? limit - used : 0;
+  }
+  [[nodiscard]] bool can_grow() const noexcept {
+    return !arena_.exhausted() && !growth_refused_.load(std::memory_order_relaxed);
+  }
+  layout::EpochRecord* epoch_record(NodeIndex node, const EpochValues& values, std::size_t most) noexcept;
   layout::EpochRecord* stamp_record() noexcept;
   void thin_stamps() noexcept;
   NodeIndex make_cell(NodeIndex index) noexcept;
@@ -190,10 +215,12 @@ class ThreadTree {
   std::uint32_t cell_units_ = 0;
   std::uint32_t event_count_ = 0;
   bool has_realtime_ = true;
-  std::uint32_t spare_ = 0;  // a unit that aligning a cell left over; 0: none
-  bool overflowed_ = false;  // a frame of the sample being taken found no room
-  bool waiting_ = false;     // a wait is published
-  cct::FrameKey routine_;    // as in the header, which is a cache miss away
+  std::uint32_t spare_ = 0;                  // a unit that aligning a cell left over; 0: none
+  bool overflowed_ = false;                  // a frame of the sample being taken found no room
+  bool waiting_ = false;                     // a wait is published
+  std::uint32_t asked_at_ = 0;               // the arena's limit when more room was asked for
+  std::atomic<bool> growth_refused_{false};  // there was no space when the keeper last tried
+  cct::FrameKey routine_;                    // as in the header, which is a cache miss away
   std::atomic<bool> exists_{false};
   std::atomic<bool> usable_{false};
   std::atomic<bool> ended_{false};  // its thread has ended: a later one may take it over

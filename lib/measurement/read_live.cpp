@@ -123,7 +123,7 @@ void TreeReader::read() {
 }
 
 void TreeReader::read_epochs(NodeIndex at) {
-  for (std::size_t left = kEpochSlots; left > 0 && at != kNoNodeIndex && image_.holds(at, 2); --left) {
+  for (std::size_t left = kEpochRecords; left > 0 && at != kNoNodeIndex && image_.holds(at, 2); --left) {
     const auto record = image_.load<layout::EpochRecord>(at);
     at = record.next;
     const auto node = number_.find(record.node);

@@ -246,7 +246,7 @@ int Sealer::write_tree(const ThreadTree& tree, Counts& counts) noexcept {
 void Sealer::write_epochs(const ThreadTree& tree, NodeIndex at, std::uint32_t position) noexcept {
   if (at == kNoNodeIndex) return;
   out_.begin_section(SectionType::epochs, position);
-  for (std::size_t left = kEpochSlots; at != kNoNodeIndex && at + 2 <= limit_ && left > 0; --left) {
+  for (std::size_t left = kEpochRecords; at != kNoNodeIndex && at + 2 <= limit_ && left > 0; --left) {
     const auto* record = tree.arena_.at<const layout::EpochRecord>(at);
     at = record->next;
     const std::uint64_t count = load(record->count);

@@ -16,10 +16,6 @@ namespace {
 constexpr std::uint64_t kGrowth =
     2 * layout::kGranule;  // at least; an eighth of what there is if that is more
 constexpr std::uint64_t kMaxGrowth = std::uint64_t{4} << 20;
-// Growth starts when fewer units are free. Between two turns of the keeper a thread adds at most some 50
-// samples of new paths (200 Hz); 48 KiB hold 20 of 60 new frames each, and the paths of a program share most
-// of theirs.
-constexpr std::uint32_t kLowUnits = 48 * 1024 / layout::kUnit;
 
 // A single writer: plain addition, but visible whole to readers of other threads.
 void add(std::uint64_t& counter, std::uint64_t value) noexcept {
@@ -202,8 +198,9 @@ void ThreadTree::record_event(NodeIndex index, std::size_t event, std::uint64_t 
   count_samples(elsewhere, !has_realtime_);
 }
 
-// The record with this key, found or added; null where there is no room.
-layout::EpochRecord* ThreadTree::epoch_record(NodeIndex node, const EpochValues& values) noexcept {
+// The record with this key, found or, while there are fewer than `most`, added; null where there is no room.
+layout::EpochRecord* ThreadTree::epoch_record(NodeIndex node, const EpochValues& values,
+                                              std::size_t most) noexcept {
   const std::uint64_t mixed =
       (values.window ^ values.peers << 17 ^ std::uint64_t{node} << 32 ^
        std::uint64_t{values.size_class} << 8 ^ static_cast<std::uint64_t>(values.kind)) *
@@ -218,7 +215,7 @@ layout::EpochRecord* ThreadTree::epoch_record(NodeIndex node, const EpochValues&
         record->peers == values.peers)
       return record;
   }
-  if (epoch_count_ >= kEpochAccumulators) return nullptr;
+  if (epoch_count_ >= most) return nullptr;
   const NodeIndex fresh = allocate(2);
   if (fresh == kNoNodeIndex) return nullptr;
   ++epoch_count_;
@@ -239,7 +236,12 @@ layout::EpochRecord* ThreadTree::epoch_record(NodeIndex node, const EpochValues&
 
 void ThreadTree::count_epoch(NodeIndex node, const EpochValues& values) noexcept {
   overflowed_ = false;
-  layout::EpochRecord* record = epoch_record(node, values);
+  layout::EpochRecord* record = epoch_record(node, values, kEpochAccumulators);
+  if (record == nullptr && !is_transfer(values.kind)) {
+    EpochValues coarse = values;
+    coarse.window = coarse.peers = 0;
+    record = epoch_record(node, coarse, kEpochAccumulators + kCoarseAccumulators);
+  }
   if (record == nullptr) {
     std::atomic_ref(header()->epochs_lost).store(header()->epochs_lost + 1, std::memory_order_relaxed);
     return;
@@ -351,13 +353,13 @@ void ThreadTree::finish(std::uint64_t end_ns) noexcept {
 }
 
 int ThreadTree::maintain(BlockFile& file) noexcept {
-  if (!usable() || arena_.exhausted()) return 0;
+  if (!usable() || arena_.exhausted() || free_units() >= kLowUnits) return 0;
   const std::uint32_t limit = arena_.limit();
-  if (peek(header()->used) + kLowUnits < limit) return 0;
   std::uint64_t bytes = static_cast<std::uint64_t>(limit) * layout::kUnit / 8;
   if (bytes < kGrowth) bytes = kGrowth;
   if (bytes > kMaxGrowth) bytes = kMaxGrowth;
   const int error = arena_.grow(file, static_cast<std::uint32_t>(layout::BlockType::thread), index_, bytes);
+  growth_refused_.store(error != 0, std::memory_order_relaxed);
   return arena_.exhausted() ? 0 : error;
 }
 

@@ -50,6 +50,13 @@ class Trace(harness.Workspace):
         harness.run([harness.HPCRUN, "-o", directory, harness.PROGRAMS / "traced", "flood"])
         self.assertEqual(list(directory.rglob("*.trace")), [])
 
+    def test_calls_that_bring_new_paths_faster_than_samples_find_room(self):
+        _, [file] = self.traced("paths")
+        _, records = self.read(file)
+        self.assertEqual(self.iterations(records), list(range(4096)))
+        marked = {record["node"] for record in records if record["operations"]}
+        self.assertEqual(len(marked), 4096)
+
     def test_marks_are_where_and_when_they_were(self):
         done, [file, _] = self.traced("forks")
         outline, records = self.read(file)

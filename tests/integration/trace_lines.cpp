@@ -18,9 +18,9 @@ void print_record(const ThreadProfile& thread, const trace::Record& record) {
   int depth = 0;
   for (auto node = record.node; node != 0; node = thread.nodes.at(node).parent) ++depth;
   std::printf(R"({"thread": %)" PRIu32 R"(, "kind": "%s", "enter": %)" PRIu64 R"(, "exit": %)" PRIu64
-              R"(, "depth": %d, "wait": %d, "any": %s, "operations": [)",
+              R"(, "node": %)" PRIu32 R"(, "depth": %d, "wait": %d, "any": %s, "operations": [)",
               thread.ordinal, record.kind == trace::RecordKind::sample ? "sample" : "call", record.enter_ns,
-              record.exit_ns, depth, record.wait, record.any ? "true" : "false");
+              record.exit_ns, record.node, depth, record.wait, record.any ? "true" : "false");
   const char* separator = "";
   for (const trace::Operation& operation : record.operations) {
     std::printf(R"(%s{"kind": %d, "context": %)" PRId64 R"(, "peer": %)" PRId32 R"(, "tag": %)" PRId32

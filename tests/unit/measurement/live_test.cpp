@@ -4,6 +4,7 @@
 #include <thread>
 
 #include <catch2/catch.hpp>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 using namespace recording;
@@ -221,6 +222,41 @@ TEST_CASE("an arena that is full charges the parent, counts, and never glues a p
     CHECK(file->maintain(kStart + kMs) == 0);
     CHECK(tree.child(outer, call(0xffffff)) != outer);
   }
+}
+
+TEST_CASE(
+    "a tree asks for room once for each size, while there is some left, and no more where there is none") {
+  const Directory directory;
+  File file(directory / "a.culprit", process());
+  ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
+  for (int grown = 0; grown < 5; ++grown) {
+    std::uint64_t asked = 0;
+    for (std::uint64_t i = 0; !tree.is_nearly_full(); ++i) {
+      insert(tree, {call(static_cast<std::uint64_t>(grown) << 32 | i)});
+      if (tree.asks_for_room()) ++asked;
+    }
+    CHECK(asked == 1);
+    CHECK(tree.is_low());
+    CHECK(file->maintain(kStart) == 0);
+    CHECK_FALSE(tree.is_nearly_full());
+  }
+  CHECK(tree.counters().full == 0);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit none = before;
+  none.rlim_cur = 1;
+  setrlimit(RLIMIT_FSIZE, &none);
+  for (std::uint64_t i = 0; !tree.is_nearly_full() && i < 100'000; ++i) {
+    insert(tree, {call(i)});
+    (void)tree.asks_for_room();
+  }
+  CHECK(tree.is_nearly_full());
+  CHECK(file->maintain(kStart) != 0);
+  CHECK_FALSE(tree.is_nearly_full());
+  CHECK_FALSE(tree.asks_for_room());
+  setrlimit(RLIMIT_FSIZE, &before);
+  CHECK(file->maintain(kStart) == 0);
+  CHECK_FALSE(tree.is_nearly_full());
 }
 
 TEST_CASE("an arena grows up to its reservation and no further") {

@@ -123,17 +123,36 @@ TEST_CASE("calls that are alike share an accumulator, and their number is bounde
   CHECK(lock.count == 3);
   CHECK(lock.total_ns == 60);
   CHECK(lock.least_ns == 10);
-  for (std::uint64_t window = 0; window < culprit::measurement::kEpochSlots; ++window) {
-    tree.count_epoch(leaf, {.kind = EpochKind::fence, .window = window, .time_ns = 1});
-    if (window % 256 == 0) file->maintain(kStart + window);
+}
+
+TEST_CASE(
+    "one-sided calls beyond the accumulators are told apart by call path, kind and size, then counted") {
+  using culprit::measurement::kCoarseAccumulators;
+  using culprit::measurement::kEpochAccumulators;
+  const Directory directory;
+  const auto path = directory / "a.culprit";
+  File file(path, process());
+  ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
+  const auto leaf = tree.child(tree.program_root(), sample(1, 0));
+  const auto count = [&](std::uint32_t size_class, std::uint64_t window) {
+    tree.count_epoch(leaf,
+                     {.kind = EpochKind::fence, .size_class = size_class, .window = window, .time_ns = 1});
+    if (tree.is_low()) file->maintain(kStart);
+  };
+  for (std::uint64_t window = 1; window <= kEpochAccumulators; ++window) count(1, window);
+  for (std::uint32_t size = 0; size < kCoarseAccumulators + 5; ++size) {
+    count(size, kEpochAccumulators + 1);
+    count(size, kEpochAccumulators + 2);
   }
-  const auto lost = culprit::measurement::kEpochSlots / 4 + 2;
-  CHECK(tree.counters().epochs_lost == lost);
-  CHECK(culprit::measurement::read(path).threads.at(0).quality.epochs_lost == lost);
+  CHECK(tree.counters().epochs_lost == 10);
+  CHECK(culprit::measurement::read(path).threads.at(0).quality.epochs_lost == 10);
   REQUIRE(file->seal(EndReason::exit, kStart + 9) == 0);
   const Measurement sealed = culprit::measurement::read(path);
-  CHECK(sealed.threads.at(0).epochs.size() == culprit::measurement::kEpochAccumulators);
-  CHECK(sealed.threads[0].quality.epochs_lost == lost);
+  const auto& epochs = sealed.threads.at(0).epochs;
+  CHECK(epochs.size() == kEpochAccumulators + kCoarseAccumulators);
+  CHECK(std::ranges::count_if(epochs, [](const Epoch& e) { return e.window == 0 && e.count == 2; }) ==
+        kCoarseAccumulators);
+  CHECK(sealed.threads[0].quality.epochs_lost == 10);
 }
 
 TEST_CASE("of many epochs a uniform choice that all processes share keeps its stamps") {
