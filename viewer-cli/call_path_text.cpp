@@ -1,22 +1,54 @@
 #include "call_path_text.hpp"
 
+#include "text/prose.hpp"
+#include "text/shorten.hpp"
 #include "views/frame.hpp"
+
+#include <cstddef>
+#include <vector>
 
 namespace culprit::viewer {
 
 using database::ContextId;
 using database::ContextKind;
 
-std::string path_text(const database::Contents& experiment, ContextId context, const std::string& separator,
-                      bool complete) {
-  std::string text;
+namespace {
+
+constexpr std::size_t kNameColumns = 48;
+// Interpreters and task systems bring paths of fifty frames: where a path begins and where it ends tells
+// most.
+constexpr std::size_t kOuter = 3, kInner = 9;
+
+}  // namespace
+
+std::string path_text(const database::Contents& experiment, ContextId context, const Screen& screen) {
+  std::vector<std::string> names;
   for (const ContextId each : views::path_to(experiment, context)) {
     const database::Context& self = experiment.contexts[each];
-    if (!complete && (self.kind == ContextKind::call || self.kind == ContextKind::root ||
-                      (self.flags & database::kStartUp) != 0))
-      continue;
-    if (!text.empty()) text += separator;
-    text += views::label(views::frame_of(experiment, self));
+    const bool skipped = self.kind == ContextKind::call || self.kind == ContextKind::root ||
+                         (self.flags & database::kStartUp) != 0;
+    if (skipped && each != context) continue;
+    const std::string name = without_parameters(views::label(views::frame_of(experiment, self)));
+    names.push_back(keep(shorten_name(name, kNameColumns, screen.unicode)));
+  }
+  if (names.size() > kOuter + kInner + 1) {
+    const std::size_t gone = names.size() - kOuter - kInner;
+    names.erase(names.begin() + kOuter, names.end() - kInner);
+    names.insert(names.begin() + kOuter, keep("(" + std::to_string(gone) + " frames)"));
+  }
+  std::string text;
+  for (const std::string& name : names) {
+    if (!text.empty()) text += screen.unicode ? " › " : " > ";
+    text += name;
+  }
+  return text;
+}
+
+std::string whole_path(const database::Contents& experiment, ContextId context) {
+  std::string text;
+  for (const ContextId each : views::path_to(experiment, context)) {
+    if (!text.empty()) text += '/';
+    text += views::label(views::frame_of(experiment, experiment.contexts[each]));
   }
   return text;
 }

@@ -1,15 +1,19 @@
 #pragma once
 
 #include "database/contents.hpp"
+#include "text/screen.hpp"
 
 #include <string>
 
 namespace culprit::viewer {
 
-/// `main > step > MPI_Win_fence`: the labels of a context's path. Without roots, start-up frames and call
-/// sites where they are not to be `complete`.
+/// `main › step › MPI_Win_fence`: a context's path for people. Without roots, start-up frames, call sites and
+/// parameter lists; the middle of a path of very many frames goes.
 std::string path_text(const database::Contents& experiment, database::ContextId context,
-                      const std::string& separator, bool complete);
+                      const Screen& screen);
+
+/// The labels of all frames of a context's path, with `/` between them, for files.
+std::string whole_path(const database::Contents& experiment, database::ContextId context);
 
 /// What a context is part of, for people: no statement and no call site.
 database::ContextId scope_around(const database::Contents& experiment, database::ContextId context);

@@ -96,7 +96,6 @@ void write_waits(std::ostream& out, const Screen& screen, const database::Conten
         << '\n';
     return;
   }
-  const std::string arrow = screen.unicode ? " › " : " > ";
   const Scale scale = scale_for(seconds(experiment.waits().front()), "s", screen.unicode);
   const std::size_t width = scale.write(seconds(experiment.waits().front())).size();
   const std::size_t shown = std::min(kShown, experiment.waits().size());
@@ -109,7 +108,7 @@ void write_waits(std::ostream& out, const Screen& screen, const database::Conten
     if (const std::string cause = cause_text(experiment, wait); !cause.empty()) out << ", for " << cause;
     out << '\n'
         << screen.dim(std::string(kIndent, ' ') +
-                      wrap(path_text(experiment, wait.context, arrow, false), screen.width, kIndent, kIndent))
+                      wrap(path_text(experiment, wait.context, screen), screen.width, kIndent, kIndent))
         << '\n';
   }
   if (shown < experiment.waits().size())
@@ -121,12 +120,10 @@ void write_waits_csv(std::ostream& out, const database::Contents& experiment) {
   write_csv_row(out, {"pattern", "location", "seconds", "count", "path", "cause", "cause_path", "exact"});
   for (const Wait& wait : experiment.waits()) {
     write_csv_row(
-        out,
-        {name_of(wait), location_label(experiment, wait.location), csv_number(seconds(wait)),
-         std::to_string(wait.count), path_text(experiment, wait.context, "/", true),
-         cause_text(experiment, wait),
-         wait.cause_context == database::kNone ? "" : path_text(experiment, wait.cause_context, "/", true),
-         wait.exact ? "true" : "false"});
+        out, {name_of(wait), location_label(experiment, wait.location), csv_number(seconds(wait)),
+              std::to_string(wait.count), whole_path(experiment, wait.context), cause_text(experiment, wait),
+              wait.cause_context == database::kNone ? "" : whole_path(experiment, wait.cause_context),
+              wait.exact ? "true" : "false"});
   }
 }
 

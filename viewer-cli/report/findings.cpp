@@ -1,5 +1,6 @@
 #include "report/findings.hpp"
 
+#include "call_path_text.hpp"
 #include "report/phrases.hpp"
 #include "text/csv.hpp"
 #include "text/prose.hpp"
@@ -20,20 +21,6 @@ constexpr std::size_t kIndent = 4;
 
 double seconds(std::uint64_t ns) {
   return static_cast<double>(ns) / kNsPerSecond;
-}
-
-/// `main > cg_iterate > loop at solver.c:412`: without roots, start-up frames and call sites.
-std::string path_text(const database::Contents& experiment, ContextId context, const std::string& separator) {
-  std::string text;
-  for (const ContextId each : views::path_to(experiment, context)) {
-    const database::Context& self = experiment.contexts[each];
-    const bool skipped = self.kind == ContextKind::call || self.kind == ContextKind::root ||
-                         (self.flags & database::kStartUp) != 0;
-    if (skipped && each != context) continue;
-    if (!text.empty()) text += separator;
-    text += keep(without_parameters(label(views::frame_of(experiment, self))));
-  }
-  return text;
 }
 
 std::string paragraph(const std::string& text, const Screen& screen) {
@@ -60,10 +47,6 @@ std::string joined_ranks(const database::Contents& experiment, const std::vector
   std::string text;
   for (const std::int32_t rank : ranks) text += (text.empty() ? "" : " ") + std::to_string(rank);
   return text;
-}
-
-std::string arrow(const Screen& screen) {
-  return screen.unicode ? " › " : " > ";
 }
 
 }  // namespace
@@ -103,7 +86,7 @@ void write_blame(std::ostream& out, const Screen& screen, const views::Figures& 
     std::string waiters = "waited: ";
     waiters += each.waiters.empty() ? "nobody in particular" : threads_phrase(experiment, each.waiters);
     out << paragraph(waiters + role_suffix(experiment, each.role), screen) << '\n'
-        << screen.dim(paragraph(path_text(experiment, each.context, arrow(screen)), screen)) << '\n';
+        << screen.dim(paragraph(path_text(experiment, each.context, screen), screen)) << '\n';
   }
 }
 
@@ -147,7 +130,7 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
       text += '.';
     }
     out << paragraph(text, screen) << '\n'
-        << screen.dim(paragraph(path_text(experiment, suspect.suspect, arrow(screen)), screen)) << '\n';
+        << screen.dim(paragraph(path_text(experiment, suspect.suspect, screen), screen)) << '\n';
   }
 }
 

@@ -97,10 +97,10 @@ void write_causes(std::ostream& out, const Screen& screen, const database::Conte
 void write_causes_csv(std::ostream& out, const database::Contents& experiment) {
   write_csv_row(out, {"location", "path", "short_term_s", "long_term_s", "between_calls"});
   for (const Cause& cause : experiment.trace().causes) {
-    write_csv_row(out, {location_label(experiment, cause.location),
-                        path_text(experiment, cause.scope.context, "/", true),
-                        csv_number(seconds_of(cause.short_term_ns)),
-                        csv_number(seconds_of(cause.long_term_ns)), cause.scope.between ? "true" : "false"});
+    write_csv_row(out,
+                  {location_label(experiment, cause.location), whole_path(experiment, cause.scope.context),
+                   csv_number(seconds_of(cause.short_term_ns)), csv_number(seconds_of(cause.long_term_ns)),
+                   cause.scope.between ? "true" : "false"});
   }
   write_csv_row(out, {"", "", csv_number(seconds_of(experiment.trace().unattributed_ns)), "0", "false"});
 }

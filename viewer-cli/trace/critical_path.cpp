@@ -110,10 +110,10 @@ void write_critical_path_csv(std::ostream& out, const database::Contents& experi
   write_csv_row(out, {"path", "location", "seconds", "path_seconds", "imbalance_s", "between_calls"});
   for (const CriticalScope& one : experiment.trace().critical) {
     for (const CriticalScope::Share& share : one.shares) {
-      write_csv_row(out, {path_text(experiment, one.scope.context, "/", true),
-                          location_label(experiment, share.location), csv_number(seconds_of(share.ns)),
-                          csv_number(seconds_of(one.ns)), csv_number(seconds_of(one.imbalance_ns)),
-                          one.scope.between ? "true" : "false"});
+      write_csv_row(out,
+                    {whole_path(experiment, one.scope.context), location_label(experiment, share.location),
+                     csv_number(seconds_of(share.ns)), csv_number(seconds_of(one.ns)),
+                     csv_number(seconds_of(one.imbalance_ns)), one.scope.between ? "true" : "false"});
     }
   }
 }

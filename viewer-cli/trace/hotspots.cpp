@@ -48,10 +48,9 @@ void write_hotspots(std::ostream& out, const Screen& screen, const database::Con
 void write_hotspots_csv(std::ostream& out, const database::Contents& experiment) {
   write_csv_row(out, {"location", "path", "cost_s", "waiter", "waiter_path"});
   for (const Hotspot& hotspot : experiment.trace().hotspots) {
-    write_csv_row(
-        out, {location_label(experiment, hotspot.location), path_text(experiment, hotspot.context, "/", true),
-              csv_number(seconds_of(hotspot.ns)), location_label(experiment, hotspot.waiter),
-              path_text(experiment, hotspot.waiter_context, "/", true)});
+    write_csv_row(out, {location_label(experiment, hotspot.location), whole_path(experiment, hotspot.context),
+                        csv_number(seconds_of(hotspot.ns)), location_label(experiment, hotspot.waiter),
+                        whole_path(experiment, hotspot.waiter_context)});
   }
 }
 
