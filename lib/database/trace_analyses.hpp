@@ -14,7 +14,7 @@ struct TimedScope {
   std::uint32_t context = 0;
   bool between = false;
 
-  friend auto operator<=>(const TimedScope&, const TimedScope&) = default;
+  friend auto operator<=>(const TimedScope&, const TimedScope&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// What code on one thread cost others, in ns of their waiting (algorithms.md 8).

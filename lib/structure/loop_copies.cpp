@@ -55,6 +55,7 @@ class Copies {
         std::ranges::any_of(siblings, [&](std::uint32_t i) { return placed_[i].place != first; });
     if (!differ || siblings.size() > kMostSiblings) return;
     std::vector<SourceLines> lines;
+    lines.reserve(siblings.size());
     for (const std::uint32_t loop : siblings) lines.push_back(lines_of_(loop));
     for (std::size_t copy = 0; copy < siblings.size(); ++copy) {
       Place best = placed_[siblings[copy]].place;

@@ -34,6 +34,7 @@ std::vector<Cause> causes_by_scope(const database::Contents& experiment) {
     sum.long_term_ns += cause.long_term_ns;
   }
   std::vector<Cause> list;
+  list.reserve(sums.size());
   for (const auto& [key, cause] : sums) list.push_back(cause);
   std::ranges::stable_sort(list, std::ranges::greater(), cost_of);
   return list;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -56,11 +57,11 @@ class Picture {
   void write_line(std::ostream& out, const Screen& screen, std::size_t line, std::uint64_t median) const {
     for (std::size_t c = 0; c < columns_; ++c) {
       const std::uint64_t ns = cells_[line * columns_ + c];
-      const auto level = most_ == 0
-                             ? 0
-                             : std::min<std::size_t>(
-                                   8, static_cast<std::size_t>(
-                                          8.0 * static_cast<double>(ns) / static_cast<double>(most_) + 0.5));
+      const auto level =
+          most_ == 0
+              ? 0
+              : std::min<std::size_t>(8, static_cast<std::size_t>(std::lround(8.0 * static_cast<double>(ns) /
+                                                                              static_cast<double>(most_))));
       const double above = median == 0 ? 0 : static_cast<double>(ns) / static_cast<double>(median) - 1;
       out << screen.heat(above, (screen.unicode ? kBlocks : kLetters).at(level));
     }
