@@ -11,8 +11,8 @@ using trace::Operation;
 
 namespace {
 
-HoldingCall holding_call(const CallSite& call) {
-  return {.call = call.id, .enter_ns = call.enter_ns, .exit_ns = call.exit_ns};
+HoldingCall holding_call(const CallSite& call, bool completes) {
+  return {.call = call.id, .enter_ns = call.enter_ns, .exit_ns = call.exit_ns, .completes = completes};
 }
 
 bool earlier(const HoldingCall& a, const HoldingCall& b) {
@@ -35,21 +35,23 @@ Locks::Owner Locks::owner(const CallSite& call, const Operation& operation) cons
 void Locks::lock(const CallSite& call, const Operation& operation) {
   const Owner key = owner(call, operation);
   if (key.window == 0 || key.target_rank == trace::kNobody) return;
-  held_[key] = {.exclusive = operation.exclusive, .lock = holding_call(call), .uses = {}, .uses_of_all = {}};
+  held_[key] = {
+      .exclusive = operation.exclusive, .lock = holding_call(call, false), .uses = {}, .uses_of_all = {}};
 }
 
 void Locks::use(const CallSite& call, const Operation& operation) {
   const Owner key = owner(call, operation);
   auto held = held_.find(key);
   if (held == held_.end()) held = held_.find({key.rank, key.window, trace::kAllTargets});
+  const HoldingCall use = holding_call(call, operation.kind == trace::OperationKind::flush);
   if (key.target_rank != trace::kAllTargets) {
-    if (held != held_.end()) held->second.uses[key.target_rank].push_back(holding_call(call));
+    if (held != held_.end()) held->second.uses[key.target_rank].push_back(use);
     return;
   }
   // A flush of all targets, whichever of them are locked.
   for (auto one = held_.lower_bound({key.rank, key.window, INT32_MIN});
        one != held_.end() && one->first.rank == key.rank && one->first.window == key.window; ++one) {
-    one->second.uses_of_all.push_back(holding_call(call));
+    one->second.uses_of_all.push_back(use);
   }
 }
 
@@ -61,7 +63,7 @@ void Locks::unlock(const CallSite& call, const Operation& operation) {
   }
   const auto [key, held] = *entry;
   held_.erase(entry);
-  const HoldingCall unlock = holding_call(call);
+  const HoldingCall unlock = holding_call(call, true);
   if (key.target_rank != trace::kAllTargets) {
     release(key, key.target_rank, held, unlock);
     return;
@@ -110,10 +112,14 @@ void Locks::close_round() {
 
 void Locks::compare(const Holding& waiter, const Holding& other) {
   const HoldingCall& unlock = other.calls.back();
+  if (other.end_ns() > waiter.end_ns()) return;
   for (const HoldingCall& call : waiter.calls) {
     if (call.enter_ns >= unlock.enter_ns) return;
-    if (unlock.enter_ns >= call.exit_ns) continue;
-    mail_.send(roster_.owner_of(waiter.origin_rank), LockWaitLetter{call.call, unlock.call, unlock.enter_ns});
+    if (unlock.enter_ns < call.exit_ns) {
+      mail_.send(roster_.owner_of(waiter.origin_rank),
+                 LockWaitLetter{call.call, unlock.call, unlock.enter_ns});
+    }
+    if (call.completes) return;
   }
 }
 

@@ -17,6 +17,7 @@ namespace culprit::waits {
 struct HoldingCall {
   EventId call;
   std::uint64_t enter_ns = 0, exit_ns = 0;
+  bool completes = false;  ///< when it returns, the lock is held for sure
 };
 
 /// From an origin's lock to its unlock, on the way to the rank of the analysis that has the target. Encloses
@@ -38,7 +39,8 @@ struct LockWaitLetter {
 
 /// One-sided communication with passive targets (algorithms.md 7): a call between an origin's lock and unlock
 /// waited for a lock if another origin's conflicting one was given back while it lasted. Libraries get locks
-/// at any call from MPI_Win_lock to the first that has to complete something.
+/// at any call from MPI_Win_lock to the first that has to complete something; whoever is done with a lock
+/// later than this origin did not keep it waiting.
 class Locks {
  public:
   using Letters = LetterList<HoldingLetter, LockWaitLetter>;

@@ -15,7 +15,9 @@ class LastMeetings {
   void go_to(std::uint32_t event) {
     for (; meeting_ < line_.meetings.size() && line_.meetings[meeting_].event < event; ++meeting_) {
       const Meeting& met = line_.meetings[meeting_];
-      met_[met.other.location] = {met.event, met.other.index};
+      std::vector<Met>& with = met_[met.other.location];
+      if (with.size() == kRemembered) with.erase(with.begin());
+      with.push_back({met.event, met.other.index});
     }
     for (; attendance_ < line_.attendances.size() && line_.attendances[attendance_].event < event;
          ++attendance_) {
@@ -27,9 +29,13 @@ class LastMeetings {
   [[nodiscard]] IntervalStart with(EventId cause) const {
     IntervalStart start;
     const auto met = met_.find(cause.location);
-    if (met != met_.end() && met->second.other < cause.index) {
-      start.own = met->second.own;
-      start.other = met->second.other;
+    if (met != met_.end()) {
+      const auto last = std::find_if(met->second.rbegin(), met->second.rend(),
+                                     [&cause](const Met& one) { return one.other < cause.index; });
+      if (last != met->second.rend()) {
+        start.own = last->own;
+        start.other = last->other;
+      }
     }
     const std::int32_t rank = roster_.rank_of(cause.location);
     for (const auto& [id, attended] : attended_) {
@@ -45,11 +51,15 @@ class LastMeetings {
   struct Met {
     std::uint32_t own, other;
   };
+  /// The cause itself may have been met already: an exposure by MPI_Win_start, of which MPI_Win_complete
+  /// waits.
+  static constexpr std::size_t kRemembered = 2;
+
   const TimeLine& line_;
   const Contexts& contexts_;
   const Roster& roster_;
   std::size_t meeting_ = 0, attendance_ = 0;
-  std::unordered_map<Location, Met> met_;
+  std::unordered_map<Location, std::vector<Met>> met_;  // by whom: the last ones
   std::unordered_map<std::uint64_t, Attendance> attended_;
 };
 

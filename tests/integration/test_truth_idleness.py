@@ -16,7 +16,7 @@ WORK = {  # calls that do not wait by definition
     "MPI_Init", "MPI_Irecv", "MPI_Isend", "MPI_Issend", "MPI_Start", "MPI_Ibarrier", "MPI_Iallreduce",
     "MPI_Put", "MPI_Accumulate", "MPI_Win_post", "MPI_Cancel",
 }  # fmt: skip
-POLLS = {"MPI_Test", "MPI_Win_test"}  # asked again and again at once: the log knows the loop, not the calls
+POLLS = {"MPI_Test", "MPI_Iprobe", "MPI_Win_test"}  # asked again and again at once: the log knows the loop, not the calls
 LARGE = {"late_receiver_large"}  # procedures whose calls move megabytes
 
 

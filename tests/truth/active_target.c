@@ -131,12 +131,14 @@ SCENARIO test_loop(void) {
     complete();
   } else {
     post();
-    int done = 0, calls = 0;
+    int done = 0, calls = 1;
     truth_enter("MPI_Win_test", __func__);
+    MPI_Win_test(window, &done);
+    const long long first = truth_now();
     for (; !done; ++calls) MPI_Win_test(window, &done);
     truth_exit();
     truth_wait(WINDOW);
-    truth_polls(calls);
+    truth_polls(calls, first);
   }
 }
 
@@ -229,8 +231,11 @@ static MPI_Aint neighbours_memory(void) {
   MPI_Aint mine, there;
   MPI_Win_attach(other, memory, sizeof *memory);
   MPI_Get_address(memory, &mine);
-  MPI_Sendrecv(&mine, 1, MPI_AINT, (rank + ranks - 1) % ranks, 0, &there, 1, MPI_AINT, (rank + 1) % ranks, 0,
-               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  const int before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
+  CALL(MPI_Sendrecv, &mine, 1, MPI_AINT, before, 0, &there, 1, MPI_AINT, after, 0, MPI_COMM_WORLD,
+       MPI_STATUS_IGNORE);
+  truth_sends(0, before, 0, WORLD, sizeof mine, TRUTH_STANDARD);
+  truth_receives(0, after, 0, WORLD, sizeof there);
   return there;
 }
 

@@ -1,7 +1,7 @@
 /* Truth: a delay that travels. On rank 0 `foo` works too long; so rank 1 receives late, works a little longer
  * itself (`own_work`) and opens its window late; so rank 2 waits in its access epoch. Of rank 2's wait, what
  * `foo` caused is long-term, what `own_work` caused is short-term; their proportion is that of the two
- * delays. Ranks beyond 2 form further chains of three; those left over only take part in the barriers. */
+ * delays. Rank 0 comes last to the next barrier (`afterwards`), so that it waits for nobody. Ranks beyond 2 form further chains of three; those left over only take part in the barriers. */
 #include "truth_program.h"
 
 enum { WINDOW = 1 };
@@ -18,11 +18,17 @@ static __attribute__((noinline)) void own_work(void) {
   __asm__ volatile("");
 }
 
+static __attribute__((noinline)) void afterwards(void) {
+  CALL(truth_sleep, 3 * delay);
+  __asm__ volatile("");
+}
+
 static void first(int next) {
   const int word = 1;
   foo();
   CALL(MPI_Send, &word, 1, MPI_INT, next, 1, MPI_COMM_WORLD);
   truth_sends(0, next, 1, WORLD, sizeof word, TRUTH_EAGER);
+  afterwards();
 }
 
 static void second(int previous, int next, MPI_Group next_group) {

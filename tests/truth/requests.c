@@ -119,14 +119,35 @@ SCENARIO test_loop(void) {
     truth_sleep(delay);
     send_word(3);
   } else {
-    int word, done = 0, calls = 0;
+    int word, done = 0, calls = 1;
     MPI_Request request;
     const int posted = post(&word, 3, &request);
     truth_enter("MPI_Test", __func__);
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    const long long first = truth_now();
     for (; !done; ++calls) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     truth_exit();
     truth_completes(posted);
-    truth_polls(calls);
+    truth_polls(calls, first);
+  }
+}
+
+SCENARIO probe_loop(void) {
+  if (alone) return;
+  if (sends) {
+    truth_sleep(delay);
+    send_word(6);
+  } else {
+    int word, there = 0, calls = 1;
+    truth_enter("MPI_Iprobe", __func__);
+    MPI_Iprobe(partner, 6, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    const long long first = truth_now();
+    for (; !there; ++calls) MPI_Iprobe(partner, 6, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    truth_exit();
+    truth_probes(partner, 6, WORLD);
+    truth_polls(calls, first);
+    CALL(MPI_Recv, &word, 1, MPI_INT, partner, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    truth_receives(0, partner, 6, WORLD, sizeof word);
   }
 }
 
@@ -211,6 +232,7 @@ int main(int argc, char** argv) {
   RUN(wait_for_any);
   RUN(wait_for_some);
   RUN(test_loop);
+  RUN(probe_loop);
   RUN(wildcard);
   RUN(persistent);
   RUN(wrong_order);

@@ -25,7 +25,8 @@ this call:
     rma:WINDOW,TARGET,BYTES
     fence:WINDOW   post:WINDOW,ORIGIN   start:WINDOW,TARGET   complete:WINDOW   wait:WINDOW
     lock:WINDOW,TARGET,EXCLUSIVE   unlock:WINDOW,TARGET
-    polls:CALLS             the call is a loop of so many calls, none of which blocks (MPI_Test)
+    polls:CALLS,FIRST       the call is a loop of so many calls, none of which blocks (MPI_Test); the first of them was
+                            over FIRST ns after the enter
     work:1                  the call's own time is work by construction
     awaits:KIND,EVENT       a thread waits until all who enable EVENT have done so; KIND: index into THREAD_WAITS
     enables:EVENT
@@ -68,8 +69,9 @@ wait-at-fence        until the latest enter of the window's fence, only if every
   early-fence        (part of it) max over the others of (latest exit of an RMA operation towards this rank since
                      their last fence) - own enter, if it falls into the call; where the test of wait-at-fence fails,
                      it is counted as wait-at-fence too.
-lock-wait            MPI_Win_lock, or the first call after it on this rank that was blocked (MPI_Win_flush,
-                     MPI_Win_unlock): until the enter of the last conflicting unlock of another origin.
+lock-wait            MPI_Win_lock, or an operation on the target after it up to the first that has to complete what
+                     was begun (MPI_Win_flush, MPI_Win_unlock): until the enter of the last conflicting unlock of another
+                     origin that was done before this one's own.
 omp-barrier, omp-idle, lock-held, condition-wait, join-wait
                      a thread: until the latest enter of the calls that enable the event.
 
@@ -594,19 +596,25 @@ class Truth:
                 self._lock(lock, locks)
 
     def _lock(self, own, locks):
-        """The first of the calls from lock to unlock into which a conflicting unlock of another origin fell waited
-        for the last such unlock."""
-        exclusive, _, _, between = own
+        """Each call from lock to the first that completes something, if a conflicting unlock fell into it, waited for
+        the last such unlock."""
+        exclusive, locked, released, between = own
         others = [
             unlock
             for other_exclusive, lock, unlock, _ in locks
-            if lock.rank != own[1].rank and (exclusive or other_exclusive)
+            if lock.rank != locked.rank and (exclusive or other_exclusive) and unlock.exit <= released.exit
         ]
+        window, target = released.one("unlock")
         for call in between:
+            completes = call is released or call.function in ("MPI_Win_flush", "MPI_Win_flush_all")
+            uses = any((use[0], use[1]) == (window, target) for use in call.all("rma"))
+            if not (uses or completes or call is locked):
+                continue
             inside = [unlock for unlock in others if call.enter < unlock.enter < call.exit]
             if inside:
                 last = max(inside, key=lambda unlock: unlock.enter)
                 self._add("lock-wait", call, last.enter, last)
+            if completes:
                 return
 
     # -- threads

@@ -190,8 +190,8 @@ void truth_lock(int window, int target, int exclusive) {
 void truth_unlock(int window, int target) {
   FACT("unlock", window, target);
 }
-void truth_polls(int calls) {
-  FACT("polls", calls);
+void truth_polls(int calls, long long first) {
+  FACT("polls", calls, (int)(first - own->call[own->last].enter));
 }
 void truth_work(void) {
   FACT("work", 1);

@@ -62,9 +62,10 @@ void truth_complete(int window);
 void truth_wait(int window);
 void truth_lock(int window, int target, int exclusive);
 void truth_unlock(int window, int target);
-void truth_polls(
-    int calls);        /* the call stands for a loop of so many calls that did not block, such as MPI_Test */
-void truth_work(void); /* the call's own time is work by construction: nothing in it waits */
+/* The call stands for a loop of so many calls that did not block, such as MPI_Test; the first of them was
+ * over at this time (truth_now). */
+void truth_polls(int calls, long long first);
+void truth_work(void);                  /* the call's own time is work by construction: nothing in it waits */
 void truth_awaits(int kind, int event); /* a thread waits until `event` was enabled, by all who enable it */
 void truth_enables(int event);
 
