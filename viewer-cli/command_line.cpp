@@ -12,7 +12,7 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Command>, 14> kCommands = {{
+constexpr std::array<std::pair<std::string_view, Command>, 15> kCommands = {{
     {"report", Command::report},
     {"view", Command::view},
     {"hot-path", Command::hot_path},
@@ -25,6 +25,7 @@ constexpr std::array<std::pair<std::string_view, Command>, 14> kCommands = {{
     {"hotspots", Command::hotspots},
     {"variation", Command::variation},
     {"efficiency", Command::efficiency},
+    {"diff", Command::diff},
     {"export", Command::exporting},
     {"info", Command::info},
 }};
@@ -44,29 +45,33 @@ constexpr std::array<std::pair<std::string_view, ExportFormat>, 4> kExportFormat
     {"csv", ExportFormat::csv},
     {"json", ExportFormat::json},
 }};
-constexpr std::array<std::string_view, 1> kLaterCommands = {"diff"};
+constexpr std::array<std::pair<std::string_view, views::Scaling>, 2> kScalings = {{
+    {"strong", views::Scaling::strong},
+    {"weak", views::Scaling::weak},
+}};
 
 /// Which commands an option has a meaning for.
 struct OptionUse {
   std::string_view option;
   std::initializer_list<Command> commands;
 };
-const std::array<OptionUse, 15> kUses = {{
+const std::array<OptionUse, 16> kUses = {{
     {"--sort", {Command::view}},
     {"--metrics", {Command::view}},
-    {"--depth", {Command::view}},
-    {"--min", {Command::view}},
-    {"--focus", {Command::view}},
+    {"--depth", {Command::view, Command::diff}},
+    {"--min", {Command::view, Command::diff}},
+    {"--focus", {Command::view, Command::diff}},
     {"--ranks", {Command::view, Command::hot_path, Command::threads}},
     {"--role", {Command::view, Command::hot_path, Command::threads}},
     {"--lines", {Command::view, Command::hot_path}},
-    {"--inside-waits", {Command::view, Command::hot_path}},
-    {"--all", {Command::view, Command::hot_path}},
+    {"--inside-waits", {Command::view, Command::hot_path, Command::diff}},
+    {"--all", {Command::view, Command::hot_path, Command::diff}},
     {"--ids", {Command::view, Command::hot_path}},
-    {"--metric", {Command::hot_path, Command::threads, Command::exporting}},
+    {"--metric", {Command::hot_path, Command::threads, Command::diff, Command::exporting}},
     {"--derive", {Command::view, Command::hot_path, Command::threads, Command::exporting}},
     {"--output", {Command::exporting}},
     {"--finer", {Command::variation}},
+    {"--scaling", {Command::diff}},
 }};
 
 template <class Choices>
@@ -98,7 +103,7 @@ std::vector<std::string> split(const std::string& list) {
 
 struct Raw {
   std::vector<std::string> words;
-  std::string format = "text", metrics;
+  std::string format = "text", metrics, scaling;
   double min_percent = 0;
   std::uint32_t depth = 0;
   bool help = false, version = false;
@@ -118,6 +123,7 @@ void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
   app.add_option("--min", raw.min_percent);
   app.add_option("--finer", invocation.finer);
   app.add_option("--focus", invocation.focus);
+  app.add_option("--scaling", raw.scaling);
   app.add_option("--ranks", invocation.ranks);
   app.add_option("--role", invocation.role);
   app.add_option("-o,--output", invocation.output);
@@ -156,6 +162,11 @@ void take_arguments(const std::vector<std::string>& words, Invocation& invocatio
       if (words.size() <= next) throw UsageError("threads: no node given (see viewer-cli threads --help)");
       invocation.node = words[next++];
       break;
+    case Command::diff:
+      if (words.size() <= next)
+        throw UsageError("diff: no second database given (see viewer-cli diff --help)");
+      invocation.other = words[next++];
+      break;
     case Command::exporting:
       if (words.size() <= next) throw UsageError("export: no format given (see viewer-cli export --help)");
       invocation.export_format = choose(kExportFormats, words[next++], "no such export format");
@@ -180,6 +191,7 @@ void take_limits(const CLI::App& app, const Raw& raw, Invocation& invocation) {
     }
     invocation.min_percent = raw.min_percent;
   }
+  if (app.count("--scaling") > 0) invocation.scaling = choose(kScalings, raw.scaling, "--scaling");
   if (!raw.metrics.empty()) invocation.metrics = split(raw.metrics);
 }
 
@@ -207,11 +219,6 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
     throw UsageError("no database or measurement directory given (see viewer-cli --help)");
   invocation.database = raw.words[0];
   const std::string name = raw.words.size() > 1 ? raw.words[1] : "report";
-  if (std::find(kLaterCommands.begin(), kLaterCommands.end(), name) != kLaterCommands.end()) {
-    throw NotInThisVersion(
-        name + ": not in this version (" CULPRIT_VERSION "; `report`, `blame` and `suspects` show " +
-        "what a profile tells)");
-  }
   invocation.command = choose(kCommands, name, "no such command");
   take_arguments(raw.words, invocation, name);
   check_options(app, invocation.command, name);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "views/difference.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -21,6 +23,7 @@ enum class Command : std::uint8_t {
   hotspots,
   variation,
   efficiency,
+  diff,
   exporting,
   info,
 };
@@ -34,7 +37,9 @@ struct Invocation {
   std::string database;  ///< a database or a measurement directory
   Command command = Command::report;
   ViewKind view = ViewKind::calling_context;
-  std::string node;  ///< threads
+  std::string node;                       ///< threads
+  std::string other;                      ///< diff: the second database or measurement directory
+  std::optional<views::Scaling> scaling;  ///< diff; not set: what the runs look like
   ExportFormat export_format = ExportFormat::collapsed;
   Format format = Format::text;
   std::string sort, metric;          ///< empty: the default
@@ -53,19 +58,13 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A command that this version does not have: exit status 1.
-class NotInThisVersion : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 /// What to print instead of doing anything (--help, --version); exit status 0.
 struct Answer {
   std::string text;
 };
 
 /// Reads the command line: either an invocation, or `answer` is set. Options may stand before or after the
-/// command. Throws UsageError or NotInThisVersion.
+/// command. Throws UsageError.
 Invocation parse_command_line(int argc, const char* const* argv, std::optional<Answer>& answer);
 
 }  // namespace culprit::viewer

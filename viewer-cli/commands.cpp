@@ -1,5 +1,6 @@
 #include "commands.hpp"
 
+#include "diff/diff.hpp"
 #include "efficiency.hpp"
 #include "export/export.hpp"
 #include "frame_json.hpp"
@@ -267,7 +268,7 @@ void run_on_trace(std::ostream& out, const Screen& screen, const database::Conte
 }  // namespace
 
 void run_command(std::ostream& out, const Screen& screen, const views::Source& source,
-                 const Invocation& invocation) {
+                 const Invocation& invocation, const views::Source* other) {
   const bool json = invocation.format == Format::json;
   switch (invocation.command) {
     case Command::report:
@@ -307,6 +308,9 @@ void run_command(std::ostream& out, const Screen& screen, const views::Source& s
       } else {
         write_efficiency(out, screen, views::Figures(source));
       }
+      break;
+    case Command::diff:
+      run_diff(out, screen, source, *other, invocation);
       break;
     case Command::exporting:
       run_export(out, source, invocation);

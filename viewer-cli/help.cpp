@@ -14,6 +14,7 @@ constexpr std::string_view kOverview =
   viewer-cli run1.db view flat --sort "imbalance (E)"
   viewer-cli run1.db threads main/solve --metric idleness
   viewer-cli run1.db suspects --format json
+  viewer-cli run1.db diff run2.db       what changed, code by code
 
 usage: viewer-cli DB|DIR [command] [options]
 
@@ -32,6 +33,7 @@ commands
   hotspots                hot procedures that made others wait (trace)
   variation               how long iterations took, over ranks and time (trace)
   efficiency              parallel efficiency, load balance, communication efficiency
+  diff DB2                two runs compared: per code, change and scaling loss
   export FORMAT           collapsed, speedscope, csv or json, for other tools
   info                    what was run, where, when and how; how good the data is
 
@@ -223,6 +225,37 @@ options
   --format text|json      (default: text)
 )help";
 
+constexpr std::string_view kDiff =
+    R"help(Two runs compared, code by code: before and after a change, or on few and on many ranks.
+
+  viewer-cli before.db diff after.db
+  viewer-cli before.db diff after.db --metric idleness --focus solve
+  viewer-cli on4.db diff on16.db                 scaling: actual against ideal
+  viewer-cli on4.db diff on16.db --scaling weak --format json
+
+usage: viewer-cli DB|DIR diff DB2|DIR2 [options]
+
+options
+  --metric METRIC         what to compare, a :sum or :mean (default: REALTIME:sum (I))
+  --scaling strong|weak   the ideal where the numbers of ranks differ: strong, the same time summed over all
+                          ranks; weak, the same time per rank (default: strong, unless the work, summed over
+                          ranks, has grown more like the ranks than stayed; the text says which and why)
+  --depth N               levels below the root (default: all)
+  --min PERCENT           leave out branches where nothing changed by as much of the larger total
+                          (default: 1 for text, else 0)
+  --focus REGEX           only paths through a frame whose name matches (RE2 syntax)
+  --inside-waits          text: show what lies inside MPI calls and other waits too
+  --all                   text: leave nothing out (--inside-waits --min 0)
+  --format text|json|csv  (default: text)
+
+Code is matched along call paths, by name, file and load module. Lines may shift; call sites and source lines
+are not told apart. Levels that only one run has (loops, inlined procedures, wrappers) are looked through: they
+keep what is left to them, and what both runs have below them is compared. Procedures that contain much the
+same are taken as renamed. Changes of all code add up to the change of the whole.
+
+change is DB2 - DB, ratio DB2 / DB. Scaling loss is what DB2 has beyond the ideal, as a share of its total.
+)help";
+
 constexpr std::string_view kExport = R"help(Writes the calling context tree for other tools.
 
   viewer-cli run1.db export collapsed -o run1.txt             flame graphs; integer microseconds
@@ -245,7 +278,7 @@ options
   --format text|json      (default: text)
 )help";
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kCommands = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kCommands = {{
     {"report", kReport},
     {"view", kView},
     {"hot-path", kHotPath},
@@ -258,6 +291,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kCommand
     {"hotspots", kHotspots},
     {"variation", kVariation},
     {"efficiency", kEfficiency},
+    {"diff", kDiff},
     {"export", kExport},
     {"info", kInfo},
 }};

@@ -46,13 +46,15 @@ int run(int argc, const char* const* argv) {
     return finish_output(0);
   }
   const Opened opened = open_database(invocation.database, invocation.quiet);
+  Opened other;
+  if (!invocation.other.empty()) other = open_database(invocation.other, invocation.quiet);
   try {
-    run_command(std::cout, find_screen(), *opened.source, invocation);
+    run_command(std::cout, find_screen(), *opened.source, invocation, other.source.get());
   } catch (const database::DatabaseError& damaged) {
     std::cout.flush();
     return complain(kFailure, "read: " + damaged.path().string() + ": " + damaged.what());
   }
-  return finish_output(opened.degraded ? kDegraded : 0);
+  return finish_output(opened.degraded || other.degraded ? kDegraded : 0);
 }
 
 }  // namespace

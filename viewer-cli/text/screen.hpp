@@ -15,6 +15,7 @@ struct Screen {
   [[nodiscard]] std::string dim(std::string_view text) const { return paint("2", text); }
   [[nodiscard]] std::string bold(std::string_view text) const { return paint("1", text); }
   [[nodiscard]] std::string warning(std::string_view text) const { return paint("33", text); }
+  [[nodiscard]] std::string good(std::string_view text) const { return paint("32", text); }
   /// Coloured by a share of the whole: large ones stand out.
   [[nodiscard]] std::string heat(double share, std::string_view text) const;
 

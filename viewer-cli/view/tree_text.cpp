@@ -1,5 +1,6 @@
 #include "view/tree_text.hpp"
 
+#include "text/guides.hpp"
 #include "text/prose.hpp"
 #include "text/shorten.hpp"
 #include "view/number_columns.hpp"
@@ -15,15 +16,6 @@ using database::ContextKind;
 
 constexpr std::size_t kShortestName = 16;   // columns that a name keeps however deep it stands
 constexpr std::size_t kEnoughForName = 32;  // a longer name may lose its middle to keep its remark
-
-struct Guides {
-  std::string middle, last, through, nothing, arrow;
-};
-
-Guides guides(bool unicode) {
-  if (unicode) return {"├ ", "└ ", "│ ", "  ", "← "};
-  return {"|-", "`-", "| ", "  ", "<- "};
-}
 
 /// What may stand behind the name, in a dimmer tone, the longest first: where it is called, or defined, or
 /// which module it is in.

@@ -8,8 +8,8 @@
 
 namespace culprit::viewer::testing {
 
-/// What `viewer-cli DB words…` prints for a source, without colour.
+/// What `viewer-cli run1.db words…` prints for a source, without colour; `other` is the second one of diff.
 std::string run(const views::Source& source, const std::vector<std::string>& words, std::size_t width = 100,
-                bool unicode = true);
+                bool unicode = true, const views::Source* other = nullptr);
 
 }  // namespace culprit::viewer::testing

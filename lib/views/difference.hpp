@@ -1,0 +1,80 @@
+#pragma once
+
+#include "views/matching.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace culprit::views {
+
+/// What a larger run is ideally compared with.
+enum class Scaling : std::uint8_t {
+  strong,  ///< the same problem on other numbers of ranks: the time summed over ranks stays
+  weak,    ///< a problem that grows with the ranks: the time per rank stays
+};
+
+/// A scope of two runs and its figures in both, in the column's unit.
+struct ComparedScope {
+  std::uint32_t parent = database::kNone;
+  std::vector<std::uint32_t> children;
+  std::optional<Frame> frame_a, frame_b;  ///< not set: only the other run has it
+  std::uint8_t flags = 0;                 ///< database::ContextFlags
+  double a = 0, b = 0;
+  double own_a = 0, own_b = 0;  ///< without the scopes below it
+
+  [[nodiscard]] double change() const { return b - a; }
+  [[nodiscard]] const Frame& frame() const { return frame_b ? *frame_b : *frame_a; }
+};
+
+/// Two runs compared. For an inclusive column, a scope's figures are its own and those of the scopes below it
+/// here: changes add up, and that of the root is the difference of the totals. A level that only one run has
+/// (see match) so has only what is left to it. For an exclusive column the figures are those of views.
+class Difference {
+ public:
+  /// The columns are of the same metric in either run, and additive (Column::additive). The figures must
+  /// outlive this.
+  Difference(const Figures& a, const Column& column_a, const Figures& b, const Column& column_b);
+
+  /// Parents before children; the first is the whole run. Empty where neither run has anything.
+  [[nodiscard]] const std::vector<ComparedScope>& scopes() const { return scopes_; }
+
+  [[nodiscard]] const Column& column() const { return column_; }
+  [[nodiscard]] double total_a() const { return total_a_; }
+  [[nodiscard]] double total_b() const { return total_b_; }
+
+  /// b / a; not set where a is 0.
+  [[nodiscard]] static std::optional<double> ratio(const ComparedScope& scope);
+
+  /// What the scope costs in the second run beyond the ideal, as a share of that run's total; negative:
+  /// better than ideal. Not set where the total is 0.
+  [[nodiscard]] std::optional<double> scaling_loss(const ComparedScope& scope, Scaling scaling) const;
+
+  /// The frames from the root to the scope: of the second run, or of the first where only it has the scope.
+  [[nodiscard]] std::vector<Frame> path(std::uint32_t scope) const;
+
+ private:
+  [[nodiscard]] double ideal(double a, Scaling scaling) const;
+
+  FoldedTree tree_a_, tree_b_;
+  std::vector<MatchedScope> matched_;
+  Column column_;
+  std::vector<ComparedScope> scopes_;
+  double total_a_ = 0, total_b_ = 0;
+  double more_ranks_ = 1;  ///< ranks of the second run over those of the first
+};
+
+/// Ranks of a run; 1 where it has none.
+std::uint32_t ranks_of(const database::Contents& experiment);
+
+/// Which scaling two runs with different numbers of ranks show: strong where the time spent working (not
+/// idle), summed over all ranks, has stayed rather than grown with the ranks. `work_ratio`: of the second run
+/// to the first.
+struct LikelyScaling {
+  Scaling scaling = Scaling::strong;
+  double work_ratio = 1;
+};
+LikelyScaling likely_scaling(const Figures& a, const Figures& b);
+
+}  // namespace culprit::views

@@ -1,0 +1,282 @@
+#include "diff/diff_text.hpp"
+
+#include "text/guides.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+#include "text/shorten.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace culprit::viewer {
+namespace {
+
+using database::ContextKind;
+
+constexpr double kPercent = 100;
+constexpr double kNotable = 0.05;       // of the total: a change that is coloured
+constexpr std::size_t kCodeListed = 5;  // rows of what changed most itself
+constexpr double kLeastListed = 0.01;   // of the total: what such a row needs
+constexpr std::size_t kShortestName = 16;
+constexpr std::size_t kGap = 2;
+constexpr double kLargestRatio = 1000;  // larger ones say no more
+
+std::string right(const std::string& text, std::size_t width) {
+  const std::size_t length = columns(text);
+  return length >= width ? text : std::string(width - length, ' ') + text;
+}
+
+std::string with_sign(const std::string& number) {
+  return number.starts_with('-') ? number : '+' + number;
+}
+
+std::string ratio_text(const std::optional<double>& ratio) {
+  if (!ratio || *ratio >= kLargestRatio) return "";
+  return grouped(*ratio, 2);
+}
+
+/// The columns in front of a tree of changes.
+class DiffColumns {
+ public:
+  DiffColumns(const Screen& screen, const views::Difference& difference, const DiffSetting& setting)
+      : screen_(screen), difference_(difference), setting_(setting) {
+    whole_ = std::max(std::abs(difference.total_a()), std::abs(difference.total_b()));
+    scale_ = scale_for(whole_, difference.column().unit, screen.unicode);
+    loss_ = views::ranks_of(setting.first) != views::ranks_of(setting.second);
+    const std::size_t digits = columns(scale_.write(whole_));
+    widths_ = {std::max<std::size_t>(digits + 1, 6), 6, std::max<std::size_t>(digits, 6),
+               std::max<std::size_t>(digits, 6), 6};
+    if (loss_) widths_.push_back(6);
+  }
+
+  [[nodiscard]] double whole() const { return whole_; }
+  [[nodiscard]] const Scale& scale() const { return scale_; }
+
+  [[nodiscard]] std::vector<std::string> header() const {
+    std::vector<std::string> above = {"change", "%", "before", "after", "ratio", "loss"};
+    std::vector<std::string> below = {scale_.unit, "", scale_.unit, scale_.unit, "", "%"};
+    return {line(above), line(below)};
+  }
+
+  [[nodiscard]] std::string row(const views::ComparedScope& scope) const {
+    std::vector<std::string> cells = {
+        with_sign(scale_.write(scope.change())),
+        whole_ > 0 ? with_sign(grouped(scope.change() / whole_ * kPercent, 1)) : "",
+        scope.a == 0 ? "" : scale_.write(scope.a), scope.b == 0 ? "" : scale_.write(scope.b),
+        ratio_text(views::Difference::ratio(scope))};
+    if (loss_) {
+      const std::optional<double> loss = difference_.scaling_loss(scope, setting_.scaling);
+      cells.push_back(loss ? with_sign(grouped(*loss * kPercent, 1)) : "");
+    }
+    return paint(scope, line(cells));
+  }
+
+  [[nodiscard]] std::size_t width() const {
+    std::size_t sum = 0;
+    for (const std::size_t width : widths_) sum += width + kGap;
+    return sum;
+  }
+
+ private:
+  [[nodiscard]] std::string line(const std::vector<std::string>& cells) const {
+    std::string text;
+    for (std::size_t column = 0; column < widths_.size(); ++column)
+      text += right(cells[column], widths_[column]) + std::string(kGap, ' ');
+    return text;
+  }
+
+  [[nodiscard]] std::string paint(const views::ComparedScope& scope, const std::string& text) const {
+    if (whole_ <= 0 || std::abs(scope.change()) < kNotable * whole_) return text;
+    return scope.change() > 0 ? screen_.warning(text) : screen_.good(text);
+  }
+
+  const Screen& screen_;
+  const views::Difference& difference_;
+  const DiffSetting& setting_;
+  double whole_ = 0;
+  Scale scale_;
+  bool loss_ = false;
+  std::vector<std::size_t> widths_;
+};
+
+/// `new`, `gone`, `was old_name`, in words behind a name.
+std::vector<std::string> remarks_of(const views::ComparedScope& scope) {
+  std::vector<std::string> remarks;
+  if (!scope.frame_a) {
+    remarks.emplace_back("new");
+  } else if (!scope.frame_b) {
+    remarks.emplace_back("gone");
+  } else {
+    const std::string before = without_parameters(label(*scope.frame_a));
+    if (scope.frame().kind != ContextKind::loop && before != without_parameters(label(*scope.frame_b)))
+      remarks.push_back("was " + before);
+    const bool inlined = scope.frame_b->kind == ContextKind::inlined;
+    if (inlined != (scope.frame_a->kind == ContextKind::inlined))
+      remarks.emplace_back(inlined ? "now inlined" : "no longer inlined");
+  }
+  return remarks;
+}
+
+class DiffTree {
+ public:
+  DiffTree(std::ostream& out, const Screen& screen, const views::Difference& difference,
+           const DiffColumns& columns_of)
+      : out_(out),
+        screen_(screen),
+        difference_(difference),
+        columns_(columns_of),
+        signs_(guides(screen.unicode)) {}
+
+  void scopes(const std::vector<views::ShownScope>& list, const std::string& before, bool root) {
+    const bool chain = list.size() == 1 || root;
+    for (std::size_t index = 0; index < list.size(); ++index) {
+      const bool last = index + 1 == list.size();
+      write(list[index].scope, chain ? before : before + (last ? signs_.last : signs_.middle));
+      scopes(list[index].children, chain ? before : before + (last ? signs_.nothing : signs_.through), false);
+    }
+  }
+
+ private:
+  void write(std::uint32_t number, const std::string& before) {
+    const views::ComparedScope& scope = difference_.scopes()[number];
+    const std::size_t taken = columns_.width() + columns(before);
+    const std::size_t room = std::max(screen_.width > taken ? screen_.width - taken : 0, kShortestName);
+    std::string remark;
+    const std::vector<std::string> remarks = remarks_of(scope);
+    if (!remarks.empty()) remark = '(' + enumerate(remarks) + ')';
+    const std::size_t behind = remark.empty() ? 0 : columns(remark) + kGap;
+    const std::size_t for_name = room > behind + kShortestName ? room - behind : room;
+    out_ << columns_.row(scope) << screen_.dim(before)
+         << shorten_name(label(scope.frame()), for_name, screen_.unicode);
+    if (!remark.empty()) out_ << std::string(kGap, ' ') << screen_.dim(remark);
+    out_ << '\n';
+  }
+
+  std::ostream& out_;
+  const Screen& screen_;
+  const views::Difference& difference_;
+  const DiffColumns& columns_;
+  Guides signs_;
+};
+
+/// One run in words: `stencil.db: 4 ranks, 12.3 s`.
+std::string run_text(const std::string& name, const database::Contents& experiment, bool unicode) {
+  const double seconds = static_cast<double>(experiment.run.duration_ns) / 1e9;
+  return name + ": " +
+         (experiment.run.ranks > 0 ? counted(experiment.run.ranks, "rank") : std::string("no rank")) + ", " +
+         duration(seconds, unicode);
+}
+
+void write_heading(std::ostream& out, const Screen& screen, const views::Difference& difference,
+                   const DiffSetting& setting, const Invocation& invocation) {
+  const double before = difference.total_a();
+  const double after = difference.total_b();
+  out << "before  " << run_text(invocation.database, setting.first, screen.unicode) << '\n'
+      << "after   " << run_text(invocation.other, setting.second, screen.unicode) << '\n';
+  const Scale scale =
+      scale_for(std::max(std::abs(before), std::abs(after)), difference.column().unit, screen.unicode);
+  std::string text = difference.column().title + " went from " +
+                     keep(scale.write(before) + ' ' + scale.unit) + " to " +
+                     keep(scale.write(after) + ' ' + scale.unit);
+  if (before > 0) text += " (" + keep(with_sign(percent((after - before) / before))) + ')';
+  const std::uint32_t few = views::ranks_of(setting.first);
+  const std::uint32_t many = views::ranks_of(setting.second);
+  if (few != many) {
+    const bool strong = setting.scaling == views::Scaling::strong;
+    text += std::string(". Compared as ") + (strong ? "strong" : "weak") + " scaling (ideal: the same time " +
+            (strong ? "summed over all ranks" : "per rank") + "), as ";
+    if (invocation.scaling) {
+      text += "--scaling asks for";
+    } else {
+      text += "the work that is not idle is " + grouped(setting.likely.work_ratio, 2) + " times as much on " +
+              grouped(static_cast<double>(many) / few, 2) + " times the ranks";
+    }
+  }
+  out << wrap(text + '.', screen.width) << "\n\n";
+}
+
+/// What a scope changed itself: waits count with all that is inside them.
+struct OwnChange {
+  std::uint32_t scope = 0;
+  double change = 0;
+};
+
+std::vector<OwnChange> own_changes(const views::Difference& difference) {
+  std::vector<OwnChange> changes;
+  for (std::uint32_t number = 0; number < difference.scopes().size(); ++number) {
+    const views::ComparedScope& scope = difference.scopes()[number];
+    const bool frontier = (scope.flags & database::kFrontier) != 0;
+    if (!frontier && (scope.flags & database::kInWait) != 0) continue;
+    changes.push_back({number, frontier ? scope.change() : scope.own_b - scope.own_a});
+  }
+  std::stable_sort(changes.begin(), changes.end(), [](const OwnChange& left, const OwnChange& right) {
+    return std::abs(left.change) > std::abs(right.change);
+  });
+  return changes;
+}
+
+/// `loop at a.c:12 in relax`.
+std::string code_text(const views::Difference& difference, std::uint32_t number) {
+  const std::vector<views::ComparedScope>& scopes = difference.scopes();
+  std::string text = without_parameters(label(scopes[number].frame()));
+  if (scopes[number].frame().kind != ContextKind::loop && (scopes[number].flags & database::kFrontier) == 0)
+    return text;
+  for (std::uint32_t at = scopes[number].parent; at != database::kNone; at = scopes[at].parent) {
+    const ContextKind kind = scopes[at].frame().kind;
+    if (kind == ContextKind::procedure || kind == ContextKind::inlined)
+      return text + " in " + without_parameters(label(scopes[at].frame()));
+  }
+  return text;
+}
+
+void write_own_changes(std::ostream& out, const Screen& screen, const views::Difference& difference,
+                       const DiffColumns& columns_of) {
+  if (!difference.column().name.inclusive) return;
+  std::vector<std::string> lines;
+  for (const OwnChange& own : own_changes(difference)) {
+    if (lines.size() == kCodeListed || std::abs(own.change) < kLeastListed * columns_of.whole()) break;
+    const std::string amount = with_sign(columns_of.scale().write(own.change));
+    const std::size_t width = columns(columns_of.scale().write(columns_of.whole())) + 1;
+    lines.push_back(
+        "  " + right(amount, width) + ' ' + columns_of.scale().unit + "  " +
+        shorten_middle(code_text(difference, own.scope), screen.width - width - kGap - 5, screen.unicode));
+  }
+  if (lines.empty()) return;
+  out << screen.bold("What changed most itself") << '\n';
+  for (const std::string& line : lines) out << line << '\n';
+  out << '\n';
+}
+
+std::string what_is_left_out(const views::ShownDifference& shown, const Invocation& invocation) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::uint64_t number, const std::string& why, const std::string& option) {
+    if (number == 0) return;
+    const std::string noun = number == 1 ? " branch " : " branches ";
+    parts.push_back(keep(grouped(static_cast<double>(number)) + noun + why + " (" + option + ')'));
+  };
+  const double least = invocation.min_percent.value_or(1);
+  add(shown.below_minimum, "where nothing changed by " + grouped(least, least < 1 ? 2 : 0) + " %", "--min 0");
+  add(shown.below_depth, "deeper", "--depth");
+  add(shown.out_of_focus, "out of focus", "--focus");
+  add(shown.wait_internals, "inside MPI and other waits", "--inside-waits");
+  return parts.empty() ? std::string{} : "Left out: " + enumerate(parts) + '.';
+}
+
+}  // namespace
+
+void write_diff(std::ostream& out, const Screen& screen, const views::Difference& difference,
+                const views::ShownDifference& shown, const DiffSetting& setting,
+                const Invocation& invocation) {
+  write_heading(out, screen, difference, setting, invocation);
+  const DiffColumns columns_of(screen, difference, setting);
+  write_own_changes(out, screen, difference, columns_of);
+  const std::vector<std::string> header = columns_of.header();
+  out << screen.bold(header[0].substr(0, header[0].find_last_not_of(' ') + 1)) << '\n'
+      << screen.bold(header[1] + "calling context, " + difference.column().title) << '\n';
+  DiffTree(out, screen, difference, columns_of).scopes(shown.roots, "", true);
+  if (shown.roots.empty()) out << "(nothing to show)\n";
+  const std::string left_out = what_is_left_out(shown, invocation);
+  if (!left_out.empty()) out << '\n' << screen.dim(wrap(left_out, screen.width, 2)) << '\n';
+}
+
+}  // namespace culprit::viewer
