@@ -60,4 +60,14 @@ ContextId scope_around(const database::Contents& experiment, ContextId context) 
   return context;
 }
 
+ContextId users_scope(const database::Contents& experiment, ContextId context) {
+  ContextId scope = context;
+  while ((experiment.contexts[scope].flags & database::kRunTime) != 0)
+    scope = experiment.contexts[scope].parent;
+  scope = scope_around(experiment, scope);
+  const ContextKind kind = experiment.contexts[scope].kind;
+  const bool root = kind == ContextKind::root || kind == ContextKind::thread_root;
+  return root ? scope_around(experiment, context) : scope;
+}
+
 }  // namespace culprit::viewer

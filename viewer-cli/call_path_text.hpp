@@ -18,4 +18,11 @@ std::string whole_path(const database::Contents& experiment, database::ContextId
 /// What a context is part of, for people: no statement and no call site.
 database::ContextId scope_around(const database::Contents& experiment, database::ContextId context);
 
+/// The same, but no part of a language's run-time library either: what the user wrote or chose, `step` rather
+/// than `nanosleep`.
+database::ContextId users_scope(const database::Contents& experiment, database::ContextId context);
+
+/// Either of them: how rows that fall together are added up.
+using ScopeOf = database::ContextId (*)(const database::Contents& experiment, database::ContextId context);
+
 }  // namespace culprit::viewer

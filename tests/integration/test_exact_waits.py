@@ -156,6 +156,9 @@ class ExactWaits(harness.Workspace):
         for name, place in (("foo", (0, "MPI_Send")), ("own_work", (1, "MPI_Win_post"))):
             for cost, true in zip(found[name], expected.of(*place)):
                 self.assertAlmostEqual(cost, true / 1e9, delta=0.05 * true / 1e9 + 1e-4, msg=(found, name, place))
+        # Reports name what the user wrote, not what it sleeps in.
+        report = " ".join(harness.run([harness.VIEWER, self.database, "report"]).stdout.split())
+        self.assertRegex(report, r"of waiting, [^.]* come from [^,]*\btruth_sleep\b")
         # As built in: foo takes two delays, own_work one; and foo is waited for directly, too.
         self.assertGreater(found["foo"][1], 0.5 * DELAY / 1e3 * REPETITIONS)
         self.assertGreater(found["own_work"][0], 0.5 * DELAY / 1e3 * REPETITIONS)

@@ -294,7 +294,7 @@ class Report {
   }
 
   [[nodiscard]] std::string dearest_cause() const {
-    const std::vector<database::Cause> causes = causes_by_scope(experiment_);
+    const std::vector<database::Cause> causes = causes_by_scope(experiment_, &users_scope);
     std::uint64_t sum = experiment_.trace().unattributed_ns;
     for (const database::Cause& cause : causes) sum += cause.short_term_ns + cause.long_term_ns;
     if (causes.empty() || sum == 0) return "";
@@ -309,7 +309,7 @@ class Report {
   }
 
   [[nodiscard]] std::string critical() const {
-    const std::vector<database::CriticalScope> paths = critical_by_scope(experiment_);
+    const std::vector<database::CriticalScope> paths = critical_by_scope(experiment_, &users_scope);
     const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
     if (paths.empty() || length == 0) return "";
     return " The critical path spends " +

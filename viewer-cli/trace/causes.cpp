@@ -22,10 +22,10 @@ std::uint64_t cost_of(const Cause& cause) {
 
 }  // namespace
 
-std::vector<Cause> causes_by_scope(const database::Contents& experiment) {
+std::vector<Cause> causes_by_scope(const database::Contents& experiment, ScopeOf scope_of) {
   std::map<std::pair<std::uint32_t, database::TimedScope>, Cause> sums;
   for (const Cause& cause : experiment.trace().causes) {
-    const database::TimedScope scope{.context = scope_around(experiment, cause.scope.context),
+    const database::TimedScope scope{.context = scope_of(experiment, cause.scope.context),
                                      .between = cause.scope.between};
     Cause& sum = sums[{cause.location, scope}];
     sum.location = cause.location;

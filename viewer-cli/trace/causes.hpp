@@ -1,5 +1,6 @@
 #pragma once
 
+#include "call_path_text.hpp"
 #include "database/contents.hpp"
 #include "frame_json.hpp"
 #include "text/screen.hpp"
@@ -11,7 +12,8 @@
 namespace culprit::viewer {
 
 /// Costs by thread and scope, statements added up to what they are in; the most expensive first.
-std::vector<database::Cause> causes_by_scope(const database::Contents& experiment);
+std::vector<database::Cause> causes_by_scope(const database::Contents& experiment,
+                                             ScopeOf scope_of = &scope_around);
 
 /// One row per thread and call path, and one with an empty path for what has no cause.
 Json causes_json(const database::Contents& experiment);

@@ -37,10 +37,10 @@ std::string ranks_text(const database::Contents& experiment, const CriticalScope
 
 }  // namespace
 
-std::vector<CriticalScope> critical_by_scope(const database::Contents& experiment) {
+std::vector<CriticalScope> critical_by_scope(const database::Contents& experiment, ScopeOf scope_of) {
   std::map<database::TimedScope, std::pair<CriticalScope, std::map<std::uint32_t, std::uint64_t>>> sums;
   for (const CriticalScope& one : experiment.trace().critical) {
-    const database::TimedScope scope{.context = scope_around(experiment, one.scope.context),
+    const database::TimedScope scope{.context = scope_of(experiment, one.scope.context),
                                      .between = one.scope.between};
     auto& [sum, shares] = sums[scope];
     sum.scope = scope;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "call_path_text.hpp"
 #include "database/contents.hpp"
 #include "frame_json.hpp"
 #include "text/screen.hpp"
@@ -11,7 +12,8 @@
 namespace culprit::viewer {
 
 /// Its scopes, statements added up to what they are in; the longest first.
-std::vector<database::CriticalScope> critical_by_scope(const database::Contents& experiment);
+std::vector<database::CriticalScope> critical_by_scope(const database::Contents& experiment,
+                                                       ScopeOf scope_of = &scope_around);
 
 Json critical_path_json(const database::Contents& experiment);
 void write_critical_path(std::ostream& out, const Screen& screen, const database::Contents& experiment);
