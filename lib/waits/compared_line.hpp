@@ -29,7 +29,12 @@ class ComparedLine {
   /// As another line's cause: the call here at whose end an interval begins that the waiter knows by
   /// `start`, or IntervalStart::kBeginning.
   [[nodiscard]] std::uint32_t begins_after(const IntervalStart& start) const;
-  /// What the line did from the end of call `after` to the enter of call `until`, as profile() gives it.
+  /// Where a call's piece of between(after, …) is.
+  [[nodiscard]] std::uint32_t call_path(const Piece& piece, std::uint32_t after) const {
+    return piece.previous == Piece::kMet ? line_->events[after].context : piece.previous;
+  }
+
+  /// What the line did from call `after` to the enter of call `until`, as profile() gives it.
   [[nodiscard]] std::vector<PieceTime> between(std::uint32_t after, std::uint32_t until) const {
     return profile(*line_, wait_of_, after, until);
   }

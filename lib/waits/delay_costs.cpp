@@ -176,7 +176,9 @@ void Backward::receive(const ProfileLetter& letter, const std::vector<PieceTime>
   explanation.wait_ns = letter.wait_ns;
   std::uint64_t sum = 0;
   for (const PieceTime& delay : longer(times, waiter)) {
-    explanation.parts.push_back({.piece = delay.piece, .call = 0, .wait = false, .ns = delay.ns});
+    Piece piece = delay.piece;
+    piece.previous = own.call_path(piece, after);
+    explanation.parts.push_back({.piece = piece, .call = 0, .wait = false, .ns = delay.ns});
     sum += delay.ns;
   }
   const std::uint32_t first = after == IntervalStart::kBeginning ? 0 : after + 1;

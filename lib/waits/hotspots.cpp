@@ -134,7 +134,8 @@ std::uint64_t Diagnosis::post(std::uint64_t most) {
 
 void Diagnosis::receive(const WaiterLetter& letter, const std::vector<PieceTime>& waiter) {
   const ComparedLine& own = lines_.at(letter.cause.location).compared;
-  const std::vector<PieceTime> times = own.between(own.begins_after(letter.start), letter.cause.index);
+  const std::uint32_t after = own.begins_after(letter.start);
+  const std::vector<PieceTime> times = own.between(after, letter.cause.index);
   std::map<Piece, std::uint64_t> delays;
   std::uint64_t sum = 0;
   for (const PieceTime& delay : longer(times, waiter)) {
@@ -146,7 +147,7 @@ void Diagnosis::receive(const WaiterLetter& letter, const std::vector<PieceTime>
   const auto add = [&](const PieceTime& time, std::int64_t sign) {
     const bool call = time.piece.next == Piece::kCall;
     if (!delays.contains(time.piece) || call != (time.context == PieceTime::kWhole)) return;
-    const std::uint32_t path = procedure(call ? time.piece.previous : time.context);
+    const std::uint32_t path = procedure(call ? own.call_path(time.piece, after) : time.context);
     excess.by_procedure[path] += sign * static_cast<std::int64_t>(share(time.ns, letter.wait_ns, sum));
   };
   for (const PieceTime& time : times) add(time, 1);

@@ -90,8 +90,15 @@ std::vector<PieceTime> profile(const TimeLine& line, std::span<const std::uint64
   std::vector<PieceTime> times;
   const std::vector<Event>& events = line.events;
   const std::uint32_t first = after == IntervalStart::kBeginning ? 0 : after + 1;
+  const auto add_call = [&](std::uint32_t call, std::uint32_t path) {
+    const std::uint64_t duration = events[call].exit_ns - events[call].enter_ns;
+    if (duration <= wait_of[call]) return;
+    times.push_back(
+        {.piece = {path, Piece::kCall}, .context = PieceTime::kWhole, .ns = duration - wait_of[call]});
+  };
   auto sample = std::lower_bound(line.samples.begin(), line.samples.end(), first,
                                  [](const Sample& one, std::uint32_t gap) { return one.gap < gap; });
+  if (first != 0 && after < until) add_call(after, Piece::kMet);
   for (std::uint32_t i = first; i <= until && i < events.size(); ++i) {
     const Piece gap{i == 0 ? Piece::kStart : events[i - 1].context, events[i].context};
     if (i > 0 && events[i].enter_ns > events[i - 1].exit_ns) {
@@ -102,12 +109,7 @@ std::vector<PieceTime> profile(const TimeLine& line, std::span<const std::uint64
       }
     }
     while (sample != line.samples.end() && sample->gap <= i) ++sample;
-    const std::uint64_t duration = events[i].exit_ns - events[i].enter_ns;
-    if (i < until && duration > wait_of[i]) {
-      times.push_back({.piece = {events[i].context, Piece::kCall},
-                       .context = PieceTime::kWhole,
-                       .ns = duration - wait_of[i]});
-    }
+    if (i < until) add_call(i, events[i].context);
   }
   const auto key = [](const PieceTime& time) { return std::pair(time.piece, time.context); };
   std::sort(times.begin(), times.end(),

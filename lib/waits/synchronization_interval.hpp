@@ -17,14 +17,14 @@ namespace culprit::waits {
 struct Piece {
   static constexpr std::uint32_t kCall = ~std::uint32_t{0};
   static constexpr std::uint32_t kStart = kCall - 1;  ///< as `previous`: before the first call
+  static constexpr std::uint32_t kMet = kCall - 2;    ///< as `previous`: the call in which the two met
   std::uint32_t previous = 0, next = 0;
 
   friend auto operator<=>(const Piece&, const Piece&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// Where two time lines last met before a wait, as the waiter knows it: the end of call `own` here (none:
-/// from the beginning), and there either the end of a call that is named, or of the one that attended a
-/// collective.
+/// Where two time lines last met before a wait, as the waiter knows it: call `own` here (none: from the
+/// beginning), and there either a call that is named, or the one that attended a collective.
 struct IntervalStart {
   static constexpr std::uint32_t kBeginning = ~std::uint32_t{0};
   std::uint32_t own = kBeginning;
@@ -46,8 +46,10 @@ struct PieceTime {
   static constexpr std::uint32_t kWhole = ~std::uint32_t{0};
 };
 
-/// What one time line did from the end of call `after` (IntervalStart::kBeginning: from its beginning) to the
-/// enter of call `until`, waits left out: by piece, and sampled call path within it, in order.
+/// What one time line did from call `after` (IntervalStart::kBeginning: from its beginning) to the enter of
+/// call `until`, waits left out: by piece, and sampled call path within it, in order. Of call `after` itself,
+/// in which two time lines met, all but the wait belongs to the interval: they met when the later one came,
+/// and whichever then takes longer to leave starts late. It is one piece, kMet, whatever the two calls are.
 std::vector<PieceTime> profile(const TimeLine& line, std::span<const std::uint64_t> wait_of,
                                std::uint32_t after, std::uint32_t until);
 

@@ -69,3 +69,21 @@ TEST_CASE("an access that waits at its end is compared since the epoch before") 
     CHECK(found.delays.unattributed_ns < 40);
   }
 }
+
+TEST_CASE("who left late where two met is to blame for the next wait, by as much as it left later") {
+  ScriptedRun run(2);
+  constexpr std::uint32_t kBarrier = 6;
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, 0, 10, {on(OperationKind::initialize, 0)});
+    run.path(kInit);
+    run.call(rank, 100, rank == 0 ? 650 : 150, {on(OperationKind::barrier)});
+    run.path(kBarrier);
+    run.call(rank, rank == 0 ? 850 : 350, 860, {on(OperationKind::barrier)});
+    run.path(kLate);
+  }
+  for (const int analysts : {1, 2}) {
+    const Found found = analyse(run, analysts);
+    CHECK(cost(found, kBarrier, false) == 500);
+    CHECK(found.delays.unattributed_ns == 0);
+  }
+}
