@@ -54,6 +54,14 @@ class Encoder {
   }
 
   void append(ByteSpan bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  /// Room for `count` more bytes, to be written before the next call; drop() gives back what was too much.
+  std::byte* extend(std::size_t count) {
+    bytes_.resize(bytes_.size() + count);
+    return bytes_.data() + bytes_.size() - count;
+  }
+  void drop(std::size_t count) { bytes_.resize(bytes_.size() - count); }
+  void reserve(std::size_t count) { bytes_.reserve(count); }
+  void clear() { bytes_.clear(); }
   void pad(std::size_t count) { bytes_.resize(bytes_.size() + count); }
 
   [[nodiscard]] std::size_t size() const { return bytes_.size(); }

@@ -16,6 +16,9 @@ class MappedFile {
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
 
+  /// Gives back the memory of what was looked at; the bytes stay as they are, and are read from the file
+  /// again when they are looked at again.
+  void release() const;
   [[nodiscard]] ByteSpan bytes() const { return bytes_; }
 
  private:

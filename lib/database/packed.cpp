@@ -15,52 +15,87 @@ std::size_t packed_size(std::size_t count, unsigned width) {
   return (count * width + 7) / 8;
 }
 
-/// The width at which packed bits and exceptions together are shortest.
-unsigned best_width(std::span<const std::uint64_t> values, std::uint64_t base) {
-  std::array<std::uint32_t, kWidest + 1> of_width{};
-  for (const std::uint64_t value : values) ++of_width[bits_of(value - base)];
-  unsigned widest = kWidest;
-  while (widest > 0 && of_width[widest] == 0) --widest;
-  std::size_t best = packed_size(values.size(), widest);
-  unsigned width = widest;
-  // An exception costs its place and a varint of what does not fit.
-  for (unsigned w = 0; w < widest; ++w) {
-    std::size_t size = packed_size(values.size(), w);
-    for (unsigned over = w + 1; over <= widest && size < best; ++over) {
-      size += of_width[over] * (1 + (over - w + 6) / 7);
+constexpr std::uint64_t low_bits(unsigned width) {
+  return width >= kWidest ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
+}
+
+/// A run as it will be written: differences to the smallest number, and how many bits each needs.
+struct Differences {
+  std::array<std::uint64_t, kRun> of;  // NOLINT(cppcoreguidelines-pro-type-member-init): up to `count`
+  std::array<std::uint8_t, kRun> width{};
+  std::array<std::uint8_t, kWidest + 1> of_width{};  ///< how many need so many bits
+  std::uint64_t base = 0;
+  unsigned widest = 0;
+  std::size_t count = 0;
+
+  explicit Differences(std::span<const std::uint64_t> values) : count(values.size()) {
+    const std::size_t n = count;  // what is written here cannot be it
+    std::uint64_t even = values[0];
+    std::uint64_t odd = values[0];
+    for (std::size_t i = 0; i + 1 < n; i += 2) {
+      even = std::min(even, values[i]);
+      odd = std::min(odd, values[i + 1]);
     }
-    if (size < best) {
+    const std::uint64_t least = std::min({even, odd, values[n - 1]});
+    std::uint64_t any = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      of[i] = values[i] - least;
+      any |= of[i];
+    }
+    base = least;
+    widest = bits_of(any);
+    if (widest == 0) return;
+    for (std::size_t i = 0; i < n; ++i) {
+      const unsigned bits = bits_of(of[i]);
+      width[i] = static_cast<std::uint8_t>(bits);
+      ++of_width[bits];
+    }
+  }
+};
+
+/// The width at which packed bits and exceptions together are shortest; the number of exceptions.
+unsigned best_width(const Differences& run, unsigned& exceptions) {
+  const std::size_t all = packed_size(run.count, run.widest);
+  std::size_t best = all;
+  unsigned width = run.widest;
+  exceptions = 0;
+  std::array<std::uint32_t, kWidest + 1> over{};  // how many need more than so many bits
+  for (unsigned w = run.widest; w-- > 0;) {
+    over[w] = over[w + 1] + run.of_width[w + 1];
+    // An exception costs its place and at least a byte: narrower widths can only have more of them.
+    if (2 * std::size_t{over[w]} > best) break;
+    // It costs a byte, and a varint of what does not fit: one byte more for every seven bits.
+    std::size_t size = packed_size(run.count, w) + over[w];
+    for (unsigned wide = w; wide < run.widest; wide += 7) size += over[wide];
+    if (size < all && size <= best) {
       best = size;
       width = w;
+      exceptions = over[w];
     }
   }
   return width;
 }
 
-constexpr std::uint64_t low_bits(unsigned width) {
-  return width >= kWidest ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
-}
-
-void put_bits(std::span<const std::uint64_t> values, std::uint64_t base, unsigned width, Encoder& into) {
-  std::array<std::byte, kRun * 8 + 2 * kOverread> buffer{};
+void put_bits(const Differences& run, unsigned width, Encoder& into) {
+  const std::size_t size = packed_size(run.count, width);
+  std::byte* to = into.extend(size + kOverread);
   std::uint64_t word = 0;
   unsigned filled = 0;
-  std::size_t at = 0;
   const std::uint64_t mask = low_bits(width);
-  for (const std::uint64_t value : values) {
-    const std::uint64_t bits = (value - base) & mask;
+  for (std::size_t i = 0; i < run.count; ++i) {
+    const std::uint64_t bits = run.of[i] & mask;
     word |= bits << filled;
     filled += width;
     if (filled >= kWidest) {
-      std::memcpy(&buffer[at], &word, sizeof word);
-      at += sizeof word;
+      std::memcpy(to, &word, sizeof word);
+      to += sizeof word;
       filled -= kWidest;
       // Of `bits`, the highest `filled` ones did not fit.
       word = filled == 0 ? 0 : bits >> (width - filled);
     }
   }
-  std::memcpy(&buffer[at], &word, sizeof word);
-  into.append(ByteSpan(buffer).first(packed_size(values.size(), width)));
+  std::memcpy(to, &word, sizeof word);
+  into.drop(kOverread);
 }
 
 void put_run(std::span<const std::uint64_t> values, Encoder& into) {
@@ -68,17 +103,18 @@ void put_run(std::span<const std::uint64_t> values, Encoder& into) {
     for (const std::uint64_t value : values) into.put_varint(value);
     return;
   }
-  const std::uint64_t base = *std::ranges::min_element(values);
-  const unsigned width = best_width(values, base);
-  const auto exceeds = [&](std::uint64_t value) { return bits_of(value - base) > width; };
-  into.put_varint(base);
+  const Differences run(values);
+  unsigned exceptions = 0;
+  const unsigned width = best_width(run, exceptions);
+  into.put_varint(run.base);
   into.put(static_cast<std::uint8_t>(width));
-  into.put(static_cast<std::uint8_t>(std::ranges::count_if(values, exceeds)));
-  if (width > 0) put_bits(values, base, width, into);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!exceeds(values[i])) continue;
+  into.put(static_cast<std::uint8_t>(exceptions));
+  if (width > 0) put_bits(run, width, into);
+  for (std::size_t i = 0; exceptions > 0; ++i) {
+    if (run.width[i] <= width) continue;
     into.put(static_cast<std::uint8_t>(i));
-    into.put_varint((values[i] - base) >> width);
+    into.put_varint(run.of[i] >> width);
+    --exceptions;
   }
 }
 

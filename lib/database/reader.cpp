@@ -57,7 +57,9 @@ std::vector<std::uint64_t> Reader::context_values(ContextId context, std::uint32
     throw std::out_of_range("a context or metric that does not exist");
   }
   std::vector<std::uint64_t> sums(mapped_->values.locations());
-  mapped_->values.add_inclusive(context, contents.contexts[context].end, metric, sums);
+  const TileValues::Subtree subtree{.first = context, .end = contents.contexts[context].end};
+  const TileValues::Sums into{.metric = metric, .by_location = sums};
+  mapped_->values.add_inclusive({&subtree, 1}, {&into, 1});
   return sums;
 }
 
@@ -65,7 +67,8 @@ std::vector<std::uint64_t> Reader::exclusive_values(std::span<const ContextId> c
                                                     std::uint32_t metric) const {
   if (metric >= mapped_->contents.metrics.size()) throw std::out_of_range("a metric that does not exist");
   std::vector<std::uint64_t> sums(mapped_->values.locations());
-  mapped_->values.add_exclusive(contexts, metric, sums);
+  const TileValues::Sums into{.metric = metric, .by_location = sums};
+  mapped_->values.add_exclusive(contexts, {&into, 1});
   return sums;
 }
 

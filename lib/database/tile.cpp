@@ -4,9 +4,7 @@
 #include "database/value_list.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <numeric>
 #include <stdexcept>
 
 namespace culprit::database {
@@ -18,21 +16,28 @@ constexpr std::uint64_t kMostLocations = 512;  // short lists cost more than the
 constexpr std::uint64_t kLeastLocations = 16;
 constexpr std::uint64_t kTilesAimedAt = 16;  // so that many ranks have something to do
 
-/// Which locations of a tile have a context.
+/// Which locations of a tile have each context.
 class Presence {
  public:
-  void resize(std::size_t locations) { words_.assign((locations + 63) / 64, 0); }
-  void set(std::uint32_t location) { words_[location / 64] |= std::uint64_t{1} << (location % 64); }
-  void add(const Presence& other) {
-    for (std::size_t w = 0; w < words_.size(); ++w) words_[w] |= other.words_[w];
+  void reset(std::size_t contexts, std::size_t locations) {
+    width_ = (locations + 63) / 64;
+    words_.assign(contexts * width_, 0);
   }
-  [[nodiscard]] std::uint64_t count() const {
+  void set(std::size_t context, std::uint32_t location) {
+    words_[context * width_ + location / 64] |= std::uint64_t{1} << (location % 64);
+  }
+  void add(std::size_t into, std::size_t from) {
+    for (std::size_t w = 0; w < width_; ++w) words_[into * width_ + w] |= words_[from * width_ + w];
+  }
+  [[nodiscard]] std::uint64_t count(std::size_t context) const {
     std::uint64_t sum = 0;
-    for (const std::uint64_t word : words_) sum += static_cast<std::uint64_t>(std::popcount(word));
+    for (std::size_t w = 0; w < width_; ++w)
+      sum += static_cast<std::uint64_t>(std::popcount(words_[context * width_ + w]));
     return sum;
   }
 
  private:
+  std::size_t width_ = 0;
   std::vector<std::uint64_t> words_;
 };
 
@@ -56,6 +61,15 @@ std::uint32_t tile_locations(std::uint64_t locations, std::uint64_t rows) {
       std::clamp(std::min(by_rows, std::max(by_tiles, kLeastLocations)), std::uint64_t{1}, kMostLocations));
 }
 
+/// Values of some rows, by metric.
+using ColumnsOf = std::vector<std::vector<std::uint64_t>>;
+
+/// Inclusive values that are stored, by location.
+struct StoredRows {
+  std::vector<std::uint32_t> locations;
+  ColumnsOf columns;
+};
+
 struct TileBuilder::State {
   std::vector<ContextId> parents;
   std::size_t metrics = 0;
@@ -63,50 +77,56 @@ struct TileBuilder::State {
   // Rows by location.
   std::vector<std::uint32_t> first_row;  ///< per location
   std::vector<ContextId> contexts;
-  std::vector<std::uint64_t> values;  ///< rows × metrics
+  ColumnsOf columns;
 
   // While encoding.
-  std::vector<std::uint32_t> position;     ///< by context: its node, kNone elsewhere
-  std::vector<Node> nodes;                 ///< by context
-  std::vector<std::uint32_t> by_context;   ///< rows, by (context, location)
-  std::vector<std::uint32_t> location_of;  ///< by row
-  std::vector<ValueRows> stored;
-  ValueRows scratch;
+  std::vector<std::uint32_t> position;  ///< by context: its node, kNone elsewhere
+  std::vector<Node> nodes;              ///< by context
+  std::vector<std::uint32_t> next_row;  ///< by node
+  // The rows again, by (context, location).
+  std::vector<std::uint32_t> location_of;
+  ColumnsOf sorted;
+  Presence presence;
+  std::vector<StoredRows> stored;
+  ColumnsOf sums;  ///< by location
+  std::vector<std::uint8_t> seen;
+  ValueListWriter lists;
+  ValueRows rows;
+  Encoder profiles, context_lists, directory;
 
   [[nodiscard]] std::uint32_t row_end(std::size_t location) const {
     return location + 1 < first_row.size() ? first_row[location + 1]
                                            : static_cast<std::uint32_t>(contexts.size());
   }
-  void gather(std::span<const std::uint32_t> rows, ValueRows& into) const;
-  void put_profiles(Encoder& into, std::vector<std::uint32_t>& offsets);
+  void put_list(std::span<const std::uint32_t> indices, const ColumnsOf& from, std::size_t first,
+                std::size_t universe, Encoder& into);
+  void put_profiles(std::vector<std::uint32_t>& offsets);
   void find_nodes();
   void sort_rows();
   void choose_stored();
   void form_stored();
-  void sum_inclusive(const Node& node, ValueRows& into);
-  void put_contexts(Encoder& into, Encoder& directory);
+  void sum_inclusive(const Node& node, StoredRows& into);
+  void put_contexts();
   void clear();
 };
 
-/// The values of some rows, by column; indices are the caller's.
-void TileBuilder::State::gather(std::span<const std::uint32_t> rows, ValueRows& into) const {
-  into.columns.resize(metrics);
-  for (std::size_t m = 0; m < metrics; ++m) {
-    std::vector<std::uint64_t>& column = into.columns[m];
-    column.resize(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) column[i] = values[rows[i] * metrics + m];
-  }
+/// A list of the rows of `from` from `first` on, as many as there are indices.
+void TileBuilder::State::put_list(std::span<const std::uint32_t> indices, const ColumnsOf& from,
+                                  std::size_t first, std::size_t universe, Encoder& into) {
+  rows.indices = indices;
+  rows.columns.clear();
+  for (const std::vector<std::uint64_t>& column : from)
+    rows.columns.push_back(std::span(column).subspan(first, indices.size()));
+  lists.write(rows, static_cast<std::uint32_t>(universe), into);
 }
 
-void TileBuilder::State::put_profiles(Encoder& into, std::vector<std::uint32_t>& offsets) {
-  std::vector<std::uint32_t> rows;
+void TileBuilder::State::put_profiles(std::vector<std::uint32_t>& offsets) {
+  Encoder& into = profiles;
   for (std::size_t location = 0; location < first_row.size(); ++location) {
     offsets.push_back(static_cast<std::uint32_t>(into.size()));
-    rows.resize(row_end(location) - first_row[location]);
-    std::iota(rows.begin(), rows.end(), first_row[location]);
-    scratch.indices.assign(contexts.begin() + first_row[location], contexts.begin() + row_end(location));
-    gather(rows, scratch);
-    put_values(scratch, static_cast<std::uint32_t>(parents.size()), into);
+    const std::size_t first = first_row[location];
+    put_list(std::span(contexts).subspan(first, row_end(location) - first), columns, first, parents.size(),
+             into);
   }
   offsets.push_back(static_cast<std::uint32_t>(into.size()));
 }
@@ -136,19 +156,21 @@ void TileBuilder::State::find_nodes() {
 /// Brings the rows into the order of contexts; those of a context stay in that of locations.
 void TileBuilder::State::sort_rows() {
   for (const ContextId context : contexts) ++nodes[position[context]].rows;
+  next_row.clear();
   std::uint32_t next = 0;
   for (Node& node : nodes) {
     node.first_row = next;
+    next_row.push_back(next);
     next += node.rows;
-    node.rows = 0;
   }
-  by_context.resize(contexts.size());
   location_of.resize(contexts.size());
+  sorted.resize(metrics);
+  for (std::vector<std::uint64_t>& column : sorted) column.resize(contexts.size());
   for (std::uint32_t location = 0; location < first_row.size(); ++location) {
     for (std::uint32_t row = first_row[location]; row < row_end(location); ++row) {
-      Node& node = nodes[position[contexts[row]]];
-      by_context[node.first_row + node.rows++] = row;
-      location_of[row] = location;
+      const std::uint32_t to = next_row[position[contexts[row]]]++;
+      location_of[to] = location;
+      for (std::size_t m = 0; m < metrics; ++m) sorted[m][to] = columns[m][row];
     }
   }
 }
@@ -156,78 +178,72 @@ void TileBuilder::State::sort_rows() {
 /// Where adding up the lists below a context would cost kMaxCost times what reading one list of it costs, its
 /// inclusive values are stored (docs/formats.md, "Tiles").
 void TileBuilder::State::choose_stored() {
-  std::vector<Presence> presence(nodes.size());
-  std::vector<std::uint32_t> lists(nodes.size(), 0);
+  presence.reset(nodes.size(), first_row.size());
+  std::vector<std::uint32_t> list_count(nodes.size(), 0);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    presence[n].resize(first_row.size());
-    for (std::uint32_t r = 0; r < nodes[n].rows; ++r)
-      presence[n].set(location_of[by_context[nodes[n].first_row + r]]);
+    for (std::uint32_t r = 0; r < nodes[n].rows; ++r) presence.set(n, location_of[nodes[n].first_row + r]);
   }
   std::uint32_t count = 0;
   for (std::size_t n = nodes.size(); n-- > 0;) {
     Node& node = nodes[n];
     if (node.rows > 0) {
       node.cost += format::kListCost + node.rows;
-      ++lists[n];
+      ++list_count[n];
     }
-    const std::uint64_t whole = format::kListCost + presence[n].count();
-    if (lists[n] > 1 && node.cost > format::kMaxCost * whole) {
+    const std::uint64_t whole = format::kListCost + presence.count(n);
+    if (list_count[n] > 1 && node.cost > format::kMaxCost * whole) {
       node.stored = count++;
       node.cost = whole;
-      lists[n] = 1;
+      list_count[n] = 1;
     }
     if (node.parent == kNone) continue;
     nodes[node.parent].cost += node.cost;
-    lists[node.parent] += lists[n];
-    presence[node.parent].add(presence[n]);
-    presence[n] = {};
+    list_count[node.parent] += list_count[n];
+    presence.add(node.parent, n);
   }
   stored.resize(count);
 }
 
 /// Inclusive values from what is stored below and own rows.
-void TileBuilder::State::sum_inclusive(const Node& node, ValueRows& into) {
+void TileBuilder::State::sum_inclusive(const Node& node, StoredRows& into) {
   const std::size_t locations = first_row.size();
-  std::vector<std::uint64_t> sums(locations * metrics);
-  std::vector<bool> seen(locations);
+  sums.resize(metrics);
+  for (std::vector<std::uint64_t>& column : sums) column.assign(locations, 0);
+  seen.assign(locations, 0);
+  const auto add = [&](std::span<const std::uint32_t> where, const ColumnsOf& from, std::size_t first) {
+    for (const std::uint32_t location : where) seen[location] = 1;
+    for (std::size_t m = 0; m < metrics; ++m) {
+      for (std::size_t i = 0; i < where.size(); ++i) sums[m][where[i]] += from[m][first + i];
+    }
+  };
   for (auto n = static_cast<std::uint32_t>(&node - nodes.data()); n < node.end;) {
     const Node& below = nodes[n];
     if (below.stored != kNone && &below != &node) {
-      const ValueRows& rows = stored[below.stored];
-      for (std::size_t i = 0; i < rows.indices.size(); ++i) {
-        seen[rows.indices[i]] = true;
-        for (std::size_t m = 0; m < metrics; ++m) sums[rows.indices[i] * metrics + m] += rows.columns[m][i];
-      }
+      add(stored[below.stored].locations, stored[below.stored].columns, 0);
       n = below.end;
       continue;
     }
-    for (std::uint32_t r = 0; r < below.rows; ++r) {
-      const std::uint32_t row = by_context[below.first_row + r];
-      seen[location_of[row]] = true;
-      for (std::size_t m = 0; m < metrics; ++m)
-        sums[location_of[row] * metrics + m] += values[row * metrics + m];
-    }
+    add(std::span(location_of).subspan(below.first_row, below.rows), sorted, below.first_row);
     ++n;
   }
-  into.columns.assign(metrics, {});
+  into.columns.resize(metrics);
   for (std::uint32_t location = 0; location < locations; ++location) {
-    if (!seen[location]) continue;
-    into.indices.push_back(location);
-    for (std::size_t m = 0; m < metrics; ++m) into.columns[m].push_back(sums[location * metrics + m]);
+    if (seen[location] == 0) continue;
+    into.locations.push_back(location);
+    for (std::size_t m = 0; m < metrics; ++m) into.columns[m].push_back(sums[m][location]);
   }
 }
 
 void TileBuilder::State::form_stored() {
   for (std::size_t n = nodes.size(); n-- > 0;) {
-    if (nodes[n].stored == kNone) continue;
-    stored[nodes[n].stored] = {};
-    sum_inclusive(nodes[n], stored[nodes[n].stored]);
+    if (nodes[n].stored != kNone) sum_inclusive(nodes[n], stored[nodes[n].stored]);
   }
 }
 
 /// The lists in the order of contexts, inclusive before own ones.
-void TileBuilder::State::put_contexts(Encoder& into, Encoder& directory) {
-  const auto locations = static_cast<std::uint32_t>(first_row.size());
+void TileBuilder::State::put_contexts() {
+  Encoder& into = context_lists;
+  const std::size_t locations = first_row.size();
   std::vector<std::uint32_t> before(nodes.size() + 1, 0);  // entries before the node's
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     before[n + 1] = before[n] + (nodes[n].stored != kNone ? 1U : 0U) + (nodes[n].rows != 0 ? 1U : 0U);
@@ -241,15 +257,12 @@ void TileBuilder::State::put_contexts(Encoder& into, Encoder& directory) {
     const Node& node = nodes[n];
     if (node.stored != kNone) {
       enter(node, before[node.end] - before[n] - 1);
-      put_values(stored[node.stored], locations, into);
+      put_list(stored[node.stored].locations, stored[node.stored].columns, 0, locations, into);
     }
     if (node.rows == 0) continue;
     enter(node, kNone);
-    const auto rows = std::span(by_context).subspan(node.first_row, node.rows);
-    scratch.indices.resize(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) scratch.indices[i] = location_of[rows[i]];
-    gather(rows, scratch);
-    put_values(scratch, locations, into);
+    put_list(std::span(location_of).subspan(node.first_row, node.rows), sorted, node.first_row, locations,
+             into);
   }
 }
 
@@ -257,7 +270,8 @@ void TileBuilder::State::clear() {
   for (const Node& node : nodes) position[node.context] = kNone;
   first_row.clear();
   contexts.clear();
-  values.clear();
+  for (std::vector<std::uint64_t>& column : columns) column.clear();
+  for (Encoder* bytes : {&profiles, &context_lists, &directory}) bytes->clear();
   nodes.clear();
   stored.clear();
 }
@@ -265,6 +279,7 @@ void TileBuilder::State::clear() {
 TileBuilder::TileBuilder(std::span<const ContextId> parents, std::size_t metrics) : state_(new State) {
   state_->parents.assign(parents.begin(), parents.end());
   state_->metrics = metrics;
+  state_->columns.resize(metrics);
   for (std::size_t x = 1; x < parents.size(); ++x) {
     if (parents[x] >= x) throw std::invalid_argument("contexts that are not in pre-order");
   }
@@ -288,7 +303,7 @@ void TileBuilder::add_row(ContextId context, std::span<const std::uint64_t> valu
   }
   if (std::ranges::all_of(values, [](std::uint64_t value) { return value == 0; })) return;
   s.contexts.push_back(context);
-  s.values.insert(s.values.end(), values.begin(), values.end());
+  for (std::size_t m = 0; m < values.size(); ++m) s.columns[m].push_back(values[m]);
 }
 
 std::uint32_t TileBuilder::locations() const {
@@ -302,31 +317,31 @@ std::uint64_t TileBuilder::rows() const {
 Tile TileBuilder::take() {
   State& s = *state_;
   if (s.first_row.empty()) throw std::logic_error("a tile of no locations");
-  Encoder profiles, offsets, contexts, directory;
   std::vector<std::uint32_t> profile_offsets;
-  s.put_profiles(profiles, profile_offsets);
+  s.put_profiles(profile_offsets);
   s.find_nodes();
   s.sort_rows();
   s.choose_stored();
   s.form_stored();
-  s.put_contexts(contexts, directory);
+  s.put_contexts();
 
   const std::uint64_t lists =
-      format::kTileHeaderSize + profile_offsets.size() * sizeof(std::uint32_t) + directory.size();
-  if (lists + profiles.size() + contexts.size() > UINT32_MAX)
+      format::kTileHeaderSize + profile_offsets.size() * sizeof(std::uint32_t) + s.directory.size();
+  if (lists + s.profiles.size() + s.context_lists.size() > UINT32_MAX)
     throw std::length_error("a tile of 4 GiB or more");
   Encoder tile;
+  tile.reserve(lists + s.profiles.size() + s.context_lists.size());
   tile.put(static_cast<std::uint32_t>(s.first_row.size()));
   tile.put(static_cast<std::uint32_t>(s.metrics));
-  tile.put(static_cast<std::uint32_t>(directory.size() / format::kTileEntrySize));
-  tile.put(static_cast<std::uint32_t>(lists + profiles.size()));
-  tile.put(static_cast<std::uint32_t>(contexts.size()));
+  tile.put(static_cast<std::uint32_t>(s.directory.size() / format::kTileEntrySize));
+  tile.put(static_cast<std::uint32_t>(lists + s.profiles.size()));
+  tile.put(static_cast<std::uint32_t>(s.context_lists.size()));
   tile.pad(format::kTileHeaderSize - tile.size());
   // Offsets count from the profiles' first list, and from the contexts' first.
   tile.append(std::as_bytes(std::span(profile_offsets)));
-  tile.append(directory.bytes());
-  tile.append(profiles.bytes());
-  tile.append(contexts.bytes());
+  tile.append(s.directory.bytes());
+  tile.append(s.profiles.bytes());
+  tile.append(s.context_lists.bytes());
   Tile result{.bytes = tile.take(), .locations = locations(), .values = s.contexts.size()};
   s.clear();
   return result;

@@ -146,42 +146,63 @@ std::vector<Value> TileValues::profile(std::uint32_t location) const {
   return values;
 }
 
-void TileValues::add_inclusive(ContextId context, ContextId end, std::uint32_t metric,
-                               std::span<std::uint64_t> sums) const {
+/// What was read of a list of the tile whose first location is `first`.
+void TileValues::add(const Lists& lists, ValueListReader& list, std::span<const Sums> into,
+                     std::uint32_t first) {
+  const std::span<const std::uint32_t> rows = list.indices();
+  for (const Sums& sums : into) {
+    if (sums.metric >= lists.columns()) continue;
+    const auto column = lists.column(list, sums.metric);
+    std::uint64_t* by_location = sums.by_location.data() + first;
+    for (std::size_t i = 0; i < column.size(); ++i) by_location[rows[i]] += column[i];
+  }
+}
+
+void TileValues::add_inclusive(std::span<const Subtree> subtrees, std::span<const Sums> into,
+                               const Share& share) const {
   ValueListReader list;
-  for (const Part& part : tiles_) {
+  for (std::size_t tile = share.first; tile < tiles_.size(); tile += share.step) {
+    const Part& part = tiles_[tile];
     const Lists lists(part, contexts_, metrics_);
-    if (metric >= lists.columns()) continue;
-    const auto into = sums.subspan(part.first, part.locations);
-    for (std::uint32_t number = lists.lower_bound(context, 0); number < lists.entries(); ++number) {
-      const Entry entry = lists.entry(number);
-      if (entry.context >= end) break;
-      lists.read(number, entry, list);
-      const auto column = lists.column(list, metric);
-      for (std::size_t i = 0; i < column.size(); ++i) into[list.indices()[i]] += column[i];
-      if (entry.covered != kNone) number += entry.covered;
+    std::uint32_t number = 0;
+    for (auto subtree = subtrees.begin(); subtree != subtrees.end();) {
+      number = lists.lower_bound(subtree->first, number);
+      if (number == lists.entries()) break;
+      Entry entry = lists.entry(number);
+      if (entry.context >= subtree->end) {
+        subtree = std::ranges::upper_bound(subtree, subtrees.end(), entry.context, {}, &Subtree::end);
+        continue;
+      }
+      while (entry.context < subtree->end) {
+        lists.read(number, entry, list);
+        add(lists, list, into, part.first);
+        number += 1 + (entry.covered != kNone ? entry.covered : 0);
+        if (number == lists.entries()) break;
+        entry = lists.entry(number);
+      }
+      ++subtree;
     }
   }
 }
 
-void TileValues::add_exclusive(std::span<const ContextId> contexts, std::uint32_t metric,
-                               std::span<std::uint64_t> sums) const {
+void TileValues::add_exclusive(std::span<const ContextId> contexts, std::span<const Sums> into) const {
   ValueListReader list;
   for (const Part& part : tiles_) {
     const Lists lists(part, contexts_, metrics_);
-    if (metric >= lists.columns()) continue;
-    const auto into = sums.subspan(part.first, part.locations);
     std::uint32_t number = 0;
-    for (const ContextId context : contexts) {
-      number = lists.lower_bound(context, number);
-      for (; number < lists.entries(); ++number) {
-        const Entry entry = lists.entry(number);
-        if (entry.context != context) break;
-        if (entry.covered != kNone) continue;
-        lists.read(number, entry, list);
-        const auto column = lists.column(list, metric);
-        for (std::size_t i = 0; i < column.size(); ++i) into[list.indices()[i]] += column[i];
+    for (auto context = contexts.begin(); context != contexts.end();) {
+      number = lists.lower_bound(*context, number);
+      if (number == lists.entries()) break;
+      const Entry entry = lists.entry(number);
+      if (entry.context != *context) {
+        context = std::lower_bound(context, contexts.end(), entry.context);
+        continue;
       }
+      ++number;
+      if (entry.covered != kNone) continue;  // the exclusive list, if any, is the next one
+      lists.read(number - 1, entry, list);
+      add(lists, list, into, part.first);
+      ++context;
     }
   }
 }

@@ -10,6 +10,8 @@
 
 namespace culprit::database {
 
+class ValueListReader;
+
 /// Per-thread values in the tiles of a database (docs/formats.md, "Tiles"). Trusts nothing: throws
 /// DatabaseError where what it needs is damaged. Const members are thread-safe.
 class TileValues {
@@ -26,14 +28,36 @@ class TileValues {
   /// Exclusive values of one location, ascending by (context, metric).
   [[nodiscard]] std::vector<Value> profile(std::uint32_t location) const;
 
-  /// Adds one metric's inclusive values at a context to `sums`, one per location. `end`: the end of its
-  /// subtree. Reads at most about kMaxCost times as many values as there are locations.
-  void add_inclusive(ContextId context, ContextId end, std::uint32_t metric,
-                     std::span<std::uint64_t> sums) const;
+  /// A subtree: contexts from `first` up to `end`.
+  struct Subtree {
+    ContextId first = 0, end = 0;
+  };
+  /// Where one metric's values are added: one sum per location, of all tiles.
+  struct Sums {
+    std::uint32_t metric = 0;
+    std::span<std::uint64_t> by_location;
+  };
+  /// Some of the tiles: every `step`th one from `first` on.
+  struct Share {
+    std::size_t first = 0, step = 1;
+  };
+
+  /// Adds the inclusive values at the tops of `subtrees` (ascending, disjoint), of the tiles in `share`.
+  /// Reads at most about kMaxCost times as many values as there are locations, for each of them.
+  void add_inclusive(std::span<const Subtree> subtrees, std::span<const Sums> into, const Share& share) const;
+  void add_inclusive(std::span<const Subtree> subtrees, std::span<const Sums> into) const {
+    add_inclusive(subtrees, into, Share());
+  }
 
   /// The same for the exclusive values at `contexts` (ascending).
-  void add_exclusive(std::span<const ContextId> contexts, std::uint32_t metric,
-                     std::span<std::uint64_t> sums) const;
+  void add_exclusive(std::span<const ContextId> contexts, std::span<const Sums> into) const;
+
+  /// The locations of each tile: as many as there are from its first one on.
+  struct Range {
+    std::uint32_t first = 0, locations = 0;
+  };
+  [[nodiscard]] std::size_t tiles() const { return tiles_.size(); }
+  [[nodiscard]] Range range(std::size_t tile) const { return {tiles_[tile].first, tiles_[tile].locations}; }
 
   /// Reads everything once, and so verifies it.
   void verify() const;
@@ -44,6 +68,7 @@ class TileValues {
     std::uint32_t first = 0, locations = 0;
   };
   class Lists;
+  static void add(const Lists& lists, ValueListReader& list, std::span<const Sums> into, std::uint32_t first);
 
   std::vector<Part> tiles_;
   std::uint32_t locations_ = 0;

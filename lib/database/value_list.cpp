@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
-#include <stdexcept>
 
 namespace culprit::database {
 namespace {
@@ -29,40 +28,18 @@ constexpr std::uint64_t unzigzag(std::uint64_t coded) {
 }
 
 void put_bitmap(std::span<const std::uint32_t> indices, std::uint32_t universe, Encoder& into) {
-  std::vector<std::uint8_t> bits(bitmap_size(universe));
-  for (const std::uint32_t index : indices) bits[index / 8] |= static_cast<std::uint8_t>(1U << (index % 8));
-  into.append(std::as_bytes(std::span(bits)));
+  std::byte* bits = into.extend(bitmap_size(universe));
+  for (const std::uint32_t index : indices) bits[index / 8] |= std::byte{1} << (index % 8);
 }
 
-void put_indices(std::span<const std::uint32_t> indices, std::uint32_t universe, Encoder& into) {
-  into.put_varint(indices.size());
-  if (indices.size() == universe) return into.put<std::uint8_t>(kAll);
-  std::vector<std::uint64_t> gaps(indices.size());
-  std::size_t plain = 0;
-  std::uint32_t next = 0;
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    gaps[i] = indices[i] - next;
-    plain += varint_size(gaps[i]);
-    next = indices[i] + 1;
-  }
-  Encoder packed;
-  put_packed(gaps, packed);
-  if (bitmap_size(universe) <= std::min(plain, packed.size())) {
-    into.put<std::uint8_t>(kBitmap);
-    put_bitmap(indices, universe, into);
-  } else if (packed.size() < plain) {
-    into.put<std::uint8_t>(kPackedGaps);
-    into.append(packed.bytes());
-  } else {
-    into.put<std::uint8_t>(kGaps);
-    for (const std::uint64_t gap : gaps) into.put_varint(gap);
-  }
+using Column = std::span<const std::uint64_t>;
+using Columns = std::span<const Column>;
+
+bool is_zero(Column column) {
+  return std::ranges::all_of(column, [](std::uint64_t value) { return value == 0; });
 }
 
-using Columns = std::span<const std::vector<std::uint64_t>>;
-
-bool is_difference(const std::vector<std::uint64_t>& of, const std::vector<std::uint64_t>& a,
-                   const std::vector<std::uint64_t>& b) {
+bool is_difference(Column of, Column a, Column b) {
   for (std::size_t i = 0; i < of.size(); ++i) {
     if (of[i] != a[i] - b[i]) return false;
   }
@@ -72,7 +49,7 @@ bool is_difference(const std::vector<std::uint64_t>& of, const std::vector<std::
 /// Writes column `c` as a column equal to an earlier one or the difference of two, if it is one.
 bool put_derived(Columns columns, std::size_t c, Encoder& into) {
   for (std::size_t a = 0; a < c; ++a) {
-    if (columns[c] != columns[a]) continue;
+    if (!std::ranges::equal(columns[c], columns[a])) continue;
     into.put<std::uint8_t>(kEqual);
     into.put_varint(a);
     return true;
@@ -89,36 +66,65 @@ bool put_derived(Columns columns, std::size_t c, Encoder& into) {
   return false;
 }
 
-std::uint64_t total_bits(std::span<const std::uint64_t> values) {
-  return std::accumulate(values.begin(), values.end(), std::uint64_t{0},
-                         [](std::uint64_t sum, std::uint64_t value) { return sum + bits_of(value); });
+/// Whether the differences to `base` are shorter than the numbers: judged by some of them.
+bool is_near(Column column, Column base) {
+  constexpr std::size_t kJudged = 64;
+  const std::size_t step = std::max<std::size_t>(1, column.size() / kJudged);
+  std::uint64_t near = 0;
+  std::uint64_t plain = 0;
+  for (std::size_t i = 0; i < column.size(); i += step) {
+    near += bits_of(zigzag(column[i] - base[i]));
+    plain += bits_of(column[i]);
+  }
+  return near < plain;
 }
 
-void put_column(Columns columns, std::size_t c, std::vector<std::uint64_t>& scratch, Encoder& into) {
-  const std::vector<std::uint64_t>& column = columns[c];
-  if (std::ranges::all_of(column, [](std::uint64_t value) { return value == 0; })) {
-    return into.put<std::uint8_t>(kZeros);
+}  // namespace
+
+void ValueListWriter::put_indices(std::span<const std::uint32_t> indices, std::uint32_t universe,
+                                  Encoder& into) {
+  into.put_varint(indices.size());
+  if (indices.size() == universe) return into.put<std::uint8_t>(kAll);
+  numbers_.resize(indices.size());
+  std::size_t plain = 0;
+  std::uint32_t next = 0;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    numbers_[i] = indices[i] - next;
+    plain += varint_size(numbers_[i]);
+    next = indices[i] + 1;
   }
-  if (put_derived(columns, c, into)) return;
-  if (c > 0) {
-    scratch.resize(column.size());
-    for (std::size_t i = 0; i < column.size(); ++i) scratch[i] = zigzag(column[i] - columns[0][i]);
-    if (total_bits(scratch) < total_bits(column)) {
-      into.put<std::uint8_t>(kNear);
-      into.put_varint(0);
-      return put_packed(scratch, into);
-    }
+  packed_.clear();
+  put_packed(numbers_, packed_);
+  if (bitmap_size(universe) <= std::min(plain, packed_.size())) {
+    into.put<std::uint8_t>(kBitmap);
+    put_bitmap(indices, universe, into);
+  } else if (packed_.size() < plain) {
+    into.put<std::uint8_t>(kPackedGaps);
+    into.append(packed_.bytes());
+  } else {
+    into.put<std::uint8_t>(kGaps);
+    for (const std::uint64_t gap : numbers_) into.put_varint(gap);
+  }
+}
+
+void ValueListWriter::put_column(const ValueRows& rows, std::size_t c, Encoder& into) {
+  const Column column = rows.columns[c];
+  if (is_zero(column)) return into.put<std::uint8_t>(kZeros);
+  if (put_derived(rows.columns, c, into)) return;
+  if (c > 0 && is_near(column, rows.columns[0])) {
+    numbers_.resize(column.size());
+    for (std::size_t i = 0; i < column.size(); ++i) numbers_[i] = zigzag(column[i] - rows.columns[0][i]);
+    into.put<std::uint8_t>(kNear);
+    into.put_varint(0);
+    return put_packed(numbers_, into);
   }
   into.put<std::uint8_t>(kPacked);
   put_packed(column, into);
 }
 
-}  // namespace
-
-void put_values(const ValueRows& rows, std::uint32_t universe, Encoder& into) {
+void ValueListWriter::write(const ValueRows& rows, std::uint32_t universe, Encoder& into) {
   put_indices(rows.indices, universe, into);
-  std::vector<std::uint64_t> scratch;
-  for (std::size_t c = 0; c < rows.columns.size(); ++c) put_column(rows.columns, c, scratch, into);
+  for (std::size_t c = 0; c < rows.columns.size(); ++c) put_column(rows, c, into);
 }
 
 void ValueListReader::read_indices(Decoder& from, std::uint32_t universe) {

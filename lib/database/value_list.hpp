@@ -8,16 +8,27 @@
 
 namespace culprit::database {
 
-/// Rows of values, sparse in `indices`: metric m of row i is columns[m][i].
+/// Rows of values that belong to others, sparse in `indices`: metric m of row i is columns[m][i].
 struct ValueRows {
-  std::vector<std::uint32_t> indices;  ///< ascending
-  std::vector<std::vector<std::uint64_t>> columns;
+  std::span<const std::uint32_t> indices;  ///< ascending
+  std::vector<std::span<const std::uint64_t>> columns;
 };
 
-/// Appends a list of rows (docs/formats.md, "Value lists"). Indices are below `universe`. A column that
-/// follows from earlier ones (equal to one, the difference of two) costs a few bytes, one that is close to
-/// the first costs the difference.
-void put_values(const ValueRows& rows, std::uint32_t universe, Encoder& into);
+/// Writes lists. Keeps its memory from one to the next.
+class ValueListWriter {
+ public:
+  /// Appends a list of rows (docs/formats.md, "Value lists"). Indices are below `universe`. A column that
+  /// follows from earlier ones (equal to one, the difference of two) costs a few bytes, one that is close to
+  /// the first costs the difference.
+  void write(const ValueRows& rows, std::uint32_t universe, Encoder& into);
+
+ private:
+  void put_indices(std::span<const std::uint32_t> indices, std::uint32_t universe, Encoder& into);
+  void put_column(const ValueRows& rows, std::size_t c, Encoder& into);
+
+  std::vector<std::uint64_t> numbers_;  ///< gaps, or differences to the first column
+  Encoder packed_;
+};
 
 /// Reads lists. Keeps its memory from one to the next.
 class ValueListReader {

@@ -101,6 +101,8 @@ struct Writer::State {
   Encoder tile_index;
   std::unique_ptr<Descriptor> rest;
   std::unique_ptr<SectionTable> sections;
+
+  // When the tiles have ended.
   MappedFile mapped;
   std::unique_ptr<TileValues> values;
 
@@ -192,16 +194,20 @@ void Writer::State::close_tiles() {
   });
 }
 
-const TileValues* Writer::end_tiles(std::span<const ContextId> parents, std::size_t metrics) {
+const TileValues& Writer::end_tiles(std::span<const ContextId> parents, std::size_t metrics) {
   State& s = *state_;
   s.close_tiles();
+  exchange::Bytes index = s.tile_index.bytes();
+  s.comm.broadcast(index, 0);
   collectively(s.comm, [&] {
-    if (s.comm.rank() != 0) return;
     if (s.locations > 0) s.mapped = MappedFile(s.temporary);
-    s.values = std::make_unique<TileValues>(s.tile_index.bytes(), s.mapped.bytes(), parents.size(), metrics,
-                                            s.temporary);
+    s.values = std::make_unique<TileValues>(index, s.mapped.bytes(), parents.size(), metrics, s.temporary);
   });
-  return s.values.get();
+  return *s.values;
+}
+
+void Writer::release_values() const {
+  state_->mapped.release();
 }
 
 void Writer::State::add_section(Section section, ByteSpan bytes) {

@@ -22,7 +22,7 @@ namespace culprit::database {
 ///
 ///     Writer writer(comm, path);
 ///     for (each round) writer.add_tiles(mine);          // tile after tile in the order of locations
-///     const TileValues* values = writer.end_tiles();    // on rank 0, to look values up again
+///     const TileValues& values = writer.end_tiles();    // to look values up again
 ///     writer.add_experiment(experiment);
 ///     writer.finish();
 class Writer {
@@ -35,10 +35,13 @@ class Writer {
   /// one gather of 32 bytes per tile.
   void add_tiles(std::span<const Tile> tiles);
 
-  /// No more tiles. Rank 0 gets what it takes to look up per-thread values in the file that is being written
-  /// (blame needs some); the others null. Valid until finish(). add_experiment() ends the tiles itself where
-  /// this was not called.
-  const TileValues* end_tiles(std::span<const ContextId> parents, std::size_t metrics);
+  /// No more tiles. Every rank gets what it takes to look up per-thread values in the file that is being
+  /// written (blame needs some). Valid as long as this. add_experiment() ends the tiles itself where this was
+  /// not called.
+  const TileValues& end_tiles(std::span<const ContextId> parents, std::size_t metrics);
+
+  /// Gives back the memory of what this rank looked at through end_tiles()' result, which remains usable.
+  void release_values() const;
 
   /// Once, for what fits into memory: makes tiles of the exclusive values in `profiles`, one list per local
   /// profile, ascending by (context, metric). Rank r's first profile follows rank r−1's last.

@@ -128,10 +128,8 @@ void find_blame(exchange::Communicator& comm, const Options& options, const Summ
                 const Shape& shape, database::Writer& writer, database::Experiment& experiment) {
   std::vector<database::ContextId> parents;
   for (const Shape::Scope& scope : shape.contexts) parents.push_back(scope.parent);
-  const database::TileValues* values = writer.end_tiles(parents, shape.columns.metrics());
-  together(comm, [&] {
-    if (comm.rank() == 0) diagnose(experiment, summaries, *values, options.blame);
-  });
+  const database::TileValues& values = writer.end_tiles(parents, shape.columns.metrics());
+  diagnose(comm, experiment, summaries, writer, values, options.blame);
 }
 
 /// Collective: every rank gets rank 0's.

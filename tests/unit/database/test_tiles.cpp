@@ -115,16 +115,19 @@ TEST_CASE("tiles give back values by location and by context, inclusive and excl
     for (ContextId x = 0; x < contexts; ++x) {
       for (std::uint32_t m = 0; m < kMetrics; ++m) {
         std::vector<std::uint64_t> inclusive(locations), exclusive(locations);
-        values.add_inclusive(x, sample.ends[x], m, inclusive);
+        const TileValues::Subtree subtree{x, sample.ends[x]};
+        const TileValues::Sums into{m, inclusive}, into_exclusive{m, exclusive};
+        values.add_inclusive({&subtree, 1}, {&into, 1});
         CHECK(inclusive == sum_over(sample, x, sample.ends[x], m));
-        values.add_exclusive(std::span(&x, 1), m, exclusive);
+        values.add_exclusive({&x, 1}, {&into_exclusive, 1});
         CHECK(exclusive == sum_over(sample, x, x + 1, m));
       }
     }
     const std::vector<ContextId> all = {0, contexts / 2 + (contexts > 1 ? 1 : 0)};
     if (all.back() < contexts && all.back() != 0) {
       std::vector<std::uint64_t> several(locations);
-      values.add_exclusive(all, 0, several);
+      const TileValues::Sums into{0, several};
+      values.add_exclusive(all, {&into, 1});
       std::vector<std::uint64_t> expected = sum_over(sample, 0, 1, 0);
       const auto more = sum_over(sample, all.back(), all.back() + 1, 0);
       for (std::size_t l = 0; l < expected.size(); ++l) expected[l] += more[l];
