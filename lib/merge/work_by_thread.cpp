@@ -15,9 +15,9 @@ namespace {
 /// What rank 0 keeps of earlier answers, in bytes: some levels of a walk with 100 000 locations.
 constexpr std::size_t kMostKept = std::size_t{64} << 20;
 
-/// After so many answers a rank gives back the pages of the tiles that it looked at, so that its memory does
-/// not grow with the file.
-constexpr std::size_t kAnswersBetweenReleases = 32;
+/// Having looked into so many tiles a rank gives back their pages, so that its memory does not grow with the
+/// file: a list takes some pages, and the kernel maps 16 at once.
+constexpr std::size_t kTilesBetweenReleases = 512;
 
 using database::TileValues;
 
@@ -32,7 +32,6 @@ exchange::Bytes to_bytes(const std::string& problem, const std::vector<std::uint
 }  // namespace
 
 exchange::Bytes WorkByThread::answer(const exchange::Bytes& question) {
-  if (++answered_ % kAnswersBetweenReleases == 0) writer_.release_values();
   cct::MessageReader message(question);
   TileValues::Subtree subtree;
   subtree.first = message.value<database::ContextId>();
@@ -46,9 +45,14 @@ exchange::Bytes WorkByThread::answer(const exchange::Bytes& question) {
     values_.add_inclusive({&subtree, 1}, into, mine);
     std::vector<std::uint64_t> work;
     for (std::size_t tile = mine.first; tile < values_.tiles(); tile += mine.step) {
+      ++looked_at_;
       const TileValues::Range range = values_.range(tile);
       for (std::uint32_t l = range.first; l < range.first + range.locations; ++l)
         work.push_back(time[l] - idleness[l]);
+    }
+    if (looked_at_ >= kTilesBetweenReleases) {
+      writer_.release_values();
+      looked_at_ = 0;
     }
     return to_bytes({}, work);
   } catch (const std::exception& error) {

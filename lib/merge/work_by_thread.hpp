@@ -48,7 +48,7 @@ class WorkByThread {
   exchange::Communicator& comm_;
   const database::Writer& writer_;
   const database::TileValues& values_;
-  std::size_t answered_ = 0;
+  std::size_t looked_at_ = 0;  ///< tiles, since their pages were given back
   std::list<Known> known_;
   std::unordered_map<database::ContextId, std::list<Known>::iterator> by_context_;
 };
