@@ -39,7 +39,11 @@ class ObservedCall {
     }
     if (!mark.outermost()) return;
     trace_.enter(facts_, spinning);
-    transfer_.enter(facts_);
+    if constexpr (std::is_same_v<Facts, CompletionAttempt>) {
+      transfer_.enter(facts_, spinning);
+    } else {
+      transfer_.enter(facts_);
+    }
     if constexpr (OneSided<Facts>) {
       if constexpr (Facts::kRule == WaitRule::polls) {
         epoch_.enter(facts_, spinning);

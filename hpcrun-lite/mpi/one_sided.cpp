@@ -3,10 +3,13 @@
 #include "mpi/members.hpp"
 #include "mpi/predefined.hpp"
 #include "mpi/real_call.hpp"
+#include "mpi/transfer_stamps.hpp"
+#include "mpi/transfers.hpp"
 #include "mpi/world.hpp"
 
 #include <atomic>
 #include <bit>
+#include <utility>
 
 namespace culprit::mpi {
 
@@ -48,6 +51,7 @@ struct Peer {
   int rank;  ///< in the window
   int world_rank;
   std::uint64_t last_exit;  ///< of an operation on it in the present epoch; 0: none
+  std::uint64_t moved;      ///< bytes, by operations on it that are not known to be complete
   std::uint32_t accesses;   ///< epochs started with it in the group
   std::uint32_t exposures;  ///< epochs posted for it
 };
@@ -255,6 +259,24 @@ void EpochCall::exit_access(const Target& target) {
   const auto amount =
       static_cast<std::uint64_t>(bytes < 0 ? 0 : bytes) * static_cast<std::uint64_t>(target.count);
   peer->last_exit = end(kAccess, hash_of(peer->world_rank), log2_of(amount));
+  peer->moved += amount;
+}
+
+void EpochCall::count_moved(Kind kind, int target) {
+  std::uint64_t bytes = 0;
+  for (std::uint32_t i = 0; i < window_->peers; ++i) {
+    Peer& peer = window_->peer[i];
+    if (target == kAllTargets || peer.rank == target) bytes += std::exchange(peer.moved, 0);
+  }
+  moved_large_ = bytes >= kLargeTransfer;
+  if (!moved_large_ || culprit_rt_thread.state == nullptr) return;
+  const CulpritTransfer transfer{.family = std::uint64_t{kind} << 32 | window_->size,
+                                 .size_class = log2_of(bytes),
+                                 .unused = 0,
+                                 .sent = bytes,
+                                 .received = bytes,
+                                 .time_ns = occurrence_.left() - entered_};
+  keep_stamps(&transfer, nullptr, 0, occurrence_.path());
 }
 
 void EpochCall::enter(const Fence& facts) {
@@ -272,7 +294,10 @@ void EpochCall::enter(const Fence& facts) {
 // A fence that need not wait for anybody is known by its assertion, and costs otherwise.
 void EpochCall::exit(const Fence& facts) {
   if (window_ == nullptr) return;
-  add_stamp(kFenceStamp, window_->fences++, window_->size, 0);
+  count_moved(kFence, kAllTargets);
+  const std::uint32_t bits =
+      stamp::flow_bits(Flow::all_to_all) | stamp::operations_bits(1) | (moved_large_ ? stamp::kWhole : 0);
+  add_stamp(kFenceStamp, window_->fences++, window_->size, static_cast<int>(bits));
   end(kFence, 0, static_cast<std::uint32_t>(facts.assertion));
 }
 
@@ -303,7 +328,9 @@ void EpochCall::enter(const EpochCompletion& facts) {
 }
 
 void EpochCall::exit(const EpochCompletion& /*facts*/) {
-  if (window_ != nullptr) end(kComplete, window_->origin.hash, log2_of(window_->origin.size));
+  if (window_ == nullptr) return;
+  count_moved(kComplete, kAllTargets);
+  end(kComplete, window_->origin.hash, log2_of(window_->origin.size));
 }
 
 void EpochCall::enter(const ExposurePost& facts) {
@@ -355,6 +382,7 @@ void EpochCall::exit_passive(Kind kind, int target) {
     const Peer* peer = peer_of(*window_, target);
     if (peer != nullptr) peers = hash_of(peer->world_rank);
   }
+  if (kind == kFlush) count_moved(kind, target);
   end(kind, peers, 0);
 }
 

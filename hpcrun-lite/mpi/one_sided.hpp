@@ -104,12 +104,15 @@ class EpochCall {
   /// One for each member, of the epoch that this process's count of those with the member says.
   void add_stamps(Kind kind, const Members& members, std::uint32_t Peer::*instances);
   void exit_access(const Target& target);
+  /// The call completed operations on `target`: what they moved is work.
+  void count_moved(Kind kind, int target);
   void exit_passive(Kind kind, int target);
 
   Occurrence& occurrence_;
   Window* window_ = nullptr;  ///< null: not known, nothing is recorded
   std::uint64_t entered_ = 0;
-  std::uint64_t id_ = 0;     ///< of a window that is being made
+  std::uint64_t id_ = 0;  ///< of a window that is being made
+  bool moved_large_ = false;
   std::size_t records_ = 0;  ///< of gaps, added when the call ends
   CulpritEpoch record_[kMaxTargets + 1];
   std::size_t stamps_ = 0;

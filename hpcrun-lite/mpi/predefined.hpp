@@ -9,6 +9,7 @@ namespace culprit::mpi {
 MPI_Comm world();
 MPI_Comm self();
 MPI_Comm no_communicator();
+MPI_Request no_request();
 MPI_Datatype bytes();   ///< MPI_BYTE
 MPI_Datatype counts();  ///< MPI_UINT64_T
 MPI_Op sum();

@@ -1,8 +1,10 @@
 #pragma once
 
+#include "mpi/amounts.hpp"
 #include "mpi/call_facts.hpp"
 #include "mpi/occurrence.hpp"
 #include "mpi/prototypes.hpp"
+#include "mpi/transfer_stamps.hpp"
 #include "runtime/api.hpp"
 
 #include <algorithm>
@@ -39,7 +41,7 @@ inline std::uint64_t bytes_of(const Message& message) {
 
 /// Whether the peer is this process itself.
 bool is_self(const Message& message);
-/// What arrived, where the status tells; else `posted`.
+/// What arrived; `posted` where that is more than can be told.
 std::uint64_t arrived(const MPI_Status* status, std::uint64_t posted);
 /// When the call was entered; 0 where the calling thread is not sampled.
 inline std::uint64_t transfer_begin(Occurrence& occurrence) {
@@ -60,25 +62,29 @@ class MessageCall {
   explicit MessageCall(Occurrence& occurrence) : occurrence_(occurrence) {}
 
   void enter(const BlockingSend& facts) { begin(bytes_of(facts.sent), 0, facts.sent); }
-  void enter(const BlockingReceive& facts) { begin(0, bytes_of(facts.received), facts.received); }
-  void enter(const BlockingExchange& facts) {
-    begin(bytes_of(facts.sent), bytes_of(facts.received), facts.sent);
+  void enter(const BufferedSend& facts) { begin(bytes_of(facts.sent), 0, facts.sent); }
+  void enter(BlockingReceive& facts) {
+    begin(0, bytes_of(facts.received), facts.received);
+    want(facts.status);
   }
-  void enter(const BlockingMatchedReceive& facts) {
+  void enter(BlockingExchange& facts) {
+    begin(bytes_of(facts.sent), bytes_of(facts.received), facts.sent);
+    moved_.self = moved_.self && is_self(facts.received);
+    want(facts.status);
+  }
+  void enter(BlockingMatchedReceive& facts) {
     const std::uint64_t bytes = bytes_of(facts.count, facts.datatype);
     if (bytes < kLargeTransfer) return;
+    lose_messages();  // the handle does not tell the communicator
     moved_ = {.sent = 0, .received = bytes, .largest = bytes, .self = false};
     entered_ = transfer_begin(occurrence_);
+    want(facts.status);
   }
-  void exit(const BlockingSend& /*facts*/, std::uint32_t /*call*/) {
-    if (entered_ != 0) count();
-  }
-  template <typename Facts>
-  void exit(const Facts& facts, std::uint32_t /*call*/) {
-    if (entered_ == 0) return;
-    moved_.received = arrived(facts.status, moved_.received);
-    count();
-  }
+  void exit(const BlockingSend& facts, std::uint32_t call);
+  void exit(const BufferedSend& facts, std::uint32_t call);
+  void exit(const BlockingReceive& facts, std::uint32_t call);
+  void exit(const BlockingExchange& facts, std::uint32_t call);
+  void exit(const BlockingMatchedReceive& facts, std::uint32_t call);
 
  private:
   void begin(std::uint64_t sent, std::uint64_t received, const Message& message) {
@@ -87,17 +93,93 @@ class MessageCall {
         .sent = sent, .received = received, .largest = std::max(sent, received), .self = is_self(message)};
     entered_ = transfer_begin(occurrence_);
   }
-  void count();
+  void end();
+  /// Who sent what is known from the status alone.
+  void want(MPI_Status*& status) {
+    if (moved_.largest != 0 && status == MPI_STATUS_IGNORE) status = &status_;
+  }
 
   Occurrence& occurrence_;
   Moved moved_{};
   std::uint64_t entered_ = 0;  ///< 0: not to be counted
+  MPI_Status status_;          // left as it is until the call fills it in
 };
 
 /// What a process moves in a collective is what every process does.
 template <typename Amount>
 concept SameOnAll =
     std::is_same_v<Amount, NoData> || std::is_same_v<Amount, Data> || std::is_same_v<Amount, SameForEach>;
+
+/// A collective's amount, and whether it has a number: large ones, of which all processes know that they are,
+/// and all of those whose amounts differ.
+struct CollectiveAmount {
+  std::uint64_t bytes;
+  bool uneven;
+
+  [[nodiscard]] bool large() const { return bytes >= kLargeTransfer; }
+  [[nodiscard]] bool numbered() const { return uneven || large(); }
+};
+
+namespace amount_of {
+
+/// Of one partner, where all have the same.
+template <typename Amount>
+std::uint64_t each(const Amount& data) {
+  if constexpr (std::is_same_v<Amount, Data> || std::is_same_v<Amount, SameForEach>) {
+    return in_place(data) ? 0 : bytes_of(data.count, data.datatype);
+  } else {
+    return 0;
+  }
+}
+template <typename Amount>
+std::uint64_t all(const Amount& data, int /*partners*/) {
+  return each(data);
+}
+inline std::uint64_t all(const SameForEach& data, int partners) {
+  return each(data) * static_cast<std::uint64_t>(partners);
+}
+template <typename Count>
+std::uint64_t all(const DataPerRank<Count>& data, int partners) {
+  if (in_place(data) || data.counts == nullptr) return 0;
+  MPI_Count sum = 0;
+  for (int i = 0; i < partners; ++i) sum += data.counts[i];
+  return bytes_of(sum, data.datatype);
+}
+
+int processes(MPI_Comm comm);
+
+/// What this process sends or receives, of the amounts that mean something in every process: those of the
+/// other direction say something at the root alone, and are needed where it does its part in place.
+template <typename Facts>
+CollectiveAmount of(const Facts& facts) {
+  using Sent = decltype(facts.sent);
+  using Received = decltype(facts.received);
+  constexpr bool even = SameOnAll<Sent> && SameOnAll<Received>;
+  switch (facts.flow) {
+    case Flow::one_to_all:
+      return {.bytes = even && in_place(facts.received) ? each(facts.sent) : each(facts.received),
+              .uneven = !even};
+    case Flow::all_to_one:
+      return {.bytes = even && in_place(facts.sent) ? each(facts.received) : each(facts.sent),
+              .uneven = !even};
+    case Flow::all_to_all:
+    case Flow::prefix: {
+      constexpr bool whole = std::is_same_v<Sent, Data> && std::is_same_v<Received, Data>;
+      const int partners = whole ? 1 : processes(facts.comm);
+      return {.bytes = std::max(all(facts.sent, partners), all(facts.received, partners)), .uneven = !even};
+    }
+    case Flow::neighbors: {
+      const TransferComm known = transfer_comm(facts.comm);
+      return {.bytes = std::max(all(facts.sent, known.destinations), all(facts.received, known.sources)),
+              .uneven = true};
+    }
+    case Flow::barrier:
+      break;
+  }
+  return {.bytes = 0, .uneven = false};
+}
+
+}  // namespace amount_of
 
 /// One blocking collective call.
 class CollectiveCall {
@@ -106,64 +188,42 @@ class CollectiveCall {
 
   template <typename Sent, typename Received>
   void enter(const BlockingCollective<Sent, Received>& facts) {
-    bytes_ = amount(facts);
-    if (bytes_ >= kLargeTransfer) entered_ = transfer_begin(occurrence_);
+    amount_ = amount_of::of(facts);
+    if (amount_.large()) entered_ = transfer_begin(occurrence_);
   }
   template <typename Sent, typename Received>
   void exit(const BlockingCollective<Sent, Received>& facts, std::uint32_t call) {
-    constexpr bool uneven = !SameOnAll<Sent> || !SameOnAll<Received>;
-    if (entered_ != 0) count(facts.comm, call, uneven);
+    if (amount_.numbered()) count(facts.comm, facts.flow, facts.root, call);
   }
 
  private:
-  static std::uint64_t bytes(const NoData& /*data*/, MPI_Comm /*comm*/) { return 0; }
-  static std::uint64_t bytes(const Data& data, MPI_Comm /*comm*/) {
-    return data.buffer == MPI_IN_PLACE ? 0 : bytes_of(data.count, data.datatype);
-  }
-  static std::uint64_t bytes(const SameForEach& data, MPI_Comm comm) {
-    if (data.buffer == MPI_IN_PLACE) return 0;
-    return bytes_of(data.count, data.datatype) * static_cast<std::uint64_t>(processes(comm));
-  }
-  template <typename Count>
-  static std::uint64_t bytes(const DataPerRank<Count>& data, MPI_Comm comm) {
-    if (data.buffer == MPI_IN_PLACE || data.counts == nullptr) return 0;
-    MPI_Count all = 0;
-    for (int i = 0, n = processes(comm); i < n; ++i) all += data.counts[i];
-    return bytes_of(all, data.datatype);
-  }
-  // Amounts with a type for each, or that only another process knows.
-  template <typename Other>
-  static std::uint64_t bytes(const Other& /*data*/, MPI_Comm /*comm*/) {
-    return 0;
-  }
+  void count(MPI_Comm comm, Flow flow, int root, std::uint32_t call);
 
-  /// What this process sends or receives, of the amounts that mean something in every process.
-  template <typename Sent, typename Received>
-  static std::uint64_t amount(const BlockingCollective<Sent, Received>& facts) {
-    switch (facts.flow) {
-      case Flow::one_to_all:
-        return bytes(facts.received, facts.comm);
-      case Flow::all_to_one: {
-        const std::uint64_t sent = bytes(facts.sent, facts.comm);
-        // The root of a reduction in place.
-        return sent == 0 && std::is_same_v<Received, Data> ? bytes(facts.received, facts.comm) : sent;
-      }
-      case Flow::all_to_all:
-      case Flow::prefix:
-        return std::max(bytes(facts.sent, facts.comm), bytes(facts.received, facts.comm));
-      case Flow::barrier:
-      case Flow::neighbors:
-        break;
-    }
-    return 0;
-  }
+  Occurrence& occurrence_;
+  CollectiveAmount amount_{};
+  std::uint64_t entered_ = 0;  ///< 0: not to be counted
+};
 
-  static int processes(MPI_Comm comm);
-  void count(MPI_Comm comm, std::uint32_t call, bool uneven);
+/// One collective transfer of a file, or its first half.
+class FileCall {
+ public:
+  explicit FileCall(Occurrence& occurrence) : occurrence_(occurrence) {}
+
+  void enter(const CollectiveFileTransfer& facts) { begin(facts.data); }
+  void enter(const SplitFileTransfer& facts) { begin(facts.data); }
+  void exit(const CollectiveFileTransfer& facts, std::uint32_t call) { count(facts.data.file, call); }
+  void exit(const SplitFileTransfer& facts, std::uint32_t call) { count(facts.data.file, call); }
+
+ private:
+  void begin(const FileData& data) {
+    bytes_ = bytes_of(data.count, data.datatype);
+    if (bytes_ >= kLargeTransfer) entered_ = transfer_begin(occurrence_);
+  }
+  void count(MPI_File file, std::uint32_t call);
 
   Occurrence& occurrence_;
   std::uint64_t bytes_ = 0;
-  std::uint64_t entered_ = 0;
+  std::uint64_t entered_ = 0;  ///< 0: not to be counted
 };
 
 /// A call that completes operations which were started before.
@@ -171,66 +231,116 @@ class CompletionCall {
  public:
   explicit CompletionCall(Occurrence& occurrence) : occurrence_(occurrence) {}
 
-  void enter(const BlockingCompletion& facts) {
+  void enter(BlockingCompletion& facts) {
     if (any_started()) begin(facts.requests);
   }
   void exit(const BlockingCompletion& facts, std::uint32_t /*call*/) {
-    if (count_ != 0) end(facts.requests, true);
+    if (count_ != 0) end(facts.requests);
   }
-  void enter(const CompletionAttempt& facts) {
-    if (any_started()) begin(facts.requests);
+  /// `spinning`: right after another attempt in vain.
+  void enter(CompletionAttempt& facts, bool spinning) {
+    if (!any_started()) return;
+    begin(facts.requests);
+    if (count_ != 0) begin_attempt(spinning);
   }
   void exit(const CompletionAttempt& facts, std::uint32_t /*call*/) {
-    if (count_ != 0 && *facts.done != 0) end(facts.requests, false);
+    if (count_ != 0) end_attempt(facts);
   }
 
   static constexpr int kMaxRequests = 64;  ///< of one call; where there are more, all are forgotten
 
  private:
   static bool any_started();
-  void begin(const Requests& requests);
-  void end(const Requests& requests, bool waited);
+  void begin(Requests& requests);
+  void begin_attempt(bool spinning);
+  void end_attempt(const CompletionAttempt& facts);
+  void end(const Requests& requests);
 
   Occurrence& occurrence_;
   int count_ = 0;
-  std::uint64_t entered_ = 0;
-  MPI_Request handles_[kMaxRequests];  // completed ones are gone after the call
+  std::uint64_t entered_ = 0;  ///< 0: not to be counted
+  std::uint64_t worked_ = 0;   ///< ns between attempts
+  // Left as they are until something is put there.
+  MPI_Request handles_[kMaxRequests];  ///< completed ones are gone after the call
+  MPI_Status statuses_[kMaxRequests];
 };
 
 /// The start of an operation: a large one is remembered by the thread until it completes.
 class StartCall {
  public:
-  explicit StartCall(const Occurrence& /*occurrence*/) {}
+  explicit StartCall(Occurrence& occurrence) : occurrence_(occurrence) {}
 
+  void enter(const SendStart& facts) { begin(bytes_of(facts.sent)); }
+  void enter(const ReceiveStart& facts) { begin(bytes_of(facts.received)); }
+  void enter(const PersistentSend& facts) { bytes_ = bytes_of(facts.sent); }
+  void enter(const PersistentReceive& facts) { bytes_ = bytes_of(facts.received); }
+  void enter(const MatchedReceiveStart& facts) { lose_large(bytes_of(facts.count, facts.datatype)); }
+  void enter(const ExchangeStart& facts) {
+    lose_large(std::max(bytes_of(facts.sent), bytes_of(facts.received)));
+  }
+  template <typename Sent, typename Received>
+  void enter(const CollectiveStart<Sent, Received>& facts) {
+    amount_ = amount_of::of(facts);
+    begin(amount_.bytes);
+  }
+  void enter(const CollectiveFileTransferStart& facts) {
+    begin(bytes_of(facts.data.count, facts.data.datatype));
+  }
+  void enter(const RequestStart& facts);
   void enter(const RequestRelease& facts) { forget(*facts.request); }
-  template <typename Facts>
-  void enter(const Facts& /*facts*/) {}
+  void enter(const Cancellation& facts) { forget(*facts.request); }
 
-  void exit(const SendStart& facts, std::uint32_t /*call*/) { start(facts.sent, true, facts.request, false); }
-  void exit(const PersistentSend& facts, std::uint32_t /*call*/) {
-    start(facts.sent, true, facts.request, true);
+  void exit(const SendStart& facts, std::uint32_t call);
+  void exit(const ReceiveStart& facts, std::uint32_t call);
+  void exit(const PersistentSend& facts, std::uint32_t call);
+  void exit(const PersistentReceive& facts, std::uint32_t call);
+  template <typename Sent, typename Received>
+  void exit(const CollectiveStart<Sent, Received>& facts, std::uint32_t call) {
+    if (amount_.numbered()) {
+      start_collective(facts.comm, facts.flow, facts.root, call, *facts.request);
+    } else {
+      forget(*facts.request);
+    }
   }
-  void exit(const ReceiveStart& facts, std::uint32_t /*call*/) {
-    start(facts.received, false, facts.request, false);
-  }
-  void exit(const PersistentReceive& facts, std::uint32_t /*call*/) {
-    start(facts.received, false, facts.request, true);
-  }
+  void exit(const CollectiveFileTransferStart& facts, std::uint32_t call);
+  void exit(const RequestStart& facts, std::uint32_t call);
+  void exit(const MatchedReceiveStart& facts, std::uint32_t /*call*/) { forget(*facts.request); }
+  void exit(const ExchangeStart& facts, std::uint32_t /*call*/) { forget(*facts.request); }
   void exit(const RequestRelease& /*facts*/, std::uint32_t /*call*/) {}
+  void exit(const Cancellation& /*facts*/, std::uint32_t /*call*/) {}
 
  private:
-  static void start(const Message& message, bool sent, const MPI_Request* request, bool persistent) {
-    const std::uint64_t bytes = bytes_of(message);
-    if (bytes < kLargeTransfer) {
-      forget(*request);
-      return;
-    }
-    remember(*request, message, sent, bytes, persistent);
+  void begin(std::uint64_t bytes) {
+    bytes_ = bytes;
+    if (bytes >= kLargeTransfer) started_ = occurrence_.entered();
+  }
+  static void lose_large(std::uint64_t bytes) {
+    if (bytes >= kLargeTransfer) lose_messages();
   }
   /// A handle may be used again for another operation.
   static void forget(MPI_Request request);
-  static void remember(MPI_Request request, const Message& message, bool sent, std::uint64_t bytes,
-                       bool persistent);
+  void start_message(const Message& message, bool sent, MPI_Request request, bool persistent) const;
+  void start_collective(MPI_Comm comm, Flow flow, int root, std::uint32_t call, MPI_Request request);
+  void start(const Instance& instance, Flow flow, bool root, std::uint64_t family, MPI_Request request) const;
+
+  Occurrence& occurrence_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t started_ = 0;
+  CollectiveAmount amount_{};
+};
+
+/// The beginning or the end of what transfers are numbered in.
+class StreamCall {
+ public:
+  explicit StreamCall(const Occurrence& /*occurrence*/) {}
+  static void enter(const CommunicatorRelease& facts) { forget_transfer_comm(*facts.comm); }
+  static void enter(const FileOpening& /*facts*/) {}
+  static void enter(const FileClosing& facts) { forget_transfer_file(*facts.file); }
+  static void exit(const CommunicatorRelease& /*facts*/, std::uint32_t /*call*/) {}
+  static void exit(const FileOpening& facts, std::uint32_t /*call*/) {
+    add_transfer_file(facts.comm, *facts.file);
+  }
+  static void exit(const FileClosing& /*facts*/, std::uint32_t /*call*/) {}
 };
 
 struct NoTransfer {
@@ -245,6 +355,10 @@ struct TransferOf {
 };
 template <>
 struct TransferOf<BlockingSend> {
+  using Call = MessageCall;
+};
+template <>
+struct TransferOf<BufferedSend> {
   using Call = MessageCall;
 };
 template <>
@@ -288,7 +402,51 @@ struct TransferOf<PersistentReceive> {
   using Call = StartCall;
 };
 template <>
+struct TransferOf<MatchedReceiveStart> {
+  using Call = StartCall;
+};
+template <>
+struct TransferOf<ExchangeStart> {
+  using Call = StartCall;
+};
+template <>
+struct TransferOf<RequestStart> {
+  using Call = StartCall;
+};
+template <>
 struct TransferOf<RequestRelease> {
+  using Call = StartCall;
+};
+template <>
+struct TransferOf<Cancellation> {
+  using Call = StartCall;
+};
+template <>
+struct TransferOf<CommunicatorRelease> {
+  using Call = StreamCall;
+};
+template <>
+struct TransferOf<FileOpening> {
+  using Call = StreamCall;
+};
+template <>
+struct TransferOf<FileClosing> {
+  using Call = StreamCall;
+};
+template <>
+struct TransferOf<CollectiveFileTransfer> {
+  using Call = FileCall;
+};
+template <>
+struct TransferOf<SplitFileTransfer> {
+  using Call = FileCall;
+};
+template <>
+struct TransferOf<CollectiveFileTransferStart> {
+  using Call = StartCall;
+};
+template <typename Sent, typename Received>
+struct TransferOf<CollectiveStart<Sent, Received>> {
   using Call = StartCall;
 };
 

@@ -105,10 +105,13 @@ __attribute__((visibility("default"))) unsigned culprit_rt_count_epochs(const Cu
                                                                         const CulpritStamp* stamps,
                                                                         std::size_t stamp_count,
                                                                         CulpritPath* path);
-/// Adds a transfer to the accumulators at the calling thread's call path, and to the thread's distribution of
-/// costs. Not from signal handlers.
-__attribute__((visibility("default"))) void culprit_rt_count_transfer(const CulpritTransfer* transfer,
-                                                                      CulpritPath* path);
+/// Adds a transfer, unless it is null, to the accumulators at the calling thread's call path, and to the
+/// thread's distribution of costs; keeps the stamps whose turn has come. The thread must be sampled. Returns
+/// how many leading zero bits an order needs to be kept. Not from signal handlers.
+__attribute__((visibility("default"))) unsigned culprit_rt_count_transfer(const CulpritTransfer* transfer,
+                                                                          const CulpritStamp* stamps,
+                                                                          std::size_t stamp_count,
+                                                                          CulpritPath* path);
 /// True if this process has, or will have, a trace: also while culprit_rt_tracing is false because sampling
 /// is stopped. What is made then has to be defined all the same.
 __attribute__((visibility("default"))) bool culprit_rt_traced();

@@ -50,13 +50,52 @@ template <typename Add>
     relieve(thread);
 }
 
+using measurement::EpochKind;
+using measurement::NodeIndex;
+using measurement::ThreadTree;
+
+/// Returns the tree's level from then on.
+unsigned keep_stamps(ThreadTree& tree, NodeIndex node, const CulpritStamp* stamps, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    tree.keep_stamp(node, {.kind = static_cast<EpochKind>(stamps[i].kind),
+                           .instance = stamps[i].instance,
+                           .members = stamps[i].members,
+                           .peer = stamps[i].peer,
+                           .window = stamps[i].window,
+                           .order = stamps[i].order,
+                           .enter_ns = stamps[i].enter_ns,
+                           .exit_ns = stamps[i].exit_ns,
+                           .last_ns = stamps[i].last_ns});
+  }
+  return tree.stamp_level();
+}
+
+void add_transfer(ThreadTree& tree, NodeIndex node, const CulpritTransfer& transfer) {
+  const std::uint64_t bytes = transfer.sent + transfer.received;
+  if (bytes == 0) return;
+  const auto add = [&](NodeIndex where, EpochKind kind, std::uint64_t amount, std::uint64_t cost) {
+    tree.count_epoch(where, {.kind = kind,
+                             .size_class = transfer.size_class,
+                             .window = transfer.family,
+                             .peers = cost,
+                             .time_ns = amount});
+  };
+  add(node, EpochKind::transfer, transfer.time_ns, 0);
+  if (transfer.sent != 0) add(node, EpochKind::transfer_sent, transfer.sent, 0);
+  if (transfer.received != 0) add(node, EpochKind::transfer_received, transfer.received, 0);
+  add(tree.root(), EpochKind::transfer_cost, transfer.time_ns,
+      measurement::cost_class(transfer.time_ns, bytes));
+}
+
 }  // namespace
 }  // namespace culprit::runtime
 
 using culprit::measurement::EpochKind;
 using culprit::measurement::NodeIndex;
 using culprit::measurement::ThreadTree;
+using culprit::runtime::add_transfer;
 using culprit::runtime::at_call_path;
+using culprit::runtime::keep_stamps;
 
 __attribute__((noinline)) unsigned culprit_rt_count_epochs(const CulpritEpoch* epochs, std::size_t count,
                                                            const CulpritStamp* stamps,
@@ -70,37 +109,18 @@ __attribute__((noinline)) unsigned culprit_rt_count_epochs(const CulpritEpoch* e
                               .peers = epochs[i].peers,
                               .time_ns = epochs[i].time_ns});
     }
-    for (std::size_t i = 0; i < stamp_count; ++i) {
-      tree.keep_stamp(node, {.kind = static_cast<EpochKind>(stamps[i].kind),
-                             .instance = stamps[i].instance,
-                             .members = stamps[i].members,
-                             .peer = stamps[i].peer,
-                             .window = stamps[i].window,
-                             .order = stamps[i].order,
-                             .enter_ns = stamps[i].enter_ns,
-                             .exit_ns = stamps[i].exit_ns,
-                             .last_ns = stamps[i].last_ns});
-    }
-    level = tree.stamp_level();
+    level = keep_stamps(tree, node, stamps, stamp_count);
   });
   return level;
 }
 
-__attribute__((noinline)) void culprit_rt_count_transfer(const CulpritTransfer* transfer, CulpritPath* path) {
-  const std::uint64_t bytes = transfer->sent + transfer->received;
-  if (bytes == 0) return;
+__attribute__((noinline)) unsigned culprit_rt_count_transfer(const CulpritTransfer* transfer,
+                                                             const CulpritStamp* stamps,
+                                                             std::size_t stamp_count, CulpritPath* path) {
+  unsigned level = 0;
   at_call_path(*path, [&](ThreadTree& tree, NodeIndex node) {
-    const auto add = [&](NodeIndex where, EpochKind kind, std::uint64_t amount, std::uint64_t cost) {
-      tree.count_epoch(where, {.kind = kind,
-                               .size_class = transfer->size_class,
-                               .window = transfer->family,
-                               .peers = cost,
-                               .time_ns = amount});
-    };
-    add(node, EpochKind::transfer, transfer->time_ns, 0);
-    if (transfer->sent != 0) add(node, EpochKind::transfer_sent, transfer->sent, 0);
-    if (transfer->received != 0) add(node, EpochKind::transfer_received, transfer->received, 0);
-    add(tree.root(), EpochKind::transfer_cost, transfer->time_ns,
-        culprit::measurement::cost_class(transfer->time_ns, bytes));
+    if (transfer != nullptr) add_transfer(tree, node, *transfer);
+    level = keep_stamps(tree, node, stamps, stamp_count);
   });
+  return level;
 }

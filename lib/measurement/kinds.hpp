@@ -46,14 +46,24 @@ enum class EpochKind : std::uint8_t {
   transfer_sent,      ///< bytes that they sent, in place of times
   transfer_received,  ///< bytes that they received
   transfer_cost,  ///< at the root: durations of the calls whose cost per byte is alike; `peers` tells which
+  // Stamps of such calls, one for each operation: `window` is a communicator's collectives, or one process's
+  // messages to another.
+  collective_stamp,
+  sent_stamp,
+  received_stamp,
 };
-inline constexpr int kEpochKinds = 24;
+inline constexpr int kEpochKinds = 27;
 
+/// Of one-sided communication.
 constexpr bool is_stamp(EpochKind kind) {
   return kind >= EpochKind::create_stamp && kind <= EpochKind::wait_stamp;
 }
 
-/// Calls that move many bytes; not one-sided.
+constexpr bool is_transfer_stamp(EpochKind kind) {
+  return kind >= EpochKind::collective_stamp && kind <= EpochKind::received_stamp;
+}
+
+/// Accumulators of calls that move many bytes.
 constexpr bool is_transfer(EpochKind kind) {
   return kind >= EpochKind::transfer && kind <= EpochKind::transfer_cost;
 }

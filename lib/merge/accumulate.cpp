@@ -25,11 +25,11 @@ void accumulate_row(metrics::Accumulator* sums, const std::uint64_t* values, std
 
 }  // namespace
 
-ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan,
-                                       const TransferCosts& transfer_costs, std::size_t roles)
+ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, const Transfers& transfers,
+                                       std::size_t roles)
     : shape_(shape),
       plan_(plan),
-      transfer_costs_(transfer_costs),
+      transfers_(transfers),
       recorded_(plan.slots.size()),
       own_(plan.slots.size(), shape.columns.all()),
       exclusive_(plan.exclusive_rows, shape.columns.all()),
@@ -156,7 +156,7 @@ void ThreadAccumulation::sum_inclusive(RoleSums& role) {
 void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
                                      std::span<const cct::NodeId> united, std::uint32_t location) {
   for (const measurement::Epoch& epoch : thread.epochs) {
-    if (measurement::is_transfer(epoch.kind)) continue;
+    if (measurement::is_transfer(epoch.kind) || measurement::is_transfer_stamp(epoch.kind)) continue;
     const ContextId own = context_of(shape_, thread, united, epoch.node);
     const ContextId frame = frontier_of(shape_, own);
     if (measurement::is_stamp(epoch.kind)) {  // of calls that never wait, too
@@ -216,7 +216,7 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
     std::vector<RecordedRow> rows;
     recorded_.ascending(
         [&](std::size_t slot) { rows.push_back({.context = plan_.slots[slot], .values = row_of(slot)}); });
-    count_transfers_as_work(thread, united, shape_, transfer_costs_, rows);
+    count_transfers_as_work(thread, united, shape_, transfers_, rows);
   }
   sum_exclusive(role);
   sum_inclusive(role);

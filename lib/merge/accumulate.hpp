@@ -7,7 +7,7 @@
 #include "merge/role_sums.hpp"
 #include "merge/shape.hpp"
 #include "merge/sparse_rows.hpp"
-#include "merge/transfer_costs.hpp"
+#include "merge/transfers.hpp"
 
 #include <cstdint>
 #include <map>
@@ -22,9 +22,8 @@ namespace culprit::merge {
 /// thread-safe.
 class ThreadAccumulation {
  public:
-  /// `roles`: number of roles. `shape`, `plan` and `transfer_costs` must outlive this.
-  ThreadAccumulation(const Shape& shape, const Plan& plan, const TransferCosts& transfer_costs,
-                     std::size_t roles);
+  /// `roles`: number of roles. `shape`, `plan` and `transfers` must outlive this.
+  ThreadAccumulation(const Shape& shape, const Plan& plan, const Transfers& transfers, std::size_t roles);
 
   /// Which events of this process feed which columns, and which kinds of wait its layers mark; before its
   /// threads.
@@ -77,7 +76,7 @@ class ThreadAccumulation {
 
   const Shape& shape_;
   const Plan& plan_;
-  const TransferCosts& transfer_costs_;
+  const Transfers& transfers_;
   std::vector<database::ContextId> thread_waits_;  ///< frontiers where threads wait for each other
   SparseSet recorded_;                             ///< slots
   SparseRows own_, exclusive_, inclusive_, flat_source_, flat_exclusive_, flat_inclusive_;

@@ -229,7 +229,7 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
   if (!options.dry_run) writer.emplace(comm, options.output);
   const Share share = deal(comm, found.processes, roles);
   const Plan plan(shape, found.valued);
-  ThreadAccumulation accumulation(shape, plan, found.transfer_costs, share.role_count);
+  ThreadAccumulation accumulation(shape, plan, found.transfers, share.role_count);
   Phase accumulating(comm, progress, "values", share.files());
   accumulate_values(comm, share, found.shared, shape, accumulation, writer ? &*writer : nullptr,
                     [&] { accumulating.step(); });

@@ -20,14 +20,14 @@ constexpr int kUnionTag = 201;
 struct Trees {
   cct::TreeUnion all;
   std::vector<std::uint8_t> valued;
-  TransferCosts transfer_costs;
+  Transfers transfers;
 
   void add(const measurement::Measurement& file);
   void add(const cct::SharedTree& shared, std::span<const std::uint8_t> their_valued);
 };
 
 void Trees::add(const measurement::Measurement& file) {
-  transfer_costs.add(file);
+  transfers.add(file);
   std::vector<cct::ModuleKey> keys;
   keys.reserve(file.modules.size());
   for (const measurement::Module& module : file.modules) keys.push_back(module.key);
@@ -187,8 +187,8 @@ Survey survey(exchange::Communicator& comm, std::span<const InputEntry> files, c
   Trees trees = trees_of(local.trees, std::string(reinterpret_cast<const char*>(run.data()), run.size()));
   local.trees.clear();
   unite(comm, trees, survey);
-  trees.transfer_costs.agree(comm);
-  survey.transfer_costs = std::move(trees.transfer_costs);
+  trees.transfers.agree(comm);
+  survey.transfers = std::move(trees.transfers);
   return survey;
 }
 

@@ -4,7 +4,7 @@
 #include "exchange/communicator.hpp"
 #include "merge/divide.hpp"
 #include "merge/process_summary.hpp"
-#include "merge/transfer_costs.hpp"
+#include "merge/transfers.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -24,7 +24,7 @@ struct Survey {
   std::vector<std::string> problems;  ///< rank 0: one line per file that is left out: file: why (what to do)
   cct::SharedTree shared;             ///< the union of all threads' trees: canonical, the same on every rank
   std::vector<std::uint8_t> valued;   ///< per node of it: whether any thread has values there
-  TransferCosts transfer_costs;       ///< the same on every rank
+  Transfers transfers;                ///< the same on every rank
 };
 
 /// Collective: first pass over the input, `files` on this rank, one at a time. Leaves out what is unreadable

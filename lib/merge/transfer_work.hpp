@@ -3,7 +3,7 @@
 #include "cct/tree.hpp"
 #include "measurement/measurement.hpp"
 #include "merge/shape.hpp"
-#include "merge/transfer_costs.hpp"
+#include "merge/transfers.hpp"
 
 #include <cstdint>
 #include <span>
@@ -28,7 +28,7 @@ bool has_transfers(const measurement::ThreadProfile& thread);
 /// Makes the part of one thread's sampled idleness communication work that its large transfers take without
 /// waiting (docs/blame.md). `rows`: all contexts where the thread has values.
 void count_transfers_as_work(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
-                             const Shape& shape, const TransferCosts& costs,
+                             const Shape& shape, const Transfers& transfers,
                              std::span<const RecordedRow> rows);
 
 }  // namespace culprit::merge

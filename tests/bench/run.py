@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [trace] [throws] [merge] [scale]
-                                                     [structure] [first-view] [one-sided] [large-view]
+                                                     [structure] [first-view] [one-sided] [transfers] [large-view]
 
 Wall-clock figures are medians of interleaved runs; every run's figure goes into BUILD/bench/*.json.
 Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_LARGE (default 1000000x100000), CULPRIT_BENCH_PROFILES (default 3072; scale: 100000).
@@ -18,18 +18,23 @@ import sys
 import time
 
 import one_sided
+import transfers
 
 APPS = pathlib.Path(__file__).resolve().parent.parent / "apps"
 RUNS = int(os.environ.get("CULPRIT_BENCH_RUNS", "7"))
 PROFILES = int(os.environ.get("CULPRIT_BENCH_PROFILES", "3072"))
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "structure", "first-view", "one-sided")  # large-view: the second part of first-view alone
+BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "structure", "first-view", "one-sided", "transfers")  # large-view: the second part of first-view alone
 SCALE_TREE = (2000, 62, 16)  # frames per tree (each gives two or three contexts), depth, groups of ranks
 MPIRUN = ["mpirun.openmpi", "--oversubscribe", "-n", "2"]
 
 
 RATES = (200, 1000)
 BOUNDS = {200: 0.003, 1000: 0.01}  # what measuring may cost beside an empty handler
+
+
+TRACE_PAIRS = 15  # fewer do not tell 1 % from 2 %
+TRACE_BOUND = 1.02  # what a time line may cost beside a profile
 
 
 def pin_to_last():
@@ -40,6 +45,13 @@ def typical(values):
     """The median and its uncertainty: 1.25 standard errors, from the quartiles, which strays do not move."""
     low, middle, high = statistics.quantiles(values, n=4)
     return middle, 1.25 * (high - low) / 1.35 / len(values) ** 0.5
+
+
+def interval(values):
+    """The median between the bounds of its 95 % confidence interval, which assume nothing about the distribution."""
+    ordered = sorted(values)
+    outside = max(0, int((len(ordered) - 1.96 * len(ordered) ** 0.5) / 2))
+    return ordered[outside], statistics.median(ordered), ordered[-1 - outside]
 
 
 class Bench:
@@ -188,27 +200,57 @@ class Bench:
     def trace(self):
         """What time lines add: to each call, in bytes, and to whole programs beside a profile."""
         self.traced_calls()
+        self.traced_programs()
+
+    def traced_programs(self):
+        """Pairs of a profiled and a traced run, one right after the other and in changing order, each rank with its keeper
+        bound to a processor of its own: the ratios within the pairs, so that drift meets both kinds alike. CPU time is
+        that of all threads, the keeper's too, and does not count what other processes take; on a quiet machine wall time
+        says the same."""
         rate = self.here / "message_rate"
         source = pathlib.Path(__file__).with_name("message_rate.c")
         subprocess.run(["mpicc.openmpi", "-O2", source, "-o", rate], check=True)
-        programs = {"50 000 calls/s": [rate], **self.programs_of_one_rank()}
-        del programs["deep C++"]
-        print(f"trace: 1 rank on 1 processor; traced / profiled, median ± its uncertainty of {RUNS} rounds, wall / CPU time")
-        for name, program in programs.items():
+        pairs = max(RUNS, TRACE_PAIRS)
+        two = ["mpirun.openmpi", "-n", 2, "--bind-to", "core" if os.cpu_count() > 1 else "none"]
+        lines = [("message rate, 1 rank", [], [rate], self.loop_time), ("message rate, 2 ranks", two, [rate], self.loop_time)]
+        lines += [(name, [], program, self.whole_time) for name, program in self.traced_applications().items()]
+        print(f"trace: traced / profiled, median and its 95 % interval of {pairs} pairs")
+        for name, launcher, program, time in lines:
             runs = {"profiled": [], "traced": []}
-            self.time(program, pin=True)
-            for i in range(RUNS):
+            for i in range(-1, pairs):  # the first one fills the file cache
                 for kind in list(runs)[:: 1 if i % 2 == 0 else -1]:
-                    out = self.here / f"trace.{kind}"
-                    shutil.rmtree(out, ignore_errors=True)
+                    out = self.fresh(f"trace.{kind}")
                     options = ["-t", "--trace-limit", "16G"] if kind == "traced" else []
-                    command = [self.hpcrun, "-q", "-o", out, *options, *program]
-                    runs[kind].append(self.time(command, pin=True)[:2])
-            self.save(f"trace-{name.split()[0]}", runs)
-            ratios = [typical([t[i] / p[i] for t, p in zip(runs["traced"], runs["profiled"])]) for i in (0, 1)]
-            wall = statistics.median(run[0] for run in runs["traced"])
-            print(f"  {name:15} " + " / ".join(f"{middle:.4f} ± {spread:.4f}" for middle, spread in ratios)
-                  + "   " + self.trace_size(self.here / "trace.traced", wall), flush=True)
+                    figures = time([*launcher, self.hpcrun, "-q", "-o", out, *options, *program], pin=not launcher)
+                    if i >= 0:
+                        runs[kind].append(figures)
+            self.save(f"trace-{name.replace(' ', '-')}", runs)
+            self.print_traced(name, runs)
+
+    def loop_time(self, command, pin):
+        """Wall and CPU seconds of the loops of message_rate, the mean of its ranks."""
+        ranks = [line.split() for line in self.time(command, pin=pin)[2].stdout.splitlines()]
+        return [statistics.mean(float(rank[i]) for rank in ranks) for i in (1, 2)]
+
+    def whole_time(self, command, pin):
+        return self.time(command, pin=pin)[:2]
+
+    def traced_applications(self):
+        """Of one rank. HPCC's parts are of fixed work, and of several seconds in all."""
+        programs = self.programs_of_one_rank()
+        del programs["deep C++"]
+        settings = (self.here / "hpccinf.txt").read_text()
+        (self.here / "hpccinf.txt").write_text(settings.replace("1500         Ns", "2500         Ns"))
+        return programs
+
+    def print_traced(self, name, runs):
+        ratios = [interval([t[i] / p[i] for t, p in zip(runs["traced"], runs["profiled"])]) for i in (0, 1)]
+        wall, cpu = (statistics.median(run[i] for run in runs["traced"]) for i in (0, 1))
+        shown = (f"{what} {middle:.4f} ({low:.4f}-{high:.4f})" for what, (low, middle, high) in zip(("CPU", "wall"), ratios[::-1]))
+        low, _, high = ratios[1]
+        verdict = "at most" if high <= TRACE_BOUND else "more than" if low > TRACE_BOUND else "undecided whether at most"
+        print(f"  {name:22} " + "   ".join(shown) + f"   {verdict} {TRACE_BOUND}; {cpu:.2f} s of CPU, {wall:.2f} s; "
+              + self.trace_size(self.here / "trace.traced", cpu), flush=True)
 
     def traced_calls(self):
         print("trace: added ns per call beside a profile (profiled ns), smallest batch, 1 rank")
@@ -228,8 +270,9 @@ class Bench:
             print(f"  {mpi:8} " + "   ".join(shown), flush=True)
 
     def trace_size(self, directory, seconds):
-        """Bytes per call and per second of the only trace in `directory`; a sample is taken to have six."""
-        [file] = directory.rglob("*.culprit")
+        """Bytes per call, and calls per second of CPU time, of the first trace in `directory`; a sample is taken to have
+        six bytes."""
+        file = min(directory.rglob("*.culprit"))
         lines = self.build / "tests" / "integration" / "programs" / "trace_lines"
         outline = json.loads(subprocess.run([lines, "-c", file], capture_output=True, text=True, check=True).stdout)
         calls, samples = outline["calls"], outline["samples"]
@@ -398,6 +441,11 @@ class Bench:
 
     def one_sided(self):
         one_sided.measure(self)
+
+    # -- transfers --------------------------------------------------------------------------------------------------
+
+    def transfers(self):
+        transfers.measure(self)
 
 
 def main():

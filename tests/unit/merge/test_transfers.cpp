@@ -1,8 +1,8 @@
 // Large transfers: what they cost without waiting is learned from all calls of the run, and is no idleness.
 #include "exchange/threads.hpp"
 #include "measurement/transfer_cost.hpp"
-#include "merge/transfer_costs.hpp"
 #include "merge/transfer_work.hpp"
+#include "merge/transfers.hpp"
 
 #include <vector>
 
@@ -52,10 +52,11 @@ std::vector<measurement::Measurement> two_ranks() {
   return files;
 }
 
-merge::TransferCosts learn(const std::vector<measurement::Measurement>& files) {
-  merge::TransferCosts result;
+merge::Transfers learn(const std::vector<measurement::Measurement>& files,
+                       std::size_t most_stamps = merge::TransferArrivals::kMostStamps) {
+  merge::Transfers result;
   exchange::run_on_threads(static_cast<int>(files.size()), [&](exchange::Communicator& comm) {
-    merge::TransferCosts costs;
+    merge::Transfers costs{.costs = {}, .arrivals = merge::TransferArrivals(most_stamps)};
     costs.add(files[static_cast<std::size_t>(comm.rank())]);
     costs.agree(comm);
     if (comm.rank() == 1) result = costs;
@@ -98,9 +99,9 @@ TEST_CASE("of a late receiver's calls the receives tell the cost, and the sends 
     count(files[0].threads[0], kMessages, kBytes, 0, 20 * kMillisecond);
     count(files[1].threads[0], kMessages, 0, kBytes, kMillisecond);
   }
-  const merge::TransferCosts costs = learn(files);
-  CHECK(costs.cost(kMessages, kClass) == Approx(1000).epsilon(0.07));  // ps per byte
-  CHECK(costs.cost(kMessages, kClass + 1) == 0);
+  const merge::Transfers costs = learn(files);
+  CHECK(costs.costs.cost(kMessages, kClass) == Approx(1000).epsilon(0.07));  // ps per byte
+  CHECK(costs.costs.cost(kMessages, kClass + 1) == 0);
 
   const merge::Shape tree = shape();
   const std::vector<cct::NodeId> same{0, 1, 2, 3};
@@ -118,7 +119,7 @@ TEST_CASE("a punctual transfer is no idleness; what moved data by its frames cou
   for (auto& file : files) {
     for (int i = 0; i < 40; ++i) count(file.threads[0], kAllreduceOfTwo, kBytes, kBytes, kMillisecond);
   }
-  const merge::TransferCosts costs = learn(files);
+  const merge::Transfers costs = learn(files);
   const merge::Shape tree = shape();
   const std::vector<cct::NodeId> same{0, 1, 2, 3};
   std::vector<std::vector<std::uint64_t>> own(4, std::vector<std::uint64_t>(tree.columns.all()));
@@ -141,8 +142,8 @@ TEST_CASE("a punctual transfer is no idleness; what moved data by its frames cou
 TEST_CASE("where only one side of messages was counted, all stays idleness") {
   auto files = two_ranks();
   for (int i = 0; i < 40; ++i) count(files[1].threads[0], kMessages, 0, kBytes, 20 * kMillisecond);
-  const merge::TransferCosts costs = learn(files);
-  CHECK(costs.cost(kMessages, kClass) == 0);
+  const merge::Transfers costs = learn(files);
+  CHECK(costs.costs.cost(kMessages, kClass) == 0);
 }
 
 TEST_CASE("one process in many that never waits tells the cost") {
@@ -153,5 +154,171 @@ TEST_CASE("one process in many that never waits tells the cost") {
     const std::uint64_t time = rank == 5 ? kMillisecond : 9 * kMillisecond;
     for (int i = 0; i < 20; ++i) count(thread, kMessages, kBytes, kBytes, time);
   }
-  CHECK(learn(files).cost(kMessages, kClass) == Approx(500).epsilon(0.07));
+  CHECK(learn(files).costs.cost(kMessages, kClass) == Approx(500).epsilon(0.07));
+}
+
+namespace {
+
+// Bits of stamps (docs/formats.md).
+constexpr std::uint32_t kRoot = 1, kWhole = 2, kOneOperation = 1U << 8;
+constexpr std::uint32_t flow(std::uint32_t number) {
+  return number << 4;
+}
+constexpr std::uint32_t kOneToAll = flow(1), kAllToAll = flow(3);
+constexpr std::uint64_t kStream = 77;
+
+struct Times {
+  std::uint64_t enter, exit;  ///< ms
+};
+
+/// A call's stamp, as the runtime keeps it.
+void stamp(measurement::ThreadProfile& thread, EpochKind kind, std::uint32_t number, std::uint32_t members,
+           std::uint32_t bits, Times times, std::uint64_t started) {
+  thread.epochs.push_back({.node = kCall,
+                           .kind = kind,
+                           .size_class = number,
+                           .window = kStream,
+                           .peers = std::uint64_t{members} << 32 | bits,
+                           .count = times.enter * kMillisecond,
+                           .total_ns = times.exit * kMillisecond,
+                           .least_ns = started * kMillisecond});
+}
+
+/// A call of `kAllreduceOfTwo` and its stamp.
+void collective(measurement::ThreadProfile& thread, std::uint32_t number, std::uint32_t bits, Times times) {
+  count(thread, kAllreduceOfTwo, kBytes, kBytes, (times.exit - times.enter) * kMillisecond);
+  stamp(thread, EpochKind::collective_stamp, number, 2, kWhole | kOneOperation | bits, times, times.enter);
+}
+
+void message(measurement::ThreadProfile& thread, bool sent, std::uint32_t number, std::uint32_t check,
+             Times times) {
+  count(thread, kMessages, sent ? kBytes : 0, sent ? 0 : kBytes, (times.exit - times.enter) * kMillisecond);
+  stamp(thread, sent ? EpochKind::sent_stamp : EpochKind::received_stamp, number, 0,
+        kWhole | kOneOperation | check << 16, times, times.enter);
+}
+
+/// Idleness in ms of a thread that was sampled for `sampled` ms in its transfers, all of it idle at first.
+double idleness(const measurement::ThreadProfile& thread, const merge::Transfers& transfers,
+                std::uint64_t sampled) {
+  const merge::Shape tree = shape();
+  const std::vector<cct::NodeId> same{0, 1, 2, 3};
+  std::vector<std::uint64_t> own(tree.columns.all());
+  own[Columns::kRealtime] = own[Columns::kIdleness] = sampled * kMillisecond;
+  const merge::RecordedRow row{.context = 2, .values = own.data()};
+  merge::count_transfers_as_work(thread, same, tree, transfers, {&row, 1});
+  CHECK(own[Columns::kIdleness] + own[Columns::kCommunication] == sampled * kMillisecond);
+  return 1e-6 * static_cast<double>(own[Columns::kIdleness]);
+}
+
+}  // namespace
+
+TEST_CASE("a late rank is waited for until it comes, however long the collective takes then") {
+  auto files = two_ranks();
+  // Each instance takes another time: no cost per byte tells what is waiting.
+  for (std::uint32_t i = 1; i <= 20; ++i) {
+    const std::uint64_t begin = 1000 * i;
+    collective(files[0].threads[0], i, kAllToAll, {begin, begin + 30 + i});
+    collective(files[1].threads[0], i, kAllToAll, {begin + 10, begin + 30 + i});
+  }
+  const merge::Transfers transfers = learn(files);
+  const std::uint64_t inside = 20 * 30 + 210;
+  CHECK(idleness(files[0].threads[0], transfers, inside) == Approx(200).epsilon(0.001));
+  CHECK(idleness(files[1].threads[0], transfers, inside - 200) == Approx(0).margin(0.001));
+}
+
+TEST_CASE("a receiver waits for its sender, and a sender for its receiver") {
+  auto files = two_ranks();
+  message(files[0].threads[0], true, 1, 5, {100, 160});
+  message(files[1].threads[0], false, 1, 5, {130, 161});
+  message(files[0].threads[0], true, 2, 6, {240, 260});
+  message(files[1].threads[0], false, 2, 6, {200, 261});
+  const merge::Transfers transfers = learn(files);
+  CHECK(idleness(files[0].threads[0], transfers, 80) == Approx(30).epsilon(0.001));
+  CHECK(idleness(files[1].threads[0], transfers, 92) == Approx(40).epsilon(0.001));
+}
+
+TEST_CASE("stamps that contradict each other tell nothing") {
+  auto files = two_ranks();
+  SECTION("messages of different tags") {
+    message(files[0].threads[0], true, 1, 5, {100, 160});
+    message(files[1].threads[0], false, 1, 6, {100, 160});
+  }
+  SECTION("calls that never met") {
+    message(files[0].threads[0], true, 1, 5, {100, 160});
+    message(files[1].threads[0], false, 1, 5, {200, 260});
+  }
+  SECTION("one that left before the other came") {
+    collective(files[0].threads[0], 1, kAllToAll, {100, 160});
+    collective(files[1].threads[0], 1, kAllToAll, {170, 230});
+  }
+  SECTION("of two hosts") {
+    collective(files[0].threads[0], 1, kAllToAll, {100, 160});
+    collective(files[1].threads[0], 1, kAllToAll, {100, 160});
+    files[1].process.host = "other";
+  }
+  SECTION("of one rank alone") {
+    collective(files[0].threads[0], 1, kAllToAll, {100, 160});
+  }
+  const merge::Transfers transfers = learn(files);
+  for (const auto& file : files) {
+    for (const measurement::Epoch& epoch : file.threads[0].epochs) {
+      if (measurement::is_transfer_stamp(epoch.kind)) CHECK(!transfers.arrivals.of(epoch).has_value());
+    }
+  }
+}
+
+TEST_CASE("a root that may have waited for those who came late waits but for what its bytes cost") {
+  auto files = two_ranks();
+  for (std::uint32_t i = 1; i <= 40; ++i) {  // all come on time: the cost
+    collective(files[0].threads[0], i, kOneToAll | kRoot, {1000 * i, 1000 * i + 10});
+    collective(files[1].threads[0], i, kOneToAll, {1000 * i, 1000 * i + 10});
+  }
+  auto late = two_ranks();
+  late[0].threads[0].epochs = files[0].threads[0].epochs;
+  late[1].threads[0].epochs = files[1].threads[0].epochs;
+  collective(late[0].threads[0], 41, kOneToAll | kRoot, {100'000, 100'060});
+  collective(late[1].threads[0], 41, kOneToAll, {100'050, 100'060});
+  const merge::Transfers transfers = learn(late);
+  CHECK(idleness(late[0].threads[0], transfers, 460) == Approx(50).margin(2));
+  CHECK(idleness(late[1].threads[0], transfers, 410) == Approx(0).margin(0.001));
+}
+
+TEST_CASE("calls without stamps work as long as those that have some") {
+  auto files = two_ranks();
+  for (std::uint32_t i = 1; i <= 100; ++i) {
+    const std::uint64_t begin = 1000 * i;
+    const std::uint64_t late = i % 2 == 0 ? 40 : 0;
+    if (i <= 50) {
+      collective(files[0].threads[0], i, kAllToAll, {begin, begin + 20 + late});
+      collective(files[1].threads[0], i, kAllToAll, {begin + late, begin + 20 + late});
+    } else {
+      count(files[0].threads[0], kAllreduceOfTwo, kBytes, kBytes, (20 + late) * kMillisecond);
+      count(files[1].threads[0], kAllreduceOfTwo, kBytes, kBytes, 20 * kMillisecond);
+    }
+  }
+  CHECK(idleness(files[0].threads[0], learn(files), 4000) == Approx(2000).epsilon(0.001));
+}
+
+TEST_CASE("of more stamps than fit, the same ones are taken, whoever reads them") {
+  auto files = two_ranks();
+  for (std::uint32_t i = 1; i <= 500; ++i) {
+    collective(files[0].threads[0], i, kAllToAll, {1000 * i, 1000 * i + 20});
+    collective(files[1].threads[0], i, kAllToAll, {1000 * i + 5, 1000 * i + 20});
+  }
+  const auto known = [&](const merge::Transfers& transfers) {
+    std::vector<std::uint32_t> numbers;
+    for (const measurement::Epoch& epoch : files[0].threads[0].epochs) {
+      if (measurement::is_transfer_stamp(epoch.kind) && transfers.arrivals.of(epoch).has_value())
+        numbers.push_back(epoch.size_class);
+    }
+    return numbers;
+  };
+  const std::vector<std::uint32_t> some = known(learn(files, 100));
+  CHECK(some.size() > 20);
+  CHECK(some.size() <= 50);
+  auto joined = two_ranks();  // one reader has them all
+  joined[0].threads.push_back(files[1].threads[0]);
+  joined[0].threads[0] = files[0].threads[0];
+  CHECK(known(learn(joined, 100)) == some);
+  CHECK(known(learn(files)).size() == 500);
 }

@@ -120,7 +120,7 @@ std::uint64_t naive_flat_inclusive(const Shape& shape, const measurement::Thread
   return sum;
 }
 
-const merge::TransferCosts no_transfers;
+const merge::Transfers no_transfers;
 
 struct Pair {
   metrics::Accumulator inclusive, exclusive;
