@@ -33,6 +33,7 @@ HandleTable<std::uint32_t, 1, 1024> same_members;
 enum StreamOf : std::uint64_t { collectives_of = 1, messages_of, transfers_of_file };
 
 std::atomic<bool> messages_are_lost{false};
+std::atomic<bool> communicators_are_full{false};
 /// How many leading zero bits the order of an instance needs for its stamps to be kept.
 std::atomic<unsigned> stamp_level{0};
 
@@ -72,6 +73,8 @@ TransferComm measure(MPI_Comm comm) {
   TransferComm known{};
   CULPRIT_MPI(PMPI_Comm_size)(comm, &known.size);
   CULPRIT_MPI(PMPI_Comm_rank)(comm, &known.rank);
+  // To look at all members again at every call would take too long.
+  if (communicators_are_full.load(std::memory_order_relaxed)) return known;
   known.members = members_of(comm);
   if (known.members == 0) return known;
   const Neighbors neighbors(comm);
@@ -107,7 +110,10 @@ TransferComm transfer_comm(MPI_Comm comm) {
   TransferComm known{};
   if (communicators.find(key_of(comm), known) || comm == no_communicator()) return known;
   known = measure(comm);
-  communicators.add(key_of(comm), known);
+  if (!communicators.add(key_of(comm), known)) {
+    communicators_are_full.store(true, std::memory_order_relaxed);
+    lose_messages();  // those of other communicators with the same members are numbered with these
+  }
   return known;
 }
 

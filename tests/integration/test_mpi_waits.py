@@ -17,6 +17,9 @@ def idle_by_call(nodes, known, sums):
     return sums
 
 
+LARGE = ("Ssend",)  # moves so much that it takes long, on a busy machine, after the wait of 60 ms is over
+
+
 class Waits(harness.Workspace):
     def check(self, program):
         mpi = program.rsplit(".", 1)[1]
@@ -50,9 +53,10 @@ class Waits(harness.Workspace):
             # the call, by half where the call is short.
             polls = calls in ("Test", "Iprobe")
             if seconds >= 0.05:
-                self.assertGreater(found, seconds / (4 if polls else 2), calls)
+                waited = min(seconds, 0.06) if calls in LARGE else seconds
+                self.assertGreater(found, waited / (4 if polls else 2), calls)
             # The programs synchronize by further barriers.
-            if calls != "Barrier" and not polls:
+            if calls != "Barrier" and calls not in LARGE and not polls:
                 all_logged += seconds
                 all_idle += found
         self.assertAlmostEqual(all_idle, all_logged, delta=0.1 * all_logged)
