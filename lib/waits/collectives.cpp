@@ -212,10 +212,10 @@ void Collectives::depend(const Member& member, Pattern pattern, const Mark& on, 
   const bool nobody = on.rank < 0 || on.call == member.call;
   const Candidate candidate{.event = member.call.index,
                             .pattern = pattern,
+                            .first = first,
                             .until_ns = on.ns,
                             .since_ns = 0,
-                            .cause = on.call,
-                            .first = first};
+                            .cause = on.call};
   if (member.operation != 0) {
     completions_.depends(member.process_rank, member.operation,
                          nobody ? std::nullopt : std::optional(candidate));

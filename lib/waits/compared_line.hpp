@@ -1,49 +1,53 @@
 #pragma once
 
-#include "waits/contexts.hpp"
+#include "waits/interval_profile.hpp"
 #include "waits/ledger.hpp"
-#include "waits/roster.hpp"
-#include "waits/synchronization_interval.hpp"
+#include "waits/pieces.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <utility>
-#include <vector>
+#include <memory>
+
+#include <tsl/robin_map.h>
 
 namespace culprit::waits {
 
 /// A settled time line with all that it takes to compare its synchronization intervals with others': as that
-/// of a waiter, and as that of whom others waited for. It refers to the line, which must outlive it.
+/// of a waiter, and as that of whom others waited for. It refers to the line and the pieces, which must
+/// outlive it.
 class ComparedLine {
  public:
-  ComparedLine(const TimeLine& line, const Contexts& contexts, const Roster& roster);
+  ComparedLine(const TimeLine& line, const Pieces& pieces, Spill& spill)
+      : line_(&line), pieces_(&pieces), spill_(&spill) {}
 
   [[nodiscard]] const TimeLine& line() const { return *line_; }
-  /// How long a call waited, parts and completions left out.
-  [[nodiscard]] std::uint64_t wait_of(std::uint32_t call) const { return wait_of_[call]; }
-  /// Where the interval of the line's `wait`-th wait begins.
-  [[nodiscard]] const IntervalStart& start(std::size_t wait) const { return starts_[wait]; }
-  /// What the line did in the interval of its `wait`-th wait.
-  [[nodiscard]] std::vector<PieceTime> before_wait(std::size_t wait) const;
-  /// As another line's cause: the call here at whose end an interval begins that the waiter knows by
-  /// `start`, or IntervalStart::kBeginning.
-  [[nodiscard]] std::uint32_t begins_after(const IntervalStart& start) const;
-  /// Where a call's piece of between(after, …) is.
-  [[nodiscard]] std::uint32_t call_path(const Piece& piece, std::uint32_t after) const {
-    return piece.previous == Piece::kMet ? line_->events[after].context : piece.previous;
-  }
-
-  /// What the line did from call `after` to the enter of call `until`, as profile() gives it.
-  [[nodiscard]] std::vector<PieceTime> between(std::uint32_t after, std::uint32_t until) const {
-    return profile(*line_, wait_of_, after, until);
-  }
+  /// As another line's cause in call `until`: the first call here that lies in an interval that the waiter
+  /// knows by `start`.
+  std::uint32_t first_call(const IntervalStart& start, std::uint32_t until);
+  /// The same for a wait of this line.
+  static std::uint32_t first_call(const Wait& wait) { return after(wait.start.own); }
+  /// Adds what the line did from the gap before call `first` to the enter of call `until`.
+  void add(std::uint32_t first, std::uint32_t until, IntervalProfile& profile);
 
  private:
+  struct Collective {
+    std::uint64_t context = 0;
+    std::uint32_t instance = 0;
+    friend bool operator==(const Collective&, const Collective&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Collective& key) const { return hash_of(key.context, key.instance); }
+  };
+  static std::uint32_t after(std::uint32_t call) { return call == IntervalStart::kBeginning ? 0 : call + 1; }
+  std::uint32_t attended(const Collective& collective, std::uint32_t until);
+
   const TimeLine* line_;
-  std::vector<std::uint64_t> wait_of_;                                         // by call
-  std::vector<IntervalStart> starts_;                                          // by wait
-  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> attended_;  // by collective and instance
+  const Pieces* pieces_;
+  Spill* spill_;
+  std::size_t attendance_ = 0;                                    // where the last one was looked for
+  std::size_t steps_ = 0;                                         // that looking took
+  tsl::robin_map<Collective, std::uint32_t, Hash> all_attended_;  // once it took too many
+  std::unique_ptr<LongLine> sums_;                                // once they are needed
 };
 
 }  // namespace culprit::waits

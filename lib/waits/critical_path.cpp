@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 namespace culprit::waits {
@@ -25,13 +23,7 @@ class Walk {
  public:
   Walk(exchange::Communicator& analysis, const Roster& roster, const Forward& forward)
       : analysis_(analysis), roster_(roster) {
-    for (const TimeLine& line : forward.ledger.lines()) {
-      Line& own = lines_[line.location];
-      own.line = &line;
-      for (const Wait& wait : line.waits) {
-        if (is_wait(wait.pattern)) own.waits.emplace(wait.event, &wait);
-      }
-    }
+    for (const TimeLine& line : forward.ledger.lines()) lines_[line.location].line = &line;
   }
 
   CriticalPath run() {
@@ -53,7 +45,6 @@ class Walk {
  private:
   struct Line {
     const TimeLine* line = nullptr;
-    std::unordered_map<std::uint32_t, const Wait*> waits;
     std::uint32_t passed = ~std::uint32_t{0};  // where the walk was last
   };
   struct Stretch {
@@ -66,7 +57,7 @@ class Walk {
     Position own;
     bool finalized = false;
     for (const auto& [location, line] : lines_) {
-      const std::vector<Event>& events = line.line->events;
+      const Sequence<Event>& events = line.line->events;
       if (events.empty()) continue;
       const auto index = static_cast<std::uint32_t>(events.size() - 1);
       const bool finalizes = events.back().finalize;
@@ -99,7 +90,7 @@ class Walk {
       // Contradictory clocks could lead it around for ever.
       if (at.call.index > own.passed) break;
       own.passed = at.call.index;
-      const std::vector<Event>& events = own.line->events;
+      const Sequence<Event>& events = own.line->events;
       if (!at.at_exit) {
         if (at.call.index == 0 || events[at.call.index].initialize) break;
         add_gap(*own.line, at);
@@ -115,29 +106,27 @@ class Walk {
 
   /// From the exit of a call to its enter, or to what it waited for.
   Position through_call(const Line& own, Position at) {
-    const Event& event = own.line->events[at.call.index];
-    const auto wait = own.waits.find(at.call.index);
-    const std::uint64_t until =
-        wait == own.waits.end() ? event.enter_ns : std::min(at.ns, wait->second->until_ns);
+    const Event event = own.line->events[at.call.index];
+    const bool waited = event.wait != 0;
+    const Wait wait = waited ? own.line->waits[event.waits] : Wait{};
+    const std::uint64_t until = waited ? std::min(at.ns, wait.until_ns) : event.enter_ns;
     Stretch& stretch = stretches_[{at.call.location, Piece{event.context, Piece::kCall}}];
     stretch.ns += at.ns - std::min(at.ns, until);
     at.ns = std::min(at.ns, until);
     at.at_exit = false;
-    if (wait == own.waits.end()) return at;
+    if (!waited) return at;
     // An early fence waits for an operation's end, all others for a call's beginning.
-    return {.call = wait->second->cause, .ns = at.ns, .at_exit = wait->second->cause_ends, .ended = false};
+    return {.call = wait.cause, .ns = at.ns, .at_exit = wait.cause_ends, .ended = false};
   }
 
   void add_gap(const TimeLine& line, const Position& at) {
-    const Event& before = line.events[at.call.index - 1];
-    const Event& after = line.events[at.call.index];
+    const Event before = line.events[at.call.index - 1];
+    const Event after = line.events[at.call.index];
     Stretch& stretch = stretches_[{at.call.location, Piece{before.context, after.context}}];
     stretch.ns += at.ns - std::min(at.ns, before.exit_ns);
-    auto sample = std::lower_bound(line.samples.begin(), line.samples.end(), at.call.index,
-                                   [](const Sample& one, std::uint32_t gap) { return one.gap < gap; });
-    for (; sample != line.samples.end() && sample->gap == at.call.index; ++sample) {
-      stretch.sampled[sample->context] += sample->ns;
-    }
+    if (!after.sampled) return;
+    for_samples(line, at.call.index,
+                [&stretch](const Sample& sample) { stretch.sampled[sample.context] += sample.ns; });
   }
 
   void collect() {

@@ -1,14 +1,17 @@
 #include "waits/delay_costs.hpp"
 
+#include "waits/burden.hpp"
 #include "waits/compared_line.hpp"
 #include "waits/hash.hpp"
+#include "waits/interval_profile.hpp"
 #include "waits/letter.hpp"
 
 #include <algorithm>
 #include <map>
-#include <optional>
-#include <unordered_map>
+#include <span>
 #include <utility>
+
+#include <tsl/robin_map.h>
 
 namespace culprit::waits {
 
@@ -18,39 +21,43 @@ namespace {
 struct ProfileLetter {
   static constexpr std::uint8_t kLetter = 20;
   using Item = PieceTime;
-  EventId waiter, cause;
+  EventId cause;
   std::uint64_t wait_ns = 0;
   IntervalStart start;
+  int from = 0;
 };
 /// All that was passed on to a wait, once that is known.
 struct PassedOnLetter {
   static constexpr std::uint8_t kLetter = 21;
-  EventId waiter, cause;
+  int from = 0;
+  std::uint32_t number = 0;  ///< of the profile, among those from there in this round
   std::uint64_t ns = 0;
-};
-
-struct EventHash {
-  std::size_t operator()(const EventId& id) const { return hash_of(joined(id.location, id.index)); }
 };
 
 /// What explains one wait: the pieces that its causer did longer, and the causer's own waits.
 struct Explanation {
-  struct Part {
-    Piece piece;             // of a delay
-    std::uint32_t call = 0;  // of a wait, where `piece` is none
-    bool wait = false;
-    std::uint64_t ns = 0;
-  };
   std::uint64_t wait_ns = 0;
   std::uint64_t whole_ns = 0;  // what the parts are shares of
-  std::vector<Part> parts;
+  std::uint64_t waits_ns = 0;
+  Burden::Range waits;
+  std::uint32_t line = 0;  // the causer's, here
+  std::uint32_t first_delay = 0, delays = 0;
+};
+struct Delay {
+  std::uint32_t account = 0;
+  std::uint64_t ns = 0;
 };
 
-/// What a piece of one time line cost, and how much longer its sampled call paths took than the waiters'.
+/// What a piece of one time line cost.
 struct Account {
+  std::uint32_t line = 0, piece = 0;
   std::uint64_t short_ns = 0, long_ns = 0;
-  std::map<std::uint32_t, std::int64_t> excess;    // by call path, in ns of cost
-  std::map<std::uint32_t, std::uint64_t> sampled;  // by call path, where no excess tells
+};
+/// How much longer a call path sampled in a piece took than the waiters', in ns of cost; and how long it
+/// took, for where no excess tells.
+struct Sampled {
+  std::int64_t excess = 0;
+  std::uint64_t ns = 0;
 };
 
 class Backward {
@@ -59,9 +66,19 @@ class Backward {
 
   Backward(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
            const DelayOptions& options)
-      : analysis_(analysis), roster_(roster), options_(options), mail_(analysis) {
+      : analysis_(analysis),
+        roster_(roster),
+        forward_(forward),
+        options_(options),
+        mail_(analysis),
+        profile_(forward.pieces),
+        waiter_(forward.pieces),
+        explanations_(static_cast<std::size_t>(analysis.size())),
+        sent_(static_cast<std::size_t>(analysis.size())) {
+    lines_.reserve(forward.ledger.lines().size());
     for (const TimeLine& line : forward.ledger.lines()) {
-      lines_.emplace(line.location, Line{ComparedLine(line, *forward.contexts, roster), line.waits.size()});
+      Line& own = lines_.emplace_back(line, forward.pieces, forward.ledger.spill());
+      find_latest(own);
     }
   }
 
@@ -81,208 +98,297 @@ class Backward {
 
  private:
   struct Line {
+    Line(const TimeLine& line, const Pieces& pieces, Spill& spill)
+        : compared(line, pieces, spill), burden(line), next(static_cast<std::uint32_t>(line.waits.size())) {}
     ComparedLine compared;
-    std::size_t next = 0;  // one past the wait that is next, backwards
-
-    [[nodiscard]] const Wait& latest() const { return compared.line().waits[next - 1]; }
+    Burden burden;
+    std::uint32_t next = 0;        // one past the wait that is next, backwards
+    Wait latest;                   // that one
+    std::uint32_t listed = 0;      // where those of this round begin
+    std::uint32_t listed_end = 0;  // and end, in the list
   };
-  /// A wait that others were passed on to, or will be.
-  struct Passed {
-    std::uint64_t ns = 0;
-    std::uint32_t awaited = 0;  // explanations that name it and are not complete yet
-    bool listed = false;        // it is one of this round
-    bool done = false;
-    EventId cause;
+  /// A wait of this round, on its way to be passed on.
+  struct Listed {
+    std::uint32_t line = 0, wait = 0;
+    int to = 0;
+    std::uint32_t number = 0;
   };
 
+  /// Leaves out parts and completions, which nobody is to blame for.
+  static void find_latest(Line& line) {
+    for (; line.next > 0; --line.next) {
+      line.latest = line.compared.line().waits[line.next - 1];
+      if (is_wait(line.latest.pattern)) return;
+    }
+  }
   /// Over all ranks: when the latest wait ended that was not looked at yet; 0 for none.
   std::uint64_t latest_wait() {
     std::uint64_t latest = 0;
-    for (const auto& [location, line] : lines_) {
-      if (line.next > 0) latest = std::max(latest, line.latest().until_ns);
+    for (const Line& line : lines_) {
+      if (line.next > 0) latest = std::max(latest, line.latest.until_ns);
     }
     return analysis_.all_max(latest);
   }
 
   std::uint64_t round(std::uint64_t since);
-  void pass_on(EventId waiter, Passed& wait);
-  void distribute(EventId causer_at, const Explanation& explanation, std::uint64_t passed_ns);
+  void list(std::uint32_t at, std::uint64_t since);
+  void pass_on(const Listed& one);
+  void pass_on_ready(const Line& own);
+  void settle_queued();
+  void distribute(const Explanation& explanation, std::uint64_t passed_ns);
+  std::uint32_t account(std::uint32_t line, std::uint32_t piece);
+  void add_samples(const Explanation& explanation, const std::vector<PieceTime>& times, std::int64_t sign);
   void collect();
-  void settle_account(Location location, const Piece& piece, const Account& account);
+
+  struct Hash {
+    std::size_t operator()(std::uint64_t key) const { return hash_of(key); }
+  };
+  struct SampledKey {
+    std::uint32_t account = 0, context = 0;
+    friend auto operator<=>(const SampledKey&, const SampledKey&) = default;  // NOLINT(modernize-use-nullptr)
+  };
+  struct SampledHash {
+    std::size_t operator()(const SampledKey& key) const { return hash_of(joined(key.account, key.context)); }
+  };
+
+  void settle_account(const Account& account, std::span<const std::pair<SampledKey, Sampled>> sampled);
 
   exchange::Communicator& analysis_;
   const Roster& roster_;
+  const Forward& forward_;
   DelayOptions options_;
   Mail mail_;
+  IntervalProfile profile_, waiter_;
   DelayCosts result_;
-  std::map<Location, Line> lines_;
-  std::unordered_map<EventId, Passed, EventHash> passed_;             // waits of own lines
-  std::unordered_map<EventId, Explanation, EventHash> explanations_;  // by waiter; caused by own lines
-  std::vector<EventId> listed_;                                       // the waits of this round
-  std::map<std::pair<Location, Piece>, Account> accounts_;
+  std::vector<Line> lines_;  // as in the ledger
+  // Of this round.
+  std::vector<Listed> listed_;
+  std::vector<std::vector<Explanation>> explanations_;  // by the rank that asked, as it numbers them
+  std::vector<std::uint32_t> sent_;                     // by rank: profiles so far
+  std::vector<Delay> delays_;                           // of all explanations
+  std::vector<PassedOnLetter> queued_;                  // for here
+  std::vector<std::uint32_t> ready_;                    // waits of one line
+  std::vector<PieceTime> times_;                        // kept for its memory
+  // Of all.
+  tsl::robin_map<std::uint64_t, std::uint32_t, Hash> account_of_;  // by line and piece
+  std::vector<Account> accounts_;
+  tsl::robin_map<SampledKey, Sampled, SampledHash> sampled_;
 };
 
 /// All waits that ended after `since`: explained first, so that it is known what will be passed on to which;
 /// then each is passed on once all that it will get has arrived. Returns how many.
 std::uint64_t Backward::round(std::uint64_t since) {
   listed_.clear();
-  for (auto& [location, own] : lines_) {
-    for (; own.next > 0 && own.latest().until_ns > since; --own.next) {
-      const Wait& wait = own.latest();
-      if (!is_wait(wait.pattern)) continue;
-      const EventId waiter{location, wait.event};
-      mail_.send(roster_.owner_of(roster_.rank_of(wait.cause.location)),
-                 ProfileLetter{.waiter = waiter,
-                               .cause = wait.cause,
-                               .wait_ns = wait.ns,
-                               .start = own.compared.start(own.next - 1)},
-                 own.compared.before_wait(own.next - 1));
-      Passed& passed = passed_[waiter];
-      passed.listed = true;
-      passed.cause = wait.cause;
-      listed_.push_back(waiter);
-    }
-  }
+  delays_.clear();
+  for (std::vector<Explanation>& from : explanations_) from.clear();
+  std::fill(sent_.begin(), sent_.end(), 0);
+  for (std::uint32_t line = 0; line < lines_.size(); ++line) list(line, since);
   const std::uint64_t count = analysis_.all_sum(listed_.size());
   mail_.deliver(*this);
-  for (const EventId& waiter : listed_) {
-    Passed& wait = passed_.at(waiter);
-    if (wait.awaited == 0) pass_on(waiter, wait);
+  for (const Listed& one : listed_) {
+    const Burden& burden = lines_[one.line].burden;
+    if (!burden.taken(one.wait) && burden.complete(one.wait)) pass_on(one);
+    settle_queued();
   }
   mail_.deliver(*this);
   // What is left waits for itself: only contradictory clocks can say so.
-  for (const EventId& waiter : listed_) {
-    Passed& wait = passed_.at(waiter);
-    if (!wait.done) pass_on(waiter, wait);
+  for (const Listed& one : listed_) {
+    if (!lines_[one.line].burden.taken(one.wait)) pass_on(one);
+    settle_queued();
   }
   mail_.deliver(*this);
-  for (const EventId& waiter : listed_) passed_.erase(waiter);
+  for (Line& line : lines_) line.burden.close();
   return count;
 }
 
-void Backward::pass_on(EventId waiter, Passed& wait) {
-  wait.done = true;
-  mail_.send(roster_.owner_of(roster_.rank_of(wait.cause.location)),
-             PassedOnLetter{.waiter = waiter, .cause = wait.cause, .ns = wait.ns});
+/// Those of one line. What explains them is asked for where their causes were recorded.
+void Backward::list(std::uint32_t at, std::uint64_t since) {
+  Line& own = lines_[at];
+  own.listed = static_cast<std::uint32_t>(listed_.size());
+  for (; own.next > 0 && own.latest.until_ns > since; --own.next, find_latest(own)) {
+    const Wait wait = own.latest;
+    const int to = roster_.holder_of(wait.cause.location);
+    listed_.push_back({at, own.next - 1, to, sent_[static_cast<std::size_t>(to)]++});
+    waiter_.clear();
+    own.compared.add(ComparedLine::first_call(wait), wait.event, waiter_);
+    const ProfileLetter letter{
+        .cause = wait.cause, .wait_ns = wait.ns, .start = wait.start, .from = mail_.here()};
+    times_.assign(waiter_.wholes().begin(), waiter_.wholes().end());
+    times_.insert(times_.end(), waiter_.samples().begin(), waiter_.samples().end());
+    if (to == mail_.here()) {
+      receive(letter, times_);
+    } else {
+      mail_.send(to, letter, times_);
+    }
+  }
+  own.listed_end = static_cast<std::uint32_t>(listed_.size());
+  own.burden.list(own.next);
+}
+
+void Backward::pass_on(const Listed& one) {
+  const PassedOnLetter letter{mail_.here(), one.number, lines_[one.line].burden.take(one.wait)};
+  if (one.to == mail_.here()) {
+    queued_.push_back(letter);
+  } else {
+    mail_.send(one.to, letter);
+  }
 }
 
 void Backward::receive(const ProfileLetter& letter, const std::vector<PieceTime>& waiter) {
-  const Location location = letter.cause.location;
-  const ComparedLine& own = lines_.at(location).compared;
-  const std::uint32_t after = own.begins_after(letter.start);
-  const std::vector<PieceTime> times = own.between(after, letter.cause.index);
+  const std::uint32_t at = forward_.ledger.index_of(letter.cause.location);
+  Line& own = lines_[at];
+  const TimeLine& line = own.compared.line();
+  const std::uint32_t until = letter.cause.index;
+  const std::uint32_t first = own.compared.first_call(letter.start, until);
+  waiter_.clear();
+  for (const PieceTime& time : waiter) waiter_.add(time);
+  profile_.clear();
+  own.compared.add(first, until, profile_);
 
-  Explanation& explanation = explanations_[letter.waiter];
-  explanation.wait_ns = letter.wait_ns;
+  Explanation explanation{.wait_ns = letter.wait_ns,
+                          .waits = {line.events[std::min(first, until)].waits, line.events[until].waits},
+                          .line = at,
+                          .first_delay = static_cast<std::uint32_t>(delays_.size())};
   std::uint64_t sum = 0;
-  for (const PieceTime& delay : longer(times, waiter)) {
-    Piece piece = delay.piece;
-    piece.previous = own.call_path(piece, after);
-    explanation.parts.push_back({.piece = piece, .call = 0, .wait = false, .ns = delay.ns});
-    sum += delay.ns;
+  for (const PieceTime& time : profile_.wholes()) {
+    const std::uint64_t less = waiter_.of(time.piece);
+    if (time.ns <= less) continue;
+    delays_.push_back({account(at, time.piece), time.ns - less});
+    sum += time.ns - less;
   }
-  const std::uint32_t first = after == IntervalStart::kBeginning ? 0 : after + 1;
-  for (std::uint32_t call = first; call < letter.cause.index; ++call) {
-    const std::uint64_t ns = own.wait_of(call);
-    if (ns == 0) continue;
-    explanation.parts.push_back({.piece = {}, .call = call, .wait = true, .ns = ns});
-    sum += ns;
-    ++passed_[{location, call}].awaited;
-  }
-  explanation.whole_ns = std::max(sum, letter.wait_ns);
+  explanation.delays = static_cast<std::uint32_t>(delays_.size()) - explanation.first_delay;
+  explanation.waits_ns = own.burden.length(explanation.waits);
+  own.burden.announce(explanation.waits);
+  explanation.whole_ns = std::max(sum + explanation.waits_ns, letter.wait_ns);
+  add_samples(explanation, profile_.samples(), 1);
+  add_samples(explanation, waiter_.samples(), -1);
+  explanations_[static_cast<std::size_t>(letter.from)].push_back(explanation);
+}
 
-  // How much longer each sampled call path took, in ns of the cost that it explains.
-  const auto add = [&](const PieceTime& time, std::int64_t sign) {
-    if (time.context == PieceTime::kWhole || time.piece.next == Piece::kCall) return;
-    Account& account = accounts_[{location, time.piece}];
-    account.excess[time.context] +=
-        sign * static_cast<std::int64_t>(share(time.ns, letter.wait_ns, explanation.whole_ns));
-    if (sign > 0) account.sampled[time.context] += time.ns;
-  };
-  for (const PieceTime& time : times) add(time, 1);
-  for (const PieceTime& time : waiter) add(time, -1);
+/// How much longer each sampled call path took, in ns of the cost that it explains.
+void Backward::add_samples(const Explanation& explanation, const std::vector<PieceTime>& times,
+                           std::int64_t sign) {
+  for (const PieceTime& time : times) {
+    Sampled& sampled = sampled_[{account(explanation.line, time.piece), time.context}];
+    sampled.excess +=
+        sign * static_cast<std::int64_t>(share(time.ns, explanation.wait_ns, explanation.whole_ns));
+    if (sign > 0) sampled.ns += time.ns;
+  }
+}
+
+std::uint32_t Backward::account(std::uint32_t line, std::uint32_t piece) {
+  const auto [entry, added] =
+      account_of_.try_emplace(joined(line, piece), static_cast<std::uint32_t>(accounts_.size()));
+  if (added) accounts_.push_back({.line = line, .piece = piece});
+  return entry->second;
 }
 
 void Backward::receive(const PassedOnLetter& letter) {
-  const auto found = explanations_.find(letter.waiter);
-  if (found == explanations_.end()) return;
-  const Explanation explanation = std::move(found->second);
-  explanations_.erase(found);
-  distribute(letter.cause, explanation, letter.ns);
+  queued_.push_back(letter);
+  settle_queued();
+}
+
+/// What settles one may make others ready: not by recursion, chains of waits are long.
+void Backward::settle_queued() {
+  while (!queued_.empty()) {
+    const PassedOnLetter letter = queued_.back();
+    queued_.pop_back();
+    distribute(explanations_[static_cast<std::size_t>(letter.from)][letter.number], letter.ns);
+  }
 }
 
 /// Divides a wait, and what was passed on to it, among its parts; what rounding leaves goes to the largest.
-void Backward::distribute(EventId cause, const Explanation& explanation, std::uint64_t passed_ns) {
-  std::uint64_t parts_ns = 0, waits_ns = 0;
-  const Explanation::Part* largest = nullptr;
-  for (const Explanation::Part& part : explanation.parts) {
-    parts_ns += part.ns;
-    if (part.wait) waits_ns += part.ns;
-    if (largest == nullptr || part.ns > largest->ns) largest = &part;
-  }
+void Backward::distribute(const Explanation& explanation, std::uint64_t passed_ns) {
+  const std::span<const Delay> delays =
+      std::span(delays_).subspan(explanation.first_delay, explanation.delays);
   const std::uint64_t whole = explanation.whole_ns;
-  const std::uint64_t indirect = share(explanation.wait_ns, waits_ns, whole);
+  const Delay* largest = nullptr;
+  std::uint64_t parts_ns = explanation.waits_ns;
+  for (const Delay& delay : delays) {
+    parts_ns += delay.ns;
+    if (largest == nullptr || delay.ns > largest->ns) largest = &delay;
+  }
+  if (largest != nullptr && largest->ns < explanation.waits_ns) largest = nullptr;
+  const std::uint64_t indirect = share(explanation.wait_ns, explanation.waits_ns, whole);
   result_.indirect_ns += indirect;
   result_.direct_ns += explanation.wait_ns - indirect;
 
   const bool all = parts_ns == whole;  // nothing remains unattributed but by rounding
-  const auto divide = [&](std::uint64_t amount, auto&& give) {
+  std::uint64_t to_waits = 0;
+  const auto divide = [&](std::uint64_t amount, std::uint64_t Account::*cost) {
     std::uint64_t left = amount;
-    for (const Explanation::Part& part : explanation.parts) left -= share(amount, part.ns, whole);
-    for (const Explanation::Part& part : explanation.parts) {
-      const std::uint64_t rest = all && &part == largest ? left : 0;
-      give(part, share(amount, part.ns, whole) + rest);
+    for (const Delay& delay : delays) {
+      const std::uint64_t ns = share(amount, delay.ns, whole);
+      accounts_[delay.account].*cost += ns;
+      left -= ns;
     }
-    if (!all) result_.unattributed_ns += left;
+    const std::uint64_t ns = share(amount, explanation.waits_ns, whole);
+    to_waits += ns;
+    left -= ns;
+    if (!all) {
+      result_.unattributed_ns += left;
+    } else if (largest != nullptr) {
+      accounts_[largest->account].*cost += left;
+    } else {
+      to_waits += left;
+    }
   };
-  const auto give_to_wait = [&](const Explanation::Part& part, std::uint64_t ns, bool last) {
-    Passed& wait = passed_[{cause.location, part.call}];
-    if (wait.done) {  // it lies after what it is said to have caused
-      result_.unattributed_ns += ns;
-      result_.contradictory_ns += ns;
-    } else {
-      wait.ns += ns;
-    }
-    if (last && --wait.awaited == 0 && wait.listed && !wait.done) pass_on({cause.location, part.call}, wait);
-  };
-  divide(explanation.wait_ns, [&](const Explanation::Part& part, std::uint64_t ns) {
-    if (part.wait) {
-      give_to_wait(part, ns, false);
-    } else {
-      accounts_[{cause.location, part.piece}].short_ns += ns;
-    }
-  });
-  divide(passed_ns, [&](const Explanation::Part& part, std::uint64_t ns) {
-    if (part.wait) {
-      give_to_wait(part, ns, true);
-    } else {
-      accounts_[{cause.location, part.piece}].long_ns += ns;
-    }
-  });
+  divide(explanation.wait_ns, &Account::short_ns);
+  divide(passed_ns, &Account::long_ns);
+
+  Line& own = lines_[explanation.line];
+  ready_.clear();
+  const std::uint64_t late = own.burden.give(explanation.waits, to_waits, ready_);
+  result_.unattributed_ns += late;  // these lie after what they are said to have caused
+  result_.contradictory_ns += late;
+  pass_on_ready(own);
+}
+
+/// Waits of a line to which nothing more will come.
+void Backward::pass_on_ready(const Line& own) {
+  const auto begin = listed_.begin() + own.listed;
+  const auto end = listed_.begin() + own.listed_end;
+  for (const std::uint32_t wait : ready_) {
+    const auto found =
+        std::lower_bound(begin, end, wait, [](const Listed& one, std::uint32_t at) { return one.wait > at; });
+    // Parts of waits are nobody's concern.
+    if (found != end && found->wait == wait && !own.burden.taken(wait)) pass_on(*found);
+  }
 }
 
 void Backward::collect() {
-  // What is left was gone through before what it is said to have caused.
-  for (const auto& [event, wait] : passed_) {
-    result_.unattributed_ns += wait.ns;
-    result_.contradictory_ns += wait.ns;
+  for (const Line& line : lines_) {  // gone through before what they are said to have caused
+    result_.unattributed_ns += line.burden.left();
+    result_.contradictory_ns += line.burden.left();
   }
-  for (const auto& [key, account] : accounts_) {
-    if (account.short_ns != 0 || account.long_ns != 0) settle_account(key.first, key.second, account);
+  std::vector<std::pair<SampledKey, Sampled>> sampled(sampled_.begin(), sampled_.end());
+  std::sort(sampled.begin(), sampled.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  auto next = sampled.begin();
+  for (std::uint32_t i = 0; i < accounts_.size(); ++i) {
+    const auto first = next;
+    while (next != sampled.end() && next->first.account == i) ++next;
+    settle_account(accounts_[i], {first, next});
   }
   std::sort(result_.costs.begin(), result_.costs.end());
 }
 
 /// Samples only distribute the cost of a gap over call paths: by how much longer those took than the
 /// waiters', or, where that tells nothing, by how long they took.
-void Backward::settle_account(Location location, const Piece& piece, const Account& account) {
+void Backward::settle_account(const Account& account,
+                              std::span<const std::pair<SampledKey, Sampled>> sampled) {
+  if (account.short_ns == 0 && account.long_ns == 0) return;
   std::map<std::uint32_t, std::uint64_t> weights;
-  for (const auto& [context, ns] : account.excess) {
-    if (ns > 0) weights[context] = static_cast<std::uint64_t>(ns);
+  for (const auto& [key, one] : sampled) {
+    if (one.excess > 0) weights[key.context] = static_cast<std::uint64_t>(one.excess);
   }
-  if (weights.empty()) weights = account.sampled;
-  for (const PathShare& part : divide_over_paths(piece, weights, {account.short_ns, account.long_ns})) {
-    result_.costs.push_back({.location = location,
+  if (weights.empty()) {
+    for (const auto& [key, one] : sampled) {
+      if (one.ns > 0) weights[key.context] = one.ns;
+    }
+  }
+  for (const PathShare& part :
+       divide_over_paths(forward_.pieces[account.piece], weights, {account.short_ns, account.long_ns})) {
+    result_.costs.push_back({.location = lines_[account.line].compared.line().location,
                              .path = part.path,
                              .short_term_ns = part.amounts[0],
                              .long_term_ns = part.amounts[1]});

@@ -11,8 +11,8 @@ namespace {
 std::uint64_t useful(const TimeLine& line) {
   std::uint64_t sum = 0;
   for (std::size_t i = 1; i < line.events.size(); ++i) {
-    const Event& before = line.events[i - 1];
-    const Event& after = line.events[i];
+    const Event before = line.events[i - 1];
+    const Event after = line.events[i];
     if (before.finalize) break;
     if (after.enter_ns > before.exit_ns) sum += after.enter_ns - before.exit_ns;
   }

@@ -21,12 +21,17 @@ struct EventId {
   friend auto operator<=>(const EventId&, const EventId&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// An MPI call.
+/// An MPI call. Millions of them are kept: 32 bytes.
 struct Event {
-  std::uint64_t enter_ns = 0, exit_ns = 0;    ///< on the clock that all hosts share after correction
-  std::uint32_t context = 0;                  ///< of the united tree
-  bool initialize = false, finalize = false;  ///< MPI_Init, MPI_Finalize
-  bool any = false;  ///< waits until the earliest of its operations is complete; else until the latest
+  std::uint64_t enter_ns = 0, exit_ns = 0;  ///< on the clock that all hosts share after correction
+  std::uint32_t context = 0;                ///< of the united tree
+  std::uint32_t gap : 28 = 0;  ///< the Pieces' number of what lies between the call before and it
+  bool initialize : 1 = false, finalize : 1 = false;  ///< MPI_Init, MPI_Finalize
+  bool sampled : 1 = false;                           ///< the gap before it holds samples
+  bool any : 1 = false;     ///< waits until the earliest of its operations is complete; else until the latest
+  std::uint32_t waits = 0;  ///< once settled: where the line's waits of this call and those after it begin
+  std::uint32_t wait = 0;   ///< once settled: how long it waited, in ns; kLongWait: see there
+  static constexpr std::uint32_t kLongWait = ~std::uint32_t{0};
 };
 
 /// Something that may have kept a call waiting. Which of a call's candidates did is settled when all are
@@ -34,10 +39,10 @@ struct Event {
 struct Candidate {
   std::uint32_t event = 0;  ///< the call's index on its time line
   Pattern pattern = Pattern::none;
+  bool first = true;           ///< of a collective: the call that was entered first
   std::uint64_t until_ns = 0;  ///< the enter of what it depends on
   std::uint64_t since_ns = 0;  ///< late_complete: the latest arrival; completions: when all might have left
   EventId cause;
-  bool first = true;  ///< of a collective: the call that was entered first
 };
 
 /// A point at which a call of this time line and one of another met: a matched message, collective or epoch.
@@ -62,15 +67,27 @@ struct Sample {
   std::uint64_t ns = 0;  ///< that it stands for
 };
 
+/// Where two time lines last met before a wait, as the waiter knows it: the end of call `own` here (none:
+/// from the beginning), and there either the end of a call that is named, or of the one that attended a
+/// collective.
+struct IntervalStart {
+  static constexpr std::uint32_t kBeginning = ~std::uint32_t{0};
+  std::uint64_t context = 0;  ///< of the collective; 0: `other` is the index of the call
+  std::uint32_t own = kBeginning;
+  std::uint32_t other = kBeginning;  ///< of a collective: its instance
+};
+
 /// A wait of a call, settled.
 struct Wait {
   std::uint32_t event = 0;
   Pattern pattern = Pattern::none;
+  bool first = true;        ///< of those that a collective kept waiting: the longest
+  bool cause_ends = false;  ///< it ended with the end of the cause, not with its beginning
   std::uint64_t ns = 0;
   std::uint64_t until_ns = 0;  ///< when it ended
   EventId cause;
-  bool first = true;        ///< of those that a collective kept waiting: the longest
-  bool cause_ends = false;  ///< it ended with the end of the cause, not with its beginning
+  std::uint64_t sum_ns = 0;  ///< of the time line's waits up to it, parts and completions left out
+  IntervalStart start;       ///< of its synchronization interval (algorithms.md 8)
 };
 
 }  // namespace culprit::waits

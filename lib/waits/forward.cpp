@@ -48,6 +48,8 @@ class Pass {
         own_(own),
         observer_(observer),
         options_(options),
+        roster_(roster),
+        result_(options.spill),
         contexts_(*(result_.contexts = std::make_unique<Contexts>(analysis, own))),
         mail_(analysis),
         completions_(result_.ledger),
@@ -78,7 +80,8 @@ class Pass {
     neighbors_.finish();
     active_target_.finish();
     locks_.finish();
-    for (TimeLine& line : result_.ledger.lines()) settle(line);
+    result_.pieces = Pieces(analysis_, result_.ledger.pieces);
+    for (TimeLine& line : result_.ledger.lines()) settle(line, contexts_, roster_, result_.pieces);
     return std::move(result_);
   }
 
@@ -148,7 +151,7 @@ class Pass {
       return;
     }
     // A sample in a call was read before the call, which is recorded at its exit.
-    std::vector<Sample>& samples = result_.ledger.line(cursor.location).samples;
+    Sequence<Sample>& samples = result_.ledger.line(cursor.location).samples;
     for (; !cursor.sampled_ns.empty() && cursor.sampled_ns.back() >= record.enter_ns;
          cursor.sampled_ns.pop_back()) {
       samples.pop_back();
@@ -254,6 +257,7 @@ class Pass {
   std::span<const std::unique_ptr<ProcessTrace>> own_;
   const Observer& observer_;
   ForwardOptions options_;
+  const Roster& roster_;
   Forward result_;
   const Contexts& contexts_;
   Mail mail_;

@@ -3,6 +3,7 @@
 #include "exchange/communicator.hpp"
 #include "waits/contexts.hpp"
 #include "waits/ledger.hpp"
+#include "waits/pieces.hpp"
 #include "waits/process_trace.hpp"
 #include "waits/roster.hpp"
 
@@ -22,19 +23,26 @@ struct ForwardOptions {
   /// How many records all ranks together read between two exchanges, about; what is in flight does not grow
   /// with the length of the traces.
   std::uint64_t records_per_round = 1 << 18;
+  /// Where what was found is kept.
+  SpillOptions spill = {};
 };
 
 /// What the pass found on this rank's time lines; their waits are settled.
 struct Forward {
+  explicit Forward(const SpillOptions& spill) : ledger(spill) {}
+
   Ledger ledger;
+  Pieces pieces;
   std::unique_ptr<Contexts> contexts;
   /// What found no partner; this rank's share.
   [[nodiscard]] const Unmatched& unmatched() const { return ledger.unmatched; }
 };
 
 /// Collective: reads the processes of this rank of the analysis once, in step with the others, and finds all
-/// that may have kept calls waiting (algorithms.md 7). The result does not depend on how processes are spread
-/// over ranks, nor on the length of rounds. Damaged and contradictory traces are counted, never guessed at.
+/// that may have kept calls waiting (algorithms.md 7). What stays in memory are operations without a partner
+/// so far, and the blocks that `options.spill` allows; throws SpillError where the rest cannot be put away.
+/// The result does not depend on how processes are spread over ranks, nor on the length of rounds. Damaged
+/// and contradictory traces are counted, never guessed at.
 Forward read_forward(exchange::Communicator& analysis, const Roster& roster,
                      std::span<const std::unique_ptr<ProcessTrace>> own, const Observer& observer = {},
                      const ForwardOptions& options = {});

@@ -1,11 +1,15 @@
 #include "waits/hotspots.hpp"
 
 #include "waits/compared_line.hpp"
+#include "waits/hash.hpp"
+#include "waits/interval_profile.hpp"
 #include "waits/letter.hpp"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
+
+#include <tsl/robin_map.h>
 
 namespace culprit::waits {
 
@@ -37,9 +41,12 @@ class Diagnosis {
         roster_(roster),
         procedure_of_(procedure_of),
         options_(options),
-        mail_(analysis) {
+        mail_(analysis),
+        forward_(forward),
+        profile_(forward.pieces),
+        waiter_(forward.pieces) {
     for (const TimeLine& line : forward.ledger.lines()) {
-      lines_.emplace(line.location, Line{ComparedLine(line, *forward.contexts, roster), 0});
+      lines_.push_back({ComparedLine(line, forward.pieces, forward.ledger.spill()), 0});
     }
   }
 
@@ -63,9 +70,23 @@ class Diagnosis {
     std::uint32_t waiter_context = 0;
     friend auto operator<=>(const Case&, const Case&) = default;  // NOLINT(modernize-use-nullptr)
   };
-  struct Excess {
-    std::uint64_t wait_ns = 0;
-    std::map<std::uint32_t, std::int64_t> by_procedure;  // of the waiting, in ns
+  struct CaseHash {
+    std::size_t operator()(const Case& key) const {
+      return hash_of(joined(key.causer, key.waiter), key.waiter_context);
+    }
+  };
+  struct ContextHash {
+    std::size_t operator()(std::uint32_t context) const { return hash_of(context); }
+  };
+  struct CaseProcedure {
+    std::uint32_t of_case = 0, procedure = 0;
+    friend auto operator<=>(const CaseProcedure&,
+                            const CaseProcedure&) = default;  // NOLINT(modernize-use-nullptr)
+  };
+  struct CaseProcedureHash {
+    std::size_t operator()(const CaseProcedure& key) const {
+      return hash_of(joined(key.of_case, key.procedure));
+    }
   };
 
   [[nodiscard]] std::uint32_t procedure(std::uint32_t context) const {
@@ -80,23 +101,30 @@ class Diagnosis {
   std::span<const std::uint32_t> procedure_of_;
   HotspotOptions options_;
   Mail mail_;
-  std::map<Location, Line> lines_;
+  const Forward& forward_;
+  IntervalProfile profile_, waiter_;
+  std::vector<PieceTime> times_;
+  std::vector<Line> lines_;  // as in the ledger
   std::map<std::uint32_t, bool> hot_;
-  std::map<Case, Excess> cases_;
+  tsl::robin_map<Case, std::uint32_t, CaseHash> case_of_;
+  std::vector<std::pair<Case, std::uint64_t>> cases_;                      // with what was waited
+  tsl::robin_map<CaseProcedure, std::int64_t, CaseProcedureHash> excess_;  // of the waiting, in ns
 };
 
 /// Procedures above the threshold: by samples where there are no calls, and by the calls' own stamps.
 void Diagnosis::find_hot() {
-  std::map<std::uint32_t, std::uint64_t> own;
-  for (const auto& [location, held] : lines_) {
+  // By call path first: there are more calls than paths.
+  tsl::robin_map<std::uint32_t, std::uint64_t, ContextHash> by_context;
+  for (const Line& held : lines_) {
     const TimeLine& line = held.compared.line();
-    for (const Sample& sample : line.samples) own[procedure(sample.context)] += sample.ns;
-    for (std::uint32_t i = 0; i < line.events.size(); ++i) {
-      const Event& event = line.events[i];
+    for (const Sample& sample : line.samples) by_context[sample.context] += sample.ns;
+    for (const Event& event : line.events) {
       const std::uint64_t ns = event.exit_ns - event.enter_ns;
-      own[procedure(event.context)] += ns - std::min(ns, held.compared.wait_of(i));
+      by_context[event.context] += ns - std::min(ns, wait_of(line, event));
     }
   }
+  std::map<std::uint32_t, std::uint64_t> own;
+  for (const auto& [context, ns] : by_context) own[procedure(context)] += ns;
   std::vector<ProcedureTime> times;
   times.reserve(own.size());
   for (const auto& [context, ns] : own) times.push_back({context, ns});
@@ -114,18 +142,26 @@ void Diagnosis::find_hot() {
 /// Sends up to `most` waits' profiles; returns how many there were.
 std::uint64_t Diagnosis::post(std::uint64_t most) {
   std::uint64_t count = 0;
-  for (auto& [location, own] : lines_) {
+  for (Line& own : lines_) {
     const TimeLine& line = own.compared.line();
     for (; count < most && own.next < line.waits.size(); ++own.next) {
-      const Wait& wait = line.waits[own.next];
+      const Wait wait = line.waits[own.next];
       if (!is_wait(wait.pattern) || !wait.first) continue;
-      mail_.send(roster_.owner_of(roster_.rank_of(wait.cause.location)),
-                 WaiterLetter{.waiter = location,
-                              .waiter_context = line.events[wait.event].context,
-                              .cause = wait.cause,
-                              .wait_ns = wait.ns,
-                              .start = own.compared.start(own.next)},
-                 own.compared.before_wait(own.next));
+      waiter_.clear();
+      own.compared.add(ComparedLine::first_call(wait), wait.event, waiter_);
+      times_.assign(waiter_.wholes().begin(), waiter_.wholes().end());
+      times_.insert(times_.end(), waiter_.samples().begin(), waiter_.samples().end());
+      const WaiterLetter letter{.waiter = line.location,
+                                .waiter_context = line.events[wait.event].context,
+                                .cause = wait.cause,
+                                .wait_ns = wait.ns,
+                                .start = wait.start};
+      const int to = roster_.holder_of(wait.cause.location);
+      if (to == mail_.here()) {
+        receive(letter, times_);
+      } else {
+        mail_.send(to, letter, times_);
+      }
       ++count;
     }
   }
@@ -133,37 +169,50 @@ std::uint64_t Diagnosis::post(std::uint64_t most) {
 }
 
 void Diagnosis::receive(const WaiterLetter& letter, const std::vector<PieceTime>& waiter) {
-  const ComparedLine& own = lines_.at(letter.cause.location).compared;
-  const std::uint32_t after = own.begins_after(letter.start);
-  const std::vector<PieceTime> times = own.between(after, letter.cause.index);
-  std::map<Piece, std::uint64_t> delays;
-  std::uint64_t sum = 0;
-  for (const PieceTime& delay : longer(times, waiter)) {
-    delays[delay.piece] = delay.ns;
-    sum += delay.ns;
-  }
-  Excess& excess = cases_[{letter.cause.location, letter.waiter, letter.waiter_context}];
-  excess.wait_ns += letter.wait_ns;
-  const auto add = [&](const PieceTime& time, std::int64_t sign) {
-    const bool call = time.piece.next == Piece::kCall;
-    if (!delays.contains(time.piece) || call != (time.context == PieceTime::kWhole)) return;
-    const std::uint32_t path = procedure(call ? own.call_path(time.piece, after) : time.context);
-    excess.by_procedure[path] += sign * static_cast<std::int64_t>(share(time.ns, letter.wait_ns, sum));
+  ComparedLine& own = lines_[forward_.ledger.index_of(letter.cause.location)].compared;
+  profile_.clear();
+  own.add(own.first_call(letter.start, letter.cause.index), letter.cause.index, profile_);
+  waiter_.clear();
+  for (const PieceTime& time : waiter) waiter_.add(time);
+  const auto longer = [this](std::uint32_t piece) {
+    const std::uint64_t ns = profile_.of(piece);
+    return ns - std::min(ns, waiter_.of(piece));
   };
-  for (const PieceTime& time : times) add(time, 1);
-  for (const PieceTime& time : waiter) add(time, -1);
+  std::uint64_t sum = 0;
+  for (const PieceTime& time : profile_.wholes()) sum += longer(time.piece);
+
+  const Case one{letter.cause.location, letter.waiter, letter.waiter_context};
+  const auto [entry, added] = case_of_.try_emplace(one, static_cast<std::uint32_t>(cases_.size()));
+  if (added) cases_.emplace_back(one, 0);
+  const std::uint32_t at = entry->second;
+  cases_[at].second += letter.wait_ns;
+  const auto add = [&](const IntervalProfile& profile, std::int64_t sign) {
+    const auto add_one = [&](std::uint32_t piece, std::uint32_t context, std::uint64_t ns) {
+      if (longer(piece) == 0) return;
+      excess_[{at, procedure(context)}] += sign * static_cast<std::int64_t>(share(ns, letter.wait_ns, sum));
+    };
+    for (const PieceTime& time : profile.wholes()) {
+      const Piece& piece = forward_.pieces[time.piece];
+      if (piece.next == Piece::kCall) add_one(time.piece, piece.previous, time.ns);
+    }
+    for (const PieceTime& time : profile.samples()) add_one(time.piece, time.context, time.ns);
+  };
+  add(profile_, 1);
+  add(waiter_, -1);
 }
 
 std::vector<Hotspot> Diagnosis::diagnose() const {
+  std::vector<std::map<std::uint32_t, std::uint64_t>> weights(cases_.size());
+  for (const auto& [key, ns] : excess_) {
+    const auto hot = hot_.find(key.procedure);
+    if (ns > 0 && hot != hot_.end() && hot->second)
+      weights[key.of_case][key.procedure] = static_cast<std::uint64_t>(ns);
+  }
   std::vector<Hotspot> found;
-  for (const auto& [one, excess] : cases_) {
-    std::map<std::uint32_t, std::uint64_t> weights;
-    for (const auto& [context, ns] : excess.by_procedure) {
-      const auto hot = hot_.find(context);
-      if (ns > 0 && hot != hot_.end() && hot->second) weights[context] = static_cast<std::uint64_t>(ns);
-    }
-    if (weights.empty()) continue;
-    for (const PathShare& part : divide_over_paths(Piece{}, weights, {excess.wait_ns})) {
+  for (std::size_t i = 0; i < cases_.size(); ++i) {
+    if (weights[i].empty()) continue;
+    const auto& [one, wait_ns] = cases_[i];
+    for (const PathShare& part : divide_over_paths(Piece{}, weights[i], {wait_ns})) {
       found.push_back({one.causer, part.path.context, one.waiter, one.waiter_context, part.amounts[0]});
     }
   }

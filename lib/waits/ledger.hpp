@@ -1,22 +1,60 @@
 #pragma once
 
+#include "waits/by_call.hpp"
 #include "waits/event.hpp"
+#include "waits/pieces.hpp"
+#include "waits/sequence.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace culprit::waits {
 
-/// What was found on one time line so far.
+/// What was found on one time line so far. In the blocks of the ledger's Spill.
 struct TimeLine {
-  Location location = kNoLocation;
-  std::vector<Event> events;
-  std::vector<Candidate> candidates;    ///< in no order
-  std::vector<Meeting> meetings;        ///< in no order
-  std::vector<Attendance> attendances;  ///< in the order of calls
-  std::vector<Sample> samples;          ///< outside MPI calls, in the order of time
-  std::vector<Wait> waits;              ///< once settled: in the order of calls, a wait before its parts
+  TimeLine(Location at, Spill& spill)
+      : location(at),
+        events(spill),
+        candidates(spill),
+        meetings(spill),
+        attendances(spill),
+        samples(spill),
+        waits(spill),
+        calls_sorted_together(spill.options().calls_sorted_together) {}
+
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+  void add(const Meeting& meeting) {
+    meetings.add(meeting);
+    if (meeting.sent_ns == 0) return;
+    const std::size_t part = meeting.event / calls_sorted_together;
+    if (part >= least_sent.size()) least_sent.resize(part + 1, kNever);
+    least_sent[part] = std::min(least_sent[part], meeting.sent_ns);
+  }
+
+  Location location;
+  Sequence<Event> events;
+  ByCall<Candidate> candidates;      ///< until settled
+  ByCall<Meeting> meetings;          ///< until settled
+  Sequence<Attendance> attendances;  ///< in the order of calls
+  Sequence<Sample> samples;          ///< outside MPI calls, in the order of time
+  Sequence<Wait> waits;              ///< once settled: in the order of calls, a wait before its parts
+  std::uint32_t last_context = 0;    ///< of the call added last
+  std::size_t samples_before = 0;    ///< that call
+  std::uint32_t calls_sorted_together = 1;
+  std::vector<std::uint64_t>
+      least_sent;  ///< by so many calls: when their earliest message was sent, or kNever
 };
+
+/// Calls visit(sample) for those in the gap before a call.
+template <typename Visit>
+void for_samples(const TimeLine& line, std::uint32_t gap, Visit visit) {
+  auto sample = std::lower_bound(line.samples.begin(), line.samples.end(), gap,
+                                 [](const Sample& one, std::uint32_t wanted) { return one.gap < wanted; });
+  for (; sample != line.samples.end() && (*sample).gap == gap; ++sample) visit(*sample);
+}
 
 /// How many operations found no partner, and why calls could not be understood: by kind, never guessed at.
 struct Unmatched {
@@ -44,28 +82,42 @@ struct Unmatched {
 /// The time lines of the processes that this rank of the analysis has.
 class Ledger {
  public:
+  explicit Ledger(const SpillOptions& options = {}) : spill_(std::make_unique<Spill>(options)) {}
+
   /// Adds a time line; to be called for all before anything else.
   void open(Location location) {
     if (location >= index_.size()) index_.resize(location + 1, 0);
     index_[location] = static_cast<std::uint32_t>(lines_.size());
-    lines_.emplace_back().location = location;
+    lines_.emplace_back(location, *spill_);
   }
   /// One that was opened.
   [[nodiscard]] TimeLine& line(Location location) { return lines_[index_[location]]; }
+  [[nodiscard]] const TimeLine& line(Location location) const { return lines_[index_[location]]; }
+  /// Where it is among lines().
+  [[nodiscard]] std::uint32_t index_of(Location location) const { return index_[location]; }
   [[nodiscard]] std::vector<TimeLine>& lines() { return lines_; }
   [[nodiscard]] const std::vector<TimeLine>& lines() const { return lines_; }
 
-  EventId add(Location location, const Event& event) {
+  EventId add(Location location, Event event) {
     TimeLine& line = this->line(location);
+    const auto index = static_cast<std::uint32_t>(line.events.size());
+    event.gap = 0xfffffffU & pieces.number({index == 0 ? Piece::kStart : line.last_context, event.context});
+    event.sampled = line.samples.size() != line.samples_before;
+    line.samples_before = line.samples.size();
+    line.last_context = event.context;
     line.events.push_back(event);
-    return {location, static_cast<std::uint32_t>(line.events.size() - 1)};
+    return {location, index};
   }
-  void add(Location location, const Candidate& candidate) { line(location).candidates.push_back(candidate); }
-  void add(Location location, const Meeting& meeting) { line(location).meetings.push_back(meeting); }
+  void add(Location location, const Candidate& candidate) { line(location).candidates.add(candidate); }
+  void add(Location location, const Meeting& meeting) { line(location).add(meeting); }
+
+  [[nodiscard]] Spill& spill() const { return *spill_; }
 
   Unmatched unmatched;
+  PieceNumbers pieces;
 
  private:
+  std::unique_ptr<Spill> spill_;
   std::vector<std::uint32_t> index_;  // by location
   std::vector<TimeLine> lines_;
 };

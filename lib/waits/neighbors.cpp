@@ -53,10 +53,10 @@ void Neighbors::settle(const Key& key, const Share& share) {
   const bool nobody = share.sources == 0 || share.latest.call == share.call;
   const Candidate candidate{.event = share.call.index,
                             .pattern = Pattern::wait_at_nxn,
+                            .first = true,
                             .until_ns = share.latest.enter_ns,
                             .since_ns = 0,
-                            .cause = share.latest.call,
-                            .first = true};
+                            .cause = share.latest.call};
   if (share.operation != 0) {
     completions_.depends(key.rank, share.operation, nobody ? std::nullopt : std::optional(candidate));
   } else if (!nobody) {

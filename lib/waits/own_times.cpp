@@ -1,5 +1,7 @@
 #include "waits/own_times.hpp"
 
+#include "waits/interval_profile.hpp"
+
 #include <map>
 
 namespace culprit::waits {
@@ -10,21 +12,20 @@ PathOfPiece summed_path(const PathOfPiece& path) {
 
 std::vector<OwnTime> own_times(const Roster& roster, const Forward& forward) {
   std::map<PathOfPiece, std::uint64_t> sums;
+  IntervalProfile profile(forward.pieces);
   for (const TimeLine& line : forward.ledger.lines()) {
     if (line.events.empty() || roster.location_of(roster.rank_of(line.location), 0) != line.location)
       continue;
-    const std::vector<PieceTime> times = profile(line, wait_by_call(line), IntervalStart::kBeginning,
-                                                 static_cast<std::uint32_t>(line.events.size() - 1));
-    // Of each piece the samples come first, its whole time last.
-    std::map<std::uint32_t, std::uint64_t> weights;
-    for (const PieceTime& time : times) {
-      if (time.context != PieceTime::kWhole) {
-        weights[time.context] += time.ns;
-        continue;
-      }
-      for (const PathShare& part : divide_over_paths(time.piece, weights, {time.ns}))
+    profile.clear();
+    const auto calls = static_cast<std::uint32_t>(line.events.size());
+    for (std::uint32_t call = 0; call < calls; ++call) profile.add(line, call, call + 1 < calls);
+    profile.merge_samples();
+    std::map<std::uint32_t, std::map<std::uint32_t, std::uint64_t>> weights;
+    for (const PieceTime& time : profile.samples()) weights[time.piece][time.context] += time.ns;
+    for (const PieceTime& time : profile.wholes()) {
+      for (const PathShare& part :
+           divide_over_paths(forward.pieces[time.piece], weights[time.piece], {time.ns}))
         sums[summed_path(part.path)] += part.amounts[0];
-      weights.clear();
     }
   }
   std::vector<OwnTime> list;

@@ -6,7 +6,10 @@ namespace culprit::waits {
 
 std::uint64_t share(std::uint64_t amount, std::uint64_t part, std::uint64_t whole) {
   __extension__ using Wide = unsigned __int128;
-  return whole == 0 ? 0 : static_cast<std::uint64_t>(Wide{amount} * part / whole);
+  if (part == whole || whole == 0) return whole == 0 ? 0 : amount;
+  std::uint64_t product = 0;
+  if (!__builtin_mul_overflow(amount, part, &product)) return product / whole;  // mostly, and much faster
+  return static_cast<std::uint64_t>(Wide{amount} * part / whole);
 }
 
 std::vector<PathShare> divide_over_paths(const Piece& piece,

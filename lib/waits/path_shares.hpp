@@ -1,6 +1,6 @@
 #pragma once
 
-#include "waits/synchronization_interval.hpp"
+#include "waits/pieces.hpp"
 
 #include <compare>
 #include <cstdint>

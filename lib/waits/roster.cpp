@@ -41,15 +41,11 @@ Roster::Roster(exchange::Communicator& analysis, std::span<const std::unique_ptr
   first_.reserve(threads.size() + 1);
   Location next = 0;
   for (const std::uint32_t count : threads) {
+    rank_of_.insert(rank_of_.end(), count, static_cast<std::int32_t>(first_.size()));
     first_.push_back(next);
     next += count;
   }
   first_.push_back(next);
-}
-
-std::int32_t Roster::rank_of(Location location) const {
-  const auto after = std::upper_bound(first_.begin(), first_.end(), location);
-  return static_cast<std::int32_t>(after - first_.begin()) - 1;
 }
 
 }  // namespace culprit::waits

@@ -29,13 +29,16 @@ class Roster {
     return first_[static_cast<std::size_t>(rank)] + static_cast<Location>(thread);
   }
   /// The rank in MPI_COMM_WORLD of the process that the location belongs to.
-  [[nodiscard]] std::int32_t rank_of(Location location) const;
+  [[nodiscard]] std::int32_t rank_of(Location location) const { return rank_of_[location]; }
+  /// The rank of the analysis that has the location.
+  [[nodiscard]] int holder_of(Location location) const { return owner_of(rank_of_[location]); }
   [[nodiscard]] Location locations() const { return first_.empty() ? 0 : first_.back(); }
   [[nodiscard]] std::size_t ranks() const { return owner_.size(); }
 
  private:
-  std::vector<int> owner_;       // by rank in MPI_COMM_WORLD
-  std::vector<Location> first_;  // the same; one more at the end
+  std::vector<int> owner_;             // by rank in MPI_COMM_WORLD
+  std::vector<Location> first_;        // the same; one more at the end
+  std::vector<std::int32_t> rank_of_;  // by location
 };
 
 }  // namespace culprit::waits

@@ -1,7 +1,8 @@
 #include "waits/settle.hpp"
 
+#include "waits/last_meetings.hpp"
+
 #include <algorithm>
-#include <queue>
 #include <span>
 #include <tuple>
 
@@ -28,64 +29,66 @@ bool inside(const Event& event, std::uint64_t ns) {
   return event.enter_ns < ns && ns < event.exit_ns;
 }
 
-/// Late senders that may yet turn out to have been waited for in the wrong order: until a message that had
-/// been sent earlier is received.
-class WrongOrder {
- public:
-  void waited(std::size_t wait, std::uint64_t sent_ns) { open_.push({sent_ns, wait}); }
-
-  /// A message that was sent at `sent_ns` is received: marks the waits for later ones.
-  void received(std::uint64_t sent_ns, std::vector<std::size_t>& marked) {
-    while (!open_.empty() && open_.top().sent_ns > sent_ns) {
-      marked.push_back(open_.top().wait);
-      open_.pop();
-    }
-  }
-
- private:
-  struct Open {
-    std::uint64_t sent_ns;
-    std::size_t wait;
-    friend bool operator<(const Open& a, const Open& b) { return a.sent_ns < b.sent_ns; }
-  };
-  std::priority_queue<Open> open_;
-};
-
 class Settlement {
  public:
-  explicit Settlement(TimeLine& line) : line_(line) {}
+  Settlement(TimeLine& line, const Contexts& contexts, const Roster& roster, const Pieces& pieces)
+      : line_(line), pieces_(pieces), last_(contexts, roster) {}
 
-  std::vector<Wait> run() {
-    const auto by_event = [](const auto& a, const auto& b) { return a.event < b.event; };
-    std::sort(line_.candidates.begin(), line_.candidates.end(), [](const Candidate& a, const Candidate& b) {
-      return std::tuple(a.event, a.pattern, a.until_ns, a.since_ns, a.cause) <
-             std::tuple(b.event, b.pattern, b.until_ns, b.since_ns, b.cause);
-    });
-    std::sort(line_.meetings.begin(), line_.meetings.end(), [](const Meeting& a, const Meeting& b) {
-      return std::tuple(a.event, a.other, a.sent_ns) < std::tuple(b.event, b.other, b.sent_ns);
-    });
-    auto meeting = line_.meetings.begin();
-    for (auto first = line_.candidates.begin(); first != line_.candidates.end();) {
-      const auto last = std::upper_bound(first, line_.candidates.end(), *first, by_event);
-      for (; meeting != line_.meetings.end() && meeting->event <= first->event; ++meeting) {
-        received(*meeting);  // also those of this very call: they came no later than what it waited for
-      }
-      settle_call({first, last});
-      first = last;
+  void run() {
+    const std::uint32_t together = line_.calls_sorted_together;
+    const std::size_t count = line_.events.size();
+    find_least_sent((count + together - 1) / together);
+    for (std::size_t first = 0; first < count; first += together) {
+      settle_part(first / together, static_cast<std::uint32_t>(first),
+                  static_cast<std::uint32_t>(std::min<std::size_t>(first + together, count)));
     }
-    for (; meeting != line_.meetings.end(); ++meeting) received(*meeting);
-    return with_wrong_order();
   }
 
  private:
-  void settle_call(std::span<const Candidate> candidates) {
+  /// The calls from `first` to before `last`.
+  void settle_part(std::size_t part, std::uint32_t first, std::uint32_t last) {
+    line_.candidates.take(part, candidates_, [](const Candidate& a, const Candidate& b) {
+      return std::tuple(a.pattern, a.until_ns, a.since_ns, a.cause) <
+             std::tuple(b.pattern, b.until_ns, b.since_ns, b.cause);
+    });
+    line_.meetings.take(part, meetings_, [](const Meeting& a, const Meeting& b) {
+      return std::tuple(a.other, a.sent_ns) < std::tuple(b.other, b.sent_ns);
+    });
+    find_least_sent_after(part);
+    next_meeting_ = 0;
+    auto candidate = candidates_.cbegin();
+    for (std::uint32_t index = first; index < last; ++index) {
+      const auto begin = candidate;
+      while (candidate != candidates_.cend() && candidate->event == index) ++candidate;
+      settle_call(index, {begin, candidate});
+    }
+  }
+
+  void settle_call(std::uint32_t index, std::span<const Candidate> candidates) {
+    event_ = line_.events[index];
+    event_.gap = 0xfffffffU & pieces_.of_gap(event_.gap);
+    event_.waits = static_cast<std::uint32_t>(line_.waits.size());
+    if (!candidates.empty()) find_waits(candidates);
+    line_.events.set(index, event_);
+    // What this call met lies before the next one.
+    for (; next_meeting_ < meetings_.size() && meetings_[next_meeting_].event == index; ++next_meeting_) {
+      last_.met(meetings_[next_meeting_]);
+    }
+    for (; attendance_ < line_.attendances.size(); ++attendance_) {
+      const Attendance attended = line_.attendances[attendance_];
+      if (attended.event > index) break;
+      last_.attended(attended);
+    }
+  }
+
+  void find_waits(std::span<const Candidate> candidates) {
     const std::uint32_t index = candidates.front().event;
-    const Event& event = line_.events[index];
-    const Candidate* main = decisive(candidates, event.any, is_wait);
-    if (main != nullptr && inside(event, main->until_ns)) {
-      if (main->pattern == Pattern::late_sender) wrong_order_.waited(waits_.size(), main->until_ns);
-      add(index, main->pattern, event.enter_ns, main->until_ns, main->cause);
-      waits_.back().first = main->first;
+    const Candidate* main = decisive(candidates, event_.any, is_wait);
+    if (main != nullptr && inside(event_, main->until_ns)) {
+      add_wait(index, main->pattern, *main, false);
+      if (main->pattern == Pattern::late_sender && least_sent_after(index) < main->until_ns) {
+        add(index, Pattern::late_sender_wrong_order, event_.enter_ns, main->until_ns, main->cause);
+      }
     } else {
       main = nullptr;
     }
@@ -96,7 +99,7 @@ class Settlement {
 
   /// Of an early wait, what lies after the last origin's data had arrived.
   void late_complete(std::span<const Candidate> candidates, const Candidate& main) {
-    std::uint64_t since = line_.events[main.event].enter_ns;
+    std::uint64_t since = event_.enter_ns;
     for (const Candidate& candidate : candidates) {
       if (candidate.pattern == Pattern::late_complete) since = std::max(since, candidate.since_ns);
     }
@@ -107,65 +110,87 @@ class Settlement {
     const Candidate* last =
         decisive(candidates, false, [](Pattern pattern) { return pattern == Pattern::early_fence; });
     if (last == nullptr) return;
-    const Event& event = line_.events[last->event];
-    if (!inside(event, last->until_ns)) return;
-    if (main == nullptr) {
-      add(last->event, Pattern::wait_at_fence, event.enter_ns, last->until_ns, last->cause);
-      waits_.back().cause_ends = true;
-    }
-    add(last->event, Pattern::early_fence, event.enter_ns, last->until_ns, last->cause);
+    if (!inside(event_, last->until_ns)) return;
+    if (main == nullptr) add_wait(last->event, Pattern::wait_at_fence, *last, true);
+    add(last->event, Pattern::early_fence, event_.enter_ns, last->until_ns, last->cause);
   }
 
   void completion(std::span<const Candidate> candidates) {
     for (const Candidate& candidate : candidates) {
       if (candidate.pattern != Pattern::barrier_completion && candidate.pattern != Pattern::nxn_completion)
         continue;
-      const std::uint64_t exit = line_.events[candidate.event].exit_ns;
-      if (candidate.since_ns < exit) {
-        add(candidate.event, candidate.pattern, candidate.since_ns, exit, candidate.cause);
+      if (candidate.since_ns < event_.exit_ns) {
+        add(candidate.event, candidate.pattern, candidate.since_ns, event_.exit_ns, candidate.cause);
       }
     }
   }
 
+  /// A wait since the call's enter, no part of one.
+  void add_wait(std::uint32_t index, Pattern pattern, const Candidate& on, bool cause_ends) {
+    const std::uint64_t ns = on.until_ns - event_.enter_ns;
+    event_.wait = static_cast<std::uint32_t>(std::min<std::uint64_t>(ns, Event::kLongWait));
+    sum_ns_ += ns;
+    line_.waits.push_back({.event = index,
+                           .pattern = pattern,
+                           .first = on.first,
+                           .cause_ends = cause_ends,
+                           .ns = ns,
+                           .until_ns = on.until_ns,
+                           .cause = on.cause,
+                           .sum_ns = sum_ns_,
+                           .start = last_.with(on.cause)});
+  }
+
   void add(std::uint32_t event, Pattern pattern, std::uint64_t since, std::uint64_t until, EventId cause) {
-    waits_.push_back({.event = event,
-                      .pattern = pattern,
-                      .ns = until - since,
-                      .until_ns = until,
-                      .cause = cause,
-                      .cause_ends = pattern == Pattern::early_fence});
+    line_.waits.push_back({.event = event,
+                           .pattern = pattern,
+                           .cause_ends = pattern == Pattern::early_fence,
+                           .ns = until - since,
+                           .until_ns = until,
+                           .cause = cause,
+                           .sum_ns = sum_ns_,
+                           .start = {}});
   }
 
-  void received(const Meeting& meeting) {
-    if (meeting.sent_ns == 0) return;
-    wrong_order_.received(meeting.sent_ns, in_wrong_order_);
-  }
+  // ---- a late sender is waited for in the wrong order if a message that was sent earlier is received later
 
-  std::vector<Wait> with_wrong_order() {
-    std::sort(in_wrong_order_.begin(), in_wrong_order_.end());
-    std::vector<Wait> all;
-    all.reserve(waits_.size() + in_wrong_order_.size());
-    auto next = in_wrong_order_.begin();
-    for (std::size_t i = 0; i < waits_.size(); ++i) {
-      all.push_back(waits_[i]);
-      if (next == in_wrong_order_.end() || *next != i) continue;
-      ++next;
-      all.push_back(waits_[i]);
-      all.back().pattern = Pattern::late_sender_wrong_order;
+  /// For each part, when the earliest message was sent that is received in it or after it.
+  void find_least_sent(std::size_t parts) {
+    least_sent_ = line_.least_sent;
+    least_sent_.resize(parts + 1, TimeLine::kNever);
+    for (std::size_t part = parts; part-- > 0;) {
+      least_sent_[part] = std::min(least_sent_[part], least_sent_[part + 1]);
     }
-    return all;
+  }
+  void find_least_sent_after(std::size_t part) {
+    least_sent_from_.assign(meetings_.size() + 1, least_sent_[part + 1]);
+    for (std::size_t i = meetings_.size(); i-- > 0;) {
+      const std::uint64_t sent = meetings_[i].sent_ns;
+      least_sent_from_[i] = std::min(least_sent_from_[i + 1], sent == 0 ? TimeLine::kNever : sent);
+    }
+  }
+  [[nodiscard]] std::uint64_t least_sent_after(std::uint32_t index) const {
+    std::size_t after = next_meeting_;
+    while (after < meetings_.size() && meetings_[after].event == index) ++after;
+    return least_sent_from_[after];
   }
 
   TimeLine& line_;
-  std::vector<Wait> waits_;
-  std::vector<std::size_t> in_wrong_order_;
-  WrongOrder wrong_order_;
+  const Pieces& pieces_;
+  LastMeetings last_;
+  Event event_;  // that is being settled
+  std::uint64_t sum_ns_ = 0;
+  std::vector<Candidate> candidates_;
+  std::vector<Meeting> meetings_;
+  std::size_t next_meeting_ = 0, attendance_ = 0;
+  std::vector<std::uint64_t> least_sent_;       // by part: in it and those behind it
+  std::vector<std::uint64_t> least_sent_from_;  // by meeting of this part: from there on
 };
 
 }  // namespace
 
-void settle(TimeLine& line) {
-  line.waits = Settlement(line).run();
+void settle(TimeLine& line, const Contexts& contexts, const Roster& roster, const Pieces& pieces) {
+  Settlement(line, contexts, roster, pieces).run();
 }
 
 }  // namespace culprit::waits

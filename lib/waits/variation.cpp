@@ -191,7 +191,7 @@ Segment VariationPass::segment(const TimeLine& line, std::size_t first, std::siz
 /// From each mark to the next, and from the last to the last call.
 std::vector<Segment> VariationPass::between_marks(const Row& row) const {
   std::vector<Segment> segments;
-  const std::vector<Event>& events = row.line->events;
+  const Sequence<Event>& events = row.line->events;
   for (std::size_t i = 0; i < row.marks.size(); ++i) {
     const std::uint64_t begin = row.marks[i].ns;
     std::uint64_t end = i + 1 < row.marks.size() ? row.marks[i + 1].ns : begin;
@@ -213,7 +213,7 @@ std::vector<Segment> VariationPass::between_marks(const Row& row) const {
 std::vector<Segment> VariationPass::invocations(const Row& row) const {
   std::vector<Segment> segments;
   if (result_.procedure == kNone) return segments;
-  const std::vector<Event>& events = row.line->events;
+  const Sequence<Event>& events = row.line->events;
   std::unordered_map<std::uint32_t, bool> inside;
   std::vector<std::size_t> starts;
   std::size_t end = 0;

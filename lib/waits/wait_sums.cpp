@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <compare>
-#include <unordered_map>
+
+#include <tsl/robin_map.h>
 
 namespace culprit::waits {
 
@@ -41,8 +42,8 @@ class Summation {
   using Letters = LetterList<WaitLetter>;
 
   Summation(exchange::Communicator& analysis, const Roster& roster, const Forward& forward)
-      : analysis_(analysis), roster_(roster), mail_(analysis) {
-    for (const TimeLine& line : forward.ledger.lines()) lines_.emplace(line.location, Line{&line, 0});
+      : analysis_(analysis), roster_(roster), forward_(forward), mail_(analysis) {
+    for (const TimeLine& line : forward.ledger.lines()) lines_.push_back({&line, 0});
   }
 
   std::vector<WaitSum> run(std::uint64_t waits_per_round) {
@@ -61,7 +62,7 @@ class Summation {
   }
 
   void receive(const WaitLetter& letter) {
-    const Event& cause = lines_.at(letter.cause.location).line->events[letter.cause.index];
+    const Event cause = forward_.ledger.line(letter.cause.location).events[letter.cause.index];
     Amount& amount =
         sums_[{letter.pattern, letter.location, letter.context, letter.cause.location, cause.context}];
     amount.ns += letter.ns;
@@ -79,15 +80,20 @@ class Summation {
 
   std::uint64_t post(std::uint64_t most) {
     std::uint64_t count = 0;
-    for (auto& [location, own] : lines_) {
+    for (Line& own : lines_) {
       for (; count < most && own.next < own.line->waits.size(); ++own.next, ++count) {
-        const Wait& wait = own.line->waits[own.next];
-        mail_.send(roster_.owner_of(roster_.rank_of(wait.cause.location)),
-                   WaitLetter{.cause = wait.cause,
-                              .location = location,
-                              .context = own.line->events[wait.event].context,
-                              .pattern = wait.pattern,
-                              .ns = wait.ns});
+        const Wait wait = own.line->waits[own.next];
+        const WaitLetter letter{.cause = wait.cause,
+                                .location = own.line->location,
+                                .context = own.line->events[wait.event].context,
+                                .pattern = wait.pattern,
+                                .ns = wait.ns};
+        const int to = roster_.holder_of(wait.cause.location);
+        if (to == mail_.here()) {
+          receive(letter);
+        } else {
+          mail_.send(to, letter);
+        }
       }
     }
     return count;
@@ -95,9 +101,10 @@ class Summation {
 
   exchange::Communicator& analysis_;
   const Roster& roster_;
+  const Forward& forward_;
   Mail mail_;
-  std::unordered_map<Location, Line> lines_;
-  std::unordered_map<Key, Amount, KeyHash> sums_;
+  std::vector<Line> lines_;
+  tsl::robin_map<Key, Amount, KeyHash> sums_;
 };
 
 }  // namespace

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "waits/sequence.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace culprit::waits {
+
+/// Items of one time line that come in no order and are taken in the order of the calls that they belong to
+/// (`event`), some thousand calls at a time: what has to be sorted together then fits into memory.
+template <typename Item>
+class ByCall {
+ public:
+  explicit ByCall(Spill& spill) : spill_(&spill), calls_(spill.options().calls_sorted_together) {}
+
+  void add(const Item& item) {
+    const std::size_t at = item.event / calls_;
+    while (parts_.size() <= at) parts_.emplace_back(*spill_);
+    parts_[at].push_back(item);
+  }
+  [[nodiscard]] std::size_t parts() const { return parts_.size(); }
+  /// Those of the `part`-th so many calls, in their order, into `items`; among those of one call `earlier(a,
+  /// b)` decides. They are given away.
+  template <typename Earlier>
+  void take(std::size_t part, std::vector<Item>& items, Earlier earlier) {
+    items.clear();
+    if (part >= parts_.size()) return;
+    const Sequence<Item>& found = parts_[part];
+    // Sorted by counting: most calls have a few items each.
+    begin_.assign(calls_ + 1, 0);
+    for (std::size_t i = 0; i < found.size(); ++i) ++begin_[found[i].event % calls_ + 1];
+    for (std::size_t call = 0; call < calls_; ++call) begin_[call + 1] += begin_[call];
+    std::vector<std::uint32_t>& next = begin_;
+    items.resize(found.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const Item item = found[i];
+      items[next[item.event % calls_]++] = item;
+    }
+    for (auto first = items.begin(); first != items.end();) {
+      const auto last =
+          std::find_if(first, items.end(), [&first](const Item& one) { return one.event != first->event; });
+      if (last - first > 1) std::sort(first, last, earlier);
+      first = last;
+    }
+    parts_[part].clear();
+  }
+
+ private:
+  Spill* spill_;
+  std::uint32_t calls_;
+  std::vector<Sequence<Item>> parts_;
+  std::vector<std::uint32_t> begin_;  // kept for its memory
+};
+
+}  // namespace culprit::waits

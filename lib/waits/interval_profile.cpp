@@ -1,0 +1,122 @@
+#include "waits/interval_profile.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace culprit::waits {
+
+void IntervalProfile::clear() {
+  wholes_.clear();
+  samples_.clear();
+  if (++round_ == 0) {  // it went round: no slot may look like one of this round
+    slots_.assign(slots_.size(), {});
+    round_ = 1;
+  }
+}
+
+void IntervalProfile::add(const PieceTime& time) {
+  if (time.context != PieceTime::kWhole) {
+    samples_.push_back(time);
+    return;
+  }
+  Slot& slot = slots_[time.piece];
+  if (slot.round == round_) {
+    wholes_[slot.at].ns += time.ns;
+    return;
+  }
+  slot = {round_, static_cast<std::uint32_t>(wholes_.size())};
+  wholes_.push_back(time);
+}
+
+void IntervalProfile::add(const TimeLine& line, std::uint32_t call, bool whole) {
+  const Event event = line.events[call];
+  if (call > 0) {
+    const std::uint64_t before_ns = line.events[call - 1].exit_ns;
+    if (event.enter_ns > before_ns) {
+      add({.piece = event.gap, .context = PieceTime::kWhole, .ns = event.enter_ns - before_ns});
+      if (event.sampled) add_samples(line, call);
+    }
+  }
+  if (!whole) return;
+  const std::uint64_t ns = event.exit_ns - event.enter_ns;
+  const std::uint64_t wait = wait_of(line, event);
+  if (ns > wait)
+    add({.piece = pieces_.of_call(event.context), .context = PieceTime::kWhole, .ns = ns - wait});
+}
+
+void IntervalProfile::add_samples(const TimeLine& line, std::uint32_t gap) {
+  const std::uint32_t piece = line.events[gap].gap;
+  for_samples(line, gap, [&](const Sample& sample) {
+    samples_.push_back({.piece = piece, .context = sample.context, .ns = sample.ns});
+  });
+}
+
+void IntervalProfile::merge_samples() {
+  std::sort(samples_.begin(), samples_.end(), [](const PieceTime& a, const PieceTime& b) {
+    return std::tuple(a.piece, a.context) < std::tuple(b.piece, b.context);
+  });
+  std::size_t sums = 0;
+  for (const PieceTime& time : samples_) {
+    if (sums > 0 && samples_[sums - 1].piece == time.piece && samples_[sums - 1].context == time.context) {
+      samples_[sums - 1].ns += time.ns;
+    } else {
+      samples_[sums++] = time;
+    }
+  }
+  samples_.resize(sums);
+}
+
+std::uint64_t wait_of(const TimeLine& line, const Event& event) {
+  return event.wait == Event::kLongWait ? line.waits[event.waits].ns : event.wait;
+}
+
+LongLine::LongLine(const TimeLine& line, const Pieces& pieces, Spill& spill) : line_(line) {
+  IntervalProfile profile(pieces);
+  std::uint64_t calls = kCalls;
+  do {
+    levels_.push_back({.calls = static_cast<std::uint32_t>(calls), .times = Sequence<PieceTime>(spill)});
+    build(levels_.size() - 1, profile);
+    calls *= kWider;
+  } while (calls <= line.events.size());
+}
+
+void LongLine::build(std::size_t at, IntervalProfile& profile) {
+  Level& level = levels_[at];
+  const auto count = static_cast<std::uint32_t>(line_.events.size());
+  for (std::uint32_t first = 0; count - first >= level.calls; first += level.calls) {
+    profile.clear();
+    if (at == 0) {
+      for (std::uint32_t call = first; call < first + level.calls; ++call) profile.add(line_, call, true);
+    } else {
+      const Level& narrower = levels_[at - 1];
+      for (std::uint32_t i = 0; i < kWider; ++i) add_sum(narrower, first / narrower.calls + i, profile);
+    }
+    profile.merge_samples();
+    for (const PieceTime& time : profile.wholes()) level.times.push_back(time);
+    for (const PieceTime& time : profile.samples()) level.times.push_back(time);
+    level.begin.push_back(level.times.size());
+  }
+}
+
+void LongLine::add_sum(const Level& level, std::uint32_t sum, IntervalProfile& profile) {
+  for (std::uint64_t i = level.begin[sum]; i < level.begin[sum + 1]; ++i) profile.add(level.times[i]);
+}
+
+void LongLine::add(std::uint32_t first, std::uint32_t last, IntervalProfile& profile) const {
+  while (first < last) {
+    // The widest sum that begins here and ends in time.
+    const Level* widest = nullptr;
+    for (const Level& level : levels_) {
+      if (first % level.calls != 0 || last - first < level.calls) break;
+      widest = &level;
+    }
+    if (widest == nullptr) {
+      profile.add(line_, first++, true);
+    } else {
+      add_sum(*widest, first / widest->calls, profile);
+      first += widest->calls;
+    }
+  }
+}
+
+}  // namespace culprit::waits

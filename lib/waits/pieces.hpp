@@ -1,0 +1,65 @@
+#pragma once
+
+#include "exchange/communicator.hpp"
+#include "waits/hash.hpp"
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <tsl/robin_map.h>
+
+namespace culprit::waits {
+
+/// A piece of a time line that can be compared with the same piece of another one: the gap between two calls,
+/// by the call paths of both, or, with kCall as `next`, a call itself by its path.
+struct Piece {
+  static constexpr std::uint32_t kCall = ~std::uint32_t{0};
+  static constexpr std::uint32_t kStart = kCall - 1;  ///< as `previous`: before the first call
+  std::uint32_t previous = 0, next = 0;
+
+  friend auto operator<=>(const Piece&, const Piece&) = default;  // NOLINT(modernize-use-nullptr)
+};
+
+/// Numbers the pieces that occur, as they do. A program has few, however long it runs.
+class PieceNumbers {
+ public:
+  std::uint32_t number(const Piece& piece) {
+    const auto [entry, added] =
+        numbers_.try_emplace(joined(piece.previous, piece.next), static_cast<std::uint32_t>(pieces_.size()));
+    if (added) pieces_.push_back(piece);
+    return entry->second;
+  }
+  /// By number.
+  [[nodiscard]] const std::vector<Piece>& pieces() const { return pieces_; }
+
+ private:
+  struct Hash {
+    std::size_t operator()(std::uint64_t key) const { return hash_of(key); }
+  };
+  tsl::robin_map<std::uint64_t, std::uint32_t, Hash> numbers_;
+  std::vector<Piece> pieces_;
+};
+
+/// The pieces of all time lines, numbered in their order: the same on all ranks of the analysis.
+class Pieces {
+ public:
+  Pieces() = default;
+  /// Collective. `own` are the gaps that this rank found.
+  Pieces(exchange::Communicator& analysis, const PieceNumbers& own);
+
+  [[nodiscard]] std::size_t size() const { return all_.size(); }
+  [[nodiscard]] const Piece& operator[](std::uint32_t number) const { return all_[number]; }
+  /// The number of a gap that is own.pieces()[gap].
+  [[nodiscard]] std::uint32_t of_gap(std::uint32_t gap) const { return of_gap_[gap]; }
+  /// The number of a call with this path.
+  [[nodiscard]] std::uint32_t of_call(std::uint32_t context) const { return of_call_[context]; }
+
+ private:
+  std::vector<Piece> all_;
+  std::vector<std::uint32_t> of_gap_;
+  std::vector<std::uint32_t> of_call_;  // by context: those of the united tree are dense
+};
+
+}  // namespace culprit::waits
