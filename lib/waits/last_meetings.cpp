@@ -20,7 +20,7 @@ IntervalStart LastMeetings::with(EventId cause) const {
   IntervalStart start;
   const auto met = met_.find(cause.location);
   if (met != met_.end()) {
-    for (const Calls& calls : {met->second.last, met->second.before}) {
+    for (const LastTwo::Calls& calls : {met->second.last, met->second.before}) {
       if (calls.other == IntervalStart::kBeginning || calls.other >= cause.index) continue;
       start.own = calls.own;
       start.other = calls.other;

@@ -13,6 +13,16 @@
 
 namespace culprit::waits {
 
+/// The last two times that a time line met another one, as calls of both; the cause of a wait may itself have
+/// been met already (an exposure by MPI_Win_start, of which MPI_Win_complete waits).
+struct LastTwo {
+  struct Calls {
+    std::uint32_t own, other;
+  };
+  Calls last = {IntervalStart::kBeginning, IntervalStart::kBeginning};
+  Calls before = {IntervalStart::kBeginning, IntervalStart::kBeginning};
+};
+
 /// Whom a time line met last, while one goes along it: where the synchronization intervals (algorithms.md 8)
 /// of its waits begin.
 class LastMeetings {
@@ -21,7 +31,7 @@ class LastMeetings {
 
   /// What lies before the next wait, each in the order of calls.
   void met(const Meeting& meeting) {
-    Met& with = met_[meeting.other.location];
+    LastTwo& with = met_[meeting.other.location];
     with.before = with.last;
     with.last = {meeting.event, meeting.other.index};
   }
@@ -30,14 +40,6 @@ class LastMeetings {
   [[nodiscard]] IntervalStart with(EventId cause) const;
 
  private:
-  struct Calls {
-    std::uint32_t own = IntervalStart::kBeginning, other = IntervalStart::kBeginning;
-  };
-  /// The last two times: the cause itself may have been met already (an exposure by MPI_Win_start, of which
-  /// MPI_Win_complete waits).
-  struct Met {
-    Calls last, before;
-  };
   struct Attended {
     Attendance last;
     std::uint32_t context = View::kUnknown;
@@ -47,7 +49,7 @@ class LastMeetings {
   };
   const Contexts& contexts_;
   const Roster& roster_;
-  tsl::robin_map<Location, Met, Hash> met_;
+  tsl::robin_map<Location, LastTwo, Hash> met_;
   std::vector<Attended> attended_;  // by communicator or window, the latest first
 };
 

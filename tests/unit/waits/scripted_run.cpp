@@ -149,13 +149,15 @@ Variation vary(const ScriptedRun& run, const CallPaths& paths,
   return all;
 }
 
-Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_round) {
+Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_round,
+              const SpillOptions& spill) {
   Found found;
   std::mutex mutex;
   exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
     const auto own = traces(run, analysis);
     const Roster roster(analysis, own);
-    Forward forward = read_forward(analysis, roster, own, {}, {.records_per_round = records_per_round});
+    Forward forward =
+        read_forward(analysis, roster, own, {}, {.records_per_round = records_per_round, .spill = spill});
     DelayCosts delays = delay_costs(analysis, roster, forward);
     CriticalPath path = critical_path(analysis, roster, forward);
     const Efficiency efficiency = culprit::waits::efficiency(analysis, roster, forward, path);

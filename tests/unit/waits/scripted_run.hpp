@@ -76,7 +76,8 @@ struct Found {
 };
 
 /// Analyses the run on `analysts` ranks, `records_per_round` at a time.
-Found analyse(const ScriptedRun& run, int analysts = 1, std::uint64_t records_per_round = 1 << 18);
+Found analyse(const ScriptedRun& run, int analysts = 1, std::uint64_t records_per_round = 1 << 18,
+              const SpillOptions& spill = {});
 
 /// Its variation over time; `marks` by rank.
 Variation vary(const ScriptedRun& run, const CallPaths& paths,
