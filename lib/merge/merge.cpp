@@ -247,7 +247,9 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
   find_waits(comm, accumulation, experiment);
   TimeLines lines;
   together(comm, [&] { lines = open_time_lines(share, found.shared, shape); });
-  analyse_time_lines(comm, lines, shape, experiment);
+  analyse_time_lines(
+      comm, lines, shape, experiment,
+      options.dry_run ? std::filesystem::path() : std::filesystem::absolute(options.output).parent_path());
   if (writer) {
     find_blame(comm, options, summaries, shape, *writer, experiment);
     writer->add_experiment(experiment);

@@ -63,7 +63,8 @@ struct Marks {
 /// One run of all analyses over what was read.
 class Analyses {
  public:
-  Analyses(exchange::Communicator& comm, TimeLines& lines, const Shape& shape, const Experiment& experiment)
+  Analyses(exchange::Communicator& comm, TimeLines& lines, const Shape& shape, const Experiment& experiment,
+           const std::filesystem::path& directory)
       : comm_(comm),
         shape_(shape),
         roster_(comm, lines.processes),
@@ -72,7 +73,8 @@ class Analyses {
         forward_(waits::read_forward(comm, roster_, lines.processes,
                                      [this](waits::Location location, const auto& record) {
                                        marks_.observe(shape_, location, record);
-                                     })) {
+                                     },
+                                     {.spill = {.directory = directory}})) {
     found_.stopped = comm.all_sum(lines.stopped);
   }
 
@@ -170,9 +172,9 @@ class Analyses {
 }  // namespace
 
 void analyse_time_lines(exchange::Communicator& comm, TimeLines& lines, const Shape& shape,
-                        Experiment& experiment) {
+                        Experiment& experiment, const std::filesystem::path& directory) {
   if (comm.all_sum(lines.processes.size()) == 0) return;
-  Analyses analyses(comm, lines, shape, experiment);
+  Analyses analyses(comm, lines, shape, experiment, directory);
   database::TraceAnalyses found = analyses.run();
   together(comm, [&] {
     if (comm.rank() != 0) return;

@@ -31,6 +31,7 @@ std::uint32_t ComparedLine::attended(const Collective& collective, std::uint32_t
 void ComparedLine::add(std::uint32_t first, std::uint32_t until, IntervalProfile& profile) {
   until = std::min(until, static_cast<std::uint32_t>(line_->events.size() - 1));
   if (first > until) return;
+  if (first > 0) profile.add_met(*line_, first - 1);
   if (until - first >= LongLine::kLong) {
     if (sums_ == nullptr) sums_ = std::make_unique<LongLine>(*line_, *pieces_, *spill_);
     sums_->add(first, until, profile);

@@ -26,8 +26,13 @@ class ComparedLine {
   std::uint32_t first_call(const IntervalStart& start, std::uint32_t until);
   /// The same for a wait of this line.
   static std::uint32_t first_call(const Wait& wait) { return after(wait.start.own); }
-  /// Adds what the line did from the gap before call `first` to the enter of call `until`.
+  /// Adds what the line did from the gap before call `first` to the enter of call `until`, and what is left
+  /// of the call before them, in which the two met: all but its wait.
   void add(std::uint32_t first, std::uint32_t until, IntervalProfile& profile);
+  /// The piece itself where one of add(first, …) is what is left of a call.
+  [[nodiscard]] std::uint32_t known_piece(std::uint32_t piece, std::uint32_t first) const {
+    return piece == pieces_->met() ? pieces_->of_call(line_->events[first - 1].context) : piece;
+  }
 
  private:
   struct Collective {

@@ -253,7 +253,7 @@ void Backward::receive(const ProfileLetter& letter, const std::vector<PieceTime>
   for (const PieceTime& time : profile_.wholes()) {
     const std::uint64_t less = waiter_.of(time.piece);
     if (time.ns <= less) continue;
-    delays_.push_back({account(at, time.piece), time.ns - less});
+    delays_.push_back({account(at, own.compared.known_piece(time.piece, first)), time.ns - less});
     sum += time.ns - less;
   }
   explanation.delays = static_cast<std::uint32_t>(delays_.size()) - explanation.first_delay;

@@ -67,9 +67,8 @@ struct Sample {
   std::uint64_t ns = 0;  ///< that it stands for
 };
 
-/// Where two time lines last met before a wait, as the waiter knows it: the end of call `own` here (none:
-/// from the beginning), and there either the end of a call that is named, or of the one that attended a
-/// collective.
+/// Where two time lines last met before a wait, as the waiter knows it: call `own` here (none: from the
+/// beginning), and there either a call that is named, or the one that attended a collective.
 struct IntervalStart {
   static constexpr std::uint32_t kBeginning = ~std::uint32_t{0};
   std::uint64_t context = 0;  ///< of the collective; 0: `other` is the index of the call

@@ -171,7 +171,8 @@ std::uint64_t Diagnosis::post(std::uint64_t most) {
 void Diagnosis::receive(const WaiterLetter& letter, const std::vector<PieceTime>& waiter) {
   ComparedLine& own = lines_[forward_.ledger.index_of(letter.cause.location)].compared;
   profile_.clear();
-  own.add(own.first_call(letter.start, letter.cause.index), letter.cause.index, profile_);
+  const std::uint32_t first = own.first_call(letter.start, letter.cause.index);
+  own.add(first, letter.cause.index, profile_);
   waiter_.clear();
   for (const PieceTime& time : waiter) waiter_.add(time);
   const auto longer = [this](std::uint32_t piece) {
@@ -192,7 +193,8 @@ void Diagnosis::receive(const WaiterLetter& letter, const std::vector<PieceTime>
       excess_[{at, procedure(context)}] += sign * static_cast<std::int64_t>(share(ns, letter.wait_ns, sum));
     };
     for (const PieceTime& time : profile.wholes()) {
-      const Piece& piece = forward_.pieces[time.piece];
+      if (longer(time.piece) == 0) continue;
+      const Piece& piece = forward_.pieces[own.known_piece(time.piece, first)];
       if (piece.next == Piece::kCall) add_one(time.piece, piece.previous, time.ns);
     }
     for (const PieceTime& time : profile.samples()) add_one(time.piece, time.context, time.ns);

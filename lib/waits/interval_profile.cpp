@@ -37,11 +37,13 @@ void IntervalProfile::add(const TimeLine& line, std::uint32_t call, bool whole) 
       if (event.sampled) add_samples(line, call);
     }
   }
-  if (!whole) return;
+  if (whole) add_call(line, event, pieces_.of_call(event.context));
+}
+
+void IntervalProfile::add_call(const TimeLine& line, const Event& event, std::uint32_t piece) {
   const std::uint64_t ns = event.exit_ns - event.enter_ns;
   const std::uint64_t wait = wait_of(line, event);
-  if (ns > wait)
-    add({.piece = pieces_.of_call(event.context), .context = PieceTime::kWhole, .ns = ns - wait});
+  if (ns > wait) add({.piece = piece, .context = PieceTime::kWhole, .ns = ns - wait});
 }
 
 void IntervalProfile::add_samples(const TimeLine& line, std::uint32_t gap) {

@@ -29,6 +29,9 @@ class IntervalProfile {
   void add(const PieceTime& time);
   /// The gap before the call (none before a line's first) and, if `whole`, the call itself.
   void add(const TimeLine& line, std::uint32_t call, bool whole);
+  /// What is left of a call in which two time lines met: they did when the later one came, and whichever then
+  /// takes longer to leave starts late.
+  void add_met(const TimeLine& line, std::uint32_t call) { add_call(line, line.events[call], pieces_.met()); }
 
   /// Each piece once, in the order in which they were added; samples may come more than once.
   [[nodiscard]] const std::vector<PieceTime>& wholes() const { return wholes_; }
@@ -44,6 +47,7 @@ class IntervalProfile {
   struct Slot {
     std::uint32_t round = 0, at = 0;
   };
+  void add_call(const TimeLine& line, const Event& event, std::uint32_t piece);
   void add_samples(const TimeLine& line, std::uint32_t gap);
 
   const Pieces& pieces_;

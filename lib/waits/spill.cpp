@@ -14,9 +14,10 @@ namespace culprit::waits {
 
 namespace {
 
-std::filesystem::path temporary_directory() {
+std::filesystem::path place_for(const std::filesystem::path& directory) {
   const char* const named = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): nobody sets it
-  return named != nullptr && *named != '\0' ? named : "/tmp";
+  if (named != nullptr && *named != '\0') return named;
+  return directory.empty() ? "/tmp" : directory;
 }
 
 /// An unlinked file, or -1 and errno. Not every file system knows files without a name.
@@ -35,7 +36,7 @@ Spill::Spill(SpillOptions options) : options_(std::move(options)) {
   options_.block = std::max(options_.block, kLeastBlock);
   // One block is read or changed at a time: a single frame would do.
   most_frames_ = std::max<std::size_t>(options_.memory / options_.block, 1);
-  if (options_.directory.empty()) options_.directory = temporary_directory();
+  options_.directory = place_for(options_.directory);
 }
 
 Spill::~Spill() {

@@ -17,7 +17,7 @@ class SpillError : public std::runtime_error {
 };
 
 struct SpillOptions {
-  /// Of the file; empty: $TMPDIR, or else /tmp.
+  /// Of the file, unless there is $TMPDIR; empty: /tmp.
   std::filesystem::path directory = {};
   /// Bytes that stay in memory, per rank of the analysis: a run of some seconds then needs no file at all,
   /// and the ranks of the analysis on one machine leave it room.
