@@ -39,9 +39,12 @@ constexpr std::array<std::pair<std::string_view, Format>, 3> kFormats = {{
     {"json", Format::json},
     {"csv", Format::csv},
 }};
-constexpr std::array<std::pair<std::string_view, ExportFormat>, 4> kExportFormats = {{
+constexpr std::array<std::pair<std::string_view, ExportFormat>, 7> kExportFormats = {{
     {"collapsed", ExportFormat::collapsed},
     {"speedscope", ExportFormat::speedscope},
+    {"pprof", ExportFormat::pprof},
+    {"hatchet", ExportFormat::hatchet},
+    {"caliper", ExportFormat::caliper},
     {"csv", ExportFormat::csv},
     {"json", ExportFormat::json},
 }};

@@ -30,7 +30,7 @@ enum class Command : std::uint8_t {
 
 enum class ViewKind : std::uint8_t { calling_context, callers, flat };
 enum class Format : std::uint8_t { text, json, csv };
-enum class ExportFormat : std::uint8_t { collapsed, speedscope, csv, json };
+enum class ExportFormat : std::uint8_t { collapsed, speedscope, pprof, hatchet, caliper, csv, json };
 
 /// What the user asks for.
 struct Invocation {

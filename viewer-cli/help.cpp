@@ -34,7 +34,7 @@ commands
   variation               how long iterations took, over ranks and time (trace)
   efficiency              parallel efficiency, load balance, communication efficiency
   diff DB2                two runs compared: per code, change and scaling loss
-  export FORMAT           collapsed, speedscope, csv or json, for other tools
+  export FORMAT           for other tools: collapsed, speedscope, pprof, hatchet, caliper, csv, json
   info                    what was run, where, when and how; how good the data is
 
 (trace): needs a measurement with time lines, hpcrun-lite --trace.
@@ -258,15 +258,25 @@ change is DB2 - DB, ratio DB2 / DB. Scaling loss is what DB2 has beyond the idea
 
 constexpr std::string_view kExport = R"help(Writes the calling context tree for other tools.
 
-  viewer-cli run1.db export collapsed -o run1.txt             flame graphs; integer microseconds
-  viewer-cli run1.db export speedscope -o run1.speedscope.json
-  viewer-cli run1.db export csv -o run1.csv                   one row per context
-  viewer-cli run1.db export json -o run1.json                 as `view --format json`
+  viewer-cli run1.db export collapsed -o run1.collapsed.txt      flamegraph.pl, inferno, speedscope, Firefox
+  viewer-cli run1.db export speedscope -o run1.speedscope.json   speedscope: one profile per thread
+  viewer-cli run1.db export pprof -o run1.pb.gz                  pprof -http : run1.pb.gz
+  viewer-cli run1.db export caliper -o run1.json                 Hatchet: GraphFrame.from_caliper, with ranks
+  viewer-cli run1.db export hatchet -o run1.hatchet.json         Hatchet: GraphFrame.from_literal(json.load(f))
+  viewer-cli run1.db export csv -o run1.csv                      one row per context, all sums
+  viewer-cli run1.db export json -o run1.view.json               as `view --format json`, all sums
+
+usage: viewer-cli DB|DIR export FORMAT [options]
 
 options
   -o, --output FILE       (default: standard output)
-  --metric METRIC         what collapsed and speedscope weigh frames by (default: REALTIME)
+  --metric METRIC         what collapsed and speedscope weigh frames by, and pprof shows first
+                          (default: REALTIME)
   --derive NAME=FORMULA   as for `view`: a further column of csv and json
+
+collapsed counts whole microseconds (or the metric's own unit), the rank first: rank_3;main;solve 1200.
+pprof holds all metrics, labelled by rank, thread and role: pprof -tagfocus 'rank=^3$', -tagroot rank; it has no
+loops. Hatchet's formats hold all metrics, by scope: procedures, inlined code and loops.
 )help";
 
 constexpr std::string_view kInfo = R"help(What was run, where, when and how, and how good the data is.

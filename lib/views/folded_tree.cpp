@@ -27,18 +27,18 @@ FoldedTree::FoldedTree(const Figures& figures, Column column) : figures_(figures
   Column inclusive = column;
   inclusive.name.inclusive = true;
   std::map<Identity, std::uint32_t> known;
-  std::vector<std::uint32_t> scope_of(experiment.contexts.size(), database::kNone);
+  scope_of_.assign(experiment.contexts.size(), database::kNone);
   for (ContextId id = 0; id < experiment.contexts.size(); ++id) {
     const Context& context = experiment.contexts[id];
     const std::uint32_t parent =
-        context.parent == database::kNone ? database::kNone : scope_of[context.parent];
+        context.parent == database::kNone ? database::kNone : scope_of_[context.parent];
     if (!is_scope(context.kind)) {
-      scope_of[id] = parent;
+      scope_of_[id] = parent;
       continue;
     }
     const Identity identity{parent, context.kind, context.name, context.file, context.module, context.line};
     const auto [found, added] = known.try_emplace(identity, static_cast<std::uint32_t>(scopes_.size()));
-    const std::uint32_t scope = scope_of[id] = found->second;
+    const std::uint32_t scope = scope_of_[id] = found->second;
     if (added) {
       scopes_.push_back({frame_of(experiment, context), context.flags, parent, {}});
       if (parent != database::kNone) scopes_[parent].children.push_back(scope);

@@ -34,12 +34,16 @@ class FoldedTree {
   [[nodiscard]] const FoldedScope& operator[](std::uint32_t scope) const { return scopes_[scope]; }
   [[nodiscard]] const Figures& figures() const { return figures_; }
 
+  /// The scope that a context is part of: itself, or the one it stands in.
+  [[nodiscard]] std::uint32_t scope_of(database::ContextId context) const { return scope_of_[context]; }
+
   /// The frames from the super-root to `scope`, both included.
   [[nodiscard]] std::vector<Frame> path(std::uint32_t scope) const;
 
  private:
   const Figures& figures_;
   std::vector<FoldedScope> scopes_;
+  std::vector<std::uint32_t> scope_of_;  // by context
 };
 
 }  // namespace culprit::views

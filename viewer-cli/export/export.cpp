@@ -1,6 +1,8 @@
 #include "export/export.hpp"
 
 #include "commands.hpp"
+#include "export/hatchet.hpp"
+#include "export/pprof.hpp"
 #include "export/stacks.hpp"
 #include "view/view_json.hpp"
 #include "view/view_request.hpp"
@@ -16,28 +18,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void write_export(std::ostream& out, const views::Source& source, const Invocation& invocation) {
-  switch (invocation.export_format) {
-    case ExportFormat::collapsed:
-    case ExportFormat::speedscope: {
-      const std::string metric =
-          invocation.metric.empty() ? primary_metric(source.experiment()) : invocation.metric;
-      const views::Column column = require_column(source, invocation, metric);
-      if (column.blame) throw UsageError("metric: imbalance has no values per thread (try idleness)");
-      if (column.derived)
-        throw UsageError("metric: " + column.title + " is derived and no weight of stacks (try csv or json)");
-      const views::Figures figures(source);
-      if (invocation.export_format == ExportFormat::collapsed) {
-        write_collapsed(out, figures, column);
-      } else {
-        write_speedscope(out, figures, column);
-      }
-      return;
-    }
-    case ExportFormat::csv:
-    case ExportFormat::json:
-      break;
-  }
+views::Column stack_column(const views::Source& source, const Invocation& invocation) {
+  const std::string metric =
+      invocation.metric.empty() ? primary_metric(source.experiment()) : invocation.metric;
+  views::Column column = require_column(source, invocation, metric);
+  if (column.blame) throw UsageError("metric: imbalance has no values per thread (try idleness)");
+  if (column.derived)
+    throw UsageError("metric: " + column.title + " is derived and no weight of stacks (try csv or json)");
+  return column;
+}
+
+/// All sums, and what --derive defines.
+void write_table(std::ostream& out, const views::Source& source, const Invocation& invocation) {
   Invocation all = invocation;
   all.format = invocation.export_format == ExportFormat::csv ? Format::csv : Format::json;
   for (const database::Metric& metric : source.experiment().metrics) {
@@ -51,6 +43,31 @@ void write_export(std::ostream& out, const views::Source& source, const Invocati
     write_view_csv(out, request, shown);
   } else {
     write_view_json(out, request, shown);
+  }
+}
+
+void write_export(std::ostream& out, const views::Source& source, const Invocation& invocation) {
+  const views::Figures figures(source);
+  switch (invocation.export_format) {
+    case ExportFormat::collapsed:
+      write_collapsed(out, figures, stack_column(source, invocation));
+      break;
+    case ExportFormat::speedscope:
+      write_speedscope(out, figures, stack_column(source, invocation));
+      break;
+    case ExportFormat::pprof:
+      write_pprof(out, figures, stack_column(source, invocation));
+      break;
+    case ExportFormat::hatchet:
+      write_hatchet(out, figures);
+      break;
+    case ExportFormat::caliper:
+      write_caliper(out, figures);
+      break;
+    case ExportFormat::csv:
+    case ExportFormat::json:
+      write_table(out, source, invocation);
+      break;
   }
 }
 

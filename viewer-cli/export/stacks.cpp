@@ -1,5 +1,6 @@
 #include "export/stacks.hpp"
 
+#include "commands.hpp"
 #include "frame_json.hpp"
 #include "views/frame.hpp"
 
@@ -55,11 +56,15 @@ void write_collapsed(std::ostream& out, const views::Figures& figures, const vie
   for (const std::uint32_t location : figures.locations()) {
     std::string first = location_label(experiment, location);
     std::replace(first.begin(), first.end(), ' ', '_');
+    // Rounding is carried on, so that a thread's counts add up to its time rounded once.
+    std::uint64_t sum = 0;
+    std::uint64_t written = 0;
     for (const database::Value& value : figures.source().profile_values(location)) {
       if (value.metric != column.metric) continue;
-      const std::uint64_t count =
-          is_time(column) ? (value.value + kNsPerMicrosecond / 2) / kNsPerMicrosecond : value.value;
-      if (count != 0) out << first << stacks[value.index] << ' ' << count << '\n';
+      sum += value.value;
+      const std::uint64_t whole = is_time(column) ? (sum + kNsPerMicrosecond / 2) / kNsPerMicrosecond : sum;
+      if (whole != written) out << first << stacks[value.index] << ' ' << whole - written << '\n';
+      written = whole;
     }
   }
 }
@@ -92,7 +97,11 @@ void write_speedscope(std::ostream& out, const views::Figures& figures, const vi
     Json weights = Json::array();
     std::uint64_t sum = 0;
     for (const database::Value& value : figures.source().profile_values(location)) {
-      if (value.metric != column.metric || sum + value.value > kLargestExact) continue;
+      if (value.metric != column.metric) continue;
+      if (sum + value.value > kLargestExact)
+        throw CommandError("export: speedscope: " + location_label(experiment, location) +
+                           " has more than 2^53 " + (is_time(column) ? "ns" : column.unit) +
+                           " (JSON readers hold no larger numbers; use pprof)");
       Json stack = Json::array();
       for (const ContextId id : views::path_to(experiment, value.index)) {
         if (is_shown(experiment.contexts[id], id)) stack.push_back(frame_of_context[id]);
@@ -101,6 +110,7 @@ void write_speedscope(std::ostream& out, const views::Figures& figures, const vi
       weights.push_back(value.value);
       sum += value.value;
     }
+    if (samples.empty()) continue;
     const Json profile = {{"type", "sampled"},
                           {"name", location_label(experiment, location)},
                           {"unit", is_time(column) ? "nanoseconds" : "none"},

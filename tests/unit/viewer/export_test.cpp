@@ -2,6 +2,7 @@
 #include "viewer/run.hpp"
 #include "views/solver_sample.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -31,6 +32,43 @@ TEST_CASE("Collapsed stacks hold all time as whole microseconds, root first") {
   CHECK(seen);
 }
 
+TEST_CASE(
+    "Collapsed stacks survive names that hold their separators, and add up where times are no whole µs") {
+  views::testing::SampleExperiment sample({"REALTIME"});
+  const std::uint32_t location = sample.add_location(0, 0, sample.add_role("main"));
+  const auto program = sample.add(0, {database::ContextKind::root, "<program root>", "", 0, ""});
+  std::uint64_t ns = 0;
+  for (const std::string name :
+       {"std::map<int;int>::find", "a\nb\tc", "operator 12", "trailing 1.5", "blank "}) {
+    const auto procedure = sample.add(program, {database::ContextKind::procedure, name, "a.c", 1});
+    const auto line = sample.add(procedure, {database::ContextKind::statement, "", "", 0, ""});
+    sample.set(line, 0, location, 1400);
+    ns += 1400;
+  }
+  const auto leaf = sample.add(program, {database::ContextKind::inlined, "leaf 7", "a.c", 1});
+  sample.set(leaf, 0, location, 1400);
+  ns += 1400;
+  sample.finish();
+  std::istringstream lines(run(sample, {"export", "collapsed"}));
+  std::uint64_t sum = 0;
+  std::size_t number = 0;
+  for (std::string line; std::getline(lines, line); ++number) {
+    INFO(line);
+    CHECK(std::count(line.begin(), line.end(), ';') == (number < 5 ? 3 : 2));
+    const std::size_t blank = line.rfind(' ');
+    CHECK(line.find('\t') == std::string::npos);
+    const char before = line[blank - 1];
+    CHECK(before != ' ');
+    // Nothing in front of the count may be taken for another count.
+    const std::string stack = line.substr(0, blank);
+    const std::size_t digits = stack.find_last_not_of("0123456789.");
+    CHECK(stack[digits] != ' ');
+    sum += std::stoull(line.substr(blank + 1));
+  }
+  CHECK(number == 6);
+  CHECK(sum == (ns + 500) / 1000);
+}
+
 TEST_CASE("speedscope profiles have one weight per sample and frames in range") {
   const SolverSample solver;
   const nlohmann::json file =
@@ -48,6 +86,29 @@ TEST_CASE("speedscope profiles have one weight per sample and frames in range") 
         CHECK(frame.get<std::size_t>() < file["shared"]["frames"].size());
     }
   }
+}
+
+TEST_CASE("Hatchet's formats hold every scope once, and sums over ranks agree") {
+  const SolverSample solver;
+  const nlohmann::json literal = nlohmann::json::parse(run(solver.sample, {"export", "hatchet"}));
+  REQUIRE(literal.size() == 1);
+  CHECK(literal[0]["metrics"]["time (inc)"] == 8000);
+  const nlohmann::json caliper = nlohmann::json::parse(run(solver.sample, {"export", "caliper"}));
+  double sum = 0;
+  for (const nlohmann::json& row : caliper["data"]) sum += row[2].get<double>();
+  CHECK(sum == 8000);
+  CHECK(caliper["culprit.processes"].size() == 8);
+  CHECK(caliper["columns"][3] == "inclusive#sum#time.duration");
+}
+
+TEST_CASE("pprof's profile is a gzip file, the same for the same run") {
+  const SolverSample solver;
+  const std::string first = run(solver.sample, {"export", "pprof"});
+  REQUIRE(first.size() > 18);
+  CHECK(first.substr(0, 3) == "\x1f\x8b\x08");
+  CHECK(first.substr(4, 4) == std::string(4, '\0'));  // no time
+  CHECK(first == run(solver.sample, {"export", "pprof"}));
+  CHECK_THROWS_AS(run(solver.sample, {"export", "pprof", "--metric", "imbalance"}), UsageError);
 }
 
 TEST_CASE("CSV and JSON exports hold every context and every metric") {

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "views/figures.hpp"
+
+#include <ostream>
+
+// For Hatchet: scopes without call sites and source lines (views::FoldedTree), in seconds or the metric's own
+// unit. An exclusive figure is what no scope below has, so that exclusive figures add up to the total. The
+// wall-clock time is called `time`, other metrics by their names; ` (inc)` marks inclusive ones.
+namespace culprit::viewer {
+
+/// The literal format (GraphFrame.from_literal): sums over all threads.
+void write_hatchet(std::ostream& out, const views::Figures& figures);
+
+/// Caliper's json-split format (GraphFrame.from_caliper): one row per scope and rank with its threads summed.
+/// Hatchet wants ranks from 0 without gaps, so they are numbered anew where some are missing, and processes
+/// that are no rank come behind them; `culprit.processes` in the metadata says who is who.
+void write_caliper(std::ostream& out, const views::Figures& figures);
+
+}  // namespace culprit::viewer
