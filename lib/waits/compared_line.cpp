@@ -36,9 +36,9 @@ void ComparedLine::add(std::uint32_t first, std::uint32_t until, IntervalProfile
     if (sums_ == nullptr) sums_ = std::make_unique<LongLine>(*line_, *pieces_, *spill_);
     sums_->add(first, until, profile);
   } else {
-    for (std::uint32_t call = first; call < until; ++call) profile.add(*line_, call, true);
+    profile.add(*line_, first, until);
   }
-  profile.add(*line_, until, false);
+  profile.add_gap(*line_, until);
 }
 
 }  // namespace culprit::waits

@@ -11,15 +11,33 @@ void Completions::completed(std::int32_t rank, std::uint64_t id, EventId call) {
     ++ledger_.unmatched.completions;
     return;
   }
-  if (entry->second.candidate) add(call, *entry->second.candidate);
+  if (entry->second.candidate != kNoCandidate) {
+    add(call, candidates_[entry->second.candidate]);
+    free_.push_back(entry->second.candidate);
+  }
   halves_.erase(entry);
 }
 
 void Completions::depends(std::int32_t rank, std::uint64_t id, const std::optional<Candidate>& candidate) {
-  const auto [entry, first] = halves_.try_emplace({rank, id}, Half{.call = {}, .candidate = candidate});
-  if (first || !entry->second.call.known()) return;
+  const auto [entry, first] = halves_.try_emplace({rank, id}, Half{});
+  if (first) {
+    if (candidate) entry.value().candidate = keep(*candidate);
+    return;
+  }
+  if (!entry->second.call.known()) return;
   if (candidate) add(entry->second.call, *candidate);
   halves_.erase(entry);
+}
+
+std::uint32_t Completions::keep(const Candidate& candidate) {
+  if (free_.empty()) {
+    candidates_.push_back(candidate);
+    return static_cast<std::uint32_t>(candidates_.size() - 1);
+  }
+  const std::uint32_t at = free_.back();
+  free_.pop_back();
+  candidates_[at] = candidate;
+  return at;
 }
 
 void Completions::add(EventId call, Candidate candidate) {

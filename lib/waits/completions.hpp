@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include <tsl/robin_map.h>
 
@@ -35,15 +36,20 @@ class Completions {
       return hash_of(key.id, static_cast<std::uint32_t>(key.rank));
     }
   };
+  /// Which of the two came first. Small: there are millions.
   struct Half {
-    EventId call;  // known: the completing call came first
-    std::optional<Candidate> candidate;
+    EventId call;                            // known: the completing call
+    std::uint32_t candidate = kNoCandidate;  // else this one
   };
+  static constexpr std::uint32_t kNoCandidate = ~std::uint32_t{0};
 
   void add(EventId call, Candidate candidate);
+  std::uint32_t keep(const Candidate& candidate);
 
   Ledger& ledger_;
   tsl::robin_map<Key, Half, Hash> halves_;
+  std::vector<Candidate> candidates_;  // of halves
+  std::vector<std::uint32_t> free_;
 };
 
 }  // namespace culprit::waits

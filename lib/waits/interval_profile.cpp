@@ -5,6 +5,12 @@
 
 namespace culprit::waits {
 
+namespace {
+
+constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+}  // namespace
+
 void IntervalProfile::clear() {
   wholes_.clear();
   samples_.clear();
@@ -28,16 +34,26 @@ void IntervalProfile::add(const PieceTime& time) {
   wholes_.push_back(time);
 }
 
-void IntervalProfile::add(const TimeLine& line, std::uint32_t call, bool whole) {
-  const Event event = line.events[call];
-  if (call > 0) {
-    const std::uint64_t before_ns = line.events[call - 1].exit_ns;
-    if (event.enter_ns > before_ns) {
-      add({.piece = event.gap, .context = PieceTime::kWhole, .ns = event.enter_ns - before_ns});
-      if (event.sampled) add_samples(line, call);
-    }
+void IntervalProfile::add(const TimeLine& line, std::uint32_t first, std::uint32_t last) {
+  if (first >= last) return;
+  std::uint64_t before_ns = first == 0 ? kNever : line.events[first - 1].exit_ns;
+  for (std::uint32_t call = first; call < last; ++call) {
+    const Event event = line.events[call];
+    add_gap(line, call, event, before_ns);
+    add_call(line, event, pieces_.of_call(event.context));
+    before_ns = event.exit_ns;
   }
-  if (whole) add_call(line, event, pieces_.of_call(event.context));
+}
+
+void IntervalProfile::add_gap(const TimeLine& line, std::uint32_t call) {
+  if (call > 0) add_gap(line, call, line.events[call], line.events[call - 1].exit_ns);
+}
+
+void IntervalProfile::add_gap(const TimeLine& line, std::uint32_t call, const Event& event,
+                              std::uint64_t before_ns) {
+  if (event.enter_ns <= before_ns) return;
+  add({.piece = event.gap, .context = PieceTime::kWhole, .ns = event.enter_ns - before_ns});
+  if (event.sampled) add_samples(line, call);
 }
 
 void IntervalProfile::add_call(const TimeLine& line, const Event& event, std::uint32_t piece) {
@@ -88,7 +104,7 @@ void LongLine::build(std::size_t at, IntervalProfile& profile) {
   for (std::uint32_t first = 0; count - first >= level.calls; first += level.calls) {
     profile.clear();
     if (at == 0) {
-      for (std::uint32_t call = first; call < first + level.calls; ++call) profile.add(line_, call, true);
+      profile.add(line_, first, first + level.calls);
     } else {
       const Level& narrower = levels_[at - 1];
       for (std::uint32_t i = 0; i < kWider; ++i) add_sum(narrower, first / narrower.calls + i, profile);
@@ -113,7 +129,9 @@ void LongLine::add(std::uint32_t first, std::uint32_t last, IntervalProfile& pro
       widest = &level;
     }
     if (widest == nullptr) {
-      profile.add(line_, first++, true);
+      const std::uint32_t until = std::min(last, first - first % kCalls + kCalls);
+      profile.add(line_, first, until);
+      first = until;
     } else {
       add_sum(*widest, first / widest->calls, profile);
       first += widest->calls;

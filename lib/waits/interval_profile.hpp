@@ -27,8 +27,10 @@ class IntervalProfile {
 
   void clear();
   void add(const PieceTime& time);
-  /// The gap before the call (none before a line's first) and, if `whole`, the call itself.
-  void add(const TimeLine& line, std::uint32_t call, bool whole);
+  /// The gap before the call; none before a line's first.
+  void add_gap(const TimeLine& line, std::uint32_t call);
+  /// From the gap before call `first` to the end of the one before `last`.
+  void add(const TimeLine& line, std::uint32_t first, std::uint32_t last);
   /// What is left of a call in which two time lines met: they did when the later one came, and whichever then
   /// takes longer to leave starts late.
   void add_met(const TimeLine& line, std::uint32_t call) { add_call(line, line.events[call], pieces_.met()); }
@@ -47,6 +49,7 @@ class IntervalProfile {
   struct Slot {
     std::uint32_t round = 0, at = 0;
   };
+  void add_gap(const TimeLine& line, std::uint32_t call, const Event& event, std::uint64_t before_ns);
   void add_call(const TimeLine& line, const Event& event, std::uint32_t piece);
   void add_samples(const TimeLine& line, std::uint32_t gap);
 

@@ -23,16 +23,22 @@ void Messages::send(const CallSite& call, const Operation& operation) {
       ++ledger_.unmatched.strangers;
       return;
     }
-    mail_.send(owner, SendLetter{.communicator = contexts_.shared(view.shared).global_id,
-                                 .source = view.rank,
-                                 .source_rank = call.rank,
-                                 .destination_rank = *destination,
-                                 .tag = operation.tag,
-                                 .call = call.id,
-                                 .enter_ns = call.enter_ns,
-                                 .exit_ns = blocking ? call.exit_ns : 0,
-                                 .operation = operation.id,
-                                 .buffered = operation.kind == OperationKind::send_buffered});
+    const SendLetter letter{.communicator = contexts_.shared(view.shared).global_id,
+                            .source = view.rank,
+                            .source_rank = call.rank,
+                            .destination_rank = *destination,
+                            .tag = operation.tag,
+                            .call = call.id,
+                            .enter_ns = call.enter_ns,
+                            .exit_ns = blocking ? call.exit_ns : 0,
+                            .operation = operation.id,
+                            .buffered = operation.kind == OperationKind::send_buffered};
+    // Of each channel all sends come from one rank of the analysis: nothing overtakes.
+    if (owner == mail_.here()) {
+      receive(letter);
+    } else {
+      mail_.send(owner, letter);
+    }
   }
   if (operation.completes && !blocking && operation.kind != OperationKind::send_buffered) {
     completions_.completed(call.rank, operation.id, call.id);
@@ -182,14 +188,20 @@ void Messages::match(const SendLetter& send, const Arrival& arrival) {
   if (arrival.probe) return;
   ledger_.add(receiver,
               Meeting{.event = arrival.completed.index, .other = send.call, .sent_ns = send.enter_ns});
-  mail_.send(roster_.owner_of(send.source_rank), ReceiptLetter{.source_rank = send.source_rank,
-                                                               .buffered = send.buffered,
-                                                               .blocking = send.exit_ns != 0,
-                                                               .send = send.call,
-                                                               .posted = arrival.posted,
-                                                               .completed = arrival.completed,
-                                                               .posted_ns = arrival.posted_ns,
-                                                               .operation = send.operation});
+  const ReceiptLetter receipt{.source_rank = send.source_rank,
+                              .buffered = send.buffered,
+                              .blocking = send.exit_ns != 0,
+                              .send = send.call,
+                              .posted = arrival.posted,
+                              .completed = arrival.completed,
+                              .posted_ns = arrival.posted_ns,
+                              .operation = send.operation};
+  const int owner = roster_.owner_of(send.source_rank);
+  if (owner == mail_.here()) {
+    receive(receipt);
+  } else {
+    mail_.send(owner, receipt);
+  }
 }
 
 void Messages::receive(const ReceiptLetter& letter) {

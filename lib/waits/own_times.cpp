@@ -18,7 +18,8 @@ std::vector<OwnTime> own_times(const Roster& roster, const Forward& forward) {
       continue;
     profile.clear();
     const auto calls = static_cast<std::uint32_t>(line.events.size());
-    for (std::uint32_t call = 0; call < calls; ++call) profile.add(line, call, call + 1 < calls);
+    profile.add(line, 0, calls - 1);
+    profile.add_gap(line, calls - 1);
     profile.merge_samples();
     std::map<std::uint32_t, std::map<std::uint32_t, std::uint64_t>> weights;
     for (const PieceTime& time : profile.samples()) weights[time.piece][time.context] += time.ns;

@@ -3,7 +3,8 @@
                                                      [structure] [first-view] [one-sided] [transfers] [large-view]
 
 Wall-clock figures are medians of interleaved runs; every run's figure goes into BUILD/bench/*.json.
-Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_LARGE (default 1000000x100000), CULPRIT_BENCH_PROFILES (default 3072; scale: 100000).
+Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_LARGE (default 1000000x100000), CULPRIT_BENCH_PROFILES (default 3072; scale: 100000),
+CULPRIT_BENCH_EVENTS (waits: of the largest run, default 100000000).
 """
 
 import json
@@ -18,6 +19,7 @@ import sys
 import time
 
 import one_sided
+import waits
 import transfers
 
 APPS = pathlib.Path(__file__).resolve().parent.parent / "apps"
@@ -441,6 +443,9 @@ class Bench:
 
     def one_sided(self):
         one_sided.measure(self)
+
+    def waits(self):
+        waits.measure(self)
 
     # -- transfers --------------------------------------------------------------------------------------------------
 

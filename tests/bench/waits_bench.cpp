@@ -1,18 +1,30 @@
-// How fast time lines are analysed: bench_waits RANKS ITERATIONS ANALYSTS. The traces are made while they are
-// read: a ring of ranks that exchange halos without blocking and reduce a number in each iteration, where a
-// rank in eight is late by turns. Six calls an iteration and rank.
+// How fast time lines are analysed: bench_waits PATTERN RANKS EVENTS ANALYSTS. The traces are made while they
+// are read, and making them counts. Tells CPU seconds by phase and the most memory, as JSON, and fails where
+// costs are not all of the waiting or the critical path is not as long as it says.
+//   ring: ranks on a ring exchange halos without blocking and reduce a number in each iteration; one in eight
+//   is
+//         late by turns. Six calls an iteration and rank.
+//   master, unmatched, truncated: what naive analyses take quadratic time for.
 #include "exchange/threads.hpp"
 #include "waits/critical_path.hpp"
 #include "waits/delay_costs.hpp"
 #include "waits/forward.hpp"
 #include "waits/hotspots.hpp"
+#include "waits/own_times.hpp"
+#include "waits/wait_sums.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/resource.h>
+#include <time.h>
 
 namespace {
 
@@ -33,19 +45,23 @@ std::uint64_t work(std::int32_t rank, std::uint64_t iteration) {
   return kWork + (mixed >> 40) % 4096 + (late ? kWork / 2 : 0);
 }
 
+Definition world_of(std::int32_t rank, std::int32_t ranks) {
+  Definition world;
+  world.global_id = 1;
+  world.size = static_cast<std::uint32_t>(ranks);
+  world.rank = rank;
+  if (rank == 0) {
+    for (std::int32_t one = 0; one < ranks; ++one) world.members.push_back(one);
+  }
+  return world;
+}
+
 /// A rank's time line: all end their reduction together, when the last would.
 class Ring final : public ProcessTrace {
  public:
   Ring(std::int32_t rank, std::int32_t ranks, std::uint64_t iterations)
       : rank_(rank), ranks_(ranks), iterations_(iterations) {
-    Definition world;
-    world.global_id = 1;
-    world.size = static_cast<std::uint32_t>(ranks);
-    world.rank = rank;
-    if (rank == 0) {
-      for (std::int32_t one = 0; one < ranks; ++one) world.members.push_back(one);
-    }
-    definitions_.push_back(world);
+    definitions_.push_back(world_of(rank, ranks));
   }
   [[nodiscard]] std::int32_t rank() const override { return rank_; }
   [[nodiscard]] const std::vector<Definition>& definitions() const override { return definitions_; }
@@ -130,51 +146,233 @@ class Ring final : public ProcessTrace {
   std::vector<Definition> definitions_;
 };
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+/// A master that serves workers in turn, round after round: each asks, waits for the answer and works; the
+/// master waits for the first of each round. Half of the events are the master's.
+class Served final : public ProcessTrace {
+ public:
+  Served(std::int32_t rank, std::int32_t ranks, std::uint64_t rounds)
+      : rank_(rank), workers_(ranks - 1), rounds_(rounds), definitions_{world_of(rank, ranks)} {}
+  [[nodiscard]] std::int32_t rank() const override { return rank_; }
+  [[nodiscard]] const std::vector<Definition>& definitions() const override { return definitions_; }
+  [[nodiscard]] std::size_t threads() const override { return 1; }
+
+  bool next(std::size_t /*thread*/, Record& record) override {
+    if (round_ == rounds_) return false;
+    record.operations.clear();
+    record.kind = RecordKind::call;
+    const auto workers = static_cast<std::uint64_t>(workers_);
+    const std::uint64_t begin = 1000 + round_ * (2 * kWork + 2 * kCost * workers);
+    const std::uint64_t worker = rank_ == 0 ? step_ / 2 : static_cast<std::uint64_t>(rank_ - 1);
+    const std::uint64_t served = begin + kWork + 2 * kCost * worker;  // when the master turns to the worker
+    const std::uint64_t asked = worker == 0 ? served : begin + kCost;
+    const bool asks = step_ % 2 == 0;
+    if (rank_ == 0) {
+      record.enter_ns = asks ? (worker == 0 ? begin : served) : served + kCost;
+      record.exit_ns = (asks ? served + kCost : served + 2 * kCost) - 1;
+      message(record, asks ? OperationKind::receive : OperationKind::send,
+              static_cast<std::int32_t>(worker) + 1);
+    } else {
+      record.enter_ns = asks ? asked : asked + kCost / 2;
+      record.exit_ns = asks ? asked + kCost / 2 - 1 : served + 2 * kCost;
+      message(record, asks ? OperationKind::send : OperationKind::receive, 0);
+    }
+    record.node = (rank_ == 0 ? 10U : 20U) + static_cast<std::uint32_t>(step_ % 2);
+    const std::uint64_t steps = rank_ == 0 ? 2 * workers : 2;
+    if (++step_ == steps) {
+      step_ = 0;
+      ++round_;
+    }
+    return true;
+  }
+
+ private:
+  static void message(Record& record, OperationKind kind, std::int32_t peer) {
+    Operation& operation = record.operations.emplace_back();
+    operation.kind = kind;
+    operation.context = 0;
+    operation.peer = peer;
+  }
+
+  std::int32_t rank_, workers_;
+  std::uint64_t rounds_, round_ = 0, step_ = 0;
+  std::vector<Definition> definitions_;
+};
+
+/// Messages that nobody receives, to a rank whose first receive, from anybody, never ends: what it receives
+/// later, from itself, is held back for ever behind that.
+class Unmatched final : public ProcessTrace {
+ public:
+  Unmatched(std::int32_t rank, std::int32_t ranks, std::uint64_t calls)
+      : rank_(rank), calls_(calls), definitions_{world_of(rank, ranks)} {}
+  [[nodiscard]] std::int32_t rank() const override { return rank_; }
+  [[nodiscard]] const std::vector<Definition>& definitions() const override { return definitions_; }
+  [[nodiscard]] std::size_t threads() const override { return 1; }
+
+  bool next(std::size_t /*thread*/, Record& record) override {
+    if (call_ == calls_) return false;
+    record.operations.clear();
+    record.kind = RecordKind::call;
+    record.enter_ns = 1000 + call_ * 1000;
+    record.exit_ns = record.enter_ns + 500;
+    record.node = 10;
+    Operation& operation = record.operations.emplace_back();
+    operation.context = 0;
+    if (rank_ != 0) {
+      operation.kind = OperationKind::send;
+      operation.peer = 0;
+      operation.tag = static_cast<std::int32_t>(call_ % 1000);
+    } else {
+      operation.kind = OperationKind::receive;
+      operation.peer = call_ == 0 ? culprit::measurement::trace::kAnySource : 0;
+      operation.tag = call_ == 0 ? culprit::measurement::trace::kAnyTag : 7;
+      operation.completes = call_ != 0;
+      operation.id = 1;
+    }
+    ++call_;
+    return true;
+  }
+
+ private:
+  std::int32_t rank_;
+  std::uint64_t calls_, call_ = 0;
+  std::vector<Definition> definitions_;
+};
+
+/// A trace that breaks off after so many records.
+class Truncated final : public ProcessTrace {
+ public:
+  Truncated(std::unique_ptr<ProcessTrace> whole, std::uint64_t records)
+      : whole_(std::move(whole)), left_(records) {}
+  [[nodiscard]] std::int32_t rank() const override { return whole_->rank(); }
+  [[nodiscard]] const std::vector<Definition>& definitions() const override { return whole_->definitions(); }
+  [[nodiscard]] std::size_t threads() const override { return whole_->threads(); }
+  bool next(std::size_t thread, Record& record) override {
+    if (left_ == 0) return false;
+    --left_;
+    return whole_->next(thread, record);
+  }
+
+ private:
+  std::unique_ptr<ProcessTrace> whole_;
+  std::uint64_t left_;
+};
+
+/// What is run: about `events` calls in all, on `ranks` ranks.
+struct Case {
+  std::string pattern;
+  std::int32_t ranks = 0;
+  std::uint64_t events = 0;
+
+  [[nodiscard]] std::unique_ptr<ProcessTrace> trace(std::int32_t rank) const {
+    const auto all = static_cast<std::uint64_t>(ranks);
+    if (pattern == "master")
+      return std::make_unique<Served>(rank, ranks, std::max<std::uint64_t>(events / (4 * (all - 1)), 1));
+    if (pattern == "unmatched") return std::make_unique<Unmatched>(rank, ranks, events / all);
+    auto ring = std::make_unique<Ring>(rank, ranks, std::max<std::uint64_t>(events / (6 * all), 1));
+    if (pattern == "truncated" && rank == 1)
+      return std::make_unique<Truncated>(std::move(ring), events / all / 2);
+    return ring;
+  }
+};
+
+/// CPU seconds of this thread.
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// CPU seconds of all analysts together, by phase; and what must hold.
+struct Totals {
+  double forward = 0, delays = 0, path = 0, hotspots = 0, sums = 0;
+  std::uint64_t events = 0, waits = 0, waiting_ns = 0, costs_ns = 0, unmatched = 0, spilled = 0;
+  std::uint64_t path_ns = 0, path_length_ns = 0, begin_ns = ~std::uint64_t{0}, end_ns = 0;
+};
+
+double lap(double& since) {
+  const double now = cpu_seconds();
+  return now - std::exchange(since, now);
+}
+
+void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals& totals, std::mutex& mutex) {
+  std::vector<std::unique_ptr<ProcessTrace>> own;
+  for (std::int32_t rank = 0; rank < run.ranks; ++rank) {
+    // Blocks, as a merge would deal them out.
+    if (static_cast<std::int64_t>(rank) * analysis.size() / run.ranks == analysis.rank())
+      own.push_back(run.trace(rank));
+  }
+  double clock = cpu_seconds();
+  const Roster roster(analysis, own);
+  const Forward forward = read_forward(analysis, roster, own);
+  const double forward_s = lap(clock);
+  const std::vector<WaitSum> sums = sum_waits(analysis, roster, forward);
+  const double sums_s = lap(clock);
+  const DelayCosts delays = delay_costs(analysis, roster, forward);
+  const double delays_s = lap(clock);
+  const CriticalPath path = critical_path(analysis, roster, forward);
+  own_times(roster, forward);
+  const double path_s = lap(clock);
+  const std::vector<Hotspot> spots = hotspots(analysis, roster, forward, {});
+  const double hotspots_s = lap(clock);
+
+  const std::lock_guard lock(mutex);
+  totals.forward += forward_s;
+  totals.sums += sums_s;
+  totals.delays += delays_s;
+  totals.path += path_s;
+  totals.hotspots += hotspots_s;
+  totals.costs_ns += delays.unattributed_ns;
+  for (const DelayCost& cost : delays.costs) totals.costs_ns += cost.short_term_ns + cost.long_term_ns;
+  for (const CriticalTime& time : path.times) totals.path_ns += time.ns;
+  totals.path_length_ns = path.length_ns();
+  totals.spilled += forward.ledger.spill().written();
+  const auto& unmatched = forward.unmatched();
+  totals.unmatched += unmatched.sends + unmatched.receives + unmatched.collectives;
+  for (const TimeLine& line : forward.ledger.lines()) {
+    totals.events += line.events.size();
+    totals.waits += line.waits.size();
+    for (const Wait& wait : line.waits) totals.waiting_ns += is_wait(wait.pattern) ? wait.ns : 0;
+    if (line.events.empty()) continue;
+    totals.begin_ns = std::min(totals.begin_ns, line.events.front().enter_ns);
+    totals.end_ns = std::max(totals.end_ns, line.events.back().exit_ns);
+  }
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::int32_t ranks = count > 1 ? std::atoi(arguments[1]) : 64;
-  const std::uint64_t iterations = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 1000;
-  const int analysts = count > 3 ? std::atoi(arguments[3]) : 2;
-  const double events = 6.0 * static_cast<double>(iterations) * ranks;
-  double forward_s = 0, delays_s = 0, path_s = 0, hotspots_s = 0;
-  std::uint64_t waits = 0;
+  if (count != 5) {
+    std::fputs("usage: bench_waits ring|master|unmatched|truncated RANKS EVENTS ANALYSTS\n", stderr);
+    return 2;
+  }
+  const Case run{arguments[1], std::atoi(arguments[2]), std::strtoull(arguments[3], nullptr, 10)};
+  Totals totals;
   std::mutex mutex;
-  culprit::exchange::run_on_threads(analysts, [&](culprit::exchange::Communicator& analysis) {
-    std::vector<std::unique_ptr<ProcessTrace>> own;
-    for (std::int32_t rank = 0; rank < ranks; ++rank) {
-      // Blocks, as a merge would deal them out.
-      if (static_cast<std::int64_t>(rank) * analysis.size() / ranks != analysis.rank()) continue;
-      own.push_back(std::make_unique<Ring>(rank, ranks, iterations));
-    }
-    const Roster roster(analysis, own);
-    auto start = std::chrono::steady_clock::now();
-    const Forward forward = read_forward(analysis, roster, own);
-    const double forward_time = seconds_since(start);
-    start = std::chrono::steady_clock::now();
-    const DelayCosts delays = delay_costs(analysis, roster, forward);
-    const double delays_time = seconds_since(start);
-    start = std::chrono::steady_clock::now();
-    const CriticalPath path = critical_path(analysis, roster, forward);
-    const double path_time = seconds_since(start);
-    start = std::chrono::steady_clock::now();
-    const std::vector<Hotspot> spots = hotspots(analysis, roster, forward, {});
-    const double hotspots_time = seconds_since(start);
-    const std::lock_guard lock(mutex);
-    forward_s = std::max(forward_s, forward_time);
-    delays_s = std::max(delays_s, delays_time);
-    path_s = std::max(path_s, path_time);
-    hotspots_s = std::max(hotspots_s, hotspots_time);
-    for (const TimeLine& line : forward.ledger.lines()) waits += line.waits.size();
+  const auto begin = std::chrono::steady_clock::now();
+  culprit::exchange::run_on_threads(std::atoi(arguments[4]), [&](culprit::exchange::Communicator& analysis) {
+    analyse(analysis, run, totals, mutex);
   });
-  const double all = forward_s + delays_s + path_s + hotspots_s;
+  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const double cpu = totals.forward + totals.sums + totals.delays + totals.path + totals.hotspots;
   std::printf(
-      "%.0f events, %llu waits: forward %.2f s, delay costs %.2f s, critical path %.2f s, hotspots %.2f s\n",
-      events, static_cast<unsigned long long>(waits), forward_s, delays_s, path_s, hotspots_s);
-  std::printf("analysed %.0f events of %d ranks on %d analysts, %.2f s: %.0f events/s\n", events, ranks,
-              analysts, all, events / all);
+      "{\"events\": %llu, \"waits\": %llu, \"unmatched\": %llu, \"wall\": %.3f, \"cpu\": %.3f, \"forward\": "
+      "%.3f, "
+      "\"sums\": %.3f, \"delays\": %.3f, \"path\": %.3f, \"hotspots\": %.3f, \"spilled\": %llu, \"peak\": "
+      "%ld}\n",
+      static_cast<unsigned long long>(totals.events), static_cast<unsigned long long>(totals.waits),
+      static_cast<unsigned long long>(totals.unmatched), wall, cpu, totals.forward, totals.sums,
+      totals.delays, totals.path, totals.hotspots, static_cast<unsigned long long>(totals.spilled),
+      usage.ru_maxrss * 1024);
+  if (totals.costs_ns != totals.waiting_ns) {
+    std::fprintf(stderr, "bench_waits: %llu ns of costs for %llu ns of waiting\n",
+                 static_cast<unsigned long long>(totals.costs_ns),
+                 static_cast<unsigned long long>(totals.waiting_ns));
+    return 1;
+  }
+  if (totals.path_ns != totals.path_length_ns || totals.path_length_ns > totals.end_ns - totals.begin_ns) {
+    std::fprintf(stderr, "bench_waits: the critical path does not add up\n");
+    return 1;
+  }
 }
