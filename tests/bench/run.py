@@ -26,7 +26,7 @@ APPS = pathlib.Path(__file__).resolve().parent.parent / "apps"
 RUNS = int(os.environ.get("CULPRIT_BENCH_RUNS", "7"))
 PROFILES = int(os.environ.get("CULPRIT_BENCH_PROFILES", "3072"))
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "structure", "first-view", "one-sided", "transfers")  # large-view: the second part of first-view alone
+BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "structure", "first-view", "one-sided", "transfers", "waits")  # large-view: the second part of first-view alone
 SCALE_TREE = (2000, 62, 16)  # frames per tree (each gives two or three contexts), depth, groups of ranks
 MPIRUN = ["mpirun.openmpi", "--oversubscribe", "-n", "2"]
 
