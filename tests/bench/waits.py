@@ -1,8 +1,11 @@
 """How fast time lines are analysed for waits and their causes: generated ones of many shapes, in CPU seconds, which other
-programs on the machine hardly change. Every run also checks that costs are all of the waiting, and the critical path."""
+programs on the machine hardly change. Every run also checks that costs are all of the waiting, and the critical path. And what
+the analysis of a real run takes beside the run itself: a Poisson solver that exchanges halos one-sidedly."""
 
 import json
 import os
+import pathlib
+import re
 import subprocess
 import sys
 
@@ -34,9 +37,29 @@ def row(bench, pattern, ranks, events, analysts):
     return found
 
 
+SOR = pathlib.Path(__file__).resolve().parent.parent / "apps" / "sor.c"
+SOR_RANKS = 16
+
+
+def sor(bench):
+    """CPU seconds of all ranks of a traced run, and of merging and analysing it."""
+    program = bench.here / "sor"
+    subprocess.run(["mpicc.openmpi", "-O2", "-g", SOR, "-lm", "-o", program], check=True)
+    launch = ["mpirun.openmpi", "--oversubscribe", "-n", SOR_RANKS]
+    for exchange in ("post", "fence"):
+        out, database = bench.fresh("sor.run"), bench.fresh("sor.db")
+        run = bench.time([*launch, bench.hpcrun, "-q", "-t", "-o", out, program, exchange, 200, 300, 0.5])[1]
+        _, merged, done = bench.time([bench.prof_mpi, "-v", out, "-o", database])
+        told = done.stdout + done.stderr
+        analysed = float(re.search(r"writing: .*?([0-9.]+) s of CPU", told).group(1))
+        print(f"sor {exchange}, {SOR_RANKS} ranks, 300 iterations: run {run:.1f} s of CPU time; analysing {analysed:.2f} s "
+              f"({100 * analysed / run:.2f} %), with merging {merged:.2f} s ({100 * merged / run:.2f} %)", flush=True)
+
+
 def measure(bench):
     print("| time lines | ns of CPU time an event | M events/s on 2 processors, from it "
           "| forward / sums / delay costs / critical path / hotspots | wall s | peak MB | MB to the file |")
     print("|---|---|---|---|---|---|---|")
     found = [row(bench, *run) for run in (*RUNS, ("ring", 1024, LARGEST, 2))]
     bench.save("waits", found)
+    sor(bench)
