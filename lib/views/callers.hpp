@@ -28,6 +28,13 @@ class Callers final : public View {
                                                       bool inclusive) const override;
   [[nodiscard]] std::string id(NodeId node) const override;
   [[nodiscard]] std::optional<NodeId> find(std::string_view id) override;
+  [[nodiscard]] NodeId numbered() const override { return roots_; }
+  [[nodiscard]] NodeId subtree_end(NodeId node) const override { return node + 1; }
+  [[nodiscard]] std::uint32_t alike(NodeId node) const override {
+    return node < roots_ ? node : database::kNone;
+  }
+  [[nodiscard]] std::uint32_t kinds_alike() const override { return roots_; }
+  [[nodiscard]] NodeId parent(NodeId node) const override { return entries_[node].parent; }
   [[nodiscard]] std::vector<Frame> path(NodeId node) const override;
 
  protected:

@@ -19,6 +19,21 @@ class CallingContext final : public View {
                                                       bool inclusive) const override;
   [[nodiscard]] std::string id(NodeId node) const override;
   [[nodiscard]] std::optional<NodeId> find(std::string_view id) override;
+  [[nodiscard]] NodeId numbered() const override {
+    return static_cast<NodeId>(figures_.experiment().contexts.size());
+  }
+  [[nodiscard]] NodeId subtree_end(NodeId node) const override {
+    return figures_.experiment().contexts[node].end;
+  }
+  [[nodiscard]] std::uint32_t alike(NodeId node) const override {
+    return figures_.experiment().contexts[node].flat;
+  }
+  [[nodiscard]] std::uint32_t kinds_alike() const override {
+    return static_cast<std::uint32_t>(figures_.experiment().flat.size());
+  }
+  [[nodiscard]] NodeId parent(NodeId node) const override {
+    return figures_.experiment().contexts[node].parent;
+  }
   [[nodiscard]] std::vector<Frame> path(NodeId node) const override;
 
  protected:

@@ -23,6 +23,20 @@ class Flat final : public View {
                                                       bool inclusive) const override;
   [[nodiscard]] std::string id(NodeId node) const override;
   [[nodiscard]] std::optional<NodeId> find(std::string_view id) override;
+  [[nodiscard]] NodeId numbered() const override {
+    return static_cast<NodeId>(figures_.experiment().flat.size());
+  }
+  [[nodiscard]] NodeId subtree_end(NodeId node) const override {
+    return figures_.experiment().flat[node].end;
+  }
+  [[nodiscard]] std::uint32_t alike(NodeId node) const override { return node; }
+  [[nodiscard]] std::uint32_t kinds_alike() const override {
+    return static_cast<std::uint32_t>(figures_.experiment().flat.size());
+  }
+  [[nodiscard]] NodeId parent(NodeId node) const override {
+    const database::FlatId above = figures_.experiment().flat[node].parent;
+    return above == 0 ? database::kNone : above;  // scope 0 is the whole run, and not shown
+  }
   [[nodiscard]] std::vector<Frame> path(NodeId node) const override;
 
  protected:

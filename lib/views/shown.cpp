@@ -1,5 +1,7 @@
 #include "views/shown.hpp"
 
+#include "views/visible.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,7 +19,11 @@ constexpr double kLast = -std::numeric_limits<double>::infinity();
 class Arrangement {
  public:
   Arrangement(View& view, const ShowOptions& options, double whole)
-      : view_(view), options_(options), least_(whole * options.min_percent / kPercent) {
+      : view_(view),
+        options_(options),
+        least_(whole * options.min_percent / kPercent),
+        passed_over_{options.fold_calls, options.hide_statements, options.hide_start_up,
+                     options.hide_wait_internals} {
     if (options.focus.empty()) return;
     focus_ = std::make_unique<RE2>(options.focus, RE2::Quiet);
     if (!focus_->ok()) {
@@ -27,6 +33,9 @@ class Arrangement {
 
   Shown run() {
     shown_.roots = arrange(view_.roots(), std::nullopt, 0, !focus_);
+    shown_.statements = count_.statements;
+    shown_.wait_internals = count_.wait_internals;
+    shown_.start_up = count_.start_up;
     return std::move(shown_);
   }
 
@@ -52,7 +61,8 @@ class Arrangement {
       }
       const bool matches = in_focus || RE2::PartialMatch(label(view_.frame(candidate.node)), *focus_);
       ShownNode shown{candidate.node, candidate.call, {}};
-      if (expandable(candidate.node)) shown.children = below(candidate.node, depth, matches);
+      if (may_open(view_, candidate.node, passed_over_, count_))
+        shown.children = below(candidate.node, depth, matches);
       if (matches || !shown.children.empty()) {
         result.push_back(std::move(shown));
       } else {
@@ -74,54 +84,24 @@ class Arrangement {
 
   void collect(const std::vector<NodeId>& nodes, std::optional<NodeId> call,
                std::vector<Candidate>& candidates) {
-    for (const NodeId node : nodes) {
-      const ContextKind kind = view_.frame(node).kind;
-      if (kind == ContextKind::statement && options_.hide_statements) {
-        ++shown_.statements;
-        continue;
-      }
-      if (options_.hide_wait_internals && internal(node)) {
-        ++shown_.wait_internals;
-        continue;
-      }
-      if (options_.hide_start_up && (view_.flags(node) & database::kStartUp) != 0) {
-        ++shown_.start_up;
-        if (view_.name() == "calling-context") collect(view_.children(node), std::nullopt, candidates);
-        continue;
-      }
-      if (kind == ContextKind::call && options_.fold_calls) {
-        const std::vector<NodeId> callees = view_.children(node);
-        if (!callees.empty()) {
-          collect(callees, node, candidates);
-          continue;
-        }
-      }
-      const double key = view_.value(node, options_.sort);
-      const double size = options_.size ? view_.value(node, *options_.size) : key;
+    std::vector<VisibleNode> visible;
+    collect_visible(view_, nodes, call, passed_over_, visible, count_);
+    for (const VisibleNode& each : visible) {
+      const double key = view_.value(each.node, options_.sort);
+      const double size = options_.size ? view_.value(each.node, *options_.size) : key;
       if (options_.min_percent > 0 && !(size >= least_)) {
         ++shown_.below_minimum;
         continue;
       }
-      candidates.push_back({node, call, std::isnan(key) ? kLast : key});
+      candidates.push_back({each.node, each.call, std::isnan(key) ? kLast : key});
     }
-  }
-
-  [[nodiscard]] bool internal(NodeId node) const {
-    const std::uint8_t flags = view_.flags(node);
-    return (flags & database::kInWait) != 0 && (flags & database::kFrontier) == 0;
-  }
-
-  /// Wait internals are hidden by not opening the frame that holds them, so that they count as one branch.
-  [[nodiscard]] bool expandable(NodeId node) {
-    const bool frontier = (view_.flags(node) & database::kFrontier) != 0;
-    if (!options_.hide_wait_internals || !frontier || view_.name() != "calling-context") return true;
-    if (!view_.children(node).empty()) ++shown_.wait_internals;
-    return false;
   }
 
   View& view_;
   const ShowOptions& options_;
   double least_;
+  PassedOver passed_over_;
+  PassedOverCount count_;
   std::unique_ptr<RE2> focus_;
   Shown shown_;
 };

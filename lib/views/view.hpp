@@ -48,6 +48,19 @@ class View {
   /// The node that an id names; empty where it is none of this view.
   [[nodiscard]] virtual std::optional<NodeId> find(std::string_view id) = 0;
 
+  /// How many nodes are there without expanding anything: numbers below this are nodes, and subtrees of them
+  /// are intervals (see subtree_end). Calling contexts and flat scopes all are; of callers only the roots.
+  [[nodiscard]] virtual NodeId numbered() const = 0;
+  /// The end of the interval of numbered nodes that `node`'s subtree is.
+  [[nodiscard]] virtual NodeId subtree_end(NodeId node) const = 0;
+  /// What numbered nodes with the same label have in common; kNone where that is not known.
+  [[nodiscard]] virtual std::uint32_t alike(NodeId node) const = 0;
+  /// How many different numbers alike() gives, at most.
+  [[nodiscard]] virtual std::uint32_t kinds_alike() const = 0;
+
+  /// The parent in the view's tree; kNone for roots.
+  [[nodiscard]] virtual NodeId parent(NodeId node) const = 0;
+
   /// The frames from the root of the view's tree to the node, both included.
   [[nodiscard]] virtual std::vector<Frame> path(NodeId node) const = 0;
 

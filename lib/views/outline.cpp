@@ -1,0 +1,259 @@
+#include "views/outline.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace culprit::views {
+namespace {
+
+constexpr int kLongestChain = 200;  // only children that open with their parent
+
+double key_of(View& view, NodeId node, const OutlineOptions& options) {
+  const double value = visible_value(view, node, options.sort, options.passed_over.fold_calls);
+  constexpr double kLast = -std::numeric_limits<double>::infinity();
+  if (std::isnan(value)) return kLast;
+  return options.smallest_first ? -value : value;
+}
+
+}  // namespace
+
+Outline::Outline(View& view, OutlineOptions options) : view_(view), options_(std::move(options)) {
+  set_roots();
+}
+
+void Outline::set_roots(const std::vector<NodeId>& roots) {
+  shown_roots_ = roots;
+  whole_ = roots == view_.roots();
+  roots_.clear();
+  std::vector<VisibleNode> visible;
+  PassedOverCount count;
+  collect_visible(view_, roots, std::nullopt, options_.passed_over, visible, count);
+  add(roots_, visible, nullptr);
+  refresh();
+}
+
+void Outline::set_options(OutlineOptions options) {
+  options_ = std::move(options);
+  set_roots(std::vector<NodeId>(shown_roots_));
+}
+
+void Outline::sort_by(const Column& column, bool smallest_first) {
+  options_.sort = column;
+  options_.smallest_first = smallest_first;
+  sort_all(roots_);
+  refresh();
+}
+
+void Outline::sort_all(Items& list) {
+  for (const std::unique_ptr<Item>& item : list) item->key = key_of(view_, item->node, options_);
+  arrange(list, list.empty() ? nullptr : list.front()->parent);
+  for (const std::unique_ptr<Item>& item : list) {
+    // What is closed is made again when it is opened.
+    if (item->open) {
+      sort_all(item->children);
+    } else {
+      item->children.clear();
+      item->made = false;
+    }
+  }
+}
+
+bool Outline::left_out(NodeId node, bool in_filter) const {
+  if (options_.least > 0 && !(view_.value(node, options_.size) >= options_.least)) return true;
+  return !in_filter && options_.filter != nullptr && !options_.filter->touches(node);
+}
+
+void Outline::add(Items& list, const std::vector<VisibleNode>& nodes, Item* parent) {
+  for (const VisibleNode& each : nodes) {
+    const bool in_filter = (parent != nullptr && parent->in_filter) || options_.filter == nullptr ||
+                           options_.filter->matches(each.node);
+    if (left_out(each.node, in_filter)) continue;
+    auto item = std::make_unique<Item>();
+    item->node = each.node;
+    item->call = each.call;
+    item->parent = parent;
+    item->in_filter = in_filter;
+    item->key = key_of(view_, each.node, options_);
+    list.push_back(std::move(item));
+  }
+  arrange(list, parent);
+}
+
+void Outline::arrange(Items& list, const Item* parent) {
+  std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a->key > b->key; });
+  const std::uint32_t depth = parent == nullptr ? 0 : parent->depth + (list.size() > 1 ? 1 : 0);
+  for (std::uint32_t index = 0; index < list.size(); ++index) {
+    Item& item = *list[index];
+    item.depth = depth;
+    item.index = index;
+    item.last = index + 1 == list.size();
+    item.alone = list.size() == 1 || parent == nullptr;
+  }
+}
+
+void Outline::make(Item& item) {
+  if (item.made) return;
+  item.made = true;
+  add(item.children, visible_children(view_, item.node, options_.passed_over), &item);
+}
+
+bool Outline::has_children(Item& item) {
+  make(item);
+  return !item.children.empty();
+}
+
+void Outline::open(Item& item) {
+  Item* at = &item;
+  for (int step = 0; step < kLongestChain && has_children(*at); ++step) {
+    at->open = true;
+    if (at->children.size() != 1) break;
+    at = at->children.front().get();
+  }
+  refresh();
+}
+
+void Outline::close(Item& item) {
+  item.open = false;
+  refresh();
+}
+
+void Outline::open_below(Item& item, std::uint32_t levels, std::size_t rows) {
+  std::vector<Item*> now = {&item};
+  std::size_t shown = rows_.size();
+  for (std::uint32_t level = 0; level < levels && !now.empty(); ++level) {
+    std::vector<Item*> next;
+    for (Item* const each : now) {
+      if (!has_children(*each)) continue;
+      if (!each->open) shown += each->children.size();
+      if (shown > rows) break;
+      each->open = true;
+      for (const std::unique_ptr<Item>& child : each->children) next.push_back(child.get());
+    }
+    if (shown > rows) break;
+    now = std::move(next);
+  }
+  refresh();
+}
+
+void Outline::close_all() {
+  set_roots(std::vector<NodeId>(shown_roots_));
+}
+
+Outline::Item& Outline::open_hot_path(Item& item, double keep) {
+  Item* at = &item;
+  while (has_children(*at)) {
+    const auto largest = std::max_element(at->children.begin(), at->children.end(), [&](auto& a, auto& b) {
+      return view_.value(a->node, options_.sort) < view_.value(b->node, options_.sort);
+    });
+    const double whole = view_.value(at->node, options_.sort);
+    if (!(whole > 0) || !(view_.value((*largest)->node, options_.sort) >= keep * whole)) break;
+    at->open = true;
+    at = largest->get();
+  }
+  refresh();
+  return *at;
+}
+
+Outline::Item* Outline::reveal(NodeId node) {
+  std::vector<NodeId> path;
+  for (NodeId at = node; at != database::kNone; at = view_.parent(at)) path.push_back(at);
+  Item* nearest = nullptr;
+  for (Items* list = &roots_;;) {
+    const auto on_path = std::find_if(list->begin(), list->end(), [&](const auto& item) {
+      return std::find(path.begin(), path.end(), item->node) != path.end();
+    });
+    if (on_path == list->end()) break;
+    nearest = on_path->get();
+    if (nearest->node == node || !has_children(*nearest)) break;
+    list = &nearest->children;
+  }
+  if (nearest != nullptr) open_way_to(*nearest);
+  return nearest;
+}
+
+void Outline::open_way_to(Item& item) {
+  for (Item* above = item.parent; above != nullptr; above = above->parent) above->open = true;
+  refresh();
+}
+
+std::size_t Outline::row_of(const Item* item) const {
+  return static_cast<std::size_t>(std::find(rows_.begin(), rows_.end(), item) - rows_.begin());
+}
+
+void Outline::refresh() {
+  rows_.clear();
+  append_rows(roots_);
+}
+
+void Outline::append_rows(const Items& list) {
+  for (const std::unique_ptr<Item>& item : list) {
+    rows_.push_back(item.get());
+    if (item->open) append_rows(item->children);
+  }
+}
+
+Outline::Items& Outline::siblings(const Item& item) {
+  return item.parent == nullptr ? roots_ : item.parent->children;
+}
+
+Outline::Item* Outline::first_in(const Search& search, Item& item) {
+  if (search.matches(item.node)) return &item;
+  if (!search.touches(item.node)) return nullptr;
+  make(item);
+  for (const std::unique_ptr<Item>& child : item.children) {
+    if (Item* const found = first_in(search, *child)) return found;
+  }
+  return nullptr;
+}
+
+Outline::Item* Outline::last_in(const Search& search, Item& item, bool itself) {
+  if (search.touches(item.node)) {
+    make(item);
+    for (auto child = item.children.rbegin(); child != item.children.rend(); ++child) {
+      if (Item* const found = last_in(search, **child, true)) return found;
+    }
+  }
+  return itself && search.matches(item.node) ? &item : nullptr;
+}
+
+Outline::Item* Outline::find_after(const Search& search, Item* from) {
+  const auto in_list = [&](Items& list, std::size_t first) -> Item* {
+    for (std::size_t index = first; index < list.size(); ++index) {
+      if (Item* const found = first_in(search, *list[index])) return found;
+    }
+    return nullptr;
+  };
+  if (from == nullptr) return in_list(roots_, 0);
+  if (search.touches(from->node)) {
+    make(*from);
+    if (Item* const found = in_list(from->children, 0)) return found;
+  }
+  for (Item* at = from; at != nullptr; at = at->parent) {
+    if (Item* const found = in_list(siblings(*at), at->index + 1)) return found;
+  }
+  return nullptr;
+}
+
+Outline::Item* Outline::find_before(const Search& search, Item* from) {
+  const auto in_list = [&](Items& list, std::size_t end) -> Item* {
+    for (std::size_t index = end; index-- > 0;) {
+      if (Item* const found = last_in(search, *list[index], true)) return found;
+    }
+    return nullptr;
+  };
+  if (from == nullptr) return in_list(roots_, roots_.size());
+  for (Item* at = from; at != nullptr; at = at->parent) {
+    if (Item* const found = in_list(siblings(*at), at->index)) return found;
+    if (at->parent != nullptr && search.matches(at->parent->node)) return at->parent;
+  }
+  return nullptr;
+}
+
+Outline::Item* Outline::find(const Search& search, Item* from, bool backwards) {
+  Item* const found = backwards ? find_before(search, from) : find_after(search, from);
+  if (found != nullptr) open_way_to(*found);
+  return found;
+}
+
+}  // namespace culprit::views

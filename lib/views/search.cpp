@@ -1,0 +1,72 @@
+#include "views/search.hpp"
+
+#include "views/frame.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include <re2/re2.h>
+
+namespace culprit::views {
+namespace {
+
+using database::ContextKind;
+
+enum Known : std::uint8_t { kNotYet, kNo, kYes };
+
+bool has_capital(const std::string& pattern) {
+  return std::any_of(pattern.begin(), pattern.end(),
+                     [](unsigned char letter) { return std::isupper(letter) != 0; });
+}
+
+}  // namespace
+
+Search::Search(const View& view, const std::string& pattern, const PassedOver& passed_over)
+    : view_(&view), passed_over_(passed_over), known_(view.kinds_alike(), kNotYet) {
+  RE2::Options options(RE2::Quiet);
+  options.set_case_sensitive(has_capital(pattern));
+  pattern_ = std::make_unique<re2::RE2>(pattern, options);
+  if (!pattern_->ok()) throw BadPattern("'" + pattern + "' is no regular expression: " + pattern_->error());
+}
+
+Search::~Search() = default;
+Search::Search(Search&&) noexcept = default;
+Search& Search::operator=(Search&&) noexcept = default;
+
+bool Search::step(std::size_t nodes) {
+  const NodeId end = view_->numbered();
+  const auto until = static_cast<NodeId>(std::min<std::size_t>(end, next_ + nodes));
+  for (; next_ < until; ++next_) {
+    if (matches(next_) && !passed_over(next_)) found_.push_back(next_);
+  }
+  return next_ < end;
+}
+
+bool Search::matches(NodeId node) const {
+  const std::uint32_t alike = view_->alike(node);
+  if (alike >= known_.size()) return label_matches(node);
+  if (known_[alike] == kNotYet) known_[alike] = label_matches(node) ? kYes : kNo;
+  return known_[alike] == kYes;
+}
+
+bool Search::label_matches(NodeId node) const {
+  return RE2::PartialMatch(label(view_->frame(node)), *pattern_);
+}
+
+bool Search::passed_over(NodeId node) const {
+  const ContextKind kind = view_->frame(node).kind;
+  if (kind == ContextKind::statement && passed_over_.statements) return true;
+  if (kind == ContextKind::call && passed_over_.fold_calls) return true;
+  const std::uint8_t flags = view_->flags(node);
+  if (passed_over_.start_up && (flags & database::kStartUp) != 0) return true;
+  return passed_over_.wait_internals && (flags & database::kInWait) != 0 &&
+         (flags & database::kFrontier) == 0;
+}
+
+bool Search::touches(NodeId node) const {
+  if (node >= view_->numbered()) return matches(node);
+  const auto first = std::lower_bound(found_.begin(), found_.end(), node);
+  return first != found_.end() && *first < view_->subtree_end(node);
+}
+
+}  // namespace culprit::views

@@ -1,0 +1,69 @@
+#include "views/visible.hpp"
+
+namespace culprit::views {
+namespace {
+
+using database::ContextKind;
+
+bool internal(const View& view, NodeId node) {
+  const std::uint8_t flags = view.flags(node);
+  return (flags & database::kInWait) != 0 && (flags & database::kFrontier) == 0;
+}
+
+}  // namespace
+
+void collect_visible(View& view, const std::vector<NodeId>& nodes, std::optional<NodeId> call,
+                     const PassedOver& passed_over, std::vector<VisibleNode>& into, PassedOverCount& count) {
+  for (const NodeId node : nodes) {
+    const ContextKind kind = view.frame(node).kind;
+    if (kind == ContextKind::statement && passed_over.statements) {
+      ++count.statements;
+      continue;
+    }
+    if (passed_over.wait_internals && internal(view, node)) {
+      ++count.wait_internals;
+      continue;
+    }
+    if (passed_over.start_up && (view.flags(node) & database::kStartUp) != 0) {
+      ++count.start_up;
+      if (view.name() == "calling-context")
+        collect_visible(view, view.children(node), std::nullopt, passed_over, into, count);
+      continue;
+    }
+    if (kind == ContextKind::call && passed_over.fold_calls) {
+      const std::vector<NodeId> callees = view.children(node);
+      if (!callees.empty()) {
+        collect_visible(view, callees, node, passed_over, into, count);
+        continue;
+      }
+    }
+    into.push_back({node, call});
+  }
+}
+
+bool may_open(View& view, NodeId node, const PassedOver& passed_over, PassedOverCount& count) {
+  const bool frontier = (view.flags(node) & database::kFrontier) != 0;
+  if (!passed_over.wait_internals || !frontier || view.name() != "calling-context") return true;
+  if (!view.children(node).empty()) ++count.wait_internals;
+  return false;
+}
+
+std::vector<VisibleNode> visible_children(View& view, NodeId node, const PassedOver& passed_over) {
+  std::vector<VisibleNode> children;
+  PassedOverCount count;
+  if (may_open(view, node, passed_over, count))
+    collect_visible(view, view.children(node), std::nullopt, passed_over, children, count);
+  return children;
+}
+
+double visible_value(View& view, NodeId node, const Column& column, bool fold_calls) {
+  double value = view.value(node, column);
+  if (!column.blame || column.name.inclusive || !fold_calls) return value;
+  if (view.name() != "calling-context") return value;  // others have no call sites
+  for (const NodeId child : view.children(node)) {
+    if (view.frame(child).kind == ContextKind::call) value += view.value(child, column);
+  }
+  return value;
+}
+
+}  // namespace culprit::views

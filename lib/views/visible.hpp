@@ -1,0 +1,46 @@
+#pragma once
+
+#include "views/view.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace culprit::views {
+
+/// What of a view is passed over, because few want to see it.
+struct PassedOver {
+  bool fold_calls = false;  ///< a call site becomes part of its callees' lines
+  bool statements = false;
+  bool start_up = false;        ///< frames that only lead to main or to a thread's start routine
+  bool wait_internals = false;  ///< what lies below the outermost communication or wait frame
+};
+
+/// How many nodes were passed over for each reason.
+struct PassedOverCount {
+  std::uint64_t statements = 0, wait_internals = 0, start_up = 0;
+};
+
+/// A node that is not passed over.
+struct VisibleNode {
+  NodeId node = 0;
+  std::optional<NodeId> call;  ///< the call site that was folded into it
+};
+
+/// Appends those of `nodes` that are visible, and in the place of call sites and start-up frames what lies
+/// below them. `call`: the site that `nodes` were called from, if it is folded.
+void collect_visible(View& view, const std::vector<NodeId>& nodes, std::optional<NodeId> call,
+                     const PassedOver& passed_over, std::vector<VisibleNode>& into, PassedOverCount& count);
+
+/// Whether the children of `node` are to be looked for: not those of a wait whose internals are passed over.
+/// They count as one branch.
+bool may_open(View& view, NodeId node, const PassedOver& passed_over, PassedOverCount& count);
+
+/// The visible children of a node.
+std::vector<VisibleNode> visible_children(View& view, NodeId node, const PassedOver& passed_over);
+
+/// The figure that a visible node shows: where call sites are folded, exclusive blame on a site counts where
+/// the call stands.
+[[nodiscard]] double visible_value(View& view, NodeId node, const Column& column, bool fold_calls);
+
+}  // namespace culprit::views
