@@ -221,7 +221,8 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
   if (raw.words.empty())
     throw UsageError("no database or measurement directory given (see viewer-cli --help)");
   invocation.database = raw.words[0];
-  const std::string name = raw.words.size() > 1 ? raw.words[1] : "report";
+  invocation.command_given = raw.words.size() > 1;
+  const std::string name = invocation.command_given ? raw.words[1] : "report";
   invocation.command = choose(kCommands, name, "no such command");
   take_arguments(raw.words, invocation, name);
   check_options(app, invocation.command, name);

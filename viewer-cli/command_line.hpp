@@ -36,6 +36,7 @@ enum class ExportFormat : std::uint8_t { collapsed, speedscope, pprof, hatchet, 
 struct Invocation {
   std::string database;  ///< a database or a measurement directory
   Command command = Command::report;
+  bool command_given = false;  ///< else the browser, where there is a terminal
   ViewKind view = ViewKind::calling_context;
   std::string node;                       ///< threads
   std::string other;                      ///< diff: the second database or measurement directory

@@ -6,6 +6,8 @@
 #include "database/reader.hpp"
 #include "open_database.hpp"
 #include "text/screen.hpp"
+#include "tui/browse.hpp"
+#include "tui/terminal.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -38,6 +40,11 @@ int finish_output(int status) {
                                 std::strerror(errno == 0 ? EIO : errno) + " (make room, or write elsewhere)");
 }
 
+/// Without a command people get the browser, programs the report.
+bool wants_browser(const Invocation& invocation) {
+  return !invocation.command_given && invocation.format == Format::text && tui::terminal_can_show_screens();
+}
+
 int run(int argc, const char* const* argv) {
   std::optional<Answer> answer;
   const Invocation invocation = parse_command_line(argc, argv, answer);
@@ -49,6 +56,10 @@ int run(int argc, const char* const* argv) {
   Opened other;
   if (!invocation.other.empty()) other = open_database(invocation.other, invocation.quiet);
   try {
+    if (wants_browser(invocation)) {
+      const int status = tui::browse(*opened.source, opened.path, find_screen());
+      return status == 0 && opened.degraded ? kDegraded : status;
+    }
     run_command(std::cout, find_screen(), *opened.source, invocation, other.source.get());
   } catch (const database::DatabaseError& damaged) {
     std::cout.flush();

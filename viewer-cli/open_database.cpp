@@ -124,6 +124,7 @@ Opened open_database(const std::string& path, bool quiet) {
   }
   try {
     opened.source = std::make_unique<views::DatabaseSource>(database);
+    opened.path = database.string();
   } catch (const database::DatabaseError& refused) {
     throw std::runtime_error("open: " + refused.path().string() + ": " + refused.what());
   }

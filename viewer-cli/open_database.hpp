@@ -11,6 +11,7 @@ namespace culprit::viewer {
 struct Opened {
   std::unique_ptr<views::DatabaseSource> source;
   bool degraded = false;
+  std::string path;  ///< of the database
 };
 
 /// Opens a database, or the one beside a measurement directory (DIR.db), merging in-process on all cores

@@ -35,7 +35,7 @@ constexpr std::array<const char*, database::kWaitPatterns> kNames = {
     "join-wait"};
 
 const char* name_of(const Wait& wait) {
-  return kNames[static_cast<std::size_t>(wait.pattern)];
+  return pattern_name(wait.pattern);
 }
 
 double seconds(const Wait& wait) {
@@ -64,6 +64,10 @@ void write_remainder(std::ostream& out, const Screen& screen, const database::Qu
 }
 
 }  // namespace
+
+const char* pattern_name(database::WaitPattern pattern) {
+  return kNames.at(static_cast<std::size_t>(pattern));
+}
 
 Json waits_json(const database::Contents& experiment) {
   Json array = Json::array();

@@ -9,6 +9,9 @@
 // Wait states (`waits`): who waited where, by pattern, and where it is known because of whom.
 namespace culprit::viewer {
 
+/// `late-sender` and so on.
+const char* pattern_name(database::WaitPattern pattern);
+
 Json waits_json(const database::Contents& experiment);
 void write_waits(std::ostream& out, const Screen& screen, const database::Contents& experiment);
 void write_waits_csv(std::ostream& out, const database::Contents& experiment);

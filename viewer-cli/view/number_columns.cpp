@@ -1,6 +1,7 @@
 #include "view/number_columns.hpp"
 
 #include "text/shorten.hpp"
+#include "views/visible.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -98,22 +99,11 @@ std::string NumberColumns::cell(const Part& part, double value) const {
   return whole > 0 ? grouped(value / whole * kPercent, 1) : "";
 }
 
-double NumberColumns::value_of(views::NodeId node, const views::Column& column) const {
-  double value = request_.view->value(node, column);
-  // Blame on a call site is shown where the call stands: the site itself is folded into its callees' lines.
-  if (!column.blame || column.name.inclusive || !request_.options.fold_calls) return value;
-  if (request_.view->name() != "calling-context") return value;  // others have no call sites
-  for (const views::NodeId child : request_.view->children(node)) {
-    if (request_.view->frame(child).kind == database::ContextKind::call)
-      value += request_.view->value(child, column);
-  }
-  return value;
-}
-
 std::string NumberColumns::row(views::NodeId node) const {
   std::string line;
   for (const Part& part : parts_) {
-    const double value = value_of(node, request_.columns[part.metric]);
+    const double value = views::visible_value(*request_.view, node, request_.columns[part.metric],
+                                              request_.options.fold_calls);
     const std::string text = right(cell(part, value), part.width);
     const bool additive = request_.columns[part.metric].additive();
     const double share = additive && totals_[part.metric] > 0 ? value / totals_[part.metric] : 0;

@@ -34,7 +34,6 @@ class NumberColumns {
   void add(std::size_t metric, bool share, const std::string& above, const std::string& below);
   void choose_default();
   void choose_given();  ///< those that are not the default
-  [[nodiscard]] double value_of(views::NodeId node, const views::Column& column) const;
   [[nodiscard]] std::string cell(const Part& part, double value) const;
 
   const Screen& screen_;

@@ -3,6 +3,7 @@
 #include "text/guides.hpp"
 #include "text/prose.hpp"
 #include "text/shorten.hpp"
+#include "view/node_label.hpp"
 #include "view/number_columns.hpp"
 
 #include <algorithm>
@@ -13,46 +14,6 @@ namespace culprit::viewer {
 namespace {
 
 using database::ContextKind;
-
-constexpr std::size_t kShortestName = 16;   // columns that a name keeps however deep it stands
-constexpr std::size_t kEnoughForName = 32;  // a longer name may lose its middle to keep its remark
-
-/// What may stand behind the name, in a dimmer tone, the longest first: where it is called, or defined, or
-/// which module it is in.
-std::vector<std::string> remarks(const views::View& view, const views::ShownNode& shown,
-                                 const Guides& signs) {
-  const views::Frame frame = view.frame(shown.node);
-  const std::string where = place(frame);
-  if (frame.kind == ContextKind::inlined) {
-    if (where.empty()) return {"(inlined)"};
-    return {"(inlined, " + where + ')', "(inlined)"};
-  }
-  if (frame.kind != ContextKind::procedure && frame.kind != ContextKind::region) return {};
-  if (shown.call) {
-    const std::string site = place(view.frame(*shown.call));
-    if (!site.empty()) return {signs.arrow + site};
-  }
-  if (!where.empty()) return {where};
-  if (frame.module.empty()) return {};
-  return {std::string(views::base_name(frame.module))};
-}
-
-/// A name and its remark, fitted into one line: parameters and template arguments go before the remark does,
-/// the remark before the name loses its middle.
-struct Fitted {
-  std::string name, remark;
-};
-
-Fitted fit(const std::string& name, const std::vector<std::string>& behind, std::size_t room, bool unicode) {
-  const std::string plain = without_parameters(name);
-  for (const std::string& remark : behind) {
-    const std::size_t taken = columns(remark) + 2;
-    if (room < taken + kShortestName) continue;
-    const std::size_t left = room - taken;
-    if (columns(plain) <= left || left >= kEnoughForName) return {shorten_name(name, left, unicode), remark};
-  }
-  return {shorten_name(name, std::max(room, kShortestName), unicode), {}};
-}
 
 class TreeText {
  public:
@@ -136,7 +97,8 @@ class TreeText {
     if (line.caller) name = signs_.arrow + name;
     if (line.nested > 1) name += ", " + std::to_string(line.nested) + " deep";
     const std::size_t for_name = room > columns(id) ? room - columns(id) : kShortestName;
-    const Fitted fitted = fit(name, remarks(view_, shown, signs_), for_name, screen_.unicode);
+    const FittedLabel fitted =
+        fit_label(name, remarks_of(view_, shown.node, shown.call, signs_.arrow), for_name, screen_.unicode);
     out_ << numbers << screen_.dim(before) << fitted.name;
     if (!fitted.remark.empty()) out_ << "  " << screen_.dim(fitted.remark);
     out_ << screen_.dim(id);

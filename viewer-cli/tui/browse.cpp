@@ -1,0 +1,104 @@
+#include "tui/browse.hpp"
+
+#include "tui/browser.hpp"
+#include "tui/derived_metrics.hpp"
+#include "tui/terminal.hpp"
+#include "tui/view_state.hpp"
+#include "views/derived.hpp"
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <optional>
+
+namespace culprit::viewer::tui {
+namespace {
+
+constexpr int kIdleMilliseconds = 250;  // how soon a signal that ends us is noticed
+constexpr int kForFindings = 20;        // while the findings are being formed
+constexpr std::array kEnding = {SIGTERM, SIGHUP, SIGINT};
+
+std::atomic<int> ended_by{0};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+/// While it lives, signals that end a program are noted instead.
+class EndNoted {
+ public:
+  EndNoted() {
+    struct sigaction action {};
+    action.sa_handler = [](int signal) { ended_by.store(signal); };
+    for (std::size_t i = 0; i < kEnding.size(); ++i) ::sigaction(kEnding.at(i), &action, &before_.at(i));
+  }
+  ~EndNoted() {
+    for (std::size_t i = 0; i < kEnding.size(); ++i) ::sigaction(kEnding.at(i), &before_.at(i), nullptr);
+  }
+  EndNoted(const EndNoted&) = delete;
+  EndNoted& operator=(const EndNoted&) = delete;
+
+ private:
+  std::array<struct sigaction, kEnding.size()> before_{};
+};
+
+void define_remembered(Workspace& workspace) {
+  const std::vector<std::string> shown = workspace.column_names();
+  for (const std::string& definition : load_derived_metrics(workspace.database())) {
+    try {
+      workspace.define(definition);
+    } catch (const views::BadDefinition&) {
+      continue;  // of a metric that this database does not have
+    }
+  }
+  workspace.set_columns(shown);  // defined is not yet shown
+}
+
+void paint(Terminal& terminal, Browser& browser) {
+  Canvas canvas(terminal.height(), terminal.width());
+  browser.draw(canvas);
+  terminal.show(canvas);
+}
+
+void run(Terminal& terminal, Browser& browser, const FindingsTask& findings) {
+  bool more = true;
+  paint(terminal, browser);
+  while (!browser.finished() && ended_by.load() == 0) {
+    const bool forming = findings.ready() == nullptr;
+    const std::optional<Event> event = terminal.next(more ? 0 : forming ? kForFindings : kIdleMilliseconds);
+    if (event) {
+      if (event->is(control('l'))) {
+        terminal.forget();
+      } else {
+        browser.handle(*event);
+      }
+      more = true;
+      paint(terminal, browser);
+      continue;
+    }
+    more = browser.work();
+    paint(terminal, browser);
+  }
+}
+
+}  // namespace
+
+int browse(const views::Source& source, const std::string& database, const Screen& screen) {
+  Workspace workspace(source, database, screen.unicode);
+  define_remembered(workspace);
+  FindingsTask findings(source);
+  Browser browser(workspace, findings);
+  restore_view(browser, workspace);
+  {
+    const EndNoted noted;
+    Terminal terminal(background_is_light());
+    run(terminal, browser, findings);
+  }
+  save_view(browser, workspace);
+  if (const int signal = ended_by.load(); signal != 0) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  if (findings.ready() == nullptr) std::_Exit(0);  // nobody waits for what is still being formed
+  return 0;
+}
+
+}  // namespace culprit::viewer::tui

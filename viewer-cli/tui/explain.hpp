@@ -1,0 +1,20 @@
+#pragma once
+
+#include "tui/page.hpp"
+#include "tui/workspace.hpp"
+
+#include <string>
+
+// What metrics and wait patterns mean, for those who do not know the manual.
+namespace culprit::viewer::tui {
+
+/// The columns that are shown, what is measured beside them, and what blame is.
+Page explain_metrics(const Workspace& workspace, int width);
+
+/// One wait pattern first, and then the others.
+Page explain_patterns(const std::string& topic, int width);
+
+/// True: `topic` is a wait pattern.
+bool is_pattern(const std::string& topic);
+
+}  // namespace culprit::viewer::tui

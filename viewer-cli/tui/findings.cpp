@@ -1,0 +1,43 @@
+#include "tui/findings.hpp"
+
+#include "trace/causes.hpp"
+#include "trace/critical_path.hpp"
+
+#include <csignal>
+#include <exception>
+
+namespace culprit::viewer::tui {
+
+FindingsTask::FindingsTask(const views::Source& source) {
+  // Signals are the terminal's thread's business.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  thread_ = std::thread([this, &source] { form(source); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+FindingsTask::~FindingsTask() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void FindingsTask::form(const views::Source& source) {
+  try {
+    const views::Figures figures(source);
+    findings_.diagnosis = diagnose(figures);
+    findings_.efficiency = efficiency_of(figures);
+    findings_.causes = causes_by_scope(source.experiment());
+    findings_.critical = critical_by_scope(source.experiment());
+  } catch (const std::exception& error) {
+    findings_.failure = error.what();
+  }
+  ready_.store(true);
+}
+
+const Findings& FindingsTask::wait() {
+  if (thread_.joinable()) thread_.join();
+  return findings_;
+}
+
+}  // namespace culprit::viewer::tui

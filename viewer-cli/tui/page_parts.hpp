@@ -1,0 +1,31 @@
+#pragma once
+
+#include "tui/page.hpp"
+#include "tui/workspace.hpp"
+
+#include <cstdint>
+#include <string>
+
+// What the pages of findings are made of.
+namespace culprit::viewer::tui {
+
+/// What a page is written for.
+struct PageSize {
+  int width = 80;
+};
+
+/// A line with a link at the left and a remark at the right edge.
+PageLine link_line(const std::string& name, const std::string& right, const Target& target, int width,
+                   int indent, bool unicode);
+
+/// The call path of a context, dim and indented, at most two lines of it (its middle goes).
+void add_path(Page& page, const Workspace& workspace, database::ContextId context, int width, int indent);
+
+void add_heading(Page& page, const std::string& text, const std::string& right, int width);
+
+Target to_context(database::ContextId context, std::vector<std::uint32_t> locations = {});
+
+/// `43.2 s`.
+std::string seconds_text(const Workspace& workspace, double seconds);
+
+}  // namespace culprit::viewer::tui

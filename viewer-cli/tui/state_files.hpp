@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace culprit::viewer::tui {
+
+/// Where what the browser remembers about a database lies: in $XDG_STATE_HOME/culprit (or ~/.local/state),
+/// named after the database's own path. Nothing where there is no home.
+std::optional<std::filesystem::path> state_file(const std::string& database, const std::string& ending);
+
+/// Writes a file under a temporary name and renames it, with the folders above it. False: it could not.
+bool write_whole(const std::filesystem::path& file, const std::string& text);
+
+/// All of a file; nothing where it cannot be read, or is larger than anybody would write by hand.
+std::optional<std::string> read_whole(const std::filesystem::path& file);
+
+}  // namespace culprit::viewer::tui

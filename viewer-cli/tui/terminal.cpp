@@ -1,0 +1,204 @@
+#include "tui/terminal.hpp"
+
+#include "tui/colours.hpp"
+
+#include <algorithm>
+#include <array>
+#include <clocale>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#define NCURSES_WIDECHAR 1  // the functions for wide characters
+#define NCURSES_NOMACROS    // functions stay functions
+#include <curses.h>
+#include <unistd.h>
+
+namespace culprit::viewer::tui {
+namespace {
+
+constexpr int kEscapeMilliseconds = 25;  // how long an escape sequence may take to arrive
+constexpr short kFirstPair = 1;
+
+struct Drawn {
+  attr_t attributes = A_NORMAL;
+  short pair = 0;
+};
+
+/// By tone, as use_colours() chose.
+std::array<Drawn, kTones>& drawn_tones() {
+  static std::array<Drawn, kTones> tones;
+  return tones;
+}
+
+attr_t attributes_of(const Look& look) {
+  attr_t attributes = A_NORMAL;
+  if (look.bold) attributes |= A_BOLD;
+  if (look.dim) attributes |= A_DIM;
+  if (look.reverse) attributes |= A_REVERSE;
+  if (look.underline) attributes |= A_UNDERLINE;
+  return attributes;
+}
+
+bool wants_colours() {
+  const char* const no_colour = std::getenv("NO_COLOR");
+  return no_colour == nullptr || *no_colour == '\0';
+}
+
+Event mouse_event() {
+  MEVENT mouse;
+  if (::getmouse(&mouse) != OK) return {};
+  Event event;
+  event.row = mouse.y;
+  event.column = mouse.x;
+  if ((mouse.bstate & BUTTON1_DOUBLE_CLICKED) != 0) event.key = Key::click_twice;
+  if ((mouse.bstate & (BUTTON1_CLICKED | BUTTON1_PRESSED)) != 0) event.key = Key::click;
+  if ((mouse.bstate & BUTTON4_PRESSED) != 0) event.key = Key::wheel_up;
+  if ((mouse.bstate & BUTTON5_PRESSED) != 0) event.key = Key::wheel_down;
+  return event;
+}
+
+struct Named {
+  int code;
+  Key key;
+};
+constexpr std::array kKeys = {
+    Named{KEY_UP, Key::up},
+    Named{KEY_DOWN, Key::down},
+    Named{KEY_LEFT, Key::left},
+    Named{KEY_RIGHT, Key::right},
+    Named{KEY_PPAGE, Key::page_up},
+    Named{KEY_NPAGE, Key::page_down},
+    Named{KEY_HOME, Key::home},
+    Named{KEY_END, Key::end},
+    Named{KEY_ENTER, Key::enter},
+    Named{KEY_BTAB, Key::back_tab},
+    Named{KEY_BACKSPACE, Key::backspace},
+    Named{KEY_DC, Key::remove},
+};
+
+Event special(int code) {
+  if (code == KEY_MOUSE) return mouse_event();
+  if (code > KEY_F0 && code <= KEY_F(12)) return {Key::function, 0, code - KEY_F0, 0, 0};
+  const auto found =
+      std::find_if(kKeys.begin(), kKeys.end(), [&](const Named& each) { return each.code == code; });
+  return found == kKeys.end() ? Event{} : Event{found->key, 0, 0, 0, 0};
+}
+
+Event typed(wint_t letter) {
+  switch (letter) {
+    case L'\r':
+    case L'\n':
+      return {Key::enter, 0, 0, 0, 0};
+    case L'\t':
+      return {Key::tab, 0, 0, 0, 0};
+    case 0x1b:
+      return {Key::escape, 0, 0, 0, 0};
+    case 0x7f:
+    case 0x08:
+      return {Key::backspace, 0, 0, 0, 0};
+    default:
+      return {Key::letter, static_cast<char32_t>(letter), 0, 0, 0};
+  }
+}
+
+}  // namespace
+
+Terminal::Terminal(bool light) {
+  std::setlocale(LC_CTYPE, "");
+  if (::newterm(nullptr, stdout, stdin) == nullptr)
+    throw std::runtime_error("browse: the terminal cannot show a screen (use viewer-cli DB report)");
+  ::cbreak();
+  ::noecho();
+  ::nonl();
+  ::keypad(stdscr, TRUE);
+  ::set_escdelay(kEscapeMilliseconds);
+  ::curs_set(0);
+  ::mouseinterval(0);
+  ::mousemask(BUTTON1_CLICKED | BUTTON1_PRESSED | BUTTON1_DOUBLE_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED,
+              nullptr);
+  use_colours(light);
+}
+
+Terminal::~Terminal() {
+  ::endwin();
+}
+
+void Terminal::use_colours(bool light) {
+  int colours = 0;
+  if (wants_colours() && ::has_colors()) {
+    ::start_color();
+    ::use_default_colors();
+    colours = COLORS;
+    if (COLOR_PAIRS <= kTones) colours = 0;
+  }
+  const std::array<Look, kTones> looks = looks_for(colours, light);
+  for (std::size_t tone = 0; tone < looks.size(); ++tone) {
+    Drawn& drawn = drawn_tones().at(tone);
+    drawn.attributes = attributes_of(looks.at(tone));
+    drawn.pair = 0;
+    if (colours == 0) continue;
+    drawn.pair = static_cast<short>(kFirstPair + static_cast<short>(tone));
+    ::init_pair(drawn.pair, static_cast<short>(looks.at(tone).foreground),
+                static_cast<short>(looks.at(tone).background));
+  }
+}
+
+int Terminal::height() const {
+  return LINES;
+}
+int Terminal::width() const {
+  return COLS;
+}
+
+void Terminal::forget() {
+  ::clearok(curscr, TRUE);
+}
+
+void Terminal::show(const Canvas& canvas) {
+  std::vector<cchar_t> line(static_cast<std::size_t>(canvas.width()) + 1);
+  for (int row = 0; row < canvas.height(); ++row) {
+    for (int column = 0; column < canvas.width(); ++column) {
+      const Cell& cell = canvas.at(row, column);
+      const Drawn& drawn = drawn_tones().at(static_cast<std::size_t>(cell.tone));
+      const attr_t attributes = drawn.attributes | (cell.selected ? A_REVERSE : A_NORMAL);
+      const std::array<wchar_t, 2> text = {static_cast<wchar_t>(cell.letter), L'\0'};
+      ::setcchar(&line[static_cast<std::size_t>(column)], text.data(), attributes, drawn.pair, nullptr);
+    }
+    ::mvadd_wchnstr(row, 0, line.data(), canvas.width());
+  }
+  ::refresh();
+}
+
+std::optional<Event> Terminal::next(int milliseconds) {
+  ::timeout(milliseconds);
+  wint_t letter = 0;
+  const int kind = ::get_wch(&letter);
+  if (kind == ERR) return std::nullopt;
+  if (kind == KEY_CODE_YES) {
+    if (static_cast<int>(letter) == KEY_RESIZE) return std::nullopt;
+    const Event event = special(static_cast<int>(letter));
+    return event.key == Key::none ? std::nullopt : std::optional(event);
+  }
+  return typed(letter);
+}
+
+bool terminal_can_show_screens() {
+  const char* const terminal = std::getenv("TERM");
+  if (terminal == nullptr || *terminal == '\0' || std::string_view(terminal) == "dumb") return false;
+  return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0;
+}
+
+bool background_is_light() {
+  // "foreground;background" or "foreground;default;background", numbers of the palette.
+  const char* const said = std::getenv("COLORFGBG");
+  if (said == nullptr) return false;
+  const std::string_view text(said);
+  const std::string_view background =
+      text.substr(text.rfind(';') == std::string_view::npos ? 0 : text.rfind(';') + 1);
+  return background == "7" || background == "15";
+}
+
+}  // namespace culprit::viewer::tui

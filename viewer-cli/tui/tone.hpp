@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+
+namespace culprit::viewer::tui {
+
+/// What a cell of the screen means; the terminal chooses colours and attributes for it (colours.hpp).
+enum class Tone : std::uint8_t {
+  plain,
+  dim,      ///< guides, places, what is secondary
+  strong,   ///< what matters
+  heading,  ///< of columns and sections
+  bar,      ///< tab and hint bars
+  tab,      ///< the current tab
+  key,      ///< a key in a hint
+  selected,
+  hot,    ///< a large share
+  warm,   ///< a notable share
+  link,   ///< Enter goes there
+  match,  ///< of a search
+  warning,
+  good,
+  series_a,  ///< of a graph; told apart without red and green
+  series_b,
+  series_c,
+  series_d,
+  code_word,  ///< of source text
+  code_type,
+  code_text,
+  code_number,
+  code_comment,
+  code_directive,
+  heat_0,  ///< shades from little to much, in equal steps of lightness
+  heat_1,
+  heat_2,
+  heat_3,
+  heat_4,
+  heat_5,
+  heat_6,
+  heat_7,
+};
+inline constexpr int kTones = static_cast<int>(Tone::heat_7) + 1;
+inline constexpr int kHeats = 8;
+inline constexpr int kSeries = 4;
+
+constexpr Tone heat_tone(int level) {
+  return static_cast<Tone>(static_cast<int>(Tone::heat_0) + level);
+}
+constexpr Tone series_tone(int series) {
+  return static_cast<Tone>(static_cast<int>(Tone::series_a) + series % kSeries);
+}
+
+}  // namespace culprit::viewer::tui

@@ -1,0 +1,646 @@
+#include "tui/tree_pane.hpp"
+
+#include "report/phrases.hpp"
+#include "text/shorten.hpp"
+#include "tui/blame_path.hpp"
+#include "tui/number_cells.hpp"
+#include "view/node_label.hpp"
+#include "views/frame.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace culprit::viewer::tui {
+namespace {
+
+using views::NodeId;
+
+constexpr std::size_t kSearchStep = 40'000;  // nodes; a few milliseconds
+constexpr std::size_t kMostRowsOpened = 5'000;
+constexpr std::uint32_t kAllLevels = 64;
+constexpr int kProcedureLevel = 2;  // of the flat view: below load modules and files
+constexpr double kPercent = 100;
+constexpr int kRoomForName = 24;  // columns that guides leave
+
+}  // namespace
+
+TreePane::TreePane(Workspace& workspace, Host& host, std::size_t view)
+    : workspace_(workspace), host_(host), view_(view) {
+  if (view_ == Workspace::kFlat) flattened_ = kProcedureLevel;
+}
+
+std::string TreePane::name() const {
+  constexpr std::array<const char*, Workspace::kViews> names = {"Calls", "Callers", "Flat"};
+  return names.at(view_);
+}
+
+views::OutlineOptions TreePane::options() const {
+  views::OutlineOptions options;
+  options.passed_over = workspace_.passed_over;
+  options.sort = workspace_.sort_column().column;
+  options.smallest_first = workspace_.smallest_first;
+  options.size = workspace_.columns().front().column;
+  options.least = workspace_.least_percent / kPercent * workspace_.columns().front().whole;
+  if (filter_ && filter_->done()) options.filter = &*filter_;
+  return options;
+}
+
+void TreePane::shown() {
+  if (!outline_) {
+    outline_ = std::make_unique<views::Outline>(workspace_.view(view_), options());
+    if (flattened_ > 0) flatten(0);
+    open_first();
+  } else if (outline_->options().sort.title != workspace_.sort_column().column.title ||
+             outline_->options().smallest_first != workspace_.smallest_first) {
+    const std::optional<NodeRef> at = current();
+    outline_->sort_by(workspace_.sort_column().column, workspace_.smallest_first);
+    if (at) reveal(at->node);
+  }
+  note_choice();
+}
+
+/// The first look: where the time goes.
+void TreePane::open_first() {
+  if (view_ == Workspace::kCallingContext && !outline_->rows().empty())
+    outline_->open_hot_path(*outline_->rows().front());
+}
+
+void TreePane::rebuild() {
+  if (!outline_) return;
+  const std::optional<NodeRef> at = current();
+  outline_->set_options(options());
+  open_first();
+  scroll_.cursor = 0;
+  if (at) reveal(at->node);
+  note_choice();
+}
+
+void TreePane::figures_changed() {
+  if (!outline_) return;
+  const std::optional<NodeRef> at = current();
+  outline_.reset();
+  search_.reset();
+  filter_.reset();
+  zoomed_.clear();
+  anchor_ = nullptr;
+  scroll_ = {};
+  shown();
+  if (!filter_text_.empty()) set_filter(filter_text_);
+  if (at && view_ != Workspace::kCallers) reveal(at->node);
+}
+
+TreePane::Item* TreePane::item() const {
+  if (!outline_ || outline_->rows().empty()) return nullptr;
+  const auto last = static_cast<int>(outline_->rows().size()) - 1;
+  return outline_->rows()[static_cast<std::size_t>(std::clamp(scroll_.cursor, 0, last))];
+}
+
+std::optional<NodeRef> TreePane::current() const {
+  const Item* const at = item();
+  if (at == nullptr) return std::nullopt;
+  return NodeRef{view_, at->node};
+}
+
+void TreePane::note_choice() {
+  if (const std::optional<NodeRef> at = current()) workspace_.chosen = at;
+}
+
+void TreePane::go_to(const Item* target) {
+  if (target == nullptr) return;
+  scroll_.cursor = static_cast<int>(outline_->row_of(target));
+  note_choice();
+}
+
+void TreePane::reveal(NodeId node) {
+  if (!outline_) shown();
+  const Item* found = outline_->reveal(node);
+  if ((found == nullptr || found->node != node) && !outline_->shows_all()) {
+    // It lies outside of what is zoomed into, or a filter hides it.
+    outline_->set_roots();
+    zoomed_.clear();
+    flattened_ = 0;
+    found = outline_->reveal(node);
+  }
+  go_to(found);
+}
+
+// -- keys ---------------------------------------------------------------------------------------------------
+
+bool TreePane::handle(const Event& event) {
+  if (!outline_) shown();
+  if (event.key == Key::click || event.key == Key::click_twice) return click(event);
+  if (move(navigation(event))) {
+    note_choice();
+    return true;
+  }
+  const bool known = change_tree(event) || change_numbers(event) || ask_for(event);
+  if (known) note_choice();
+  return known;
+}
+
+bool TreePane::move(const Event& event) {
+  switch (event.key) {
+    case Key::left:
+      go_left();
+      return true;
+    case Key::right:
+      go_right();
+      return true;
+    case Key::enter:
+      toggle();
+      return true;
+    case Key::backspace:
+      zoom_out();
+      return true;
+    default:
+      return scroll_.move(event, static_cast<int>(outline_->rows().size()));
+  }
+}
+
+bool TreePane::click(const Event& event) {
+  if (!drawn_.contains(event.row, event.column)) return false;
+  if (event.row == drawn_.row) {
+    const NumberCells numbers(workspace_, first_column_, drawn_.width * 3 / 5);
+    if (const auto column = numbers.column_at(event.column - drawn_.column)) sort_by(*column);
+    return true;
+  }
+  const int row = scroll_.top + event.row - drawn_.row - 1;
+  if (row >= static_cast<int>(outline_->rows().size())) return true;
+  const bool again = row == scroll_.cursor;
+  scroll_.cursor = row;
+  if (again || event.key == Key::click_twice) toggle();
+  note_choice();
+  return true;
+}
+
+bool TreePane::change_tree(const Event& event) {
+  if (event.key != Key::letter) return false;
+  switch (event.letter) {
+    case U' ':
+      mark();
+      return true;
+    case U'H':
+      hot_path();
+      return true;
+    case U'z':
+      zoom();
+      return true;
+    case U'Z':
+      zoom_out();
+      return true;
+    case U'*':
+    case U'+':
+      if (Item* const at = item()) {
+        outline_->open_below(*at, event.letter == U'*' ? kAllLevels : 2, kMostRowsOpened);
+        go_to(at);
+      }
+      return true;
+    case U'-':
+      outline_->close_all();
+      scroll_.cursor = 0;
+      return true;
+    case U'F':
+      flatten(1);
+      return true;
+    case U'U':
+      flatten(-1);
+      return true;
+    case U'b':
+      follow_blame();
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool TreePane::change_numbers(const Event& event) {
+  if (event.key != Key::letter) return false;
+  const std::size_t columns = workspace_.columns().size();
+  switch (event.letter) {
+    case U'<':
+    case U',':
+      sort_by((workspace_.sort() + columns - 1) % columns);
+      return true;
+    case U'>':
+    case U'.':
+      sort_by((workspace_.sort() + 1) % columns);
+      return true;
+    case U'I':
+      workspace_.smallest_first = !workspace_.smallest_first;
+      shown();
+      return true;
+    case U'%':
+      workspace_.percent = !workspace_.percent;
+      return true;
+    case U'[':
+      if (first_column_ > 0) --first_column_;
+      return true;
+    case U']':
+      if (first_column_ + 1 < columns) ++first_column_;
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool TreePane::ask_for(const Event& event) {
+  if (event.key == Key::function && event.number == 3) {
+    ask_search();
+    return true;
+  }
+  if (event.key != Key::letter) return false;
+  switch (event.letter) {
+    case U'/':
+      ask_search();
+      return true;
+    case U'n':
+      search_again(false);
+      return true;
+    case U'N':
+      search_again(true);
+      return true;
+    case U'f':
+    case U'&':  // as in less
+      ask_filter();
+      return true;
+    case U't':
+      ask_threshold();
+      return true;
+    default:
+      return false;
+  }
+}
+
+void TreePane::go_left() {
+  Item* const at = item();
+  if (at == nullptr) return;
+  if (at->open) {
+    outline_->close(*at);
+  } else {
+    go_to(at->parent);
+  }
+}
+
+void TreePane::go_right() {
+  Item* const at = item();
+  if (at == nullptr || !outline_->has_children(*at)) return;
+  if (at->open) {
+    ++scroll_.cursor;
+  } else {
+    outline_->open(*at);
+  }
+}
+
+void TreePane::toggle() {
+  Item* const at = item();
+  if (at == nullptr) return;
+  if (at->open) {
+    outline_->close(*at);
+  } else if (outline_->has_children(*at)) {
+    outline_->open(*at);
+  } else {
+    host_.tell("Nothing is below it" +
+               std::string(workspace_.passed_over.wait_internals ? " (o shows what is left out)" : ""));
+  }
+}
+
+void TreePane::mark() {
+  const std::optional<NodeRef> at = current();
+  if (!at) return;
+  const auto found = std::find(workspace_.marked.begin(), workspace_.marked.end(), *at);
+  if (found != workspace_.marked.end()) {
+    workspace_.marked.erase(found);
+  } else if (workspace_.marked.size() >= static_cast<std::size_t>(kSeries)) {
+    host_.tell("No more than four nodes can be drawn together (Space again takes a mark away)");
+    return;
+  } else {
+    workspace_.marked.push_back(*at);
+    host_.tell("Marked for the graph over ranks (r); Space again takes the mark away");
+  }
+  scroll_.cursor = std::min(scroll_.cursor + 1, static_cast<int>(outline_->rows().size()) - 1);
+}
+
+void TreePane::hot_path() {
+  if (Item* const at = item()) go_to(&outline_->open_hot_path(*at));
+}
+
+void TreePane::zoom() {
+  Item* const at = item();
+  if (at == nullptr) return;
+  std::vector<NodeId> before;
+  if (!outline_->shows_all()) {
+    for (const Item* const row : outline_->rows()) {
+      if (row->parent == nullptr) before.push_back(row->node);
+    }
+  }
+  zoomed_.push_back(std::move(before));
+  outline_->set_roots({at->node});
+  scroll_.cursor = 0;
+  if (!outline_->rows().empty()) outline_->open(*outline_->rows().front());
+  host_.tell("Zoomed into this subtree (Z or Backspace: back)");
+}
+
+void TreePane::zoom_out() {
+  if (zoomed_.empty()) return;
+  const std::optional<NodeRef> at = current();
+  const std::vector<NodeId> before = std::move(zoomed_.back());
+  zoomed_.pop_back();
+  if (before.empty()) {
+    outline_->set_roots();
+  } else {
+    outline_->set_roots(before);
+  }
+  if (view_ == Workspace::kFlat && zoomed_.empty()) flatten(0);
+  if (at) reveal(at->node);
+}
+
+/// Leaves out levels at the top of the flat view: load modules, then files.
+void TreePane::flatten(int levels) {
+  if (view_ != Workspace::kFlat) {
+    if (levels != 0) host_.tell("Only the flat view can be flattened (4)");
+    return;
+  }
+  flattened_ = std::clamp(flattened_ + levels, 0, 3);
+  views::View& view = workspace_.view(view_);
+  std::vector<NodeId> roots = view.roots();
+  for (int level = 0; level < flattened_; ++level) {
+    std::vector<NodeId> below;
+    for (const NodeId root : roots) {
+      const std::vector<NodeId> children = view.children(root);
+      if (children.empty()) below.push_back(root);
+      below.insert(below.end(), children.begin(), children.end());
+    }
+    roots = std::move(below);
+  }
+  zoomed_.clear();
+  outline_->set_roots(roots);
+  scroll_.cursor = 0;
+}
+
+void TreePane::sort_by(std::size_t column) {
+  if (column == workspace_.sort()) return;
+  workspace_.sort_by(column);
+  shown();
+  if (!NumberCells(workspace_, first_column_, drawn_.width * 3 / 5).shows(column)) first_column_ = column;
+}
+
+void TreePane::follow_blame() {
+  const std::optional<NodeRef> at = current();
+  if (!at) return;
+  const database::ContextId context = workspace_.context_of(*at);
+  if (context == database::kNone) {
+    host_.tell("Blame is charged to calling contexts: see 2 Calls");
+    return;
+  }
+  const BlameStep step = next_on_blame_path(workspace_.experiment(), context);
+  if (step.context) {
+    workspace_.marked_locations = step.locations;
+    host_.go({Target::Kind::context, *step.context, step.locations, -1, 0, 0, {}});
+  }
+  host_.tell(step.why);
+}
+
+// -- search -------------------------------------------------------------------------------------------------
+
+void TreePane::search(const std::string& pattern) {
+  search_text_ = pattern;
+  search_.reset();
+  jump_wanted_ = false;
+  if (pattern.empty()) return;
+  try {
+    search_.emplace(workspace_.view(view_), pattern, workspace_.passed_over);
+    jump_wanted_ = true;
+  } catch (const views::BadPattern& bad) {
+    host_.tell(bad.what());
+  }
+}
+
+bool TreePane::work() {
+  if (filter_wanted_ && filter_) {
+    if (filter_->step(kSearchStep)) return true;
+    filter_wanted_ = false;
+    rebuild();
+    if (outline_->rows().empty()) host_.tell("Nothing matches '" + filter_text_ + "' (f, empty: everything)");
+    return true;
+  }
+  if (!search_ || !jump_wanted_) return false;
+  if (search_->step(kSearchStep)) return true;
+  jump_wanted_ = false;
+  jump();
+  return false;
+}
+
+/// To the first match from where the search began, that place included.
+void TreePane::jump() {
+  auto* const begin = const_cast<Item*>(anchor_);
+  if (begin != nullptr && search_->matches(begin->node)) {
+    go_to(begin);
+    return;
+  }
+  Item* found = outline_->find(*search_, begin, false);
+  if (found == nullptr && begin != nullptr) found = outline_->find(*search_, nullptr, false);
+  if (found == nullptr) {
+    host_.tell("Nothing matches '" + search_text_ + "'");
+    return;
+  }
+  go_to(found);
+}
+
+void TreePane::search_again(bool backwards) {
+  if (!search_) {
+    if (search_text_.empty()) {
+      host_.tell("Nothing to search for yet (/)");
+      return;
+    }
+    search(search_text_);
+    if (!search_) return;
+  }
+  while (search_->step(kSearchStep)) continue;
+  Item* found = outline_->find(*search_, item(), backwards);
+  if (found == nullptr) {
+    found = outline_->find(*search_, nullptr, backwards);
+    host_.tell(found == nullptr ? "Nothing matches '" + search_text_ + "'"
+                                : std::string(backwards ? "Top" : "End") + " reached: begun again");
+  }
+  go_to(found);
+}
+
+void TreePane::ask_search() {
+  anchor_ = item();
+  Prompt prompt;
+  prompt.label = "/";
+  prompt.typed = [this](const std::string& text) { search(text); };
+  prompt.entered = [this, before = search_text_](const std::string& text) {
+    if (!text.empty()) return;
+    search(before);  // as in less: the last pattern again
+    jump_wanted_ = false;
+    if (!before.empty()) search_again(false);
+  };
+  prompt.left = [this, cursor = scroll_.cursor] {
+    search("");
+    scroll_.cursor = cursor;
+  };
+  host_.ask(std::move(prompt));
+}
+
+void TreePane::set_filter(const std::string& pattern) {
+  filter_text_ = pattern;
+  filter_wanted_ = false;
+  filter_.reset();
+  try {
+    if (!pattern.empty()) {
+      filter_.emplace(workspace_.view(view_), pattern, workspace_.passed_over);
+      filter_wanted_ = true;
+    }
+  } catch (const views::BadPattern& bad) {
+    filter_text_.clear();
+    host_.tell(bad.what());
+  }
+  rebuild();
+}
+
+void TreePane::ask_filter() {
+  Prompt prompt;
+  prompt.label = "Only paths through (regular expression, empty: all): ";
+  prompt.text = filter_text_;
+  prompt.entered = [this](const std::string& text) { set_filter(text); };
+  host_.ask(std::move(prompt));
+}
+
+void TreePane::ask_threshold() {
+  Prompt prompt;
+  prompt.label = "Hide branches below how many percent: ";
+  prompt.entered = [this](const std::string& text) {
+    double percent = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+    const bool number = error == std::errc{} && end == text.data() + text.size();
+    if (!text.empty() && (!number || !(percent >= 0 && percent <= kPercent))) {
+      host_.tell("'" + text + "' is no percentage (give a number from 0 to 100)");
+      return;
+    }
+    workspace_.least_percent = percent;
+    host_.figures_changed();
+  };
+  host_.ask(std::move(prompt));
+}
+
+// -- drawing ------------------------------------------------------------------------------------------------
+
+void TreePane::draw(Canvas& canvas, const Area& area) {
+  if (!outline_) shown();
+  drawn_ = area;
+  const NumberCells numbers(workspace_, first_column_, area.width * 3 / 5);
+  const int height = area.height - 1;
+  scroll_.fit(static_cast<int>(outline_->rows().size()), height);
+  draw_header(canvas, area, numbers);
+  for (int line = 0; line < height; ++line) {
+    const auto row = static_cast<std::size_t>(scroll_.top + line);
+    if (row >= outline_->rows().size()) break;
+    draw_row(canvas, area, area.row + 1 + line, *outline_->rows()[row], numbers);
+    if (static_cast<int>(row) == scroll_.cursor) canvas.select(area.row + 1 + line, area.column, area.width);
+  }
+  if (outline_->rows().empty())
+    canvas.write(area.row + 1, area.column + numbers.width(), "nothing to show", Tone::dim, area.width);
+}
+
+void TreePane::draw_header(Canvas& canvas, const Area& area, const NumberCells& numbers) const {
+  numbers.header(canvas, area.row, area.column);
+  const int room = area.width - numbers.width();
+  const std::string text = remarks_on_view();
+  canvas.write(area.row, area.column + numbers.width(),
+               shorten_middle(text, static_cast<std::size_t>(std::max(room, 1)), workspace_.unicode()),
+               Tone::heading, room);
+}
+
+/// What restricts the view, so that nobody takes a part for the whole.
+std::string TreePane::remarks_on_view() const {
+  const std::string gap = workspace_.unicode() ? " · " : ", ";
+  std::string text(workspace_.view(view_).name());
+  if (!workspace_.ranks().empty()) text += gap + "ranks " + workspace_.ranks();
+  if (workspace_.role()) text += gap + role_phrase(workspace_.experiment(), *workspace_.role());
+  if (!zoomed_.empty()) text += gap + "zoomed";
+  if (workspace_.least_percent > 0)
+    text += gap + "from " + grouped(workspace_.least_percent, workspace_.least_percent < 1 ? 2 : 0) + " %";
+  if (!filter_text_.empty()) text += gap + "filter " + filter_text_;
+  if (search_ && !search_->done()) text += gap + "searching";
+  return text;
+}
+
+std::string TreePane::guides(const Item& item) const {
+  const bool unicode = workspace_.unicode();
+  if (item.parent == nullptr) return {};
+  std::string text = item.alone ? "" : item.last ? (unicode ? "└ " : "`-") : (unicode ? "├ " : "|-");
+  for (const Item* above = item.parent; above != nullptr && above->parent != nullptr; above = above->parent) {
+    if (!above->alone) text.insert(0, above->last ? "  " : (unicode ? "│ " : "| "));
+  }
+  return text;
+}
+
+void TreePane::draw_row(Canvas& canvas, const Area& area, int row, Item& item,
+                        const NumberCells& numbers) const {
+  const bool unicode = workspace_.unicode();
+  views::View& view = workspace_.view(view_);
+  numbers.row(canvas, row, area.column, {view_, item.node});
+  const int end = area.column + area.width;
+  int column = area.column + numbers.width();
+  const auto marked =
+      std::find(workspace_.marked.begin(), workspace_.marked.end(), NodeRef{view_, item.node});
+  if (marked != workspace_.marked.end()) {
+    const auto series = static_cast<int>(marked - workspace_.marked.begin());
+    canvas.put(row, column - 1, unicode ? U'●' : U'@', series_tone(series));
+  }
+  // However deep it stands, a name keeps some room.
+  const std::string before = guides(item);
+  const int most = std::max(area.width - numbers.width() - kRoomForName, 4);
+  const auto wide = static_cast<int>(columns(before));
+  const std::u32string letters = decode(before);
+  if (wide > most) {
+    canvas.put(row, column++, unicode ? U'…' : U'~', Tone::dim);
+    for (std::size_t at = letters.size() - static_cast<std::size_t>(most - 1); at < letters.size(); ++at)
+      canvas.put(row, column++, letters[at], Tone::dim);
+  } else {
+    column = canvas.write(row, column, before, Tone::dim, wide);
+  }
+  const bool opens = outline_->has_children(item);
+  const char32_t sign = !opens ? U' ' : item.open ? (unicode ? U'▾' : U'-') : (unicode ? U'▸' : U'+');
+  canvas.put(row, column, sign, Tone::dim);
+  column += 2;
+  const int room = std::max(end - column, 1);
+  std::string text = label(view.frame(item.node));
+  if (view_ == Workspace::kCallers && item.parent != nullptr) text.insert(0, unicode ? "← " : "<- ");
+  const FittedLabel fitted = fit_label(text, remarks_of(view, item.node, item.call, unicode ? "← " : "<- "),
+                                       static_cast<std::size_t>(room), unicode);
+  const int behind = canvas.write(row, column, fitted.name, Tone::plain, room);
+  canvas.write(row, behind + 2, fitted.remark, Tone::dim, end - behind - 2);
+  highlight(canvas, row, column, item, behind - column);
+}
+
+void TreePane::highlight(Canvas& canvas, int row, int column, const Item& item, int width) const {
+  if (!search_ || !search_->matches(item.node)) return;
+  for (int at = column; at < column + width; ++at)
+    canvas.put(row, at, canvas.at(row, at).letter, Tone::match);
+}
+
+std::vector<Hint> TreePane::hints() const {
+  return {{"Enter", "open"}, {"H", "hot path"}, {"b", "to blame"}, {"s", "source"},
+          {"r", "ranks"},    {"/", "search"},   {"<>", "sort"},    {"f", "filter"},
+          {"z", "zoom"},     {"c", "columns"},  {"e", "explain"}};
+}
+
+std::string TreePane::status() const {
+  const Item* const at = item();
+  if (at == nullptr) return {};
+  views::View& view = workspace_.view(view_);
+  std::string text = workspace_.title_of({view_, at->node});
+  if (at->call) {
+    const std::string site = place(view.frame(*at->call));
+    if (!site.empty()) text += "  called at " + site;
+  }
+  return text + "  [" + view.id(at->node) + ']';
+}
+
+std::string TreePane::topic() const {
+  return workspace_.sort_column().column.name.event;
+}
+
+}  // namespace culprit::viewer::tui

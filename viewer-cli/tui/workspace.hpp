@@ -1,0 +1,103 @@
+#pragma once
+
+#include "text/quantity.hpp"
+#include "views/column.hpp"
+#include "views/figures.hpp"
+#include "views/view.hpp"
+#include "views/visible.hpp"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace culprit::viewer::tui {
+
+/// A column of numbers in front of a tree.
+struct NumberColumn {
+  views::Column column;
+  std::string heading;  ///< `time`, `idle`, or the metric's name
+  Scale scale;
+  double whole = 0;  ///< of the run; 0 where there is none
+};
+
+/// A node of one of the views.
+struct NodeRef {
+  std::size_t view = 0;  ///< index of Workspace::views()
+  views::NodeId node = 0;
+
+  friend bool operator==(const NodeRef&, const NodeRef&) = default;
+};
+
+/// What all panes look at: the database, the views of it, which threads and which metrics, and the node that
+/// the user chose. Not thread-safe.
+class Workspace {
+ public:
+  static constexpr std::size_t kCallingContext = 0, kCallers = 1, kFlat = 2, kViews = 3;
+
+  /// `source` must outlive this. `database`: its path. `unicode`: what the terminal shows.
+  Workspace(const views::Source& source, std::string database, bool unicode);
+
+  [[nodiscard]] const views::Source& source() const { return source_; }
+  [[nodiscard]] const database::Contents& experiment() const { return source_.experiment(); }
+  [[nodiscard]] const std::string& database() const { return database_; }
+  [[nodiscard]] bool unicode() const { return unicode_; }
+  [[nodiscard]] const views::Figures& figures() const { return *figures_; }
+  [[nodiscard]] views::View& view(std::size_t index) { return *views_.at(index); }
+
+  [[nodiscard]] const std::vector<NumberColumn>& columns() const { return columns_; }
+  [[nodiscard]] const NumberColumn& sort_column() const { return columns_[sort_]; }
+  [[nodiscard]] std::size_t sort() const { return sort_; }
+  void sort_by(std::size_t column) { sort_ = column < columns_.size() ? column : 0; }
+
+  /// Every metric with each statistic that makes sense, and what is defined: what a column may show.
+  [[nodiscard]] std::vector<std::string> known_columns() const;
+  /// Shows these columns, by name; unknown ones are left out. Keeps the sort column where it still is.
+  void set_columns(const std::vector<std::string>& names);
+  [[nodiscard]] std::vector<std::string> column_names() const;
+
+  /// Adds `NAME=FORMULA` as a metric and a column. Throws views::BadDefinition.
+  void define(const std::string& definition);
+  [[nodiscard]] const std::vector<std::string>& definitions() const { return definitions_; }
+
+  /// Takes only the ranks of a list such as `0-3,8` (empty: all) and, where set, one role. Reads their
+  /// profiles. Throws std::invalid_argument or views::UnknownMetric, and leaves everything as it was. All
+  /// nodes of the view of callers become invalid.
+  void select(const std::string& ranks, std::optional<std::uint32_t> role);
+  [[nodiscard]] const std::string& ranks() const { return ranks_; }
+  [[nodiscard]] std::optional<std::uint32_t> role() const { return role_; }
+
+  views::PassedOver passed_over;
+  double least_percent = 0;  ///< branches below this share of the run's time are left out
+  bool percent = false;      ///< shares instead of amounts
+  bool smallest_first = false;
+
+  std::optional<NodeRef> chosen;                ///< the node under the cursor of the last tree
+  std::vector<NodeRef> marked;                  ///< nodes to be drawn together
+  std::vector<std::uint32_t> marked_locations;  ///< threads that a finding named
+
+  /// What a node is called, with its place.
+  [[nodiscard]] std::string title_of(const NodeRef& ref);
+  /// The context that a node is, or the costliest one it stands for; kNone where there is none.
+  [[nodiscard]] database::ContextId context_of(const NodeRef& ref);
+
+ private:
+  void make_views();
+  void finish_columns();
+  [[nodiscard]] views::Column find(const std::string& name) const;
+
+  const views::Source& source_;
+  std::string database_;
+  bool unicode_;
+  std::unique_ptr<views::Figures> figures_;
+  std::array<std::unique_ptr<views::View>, kViews> views_;
+  std::vector<std::string> definitions_;
+  std::vector<views::Column> defined_;
+  std::vector<NumberColumn> columns_;
+  std::size_t sort_ = 0;
+  std::string ranks_;
+  std::optional<std::uint32_t> role_;
+};
+
+}  // namespace culprit::viewer::tui
