@@ -1,7 +1,7 @@
 #include "tui/page_parts.hpp"
 
 #include "call_path_text.hpp"
-#include "report/phrases.hpp"
+#include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
 
@@ -9,6 +9,8 @@
 
 namespace culprit::viewer::tui {
 namespace {
+
+constexpr std::size_t kUnbroken = 100'000;  // columns: a path is one line here
 
 std::string blanks(int number) {
   return std::string(static_cast<std::size_t>(std::max(number, 0)), ' ');
@@ -32,11 +34,11 @@ PageLine link_line(const std::string& name, const std::string& right, const Targ
 }
 
 void add_path(Page& page, const Workspace& workspace, database::ContextId context, int width, int indent) {
-  const std::string arrow = workspace.unicode() ? " › " : " > ";
-  const std::string text = path_text(workspace.experiment(), context, arrow, false);
-  page.add(blanks(indent) + shorten_middle(text, static_cast<std::size_t>(std::max(width - indent, 20)),
-                                           workspace.unicode()),
-           Tone::dim);
+  constexpr int kNarrowest = 20;
+  const auto room = static_cast<std::size_t>(std::max(width - indent, kNarrowest));
+  const Screen screen{.width = room, .colour = false, .unicode = workspace.unicode()};
+  const std::string text = path_text(workspace.experiment(), context, screen);
+  page.add(blanks(indent) + shorten_middle(wrap(text, kUnbroken), room, workspace.unicode()), Tone::dim);
 }
 
 void add_heading(Page& page, const std::string& text, const std::string& right, int width) {
