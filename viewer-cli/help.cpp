@@ -8,8 +8,8 @@ namespace {
 constexpr std::string_view kOverview =
     R"help(viewer-cli shows which code, on which ranks, makes an MPI program wait.
 
-  viewer-cli run1                       diagnose a measurement (merges it into run1.db first)
-  viewer-cli run1.db                    diagnose a database that prof-mpi wrote
+  viewer-cli run1                       browse a measurement (merges it into run1.db first)
+  viewer-cli run1.db report             the diagnosis in plain words
   viewer-cli run1.db view callers       who calls what costs time
   viewer-cli run1.db view flat --sort "imbalance (E)"
   viewer-cli run1.db threads main/solve --metric idleness
@@ -18,8 +18,10 @@ constexpr std::string_view kOverview =
 
 usage: viewer-cli DB|DIR [command] [options]
 
+Without a command: the browser (? shows its keys), or, where there is no terminal, the report.
+
 commands
-  report                  the diagnosis in plain words (default)
+  report                  the diagnosis in plain words
   view calling-context    costs along call paths, top down (default view)
   view callers            costs by procedure, below each its callers
   view flat               costs by load module, file, procedure, loop, line

@@ -134,7 +134,7 @@ double Callers::blamed(NodeId node, const Column& column) const {
 }
 
 double Callers::measured(NodeId node, const Column& column) const {
-  if (node < roots_ && (column.blame || column.additive())) {
+  if (node < roots_) {
     const FlatId flat = figures_.experiment().procedures[entries_[node].scope].flat;
     if (flat != kNone) return figures_.at_flat(column, flat);
   }

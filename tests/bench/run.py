@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [trace] [throws] [merge] [scale]
-                                                     [structure] [first-view] [one-sided] [transfers] [large-view]
+                                                     [structure] [first-view] [one-sided] [transfers] [large-view] [keys]
 
 Wall-clock figures are medians of interleaved runs; every run's figure goes into BUILD/bench/*.json.
 Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_LARGE (default 1000000x100000), CULPRIT_BENCH_PROFILES (default 3072; scale: 100000),
@@ -432,6 +432,16 @@ class Bench:
         database.unlink()
 
 
+    def keys(self):
+        """The browser without a terminal on a database of 1 000 000 contexts and 10 000 ranks, in the page cache: until its
+        first screen is drawn, and every key."""
+        contexts, ranks = os.environ.get("CULPRIT_BENCH_KEYS", "1000000x10000").split("x")
+        database = self.here / "keys.db"
+        print("keys:", self.time([self.build / "tests" / "bench" / "large_database", database, contexts, ranks])[2].stdout.strip())
+        database.read_bytes()  # into the page cache
+        print(self.time([self.build / "tests" / "bench" / "bench_keys", database])[2].stdout, end="")
+        database.unlink()
+
     # -- one-sided --------------------------------------------------------------------------------------------------
 
     def fresh(self, name):
@@ -457,7 +467,7 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     wanted = sys.argv[2:] or list(BENCHMARKS)
-    unknown = set(wanted) - {*BENCHMARKS, "large-view"}
+    unknown = set(wanted) - {*BENCHMARKS, "large-view", "keys"}
     if unknown:
         print(f"bench: {' '.join(unknown)}: unknown ({', '.join(BENCHMARKS)})", file=sys.stderr)
         sys.exit(2)

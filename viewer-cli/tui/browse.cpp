@@ -58,24 +58,26 @@ void paint(Terminal& terminal, Browser& browser) {
   terminal.show(canvas);
 }
 
+/// Draws again only after something happened: an event, a step of what takes long, another size.
 void run(Terminal& terminal, Browser& browser, const FindingsTask& findings) {
   bool more = true;
-  paint(terminal, browser);
+  int height = 0;
+  int width = 0;
   while (!browser.finished() && ended_by.load() == 0) {
+    if (more || height != terminal.height() || width != terminal.width()) paint(terminal, browser);
+    height = terminal.height();
+    width = terminal.width();
     const bool forming = findings.ready() == nullptr;
     const std::optional<Event> event = terminal.next(more ? 0 : forming ? kForFindings : kIdleMilliseconds);
-    if (event) {
-      if (event->is(control('l'))) {
-        terminal.forget();
-      } else {
-        browser.handle(*event);
-      }
+    if (!event) {
+      more = browser.work() || forming;
+    } else if (event->is(control('l'))) {
+      terminal.forget();
       more = true;
-      paint(terminal, browser);
-      continue;
+    } else {
+      browser.handle(*event);
+      more = true;
     }
-    more = browser.work();
-    paint(terminal, browser);
   }
 }
 
@@ -97,7 +99,8 @@ int browse(const views::Source& source, const std::string& database, const Scree
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
-  if (findings.ready() == nullptr) std::_Exit(0);  // nobody waits for what is still being formed
+  // Nobody waits for what is still being formed or read.
+  if (findings.ready() == nullptr || workspace.selecting()) std::_Exit(0);
   return 0;
 }
 

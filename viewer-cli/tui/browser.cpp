@@ -251,6 +251,13 @@ void Browser::figures_changed() {
 }
 
 bool Browser::work() {
+  if (workspace_.selecting()) {
+    if (workspace_.finish_select()) {
+      message_.clear();
+      figures_changed();
+    }
+    return true;
+  }
   bool more = panes_[tab_]->work();
   if (is_tree(tab_)) {  // what stands beside a tree
     more = ranks_->work() || more;

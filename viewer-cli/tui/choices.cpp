@@ -19,11 +19,15 @@ std::string description_of(const database::Contents& experiment, const std::stri
   return {};
 }
 
-/// Reads the profiles of what is selected; an error is told, and nothing changes.
+/// Begins to read the profiles of what is selected; an error is told, and nothing changes.
 void select(Workspace& workspace, Host& host, const std::string& ranks, std::optional<std::uint32_t> role) {
+  if (workspace.selecting()) {
+    host.tell("Other threads are still being read");
+    return;
+  }
   try {
     workspace.select(ranks, role);
-    host.figures_changed();
+    host.tell("Reading the profiles of these threads...");
   } catch (const std::invalid_argument& refused) {
     host.tell(refused.what());
   } catch (const views::UnknownMetric& unknown) {

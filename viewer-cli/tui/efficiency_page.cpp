@@ -3,6 +3,7 @@
 #include "tui/finding_pages.hpp"
 #include "tui/page_parts.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace culprit::viewer::tui {

@@ -1,5 +1,6 @@
 #include "tui/findings.hpp"
 
+#include "call_path_text.hpp"
 #include "trace/causes.hpp"
 #include "trace/critical_path.hpp"
 
@@ -29,6 +30,8 @@ void FindingsTask::form(const views::Source& source) {
     findings_.efficiency = efficiency_of(figures);
     findings_.causes = causes_by_scope(source.experiment());
     findings_.critical = critical_by_scope(source.experiment());
+    findings_.causes_of_user = causes_by_scope(source.experiment(), &users_scope);
+    findings_.critical_of_user = critical_by_scope(source.experiment(), &users_scope);
   } catch (const std::exception& error) {
     findings_.failure = error.what();
   }

@@ -17,7 +17,9 @@ struct Findings {
   Efficiency efficiency;
   std::vector<database::Cause> causes;            ///< by scope
   std::vector<database::CriticalScope> critical;  ///< by scope
-  std::string failure;                            ///< not empty: why there are none
+  std::vector<database::Cause> causes_of_user;    ///< by what the user wrote or chose (users_scope)
+  std::vector<database::CriticalScope> critical_of_user;
+  std::string failure;  ///< not empty: why there are none
 };
 
 /// Forms the findings beside the user, on a thread of its own: on a large database that takes longer than a

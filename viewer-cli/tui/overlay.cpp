@@ -84,7 +84,8 @@ MenuBox::Answer MenuBox::handle(const Event& event) {
     check();
     return Answer::open;
   }
-  if (event.key == Key::letter && event.letter > U' ' && event.letter < 0x7f) {
+  const bool moves = typed_.empty() && (event.is(U'j') || event.is(U'k'));
+  if (!moves && event.key == Key::letter && event.letter > U' ' && event.letter < 0x7f) {
     typed_ += static_cast<char>(event.letter);
     find(typed_);
     return Answer::open;

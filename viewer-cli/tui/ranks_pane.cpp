@@ -223,18 +223,25 @@ void RanksPane::draw_ranks(Canvas& canvas, const Area& inside) const {
     return;
   }
   const int half = slot(window_.first + 1, inside.width) / 2;
+  const auto place = [&](std::size_t index) { return inside.column + slot(index, inside.width) + half; };
   for (std::size_t index = window_.first; index <= last; ++index) {
     const std::vector<std::uint32_t>& marked = workspace_.marked_locations;
     if (std::find(marked.begin(), marked.end(), series_.front().locations[index]) == marked.end()) continue;
-    canvas.put(row, inside.column + slot(index, inside.width) + half, unicode ? U'●' : U'*', Tone::hot);
+    canvas.put(row, place(index), unicode ? U'●' : U'*', Tone::hot);
   }
-  const std::string first_text = location_text(window_.first);
-  const std::string last_text = location_text(last);
-  canvas.write(row + 1, inside.column, first_text, Tone::dim, inside.width);
-  canvas.write(row + 1, inside.column + inside.width - static_cast<int>(columns(last_text)), last_text,
-               Tone::dim, inside.width);
-  const int at = inside.column + slot(window_.cursor, inside.width) + half;
-  canvas.put(row + 1, at, unicode ? U'▲' : U'^', Tone::strong);
+  canvas.put(row, place(window_.cursor), unicode ? U'▲' : U'^', Tone::strong);
+  // The cursor's name below it, and those of both ends where they leave room for it.
+  const std::string here = location_text(window_.cursor);
+  const auto length = static_cast<int>(columns(here));
+  const int at = std::clamp(place(window_.cursor) - length / 2, inside.column,
+                            std::max(inside.column + inside.width - length, inside.column));
+  const std::string begin = location_text(window_.first);
+  const std::string end = location_text(last);
+  const int end_at = inside.column + inside.width - static_cast<int>(columns(end));
+  if (inside.column + static_cast<int>(columns(begin)) < at)
+    canvas.write(row + 1, inside.column, begin, Tone::dim, inside.width);
+  if (at + length < end_at) canvas.write(row + 1, end_at, end, Tone::dim, inside.width);
+  canvas.write(row + 1, at, here, Tone::strong, inside.width);
 }
 
 void RanksPane::draw_graph(Canvas& canvas, const Area& area) {

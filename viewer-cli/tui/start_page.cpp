@@ -124,16 +124,16 @@ class StartPage {
   /// Who waited for whom, and what the run's length depends on.
   void time_lines() {
     add_heading(page_, "FROM THE TIME LINES", "", width_);
-    if (!findings_.causes.empty()) {
-      const database::Cause& first = findings_.causes.front();
+    if (!findings_.causes_of_user.empty()) {
+      const database::Cause& first = findings_.causes_of_user.front();
       link("made others wait most: " + scope(first.scope.context) + " on " +
                threads_phrase(experiment_, std::span(&first.location, 1)),
            time(static_cast<double>(first.short_term_ns + first.long_term_ns) / 1e9),
            to_context(first.scope.context, {first.location}), 0);
     }
     const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
-    if (!findings_.critical.empty() && length > 0) {
-      const database::CriticalScope& first = findings_.critical.front();
+    if (!findings_.critical_of_user.empty() && length > 0) {
+      const database::CriticalScope& first = findings_.critical_of_user.front();
       link("longest on the critical path: " + scope(first.scope.context),
            round_percent(static_cast<double>(first.ns) / static_cast<double>(length)) + " of it",
            to_context(first.scope.context), 0);

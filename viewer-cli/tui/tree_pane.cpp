@@ -69,6 +69,7 @@ void TreePane::rebuild() {
   if (!outline_) return;
   const std::optional<NodeRef> at = current();
   outline_->set_options(options());
+  anchor_ = nullptr;
   open_first();
   scroll_.cursor = 0;
   if (at) reveal(at->node);
@@ -432,18 +433,15 @@ bool TreePane::work() {
 
 /// To the first match from where the search began, that place included.
 void TreePane::jump() {
-  auto* const begin = const_cast<Item*>(anchor_);
+  Item* const begin = anchor_;
   if (begin != nullptr && search_->matches(begin->node)) {
     go_to(begin);
     return;
   }
   Item* found = outline_->find(*search_, begin, false);
   if (found == nullptr && begin != nullptr) found = outline_->find(*search_, nullptr, false);
-  if (found == nullptr) {
-    host_.tell("Nothing matches '" + search_text_ + "'");
-    return;
-  }
-  go_to(found);
+  if (found == nullptr) host_.tell("Nothing matches '" + search_text_ + "'");
+  go_to(found == nullptr ? begin : found);
 }
 
 void TreePane::search_again(bool backwards) {

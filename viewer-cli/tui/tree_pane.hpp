@@ -93,7 +93,7 @@ class TreePane final : public Pane {
 
   std::string search_text_, filter_text_;
   std::optional<views::Search> search_, filter_;
-  const Item* anchor_ = nullptr;  ///< where the search began
+  Item* anchor_ = nullptr;  ///< where the search began
   bool jump_wanted_ = false;
   bool filter_wanted_ = false;  ///< the filter is still being looked for
 };

@@ -52,9 +52,8 @@ void restore_view(Browser& browser, Workspace& workspace) {
   const auto text = file ? read_whole(*file) : std::nullopt;
   if (!text) return;
   const Json state = Json::parse(*text, nullptr, false);
-  if (!is_of(state, workspace)) return;
   try {
-    restore(state, browser, workspace);
+    if (is_of(state, workspace)) restore(state, browser, workspace);
   } catch (const Json::exception&) {
     return;  // somebody else's idea of the file
   }

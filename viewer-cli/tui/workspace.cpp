@@ -8,6 +8,7 @@
 #include "views/rank_list.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 
@@ -127,28 +128,34 @@ void Workspace::define(const std::string& definition) {
 }
 
 void Workspace::select(const std::string& ranks, std::optional<std::uint32_t> role) {
-  std::unique_ptr<views::Figures> made;
-  if (ranks.empty() && !role) {
-    made = std::make_unique<views::Figures>(source_);
-  } else {
-    std::vector<std::uint32_t> locations(experiment().locations.size());
-    std::iota(locations.begin(), locations.end(), 0U);
-    if (!ranks.empty()) locations = views::locations_of_ranks(experiment(), views::parse_rank_list(ranks));
-    if (role)
-      std::erase_if(locations,
-                    [&](std::uint32_t each) { return experiment().locations[each].role != *role; });
-    std::vector<std::uint32_t> metrics;
-    for (std::uint32_t metric = 0; metric < experiment().metrics.size(); ++metric) metrics.push_back(metric);
-    made = std::make_unique<views::Figures>(source_, std::move(locations), metrics);
-  }
-  figures_ = std::move(made);
-  ranks_ = ranks;
-  role_ = role;
+  std::vector<std::uint32_t> locations(experiment().locations.size());
+  std::iota(locations.begin(), locations.end(), 0U);
+  if (!ranks.empty()) locations = views::locations_of_ranks(experiment(), views::parse_rank_list(ranks));
+  if (role)
+    std::erase_if(locations, [&](std::uint32_t each) { return experiment().locations[each].role != *role; });
+  const bool all = ranks.empty() && !role;
+  next_ranks_ = ranks;
+  next_role_ = role;
+  selecting_ = std::async(std::launch::async, [this, all, chosen_locations = std::move(locations)]() mutable {
+    if (all) return std::make_unique<views::Figures>(source_);
+    std::vector<std::uint32_t> metrics(source_.experiment().metrics.size());
+    std::iota(metrics.begin(), metrics.end(), 0U);
+    return std::make_unique<views::Figures>(source_, std::move(chosen_locations), metrics);
+  });
+}
+
+bool Workspace::finish_select() {
+  constexpr std::chrono::milliseconds kPatience{5};
+  if (!selecting() || selecting_.wait_for(kPatience) != std::future_status::ready) return false;
+  figures_ = selecting_.get();
+  ranks_ = next_ranks_;
+  role_ = next_role_;
   make_views();
   std::erase_if(marked, [](const NodeRef& each) { return each.view == kCallers; });
   if (chosen && chosen->view == kCallers) chosen.reset();
   defined_ = views::define_columns(experiment(), definitions_, role_);
   set_columns(column_names());
+  return true;
 }
 
 std::string Workspace::title_of(const NodeRef& ref) {

@@ -7,6 +7,7 @@
 #include "views/visible.hpp"
 
 #include <array>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,9 +63,14 @@ class Workspace {
   [[nodiscard]] const std::vector<std::string>& definitions() const { return definitions_; }
 
   /// Takes only the ranks of a list such as `0-3,8` (empty: all) and, where set, one role. Reads their
-  /// profiles. Throws std::invalid_argument or views::UnknownMetric, and leaves everything as it was. All
-  /// nodes of the view of callers become invalid.
+  /// profiles, which may take long: on a thread of its own, see finish_select(). Throws std::invalid_argument
+  /// or views::UnknownMetric, and leaves everything as it was.
   void select(const std::string& ranks, std::optional<std::uint32_t> role);
+  /// Whether profiles are being read.
+  [[nodiscard]] bool selecting() const { return selecting_.valid(); }
+  /// Waits a few milliseconds at most for what select() began; true: it is done, the figures are new, and all
+  /// nodes of the view of callers invalid. Throws what reading the database throws.
+  bool finish_select();
   [[nodiscard]] const std::string& ranks() const { return ranks_; }
   [[nodiscard]] std::optional<std::uint32_t> role() const { return role_; }
 
@@ -98,6 +104,9 @@ class Workspace {
   std::size_t sort_ = 0;
   std::string ranks_;
   std::optional<std::uint32_t> role_;
+  std::string next_ranks_;  ///< while they are being read
+  std::optional<std::uint32_t> next_role_;
+  std::future<std::unique_ptr<views::Figures>> selecting_;
 };
 
 }  // namespace culprit::viewer::tui
