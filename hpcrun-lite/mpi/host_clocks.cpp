@@ -7,6 +7,7 @@
 #include "mpi/trace_clock.hpp"
 #include "runtime/api.hpp"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
@@ -35,7 +36,7 @@ struct Comparison {
 };
 constexpr int kNumbers = sizeof(Comparison) / sizeof(std::uint64_t);
 
-std::uint64_t own_host = 0;
+std::atomic<std::uint64_t> own_host{0};  // 0: not known yet
 bool several_hosts = false;
 
 /// Of the bytes of a file or, failing that, of nothing.
@@ -70,7 +71,7 @@ void set_wrong_clock(int rank) {
   long long fast = 0;
   if (wanted == nullptr || sscanf(wanted, "%d,%lld,%lld", &hosts, &ahead, &fast) != 3 || hosts < 1) return;
   const int host = rank % hosts;
-  own_host = mixed(own_host, static_cast<std::uint64_t>(host));
+  own_host = mixed(own_host.load(), static_cast<std::uint64_t>(host));
   wrong_clock = {
       .set = host != 0, .ahead_ns = host * ahead, .fast_ppb = host * fast, .since_ns = host_time()};
 }
@@ -134,8 +135,8 @@ MPI_Comm split_by_host(int rank) {
   constexpr std::uint64_t kColor = 0x7fffffff;
   MPI_Comm half;
   MPI_Comm host;
-  CULPRIT_MPI(PMPI_Comm_split)(world(), static_cast<int>(own_host & kColor), rank, &half);
-  CULPRIT_MPI(PMPI_Comm_split)(half, static_cast<int>(own_host >> 32 & kColor), rank, &host);
+  CULPRIT_MPI(PMPI_Comm_split)(world(), static_cast<int>(this_host() & kColor), rank, &half);
+  CULPRIT_MPI(PMPI_Comm_split)(half, static_cast<int>(this_host() >> 32 & kColor), rank, &host);
   CULPRIT_MPI(PMPI_Comm_free)(&half);
   return host;
 }
@@ -168,13 +169,20 @@ void compare_clocks() {
 
 }  // namespace
 
+std::uint64_t this_host() {
+  if (own_host == 0) {
+    int rank = 0;
+    CULPRIT_MPI(PMPI_Comm_rank)(world(), &rank);
+    own_host = host_id();
+    set_wrong_clock(rank);
+  }
+  return own_host;
+}
+
 void compare_clocks_at_start() {
-  int rank = 0;
-  CULPRIT_MPI(PMPI_Comm_rank)(world(), &rank);
-  own_host = host_id();
-  set_wrong_clock(rank);
-  const std::uint64_t mine[] = {own_host, ~own_host};
-  std::uint64_t largest[] = {own_host, ~own_host};
+  const std::uint64_t host = this_host();
+  const std::uint64_t mine[] = {host, ~host};
+  std::uint64_t largest[] = {host, ~host};
   CULPRIT_MPI(PMPI_Allreduce)(mine, largest, 2, counts(), maximum(), world());
   several_hosts = largest[0] != ~largest[1];
   if (several_hosts) compare_clocks();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 namespace culprit::mpi {
 
 /// Compares the clocks of the hosts that the run is on, in MPI_Init and in MPI_Finalize, and records in each
@@ -11,7 +13,11 @@ namespace culprit::mpi {
 /// For tests, CULPRIT_WRONG_CLOCKS=HOSTS,NS,PPB deals the ranks to as many hosts as if they were real, the
 /// n-th of which has a clock that is n * NS ahead and gains n * PPB ns per second; the times of calls are
 /// then that clock's, those of samples are not.
+/// Also this_host() is then the made-up one.
 void compare_clocks_at_start();
 void compare_clocks_at_end();
+
+/// The same number in all processes that share CLOCK_MONOTONIC, after MPI_Init.
+std::uint64_t this_host();
 
 }  // namespace culprit::mpi

@@ -75,7 +75,11 @@ class ObservedCall {
     trace_.leave(successful);
     if (result == MPI_SUCCESS) transfer_.exit(facts_, call);
     if constexpr (OneSided<Facts>) {
-      if (result == MPI_SUCCESS) epoch_.exit(facts_);
+      if (result == MPI_SUCCESS) {
+        epoch_.exit(facts_);
+      } else if constexpr (requires { epoch_.fail(facts_); }) {
+        epoch_.fail(facts_);
+      }
     }
     if (successful && trace_.followed()) trace(mark, result);
     if constexpr (Facts::kRule == WaitRule::polls) {

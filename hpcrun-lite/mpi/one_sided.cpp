@@ -1,5 +1,6 @@
 #include "mpi/one_sided.hpp"
 
+#include "mpi/host_clocks.hpp"
 #include "mpi/members.hpp"
 #include "mpi/predefined.hpp"
 #include "mpi/real_call.hpp"
@@ -54,6 +55,9 @@ struct Peer {
   std::uint64_t moved;      ///< bytes, by operations on it that are not known to be complete
   std::uint32_t accesses;   ///< epochs started with it in the group
   std::uint32_t exposures;  ///< epochs posted for it
+  bool locked;              ///< by a lock of this process, of its own or to all and used
+  bool exclusive;           ///< that lock
+  bool awaited;             ///< that lock, as far as calls have told yet
 };
 
 /// The members of a group that an epoch was opened with. Kept until another group is used.
@@ -79,7 +83,9 @@ struct Window {
   std::uint32_t peers;
   Peer peer[EpochCall::kMaxTargets];
   Members origin, exposure;
-  std::uint64_t start_exit;                 ///< of MPI_Win_start
+  LockReleases releases;
+  bool all_locked;                          ///< by MPI_Win_lock_all
+  std::uint64_t start_exit;                 ///< of MPI_Win_start; 0: none, or it is completed
   std::uint64_t tested_from, tested_until;  ///< of the present series of MPI_Win_test in vain; 0: none
   std::uint64_t tested_before;              ///< ns of earlier series for the same epoch
 };
@@ -105,6 +111,8 @@ Window* add(MPI_Win handle) {
     window.peers = 0;
     window.origin = {};
     window.exposure = {};
+    window.releases = {};
+    window.all_locked = false;
     window.start_exit = 0;
     window.tested_from = window.tested_until = window.tested_before = 0;
     return &window;
@@ -124,6 +132,23 @@ Peer* peer_of(Window& window, int rank) {
   peer.world_rank = translate(window.group, rank, world_group());
   ++window.peers;
   return &peer;
+}
+
+/// The peer, with a lock on it that was just asked for.
+Peer lock_of(Peer peer, bool exclusive) {
+  peer.locked = peer.awaited = true;
+  peer.exclusive = exclusive;
+  return peer;
+}
+
+/// In MPI_COMM_WORLD.
+int own_rank() {
+  static std::atomic<int> known{-1};
+  int rank = known.load(std::memory_order_relaxed);
+  if (rank >= 0) return rank;
+  CULPRIT_MPI(PMPI_Comm_rank)(world(), &rank);
+  known.store(rank, std::memory_order_relaxed);
+  return rank;
 }
 
 void learn(Members& members, Window& window, MPI_Group group) {
@@ -208,25 +233,43 @@ void EpochCall::add_gap(Kind kind, std::uint64_t target, std::uint64_t since) {
                          .time_ns = entered_ > since ? entered_ - since : 0};
 }
 
-// The id comes from the communicator's first process. It is agreed on before the call, where all processes
+// The id comes from the communicator's first process. All is agreed on before the call, where all processes
 // are sure to come together; one that failed alone in the call would leave the others waiting after it.
-void EpochCall::enter(const WindowCreation& facts) {
-  entered_ = occurrence_.entered();
-  if (!everyone_measured()) return;
+void EpochCall::agree(MPI_Comm comm) {
+  struct {
+    std::uint64_t id, host;
+    LockReleases::Invitation invitation;
+  } word{};
   int rank = 0;
-  CULPRIT_MPI(PMPI_Comm_rank)(facts.comm, &rank);
+  int size = 0;
+  CULPRIT_MPI(PMPI_Comm_rank)(comm, &rank);
+  CULPRIT_MPI(PMPI_Comm_size)(comm, &size);
   if (rank == 0) {
-    int mine = 0;
-    CULPRIT_MPI(PMPI_Comm_rank)(world(), &mine);
-    id_ = (static_cast<std::uint64_t>(mine) + 1) << 32 | ++windows_made;
+    word.id = (static_cast<std::uint64_t>(own_rank()) + 1) << 32 | ++windows_made;
+    word.host = this_host();
+    word.invitation = releases_.make(static_cast<std::uint32_t>(size));
   }
-  broadcast(facts.comm, id_);
+  broadcast(comm, &word.id, sizeof word / sizeof word.id);
+  if (rank != 0 && word.host == this_host())
+    releases_.join(word.invitation, static_cast<std::uint32_t>(size));
+  id_ = word.id;
 }
 
+void EpochCall::enter(const WindowCreation& facts) {
+  entered_ = occurrence_.entered();
+  if (everyone_measured() && within_world(facts.comm)) agree(facts.comm);
+}
+
+// Nobody leaves the call before all have come to it: by now they have joined.
 void EpochCall::exit(const WindowCreation& facts) {
+  releases_.close();
   window_ = add(*facts.window);
-  if (window_ == nullptr) return;
+  if (window_ == nullptr) {
+    releases_.leave();
+    return;
+  }
   window_->id = id_;
+  window_->releases = releases_;
   CULPRIT_MPI(PMPI_Win_get_group)(*facts.window, &window_->group);
   int size = 0;
   CULPRIT_MPI(PMPI_Group_size)(window_->group, &size);
@@ -240,13 +283,14 @@ void EpochCall::exit(const WindowCreation& facts) {
 void EpochCall::enter(const WindowRelease& facts) {
   window_ = find(*facts.window);
   entered_ = occurrence_.entered();
-  if (window_ != nullptr) CULPRIT_MPI(PMPI_Group_free)(&window_->group);
 }
 
 void EpochCall::exit(const WindowRelease& /*facts*/) {
   if (window_ == nullptr) return;
   add_stamp(kFreeStamp, 0, window_->size, 0);
   end(kFree, 0, window_->size_class);
+  CULPRIT_MPI(PMPI_Group_free)(&window_->group);
+  window_->releases.leave();
   window_->used.store(false, std::memory_order_release);
 }
 
@@ -258,7 +302,15 @@ void EpochCall::exit_access(const Target& target) {
   CULPRIT_MPI(PMPI_Type_size)(target.datatype, &bytes);
   const auto amount =
       static_cast<std::uint64_t>(bytes < 0 ? 0 : bytes) * static_cast<std::uint64_t>(target.count);
-  peer->last_exit = end(kAccess, hash_of(peer->world_rank), log2_of(amount));
+  std::uint32_t size_class = log2_of(amount);
+  if (peer->locked || window_->all_locked) {
+    if (!peer->locked) *peer = lock_of(*peer, false);
+    add_lock_wait(target.rank);
+    size_class |= passive_class();
+  } else if (window_->start_exit != 0) {
+    size_class |= measurement::kStartedAccess;
+  }
+  peer->last_exit = end(kAccess, hash_of(peer->world_rank), size_class);
   peer->moved += amount;
 }
 
@@ -331,6 +383,7 @@ void EpochCall::exit(const EpochCompletion& /*facts*/) {
   if (window_ == nullptr) return;
   count_moved(kComplete, kAllTargets);
   end(kComplete, window_->origin.hash, log2_of(window_->origin.size));
+  window_->start_exit = 0;
 }
 
 void EpochCall::enter(const ExposurePost& facts) {
@@ -372,18 +425,122 @@ void EpochCall::exit(const ExposureAttempt& facts) {
   end(kWait, window_->exposure.hash, log2_of(window_->exposure.size));
 }
 
-void EpochCall::exit_passive(Kind kind, int target) {
+void EpochCall::add_release(const LockRelease& release) {
+  record_[records_++] = {.kind = kLockWait,
+                         .size_class = 0,
+                         .window = window_->id,
+                         .peers = static_cast<std::uint64_t>(release.by),
+                         .time_ns = release.at_ns - entered_};
+}
+
+void EpochCall::add_lock_wait(int target) {
+  if (!window_->releases.shared()) return;
+  LockRelease latest{};
+  for (std::uint32_t i = 0; i < window_->peers; ++i) {
+    Peer& peer = window_->peer[i];
+    if (!peer.awaited || (target != kAllTargets && peer.rank != target)) continue;
+    const LockRelease last = window_->releases.last(peer.rank, peer.exclusive, entered_, occurrence_.left());
+    if (last.at_ns == 0) continue;
+    peer.awaited = false;
+    if (last.at_ns > latest.at_ns) latest = last;
+  }
+  if (latest.at_ns != 0) add_release(latest);
+}
+
+// Most need not wait at all: these are not to pay for as many looks as there are processes.
+void EpochCall::add_wait_for_all_locks() {
+  constexpr std::uint64_t kWorthLooking = 10'000;  // ns
+  const std::uint64_t left = occurrence_.left();
+  if (!window_->releases.shared() || left - entered_ < kWorthLooking) return;
+  LockRelease latest{};
+  for (std::uint32_t rank = 0; rank < window_->size; ++rank) {
+    const LockRelease last = window_->releases.last(static_cast<int>(rank), false, entered_, left);
+    if (last.at_ns > latest.at_ns) latest = last;
+  }
+  if (latest.at_ns != 0) add_release(latest);
+}
+
+std::uint32_t EpochCall::passive_class() const {
+  return measurement::kPassiveTarget | (window_->releases.shared() ? measurement::kReleasesKnown : 0);
+}
+
+void EpochCall::exit(const Lock& facts) {
   if (window_ == nullptr) return;
+  Peer* peer = peer_of(*window_, facts.target);
+  if (peer != nullptr) {
+    *peer = lock_of(*peer, facts.exclusive);
+    peer->last_exit = 0;
+    add_lock_wait(facts.target);
+  }
+  end(kLock, peer == nullptr ? 0 : hash_of(peer->world_rank), passive_class());
+}
+
+void EpochCall::exit(const LockAll& /*facts*/) {
+  if (window_ == nullptr) return;
+  window_->all_locked = true;
+  add_wait_for_all_locks();
+  end(kLock, 0, passive_class());
+}
+
+// A lock to all that was not used on a target is nobody's concern there.
+void EpochCall::give_back(int target) {
+  if (!window_->releases.shared()) return;
+  for (std::uint32_t i = 0; i < window_->peers; ++i) {
+    const Peer& peer = window_->peer[i];
+    if (!peer.locked || (target != kAllTargets && peer.rank != target)) continue;
+    window_->releases.released(peer.rank, peer.exclusive, {.at_ns = entered_, .by = own_rank()});
+  }
+}
+
+void EpochCall::enter(const Unlock& facts) {
+  begin(facts.window);
+  if (window_ != nullptr) give_back(facts.target);
+}
+
+void EpochCall::enter(const UnlockAll& facts) {
+  begin(facts.window);
+  if (window_ != nullptr) give_back(kAllTargets);
+}
+
+void EpochCall::exit(const Unlock& facts) {
+  if (window_ == nullptr) return;
+  add_lock_wait(facts.target);
+  Peer* peer = peer_of(*window_, facts.target);
+  if (peer != nullptr) {
+    peer->locked = peer->awaited = false;
+    peer->last_exit = 0;
+  }
+  count_moved(kFlush, facts.target);
+  end(kFlush, peer == nullptr ? 0 : hash_of(peer->world_rank), passive_class() | measurement::kGivesLockBack);
+}
+
+void EpochCall::exit(const UnlockAll& /*facts*/) {
+  if (window_ == nullptr) return;
+  add_lock_wait(kAllTargets);
+  for (std::uint32_t i = 0; i < window_->peers; ++i) {
+    Peer& peer = window_->peer[i];
+    peer.locked = peer.awaited = false;
+    peer.last_exit = 0;
+  }
+  window_->all_locked = false;
+  count_moved(kFlush, kAllTargets);
+  end(kFlush, 0, passive_class() | measurement::kGivesLockBack);
+}
+
+// What is complete at the target was done under the lock: nobody waits for that any more.
+void EpochCall::exit_flush(int target, Flushes flushes) {
+  if (window_ == nullptr) return;
+  add_lock_wait(target);
   std::uint64_t peers = 0;
   for (std::uint32_t i = 0; i < window_->peers; ++i) {
-    if (target == kAllTargets || window_->peer[i].rank == target) window_->peer[i].last_exit = 0;
+    Peer& peer = window_->peer[i];
+    if (target != kAllTargets && peer.rank != target) continue;
+    if (flushes == Flushes::everywhere) peer.awaited = false;
+    peer.last_exit = 0;
+    if (target != kAllTargets) peers = hash_of(peer.world_rank);
   }
-  if (target != kAllTargets) {
-    const Peer* peer = peer_of(*window_, target);
-    if (peer != nullptr) peers = hash_of(peer->world_rank);
-  }
-  if (kind == kFlush) count_moved(kind, target);
-  end(kind, peers, 0);
+  count_moved(kFlush, target);
+  end(kFlush, peers, passive_class());
 }
 
 void EpochCall::enter(const GroupRelease& /*facts*/) {

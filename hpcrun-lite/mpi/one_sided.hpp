@@ -1,6 +1,8 @@
 #pragma once
 
+#include "measurement/kinds.hpp"
 #include "mpi/call_facts.hpp"
+#include "mpi/lock_releases.hpp"
 #include "mpi/occurrence.hpp"
 #include "runtime/api.hpp"
 
@@ -35,8 +37,8 @@ class EpochCall {
   void enter(const ExposureAttempt& facts, bool spinning);
   void enter(const Lock& facts) { begin(facts.window); }
   void enter(const LockAll& facts) { begin(facts.window); }
-  void enter(const Unlock& facts) { begin(facts.window); }
-  void enter(const UnlockAll& facts) { begin(facts.window); }
+  void enter(const Unlock& facts);
+  void enter(const UnlockAll& facts);
   void enter(const Flush& facts) { begin(facts.window); }
   void enter(const FlushAll& facts) { begin(facts.window); }
   void enter(const LocalFlush& facts) { begin(facts.window); }
@@ -53,15 +55,18 @@ class EpochCall {
   void exit(const ExposurePost& facts);
   void exit(const ExposureWait& facts);
   void exit(const ExposureAttempt& facts);
-  void exit(const Lock& facts) { exit_passive(kLock, facts.target); }
-  void exit(const LockAll& /*facts*/) { exit_passive(kLock, kAllTargets); }
-  void exit(const Unlock& facts) { exit_passive(kFlush, facts.target); }
-  void exit(const UnlockAll& /*facts*/) { exit_passive(kFlush, kAllTargets); }
-  void exit(const Flush& facts) { exit_passive(kFlush, facts.target); }
-  void exit(const FlushAll& /*facts*/) { exit_passive(kFlush, kAllTargets); }
-  void exit(const LocalFlush& facts) { exit_passive(kFlush, facts.target); }
-  void exit(const LocalFlushAll& /*facts*/) { exit_passive(kFlush, kAllTargets); }
+  void exit(const Lock& facts);
+  void exit(const LockAll& facts);
+  void exit(const Unlock& facts);
+  void exit(const UnlockAll& facts);
+  void exit(const Flush& facts) { exit_flush(facts.target, Flushes::everywhere); }
+  void exit(const FlushAll& /*facts*/) { exit_flush(kAllTargets, Flushes::everywhere); }
+  void exit(const LocalFlush& facts) { exit_flush(facts.target, Flushes::locally); }
+  void exit(const LocalFlushAll& /*facts*/) { exit_flush(kAllTargets, Flushes::locally); }
   void exit(const GroupRelease& /*facts*/) {}
+
+  /// Where the call was no success.
+  void fail(const WindowCreation& /*facts*/) { releases_.leave(); }
 
   /// Of a window that was made, where its processes agreed on one; else 0.
   [[nodiscard]] std::uint64_t id() const { return id_; }
@@ -89,8 +94,10 @@ class EpochCall {
     kPostStamp,
     kStartStamp,
     kCompleteStamp,
-    kWaitStamp
+    kWaitStamp,
+    kLockWait = static_cast<std::uint32_t>(measurement::EpochKind::lock_wait)
   };
+  enum class Flushes : std::uint8_t { locally, everywhere };
   static constexpr int kAllTargets = -1;
 
   void begin(MPI_Win window);
@@ -106,13 +113,24 @@ class EpochCall {
   void exit_access(const Target& target);
   /// The call completed operations on `target`: what they moved is work.
   void count_moved(Kind kind, int target);
-  void exit_passive(Kind kind, int target);
+  void exit_flush(int target, Flushes flushes);
+  /// A number for the window, and memory to tell each other about its locks: all of its processes together.
+  void agree(MPI_Comm comm);
+  /// Until when another process held a lock that this one waited for in this call, on one target or on all.
+  /// Only the first call that waited did so.
+  void add_lock_wait(int target);
+  /// The same for MPI_Win_lock_all, which may wait for any of the window's processes.
+  void add_wait_for_all_locks();
+  void add_release(const LockRelease& release);
+  [[nodiscard]] std::uint32_t passive_class() const;
+  void give_back(int target);
 
   Occurrence& occurrence_;
   Window* window_ = nullptr;  ///< null: not known, nothing is recorded
   std::uint64_t entered_ = 0;
   std::uint64_t id_ = 0;  ///< of a window that is being made
   bool moved_large_ = false;
+  LockReleases releases_{};  ///< of the same
   std::size_t records_ = 0;  ///< of gaps, added when the call ends
   CulpritEpoch record_[kMaxTargets + 1];
   std::size_t stamps_ = 0;

@@ -1,10 +1,13 @@
 #include "mpi/world.hpp"
 
+#include "mpi/members.hpp"
 #include "mpi/predefined.hpp"
 #include "mpi/prototypes.hpp"
 #include "mpi/real_call.hpp"
+#include "mpi/room.hpp"
 #include "runtime/api.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -49,8 +52,26 @@ bool everyone_recorded() {
   return all_measured && (ranks == nullptr || *ranks == '\0');
 }
 
-void broadcast(MPI_Comm comm, std::uint64_t& number) {
-  CULPRIT_MPI(PMPI_Bcast)(&number, 1, counts(), 0, comm);
+void broadcast(MPI_Comm comm, std::uint64_t* numbers, int count) {
+  CULPRIT_MPI(PMPI_Bcast)(numbers, count, counts(), 0, comm);
+}
+
+bool within_world(MPI_Comm comm) {
+  if (comm == world()) return true;
+  if (comm == no_communicator()) return false;
+  int remote = 0;
+  MPI_Group group;
+  if (CULPRIT_MPI(PMPI_Comm_test_inter)(comm, &remote) != MPI_SUCCESS || remote != 0 ||
+      CULPRIT_MPI(PMPI_Comm_group)(comm, &group) != MPI_SUCCESS)
+    return false;
+  int size = 0;
+  CULPRIT_MPI(PMPI_Group_size)(group, &size);
+  constexpr std::size_t kFew = 64;
+  Room<int, kFew> ranks(static_cast<std::size_t>(size));
+  const bool known = static_cast<int>(ranks.size()) == size;
+  if (known) world_ranks(group, size, ranks.data());
+  CULPRIT_MPI(PMPI_Group_free)(&group);
+  return known && std::all_of(ranks.data(), ranks.data() + size, [](int rank) { return rank >= 0; });
 }
 
 void join_world() {

@@ -11,8 +11,11 @@ namespace culprit::mpi {
 bool everyone_measured();
 /// The same, and of no rank is the measurement thrown away.
 bool everyone_recorded();
-/// Collective over `comm`: every process gets its first one's number.
-void broadcast(MPI_Comm comm, std::uint64_t& number);
+/// Collective over `comm`: every process gets its first one's numbers.
+void broadcast(MPI_Comm comm, std::uint64_t* numbers, int count);
+/// Whether all processes of `comm` are of this world, and no remote ones: of others nobody knows whether they
+/// are measured. False as well where it is no communicator. All members find the same.
+bool within_world(MPI_Comm comm);
 
 /// After a successful MPI_Init: rank and size go to the runtime; where all ranks are measured, all agree on
 /// the run id.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <tuple>
 
@@ -20,6 +21,26 @@ bool is_gap(EpochKind kind) {
   return kind == EpochKind::complete_gap || kind == EpochKind::fence_gap;
 }
 
+/// Not a call, but something about one.
+bool is_detail(EpochKind kind) {
+  return is_gap(kind) || kind == EpochKind::lock_wait;
+}
+
+/// Who waited for locks in such calls, and for how long, was measured: what more they took was no lock's.
+bool locks_known(const EpochRow& row) {
+  const bool passive =
+      row.kind == EpochKind::lock || row.kind == EpochKind::flush || row.kind == EpochKind::access;
+  return passive && (row.size_class & measurement::kReleasesKnown) != 0;
+}
+
+/// What an operation between MPI_Win_lock and MPI_Win_unlock waits for is a lock, after MPI_Win_start the
+/// target's MPI_Win_post; after a fence there is nothing to wait for.
+std::optional<WaitPattern> pattern_of_access(std::uint32_t size_class) {
+  if ((size_class & measurement::kPassiveTarget) != 0) return WaitPattern::lock_wait;
+  if ((size_class & measurement::kStartedAccess) != 0) return WaitPattern::early_transfer;
+  return std::nullopt;
+}
+
 std::optional<WaitPattern> pattern_of(const EpochRow& row) {
   switch (row.kind) {
     case EpochKind::create:
@@ -27,7 +48,7 @@ std::optional<WaitPattern> pattern_of(const EpochRow& row) {
     case EpochKind::free:
       return WaitPattern::wait_at_free;
     case EpochKind::access:
-      return WaitPattern::early_transfer;
+      return pattern_of_access(row.size_class);
     case EpochKind::start:
     case EpochKind::complete:
       return WaitPattern::late_post;
@@ -36,6 +57,7 @@ std::optional<WaitPattern> pattern_of(const EpochRow& row) {
     case EpochKind::fence:
       return WaitPattern::wait_at_fence;
     case EpochKind::lock:
+    case EpochKind::lock_wait:
       return WaitPattern::lock_wait;
     case EpochKind::flush:
       return WaitPattern::flush_wait;
@@ -113,11 +135,15 @@ class Estimate {
     bool shared = false;
   };
 
+  [[nodiscard]] auto at(std::size_t row) const { return wait_ns_.begin() + static_cast<std::ptrdiff_t>(row); }
   [[nodiscard]] const SampledCalls* sampled(const EpochRow& row) const;
   void find_baselines();
   [[nodiscard]] std::uint64_t wait_of(const EpochRow& row, std::uint64_t intrinsic) const;
   void estimate(std::size_t first, std::size_t last);
+  void leave_locks_out(std::size_t first, std::size_t last);
+  void fit(std::size_t first, std::size_t last, std::uint64_t sum);
   void find_gaps();
+  void find_releases();
   void add(const EpochRow& row, WaitPattern pattern, std::uint64_t ns, Cause cause);
   void add_whole(std::size_t i);
   void add_part(std::size_t i);
@@ -131,7 +157,10 @@ class Estimate {
   std::map<std::pair<EpochKind, std::uint32_t>, Baseline> baseline_;
   std::map<Member, std::uint64_t> exposed_, fenced_;  ///< waits of a target, of a fence's participant
   std::map<Member, std::vector<Origin>> complete_gaps_, fence_gaps_;  ///< by target
+  std::map<Member, EpochRow> releases_;  ///< where most of a process's locks in a window were given back
   std::map<std::tuple<WaitPattern, std::uint32_t, database::ContextId>, Wait> waits_;
+  std::map<std::tuple<WaitPattern, std::uint32_t, database::ContextId>, std::map<Cause, std::uint64_t>>
+      causes_;  ///< of waits_, ns by cause
 };
 
 constexpr Cause kUnknown{database::kNone, database::kNone};
@@ -149,7 +178,7 @@ const SampledCalls* Estimate::sampled(const EpochRow& row) const {
 
 void Estimate::find_baselines() {
   for (const EpochRow& row : rows_) {
-    if (row.kind == EpochKind::none || is_gap(row.kind)) continue;
+    if (row.kind == EpochKind::none || is_detail(row.kind)) continue;
     const auto [found, fresh] =
         baseline_.try_emplace({row.kind, row.size_class}, Baseline{row.least_ns, row.rank, false});
     Baseline& baseline = found->second;
@@ -162,6 +191,8 @@ void Estimate::find_baselines() {
 /// collective call somebody comes last. Where all may have waited in all others, b is at most `intrinsic`.
 std::uint64_t Estimate::wait_of(const EpochRow& row, std::uint64_t intrinsic) const {
   if (const SampledCalls* calls = sampled(row)) return share(row.total_ns, calls->all.ns, calls->duration_ns);
+  if (row.kind == EpochKind::lock_wait) return row.total_ns;
+  if (!pattern_of(row) || (locks_known(row) && row.kind != EpochKind::flush)) return 0;
   const Baseline& baseline = baseline_.at({row.kind, row.size_class});
   std::uint64_t base = baseline.least_ns;
   if (!(collective(row.kind) && baseline.shared) && base > kLongestHandshake)
@@ -177,24 +208,64 @@ void Estimate::estimate(std::size_t first, std::size_t last) {
   std::uint64_t count = 0;
   const std::uint64_t idle = rows_[first].idle_ns;
   for (std::size_t i = first; i < last; ++i) {
-    if (is_gap(rows_[i].kind)) continue;
+    if (is_detail(rows_[i].kind)) continue;
     duration += rows_[i].total_ns;
     count += rows_[i].count;
   }
   const std::uint64_t intrinsic = duration > idle && count != 0 ? (duration - idle) / count : 0;
-  std::uint64_t sum = 0;
   for (std::size_t i = first; i < last; ++i) {
     const EpochRow& row = rows_[i];
     if (is_gap(row.kind)) continue;
     wait_ns_[i] = row.kind == EpochKind::none ? idle : wait_of(row, intrinsic);
-    sum += wait_ns_[i];
   }
+  leave_locks_out(first, last);
+  const std::uint64_t sum = std::accumulate(at(first), at(last), std::uint64_t{0});
   if (sum <= idle) {
     result_.unclassified_ns += idle - sum;
     return;
   }
   result_.excess_ns += sum - idle;
-  for (std::size_t i = first; i < last; ++i) wait_ns_[i] = share(wait_ns_[i], idle, sum);
+  fit(first, last, sum);
+}
+
+/// What calls that complete operations waited for locks is not what they waited for the operations.
+void Estimate::leave_locks_out(std::size_t first, std::size_t last) {
+  std::uint64_t locks = 0;
+  std::uint64_t flushes = 0;
+  const auto completes = [&](std::size_t i) {
+    return rows_[i].kind == EpochKind::flush && locks_known(rows_[i]);
+  };
+  for (std::size_t i = first; i < last; ++i) {
+    if (rows_[i].kind == EpochKind::lock_wait) locks += wait_ns_[i];
+    if (completes(i)) flushes += wait_ns_[i];
+  }
+  const std::uint64_t rest = flushes - std::min(flushes, locks);
+  for (std::size_t i = first; i < last; ++i) {
+    if (completes(i)) wait_ns_[i] = share(wait_ns_[i], rest, flushes);
+  }
+}
+
+/// No more than was sampled as idle. What was measured, waiting for locks, goes before what is estimated.
+void Estimate::fit(std::size_t first, std::size_t last, std::uint64_t sum) {
+  const std::uint64_t idle = rows_[first].idle_ns;
+  std::uint64_t locks = 0;
+  for (std::size_t i = first; i < last; ++i) {
+    if (rows_[i].kind == EpochKind::lock_wait) locks += wait_ns_[i];
+  }
+  const std::uint64_t left = idle - std::min(idle, locks);
+  for (std::size_t i = first; i < last; ++i) {
+    wait_ns_[i] = rows_[i].kind == EpochKind::lock_wait ? share(wait_ns_[i], std::min(idle, locks), locks)
+                                                        : share(wait_ns_[i], left, sum - locks);
+  }
+}
+
+/// Processes' unlocks are known by window and rank; where one has several, the one that took longest in all.
+void Estimate::find_releases() {
+  for (const EpochRow& row : rows_) {
+    if (row.kind != EpochKind::flush || (row.size_class & measurement::kGivesLockBack) == 0) continue;
+    const auto [found, fresh] = releases_.try_emplace(member_of(row, row.rank), row);
+    if (!fresh && row.total_ns > found->second.total_ns) found->second = row;
+  }
 }
 
 void Estimate::find_gaps() {
@@ -218,22 +289,29 @@ void Estimate::find_gaps() {
 
 void Estimate::add(const EpochRow& row, WaitPattern pattern, std::uint64_t ns, Cause cause) {
   if (ns == 0) return;
-  Wait& wait = waits_[{pattern, row.location, row.context}];
+  const auto key = std::tuple(pattern, row.location, row.context);
+  Wait& wait = waits_[key];
   wait.pattern = pattern;
   wait.location = row.location;
   wait.context = row.context;
   wait.ns += ns;
   wait.count += row.count;
   if (cause == kUnknown) return;
-  wait.cause_location = cause.first;
-  wait.cause_context = cause.second;
+  auto& causes = causes_[key];
+  causes[cause] += ns;
+  std::tie(wait.cause_location, wait.cause_context) = largest(causes);
 }
 
 void Estimate::add_whole(std::size_t i) {
   const auto pattern = pattern_of(rows_[i]);
   if (!pattern) return;
   const SampledCalls* calls = sampled(rows_[i]);
-  add(rows_[i], *pattern, wait_ns_[i], calls == nullptr ? kUnknown : largest(calls->all.causes));
+  Cause cause = calls == nullptr ? kUnknown : largest(calls->all.causes);
+  if (rows_[i].kind == EpochKind::lock_wait) {
+    const auto release = releases_.find(member_of(rows_[i], static_cast<std::int32_t>(rows_[i].peers)));
+    if (release != releases_.end()) cause = {release->second.location, release->second.context};
+  }
+  add(rows_[i], *pattern, wait_ns_[i], cause);
 }
 
 /// late-complete and early-fence, which are parts of their row's wait.
@@ -291,6 +369,7 @@ Approximation Estimate::run() {
     first = last;
   }
   find_gaps();
+  find_releases();
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     add_whole(i);
     add_part(i);

@@ -51,8 +51,17 @@ enum class EpochKind : std::uint8_t {
   collective_stamp,
   sent_stamp,
   received_stamp,
+  /// Of calls with a passive target: from their enter until another process, the rank `peers`, gave a lock
+  /// back that excluded theirs.
+  lock_wait,
 };
-inline constexpr int kEpochKinds = 27;
+inline constexpr int kEpochKinds = 28;
+
+/// Bits of the size class of calls with a passive target, and of accesses.
+inline constexpr std::uint32_t kPassiveTarget = 1U << 16;  ///< between MPI_Win_lock and MPI_Win_unlock
+inline constexpr std::uint32_t kReleasesKnown = 1U << 17;  ///< lock_wait tells how long it waited for locks
+inline constexpr std::uint32_t kGivesLockBack = 1U << 18;  ///< MPI_Win_unlock, MPI_Win_unlock_all
+inline constexpr std::uint32_t kStartedAccess = 1U << 19;  ///< between MPI_Win_start and MPI_Win_complete
 
 /// Of one-sided communication.
 constexpr bool is_stamp(EpochKind kind) {

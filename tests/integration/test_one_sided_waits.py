@@ -4,7 +4,12 @@ both MPIs: all styles of synchronization and all ways to make a window."""
 import unittest
 
 import harness
-from against_logs import truth
+from against_logs import OPTIONS, truth
+
+FLUSHES = (
+    "MPI_Win_flush", "MPI_Win_flush_all", "MPI_Win_flush_local", "MPI_Win_flush_local_all", "MPI_Win_unlock",
+    "MPI_Win_unlock_all"
+)  # fmt: skip
 
 # And the calls that wait so.
 PATTERNS = {
@@ -15,11 +20,8 @@ PATTERNS = {
     "early-fence": ("MPI_Win_fence",),
     "wait-at-create": ("MPI_Win_create", "MPI_Win_allocate", "MPI_Win_allocate_shared", "MPI_Win_create_dynamic"),
     "wait-at-free": ("MPI_Win_free",),
-    "lock-wait": ("MPI_Win_lock", "MPI_Win_lock_all"),
-    "flush-wait": (
-        "MPI_Win_flush", "MPI_Win_flush_all", "MPI_Win_flush_local", "MPI_Win_flush_local_all", "MPI_Win_unlock",
-        "MPI_Win_unlock_all"
-    ),
+    "lock-wait": ("MPI_Win_lock", "MPI_Win_lock_all", "MPI_Accumulate", *FLUSHES),
+    "flush-wait": FLUSHES,
 }  # fmt: skip
 PARTS = {"late-complete": "early-wait", "early-fence": "wait-at-fence"}
 DELAY = 30  # ms
@@ -27,12 +29,12 @@ REPETITIONS = 4
 
 
 class OneSidedWaits(harness.Workspace):
-    def run_truth(self, mpi, ranks, program, *scenario):
+    def run_truth(self, mpi, ranks, program, scenario, **options):
         """Runs, merges; sets the rows of `waits`, the truth, and seconds by pattern of both."""
         logs = self.here / "logs"
         logs.mkdir()
         program = harness.PROGRAMS / f"truth_{program}.{mpi}"
-        self.database = self.merge(self.measure(mpi, ranks, program, logs, REPETITIONS, DELAY, *scenario))
+        self.database = self.merge(self.measure(mpi, ranks, program, logs, REPETITIONS, DELAY, scenario, **options))
         self.waits = harness.viewer_json(self.database, "waits")
         self.truth = truth.Truth(truth.read(logs))
         self.true = self.truth.patterns()
@@ -86,16 +88,31 @@ class OneSidedWaits(harness.Workspace):
         self.assert_found("wait-at-fence", "early-fence")
         self.assert_cause("early-fence")
 
-    def locks(self, mpi):
-        self.run_truth(mpi, 2, "passive_target", "lock_wait")
-        # Libraries in which the target has to take part wait for it, too: what is found is at most what it took.
-        self.assertGreater(self.true["lock-wait"], 0)
-        self.assertGreater(self.found["lock-wait"] + self.found["flush-wait"], 0.75 * self.true["lock-wait"])
+    def locks(self, mpi, scenario):
+        """Processes of one host tell each other when they give locks back: what is found is what was, as far as it was
+        sampled as idle."""
+        self.run_truth(mpi, 2, "passive_target", scenario, options=OPTIONS)
+        true, found = self.true["lock-wait"], self.found["lock-wait"]
+        self.assertGreater(true, 0.02)
+        self.assertGreater(found, 0.9 * true - 0.01, self.figures)
+        self.assertLess(found, true + 0.02, self.figures)
+        self.assert_cause("lock-wait")
 
-    def requests(self, mpi):
-        """Everything that MPI has for passive targets, and nobody waits for a lock."""
-        self.run_truth(mpi, 2, "passive_target", "requests")
-        self.assertNotIn("lock-wait", self.true)
+    def locks_of_several_hosts(self, mpi):
+        """These cannot: a lock waits for as long as it took beyond the shortest one, for nobody knows whom."""
+        environment = dict(harness.ENVIRONMENT, CULPRIT_WRONG_CLOCKS="2,0,0")
+        self.run_truth(mpi, 2, "passive_target", "lock_wait", env=environment)
+        self.assertGreater(self.found["lock-wait"] + self.found["flush-wait"], 0.75 * self.true["lock-wait"])
+        self.assertEqual([row["cause"] for row in self.waits if row["pattern"] == "lock-wait" and row["cause"]], [])
+
+    def nobody_waits(self, mpi):
+        """Everything that MPI has for passive targets, under locks that exclude nobody."""
+        for scenario in ("lock_all", "requests"):
+            self.here = self.here / scenario
+            self.here.mkdir()
+            self.run_truth(mpi, 2, "passive_target", scenario)
+            self.assertNotIn("lock-wait", self.true)
+            self.assertEqual(self.found["lock-wait"], 0)
 
 
 SCENARIOS = {
@@ -115,7 +132,9 @@ for mpi in harness.LAUNCHERS:
             f"test_{scenario}_{mpi}",
             lambda self, mpi=mpi, scenario=scenario, patterns=patterns: self.epochs(mpi, scenario, *patterns),
         )
-    for check in (OneSidedWaits.turns, OneSidedWaits.locks, OneSidedWaits.requests):
+    for scenario in ("lock_wait", "lock_all_wait", "lock_kinds"):
+        setattr(OneSidedWaits, f"test_{scenario}_{mpi}", lambda self, mpi=mpi, scenario=scenario: self.locks(mpi, scenario))
+    for check in (OneSidedWaits.turns, OneSidedWaits.locks_of_several_hosts, OneSidedWaits.nobody_waits):
         setattr(OneSidedWaits, f"test_{check.__name__}_{mpi}", lambda self, mpi=mpi, check=check: check(self, mpi))
 
 if __name__ == "__main__":

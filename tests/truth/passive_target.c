@@ -1,46 +1,82 @@
 /* Truth: the waits of one-sided communication with passive targets. The last rank holds the memory. */
 #include "truth_program.h"
 
-enum { WINDOW = 1 };
+enum { WINDOW = 1, OTHERS }; /* the log's numbers of the window, and of those of each kind */
 static MPI_Win window;
+static int number = WINDOW;
 static int* memory;
 static int target;
+static MPI_Aint place; /* in the target's memory */
 
 static void lock(int kind) {
   CALL(MPI_Win_lock, kind, target, 0, window);
-  truth_lock(WINDOW, target, kind == MPI_LOCK_EXCLUSIVE);
+  truth_lock(number, target, kind == MPI_LOCK_EXCLUSIVE);
 }
 static void unlock(void) {
   CALL(MPI_Win_unlock, target, window);
-  truth_unlock(WINDOW, target);
+  truth_unlock(number, target);
 }
 static void add(void) {
   const int one = 1;
-  CALL(MPI_Accumulate, &one, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, window);
-  truth_rma(WINDOW, target, sizeof one);
+  CALL(MPI_Accumulate, &one, 1, MPI_INT, target, place, 1, MPI_INT, MPI_SUM, window);
+  truth_rma(number, target, sizeof one);
 }
 static void flush(void) {
   CALL(MPI_Win_flush, target, window);
 }
 
-/* Rank 0 holds the lock for a while; the others come while it does, and each waits for those before it. */
-SCENARIO lock_wait(void) {
-  if (rank != 0) truth_sleep(delay / 4);
+/* Rank 0 holds the lock for a while. However lazily the library acquires it: after the flush it is held, and
+ * the others come only then. */
+static void hold_first(void) {
   lock(MPI_LOCK_EXCLUSIVE);
   add();
-  flush(); /* now the lock is held, however lazily the library acquires it */
-  if (rank == 0) truth_sleep(delay);
+  flush();
+  align();
+  truth_sleep(delay);
+  unlock();
+}
+
+/* Each of the others waits for those before it. */
+SCENARIO lock_wait(void) {
+  if (rank == 0) {
+    hold_first();
+    return;
+  }
+  align();
+  lock(MPI_LOCK_EXCLUSIVE);
+  add();
+  flush();
   unlock();
 }
 
 /* Shared locks exclude nobody but the exclusive one of rank 0. */
 SCENARIO shared_lock_wait(void) {
-  if (rank != 0) truth_sleep(delay / 4);
-  lock(rank == 0 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED);
+  if (rank == 0) {
+    hold_first();
+    return;
+  }
+  align();
+  lock(MPI_LOCK_SHARED);
   add();
   flush();
-  truth_sleep(rank == 0 ? delay : delay / 4);
+  truth_sleep(delay / 4);
   unlock();
+}
+
+/* So are locks to all. */
+SCENARIO lock_all_wait(void) {
+  if (rank == 0) {
+    hold_first();
+    return;
+  }
+  align();
+  CALL(MPI_Win_lock_all, 0, window);
+  truth_lock(number, target, 0);
+  add();
+  CALL(MPI_Win_flush_all, window);
+  add();
+  CALL(MPI_Win_unlock_all, window);
+  truth_unlock(number, target);
 }
 
 /* Everyone has access all the time: nobody waits for anybody. */
@@ -75,16 +111,63 @@ SCENARIO requests(void) {
   unlock();
 }
 
-/* Rank 0 keeps the others out; they see the memory as it was left. */
+/* Rank 0 keeps the others out; they see the memory as it was left, when they give the lock back. */
 SCENARIO get_under_lock(void) {
   int seen;
-  if (rank != 0) truth_sleep(delay / 4);
+  if (rank == 0) {
+    hold_first();
+    return;
+  }
+  align();
   lock(MPI_LOCK_EXCLUSIVE);
-  CALL(MPI_Get, &seen, 1, MPI_INT, target, 0, 1, MPI_INT, window);
-  truth_rma(WINDOW, target, sizeof seen);
-  flush();
-  if (rank == 0) truth_sleep(delay);
+  CALL(MPI_Get, &seen, 1, MPI_INT, target, place, 1, MPI_INT, window);
+  truth_rma(number, target, sizeof seen);
   unlock();
+}
+
+/* A wait for a lock in a window of each kind. Some of Open MPI's components cannot make all, on no rank then.
+ */
+static void use(int kind, MPI_Win made, MPI_Aint there) {
+  MPI_Win usual = window;
+  if (made == MPI_WIN_NULL) return;
+  truth_collective(TRUTH_CREATE, WORLD, 0, 0);
+  window = made;
+  number = OTHERS + kind;
+  place = there;
+  lock_wait();
+  CALL(MPI_Win_free, &made);
+  truth_collective(TRUTH_FREE, WORLD, 0, 0);
+  window = usual;
+  number = WINDOW;
+  place = 0;
+}
+
+static MPI_Aint attached(MPI_Win made) {
+  MPI_Aint there;
+  if (made == MPI_WIN_NULL) return 0;
+  MPI_Win_attach(made, memory, sizeof *memory);
+  MPI_Get_address(memory, &there);
+  MPI_Bcast(&there, 1, MPI_AINT, target, MPI_COMM_WORLD);
+  return there;
+}
+
+SCENARIO lock_kinds(void) {
+  const MPI_Aint size = sizeof *memory;
+  int* base;
+  MPI_Win made = MPI_WIN_NULL;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  CALL(MPI_Win_create, memory, size, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &made);
+  use(0, made, 0);
+  made = MPI_WIN_NULL;
+  CALL(MPI_Win_allocate, size, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &made);
+  use(1, made, 0);
+  made = MPI_WIN_NULL;
+  CALL(MPI_Win_allocate_shared, size, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &made);
+  use(2, made, 0);
+  made = MPI_WIN_NULL;
+  CALL(MPI_Win_create_dynamic, MPI_INFO_NULL, MPI_COMM_WORLD, &made);
+  use(3, made, attached(made));
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
 int main(int argc, char** argv) {
@@ -94,12 +177,15 @@ int main(int argc, char** argv) {
        MPI_COMM_WORLD, &memory, &window);
   truth_collective(TRUTH_CREATE, WORLD, 0, 0);
   truth_window(WINDOW, WORLD);
+  for (int kind = 0; kind < 4; ++kind) truth_window(OTHERS + kind, WORLD);
   *memory = 0;
   RUN(lock_wait);
   RUN(shared_lock_wait);
+  RUN(lock_all_wait);
   RUN(lock_all);
   RUN(requests);
   RUN(get_under_lock);
+  RUN(lock_kinds);
   CALL(MPI_Win_free, &window);
   truth_collective(TRUTH_FREE, WORLD, 0, 0);
   return truth_end();

@@ -1,6 +1,7 @@
 #include "blame/one_sided.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include <catch2/catch.hpp>
 
@@ -13,6 +14,10 @@ using culprit::database::kNone;
 using culprit::database::Wait;
 using culprit::database::WaitPattern;
 using culprit::measurement::EpochKind;
+using culprit::measurement::kGivesLockBack;
+using culprit::measurement::kPassiveTarget;
+using culprit::measurement::kReleasesKnown;
+using culprit::measurement::kStartedAccess;
 using culprit::measurement::WaitKind;
 
 namespace {
@@ -135,15 +140,68 @@ TEST_CASE("the estimate never exceeds the idleness that was sampled") {
 TEST_CASE("calls of other sizes have other costs") {
   std::vector rows{row(0, 5, EpochKind::access, 10, 10'000'000, 1'000'000, 9'000'000),
                    row(1, 5, EpochKind::access, 10, 5'000'000, 500'000, 0)};
+  rows[0].size_class = rows[1].size_class = kStartedAccess;
   CHECK(ns(only_waits(rows), WaitPattern::early_transfer, 0) == 9'000'000);
-  rows[0].size_class = 20;
-  rows[1].size_class = 5;
+  rows[0].size_class = kStartedAccess | 20;
+  rows[1].size_class = kStartedAccess | 5;
   rows[1].least_ns = 5;
   CHECK(ns(only_waits(rows), WaitPattern::early_transfer, 0) == 9'000'000);
   rows[0].idle_ns = 100'000;
   CHECK(ns(only_waits(rows), WaitPattern::early_transfer, 0) == 100'000);
   rows[0].idle_ns = 0;
   CHECK(only_waits(rows).empty());
+}
+
+TEST_CASE("an operation waits for a post after a start, for a lock after a lock, for nothing after a fence") {
+  const auto pattern = [](std::uint32_t size_class) {
+    EpochRow each = row(0, 5, EpochKind::access, 10, 10'000, 0, 10'000);
+    each.size_class = size_class;
+    const Approximation result = approximate_waits(std::vector{each});
+    CHECK(result.unclassified_ns == (result.waits.empty() ? 10'000 : 0));
+    return result.waits.empty() ? std::nullopt : std::optional(result.waits[0].pattern);
+  };
+  CHECK(pattern(kStartedAccess | 3) == WaitPattern::early_transfer);
+  CHECK(pattern(kPassiveTarget | 3) == WaitPattern::lock_wait);
+  CHECK(pattern(kPassiveTarget | kReleasesKnown | 3) == std::nullopt);
+  CHECK(pattern(3) == std::nullopt);
+}
+
+TEST_CASE("where releases of locks are known, waiting for them is what was measured, and for whom") {
+  // Process 0 waited 3 000 of the 9 000 ns that its locks took for locks of 1, which it gave back at context
+  // 8 mostly, and 1 000 for those of 2; then 2 000 of 5 000 for them in flushes.
+  const std::uint32_t known = kPassiveTarget | kReleasesKnown;
+  const auto held = [](std::uint32_t context, std::int32_t by, std::uint64_t total, std::uint64_t idle) {
+    EpochRow made = row(0, context, EpochKind::lock_wait, 4, total, 1, idle);
+    made.peers = static_cast<std::uint64_t>(by);
+    return made;
+  };
+  std::vector rows{row(0, 5, EpochKind::lock, 10, 9'000, 900, 8'500), held(5, 1, 3'000, 8'500),
+                   held(5, 2, 1'000, 8'500), row(0, 6, EpochKind::flush, 10, 5'000, 100, 5'000),
+                   held(6, 2, 2'000, 5'000)};
+  rows[0].size_class = rows[3].size_class = known;
+  for (const auto& [context, total] : {std::pair{7U, 10U}, {8U, 900U}}) {
+    rows.push_back(row(1, context, EpochKind::flush, 3, total, 1, 0));
+    rows.back().size_class = known | kGivesLockBack;
+  }
+  Approximation result = approximate_waits(rows);
+  const auto wait_at = [&](WaitPattern pattern, std::uint32_t context) {
+    return *std::ranges::find_if(result.waits, [&](const Wait& wait) {
+      return wait.pattern == pattern && wait.location == 0 && wait.context == context;
+    });
+  };
+  CHECK(wait_at(WaitPattern::lock_wait, 5).ns == 4'000);
+  CHECK(wait_at(WaitPattern::lock_wait, 5).count == 8);
+  CHECK(wait_at(WaitPattern::lock_wait, 5).cause_location == 1);
+  CHECK(wait_at(WaitPattern::lock_wait, 5).cause_context == 8);
+  CHECK(wait_at(WaitPattern::lock_wait, 6).ns == 2'000);
+  CHECK(wait_at(WaitPattern::flush_wait, 6).ns == 2'000);  // 5 000 - 10 * 100 - 2 000
+  CHECK(result.unclassified_ns == 4'500 + 1'000);
+  // What was measured goes before what is estimated where less was sampled as idle.
+  for (EpochRow& each : rows) each.idle_ns = each.context == 6 ? 2'500 : 3'000;
+  result = approximate_waits(rows);
+  CHECK(wait_at(WaitPattern::lock_wait, 5).ns == 3'000);
+  CHECK(wait_at(WaitPattern::lock_wait, 6).ns == 2'000);
+  CHECK(wait_at(WaitPattern::flush_wait, 6).ns == 500);
 }
 
 TEST_CASE("of a target's wait at most its latest origin's gap is a late completion") {

@@ -230,6 +230,21 @@ TEST_CASE("whoever gets a lock late waited for who held it, wherever the library
   }
 }
 
+TEST_CASE("who has completed something under a lock waits for no lock any more") {
+  ScriptedRun run(2);
+  const auto window = run.define(DefinitionKind::window, {0, 1});
+  Operation exclusive = on(OperationKind::lock, window, 0);
+  exclusive.exclusive = true;
+  const auto flush = GENERATE(std::int32_t{0}, culprit::measurement::trace::kAllTargets);
+  run.call(1, 100, 110, {exclusive});
+  run.call(1, 120, 130, {on(OperationKind::flush, window, flush)});
+  run.call(1, 500, 700, {on(OperationKind::unlock, window, 0)});  // until the target has answered
+  run.call(0, 200, 510, {exclusive});
+  run.call(0, 520, 530, {on(OperationKind::flush_local, window, flush)});
+  run.call(0, 600, 610, {on(OperationKind::unlock, window, 0)});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 0, Pattern::lock_wait, 300, 1, 2}});
+}
+
 TEST_CASE("in a neighbourhood collective only those that it receives from keep a process waiting") {
   // A line: 0 sends to 1, 1 to 2.
   ScriptedRun run(3);
