@@ -369,7 +369,7 @@ struct CommunicatorCreation {
   MPI_Comm* created;
 };
 /// Collective over the members of the new communicator alone, which `tag` tells from others that the same
-/// processes make at the same time.
+/// processes make at the same time. Also where two sides meet (MPI_Comm_accept, MPI_Comm_connect).
 struct MembersCommunicatorCreation {
   static constexpr WaitRule kRule = WaitRule::waits;
   MPI_Comm parent;

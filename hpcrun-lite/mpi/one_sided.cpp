@@ -77,13 +77,14 @@ struct Window {
   MPI_Win handle;
   std::uint64_t id;
   MPI_Group group;
+  int rank;                  ///< of this process
   std::uint32_t size;        ///< processes
   std::uint32_t size_class;  ///< of making and freeing it
   std::uint32_t fences;
   std::uint32_t peers;
   Peer peer[EpochCall::kMaxTargets];
   Members origin, exposure;
-  LockReleases releases;
+  WindowReleases releases;
   bool all_locked;                          ///< by MPI_Win_lock_all
   std::uint64_t start_exit;                 ///< of MPI_Win_start; 0: none, or it is completed
   std::uint64_t tested_from, tested_until;  ///< of the present series of MPI_Win_test in vain; 0: none
@@ -238,7 +239,7 @@ void EpochCall::add_gap(Kind kind, std::uint64_t target, std::uint64_t since) {
 void EpochCall::agree(MPI_Comm comm) {
   struct {
     std::uint64_t id, host;
-    LockReleases::Invitation invitation;
+    WindowReleases::Invitation invitation;
   } word{};
   int rank = 0;
   int size = 0;
@@ -273,6 +274,7 @@ void EpochCall::exit(const WindowCreation& facts) {
   CULPRIT_MPI(PMPI_Win_get_group)(*facts.window, &window_->group);
   int size = 0;
   CULPRIT_MPI(PMPI_Group_size)(window_->group, &size);
+  CULPRIT_MPI(PMPI_Group_rank)(window_->group, &window_->rank);
   window_->size = static_cast<std::uint32_t>(size);
   window_->size_class = log2_of(window_->size) | static_cast<std::uint32_t>(facts.flavor) << 8 |
                         log2_of(static_cast<std::uint64_t>(facts.bytes)) << 16;
@@ -308,7 +310,7 @@ void EpochCall::exit_access(const Target& target) {
     add_lock_wait(target.rank);
     size_class |= passive_class();
   } else if (window_->start_exit != 0) {
-    size_class |= measurement::kStartedAccess;
+    size_class |= measurement::kStartedAccess | add_post_wait(target.rank);
   }
   peer->last_exit = end(kAccess, hash_of(peer->world_rank), size_class);
   peer->moved += amount;
@@ -388,7 +390,10 @@ void EpochCall::exit(const EpochCompletion& /*facts*/) {
 
 void EpochCall::enter(const ExposurePost& facts) {
   begin(facts.window);
-  if (window_ != nullptr) learn(window_->exposure, *window_, facts.group);
+  if (window_ == nullptr) return;
+  learn(window_->exposure, *window_, facts.group);
+  if (window_->releases.shared())
+    window_->releases.posted(window_->rank, {.at_ns = entered_, .by = own_rank()});
 }
 
 void EpochCall::exit(const ExposurePost& /*facts*/) {
@@ -425,8 +430,8 @@ void EpochCall::exit(const ExposureAttempt& facts) {
   end(kWait, window_->exposure.hash, log2_of(window_->exposure.size));
 }
 
-void EpochCall::add_release(const LockRelease& release) {
-  record_[records_++] = {.kind = kLockWait,
+void EpochCall::add_release(Kind kind, const Release& release) {
+  record_[records_++] = {.kind = kind,
                          .size_class = 0,
                          .window = window_->id,
                          .peers = static_cast<std::uint64_t>(release.by),
@@ -435,16 +440,16 @@ void EpochCall::add_release(const LockRelease& release) {
 
 void EpochCall::add_lock_wait(int target) {
   if (!window_->releases.shared()) return;
-  LockRelease latest{};
+  Release latest{};
   for (std::uint32_t i = 0; i < window_->peers; ++i) {
     Peer& peer = window_->peer[i];
     if (!peer.awaited || (target != kAllTargets && peer.rank != target)) continue;
-    const LockRelease last = window_->releases.last(peer.rank, peer.exclusive, entered_, occurrence_.left());
+    const Release last = window_->releases.last_lock(peer.rank, peer.exclusive, entered_, occurrence_.left());
     if (last.at_ns == 0) continue;
     peer.awaited = false;
     if (last.at_ns > latest.at_ns) latest = last;
   }
-  if (latest.at_ns != 0) add_release(latest);
+  if (latest.at_ns != 0) add_release(kLockWait, latest);
 }
 
 // Most need not wait at all: these are not to pay for as many looks as there are processes.
@@ -452,12 +457,19 @@ void EpochCall::add_wait_for_all_locks() {
   constexpr std::uint64_t kWorthLooking = 10'000;  // ns
   const std::uint64_t left = occurrence_.left();
   if (!window_->releases.shared() || left - entered_ < kWorthLooking) return;
-  LockRelease latest{};
+  Release latest{};
   for (std::uint32_t rank = 0; rank < window_->size; ++rank) {
-    const LockRelease last = window_->releases.last(static_cast<int>(rank), false, entered_, left);
+    const Release last = window_->releases.last_lock(static_cast<int>(rank), false, entered_, left);
     if (last.at_ns > latest.at_ns) latest = last;
   }
-  if (latest.at_ns != 0) add_release(latest);
+  if (latest.at_ns != 0) add_release(kLockWait, latest);
+}
+
+std::uint32_t EpochCall::add_post_wait(int target) {
+  if (!window_->releases.shared()) return 0;
+  const Release post = window_->releases.last_post(target, entered_, occurrence_.left());
+  if (post.at_ns != 0) add_release(kPostWait, post);
+  return measurement::kReleasesKnown;
 }
 
 std::uint32_t EpochCall::passive_class() const {
@@ -488,7 +500,7 @@ void EpochCall::give_back(int target) {
   for (std::uint32_t i = 0; i < window_->peers; ++i) {
     const Peer& peer = window_->peer[i];
     if (!peer.locked || (target != kAllTargets && peer.rank != target)) continue;
-    window_->releases.released(peer.rank, peer.exclusive, {.at_ns = entered_, .by = own_rank()});
+    window_->releases.lock_released(peer.rank, peer.exclusive, {.at_ns = entered_, .by = own_rank()});
   }
 }
 

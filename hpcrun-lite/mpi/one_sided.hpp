@@ -2,8 +2,8 @@
 
 #include "measurement/kinds.hpp"
 #include "mpi/call_facts.hpp"
-#include "mpi/lock_releases.hpp"
 #include "mpi/occurrence.hpp"
+#include "mpi/window_releases.hpp"
 #include "runtime/api.hpp"
 
 #include <cstddef>
@@ -95,7 +95,8 @@ class EpochCall {
     kStartStamp,
     kCompleteStamp,
     kWaitStamp,
-    kLockWait = static_cast<std::uint32_t>(measurement::EpochKind::lock_wait)
+    kLockWait = static_cast<std::uint32_t>(measurement::EpochKind::lock_wait),
+    kPostWait = static_cast<std::uint32_t>(measurement::EpochKind::post_wait)
   };
   enum class Flushes : std::uint8_t { locally, everywhere };
   static constexpr int kAllTargets = -1;
@@ -121,7 +122,9 @@ class EpochCall {
   void add_lock_wait(int target);
   /// The same for MPI_Win_lock_all, which may wait for any of the window's processes.
   void add_wait_for_all_locks();
-  void add_release(const LockRelease& release);
+  /// The same for an operation on a target that has to post first. Returns what that makes of its class.
+  std::uint32_t add_post_wait(int target);
+  void add_release(Kind kind, const Release& release);
   [[nodiscard]] std::uint32_t passive_class() const;
   void give_back(int target);
 
@@ -130,7 +133,7 @@ class EpochCall {
   std::uint64_t entered_ = 0;
   std::uint64_t id_ = 0;  ///< of a window that is being made
   bool moved_large_ = false;
-  LockReleases releases_{};  ///< of the same
+  WindowReleases releases_{};  ///< of the same
   std::size_t records_ = 0;  ///< of gaps, added when the call ends
   CulpritEpoch record_[kMaxTargets + 1];
   std::size_t stamps_ = 0;

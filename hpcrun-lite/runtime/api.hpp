@@ -26,6 +26,7 @@ struct CulpritThread {
 /// Sums for the closing line; all of them add up over ranks.
 struct CulpritTotals {
   std::uint64_t samples, partial, dropped, processes;
+  std::uint64_t time_lines;      ///< processes that recorded calls
   std::uint64_t delayed;         ///< processes that were to wait for culprit_start, and never called it
   std::uint64_t traces_limited;  ///< traces that reached their limit
   std::uint64_t traces_failed;   ///< traces that could not be written to their end

@@ -58,22 +58,42 @@ void add_stopped_traces(Line& line, const CulpritTotals& totals) {
   add_stopped(line, totals.traces_failed, "because it could not be written");
 }
 
+void add_ranks(Line& line, std::uint64_t processes) {
+  if (processes >= static_cast<std::uint64_t>(ranks_here)) return;
+  line.add(" on ").number(processes).add(" of ").number(static_cast<std::uint64_t>(ranks_here)).add(" ranks");
+}
+
+void add_next(Line& line) {
+  line.add("; next: viewer-cli ").add(shown_directory());
+}
+
 void add_samples(Line& line, const CulpritTotals& totals) {
   add_count(line, totals.samples, "sample", "samples");
   line.add(", ");
   add_count(line, totals.partial, "partial unwind", "partial unwinds");
   line.add(", ").number(totals.dropped).add(" dropped");
-  if (totals.processes < static_cast<std::uint64_t>(ranks_here))
-    line.add(" on ")
-        .number(totals.processes)
-        .add(" of ")
-        .number(static_cast<std::uint64_t>(ranks_here))
-        .add(" ranks");
+  add_ranks(line, totals.processes);
   line.add(" in ").add(shown_directory());
   if (rank_here < 0 && mpi_was_sampled())
     line.add("; MPI calls were not seen: ranks and waits are not known");
   add_stopped_traces(line, totals);
-  line.add("; next: viewer-cli ").add(shown_directory());
+  add_next(line);
+}
+
+void add_too_short(Line& line) {
+  line.add("the program ran for ").number((now() - process.start_ns) / 1'000'000);
+  line.add(" ms, too short to be sampled, or never used its processor time");
+}
+
+/// MPI calls are in time lines however short the program.
+void add_time_lines(Line& line, const CulpritTotals& totals) {
+  line.add("no samples: ");
+  add_too_short(line);
+  line.add("; time lines of its calls");
+  add_ranks(line, totals.time_lines);
+  line.add(" in ").add(shown_directory());
+  add_stopped_traces(line, totals);
+  add_next(line);
 }
 
 /// Why there is nothing to look at.
@@ -84,8 +104,7 @@ void add_why_none(Line& line, const CulpritTotals& totals) {
   } else if (totals.delayed > 0) {
     line.add("--delay was given, and the program never called culprit_start() or MPI_Pcontrol(1)");
   } else {
-    line.add("the program ran for ").number((now() - process.start_ns) / 1'000'000);
-    line.add(" ms, too short to be sampled, or never used its processor time");
+    add_too_short(line);
   }
   line.add(" (nothing was recorded in ").add(shown_directory()).add(")");
 }
@@ -102,7 +121,9 @@ void close_run(const CulpritTotals& totals) {
   closed = true;
   Line line;
   line.add("hpcrun-lite: ");
-  if (totals.samples == 0) {
+  if (totals.samples == 0 && totals.time_lines != 0) {
+    add_time_lines(line, totals);
+  } else if (totals.samples == 0) {
     add_why_none(line, totals);
   } else {
     add_samples(line, totals);

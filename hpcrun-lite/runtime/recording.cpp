@@ -177,6 +177,7 @@ CulpritTotals count_totals() {
                        .partial = 0,
                        .dropped = lost.load(std::memory_order_relaxed),
                        .processes = 0,
+                       .time_lines = trace_file.recorded() ? 1u : 0u,
                        .delayed = 0,
                        .traces_limited = trace_file.limit_reached() ? 1u : 0u,
                        .traces_failed = trace_file.stopped() && !trace_file.limit_reached() ? 1u : 0u};

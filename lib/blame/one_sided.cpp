@@ -23,11 +23,16 @@ bool is_gap(EpochKind kind) {
 
 /// Not a call, but something about one.
 bool is_detail(EpochKind kind) {
-  return is_gap(kind) || kind == EpochKind::lock_wait;
+  return is_gap(kind) || kind == EpochKind::lock_wait || kind == EpochKind::post_wait;
 }
 
-/// Who waited for locks in such calls, and for how long, was measured: what more they took was no lock's.
-bool locks_known(const EpochRow& row) {
+/// What was measured call by call, not estimated.
+bool is_measured(EpochKind kind) {
+  return kind == EpochKind::lock_wait || kind == EpochKind::post_wait;
+}
+
+/// Whom such calls waited for, and how long, was measured: what more they took has other reasons.
+bool releases_known(const EpochRow& row) {
   const bool passive =
       row.kind == EpochKind::lock || row.kind == EpochKind::flush || row.kind == EpochKind::access;
   return passive && (row.size_class & measurement::kReleasesKnown) != 0;
@@ -47,6 +52,8 @@ std::optional<WaitPattern> pattern_of(const EpochRow& row) {
       return WaitPattern::wait_at_create;
     case EpochKind::free:
       return WaitPattern::wait_at_free;
+    case EpochKind::post_wait:
+      return WaitPattern::early_transfer;
     case EpochKind::access:
       return pattern_of_access(row.size_class);
     case EpochKind::start:
@@ -115,6 +122,12 @@ class Estimate {
                         row.peers);
     });
     wait_ns_.resize(rows_.size());
+    for (const EpochStamp& stamp : stamps) {
+      if (stamp.kind != EpochKind::post_stamp) continue;
+      const Cause post{stamp.location, stamp.context};
+      const auto [found, fresh] = posts_.try_emplace({stamp.window, stamp.rank, database::kNone}, post);
+      if (!fresh) found->second = std::min(found->second, post);  // whatever the order of stamps
+    }
   }
 
   Approximation run();
@@ -144,6 +157,7 @@ class Estimate {
   void fit(std::size_t first, std::size_t last, std::uint64_t sum);
   void find_gaps();
   void find_releases();
+  [[nodiscard]] Cause cause_of(const EpochRow& row) const;
   void add(const EpochRow& row, WaitPattern pattern, std::uint64_t ns, Cause cause);
   void add_whole(std::size_t i);
   void add_part(std::size_t i);
@@ -157,6 +171,7 @@ class Estimate {
   std::map<std::pair<EpochKind, std::uint32_t>, Baseline> baseline_;
   std::map<Member, std::uint64_t> exposed_, fenced_;  ///< waits of a target, of a fence's participant
   std::map<Member, std::vector<Origin>> complete_gaps_, fence_gaps_;  ///< by target
+  std::map<Member, Cause> posts_;                                     ///< where a process posted in a window
   std::map<Member, EpochRow> releases_;  ///< where most of a process's locks in a window were given back
   std::map<std::tuple<WaitPattern, std::uint32_t, database::ContextId>, Wait> waits_;
   std::map<std::tuple<WaitPattern, std::uint32_t, database::ContextId>, std::map<Cause, std::uint64_t>>
@@ -191,8 +206,8 @@ void Estimate::find_baselines() {
 /// collective call somebody comes last. Where all may have waited in all others, b is at most `intrinsic`.
 std::uint64_t Estimate::wait_of(const EpochRow& row, std::uint64_t intrinsic) const {
   if (const SampledCalls* calls = sampled(row)) return share(row.total_ns, calls->all.ns, calls->duration_ns);
-  if (row.kind == EpochKind::lock_wait) return row.total_ns;
-  if (!pattern_of(row) || (locks_known(row) && row.kind != EpochKind::flush)) return 0;
+  if (is_measured(row.kind)) return row.total_ns;
+  if (!pattern_of(row) || (releases_known(row) && row.kind != EpochKind::flush)) return 0;
   const Baseline& baseline = baseline_.at({row.kind, row.size_class});
   std::uint64_t base = baseline.least_ns;
   if (!(collective(row.kind) && baseline.shared) && base > kLongestHandshake)
@@ -233,7 +248,7 @@ void Estimate::leave_locks_out(std::size_t first, std::size_t last) {
   std::uint64_t locks = 0;
   std::uint64_t flushes = 0;
   const auto completes = [&](std::size_t i) {
-    return rows_[i].kind == EpochKind::flush && locks_known(rows_[i]);
+    return rows_[i].kind == EpochKind::flush && releases_known(rows_[i]);
   };
   for (std::size_t i = first; i < last; ++i) {
     if (rows_[i].kind == EpochKind::lock_wait) locks += wait_ns_[i];
@@ -245,17 +260,17 @@ void Estimate::leave_locks_out(std::size_t first, std::size_t last) {
   }
 }
 
-/// No more than was sampled as idle. What was measured, waiting for locks, goes before what is estimated.
+/// No more than was sampled as idle. What was measured goes before what is estimated.
 void Estimate::fit(std::size_t first, std::size_t last, std::uint64_t sum) {
   const std::uint64_t idle = rows_[first].idle_ns;
-  std::uint64_t locks = 0;
+  std::uint64_t measured = 0;
   for (std::size_t i = first; i < last; ++i) {
-    if (rows_[i].kind == EpochKind::lock_wait) locks += wait_ns_[i];
+    if (is_measured(rows_[i].kind)) measured += wait_ns_[i];
   }
-  const std::uint64_t left = idle - std::min(idle, locks);
+  const std::uint64_t taken = std::min(idle, measured);
   for (std::size_t i = first; i < last; ++i) {
-    wait_ns_[i] = rows_[i].kind == EpochKind::lock_wait ? share(wait_ns_[i], std::min(idle, locks), locks)
-                                                        : share(wait_ns_[i], left, sum - locks);
+    wait_ns_[i] = is_measured(rows_[i].kind) ? share(wait_ns_[i], taken, measured)
+                                             : share(wait_ns_[i], idle - taken, sum - measured);
   }
 }
 
@@ -266,6 +281,17 @@ void Estimate::find_releases() {
     const auto [found, fresh] = releases_.try_emplace(member_of(row, row.rank), row);
     if (!fresh && row.total_ns > found->second.total_ns) found->second = row;
   }
+}
+
+/// Whose call ended what was measured of a row: an unlock, or a post, of which some have stamps.
+Cause Estimate::cause_of(const EpochRow& row) const {
+  const Member by{row.window, static_cast<std::int32_t>(row.peers), database::kNone};
+  if (row.kind == EpochKind::post_wait) {
+    const auto post = posts_.find(by);
+    return post == posts_.end() ? kUnknown : post->second;
+  }
+  const auto release = releases_.find(by);
+  return release == releases_.end() ? kUnknown : Cause(release->second.location, release->second.context);
 }
 
 void Estimate::find_gaps() {
@@ -307,10 +333,7 @@ void Estimate::add_whole(std::size_t i) {
   if (!pattern) return;
   const SampledCalls* calls = sampled(rows_[i]);
   Cause cause = calls == nullptr ? kUnknown : largest(calls->all.causes);
-  if (rows_[i].kind == EpochKind::lock_wait) {
-    const auto release = releases_.find(member_of(rows_[i], static_cast<std::int32_t>(rows_[i].peers)));
-    if (release != releases_.end()) cause = {release->second.location, release->second.context};
-  }
+  if (is_measured(rows_[i].kind)) cause = cause_of(rows_[i]);
   add(rows_[i], *pattern, wait_ns_[i], cause);
 }
 

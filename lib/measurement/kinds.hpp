@@ -54,12 +54,13 @@ enum class EpochKind : std::uint8_t {
   /// Of calls with a passive target: from their enter until another process, the rank `peers`, gave a lock
   /// back that excluded theirs.
   lock_wait,
+  post_wait,  ///< of an operation: from its enter until its target, the rank `peers`, posted
 };
-inline constexpr int kEpochKinds = 28;
+inline constexpr int kEpochKinds = 29;
 
 /// Bits of the size class of calls with a passive target, and of accesses.
 inline constexpr std::uint32_t kPassiveTarget = 1U << 16;  ///< between MPI_Win_lock and MPI_Win_unlock
-inline constexpr std::uint32_t kReleasesKnown = 1U << 17;  ///< lock_wait tells how long it waited for locks
+inline constexpr std::uint32_t kReleasesKnown = 1U << 17;  ///< lock_wait, post_wait tell what it waited for
 inline constexpr std::uint32_t kGivesLockBack = 1U << 18;  ///< MPI_Win_unlock, MPI_Win_unlock_all
 inline constexpr std::uint32_t kStartedAccess = 1U << 19;  ///< between MPI_Win_start and MPI_Win_complete
 

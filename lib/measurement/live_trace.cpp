@@ -378,6 +378,13 @@ void LiveTrace::discard() noexcept {
   file_.close(true);
 }
 
+bool LiveTrace::recorded() const noexcept {
+  for (std::uint32_t i = 0; i < streams_end_.load(std::memory_order_acquire); ++i) {
+    if (streams_[i].exists() && streams_[i].opened_.load(std::memory_order_relaxed) != 0) return true;
+  }
+  return false;
+}
+
 void LiveTrace::forget() noexcept {
   file_.close(false);
   process_.release();

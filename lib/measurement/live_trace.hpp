@@ -55,6 +55,8 @@ class LiveTrace {
   /// In a forked child, or once nobody records any more: unmaps all, leaves the file alone.
   void forget() noexcept;
 
+  /// Whether any thread has recorded anything.
+  [[nodiscard]] bool recorded() const noexcept;
   [[nodiscard]] bool open() const noexcept { return file_.is_open(); }
   /// Nothing more is recorded: the limit was reached or a write failed.
   [[nodiscard]] bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed) != 0; }

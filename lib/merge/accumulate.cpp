@@ -75,7 +75,8 @@ std::uint64_t ThreadAccumulation::idle_time(const Cell& cell, ContextId context)
   }
   // The wrappers of MPI see every call. Threads also wait in calls that are not seen, as those of the C
   // library itself, in functions that mark the rest: they are known by name.
-  const bool all_marked = scope.wait == WaitKind::mpi && (marked_kinds_ & bit_of(scope.wait)) != 0;
+  const bool all_marked =
+      scope.wait == WaitKind::mpi && scope.unmarked == 0 && (marked_kinds_ & bit_of(scope.wait)) != 0;
   return all_marked || scope.idle_by_name == 0 ? marked : cell.time_ns;
 }
 

@@ -84,10 +84,11 @@ void IdleRules::add(std::string_view text, const std::string& source) {
 }
 
 void IdleRules::add_line(const Line& line) {
-  constexpr std::array<std::pair<std::string_view, Action>, 9> kActions = {{
+  constexpr std::array<std::pair<std::string_view, Action>, 10> kActions = {{
       {"ignore", Action::ignore},
       {"setup", Action::setup},
       {"communication", Action::communication},
+      {"may-wait", Action::may_wait},
       {"wait", Action::wait},
       {"wait-below", Action::wait_below},
       {"progress", Action::progress},
@@ -110,7 +111,7 @@ void IdleRules::add_line(const Line& line) {
   if (action == kActions.end()) {
     throw RulesError(
         line.where + ": unknown rule '" + line.words[0] +
-        "' (use setup, communication, wait, wait-below, progress, moves, library, work or ignore)");
+        "' (use setup, communication, may-wait, wait, wait-below, progress, moves, library, work or ignore)");
   }
   Effect effect{.action = action->second, .kind = WaitKind::mpi};
   std::size_t first = 1;
@@ -170,6 +171,9 @@ NameRule IdleRules::procedure(std::string_view name) const {
       case Action::communication:
         frontier(Frontier::communication, effect.kind);
         break;
+      case Action::may_wait:
+        frontier(Frontier::may_wait, effect.kind);
+        break;
       case Action::wait:
         frontier(Frontier::wait, effect.kind);
         break;
@@ -199,7 +203,8 @@ std::string IdleRules::mpi_call(std::string_view procedure) const {
   collect(name, effects);
   const bool call = std::ranges::any_of(effects, [](const Effect& effect) {
     return effect.action == Action::setup || effect.action == Action::communication ||
-           effect.action == Action::wait || effect.action == Action::wait_below;
+           effect.action == Action::may_wait || effect.action == Action::wait ||
+           effect.action == Action::wait_below;
   });
   return call ? name : std::string();
 }

@@ -23,6 +23,7 @@ class RulesError : public std::runtime_error {
 enum class Frontier : std::uint8_t {
   none = 0,
   communication,  ///< not waiting, unless marked or in a progress loop
+  may_wait,       ///< communication that nobody marks: waiting in a progress loop
   wait_below,     ///< waiting in the functions that it calls, not in itself
   wait,           ///< waiting, all of it
   setup,          ///< communication that is never waiting
@@ -45,6 +46,9 @@ struct NameRule {
 ///
 ///     setup NAME…              communication, never idleness (MPI_Init)
 ///     communication NAME…      communication; idle only where marked or in a progress loop
+///     may-wait NAME…           communication that seldom waits, so that no layer marks it: idle in a
+///     progress
+///                              loop, also where other calls are marked
 ///     wait KIND NAME…          waits: idle by name
 ///     wait-below KIND NAME…    waits only in the functions that it calls
 ///     progress NAME…           a loop that waits for events: idle below a communication frame
@@ -56,7 +60,8 @@ struct NameRule {
 /// KIND: mpi, omp-barrier, omp-idle, lock, condition, join; for `library` also omp (omp-barrier on main
 /// threads and in code that the library calls, omp-idle elsewhere). In a NAME, `*` stands for any characters.
 /// A name MPI_X stands for every binding of MPI_X (mpi_names.hpp). Where several rules fit a name, ignore
-/// goes before setup, wait, wait-below, communication. Const members are thread-safe.
+/// goes before setup, wait, wait-below, may-wait,
+/// communication. Const members are thread-safe.
 class IdleRules {
  public:
   static IdleRules built_in();
@@ -80,6 +85,7 @@ class IdleRules {
     ignore,
     setup,
     communication,
+    may_wait,
     wait,
     wait_below,
     progress,

@@ -14,6 +14,7 @@ Shape shape_of(const Attribution& attribution, const std::vector<Waiting>& waiti
                               .kind = context.kind,
                               .wait = waiting[x].kind,
                               .idle_by_name = std::uint8_t{waiting[x].by_name},
+                              .unmarked = std::uint8_t{waiting[x].unmarked},
                               .never_idle = std::uint8_t{waiting[x].never}});
   }
   shape.flat.reserve(attribution.flat.size());

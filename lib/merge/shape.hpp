@@ -30,7 +30,8 @@ struct Shape {
     database::FlatId flat = database::kNone;
     database::ContextKind kind = database::ContextKind::root;
     measurement::WaitKind wait = measurement::WaitKind::none;
-    std::uint8_t idle_by_name = 0, never_idle = 0;
+    std::uint8_t idle_by_name = 0, unmarked = 0, never_idle = 0;
+    std::uint8_t unused[3] = {};  // no padding: scopes are sent as they are
   };
   struct Flat {
     database::FlatId parent = database::kNone;

@@ -17,6 +17,7 @@ struct Waiting {
   measurement::WaitKind kind =
       measurement::WaitKind::none;  ///< of the enclosing frontier frame; none: outside all
   bool by_name = false;             ///< idle where no layer marks this kind of wait
+  bool unmarked = false;            ///< nobody marks it: idle by name where others are marked, too
   bool never = false;  ///< set-up, or code that moves data or computes: never idle, whatever is marked
 
   friend bool operator==(const Waiting&, const Waiting&) = default;

@@ -14,6 +14,7 @@ FLUSHES = (
 # And the calls that wait so.
 PATTERNS = {
     "late-post": ("MPI_Win_start", "MPI_Win_complete"),
+    "early-transfer": ("MPI_Put",),
     "early-wait": ("MPI_Win_wait", "MPI_Win_test"),
     "late-complete": ("MPI_Win_wait", "MPI_Win_test"),
     "wait-at-fence": ("MPI_Win_fence",),
@@ -105,6 +106,28 @@ class OneSidedWaits(harness.Workspace):
         self.assertGreater(self.found["lock-wait"] + self.found["flush-wait"], 0.75 * self.true["lock-wait"])
         self.assertEqual([row["cause"] for row in self.waits if row["pattern"] == "lock-wait" and row["cause"]], [])
 
+    def early_transfer(self, mpi):
+        """Of Debian's libraries only Open MPI's component pt2pt ever waits for the target in an operation itself."""
+        environment = dict(harness.ENVIRONMENT, OMPI_MCA_osc="pt2pt")
+        self.run_truth(mpi, 2, "active_target", "early_transfer", options=OPTIONS, env=environment)
+        pattern = "early-transfer" if mpi == "openmpi" else "late-post"
+        self.assertGreater(self.true[pattern], 0.02)
+        self.assertGreater(self.found[pattern], 0.9 * self.true[pattern] - 0.01, self.figures)
+        self.assertLess(self.found[pattern], self.true[pattern] + 0.02, self.figures)
+        self.assert_cause(pattern)
+
+    def failed_creations(self, mpi):
+        """Windows that could not be made leave nothing behind, and no process waiting."""
+        program = harness.PROGRAMS / f"failing_windows.{mpi}"
+        plain = harness.launch(mpi, 2, [program]).stdout
+        measured = harness.launch(mpi, 2, [harness.HPCRUN, "-o", self.here / "run", *OPTIONS, program]).stdout
+        self.assertEqual(sorted(measured.splitlines()), sorted(plain.splitlines()))
+        self.assertRegex(plain, "0 descriptors and 0 tables left")
+        waits = harness.viewer_json(self.merge(self.here / "run"), "waits")
+        locks = [row for row in waits if row["pattern"] == "lock-wait"]
+        self.assertEqual([(row["rank"], row["cause"]["rank"]) for row in locks], [(1, 0)])
+        self.assertGreater(locks[0]["seconds"], 0.05)  # of 0.1
+
     def nobody_waits(self, mpi):
         """Everything that MPI has for passive targets, under locks that exclude nobody."""
         for scenario in ("lock_all", "requests"):
@@ -134,7 +157,10 @@ for mpi in harness.LAUNCHERS:
         )
     for scenario in ("lock_wait", "lock_all_wait", "lock_kinds"):
         setattr(OneSidedWaits, f"test_{scenario}_{mpi}", lambda self, mpi=mpi, scenario=scenario: self.locks(mpi, scenario))
-    for check in (OneSidedWaits.turns, OneSidedWaits.locks_of_several_hosts, OneSidedWaits.nobody_waits):
+    for check in (
+        OneSidedWaits.turns, OneSidedWaits.early_transfer, OneSidedWaits.locks_of_several_hosts, OneSidedWaits.nobody_waits,
+        OneSidedWaits.failed_creations
+    ):  # fmt: skip
         setattr(OneSidedWaits, f"test_{check.__name__}_{mpi}", lambda self, mpi=mpi, check=check: check(self, mpi))
 
 if __name__ == "__main__":

@@ -117,6 +117,30 @@ class Trace(harness.Workspace):
         self.assertEqual(files, [])
         self.assert_one_line(done.stderr, "no samples", "--delay")
 
+    def check_short(self, mpi):
+        """A program that ends before its first sample has all of its calls in its time line, and their waits."""
+        logs = self.here / "logs"
+        logs.mkdir()
+        command = [harness.HPCRUN, "--trace", "-e", "none", "-e", "CPUTIME@100000000", "-o", self.here / "run"]
+        done = harness.launch(mpi, 2, [*command, harness.PROGRAMS / f"truth_point_to_point.{mpi}", logs, 1, 30], cwd=self.here)
+        self.assert_one_line(done.stderr, "no samples", "too short to be sampled", "time lines of its calls in run", "viewer-cli")
+        database = self.merge(self.here / "run")
+        true = truth.Truth(truth.read(logs))
+        self.assertEqual(true.unmatched, {})
+        for pattern in ("late-sender", "late-receiver"):
+            waits = [row for row in harness.viewer_json(database, "waits") if row["pattern"] == pattern]
+            self.assertTrue(all(row["exact"] for row in waits))
+            self.assertGreater(true.patterns()[pattern], 0.02)
+            self.assertAlmostEqual(sum(row["seconds"] for row in waits), true.patterns()[pattern], delta=0.02)
+        for command in ("report", "critical-path", "causes", "hotspots", "efficiency", "info", "variation"):
+            harness.viewer_json(database, command)
+
+    def test_short_openmpi(self):
+        self.check_short("openmpi")
+
+    def test_short_mpich(self):
+        self.check_short("mpich")
+
     def test_the_limit_is_kept_and_told(self):
         done, [file] = self.traced("flood", "--trace-limit", "1M")
         self.assert_one_line(done.stderr, "the trace stopped at its limit", "--trace-limit")

@@ -3,6 +3,7 @@
  * one is the origin, the higher one the target; in `many_origins` rank 0 is everyone's target. */
 #include "truth_program.h"
 
+enum { BULK = 1 << 16 };     /* words of a transfer that no library sends ahead */
 enum { WINDOW = 1, OTHERS }; /* the log's numbers of the window, and of those of each kind */
 static MPI_Win window;
 static int number = WINDOW;
@@ -17,6 +18,11 @@ static void put_at(int target, MPI_Aint place) {
 }
 static void put(int target) {
   put_at(target, rank);
+}
+static void put_bulk(int target) {
+  static int words[BULK];
+  CALL(MPI_Put, words, BULK, MPI_INT, target, ranks, BULK, MPI_INT, window);
+  truth_rma(number, target, sizeof words);
 }
 
 static void fence_with(int assertion) {
@@ -85,6 +91,20 @@ SCENARIO late_post(void) {
   if (origin) {
     start();
     put(partner);
+    complete();
+  } else {
+    truth_sleep(delay);
+    post();
+    wait_for_origins();
+  }
+}
+
+/* The same with an operation that a library may be unable to put off: it may wait for the target itself. */
+SCENARIO early_transfer(void) {
+  if (alone) return;
+  if (origin) {
+    start();
+    put_bulk(partner);
     complete();
   } else {
     truth_sleep(delay);
@@ -264,7 +284,7 @@ int main(int argc, char** argv) {
   alone = partner >= ranks;
   MPI_Comm_group(MPI_COMM_WORLD, &everyone);
   if (!alone) MPI_Group_incl(everyone, 1, &partner, &pair);
-  CALL(MPI_Win_allocate, (MPI_Aint)((size_t)ranks * sizeof *memory), sizeof *memory, MPI_INFO_NULL,
+  CALL(MPI_Win_allocate, (MPI_Aint)((size_t)(ranks + BULK) * sizeof *memory), sizeof *memory, MPI_INFO_NULL,
        MPI_COMM_WORLD, &memory, &window);
   note(TRUTH_CREATE);
   truth_window(WINDOW, WORLD);
@@ -274,6 +294,7 @@ int main(int argc, char** argv) {
   RUN(fence_assertions);
   if (!only || strstr(only, "fence")) end_fences();
   RUN(late_post);
+  RUN(early_transfer);
   RUN(early_wait);
   RUN(late_complete);
   RUN(test_loop);

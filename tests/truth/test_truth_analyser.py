@@ -283,6 +283,15 @@ class OneSided(unittest.TestCase):
         logs.call(1, 60, 61, "MPI_Win_unlock", "unlock:1,1")
         self.assertEqual(logs.waits(), [("lock-wait", 1, 30, 0)])
 
+    def test_after_a_flush_the_lock_is_held_and_not_waited_for(self):
+        logs = Logs(2)
+        logs.call(0, 5, 6, "MPI_Win_lock", "lock:1,1,1")
+        logs.call(0, 7, 8, "MPI_Win_flush")
+        logs.call(0, 50, 80, "MPI_Win_unlock", "unlock:1,1")
+        logs.call(1, 10, 51, "MPI_Win_lock", "lock:1,1,1")
+        logs.call(1, 60, 61, "MPI_Win_unlock", "unlock:1,1")
+        self.assertEqual(logs.waits(), [("lock-wait", 1, 40, 0)])
+
 
 class Threads(unittest.TestCase):
     def test_a_thread_waits_for_the_last_to_enable(self):
@@ -290,6 +299,15 @@ class Threads(unittest.TestCase):
         for thread, enter in enumerate((10, 30, 50)):
             logs.call(0, enter, 60, "barrier", "awaits:0,9", "enables:9", thread=thread)
         self.assertEqual(logs.waits(), [("omp-barrier", 0, 20, 0), ("omp-barrier", 0, 40, 0)])
+
+
+class Preemption(unittest.TestCase):
+    def test_it_is_no_fact_of_the_call(self):
+        logs = Logs(1)
+        logs.call(0, 10, 20, "barrier", "preempted:2", "work:1")
+        logs.call(0, 30, 40, "barrier")
+        calls = logs.truth().ranks[0].calls
+        self.assertEqual([(call.preempted, call.facts) for call in calls], [(True, [("work", (1,))]), (False, [])])
 
 
 class Sums(unittest.TestCase):

@@ -28,6 +28,7 @@ this call:
     polls:CALLS,FIRST       the call is a loop of so many calls, none of which blocks (MPI_Test); the first of them was
                             over FIRST ns after the enter
     work:1                  the call's own time is work by construction
+    preempted:TIMES         so often was the thread taken off its processor, perhaps between a time stamp and the call
     awaits:KIND,EVENT       a thread waits until all who enable EVENT have done so; KIND: index into THREAD_WAITS
     enables:EVENT
     communicator:COMMUNICATOR,RANK    window:WINDOW,COMMUNICATOR      (in `run` lines)
@@ -108,6 +109,7 @@ class Call:
     label: str
     facts: list  # (name, tuple of numbers)
     inner: list = dataclasses.field(default_factory=list)  # calls nested in this one
+    preempted: bool = False  # its stamps may be farther from it than usual
 
     def all(self, name):
         return [numbers for fact, numbers in self.facts if fact == name]
@@ -179,9 +181,11 @@ def parse(text, name="log"):
         if sort == "call":
             thread, enter, leave, function, label, *facts = words
             leave = int(leave) or FOREVER
-            rank.calls.append(
-                Call(rank.rank, int(thread), int(enter), leave, function, label, [fact_of(fact) for fact in facts])
-            )
+            facts = [fact_of(fact) for fact in facts]
+            preempted = any(name == "preempted" for name, _ in facts)
+            facts = [fact for fact in facts if fact[0] != "preempted"]
+            call = Call(rank.rank, int(thread), int(enter), leave, function, label, facts, preempted=preempted)
+            rank.calls.append(call)
         elif sort == "run":
             kind, numbers = fact_of(words[0])
             if kind == "communicator":

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* RUSAGE_THREAD */
 #include "truth_log.h"
 
 #include <errno.h>
@@ -5,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 typedef struct {
@@ -18,6 +20,7 @@ typedef struct {
   const char* function;
   const char* label;
   long long enter, exit; /* exit is 0 while the call lasts */
+  long preempted;        /* how often: all of the thread's, until the call has ended */
   long outer;            /* the call that this one happened in; -1 where there is none */
 } Call;
 
@@ -46,6 +49,12 @@ long long truth_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (long long)t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/* How often this thread was taken off its processor although it could have gone on. */
+static long preemptions(void) {
+  struct rusage usage;
+  return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
 /* Memory for `to` items where there were `from`, the new part touched. */
@@ -98,6 +107,7 @@ void truth_enter(const char* function, const char* label) {
   call->label = label;
   call->outer = thread->open;
   thread->open = thread->calls++;
+  call->preempted = preemptions();
   call->enter = truth_now();
 }
 
@@ -106,6 +116,7 @@ void truth_exit(void) {
   own->last = own->open;
   Call* call = &own->call[own->open];
   call->exit = now;
+  call->preempted = preemptions() - call->preempted;
   own->open = call->outer;
 }
 
@@ -230,6 +241,7 @@ static void write_thread(FILE* log, const Thread* thread) {
     const Call* call = &thread->call[c];
     fprintf(log, "call %d %lld %lld %s %s", thread->index, call->enter, call->exit, call->function,
             call->label);
+    if (call->exit != 0 && call->preempted > 0) fprintf(log, " preempted:%ld", call->preempted);
     for (long f = first[c] - 1; f >= 0 && f < thread->facts && thread->fact[f].call == c; ++f) {
       write_fact(log, &thread->fact[f]);
     }

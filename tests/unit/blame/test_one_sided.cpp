@@ -196,6 +196,18 @@ TEST_CASE("where releases of locks are known, waiting for them is what was measu
   CHECK(wait_at(WaitPattern::lock_wait, 6).ns == 2'000);
   CHECK(wait_at(WaitPattern::flush_wait, 6).ns == 2'000);  // 5 000 - 10 * 100 - 2 000
   CHECK(result.unclassified_ns == 4'500 + 1'000);
+  // So of operations that waited for a post, which somebody of whom there is a stamp did.
+  std::vector transfers{row(0, 9, EpochKind::access, 10, 7'000, 10, 6'000),
+                        row(0, 9, EpochKind::post_wait, 3, 4'000, 1, 6'000)};
+  transfers[0].size_class = kStartedAccess | kReleasesKnown | 12;
+  transfers[1].peers = 2;
+  const Wait early =
+      approximate_waits(transfers, std::vector{stamp(2, EpochKind::post_stamp, 1, 10, 11, 0)}).waits.at(0);
+  CHECK(early.pattern == WaitPattern::early_transfer);
+  CHECK(early.ns == 4'000);
+  CHECK(early.count == 3);
+  CHECK(early.cause_location == 2);
+  CHECK(early.cause_context == 50 + static_cast<std::uint32_t>(EpochKind::post_stamp));
   // What was measured goes before what is estimated where less was sampled as idle.
   for (EpochRow& each : rows) each.idle_ns = each.context == 6 ? 2'500 : 3'000;
   result = approximate_waits(rows);

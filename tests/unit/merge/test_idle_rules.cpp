@@ -43,6 +43,7 @@ TEST_CASE("the built-in rules know what waits") {
   CHECK(rules.procedure("PMPI_Recv").kind == WaitKind::mpi);
   CHECK(rules.procedure("mpi_win_fence_").frontier == Frontier::wait);
   CHECK(rules.procedure("MPI_Isend").frontier == Frontier::communication);
+  CHECK(rules.procedure("mpi_put_").frontier == Frontier::may_wait);
   CHECK(rules.procedure("MPI_Init_thread").frontier == Frontier::setup);
   CHECK(rules.procedure("GOMP_barrier").kind == WaitKind::omp_barrier);
   CHECK(rules.procedure("pthread_mutex_lock").frontier == Frontier::wait_below);

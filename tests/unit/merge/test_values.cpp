@@ -324,6 +324,9 @@ TEST_CASE("idleness: marks decide where a process has them, names elsewhere") {
   thread.cells[0].marked_ns = 30;
   thread.cells[0].mark = measurement::WaitKind::mpi;
   CHECK(idle() == std::pair(Values{{0, 170}, {1, 30}, {4, 100}}, std::size_t{0}));
+  shape.contexts[1].unmarked = 1;  // of a call that nobody marks
+  CHECK(idle().first[1] == 100);
+  shape.contexts[1].unmarked = 0;
   thread.cells[1].marked_ns = 100;  // below code that moves data: never idle
   thread.cells[1].mark = measurement::WaitKind::mpi;
   thread.cells[2].marked_ns = 40;  // outside every frame that a rule knows

@@ -83,6 +83,19 @@ TEST_CASE("a call that does not block waits only in a progress loop or a blockin
   CHECK(waiting[wait_line].by_name);
   CHECK(tree.flags(progress) == database::kInWait);
   CHECK(tree.flags(wait) == database::kInWait);
+  CHECK_FALSE(waiting[progress_line].unmarked);
+}
+
+TEST_CASE("a one-sided operation waits in a progress loop, though nobody marks it") {
+  Tree tree;
+  const auto [main, main_line] = tree.procedure(1, "main", 1);
+  const auto [put, put_line] = tree.procedure(main, "MPI_Put");
+  const auto [progress, progress_line] = tree.procedure(put, "opal_progress");
+  const auto [moves, moves_line] = tree.procedure(progress, "memcpy");
+  const auto waiting = tree.find();
+  CHECK(waiting[put_line] == Waiting{WaitKind::mpi, false, true, false});
+  CHECK(waiting[progress_line] == Waiting{WaitKind::mpi, true, true, false});
+  CHECK(waiting[moves_line].never);
 }
 
 TEST_CASE("set-up, moving data and the program's callbacks are work") {
@@ -100,8 +113,8 @@ TEST_CASE("set-up, moving data and the program's callbacks are work") {
   CHECK(tree.flags(init) == kFrontierFlags);
   CHECK(tree.flags(below_init) == database::kInWait);
   CHECK(waiting[reduce_line].by_name);
-  CHECK(waiting[op_line] == Waiting{WaitKind::mpi, false, true});
-  CHECK(waiting[below_op_line] == Waiting{WaitKind::mpi, false, true});
+  CHECK(waiting[op_line] == Waiting{WaitKind::mpi, false, false, true});
+  CHECK(waiting[below_op_line] == Waiting{WaitKind::mpi, false, false, true});
   CHECK(waiting[callback_line].never);
   CHECK(tree.flags(op) == (database::kInWait | database::kMoves));
   CHECK(tree.flags(below_op) == (database::kInWait | database::kMoves));

@@ -1,4 +1,4 @@
-#include "mpi/lock_releases.hpp"
+#include "mpi/window_releases.hpp"
 
 #include "mpi/members.hpp"
 #include "mpi/occurrence.hpp"
@@ -24,7 +24,7 @@ constexpr std::size_t kNameSize = 48;
 constexpr std::size_t kPathSize = 96;
 
 void write_name(char (&name)[kNameSize], std::uint64_t number) {
-  snprintf(name, sizeof name, "culprit-locks-%016" PRIx64, number);
+  snprintf(name, sizeof name, "culprit-window-%016" PRIx64, number);
 }
 
 /// Whether a path in /proc is that table: the process may be another one, on another host or in another
@@ -41,7 +41,7 @@ bool leads_to(const char* path, std::uint64_t number) {
 
 }  // namespace
 
-bool LockReleases::map(int descriptor, std::uint32_t size) {
+bool WindowReleases::map(int descriptor, std::uint32_t size) {
   const long at = system_call(SYS_mmap, 0, static_cast<long>(bytes(size)), PROT_READ | PROT_WRITE, MAP_SHARED,
                               descriptor, 0);
   if (at < 0) return false;
@@ -49,7 +49,7 @@ bool LockReleases::map(int descriptor, std::uint32_t size) {
   return true;
 }
 
-LockReleases::Invitation LockReleases::make(std::uint32_t size) {
+WindowReleases::Invitation WindowReleases::make(std::uint32_t size) {
   if (size < 2 || size > kMostProcesses) return {};
   const auto process = static_cast<std::uint64_t>(getpid());
   const std::uint64_t number =
@@ -68,7 +68,7 @@ LockReleases::Invitation LockReleases::make(std::uint32_t size) {
   return {.process = process, .descriptor = static_cast<std::uint64_t>(descriptor), .name = number};
 }
 
-void LockReleases::join(const Invitation& invitation, std::uint32_t size) {
+void WindowReleases::join(const Invitation& invitation, std::uint32_t size) {
   if (invitation.process == 0) return;
   char path[kPathSize];
   snprintf(path, sizeof path, "/proc/%" PRIu64 "/fd/%" PRIu64, invitation.process, invitation.descriptor);
@@ -82,12 +82,12 @@ void LockReleases::join(const Invitation& invitation, std::uint32_t size) {
   ::close(descriptor);
 }
 
-void LockReleases::close() {
+void WindowReleases::close() {
   if (descriptor_ != 0) ::close(descriptor_ - 1);
   descriptor_ = 0;
 }
 
-void LockReleases::leave() {
+void WindowReleases::leave() {
   close();
   if (table_ != nullptr)
     system_call(SYS_munmap, static_cast<long>(reinterpret_cast<std::uintptr_t>(table_)),
@@ -95,16 +95,14 @@ void LockReleases::leave() {
   table_ = nullptr;
 }
 
-void LockReleases::released(int target, bool exclusive, const LockRelease& release) {
-  Target& there = (*table_)[target];
-  Releases& releases = exclusive ? there.exclusive : there.shared;
+void WindowReleases::add(Releases& releases, const Release& release) {
   const std::uint32_t slot = releases.count.fetch_add(1, std::memory_order_relaxed) % kRemembered;
   releases.by[slot].store(release.by, std::memory_order_relaxed);
   releases.at_ns[slot].store(release.at_ns, std::memory_order_release);
 }
 
-void LockReleases::find_last(const Releases& releases, std::uint64_t after_ns, std::uint64_t before_ns,
-                             LockRelease& last) {
+void WindowReleases::find_last(const Releases& releases, std::uint64_t after_ns, std::uint64_t before_ns,
+                               Release& last) {
   for (std::uint32_t i = 0; i < kRemembered; ++i) {
     const std::uint64_t at = releases.at_ns[i].load(std::memory_order_acquire);
     if (at > after_ns && at < before_ns && at > last.at_ns)
@@ -112,12 +110,27 @@ void LockReleases::find_last(const Releases& releases, std::uint64_t after_ns, s
   }
 }
 
-LockRelease LockReleases::last(int target, bool exclusive, std::uint64_t after_ns,
-                               std::uint64_t before_ns) const {
-  LockRelease last{};
+void WindowReleases::lock_released(int target, bool exclusive, const Release& release) {
+  Target& there = (*table_)[target];
+  add(exclusive ? there.exclusive : there.shared, release);
+}
+
+Release WindowReleases::last_lock(int target, bool exclusive, std::uint64_t after_ns,
+                                  std::uint64_t before_ns) const {
+  Release last{};
   const Target& there = (*table_)[target];
   find_last(there.exclusive, after_ns, before_ns, last);
   if (exclusive) find_last(there.shared, after_ns, before_ns, last);
+  return last;
+}
+
+void WindowReleases::posted(int target, const Release& release) {
+  add((*table_)[target].posts, release);
+}
+
+Release WindowReleases::last_post(int target, std::uint64_t after_ns, std::uint64_t before_ns) const {
+  Release last{};
+  find_last((*table_)[target].posts, after_ns, before_ns, last);
   return last;
 }
 
