@@ -5,6 +5,7 @@ import json
 import unittest
 
 import harness
+from against_logs import truth
 
 ITERATION = 30
 SEND, RECEIVE, ALL_TO_ALL = 1, 4, 10
@@ -132,6 +133,7 @@ class Trace(harness.Workspace):
             self.assertTrue(all(row["exact"] for row in waits))
             self.assertGreater(true.patterns()[pattern], 0.02)
             self.assertAlmostEqual(sum(row["seconds"] for row in waits), true.patterns()[pattern], delta=0.02)
+        self.assertIn("time lines hold every MPI call", harness.run([harness.VIEWER, database]).stdout)
         for command in ("report", "critical-path", "causes", "hotspots", "efficiency", "info", "variation"):
             harness.viewer_json(database, command)
 

@@ -88,6 +88,11 @@ class Report {
       const bool timed =
           std::any_of(experiment_.metrics.begin(), experiment_.metrics.end(),
                       [](const database::Metric& metric) { return metric.name == "REALTIME"; });
+      if (traced()) {
+        say("Nothing was sampled, but its time lines hold every MPI call: see `waits`, `causes` and "
+            "`critical-path`.");
+        return;
+      }
       say(timed ? "Nothing was sampled, so there is nothing to diagnose. The program may have ended within "
                   "its first "
                   "sampling period, or have been measured with sampling switched off."
