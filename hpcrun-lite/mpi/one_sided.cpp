@@ -433,8 +433,8 @@ void EpochCall::exit(const ExposureAttempt& facts) {
 void EpochCall::add_release(Kind kind, const Release& release) {
   record_[records_++] = {.kind = kind,
                          .size_class = 0,
-                         .window = window_->id,
-                         .peers = static_cast<std::uint64_t>(release.by),
+                         .window = 0,
+                         .peers = static_cast<std::uint64_t>(release.by) + 1,
                          .time_ns = release.at_ns - entered_};
 }
 

@@ -134,7 +134,7 @@ class EpochCall {
   std::uint64_t id_ = 0;  ///< of a window that is being made
   bool moved_large_ = false;
   WindowReleases releases_{};  ///< of the same
-  std::size_t records_ = 0;  ///< of gaps, added when the call ends
+  std::size_t records_ = 0;    ///< of gaps, added when the call ends
   CulpritEpoch record_[kMaxTargets + 1];
   std::size_t stamps_ = 0;
   CulpritStamp stamp_[kMaxTargets + 1];

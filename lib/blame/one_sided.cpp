@@ -125,7 +125,7 @@ class Estimate {
     for (const EpochStamp& stamp : stamps) {
       if (stamp.kind != EpochKind::post_stamp) continue;
       const Cause post{stamp.location, stamp.context};
-      const auto [found, fresh] = posts_.try_emplace({stamp.window, stamp.rank, database::kNone}, post);
+      const auto [found, fresh] = posts_.try_emplace(stamp.rank, post);
       if (!fresh) found->second = std::min(found->second, post);  // whatever the order of stamps
     }
   }
@@ -171,8 +171,8 @@ class Estimate {
   std::map<std::pair<EpochKind, std::uint32_t>, Baseline> baseline_;
   std::map<Member, std::uint64_t> exposed_, fenced_;  ///< waits of a target, of a fence's participant
   std::map<Member, std::vector<Origin>> complete_gaps_, fence_gaps_;  ///< by target
-  std::map<Member, Cause> posts_;                                     ///< where a process posted in a window
-  std::map<Member, EpochRow> releases_;  ///< where most of a process's locks in a window were given back
+  std::map<std::int32_t, Cause> posts_;                               ///< where a process posted
+  std::map<std::int32_t, EpochRow> releases_;  ///< where most of a process's locks were given back
   std::map<std::tuple<WaitPattern, std::uint32_t, database::ContextId>, Wait> waits_;
   std::map<std::tuple<WaitPattern, std::uint32_t, database::ContextId>, std::map<Cause, std::uint64_t>>
       causes_;  ///< of waits_, ns by cause
@@ -274,18 +274,18 @@ void Estimate::fit(std::size_t first, std::size_t last, std::uint64_t sum) {
   }
 }
 
-/// Processes' unlocks are known by window and rank; where one has several, the one that took longest in all.
+/// Of the places where a process gives locks back, the one where that took longest in all.
 void Estimate::find_releases() {
   for (const EpochRow& row : rows_) {
     if (row.kind != EpochKind::flush || (row.size_class & measurement::kGivesLockBack) == 0) continue;
-    const auto [found, fresh] = releases_.try_emplace(member_of(row, row.rank), row);
+    const auto [found, fresh] = releases_.try_emplace(row.rank, row);
     if (!fresh && row.total_ns > found->second.total_ns) found->second = row;
   }
 }
 
 /// Whose call ended what was measured of a row: an unlock, or a post, of which some have stamps.
 Cause Estimate::cause_of(const EpochRow& row) const {
-  const Member by{row.window, static_cast<std::int32_t>(row.peers), database::kNone};
+  const std::int32_t by = static_cast<std::int32_t>(row.peers) - 1;
   if (row.kind == EpochKind::post_wait) {
     const auto post = posts_.find(by);
     return post == posts_.end() ? kUnknown : post->second;

@@ -51,10 +51,10 @@ enum class EpochKind : std::uint8_t {
   collective_stamp,
   sent_stamp,
   received_stamp,
-  /// Of calls with a passive target: from their enter until another process, the rank `peers`, gave a lock
-  /// back that excluded theirs.
+  /// Of calls with a passive target: from their enter until another process, the rank `peers` - 1, gave a
+  /// lock back that excluded theirs.
   lock_wait,
-  post_wait,  ///< of an operation: from its enter until its target, the rank `peers`, posted
+  post_wait,  ///< of an operation: from its enter until its target, the rank `peers` - 1, posted
 };
 inline constexpr int kEpochKinds = 29;
 

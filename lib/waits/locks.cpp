@@ -110,9 +110,13 @@ void Locks::close_round() {
   }
 }
 
+bool Locks::Holding::surely_held() const {
+  return std::any_of(calls.begin(), calls.end() - 1, [](const HoldingCall& call) { return call.completes; });
+}
+
 void Locks::compare(const Holding& waiter, const Holding& other) {
   const HoldingCall& unlock = other.calls.back();
-  if (other.end_ns() > waiter.end_ns()) return;
+  if (other.end_ns() > waiter.end_ns() && !other.surely_held()) return;
   for (const HoldingCall& call : waiter.calls) {
     if (call.enter_ns >= unlock.enter_ns) return;
     if (unlock.enter_ns < call.exit_ns) {

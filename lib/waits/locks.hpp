@@ -40,7 +40,7 @@ struct LockWaitLetter {
 /// One-sided communication with passive targets (algorithms.md 7): a call between an origin's lock and unlock
 /// waited for a lock if another origin's conflicting one was given back while it lasted. Libraries get locks
 /// at any call from MPI_Win_lock to the first that has to complete something; whoever is done with a lock
-/// later than this origin did not keep it waiting.
+/// later than this origin, and may not have had it before, did not keep it waiting.
 class Locks {
  public:
   using Letters = LetterList<HoldingLetter, LockWaitLetter>;
@@ -75,6 +75,8 @@ class Locks {
     std::vector<HoldingCall> calls;  // never empty
     [[nodiscard]] std::uint64_t begin_ns() const { return calls.front().enter_ns; }
     [[nodiscard]] std::uint64_t end_ns() const { return calls.back().exit_ns; }
+    /// Something was complete before the unlock.
+    [[nodiscard]] bool surely_held() const;
   };
   /// A lock that an own process has, or locks to all.
   struct Held {

@@ -72,7 +72,7 @@ wait-at-fence        until the latest enter of the window's fence, only if every
                      it is counted as wait-at-fence too.
 lock-wait            MPI_Win_lock, or an operation on the target after it up to the first that has to complete what
                      was begun (MPI_Win_flush, MPI_Win_unlock): until the enter of the last conflicting unlock of another
-                     origin that was done before this one's own.
+                     origin that had completed something under its lock, and so had it, or was done before this one's own.
 omp-barrier, omp-idle, lock-held, condition-wait, join-wait
                      a thread: until the latest enter of the calls that enable the event.
 
@@ -92,6 +92,7 @@ COLLECTIVES = ("init", "finalize", "barrier", "nxn", "bcast", "reduce", "scan", 
 THREAD_WAITS = ("omp-barrier", "omp-idle", "lock-held", "condition-wait", "join-wait")
 EAGER, SYNCHRONOUS, STANDARD = range(3)
 FOREVER = 1 << 62
+FLUSHES = ("MPI_Win_flush", "MPI_Win_flush_all")
 EARLIEST_COMPLETES = ("MPI_Waitany", "MPI_Waitsome", "MPI_Testany", "MPI_Testsome")
 
 
@@ -605,12 +606,13 @@ class Truth:
         exclusive, locked, released, between = own
         others = [
             unlock
-            for other_exclusive, lock, unlock, _ in locks
-            if lock.rank != locked.rank and (exclusive or other_exclusive) and unlock.exit <= released.exit
+            for other_exclusive, lock, unlock, uses in locks
+            if lock.rank != locked.rank and (exclusive or other_exclusive)
+            and (unlock.exit <= released.exit or any(use.function in FLUSHES for use in uses))
         ]
         window, target = released.one("unlock")
         for call in between:
-            completes = call is released or call.function in ("MPI_Win_flush", "MPI_Win_flush_all")
+            completes = call is released or call.function in FLUSHES
             uses = any((use[0], use[1]) == (window, target) for use in call.all("rma"))
             if not (uses or completes or call is locked):
                 continue

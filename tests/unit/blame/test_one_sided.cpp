@@ -172,7 +172,7 @@ TEST_CASE("where releases of locks are known, waiting for them is what was measu
   const std::uint32_t known = kPassiveTarget | kReleasesKnown;
   const auto held = [](std::uint32_t context, std::int32_t by, std::uint64_t total, std::uint64_t idle) {
     EpochRow made = row(0, context, EpochKind::lock_wait, 4, total, 1, idle);
-    made.peers = static_cast<std::uint64_t>(by);
+    made.peers = static_cast<std::uint64_t>(by) + 1;
     return made;
   };
   std::vector rows{row(0, 5, EpochKind::lock, 10, 9'000, 900, 8'500), held(5, 1, 3'000, 8'500),
@@ -200,7 +200,7 @@ TEST_CASE("where releases of locks are known, waiting for them is what was measu
   std::vector transfers{row(0, 9, EpochKind::access, 10, 7'000, 10, 6'000),
                         row(0, 9, EpochKind::post_wait, 3, 4'000, 1, 6'000)};
   transfers[0].size_class = kStartedAccess | kReleasesKnown | 12;
-  transfers[1].peers = 2;
+  transfers[1].peers = 3;
   const Wait early =
       approximate_waits(transfers, std::vector{stamp(2, EpochKind::post_stamp, 1, 10, 11, 0)}).waits.at(0);
   CHECK(early.pattern == WaitPattern::early_transfer);
