@@ -25,15 +25,21 @@ def tolerance(seconds, calls):
 
 
 class Measured:
-    """Idleness and time by (MPI function, procedure that called it)."""
+    """Idleness and time by (MPI function, procedure that called it), and what of the time was neither idleness nor took
+    a processor: a thread that was taken off it while it moved data does not wait for anybody."""
 
     def __init__(self, database):
-        self.idle, self.all = collections.Counter(), collections.Counter()
+        self.idle, self.all, self.preempted = collections.Counter(), collections.Counter(), collections.Counter()
         view = harness.viewer_json(
-            database, "view", "calling-context", "--metrics", "idleness:sum (I),REALTIME:sum (I)"
+            database, "view", "calling-context", "--metrics", "idleness:sum (I),REALTIME:sum (I),CPU:sum (I)"
         )
         for root in view["roots"]:
             self._walk(root, "")
+
+    @staticmethod
+    def _preempted(values):
+        time, idle, cpu = (values.get(f"{name}:sum (I)", 0) for name in ("REALTIME", "idleness", "CPU"))
+        return max(0, time - cpu) if idle == 0 else 0
 
     def _walk(self, node, caller):
         frame = node["frame"]
@@ -41,6 +47,9 @@ class Measured:
             if frame["name"].startswith("MPI_"):
                 self.idle[frame["name"], caller] += node["values"].get("idleness:sum (I)", 0)
                 self.all[frame["name"], caller] += node["values"].get("REALTIME:sum (I)", 0)
+                for below in harness.walk(node["children"]):
+                    if below["frame"]["kind"] == "statement":
+                        self.preempted[frame["name"], caller] += self._preempted(below["values"])
                 return
             caller = frame["name"].split("::")[-1]  # Fortran's module procedures
         for child in node["children"]:
