@@ -93,6 +93,13 @@ bool is_one_of(const Choices& choices, std::string_view word) {
                      [&](const auto& choice) { return choice.first == word; });
 }
 
+template <class Choices>
+std::vector<std::string> names_of(const Choices& choices) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) names.emplace_back(name);
+  return names;
+}
+
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> parts;
   std::size_t begin = 0;
@@ -232,6 +239,30 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
   }
   take_limits(app, raw, invocation);
   return invocation;
+}
+
+std::vector<std::string> command_names() {
+  return names_of(kCommands);
+}
+
+std::vector<std::string> view_names() {
+  return names_of(kViews);
+}
+
+std::vector<std::string> export_format_names() {
+  return names_of(kExportFormats);
+}
+
+std::vector<std::string> option_names(std::string_view command) {
+  std::vector<std::string> names = {"--format", "--help", "--quiet", "--version"};
+  const auto* const found = std::find_if(kCommands.begin(), kCommands.end(),
+                                         [&](const auto& each) { return each.first == command; });
+  if (found == kCommands.end()) return names;
+  for (const OptionUse& use : kUses) {
+    if (std::find(use.commands.begin(), use.commands.end(), found->second) != use.commands.end())
+      names.emplace_back(use.option);
+  }
+  return names;
 }
 
 }  // namespace culprit::viewer

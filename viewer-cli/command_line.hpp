@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace culprit::viewer {
@@ -67,5 +68,12 @@ struct Answer {
 /// Reads the command line: either an invocation, or `answer` is set. Options may stand before or after the
 /// command. Throws UsageError.
 Invocation parse_command_line(int argc, const char* const* argv, std::optional<Answer>& answer);
+
+// What the command line understands, for completion.
+std::vector<std::string> command_names();
+std::vector<std::string> view_names();
+std::vector<std::string> export_format_names();
+/// The long options that have a meaning for a command; those of all commands where it is none.
+std::vector<std::string> option_names(std::string_view command);
 
 }  // namespace culprit::viewer

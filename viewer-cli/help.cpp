@@ -43,6 +43,7 @@ commands
 
 options
   --format text|json|csv  text for people (default), json for programs, csv for tables
+  -q, --quiet             no progress while merging
   -h, --help              this; after a command, its options
   --version
 

@@ -3,6 +3,7 @@
 
 #include "command_line.hpp"
 #include "commands.hpp"
+#include "completion.hpp"
 #include "database/reader.hpp"
 #include "open_database.hpp"
 #include "text/screen.hpp"
@@ -19,6 +20,8 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace culprit::viewer {
 namespace {
@@ -45,7 +48,15 @@ bool wants_browser(const Invocation& invocation) {
   return !invocation.command_given && invocation.format == Format::text && tui::terminal_can_show_screens();
 }
 
+/// `viewer-cli --complete WORD...`, asked by shells: candidates for the last word, one a line.
+int print_completions(int argc, const char* const* argv) {
+  const std::vector<std::string> words(argv + 2, argv + argc);
+  for (const std::string& word : complete(words)) std::cout << word << '\n';
+  return finish_output(0);
+}
+
 int run(int argc, const char* const* argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "--complete") return print_completions(argc, argv);
   std::optional<Answer> answer;
   const Invocation invocation = parse_command_line(argc, argv, answer);
   if (answer) {

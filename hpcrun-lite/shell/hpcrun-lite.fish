@@ -1,0 +1,13 @@
+# Completion of hpcrun-lite for fish: its own options, then the program's command line as if it stood alone.
+complete -c hpcrun-lite -x -a '(__fish_complete_subcommand)'
+complete -c hpcrun-lite -s h -l help -d 'print the options'
+complete -c hpcrun-lite -l version -d 'print the version'
+complete -c hpcrun-lite -s e -l event -x -a 'REALTIME CPUTIME none' -d 'what to sample'
+complete -c hpcrun-lite -s o -l output -x -a '(__fish_complete_directories)' -d 'measurement directory'
+complete -c hpcrun-lite -l ranks -x -d 'keep only these ranks'
+complete -c hpcrun-lite -s t -l trace -d 'also record time lines'
+complete -c hpcrun-lite -l trace-limit -x -d 'stop time lines at this size'
+complete -c hpcrun-lite -l delay -d 'sample nothing before culprit_start()'
+complete -c hpcrun-lite -l list-events -d 'print the events that work here'
+complete -c hpcrun-lite -s q -l quiet -d 'no closing line'
+complete -c hpcrun-lite -s v -l verbose -d 'say what is measured and how'

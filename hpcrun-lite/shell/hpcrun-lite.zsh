@@ -1,0 +1,16 @@
+#compdef hpcrun-lite
+# Completion of hpcrun-lite for zsh: its own options, then the program's command line as if it stood alone.
+_arguments \
+  '(- *)'{-h,--help}'[print the options]' \
+  '(- *)--version[print the version]' \
+  '*'{-e,--event}'[what to sample]:event:(REALTIME CPUTIME none)' \
+  '(-o --output)'{-o,--output}'[measurement directory]:directory:_files -/' \
+  '--ranks[keep only these ranks]:list:' \
+  '(-t --trace)'{-t,--trace}'[also record time lines]' \
+  '--trace-limit[stop time lines at this size]:size:' \
+  '--delay[sample nothing before culprit_start()]' \
+  '(- *)--list-events[print the events that work here]' \
+  '(-q --quiet)'{-q,--quiet}'[no closing line]' \
+  '(-v --verbose)'{-v,--verbose}'[say what is measured and how]' \
+  '(-)1:program:_command_names -e' \
+  '*::arguments: _normal'

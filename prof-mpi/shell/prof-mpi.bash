@@ -1,0 +1,24 @@
+# Completion of prof-mpi for bash.
+_prof_mpi() {
+  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+  case $before in
+    --balance)
+      mapfile -t COMPREPLY < <(compgen -W 'noise-aware paper' -- "$current")
+      return
+      ;;
+    --alpha | --tau | --epsilon | -j | --threads | -R | --replace-prefix) return ;;
+    -o | --output | --idle-rules)
+      mapfile -t COMPREPLY < <(compgen -f -- "$current")
+      compopt -o filenames 2>/dev/null
+      return
+      ;;
+  esac
+  if [[ $current == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W '--help -o --output --force -R --replace-prefix --dry-run --idle-rules --balance --alpha
+      --tau --epsilon --no-loops --no-source -j --threads -q --quiet -v --verbose --version' -- "$current")
+  else
+    mapfile -t COMPREPLY < <(compgen -d -- "$current")
+    compopt -o filenames 2>/dev/null
+  fi
+}
+complete -F _prof_mpi prof-mpi
