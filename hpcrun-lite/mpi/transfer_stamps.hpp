@@ -3,6 +3,7 @@
 #include "mpi/call_facts.hpp"
 #include "runtime/api.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,6 +19,13 @@ struct Instance {
   std::uint32_t number;   ///< in the stream
   std::uint32_t members;  ///< processes, of a collective
   std::uint32_t check;    ///< the same on both sides of a message, and seldom of others
+};
+
+/// This process's part in a collective.
+struct Part {
+  Flow flow;
+  bool root;
+  int sources;  ///< whom it receives from, where each process has its own
 };
 
 /// A communicator as transfers see it.
@@ -55,6 +63,9 @@ inline constexpr std::uint32_t kAny = 4;    ///< the call ends with the first of
 constexpr std::uint32_t flow_bits(Flow flow) {
   return static_cast<std::uint32_t>(flow) << 4;
 }
+constexpr std::uint32_t sources_bits(int sources) {
+  return static_cast<std::uint32_t>(std::min(sources, 0xffff)) << 16;
+}
 constexpr std::uint32_t operations_bits(int operations) {
   return static_cast<std::uint32_t>(operations) << 8;
 }
@@ -64,8 +75,9 @@ constexpr std::uint32_t operations_bits(int operations) {
 template <int kMost>
 class CallStamps {
  public:
-  void add_collective(const Instance& instance, Flow flow, bool root, std::uint64_t started) {
-    add(kCollective, instance, stamp::flow_bits(flow) | (root ? stamp::kRoot : 0), started);
+  void add_collective(const Instance& instance, const Part& part, std::uint64_t started) {
+    const std::uint32_t bits = stamp::flow_bits(part.flow) | stamp::sources_bits(part.sources);
+    add(kCollective, instance, bits | (part.root ? stamp::kRoot : 0), started);
   }
   void add_sent(const Instance& instance, std::uint64_t started) {
     add(kSent, instance, instance.check << 16, started);

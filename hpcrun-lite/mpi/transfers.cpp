@@ -18,6 +18,14 @@ std::uint64_t family_of(std::uint32_t call, int processes) {
   return std::uint64_t{call} << 32 | static_cast<std::uint32_t>(processes);
 }
 
+Part part_in(const TransferComm& comm, Flow flow, int root) {
+  return {.flow = flow, .root = root == comm.rank, .sources = flow == Flow::neighbors ? comm.sources : 0};
+}
+/// Libraries need not wait for all others, but may.
+Part part_in_file(int processes) {
+  return {.flow = Flow::neighbors, .root = false, .sources = processes};
+}
+
 CulpritTransfer transfer_of(const Moved& moved, std::uint64_t time_ns) {
   return {.family = moved.self ? measurement::kOwnMessages : measurement::kMessages,
           .size_class = class_of(moved.largest),
@@ -36,8 +44,7 @@ struct Started {
   Kind kind;
   bool persistent;
   bool active;
-  bool root;
-  Flow flow;
+  Part part;  ///< of a collective
   std::uint32_t size_class;
   std::uint64_t family;
   std::uint64_t started;  ///< when
@@ -114,7 +121,7 @@ void Completed::add(const Started& entry, const MPI_Status& status) {
     }
     collective.sent += entry.moved.sent;
     collective.received += entry.moved.received;
-    stamps.add_collective(entry.instance, entry.flow, entry.root, entry.started);
+    stamps.add_collective(entry.instance, entry.part, entry.started);
     return;
   }
   Moved moved = entry.moved;
@@ -241,8 +248,8 @@ namespace {
 
 /// One call that is over; `entered` is 0 where it is not to be counted. Classes of uneven amounts would part
 /// the processes of one call.
-void count(const Instance& instance, const CollectiveAmount& amount, std::uint64_t family, Flow flow,
-           bool root, std::uint64_t entered, Occurrence& occurrence) {
+void count(const Instance& instance, const CollectiveAmount& amount, std::uint64_t family, const Part& part,
+           std::uint64_t entered, Occurrence& occurrence) {
   const std::uint64_t left = occurrence.left();
   const CulpritTransfer transfer{.family = family,
                                  .size_class = amount.uneven ? 0 : class_of(amount.bytes),
@@ -251,7 +258,7 @@ void count(const Instance& instance, const CollectiveAmount& amount, std::uint64
                                  .received = amount.bytes,
                                  .time_ns = left - entered};
   CallStamps<1> stamps;
-  stamps.add_collective(instance, flow, root, entered);
+  stamps.add_collective(instance, part, entered);
   stamps.keep(&transfer, entered, left, occurrence.path());
 }
 
@@ -262,16 +269,17 @@ void CollectiveCall::count(MPI_Comm comm, Flow flow, int root, std::uint32_t cal
   const Instance instance = next_collective(comm);
   if (entered_ == 0) return;
   const TransferComm known = transfer_comm(comm);
-  mpi::count(instance, amount_, family_of(call, known.size), flow, root == known.rank, entered_, occurrence_);
+  mpi::count(instance, amount_, family_of(call, known.size), part_in(known, flow, root), entered_,
+             occurrence_);
 }
 
-// Libraries need not wait for all, but may.
 void FileCall::count(MPI_File file, std::uint32_t call) {
   if (entered_ != 0) static_cast<void>(occurrence_.left());
   const Instance instance = next_file_transfer(file);
   if (entered_ == 0) return;
-  mpi::count(instance, {.bytes = bytes_, .uneven = true}, family_of(call, static_cast<int>(instance.members)),
-             Flow::neighbors, false, entered_, occurrence_);
+  const auto members = static_cast<int>(instance.members);
+  mpi::count(instance, {.bytes = bytes_, .uneven = true}, family_of(call, members), part_in_file(members),
+             entered_, occurrence_);
 }
 
 // -- Operations that are started and completed
@@ -286,8 +294,8 @@ void CompletionCall::begin(Requests& requests) {
   if (requests.count > kMaxRequests) return started.forget_all();
   count_ = requests.count;
   std::copy_n(requests.requests, count_, handles_);
-  if (requests.statuses == MPI_STATUS_IGNORE || requests.statuses == MPI_STATUSES_IGNORE)
-    requests.statuses = statuses_;
+  // As MPI_STATUSES_IGNORE, in both libraries.
+  if (requests.statuses == MPI_STATUS_IGNORE) requests.statuses = statuses_;
   entered_ = transfer_begin(occurrence_);
 }
 
@@ -368,10 +376,10 @@ void StartCall::start_collective(MPI_Comm comm, Flow flow, int root, std::uint32
                                  MPI_Request request) {
   const Instance instance = next_collective(comm);
   const TransferComm known = transfer_comm(comm);
-  start(instance, flow, root == known.rank, family_of(call, known.size), request);
+  start(instance, part_in(known, flow, root), family_of(call, known.size), request);
 }
 
-void StartCall::start(const Instance& instance, Flow flow, bool root, std::uint64_t family,
+void StartCall::start(const Instance& instance, const Part& part, std::uint64_t family,
                       MPI_Request request) const {
   forget(request);
   if (!amount_.large()) return;
@@ -380,8 +388,7 @@ void StartCall::start(const Instance& instance, Flow flow, bool root, std::uint6
   entry.moved = {.sent = amount_.bytes, .received = amount_.bytes, .largest = amount_.bytes, .self = false};
   entry.kind = Started::collective;
   entry.active = true;
-  entry.root = root;
-  entry.flow = flow;
+  entry.part = part;
   entry.size_class = amount_.uneven ? 0 : class_of(amount_.bytes);
   entry.family = family;
   entry.started = started_;
@@ -392,8 +399,8 @@ void StartCall::start(const Instance& instance, Flow flow, bool root, std::uint6
 void StartCall::exit(const CollectiveFileTransferStart& facts, std::uint32_t call) {
   amount_ = {.bytes = bytes_, .uneven = true};
   const Instance instance = next_file_transfer(facts.data.file);
-  start(instance, Flow::neighbors, false, family_of(call, static_cast<int>(instance.members)),
-        *facts.request);
+  const auto members = static_cast<int>(instance.members);
+  start(instance, part_in_file(members), family_of(call, members), *facts.request);
 }
 
 void StartCall::exit(const SendStart& facts, std::uint32_t /*call*/) {

@@ -321,7 +321,7 @@ class StartCall {
   static void forget(MPI_Request request);
   void start_message(const Message& message, bool sent, MPI_Request request, bool persistent) const;
   void start_collective(MPI_Comm comm, Flow flow, int root, std::uint32_t call, MPI_Request request);
-  void start(const Instance& instance, Flow flow, bool root, std::uint64_t family, MPI_Request request) const;
+  void start(const Instance& instance, const Part& part, std::uint64_t family, MPI_Request request) const;
 
   Occurrence& occurrence_;
   std::uint64_t bytes_ = 0;

@@ -45,14 +45,24 @@ std::uintptr_t stand_in_for(const StandIns& stand_ins, std::uint64_t low, std::u
   return 0;
 }
 
+FrameKey key_of_stand_in(Thread* thread, std::uintptr_t function, FrameKind kind) {
+  StandInPlaces::Place& place = thread->stand_in_places.of(function);
+  if (place.function != function) {
+    const FrameKey key = key_of_address(function, kind);
+    if (key.module == cct::kNoModule) return key;
+    place = {.function = function, .offset = key.offset, .module = key.module};
+  }
+  return {.offset = place.offset, .module = place.module, .kind = kind};
+}
+
 /// Adds a frame of ours below `parent`: it vanishes or gives way to what it stands for.
-[[gnu::cold]] NodeIndex add_own_frame(Thread* thread, NodeIndex parent, const Frame* frames, std::size_t i,
-                                      std::uint64_t sp, bool innermost) {
+NodeIndex add_own_frame(Thread* thread, NodeIndex parent, const Frame* frames, std::size_t i,
+                        std::uint64_t sp, bool innermost) {
   const std::uint64_t low = i == 0 ? sp : frames[i - 1].cfa;
   const std::uintptr_t function = stand_in_for(thread->stand_ins, low, frames[i].cfa);
   if (function == 0) return parent;
-  return thread->tree->child(parent,
-                             key_of_address(function, innermost ? FrameKind::sample : FrameKind::call));
+  const FrameKind kind = innermost ? FrameKind::sample : FrameKind::call;
+  return thread->tree->child(parent, key_of_stand_in(thread, function, kind));
 }
 
 [[gnu::cold]] NodeIndex add_region(Thread* thread, NodeIndex parent, const OpenRegion& region) {
@@ -114,6 +124,7 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
   const std::uint32_t generation = module_generation();
   if (generation != thread->modules_seen) {
     thread->walker.invalidate();
+    thread->stand_in_places.forget();
     thread->modules_seen = generation;
   }
   const unwind::Walk walk = thread->walker.walk(start);

@@ -49,6 +49,7 @@ void set_up(Thread* thread) {
   thread->cpu_at_stop.store(thread->last_cpu_ns, std::memory_order_relaxed);
   thread->cpu_stopped.store(0, std::memory_order_relaxed);
   thread->modules_seen = module_generation();
+  thread->stand_in_places.forget();
 }
 
 /// Gives a thread the pages that its handler will usually touch, some 120 KiB, so that no sample waits for

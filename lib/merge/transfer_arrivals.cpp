@@ -15,7 +15,6 @@ using measurement::EpochKind;
 
 namespace {
 
-constexpr auto kCollective = static_cast<std::uint32_t>(EpochKind::collective_stamp);
 constexpr auto kFence = static_cast<std::uint32_t>(EpochKind::fence_stamp);
 constexpr auto kSent = static_cast<std::uint32_t>(EpochKind::sent_stamp);
 constexpr auto kReceived = static_cast<std::uint32_t>(EpochKind::received_stamp);
@@ -57,7 +56,11 @@ bool TransferArrivals::is_stamp(EpochKind kind) {
 
 TransferArrivals::Call TransferArrivals::call_of(const Epoch& stamp) {
   const std::uint32_t bits = bits_of(stamp);
-  return {.operations = operations_of(bits), .whole = (bits & kWhole) != 0, .any = (bits & kAny) != 0};
+  const bool parts = stamp.kind == EpochKind::collective_stamp && flow_of(bits) == neighbors;
+  return {.operations = operations_of(bits),
+          .whole = (bits & kWhole) != 0,
+          .any = (bits & kAny) != 0,
+          .last_part = parts ? std::max(1U, check_of(bits)) : 1};
 }
 
 /// Messages of one number stay together, as in the runtime.

@@ -47,6 +47,7 @@ class TransferArrivals {
   struct Call {
     std::uint32_t operations;
     bool whole, any;
+    std::uint32_t last_part;  ///< the last to come brings one in so many parts of what is moved; at least 1
   };
   static Call call_of(const measurement::Epoch& stamp);
 

@@ -60,6 +60,7 @@ struct StampedCall {
   std::uint64_t exit = 0;
   std::uint32_t missing = 0;  ///< operations
   bool usable = true, any = false;
+  std::uint32_t last_part = 1;
   std::uint64_t surely = 0, at_most = 0;  ///< it waited until
 
   void add(const measurement::Epoch& stamp, const TransferArrivals& arrivals);
@@ -73,6 +74,7 @@ void StampedCall::add(const measurement::Epoch& stamp, const TransferArrivals& a
   node = stamp.node;
   exit = std::max<std::uint64_t>(stamp.total_ns, 1);
   any = call.any;
+  last_part = std::max(last_part, call.last_part);
   const std::optional<Arrival> arrival = arrivals.of(stamp);
   usable = usable && call.whole && arrival.has_value() && missing > 0;
   if (!usable) return;
@@ -88,8 +90,8 @@ void StampedCall::add(const measurement::Epoch& stamp, const TransferArrivals& a
   decide(at_most, arrival->at_most);
 }
 
-/// Of the call's time in ns. Where it is open whether it waited for those who came, what its bytes cost is
-/// not.
+/// Of the call's time in ns. Where it is open whether it waited for those who came, what their part of its
+/// bytes cost is not: the others' may have been moved while it waited.
 double StampedCall::waited(std::uint64_t enter, double cost_ns) const {
   if (exit <= enter) return 0;
   const auto until = [&](std::uint64_t time) {
@@ -97,7 +99,7 @@ double StampedCall::waited(std::uint64_t enter, double cost_ns) const {
   };
   const double least = surely < exit ? until(surely) : 0;
   const double most = std::max(least, until(at_most));
-  return std::clamp(static_cast<double>(exit - enter) - cost_ns, least, most);
+  return std::clamp(static_cast<double>(exit - enter) - cost_ns / last_part, least, most);
 }
 
 using Frames = std::map<ContextId, Frame>;

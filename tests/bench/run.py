@@ -3,8 +3,9 @@
                                                      [structure] [first-view] [one-sided] [transfers] [large-view] [keys]
 
 Wall-clock figures are medians of interleaved runs; every run's figure goes into BUILD/bench/*.json.
-Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_LARGE (default 1000000x100000), CULPRIT_BENCH_PROFILES (default 3072; scale: 100000),
-CULPRIT_BENCH_EVENTS (waits: of the largest run, default 100000000).
+Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_PAIRS (trace; default 15), CULPRIT_BENCH_LARGE (default
+1000000x100000), CULPRIT_BENCH_PROFILES (default 3072; scale: 100000), CULPRIT_BENCH_EVENTS (waits: of the largest run, default
+100000000).
 """
 
 import json
@@ -35,7 +36,7 @@ RATES = (200, 1000)
 BOUNDS = {200: 0.003, 1000: 0.01}  # what measuring may cost beside an empty handler
 
 
-TRACE_PAIRS = 15  # fewer do not tell 1 % from 2 %
+TRACE_PAIRS = int(os.environ.get("CULPRIT_BENCH_PAIRS", "15"))  # fewer do not tell 1 % from 2 %
 TRACE_BOUND = 1.02  # what a time line may cost beside a profile
 
 
@@ -212,7 +213,7 @@ class Bench:
         rate = self.here / "message_rate"
         source = pathlib.Path(__file__).with_name("message_rate.c")
         subprocess.run(["mpicc.openmpi", "-O2", source, "-o", rate], check=True)
-        pairs = max(RUNS, TRACE_PAIRS)
+        pairs = TRACE_PAIRS
         two = ["mpirun.openmpi", "-n", 2, "--bind-to", "core" if os.cpu_count() > 1 else "none"]
         lines = [("message rate, 1 rank", [], [rate], self.loop_time), ("message rate, 2 ranks", two, [rate], self.loop_time)]
         lines += [(name, [], program, self.whole_time) for name, program in self.traced_applications().items()]

@@ -22,7 +22,30 @@ AT_LEAST = {"bcast": "MPI_Bcast", "reduce": "MPI_Reduce", "neighbors": "MPI_Neig
 AT_MOST = {"test_loop": "MPI_Testall"}
 
 
+# A processor that is lost between the program's reading of the clock and the wrapper's makes the log wrong, not what was
+# measured; what was measured wrong is wrong each time.
+ATTEMPTS = 3
+
+
 class AgainstLogs(harness.Workspace):
+    def run_checked(self, check, mpi, ranks, program, *arguments, **options):
+        """Measures the program and checks it against its logs, again where it does not agree."""
+        for left in reversed(range(ATTEMPTS)):
+            here = self.here / str(left)
+            here.mkdir()
+            program_path = harness.PROGRAMS / f"{program}.{mpi}"
+            directory = self.measure(
+                mpi, ranks, program_path, here, *arguments, name=f"{left}/run", options=OPTIONS, **options
+            )
+            measured = Measured(self.merge(directory))
+            logs = truth.Truth(truth.read(here))
+            self.assertEqual(logs.unmatched, {})
+            try:
+                return check(measured, logs)
+            except AssertionError:
+                if left == 0:
+                    raise
+
     def check_waiting(self, measured, logs, function, label, least=True, most=True):
         inside = logs.inside({function}, label=label)
         completion = sum(logs.sum(function=function, label=label, pattern=pattern) for pattern in COMPLETIONS)
@@ -46,11 +69,9 @@ def calls_of(logs, label):
 class CommunicationWork(AgainstLogs):
     def check(self, mpi, settings=()):
         environment = dict(harness.ENVIRONMENT, **dict(settings))
-        program = harness.PROGRAMS / f"truth_communication_work.{mpi}"
-        directory = self.measure(mpi, 2, program, self.here, 3, 20, options=OPTIONS, env=environment)
-        measured = Measured(self.merge(directory))
-        logs = truth.Truth(truth.read(self.here))
-        self.assertEqual(logs.unmatched, {})
+        self.run_checked(self.check_logs, mpi, 2, "truth_communication_work", 3, 20, env=environment)
+
+    def check_logs(self, measured, logs):
         for label in ("large_to_itself", "packed_to_itself"):
             self.check_all_work(measured, logs, label)
         self.check_operator(measured, logs)
@@ -90,15 +111,7 @@ class CommunicationWork(AgainstLogs):
 class Transfers(AgainstLogs):
     """The same operations with all ranks on time, and with one late."""
 
-    def run_truth(self, mpi, ranks, *arguments):
-        program = harness.PROGRAMS / f"truth_transfers.{mpi}"
-        directory = self.measure(mpi, ranks, program, self.here, *arguments, options=OPTIONS)
-        logs = truth.Truth(truth.read(self.here))
-        self.assertEqual(logs.unmatched, {})
-        return Measured(self.merge(directory)), logs
-
-    def check_all(self, mpi):
-        measured, logs = self.run_truth(mpi, 2, 3, 20)
+    def check_all(self, measured, logs):
         for late in ("", "late_"):
             for operation, function in CERTAIN.items():
                 self.check_waiting(measured, logs, function, late + operation)
@@ -108,23 +121,22 @@ class Transfers(AgainstLogs):
                 self.check_waiting(measured, logs, function, late + operation, least=False)
 
     def test_openmpi(self):
-        self.check_all("openmpi")
+        self.run_checked(self.check_all, "openmpi", 2, "truth_transfers", 3, 20)
 
     def test_mpich(self):
-        self.check_all("mpich")
+        self.run_checked(self.check_all, "mpich", 2, "truth_transfers", 3, 20)
 
-    def check_late_reduction(self, mpi):
+    def check_late_reduction(self, measured, logs):
         """A late rank makes the others wait, also inside a reduction that takes as long itself, and with more ranks than
         processors, where no call is alike."""
-        measured, logs = self.run_truth(mpi, 4, 6, 60, "late_allreduce")
         self.assertGreater(logs.sum(label="late_allreduce"), 0.3)
         self.check_waiting(measured, logs, "MPI_Allreduce", "late_allreduce")
 
     def test_late_reduction_openmpi(self):
-        self.check_late_reduction("openmpi")
+        self.run_checked(self.check_late_reduction, "openmpi", 4, "truth_transfers", 6, 60, "late_allreduce")
 
     def test_late_reduction_mpich(self):
-        self.check_late_reduction("mpich")
+        self.run_checked(self.check_late_reduction, "mpich", 4, "truth_transfers", 6, 60, "late_allreduce")
 
 
 if __name__ == "__main__":
