@@ -30,7 +30,9 @@ Page blame_page(const Workspace& workspace, const Findings& findings, int width)
       "whole, so what makes some of them wait lies inside.",
       width, 0, Tone::dim);
   add_heading(page, "BALANCED CODE", "idle below it", width);
+  std::size_t listed = 0;
   for (const Blamed& each : diagnosis.blamed) {
+    if (listed++ == kMostRows) break;
     const double share = diagnosis.idle_s > 0 ? each.idle_s / diagnosis.idle_s : 0;
     page.add(link_line(scope_phrase(workspace.experiment(), each.context, false,
                                     static_cast<std::size_t>(width), workspace.unicode()),
@@ -41,6 +43,7 @@ Page blame_page(const Workspace& workspace, const Findings& findings, int width)
     page.say("waited: " + who + role_suffix(workspace.experiment(), each.role), width, 4);
     add_path(page, workspace, each.context, width, 4);
   }
+  say_rest(page, diagnosis.blamed.size(), "blame");
   return page;
 }
 
@@ -69,7 +72,9 @@ Page suspects_page(const Workspace& workspace, const Findings& findings, int wid
   page.say("Code inside balanced code that does more work on some threads, so that the others wait.", width,
            0, Tone::dim);
   add_heading(page, "UNEVEN CODE", "explains", width);
+  std::size_t listed = 0;
   for (const SuspectFacts& facts : findings.diagnosis.suspects) {
+    if (listed++ == kMostRows) break;
     const database::Suspect& suspect = *facts.suspect;
     page.add(link_line(suspect_phrase(workspace.experiment(), suspect.suspect,
                                       static_cast<std::size_t>(width), workspace.unicode()),
@@ -78,6 +83,7 @@ Page suspects_page(const Workspace& workspace, const Findings& findings, int wid
     page.say(suspect_text(workspace, facts), width, 4);
     add_path(page, workspace, suspect.suspect, width, 4);
   }
+  say_rest(page, findings.diagnosis.suspects.size(), "suspects");
   return page;
 }
 

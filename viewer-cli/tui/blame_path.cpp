@@ -11,8 +11,6 @@ using database::ContextId;
 using database::kNone;
 using database::Suspect;
 
-constexpr std::size_t kNameWidth = 40;
-
 BlameStep to_suspect(const database::Contents& experiment, const Suspect& suspect, std::size_t number,
                      std::size_t of) {
   std::string why = "Suspect " + std::to_string(number) + " of " + std::to_string(of) + ": " +
@@ -52,10 +50,7 @@ BlameStep next_on_blame_path(const database::Contents& experiment, ContextId con
   for (ContextId above = experiment.contexts[context].parent; above != kNone;
        above = experiment.contexts[above].parent) {
     if (!is_balanced(experiment, above) && above != 0) continue;
-    const std::string what = scope_phrase(experiment, above, false, kNameWidth, true);
-    return {above,
-            {},
-            "Charged with this idleness: " + what + ", the deepest balanced code around it (b: suspects)"};
+    return {above, {}, "The deepest balanced code around the wait is charged with it (b: suspects)"};
   }
   return {std::nullopt, {}, "Nothing around it is balanced"};
 }

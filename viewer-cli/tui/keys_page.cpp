@@ -13,49 +13,47 @@ using Line = std::pair<std::string_view, std::string_view>;  // keys, what they 
 constexpr std::array kLines = {
     Line{"", "EVERYWHERE"},
     Line{"1 .. 8, Tab", "go to another tab"},
-    Line{"j k, arrows, PgUp PgDn, g G", "move"},
+    Line{"j k g G, arrows", "move; PgUp and PgDn too"},
     Line{"Enter", "open, or go where the line leads"},
     Line{"/  n  N", "search (regular expression), next, previous"},
-    Line{"b", "from a wait to the code that is blamed, then to the suspect"},
+    Line{"b", "from a wait to the code blamed, then to the suspect"},
     Line{"B", "back to where you came from"},
     Line{"s  r", "source, and values over ranks, of the chosen code"},
-    Line{"e", "explain the metrics, or the wait pattern under the cursor"},
+    Line{"e", "explain the columns, or the wait under the cursor"},
     Line{"?  F1", "these keys"},
     Line{"q  F10", "quit"},
     Line{"", "TREES"},
     Line{"l h, right left", "open, close or go to the parent"},
-    Line{"H", "hot path: open the way that keeps most of the sorted column"},
+    Line{"H", "hot path: where most of the sorted column goes"},
     Line{"+  *  -", "open two levels, open all below, close everything"},
     Line{"z  Z", "zoom into the subtree, and back"},
-    Line{"F  U", "flat view: leave out, or show, a level at the top"},
+    Line{"F  U", "flat view: one level less, or more, at the top"},
     Line{"<  >  F6", "sort by the column before or behind; choose it"},
-    Line{"I", "smallest first"},
-    Line{"%", "shares instead of amounts"},
+    Line{"I  %", "smallest first; shares instead of amounts"},
     Line{"c  [  ]", "choose columns, scroll them"},
-    Line{"d", "define a metric by a formula, such as CPI=$PAPI_TOT_CYC/$PAPI_TOT_INS"},
+    Line{"d", "define a metric: CPI=$PAPI_TOT_CYC/$PAPI_TOT_INS"},
     Line{"f  &  F4", "filter: only paths through what matches"},
     Line{"t", "hide branches below a share"},
-    Line{"o", "show source lines, the inside of waits, start-up frames"},
+    Line{"o", "source lines, inside of waits, start-up frames"},
     Line{"R  T", "only some ranks, only some threads"},
     Line{"Space", "mark nodes, to see them together over ranks"},
     Line{"", "RANKS"},
     Line{"m", "by rank, sorted, histogram"},
     Line{"h l, + -, 0", "cursor, zoom, everything"},
-    Line{"<  >", "another column"},
+    Line{"<  >  x", "another column; take all marks away"},
     Line{"", "TIME"},
     Line{"h j k l, + -, 0", "cursor, zoom, everything"},
-    Line{"m", "time, or how much longer than the median"},
-    Line{"v", "finer or coarser segments"},
+    Line{"m  v", "above the median; finer or coarser segments"},
     Line{"Enter", "the code where the time went"},
     Line{"", "SOURCE"},
-    Line{"P", "where the files are now (OLD=NEW)"},
     Line{"n  N", "next and previous line with costs"},
+    Line{"P", "where the files are now (OLD=NEW)"},
 };
 
 }  // namespace
 
 Page keys_page() {
-  constexpr std::size_t kKeys = 29;
+  constexpr std::size_t kKeys = 17;
   Page page;
   for (const auto& [keys, text] : kLines) {
     if (keys.empty()) {

@@ -125,8 +125,8 @@ void MenuBox::draw(Canvas& canvas, bool unicode) {
     const std::string mark =
         menu_.several ? (entry.checked ? "[x] " : "[ ] ") : (entry.checked ? "* " : "  ");
     const int column = canvas.write(row, drawn_.column, mark + entry.text, Tone::plain, drawn_.width);
-    canvas.write(row, std::max(drawn_.column + kMark + static_cast<int>(names) + 2, column + 2), entry.remark,
-                 Tone::dim, drawn_.column + drawn_.width - column - 2);
+    const int behind = std::max(drawn_.column + kMark + static_cast<int>(names) + 2, column + 2);
+    canvas.write(row, behind, entry.remark, Tone::dim, drawn_.column + drawn_.width - behind);
     if (scroll_.top + line == scroll_.cursor) canvas.select(row, drawn_.column, drawn_.width);
   }
 }

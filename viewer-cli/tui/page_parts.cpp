@@ -47,6 +47,12 @@ void add_heading(Page& page, const std::string& text, const std::string& right, 
   page.add(text + blanks(std::max(gap, 1)) + right, Tone::heading);
 }
 
+void say_rest(Page& page, std::size_t all, const char* command) {
+  if (all <= kMostRows) return;
+  page.add("and " + std::to_string(all - kMostRows) + " more (viewer-cli DB " + command + " --format csv)",
+           Tone::dim);
+}
+
 Target to_context(database::ContextId context, std::vector<std::uint32_t> locations) {
   return {Target::Kind::context, context, std::move(locations), -1, 0, 0, {}};
 }

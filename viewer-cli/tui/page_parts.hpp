@@ -9,10 +9,11 @@
 // What the pages of findings are made of.
 namespace culprit::viewer::tui {
 
-/// What a page is written for.
-struct PageSize {
-  int width = 80;
-};
+/// Rows of a page; longer lists are for `--format csv`.
+inline constexpr std::size_t kMostRows = 300;
+
+/// `and 12 more`, with the command that lists all, where there are more than a page shows.
+void say_rest(Page& page, std::size_t all, const char* command);
 
 /// A line with a link at the left and a remark at the right edge.
 PageLine link_line(const std::string& name, const std::string& right, const Target& target, int width,

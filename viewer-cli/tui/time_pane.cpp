@@ -3,6 +3,7 @@
 #include "report/phrases.hpp"
 #include "text/quantity.hpp"
 #include "tui/page.hpp"
+#include "views/frame.hpp"
 
 #include <algorithm>
 #include <array>
@@ -311,8 +312,8 @@ std::string TimePane::status() const {
   }
   const Variation::Outlier* const outlier = outlier_here();
   if (outlier != nullptr && outlier->context != database::kNone)
-    text += ", unusually long, mostly in " +
-            scope_phrase(workspace_.experiment(), outlier->context, false, 40, workspace_.unicode());
+    text += ", unusually long: " + label(views::frame_of(workspace_.experiment(),
+                                                         workspace_.experiment().contexts[outlier->context]));
   return text;
 }
 

@@ -13,8 +13,6 @@
 namespace culprit::viewer::tui {
 namespace {
 
-constexpr std::size_t kMostRows = 300;  // longer lists are for `--format csv`
-
 std::string ns_text(const Workspace& workspace, std::uint64_t ns) {
   return seconds_text(workspace, seconds_of(ns));
 }
@@ -33,12 +31,6 @@ bool has_trace(Page& page, const Workspace& workspace, int width) {
       "--trace.",
       width);
   return false;
-}
-
-void say_rest(Page& page, std::size_t all, const char* command) {
-  if (all > kMostRows)
-    page.add("and " + std::to_string(all - kMostRows) + " more (viewer-cli DB " + command + " --format csv)",
-             Tone::dim);
 }
 
 }  // namespace

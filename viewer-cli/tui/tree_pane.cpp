@@ -532,7 +532,7 @@ void TreePane::draw(Canvas& canvas, const Area& area) {
   scroll_.fit(static_cast<int>(outline_->rows().size()), height);
   draw_header(canvas, area, numbers);
   for (int line = 0; line < height; ++line) {
-    const auto row = static_cast<std::size_t>(scroll_.top + line);
+    const auto row = static_cast<std::size_t>(scroll_.top) + static_cast<std::size_t>(line);
     if (row >= outline_->rows().size()) break;
     draw_row(canvas, area, area.row + 1 + line, *outline_->rows()[row], numbers);
     if (static_cast<int>(row) == scroll_.cursor) canvas.select(area.row + 1 + line, area.column, area.width);
@@ -600,7 +600,7 @@ void TreePane::draw_row(Canvas& canvas, const Area& area, int row, Item& item,
     column = canvas.write(row, column, before, Tone::dim, wide);
   }
   const bool opens = outline_->has_children(item);
-  const char32_t sign = !opens ? U' ' : item.open ? (unicode ? U'▾' : U'-') : (unicode ? U'▸' : U'+');
+  const char32_t sign = !opens ? U' ' : item.open ? (unicode ? U'▾' : U'v') : (unicode ? U'▸' : U'+');
   canvas.put(row, column, sign, Tone::dim);
   column += 2;
   const int room = std::max(end - column, 1);

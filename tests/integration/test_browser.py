@@ -1,0 +1,216 @@
+"""The browser in a real terminal: tmux sends keys and captures what is shown.
+
+Usage: test_browser.py MAKE_BROWSED_DB VIEWER_CLI SCRATCH
+
+Captures are compared with tests/integration/browser/*.txt. CULPRIT_RENEW_CAPTURES=1 writes these anew: look at them.
+"""
+
+import difflib
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+MAKE, VIEWER, SCRATCH = (pathlib.Path(argument) for argument in sys.argv[1:4])
+EXPECTED = pathlib.Path(__file__).resolve().parent / "browser"
+RENEW = bool(os.environ.get("CULPRIT_RENEW_CAPTURES"))
+PATIENCE = 60  # seconds until a screen must be there; the machine may be busy
+
+
+class Terminal:
+    """A tmux server of its own with one window."""
+
+    def __init__(self, folder, width=80, height=24, command=None, **environment):
+        self.folder = folder
+        self.socket = folder / f"tmux.{time.monotonic_ns()}"
+        variables = dict(os.environ, XDG_STATE_HOME=str(folder / "state"), LC_ALL="C.UTF-8", TERM="xterm-256color", PS1="$ ")
+        for name in ("NO_COLOR", "COLORFGBG", "TMUX"):
+            variables.pop(name, None)
+        variables.update(environment)
+        self.environment = variables
+        command = command or f"{VIEWER} {folder}/run.db; echo ended $?; stty -a | grep -o ' -*icanon'; sleep 1000"
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", width, "-y", height, command, ";",
+                  "set-option", "-g", "status", "off")
+
+    def tmux(self, *words):
+        done = subprocess.run(["tmux", "-S", str(self.socket), *map(str, words)], capture_output=True, text=True, env=self.environment)
+        if done.returncode != 0:
+            raise AssertionError(f"tmux {words}: {done.stderr}")
+        return done.stdout
+
+    def keys(self, *names):
+        self.tmux("send-keys", *names)
+
+    def capture(self, *options):
+        text = self.tmux("capture-pane", "-p", *options)
+        return "\n".join(line.rstrip() for line in text.rstrip("\n").split("\n")) + "\n"
+
+    def wait_for(self, text):
+        end = time.monotonic() + PATIENCE
+        while text not in (shown := self.capture()):
+            if time.monotonic() > end:
+                raise AssertionError(f"'{text}' did not appear:\n{shown}")
+            time.sleep(0.05)
+        return shown
+
+    def settled(self):
+        """The screen when it no longer changes."""
+        before = None
+        while before != (shown := self.capture()):
+            before = shown
+            time.sleep(0.5)
+        return shown
+
+    def is_as_expected(self, name):
+        file = EXPECTED / f"{name}.txt"
+        if RENEW:
+            EXPECTED.mkdir(exist_ok=True)
+            file.write_text(self.settled())
+            return
+        expected = file.read_text()
+        end = time.monotonic() + PATIENCE
+        while (shown := self.capture()) != expected:
+            if time.monotonic() > end:
+                difference = difflib.unified_diff(expected.splitlines(), shown.splitlines(), str(file), "shown", lineterm="")
+                raise AssertionError("\n".join(difference))
+            time.sleep(0.05)
+
+    def close(self):
+        subprocess.run(["tmux", "-S", str(self.socket), "kill-server"], capture_output=True, env=self.environment)
+
+
+class Browser(unittest.TestCase):
+    def setUp(self):
+        SCRATCH.mkdir(parents=True, exist_ok=True)
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir="/tmp", prefix="browser."))  # sockets need short paths
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        subprocess.run([MAKE, self.folder / "run.db"], check=True)
+
+    def terminal(self, *arguments, **options):
+        made = Terminal(self.folder, *arguments, **options)
+        self.addCleanup(made.close)
+        return made
+
+    def test_three_sizes_show_where_the_culprit_is(self):
+        for width, height in ((80, 24), (120, 40), (200, 60)):
+            with self.subTest(width=width):
+                shutil.rmtree(self.folder / "state", ignore_errors=True)
+                terminal = self.terminal(width, height)
+                terminal.wait_for("WHAT MAKES THEM WAIT")
+                terminal.is_as_expected(f"start-{width}")
+                terminal.keys("j", "Enter")
+                terminal.wait_for("calling-context")
+                terminal.is_as_expected(f"suspect-{width}")
+                terminal.keys("r")
+                terminal.wait_for("by rank")
+                terminal.is_as_expected(f"ranks-{width}")
+                terminal.keys("q")
+                terminal.wait_for("ended 0")
+
+    def test_every_pane(self):
+        terminal = self.terminal()
+        terminal.wait_for("WHAT MAKES THEM WAIT")
+        for name, keys, sign in (
+            ("callers", ["3"], "callers"),
+            ("flat", ["4"], "flat"),
+            ("source", ["1", "j", "Enter", "s"], "from the database"),
+            ("time", ["7", "Right", "Down"], "rank 1, iteration 1"),
+            ("waits", ["8", "Right", "Right"], "wait-at-nxn"),
+            ("efficiency", ["8", "Left", "Left", "Left"], "parallel efficiency"),
+            ("help", ["?"], "EVERYWHERE"),
+        ):
+            with self.subTest(pane=name):
+                terminal.keys(*keys)
+                terminal.wait_for(sign)
+                terminal.is_as_expected(name)
+
+    def test_from_a_wait_to_the_suspect(self):
+        terminal = self.terminal()
+        terminal.wait_for("WHAT MAKES THEM WAIT")
+        terminal.keys("2", "/", "a", "l", "l", "r", "e", "d", "u", "c", "e", "Enter")
+        terminal.wait_for("MPI_Allreduce  called at")
+        terminal.keys("b")
+        terminal.wait_for("deepest balanced code around the wait")
+        terminal.keys("b")
+        terminal.wait_for("ranks 3, 7 work too much here")
+
+    def test_another_size_at_any_time(self):
+        terminal = self.terminal()
+        terminal.wait_for("WHAT MAKES THEM WAIT")
+        terminal.tmux("resize-window", "-x", 120, "-y", 40)
+        terminal.is_as_expected("start-120")
+        terminal.tmux("resize-window", "-x", 80, "-y", 24)
+        terminal.is_as_expected("start-80")
+
+    def test_a_click_on_a_tab_and_on_a_row(self):
+        terminal = self.terminal()
+        terminal.wait_for("WHAT MAKES THEM WAIT")
+        terminal.keys("-l", "\033[M ,!")  # as a terminal of this kind tells a press at column 12 of line 1
+        terminal.wait_for("calling-context")
+        terminal.keys("-l", "\033[M#,!")  # and the button's release
+        terminal.keys("-l", "\033[M !1")  # at the beginning of line 17
+        terminal.wait_for("MPI_Finalize  called at")
+
+    def test_the_view_is_remembered_and_nothing_is_written_beside_the_database(self):
+        terminal = self.terminal()
+        terminal.wait_for("WHAT MAKES THEM WAIT")
+        before = sorted(self.folder.glob("run*"))
+        terminal.keys("2", ">", ">")
+        terminal.wait_for("▼idle")
+        terminal.keys("q")
+        terminal.wait_for("ended 0")
+        self.assertEqual(sorted(self.folder.glob("run*")), before)
+        again = self.terminal()
+        again.wait_for("WHAT MAKES THEM WAIT")
+        again.keys("2")
+        again.wait_for("▼idle")
+
+    def test_signals_give_the_terminal_back(self):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            with self.subTest(signal=number.name):
+                terminal = self.terminal()
+                terminal.wait_for("WHAT MAKES THEM WAIT")
+                children = subprocess.run(["pgrep", "-f", "--", f"{VIEWER} {self.folder}/run.db$"], capture_output=True, text=True)
+                for process in children.stdout.split():
+                    if os.readlink(f"/proc/{process}/exe") == str(VIEWER.resolve()):
+                        os.kill(int(process), number)
+                terminal.wait_for(f"ended {128 + number}")
+                self.assertNotIn("-icanon", terminal.wait_for("icanon"))
+                terminal.close()
+
+    def test_stopped_and_continued(self):
+        terminal = self.terminal(command="bash --norc -i")
+        terminal.wait_for("bash-")
+        terminal.keys(f"{VIEWER} {self.folder}/run.db", "Enter")
+        terminal.wait_for("WHAT MAKES THEM WAIT")
+        terminal.keys("C-z")
+        terminal.wait_for("Stopped")
+        terminal.keys("fg", "Enter")
+        terminal.wait_for("WHAT MAKES THEM WAIT")
+        terminal.keys("q")
+        terminal.keys("echo over $?", "Enter")
+        terminal.wait_for("over 0")
+
+    def test_ascii_and_no_colour(self):
+        terminal = self.terminal(LC_ALL="C", NO_COLOR="1")
+        terminal.wait_for("WHAT MAKES THEM WAIT")
+        terminal.keys("2")
+        terminal.wait_for("calling-context")
+        self.assertTrue(terminal.capture().isascii())
+        self.assertNotRegex(terminal.capture("-e"), "\033\\[[0-9;]*(3[0-7]|38;5)")
+        terminal.is_as_expected("ascii")
+
+    def test_without_a_screen_the_report(self):
+        plain = subprocess.run([VIEWER, self.folder / "run.db"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("Blame falls on", plain)
+        terminal = self.terminal(100, 50, command=f"TERM=dumb {VIEWER} {self.folder}/run.db; sleep 1000")
+        terminal.wait_for("Blame falls on")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

@@ -1,0 +1,95 @@
+#include "browsed_example.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace culprit::viewer::tui::testing {
+namespace {
+
+using namespace culprit::database;
+
+constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint32_t kIterations = 24;
+
+/// The main thread of a rank.
+std::uint32_t location_of(const Experiment& experiment, std::int32_t rank) {
+  const auto found =
+      std::find_if(experiment.locations.begin(), experiment.locations.end(),
+                   [&](const Location& each) { return each.rank == rank && each.thread == 0; });
+  return static_cast<std::uint32_t>(found - experiment.locations.begin());
+}
+
+Variation iterations(ContextId around, ContextId spmv) {
+  Variation variation;
+  variation.marked = true;
+  variation.context = around;
+  variation.median_ns = 600 * kMs;
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    Variation::Row row{.rank = rank, .sos_ns = {}};
+    for (std::uint32_t iteration = 0; iteration < kIterations; ++iteration) {
+      std::uint64_t ns = 590 * kMs + (static_cast<std::uint64_t>(rank) * 7 + iteration * 5) % 20 * kMs;
+      if (rank == 3 || rank == 7) ns += 180 * kMs;
+      if (rank == 5 && iteration == 11) ns = 1'900 * kMs;
+      row.sos_ns.push_back(ns);
+    }
+    variation.rows.push_back(std::move(row));
+  }
+  variation.outliers = {{.rank = 5, .segment = 11, .sos_ns = 1'900 * kMs, .context = spmv}};
+  return variation;
+}
+
+}  // namespace
+
+ContextId context_named(const Experiment& experiment, const std::string& name) {
+  for (ContextId context = 0; context < experiment.contexts.size(); ++context) {
+    if (experiment.strings[experiment.contexts[context].name].starts_with(name)) return context;
+  }
+  throw std::logic_error("no context is called " + name);
+}
+
+ContextId loop_at(const Experiment& experiment, std::uint32_t line) {
+  for (ContextId context = 0; context < experiment.contexts.size(); ++context) {
+    const Context& self = experiment.contexts[context];
+    if (self.kind == ContextKind::loop && self.line == line) return context;
+  }
+  throw std::logic_error("no loop at line " + std::to_string(line));
+}
+
+Example make_browsed_example() {
+  Example example = make_example();
+  Experiment& e = example.experiment;
+  const ContextId spmv = loop_at(e, 88);
+  const ContextId allreduce = context_named(e, "MPI_Allreduce");
+  const std::uint32_t slow = location_of(e, 3);
+  e.waits.clear();
+  for (const std::int32_t rank : {0, 1, 2, 4, 5, 6}) {
+    e.waits.push_back({.pattern = WaitPattern::wait_at_nxn,
+                       .location = location_of(e, rank),
+                       .context = allreduce,
+                       .cause_location = slow,
+                       .cause_context = spmv,
+                       .exact = true,
+                       .ns = 4'200 * kMs - static_cast<std::uint64_t>(rank) * kMs,
+                       .count = kIterations});
+  }
+  TraceAnalyses& trace = e.trace;
+  trace = {};
+  trace.traced = 8;
+  trace.parallel = 0.81;
+  trace.load_balance = 0.84;
+  trace.communication = 0.96;
+  trace.serialization = 0.98;
+  trace.transfer = 0.98;
+  trace.run_ns = 20'000 * kMs;
+  trace.causes = {{slow, {spmv, false}, 20'000 * kMs, 1'500 * kMs},
+                  {location_of(e, 7), {spmv, false}, 3'000 * kMs, 0}};
+  trace.unattributed_ns = 600 * kMs;
+  trace.critical_end_ns = 20'000 * kMs;
+  trace.critical_calls_ns = 900 * kMs;
+  trace.critical = {{{spmv, false}, 14'000 * kMs, 4'000 * kMs, {{slow, 14'000 * kMs}}}};
+  trace.hotspots = {{slow, spmv, location_of(e, 0), allreduce, 4'100 * kMs}};
+  trace.variations = {iterations(loop_at(e, 140), spmv)};
+  return example;
+}
+
+}  // namespace culprit::viewer::tui::testing

@@ -1,0 +1,193 @@
+// The way from the first screen to the culprit, and what concerns all panes.
+#include "driven_browser.hpp"
+#include "tui/ranks_pane.hpp"
+#include "tui/source_pane.hpp"
+#include "tui/time_pane.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace culprit::viewer::tui::testing {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("The start screen is the diagnosis, and Enter goes to what it names") {
+  DrivenBrowser driven;
+  const std::string screen = driven.screen();
+  INFO(screen);
+  CHECK(contains(screen, "17.0 % of the run is spent waiting"));
+  CHECK(contains(screen, "suspect loop at spmv.cpp:88 in cg::spmv"));
+  CHECK(contains(screen, "+41 % work on ranks 3, 7"));
+  CHECK(contains(driven.selected(), "loop at solver.cpp:412 in cg::iterate"));
+  driven.type("j");
+  CHECK(contains(driven.selected(), "suspect loop at spmv.cpp:88"));
+  driven.type("\n");
+  CHECK(driven.browser().tab() == "Calls");
+  CHECK(contains(driven.selected(), "loop at spmv.cpp:88"));
+  driven.type("B");
+  CHECK(driven.browser().tab() == "Start");
+}
+
+TEST_CASE("From a wait one key leads to the balanced code that is blamed, one more to the suspect") {
+  DrivenBrowser driven;
+  driven.browser().go(
+      {Target::Kind::context, context_named(driven.experiment(), "MPI_Allreduce"), {}, -1, 0, 0, {}});
+  CHECK(contains(driven.selected(), "MPI_Allreduce"));
+  driven.type("b");
+  CHECK(contains(driven.selected(), "loop at solver.cpp:412"));
+  CHECK(contains(driven.browser().message(), "deepest balanced code around the wait"));
+  driven.type("b");
+  CHECK(contains(driven.selected(), "loop at spmv.cpp:88"));
+  CHECK(contains(driven.browser().message(), "ranks 3, 7 work too much"));
+}
+
+TEST_CASE("Every tab is reached by its number and by Tab") {
+  DrivenBrowser driven;
+  const std::vector<std::string> names = {"Start",  "Calls", "Callers", "Flat",
+                                          "Source", "Ranks", "Time",    "Findings"};
+  for (std::size_t tab = 0; tab < names.size(); ++tab) {
+    driven.type(std::to_string(tab + 1));
+    CHECK(driven.browser().tab() == names[tab]);
+  }
+  driven.type("1\t");
+  CHECK(driven.browser().tab() == "Calls");
+  driven.press(Key::back_tab);
+  CHECK(driven.browser().tab() == "Start");
+  driven.click(0, 24);
+  CHECK(driven.browser().tab() == "Callers");
+}
+
+TEST_CASE("Findings name what they found and lead there") {
+  DrivenBrowser driven;
+  driven.type("8");
+  CHECK(contains(driven.screen(), "[Blame]"));
+  driven.type("ll");
+  CHECK(contains(driven.screen(), "wait-at-nxn  rank 0 for rank 3"));
+  driven.type("e");
+  CHECK(contains(driven.screen(), "for the last rank to enter it"));
+  driven.type(
+      "\x1b"
+      "l");
+  CHECK(contains(driven.screen(), "loop at spmv.cpp:88 in cg::spmv on rank 3"));
+  driven.type("l");
+  CHECK(contains(driven.screen(), "70.0 %"));
+  driven.type("ll");
+  CHECK(contains(driven.screen(), "rank 5, iteration 11"));
+  driven.type("j\n");
+  CHECK(driven.browser().tab() == "Time");
+  CHECK(contains(driven.screen(), "rank 5, iteration 11: 1.90 s (+217 %), unusually long"));
+  driven.type("\n");
+  CHECK(contains(driven.selected(), "loop at spmv.cpp:88"));
+  driven.type("8l");
+  CHECK(contains(driven.screen(), "parallel efficiency"));
+}
+
+TEST_CASE("The graph shows a node over the ranks, several together, sorted and as a histogram") {
+  DrivenBrowser driven;
+  driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 88), {}, -1, 0, 0, {}});
+  driven.type("r");
+  CHECK(contains(driven.screen(), "by rank, 8 threads"));
+  driven.type("lll");
+  CHECK(contains(driven.screen(), "rank 3: 14.1"));
+  CHECK(contains(driven.screen(), "(+28 % of mean)"));
+  driven.type("m");
+  CHECK(contains(driven.screen(), "sorted"));
+  driven.type("m");
+  CHECK(contains(driven.screen(), "histogram"));
+  // Work and waiting are each other's complement.
+  driven.type("2 ");
+  driven.browser().go(
+      {Target::Kind::context, context_named(driven.experiment(), "MPI_Allreduce"), {}, -1, 0, 0, {}});
+  driven.type(" rm");
+  const std::string both = driven.screen();
+  INFO(both);
+  CHECK(contains(both, "loop at spmv.cpp:88"));
+  CHECK(contains(both, "MPI_Allreduce"));
+  driven.type("x");
+  CHECK(driven.workspace().marked.empty());
+}
+
+TEST_CASE("Source text comes from the database with costs by line; a missing file is said to be missing") {
+  DrivenBrowser driven;
+  driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 88), {}, -1, 0, 0, {}});
+  driven.type("s");
+  const std::string screen = driven.screen();
+  INFO(screen);
+  CHECK(contains(screen, "from the database"));
+  CHECK(contains(screen, "88 ▶"));
+  driven.type("1");
+  driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 412), {}, -1, 0, 0, {}});
+  driven.type("s");
+  CHECK(contains(driven.screen(), "is neither in the database"));
+}
+
+TEST_CASE("Columns are chosen, defined by a formula, and sorted by") {
+  DrivenBrowser driven;
+  driven.type("2>>");
+  CHECK(contains(driven.line(1), "▼idle s"));
+  driven.type("%");
+  CHECK(contains(driven.line(1), "▼idle %"));
+  driven.type("%");
+  driven.workspace().define("share=$idleness/$REALTIME");
+  driven.browser().figures_changed();
+  CHECK(contains(driven.line(1), "share"));
+  driven.type("dnonsense\n");
+  CHECK(contains(driven.browser().message(), "no '='"));
+}
+
+TEST_CASE("Only some ranks, only some threads") {
+  DrivenBrowser driven;
+  driven.type("2");
+  const std::string all = driven.line(2);
+  driven.type("R3,7\n");
+  CHECK(contains(driven.line(1), "ranks 3,7"));
+  CHECK(driven.line(2) != all);
+  driven.type("R");
+  for (int back = 0; back < 3; ++back) driven.press(Key::backspace);
+  driven.type("99\n");
+  CHECK(contains(driven.browser().message(), "no rank 99 was measured"));
+  CHECK(contains(driven.line(1), "ranks 3,7"));
+  driven.type("R\b\b\b\n");
+  CHECK_FALSE(contains(driven.line(1), "ranks 3,7"));
+  CHECK(driven.line(2) == all);
+}
+
+TEST_CASE("Help, and a key that means nothing") {
+  DrivenBrowser driven;
+  driven.type("?");
+  CHECK(contains(driven.screen(), "go to another tab"));
+  driven.type("q");
+  CHECK_FALSE(driven.browser().finished());
+  driven.type("y");
+  CHECK(contains(driven.browser().message(), "means nothing here"));
+  driven.type("q");
+  CHECK(driven.browser().finished());
+}
+
+TEST_CASE("Without UTF-8 every screen is plain ASCII") {
+  DrivenBrowser driven(80, 24, false);
+  driven.type("2*");
+  for (int tab = 1; tab <= 8; ++tab) {
+    driven.type(std::to_string(tab));
+    const std::string screen = driven.screen();
+    INFO(screen);
+    CHECK(std::all_of(screen.begin(), screen.end(),
+                      [](char letter) { return static_cast<unsigned char>(letter) < 0x80; }));
+  }
+}
+
+TEST_CASE("Any size is drawn, and none too small crashes") {
+  for (const auto& [width, height] : {std::pair{1, 1}, {20, 5}, {40, 10}, {200, 60}, {500, 12}, {41, 200}}) {
+    DrivenBrowser driven(width, height);
+    for (const char* const keys : {"1", "2*", "3", "4", "5", "6m", "m", "7", "8", "?"}) {
+      driven.type(keys);
+      CHECK_FALSE(driven.screen().empty());
+    }
+  }
+}
+
+}  // namespace culprit::viewer::tui::testing

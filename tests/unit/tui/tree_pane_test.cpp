@@ -1,0 +1,139 @@
+// The trees: opening, searching, filtering, zooming.
+#include "driven_browser.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace culprit::viewer::tui::testing {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// What a row says before the tree, which tells whether it is open.
+std::string numbers_of(const std::string& row) {
+  return row.substr(0, 40);
+}
+
+}  // namespace
+
+TEST_CASE("A tree begins with the hot path open; keys of vi open and close") {
+  DrivenBrowser driven;
+  driven.type("2");
+  CHECK(contains(driven.screen(), "▸ loop at spmv.cpp:88"));
+  CHECK(contains(driven.selected(), "<run>"));
+  driven.type("h");
+  CHECK_FALSE(contains(driven.screen(), "<program root>"));
+  driven.type("l");
+  CHECK(contains(driven.screen(), "<program root>"));
+  driven.type("H");
+  CHECK(contains(driven.selected(), "loop at spmv.cpp:88"));
+  driven.type("gG");
+  CHECK(contains(driven.selected(), "<partial>"));
+}
+
+TEST_CASE("Searching jumps while the pattern is typed, opens what hides the match, and goes on") {
+  DrivenBrowser driven;
+  driven.type("2/allred");
+  CHECK(contains(driven.selected(), "MPI_Allreduce"));
+  driven.type("\n");
+  CHECK(contains(driven.selected(), "MPI_Allreduce"));
+  driven.type("/refine\n");
+  const std::string first = driven.selected();
+  CHECK(contains(first, "amr::refine"));
+  driven.type("n");
+  CHECK(contains(driven.selected(), "amr::refine"));
+  CHECK(numbers_of(driven.selected()) != numbers_of(first));
+  driven.type("N");
+  CHECK(numbers_of(driven.selected()) == numbers_of(first));
+  driven.type("/nowhere\n");
+  CHECK(contains(driven.browser().message(), "Nothing matches") == false);  // told while it was typed
+  driven.type("n");
+  CHECK(contains(driven.browser().message(), "Nothing matches 'nowhere'"));
+  driven.type("/[\n");
+  CHECK(contains(driven.selected(), "amr::refine"));
+}
+
+TEST_CASE("Giving a search up leads back to where it began") {
+  DrivenBrowser driven;
+  driven.type("2jj");
+  const std::string before = driven.selected();
+  driven.type("/spmv");
+  CHECK(driven.selected() != before);
+  driven.type("\x1b");
+  CHECK(driven.selected() == before);
+}
+
+TEST_CASE("A filter leaves only paths through what matches") {
+  DrivenBrowser driven;
+  driven.type("2fhalo\n");
+  CHECK(contains(driven.line(1), "filter halo"));
+  driven.type("g*");
+  const std::string screen = driven.screen();
+  INFO(screen);
+  CHECK(contains(screen, "cg::halo_exchange"));
+  CHECK(contains(screen, "MPI_Waitall"));
+  CHECK_FALSE(contains(screen, "spmv"));
+  driven.type("f\b\b\b\b\n");
+  CHECK(contains(driven.screen(), "spmv"));
+}
+
+TEST_CASE("Zooming shows a subtree alone, and back") {
+  DrivenBrowser driven;
+  driven.type("2/cg::iterate\nz");
+  CHECK(contains(driven.line(2), "cg::iterate"));
+  CHECK(contains(driven.line(1), "zoomed"));
+  driven.type("Z");
+  CHECK(contains(driven.line(2), "<run>"));
+  CHECK(contains(driven.selected(), "cg::iterate"));
+}
+
+TEST_CASE("Small branches are hidden by a threshold") {
+  DrivenBrowser driven;
+  driven.type("2");
+  CHECK(contains(driven.screen(), "read_input"));
+  driven.type("t5\n");
+  CHECK(contains(driven.line(1), "from 5 %"));
+  CHECK_FALSE(contains(driven.screen(), "read_input"));
+  driven.type("tx\n");
+  CHECK(contains(driven.browser().message(), "no percentage"));
+}
+
+TEST_CASE("The flat view begins with procedures and is flattened and unflattened") {
+  DrivenBrowser driven;
+  driven.type("4");
+  CHECK(contains(driven.screen(), "cg::spmv"));
+  driven.type("UU");
+  CHECK(contains(driven.screen(), "solver"));
+  CHECK_FALSE(contains(driven.screen(), "cg::spmv"));
+  driven.type("FF");
+  CHECK(contains(driven.screen(), "cg::spmv"));
+}
+
+TEST_CASE("Callers are opened from callee to caller") {
+  DrivenBrowser driven;
+  driven.type("3/MPI_Allreduce\nl");
+  CHECK(contains(driven.screen(), "← cg::dot"));
+}
+
+TEST_CASE("What is left out is shown when asked for") {
+  DrivenBrowser driven;
+  driven.type("2*");
+  CHECK_FALSE(contains(driven.screen(), "spmv.cpp:90"));
+  driven.type("o \n2/spmv.cpp:90\n");
+  CHECK(contains(driven.selected(), "spmv.cpp:90"));
+}
+
+TEST_CASE("A click selects and opens, one on a heading sorts") {
+  DrivenBrowser driven;
+  driven.type("2");
+  const int row = driven.row_of("cg::dot");
+  driven.click(row, 40);
+  CHECK(contains(driven.selected(), "cg::dot"));
+  driven.click(row, 40);
+  CHECK(contains(driven.screen(), "MPI_Allreduce"));
+  driven.click(1, 25);
+  CHECK(contains(driven.line(1), "▼idle"));
+}
+
+}  // namespace culprit::viewer::tui::testing
