@@ -130,7 +130,6 @@ SCENARIO get_under_lock(void) {
 static void use(int kind, MPI_Win made, MPI_Aint there) {
   MPI_Win usual = window;
   if (made == MPI_WIN_NULL) return;
-  truth_collective(TRUTH_CREATE, WORLD, 0, 0);
   window = made;
   number = OTHERS + kind;
   place = there;
@@ -142,12 +141,17 @@ static void use(int kind, MPI_Win made, MPI_Aint there) {
   place = 0;
 }
 
+static void note_creation(MPI_Win made) {
+  if (made != MPI_WIN_NULL) truth_collective(TRUTH_CREATE, WORLD, 0, 0);
+}
+
 static MPI_Aint attached(MPI_Win made) {
   MPI_Aint there;
   if (made == MPI_WIN_NULL) return 0;
   MPI_Win_attach(made, memory, sizeof *memory);
   MPI_Get_address(memory, &there);
-  MPI_Bcast(&there, 1, MPI_AINT, target, MPI_COMM_WORLD);
+  CALL(MPI_Bcast, &there, 1, MPI_AINT, target, MPI_COMM_WORLD);
+  truth_collective(TRUTH_BCAST, WORLD, target, 0);
   return there;
 }
 
@@ -157,15 +161,19 @@ SCENARIO lock_kinds(void) {
   MPI_Win made = MPI_WIN_NULL;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   CALL(MPI_Win_create, memory, size, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &made);
+  note_creation(made);
   use(0, made, 0);
   made = MPI_WIN_NULL;
   CALL(MPI_Win_allocate, size, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &made);
+  note_creation(made);
   use(1, made, 0);
   made = MPI_WIN_NULL;
   CALL(MPI_Win_allocate_shared, size, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &made);
+  note_creation(made);
   use(2, made, 0);
   made = MPI_WIN_NULL;
   CALL(MPI_Win_create_dynamic, MPI_INFO_NULL, MPI_COMM_WORLD, &made);
+  note_creation(made);
   use(3, made, attached(made));
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
