@@ -260,7 +260,7 @@ bool Browser::work() {
   }
   bool more = panes_[tab_]->work();
   if (is_tree(tab_)) {  // what stands beside a tree
-    more = ranks_->work() || more;
+    if (!ranks_->takes_long()) more = ranks_->work() || more;
     more = source_->work() || more;
   }
   return more;

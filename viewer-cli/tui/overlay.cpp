@@ -120,7 +120,8 @@ void MenuBox::draw(Canvas& canvas, bool unicode) {
   drawn_ = draw_box(canvas, rows + 2, width, title, unicode);
   scroll_.fit(rows, drawn_.height);
   for (int line = 0; line < drawn_.height && scroll_.top + line < rows; ++line) {
-    const Menu::Entry& entry = menu_.entries[static_cast<std::size_t>(scroll_.top + line)];
+    const Menu::Entry& entry =
+        menu_.entries[static_cast<std::size_t>(scroll_.top) + static_cast<std::size_t>(line)];
     const int row = drawn_.row + line;
     const std::string mark =
         menu_.several ? (entry.checked ? "[x] " : "[ ] ") : (entry.checked ? "* " : "  ");

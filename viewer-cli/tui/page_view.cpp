@@ -132,7 +132,7 @@ void PageView::draw(Canvas& canvas, const Area& area) {
   if (!links_to(cursor_)) settle();
   for (int row = 0; row < area.height && top_ + row < lines(); ++row) {
     int column = area.column;
-    for (const Span& span : page_.lines[static_cast<std::size_t>(top_ + row)].spans)
+    for (const Span& span : page_.lines[static_cast<std::size_t>(top_) + static_cast<std::size_t>(row)].spans)
       column = canvas.write(area.row + row, column, span.text, span.tone, area.column + area.width - column);
     if (top_ + row == cursor_ && links_to(cursor_)) canvas.select(area.row + row, area.column, area.width);
   }

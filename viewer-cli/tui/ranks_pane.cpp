@@ -37,6 +37,13 @@ bool RanksPane::up_to_date() const {
                                                       });
 }
 
+bool RanksPane::takes_long() const {
+  if (!workspace_.marked.empty() || !workspace_.chosen || workspace_.chosen->view != Workspace::kFlat)
+    return false;
+  const database::ContextKind kind = workspace_.experiment().flat[workspace_.chosen->node].kind;
+  return kind == database::ContextKind::module || kind == database::ContextKind::file;
+}
+
 bool RanksPane::work() {
   if (up_to_date()) return false;
   const std::vector<NodeRef> nodes = wanted();
@@ -154,6 +161,10 @@ int RanksPane::slot(std::size_t index, int width) const {
 }
 
 void RanksPane::draw(Canvas& canvas, const Area& area) {
+  if (takes_long() && !up_to_date()) {
+    canvas.write(area.row, area.column, "r reads the values of all threads.", Tone::dim, area.width);
+    return;
+  }
   if (series_.empty() || threads() == 0) {
     const char* const why = !column_over_ranks(workspace_)
                                 ? "No column that is shown has values per thread (c)."
@@ -300,7 +311,8 @@ void RanksPane::draw_histogram(Canvas& canvas, const Area& area) const {
   for (const RankSeries& each : series_) {
     counts.emplace_back(kBins, 0.0);
     for (const double value : each.values) {
-      const auto bin = largest_ > 0 ? static_cast<std::size_t>(value / largest_ * (kBins - 1) + 0.5) : 0;
+      const auto bin =
+          largest_ > 0 ? static_cast<std::size_t>(std::lround(value / largest_ * (kBins - 1))) : 0;
       most = std::max(most, ++counts.back()[std::min<std::size_t>(bin, kBins - 1)]);
     }
   }

@@ -111,6 +111,14 @@ TEST_CASE("The graph shows a node over the ranks, several together, sorted and a
   CHECK(driven.workspace().marked.empty());
 }
 
+TEST_CASE("Beside a tree the values of a whole load module are read only when asked for") {
+  DrivenBrowser driven(200, 60);
+  driven.type("4UU");
+  CHECK(contains(driven.screen(), "r reads the values of all threads"));
+  driven.type("r");
+  CHECK(contains(driven.screen(), "by rank, 8 threads"));
+}
+
 TEST_CASE("Source text comes from the database with costs by line; a missing file is said to be missing") {
   DrivenBrowser driven;
   driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 88), {}, -1, 0, 0, {}});
