@@ -219,8 +219,8 @@ void TimePane::draw_map(Canvas& canvas, const Area& inside) const {
   const std::size_t ranks = ranks_.shown(variation()->rows.size());
   const std::size_t segments = segments_.shown(longest_row());
   std::uint64_t most = 0;
-  for (std::size_t row = 0; row < variation()->rows.size(); ++row) {
-    for (const std::uint64_t ns : variation()->rows[row].sos_ns) most = std::max(most, ns);
+  for (const Variation::Row& each : variation()->rows) {
+    for (const std::uint64_t ns : each.sos_ns) most = std::max(most, ns);
   }
   const auto lines = static_cast<std::size_t>(inside.height);
   const auto wide = static_cast<std::size_t>(inside.width);
