@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
@@ -30,6 +31,14 @@ Examples:
   hpcrun-lite -e perf::PAGE-FAULTS@10 -e PAPI_L1_DCM ./app    page faults and cache misses, too
   viewer-cli run1                                   look at the result
 )";
+
+/// The examples tell the usage; only the options are left to list.
+class OptionList : public CLI::Formatter {
+ public:
+  [[nodiscard]] std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
+    return {};
+  }
+};
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -170,6 +179,7 @@ int own_words(int argc, char** argv) {
 
 std::optional<Options> read_options(int argc, char** argv) {
   CLI::App app{kExamples, "hpcrun-lite"};
+  app.formatter(std::make_shared<OptionList>());
   app.set_version_flag("--version", "hpcrun-lite " CULPRIT_VERSION, "Print the version");
   Options options;
   std::vector<std::string> events;

@@ -178,7 +178,7 @@ void write_heading(std::ostream& out, const Screen& screen, const views::Differe
   std::string text = difference.column().title + " went from " +
                      keep(scale.write(before) + ' ' + scale.unit) + " to " +
                      keep(scale.write(after) + ' ' + scale.unit);
-  if (before > 0) text += " (" + keep(with_sign(percent((after - before) / before))) + ')';
+  if (before > 0 && before != after) text += " (" + keep(with_sign(percent((after - before) / before))) + ')';
   const std::uint32_t few = views::ranks_of(setting.first);
   const std::uint32_t many = views::ranks_of(setting.second);
   if (few != many) {

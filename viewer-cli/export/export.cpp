@@ -8,6 +8,7 @@
 #include "view/view_request.hpp"
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -71,6 +72,16 @@ void write_export(std::ostream& out, const views::Source& source, const Invocati
   }
 }
 
+/// Browsers hold no longer text than about 512 MiB.
+void warn_of_browsers(const fs::path& written) {
+  constexpr std::uintmax_t kLongestText = std::uintmax_t{512} << 20U;
+  std::error_code ignored;
+  const std::uintmax_t size = fs::file_size(written, ignored);
+  if (ignored || size < kLongestText) return;
+  std::fprintf(stderr, "viewer-cli: export: %s: is longer than browsers can read (use pprof or collapsed)\n",
+               written.c_str());
+}
+
 }  // namespace
 
 void run_export(std::ostream& out, const views::Source& source, const Invocation& invocation) {
@@ -107,6 +118,7 @@ void run_export(std::ostream& out, const views::Source& source, const Invocation
   std::error_code error;
   fs::rename(written, target, error);
   if (error) refuse(error.value());
+  if (invocation.export_format == ExportFormat::speedscope) warn_of_browsers(target);
 }
 
 }  // namespace culprit::viewer

@@ -39,9 +39,11 @@ class ProfileBuilder {
     mapping(run.program);
     profile_.set_time_nanos(run.start_realtime_ns);
     profile_.set_duration_nanos(static_cast<std::int64_t>(run.duration_ns));
-    profile_.mutable_period_type()->set_type(text("REALTIME"));
-    profile_.mutable_period_type()->set_unit(text("nanoseconds"));
-    profile_.set_period(static_cast<std::int64_t>(run.period_ns));
+    if (run.period_ns != 0) {
+      profile_.mutable_period_type()->set_type(text("REALTIME"));
+      profile_.mutable_period_type()->set_unit(text("nanoseconds"));
+      profile_.set_period(static_cast<std::int64_t>(run.period_ns));
+    }
     profile_.set_default_sample_type(text(column.name.event));
     std::string command;
     for (const std::string& word : run.command) command += (command.empty() ? "" : " ") + word;
