@@ -1,5 +1,6 @@
 #include "mpi/transfer_stamps.hpp"
 
+#include "measurement/kinds.hpp"
 #include "mpi/handle_table.hpp"
 #include "mpi/members.hpp"
 #include "mpi/predefined.hpp"
@@ -11,6 +12,12 @@
 #include <bit>
 
 namespace culprit::mpi {
+
+// As CallStamps numbers them.
+static_assert(static_cast<int>(measurement::EpochKind::collective_stamp) == 24 &&
+              static_cast<int>(measurement::EpochKind::sent_stamp) == 25 &&
+              static_cast<int>(measurement::EpochKind::received_stamp) == 26);
+
 namespace {
 
 constexpr std::size_t kFewMembers = 256;  ///< on the stack
