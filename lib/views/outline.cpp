@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ranges>
 
 namespace culprit::views {
 namespace {
@@ -210,8 +211,8 @@ Outline::Item* Outline::first_in(const Search& search, Item& item) {
 Outline::Item* Outline::last_in(const Search& search, Item& item, bool itself) {
   if (search.touches(item.node)) {
     make(item);
-    for (auto child = item.children.rbegin(); child != item.children.rend(); ++child) {
-      if (Item* const found = last_in(search, **child, true)) return found;
+    for (const std::unique_ptr<Item>& child : std::ranges::reverse_view(item.children)) {
+      if (Item* const found = last_in(search, *child, true)) return found;
     }
   }
   return itself && search.matches(item.node) ? &item : nullptr;

@@ -99,7 +99,7 @@ class StartPage {
       const Target target = to_context(suspect.suspect, suspect.locations);
       const auto taken = static_cast<int>(columns(name) + columns(who) + columns(worth));
       if (taken + 11 <= width_) {
-        link(name, who + ", " + worth, target, 2);
+        link(name, std::string(who).append(", ").append(worth), target, 2);
       } else {
         link(name, worth, target, 2);
         page_.say(who, width_, 6);
