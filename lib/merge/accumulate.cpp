@@ -26,10 +26,11 @@ void accumulate_row(metrics::Accumulator* sums, const std::uint64_t* values, std
 }  // namespace
 
 ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, const Transfers& transfers,
-                                       std::size_t roles)
+                                       std::size_t roles, const TraceValues* traced)
     : shape_(shape),
       plan_(plan),
       transfers_(transfers),
+      traced_(traced),
       recorded_(plan.slots.size()),
       own_(plan.slots.size(), shape.columns.all()),
       exclusive_(plan.exclusive_rows, shape.columns.all()),
@@ -114,6 +115,15 @@ void ThreadAccumulation::record(const measurement::ThreadProfile& thread,
       row[event_columns_[e]] += event.value;
       if (!has_realtime_) row[Columns::kSamples] += event.samples;
     }
+  }
+}
+
+void ThreadAccumulation::record_traced(std::uint32_t location) {
+  if (traced_ == nullptr) return;
+  for (const TraceValue& value : traced_->of(location)) {
+    const std::size_t slot = plan_.slot_at(value.context);
+    recorded_.insert(slot);
+    row_of(slot)[shape_.columns.first_traced() + value.metric] += value.ns;
   }
 }
 
@@ -219,6 +229,7 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
         [&](std::size_t slot) { rows.push_back({.context = plan_.slots[slot], .values = row_of(slot)}); });
     count_transfers_as_work(thread, united, shape_, transfers_, rows);
   }
+  record_traced(location);
   sum_exclusive(role);
   sum_inclusive(role);
   list_epochs(thread, united, location);

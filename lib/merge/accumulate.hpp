@@ -7,6 +7,7 @@
 #include "merge/role_sums.hpp"
 #include "merge/shape.hpp"
 #include "merge/sparse_rows.hpp"
+#include "merge/trace_values.hpp"
 #include "merge/transfers.hpp"
 
 #include <cstdint>
@@ -22,8 +23,10 @@ namespace culprit::merge {
 /// thread-safe.
 class ThreadAccumulation {
  public:
-  /// `roles`: number of roles. `shape`, `plan` and `transfers` must outlive this.
-  ThreadAccumulation(const Shape& shape, const Plan& plan, const Transfers& transfers, std::size_t roles);
+  /// `roles`: number of roles. `traced`: what time lines tell of this rank's threads; null: nothing. What is
+  /// referred to must outlive this.
+  ThreadAccumulation(const Shape& shape, const Plan& plan, const Transfers& transfers, std::size_t roles,
+                     const TraceValues* traced = nullptr);
 
   /// Which events of this process feed which columns, and which kinds of wait its layers mark; before its
   /// threads.
@@ -64,6 +67,7 @@ class ThreadAccumulation {
   [[nodiscard]] const std::uint64_t* recorded_at(std::size_t slot) const {
     return plan_.slot_leaf[slot] != 0 ? inclusive_[plan_.group_of[plan_.slots[slot]]] : own_[slot];
   }
+  void record_traced(std::uint32_t location);
   std::uint64_t idle_time(const measurement::Cell& cell, database::ContextId context);
   void list_epochs(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
                    std::uint32_t location);
@@ -77,6 +81,7 @@ class ThreadAccumulation {
   const Shape& shape_;
   const Plan& plan_;
   const Transfers& transfers_;
+  const TraceValues* traced_;
   std::vector<database::ContextId> thread_waits_;  ///< frontiers where threads wait for each other
   SparseSet recorded_;                             ///< slots
   SparseRows own_, exclusive_, inclusive_, flat_source_, flat_exclusive_, flat_inclusive_;

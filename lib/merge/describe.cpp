@@ -1,6 +1,7 @@
 #include "merge/describe.hpp"
 
 #include "merge/shape.hpp"
+#include "merge/trace_values.hpp"
 
 #include <algorithm>
 #include <map>
@@ -182,6 +183,9 @@ std::vector<Metric> describe_metrics(std::span<const ProcessSummary> processes, 
   }
   for (const std::string& name : columns.events) {
     metrics.push_back({.name = name, .unit = units[name], .description = "Sampled event " + name + "."});
+  }
+  for (const std::string& name : columns.traced) {
+    metrics.push_back({.name = name, .unit = "ns", .description = describe_trace_metric(name)});
   }
   metrics.push_back({.name = "imbalance",
                      .unit = "ns",

@@ -219,17 +219,30 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
     if (!root) return;
     attribution = attribute(found.shared, structure, rules, options.replace_prefix);
     const auto waiting = find_waiting(attribution, rules, executables_of(found.processes));
-    shape = shape_of(attribution, waiting, {.events = further_events(found.processes)});
+    shape = shape_of(attribution, waiting, {.events = further_events(found.processes), .traced = {}});
     roles = find_roles(found.processes, found.shared.modules, structure);
   });
   broadcast(comm, shape);
 
-  // Second pass: values, per thread, then reduced over all.
+  // Time lines, where there are any; what they tell are values, too.
   std::optional<database::Writer> writer;
   if (!options.dry_run) writer.emplace(comm, options.output);
   const Share share = deal(comm, found.processes, roles);
-  const Plan plan(shape, found.valued);
-  ThreadAccumulation accumulation(shape, plan, found.transfers, share.role_count);
+  TimeLines lines;
+  std::vector<database::Location> locations;
+  together(comm, [&] {
+    if (root) locations = describe_locations(found.processes, roles);
+    lines = open_time_lines(share, found.shared, shape);
+  });
+  TimeLineFindings traced = analyse_time_lines(
+      comm, lines, shape, locations,
+      options.dry_run ? std::filesystem::path() : std::filesystem::absolute(options.output).parent_path());
+  lines.processes.clear();
+  shape.columns.traced = traced.values.names;
+  const Plan plan(shape, found.valued, traced.values.contexts);
+  ThreadAccumulation accumulation(shape, plan, found.transfers, share.role_count, &traced.values);
+
+  // Second pass: values, per thread, then reduced over all.
   Phase accumulating(comm, progress, "values", share.files());
   accumulate_values(comm, share, found.shared, shape, accumulation, writer ? &*writer : nullptr,
                     [&] { accumulating.step(); });
@@ -245,11 +258,9 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
           describe(found, options, structure, roles, shape.columns, std::move(attribution), summaries);
   });
   find_waits(comm, accumulation, experiment);
-  TimeLines lines;
-  together(comm, [&] { lines = open_time_lines(share, found.shared, shape); });
-  analyse_time_lines(
-      comm, lines, shape, experiment,
-      options.dry_run ? std::filesystem::path() : std::filesystem::absolute(options.output).parent_path());
+  together(comm, [&] {
+    if (root) std::move(traced).adopt_into(experiment);
+  });
   if (writer) {
     find_blame(comm, options, summaries, shape, *writer, experiment);
     writer->add_experiment(experiment);

@@ -9,15 +9,18 @@ namespace culprit::merge {
 using database::ContextId;
 using database::kNone;
 
-Plan::Plan(const Shape& shape, std::span<const std::uint8_t> valued) {
-  find_slots(shape, valued);
+Plan::Plan(const Shape& shape, std::span<const std::uint8_t> valued,
+           std::span<const database::ContextId> further) {
+  find_slots(shape, valued, further);
   const FlatTargets flat(shape);
   find_groups(shape, flat);
   find_flat(shape, flat);
   find_exclusive(shape);
 }
 
-void Plan::find_slots(const Shape& shape, std::span<const std::uint8_t> valued) {
+void Plan::find_slots(const Shape& shape, std::span<const std::uint8_t> valued,
+                      std::span<const database::ContextId> further) {
+  slots.assign(further.begin(), further.end());
   const auto expected = [&](std::size_t node) { return node == 0 || valued[node] != 0; };
   for (std::size_t node = 0; node < shape.own.size(); ++node) {
     if (expected(node)) slots.push_back(shape.own[node]);

@@ -4,6 +4,7 @@
 #include "merge/flat.hpp"
 #include "merge/shape.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -20,8 +21,9 @@ namespace culprit::merge {
 ///  - Other contexts with the same contributions (a procedure and its only loop) share a row.
 struct Plan {
   /// `valued`: per node of the united tree, whether any thread has values at it. The super-root's are always
-  /// expected.
-  Plan(const Shape& shape, std::span<const std::uint8_t> valued);
+  /// expected. `further`: contexts that have values beside, whether they are a node's or not.
+  Plan(const Shape& shape, std::span<const std::uint8_t> valued,
+       std::span<const database::ContextId> further = {});
 
   /// Groups: numbered so that a parent's number is smaller.
   std::vector<std::uint32_t> group_of;      ///< per context
@@ -48,10 +50,15 @@ struct Plan {
   std::vector<std::uint32_t> exclusive_group, exclusive_row;
   std::size_t exclusive_rows = 0;
 
+  /// Of a context that is known to have values.
+  [[nodiscard]] std::size_t slot_at(database::ContextId context) const {
+    return static_cast<std::size_t>(std::ranges::lower_bound(slots, context) - slots.begin());
+  }
   [[nodiscard]] std::size_t groups() const { return group_parent.size(); }
 
  private:
-  void find_slots(const Shape& shape, std::span<const std::uint8_t> valued);
+  void find_slots(const Shape& shape, std::span<const std::uint8_t> valued,
+                  std::span<const database::ContextId> further);
   void find_groups(const Shape& shape, const FlatTargets& flat);
   void find_flat(const Shape& shape, const FlatTargets& flat);
   void find_exclusive(const Shape& shape);

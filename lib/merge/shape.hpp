@@ -17,7 +17,9 @@ struct Columns {
                                kFirstEvent = 5;
 
   std::vector<std::string> events;  ///< beside REALTIME, by name
-  [[nodiscard]] std::size_t metrics() const { return kFirstEvent + events.size(); }
+  std::vector<std::string> traced;  ///< what time lines tell (trace_values.hpp), after the events
+  [[nodiscard]] std::size_t first_traced() const { return kFirstEvent + events.size(); }
+  [[nodiscard]] std::size_t metrics() const { return first_traced() + traced.size(); }
   [[nodiscard]] std::size_t weight_sq() const { return metrics(); }
   [[nodiscard]] std::size_t blocked() const { return metrics() + 1; }
   [[nodiscard]] std::size_t all() const { return metrics() + 2; }

@@ -1,7 +1,6 @@
 #include "merge/time_line_analyses.hpp"
 
 #include "merge/time_line_scopes.hpp"
-#include "merge/together.hpp"
 #include "merge/trace_tables.hpp"
 #include "waits/efficiency.hpp"
 #include "waits/forward.hpp"
@@ -63,13 +62,14 @@ struct Marks {
 /// One run of all analyses over what was read.
 class Analyses {
  public:
-  Analyses(exchange::Communicator& comm, TimeLines& lines, const Shape& shape, const Experiment& experiment,
-           const std::filesystem::path& directory)
+  Analyses(exchange::Communicator& comm, TimeLines& lines, const Shape& shape,
+           std::span<const database::Location> locations, const std::filesystem::path& directory)
       : comm_(comm),
         shape_(shape),
         roster_(comm, lines.processes),
-        threads_(comm.rank() == 0 ? threads_of(roster_, experiment) : std::vector<std::uint32_t>()),
+        threads_(threads_of(comm, roster_, locations)),
         tables_(comm, shape, threads_),
+        values_(roster_, threads_),
         forward_(waits::read_forward(comm, roster_, lines.processes,
                                      [this](waits::Location location, const auto& record) {
                                        marks_.observe(shape_, location, record);
@@ -78,21 +78,22 @@ class Analyses {
     found_.stopped = comm.all_sum(lines.stopped);
   }
 
-  /// The same calls on all ranks; the result is rank 0's.
-  database::TraceAnalyses run() {
+  /// The same calls on all ranks.
+  TimeLineFindings run() {
+    TimeLineFindings findings;
     count();
-    found_waits = tables_.waits(waits::sum_waits(comm_, roster_, forward_));
+    findings.waits = find_waits();
     find_causes();
     find_critical_path();
     found_.hotspots =
         tables_.hotspots(waits::hotspots(comm_, roster_, forward_, enclosing_procedures(shape_)));
     find_variations();
-    return std::move(found_);
+    findings.values = values_.take(comm_);
+    findings.trace = std::move(found_);
+    findings.threads = {threads_.begin(), threads_.end()};
+    findings.clock_violations = clock_violations_;
+    return findings;
   }
-
-  std::vector<Wait> found_waits;  ///< rank 0
-  std::uint64_t clock_violations = 0;
-  [[nodiscard]] const std::vector<std::uint32_t>& threads() const { return threads_; }
 
  private:
   void count() {
@@ -112,11 +113,22 @@ class Analyses {
                         .locks = sum(unmatched.locks),
                         .completions = sum(unmatched.completions),
                         .strangers = sum(unmatched.strangers)};
-    clock_violations = sum(unmatched.clock_violations);
+    clock_violations_ = sum(unmatched.clock_violations);
+  }
+
+  std::vector<Wait> find_waits() {
+    const std::vector<waits::WaitSum> sums = waits::sum_waits(comm_, roster_, forward_);
+    for (const waits::WaitSum& sum : sums)
+      values_.add_wait(sum.location, call_scope(shape_, sum.context), sum.pattern, sum.ns);
+    return tables_.waits(sums);
   }
 
   void find_causes() {
     const waits::DelayCosts costs = waits::delay_costs(comm_, roster_, forward_);
+    for (const waits::DelayCost& cost : costs.costs) {
+      values_.add_cost(cost.location, scope_of(shape_, cost.path).context, cost.short_term_ns,
+                       cost.long_term_ns);
+    }
     found_.causes = tables_.causes(costs.costs);
     found_.unattributed_ns = comm_.all_sum(costs.unattributed_ns);
     found_.direct_ns = comm_.all_sum(costs.direct_ns);
@@ -125,6 +137,8 @@ class Analyses {
 
   void find_critical_path() {
     const waits::CriticalPath path = waits::critical_path(comm_, roster_, forward_);
+    for (const waits::CriticalTime& time : path.times)
+      values_.add_critical(time.location, scope_of(shape_, time.path).context, time.ns);
     found_.critical_begin_ns = path.begin_ns;
     found_.critical_end_ns = path.end_ns;
     found_.critical_calls_ns = path.calls_ns;
@@ -164,25 +178,27 @@ class Analyses {
   waits::Roster roster_;
   std::vector<std::uint32_t> threads_;
   TraceTables tables_;
+  TraceValueCollector values_;
   Marks marks_;
   waits::Forward forward_;
   database::TraceAnalyses found_;
+  std::uint64_t clock_violations_ = 0;
 };
 
 }  // namespace
 
-void analyse_time_lines(exchange::Communicator& comm, TimeLines& lines, const Shape& shape,
-                        Experiment& experiment, const std::filesystem::path& directory) {
-  if (comm.all_sum(lines.processes.size()) == 0) return;
-  Analyses analyses(comm, lines, shape, experiment, directory);
-  database::TraceAnalyses found = analyses.run();
-  together(comm, [&] {
-    if (comm.rank() != 0) return;
-    experiment.trace = std::move(found);
-    experiment.quality.clock_violations += analyses.clock_violations;
-    replace_approximations(experiment.waits, std::move(analyses.found_waits),
-                           {analyses.threads().begin(), analyses.threads().end()});
-  });
+TimeLineFindings analyse_time_lines(exchange::Communicator& comm, TimeLines& lines, const Shape& shape,
+                                    std::span<const database::Location> locations,
+                                    const std::filesystem::path& directory) {
+  if (comm.all_sum(lines.processes.size()) == 0) return {};
+  return Analyses(comm, lines, shape, locations, directory).run();
+}
+
+void TimeLineFindings::adopt_into(Experiment& experiment) && {
+  if (trace.traced == 0) return;
+  experiment.trace = std::move(trace);
+  experiment.quality.clock_violations += clock_violations;
+  replace_approximations(experiment.waits, std::move(waits), threads);
 }
 
 }  // namespace culprit::merge

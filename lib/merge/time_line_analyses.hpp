@@ -4,16 +4,34 @@
 #include "exchange/communicator.hpp"
 #include "merge/shape.hpp"
 #include "merge/time_lines.hpp"
+#include "merge/trace_values.hpp"
 
+#include <cstdint>
 #include <filesystem>
+#include <set>
+#include <span>
+#include <vector>
 
 namespace culprit::merge {
 
-/// Collective: analyses the ranks' time lines, where there are any, and sets what rank 0's experiment says of
-/// them: exact waits in place of approximated ones, their causes, the critical path, variation over time,
-/// efficiencies, and what did not fit together. What does not fit into memory goes to $TMPDIR, or else to
-/// `directory` (empty: /tmp); throws waits::SpillError where there is no room.
-void analyse_time_lines(exchange::Communicator& comm, TimeLines& lines, const Shape& shape,
-                        database::Experiment& experiment, const std::filesystem::path& directory);
+/// What the ranks' time lines told; on ranks other than 0 the values of their own threads only.
+struct TimeLineFindings {
+  TraceValues values;
+  database::TraceAnalyses trace;
+  std::vector<database::Wait> waits;
+  std::set<std::uint32_t> threads;  ///< that have a time line
+  std::uint64_t clock_violations = 0;
+
+  /// Rank 0: sets what the experiment says of time lines: exact waits in place of approximated ones, their
+  /// causes, the critical path, variation over time, efficiencies, and what did not fit together.
+  void adopt_into(database::Experiment& experiment) &&;
+};
+
+/// Collective: analyses the ranks' time lines, where there are any. `locations`: the threads of the database,
+/// on rank 0. What does not fit into memory goes to $TMPDIR, or else to `directory` (empty: /tmp); throws
+/// waits::SpillError where there is no room.
+TimeLineFindings analyse_time_lines(exchange::Communicator& comm, TimeLines& lines, const Shape& shape,
+                                    std::span<const database::Location> locations,
+                                    const std::filesystem::path& directory);
 
 }  // namespace culprit::merge

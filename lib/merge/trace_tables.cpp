@@ -29,17 +29,19 @@ struct RowHead {
 
 }  // namespace
 
-std::vector<std::uint32_t> threads_of(const waits::Roster& roster, const database::Experiment& experiment) {
+std::vector<std::uint32_t> threads_of(exchange::Communicator& comm, const waits::Roster& roster,
+                                      std::span<const database::Location> locations) {
   std::map<std::int32_t, std::uint32_t> first;
-  for (std::uint32_t i = 0; i < experiment.locations.size(); ++i)
-    first.try_emplace(experiment.locations[i].rank, i);
+  for (std::uint32_t i = 0; i < locations.size(); ++i) first.try_emplace(locations[i].rank, i);
   std::vector<std::uint32_t> threads(roster.locations(), 0);
   for (waits::Location location = 0; location < roster.locations(); ++location) {
     const std::int32_t rank = roster.rank_of(location);
     const auto found = first.find(rank);
     if (found != first.end()) threads[location] = found->second + (location - roster.location_of(rank, 0));
   }
-  return threads;
+  exchange::Bytes bytes = waits::bytes_of(std::span<const std::uint32_t>(threads));
+  comm.broadcast(bytes, 0);
+  return waits::items_of<std::uint32_t>(bytes);
 }
 
 template <class Item>

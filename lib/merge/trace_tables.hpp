@@ -17,8 +17,9 @@
 
 namespace culprit::merge {
 
-/// Of each time line, its thread in the database (rank 0).
-std::vector<std::uint32_t> threads_of(const waits::Roster& roster, const database::Experiment& experiment);
+/// Collective: of each time line, its thread in the database, whose threads (`locations`) rank 0 knows.
+std::vector<std::uint32_t> threads_of(exchange::Communicator& comm, const waits::Roster& roster,
+                                      std::span<const database::Location> locations);
 
 /// Brings the analyses' shares to rank 0 as the database has them: call paths become scopes that people know,
 /// what falls together is added, the largest comes first. Each is collective; the others get nothing.

@@ -119,6 +119,42 @@ class ExactWaits(harness.Workspace):
         self.assertAlmostEqual(cost, waiting, delta=1e-6)
         self.assertEqual(len([row for row in causes if row["path"] == []]), 1)
 
+    def per_rank(self, metric):
+        """Seconds by rank of a metric of the whole program."""
+        values = harness.viewer_json(self.database, "threads", "<program root>", "--metric", metric)["values"]
+        return {value["rank"]: value["value"] for value in values if value["value"]}
+
+    def check_metrics(self):
+        """Waits and costs are metrics of every view, rank by rank what the tables say."""
+        expected = collections.defaultdict(collections.Counter)
+        for row in harness.viewer_json(self.database, "waits"):
+            if row["exact"]:
+                expected[row["pattern"]][row["rank"]] += row["seconds"]
+        for row in harness.viewer_json(self.database, "causes"):
+            if row["path"]:
+                expected["delay-cost-short"][row["rank"]] += row["short_term_s"]
+                expected["delay-cost-long"][row["rank"]] += row["long_term_s"]
+        for row in harness.viewer_json(self.database, "critical-path")["paths"]:
+            for share in row["ranks"]:
+                expected["critical-path"][share["rank"]] += share["seconds"]
+        expected = {metric: +sums for metric, sums in expected.items() if +sums}
+        known = [metric["name"] for metric in harness.viewer_json(self.database, "info")["metrics"]]
+        for metric, sums in expected.items():
+            self.assertIn(metric, known)
+            found = self.per_rank(metric)
+            self.assertEqual(found.keys(), sums.keys(), metric)
+            for rank, seconds in sums.items():
+                self.assertAlmostEqual(found[rank], seconds, delta=1e-6, msg=metric)
+        longest = max(expected, key=lambda metric: sum(expected[metric].values()))
+        total = sum(expected[longest].values())
+        for view in ("calling-context", "callers", "flat"):
+            columns = f"{longest}:sum (E)"
+            roots = harness.viewer_json(self.database, "view", view, "--metrics", columns, "--inside-waits")["roots"]
+            of_procedures = sum(
+                node["values"][columns] or 0 for node in harness.walk(roots) if node["frame"]["kind"] == "procedure"
+            )
+            self.assertGreater(of_procedures, 0.5 * total, (view, longest))
+
     def check_critical_path(self):
         """As long as the run, from the end of the first MPI_Init on the way to the last enter of MPI_Finalize."""
         path = harness.viewer_json(self.database, "critical-path")
@@ -136,6 +172,7 @@ class ExactWaits(harness.Workspace):
         self.check_stamps()
         self.check_waits()
         self.check_conservation()
+        self.check_metrics()
         self.check_critical_path()
 
     def chain(self, mpi):

@@ -241,6 +241,45 @@ TEST_CASE("flat values agree with the definition, with direct and mutual recursi
   }));
 }
 
+TEST_CASE("what time lines tell is a metric of any context, sampled there or not") {
+  CHECK(rc::check([] {
+    RandomTree tree;
+    Shape& shape = tree.shape;
+    const measurement::ThreadProfile thread = random_thread(shape);
+    shape.columns.traced = {"late-sender", "delay-cost-short"};
+    merge::TraceValues traced{.names = shape.columns.traced, .contexts = {}, .values = {}};
+    std::vector<std::uint64_t> inclusive(shape.contexts.size(), 0);
+    for (ContextId x = 0; x < shape.contexts.size(); ++x) {
+      const auto ns = *rc::gen::inRange<std::uint64_t>(0, 3);
+      if (ns == 0) continue;
+      traced.contexts.push_back(x);
+      traced.values.push_back({.thread = 0, .context = x, .metric = 1, .ns = ns});
+      traced.values.push_back({.thread = 1, .context = x, .metric = 0, .ns = 7});
+      for (const ContextId y : path_of(shape, x)) inclusive[y] += ns;
+    }
+    std::ranges::sort(traced.values);
+    std::vector<std::uint8_t> valued(shape.contexts.size());
+    for (ContextId x = 0; x < valued.size(); ++x) valued[x] = thread.cell[x] != cct::kNoNode ? 1 : 0;
+    const merge::Plan plan(shape, valued, traced.contexts);
+    merge::ThreadAccumulation accumulation(shape, plan, no_transfers, 1, &traced);
+    accumulation.begin_process({});
+    std::vector<cct::NodeId> same(shape.contexts.size());
+    std::iota(same.begin(), same.end(), cct::NodeId{0});
+    accumulation.add(thread, same, 0, 0);
+    const std::size_t column = shape.columns.first_traced() + 1, metrics = shape.columns.metrics();
+    std::uint64_t total = 0;
+    for (const database::Value& value : exclusive_of(accumulation)) {
+      RC_ASSERT(value.metric != column - 1);  // of the other thread
+      if (value.metric == column) total += value.value;
+    }
+    RC_ASSERT(total == inclusive[0]);
+    for (ContextId x = 0; x < shape.contexts.size(); ++x) {
+      const auto& sums = accumulation.roles()[0].inclusive;
+      RC_ASSERT(static_cast<std::uint64_t>(sums[plan.group_of[x] * metrics + column].sum) == inclusive[x]);
+    }
+  }));
+}
+
 TEST_CASE("contexts that are equal in every thread are accumulated once") {
   // root -> call -> procedure -> call -> procedure -> two statements; a third below the first procedure.
   Shape shape;

@@ -89,9 +89,9 @@ TEST_CASE("a thread that loses its processor between two polls goes on waiting")
     thread.spin(10'000, poll);
   }
   for (int i = 0; i < 200; ++i) {
-    run(2 * kMicrosecond);
+    run(10 * kMicrosecond);
     sleep(4 * kMillisecond);
-    run(3 * kMicrosecond);
+    run(35 * kMicrosecond);
     CHECK(thread.poll(poll));
     thread.spin(100, poll);
     CHECK(thread.spins);
