@@ -6,6 +6,9 @@
 #include "views/column.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -37,20 +40,23 @@ Efficiency traced_efficiency(const database::TraceAnalyses& trace) {
   return result;
 }
 
-}  // namespace
+/// Time of the threads outside MPI, and in all.
+struct Times {
+  std::vector<double> useful, run;
+};
 
-Efficiency efficiency_of(const views::Figures& figures) {
+/// Adds the time below a context. MPI_Init is no part of the run.
+void add_times(const views::Figures& figures, ContextId root, Times& times) {
   const database::Contents& experiment = figures.experiment();
-  const database::TraceAnalyses& trace = experiment.trace();
-  if (trace.traced > 0 && trace.run_ns > 0) return traced_efficiency(trace);
-  Efficiency result;
-  if (experiment.run.ranks == 0 || experiment.contexts.empty()) return result;
   const std::uint32_t time = views::find_column(experiment, "REALTIME").metric;
-  const std::uint32_t main = views::main_role(experiment);
-  const std::vector<std::uint64_t> all = figures.per_thread(0, time, true);
-  std::vector<double> useful(all.begin(), all.end());
-  std::vector<double> run(all.begin(), all.end());
-  for (ContextId context = 0; context < experiment.contexts.size();) {
+  const std::vector<std::uint64_t> all = figures.per_thread(root, time, true);
+  times.useful.resize(all.size());
+  times.run.resize(all.size());
+  for (std::size_t location = 0; location < all.size(); ++location) {
+    times.useful[location] += static_cast<double>(all[location]);
+    times.run[location] += static_cast<double>(all[location]);
+  }
+  for (ContextId context = root; context < experiment.contexts[root].end;) {
     const database::Context& self = experiment.contexts[context];
     const bool initializes = experiment.strings[self.name].starts_with("MPI_Init");
     const bool frontier = (self.flags & database::kFrontier) != 0 && is_mpi(self);
@@ -59,19 +65,25 @@ Efficiency efficiency_of(const views::Figures& figures) {
       continue;
     }
     const std::vector<std::uint64_t> inside = figures.per_thread(context, time, true);
-    for (std::size_t location = 0; location < useful.size(); ++location) {
-      useful[location] -= static_cast<double>(inside[location]);
-      if (initializes) run[location] -= static_cast<double>(inside[location]);
+    for (std::size_t location = 0; location < all.size(); ++location) {
+      times.useful[location] -= static_cast<double>(inside[location]);
+      if (initializes) times.run[location] -= static_cast<double>(inside[location]);
     }
     context = self.end;
   }
+}
+
+/// Of the ranks' main threads.
+Efficiency profiled_efficiency(const database::Contents& experiment, const Times& times) {
+  Efficiency result;
+  const std::uint32_t main = views::main_role(experiment);
   double sum = 0;
-  for (std::size_t location = 0; location < useful.size(); ++location) {
+  for (std::size_t location = 0; location < times.useful.size(); ++location) {
     if (experiment.locations[location].role != main) continue;
     ++result.ranks;
-    sum += useful[location] / kNsPerSecond;
-    result.useful_max_s = std::max(result.useful_max_s, useful[location] / kNsPerSecond);
-    result.run_s = std::max(result.run_s, run[location] / kNsPerSecond);
+    sum += times.useful[location] / kNsPerSecond;
+    result.useful_max_s = std::max(result.useful_max_s, times.useful[location] / kNsPerSecond);
+    result.run_s = std::max(result.run_s, times.run[location] / kNsPerSecond);
   }
   if (result.ranks == 0 || result.run_s <= 0 || result.useful_max_s <= 0) return {};
   result.useful_mean_s = sum / static_cast<double>(result.ranks);
@@ -79,6 +91,90 @@ Efficiency efficiency_of(const views::Figures& figures) {
   result.communication = result.useful_max_s / result.run_s;
   result.parallel = result.useful_mean_s / result.run_s;
   return result;
+}
+
+/// The outermost contexts of each region, by its name.
+std::map<std::string, std::vector<ContextId>> find_regions(const database::Contents& experiment) {
+  std::map<std::string, std::vector<ContextId>> regions;
+  for (ContextId context = 0; context < experiment.contexts.size(); ++context) {
+    const database::Context& self = experiment.contexts[context];
+    if (self.kind != database::ContextKind::region) continue;
+    std::vector<ContextId>& places = regions[std::string(experiment.strings[self.name])];
+    if (places.empty() || context >= experiment.contexts[places.back()].end) places.push_back(context);
+  }
+  return regions;
+}
+
+/// What of the critical path in these contexts lies outside MPI; nothing where the path is never there.
+std::optional<double> transfer_in(const database::Contents& experiment,
+                                  const std::vector<ContextId>& places) {
+  double outside = 0, all = 0;
+  for (const database::CriticalScope& one : experiment.trace().critical) {
+    const auto around = [&](ContextId place) {
+      return place <= one.scope.context && one.scope.context < experiment.contexts[place].end;
+    };
+    if (std::ranges::none_of(places, around)) continue;
+    all += static_cast<double>(one.ns);
+    if ((experiment.contexts[one.scope.context].flags & (database::kInWait | database::kFrontier)) == 0)
+      outside += static_cast<double>(one.ns);
+  }
+  return all > 0 ? std::optional(outside / all) : std::nullopt;
+}
+
+Json figures_json(const Efficiency& result) {
+  const auto figure = [&](double value) { return result.ranks == 0 ? Json(nullptr) : Json(value); };
+  return {{"parallel", figure(result.parallel)},
+          {"load_balance", figure(result.load_balance)},
+          {"communication", figure(result.communication)},
+          {"serialization", result.exact ? Json(result.serialization) : Json(nullptr)},
+          {"transfer", result.exact ? Json(result.transfer) : Json(nullptr)}};
+}
+
+void write_regions(std::ostream& out, const Screen& screen, const std::vector<RegionEfficiency>& regions) {
+  if (regions.empty()) return;
+  out << "\nparallel  load balance  communication  region\n";
+  const auto cell = [](double value, std::size_t width) {
+    const std::string figure = grouped(100 * value, 1) + " %";
+    return std::string(width > figure.size() ? width - figure.size() : 0, ' ') + figure;
+  };
+  for (const RegionEfficiency& region : regions) {
+    const Efficiency& one = region.efficiency;
+    out << cell(one.parallel, 8) << cell(one.load_balance, 14) << cell(one.communication, 15) << "  "
+        << screen.bold(region.name) << ", " << duration(one.run_s, screen.unicode) << '\n';
+  }
+}
+
+}  // namespace
+
+std::vector<RegionEfficiency> efficiency_of_regions(const views::Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  std::vector<RegionEfficiency> regions;
+  if (experiment.run.ranks == 0) return regions;
+  for (const auto& [name, places] : find_regions(experiment)) {
+    Times times;
+    for (const ContextId place : places) add_times(figures, place, times);
+    Efficiency efficiency = profiled_efficiency(experiment, times);
+    if (efficiency.ranks == 0) continue;
+    if (const std::optional<double> transfer = transfer_in(experiment, places); transfer && *transfer > 0) {
+      efficiency.exact = true;
+      efficiency.transfer = *transfer;
+      efficiency.serialization = efficiency.communication / *transfer;
+    }
+    regions.push_back({name, places.front(), efficiency});
+  }
+  std::ranges::stable_sort(regions, std::ranges::greater(),
+                           [](const RegionEfficiency& region) { return region.efficiency.run_s; });
+  return regions;
+}
+
+Efficiency efficiency_of(const views::Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  const database::TraceAnalyses& trace = experiment.trace();
+  if (trace.traced > 0 && trace.run_ns > 0) return traced_efficiency(trace);
+  if (experiment.run.ranks == 0 || experiment.contexts.empty()) return {};
+  Times times;
+  add_times(figures, 0, times);
+  return profiled_efficiency(experiment, times);
 }
 
 void write_efficiency(std::ostream& out, const Screen& screen, const views::Figures& figures) {
@@ -111,16 +207,22 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
                              keep(counted(result.ranks, "rank")) + '.',
                          screen.width))
       << '\n';
+  write_regions(out, screen, efficiency_of_regions(figures));
 }
 
 Json efficiency_json(const views::Figures& figures) {
-  const Efficiency result = efficiency_of(figures);
-  const auto figure = [&](double value) { return result.ranks == 0 ? Json(nullptr) : Json(value); };
-  return {{"parallel", figure(result.parallel)},
-          {"load_balance", figure(result.load_balance)},
-          {"communication", figure(result.communication)},
-          {"serialization", result.exact ? Json(result.serialization) : Json(nullptr)},
-          {"transfer", result.exact ? Json(result.transfer) : Json(nullptr)}};
+  Json result = figures_json(efficiency_of(figures));
+  Json regions = Json::array();
+  for (const RegionEfficiency& region : efficiency_of_regions(figures)) {
+    Json one = {{"name", region.name},
+                {"path", path_json(figures.experiment(), region.context)},
+                {"time_s", region.efficiency.run_s}};
+    const Json shares = figures_json(region.efficiency);
+    for (const auto& [name, value] : shares.items()) one[name] = value;
+    regions.push_back(std::move(one));
+  }
+  result["regions"] = std::move(regions);
+  return result;
 }
 
 }  // namespace culprit::viewer

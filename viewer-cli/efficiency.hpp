@@ -5,6 +5,8 @@
 #include "views/figures.hpp"
 
 #include <ostream>
+#include <string>
+#include <vector>
 
 namespace culprit::viewer {
 
@@ -22,10 +24,23 @@ struct Efficiency {
 /// Ranks 0: nothing to tell (no rank, or no time).
 Efficiency efficiency_of(const views::Figures& figures);
 
+/// The same of one region that the program marked, over all places where it is begun: shares of the time in
+/// it, which the slowest rank's is `run_s`. With time lines `transfer` is the share of the critical path in
+/// it that lies outside MPI.
+struct RegionEfficiency {
+  std::string name;
+  database::ContextId context = 0;  ///< the first place
+  Efficiency efficiency;
+};
+
+/// Those that MPI ranks spent time in, the longest first.
+std::vector<RegionEfficiency> efficiency_of_regions(const views::Figures& figures);
+
 void write_efficiency(std::ostream& out, const Screen& screen, const views::Figures& figures);
 
-/// `{"parallel","load_balance","communication","serialization","transfer"}`, the last two null without a
-/// trace; all null without ranks.
+/// `{"parallel","load_balance","communication","serialization","transfer","regions"}`, serialization and
+/// transfer null without a trace; all null without ranks. Each region has `name`, `path`, `time_s` and the
+/// same figures.
 Json efficiency_json(const views::Figures& figures);
 
 }  // namespace culprit::viewer

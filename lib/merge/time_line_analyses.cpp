@@ -2,6 +2,7 @@
 
 #include "merge/time_line_scopes.hpp"
 #include "merge/trace_tables.hpp"
+#include "waits/causal_order.hpp"
 #include "waits/efficiency.hpp"
 #include "waits/forward.hpp"
 #include "waits/roster.hpp"
@@ -70,11 +71,13 @@ class Analyses {
         threads_(threads_of(comm, roster_, locations)),
         tables_(comm, shape, threads_),
         values_(roster_, threads_),
-        forward_(waits::read_forward(comm, roster_, lines.processes,
-                                     [this](waits::Location location, const auto& record) {
-                                       marks_.observe(shape_, location, record);
-                                     },
-                                     {.spill = {.directory = directory}})) {
+        read_(waits::read_in_causal_order(
+            comm, roster_, lines.processes,
+            [this](waits::Location location, const auto& record) {
+              marks_.observe(shape_, location, record);
+            },
+            {.spill = {.directory = directory}}, [this] { marks_ = {}; })),
+        forward_(read_.forward) {
     found_.stopped = comm.all_sum(lines.stopped);
   }
 
@@ -113,7 +116,7 @@ class Analyses {
                         .locks = sum(unmatched.locks),
                         .completions = sum(unmatched.completions),
                         .strangers = sum(unmatched.strangers)};
-    clock_violations_ = sum(unmatched.clock_violations);
+    clock_violations_ = sum(read_.violations);
   }
 
   std::vector<Wait> find_waits() {
@@ -180,7 +183,8 @@ class Analyses {
   TraceTables tables_;
   TraceValueCollector values_;
   Marks marks_;
-  waits::Forward forward_;
+  waits::CausalForward read_;
+  const waits::Forward& forward_;
   database::TraceAnalyses found_;
   std::uint64_t clock_violations_ = 0;
 };

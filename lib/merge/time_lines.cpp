@@ -27,13 +27,7 @@ class TracedProcess final : public waits::ProcessTrace {
  public:
   TracedProcess(std::int32_t rank, const std::string& path, std::vector<NamedNodes> nodes)
       : rank_(rank), trace_(path), clock_(trace_.clocks()), nodes_(std::move(nodes)) {
-    for (const NamedNodes& thread : nodes_) {
-      const auto& traced = trace_.threads();
-      const auto found = std::ranges::find(traced, thread.ordinal, &trace::ProcessTrace::Thread::ordinal);
-      std::unique_ptr<trace::ThreadRecords>& records = records_.emplace_back();
-      if (found != traced.end())
-        records = std::make_unique<trace::ThreadRecords>(trace_, *found, thread.units);
-    }
+    begin();
   }
 
   [[nodiscard]] std::int32_t rank() const override { return rank_; }
@@ -52,17 +46,35 @@ class TracedProcess final : public waits::ProcessTrace {
     }
     const std::vector<database::ContextId>& contexts = nodes_[thread].contexts;
     record.node = record.node < contexts.size() ? contexts[record.node] : 0;
-    record.enter_ns = clock_(record.enter_ns);
-    record.exit_ns = clock_(record.exit_ns);
+    record.enter_ns = pushed_(clock_(record.enter_ns));
+    record.exit_ns = pushed_(clock_(record.exit_ns));
+    return true;
+  }
+
+  bool rewind(std::span<const waits::ClockViolation> violations) override {
+    pushed_.add(violations);
+    begin();
     return true;
   }
 
   [[nodiscard]] bool stopped() const { return trace_.stopped_ns() != 0; }
 
  private:
+  void begin() {
+    records_.clear();
+    for (const NamedNodes& thread : nodes_) {
+      const auto& traced = trace_.threads();
+      const auto found = std::ranges::find(traced, thread.ordinal, &trace::ProcessTrace::Thread::ordinal);
+      std::unique_ptr<trace::ThreadRecords>& records = records_.emplace_back();
+      if (found != traced.end())
+        records = std::make_unique<trace::ThreadRecords>(trace_, *found, thread.units);
+    }
+  }
+
   std::int32_t rank_;
   trace::ProcessTrace trace_;
   waits::ClockCorrection clock_;
+  waits::PushForward pushed_;
   std::vector<NamedNodes> nodes_;
   std::vector<std::unique_ptr<trace::ThreadRecords>> records_;
 };

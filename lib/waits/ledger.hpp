@@ -3,6 +3,7 @@
 #include "waits/by_call.hpp"
 #include "waits/event.hpp"
 #include "waits/pieces.hpp"
+#include "waits/push_forward.hpp"
 #include "waits/sequence.hpp"
 
 #include <algorithm>
@@ -113,7 +114,16 @@ class Ledger {
 
   [[nodiscard]] Spill& spill() const { return *spill_; }
 
+  /// A receive was complete before its send began. All are counted, and the first many kept.
+  void add(const ClockViolation& violation) {
+    ++unmatched.clock_violations;
+    if (violations.size() < kMostViolations) violations.push_back(violation);
+  }
+  /// What one reading mends, in tens of megabytes; the rest is left to the next.
+  static constexpr std::size_t kMostViolations = 1 << 20;
+
   Unmatched unmatched;
+  std::vector<ClockViolation> violations;
   PieceNumbers pieces;
 
  private:

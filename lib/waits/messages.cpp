@@ -177,7 +177,9 @@ void Messages::receive(const SendLetter& letter) {
 
 void Messages::match(const SendLetter& send, const Arrival& arrival) {
   const Location receiver = arrival.completed.location;
-  if (send.enter_ns > arrival.exit_ns) ++ledger_.unmatched.clock_violations;
+  if (send.enter_ns > arrival.exit_ns)
+    ledger_.add(
+        ClockViolation{.location = receiver, .received_ns = arrival.exit_ns, .sent_ns = send.enter_ns});
   if (arrival.any || send.enter_ns > arrival.enter_ns) {
     ledger_.add(receiver, Candidate{.event = arrival.completed.index,
                                     .pattern = Pattern::late_sender,

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "measurement/trace_event.hpp"
+#include "waits/push_forward.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace culprit::waits {
@@ -25,6 +27,8 @@ class ProcessTrace {
   /// The next record of a thread; false at its end. Times are on the clock that all hosts share, `node` is a
   /// context of the united tree. Damaged rest of a trace: ends early.
   virtual bool next(std::size_t thread, measurement::trace::Record& record) = 0;
+  /// Begins anew, with these receives pushed forward, on top of any before. False: cannot be read again.
+  virtual bool rewind(std::span<const ClockViolation> /*violations*/) { return false; }
 };
 
 }  // namespace culprit::waits

@@ -24,6 +24,29 @@ struct ProcedureSum {
   std::uint64_t context_ns = 0;
   std::uint64_t ns = 0;
   std::uint64_t invocations = 0;
+  std::uint64_t uneven = 0;  // ranks on which one invocation has nearly all of the time
+};
+
+/// Of the time from the first invocation to the end of the last: what one alone may have.
+constexpr double kMostOfOne = 0.75;
+
+/// A procedure's invocations on one time line, by the calls of its first MPI call path.
+struct Recurrence {
+  std::uint64_t first_ns = 0, last_ns = 0, end_ns = 0;
+  std::uint64_t longest_ns = 0;
+  std::uint64_t count = 0;
+
+  void begins(std::uint64_t ns) {
+    if (count++ == 0)
+      first_ns = ns;
+    else
+      longest_ns = std::max(longest_ns, ns - last_ns);
+    last_ns = ns;
+  }
+  [[nodiscard]] bool uneven() const {
+    const std::uint64_t longest = std::max(longest_ns, end_ns - std::min(end_ns, last_ns));
+    return static_cast<double>(longest) > kMostOfOne * static_cast<double>(end_ns - first_ns);
+  }
 };
 
 class VariationPass {
@@ -78,6 +101,10 @@ class VariationPass {
   }
 
   void choose();
+  void take(const ProcedureSum& sum) {
+    result_.procedure = sum.procedure;
+    result_.context = sum.context;
+  }
   [[nodiscard]] std::vector<ProcedureSum> own_sums() const;
   [[nodiscard]] std::vector<ProcedureSum> all_sums() const;
   [[nodiscard]] std::vector<Segment> between_marks(const Row& row) const;
@@ -97,14 +124,25 @@ std::vector<ProcedureSum> VariationPass::own_sums() const {
   std::map<std::uint32_t, ProcedureSum> sums;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> frames;
   for (const Row& row : rows_) {
-    std::unordered_map<std::uint32_t, std::uint64_t> time, calls;
-    std::map<std::uint32_t, std::uint32_t> anchor;  // by procedure: the first MPI call path below it
+    std::unordered_map<std::uint32_t, std::uint64_t> time, last_exit;
+    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> anchors;  // MPI call path → procedures
+    std::map<std::uint32_t, Recurrence> recurrences;                        // by procedure
     for (const Sample& sample : row.line->samples) time[sample.context] += sample.ns;
     for (const Event& event : row.line->events) {
       time[event.context] += event.exit_ns - event.enter_ns;
-      if (++calls[event.context] > 1) continue;
-      procedures_above(event.context, [&](std::uint32_t procedure, std::uint32_t) {
-        anchor.try_emplace(procedure, event.context);
+      const auto [anchored, first_seen] = anchors.try_emplace(event.context);
+      if (first_seen) {
+        procedures_above(event.context, [&](std::uint32_t procedure, std::uint32_t) {
+          if (recurrences.try_emplace(procedure).second) anchored->second.push_back(procedure);
+        });
+      }
+      for (const std::uint32_t procedure : anchored->second) recurrences[procedure].begins(event.enter_ns);
+      last_exit[event.context] = event.exit_ns;
+    }
+    for (const auto& [context, exit] : last_exit) {
+      procedures_above(context, [&](std::uint32_t procedure, std::uint32_t) {
+        std::uint64_t& end = recurrences[procedure].end_ns;
+        end = std::max(end, exit);
       });
     }
     for (const auto& spent : time) {
@@ -113,7 +151,10 @@ std::vector<ProcedureSum> VariationPass::own_sums() const {
         frames[{procedure, frame}] += spent.second;
       });
     }
-    for (const auto& [procedure, context] : anchor) sums[procedure].invocations += calls.at(context);
+    for (const auto& [procedure, recurrence] : recurrences) {
+      sums[procedure].invocations += recurrence.count;
+      if (recurrence.uneven()) ++sums[procedure].uneven;
+    }
   }
   for (const auto& [key, ns] : frames) {
     ProcedureSum& sum = sums[key.first];
@@ -137,6 +178,7 @@ std::vector<ProcedureSum> VariationPass::all_sums() const {
     sum.procedure = part.procedure;
     sum.ns += part.ns;
     sum.invocations += part.invocations;
+    sum.uneven += part.uneven;
     if (part.context_ns > sum.context_ns ||
         (part.context_ns == sum.context_ns && part.context < sum.context)) {
       sum.context = part.context;
@@ -152,16 +194,24 @@ std::vector<ProcedureSum> VariationPass::all_sums() const {
 
 void VariationPass::choose() {
   const std::uint64_t rows = analysis_.all_sum(rows_.size());
-  int skip = options_.finer;
-  for (const ProcedureSum& sum : all_sums()) {
-    const bool wanted =
-        options_.procedure == kNone ? sum.invocations >= 2 * rows : sum.procedure == options_.procedure;
-    if (!wanted) continue;
-    // A finer level lies below the one before.
-    if (result_.procedure != kNone && !below(sum.context, result_.procedure)) continue;
-    result_.procedure = sum.procedure;
-    result_.context = sum.context;
-    if (skip-- == 0) return;
+  const std::vector<ProcedureSum> sums = all_sums();
+  if (options_.procedure != kNone) {
+    const auto named = std::find_if(sums.begin(), sums.end(), [this](const ProcedureSum& sum) {
+      return sum.procedure == options_.procedure;
+    });
+    if (named != sums.end()) take(*named);
+    return;
+  }
+  for (const bool even : {true, false}) {
+    int skip = options_.finer;
+    for (const ProcedureSum& sum : sums) {
+      if (sum.invocations < 2 * rows || (even && 2 * sum.uneven > rows)) continue;
+      // A finer level lies below the one before.
+      if (result_.procedure != kNone && !below(sum.context, result_.procedure)) continue;
+      take(sum);
+      if (skip-- == 0) return;
+    }
+    if (result_.procedure != kNone) return;
   }
 }
 

@@ -60,8 +60,10 @@ struct IterationMark {
 
 /// Collective. The dominant procedure is the one with the highest inclusive time among those that were
 /// invoked at least twice per rank, summed over call paths; a sampler sees an invocation when the first MPI
-/// call path below the procedure recurs. `marks` are those of each of the ledger's time lines; where any rank
-/// has some, they make the segments. Of each process its first time line counts.
+/// call path below the procedure recurs. A procedure whose invocations divide its time so unevenly that on
+/// most ranks one of them has nearly all of it (a loop over input lines, one of which starts the
+/// computation) is taken only where there is no other. `marks` are those of each of the ledger's time lines;
+/// where any rank has some, they make the segments. Of each process its first time line counts.
 Variation variation(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                     const CallPaths& paths, std::span<const std::vector<IterationMark>> marks,
                     const VariationOptions& options = {});

@@ -40,6 +40,18 @@ def key_of_wait(wait):
     return wait.pattern, wait.call.rank, cause
 
 
+def as_traced(fact, operations):
+    """A send that the program knows not to wait for its receive is to the tools one that may, unless it is buffered. It
+    may also be complete at once, whatever call the program completes it in."""
+    name, numbers = fact
+    if name != "sends" or numbers[5] != truth.EAGER:
+        return fact
+    sends = [one for one in operations if one["kind"] == "send" and one["begins"] and one["tag"] == numbers[2]]
+    if not sends:
+        return fact
+    return name, (0 if sends[0]["completes"] else numbers[0], *numbers[1:5], truth.STANDARD)
+
+
 def restamped(logs, processes):
     """The logs with the times that the tools recorded; and (call, call with those times) of each."""
     pairs, copies = [], []
@@ -50,7 +62,8 @@ def restamped(logs, processes):
             copy = dataclasses.replace(call, inner=[])
             if call.function.startswith("MPI_") and call.exit != truth.FOREVER:
                 assert len(times) == 1, f"rank {log.rank}: {call}: {times}"
-                copy = dataclasses.replace(copy, enter=times[0]["enter"], exit=times[0]["exit"])
+                facts = [as_traced(fact, times[0]["operations"]) for fact in call.facts]
+                copy = dataclasses.replace(copy, enter=times[0]["enter"], exit=times[0]["exit"], facts=facts)
                 pairs.append((call, copy))
             calls.append(copy)
         truth.nest(calls)

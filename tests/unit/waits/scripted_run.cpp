@@ -98,6 +98,13 @@ class ScriptedTrace final : public ProcessTrace {
   bool next(std::size_t thread, Record& record) override {
     if (at_[thread] == process_.threads[thread].size()) return false;
     record = process_.threads[thread][at_[thread]++];
+    record.enter_ns = pushed_(record.enter_ns);
+    record.exit_ns = pushed_(record.exit_ns);
+    return true;
+  }
+  bool rewind(std::span<const ClockViolation> violations) override {
+    pushed_.add(violations);
+    at_.assign(at_.size(), 0);
     return true;
   }
 
@@ -105,6 +112,7 @@ class ScriptedTrace final : public ProcessTrace {
   const ScriptedRun::Process& process_;
   std::int32_t rank_;
   std::vector<std::size_t> at_;
+  PushForward pushed_;
 };
 
 std::vector<std::unique_ptr<ProcessTrace>> traces(const ScriptedRun& run,
@@ -120,7 +128,8 @@ std::vector<std::unique_ptr<ProcessTrace>> traces(const ScriptedRun& run,
 }  // namespace
 
 Variation vary(const ScriptedRun& run, const CallPaths& paths,
-               const std::vector<std::vector<IterationMark>>& marks, int analysts) {
+               const std::vector<std::vector<IterationMark>>& marks, int analysts,
+               const VariationOptions& options) {
   std::vector<std::pair<std::int32_t, std::vector<Segment>>> rows;
   Variation all;
   std::mutex mutex;
@@ -133,7 +142,7 @@ Variation vary(const ScriptedRun& run, const CallPaths& paths,
       const auto rank = static_cast<std::size_t>(roster.rank_of(line.location));
       own_marks.push_back(rank < marks.size() ? marks[rank] : std::vector<IterationMark>{});
     }
-    Variation found = variation(analysis, roster, forward, paths, own_marks);
+    Variation found = variation(analysis, roster, forward, paths, own_marks, options);
     const std::lock_guard lock(mutex);
     for (std::size_t i = 0; i < found.rows.size(); ++i) rows.emplace_back(found.ranks[i], found.rows[i]);
     found.outliers.insert(found.outliers.end(), all.outliers.begin(), all.outliers.end());
@@ -147,6 +156,35 @@ Variation vary(const ScriptedRun& run, const CallPaths& paths,
     all.rows.push_back(std::move(row));
   }
   return all;
+}
+
+Ordered read_ordered(const ScriptedRun& run, int analysts) {
+  Ordered all;
+  all.calls.resize(run.processes.size());
+  std::mutex mutex;
+  exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
+    const auto own = traces(run, analysis);
+    const Roster roster(analysis, own);
+    const CausalForward found = read_in_causal_order(analysis, roster, own);
+    const std::lock_guard lock(mutex);
+    all.violations += found.violations;
+    all.left += found.left;
+    for (const TimeLine& line : found.forward.ledger.lines()) {
+      auto& calls = all.calls[static_cast<std::size_t>(roster.rank_of(line.location))];
+      for (const Event& event : line.events) calls.emplace_back(event.enter_ns, event.exit_ns);
+    }
+  });
+  return all;
+}
+
+std::vector<OwnTime> own_times_of(const ScriptedRun& run) {
+  std::vector<OwnTime> times;
+  exchange::run_on_threads(1, [&](exchange::Communicator& analysis) {
+    const auto own = traces(run, analysis);
+    const Roster roster(analysis, own);
+    times = own_times(roster, read_forward(analysis, roster, own));
+  });
+  return times;
 }
 
 Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_round,

@@ -1,15 +1,18 @@
 #pragma once
 
+#include "waits/causal_order.hpp"
 #include "waits/critical_path.hpp"
 #include "waits/delay_costs.hpp"
 #include "waits/efficiency.hpp"
 #include "waits/forward.hpp"
 #include "waits/hotspots.hpp"
+#include "waits/own_times.hpp"
 #include "waits/process_trace.hpp"
 #include "waits/variation.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace culprit::waits::testing {
@@ -81,7 +84,18 @@ Found analyse(const ScriptedRun& run, int analysts = 1, std::uint64_t records_pe
 
 /// Its variation over time; `marks` by rank.
 Variation vary(const ScriptedRun& run, const CallPaths& paths,
-               const std::vector<std::vector<IterationMark>>& marks, int analysts);
+               const std::vector<std::vector<IterationMark>>& marks, int analysts,
+               const VariationOptions& options = {});
+
+/// A run whose clocks disagree, once its receives do not precede their sends any more.
+struct Ordered {
+  std::uint64_t violations = 0, left = 0;
+  std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> calls;  ///< enter and exit, by rank
+};
+Ordered read_ordered(const ScriptedRun& run, int analysts);
+
+/// What its call paths took themselves.
+std::vector<OwnTime> own_times_of(const ScriptedRun& run);
 
 std::ostream& operator<<(std::ostream& out, const FoundWait& wait);
 

@@ -81,3 +81,58 @@ TEST_CASE("a run in which nothing recurs has no dominant procedure") {
   CHECK(found.procedure == CallPaths::kNone);
   CHECK(found.outliers.empty());
 }
+
+namespace {
+
+// root 0 → main 1 → { MPI_Init 2, read 7 → { MPI_Bcast 8, solve 3 → { MPI_Barrier 4, MPI_Allreduce 5, work 6
+// } } }
+constexpr std::uint32_t kBroadcast = 8, kRead = 103;
+
+CallPaths reader_paths() {
+  const std::uint32_t none = CallPaths::kNone;
+  return {.parent = {none, 0, 1, 7, 3, 3, 3, 1, 7},
+          .procedure = {none, kMain, none, kSolve, none, none, kWorkProcedure, kRead, none}};
+}
+
+/// A program that broadcasts each line of its input; the third of five makes it compute.
+ScriptedRun reader() {
+  ScriptedRun run(2);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, 0, 10, {on(OperationKind::barrier)});
+    run.path(kInit);
+    std::uint64_t now = 20;
+    for (int line = 0; line < 5; ++line) {
+      run.call(rank, now, now + 10, {on(OperationKind::barrier)});
+      run.path(kBroadcast);
+      now += 20;
+      for (int i = 0; line == 2 && i < 20; ++i) {
+        run.call(rank, now, now + 10, {on(OperationKind::barrier)});
+        run.path(kBarrier);
+        run.sample(rank, now + 110, now + 10, kWork);
+        now += 120;
+      }
+    }
+  }
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("a procedure that recurs, but of which one invocation has nearly all the time, divides nothing") {
+  for (const int analysts : {1, 2}) {
+    const Variation found = vary(reader(), reader_paths(), {}, analysts);
+    CHECK(found.procedure == kSolve);
+    REQUIRE(found.rows.size() == 2);
+    CHECK(found.rows[0].size() == 20);
+    CHECK(found.median_ns == 110);
+  }
+}
+
+TEST_CASE("a procedure of one's choice is taken as it is") {
+  const Variation found = vary(reader(), reader_paths(), {}, 2, {.procedure = kRead});
+  CHECK(found.procedure == kRead);
+  CHECK(found.context == 7);
+  REQUIRE(found.rows.size() == 2);
+  CHECK(found.rows[1].size() == 5);
+  CHECK(vary(reader(), reader_paths(), {}, 2, {.procedure = 999}).procedure == CallPaths::kNone);
+}
