@@ -143,7 +143,7 @@ void run_blame(std::ostream& out, const Screen& screen, const views::Source& sou
       write_blame(out, screen, figures);
       break;
     case Format::json:
-      out << write(blame_json(source.experiment(), find_blamed(figures), idleness_of(figures)));
+      out << write(blame_json(figures, find_blamed(figures), idleness_of(figures)));
       break;
     case Format::csv:
       write_blame_csv(out, figures);

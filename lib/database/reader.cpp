@@ -52,14 +52,22 @@ std::vector<Value> Reader::profile_values(std::uint32_t location) const {
 }
 
 std::vector<std::uint64_t> Reader::context_values(ContextId context, std::uint32_t metric) const {
+  return inclusive_values({&context, 1}, metric);
+}
+
+std::vector<std::uint64_t> Reader::inclusive_values(std::span<const ContextId> contexts,
+                                                    std::uint32_t metric) const {
   const Contents& contents = mapped_->contents;
-  if (context >= contents.contexts.size() || metric >= contents.metrics.size()) {
-    throw std::out_of_range("a context or metric that does not exist");
+  if (metric >= contents.metrics.size()) throw std::out_of_range("a metric that does not exist");
+  std::vector<TileValues::Subtree> subtrees;
+  subtrees.reserve(contexts.size());
+  for (const ContextId context : contexts) {
+    if (context >= contents.contexts.size()) throw std::out_of_range("a context that does not exist");
+    subtrees.push_back({.first = context, .end = contents.contexts[context].end});
   }
   std::vector<std::uint64_t> sums(mapped_->values.locations());
-  const TileValues::Subtree subtree{.first = context, .end = contents.contexts[context].end};
   const TileValues::Sums into{.metric = metric, .by_location = sums};
-  mapped_->values.add_inclusive({&subtree, 1}, {&into, 1});
+  mapped_->values.add_inclusive(subtrees, {&into, 1});
   return sums;
 }
 

@@ -35,6 +35,11 @@ class Reader {
   /// Inclusive values of one metric at a context: entry l is location l's, 0 where it observed nothing.
   [[nodiscard]] std::vector<std::uint64_t> context_values(ContextId context, std::uint32_t metric) const;
 
+  /// Sums of the inclusive values of one metric at some contexts (ascending, none of them below another), one
+  /// per location.
+  [[nodiscard]] std::vector<std::uint64_t> inclusive_values(std::span<const ContextId> contexts,
+                                                            std::uint32_t metric) const;
+
   /// Sums of the exclusive values of one metric at some contexts (ascending), one per location.
   [[nodiscard]] std::vector<std::uint64_t> exclusive_values(std::span<const ContextId> contexts,
                                                             std::uint32_t metric) const;

@@ -136,14 +136,6 @@ Writer::~Writer() {
   std::filesystem::remove(state_->temporary, ignored);
 }
 
-exchange::Communicator& Writer::communicator() {
-  return state_->comm;
-}
-
-void Writer::together(const std::function<void()>& local) {
-  collectively(state_->comm, local);
-}
-
 void Writer::State::write_tiles(std::span<const Tile> tiles, std::uint64_t offset, std::uint64_t first,
                                 Encoder& index) const {
   for (const Tile& tile : tiles) {

@@ -6,10 +6,8 @@
 #include "exchange/communicator.hpp"
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <span>
-#include <vector>
 
 namespace culprit::database {
 
@@ -43,11 +41,6 @@ class Writer {
   /// Gives back the memory of what this rank looked at through end_tiles()' result, which remains usable.
   void release_values() const;
 
-  /// Once, for what fits into memory: makes tiles of the exclusive values in `profiles`, one list per local
-  /// profile, ascending by (context, metric). Rank r's first profile follows rank r−1's last.
-  void add_profiles(std::span<const ContextId> parents, std::size_t metrics,
-                    std::span<const std::vector<Value>> profiles);
-
   /// Rank 0: the rest (others' argument is ignored). The tiles must hold as many locations as it has.
   void add_experiment(const Experiment& experiment);
 
@@ -56,10 +49,6 @@ class Writer {
 
  private:
   struct State;
-  [[nodiscard]] exchange::Communicator& communicator();
-  /// Runs `local` (which must not communicate) on every rank; if it throws on one, every rank throws.
-  void together(const std::function<void()>& local);
-
   std::unique_ptr<State> state_;
 };
 

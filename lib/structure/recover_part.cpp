@@ -197,10 +197,26 @@ class Recovery {
     return scope;
   }
 
-  static Scope inlined_scope(const Inlined& instance) {
+  /// As the procedure is called where it is not inlined: debug information has no parameters in the names of
+  /// those that only their file knows.
+  std::string name_of(const Inlined& instance) {
+    for (const std::uint64_t entry : instance.copies) {
+      const auto [known, added] = names_of_copies_.try_emplace(entry);
+      const Symbol* symbol = added ? bounds_.symbols().at(entry) : nullptr;
+      if (symbol != nullptr) {
+        std::string name = demangle(symbol->name);
+        const bool part = name.ends_with(']');  // foo(int) [cold part]
+        if (name != symbol->name && !part) known->second = std::move(name);
+      }
+      if (!known->second.empty()) return known->second;
+    }
+    return instance.name;
+  }
+
+  Scope inlined_scope(const Inlined& instance) {
     Scope scope;
     scope.kind = Scope::Kind::inlined;
-    scope.name = instance.name;
+    scope.name = name_of(instance);
     scope.file = instance.declared.file;
     scope.line = instance.declared.line;
     scope.call_file = instance.called.file;
@@ -245,6 +261,7 @@ class Recovery {
   std::vector<Found> found_;
   std::map<std::uint64_t, std::size_t> by_entry_;
   std::map<std::string, std::uint32_t> callees_;
+  std::map<std::uint64_t, std::string> names_of_copies_;  ///< by entry; empty: none that says more
 };
 
 }  // namespace

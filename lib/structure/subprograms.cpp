@@ -120,6 +120,14 @@ class UnitWalk {
   };
   [[nodiscard]] const std::vector<Unqualified>& unqualified() const { return unqualified_; }
 
+  /// The code of a procedure without a linkage name, by its declaration.
+  struct Copy {
+    const void* declaration = nullptr;
+    std::uint64_t entry = 0;
+    friend auto operator<=>(const Copy&, const Copy&) = default;  // NOLINT(modernize-use-nullptr)
+  };
+  [[nodiscard]] const std::vector<Copy>& copies() const { return copies_; }
+
  private:
   void children(Dwarf_Die* parent, int depth) {
     Dwarf_Die die;
@@ -160,6 +168,8 @@ class UnitWalk {
     std::vector<Range> ranges = ranges_of(die, bias_);
     const bool concrete = !ranges.empty(), wanted = holds_any(addresses_, ranges);
     const std::size_t mine = out_.size();
+    if (concrete && linkage_of(die).empty())
+      copies_.push_back({QualifiedNames::declaration_of(*die).addr, ranges.front().low});
     if (wanted) {
       Subprogram& sub = out_.emplace_back();
       sub.linkage = linkage_of(die);
@@ -249,6 +259,7 @@ class UnitWalk {
   std::size_t& budget_;
   std::vector<Subprogram>& out_;
   std::vector<Unqualified> unqualified_;
+  std::vector<Copy> copies_;
   Dwarf_Files* call_files_ = nullptr;
   std::size_t call_file_count_ = 0;
 };
@@ -293,11 +304,13 @@ DebugInfo::DebugInfo(const Module& module, std::span<const std::uint64_t> addres
   QualifiedNames names;
   std::set<const void*> walked;
   std::vector<UnitWalk::Unqualified> unqualified;
+  std::vector<UnitWalk::Copy> copies;
   for (Unit& unit : units_) {
     UnitWalk walk(addresses, bias_, files, names, budget, subprograms_);
     walk.run(unit.body);
     walked.insert(unit.body.addr);
     unqualified.insert(unqualified.end(), walk.unqualified().begin(), walk.unqualified().end());
+    copies.insert(copies.end(), walk.copies().begin(), walk.copies().end());
   }
   // Code that was optimised as a whole program is described in one unit and declared in others.
   for (const UnitWalk::Unqualified& one : unqualified) {
@@ -307,10 +320,16 @@ DebugInfo::DebugInfo(const Module& module, std::span<const std::uint64_t> addres
       UnitWalk({}, bias_, files, names, budget, subprograms_).note_names(unit);
   }
   names.sort();
+  std::ranges::sort(copies);
   for (const UnitWalk::Unqualified& one : unqualified) {
     Subprogram& sub = subprograms_[one.owner];
     std::string& name = one.instance == kNone ? sub.name : sub.inlined[one.instance].name;
     name = names.qualify(one.die, std::move(name));
+    if (one.instance == kNone) continue;
+    const void* declaration = QualifiedNames::declaration_of(one.die).addr;
+    for (const UnitWalk::Copy& copy :
+         std::ranges::equal_range(copies, declaration, {}, &UnitWalk::Copy::declaration))
+      sub.inlined[one.instance].copies.push_back(copy.entry);
   }
 }
 

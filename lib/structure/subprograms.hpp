@@ -21,6 +21,8 @@ struct Inlined {
   Place declared, called;
   std::uint64_t entry = 0;
   std::vector<Range> ranges;
+  /// Where the procedure has code of its own, if its name here lacks its parameters: the symbol has them.
+  std::vector<std::uint64_t> copies;
 };
 
 /// A procedure that has machine code, as debug information describes it.

@@ -157,13 +157,11 @@ Presence Callers::presence(NodeId node, std::optional<std::uint32_t> role) const
 }
 
 std::vector<std::uint64_t> Callers::per_thread(NodeId node, std::uint32_t metric, bool inclusive) const {
-  std::vector<std::uint64_t> sum(figures_.experiment().locations.size(), 0);
+  std::vector<ContextId> procedures;
   for (const Instance& instance : instances(node)) {
-    if (inclusive && !instance.outermost) continue;
-    const std::vector<std::uint64_t> values = figures_.per_thread(instance.procedure, metric, inclusive);
-    for (std::size_t location = 0; location < sum.size(); ++location) sum[location] += values[location];
+    if (!inclusive || instance.outermost) procedures.push_back(instance.procedure);
   }
-  return sum;
+  return figures_.per_thread(procedures, metric, inclusive);
 }
 
 std::string Callers::id(NodeId node) const {

@@ -12,9 +12,9 @@ std::vector<database::Value> DatabaseSource::profile_values(std::uint32_t locati
   return reader_.profile_values(location);
 }
 
-std::vector<std::uint64_t> DatabaseSource::context_values(database::ContextId context,
-                                                          std::uint32_t metric) const {
-  return reader_.context_values(context, metric);
+std::vector<std::uint64_t> DatabaseSource::inclusive_values(std::span<const database::ContextId> contexts,
+                                                            std::uint32_t metric) const {
+  return reader_.inclusive_values(contexts, metric);
 }
 
 std::vector<std::uint64_t> DatabaseSource::exclusive_values(std::span<const database::ContextId> contexts,

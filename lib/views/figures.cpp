@@ -127,10 +127,25 @@ Presence Figures::flat_presence(FlatId scope, std::optional<std::uint32_t> role)
 
 std::vector<std::uint64_t> Figures::per_thread(ContextId context, std::uint32_t metric,
                                                bool inclusive) const {
-  std::vector<std::uint64_t> values =
-      inclusive ? source_.context_values(context, metric)
-                : source_.exclusive_values(exclusive_part(experiment(), context), metric);
+  return per_thread(std::span(&context, 1), metric, inclusive);
+}
+
+std::vector<std::uint64_t> Figures::per_thread(std::span<const ContextId> contexts, std::uint32_t metric,
+                                               bool inclusive) const {
+  std::vector<std::uint64_t> values;
+  if (inclusive) {
+    values = source_.inclusive_values(contexts, metric);
+  } else {
+    std::vector<ContextId> parts;
+    for (const ContextId context : contexts) {
+      const std::vector<ContextId> part = exclusive_part(experiment(), context);
+      parts.insert(parts.end(), part.begin(), part.end());
+    }
+    std::ranges::sort(parts);
+    values = source_.exclusive_values(parts, metric);
+  }
   values.resize(experiment().locations.size(), 0);
+  if (over_all()) return values;
   for (std::size_t location = 0; location < values.size(); ++location) {
     if (!selected_[location]) values[location] = 0;
   }

@@ -61,6 +61,10 @@ class Figures {
   [[nodiscard]] std::vector<std::uint64_t> per_thread(database::ContextId context, std::uint32_t metric,
                                                       bool inclusive) const;
 
+  /// The sums over some contexts (ascending, none of them below another where `inclusive`), read at once.
+  [[nodiscard]] std::vector<std::uint64_t> per_thread(std::span<const database::ContextId> contexts,
+                                                      std::uint32_t metric, bool inclusive) const;
+
   [[nodiscard]] const BlameIndex& blame() const { return blame_; }
 
  private:

@@ -44,24 +44,19 @@ Presence Flat::presence(NodeId node, std::optional<std::uint32_t> role) const {
 
 std::vector<std::uint64_t> Flat::per_thread(NodeId node, std::uint32_t metric, bool inclusive) const {
   const database::Contents& experiment = figures_.experiment();
-  std::vector<std::uint64_t> sum(experiment.locations.size(), 0);
-  const auto add = [&](ContextId context) {
-    const std::vector<std::uint64_t> values = figures_.per_thread(context, metric, inclusive);
-    for (std::size_t location = 0; location < sum.size(); ++location) sum[location] += values[location];
-  };
-  if (inclusive) {
-    for (const ContextId context : outermost_instances(experiment, node)) add(context);
-    return sum;
-  }
+  if (inclusive) return figures_.per_thread(outermost_instances(experiment, node), metric, true);
   // Exclusive: all instances, inner ones too. Files and modules are the sum over their procedures.
   const database::FlatScope& self = experiment.flat[node];
   const bool of_procedures =
       self.kind == ContextKind::file || self.kind == ContextKind::module || self.kind == ContextKind::root;
-  for (const ContextId context :
-       experiment.flat_instances.between(node, of_procedures ? self.end : node + 1)) {
-    if (!of_procedures || experiment.contexts[context].kind == ContextKind::procedure) add(context);
+  std::vector<ContextId> instances =
+      experiment.flat_instances.between(node, of_procedures ? self.end : node + 1);
+  if (of_procedures) {
+    std::erase_if(instances, [&](ContextId context) {
+      return experiment.contexts[context].kind != ContextKind::procedure;
+    });
   }
-  return sum;
+  return figures_.per_thread(instances, metric, false);
 }
 
 std::string Flat::id(NodeId node) const {

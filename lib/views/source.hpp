@@ -19,10 +19,10 @@ class Source {
   /// Exclusive values of one location, ascending by (context, metric). May throw database::DatabaseError.
   [[nodiscard]] virtual std::vector<database::Value> profile_values(std::uint32_t location) const = 0;
 
-  /// Inclusive values of one context, one entry per location (0: not observed). May throw
-  /// database::DatabaseError.
-  [[nodiscard]] virtual std::vector<std::uint64_t> context_values(database::ContextId context,
-                                                                  std::uint32_t metric) const = 0;
+  /// Sums of the inclusive values of some contexts (ascending, none of them below another), one entry per
+  /// location (0: not observed). May throw database::DatabaseError.
+  [[nodiscard]] virtual std::vector<std::uint64_t> inclusive_values(
+      std::span<const database::ContextId> contexts, std::uint32_t metric) const = 0;
 
   /// Sums of the exclusive values of some contexts (ascending), one entry per location. May throw
   /// database::DatabaseError.

@@ -28,7 +28,9 @@ RUNS = int(os.environ.get("CULPRIT_BENCH_RUNS", "7"))
 PROFILES = int(os.environ.get("CULPRIT_BENCH_PROFILES", "3072"))
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "structure", "first-view", "one-sided", "transfers", "waits")  # large-view: the second part of first-view alone
-SCALE_TREE = (2000, 62, 16)  # frames per tree (each gives two or three contexts), depth, groups of ranks
+# Frames per tree, depth, groups of ranks. A frame gives about two contexts, a call and what it calls: the first has
+# 4 000 contexts per profile once it is attributed, the second as many frames already.
+SCALE_TREES = {"4 000 contexts": (2000, 62, 16), "4 000 frames": (4400, 62, 16)}
 MPIRUN = ["mpirun.openmpi", "--oversubscribe", "-n", "2"]
 
 
@@ -343,9 +345,17 @@ class Bench:
         profiles = int(os.environ.get("CULPRIT_BENCH_PROFILES", "100000"))
         deep = self.here / "deep"
         subprocess.run(["mpicxx.openmpi", "-std=c++20", "-O1", "-g", APPS / "deep.cpp", "-o", deep], check=True)
-        out, made = self.here / "scale.real", self.here / "scale.run"
+        out = self.here / "scale.real"
         self.time([*MPIRUN, self.hpcrun, "-q", "-o", out, deep, "1"])
-        print("scale:", self.time([self.generator, out, made, profiles, 1, *SCALE_TREE])[2].stdout, end="")
+        lines = [line for name, tree in SCALE_TREES.items() for line in self.scale_trees(name, out, profiles, tree)]
+        print("\n".join(lines))
+
+    def scale_trees(self, name, source, profiles, tree):
+        """Merges `profiles` model trees of one shape on 1 and 2 ranks; the lines that tell the rate."""
+        made = self.here / "scale.run"
+        shutil.rmtree(made, ignore_errors=True)
+        told = self.time([self.generator, source, made, profiles, 1, *tree])[2].stdout
+        print(f"scale, trees of {name} per profile: {told}", end="", flush=True)
         size = sum(f.stat().st_size for f in made.rglob("*.culprit"))
         database = made.with_suffix(".db")
         lines = []
@@ -358,7 +368,9 @@ class Bench:
                   f"({database.stat().st_size / size:.2f} of it)", flush=True)
             lines.append(f"merged {profiles} profiles, {contexts} contexts, {ranks} ranks, {wall:.2f} s: "
                          f"{profiles / wall:.0f} profiles/s")
-        print("\n".join(lines))
+        shutil.rmtree(made)
+        database.unlink()
+        return lines
 
     def run_merge(self, ranks, measurement, database):
         """Wall and CPU seconds, the most memory of any rank in bytes, and what prof-mpi printed."""
@@ -425,7 +437,10 @@ class Bench:
         commands = {f"view {view}": ["view", view] for view in ("calling-context", "callers", "flat")}
         commands["one node over all ranks, the root"] = ["threads", "c0"]
         commands["one node over all ranks, the end of the hot path"] = ["threads", deepest[-1]["id"]]
-        commands["hot-path"] = ["hot-path"]
+        commands["one node over all ranks, the program's module"] = ["threads", "f1"]
+        commands["one node over all ranks, a file of many procedures"] = ["threads", "f2"]
+        commands["one node over all ranks, a procedure with many callers"] = ["threads", "p7"]
+        commands |= {name: [name] for name in ("hot-path", "report", "blame")}
         for name, command in commands.items():
             runs = [self.time([self.viewer, database, *command])[:2] for _ in range(RUNS)]
             walls, cpus = (statistics.median(column) for column in zip(*runs))

@@ -88,12 +88,13 @@ struct Means {
 Means means_of(const database::Contents& experiment, const database::Suspect& suspect,
                const std::vector<double>& values) {
   Means means;
+  std::vector<std::uint32_t> culprit_locations = suspect.locations;
+  std::ranges::sort(culprit_locations);
   double culprits = 0;
   double others = 0;
   for (std::uint32_t location = 0; location < experiment.locations.size(); ++location) {
     if (experiment.locations[location].role != suspect.role) continue;
-    const bool culprit =
-        std::find(suspect.locations.begin(), suspect.locations.end(), location) != suspect.locations.end();
+    const bool culprit = std::ranges::binary_search(culprit_locations, location);
     (culprit ? means.culprits : means.others) += values[location];
     (culprit ? culprits : others) += 1;
   }
@@ -106,53 +107,55 @@ Means means_of(const database::Contents& experiment, const database::Suspect& su
 /// One metric at `context` by location, less what lies at or below its frontier frames.
 std::vector<double> outside_waits(const views::Figures& figures, ContextId context, std::uint32_t metric) {
   const database::Contents& experiment = figures.experiment();
-  const std::vector<std::uint64_t> all = figures.per_thread(context, metric, true);
-  std::vector<double> result(all.begin(), all.end());
+  std::vector<ContextId> waits;
   for (ContextId below = context; below < experiment.contexts[context].end;) {
-    if ((experiment.contexts[below].flags & database::kFrontier) == 0) {
-      ++below;
-      continue;
-    }
-    const std::vector<std::uint64_t> inside = figures.per_thread(below, metric, true);
-    for (std::size_t location = 0; location < result.size(); ++location) {
-      result[location] -= static_cast<double>(inside[location]);
-    }
-    below = experiment.contexts[below].end;
+    const bool frontier = (experiment.contexts[below].flags & database::kFrontier) != 0;
+    if (frontier) waits.push_back(below);
+    below = frontier ? experiment.contexts[below].end : below + 1;
   }
+  const std::vector<std::uint64_t> all = figures.per_thread(context, metric, true);
+  const std::vector<std::uint64_t> inside = figures.per_thread(waits, metric, true);
+  std::vector<double> result(all.begin(), all.end());
+  for (std::size_t location = 0; location < result.size(); ++location)
+    result[location] -= static_cast<double>(inside[location]);
   return result;
 }
 
 }  // namespace
 
 std::vector<Blamed> find_blamed(const views::Figures& figures) {
-  const database::Contents& experiment = figures.experiment();
-  const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
   std::vector<Blamed> result;
-  const std::vector<std::vector<database::BlameRow>> blame = experiment.blame.read();
+  const std::vector<std::vector<database::BlameRow>> blame = figures.experiment().blame.read();
   for (std::uint32_t role = 0; role < blame.size(); ++role) {
-    for (const database::BlameRow& row : blame[role]) {
-      Blamed blamed{row.context, role, seconds(row.sum), {}};
-      if (idleness) {
-        const std::vector<std::uint64_t> waits = figures.per_thread(row.context, *idleness, true);
-        double sum = 0;
-        double threads = 0;
-        for (std::uint32_t location = 0; location < waits.size(); ++location) {
-          if (experiment.locations[location].role != role) continue;
-          sum += static_cast<double>(waits[location]);
-          threads += 1;
-        }
-        for (std::uint32_t location = 0; location < waits.size(); ++location) {
-          if (experiment.locations[location].role != role || waits[location] == 0) continue;
-          if (static_cast<double>(waits[location]) * threads >= kWaiter * sum)
-            blamed.waiters.push_back(location);
-        }
-      }
-      result.push_back(std::move(blamed));
-    }
+    for (const database::BlameRow& row : blame[role]) result.push_back({row.context, role, seconds(row.sum)});
   }
   std::stable_sort(result.begin(), result.end(),
                    [](const Blamed& a, const Blamed& b) { return a.idle_s > b.idle_s; });
   return result;
+}
+
+Waiters::Waiters(const views::Figures& figures)
+    : figures_(figures),
+      idleness_(metric_named(figures.experiment(), "idleness")),
+      locations_(figures.experiment().roles.size()) {
+  const database::Locations& locations = figures.experiment().locations;
+  for (std::uint32_t location = 0; location < locations.size(); ++location)
+    locations_[locations[location].role].push_back(location);
+}
+
+std::vector<std::uint32_t> Waiters::of(const Blamed& blamed) const {
+  std::vector<std::uint32_t> waiters;
+  if (!idleness_) return waiters;
+  const std::vector<std::uint64_t> waits = figures_.per_thread(blamed.context, *idleness_, true);
+  const std::vector<std::uint32_t>& locations = locations_[blamed.role];
+  double sum = 0;
+  for (const std::uint32_t location : locations) sum += static_cast<double>(waits[location]);
+  const auto threads = static_cast<double>(locations.size());
+  for (const std::uint32_t location : locations) {
+    if (waits[location] != 0 && static_cast<double>(waits[location]) * threads >= kWaiter * sum)
+      waiters.push_back(location);
+  }
+  return waiters;
 }
 
 SuspectFacts examine(const views::Figures& figures, const database::Suspect& suspect) {
@@ -219,8 +222,6 @@ Diagnosis diagnose(const views::Figures& figures) {
   add_idleness(figures, *time, idleness, diagnosis);
   add_work(figures, *time, diagnosis);
   diagnosis.blamed = find_blamed(figures);
-  for (const database::Suspect& suspect : experiment.suspects())
-    diagnosis.suspects.push_back(examine(figures, suspect));
   return diagnosis;
 }
 

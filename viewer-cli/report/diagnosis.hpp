@@ -38,7 +38,6 @@ struct Blamed {
   database::ContextId context = 0;
   std::uint32_t role = 0;
   double idle_s = 0;
-  std::vector<std::uint32_t> waiters;  ///< locations that wait at least half as long as the mean below it
 };
 
 /// A procedure and what it does itself, waits left out.
@@ -58,17 +57,30 @@ bool lacks_cpu(const SuspectFacts& facts);
 struct Diagnosis {
   double total_s = 0, idle_s = 0;
   std::vector<RoleIdleness> roles;
-  std::vector<IdleIn> where;           ///< over all roles, most first
-  std::vector<Blamed> blamed;          ///< most idleness first
-  std::vector<SuspectFacts> suspects;  ///< as in the database: what explains most first
-  std::vector<Work> work;              ///< the largest first, at most kWorkListed
+  std::vector<IdleIn> where;   ///< over all roles, most first
+  std::vector<Blamed> blamed;  ///< most idleness first
+  std::vector<Work> work;      ///< the largest first, at most kWorkListed
 
   [[nodiscard]] double idle_share() const { return total_s > 0 ? idle_s / total_s : 0; }
 };
 inline constexpr std::size_t kWorkListed = 5;
 
-/// Blamed contexts of all roles, most idleness first; reads per-thread values for the waiters.
+/// Blamed contexts of all roles, most idleness first.
 std::vector<Blamed> find_blamed(const views::Figures& figures);
+
+/// Who waits below blamed contexts.
+class Waiters {
+ public:
+  explicit Waiters(const views::Figures& figures);
+
+  /// The locations of its role that wait at least half as long as the mean below it. Reads per-thread values.
+  [[nodiscard]] std::vector<std::uint32_t> of(const Blamed& blamed) const;
+
+ private:
+  const views::Figures& figures_;
+  std::optional<std::uint32_t> idleness_;
+  std::vector<std::vector<std::uint32_t>> locations_;  ///< by role
+};
 
 /// Compares a suspect's threads with the others of their role; reads per-thread values.
 SuspectFacts examine(const views::Figures& figures, const database::Suspect& suspect);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 namespace culprit::viewer {
 namespace {
@@ -18,6 +19,7 @@ using database::ContextKind;
 
 constexpr double kNsPerSecond = 1e9;
 constexpr std::size_t kIndent = 4;
+constexpr std::size_t kListed = 50;  // nobody reads on, and who waits costs a look at each thread
 
 double seconds(std::uint64_t ns) {
   return static_cast<double>(ns) / kNsPerSecond;
@@ -76,28 +78,39 @@ void write_blame(std::ostream& out, const Screen& screen, const views::Figures& 
   }
   const Scale scale = scale_for(blamed.front().idle_s, "s", screen.unicode);
   const std::size_t width = columns(scale.write(blamed.front().idle_s));
-  for (const Blamed& each : blamed) {
+  const Waiters waiting(figures);
+  const std::size_t listed = std::min(blamed.size(), kListed);
+  for (const Blamed& each : std::span(blamed).first(listed)) {
     const std::string amount = scale.write(each.idle_s);
     const std::string share = grouped(idle > 0 ? 100 * each.idle_s / idle : 0, 1);
     out << std::string(width > columns(amount) ? width - columns(amount) : 0, ' ') << amount << ' '
         << scale.unit << std::string(share.size() < 7 ? 7 - share.size() : 1, ' ') << share << " %  "
         << screen.bold(scope_phrase(experiment, each.context, false, screen.width / 2, screen.unicode))
         << "  " << screen.dim("[c" + std::to_string(each.context) + ']') << '\n';
+    const std::vector<std::uint32_t> waited = waiting.of(each);
     std::string waiters = "waited: ";
-    waiters += each.waiters.empty() ? "nobody in particular" : threads_phrase(experiment, each.waiters);
+    waiters += waited.empty() ? "nobody in particular" : threads_phrase(experiment, waited);
     out << paragraph(waiters + role_suffix(experiment, each.role), screen) << '\n'
         << screen.dim(paragraph(path_text(experiment, each.context, screen), screen)) << '\n';
   }
+  if (listed == blamed.size()) return;
+  double rest = 0;
+  for (const Blamed& each : std::span(blamed).subspan(listed)) rest += each.idle_s;
+  out << wrap("and " + keep(counted(blamed.size() - listed, "further place")) + " with " +
+                  keep(duration(rest, screen.unicode)) + " (--format csv or json lists all)",
+              screen.width, 2)
+      << '\n';
 }
 
 void write_blame_csv(std::ostream& out, const views::Figures& figures) {
   const database::Contents& experiment = figures.experiment();
   const double idle = idleness_of(figures);
   write_csv_row(out, {"id", "path", "idleness_s", "share", "role", "waiter_ranks"});
+  const Waiters waiting(figures);
   for (const Blamed& each : find_blamed(figures)) {
     write_csv_row(out, {'c' + std::to_string(each.context), joined_path(experiment, each.context),
                         csv_number(each.idle_s), csv_number(idle > 0 ? each.idle_s / idle : 0),
-                        experiment.roles[each.role].name, joined_ranks(experiment, each.waiters)});
+                        experiment.roles[each.role].name, joined_ranks(experiment, waiting.of(each))});
   }
 }
 
@@ -110,8 +123,15 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
     return;
   }
   std::size_t number = 0;
-  for (const SuspectFacts& facts : examine_all(figures)) {
-    const database::Suspect& suspect = *facts.suspect;
+  for (const database::Suspect& suspect : experiment.suspects()) {
+    if (number == kListed) {
+      out << wrap("and " + keep(counted(experiment.suspects().size() - number, "further suspect")) +
+                      ", which explain less (--format csv or json lists all)",
+                  screen.width, 2)
+          << '\n';
+      break;
+    }
+    const SuspectFacts facts = examine(figures, suspect);
     const auto time = [&](std::uint64_t ns) { return keep(duration(seconds(ns), screen.unicode)); };
     out << ++number << ". "
         << screen.bold(suspect_phrase(experiment, suspect.suspect, screen.width / 2, screen.unicode)) << "  "

@@ -1,5 +1,6 @@
 #include "report/report_json.hpp"
 
+#include "report/findings.hpp"
 #include "report/quality.hpp"
 
 #include <algorithm>
@@ -26,7 +27,9 @@ Json where_json(const std::vector<IdleIn>& where, double idle_s) {
 
 }  // namespace
 
-Json blame_json(const database::Contents& experiment, const std::vector<Blamed>& blamed, double idle_s) {
+Json blame_json(const views::Figures& figures, const std::vector<Blamed>& blamed, double idle_s) {
+  const database::Contents& experiment = figures.experiment();
+  const Waiters waiting(figures);
   Json array = Json::array();
   for (const Blamed& each : blamed) {
     array.push_back({{"id", 'c' + std::to_string(each.context)},
@@ -34,7 +37,7 @@ Json blame_json(const database::Contents& experiment, const std::vector<Blamed>&
                      {"idleness_s", each.idle_s},
                      {"share", idle_s > 0 ? each.idle_s / idle_s : 0},
                      {"role", experiment.roles[each.role].name},
-                     {"waiters", locations_json(experiment, each.waiters)}});
+                     {"waiters", locations_json(experiment, waiting.of(each))}});
   }
   return array;
 }
@@ -107,8 +110,8 @@ Json report_json(const views::Figures& figures) {
           {"total_s", diagnosis.total_s},
           {"where", where_json(diagnosis.where, diagnosis.idle_s)},
           {"roles", roles},
-          {"blame", blame_json(experiment, diagnosis.blamed, diagnosis.idle_s)},
-          {"suspects", suspects_json(experiment, diagnosis.suspects)},
+          {"blame", blame_json(figures, diagnosis.blamed, diagnosis.idle_s)},
+          {"suspects", suspects_json(experiment, examine_all(figures))},
           {"quality", quality_json(experiment)}};
 }
 

@@ -6,7 +6,7 @@
 namespace culprit::viewer {
 
 /// `[{"id","path","idleness_s","share","role","waiters":[location…]}]`; shares are of all idleness.
-Json blame_json(const database::Contents& experiment, const std::vector<Blamed>& blamed, double idle_s);
+Json blame_json(const views::Figures& figures, const std::vector<Blamed>& blamed, double idle_s);
 
 /// `[{"balanced","suspect","ranks","locations","excess_s","explains_s","save_balanced_s","save_removed_s",
 /// …}]`.

@@ -181,18 +181,20 @@ class Report {
   }
 
   void suspects(const Blamed& blamed) {
-    std::vector<const SuspectFacts*> here;
+    std::vector<SuspectFacts> facts;
     double explained = 0;
-    for (const SuspectFacts& facts : diagnosis_.suspects) {
-      if (facts.suspect->balanced != blamed.context || facts.suspect->role != blamed.role) continue;
-      explained += static_cast<double>(facts.suspect->explains_ns) / 1e9;
-      const double explains_s = static_cast<double>(facts.suspect->explains_ns) / 1e9;
-      const bool matters = here.empty() || explains_s >= kWorthNaming * blamed.idle_s;
-      if (matters && here.size() < kSuspectsListed) here.push_back(&facts);
+    for (const database::Suspect& suspect : experiment_.suspects()) {
+      if (suspect.balanced != blamed.context || suspect.role != blamed.role) continue;
+      const double explains_s = static_cast<double>(suspect.explains_ns) / 1e9;
+      explained += explains_s;
+      const bool matters = facts.empty() || explains_s >= kWorthNaming * blamed.idle_s;
+      if (matters && facts.size() < kSuspectsListed) facts.push_back(examine(figures_, suspect));
     }
+    std::vector<const SuspectFacts*> here;
+    for (const SuspectFacts& each : facts) here.push_back(&each);
     suspect_lines(here);
     if (!here.empty()) worth(here, blamed.role);
-    for (const SuspectFacts* const facts : here) cpu(*facts, here.size() > 1);
+    for (const SuspectFacts& each : facts) cpu(each, facts.size() > 1);
     const double left = blamed.idle_s - explained;
     if (left >= kUnexplained * blamed.idle_s) {
       say((here.empty() ? "No part of it does lastingly more work on some of its threads, so "

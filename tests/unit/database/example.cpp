@@ -253,10 +253,30 @@ std::vector<ContextId> parents_of(const Experiment& experiment) {
   return parents;
 }
 
+std::vector<Tile> tiles_of(const Example& example, std::uint32_t per_tile) {
+  const std::size_t metrics = example.experiment.metrics.size();
+  TileBuilder builder(parents_of(example.experiment), metrics);
+  std::vector<Tile> tiles;
+  for (const std::vector<Value>& profile : example.profiles) {
+    builder.add_location();
+    std::map<ContextId, std::vector<std::uint64_t>> rows;
+    for (const Value& value : profile) {
+      std::vector<std::uint64_t>& row = rows[value.index];
+      row.resize(metrics);
+      row[value.metric] = value.value;
+    }
+    for (const auto& [context, row] : rows) builder.add_row(context, row);
+    if (builder.locations() == per_tile) tiles.push_back(builder.take());
+  }
+  if (builder.locations() > 0) tiles.push_back(builder.take());
+  return tiles;
+}
+
 void write_example(const Example& example, const std::filesystem::path& path) {
   exchange::run_on_threads(1, [&](exchange::Communicator& comm) {
     Writer writer(comm, path);
-    writer.add_profiles(parents_of(example.experiment), example.experiment.metrics.size(), example.profiles);
+    constexpr std::uint32_t kPerTile = 16;
+    writer.add_tiles(tiles_of(example, kPerTile));
     writer.add_experiment(example.experiment);
     writer.finish();
   });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "database/database.hpp"
+#include "database/tile.hpp"
 
 #include <filesystem>
 #include <vector>
@@ -22,6 +23,9 @@ Example make_example();
 
 /// The parent of every context.
 std::vector<ContextId> parents_of(const Experiment& experiment);
+
+/// The example's values in tiles of so many locations.
+std::vector<Tile> tiles_of(const Example& example, std::uint32_t per_tile);
 
 /// Writes an example (on one rank).
 void write_example(const Example& example, const std::filesystem::path& path);

@@ -126,3 +126,21 @@ TEST_CASE("programs of clang are read as well") {
     check_program(std::string("clang-numeric-") + variant, source("numeric.c"));
 }
 #endif
+
+TEST_CASE("a procedure that only its file knows has one name, inlined and called") {
+  const auto addresses = section_addresses(program("both_ways"), ".text");
+  const ModuleStructure module = recover_all(program("both_ways"), addresses);
+  for (const std::string name : {"weigh(int, double const*)", "halve(double)", "Scale::of(double) const"}) {
+    INFO(name);
+    const std::string base = name.substr(0, name.find('('));
+    std::set<std::string> called, inlined;
+    for (const auto& procedure : module.procedures) {
+      if (procedure.name.starts_with(base)) called.insert(procedure.name);
+    }
+    for (const Scope& scope : module.scopes) {
+      if (scope.name.starts_with(base)) inlined.insert(scope.name);
+    }
+    CHECK(called == std::set{name});
+    CHECK(inlined == std::set{name});
+  }
+}

@@ -253,6 +253,31 @@ TEST_CASE("Blame and suspects in words") {
 )");
 }
 
+TEST_CASE("Of many blamed places the most important are listed, and the rest are told") {
+  SampleExperiment sample({"REALTIME", "idleness", "CPU"});
+  sample.add_location(0, 0, sample.add_role("main"));
+  const ContextId main = sample.add(0, {ContextKind::procedure, "main", "a.c", 3});
+  std::vector<database::BlameRow> rows;
+  for (std::uint32_t line = 1; line <= 60; ++line) {
+    const ContextId loop = sample.add(main, {ContextKind::loop, "", "a.c", line});
+    sample.set(sample.add(loop, {ContextKind::statement, "", "a.c", 100 + line}), 0, 0, kSecond);
+    rows.push_back({loop, line * kSecond, 0, 0});
+  }
+  sample.finish();
+  sample.build().blame[0] = rows;
+  const auto count = [](const std::string& text, const std::string& what) {
+    std::size_t found = 0;
+    for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+    return found;
+  };
+  const std::string text = run(sample, {"blame"});
+  INFO(text);
+  CHECK(count(text, "[c") == 50);
+  CHECK(text.find("loop at a.c:60") < text.find("loop at a.c:59"));
+  CHECK(text.find("and 10 further places with 55") != std::string::npos);
+  CHECK(count(run(sample, {"blame", "--format", "csv"}), "\n") == 1 + 60);
+}
+
 TEST_CASE("info tells what was run") {
   const SolverSample solver;
   const std::string text = run(solver.sample, {"info"});

@@ -238,11 +238,15 @@ std::vector<database::Value> SampleExperiment::profile_values(std::uint32_t loca
   return values;
 }
 
-std::vector<std::uint64_t> SampleExperiment::context_values(ContextId context, std::uint32_t metric) const {
+std::vector<std::uint64_t> SampleExperiment::inclusive_values(std::span<const ContextId> contexts,
+                                                              std::uint32_t metric) const {
   std::vector<std::uint64_t> dense(experiment_.locations.size(), 0);
   for (const auto& [location, profile] : values_) {
     for (const auto& [key, value] : profile) {
-      if (key.second == metric && within(key.first, context)) dense[location] += value;
+      if (key.second != metric) continue;
+      for (const ContextId context : contexts) {
+        if (within(key.first, context)) dense[location] += value;
+      }
     }
   }
   return dense;

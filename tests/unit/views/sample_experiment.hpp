@@ -46,8 +46,8 @@ class SampleExperiment final : public Source {
     return experiment_;
   }
   [[nodiscard]] std::vector<database::Value> profile_values(std::uint32_t location) const override;
-  [[nodiscard]] std::vector<std::uint64_t> context_values(database::ContextId context,
-                                                          std::uint32_t metric) const override;
+  [[nodiscard]] std::vector<std::uint64_t> inclusive_values(std::span<const database::ContextId> contexts,
+                                                            std::uint32_t metric) const override;
   [[nodiscard]] std::vector<std::uint64_t> exclusive_values(std::span<const database::ContextId> contexts,
                                                             std::uint32_t metric) const override;
 
