@@ -4,6 +4,9 @@
 #include "tui/finding_pages.hpp"
 #include "tui/page_parts.hpp"
 
+#include <algorithm>
+#include <span>
+
 namespace culprit::viewer::tui {
 namespace {
 
@@ -30,16 +33,18 @@ Page blame_page(const Workspace& workspace, const Findings& findings, int width)
       "whole, so what makes some of them wait lies inside.",
       width, 0, Tone::dim);
   add_heading(page, "BALANCED CODE", "idle below it", width);
-  std::size_t listed = 0;
-  for (const Blamed& each : diagnosis.blamed) {
-    if (listed++ == kMostRows) break;
+  const views::Figures all(workspace.source());  // whatever ranks are selected
+  const Waiters waiting(all);
+  const std::size_t listed = std::min(diagnosis.blamed.size(), kMostRows);
+  for (const Blamed& each : std::span(diagnosis.blamed).first(listed)) {
+    const std::vector<std::uint32_t> waiters = waiting.of(each);
     const double share = diagnosis.idle_s > 0 ? each.idle_s / diagnosis.idle_s : 0;
     page.add(link_line(scope_phrase(workspace.experiment(), each.context, false,
                                     static_cast<std::size_t>(width), workspace.unicode()),
                        seconds_text(workspace, each.idle_s) + "  " + grouped(100 * share, 1) + " %",
-                       to_context(each.context, each.waiters), width, 0, workspace.unicode()));
+                       to_context(each.context, waiters), width, 0, workspace.unicode()));
     const std::string who =
-        each.waiters.empty() ? "nobody in particular" : threads_phrase(workspace.experiment(), each.waiters);
+        waiters.empty() ? "nobody in particular" : threads_phrase(workspace.experiment(), waiters);
     page.say("waited: " + who + role_suffix(workspace.experiment(), each.role), width, 4);
     add_path(page, workspace, each.context, width, 4);
   }
@@ -63,19 +68,20 @@ std::string suspect_text(const Workspace& workspace, const SuspectFacts& facts) 
   return text;
 }
 
-Page suspects_page(const Workspace& workspace, const Findings& findings, int width) {
+Page suspects_page(const Workspace& workspace, const Findings& /*findings*/, int width) {
   Page page;
-  if (findings.diagnosis.suspects.empty()) {
+  if (workspace.experiment().suspects().empty()) {
     page.say("No suspects: no part of balanced code does lastingly more work on some of its threads.", width);
     return page;
   }
   page.say("Code inside balanced code that does more work on some threads, so that the others wait.", width,
            0, Tone::dim);
   add_heading(page, "UNEVEN CODE", "explains", width);
-  std::size_t listed = 0;
-  for (const SuspectFacts& facts : findings.diagnosis.suspects) {
-    if (listed++ == kMostRows) break;
-    const database::Suspect& suspect = *facts.suspect;
+  const views::Figures all(workspace.source());  // whatever ranks are selected
+  const std::vector<database::Suspect>& suspects = workspace.experiment().suspects();
+  const std::size_t listed = std::min(suspects.size(), kMostRows);
+  for (const database::Suspect& suspect : std::span(suspects).first(listed)) {
+    const SuspectFacts facts = examine(all, suspect);
     page.add(link_line(suspect_phrase(workspace.experiment(), suspect.suspect,
                                       static_cast<std::size_t>(width), workspace.unicode()),
                        seconds_text(workspace, seconds(suspect.explains_ns)),
@@ -83,7 +89,7 @@ Page suspects_page(const Workspace& workspace, const Findings& findings, int wid
     page.say(suspect_text(workspace, facts), width, 4);
     add_path(page, workspace, suspect.suspect, width, 4);
   }
-  say_rest(page, findings.diagnosis.suspects.size(), "suspects");
+  say_rest(page, suspects.size(), "suspects");
   return page;
 }
 

@@ -69,26 +69,28 @@ class StartPage {
 
   void blamed() {
     add_heading(page_, "WHAT MAKES THEM WAIT", "idle below it", width_);
+    const views::Figures all(workspace_.source());  // whatever ranks are selected
+    const Waiters waiting(all);
     std::size_t listed = 0;
     for (const Blamed& each : diagnosis_.blamed) {
       if (listed == kBlamedListed || (listed > 0 && each.idle_s < kWorthListing * diagnosis_.idle_s)) break;
       ++listed;
       link(scope(each.context), time(each.idle_s) + "  " + round_percent(each.idle_s / diagnosis_.idle_s),
-           to_context(each.context, each.waiters), 0);
-      suspects(each);
+           to_context(each.context, waiting.of(each)), 0);
+      suspects(all, each);
     }
     if (diagnosis_.blamed.size() > listed)
       link("all " + counted(diagnosis_.blamed.size(), "place") + " that idleness is charged to", "",
            {Target::Kind::finding, static_cast<std::uint32_t>(Finding::blame), {}, -1, 0, 0, {}}, 0);
   }
 
-  void suspects(const Blamed& blamed) {
+  void suspects(const views::Figures& all, const Blamed& blamed) {
     std::size_t listed = 0;
     double saved = 0;
-    for (const SuspectFacts& facts : diagnosis_.suspects) {
-      const database::Suspect& suspect = *facts.suspect;
+    for (const database::Suspect& suspect : experiment_.suspects()) {
       if (suspect.balanced != blamed.context || suspect.role != blamed.role) continue;
       if (listed++ == kSuspectsListed) break;
+      const SuspectFacts facts = examine(all, suspect);
       saved += static_cast<double>(suspect.save_balanced_ns) / 1e9;
       const std::string who = more_work_phrase(facts.more_work, facts.only_here) + ' ' +
                               threads_phrase(experiment_, suspect.locations);
