@@ -7,6 +7,7 @@
 #include "views/frame.hpp"
 
 #include <map>
+#include <ranges>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -137,10 +138,10 @@ class ProfileBuilder {
     pb::Location* const made = profile_.add_location();
     made->set_id(found->second);
     made->set_mapping_id(frame.mapping);
-    for (auto line = frame.lines.rbegin(); line != frame.lines.rend(); ++line) {
+    for (const auto& [function, line] : std::ranges::reverse_view(frame.lines)) {
       pb::Line* const each = made->add_line();
-      each->set_function_id(line->first);
-      each->set_line(line->second);
+      each->set_function_id(function);
+      each->set_line(line);
     }
     return found->second;
   }
@@ -176,7 +177,7 @@ class ProfileBuilder {
     std::vector<std::uint64_t>& known = stacks_[context];
     if (!known.empty()) return known;
     const std::vector<PhysicalFrame> frames = frames_of(context);
-    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) known.push_back(location(*frame));
+    for (const PhysicalFrame& frame : std::ranges::reverse_view(frames)) known.push_back(location(frame));
     // Time outside of any procedure must not get lost: a sample without locations is none.
     if (known.empty()) {
       const views::Frame frame = views::frame_of(experiment_, experiment_.contexts[context]);
