@@ -68,7 +68,7 @@ class Diagnosis {
   struct Case {
     Location causer = kNoLocation, waiter = kNoLocation;
     std::uint32_t waiter_context = 0;
-    friend auto operator<=>(const Case&, const Case&) = default;  // NOLINT(modernize-use-nullptr)
+    friend bool operator==(const Case&, const Case&) = default;
   };
   struct CaseHash {
     std::size_t operator()(const Case& key) const {
@@ -80,8 +80,7 @@ class Diagnosis {
   };
   struct CaseProcedure {
     std::uint32_t of_case = 0, procedure = 0;
-    friend auto operator<=>(const CaseProcedure&,
-                            const CaseProcedure&) = default;  // NOLINT(modernize-use-nullptr)
+    friend bool operator==(const CaseProcedure&, const CaseProcedure&) = default;
   };
   struct CaseProcedureHash {
     std::size_t operator()(const CaseProcedure& key) const {
