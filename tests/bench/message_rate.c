@@ -1,8 +1,8 @@
-/* Some 50 000 MPI calls a second in each rank, with work between them that takes as many instructions in every
- * run and lives in the first-level cache, as inner loops do. Messages go to the rank itself: ranks that wait for
- * each other would show the machine's other load. Each rank tells what its loop took: MPI_Init and MPI_Finalize
- * differ by more from run to run than what is sought.
- * Usage: message_rate [rounds]. Prints "calls wall-seconds cpu-seconds" per rank; all threads' CPU time. */
+/* Some 50 000 MPI calls a second in each rank, with work between them that takes as many instructions in
+ * every run and lives in the first-level cache, as inner loops do. Messages go to the rank itself: ranks that
+ * wait for each other would show the machine's other load. Each rank tells what its loop took: MPI_Init and
+ * MPI_Finalize differ by more from run to run than what is sought. Usage: message_rate [rounds]. Prints
+ * "calls wall-seconds cpu-seconds" per rank; all threads' CPU time. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* Truth: a delay that travels. On rank 0 `foo` works too long; so rank 1 receives late, works a little longer
  * itself (`own_work`) and opens its window late; so rank 2 waits in its access epoch. Of rank 2's wait, what
  * `foo` caused is long-term, what `own_work` caused is short-term; their proportion is that of the two
- * delays. Rank 0 comes last to the next barrier (`afterwards`), so that it waits for nobody. Ranks beyond 2 form further chains of three; those left over only take part in the barriers. */
+ * delays. Rank 0 comes last to the next barrier (`afterwards`), so that it waits for nobody. Ranks beyond 2
+ * form further chains of three; those left over only take part in the barriers. */
 #include "truth_program.h"
 
 enum { WINDOW = 1 };
