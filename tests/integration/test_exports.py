@@ -81,11 +81,12 @@ class Stacks(unittest.TestCase):
             self.assertTrue(shutil.which("node") and shutil.which("npm"), "install nodejs and npm (./dev test does)")
             packed.mkdir(parents=True, exist_ok=True)
             fetched = subprocess.run(
-                ["npm", "pack", SPEEDSCOPE, "--silent", "--fetch-retries=1", "--fetch-timeout=20000"],
+                ["npm", "pack", SPEEDSCOPE, "--loglevel=error", "--fetch-retries=1", "--fetch-timeout=20000"],
                 cwd=packed, capture_output=True, text=True, timeout=120,
             )
             if fetched.returncode != 0:
-                self.skipTest("npm cannot be reached: " + fetched.stderr.strip().splitlines()[-1])
+                told = [line for line in fetched.stderr.splitlines() if "reason" in line] or [f"npm ended with {fetched.returncode}"]
+                self.skipTest("npm's registry cannot be reached: " + told[0])
             shutil.unpack_archive(next(packed.glob("*.tgz")), packed)
         read = json.loads(run("node", HERE / "speedscope_import.js", packed / "package" / "dist" / "release", *files))
         return {pathlib.Path(result["file"]): result["profiles"] for result in read}
