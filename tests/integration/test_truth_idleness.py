@@ -17,7 +17,7 @@ WORK = {  # calls that do not wait by definition
     "MPI_Put", "MPI_Accumulate", "MPI_Win_post", "MPI_Cancel",
 }  # fmt: skip
 POLLS = {"MPI_Test", "MPI_Iprobe", "MPI_Win_test"}  # asked again and again at once: the log knows the loop, not the calls
-LARGE = {"late_receiver_large", "complete"}  # procedures some of whose calls move or complete megabytes
+LARGE = {"late_receiver_large", "complete"}  # procedures some of whose calls move or complete bulk transfers
 
 
 class Idleness(harness.Workspace):
