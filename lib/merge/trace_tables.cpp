@@ -71,6 +71,7 @@ std::vector<database::Wait> TraceTables::waits(const std::vector<waits::WaitSum>
     whole.count += sum.count;
   }
   std::vector<database::Wait> list;
+  list.reserve(sums.size());
   for (const auto& [key, wait] : sums) list.push_back(wait);
   return list;
 }
@@ -87,6 +88,7 @@ std::vector<database::Cause> TraceTables::causes(const std::vector<waits::DelayC
     sum.long_term_ns += cost.long_term_ns;
   }
   std::vector<database::Cause> list;
+  list.reserve(sums.size());
   for (const auto& [key, cause] : sums) list.push_back(cause);
   std::ranges::stable_sort(list, std::ranges::greater(), [](const database::Cause& cause) {
     return cause.short_term_ns + cause.long_term_ns;
@@ -125,6 +127,7 @@ std::vector<database::Hotspot> TraceTables::hotspots(const std::vector<waits::Ho
           call_scope(shape_, hotspot.waiter_context)}] += hotspot.ns;
   }
   std::vector<database::Hotspot> list;
+  list.reserve(sums.size());
   for (const auto& [key, ns] : sums) {
     list.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), ns});
   }

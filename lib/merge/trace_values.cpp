@@ -61,8 +61,7 @@ void add_up(std::vector<TraceValue>& values) {
 std::vector<std::uint32_t> united(exchange::Communicator& comm, std::vector<std::uint32_t> own) {
   const auto unique = [](std::vector<std::uint32_t>& numbers) {
     std::ranges::sort(numbers);
-    const auto rest = std::ranges::unique(numbers);
-    numbers.erase(rest.begin(), rest.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   };
   unique(own);
   std::vector<std::uint32_t> all = waits::items_of_all<std::uint32_t>(comm, own);
@@ -73,7 +72,8 @@ std::vector<std::uint32_t> united(exchange::Communicator& comm, std::vector<std:
 }  // namespace
 
 std::span<const TraceValue> TraceValues::of(std::uint32_t thread) const {
-  const auto [first, last] = std::ranges::equal_range(values, thread, {}, &TraceValue::thread);
+  const auto first = std::ranges::lower_bound(values, thread, {}, &TraceValue::thread);
+  const auto last = std::ranges::upper_bound(values, thread, {}, &TraceValue::thread);
   return {first, last};
 }
 

@@ -327,9 +327,9 @@ DebugInfo::DebugInfo(const Module& module, std::span<const std::uint64_t> addres
     name = names.qualify(one.die, std::move(name));
     if (one.instance == kNone) continue;
     const void* declaration = QualifiedNames::declaration_of(one.die).addr;
-    for (const UnitWalk::Copy& copy :
-         std::ranges::equal_range(copies, declaration, {}, &UnitWalk::Copy::declaration))
-      sub.inlined[one.instance].copies.push_back(copy.entry);
+    for (auto copy = std::ranges::lower_bound(copies, declaration, {}, &UnitWalk::Copy::declaration);
+         copy != copies.end() && copy->declaration == declaration; ++copy)
+      sub.inlined[one.instance].copies.push_back(copy->entry);
   }
 }
 

@@ -211,8 +211,8 @@ Outline::Item* Outline::first_in(const Search& search, Item& item) {
 Outline::Item* Outline::last_in(const Search& search, Item& item, bool itself) {
   if (search.touches(item.node)) {
     make(item);
-    for (const std::unique_ptr<Item>& child : std::ranges::reverse_view(item.children)) {
-      if (Item* const found = last_in(search, *child, true)) return found;
+    for (std::size_t index = item.children.size(); index-- > 0;) {
+      if (Item* const found = last_in(search, *item.children[index], true)) return found;
     }
   }
   return itself && search.matches(item.node) ? &item : nullptr;

@@ -30,6 +30,7 @@ std::vector<OwnTime> own_times(const Roster& roster, const Forward& forward) {
     }
   }
   std::vector<OwnTime> list;
+  list.reserve(sums.size());
   for (const auto& [path, ns] : sums) list.push_back({path, ns});
   return list;
 }
