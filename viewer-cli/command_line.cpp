@@ -96,6 +96,7 @@ bool is_one_of(const Choices& choices, std::string_view word) {
 template <class Choices>
 std::vector<std::string> names_of(const Choices& choices) {
   std::vector<std::string> names;
+  names.reserve(choices.size());
   for (const auto& [name, value] : choices) names.emplace_back(name);
   return names;
 }

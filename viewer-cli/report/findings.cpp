@@ -15,7 +15,6 @@ namespace culprit::viewer {
 namespace {
 
 using database::ContextId;
-using database::ContextKind;
 
 constexpr double kNsPerSecond = 1e9;
 constexpr std::size_t kIndent = 4;

@@ -191,6 +191,7 @@ class Report {
       if (matters && facts.size() < kSuspectsListed) facts.push_back(examine(figures_, suspect));
     }
     std::vector<const SuspectFacts*> here;
+    here.reserve(facts.size());
     for (const SuspectFacts& each : facts) here.push_back(&each);
     suspect_lines(here);
     if (!here.empty()) worth(here, blamed.role);
