@@ -127,16 +127,6 @@ void ActiveTarget::explain(const Access& access, const PostLetter& post) {
   for (const EventId operation : access.operations) {
     ledger_.add(operation.location, candidate(operation, Pattern::early_transfer));
   }
-  meet(access.start, post.call);
-}
-
-void ActiveTarget::meet(EventId own, EventId other) {
-  ledger_.add(own.location, Meeting{.event = own.index, .other = other, .sent_ns = 0});
-  mail_.send(roster_.owner_of(roster_.rank_of(other.location)), MetLetter{.call = other, .other = own});
-}
-
-void ActiveTarget::receive(const MetLetter& letter) {
-  ledger_.add(letter.call.location, Meeting{.event = letter.call.index, .other = letter.other, .sent_ns = 0});
 }
 
 // ---- what targets do
@@ -189,7 +179,6 @@ void ActiveTarget::expose(const Pair& pair) {
     ledger_.add(wait.location, candidate);
     candidate.pattern = Pattern::late_complete;
     ledger_.add(wait.location, candidate);
-    meet(wait, complete.call);
   }
 }
 

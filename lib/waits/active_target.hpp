@@ -21,11 +21,6 @@ struct PostLetter {
   EventId call;
   std::uint64_t enter_ns = 0;
 };
-/// A call on the recipient's time line met another one; to the rank of the analysis that has the former.
-struct MetLetter {
-  static constexpr std::uint8_t kLetter = 15;
-  EventId call, other;
-};
 /// An origin ended its access to a target's window.
 struct CompleteLetter {
   static constexpr std::uint8_t kLetter = 11;
@@ -51,7 +46,7 @@ struct LastAccessLetter {
 /// are the operations that reach a target after it entered its fence.
 class ActiveTarget {
  public:
-  using Letters = LetterList<PostLetter, CompleteLetter, LastAccessLetter, MetLetter>;
+  using Letters = LetterList<PostLetter, CompleteLetter, LastAccessLetter>;
 
   ActiveTarget(const Roster& roster, const Contexts& contexts, Mail& mail, Ledger& ledger)
       : roster_(roster), contexts_(contexts), mail_(mail), ledger_(ledger) {}
@@ -66,7 +61,6 @@ class ActiveTarget {
 
   void receive(const PostLetter& letter);
   void receive(const CompleteLetter& letter);
-  void receive(const MetLetter& letter);
   void receive(const LastAccessLetter& letter);
 
   void finish();
@@ -102,8 +96,6 @@ class ActiveTarget {
 
   [[nodiscard]] Place place(const CallSite& call, const measurement::trace::Operation& operation) const;
   void match(const Pair& pair);
-  /// Both time lines are to know of it; `own` is of this rank's.
-  void meet(EventId own, EventId other);
   void explain(const Access& access, const PostLetter& post);
   void expose(const Pair& pair);
 

@@ -20,6 +20,7 @@ class ByCall {
     while (parts_.size() <= at) parts_.emplace_back(*spill_);
     parts_[at].push_back(item);
   }
+  void clear() { parts_.clear(); }
   [[nodiscard]] std::size_t parts() const { return parts_.size(); }
   /// Those of the `part`-th so many calls, in their order, into `items`; among those of one call `earlier(a,
   /// b)` decides. They are given away.

@@ -41,6 +41,12 @@ Pattern pattern_of(OperationKind kind) {
   }
 }
 
+/// Whether all members meet in it, if none leaves it before the last one enters it.
+bool joins_all(OperationKind kind) {
+  return kind != OperationKind::one_to_all && kind != OperationKind::all_to_one &&
+         kind != OperationKind::prefix;
+}
+
 bool is_rooted(OperationKind kind) {
   return kind == OperationKind::one_to_all || kind == OperationKind::all_to_one;
 }
@@ -103,7 +109,11 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
     if (!blocking) completions_.depends(call.rank, operation.id, {});
     return;
   }
-  ledger_.line(call.id.location).attendances.push_back({call.id.index, instance, context.global_id});
+  Sequence<Attendance>& attendances = ledger_.line(call.id.location).attendances;
+  attendances.push_back({.event = call.id.index,
+                         .instance = 0x7fffffffU & instance,
+                         .met = blocking && joins_all(operation.kind),
+                         .context = context.global_id});
   // Ranks of an intercommunicator's two groups are alike.
   const std::int32_t rank = view.inter ? call.rank : view.rank;
   const Mark enter{.ns = call.enter_ns, .call = call.id, .rank = rank};
@@ -111,7 +121,7 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   own.expected = context.own_processes;
   own.size = context.size;
   own.kind = operation.kind;
-  own.members.push_back({call.id, call.rank, rank, blocking ? 0 : operation.id});
+  own.members.push_back({call.id, call.rank, rank, blocking ? 0 : operation.id, attendances.size() - 1});
   const int home = home_of(context.global_id);
   if (operation.kind == OperationKind::prefix) {
     mail_.send(home, PrefixLetter{context.global_id, instance, context.size, mail_.here(), enter});
@@ -194,8 +204,11 @@ void Collectives::settle(const Member& member, OperationKind kind, const Gatheri
          : whole.latest.call == member.call ? whole.second
                                             : whole.latest;
   }
-  // A fence that somebody left before all had entered did not synchronize them.
-  if (kind == OperationKind::fence && whole.latest.ns > whole.first_out.ns) on = {};
+  if (whole.latest.ns > whole.first_out.ns) {
+    // A fence that somebody left before all had entered did not synchronize them.
+    if (kind == OperationKind::fence) on = {};
+    part_ways(member);
+  }
   depend(member, pattern, on, member.call == whole.first_in.call);
 
   const Pattern completion = completion_of(kind);
@@ -206,6 +219,15 @@ void Collectives::settle(const Member& member, OperationKind kind, const Gatheri
                                               .until_ns = 0,
                                               .since_ns = free_ns,
                                               .cause = whole.first_out.call});
+}
+
+/// The member did not meet all others there after all.
+void Collectives::part_ways(const Member& member) {
+  Sequence<Attendance>& attendances = ledger_.line(member.call.location).attendances;
+  Attendance attendance = attendances[member.attendance];
+  if (!attendance.met) return;
+  attendance.met = false;
+  attendances.set(member.attendance, attendance);
 }
 
 void Collectives::depend(const Member& member, Pattern pattern, const Mark& on, bool first) {

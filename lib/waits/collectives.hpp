@@ -110,6 +110,7 @@ class Collectives {
     std::int32_t process_rank = -1;  ///< in MPI_COMM_WORLD
     std::int32_t rank = -1;          ///< in the communicator
     std::uint64_t operation = 0;     ///< 0: blocking
+    std::size_t attendance = 0;      ///< which of its time line's
   };
   /// This rank's members of one instance, until its answer is there.
   struct Own {
@@ -128,6 +129,7 @@ class Collectives {
 
   void begin(const CallSite& call, const measurement::trace::Operation& operation);
   void settle(const Member& member, measurement::trace::OperationKind kind, const Gathering& whole);
+  void part_ways(const Member& member);
   void depend(const Member& member, Pattern pattern, const Mark& on, bool first);
   [[nodiscard]] int home_of(std::uint64_t context) const;
 

@@ -4,8 +4,11 @@
 
 namespace culprit::waits {
 
-std::uint32_t ComparedLine::first_call(const IntervalStart& start, std::uint32_t until) {
-  return after(start.context == 0 ? start.other : attended({start.context, start.other}, until));
+Interval ComparedLine::of_cause(const IntervalStart& start, std::uint32_t until, bool through) {
+  return {.first = after(start.context == 0 ? start.other : attended({start.context, start.other}, until)),
+          .met_as = start.other_as,
+          .until = until,
+          .through = through};
 }
 
 /// The call that attended the collective, before call `until`. Causes are looked at about in the order of
@@ -28,10 +31,11 @@ std::uint32_t ComparedLine::attended(const Collective& collective, std::uint32_t
   return found == all_attended_.end() ? IntervalStart::kBeginning : found->second;
 }
 
-void ComparedLine::add(std::uint32_t first, std::uint32_t until, IntervalProfile& profile) {
-  until = std::min(until, static_cast<std::uint32_t>(line_->events.size() - 1));
+void ComparedLine::add(const Interval& interval, IntervalProfile& profile) {
+  const std::uint32_t first = interval.first;
+  const std::uint32_t until = std::min(interval.until, static_cast<std::uint32_t>(line_->events.size() - 1));
   if (first > until) return;
-  if (first > 0) profile.add_met(*line_, first - 1);
+  if (first > 0 && interval.met_as != MetAs::leaving) profile.add_met(*line_, first - 1);
   if (until - first >= LongLine::kLong) {
     if (sums_ == nullptr) sums_ = std::make_unique<LongLine>(*line_, *pieces_, *spill_);
     sums_->add(first, until, profile);
@@ -39,6 +43,19 @@ void ComparedLine::add(std::uint32_t first, std::uint32_t until, IntervalProfile
     profile.add(*line_, first, until);
   }
   profile.add_gap(*line_, until);
+  if (interval.through) profile.add_call(*line_, until);
+}
+
+std::pair<std::uint32_t, std::uint32_t> ComparedLine::waits(const Interval& interval) const {
+  const bool met_entering = interval.first > 0 && interval.met_as == MetAs::entering;
+  const std::uint32_t first = waits_before(met_entering ? interval.first - 1 : interval.first);
+  return {first, std::max(first, waits_before(interval.until + (interval.through ? 1 : 0)))};
+}
+
+/// The number of waits before a call.
+std::uint32_t ComparedLine::waits_before(std::uint32_t call) const {
+  return call < line_->events.size() ? line_->events[call].waits
+                                     : static_cast<std::uint32_t>(line_->waits.size());
 }
 
 }  // namespace culprit::waits

@@ -7,10 +7,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include <tsl/robin_map.h>
 
 namespace culprit::waits {
+
+/// A while of one time line: from where it met another one to the end of a wait of either.
+struct Interval {
+  std::uint32_t first = 0;       ///< the call after that in which they met
+  MetAs met_as = MetAs::waiter;  ///< there; of no interest where there is none (first is 0)
+  std::uint32_t until = 0;       ///< a call: the interval ends when that is entered,
+  bool through = false;          ///< or left
+};
 
 /// A settled time line with all that it takes to compare its synchronization intervals with others': as that
 /// of a waiter, and as that of whom others waited for. It refers to the line and the pieces, which must
@@ -21,18 +30,21 @@ class ComparedLine {
       : line_(&line), pieces_(&pieces), spill_(&spill) {}
 
   [[nodiscard]] const TimeLine& line() const { return *line_; }
-  /// As another line's cause in call `until`: the first call here that lies in an interval that the waiter
-  /// knows by `start`.
-  std::uint32_t first_call(const IntervalStart& start, std::uint32_t until);
-  /// The same for a wait of this line.
-  static std::uint32_t first_call(const Wait& wait) { return after(wait.start.own); }
-  /// Adds what the line did from the gap before call `first` to the enter of call `until`, and what is left
-  /// of the call before them, in which the two met: all but its wait.
-  void add(std::uint32_t first, std::uint32_t until, IntervalProfile& profile);
-  /// The piece itself where one of add(first, …) is what is left of a call.
-  [[nodiscard]] std::uint32_t known_piece(std::uint32_t piece, std::uint32_t first) const {
-    return piece == pieces_->met() ? pieces_->of_call(line_->events[first - 1].context) : piece;
+  /// As the cause, in call `until`, of another line's wait, which knows its interval by `start`.
+  Interval of_cause(const IntervalStart& start, std::uint32_t until, bool through);
+  /// Of a wait of this line.
+  static Interval of_wait(const Wait& wait) {
+    return {.first = after(wait.start.own), .met_as = wait.start.own_as, .until = wait.event};
   }
+  /// Adds what the line did in the interval, and what is left of the call before it, in which the two met:
+  /// all but its wait.
+  void add(const Interval& interval, IntervalProfile& profile);
+  /// The piece itself where one of add(interval, …) is what is left of a call.
+  [[nodiscard]] std::uint32_t known_piece(std::uint32_t piece, const Interval& interval) const {
+    return piece == pieces_->met() ? pieces_->of_call(line_->events[interval.first - 1].context) : piece;
+  }
+  /// Which of the line's waits lie in it: the first, and one past the last.
+  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> waits(const Interval& interval) const;
 
  private:
   struct Collective {
@@ -44,6 +56,7 @@ class ComparedLine {
     std::size_t operator()(const Collective& key) const { return hash_of(key.context, key.instance); }
   };
   static std::uint32_t after(std::uint32_t call) { return call == IntervalStart::kBeginning ? 0 : call + 1; }
+  [[nodiscard]] std::uint32_t waits_before(std::uint32_t call) const;
   std::uint32_t attended(const Collective& collective, std::uint32_t until);
 
   const TimeLine* line_;

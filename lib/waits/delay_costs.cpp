@@ -24,6 +24,7 @@ struct ProfileLetter {
   EventId cause;
   std::uint64_t wait_ns = 0;
   IntervalStart start;
+  bool cause_ends = false;
   int from = 0;
 };
 /// All that was passed on to a wait, once that is known.
@@ -210,9 +211,12 @@ void Backward::list(std::uint32_t at, std::uint64_t since) {
     const int to = roster_.holder_of(wait.cause.location);
     listed_.push_back({at, own.next - 1, to, sent_[static_cast<std::size_t>(to)]++});
     waiter_.clear();
-    own.compared.add(ComparedLine::first_call(wait), wait.event, waiter_);
-    const ProfileLetter letter{
-        .cause = wait.cause, .wait_ns = wait.ns, .start = wait.start, .from = mail_.here()};
+    own.compared.add(ComparedLine::of_wait(wait), waiter_);
+    const ProfileLetter letter{.cause = wait.cause,
+                               .wait_ns = wait.ns,
+                               .start = wait.start,
+                               .cause_ends = wait.cause_ends,
+                               .from = mail_.here()};
     times_.assign(waiter_.wholes().begin(), waiter_.wholes().end());
     times_.insert(times_.end(), waiter_.samples().begin(), waiter_.samples().end());
     if (to == mail_.here()) {
@@ -237,23 +241,22 @@ void Backward::pass_on(const Listed& one) {
 void Backward::receive(const ProfileLetter& letter, const std::vector<PieceTime>& waiter) {
   const std::uint32_t at = forward_.ledger.index_of(letter.cause.location);
   Line& own = lines_[at];
-  const TimeLine& line = own.compared.line();
-  const std::uint32_t until = letter.cause.index;
-  const std::uint32_t first = own.compared.first_call(letter.start, until);
+  const Interval interval = own.compared.of_cause(letter.start, letter.cause.index, letter.cause_ends);
   waiter_.clear();
   for (const PieceTime& time : waiter) waiter_.add(time);
   profile_.clear();
-  own.compared.add(first, until, profile_);
+  own.compared.add(interval, profile_);
 
+  const auto [first_wait, end_of_waits] = own.compared.waits(interval);
   Explanation explanation{.wait_ns = letter.wait_ns,
-                          .waits = {line.events[std::min(first, until)].waits, line.events[until].waits},
+                          .waits = {first_wait, end_of_waits},
                           .line = at,
                           .first_delay = static_cast<std::uint32_t>(delays_.size())};
   std::uint64_t sum = 0;
   for (const PieceTime& time : profile_.wholes()) {
     const std::uint64_t less = waiter_.of(time.piece);
     if (time.ns <= less) continue;
-    delays_.push_back({account(at, own.compared.known_piece(time.piece, first)), time.ns - less});
+    delays_.push_back({account(at, own.compared.known_piece(time.piece, interval)), time.ns - less});
     sum += time.ns - less;
   }
   explanation.delays = static_cast<std::uint32_t>(delays_.size()) - explanation.first_delay;

@@ -24,7 +24,7 @@ struct DelayCost {
 /// unattributed costs are the waiting time, to the ns.
 struct DelayCosts {
   std::vector<DelayCost> costs;        ///< in the order of locations, then contexts and pieces
-  std::uint64_t unattributed_ns = 0;   ///< the cause did nothing longer, and did not wait either
+  std::uint64_t unattributed_ns = 0;   ///< of waits for somebody who had not been met before
   std::uint64_t direct_ns = 0;         ///< waiting whose causer did not itself wait
   std::uint64_t indirect_ns = 0;       ///< waiting that its causer's waits passed on
   std::uint64_t contradictory_ns = 0;  ///< part of unattributed_ns: causes that lie after their effects

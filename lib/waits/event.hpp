@@ -45,18 +45,25 @@ struct Candidate {
   EventId cause;
 };
 
-/// A point at which a call of this time line and one of another met: a matched message, collective or epoch.
-struct Meeting {
-  std::uint32_t event = 0;  ///< the index on this time line
-  EventId other;
-  std::uint64_t sent_ns = 0;  ///< at the receiver of a message: the enter of its send; else 0
+/// A call of this time line received a message.
+struct Receipt {
+  std::uint32_t event = 0;
+  std::uint64_t sent_ns = 0;  ///< the enter of its send
+};
+
+/// A call of this time line ended a wait of another one: the two met, at one moment.
+struct Awaited {
+  std::uint32_t event = 0;
+  bool by_its_end = false;  ///< not when it was entered, but when it was left
+  EventId waiter;
 };
 
 /// A call of this time line took part in a collective operation: the `instance`-th on that communicator or
 /// window.
 struct Attendance {
   std::uint32_t event = 0;
-  std::uint32_t instance = 0;
+  std::uint32_t instance : 31 = 0;
+  bool met : 1 = false;       ///< all members met: none left it before the last one entered it
   std::uint64_t context = 0;  ///< its global id
 };
 
@@ -67,6 +74,13 @@ struct Sample {
   std::uint64_t ns = 0;  ///< that it stands for
 };
 
+/// Where in its call a time line was at the moment when it met another one.
+enum class MetAs : std::uint8_t {
+  waiter,    ///< its wait ended, also one of no length: what is left of the call is still to come
+  entering,  ///< it entered the call: all its waits are still to come
+  leaving    ///< it left the call
+};
+
 /// Where two time lines last met before a wait, as the waiter knows it: call `own` here (none: from the
 /// beginning), and there either a call that is named, or the one that attended a collective.
 struct IntervalStart {
@@ -74,6 +88,7 @@ struct IntervalStart {
   std::uint64_t context = 0;  ///< of the collective; 0: `other` is the index of the call
   std::uint32_t own = kBeginning;
   std::uint32_t other = kBeginning;  ///< of a collective: its instance
+  MetAs own_as = MetAs::waiter, other_as = MetAs::waiter;
 };
 
 /// A wait of a call, settled.

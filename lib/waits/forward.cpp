@@ -4,6 +4,7 @@
 #include "waits/collectives.hpp"
 #include "waits/completions.hpp"
 #include "waits/contexts.hpp"
+#include "waits/interval_starts.hpp"
 #include "waits/letter.hpp"
 #include "waits/locks.hpp"
 #include "waits/messages.hpp"
@@ -81,7 +82,8 @@ class Pass {
     active_target_.finish();
     locks_.finish();
     result_.pieces = Pieces(analysis_, result_.ledger.pieces);
-    for (TimeLine& line : result_.ledger.lines()) settle(line, contexts_, roster_, result_.pieces);
+    for (TimeLine& line : result_.ledger.lines()) settle(line, result_.pieces);
+    find_interval_starts(analysis_, roster_, contexts_, result_.ledger);
     return std::move(result_);
   }
 

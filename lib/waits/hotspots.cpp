@@ -24,6 +24,7 @@ struct WaiterLetter {
   EventId cause;
   std::uint64_t wait_ns = 0;
   IntervalStart start;
+  bool cause_ends = false;
 };
 /// What all time lines together spent in a procedure.
 struct ProcedureTime {
@@ -147,14 +148,15 @@ std::uint64_t Diagnosis::post(std::uint64_t most) {
       const Wait wait = line.waits[own.next];
       if (!is_wait(wait.pattern) || !wait.first) continue;
       waiter_.clear();
-      own.compared.add(ComparedLine::first_call(wait), wait.event, waiter_);
+      own.compared.add(ComparedLine::of_wait(wait), waiter_);
       times_.assign(waiter_.wholes().begin(), waiter_.wholes().end());
       times_.insert(times_.end(), waiter_.samples().begin(), waiter_.samples().end());
       const WaiterLetter letter{.waiter = line.location,
                                 .waiter_context = line.events[wait.event].context,
                                 .cause = wait.cause,
                                 .wait_ns = wait.ns,
-                                .start = wait.start};
+                                .start = wait.start,
+                                .cause_ends = wait.cause_ends};
       const int to = roster_.holder_of(wait.cause.location);
       if (to == mail_.here()) {
         receive(letter, times_);
@@ -170,8 +172,8 @@ std::uint64_t Diagnosis::post(std::uint64_t most) {
 void Diagnosis::receive(const WaiterLetter& letter, const std::vector<PieceTime>& waiter) {
   ComparedLine& own = lines_[forward_.ledger.index_of(letter.cause.location)].compared;
   profile_.clear();
-  const std::uint32_t first = own.first_call(letter.start, letter.cause.index);
-  own.add(first, letter.cause.index, profile_);
+  const Interval interval = own.of_cause(letter.start, letter.cause.index, letter.cause_ends);
+  own.add(interval, profile_);
   waiter_.clear();
   for (const PieceTime& time : waiter) waiter_.add(time);
   const auto longer = [this](std::uint32_t piece) {
@@ -193,7 +195,7 @@ void Diagnosis::receive(const WaiterLetter& letter, const std::vector<PieceTime>
     };
     for (const PieceTime& time : profile.wholes()) {
       if (longer(time.piece) == 0) continue;
-      const Piece& piece = forward_.pieces[own.known_piece(time.piece, first)];
+      const Piece& piece = forward_.pieces[own.known_piece(time.piece, interval)];
       if (piece.next == Piece::kCall) add_one(time.piece, piece.previous, time.ns);
     }
     for (const PieceTime& time : profile.samples()) add_one(time.piece, time.context, time.ns);

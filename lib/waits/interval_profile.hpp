@@ -34,6 +34,11 @@ class IntervalProfile {
   /// What is left of a call in which two time lines met: they did when the later one came, and whichever then
   /// takes longer to leave starts late.
   void add_met(const TimeLine& line, std::uint32_t call) { add_call(line, line.events[call], pieces_.met()); }
+  /// A call, without its wait.
+  void add_call(const TimeLine& line, std::uint32_t call) {
+    const Event event = line.events[call];
+    add_call(line, event, pieces_.of_call(event.context));
+  }
 
   /// Each piece once, in the order in which they were added; samples may come more than once.
   [[nodiscard]] const std::vector<PieceTime>& wholes() const { return wholes_; }

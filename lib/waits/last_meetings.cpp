@@ -4,7 +4,21 @@
 
 namespace culprit::waits {
 
-void LastMeetings::attended(const Attendance& attendance) {
+void LastMeetings::met(const Wait& wait) {
+  met_[wait.cause.location] = {.own = wait.event,
+                               .other = wait.cause.index,
+                               .own_as = MetAs::waiter,
+                               .other_as = wait.cause_ends ? MetAs::leaving : MetAs::entering};
+}
+
+void LastMeetings::met(const Awaited& awaited) {
+  met_[awaited.waiter.location] = {.own = awaited.event,
+                                   .other = awaited.waiter.index,
+                                   .own_as = awaited.by_its_end ? MetAs::leaving : MetAs::entering,
+                                   .other_as = MetAs::waiter};
+}
+
+void LastMeetings::met(const Attendance& attendance) {
   auto place = std::find_if(attended_.begin(), attended_.end(), [&attendance](const Attended& one) {
     return one.last.context == attendance.context;
   });
@@ -19,14 +33,8 @@ void LastMeetings::attended(const Attendance& attendance) {
 IntervalStart LastMeetings::with(EventId cause) const {
   IntervalStart start;
   const auto met = met_.find(cause.location);
-  if (met != met_.end()) {
-    for (const LastTwo::Calls& calls : {met->second.last, met->second.before}) {
-      if (calls.other == IntervalStart::kBeginning || calls.other >= cause.index) continue;
-      start.own = calls.own;
-      start.other = calls.other;
-      break;
-    }
-  }
+  // Only clocks that contradict each other make two meet after the cause.
+  if (met != met_.end() && met->second.other < cause.index) start = met->second;
   const std::int32_t rank = roster_.rank_of(cause.location);
   for (const Attended& one : attended_) {
     if (start.own != IntervalStart::kBeginning && one.last.event <= start.own) break;

@@ -13,30 +13,16 @@
 
 namespace culprit::waits {
 
-/// The last two times that a time line met another one, as calls of both; the cause of a wait may itself have
-/// been met already (an exposure by MPI_Win_start, of which MPI_Win_complete waits).
-struct LastTwo {
-  struct Calls {
-    std::uint32_t own, other;
-  };
-  Calls last = {IntervalStart::kBeginning, IntervalStart::kBeginning};
-  Calls before = {IntervalStart::kBeginning, IntervalStart::kBeginning};
-};
-
-/// Whom a time line met last, while one goes along it: where the synchronization intervals (algorithms.md 8)
-/// of its waits begin.
+/// Whom a time line met last, while one goes along it.
 class LastMeetings {
  public:
   LastMeetings(const Contexts& contexts, const Roster& roster) : contexts_(contexts), roster_(roster) {}
 
   /// What lies before the next wait, each in the order of calls.
-  void met(const Meeting& meeting) {
-    LastTwo& with = met_[meeting.other.location];
-    with.before = with.last;
-    with.last = {meeting.event, meeting.other.index};
-  }
-  void attended(const Attendance& attendance);
-  /// Where the interval of a wait that is next now begins.
+  void met(const Wait& wait);
+  void met(const Awaited& awaited);
+  void met(const Attendance& attendance);
+  /// Where the synchronization interval of a wait for `cause` that is next now begins.
   [[nodiscard]] IntervalStart with(EventId cause) const;
 
  private:
@@ -49,7 +35,7 @@ class LastMeetings {
   };
   const Contexts& contexts_;
   const Roster& roster_;
-  tsl::robin_map<Location, LastTwo, Hash> met_;
+  tsl::robin_map<Location, IntervalStart, Hash> met_;
   std::vector<Attended> attended_;  // by communicator or window, the latest first
 };
 

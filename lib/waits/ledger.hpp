@@ -19,7 +19,8 @@ struct TimeLine {
       : location(at),
         events(spill),
         candidates(spill),
-        meetings(spill),
+        receipts(spill),
+        awaited(spill),
         attendances(spill),
         samples(spill),
         waits(spill),
@@ -27,18 +28,18 @@ struct TimeLine {
 
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
-  void add(const Meeting& meeting) {
-    meetings.add(meeting);
-    if (meeting.sent_ns == 0) return;
-    const std::size_t part = meeting.event / calls_sorted_together;
+  void add(const Receipt& receipt) {
+    receipts.add(receipt);
+    const std::size_t part = receipt.event / calls_sorted_together;
     if (part >= least_sent.size()) least_sent.resize(part + 1, kNever);
-    least_sent[part] = std::min(least_sent[part], meeting.sent_ns);
+    least_sent[part] = std::min(least_sent[part], receipt.sent_ns);
   }
 
   Location location;
   Sequence<Event> events;
   ByCall<Candidate> candidates;      ///< until settled
-  ByCall<Meeting> meetings;          ///< until settled
+  ByCall<Receipt> receipts;          ///< until settled
+  ByCall<Awaited> awaited;           ///< until the intervals of all waits are known
   Sequence<Attendance> attendances;  ///< in the order of calls
   Sequence<Sample> samples;          ///< outside MPI calls, in the order of time
   Sequence<Wait> waits;              ///< once settled: in the order of calls, a wait before its parts
@@ -110,7 +111,7 @@ class Ledger {
     return {location, index};
   }
   void add(Location location, const Candidate& candidate) { line(location).candidates.add(candidate); }
-  void add(Location location, const Meeting& meeting) { line(location).add(meeting); }
+  void add(Location location, const Receipt& receipt) { line(location).add(receipt); }
 
   [[nodiscard]] Spill& spill() const { return *spill_; }
 

@@ -188,14 +188,12 @@ void Messages::match(const SendLetter& send, const Arrival& arrival) {
                                     .cause = send.call});
   }
   if (arrival.probe) return;
-  ledger_.add(receiver,
-              Meeting{.event = arrival.completed.index, .other = send.call, .sent_ns = send.enter_ns});
+  ledger_.add(receiver, Receipt{.event = arrival.completed.index, .sent_ns = send.enter_ns});
+  if (send.buffered) return;
   const ReceiptLetter receipt{.source_rank = send.source_rank,
-                              .buffered = send.buffered,
                               .blocking = send.exit_ns != 0,
                               .send = send.call,
                               .posted = arrival.posted,
-                              .completed = arrival.completed,
                               .posted_ns = arrival.posted_ns,
                               .operation = send.operation};
   const int owner = roster_.owner_of(send.source_rank);
@@ -208,8 +206,6 @@ void Messages::match(const SendLetter& send, const Arrival& arrival) {
 
 void Messages::receive(const ReceiptLetter& letter) {
   const Location sender = letter.send.location;
-  ledger_.add(sender, Meeting{.event = letter.send.index, .other = letter.completed, .sent_ns = 0});
-  if (letter.buffered) return;
   const Candidate candidate{.event = letter.send.index,
                             .pattern = Pattern::late_receiver,
                             .until_ns = letter.posted_ns,

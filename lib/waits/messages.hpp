@@ -31,13 +31,12 @@ struct SendLetter {
   bool buffered = false;
 };
 
-/// The receive that took it, on its way back.
+/// The receive that took it, on its way back: its sender may have waited for that.
 struct ReceiptLetter {
   static constexpr std::uint8_t kLetter = 2;
   std::int32_t source_rank = 0;
-  bool buffered = false;
   bool blocking = false;
-  EventId send, posted, completed;
+  EventId send, posted;
   std::uint64_t posted_ns = 0;
   std::uint64_t operation = 0;
 };

@@ -1,7 +1,5 @@
 #include "waits/settle.hpp"
 
-#include "waits/last_meetings.hpp"
-
 #include <algorithm>
 #include <span>
 #include <tuple>
@@ -31,8 +29,7 @@ bool inside(const Event& event, std::uint64_t ns) {
 
 class Settlement {
  public:
-  Settlement(TimeLine& line, const Contexts& contexts, const Roster& roster, const Pieces& pieces)
-      : line_(line), pieces_(pieces), last_(contexts, roster) {}
+  Settlement(TimeLine& line, const Pieces& pieces) : line_(line), pieces_(pieces) {}
 
   void run() {
     const std::uint32_t together = line_.calls_sorted_together;
@@ -51,11 +48,10 @@ class Settlement {
       return std::tuple(a.pattern, a.until_ns, a.since_ns, a.cause) <
              std::tuple(b.pattern, b.until_ns, b.since_ns, b.cause);
     });
-    line_.meetings.take(part, meetings_, [](const Meeting& a, const Meeting& b) {
-      return std::tuple(a.other, a.sent_ns) < std::tuple(b.other, b.sent_ns);
-    });
+    line_.receipts.take(part, receipts_,
+                        [](const Receipt& a, const Receipt& b) { return a.sent_ns < b.sent_ns; });
     find_least_sent_after(part);
-    next_meeting_ = 0;
+    next_receipt_ = 0;
     auto candidate = candidates_.cbegin();
     for (std::uint32_t index = first; index < last; ++index) {
       const auto begin = candidate;
@@ -70,15 +66,7 @@ class Settlement {
     event_.waits = static_cast<std::uint32_t>(line_.waits.size());
     if (!candidates.empty()) find_waits(candidates);
     line_.events.set(index, event_);
-    // What this call met lies before the next one.
-    for (; next_meeting_ < meetings_.size() && meetings_[next_meeting_].event == index; ++next_meeting_) {
-      last_.met(meetings_[next_meeting_]);
-    }
-    for (; attendance_ < line_.attendances.size(); ++attendance_) {
-      const Attendance attended = line_.attendances[attendance_];
-      if (attended.event > index) break;
-      last_.attended(attended);
-    }
+    while (next_receipt_ < receipts_.size() && receipts_[next_receipt_].event == index) ++next_receipt_;
   }
 
   void find_waits(std::span<const Candidate> candidates) {
@@ -138,7 +126,7 @@ class Settlement {
                            .until_ns = on.until_ns,
                            .cause = on.cause,
                            .sum_ns = sum_ns_,
-                           .start = last_.with(on.cause)});
+                           .start = {}});
   }
 
   void add(std::uint32_t event, Pattern pattern, std::uint64_t since, std::uint64_t until, EventId cause) {
@@ -163,34 +151,32 @@ class Settlement {
     }
   }
   void find_least_sent_after(std::size_t part) {
-    least_sent_from_.assign(meetings_.size() + 1, least_sent_[part + 1]);
-    for (std::size_t i = meetings_.size(); i-- > 0;) {
-      const std::uint64_t sent = meetings_[i].sent_ns;
-      least_sent_from_[i] = std::min(least_sent_from_[i + 1], sent == 0 ? TimeLine::kNever : sent);
+    least_sent_from_.assign(receipts_.size() + 1, least_sent_[part + 1]);
+    for (std::size_t i = receipts_.size(); i-- > 0;) {
+      least_sent_from_[i] = std::min(least_sent_from_[i + 1], receipts_[i].sent_ns);
     }
   }
   [[nodiscard]] std::uint64_t least_sent_after(std::uint32_t index) const {
-    std::size_t after = next_meeting_;
-    while (after < meetings_.size() && meetings_[after].event == index) ++after;
+    std::size_t after = next_receipt_;
+    while (after < receipts_.size() && receipts_[after].event == index) ++after;
     return least_sent_from_[after];
   }
 
   TimeLine& line_;
   const Pieces& pieces_;
-  LastMeetings last_;
   Event event_;  // that is being settled
   std::uint64_t sum_ns_ = 0;
   std::vector<Candidate> candidates_;
-  std::vector<Meeting> meetings_;
-  std::size_t next_meeting_ = 0, attendance_ = 0;
+  std::vector<Receipt> receipts_;
+  std::size_t next_receipt_ = 0;
   std::vector<std::uint64_t> least_sent_;       // by part: in it and those behind it
-  std::vector<std::uint64_t> least_sent_from_;  // by meeting of this part: from there on
+  std::vector<std::uint64_t> least_sent_from_;  // by receipt of this part: from there on
 };
 
 }  // namespace
 
-void settle(TimeLine& line, const Contexts& contexts, const Roster& roster, const Pieces& pieces) {
-  Settlement(line, contexts, roster, pieces).run();
+void settle(TimeLine& line, const Pieces& pieces) {
+  Settlement(line, pieces).run();
 }
 
 }  // namespace culprit::waits

@@ -2,14 +2,16 @@
 
     Costs(Truth(logs)).of(rank, before)      (short-term, long-term) ns that the time before calls of this function cost
 
-The definitions. A wait is explained by what the rank that caused it did since the two last met (a message, a collective or
-an epoch of both), up to the call that ended the wait: its own waits, and all other time. If that is at least as long as
-the wait, it is divided among them in proportion; else what is missing has no cause. What falls to the causer's own waits
-is divided among their causes in turn, as long-term cost; the rest is short-term cost of the time between two calls, or of
-the call. (The rules also leave out what the waiter did just as long. The ranks of a program that is judged here do different
-things between different calls, so there is nothing to leave out.)"""
+The definitions. A wait is explained by what the rank that caused it did since the two last met, up to the call that
+ended the wait: its own waits, and all other time. Two ranks meet at the end of a wait of one for the other, and in a
+collective that nobody leaves before all have entered it. If what the causer did is at least as long as the wait, the wait is
+divided among it in proportion; else what is missing has no cause. What falls to the causer's own waits is divided among
+their causes in turn, as long-term cost; the rest is short-term cost of the time between two calls, or of the call. (The
+rules also leave out what the waiter did just as long. The ranks of a program that is judged here do different things between
+different calls, so there is nothing to leave out.)"""
 
 import collections
+import itertools
 
 NO_WAITS = ("barrier-completion", "nxn-completion")
 
@@ -29,39 +31,45 @@ class Costs:
         return self.short[rank, before], self.long[rank, before]
 
     def _meetings(self):
-        """{(rank, other rank): [(own call, the other's)]}"""
-        pairs = []
-        for _, _, members, calls in self.truth._match_collectives()["instances"]:
-            pairs += [(calls[a][0], calls[b][0]) for a in members for b in members if a < b]
-        for key in self.truth._sends:
-            pairs += [(send.posted, send.other.completed) for send in self.truth._sends[key] if send.other]
-        posts, accesses, _ = self.truth._collect_epochs()
-        for key in posts.keys() & accesses.keys():
-            for (post, wait), access in zip(posts[key], accesses[key]):
-                pairs += [(post, access["start"]), (wait, access["complete"])]
+        """{(rank, other rank): [(place of own call, entering it, place of the other's call, entering it)]}"""
         met = collections.defaultdict(list)
-        for one, other in pairs:
-            met[one.rank, other.rank].append((one, other))
-            met[other.rank, one.rank].append((other, one))
+        joining = set()
+        for kind, _, members, calls in self.truth._match_collectives()["instances"]:
+            called = [call for call, _ in calls.values()]
+            apart = max(call.enter for call in called) > min(call.exit for call in called)
+            if apart or kind in ("bcast", "reduce", "scan") or any(operation for _, operation in calls.values()):
+                continue
+            joining.update(called)
+            for a, b in itertools.permutations(members, 2):
+                met[a, b].append((self.place[calls[a][0]], False, self.place[calls[b][0]], False))
+        for wait in self.waits.values():
+            if wait.call in joining:  # all leave it about as late
+                continue
+            waiter, cause = self.place[wait.call], self.place[wait.cause]
+            met[wait.call.rank, wait.cause.rank].append((waiter, False, cause, True))
+            met[wait.cause.rank, wait.call.rank].append((cause, True, waiter, False))
         return met
 
     def _begin(self, wait):
-        """The causer's call at whose end the two had last met."""
+        """The causer's call in which the two had last met, and whether it was entering it then."""
+        waiter, cause = self.place[wait.call], self.place[wait.cause]
         before = [
-            (self.place[own], self.place[other])
-            for own, other in self.met[wait.call.rank, wait.cause.rank]
-            if self.place[own] < self.place[wait.call] and self.place[other] < self.place[wait.cause]
+            (own, not own_enters, other, other_enters)
+            for own, own_enters, other, other_enters in self.met[wait.call.rank, wait.cause.rank]
+            if (own < waiter or (own == waiter and own_enters)) and other < cause
         ]
-        return max(before)[1] if before else None
+        return max(before)[2:] if before else None
 
     def _divide(self, wait, amount, costs):
         rank, begin = wait.cause.rank, self._begin(wait)
         if begin is None:
             return  # they had not met: at the very beginning
-        calls = self.calls[rank][begin : self.place[wait.cause] + 1]
-        whole = max(wait.cause.enter - calls[0].exit, wait.nanoseconds)
+        first, entering = begin
+        calls = self.calls[rank][first : self.place[wait.cause] + 1]
+        whole = max(wait.cause.enter - (calls[0].enter if entering else calls[0].exit), wait.nanoseconds)
         for previous, call in zip(calls, calls[1:]):
             costs[rank, call.function] += amount * (call.enter - previous.exit) / whole
-            if call is not wait.cause and call in self.waits:
+        for call in calls[:-1] if entering else calls[1:-1]:
+            if call in self.waits:
                 inner = self.waits[call]
                 self._divide(inner, amount * inner.nanoseconds / whole, self.long)

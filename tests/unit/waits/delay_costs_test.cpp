@@ -89,6 +89,17 @@ TEST_CASE("a delay bears the waits that it causes, directly and through those wh
   }
 }
 
+TEST_CASE("all waiting has a cause, but in the first call, before which nobody had met") {
+  REQUIRE(rc::check("nothing else is unattributed", [] {
+    const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+    const std::int32_t ranks = *rc::gen::inRange(2, 9);
+    const Found found = analyse(simulate(seed, ranks, *rc::gen::inRange(0, 60)).run);
+    std::uint64_t at_init = 0;
+    for (const FoundWait& wait : found.waits) at_init += wait.pattern == Pattern::wait_at_init ? wait.ns : 0;
+    RC_ASSERT(found.delays.unattributed_ns == at_init);
+  }));
+}
+
 TEST_CASE("costs are all of the waiting, to the nanosecond, and the same for any number of analysts") {
   REQUIRE(rc::check("costs are conserved", [] {
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();

@@ -35,6 +35,8 @@ class Simulation {
     }
     window_ = result_.run.define(trace::DefinitionKind::window, all);
     even_ = result_.run.define(trace::DefinitionKind::communicator, even);
+    compute();
+    together(all, operation(OperationKind::initialize, 0), Pattern::wait_at_init);
     for (int step = 0; step < steps; ++step) {
       compute();
       switch (pick(7)) {

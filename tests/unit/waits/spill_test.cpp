@@ -34,7 +34,7 @@ TEST_CASE("a sequence gives back what was put in, however little of it fits into
     options.memory = *rc::gen::inRange<std::size_t>(1, 3000);
     Spill spill(options);
     Sequence<std::uint64_t> first(spill);
-    Sequence<Meeting> second(spill);
+    Sequence<Receipt> second(spill);
     std::vector<std::uint64_t> numbers;
     std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
     const int steps = *rc::gen::inRange(0, 2000);
@@ -51,7 +51,7 @@ TEST_CASE("a sequence gives back what was put in, however little of it fits into
         numbers.push_back(random());
         first.push_back(numbers.back());
       }
-      second.push_back({.event = static_cast<std::uint32_t>(i), .other = {}, .sent_ns = 7});
+      second.push_back({.event = static_cast<std::uint32_t>(i), .sent_ns = 7});
       if (random() % 500 == 0) second.clear();
     }
     RC_ASSERT(first.size() == numbers.size());
@@ -63,18 +63,18 @@ TEST_CASE("a sequence gives back what was put in, however little of it fits into
 
 TEST_CASE("items in no order are taken in the order of calls") {
   Spill spill(tiny());
-  ByCall<Meeting> all(spill);
+  ByCall<Receipt> all(spill);
   for (const std::uint32_t event : {9U, 1U, 4U, 2U, 1U, 0U, 8U, 3U, 1U}) {
-    all.add({.event = event, .other = {}, .sent_ns = 100 - all.parts()});
+    all.add({.event = event, .sent_ns = 100 - all.parts()});
   }
   std::vector<std::uint32_t> taken;
-  std::vector<Meeting> some;
+  std::vector<Receipt> some;
   for (std::size_t part = 0; part < all.parts(); ++part) {
-    all.take(part, some, [](const Meeting& a, const Meeting& b) { return a.sent_ns < b.sent_ns; });
-    for (const Meeting& one : some) taken.push_back(one.event);
+    all.take(part, some, [](const Receipt& a, const Receipt& b) { return a.sent_ns < b.sent_ns; });
+    for (const Receipt& one : some) taken.push_back(one.event);
   }
   CHECK(taken == std::vector<std::uint32_t>{0, 1, 1, 1, 2, 3, 4, 8, 9});
-  all.take(0, some, [](const Meeting&, const Meeting&) { return false; });
+  all.take(0, some, [](const Receipt&, const Receipt&) { return false; });
   CHECK(some.empty());
 }
 
