@@ -30,6 +30,12 @@ std::uint32_t log2_of(std::uint64_t number) {
   return static_cast<std::uint32_t>(std::bit_width(number));
 }
 
+/// Of making and freeing a window of so many processes.
+std::uint32_t size_class_of(const WindowCreation& facts, std::uint32_t size) {
+  return log2_of(size) | static_cast<std::uint32_t>(facts.flavor) << 8 |
+         log2_of(static_cast<std::uint64_t>(facts.bytes)) << 16;
+}
+
 /// Counts up when a group is freed: its handle may then mean another.
 std::atomic<std::uint64_t> group_generation{1};
 std::atomic<std::uint32_t> windows_made{0};
@@ -175,8 +181,13 @@ void learn(Members& members, Window& window, MPI_Group group) {
 // Threads that are not sampled count the epochs as well, so that the processes' counts agree.
 void EpochCall::begin(MPI_Win window) {
   if (!culprit_rt_active()) return;
-  window_ = find(window);
+  set_window(find(window));
   entered_ = occurrence_.entered();
+}
+
+void EpochCall::set_window(Window* window) {
+  window_ = window;
+  if (window != nullptr) id_ = window->id;
 }
 
 std::uint64_t EpochCall::end(Kind kind, std::uint64_t peers, std::uint32_t size_class) {
@@ -186,7 +197,7 @@ std::uint64_t EpochCall::end(Kind kind, std::uint64_t peers, std::uint32_t size_
   const bool alone = kind == kAccess || kind == kLock || kind == kFlush;
   record_[records_++] = {.kind = kind,
                          .size_class = size_class,
-                         .window = alone ? 0 : window_->id,
+                         .window = alone ? 0 : id_,
                          .peers = alone ? 0 : peers,
                          .time_ns = exited - entered_};
   for (std::size_t i = 0; i < stamps_; ++i) stamp_[i].exit_ns = exited;
@@ -203,14 +214,14 @@ void EpochCall::keep() {
 
 void EpochCall::add_stamp(Kind kind, std::uint32_t instance, std::uint32_t members, int peer,
                           std::uint64_t last) {
-  if (window_->id == 0 || stamps_ == kMaxTargets + 1) return;
-  const std::uint64_t order = order_of(window_->id, instance);
+  if (id_ == 0 || stamps_ == kMaxTargets + 1) return;
+  const std::uint64_t order = order_of(id_, instance);
   if (std::countl_zero(order) < static_cast<int>(stamp_level.load(std::memory_order_relaxed))) return;
   stamp_[stamps_++] = {.kind = kind,
                        .instance = instance,
                        .members = members,
                        .peer = static_cast<std::uint32_t>(peer),
-                       .window = window_->id,
+                       .window = id_,
                        .order = order,
                        .enter_ns = entered_,
                        .exit_ns = entered_,
@@ -229,7 +240,7 @@ void EpochCall::add_stamps(Kind kind, const Members& members, std::uint32_t Peer
 void EpochCall::add_gap(Kind kind, std::uint64_t target, std::uint64_t since) {
   record_[records_++] = {.kind = kind,
                          .size_class = 0,
-                         .window = window_->id,
+                         .window = id_,
                          .peers = target,
                          .time_ns = entered_ > since ? entered_ - since : 0};
 }
@@ -261,9 +272,17 @@ void EpochCall::enter(const WindowCreation& facts) {
   if (everyone_measured() && within_world(facts.comm)) agree(facts.comm);
 }
 
+void EpochCall::count_creation(const WindowCreation& facts, std::uint32_t size) {
+  add_stamp(kCreateStamp, 0, size, 0);
+  end(kCreate, 0, size_class_of(facts, size));
+}
+
 // Nobody leaves the call before all have come to it: by now they have joined.
 void EpochCall::exit(const WindowCreation& facts) {
   releases_.close();
+  int size = 0;
+  CULPRIT_MPI(PMPI_Comm_size)(facts.comm, &size);
+  count_creation(facts, static_cast<std::uint32_t>(size));
   window_ = add(*facts.window);
   if (window_ == nullptr) {
     releases_.leave();
@@ -272,18 +291,22 @@ void EpochCall::exit(const WindowCreation& facts) {
   window_->id = id_;
   window_->releases = releases_;
   CULPRIT_MPI(PMPI_Win_get_group)(*facts.window, &window_->group);
-  int size = 0;
-  CULPRIT_MPI(PMPI_Group_size)(window_->group, &size);
   CULPRIT_MPI(PMPI_Group_rank)(window_->group, &window_->rank);
   window_->size = static_cast<std::uint32_t>(size);
-  window_->size_class = log2_of(window_->size) | static_cast<std::uint32_t>(facts.flavor) << 8 |
-                        log2_of(static_cast<std::uint64_t>(facts.bytes)) << 16;
-  add_stamp(kCreateStamp, 0, window_->size, 0);
-  end(kCreate, 0, window_->size_class);
+  window_->size_class = size_class_of(facts, window_->size);
+}
+
+// A communicator that nobody agreed on anything in may be the reason why, and none that could be asked.
+void EpochCall::fail(const WindowCreation& facts) {
+  releases_.leave();
+  if (id_ == 0) return;
+  int size = 0;
+  CULPRIT_MPI(PMPI_Comm_size)(facts.comm, &size);
+  count_creation(facts, static_cast<std::uint32_t>(size));
 }
 
 void EpochCall::enter(const WindowRelease& facts) {
-  window_ = find(*facts.window);
+  set_window(find(*facts.window));
   entered_ = occurrence_.entered();
 }
 

@@ -65,10 +65,10 @@ class EpochCall {
   void exit(const LocalFlushAll& /*facts*/) { exit_flush(kAllTargets, Flushes::locally); }
   void exit(const GroupRelease& /*facts*/) {}
 
-  /// Where the call was no success.
-  void fail(const WindowCreation& /*facts*/) { releases_.leave(); }
+  /// Where the call was no success. Its processes came together for it all the same.
+  void fail(const WindowCreation& facts);
 
-  /// Of a window that was made, where its processes agreed on one; else 0.
+  /// The window's, where its processes agreed on one; else 0. Also where it could not be made after that.
   [[nodiscard]] std::uint64_t id() const { return id_; }
 
   static constexpr std::size_t kMaxTargets = 64;  ///< of one process in one window that gaps are kept for
@@ -102,6 +102,7 @@ class EpochCall {
   static constexpr int kAllTargets = -1;
 
   void begin(MPI_Win window);
+  void set_window(Window* window);
   /// The call's exit: records it, and the gaps. Returns the time.
   std::uint64_t end(Kind kind, std::uint64_t peers, std::uint32_t size_class);
   /// Hands over what was noted.
@@ -117,6 +118,7 @@ class EpochCall {
   void exit_flush(int target, Flushes flushes);
   /// A number for the window, and memory to tell each other about its locks: all of its processes together.
   void agree(MPI_Comm comm);
+  void count_creation(const WindowCreation& facts, std::uint32_t size);
   /// Until when another process held a lock that this one waited for in this call, on one target or on all.
   /// Only the first call that waited did so.
   void add_lock_wait(int target);
@@ -131,9 +133,9 @@ class EpochCall {
   Occurrence& occurrence_;
   Window* window_ = nullptr;  ///< null: not known, nothing is recorded
   std::uint64_t entered_ = 0;
-  std::uint64_t id_ = 0;  ///< of a window that is being made
+  std::uint64_t id_ = 0;  ///< of the window, also of one that is being made
   bool moved_large_ = false;
-  WindowReleases releases_{};  ///< of the same
+  WindowReleases releases_{};  ///< of a window that is being made
   std::size_t records_ = 0;    ///< of gaps, added when the call ends
   CulpritEpoch record_[kMaxTargets + 1];
   std::size_t stamps_ = 0;

@@ -286,9 +286,9 @@ int operations(const CommunicatorJoin& facts, const Before<CommunicatorJoin>& /*
 // -- One-sided
 // -----------------------------------------------------------------------------------------------
 
-int operations(const WindowCreation& facts, std::uint64_t id, Operation* operations) {
-  const Context made = define_window(facts.comm, *facts.window, id);
-  operations[0] = creation(communicator_of(facts.comm).context, made);
+int operations(const WindowCreation& facts, std::uint64_t id, bool made, Operation* operations) {
+  const Context window = made ? define_window(facts.comm, *facts.window, id) : kNoContext;
+  operations[0] = creation(communicator_of(facts.comm).context, window);
   return 1;
 }
 int operations(const WindowRelease& /*facts*/, const Before<WindowRelease>& before, Operation* operations) {

@@ -98,8 +98,8 @@ int operations(const SplitFileTransfer& facts, const Before<SplitFileTransfer>& 
 int operations(const SplitFileTransferEnd& facts, const Before<SplitFileTransferEnd>& before, Operation* operations);
 // clang-format on
 
-/// `id`: the window's, where the processes agreed on one.
-int operations(const WindowCreation& facts, std::uint64_t id, Operation* operations);
+/// `id`: the window's, where the processes agreed on one. `made`: the call did not fail.
+int operations(const WindowCreation& facts, std::uint64_t id, bool made, Operation* operations);
 
 OperationKind kind_of(Flow flow);
 /// The root as traces name it.

@@ -64,13 +64,14 @@ class TracedCall {
     if (call_.recorded && successful) call_.left = host_time(occurrence_.left());
   }
 
-  /// Of a call that was followed, and left successfully. `window`: the id of the one that it made.
-  void exit(const Facts& facts, int result, [[maybe_unused]] std::uint64_t window) {
+  /// Of a call that was followed, and left successfully. `window`: the id of the one that it made, or failed
+  /// to make.
+  void exit(const Facts& facts, int result, std::uint64_t window) {
     if constexpr (Facts::kRule == WaitRule::polls) polled_since = 0;
     if constexpr (CompletesRequests<Facts>) {
       own_.exit(facts.requests, result, call_);
     } else {
-      if (result != MPI_SUCCESS) return record(nullptr, 0);
+      if (result != MPI_SUCCESS && !happened_all_the_same(window)) return record(nullptr, 0);
       if constexpr (std::is_same_v<Facts, RequestStart>) {
         record_starts(facts, call_);
       } else if constexpr (std::is_same_v<Facts, StatusQuery>) {
@@ -79,7 +80,7 @@ class TracedCall {
         Operation list[kMostOperations];
         int count = 0;
         if constexpr (std::is_same_v<Facts, WindowCreation>) {
-          count = operations(facts, window, list);
+          count = operations(facts, window, result == MPI_SUCCESS, list);
         } else {
           count = operations(facts, own_.before, list);
         }
@@ -106,6 +107,11 @@ class TracedCall {
     } else {
       call_.entered = host_time(occurrence_.entered());
     }
+  }
+
+  /// A call that failed: what processes came together for they take part in, whatever comes of it.
+  static bool happened_all_the_same(std::uint64_t window) {
+    return std::is_same_v<Facts, WindowCreation> && window != 0;
   }
 
   void record(const Operation* list, std::size_t count) {
