@@ -16,6 +16,7 @@ using namespace culprit::mpi;
     static CULPRIT_REAL_CALL RealCall<int parameters> real{#function};         \
     const auto next = real.get();                                              \
     ObservedCall observed(__VA_ARGS__);                                        \
+    observed.begin();                                                          \
     const CallMark mark(observed.kind(), reinterpret_cast<const void*>(next)); \
     observed.enter(mark);                                                      \
     const int result = observed.real(next) arguments;                          \

@@ -16,11 +16,13 @@ namespace culprit::mpi {
 inline __thread PollHistory poll_history __attribute__((tls_model("initial-exec")));
 
 /// What happens at the enter and at the exit of an MPI call, chosen by the facts about it at compile time:
-/// constructed, then a CallMark of its kind, enter(), the real call, exit().
+/// constructed, then begin() in the wrapper itself, a CallMark of its kind, enter(), the real call, exit().
 template <typename Facts>
 class ObservedCall {
  public:
   explicit ObservedCall(const Facts& facts) : facts_(facts) {}
+
+  [[gnu::always_inline]] void begin() { occurrence_.begin(unwind::registers_here()); }
 
   /// A poll after a failed one is taken for waiting until enter() knows better: what enter() itself costs
   /// belongs to the wait.

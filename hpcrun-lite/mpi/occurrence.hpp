@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/api.hpp"
+#include "unwind/walker.hpp"
 
 #include <cstdint>
 #include <ctime>
@@ -23,6 +24,13 @@ class Occurrence {
   [[nodiscard]] std::uint64_t entered() { return once(entered_); }
   /// When it was left: to be asked for after the real call.
   [[nodiscard]] std::uint64_t left() { return once(left_); }
+  /// The registers in the wrapper, whose frame the call path's walk is then to start in.
+  [[gnu::always_inline]] void begin(const unwind::Registers& here) {
+    path_.pc = here.pc;
+    path_.sp = here.sp;
+    path_.bp = here.bp;
+    path_.bx = here.bx;
+  }
   /// For the runtime's functions.
   [[nodiscard]] CulpritPath* path() { return &path_; }
 

@@ -42,11 +42,13 @@ struct CulpritEpoch {
 };
 
 /// Where the call path of an MPI call ends in its thread's tree: found by the first of the functions below
-/// that is given it, and known to those that follow. To be made anew, as {}, for each call, in its wrapper's
-/// frame.
+/// that is given it, and known to those that follow. To be made anew for each call, in its wrapper's frame.
 struct CulpritPath {
   std::uint32_t tree;  ///< tells the thread's trees apart; 0: not found yet
   std::uint32_t node;  ///< culprit::measurement::NodeIndex
+  /// culprit::unwind::registers_here() in a function that outlives these: the walk starts there, and spares
+  /// all that was called since. `pc` 0: nothing known, it starts in the function below.
+  std::uint64_t pc, sp, bp, bx;
 };
 
 /// A communicator, group or window to be named in traces.

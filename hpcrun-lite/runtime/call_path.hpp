@@ -29,10 +29,14 @@ struct WalkFlaws {
                                                  WalkFlaws& flaws);
 
 /// The same for the calls of an MPI wrapper, of which the first walks, and leaves what it found in `path`.
-inline measurement::NodeIndex call_path(Thread* thread, const unwind::Registers& start, CulpritPath& path) {
+/// `here`: where to start if the path does not tell.
+inline measurement::NodeIndex call_path(Thread* thread, const unwind::Registers& here, CulpritPath& path) {
   if (path.tree == thread->tree_number) return path.node;
   WalkFlaws flaws;
-  path = {.tree = thread->tree_number, .node = current_path(thread, start, flaws)};
+  const unwind::Registers wrapper{
+      .pc = path.pc, .sp = path.sp, .bp = path.bp, .bx = path.bx, .context = nullptr};
+  path.node = current_path(thread, path.pc == 0 ? here : wrapper, flaws);
+  path.tree = thread->tree_number;
   return path.node;
 }
 

@@ -365,6 +365,7 @@ struct Epoch {
 };
 struct Path {
   std::uint32_t tree, node;
+  std::uint64_t pc, sp, bp, bx;  // where the walk starts; 0: where it is counted
 
   bool operator==(const Path&) const = default;
 };
@@ -387,6 +388,14 @@ Count* find_count_epochs() {
   return path;
 }
 
+/// A path to be walked from here.
+[[gnu::always_inline]] inline Path walk_from_here() {
+  Path path{};
+  asm volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2\n\tmovq %%rbx, %3"
+               : "=&r"(path.pc), "=m"(path.sp), "=m"(path.bp), "=m"(path.bx));
+  return path;
+}
+
 /// Exit statuses: which of the expectations of a child failed; 0 none.
 int count_in_child(Count* count_epochs, Path parents, bool own) {
   const Path fresh = counted(count_epochs, {});
@@ -406,6 +415,10 @@ void call_paths() {
     require(counted_elsewhere(count_epochs, path) == path, "a path that was not reused");
     const Path other = counted_elsewhere(count_epochs, {});
     require(other.tree == path.tree && other.node != path.node, "two places with one path");
+    const Path here = walk_from_here();
+    const Path from_here = counted(count_epochs, here);
+    require(from_here.tree == path.tree && from_here.node != path.node, "a walk that started elsewhere");
+    require(counted_elsewhere(count_epochs, here) == from_here, "a path that depends on who walked it");
     for (const bool bare : {false, true}) {
       const pid_t child =
           bare ? static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, 0)) : fork();

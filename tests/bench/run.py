@@ -38,6 +38,7 @@ RATES = (200, 1000)
 BOUNDS = {200: 0.003, 1000: 0.01}  # what measuring may cost beside an empty handler
 
 
+TRACED = ["-t", "--trace-limit", "16G"]
 TRACE_PAIRS = int(os.environ.get("CULPRIT_BENCH_PAIRS", "15"))  # fewer do not tell 1 % from 2 %
 TRACE_BOUND = 1.02  # what a time line may cost beside a profile
 
@@ -188,17 +189,30 @@ class Bench:
             source = pathlib.Path(__file__).with_name("mpi_calls.c")
             subprocess.run([f"mpicc.{mpi}", "-O2", source, "-o", program], check=True)
             self.compare_calls(mpi, launcher, program)
+        self.window_calls()
 
-    def compare_calls(self, name, launcher, program):
-        runs = {"plain": [], "measured": []}
-        for i in range(RUNS):
-            out = self.here / f"calls.{name}.{i}"
+    def window_calls(self):
+        """The same for calls on a window of two processes, which tell each other when they give locks back."""
+        print(f"calls: added ns per call on a window of 2 processes (unmeasured ns), smallest batch of {RUNS} interleaved runs")
+        for mpi, launcher in (("openmpi", [*MPIRUN, "--bind-to", "none"]), ("mpich", ["mpiexec.mpich", "-n", "2"])):
+            program = self.here / f"window_calls.{mpi}"
+            source = pathlib.Path(__file__).with_name("window_calls.c")
+            subprocess.run([f"mpicc.{mpi}", "-O2", source, "-o", program], check=True)
+            self.compare_calls(f"{mpi}-window", launcher, program, {"measured": [], "traced": TRACED})
+
+    def compare_calls(self, name, launcher, program, kinds={"measured": []}):
+        """`kinds`: hpcrun-lite's options by how they are called."""
+        runs = {"plain": []} | {kind: [] for kind in kinds}
+        for _ in range(RUNS):
             runs["plain"].append(self.call_costs([*launcher, program]))
-            runs["measured"].append(self.call_costs([*launcher, self.hpcrun, "-q", "-o", out, program]))
+            for kind, options in kinds.items():
+                measured = [self.hpcrun, "-q", "-o", self.fresh("calls.run"), *options, program]
+                runs[kind].append(self.call_costs([*launcher, *measured]))
         self.save(f"calls-{name}", runs)
         best = {kind: {c: min(run[c] for run in runs[kind]) for c in runs[kind][0]} for kind in runs}
-        shown = (f"{c} {best['measured'][c] - ns:.1f} ({ns:.1f})" for c, ns in best["plain"].items())
-        print(f"  {name:8} " + "   ".join(shown), flush=True)
+        for kind in kinds:
+            shown = (f"{c} {best[kind][c] - ns:.1f} ({ns:.1f})" for c, ns in best["plain"].items())
+            print(f"  {name:8} {kind:8} " + "   ".join(shown), flush=True)
 
     # -- trace ------------------------------------------------------------------------------------------------------
 
@@ -225,7 +239,7 @@ class Bench:
             for i in range(-1, pairs):  # the first one fills the file cache
                 for kind in list(runs)[:: 1 if i % 2 == 0 else -1]:
                     out = self.fresh(f"trace.{kind}")
-                    options = ["-t", "--trace-limit", "16G"] if kind == "traced" else []
+                    options = TRACED if kind == "traced" else []
                     figures = time([*launcher, self.hpcrun, "-q", "-o", out, *options, *program], pin=not launcher)
                     if i >= 0:
                         runs[kind].append(figures)
@@ -265,7 +279,7 @@ class Bench:
             subprocess.run([f"mpicc.{mpi}", "-O2", source, "-o", program], check=True)
             best = {}
             for i in range(RUNS):
-                for kind, options in (("profiled", []), ("traced", ["-t", "--trace-limit", "16G"])):
+                for kind, options in (("profiled", []), ("traced", TRACED)):
                     out = self.here / f"traced.{mpi}.{kind}.{i}"
                     costs = self.call_costs([*launcher, self.hpcrun, "-q", "-o", out, *options, program])
                     best.setdefault(kind, costs)
