@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
@@ -58,7 +59,7 @@ struct OptionUse {
   std::string_view option;
   std::initializer_list<Command> commands;
 };
-const std::array<OptionUse, 16> kUses = {{
+const std::array<OptionUse, 17> kUses = {{
     {"--sort", {Command::view}},
     {"--metrics", {Command::view}},
     {"--depth", {Command::view, Command::diff}},
@@ -75,6 +76,7 @@ const std::array<OptionUse, 16> kUses = {{
     {"--output", {Command::exporting}},
     {"--finer", {Command::variation}},
     {"--scaling", {Command::diff}},
+    {"--browse", {Command::diff}},
 }};
 
 template <class Choices>
@@ -142,6 +144,7 @@ void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
   app.add_flag("--lines", invocation.lines);
   app.add_flag("--inside-waits", invocation.inside_waits);
   app.add_flag("--all", invocation.all);
+  app.add_flag("--browse", invocation.browse);
   app.add_option("words", raw.words);
 }
 
@@ -150,6 +153,12 @@ std::string command_among(const std::vector<std::string>& words) {
   const auto found = std::find_if(words.begin(), words.end(),
                                   [](const std::string& word) { return is_one_of(kCommands, word); });
   return found == words.end() ? std::string{} : *found;
+}
+
+/// `viewer-cli before.db after.db`: a comparison to browse.
+bool names_second_run(const std::vector<std::string>& words) {
+  std::error_code error;
+  return words.size() == 2 && !is_one_of(kCommands, words[1]) && std::filesystem::exists(words[1], error);
 }
 
 void check_options(const CLI::App& app, Command command, std::string_view name) {
@@ -229,6 +238,10 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
   if (raw.words.empty())
     throw UsageError("no database or measurement directory given (see viewer-cli --help)");
   invocation.database = raw.words[0];
+  if (names_second_run(raw.words)) {
+    raw.words.insert(raw.words.begin() + 1, "diff");
+    invocation.browse = true;
+  }
   invocation.command_given = raw.words.size() > 1;
   const std::string name = invocation.command_given ? raw.words[1] : "report";
   invocation.command = choose(kCommands, name, "no such command");

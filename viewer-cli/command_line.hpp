@@ -52,6 +52,7 @@ struct Invocation {
   std::uint32_t finer = 0;  ///< variation: levels below the dominant segment
   std::string focus, ranks, role, output;
   bool ids = false, lines = false, inside_waits = false, all = false, quiet = false;
+  bool browse = false;  ///< diff: in the browser, where there is a terminal
 };
 
 /// Wrong usage: exit status 2. what() is the line to print, without the tool's name.

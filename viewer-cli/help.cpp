@@ -15,6 +15,7 @@ constexpr std::string_view kOverview =
   viewer-cli run1.db threads main/solve --metric idleness
   viewer-cli run1.db suspects --format json
   viewer-cli run1.db diff run2.db       what changed, code by code
+  viewer-cli run1.db run2.db            the same, in the browser
 
 usage: viewer-cli DB|DIR [command] [options]
 
@@ -235,6 +236,7 @@ constexpr std::string_view kDiff =
   viewer-cli before.db diff after.db --metric idleness --focus solve
   viewer-cli on4.db diff on16.db                 scaling: actual against ideal
   viewer-cli on4.db diff on16.db --scaling weak --format json
+  viewer-cli before.db diff after.db --browse    in the browser; also: viewer-cli before.db after.db
 
 usage: viewer-cli DB|DIR diff DB2|DIR2 [options]
 
@@ -249,6 +251,7 @@ options
   --focus REGEX           only paths through a frame whose name matches (RE2 syntax)
   --inside-waits          text: show what lies inside MPI calls and other waits too
   --all                   text: leave nothing out (--inside-waits --min 0)
+  --browse                in the browser, where there is a terminal
   --format text|json|csv  (default: text)
 
 Code is matched along call paths, by name, file and load module. Lines may shift; call sites and source lines

@@ -45,7 +45,8 @@ int finish_output(int status) {
 
 /// Without a command people get the browser, programs the report.
 bool wants_browser(const Invocation& invocation) {
-  return !invocation.command_given && invocation.format == Format::text && tui::terminal_can_show_screens();
+  return (invocation.browse || !invocation.command_given) && invocation.format == Format::text &&
+         tui::terminal_can_show_screens();
 }
 
 /// `viewer-cli --complete WORD...`, asked by shells: candidates for the last word, one a line.
@@ -68,7 +69,10 @@ int run(int argc, const char* const* argv) {
   if (!invocation.other.empty()) other = open_database(invocation.other, invocation.quiet);
   try {
     if (wants_browser(invocation)) {
-      const int status = tui::browse(*opened.source, opened.path, find_screen());
+      tui::BrowseStart start;
+      if (other.source)
+        start.other = {std::move(other.source), other.path, invocation.metric, invocation.scaling};
+      const int status = tui::browse(*opened.source, opened.path, find_screen(), std::move(start));
       return status == 0 && opened.degraded ? kDegraded : status;
     }
     run_command(std::cout, find_screen(), *opened.source, invocation, other.source.get());

@@ -84,6 +84,16 @@ std::optional<double> Difference::scaling_loss(const ComparedScope& scope, Scali
   return (scope.b - ideal(scope.a, scaling)) / total_b_;
 }
 
+std::optional<database::ContextId> Difference::context_in_first(std::uint32_t scope) const {
+  const std::optional<std::uint32_t> member = largest(tree_a_, matched_[scope].a);
+  if (!member) return std::nullopt;
+  const auto& contexts = tree_a_.figures().experiment().contexts;
+  for (database::ContextId context = 0; context < contexts.size(); ++context) {
+    if (tree_a_.scope_of(context) == *member) return context;  // the scope's own frame precedes what is in it
+  }
+  return std::nullopt;
+}
+
 std::vector<Frame> Difference::path(std::uint32_t scope) const {
   const MatchedScope& matched = matched_[scope];
   if (!matched.b.empty()) return tree_b_.path(*largest(tree_b_, matched.b));

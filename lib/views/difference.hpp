@@ -51,6 +51,10 @@ class Difference {
   /// better than ideal. Not set where the total is 0.
   [[nodiscard]] std::optional<double> scaling_loss(const ComparedScope& scope, Scaling scaling) const;
 
+  /// The scope's context in the first run, the one with most of those it stands for; not set where only the
+  /// second run has it. Goes through all contexts.
+  [[nodiscard]] std::optional<database::ContextId> context_in_first(std::uint32_t scope) const;
+
   /// The frames from the root to the scope: of the second run, or of the first where only it has the scope.
   [[nodiscard]] std::vector<Frame> path(std::uint32_t scope) const;
 

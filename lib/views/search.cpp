@@ -3,7 +3,6 @@
 #include "views/frame.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 #include <re2/re2.h>
 
@@ -14,20 +13,13 @@ using database::ContextKind;
 
 enum Known : std::uint8_t { kNotYet, kNo, kYes };
 
-bool has_capital(const std::string& pattern) {
-  return std::any_of(pattern.begin(), pattern.end(),
-                     [](unsigned char letter) { return std::isupper(letter) != 0; });
-}
-
 }  // namespace
 
 Search::Search(const View& view, const std::string& pattern, const PassedOver& passed_over)
-    : view_(&view), passed_over_(passed_over), known_(view.kinds_alike(), kNotYet) {
-  RE2::Options options(RE2::Quiet);
-  options.set_case_sensitive(has_capital(pattern));
-  pattern_ = std::make_unique<re2::RE2>(pattern, options);
-  if (!pattern_->ok()) throw BadPattern("'" + pattern + "' is no regular expression: " + pattern_->error());
-}
+    : view_(&view),
+      pattern_(make_pattern(pattern)),
+      passed_over_(passed_over),
+      known_(view.kinds_alike(), kNotYet) {}
 
 Search::~Search() = default;
 Search::Search(Search&&) noexcept = default;

@@ -1,25 +1,15 @@
 #pragma once
 
+#include "views/pattern.hpp"
 #include "views/view.hpp"
 #include "views/visible.hpp"
 
 #include <cstddef>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-namespace re2 {
-class RE2;
-}
-
 namespace culprit::views {
-
-/// What is searched for is no regular expression. what() is "why (what to do)".
-class BadPattern : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// Finds nodes by their labels without expanding the view: it goes through the numbered nodes, in steps as
 /// small as the caller likes. Case matters only where the pattern has a capital letter. Of callers, only the

@@ -89,7 +89,7 @@ class Browser(unittest.TestCase):
         SCRATCH.mkdir(parents=True, exist_ok=True)
         self.folder = pathlib.Path(tempfile.mkdtemp(dir="/tmp", prefix="browser."))  # sockets need short paths
         self.addCleanup(shutil.rmtree, self.folder, True)
-        subprocess.run([MAKE, self.folder / "run.db"], check=True)
+        subprocess.run([MAKE, self.folder / "run.db", self.folder / "after.db"], check=True)
 
     def terminal(self, *arguments, **options):
         made = Terminal(self.folder, *arguments, **options)
@@ -111,6 +111,40 @@ class Browser(unittest.TestCase):
                 terminal.is_as_expected(f"ranks-{width}")
                 terminal.keys("q")
                 terminal.wait_for("ended 0")
+
+    def compared(self, *arguments, width=80, height=24):
+        return self.terminal(width, height, command=f"cd {self.folder}; {VIEWER} {' '.join(arguments)}; echo ended $?; sleep 1000")
+
+    def test_two_runs_at_three_sizes(self):
+        for width, height in ((80, 24), (120, 40), (200, 60)):
+            with self.subTest(width=width):
+                terminal = self.compared("run.db", "after.db", width=width, height=height)
+                terminal.wait_for("went from")
+                terminal.is_as_expected(f"diff-{width}")
+                terminal.keys("q")
+                terminal.wait_for("ended 0")
+
+    def test_a_comparison_from_the_command_and_from_a_key(self):
+        terminal = self.compared("run.db", "diff", "after.db", "--browse", "--metric", "idleness")
+        terminal.wait_for("idleness:sum (I) went from")
+        terminal.keys("q")
+        terminal.wait_for("ended 0")
+        terminal = self.compared("run.db")
+        terminal.wait_for("WHAT MAKES THEM WAIT")
+        terminal.keys("D")
+        terminal.wait_for("Compare with")
+        terminal.keys("-l", "after.db")
+        terminal.keys("Enter")
+        terminal.wait_for("REALTIME:sum (I) went from")
+        terminal.keys("q")
+        terminal.wait_for("ended 0")
+
+    def test_a_comparison_without_a_screen_is_text(self):
+        words = [VIEWER, self.folder / "run.db"]
+        plain = subprocess.run([*words, self.folder / "after.db"], capture_output=True, text=True, check=True).stdout
+        asked = subprocess.run([*words, "diff", self.folder / "after.db"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(plain, asked)
+        self.assertIn("What changed most itself", plain)
 
     def test_every_pane(self):
         terminal = self.terminal()

@@ -1,5 +1,6 @@
 #include "diff/diff_text.hpp"
 
+#include "diff/change_words.hpp"
 #include "text/guides.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -19,20 +20,10 @@ constexpr std::size_t kCodeListed = 5;  // rows of what changed most itself
 constexpr double kLeastListed = 0.01;   // of the total: what such a row needs
 constexpr std::size_t kShortestName = 16;
 constexpr std::size_t kGap = 2;
-constexpr double kLargestRatio = 1000;  // larger ones say no more
 
 std::string right(const std::string& text, std::size_t width) {
   const std::size_t length = columns(text);
   return length >= width ? text : std::string(width - length, ' ') + text;
-}
-
-std::string with_sign(const std::string& number) {
-  return number.starts_with('-') ? number : '+' + number;
-}
-
-std::string ratio_text(const std::optional<double>& ratio) {
-  if (!ratio || *ratio >= kLargestRatio) return "";
-  return grouped(*ratio, 2);
 }
 
 /// The columns in front of a tree of changes.
@@ -99,24 +90,6 @@ class DiffColumns {
   std::vector<std::size_t> widths_;
 };
 
-/// `new`, `gone`, `was old_name`, in words behind a name.
-std::vector<std::string> remarks_of(const views::ComparedScope& scope) {
-  std::vector<std::string> remarks;
-  if (!scope.frame_a) {
-    remarks.emplace_back("new");
-  } else if (!scope.frame_b) {
-    remarks.emplace_back("gone");
-  } else {
-    const std::string before = without_parameters(label(*scope.frame_a));
-    if (scope.frame().kind != ContextKind::loop && before != without_parameters(label(*scope.frame_b)))
-      remarks.push_back("was " + before);
-    const bool inlined = scope.frame_b->kind == ContextKind::inlined;
-    if (inlined != (scope.frame_a->kind == ContextKind::inlined))
-      remarks.emplace_back(inlined ? "now inlined" : "no longer inlined");
-  }
-  return remarks;
-}
-
 class DiffTree {
  public:
   DiffTree(std::ostream& out, const Screen& screen, const views::Difference& difference,
@@ -142,7 +115,7 @@ class DiffTree {
     const std::size_t taken = columns_.width() + columns(before);
     const std::size_t room = std::max(screen_.width > taken ? screen_.width - taken : 0, kShortestName);
     std::string remark;
-    const std::vector<std::string> remarks = remarks_of(scope);
+    const std::vector<std::string> remarks = what_became_of(scope);
     if (!remarks.empty()) remark = '(' + enumerate(remarks) + ')';
     const std::size_t behind = remark.empty() ? 0 : columns(remark) + kGap;
     const std::size_t for_name = room > behind + kShortestName ? room - behind : room;
@@ -158,14 +131,6 @@ class DiffTree {
   const DiffColumns& columns_;
   Guides signs_;
 };
-
-/// One run in words: `stencil.db: 4 ranks, 12.3 s`.
-std::string run_text(const std::string& name, const database::Contents& experiment, bool unicode) {
-  const double seconds = static_cast<double>(experiment.run.duration_ns) / 1e9;
-  return name + ": " +
-         (experiment.run.ranks > 0 ? counted(experiment.run.ranks, "rank") : std::string("no rank")) + ", " +
-         duration(seconds, unicode);
-}
 
 void write_heading(std::ostream& out, const Screen& screen, const views::Difference& difference,
                    const DiffSetting& setting, const Invocation& invocation) {

@@ -83,12 +83,14 @@ void run(Terminal& terminal, Browser& browser, const FindingsTask& findings) {
 
 }  // namespace
 
-int browse(const views::Source& source, const std::string& database, const Screen& screen) {
+int browse(const views::Source& source, const std::string& database, const Screen& screen,
+           BrowseStart start) {
   Workspace workspace(source, database, screen.unicode);
   define_remembered(workspace);
   FindingsTask findings(source);
   Browser browser(workspace, findings);
   restore_view(browser, workspace);
+  if (start.other) browser.compare(std::move(*start.other));
   {
     const EndNoted noted;
     Terminal terminal(background_is_light());
@@ -100,7 +102,7 @@ int browse(const views::Source& source, const std::string& database, const Scree
     std::raise(signal);
   }
   // Nobody waits for what is still being formed or read.
-  if (findings.ready() == nullptr || workspace.selecting()) std::_Exit(0);
+  if (browser.busy()) std::_Exit(0);
   return 0;
 }
 

@@ -1,14 +1,21 @@
 #pragma once
 
 #include "text/screen.hpp"
+#include "tui/comparison.hpp"
 #include "views/source.hpp"
 
+#include <optional>
 #include <string>
 
 namespace culprit::viewer::tui {
 
+/// What to begin with.
+struct BrowseStart {
+  std::optional<OtherRun> other;  ///< to compare with
+};
+
 /// Lets the user browse a database until he quits; returns the exit status. The terminal is given back also
 /// when a signal ends it. Throws database::DatabaseError where the database is damaged.
-int browse(const views::Source& source, const std::string& database, const Screen& screen);
+int browse(const views::Source& source, const std::string& database, const Screen& screen, BrowseStart start);
 
 }  // namespace culprit::viewer::tui

@@ -1,7 +1,9 @@
 #include "tui/browser.hpp"
 
+#include "open_database.hpp"
 #include "text/shorten.hpp"
 #include "tui/choices.hpp"
+#include "tui/compare_pane.hpp"
 #include "tui/explain.hpp"
 #include "tui/keys_page.hpp"
 #include "tui/ranks_pane.hpp"
@@ -10,6 +12,7 @@
 #include "views/frame.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace culprit::viewer::tui {
 namespace {
@@ -44,10 +47,55 @@ bool Browser::is_tree(std::size_t tab) const {
   return tab >= 1 && tab <= Workspace::kViews;
 }
 
+bool Browser::has_others_below(std::size_t tab) const {
+  return is_tree(tab) || panes_[tab].get() == static_cast<const Pane*>(compare_);
+}
+
+void Browser::compare(OtherRun other) {
+  if (compare_ != nullptr) {
+    if (comparison_->forming()) {
+      tell("Another run is still being compared");
+      return;
+    }
+    panes_.pop_back();
+    compare_ = nullptr;
+  }
+  comparison_ = std::make_unique<Comparison>(workspace_.source(), std::move(other));
+  auto pane = std::make_unique<ComparePane>(workspace_, *this, *comparison_);
+  compare_ = pane.get();
+  panes_.push_back(std::move(pane));
+  select_tab(panes_.size() - 1);
+}
+
+bool Browser::busy() const {
+  return task_.ready() == nullptr || workspace_.selecting() || (comparison_ && comparison_->forming());
+}
+
+void Browser::ask_other_run() {
+  Prompt prompt;
+  prompt.label = "Compare with (database): ";
+  prompt.entered = [this](const std::string& text) {
+    if (text.empty()) return;
+    std::error_code error;
+    if (std::filesystem::is_directory(text, error) && !std::filesystem::exists(text + ".db", error)) {
+      tell(text + " is not merged yet (prof-mpi " + text + ')');
+      return;
+    }
+    try {
+      Opened opened = open_database(text, true);
+      compare({std::move(opened.source), opened.path, {}, {}});
+    } catch (const std::exception& refused) {
+      tell(refused.what());
+    }
+  };
+  ask(std::move(prompt));
+}
+
 // -- events -------------------------------------------------------------------------------------------------
 
 void Browser::handle(const Event& event) {
-  message_.clear();
+  // What a search told while it was typed stays when it is entered.
+  if (!prompt_ || event.key != Key::enter) message_.clear();
   if (answer_overlay(event)) return;
   if (event.key == Key::click && click(event)) return;
   if (panes_[tab_]->handle(event)) return;
@@ -143,6 +191,9 @@ bool Browser::handle_letter(char32_t letter) {
       return true;
     case U'R':
       ask(ranks_prompt(workspace_, *this));
+      return true;
+    case U'D':
+      ask_other_run();
       return true;
     case U'd':
       ask(derived_prompt(workspace_, *this));
@@ -259,7 +310,7 @@ bool Browser::work() {
     return true;
   }
   bool more = panes_[tab_]->work();
-  if (is_tree(tab_)) {  // what stands beside a tree
+  if (has_others_below(tab_)) {  // what stands beside a tree
     if (!ranks_->takes_long()) more = ranks_->work() || more;
     more = source_->work() || more;
   }
@@ -284,9 +335,13 @@ void Browser::draw(Canvas& canvas) {
 void Browser::draw_tabs(Canvas& canvas) {
   canvas.fill({0, 0, 1, canvas.width()}, U' ', Tone::bar);
   tab_places_.clear();
+  // Where they do not fit with a blank on either side, they share them.
+  int wanted = 0;
+  for (const auto& pane : panes_) wanted += static_cast<int>(pane->name().size()) + 4;
+  const char* const behind = wanted <= canvas.width() ? " " : "";
   int column = 0;
   for (std::size_t tab = 0; tab < panes_.size(); ++tab) {
-    const std::string text = ' ' + std::to_string(tab + 1) + ' ' + panes_[tab]->name() + ' ';
+    const std::string text = ' ' + std::to_string(tab + 1) + ' ' + panes_[tab]->name() + behind;
     const int begin = column;
     column = canvas.write(0, column, text, tab == tab_ ? Tone::tab : Tone::bar, canvas.width() - column);
     tab_places_.emplace_back(begin, column - 1);
@@ -298,7 +353,7 @@ void Browser::draw_tabs(Canvas& canvas) {
 }
 
 void Browser::draw_body(Canvas& canvas, const Area& area) {
-  if (!is_tree(tab_) || area.height < kTallForTwo) {
+  if (!has_others_below(tab_) || area.height < kTallForTwo) {
     panes_[tab_]->draw(canvas, area);
     return;
   }
@@ -317,8 +372,10 @@ void Browser::draw_beside_tree(Canvas& canvas, const Area& area) {
     return;
   }
   const int left = area.width / 2;
+  canvas.put(area.row, area.column + left, workspace_.unicode() ? U'┬' : U'+', Tone::dim);
   source_->draw(canvas, {inside.row, inside.column, inside.height, left - 1});
-  canvas.fill({area.row, area.column + left, area.height, 1}, workspace_.unicode() ? U'│' : U'|', Tone::dim);
+  canvas.fill({inside.row, area.column + left, inside.height, 1}, workspace_.unicode() ? U'│' : U'|',
+              Tone::dim);
   ranks_->draw(canvas, {inside.row, inside.column + left + 2, inside.height, area.width - left - 2});
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tui/canvas.hpp"
+#include "tui/comparison.hpp"
 #include "tui/event.hpp"
 #include "tui/findings.hpp"
 #include "tui/findings_pane.hpp"
@@ -19,6 +20,7 @@
 
 namespace culprit::viewer::tui {
 
+class ComparePane;
 class RanksPane;
 class SourcePane;
 class TimePane;
@@ -35,6 +37,11 @@ class Browser final : public Host {
   /// Goes on with what takes long, for a few milliseconds; true: there is more to do.
   bool work();
   [[nodiscard]] bool finished() const { return finished_; }
+
+  /// Shows a second run beside this one, in place of the one before, and goes there.
+  void compare(OtherRun other);
+  /// Whether something is being read or formed that nobody needs to wait for at the end.
+  [[nodiscard]] bool busy() const;
 
   void go(const Target& target) override;
   void switch_to(const std::string& name) override;
@@ -62,6 +69,8 @@ class Browser final : public Host {
   void explain();
   void go_back();
   [[nodiscard]] bool is_tree(std::size_t tab) const;
+  [[nodiscard]] bool has_others_below(std::size_t tab) const;
+  void ask_other_run();
 
   void draw_tabs(Canvas& canvas);
   void draw_body(Canvas& canvas, const Area& area);
@@ -71,12 +80,14 @@ class Browser final : public Host {
 
   Workspace& workspace_;
   FindingsTask& task_;
+  std::unique_ptr<Comparison> comparison_;    ///< where there is a second run
   std::vector<std::unique_ptr<Pane>> panes_;  ///< the tabs, in order
   std::array<TreePane*, Workspace::kViews> trees_{};
   FindingsPane* findings_ = nullptr;
   SourcePane* source_ = nullptr;
   RanksPane* ranks_ = nullptr;
   TimePane* time_ = nullptr;
+  ComparePane* compare_ = nullptr;
   std::size_t tab_ = 0;
   std::vector<std::pair<std::size_t, std::optional<NodeRef>>> came_from_;
 

@@ -4,6 +4,8 @@
 #include "text/shorten.hpp"
 #include "tui/blame_path.hpp"
 #include "tui/number_cells.hpp"
+#include "tui/search_prompt.hpp"
+#include "tui/tree_lines.hpp"
 #include "view/node_label.hpp"
 #include "views/frame.hpp"
 
@@ -20,7 +22,6 @@ constexpr std::size_t kMostRowsOpened = 5'000;
 constexpr std::uint32_t kAllLevels = 64;
 constexpr int kProcedureLevel = 2;  // of the flat view: below load modules and files
 constexpr double kPercent = 100;
-constexpr int kRoomForName = 24;  // columns that guides leave
 
 }  // namespace
 
@@ -453,6 +454,7 @@ void TreePane::search_again(bool backwards) {
     search(search_text_);
     if (!search_) return;
   }
+  jump_wanted_ = false;
   while (search_->step(kSearchStep)) continue;
   Item* found = outline_->find(*search_, item(), backwards);
   if (found == nullptr) {
@@ -465,20 +467,12 @@ void TreePane::search_again(bool backwards) {
 
 void TreePane::ask_search() {
   anchor_ = item();
-  Prompt prompt;
-  prompt.label = "/";
-  prompt.typed = [this](const std::string& text) { search(text); };
-  prompt.entered = [this, before = search_text_](const std::string& text) {
-    if (!text.empty()) return;
-    search(before);  // as in less: the last pattern again
-    jump_wanted_ = false;
-    if (!before.empty()) search_again(false);
-  };
-  prompt.left = [this, cursor = scroll_.cursor] {
-    search("");
-    scroll_.cursor = cursor;
-  };
-  host_.ask(std::move(prompt));
+  host_.ask(search_prompt(search_text_,
+                          {[this](const std::string& text) { search(text); }, [this] { search_again(false); },
+                           [this, cursor = scroll_.cursor] {
+                             search("");
+                             scroll_.cursor = cursor;
+                           }}));
 }
 
 void TreePane::set_filter(const std::string& pattern) {
@@ -567,10 +561,9 @@ std::string TreePane::remarks_on_view() const {
 std::string TreePane::guides(const Item& item) const {
   const bool unicode = workspace_.unicode();
   if (item.parent == nullptr) return {};
-  std::string text = item.alone ? "" : item.last ? (unicode ? "└ " : "`-") : (unicode ? "├ " : "|-");
-  for (const Item* above = item.parent; above != nullptr && above->parent != nullptr; above = above->parent) {
-    if (!above->alone) text.insert(0, above->last ? "  " : (unicode ? "│ " : "| "));
-  }
+  std::string text = branch_guide(item.last, item.alone, unicode);
+  for (const Item* above = item.parent; above != nullptr && above->parent != nullptr; above = above->parent)
+    text.insert(0, through_guide(above->last, above->alone, unicode));
   return text;
 }
 
@@ -587,22 +580,8 @@ void TreePane::draw_row(Canvas& canvas, const Area& area, int row, Item& item,
     const auto series = static_cast<int>(marked - workspace_.marked.begin());
     canvas.put(row, column - 1, unicode ? U'●' : U'@', series_tone(series));
   }
-  // However deep it stands, a name keeps some room.
-  const std::string before = guides(item);
-  const int most = std::max(area.width - numbers.width() - kRoomForName, 4);
-  const auto wide = static_cast<int>(columns(before));
-  const std::u32string letters = decode(before);
-  if (wide > most) {
-    canvas.put(row, column++, unicode ? U'…' : U'~', Tone::dim);
-    for (std::size_t at = letters.size() - static_cast<std::size_t>(most - 1); at < letters.size(); ++at)
-      canvas.put(row, column++, letters[at], Tone::dim);
-  } else {
-    column = canvas.write(row, column, before, Tone::dim, wide);
-  }
-  const bool opens = outline_->has_children(item);
-  const char32_t sign = !opens ? U' ' : item.open ? (unicode ? U'▾' : U'v') : (unicode ? U'▸' : U'+');
-  canvas.put(row, column, sign, Tone::dim);
-  column += 2;
+  column = draw_guides(canvas, row, column, area.width - numbers.width(), guides(item),
+                       outline_->has_children(item), item.open, unicode);
   const int room = std::max(end - column, 1);
   std::string text = label(view.frame(item.node));
   if (view_ == Workspace::kCallers && item.parent != nullptr) text.insert(0, unicode ? "← " : "<- ");

@@ -92,4 +92,26 @@ Example make_browsed_example() {
   return example;
 }
 
+Example make_mended_example() {
+  Example example = make_browsed_example();
+  Experiment& e = example.experiment;
+  e.run.run_id = "0123456789abcdef";
+  e.run.duration_ns = e.run.duration_ns / 10 * 8;
+  const ContextId allreduce = context_named(e, "MPI_Allreduce");
+  constexpr std::uint64_t kLeft = 5;  // a fifth
+  for (Summary& summary : e.context_summaries) {
+    const auto at = std::find_if(summary.entries.begin(), summary.entries.end(),
+                                 [&](const SummaryEntry& entry) { return entry.scope == allreduce; });
+    if (at == summary.entries.end()) continue;
+    const auto saved = at->inclusive.sum - at->inclusive.sum / kLeft;
+    for (SummaryEntry& entry : summary.entries) {
+      const bool around = entry.scope < allreduce && e.contexts[entry.scope].end > allreduce;
+      const bool inside = entry.scope >= allreduce && entry.scope < e.contexts[allreduce].end;
+      if (around) entry.inclusive.sum -= saved;
+      if (inside) entry.inclusive.sum = entry.inclusive.sum / kLeft;
+    }
+  }
+  return example;
+}
+
 }  // namespace culprit::viewer::tui::testing

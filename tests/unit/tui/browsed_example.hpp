@@ -9,6 +9,10 @@ namespace culprit::viewer::tui::testing {
 /// them, and a critical path.
 database::Example make_browsed_example();
 
+/// The same program after the work was spread: MPI_Allreduce takes a fifth of its time, and a procedure has
+/// another name. Only what comparisons look at is changed.
+database::Example make_mended_example();
+
 /// The context of that name that comes first; throws std::logic_error where there is none.
 database::ContextId context_named(const database::Experiment& experiment, const std::string& name);
 /// The loop at a line.

@@ -1,0 +1,74 @@
+#pragma once
+
+#include "tui/change_cells.hpp"
+#include "tui/comparison.hpp"
+#include "tui/host.hpp"
+#include "tui/pane.hpp"
+#include "tui/scroll.hpp"
+#include "tui/workspace.hpp"
+#include "views/difference_outline.hpp"
+#include "views/difference_search.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace culprit::viewer::tui {
+
+/// Two runs as a tree of changes: before, after, what is new and what is gone. The first run is the one that
+/// the other panes show.
+class ComparePane final : public Pane {
+ public:
+  /// `comparison` must outlive this.
+  ComparePane(Workspace& workspace, Host& host, Comparison& comparison);
+
+  [[nodiscard]] std::string name() const override { return "Diff"; }
+  bool handle(const Event& event) override;
+  void draw(Canvas& canvas, const Area& area) override;
+  [[nodiscard]] std::vector<Hint> hints() const override;
+  [[nodiscard]] std::string status() const override;
+  bool work() override;
+  void figures_changed() override;
+  void shown() override { note_choice(); }
+
+ private:
+  [[nodiscard]] const views::DifferenceOutline::Row* row() const;
+  [[nodiscard]] std::uint32_t scope() const;
+  [[nodiscard]] const views::ComparedScope& compared(std::uint32_t scope) const;
+  void rebuild();
+  void go_to(std::uint32_t scope);
+  void note_choice();
+  void sort_by(Change order);
+
+  bool move(const Event& event);
+  bool click(const Event& event);
+  bool change_tree(char32_t letter);
+  bool change_numbers(char32_t letter);
+  void go_left();
+  void go_right();
+  void toggle();
+  void choose_metric();
+  void turn_scaling();
+  void ask_search();
+  void search(const std::string& pattern);
+  void search_again(bool backwards);
+
+  void draw_heading(Canvas& canvas, const Area& area) const;
+  void draw_row(Canvas& canvas, const Area& area, int line, std::size_t row, const ChangeCells& cells) const;
+  [[nodiscard]] std::string guides(const views::DifferenceOutline::Row& row) const;
+
+  Workspace& workspace_;
+  Host& host_;
+  Comparison& comparison_;
+  std::unique_ptr<views::DifferenceOutline> outline_;
+  Scroll scroll_;
+  Area drawn_;
+  Change sort_ = Change::change;
+  bool smallest_first_ = false;
+  std::string search_text_;
+  std::optional<views::DifferenceSearch> search_;
+  std::uint32_t anchor_ = database::kNone;  ///< where the search began
+  bool jump_wanted_ = false;
+};
+
+}  // namespace culprit::viewer::tui
