@@ -8,6 +8,7 @@
 #include "mpi/transfers.hpp"
 #include "mpi/world.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <utility>
@@ -98,6 +99,11 @@ struct Window {
 };
 
 namespace {
+
+/// When this thread's last MPI_Win_test that found an epoch complete was left. Who asks for several windows
+/// in turns waits for one of them at a time.
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
+__thread std::uint64_t last_found __attribute__((tls_model("initial-exec")));
 
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): zero
 constinit Window windows[kMaxWindows] = {};
@@ -437,7 +443,9 @@ void EpochCall::enter(const ExposureAttempt& facts, bool spinning) {
   begin(facts.window);
   if (window_ == nullptr) return;
   if (spinning && window_->tested_from != 0) return;
-  if (window_->tested_from != 0) window_->tested_before += window_->tested_until - window_->tested_from;
+  const std::uint64_t since = std::max(window_->tested_from, last_found);
+  if (window_->tested_from != 0 && window_->tested_until > since)
+    window_->tested_before += window_->tested_until - since;
   window_->tested_from = entered_;
 }
 
@@ -447,7 +455,8 @@ void EpochCall::exit(const ExposureAttempt& facts) {
     window_->tested_until = occurrence_.left();
     return;
   }
-  entered_ = window_->tested_from - window_->tested_before;
+  entered_ = std::max(window_->tested_from, last_found) - window_->tested_before;
+  last_found = occurrence_.left();
   window_->tested_from = window_->tested_before = 0;
   add_stamps(kWaitStamp, window_->exposure, &Peer::exposures);
   end(kWait, window_->exposure.hash, log2_of(window_->exposure.size));

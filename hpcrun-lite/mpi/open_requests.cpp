@@ -11,6 +11,8 @@
 namespace culprit::mpi {
 namespace {
 
+using measurement::trace::kAnySource;
+using measurement::trace::kAnyTag;
 using measurement::trace::kNobody;
 using measurement::trace::OperationKind;
 
@@ -199,15 +201,15 @@ void forget_request(MPI_Request request) {
   } while (open.paired);
 }
 
+// What was asked for is what came, whatever the status says: MPICH 4.0 leaves those of MPI_Isendrecv as they
+// were, and so do tools between the program and MPI with statuses that the program does not want.
 void receive_from(Operation& operation, const MPI_Status& status) {
-  if (operation.peer == kNobody || status.MPI_SOURCE == MPI_PROC_NULL) {
-    operation.peer = kNobody;
-    return;
-  }
+  if (operation.peer == kAnySource)
+    operation.peer = status.MPI_SOURCE == MPI_PROC_NULL ? kNobody : status.MPI_SOURCE;
+  if (operation.peer == kNobody) return;
   MPI_Count received = 0;
   CULPRIT_MPI(PMPI_Get_elements_x)(&status, bytes(), &received);
-  operation.peer = status.MPI_SOURCE;
-  operation.tag = status.MPI_TAG;
+  if (operation.tag == kAnyTag) operation.tag = status.MPI_TAG;
   operation.bytes = static_cast<std::uint64_t>(std::max<MPI_Count>(received, 0));
 }
 

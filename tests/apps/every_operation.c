@@ -286,6 +286,11 @@ static void collectives(void) {
   MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
   E("-barrier on=world id=ib | -all_to_all on=world bytes=20 received=20 id=ia");
 #if MPI_VERSION >= 4
+  /* MPICH 4.0 leaves the status alone. */
+  MPI_Isendrecv(out, 2, MPI_INT, right, 7, in, 9, MPI_INT, left, 7, world, &request[0]);
+  E("+send on=world peer=%d tag=7 bytes=8 id=es | +receive on=world peer=%d tag=7 id=er", right, left);
+  MPI_Wait(&request[0], MPI_STATUS_IGNORE);
+  E("-receive on=world peer=%d tag=7 id=er | -send on=world peer=%d tag=7 bytes=8 id=es", left, right);
   MPI_Bcast_init(in, 5, MPI_INT, 2, world, MPI_INFO_NULL, &request[0]);
   E("");
   for (int i = 0; i < 2; ++i) {

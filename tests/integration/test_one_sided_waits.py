@@ -152,6 +152,25 @@ class OneSidedWaits(harness.Workspace):
         self.assertEqual([(row["rank"], row["cause"]["rank"]) for row in locks], [(1, 0)])
         self.assertGreater(locks[0]["seconds"], 0.05)  # of 0.1
 
+    def windows_in_turns(self, mpi):
+        """Who asks for several windows in turns waits once at a time, and for each until it is complete."""
+        command = [harness.HPCRUN, "-o", self.here / "run", *OPTIONS, harness.PROGRAMS / f"windows_in_turns.{mpi}"]
+        printed = [line.split() for line in harness.launch(mpi, 2, command, cwd=self.here).stdout.splitlines()]
+        origin, target = ({w: (int(a), int(b)) for who, w, a, b in printed if who == side} for side in ("origin", "target"))
+        whole = sum(max(0, completed - target[w][0]) for w, (_, completed) in origin.items()) / 1e9
+        late = sum(max(0, completed - max(put, target[w][0])) for w, (put, completed) in origin.items()) / 1e9
+        database = self.merge(self.here / "run")
+        idle = sum(seconds for (function, _), seconds in Measured(database).idle.items() if function == "MPI_Win_test")
+        found = collections.Counter()
+        for row in harness.viewer_json(database, "waits"):
+            found[row["pattern"]] += row["seconds"]
+        inside = sum(end - begin for begin, end in target.values()) / 1e9
+        self.assertGreater(idle, 0.5 * inside)
+        self.assertGreater(found["early-wait"], 0.9 * min(whole, idle), (found, whole, idle))
+        self.assertLess(found["early-wait"], inside + 0.005, (found, inside))
+        self.assertGreater(found["late-complete"], 0.9 * late * min(1, idle / whole), (found, late, idle))
+        self.assertLess(found["late-complete"], late + 0.005, (found, late))
+
     def nobody_waits(self, mpi):
         """Everything that MPI has for passive targets, under locks that exclude nobody."""
         for scenario in ("lock_all", "requests"):
@@ -183,7 +202,7 @@ for mpi in harness.LAUNCHERS:
         setattr(OneSidedWaits, f"test_{scenario}_{mpi}", lambda self, mpi=mpi, scenario=scenario: self.locks(mpi, scenario))
     for check in (
         OneSidedWaits.turns, OneSidedWaits.early_transfer, OneSidedWaits.locks_of_several_hosts, OneSidedWaits.nobody_waits,
-        OneSidedWaits.failed_creations
+        OneSidedWaits.failed_creations, OneSidedWaits.windows_in_turns
     ):  # fmt: skip
         setattr(OneSidedWaits, f"test_{check.__name__}_{mpi}", lambda self, mpi=mpi, check=check: check(self, mpi))
 
