@@ -1,6 +1,7 @@
 #include "views/figures.hpp"
 
 #include "views/derived.hpp"
+#include "views/nested_subtrees.hpp"
 #include "views/rank_list.hpp"
 
 #include <algorithm>
@@ -142,12 +143,33 @@ std::vector<std::uint64_t> Figures::per_thread(std::span<const ContextId> contex
       parts.insert(parts.end(), part.begin(), part.end());
     }
     std::ranges::sort(parts);
-    values = source_.exclusive_values(parts, metric);
+    values = exclusive_values(parts, metric);
   }
   values.resize(experiment().locations.size(), 0);
   if (over_all()) return values;
   for (std::size_t location = 0; location < values.size(); ++location) {
     if (!selected_[location]) values[location] = 0;
+  }
+  return values;
+}
+
+/// Of many contexts, by whole subtrees where these are few: every list of values that is read costs.
+std::vector<std::uint64_t> Figures::exclusive_values(std::span<const ContextId> contexts,
+                                                     std::uint32_t metric) const {
+  constexpr std::size_t kMany = 2048;    // fewer are read faster than the tree is gone through
+  constexpr std::size_t kCostOfOne = 8;  // values of a subtree are added up from so many lists, or fewer
+  const auto size = static_cast<std::uint32_t>(experiment().contexts.size());
+  std::vector<std::vector<ContextId>> layers;
+  if (contexts.size() >= kMany)
+    layers = nested_subtrees(
+        contexts, size, [this](ContextId context) { return experiment().contexts[context].parent; },
+        contexts.size() / kCostOfOne);
+  if (layers.empty()) return source_.exclusive_values(contexts, metric);
+  std::vector<std::uint64_t> values = source_.inclusive_values(layers[0], metric);
+  for (std::size_t layer = 1; layer < layers.size(); ++layer) {
+    const std::vector<std::uint64_t> within = source_.inclusive_values(layers[layer], metric);
+    for (std::size_t location = 0; location < values.size(); ++location)
+      values[location] += layer % 2 == 0 ? within[location] : 0 - within[location];
   }
   return values;
 }

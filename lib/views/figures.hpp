@@ -74,6 +74,8 @@ class Figures {
   [[nodiscard]] metrics::Accumulator look_up(Tree tree, std::uint32_t role, std::uint32_t metric,
                                              std::uint32_t scope, bool inclusive) const;
   [[nodiscard]] double at(Tree tree, const Column& column, std::uint32_t scope) const;
+  [[nodiscard]] std::vector<std::uint64_t> exclusive_values(std::span<const database::ContextId> contexts,
+                                                            std::uint32_t metric) const;
   [[nodiscard]] Presence presence(Tree tree, std::uint32_t scope, std::optional<std::uint32_t> role) const;
 
   const Source& source_;
