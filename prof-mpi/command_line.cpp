@@ -1,5 +1,7 @@
 #include "command_line.hpp"
 
+#include "structure/structure.hpp"
+
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -96,6 +98,15 @@ void add_analysis(CLI::App& app, CommandLine& line, std::string& balance, bool& 
   app.add_flag("--no-source", no_source, "do not copy source files into the database");
 }
 
+void add_cache(CLI::App& app, CommandLine& line, bool& no_cache) {
+  CLI::Option* cache = app.add_option("--structure-cache", line.options.structure_cache,
+                                      "keep the structure of programs and libraries there for later runs\n"
+                                      "(default: culprit/structure in $XDG_CACHE_HOME or ~/.cache)")
+                           ->type_name("DIR");
+  app.add_flag("--no-structure-cache", no_cache, "neither use nor keep structure of other runs")
+      ->excludes(cache);
+}
+
 void add_manners(CLI::App& app, CommandLine& line) {
   app.add_option("-j,--threads", line.threads,
                  "without an MPI launcher: ranks, as threads (default: one per processor)")
@@ -112,11 +123,12 @@ std::variant<CommandLine, int> parse_command_line(int argc, char** argv, bool sp
   CommandLine line;
   std::string balance = "noise-aware";
   std::vector<std::string> prefixes;
-  bool no_loops = false, no_source = false;
+  bool no_loops = false, no_source = false, no_cache = false;
   CLI::App app(kDescription, "prof-mpi");
   app.footer(kFooter);
   add_files(app, line, prefixes);
   add_analysis(app, line, balance, no_loops, no_source);
+  add_cache(app, line, no_cache);
   add_manners(app, line);
   try {
     app.parse(argc, argv);
@@ -131,6 +143,11 @@ std::variant<CommandLine, int> parse_command_line(int argc, char** argv, bool sp
   line.options.blame.mode = balance == "paper" ? blame::Mode::paper : blame::Mode::noise_aware;
   line.options.loops = !no_loops;
   line.options.sources = !no_source;
+  if (no_cache || line.options.dry_run) {
+    line.options.structure_cache.clear();
+  } else if (line.options.structure_cache.empty()) {
+    line.options.structure_cache = structure::default_cache();
+  }
   if (line.options.output.empty()) line.options.output = default_output(line.options.measurement);
   return line;
 }

@@ -2,6 +2,7 @@
 
 #include "exchange/threads.hpp"
 #include "merge/merge.hpp"
+#include "structure/structure.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -67,6 +68,7 @@ bool merge_directory(const fs::path& directory, const fs::path& output, bool qui
   merge::Options options;
   options.measurement = directory;
   options.output = output;
+  options.structure_cache = structure::default_cache();
   merge::Outcome outcome;
   {
     ProgressLine line(!quiet && ::isatty(STDERR_FILENO) != 0);

@@ -211,7 +211,7 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
   Phase recovering(comm, progress, "structure", found.shared.modules.size());
   const RecoveredStructure structure =
       recover_structure(comm, found.shared, start_routines(found.processes, found.shared.modules),
-                        options.loops, [&] { recovering.step(); });
+                        options.loops, options.structure_cache, [&] { recovering.step(); });
   Attribution attribution;
   Roles roles;
   Shape shape;

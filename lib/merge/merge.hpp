@@ -20,7 +20,8 @@ struct Options {
   std::filesystem::path idle_rules;                                 ///< empty: the built-in rules
   blame::Options blame;
   bool loops = true;
-  bool sources = true;  ///< copy sources into the database
+  bool sources = true;                    ///< copy sources into the database
+  std::filesystem::path structure_cache;  ///< where recovered structure is kept for later; empty: nowhere
   bool dry_run = false;
 };
 

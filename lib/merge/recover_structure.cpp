@@ -91,7 +91,7 @@ std::vector<std::vector<Part>> deal_out(const Modules& modules, std::size_t rank
 /// The structure of each part of the share.
 std::vector<structure::ModuleStructure> recover_share(const cct::SharedTree& shared, const Modules& modules,
                                                       const std::vector<Part>& share, bool loops,
-                                                      std::size_t threads,
+                                                      const std::filesystem::path& cache, std::size_t threads,
                                                       const std::function<void()>& step) {
   std::vector<structure::ModuleStructure> recovered(share.size());
   std::atomic<std::size_t> next = 0;
@@ -105,6 +105,7 @@ std::vector<structure::ModuleStructure> recover_share(const cct::SharedTree& sha
       request.build_id = key.build_id;
       request.addresses.assign(addresses.begin(), addresses.end());
       request.loops = loops;
+      request.cache = cache;
       // The first part is the largest and seldom ends before the others; the threads that those leave idle
       // help.
       request.threads = i == 0 ? threads : 1;
@@ -155,7 +156,7 @@ const structure::Point* RecoveredStructure::point(const Place& place) const {
 
 RecoveredStructure recover_structure(exchange::Communicator& comm, const cct::SharedTree& shared,
                                      const std::vector<Place>& more, bool loops,
-                                     const std::function<void()>& step) {
+                                     const std::filesystem::path& cache, const std::function<void()>& step) {
   Modules modules = collect_addresses(shared, broadcast_places(comm, more));
   const auto ranks = static_cast<std::size_t>(comm.size());
   const auto dealt = deal_out(modules, ranks);
@@ -163,7 +164,7 @@ RecoveredStructure recover_structure(exchange::Communicator& comm, const cct::Sh
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   std::vector<structure::ModuleStructure> mine;
   together(comm, [&] {
-    mine = recover_share(shared, modules, share, loops, std::max<std::size_t>(1, cores / ranks), step);
+    mine = recover_share(shared, modules, share, loops, cache, std::max<std::size_t>(1, cores / ranks), step);
   });
 
   cct::MessageWriter writer;

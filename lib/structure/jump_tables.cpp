@@ -130,7 +130,7 @@ std::vector<std::uint64_t> JumpTables::targets(std::span<const Instruction> inst
       std::memcpy(&distance, bytes.data() + i * size, size);
       target = table.address + static_cast<std::uint64_t>(std::int64_t{distance});
     } else {
-      std::memcpy(&target, bytes.data() + i * size, size);
+      target = module_.pointer(table.address + i * size);
     }
     const auto at = std::ranges::lower_bound(instructions, target, {}, &Instruction::address);
     if (at == instructions.end() || at->address != target) break;

@@ -48,4 +48,12 @@ Place LineTable::find(std::uint64_t address) const {
   return (after - 1)->place;
 }
 
+void LineTable::append_bounds(Range range, std::vector<std::uint64_t>& bounds) const {
+  auto row = std::ranges::upper_bound(rows_, range.low, {}, [](const Row& r) { return r.range.low; });
+  if (row != rows_.begin()) --row;
+  for (; row != rows_.end() && row->range.low < range.high; ++row)
+    for (const std::uint64_t bound : {row->range.low, row->range.high})
+      if (range.contains(bound)) bounds.push_back(bound);
+}
+
 }  // namespace culprit::structure

@@ -28,6 +28,8 @@ class LineTable {
   /// To be called once after the last read.
   void sort();
   [[nodiscard]] Place find(std::uint64_t address) const;
+  /// Appends where rows begin and end within `range`: between these, one place covers all.
+  void append_bounds(Range range, std::vector<std::uint64_t>& bounds) const;
 
  private:
   struct Row {

@@ -2,15 +2,22 @@
 
 #include "structure/vdso.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
+#include <elfutils/libdwelf.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace culprit::structure {
 namespace {
+
+/// Where dwz notes a file that holds what several debug files have in common.
+constexpr const char* kSupplementaryLink = ".gnu_debugaltlink";
 
 /// Debug files are asked for through the module's own path and descriptor; nothing else is looked up.
 int find_no_elf(Dwfl_Module*, void**, const char*, Dwarf_Addr, char**, Elf**) {
@@ -41,6 +48,11 @@ int open_regular(const std::string& path, std::string& why) {
     return -1;
   }
   return fd;
+}
+
+/// Size and time of last change of a file.
+std::string stamp_of(const struct stat& file) {
+  return fmt::format("{} {}.{:09}", file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
 }
 
 /// Whether the descriptor holds an executable or shared object that libdwfl may be given.
@@ -81,6 +93,8 @@ bool Module::load(const Request& request, std::string& why) {
     ::close(fd);
     return false;
   }
+  struct stat status {};
+  if (path != kVdsoPath && ::fstat(fd, &status) == 0) stamp_ = stamp_of(status);
   callbacks_.find_elf = find_no_elf;
   callbacks_.find_debuginfo = dwfl_standard_find_debuginfo;
   callbacks_.section_address = dwfl_offline_section_address;
@@ -140,10 +154,78 @@ Dwarf* Module::dwarf(std::uint64_t& bias) const {
   return dwarf;
 }
 
+std::string Module::files() {
+  std::string files = stamp_;
+  const bool described = !section(".debug_info").bytes.empty() || !section(".zdebug_info").bytes.empty();
+  if (described) files += supplementary_file(elf_);
+  if (described && !section(".symtab").bytes.empty()) return files;
+  const int fd = open_debug_file();
+  if (fd < 0) return files;
+  struct stat status {};
+  files += ::fstat(fd, &status) == 0 ? "; debug " + stamp_of(status) : "; debug";
+  Elf* elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
+  files += supplementary_file(elf);
+  elf_end(elf);
+  ::close(fd);
+  return files;
+}
+
+/// A descriptor of the separate debug file that libdwfl would take, -1 where there is none. Opening the debug
+/// information instead would uncompress it.
+int Module::open_debug_file() {
+  void** userdata = nullptr;
+  Dwarf_Addr start = 0;
+  const char* name =
+      dwfl_module_info(module_, &userdata, &start, nullptr, nullptr, nullptr, nullptr, nullptr);
+  GElf_Word checksum = 0;
+  const char* link = dwelf_elf_gnu_debuglink(elf_, &checksum);
+  char* found = nullptr;
+  const int fd = callbacks_.find_debuginfo(module_, userdata, name, start, name, link, checksum, &found);
+  std::free(found);
+  return fd;
+}
+
+/// The build-id of the file that dwz moved common parts to, if it is there.
+std::string Module::supplementary_file(Elf* of) {
+  if (of == nullptr || section_of(of, kSupplementaryLink).bytes.empty()) return {};
+  Dwarf* const debug = dwarf_begin_elf(of, DWARF_C_READ, nullptr);
+  const char* name = nullptr;
+  const void* bits = nullptr;
+  const ssize_t length = debug == nullptr ? 0 : dwelf_dwarf_gnu_debugaltlink(debug, &name, &bits);
+  std::string found;
+  if (length > 0 && dwarf_getalt(debug) != nullptr)
+    found = "; supplementary " + to_hex(static_cast<const unsigned char*>(bits), static_cast<int>(length));
+  dwarf_end(debug);
+  return found;
+}
+
 std::span<const std::byte> Module::bytes(std::uint64_t address) const {
   for (const Segment& segment : segments_)
     if (segment.range.contains(address)) return segment.bytes.subspan(address - segment.range.low);
   return {};
+}
+
+std::uint64_t Module::pointer(std::uint64_t address) const {
+  if (!relocations_) relocations_ = read_relocations();
+  const auto found = std::ranges::lower_bound(*relocations_, address, {}, &Relocation::place);
+  if (found != relocations_->end() && found->place == address) return found->value;
+  std::uint64_t value = 0;
+  const auto here = bytes(address);
+  if (here.size() >= sizeof value) std::memcpy(&value, here.data(), sizeof value);
+  return value;
+}
+
+std::vector<Module::Relocation> Module::read_relocations() const {
+  std::vector<Relocation> relocations;
+  const auto bytes = x86_64_ ? section(".rela.dyn").bytes : std::span<const std::byte>();
+  for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= bytes.size(); at += sizeof(Elf64_Rela)) {
+    Elf64_Rela relocation;
+    std::memcpy(&relocation, bytes.data() + at, sizeof relocation);
+    if (ELF64_R_TYPE(relocation.r_info) != R_X86_64_RELATIVE) continue;
+    relocations.push_back({relocation.r_offset, static_cast<std::uint64_t>(relocation.r_addend)});
+  }
+  std::ranges::sort(relocations, {}, &Relocation::place);
+  return relocations;
 }
 
 bool Module::executable(std::uint64_t address) const {
@@ -153,13 +235,17 @@ bool Module::executable(std::uint64_t address) const {
 }
 
 Module::Section Module::section(const char* wanted) const {
+  return section_of(elf_, wanted);
+}
+
+Module::Section Module::section_of(Elf* elf, const char* wanted) {
   std::size_t names = 0;
-  if (elf_getshdrstrndx(elf_, &names) != 0) return {};
+  if (elf_getshdrstrndx(elf, &names) != 0) return {};
   Elf_Scn* section = nullptr;
-  while ((section = elf_nextscn(elf_, section)) != nullptr) {
+  while ((section = elf_nextscn(elf, section)) != nullptr) {
     GElf_Shdr header{};
     if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
-    const char* name = elf_strptr(elf_, names, header.sh_name);
+    const char* name = elf_strptr(elf, names, header.sh_name);
     if (name == nullptr || std::strcmp(name, wanted) != 0) continue;
     const Elf_Data* data = elf_rawdata(section, nullptr);
     if (data == nullptr || data->d_buf == nullptr) return {};

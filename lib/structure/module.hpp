@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,9 +46,18 @@ class Module {
   /// Subtracted from addresses that libdwfl gives.
   [[nodiscard]] std::uint64_t bias() const { return bias_; }
 
+  /// What tells apart files of the same build, such as one that was stripped or whose debug file was
+  /// installed later: size and time of the file and of its debug file, and the build-id of a supplementary
+  /// one. libdwfl believes afterwards that it had opened the debug file: nothing else is to be asked of this
+  /// handle then.
+  [[nodiscard]] std::string files();
+
   /// The bytes of the file that are loaded at `address`, up to the end of their segment; empty where none
   /// are.
   [[nodiscard]] std::span<const std::byte> bytes(std::uint64_t address) const;
+  /// The pointer at `address`, a place within bytes(), as it is once the module is loaded at 0: some linkers
+  /// leave it to a relocation alone.
+  [[nodiscard]] std::uint64_t pointer(std::uint64_t address) const;
   [[nodiscard]] bool executable(std::uint64_t address) const;
   /// The contents of a section by name, empty where it does not exist or holds no bytes in the file.
   struct Section {
@@ -61,6 +71,9 @@ class Module {
   Module() = default;
   bool load(const Request& request, std::string& why);
   void read_segments();
+  int open_debug_file();
+  static std::string supplementary_file(Elf* of);
+  static Section section_of(Elf* elf, const char* wanted);
   struct Segment {
     Range range;
     std::span<const std::byte> bytes;
@@ -77,9 +90,15 @@ class Module {
   Dwfl_Module* module_ = nullptr;
   Elf* elf_ = nullptr;
   std::uint64_t bias_ = 0;
-  std::string name_, build_id_;
+  std::string name_, build_id_, stamp_;
   bool x86_64_ = false;
   std::vector<Segment> segments_;
+  struct Relocation {
+    std::uint64_t place = 0, value = 0;
+  };
+  /// R_X86_64_RELATIVE, ascending; read when first asked for.
+  mutable std::optional<std::vector<Relocation>> relocations_;
+  [[nodiscard]] std::vector<Relocation> read_relocations() const;
 };
 
 }  // namespace culprit::structure

@@ -133,13 +133,16 @@ void Nesting::append_loop(std::uint32_t loop, std::vector<Element>& path) const 
   path.push_back({Scope::Kind::loop, loop});
 }
 
-std::vector<Nesting::Element> Nesting::path(std::uint64_t address) const {
-  std::vector<Element> path;
-  const std::uint32_t instance = map_.find(address);
+Nesting::Position Nesting::position(std::uint64_t address) const {
   const std::uint32_t block = graph_.block_at(address);
-  std::uint32_t loop = block == kNone ? kNone : forest_.innermost[block];
-  const auto fits = [&](std::uint32_t around) {
-    return map_.within(instance, around) || map_.within(around, instance);
+  return {map_.find(address), block == kNone ? kNone : forest_.innermost[block]};
+}
+
+std::vector<Nesting::Element> Nesting::path(Position position) const {
+  std::vector<Element> path;
+  auto [instance, loop] = position;
+  const auto fits = [this, within = instance](std::uint32_t around) {
+    return map_.within(within, around) || map_.within(around, within);
   };
   while (loop != kNone && !fits(placed_[loop].instance)) loop = forest_.loops[loop].parent;
   if (loop != kNone) append_loop(loop, path);

@@ -31,10 +31,17 @@ class Nesting {
     Scope::Kind kind;
     std::uint32_t index;  ///< of the instance, or of the loop in the forest
   };
-  /// The scopes around `address`, outermost first. Where an instruction lies in a loop of one instance but
+  /// What the scopes around an address follow from: the innermost instance and the innermost loop that hold
+  /// it.
+  struct Position {
+    std::uint32_t instance = kNone, loop = kNone;
+    friend auto operator<=>(const Position&, const Position&) = default;  // NOLINT(modernize-use-nullptr)
+  };
+  [[nodiscard]] Position position(std::uint64_t address) const;
+  /// The scopes around a position, outermost first. Where an instruction lies in a loop of one instance but
   /// belongs to another (code was moved), the instance decides; where it belongs to a caller of the loop's
   /// instance, the loop.
-  [[nodiscard]] std::vector<Element> path(std::uint64_t address) const;
+  [[nodiscard]] std::vector<Element> path(Position position) const;
   [[nodiscard]] Place place(std::uint32_t loop) const { return placed_[loop].place; }
   [[nodiscard]] std::uint64_t header_address(std::uint32_t loop) const;
 

@@ -1,3 +1,5 @@
+#include "structure/cache.hpp"
+#include "structure/code_map.hpp"
 #include "structure/combine.hpp"
 #include "structure/function_bounds.hpp"
 #include "structure/module.hpp"
@@ -7,6 +9,7 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -52,21 +55,24 @@ std::size_t threads_for(const Request& request, const Module& module) {
   return most;
 }
 
-ModuleStructure recover_in_threads(const Request& request, const Module& module, const FunctionBounds& bounds,
-                                   std::size_t threads) {
-  std::vector<ModuleStructure> parts(threads);
+/// What `one` makes of each of as many parts of the request as there are threads.
+template <class Part>
+std::vector<Part> in_threads(const Request& request, const Module& module, const FunctionBounds& bounds,
+                             std::size_t threads,
+                             Part (*one)(const Request&, const Module&, const FunctionBounds&)) {
+  std::vector<Part> parts(threads);
   std::vector<std::exception_ptr> failures(threads);
   const auto work = [&](std::size_t index) {
     try {
       const Request part = part_of(request, index, threads);
       if (index == 0) {
-        parts[index] = recover_part(part, module, bounds);
+        parts[index] = one(part, module, bounds);
         return;
       }
       std::string why;
       const std::unique_ptr<Module> own = Module::open(part, why);
       if (!own || own->build_id() != module.build_id()) throw std::runtime_error("changed while it was read");
-      parts[index] = recover_part(part, *own, bounds);
+      parts[index] = one(part, *own, bounds);
     } catch (...) {
       failures[index] = std::current_exception();
     }
@@ -78,22 +84,57 @@ ModuleStructure recover_in_threads(const Request& request, const Module& module,
   }
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
-  return combine(std::move(parts));
+  return parts;
+}
+
+/// All of the functions that hold the request's addresses.
+CodeMap map_code(const Request& request, const Module& module) {
+  const FunctionBounds bounds(module);
+  CodeMap whole;
+  for (CodeMap& part : in_threads(request, module, bounds, threads_for(request, module), map_part))
+    whole.add(std::move(part));
+  return whole;
+}
+
+/// Why nothing can be said of a module.
+struct Unusable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The module, of the build that was measured.
+std::unique_ptr<Module> open_measured(const Request& request) {
+  std::string why;
+  std::unique_ptr<Module> module = Module::open(request, why);
+  if (!module) throw Unusable("cannot be read: " + why);
+  if (!request.build_id.empty() && request.build_id != module->build_id())
+    throw Unusable("changed since it was measured: its build-id differs");
+  return module;
+}
+
+/// With what `cache` knows; what it lacks is added to it.
+ModuleStructure recover_with(const Cache& cache, const Request& request) {
+  CodeMap known = cache.load();
+  Request rest = request;
+  rest.addresses = known.unknown(request.addresses);
+  if (!rest.addresses.empty()) {
+    CodeMap learnt = map_code(rest, *open_measured(rest));
+    cache.store(learnt);
+    known.add(std::move(learnt));
+  }
+  return known.around(request.addresses);
 }
 
 }  // namespace
 
 ModuleStructure recover(const Request& request) {
   try {
-    std::string why;
-    const std::unique_ptr<Module> module = Module::open(request, why);
-    if (!module) return give_up(request, "cannot be read: " + why);
-    if (!request.build_id.empty() && request.build_id != module->build_id())
-      return give_up(request, "changed since it was measured: its build-id differs");
+    std::unique_ptr<Module> module = open_measured(request);
+    const auto cache = request.addresses.empty() ? std::nullopt : Cache::of(request, *module);
+    if (cache) return recover_with(*cache, request);
     const FunctionBounds bounds(*module);
-    const std::size_t threads = threads_for(request, *module);
-    if (threads == 1) return recover_part(request, *module, bounds);
-    return recover_in_threads(request, *module, bounds, threads);
+    return combine(in_threads(request, *module, bounds, threads_for(request, *module), recover_part));
+  } catch (const Unusable& reason) {
+    return give_up(request, reason.what());
   } catch (const std::exception& error) {
     return give_up(request, std::string("cannot be read: ") + error.what());
   }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -30,15 +31,22 @@ bool contains(const std::vector<Range>& ranges, std::uint64_t address) {
 /// The recovery of a part of one module, step by step.
 class Recovery {
  public:
-  Recovery(const Request& request, const Module& module, const FunctionBounds& bounds, ModuleStructure& out)
-      : request_(request), module_(module), out_(out), bounds_(bounds), code_(module, bounds_) {}
+  /// `pieces`: where to put the pieces that the points of `out` then stand for; null: the points stand for
+  /// the addresses of the request.
+  Recovery(const Request& request, const Module& module, const FunctionBounds& bounds, ModuleStructure& out,
+           std::vector<Range>* pieces)
+      : request_(request),
+        module_(module),
+        out_(out),
+        bounds_(bounds),
+        code_(module, bounds_),
+        pieces_(pieces) {
+    if (pieces == nullptr) out_.points.resize(request.addresses.size());
+  }
 
   void run() {
     if (request_.debug_info) read_debug_information();
-    for (std::size_t i = 0; i < request_.addresses.size(); ++i) {
-      assign(i);
-      note_callee(i);
-    }
+    for (std::size_t i = 0; i < request_.addresses.size(); ++i) assign(i);
     read_lines();
     if (request_.loops && !code_.able()) out_.notes.emplace_back("no loops: not x86-64 machine code");
     ScopeTable scopes(out_.scopes);
@@ -49,11 +57,16 @@ class Recovery {
     keep_used_files();
   }
 
+  /// Whether debug information was read from split files.
+  [[nodiscard]] bool split() const { return debug_ && debug_->split(); }
+
  private:
   void read_debug_information() {
     debug_.emplace(module_, request_.addresses, files_);
     if (!debug_->present())
       out_.notes.emplace_back("no debug information: no lines and no inlined procedures");
+    if (debug_->lacks_split())
+      out_.notes.emplace_back("split debug information (.dwo) is missing: no inlined procedures");
     for (std::size_t i = 0; i < debug_->subprograms().size(); ++i)
       for (const Range& range : debug_->subprograms()[i].ranges) parts_.push_back({range, i});
     std::ranges::stable_sort(parts_, {}, [](const Part& part) { return part.range.low; });
@@ -90,13 +103,14 @@ class Recovery {
     join(std::move(found), point);
   }
 
-  void note_callee(std::size_t point) {
-    std::string callee = bounds_.stubs().called_before(request_.addresses[point] + 1);
-    if (callee.empty()) return;
+  /// What a call that ends behind `address` calls by name.
+  std::uint32_t callee_at(std::uint64_t address) {
+    std::string callee = bounds_.stubs().called_before(address + 1);
+    if (callee.empty()) return kNone;
     const auto [known, added] =
         callees_.try_emplace(std::move(callee), static_cast<std::uint32_t>(out_.callees.size()));
     if (added) out_.callees.push_back(known->first);
-    out_.points[point].callee = known->second;
+    return known->second;
   }
 
   [[nodiscard]] Found described(const Subprogram& sub) const {
@@ -152,24 +166,122 @@ class Recovery {
     const std::vector<Inlined>& inlined = found.subprogram == nullptr ? kNothing : found.subprogram->inlined;
     const FlowGraph graph = code_.read(wants_loops(found) ? found.ranges : std::vector<Range>{});
     if (graph.blocks().size() > kMostBlocks)
-      out_.notes.push_back(fmt::format("{}: too large for its loops to be sought", found.procedure.name));
+      out_.notes.push_back(found.procedure.name + std::string(kTooLarge));
     const LoopForest forest = find_loops(graph);
     const Nesting nesting(inlined, graph, forest, lines_);
     state_place(found);
+    std::map<Nesting::Position, std::uint32_t> known;
+    const auto point_at = [&](std::uint64_t address) {
+      Point point;
+      point.procedure = index;
+      point.callee = callee_at(address);
+      if (found.procedure.source == NameSource::none)
+        return point;  // padding between procedures has lines, too
+      const Place place = lines_.find(address);
+      point.file = place.file;
+      point.line = place.line;
+      const Nesting::Position position = nesting.position(address);
+      const auto [scope, added] = known.try_emplace(position, kNone);
+      if (added) scope->second = innermost_scope(nesting, position, inlined, index, scopes);
+      point.scope = scope->second;
+      return point;
+    };
+    if (pieces_ != nullptr) return cut(found, graph, point_at);
+    for (const std::size_t point : found.points) out_.points[point] = point_at(request_.addresses[point]);
+  }
+
+  std::uint32_t innermost_scope(const Nesting& nesting, Nesting::Position position,
+                                const std::vector<Inlined>& inlined, std::uint32_t procedure,
+                                ScopeTable& scopes) {
+    std::uint32_t innermost = kNone;
+    for (const Nesting::Element& element : nesting.path(position)) {
+      Scope scope = element.kind == Scope::Kind::loop ? loop_scope(nesting, element.index)
+                                                      : inlined_scope(inlined[element.index]);
+      scope.parent = innermost;
+      innermost = scopes.add(procedure, scope);
+    }
+    return innermost;
+  }
+
+  /// The entry of the procedure that an address is assigned to.
+  [[nodiscard]] std::uint64_t entry_of(std::uint64_t address) const {
+    if (const auto sub = subprogram_at(address)) return debug_->subprograms()[*sub].ranges.front().low;
+    const Function function = bounds_.find(address);
+    return function.ranges.empty() ? 0 : function.ranges.front().low;
+  }
+
+  /// Where another procedure may begin within a range: symbols, and parts in debug information, can overlap.
+  void append_owner_bounds(const Found& found, Range range, std::vector<std::uint64_t>& bounds) const {
+    const auto append = [&](Range other) {
+      for (const std::uint64_t bound : {other.low, other.high})
+        if (range.contains(bound)) bounds.push_back(bound);
+    };
+    bounds.push_back(range.low);
+    auto part = std::ranges::lower_bound(parts_, range.low, {}, [](const Part& p) { return p.range.low; });
+    for (; part != parts_.end() && part->range.low < range.high; ++part) append(part->range);
+    if (found.subprogram != nullptr) return;
+    const std::vector<Symbol>& symbols = bounds_.symbols().all();
+    auto symbol =
+        std::ranges::lower_bound(symbols, range.low, {}, [](const Symbol& s) { return s.range.low; });
+    for (; symbol != symbols.end() && symbol->range.low < range.high; ++symbol) append(symbol->range);
+  }
+
+  /// Where what is said of a procedure's addresses may change, ascending; `owner_bounds` are among them.
+  std::vector<std::uint64_t> bounds_within(const Found& found, const FlowGraph& graph,
+                                           const std::vector<std::uint64_t>& owner_bounds) {
+    std::vector<std::uint64_t> bounds = owner_bounds;
+    for (const Range& range : found.ranges) {
+      bounds.push_back(range.high);
+      lines_.append_bounds(range, bounds);
+      for (std::uint64_t at = range.low; at < range.high; ++at)
+        if (!bounds_.stubs().called_before(at + 1).empty()) bounds.insert(bounds.end(), {at, at + 1});
+    }
+    if (found.subprogram != nullptr)
+      for (const Inlined& instance : found.subprogram->inlined)
+        for (const Range& range : instance.ranges) bounds.insert(bounds.end(), {range.low, range.high});
+    for (const FlowGraph::Block& block : graph.blocks())
+      bounds.insert(bounds.end(), {block.range.low, block.range.high});
+    std::ranges::sort(bounds);
+    bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
+    return bounds;
+  }
+
+  /// Cuts a procedure into pieces of all of whose addresses the same is said.
+  template <class PointAt>
+  void cut(const Found& found, const FlowGraph& graph, const PointAt& point_at) {
+    const std::size_t first = pieces_->size();
+    const auto put = [&](Range piece) {
+      const Point point = point_at(piece.low);
+      const bool follows = pieces_->size() > first && pieces_->back().high == piece.low;
+      if (follows && out_.points.back() == point) {
+        pieces_->back().high = piece.high;
+      } else {
+        pieces_->push_back(piece);
+        out_.points.push_back(point);
+      }
+    };
+    if (found.procedure.source == NameSource::none || found.ranges.empty()) {
+      for (const std::size_t point : found.points)
+        put({request_.addresses[point], request_.addresses[point] + 1});
+      return;
+    }
+    std::vector<std::uint64_t> owner_bounds;
+    for (const Range& range : found.ranges) append_owner_bounds(found, range, owner_bounds);
+    std::ranges::sort(owner_bounds);
+    const std::vector<std::uint64_t> bounds = bounds_within(found, graph, owner_bounds);
+    bool mine = true;
+    for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
+      if (!contains(found.ranges, bounds[i])) continue;
+      if (std::ranges::binary_search(owner_bounds, bounds[i]))
+        mine = entry_of(bounds[i]) == found.ranges.front().low;
+      if (mine) put({bounds[i], bounds[i + 1]});
+    }
+    const std::size_t last = pieces_->size();
     for (const std::size_t point : found.points) {
       const std::uint64_t address = request_.addresses[point];
-      Point& out = out_.points[point];
-      out.procedure = index;
-      if (found.procedure.source == NameSource::none) continue;  // padding between procedures has lines, too
-      const Place place = lines_.find(address);
-      out.file = place.file;
-      out.line = place.line;
-      for (const Nesting::Element& element : nesting.path(address)) {
-        Scope scope = element.kind == Scope::Kind::loop ? loop_scope(nesting, element.index)
-                                                        : inlined_scope(inlined[element.index]);
-        scope.parent = out.scope;
-        out.scope = scopes.add(index, scope);
-      }
+      const std::span<const Range> mine_so_far = std::span(*pieces_).subspan(first, last - first);
+      const auto after = std::ranges::upper_bound(mine_so_far, address, {}, &Range::low);
+      if (after == mine_so_far.begin() || !(after - 1)->contains(address)) put({address, address + 1});
     }
   }
 
@@ -262,15 +374,23 @@ class Recovery {
   std::map<std::uint64_t, std::size_t> by_entry_;
   std::map<std::string, std::uint32_t> callees_;
   std::map<std::uint64_t, std::string> names_of_copies_;  ///< by entry; empty: none that says more
+  std::vector<Range>* pieces_;
 };
 
 }  // namespace
 
 ModuleStructure recover_part(const Request& request, const Module& module, const FunctionBounds& bounds) {
   ModuleStructure out;
-  out.points.resize(request.addresses.size());
-  Recovery(request, module, bounds, out).run();
+  Recovery(request, module, bounds, out, nullptr).run();
   return out;
+}
+
+CodeMap map_part(const Request& request, const Module& module, const FunctionBounds& bounds) {
+  ModuleStructure said;
+  std::vector<Range> pieces;
+  Recovery recovery(request, module, bounds, said, &pieces);
+  recovery.run();
+  return {std::move(pieces), std::move(said), !recovery.split()};
 }
 
 }  // namespace culprit::structure

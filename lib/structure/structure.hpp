@@ -52,6 +52,7 @@ struct Point {
   std::uint32_t file = kNone;
   std::uint32_t line = 0;
   std::uint32_t callee = kNone;  ///< of a call that returns to the next address: what it calls by name
+  friend bool operator==(const Point&, const Point&) = default;
 };
 
 /// Static structure of the sampled part of one module. `points` is parallel to the request's addresses.
@@ -77,6 +78,8 @@ struct Request {
   std::string debug_path;
   /// The most threads that may work on this module, each on a part of the addresses.
   std::size_t threads = 1;
+  /// Where what was recovered is kept for later runs (cache.hpp); empty: nowhere.
+  std::filesystem::path cache;
 };
 
 /// Recovers the structure around the addresses asked for, and only there: one pass over DIEs and line table
@@ -86,9 +89,13 @@ struct Request {
 ///
 /// Of several symbols at one address the one is taken that is a function, MPI_X rather than PMPI_X, without
 /// leading underscores, global rather than weak rather than local, shortest, first in byte order: in this
-/// order. Loops that a compiler made from one source loop (vectorised body and remainder) are one scope:
-/// siblings with the same file and line merge.
+/// order. A cache changes no more than threads do. Loops that a compiler made from one source loop
+/// (vectorised body and remainder) are one scope: siblings with the same file and line merge.
 ModuleStructure recover(const Request& request);
+
+/// Where caches of structure belong by the XDG base directory specification: culprit/structure in
+/// $XDG_CACHE_HOME, or in ~/.cache. Empty where neither is known.
+std::filesystem::path default_cache();
 
 /// Demangles C++ (Itanium) and Fortran module procedures (__mod_MOD_proc → mod::proc); suffixes such as
 /// .part.0, .constprop.0, .cold, ._omp_fn.0 are kept readable. Returns `symbol` itself where nothing applies.

@@ -1,5 +1,6 @@
 #include "structure/subprograms.hpp"
 
+#include "structure/parameters.hpp"
 #include "structure/qualified_names.hpp"
 
 #include <algorithm>
@@ -98,6 +99,7 @@ class UnitWalk {
       : addresses_(addresses), bias_(bias), files_(files), names_(names), budget_(budget), out_(out) {}
 
   void run(Dwarf_Die& unit) {
+    cpp_ = is_cpp(&unit);
     if (dwarf_getsrcfiles(&unit, &call_files_, &call_file_count_) != 0) call_file_count_ = 0;
     const std::size_t first = out_.size();
     children(&unit, 0);
@@ -117,6 +119,7 @@ class UnitWalk {
     Dwarf_Die die;
     std::size_t owner;
     std::uint32_t instance;  ///< kNone: the procedure itself
+    bool overloadable;       ///< only with its parameters it is named as its symbol would name it
   };
   [[nodiscard]] const std::vector<Unqualified>& unqualified() const { return unqualified_; }
 
@@ -175,7 +178,7 @@ class UnitWalk {
       sub.linkage = linkage_of(die);
       bool whole = false;
       sub.name = name_of(die, sub.linkage, whole);
-      if (!whole) unqualified_.push_back({*die, mine, kNone});
+      if (!whole) unqualified_.push_back({*die, mine, kNone, overloadable(die)});
       sub.declared = declared(die);
       Dwarf_Addr entry = 0;
       if (dwarf_entrypc(die, &entry) == 0)
@@ -234,10 +237,16 @@ class UnitWalk {
       instance.entry = stated ? entry - bias_ : ranges.front().low;
       instance.ranges = std::move(ranges);
       mine = static_cast<std::uint32_t>(out_[owner].inlined.size());
-      if (!whole) unqualified_.push_back({*die, owner, mine});
+      if (!whole) unqualified_.push_back({*die, owner, mine, overloadable(die)});
       out_[owner].inlined.push_back(std::move(instance));
     }
     scopes(die, owner, mine, depth + 1);
+  }
+
+  /// C++ procedures that only their file knows; of others without a linkage name (main, extern "C") the name
+  /// is all.
+  [[nodiscard]] bool overloadable(Dwarf_Die* die) const {
+    return cpp_ && dwarf_hasattr_integrate(die, DW_AT_external) == 0;
   }
 
   Place declared(Dwarf_Die* die) {
@@ -260,6 +269,7 @@ class UnitWalk {
   std::vector<Subprogram>& out_;
   std::vector<Unqualified> unqualified_;
   std::vector<Copy> copies_;
+  bool cpp_ = false;
   Dwarf_Files* call_files_ = nullptr;
   std::size_t call_file_count_ = 0;
 };
@@ -320,11 +330,13 @@ DebugInfo::DebugInfo(const Module& module, std::span<const std::uint64_t> addres
       UnitWalk({}, bias_, files, names, budget, subprograms_).note_names(unit);
   }
   names.sort();
+  Parameters parameters(names);
   std::ranges::sort(copies);
   for (const UnitWalk::Unqualified& one : unqualified) {
     Subprogram& sub = subprograms_[one.owner];
     std::string& name = one.instance == kNone ? sub.name : sub.inlined[one.instance].name;
     name = names.qualify(one.die, std::move(name));
+    if (one.overloadable) name += parameters.of(one.die);
     if (one.instance == kNone) continue;
     const void* declaration = QualifiedNames::declaration_of(one.die).addr;
     for (auto copy = std::ranges::lower_bound(copies, declaration, {}, &UnitWalk::Copy::declaration);
@@ -344,7 +356,10 @@ void DebugInfo::select_units(std::span<const std::uint64_t> addresses) {
     if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
     found.ranges = ranges_of(&found.head, bias_);
     if (!holds_any(addresses, found.ranges)) continue;
-    if (type != DW_UT_skeleton || dwarf_tag(&found.body) == DW_TAG_invalid) found.body = found.head;
+    if (type == DW_UT_skeleton) split_ = true;
+    const bool missing = type == DW_UT_skeleton && dwarf_tag(&found.body) == DW_TAG_invalid;
+    lacks_split_ = lacks_split_ || missing;
+    if (type != DW_UT_skeleton || missing) found.body = found.head;
     units_.push_back(found);
   }
 }

@@ -46,6 +46,10 @@ class DebugInfo {
 
   /// False where the module has none.
   [[nodiscard]] bool present() const { return dwarf_ != nullptr; }
+  /// Whether units were asked for whose contents lie in files of their own (.dwo), found or not.
+  [[nodiscard]] bool split() const { return split_; }
+  /// Whether some of these files were not found.
+  [[nodiscard]] bool lacks_split() const { return lacks_split_; }
   /// Those that hold asked addresses, in the order of their units.
   [[nodiscard]] const std::vector<Subprogram>& subprograms() const { return subprograms_; }
   /// The line table of these ranges of code, as far as the units cover them.
@@ -56,6 +60,7 @@ class DebugInfo {
   void select_units(std::span<const std::uint64_t> addresses);
   Dwarf* dwarf_ = nullptr;
   std::uint64_t bias_ = 0;
+  bool split_ = false, lacks_split_ = false;
   SourceFiles& files_;
   std::vector<Unit> units_;
   std::vector<Subprogram> subprograms_;

@@ -7,6 +7,11 @@ _prof_mpi() {
       return
       ;;
     --alpha | --tau | --epsilon | -j | --threads | -R | --replace-prefix) return ;;
+    --structure-cache)
+      mapfile -t COMPREPLY < <(compgen -d -- "$current")
+      compopt -o filenames 2>/dev/null
+      return
+      ;;
     -o | --output | --idle-rules)
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
       compopt -o filenames 2>/dev/null
@@ -15,7 +20,7 @@ _prof_mpi() {
   esac
   if [[ $current == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W '--help -o --output --force -R --replace-prefix --dry-run --idle-rules --balance --alpha
-      --tau --epsilon --no-loops --no-source -j --threads -q --quiet -v --verbose --version' -- "$current")
+      --tau --epsilon --no-loops --no-source --structure-cache --no-structure-cache -j --threads -q --quiet -v --verbose --version' -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -d -- "$current")
     compopt -o filenames 2>/dev/null

@@ -14,6 +14,8 @@ _arguments \
   '--epsilon[chance to call a balanced context imbalanced]:chance:' \
   '--no-loops[do not look for loops]' \
   '--no-source[do not copy sources]' \
+  '(--no-structure-cache)--structure-cache[keep structure there for later runs]:directory:_files -/' \
+  '(--structure-cache)--no-structure-cache[neither use nor keep structure of other runs]' \
   '(-j --threads)'{-j,--threads}'[ranks as threads, without a launcher]:number:' \
   '(-q --quiet)'{-q,--quiet}'[only errors and what is degraded]' \
   '(-v --verbose)'{-v,--verbose}'[tell the phases and all problems]' \

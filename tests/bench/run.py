@@ -73,6 +73,8 @@ class Bench:
         self.prof_mpi = self.prefix / "bin" / "prof-mpi"
         self.viewer = self.prefix / "bin" / "viewer-cli"
         self.generator = self.build / "tests" / "bench" / "make_measurements"
+        self.cache_home = self.here / "cache"  # not the user's, where structure may be known already
+        ENVIRONMENT["XDG_CACHE_HOME"] = str(self.cache_home)
 
     def time(self, command, extra=None, pin=False):
         """Wall seconds and CPU seconds (all ranks) of one run; `pin`: on the last processor only."""
@@ -400,19 +402,43 @@ class Bench:
     # -- structure --------------------------------------------------------------------------------------------------
 
     def structure(self):
-        """Procedures, inlined calls, loops and lines of all that a run sampled, module by module in one thread, nothing
-        cached by us; and of one large program with debug information, at every 64th byte of its code."""
+        """Procedures, inlined calls, loops and lines of all that a run sampled, module by module in one thread: without our
+        cache, with an empty one, with one that another run of the same program filled, and again; and of one large program
+        with debug information, at every 64th byte of its code."""
         print(f"structure: medians of {RUNS}; wall and CPU time", flush=True)
         tool = self.build / "tests" / "bench" / "bench_structure"
         (self.here / "hpccinf.txt").write_text((APPS / "hpccinf.txt").read_text())
         lammps = ["lmp", "-in", APPS / "melt.in", "-log", "none", "-screen", "none", "-var", "steps", "100"]
         for name, program in (("LAMMPS", lammps), ("HPCC", ["hpcc"])):
-            out = self.here / f"structure.{name}"
-            self.time([*MPIRUN, self.hpcrun, "-q", "-o", out, "-e", "REALTIME@f1000", *program])
-            self.print_structure(name, [tool, out])
+            runs = [self.here / f"structure.{name}.{i}" for i in range(2)]
+            for out in runs:
+                self.time([*MPIRUN, self.hpcrun, "-q", "-o", out, "-e", "REALTIME@f1000", *program])
+            self.print_structure(name, [tool, runs[0]])
+            self.print_cached_structure(name, tool, *runs)
         for threads in (1, 2):
             command = [tool, "--module", self.viewer, "64", "-j", threads]
             self.print_structure(f"viewer-cli, {threads} thread{'s' if threads > 1 else ''}", command)
+        self.print_cached_structure("viewer-cli", tool, "--module", self.viewer, "64")
+
+    def print_cached_structure(self, name, tool, *what):
+        """`what`: a measurement and a later one of the same program, or what else to recover twice."""
+        cache = self.here / "structure.cache"
+        first, second = ([what[:1], what[1:]] if len(what) == 2 else [what, what])
+        steps = {"empty cache": (True, first), "of another run": (False, second), "again": (False, second)}
+        if first == second:
+            del steps["of another run"]
+        runs = {step: [] for step in steps}
+        for _ in range(RUNS):
+            for step, (empty, words) in steps.items():
+                if empty:
+                    shutil.rmtree(cache, ignore_errors=True)
+                runs[step].append(self.time([tool, *words, "-c", cache])[:2])
+        size = sum(entry.stat().st_size for entry in cache.iterdir())
+        for step, times in runs.items():
+            wall, cpu = (statistics.median(run[i] for run in times) for i in (0, 1))
+            self.save(f"structure-{name}-{step}", times)
+            print(f"  {name + ', ' + step:30} {wall:.3f} s, {cpu:.3f} s CPU", flush=True)
+        print(f"  {name}: cache of {size / 1e6:.1f} MB")
 
     def print_structure(self, name, command):
         runs = [self.time(command) for _ in range(RUNS)]
@@ -435,6 +461,7 @@ class Bench:
             walls = []
             for _ in range(5):
                 out.with_name(out.name + ".db").unlink(missing_ok=True)
+                shutil.rmtree(self.cache_home, ignore_errors=True)
                 walls.append(self.time([self.viewer, out, "report"])[0])
             again = statistics.median(self.time([self.viewer, f"{out}.db", "report"])[0] for _ in range(5))
             print(f"  {name:12} {statistics.median(walls):.2f} s (of it opening the finished database {again:.3f} s)")
@@ -443,15 +470,16 @@ class Bench:
     def large_view(self):
         """Whole commands on a database of 1 000 000 contexts and 100 000 ranks, in the page cache: wall and CPU time."""
         contexts, ranks = os.environ.get("CULPRIT_BENCH_LARGE", "1000000x100000").split("x")
-        database = self.here / "large.db"
+        database = self.fresh("large.db")
         wall, cpu, done = self.time([self.build / "tests" / "bench" / "large_database", database, contexts, ranks])
         print(f"large view: {done.stdout.strip()}, {database.stat().st_size / 1e6:.0f} MB, written in {wall:.0f} s ({cpu:.0f} s CPU)")
-        database.read_bytes()  # into the page cache
+        self.into_page_cache(database)
         deepest = json.loads(self.time([self.viewer, database, "hot-path", "--format", "json"])[2].stdout)["path"]
         commands = {f"view {view}": ["view", view] for view in ("calling-context", "callers", "flat")}
         commands["one node over all ranks, the root"] = ["threads", "c0"]
         commands["one node over all ranks, the end of the hot path"] = ["threads", deepest[-1]["id"]]
         commands["one node over all ranks, the program's module"] = ["threads", "f1"]
+        commands["the same, exclusive values"] = ["threads", "f1", "--metric", "REALTIME:sum (E)"]
         commands["one node over all ranks, a file of many procedures"] = ["threads", "f2"]
         commands["one node over all ranks, a procedure with many callers"] = ["threads", "p7"]
         commands |= {name: [name] for name in ("hot-path", "report", "blame")}
@@ -462,13 +490,19 @@ class Bench:
         database.unlink()
 
 
+    @staticmethod
+    def into_page_cache(path):
+        with path.open("rb") as file:
+            while file.read(1 << 24):
+                pass
+
     def keys(self):
         """The browser without a terminal on a database of 1 000 000 contexts and 10 000 ranks, in the page cache: until its
         first screen is drawn, and every key."""
         contexts, ranks = os.environ.get("CULPRIT_BENCH_KEYS", "1000000x10000").split("x")
         database = self.here / "keys.db"
         print("keys:", self.time([self.build / "tests" / "bench" / "large_database", database, contexts, ranks])[2].stdout.strip())
-        database.read_bytes()  # into the page cache
+        self.into_page_cache(database)
         print(self.time([self.build / "tests" / "bench" / "bench_keys", database])[2].stdout, end="")
         database.unlink()
 

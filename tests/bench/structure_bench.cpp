@@ -1,7 +1,7 @@
-// The time that static structure takes, module by module, nothing cached by us: everything that a run
-// sampled. Usage: bench_structure MEASUREMENT, or bench_structure --module FILE [STEP]: each STEP-th address
-// (default 64) of the file's executable code, for modules that no run sampled as a whole. -v: what is found.
-// -j N: N threads a module.
+// The time that static structure takes, module by module, nothing cached by us unless asked for: everything
+// that a run sampled. Usage: bench_structure MEASUREMENT, or bench_structure --module FILE [STEP]: each
+// STEP-th address (default 64) of the file's executable code, for modules that no run sampled as a whole. -v:
+// what is found. -j N: N threads a module. -c DIR: with a cache there.
 #include "measurement/measurement.hpp"
 #include "structure/module.hpp"
 #include "structure/structure.hpp"
@@ -95,8 +95,13 @@ int main(int count, char** arguments) {
     threads = std::strtoull((at + 1)->c_str(), nullptr, 0);
     words.erase(at, at + 2);
   }
+  std::string cache;
+  if (const auto at = std::ranges::find(words, "-c"); at != words.end() && at + 1 != words.end()) {
+    cache = *(at + 1);
+    words.erase(at, at + 2);
+  }
   if (words.empty() || (words[0] == "--module" && words.size() < 2)) {
-    std::fprintf(stderr, "usage: bench_structure MEASUREMENT | --module FILE [STEP]  [-v] [-j N]\n");
+    std::fprintf(stderr, "usage: bench_structure MEASUREMENT | --module FILE [STEP]  [-v] [-j N] [-c DIR]\n");
     return 2;
   }
   const std::uint64_t step = words.size() > 2 ? std::strtoull(words[2].c_str(), nullptr, 0) : 64;
@@ -107,6 +112,7 @@ int main(int count, char** arguments) {
   std::size_t addresses = 0, procedures = 0;
   for (structure::Request& request : requests) {
     request.threads = threads;
+    request.cache = cache;
     const auto begin = std::chrono::steady_clock::now();
     const double cpu_begin = cpu_seconds();
     const structure::ModuleStructure found = structure::recover(request);

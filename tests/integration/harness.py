@@ -4,6 +4,7 @@ The tools are taken from CULPRIT_PREFIX (an installed prefix, which the `prefix`
 test programs from CULPRIT_PROGRAMS.
 """
 
+import atexit
 import json
 import os
 import pathlib
@@ -33,7 +34,10 @@ ENVIRONMENT = dict(
     OMPI_MCA_btl_vader_single_copy_mechanism="none",
     OMPI_MCA_osc="sm,pt2pt",
     LC_ALL="C.UTF-8",
+    # Structure that other runs of the tests, or their user, cached is not to be seen.
+    XDG_CACHE_HOME=tempfile.mkdtemp(prefix="culprit-test-cache-"),
 )
+atexit.register(shutil.rmtree, ENVIRONMENT["XDG_CACHE_HOME"], ignore_errors=True)
 ENVIRONMENT.pop("DISPLAY", None)
 
 

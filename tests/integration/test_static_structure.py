@@ -67,6 +67,52 @@ class StaticStructure(harness.Workspace):
         harness.run([harness.PROF_MPI, "--force", directory], env=environment)
         self.assertTrue(self.loops(self.here / "run.db"))
 
+    def test_cached_structure_changes_no_byte_of_the_database(self):
+        """Not cold, warm, known in part, damaged, unwritable, in use by two at once, nor under MPI."""
+        directory = self.measured()
+        other = self.here / "other"
+        harness.run([harness.HPCRUN, "-q", "-o", other, self.program, "0.1"])
+        cache = self.here / "cache"
+
+        def merged(*options, name, launcher=()):
+            database = self.here / f"{name}.db"
+            harness.run([*launcher, harness.PROF_MPI, "-q", directory, "-o", database, *options])
+            return database.read_bytes()
+
+        expected = merged("--no-structure-cache", name="without")
+        self.assertFalse(cache.exists())
+        harness.run([harness.PROF_MPI, "-q", "--structure-cache", cache, other])
+        known = {entry.name: entry.read_bytes() for entry in cache.iterdir() if entry.stat().st_size}
+        self.assertTrue(known, "nothing was kept")
+        self.assertEqual(merged("--structure-cache", cache, name="partly"), expected, "known in part from another run")
+        entries = [cache / name for name in known]
+        stamps = [(entry.stat().st_mtime_ns, entry.stat().st_ino) for entry in entries]
+        self.assertEqual(merged("--structure-cache", cache, name="warm"), expected)
+        self.assertEqual([(entry.stat().st_mtime_ns, entry.stat().st_ino) for entry in entries], stamps, "learnt twice")
+        for entry in entries:
+            data = bytearray(entry.read_bytes())
+            data[len(data) // 2] ^= 0x40
+            entry.write_bytes(data)
+        self.assertEqual(merged("--structure-cache", cache, name="damaged"), expected)
+        self.assertEqual(merged("--structure-cache", self.source, name="no-directory"), expected)
+        cache.chmod(0o500)
+        self.assertEqual(merged("--structure-cache", cache, name="read-only"), expected)
+        cache.chmod(0o700)
+        shared = self.here / "shared"
+        both = [
+            subprocess.Popen([harness.PROF_MPI, "-q", directory, "-o", self.here / f"at-once{i}.db", "--structure-cache", shared],
+                             env=harness.ENVIRONMENT)
+            for i in range(2)
+        ]
+        self.assertEqual([process.wait(240) for process in both], [0, 0])
+        for i in range(2):
+            self.assertEqual((self.here / f"at-once{i}.db").read_bytes(), expected, "two at once")
+        self.assertFalse([entry.name for entry in shared.iterdir() if entry.name.startswith(".new-")])
+        for mpi, launcher in harness.LAUNCHERS.items():
+            self.assertEqual(merged("--structure-cache", shared, name=mpi, launcher=[*launcher, "-n", 3]), expected, mpi)
+        harness.run([harness.PROF_MPI, "-q", "--dry-run", "--structure-cache", self.here / "dry", directory])
+        self.assertFalse((self.here / "dry").exists())
+
     def test_sources_are_copied_unless_told_otherwise(self):
         padding = "// " + os.urandom(100_000).hex() + "\n"
         self.source.write_text(self.source.read_text() + padding)

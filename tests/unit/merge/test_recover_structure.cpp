@@ -49,7 +49,7 @@ TEST_CASE("a module that several ranks recover in parts comes out as if one had"
   std::vector<std::vector<std::string>> words;
   for (const int ranks : {1, 2, 5}) {
     exchange::run_on_threads(ranks, [&](exchange::Communicator& comm) {
-      const merge::RecoveredStructure recovered = merge::recover_structure(comm, shared, {}, true, [] {});
+      const merge::RecoveredStructure recovered = merge::recover_structure(comm, shared, {}, true, {}, [] {});
       if (comm.rank() != 0) return;
       modules.push_back(recovered.modules().at(0).structure);
       words.push_back(told(modules.back()));

@@ -1,5 +1,6 @@
 #include "command_line.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -73,6 +74,21 @@ TEST_CASE("every option arrives, before or after the directory", "[command_line]
   CHECK(line.threads == 3);
 }
 
+TEST_CASE("structure is cached where XDG says, or where asked for, or nowhere", "[command_line]") {
+  ::setenv("XDG_CACHE_HOME", "/a/cache", 1);
+  CHECK(parsed({"run1"}).options.structure_cache == "/a/cache/culprit/structure");
+  CHECK(parsed({"run1", "--structure-cache", "there"}).options.structure_cache == "there");
+  CHECK(parsed({"run1", "--no-structure-cache"}).options.structure_cache.empty());
+  CHECK(parsed({"run1", "--dry-run"}).options.structure_cache.empty());
+  ::setenv("XDG_CACHE_HOME", "relative", 1);
+  ::setenv("HOME", "/home/of", 1);
+  CHECK(parsed({"run1"}).options.structure_cache == "/home/of/.cache/culprit/structure");
+  ::unsetenv("XDG_CACHE_HOME");
+  CHECK(parsed({"run1"}).options.structure_cache == "/home/of/.cache/culprit/structure");
+  ::unsetenv("HOME");
+  CHECK(parsed({"run1"}).options.structure_cache.empty());
+}
+
 TEST_CASE("wrong usage is status 2, help and version 0", "[command_line]") {
   const std::vector<std::vector<std::string>> wrong{
       {},
@@ -90,6 +106,8 @@ TEST_CASE("wrong usage is status 2, help and version 0", "[command_line]") {
       {"a", "-j", "0"},
       {"a", "-j", "1.5"},
       {"a", "-o"},
+      {"a", "--structure-cache"},
+      {"a", "--structure-cache", "b", "--no-structure-cache"},
   };
   for (const std::vector<std::string>& arguments : wrong) CHECK(std::get<int>(parse(arguments)) == 2);
   CHECK(std::get<int>(parse({"--help"})) == 0);

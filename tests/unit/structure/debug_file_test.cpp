@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include <catch2/catch.hpp>
 #include <unistd.h>
@@ -43,6 +44,21 @@ TEST_CASE("a debug link leads to lines and inlined calls") {
     CHECK(linked.points[i].line == whole.points[i].line);
     CHECK(linked.points[i].scope == whole.points[i].scope);
   }
+}
+
+TEST_CASE("split debug information that is missing is told") {
+  const Place place;
+  std::ifstream in(program("loops-split"), std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  std::size_t renamed = 0;
+  for (std::size_t at = 0; (at = bytes.find(".dwo", at)) != std::string::npos; ++at, ++renamed)
+    bytes[at + 3] = 'x';
+  REQUIRE(renamed > 0);
+  std::ofstream(place.path / "split", std::ios::binary) << bytes;
+  const ModuleStructure module = recover(request_for(place.path / "split"));
+  CHECK(has_lines(module));
+  REQUIRE(module.notes.size() == 1);
+  CHECK(module.notes[0].starts_with("split debug information (.dwo) is missing"));
 }
 
 TEST_CASE("a debug file of another build is not used") {

@@ -1,6 +1,7 @@
 #include "modules.hpp"
 
 #include <functional>
+#include <sstream>
 
 #include <Zydis/Zydis.h>
 #include <fcntl.h>
@@ -82,4 +83,34 @@ culprit::structure::ModuleStructure recover_all(const std::filesystem::path& fil
   request.path = file;
   request.addresses = addresses;
   return culprit::structure::recover(request);
+}
+
+namespace {
+
+std::string file_name(const culprit::structure::ModuleStructure& module, std::uint32_t file) {
+  return file == culprit::structure::kNone ? "?" : module.files[file];
+}
+
+/// All that is known of one point, in words.
+std::string told(const culprit::structure::ModuleStructure& module, const culprit::structure::Point& point) {
+  std::ostringstream out;
+  const culprit::structure::Procedure& procedure = module.procedures[point.procedure];
+  out << procedure.name << ' ' << procedure.linkage << ' ' << procedure.low << '-' << procedure.high << ' '
+      << file_name(module, procedure.file) << ':' << procedure.line << '|' << file_name(module, point.file)
+      << ':' << point.line;
+  for (std::uint32_t at = point.scope; at != culprit::structure::kNone; at = module.scopes[at].parent) {
+    const culprit::structure::Scope& scope = module.scopes[at];
+    out << '|' << static_cast<int>(scope.kind) << scope.name << ' ' << file_name(module, scope.file) << ':'
+        << scope.line << ' ' << file_name(module, scope.call_file) << ':' << scope.call_line;
+  }
+  if (point.callee != culprit::structure::kNone) out << '|' << module.callees[point.callee];
+  return out.str();
+}
+
+}  // namespace
+
+std::vector<std::string> told(const culprit::structure::ModuleStructure& module) {
+  std::vector<std::string> all;
+  for (const culprit::structure::Point& point : module.points) all.push_back(told(module, point));
+  return all;
 }

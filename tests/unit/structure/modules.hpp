@@ -32,3 +32,6 @@ std::set<std::uint64_t> calls(const std::filesystem::path& file);
 
 culprit::structure::ModuleStructure recover_all(const std::filesystem::path& file,
                                                 const std::vector<std::uint64_t>& addresses);
+
+/// Of each point all that is known of it, in words: what is said, however it is put in order.
+std::vector<std::string> told(const culprit::structure::ModuleStructure& module);

@@ -85,6 +85,10 @@ TEST_CASE(
   check_program("loops-compressed", source("loops.cpp"));
   check_program("loops-sections", source("loops.cpp"));
   check_program("loops-split", source("loops.cpp"));
+  check_program("loops-types", source("loops.cpp"));
+#ifdef STRUCTURE_DWZ
+  check_program("loops-dwz", source("loops.cpp"));
+#endif
   check_program("numeric-few", source("numeric.c"));
 }
 
@@ -120,8 +124,12 @@ TEST_CASE("our own programs have the loops of their sources") {
 
 #ifdef STRUCTURE_CLANG
 TEST_CASE("programs of clang are read as well") {
-  for (const char* variant : {"O0", "O2", "O3"})
+  for (const char* variant : {"O0", "O2", "O3", "split", "dwarf4"})
     check_program(std::string("clang-loops-") + variant, source("loops.cpp"));
+#ifdef STRUCTURE_LLD
+  for (const char* variant : {"lto", "thin"})
+    check_program(std::string("clang-loops-") + variant, source("loops.cpp"));
+#endif
   for (const char* variant : {"O2", "O3", "v4"})
     check_program(std::string("clang-numeric-") + variant, source("numeric.c"));
 }
@@ -142,5 +150,28 @@ TEST_CASE("a procedure that only its file knows has one name, inlined and called
     }
     CHECK(called == std::set{name});
     CHECK(inlined == std::set{name});
+  }
+}
+
+TEST_CASE(
+    "procedures that only their file knows are named alike where symbols name them and where nothing does") {
+  const auto local = [](const std::string& name) { return name.find("local_") != std::string::npos; };
+  const auto all = [](const char* name) {
+    return recover_all(program(name), section_addresses(program(name), ".text"));
+  };
+  const ModuleStructure called = all("local-called"), inlined = all("local-inlined");
+  std::set<std::string> procedures, scopes;
+  for (const auto& procedure : called.procedures)
+    if (local(procedure.name)) procedures.insert(procedure.name);
+  for (const Scope& scope : inlined.scopes)
+    if (local(scope.name)) scopes.insert(scope.name);
+  CHECK(procedures.contains("local_arrays(double (&) [8], int (*) [4][2], double const*)"));
+  CHECK(procedures.contains("within::local_within(int)"));
+  CHECK(procedures.size() == 14);
+  CHECK(scopes == procedures);
+  for (const auto& procedure : inlined.procedures) CHECK_FALSE(local(procedure.name));
+  // Where debug information has no types, nothing is made up.
+  for (const Scope& scope : all("local-few").scopes) {
+    if (local(scope.name)) CHECK(scope.name.find('(') == std::string::npos);
   }
 }

@@ -3,43 +3,12 @@
 #include "structure/combine.hpp"
 
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
 using namespace culprit::structure;
-
-namespace {
-
-std::string file_name(const ModuleStructure& module, std::uint32_t file) {
-  return file == kNone ? "?" : module.files[file];
-}
-
-/// All that is known of one point, in words.
-std::string told(const ModuleStructure& module, const Point& point) {
-  std::ostringstream out;
-  const Procedure& procedure = module.procedures[point.procedure];
-  out << procedure.name << ' ' << procedure.linkage << ' ' << procedure.low << '-' << procedure.high << ' '
-      << file_name(module, procedure.file) << ':' << procedure.line << '|' << file_name(module, point.file)
-      << ':' << point.line;
-  for (std::uint32_t at = point.scope; at != kNone; at = module.scopes[at].parent) {
-    const Scope& scope = module.scopes[at];
-    out << '|' << static_cast<int>(scope.kind) << scope.name << ' ' << file_name(module, scope.file) << ':'
-        << scope.line << ' ' << file_name(module, scope.call_file) << ':' << scope.call_line;
-  }
-  if (point.callee != kNone) out << '|' << module.callees[point.callee];
-  return out.str();
-}
-
-std::vector<std::string> told(const ModuleStructure& module) {
-  std::vector<std::string> all;
-  for (const Point& point : module.points) all.push_back(told(module, point));
-  return all;
-}
-
-}  // namespace
 
 TEST_CASE("a subset of the addresses gets the same answers") {
   for (const char* name : {"loops-O3", "loops-stripped", "numeric-O3"}) {
