@@ -1,6 +1,7 @@
 """Truth: threads that wait for each other, at OpenMP barriers, for work, for locks, on conditions, at barriers and for
 each other's end, are idle as long as the program's own logs say."""
 
+import dataclasses
 import unittest
 
 import harness
@@ -17,17 +18,23 @@ WAITS = {
 }
 
 
+# Of them, those whose threads the main thread sees asleep before it lets time pass.
+SEEN = ("locks", "waits", "meets")
+REPETITIONS, DELAY = 5, 20
+
+
 class ThreadWaits(harness.Workspace):
     def setUp(self):
         super().setUp()
         directory = self.here / "run"
         program = harness.PROGRAMS / "truth_thread_waits"
-        harness.run([harness.HPCRUN, "-o", directory, *OPTIONS, program, self.here, 5, 20])
+        harness.run([harness.HPCRUN, "-o", directory, *OPTIONS, program, self.here, REPETITIONS, DELAY])
         view = harness.viewer_json(
             self.merge(directory), "view", "calling-context", "--metrics", "idleness:sum (I)"
         )
         self.roots = view["roots"]
         self.logs = truth.Truth(truth.read(self.here))
+        self.seen = {event: call.exit for call in self.logs.ranks[0].calls for (event,) in call.all("sees")}
 
     def idleness(self, nodes, label):
         """Below the outermost procedures of that name, OpenMP regions of theirs included."""
@@ -45,18 +52,28 @@ class ThreadWaits(harness.Workspace):
             with self.subTest(label):
                 calls = sum(call.label == label for call in self.logs.ranks[0].calls)
                 waiting, inside = self.sure(label=label), self.logs.inside(functions, label=label)
+                if label in SEEN:
+                    self.assertGreaterEqual(waiting, 1e-3 * DELAY * REPETITIONS)
                 idle = self.idleness(self.roots, label)
                 self.assertGreaterEqual(idle, waiting - tolerance(waiting, calls))
                 self.assertLessEqual(idle, inside + tolerance(inside, calls) + self.unlogged(label))
 
     def sure(self, **which):
-        """Seconds of waiting in calls of threads that kept their processors until they waited: of others nobody knows
-        whether they had come to the call yet."""
+        """Seconds of waiting in calls of threads that were seen asleep in them, from then on; elsewhere, of threads that kept
+        their processors until they waited: of others nobody knows whether they had come to the call yet."""
         waits = self.logs.waits
-        self.logs.waits = [wait for wait in waits if not wait.call.preempted]
+        self.logs.waits = [sure for wait in waits if (sure := self.sure_part(wait)) is not None]
         seconds = self.logs.sum(**which)
         self.logs.waits = waits
         return seconds
+
+    def sure_part(self, wait):
+        """Of a wait, or None."""
+        if wait.call.label not in SEEN:
+            return None if wait.call.preempted else wait
+        (event,) = {event for _, event in wait.call.all("awaits")}
+        left = wait.call.enter + wait.nanoseconds - max(self.seen[event], wait.call.enter)
+        return dataclasses.replace(wait, nanoseconds=left) if left > 0 else None
 
     def unlogged(self, label):
         """Where every OpenMP region ends, its threads meet once more, and before the next begins the main thread meets them

@@ -1,12 +1,45 @@
 /* Truth: threads of one process that wait for each other: OpenMP barriers and idle workers, mutexes,
  * condition variables, barriers and joins of POSIX threads. Usage: thread_waits LOGDIR [repetitions] [delay
  * in ms] [scenario] */
+#define _GNU_SOURCE
 #include "truth_threads.h"
 
+#include <dirent.h>
 #include <omp.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 
 enum { kThreads = 3 };
+
+/* How many threads sleep in the kernel, waiting for something within `object`. */
+static int sleepers(const void* object, size_t size) {
+  char path[300], state[200];
+  int count = 0;
+  DIR* tasks = opendir("/proc/self/task");
+  for (struct dirent* task; tasks != NULL && (task = readdir(tasks)) != NULL;) {
+    long call = -1;
+    unsigned long word = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%s/syscall", task->d_name);
+    FILE* file = fopen(path, "r");
+    if (file == NULL) continue;
+    if (fgets(state, sizeof state, file) != NULL && sscanf(state, "%ld %lx", &call, &word) == 2)
+      count += call == SYS_futex && word - (unsigned long)object < size;
+    fclose(file);
+  }
+  if (tasks != NULL) closedir(tasks);
+  return count;
+}
+
+/* Until so many threads have come to the object. When they entered their calls, their own logs do not tell:
+ * any time may pass between reading the clock and the call. */
+static void see(int threads, const void* object, size_t size, int at) {
+  enum { kMost = 20000 /* ms */ };
+  truth_enter("see", "see");
+  int waited = 0;
+  while (sleepers(object, size) != threads && waited++ < kMost) truth_sleep(1);
+  truth_exit();
+  if (waited <= kMost) truth_sees(at);
+}
 
 /* One thread comes late to an explicit barrier. Before, the main thread may have to wait until the team has
  * come from its last region: it comes right from there to the barrier, so that the logs tell how long. */
@@ -78,6 +111,7 @@ SCENARIO lock_held(void) {
   pthread_create(&thread, NULL, locks, &at);
   pthread_mutex_lock(&mutex);
   CALL(pthread_barrier_wait, &start);
+  see(1, &mutex, sizeof mutex, at);
   truth_sleep(delay);
   CALL(pthread_mutex_unlock, &mutex);
   truth_enables(at);
@@ -101,6 +135,7 @@ SCENARIO condition_wait(void) {
   ready = 0;
   pthread_create(&thread, NULL, waits, &at);
   CALL(pthread_barrier_wait, &start);
+  see(1, &condition, sizeof condition, at);
   truth_sleep(delay);
   pthread_mutex_lock(&mutex);
   ready = 1;
@@ -122,6 +157,7 @@ SCENARIO barrier_wait(void) {
   pthread_t thread[kThreads - 1];
   int at = ++event;
   for (int i = 0; i < kThreads - 1; ++i) pthread_create(&thread[i], NULL, meets, &at);
+  see(kThreads - 1, &barrier, sizeof barrier, at);
   truth_sleep(delay);
   meets(&at);
   for (int i = 0; i < kThreads - 1; ++i) pthread_join(thread[i], NULL);

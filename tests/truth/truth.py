@@ -31,6 +31,7 @@ this call:
     preempted:TIMES         so often was the thread taken off its processor, perhaps between a time stamp and the call
     awaits:KIND,EVENT       a thread waits until all who enable EVENT have done so; KIND: index into THREAD_WAITS
     enables:EVENT
+    sees:EVENT              by the end of this call all who await the event were asleep in their calls
     communicator:COMMUNICATOR,RANK    window:WINDOW,COMMUNICATOR      (in `run` lines)
 
 The definitions

@@ -213,6 +213,9 @@ void truth_awaits(int kind, int event) {
 void truth_enables(int event) {
   FACT("enables", event);
 }
+void truth_sees(int event) {
+  FACT("sees", event);
+}
 
 void truth_communicator(int communicator, int members, const int* ranks) {
   for (int i = 0; i < members; ++i) {

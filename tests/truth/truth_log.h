@@ -68,6 +68,7 @@ void truth_polls(int calls, long long first);
 void truth_work(void);                  /* the call's own time is work by construction: nothing in it waits */
 void truth_awaits(int kind, int event); /* a thread waits until `event` was enabled, by all who enable it */
 void truth_enables(int event);
+void truth_sees(int event); /* by the call's end all who await the event were asleep in it */
 
 /* The members of a communicator or a window (ranks of MPI_COMM_WORLD in the order of the communicator's). */
 void truth_communicator(int communicator, int members, const int* ranks);
