@@ -48,9 +48,14 @@ void ActiveTarget::access(const CallSite& call, const Operation& operation) {
 void ActiveTarget::fence(const CallSite& call, const Operation& operation) {
   const Place here = place(call, operation);
   if (here.window == 0) return;
-  std::vector<EventId>& fences = fences_[here];
-  const auto instance = static_cast<std::uint32_t>(fences.size());
-  fences.push_back(call.id);
+  const View& view = contexts_.view(call.process, operation.context);
+  if (contexts_.shared(view.shared).size < 2) {  // there is nobody whose operations could arrive late
+    origins_[here].fence_last.clear();
+    return;
+  }
+  Fences& fences = fences_[here];
+  const auto instance = fences.first + static_cast<std::uint32_t>(fences.calls.size());
+  fences.calls.push_back(call.id);
   for (const auto& [target, last] : std::exchange(origins_[here].fence_last, {})) {
     const int owner = roster_.owner_of(target);
     if (owner < 0 || target == call.rank) continue;
@@ -184,12 +189,14 @@ void ActiveTarget::expose(const Pair& pair) {
 
 void ActiveTarget::receive(const LastAccessLetter& letter) {
   const Place target{letter.target_rank, letter.window};
-  const std::vector<EventId>& fences = fences_[target];
-  if (letter.fence >= fences.size()) {
+  const Fences& fences = fences_[target];
+  if (letter.fence < fences.first) return;  // only damage can say so
+  const std::uint32_t at = letter.fence - fences.first;
+  if (at >= fences.calls.size()) {
     early_[{target, letter.fence}].push_back(letter);
     return;
   }
-  const EventId fence = fences[letter.fence];
+  const EventId fence = fences.calls[at];
   const Event& event = ledger_.line(fence.location).events[fence.index];
   if (letter.exit_ns <= event.enter_ns) return;
   ledger_.add(fence.location, Candidate{.event = fence.index,
@@ -197,6 +204,16 @@ void ActiveTarget::receive(const LastAccessLetter& letter) {
                                         .until_ns = letter.exit_ns,
                                         .since_ns = 0,
                                         .cause = letter.call});
+}
+
+void ActiveTarget::fenced(std::uint64_t window, std::int32_t rank, EventId call) {
+  const auto found = fences_.find({rank, window});
+  if (found == fences_.end()) return;
+  Fences& fences = found->second;
+  const auto at = std::find(fences.calls.begin(), fences.calls.end(), call);
+  if (at == fences.calls.end()) return;
+  fences.first += static_cast<std::uint32_t>(at - fences.calls.begin()) + 1;
+  fences.calls.erase(fences.calls.begin(), at + 1);
 }
 
 void ActiveTarget::finish() {

@@ -63,6 +63,10 @@ class ActiveTarget {
   void receive(const CompleteLetter& letter);
   void receive(const LastAccessLetter& letter);
 
+  /// All have entered this fence, and what they did before it has arrived: nothing will be said of it, nor of
+  /// the process's earlier ones on the window.
+  void fenced(std::uint64_t window, std::int32_t rank, EventId call);
+
   void finish();
 
  private:
@@ -109,7 +113,12 @@ class ActiveTarget {
   std::map<Place, std::deque<std::vector<std::int32_t>>> exposed_;  // origins of own targets' open epochs
   std::map<Pair, std::deque<EventId>> waits_;                       // of own targets, by origin
   std::map<Pair, std::deque<CompleteLetter>> completes_;
-  std::map<Place, std::vector<EventId>> fences_;  // of own targets, by instance
+  /// Fences of an own target that operations may yet reach.
+  struct Fences {
+    std::uint32_t first = 0;  // how many there were before
+    std::deque<EventId> calls;
+  };
+  std::map<Place, Fences> fences_;
   std::map<std::pair<Place, std::uint32_t>, std::vector<LastAccessLetter>> early_;  // for fences not yet read
 };
 

@@ -3,6 +3,7 @@
 #include "waits/sequence.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -13,10 +14,11 @@ namespace culprit::waits {
 template <typename Item>
 class ByCall {
  public:
-  explicit ByCall(Spill& spill) : spill_(&spill), calls_(spill.options().calls_sorted_together) {}
+  explicit ByCall(Spill& spill)
+      : spill_(&spill), shift_(std::countr_zero(spill.options().calls_sorted_together)) {}
 
   void add(const Item& item) {
-    const std::size_t at = item.event / calls_;
+    const std::size_t at = item.event >> shift_;
     while (parts_.size() <= at) parts_.emplace_back(*spill_);
     parts_[at].push_back(item);
   }
@@ -30,15 +32,14 @@ class ByCall {
     if (part >= parts_.size()) return;
     const Sequence<Item>& found = parts_[part];
     // Sorted by counting: most calls have a few items each.
-    begin_.assign(calls_ + 1, 0);
-    for (std::size_t i = 0; i < found.size(); ++i) ++begin_[found[i].event % calls_ + 1];
-    for (std::size_t call = 0; call < calls_; ++call) begin_[call + 1] += begin_[call];
+    const auto base = static_cast<std::uint32_t>(part << shift_);
+    const std::uint32_t calls = calls_in(found, base);
+    begin_.assign(calls + 1, 0);
+    found.for_each([&](const Item& item) { ++begin_[item.event - base + 1]; });
+    for (std::size_t call = 0; call < calls; ++call) begin_[call + 1] += begin_[call];
     std::vector<std::uint32_t>& next = begin_;
     items.resize(found.size());
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      const Item item = found[i];
-      items[next[item.event % calls_]++] = item;
-    }
+    found.for_each([&](const Item& item) { items[next[item.event - base]++] = item; });
     for (auto first = items.begin(); first != items.end();) {
       const auto last =
           std::find_if(first, items.end(), [&first](const Item& one) { return one.event != first->event; });
@@ -49,8 +50,15 @@ class ByCall {
   }
 
  private:
+  /// Up to the last one that has an item.
+  static std::uint32_t calls_in(const Sequence<Item>& items, std::uint32_t base) {
+    std::uint32_t calls = 0;
+    items.for_each([&](const Item& item) { calls = std::max(calls, item.event - base + 1); });
+    return calls;
+  }
+
   Spill* spill_;
-  std::uint32_t calls_;
+  int shift_;
   std::vector<Sequence<Item>> parts_;
   std::vector<std::uint32_t> begin_;  // kept for its memory
 };

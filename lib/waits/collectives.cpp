@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace culprit::waits {
 
@@ -91,7 +92,22 @@ int Collectives::home_of(std::uint64_t context) const {
 
 void Collectives::observe(const CallSite& call, const Operation& operation) {
   if (operation.begins) begin(call, operation);
-  if (operation.completes && !operation.begins) completions_.completed(call.rank, operation.id, call.id);
+  if (operation.completes && !operation.begins) completions_.completed(call, operation.id);
+}
+
+/// This rank's members of an instance; none yet where it is new.
+Collectives::Own& Collectives::own(const Key& key) {
+  const auto [entry, added] = own_.try_emplace(key, static_cast<std::uint32_t>(owns_.size()));
+  if (!added) return owns_[entry->second];
+  if (free_.empty()) return owns_.emplace_back();
+  entry.value() = free_.back();
+  free_.pop_back();
+  Own& again = owns_[entry->second];
+  std::vector<Member> members = std::move(again.members);
+  members.clear();
+  again = {};
+  again.members = std::move(members);
+  return again;
 }
 
 void Collectives::begin(const CallSite& call, const Operation& operation) {
@@ -104,7 +120,7 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   }
   const SharedContext& context = contexts_.shared(view.shared);
   const bool blocking = operation.completes;
-  const std::uint32_t instance = initiated_[{call.process, view.shared}]++;
+  const std::uint32_t instance = initiated_[view.slot]++;
   if (context.size < 2) {
     if (!blocking) completions_.depends(call.rank, operation.id, {});
     return;
@@ -117,11 +133,12 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   // Ranks of an intercommunicator's two groups are alike.
   const std::int32_t rank = view.inter ? call.rank : view.rank;
   const Mark enter{.ns = call.enter_ns, .call = call.id, .rank = rank};
-  Own& own = own_[{context.global_id, instance}];
+  Own& own = this->own({context.global_id, instance});
   own.expected = context.own_processes;
   own.size = context.size;
   own.kind = operation.kind;
-  own.members.push_back({call.id, call.rank, rank, blocking ? 0 : operation.id, attendances.size() - 1});
+  own.members.push_back({call.id, call.rank, rank, blocking ? 0 : operation.id, attendances.size() - 1,
+                         call.enter_ns, call.exit_ns});
   const int home = home_of(context.global_id);
   if (operation.kind == OperationKind::prefix) {
     mail_.send(home, PrefixLetter{context.global_id, instance, context.size, mail_.here(), enter});
@@ -164,8 +181,20 @@ void Collectives::receive(const GatheringLetter& letter) {
 void Collectives::receive(const GatheredLetter& letter) {
   const auto own = own_.find({letter.context, letter.instance});
   if (own == own_.end()) return;
-  for (const Member& member : own->second.members) settle(member, letter.kind, letter.whole);
+  gathered_.push_back({letter, own->second});
   own_.erase(own);
+}
+
+void Collectives::settle_gathered() {
+  std::size_t most = 0;
+  for (const Gathered& one : gathered_) most = std::max(most, owns_[one.own].members.size());
+  for (std::size_t first = 0; first < most; first += kMembersTogether) {
+    for (const Gathered& one : gathered_) {
+      const std::vector<Member>& members = owns_[one.own].members;
+      const std::size_t last = std::min(first + kMembersTogether, members.size());
+      for (std::size_t i = first; i < last; ++i) settle(members[i], one.letter.kind, one.letter.whole);
+    }
+  }
 }
 
 void Collectives::receive(const PrefixLetter& letter) {
@@ -184,14 +213,17 @@ void Collectives::receive(const PrefixLetter& letter) {
 }
 
 void Collectives::receive(const PrefixedLetter& letter) {
-  const auto own = own_.find({letter.context, letter.instance});
-  if (own == own_.end()) return;
-  std::vector<Member>& members = own.value().members;
+  const auto found = own_.find({letter.context, letter.instance});
+  if (found == own_.end()) return;
+  Own& own = owns_[found->second];
+  const std::vector<Member>& members = own.members;
   const auto member = std::find_if(members.begin(), members.end(),
                                    [&letter](const Member& one) { return one.rank == letter.rank; });
   if (member == members.end()) return;
   depend(*member, Pattern::early_scan, letter.latest, true);
-  if (++own.value().answered == members.size()) own_.erase(own);
+  if (++own.answered < members.size()) return;
+  free_.push_back(found->second);
+  own_.erase(found);
 }
 
 /// What one member may have waited for, now that all of them are known.
@@ -214,6 +246,7 @@ void Collectives::settle(const Member& member, OperationKind kind, const Gatheri
   const Pattern completion = completion_of(kind);
   if (completion == Pattern::none || !whole.blocking || member.call == whole.first_out.call) return;
   const std::uint64_t free_ns = std::max(whole.latest.ns, whole.first_out.ns);
+  if (free_ns >= member.exit_ns) return;  // it left at once
   ledger_.add(member.call.location, Candidate{.event = member.call.index,
                                               .pattern = completion,
                                               .until_ns = 0,
@@ -241,14 +274,14 @@ void Collectives::depend(const Member& member, Pattern pattern, const Mark& on, 
   if (member.operation != 0) {
     completions_.depends(member.process_rank, member.operation,
                          nobody ? std::nullopt : std::optional(candidate));
-  } else if (!nobody) {
-    const Event& event = ledger_.line(member.call.location).events[member.call.index];
-    if (on.ns > event.enter_ns) ledger_.add(member.call.location, candidate);
+  } else if (!nobody && on.ns > member.enter_ns) {
+    ledger_.add(member.call.location, candidate);
   }
 }
 
 void Collectives::flush() {
-  for (const auto& [key, own] : own_) {
+  for (const auto& [key, number] : own_) {
+    const Own& own = owns_[number];
     if (own.part.members == 0 || own.part.members == own.expected) continue;
     mail_.send(home_of(key.context),
                GatheringLetter{key.context, key.instance, own.size, mail_.here(), own.kind, own.part});

@@ -8,7 +8,6 @@
 #include "waits/letter.hpp"
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include <tsl/robin_map.h>
@@ -77,7 +76,11 @@ class Collectives {
   using Letters = LetterList<GatheringLetter, GatheredLetter, PrefixLetter, PrefixedLetter>;
 
   Collectives(const Contexts& contexts, Mail& mail, Ledger& ledger, Completions& completions)
-      : contexts_(contexts), mail_(mail), ledger_(ledger), completions_(completions) {}
+      : contexts_(contexts),
+        mail_(mail),
+        ledger_(ledger),
+        completions_(completions),
+        initiated_(contexts.slots()) {}
 
   /// A call that begins, completes or does both.
   void observe(const CallSite& call, const measurement::trace::Operation& operation);
@@ -87,6 +90,20 @@ class Collectives {
   void receive(const PrefixLetter& letter);
   void receive(const PrefixedLetter& letter);
 
+  /// After the letters were delivered: what members of the instances that are whole now may have waited for.
+  /// Calls fenced(window, a member's rank in MPI_COMM_WORLD, its call) for all fences among them: all that
+  /// enter such a fence have done so.
+  template <typename Fenced>
+  void close_round(Fenced fenced) {
+    settle_gathered();
+    for (const Gathered& one : gathered_) {
+      if (one.letter.kind != measurement::trace::OperationKind::fence) continue;
+      for (const Member& member : owns_[one.own].members)
+        fenced(one.letter.context, member.process_rank, member.call);
+    }
+    for (const Gathered& one : gathered_) free_.push_back(one.own);
+    gathered_.clear();
+  }
   /// At the end of all time lines: parts that lack a member travel after all, so that an instance without it
   /// is counted once.
   void flush();
@@ -101,9 +118,6 @@ class Collectives {
   };
   struct KeyHash {
     std::size_t operator()(const Key& key) const { return hash_of(key.context, key.instance); }
-    std::size_t operator()(const std::pair<std::size_t, std::uint32_t>& key) const {
-      return hash_of(key.first, key.second);
-    }
   };
   struct Member {
     EventId call;
@@ -111,6 +125,7 @@ class Collectives {
     std::int32_t rank = -1;          ///< in the communicator
     std::uint64_t operation = 0;     ///< 0: blocking
     std::size_t attendance = 0;      ///< which of its time line's
+    std::uint64_t enter_ns = 0, exit_ns = 0;
   };
   /// This rank's members of one instance, until its answer is there.
   struct Own {
@@ -120,6 +135,14 @@ class Collectives {
     std::vector<Member> members;
     std::uint32_t answered = 0;  ///< of a prefix reduction, which answers each
   };
+  /// The answer, and whom it concerns: the number of those here.
+  struct Gathered {
+    GatheredLetter letter;
+    std::uint32_t own = 0;
+  };
+  /// Members settled together, for one instance after the other: what there is of so many time lines fits
+  /// into a processor's cache.
+  static constexpr std::size_t kMembersTogether = 64;
   /// An instance at the rank where its parts meet.
   struct Instance {
     Gathering whole;
@@ -127,7 +150,9 @@ class Collectives {
     std::vector<PrefixLetter> prefix;
   };
 
+  Own& own(const Key& key);
   void begin(const CallSite& call, const measurement::trace::Operation& operation);
+  void settle_gathered();
   void settle(const Member& member, measurement::trace::OperationKind kind, const Gathering& whole);
   void part_ways(const Member& member);
   void depend(const Member& member, Pattern pattern, const Mark& on, bool first);
@@ -137,9 +162,11 @@ class Collectives {
   Mail& mail_;
   Ledger& ledger_;
   Completions& completions_;
-  tsl::robin_map<std::pair<std::size_t, std::uint32_t>, std::uint32_t, KeyHash>
-      initiated_;  // by process and context
-  tsl::robin_map<Key, Own, KeyHash> own_;
+  std::vector<std::uint32_t> initiated_;             // by slot of the contexts
+  tsl::robin_map<Key, std::uint32_t, KeyHash> own_;  // their numbers
+  std::vector<Own> owns_;                            // by number; kept for the next one's members
+  std::vector<std::uint32_t> free_;
+  std::vector<Gathered> gathered_;  // in this round
   tsl::robin_map<Key, Instance, KeyHash> instances_;
 };
 

@@ -11,11 +11,20 @@ Interval ComparedLine::of_cause(const IntervalStart& start, std::uint32_t until,
           .through = through};
 }
 
-/// The call that attended the collective, before call `until`. Causes are looked at about in the order of
-/// time, and their intervals are short as a rule, so the neighbourhood of the last one is searched; where
-/// that has taken longer than a table would have, or it is not there, there will be one.
+/// The call that attended the collective, before call `until`. One that attends those of one communicator
+/// only has them all in their places. Else causes are looked at about in the order of time, and their
+/// intervals are short as a rule, so the neighbourhood of the last one is searched; where that has taken
+/// longer than a table would have, or it is not there, there will be one.
 std::uint32_t ComparedLine::attended(const Collective& collective, std::uint32_t until) {
   const Sequence<Attendance>& list = line_->attendances;
+  const auto is_it = [&collective](const Attendance& one) {
+    return one.context == collective.context && one.instance == collective.instance;
+  };
+  const std::size_t place = collective.instance + ahead_;
+  if (place < list.size()) {
+    const Attendance one = list[place];
+    if (is_it(one)) return one.event;
+  }
   if (all_attended_.empty()) {
     const std::size_t most = 8 * list.size();
     attendance_ = std::min(attendance_, list.size());
@@ -23,7 +32,9 @@ std::uint32_t ComparedLine::attended(const Collective& collective, std::uint32_t
     for (; attendance_ < list.size() && list[attendance_].event < until; ++attendance_) ++steps_;
     for (std::size_t i = attendance_; i > 0 && steps_ <= most; --i, ++steps_) {
       const Attendance one = list[i - 1];
-      if (one.context == collective.context && one.instance == collective.instance) return one.event;
+      if (!is_it(one)) continue;
+      ahead_ = i - 1 - collective.instance;
+      return one.event;
     }
     for (const Attendance& one : list) all_attended_[{one.context, one.instance}] = one.event;
   }

@@ -62,8 +62,9 @@ class ComparedLine {
   const TimeLine* line_;
   const Pieces* pieces_;
   Spill* spill_;
-  std::size_t attendance_ = 0;                                    // where the last one was looked for
-  std::size_t steps_ = 0;                                         // that looking took
+  std::size_t ahead_ = 0;       // of where its instance would be, was the last one found; modulo 2^64
+  std::size_t attendance_ = 0;  // where the last one was looked for
+  std::size_t steps_ = 0;       // that looking took
   tsl::robin_map<Collective, std::uint32_t, Hash> all_attended_;  // once it took too many
   std::unique_ptr<LongLine> sums_;                                // once they are needed
 };

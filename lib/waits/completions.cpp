@@ -4,15 +4,16 @@
 
 namespace culprit::waits {
 
-void Completions::completed(std::int32_t rank, std::uint64_t id, EventId call) {
-  const auto [entry, first] = halves_.try_emplace({rank, id}, Half{.call = call, .candidate = {}});
+void Completions::completed(const CallSite& call, std::uint64_t id) {
+  const Half half{.call = call.id, .candidate = kNoCandidate, .any = call.any, .enter_ns = call.enter_ns};
+  const auto [entry, first] = halves_.try_emplace({call.rank, id}, half);
   if (first) return;
   if (entry->second.call.known()) {  // completed twice: only damage can say so
     ++ledger_.unmatched.completions;
     return;
   }
   if (entry->second.candidate != kNoCandidate) {
-    add(call, candidates_[entry->second.candidate]);
+    add(half, candidates_[entry->second.candidate]);
     free_.push_back(entry->second.candidate);
   }
   halves_.erase(entry);
@@ -25,7 +26,7 @@ void Completions::depends(std::int32_t rank, std::uint64_t id, const std::option
     return;
   }
   if (!entry->second.call.known()) return;
-  if (candidate) add(entry->second.call, *candidate);
+  if (candidate) add(entry->second, *candidate);
   halves_.erase(entry);
 }
 
@@ -40,11 +41,11 @@ std::uint32_t Completions::keep(const Candidate& candidate) {
   return at;
 }
 
-void Completions::add(EventId call, Candidate candidate) {
-  candidate.event = call.index;
-  const Event& event = ledger_.line(call.location).events[call.index];
+void Completions::add(const Half& completing, Candidate candidate) {
+  candidate.event = completing.call.index;
   // What was there before the call can only matter to one that returns at the first of several.
-  if (event.any || candidate.until_ns > event.enter_ns) ledger_.add(call.location, candidate);
+  if (completing.any || candidate.until_ns > completing.enter_ns)
+    ledger_.add(completing.call.location, candidate);
 }
 
 }  // namespace culprit::waits

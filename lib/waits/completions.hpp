@@ -1,5 +1,6 @@
 #pragma once
 
+#include "waits/call_site.hpp"
 #include "waits/event.hpp"
 #include "waits/hash.hpp"
 
@@ -20,9 +21,10 @@ class Completions {
  public:
   explicit Completions(Ledger& ledger) : ledger_(ledger) {}
 
-  /// Operation `id` of the process with this rank in MPI_COMM_WORLD is complete in this call.
-  void completed(std::int32_t rank, std::uint64_t id, EventId call);
-  /// What it depended on; the candidate's event is filled in. Nothing: no call can have waited for it.
+  /// Operation `id` of the process that made this call is complete in it.
+  void completed(const CallSite& call, std::uint64_t id);
+  /// What operation `id` of the process with this rank in MPI_COMM_WORLD depended on; the candidate's event
+  /// is filled in. Nothing: no call can have waited for it.
   void depends(std::int32_t rank, std::uint64_t id, const std::optional<Candidate>& candidate);
 
  private:
@@ -40,10 +42,12 @@ class Completions {
   struct Half {
     EventId call;                            // known: the completing call
     std::uint32_t candidate = kNoCandidate;  // else this one
+    bool any = false;                        // of that call
+    std::uint64_t enter_ns = 0;              // the same
   };
   static constexpr std::uint32_t kNoCandidate = ~std::uint32_t{0};
 
-  void add(EventId call, Candidate candidate);
+  void add(const Half& completing, Candidate candidate);
   std::uint32_t keep(const Candidate& candidate);
 
   Ledger& ledger_;

@@ -172,6 +172,7 @@ Contexts::Groups Contexts::add_members(SharedContext& context, const Membership&
 void Contexts::add_views(const ProcessTrace& process,
                          const std::unordered_map<std::uint64_t, Groups>& groups) {
   std::vector<View>& views = views_.emplace_back();
+  std::unordered_map<std::uint32_t, std::uint32_t> slots;  // what is defined twice has one
   for (const Definition& definition : process.definitions()) {
     View& view = views.emplace_back();
     view.rank = definition.rank;
@@ -180,6 +181,9 @@ void Contexts::add_views(const ProcessTrace& process,
       continue;
     }
     view.shared = by_id_.at(definition.global_id);
+    const auto [slot, added] = slots.try_emplace(view.shared, slots_);
+    if (added) ++slots_;
+    view.slot = slot->second;
     const auto found = groups.find(definition.global_id);
     if (found == groups.end()) continue;
     const Groups& sides = found->second;

@@ -29,6 +29,7 @@ struct View {
   std::int32_t rank = -1;             ///< of the process, in it
   bool inter = false;                 ///< of an intercommunicator
   const RankList* members = nullptr;  ///< whom peers are: of an intercommunicator the remote group
+  std::uint32_t slot = 0;             ///< a number of this process and shared context, below slots()
   static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
 };
 
@@ -47,6 +48,8 @@ class Contexts {
 
   [[nodiscard]] const SharedContext& shared(std::uint32_t index) const { return shared_[index]; }
   [[nodiscard]] std::size_t size() const { return shared_.size(); }
+  /// How many shared contexts this rank's processes are in, each counted by itself.
+  [[nodiscard]] std::uint32_t slots() const { return slots_; }
   /// By its global id; nothing where none of this rank's processes is a member.
   [[nodiscard]] std::optional<std::uint32_t> find(std::uint64_t global_id) const;
   /// Of the `process`-th of `own`; an unknown view where the context is none of its definitions.
@@ -65,6 +68,7 @@ class Contexts {
 
   std::vector<SharedContext> shared_;
   tsl::robin_map<std::uint64_t, std::uint32_t> by_id_;
+  std::uint32_t slots_ = 0;
   std::vector<std::vector<View>> views_;          // by process, then context
   std::vector<std::unique_ptr<RankList>> lists_;  // that views refer to
 };

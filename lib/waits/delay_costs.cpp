@@ -133,6 +133,7 @@ class Backward {
 
   std::uint64_t round(std::uint64_t since);
   void list(std::uint32_t at, std::uint64_t since);
+  void explain(const ProfileLetter& letter, const IntervalProfile& waiter);
   void pass_on(const Listed& one);
   void pass_on_ready(const Line& own);
   void settle_queued();
@@ -217,13 +218,13 @@ void Backward::list(std::uint32_t at, std::uint64_t since) {
                                .start = wait.start,
                                .cause_ends = wait.cause_ends,
                                .from = mail_.here()};
+    if (to == mail_.here()) {
+      explain(letter, waiter_);
+      continue;
+    }
     times_.assign(waiter_.wholes().begin(), waiter_.wholes().end());
     times_.insert(times_.end(), waiter_.samples().begin(), waiter_.samples().end());
-    if (to == mail_.here()) {
-      receive(letter, times_);
-    } else {
-      mail_.send(to, letter, times_);
-    }
+    mail_.send(to, letter, times_);
   }
   own.listed_end = static_cast<std::uint32_t>(listed_.size());
   own.burden.list(own.next);
@@ -239,11 +240,15 @@ void Backward::pass_on(const Listed& one) {
 }
 
 void Backward::receive(const ProfileLetter& letter, const std::vector<PieceTime>& waiter) {
+  waiter_.clear();
+  for (const PieceTime& time : waiter) waiter_.add(time);
+  explain(letter, waiter_);
+}
+
+void Backward::explain(const ProfileLetter& letter, const IntervalProfile& waiter) {
   const std::uint32_t at = forward_.ledger.index_of(letter.cause.location);
   Line& own = lines_[at];
   const Interval interval = own.compared.of_cause(letter.start, letter.cause.index, letter.cause_ends);
-  waiter_.clear();
-  for (const PieceTime& time : waiter) waiter_.add(time);
   profile_.clear();
   own.compared.add(interval, profile_);
 
@@ -254,7 +259,7 @@ void Backward::receive(const ProfileLetter& letter, const std::vector<PieceTime>
                           .first_delay = static_cast<std::uint32_t>(delays_.size())};
   std::uint64_t sum = 0;
   for (const PieceTime& time : profile_.wholes()) {
-    const std::uint64_t less = waiter_.of(time.piece);
+    const std::uint64_t less = waiter.of(time.piece);
     if (time.ns <= less) continue;
     delays_.push_back({account(at, own.compared.known_piece(time.piece, interval)), time.ns - less});
     sum += time.ns - less;
@@ -264,7 +269,7 @@ void Backward::receive(const ProfileLetter& letter, const std::vector<PieceTime>
   own.burden.announce(explanation.waits);
   explanation.whole_ns = std::max(sum + explanation.waits_ns, letter.wait_ns);
   add_samples(explanation, profile_.samples(), 1);
-  add_samples(explanation, waiter_.samples(), -1);
+  add_samples(explanation, waiter.samples(), -1);
   explanations_[static_cast<std::size_t>(letter.from)].push_back(explanation);
 }
 
@@ -319,6 +324,7 @@ void Backward::distribute(const Explanation& explanation, std::uint64_t passed_n
   const bool all = parts_ns == whole;  // nothing remains unattributed but by rounding
   std::uint64_t to_waits = 0;
   const auto divide = [&](std::uint64_t amount, std::uint64_t Account::*cost) {
+    if (amount == 0) return;
     std::uint64_t left = amount;
     for (const Delay& delay : delays) {
       const std::uint64_t ns = share(amount, delay.ns, whole);

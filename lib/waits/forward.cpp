@@ -12,6 +12,7 @@
 #include "waits/settle.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace culprit::waits {
@@ -35,9 +36,20 @@ struct Cursor {
   std::vector<std::uint64_t> sampled_ns;  // the samples since the last call
 };
 
-bool has(const Record& record, OperationKind kind) {
-  return std::any_of(record.operations.begin(), record.operations.end(),
-                     [kind](const Operation& operation) { return operation.kind == kind; });
+/// Records in a round, at least: of each rank of the analysis, some milliseconds' work, and of each time
+/// line, that what is kept of it is brought into a processor's cache for as many.
+constexpr std::uint64_t kRecordsOfRank = 1 << 15, kRecordsOfLine = 64;
+
+/// Of each time line so many blocks are to stay in memory: those that its calls and what they met are being
+/// added to, and some that are nearly full.
+constexpr std::size_t kBlocksOfLine = 8;
+
+SpillOptions fit_blocks(SpillOptions options, std::span<const std::unique_ptr<ProcessTrace>> own) {
+  std::size_t lines = 0;
+  for (const std::unique_ptr<ProcessTrace>& process : own) lines += process->threads();
+  const std::size_t most = options.memory / (kBlocksOfLine * std::max<std::size_t>(lines, 1));
+  options.block = std::min(options.block, std::bit_floor(std::max(most, Spill::kLeastBlock)));
+  return options;
 }
 
 class Pass {
@@ -50,7 +62,7 @@ class Pass {
         observer_(observer),
         options_(options),
         roster_(roster),
-        result_(options.spill),
+        result_(fit_blocks(options.spill, own)),
         contexts_(*(result_.contexts = std::make_unique<Contexts>(analysis, own))),
         mail_(analysis),
         completions_(result_.ledger),
@@ -60,6 +72,10 @@ class Pass {
         active_target_(roster, contexts_, mail_, result_.ledger),
         locks_(roster, contexts_, mail_, result_.ledger) {
     open(roster);
+    if (options_.records_per_round == 0) {
+      options_.records_per_round = std::max(kRecordsOfRank * static_cast<std::uint64_t>(analysis.size()),
+                                            kRecordsOfLine * std::uint64_t{roster.locations()});
+    }
   }
 
   Forward run() {
@@ -105,6 +121,9 @@ class Pass {
 
   void deliver() {
     mail_.deliver(messages_, collectives_, neighbors_, active_target_, locks_);
+    collectives_.close_round([this](std::uint64_t window, std::int32_t rank, EventId call) {
+      active_target_.fenced(window, rank, call);
+    });
     locks_.close_round();
     mail_.deliver(messages_, collectives_, neighbors_, active_target_, locks_);
   }
@@ -152,14 +171,18 @@ class Pass {
       take_sample(cursor);
       return;
     }
-    // A sample in a call was read before the call, which is recorded at its exit.
+    if (!cursor.sampled_ns.empty()) drop_samples(cursor);
+    take_call(cursor);
+  }
+
+  /// A sample in a call was read before the call, which is recorded at its exit.
+  void drop_samples(Cursor& cursor) {
     Sequence<Sample>& samples = result_.ledger.line(cursor.location).samples;
-    for (; !cursor.sampled_ns.empty() && cursor.sampled_ns.back() >= record.enter_ns;
+    for (; !cursor.sampled_ns.empty() && cursor.sampled_ns.back() >= cursor.record.enter_ns;
          cursor.sampled_ns.pop_back()) {
       samples.pop_back();
     }
     cursor.sampled_ns.clear();
-    take_call(cursor);
   }
 
   void take_sample(Cursor& cursor) {
@@ -173,13 +196,13 @@ class Pass {
 
   void take_call(const Cursor& cursor) {
     const Record& record = cursor.record;
-    const EventId id =
-        result_.ledger.add(cursor.location, {.enter_ns = record.enter_ns,
-                                             .exit_ns = record.exit_ns,
-                                             .context = record.node,
-                                             .initialize = has(record, OperationKind::initialize),
-                                             .finalize = has(record, OperationKind::finalize),
-                                             .any = record.any});
+    Event event{
+        .enter_ns = record.enter_ns, .exit_ns = record.exit_ns, .context = record.node, .any = record.any};
+    for (const Operation& operation : record.operations) {
+      if (operation.kind == OperationKind::initialize) event.initialize = true;
+      if (operation.kind == OperationKind::finalize) event.finalize = true;
+    }
+    const EventId id = result_.ledger.add(cursor.location, event);
     const CallSite call{.process = cursor.process,
                         .rank = own_[cursor.process]->rank(),
                         .id = id,

@@ -21,8 +21,9 @@ using Observer = std::function<void(Location, const measurement::trace::Record&)
 
 struct ForwardOptions {
   /// How many records all ranks together read between two exchanges, about; what is in flight does not grow
-  /// with the length of the traces.
-  std::uint64_t records_per_round = 1 << 18;
+  /// with the length of the traces. 0: so many that an exchange takes a small part of the time, and that
+  /// turning to a time line does not.
+  std::uint64_t records_per_round = 0;
   /// Where what was found is kept.
   SpillOptions spill = {};
 };

@@ -76,9 +76,6 @@ class Diagnosis {
       return hash_of(joined(key.causer, key.waiter), key.waiter_context);
     }
   };
-  struct ContextHash {
-    std::size_t operator()(std::uint32_t context) const { return hash_of(context); }
-  };
   struct CaseProcedure {
     std::uint32_t of_case = 0, procedure = 0;
     friend bool operator==(const CaseProcedure&, const CaseProcedure&) = default;
@@ -93,6 +90,7 @@ class Diagnosis {
     return context < procedure_of_.size() ? procedure_of_[context] : context;
   }
   void find_hot();
+  void diagnose(const WaiterLetter& letter, const IntervalProfile& waiter);
   std::uint64_t post(std::uint64_t most);
   std::vector<Hotspot> diagnose() const;
 
@@ -114,17 +112,32 @@ class Diagnosis {
 /// Procedures above the threshold: by samples where there are no calls, and by the calls' own stamps.
 void Diagnosis::find_hot() {
   // By call path first: there are more calls than paths.
-  tsl::robin_map<std::uint32_t, std::uint64_t, ContextHash> by_context;
+  std::vector<std::uint64_t> by_context;
+  const auto add = [&by_context](std::uint32_t context, std::uint64_t ns) {
+    if (context >= by_context.size()) by_context.resize(context + 1, 0);
+    by_context[context] += ns;
+  };
   for (const Line& held : lines_) {
     const TimeLine& line = held.compared.line();
-    for (const Sample& sample : line.samples) by_context[sample.context] += sample.ns;
-    for (const Event& event : line.events) {
+    line.samples.for_each([&add](const Sample& sample) { add(sample.context, sample.ns); });
+    std::vector<Event> long_waits;
+    line.events.for_each([&](const Event& event) {
+      if (event.wait == Event::kLongWait) {
+        long_waits.push_back(event);
+      } else {
+        const std::uint64_t ns = event.exit_ns - event.enter_ns;
+        add(event.context, ns - std::min<std::uint64_t>(ns, event.wait));
+      }
+    });
+    for (const Event& event : long_waits) {
       const std::uint64_t ns = event.exit_ns - event.enter_ns;
-      by_context[event.context] += ns - std::min(ns, wait_of(line, event));
+      add(event.context, ns - std::min(ns, wait_of(line, event)));
     }
   }
   std::map<std::uint32_t, std::uint64_t> own;
-  for (const auto& [context, ns] : by_context) own[procedure(context)] += ns;
+  for (std::uint32_t context = 0; context < by_context.size(); ++context) {
+    if (by_context[context] != 0) own[procedure(context)] += by_context[context];
+  }
   std::vector<ProcedureTime> times;
   times.reserve(own.size());
   for (const auto& [context, ns] : own) times.push_back({context, ns});
@@ -149,8 +162,6 @@ std::uint64_t Diagnosis::post(std::uint64_t most) {
       if (!is_wait(wait.pattern) || !wait.first) continue;
       waiter_.clear();
       own.compared.add(ComparedLine::of_wait(wait), waiter_);
-      times_.assign(waiter_.wholes().begin(), waiter_.wholes().end());
-      times_.insert(times_.end(), waiter_.samples().begin(), waiter_.samples().end());
       const WaiterLetter letter{.waiter = line.location,
                                 .waiter_context = line.events[wait.event].context,
                                 .cause = wait.cause,
@@ -158,27 +169,33 @@ std::uint64_t Diagnosis::post(std::uint64_t most) {
                                 .start = wait.start,
                                 .cause_ends = wait.cause_ends};
       const int to = roster_.holder_of(wait.cause.location);
-      if (to == mail_.here()) {
-        receive(letter, times_);
-      } else {
-        mail_.send(to, letter, times_);
-      }
       ++count;
+      if (to == mail_.here()) {
+        diagnose(letter, waiter_);
+        continue;
+      }
+      times_.assign(waiter_.wholes().begin(), waiter_.wholes().end());
+      times_.insert(times_.end(), waiter_.samples().begin(), waiter_.samples().end());
+      mail_.send(to, letter, times_);
     }
   }
   return count;
 }
 
 void Diagnosis::receive(const WaiterLetter& letter, const std::vector<PieceTime>& waiter) {
+  waiter_.clear();
+  for (const PieceTime& time : waiter) waiter_.add(time);
+  diagnose(letter, waiter_);
+}
+
+void Diagnosis::diagnose(const WaiterLetter& letter, const IntervalProfile& waiter) {
   ComparedLine& own = lines_[forward_.ledger.index_of(letter.cause.location)].compared;
   profile_.clear();
   const Interval interval = own.of_cause(letter.start, letter.cause.index, letter.cause_ends);
   own.add(interval, profile_);
-  waiter_.clear();
-  for (const PieceTime& time : waiter) waiter_.add(time);
-  const auto longer = [this](std::uint32_t piece) {
+  const auto longer = [this, &waiter](std::uint32_t piece) {
     const std::uint64_t ns = profile_.of(piece);
-    return ns - std::min(ns, waiter_.of(piece));
+    return ns - std::min(ns, waiter.of(piece));
   };
   std::uint64_t sum = 0;
   for (const PieceTime& time : profile_.wholes()) sum += longer(time.piece);
@@ -201,7 +218,7 @@ void Diagnosis::receive(const WaiterLetter& letter, const std::vector<PieceTime>
     for (const PieceTime& time : profile.samples()) add_one(time.piece, time.context, time.ns);
   };
   add(profile_, 1);
-  add(waiter_, -1);
+  add(waiter, -1);
 }
 
 std::vector<Hotspot> Diagnosis::diagnose() const {

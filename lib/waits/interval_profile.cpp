@@ -37,11 +37,18 @@ void IntervalProfile::add(const PieceTime& time) {
 void IntervalProfile::add(const TimeLine& line, std::uint32_t first, std::uint32_t last) {
   if (first >= last) return;
   std::uint64_t before_ns = first == 0 ? kNever : line.events[first - 1].exit_ns;
-  for (std::uint32_t call = first; call < last; ++call) {
-    const Event event = line.events[call];
-    add_gap(line, call, event, before_ns);
-    add_call(line, event, pieces_.of_call(event.context));
-    before_ns = event.exit_ns;
+  for (std::uint32_t call = first; call < last;) {
+    const std::span<const Event> events = line.events.together(call);
+    const std::uint32_t until =
+        call + static_cast<std::uint32_t>(std::min<std::size_t>(events.size(), last - call));
+    for (const Event* at = events.data(); call < until;) {
+      const Event event = *at++;
+      add_gap(line, call++, event, before_ns);
+      add_call(line, event, pieces_.of_call(event.context));
+      before_ns = event.exit_ns;
+      // Those took other sequences to tell: the events may be elsewhere now.
+      if (event.sampled || event.wait == Event::kLongWait) break;
+    }
   }
 }
 

@@ -35,13 +35,13 @@ void Messages::send(const CallSite& call, const Operation& operation) {
                             .buffered = operation.kind == OperationKind::send_buffered};
     // Of each channel all sends come from one rank of the analysis: nothing overtakes.
     if (owner == mail_.here()) {
-      receive(letter);
+      arrive(letter, view.shared);
     } else {
       mail_.send(owner, letter);
     }
   }
   if (operation.completes && !blocking && operation.kind != OperationKind::send_buffered) {
-    completions_.completed(call.rank, operation.id, call.id);
+    completions_.completed(call, operation.id);
   }
 }
 
@@ -66,20 +66,18 @@ void Messages::probe(const CallSite& call, const Operation& operation) {
     ++ledger_.unmatched.strangers;
     return;
   }
-  PostingOrder& order = orders_[{call.process, view.shared}];
-  const PostingOrder::Ticket ticket = order.post(operation.peer, operation.tag);
+  const PostingOrder::Ticket ticket = orders_[view.slot].post(operation.peer, operation.tag);
   // A matched probe takes the message as a receive does; another one only looks at it.
-  arrive(call, operation, {call.id, call.enter_ns, ticket, view.shared}, operation.id == 0);
+  arrive(call, operation, {call.id, call.enter_ns, ticket, view.shared, view.slot}, operation.id == 0);
 }
 
 void Messages::post(const CallSite& call, const Operation& operation, const View& view) {
   const auto any = [](std::int32_t number, std::int32_t wildcard) {
     return number == wildcard ? PostingOrder::kAny : number;
   };
-  PostingOrder& order = orders_[{call.process, view.shared}];
   const PostingOrder::Ticket ticket =
-      order.post(any(operation.peer, trace::kAnySource), any(operation.tag, trace::kAnyTag));
-  const Posted posted{call.id, call.enter_ns, ticket, view.shared};
+      orders_[view.slot].post(any(operation.peer, trace::kAnySource), any(operation.tag, trace::kAnyTag));
+  const Posted posted{call.id, call.enter_ns, ticket, view.shared, view.slot};
   if (operation.completes) {
     arrive(call, operation, posted, false);
   } else {
@@ -97,9 +95,8 @@ void Messages::complete(const CallSite& call, const Operation& operation) {
   const Posted posted = entry->second;
   posted_.erase(entry);
   if (operation.cancelled || operation.peer < 0) {
-    const OrderKey key{call.process, posted.context};
-    orders_[key].withdraw(posted.ticket, ready_);
-    release(key, call.rank);
+    orders_[posted.slot].withdraw(posted.ticket, ready_);
+    release(posted, call.rank);
   } else {
     arrive(call, operation, posted, false);
   }
@@ -120,14 +117,13 @@ void Messages::arrive(const CallSite& call, const Operation& operation, const Po
                  .exit_ns = call.exit_ns,
                  .any = call.any,
                  .probe = probe};
-  const OrderKey key{call.process, posted.context};
-  orders_[key].complete(posted.ticket, operation.peer, operation.tag, item, ready_);
-  release(key, call.rank);
+  orders_[posted.slot].complete(posted.ticket, operation.peer, operation.tag, item, ready_);
+  release(posted, call.rank);
 }
 
-void Messages::release(const OrderKey& key, std::int32_t destination_rank) {
+void Messages::release(const Posted& posted, std::int32_t destination_rank) {
   for (const PostingOrder::Receive& receive : ready_) {
-    take({.context = key.context,
+    take({.context = posted.context,
           .source = receive.source,
           .destination_rank = destination_rank,
           .tag = receive.tag},
@@ -149,7 +145,7 @@ void Messages::take(const Channel& channel, const Arrival& arrival) {
   match(sends_.front(queues.sends), arrival);
   if (arrival.probe) return;
   sends_.pop(queues.sends);
-  if (queues.sends.empty()) channels_.erase(entry);
+  if (queues.sends.empty() && channels_.size() > kKeptChannels) channels_.erase(entry);
 }
 
 void Messages::receive(const SendLetter& letter) {
@@ -158,7 +154,11 @@ void Messages::receive(const SendLetter& letter) {
     ++ledger_.unmatched.sends;
     return;
   }
-  const Channel channel{.context = *context,
+  arrive(letter, *context);
+}
+
+void Messages::arrive(const SendLetter& letter, std::uint32_t context) {
+  const Channel channel{.context = context,
                         .source = letter.source,
                         .destination_rank = letter.destination_rank,
                         .tag = letter.tag};
@@ -169,7 +169,7 @@ void Messages::receive(const SendLetter& letter) {
     arrivals_.pop(queues.arrivals);
     match(letter, arrival);
     if (arrival.probe) continue;
-    if (queues.arrivals.empty()) channels_.erase(entry);
+    if (queues.arrivals.empty() && channels_.size() > kKeptChannels) channels_.erase(entry);
     return;
   }
   sends_.push(queues.sends, letter);
@@ -194,6 +194,7 @@ void Messages::match(const SendLetter& send, const Arrival& arrival) {
                               .blocking = send.exit_ns != 0,
                               .send = send.call,
                               .posted = arrival.posted,
+                              .sent_ns = send.enter_ns,
                               .posted_ns = arrival.posted_ns,
                               .operation = send.operation};
   const int owner = roster_.owner_of(send.source_rank);
@@ -212,8 +213,7 @@ void Messages::receive(const ReceiptLetter& letter) {
                             .since_ns = 0,
                             .cause = letter.posted};
   if (letter.blocking) {
-    const Event& event = ledger_.line(sender).events[letter.send.index];
-    if (letter.posted_ns > event.enter_ns) ledger_.add(sender, candidate);
+    if (letter.posted_ns > letter.sent_ns) ledger_.add(sender, candidate);
   } else {
     completions_.depends(letter.source_rank, letter.operation, candidate);
   }
@@ -227,7 +227,7 @@ void Messages::finish() {
     });
   }
   ledger_.unmatched.receives += posted_.size();
-  for (const auto& [key, order] : orders_) ledger_.unmatched.receives += order.held_back();
+  for (const PostingOrder& order : orders_) ledger_.unmatched.receives += order.held_back();
 }
 
 }  // namespace culprit::waits

@@ -37,6 +37,7 @@ struct ReceiptLetter {
   std::int32_t source_rank = 0;
   bool blocking = false;
   EventId send, posted;
+  std::uint64_t sent_ns = 0;  ///< the enter of the send
   std::uint64_t posted_ns = 0;
   std::uint64_t operation = 0;
 };
@@ -50,7 +51,12 @@ class Messages {
 
   Messages(const Roster& roster, const Contexts& contexts, Mail& mail, Ledger& ledger,
            Completions& completions)
-      : roster_(roster), contexts_(contexts), mail_(mail), ledger_(ledger), completions_(completions) {}
+      : roster_(roster),
+        contexts_(contexts),
+        mail_(mail),
+        ledger_(ledger),
+        completions_(completions),
+        orders_(contexts.slots()) {}
 
   void send(const CallSite& call, const measurement::trace::Operation& operation);
   void receive(const CallSite& call, const measurement::trace::Operation& operation);
@@ -75,7 +81,10 @@ class Messages {
     std::uint64_t enter_ns = 0;
     PostingOrder::Ticket ticket;
     std::uint32_t context = View::kUnknown;
+    std::uint32_t slot = 0;  // of its process and context
   };
+  /// Channels without any message that are kept for the next one.
+  static constexpr std::size_t kKeptChannels = 1 << 16;
   /// The messages of one source, destination, tag and communicator.
   struct Channel {
     std::uint32_t context = 0;
@@ -93,18 +102,12 @@ class Messages {
     QueuePool<SendLetter>::Queue sends;
     QueuePool<Arrival>::Queue arrivals;
   };
-  struct OrderKey {
-    std::size_t process;
-    std::uint32_t context;
-    friend bool operator==(const OrderKey&, const OrderKey&) = default;
-  };
   struct OperationKey {
     std::size_t process;
     std::uint64_t id;
     friend bool operator==(const OperationKey&, const OperationKey&) = default;
   };
   struct KeyHash {
-    std::size_t operator()(const OrderKey& key) const { return hash_of(key.process, key.context); }
     std::size_t operator()(const OperationKey& key) const { return hash_of(key.id, key.process); }
   };
 
@@ -112,7 +115,8 @@ class Messages {
   void complete(const CallSite& call, const measurement::trace::Operation& operation);
   void arrive(const CallSite& call, const measurement::trace::Operation& operation, const Posted& posted,
               bool probe);
-  void release(const OrderKey& key, std::int32_t destination_rank);
+  void release(const Posted& posted, std::int32_t destination_rank);
+  void arrive(const SendLetter& letter, std::uint32_t context);
   void take(const Channel& channel, const Arrival& arrival);
   void match(const SendLetter& send, const Arrival& arrival);
 
@@ -121,7 +125,7 @@ class Messages {
   Mail& mail_;
   Ledger& ledger_;
   Completions& completions_;
-  tsl::robin_map<OrderKey, PostingOrder, KeyHash> orders_;
+  std::vector<PostingOrder> orders_;  // by slot
   tsl::robin_map<OperationKey, Posted, KeyHash> posted_;
   std::vector<Arrival> held_;  // complete receives in their posting orders, by item
   std::vector<std::uint64_t> free_;

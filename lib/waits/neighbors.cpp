@@ -9,7 +9,7 @@ namespace trace = measurement::trace;
 
 void Neighbors::observe(const CallSite& call, const trace::Operation& operation) {
   if (!operation.begins) {
-    completions_.completed(call.rank, operation.id, call.id);
+    completions_.completed(call, operation.id);
     return;
   }
   const View& view = contexts_.view(call.process, operation.context);
@@ -19,7 +19,7 @@ void Neighbors::observe(const CallSite& call, const trace::Operation& operation)
   }
   const trace::Definition& topology = own_[call.process]->definitions()[operation.context];
   const std::uint64_t context = contexts_.shared(view.shared).global_id;
-  const std::uint32_t instance = initiated_[{call.process, view.shared}]++;
+  const std::uint32_t instance = initiated_[view.slot]++;
   for (const std::int32_t neighbor : topology.destinations) {
     const std::optional<std::int32_t> rank = view.members->at(neighbor);
     const int owner = rank ? roster_.owner_of(*rank) : -1;

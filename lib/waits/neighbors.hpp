@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include <tsl/robin_map.h>
 
@@ -41,7 +42,8 @@ class Neighbors {
         own_(own),
         mail_(mail),
         ledger_(ledger),
-        completions_(completions) {}
+        completions_(completions),
+        initiated_(contexts.slots()) {}
 
   void observe(const CallSite& call, const measurement::trace::Operation& operation);
   void receive(const NeighborLetter& letter);
@@ -57,9 +59,6 @@ class Neighbors {
   struct KeyHash {
     std::size_t operator()(const Key& key) const {
       return hash_of(key.context, joined(key.instance, static_cast<std::uint32_t>(key.rank)));
-    }
-    std::size_t operator()(const std::pair<std::size_t, std::uint32_t>& key) const {
-      return hash_of(key.first, key.second);
     }
   };
   /// One process's share of one instance, until it and all that it receives from have entered.
@@ -78,7 +77,7 @@ class Neighbors {
   Mail& mail_;
   Ledger& ledger_;
   Completions& completions_;
-  tsl::robin_map<std::pair<std::size_t, std::uint32_t>, std::uint32_t, KeyHash> initiated_;
+  std::vector<std::uint32_t> initiated_;  // by slot
   tsl::robin_map<Key, Share, KeyHash> shares_;
 };
 

@@ -27,9 +27,12 @@ struct Piece {
 class PieceNumbers {
  public:
   std::uint32_t number(const Piece& piece) {
-    const auto [entry, added] =
-        numbers_.try_emplace(joined(piece.previous, piece.next), static_cast<std::uint32_t>(pieces_.size()));
+    const std::uint64_t key = joined(piece.previous, piece.next);
+    Seen& seen = seen_[hash_of(key) % kSeen];
+    if (seen.key == key) return seen.number;
+    const auto [entry, added] = numbers_.try_emplace(key, static_cast<std::uint32_t>(pieces_.size()));
     if (added) pieces_.push_back(piece);
+    seen = {key, entry->second};
     return entry->second;
   }
   /// By number.
@@ -39,6 +42,13 @@ class PieceNumbers {
   struct Hash {
     std::size_t operator()(std::uint64_t key) const { return hash_of(key); }
   };
+  /// The one of these hashes that was asked for last: mostly the same few come again and again.
+  struct Seen {
+    std::uint64_t key = joined(Piece::kCall, Piece::kCall);
+    std::uint32_t number = 0;
+  };
+  static constexpr std::size_t kSeen = 256;
+  std::vector<Seen> seen_ = std::vector<Seen>(kSeen);
   tsl::robin_map<std::uint64_t, std::uint32_t, Hash> numbers_;
   std::vector<Piece> pieces_;
 };

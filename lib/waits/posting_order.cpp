@@ -1,21 +1,41 @@
 #include "waits/posting_order.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace culprit::waits {
 
+namespace {
+
+bool is_any(std::uint64_t kind) {
+  constexpr auto kAny = static_cast<std::uint32_t>(PostingOrder::kAny);
+  return kind >> 32 == kAny || static_cast<std::uint32_t>(kind) == kAny;
+}
+
+}  // namespace
+
 PostingOrder::Ticket PostingOrder::post(std::int32_t source, std::int32_t tag) {
-  const Ticket ticket{.sequence = next_++, .kind = joined(source, tag)};
+  const Key key = joined(source, tag);
+  const auto [entry, added] = numbers_.try_emplace(key, static_cast<std::uint32_t>(kinds_.size()));
+  if (added && free_.empty()) {
+    kinds_.emplace_back().key = key;
+  } else if (added) {
+    entry.value() = free_.back();
+    free_.pop_back();
+    kinds_[entry->second].key = key;
+  }
+  const Ticket ticket{.sequence = next_++, .kind = entry->second};
   kinds_[ticket.kind].posted.emplace_back(ticket.sequence, false);
   ++open_;
+  if (is_any(key)) ++open_any_;
   return ticket;
 }
 
 void PostingOrder::complete(const Ticket& ticket, std::int32_t source, std::int32_t tag, std::uint64_t item,
                             std::vector<Receive>& ready) {
   // Before it is taken from the posted ones: those behind it must come behind it.
-  place({.sequence = ticket.sequence, .source = source, .tag = tag, .item = item}, ready);
+  const Receive receive{.sequence = ticket.sequence, .source = source, .tag = tag, .item = item};
+  Kind& posted = kinds_[ticket.kind];
+  place(receive, posted.key == joined(source, tag) ? &posted : find(joined(source, tag)), ready);
   remove(ticket, ready);
 }
 
@@ -23,26 +43,45 @@ void PostingOrder::withdraw(const Ticket& ticket, std::vector<Receive>& ready) {
   remove(ticket, ready);
 }
 
-/// To `ready`, or to those who wait for the first open receive of a kind that might take the same message.
+PostingOrder::Kind* PostingOrder::find(Key key) {
+  const auto found = numbers_.find(key);
+  return found == numbers_.end() ? nullptr : &kinds_[found->second];
+}
+
+/// Whether the receive now waits for the first open one of another kind.
+bool PostingOrder::hold_back(Kind& rival, const Receive& receive) {
+  if (rival.next() >= receive.sequence) return false;
+  rival.waiting.push(receive);
+  ++held_back_;
+  return true;
+}
+
 void PostingOrder::place(const Receive& receive, std::vector<Receive>& ready) {
-  const std::array rivals = {joined(receive.source, receive.tag), joined(kAny, receive.tag),
-                             joined(receive.source, kAny), joined(kAny, kAny)};
-  for (const Key rival : rivals) {
-    const auto kind = kinds_.find(rival);
-    if (kind == kinds_.end() || kind->second.next() >= receive.sequence) continue;
-    kind.value().waiting.push(receive);
-    ++held_back_;
-    return;
+  place(receive, find(joined(receive.source, receive.tag)), ready);
+}
+
+/// To `ready`, or to those who wait for the first open receive of a kind that might take the same message.
+void PostingOrder::place(const Receive& receive, Kind* exact, std::vector<Receive>& ready) {
+  if (exact != nullptr && hold_back(*exact, receive)) return;
+  if (open_any_ > 0) {
+    for (const Key rival : {joined(kAny, receive.tag), joined(receive.source, kAny), joined(kAny, kAny)}) {
+      Kind* const kind = find(rival);
+      if (kind != nullptr && hold_back(*kind, receive)) return;
+    }
   }
   ready.push_back(receive);
 }
 
 void PostingOrder::remove(const Ticket& ticket, std::vector<Receive>& ready) {
-  const auto entry = kinds_.find(ticket.kind);
-  Kind& kind = entry.value();
+  Kind& kind = kinds_[ticket.kind];
   --open_;
-  const auto begin = kind.posted.begin() + static_cast<std::ptrdiff_t>(kind.first);
-  std::lower_bound(begin, kind.posted.end(), std::pair{ticket.sequence, false})->second = true;
+  if (is_any(kind.key)) --open_any_;
+  if (kind.next() == ticket.sequence) {
+    ++kind.first;
+  } else {
+    const auto begin = kind.posted.begin() + static_cast<std::ptrdiff_t>(kind.first);
+    std::lower_bound(begin, kind.posted.end(), std::pair{ticket.sequence, false})->second = true;
+  }
   while (!kind.empty() && kind.posted[kind.first].second) ++kind.first;
   if (2 * kind.first >= kind.posted.size()) {
     kind.posted.erase(kind.posted.begin(), kind.posted.begin() + static_cast<std::ptrdiff_t>(kind.first));
@@ -54,7 +93,10 @@ void PostingOrder::remove(const Ticket& ticket, std::vector<Receive>& ready) {
     kind.waiting.pop();
   }
   held_back_ -= freed.size();
-  if (kinds_.size() > kKeptKinds && kind.empty() && kind.waiting.empty()) kinds_.erase(entry);
+  if (numbers_.size() > kKeptKinds && kind.empty() && kind.waiting.empty()) {
+    numbers_.erase(kind.key);
+    free_.push_back(ticket.kind);
+  }
   for (const Receive& receive : freed) place(receive, ready);
 }
 

@@ -31,7 +31,7 @@ class PostingOrder {
   /// A posted receive, until it is complete or withdrawn: exactly one of them, once.
   struct Ticket {
     Sequence sequence = 0;
-    std::uint64_t kind = 0;
+    std::uint32_t kind = 0;  ///< its number, as long as the receive is open
   };
 
   /// A receive is posted, for a source and tag that may be kAny.
@@ -50,28 +50,35 @@ class PostingOrder {
   /// Kinds without any receive that are kept for the next one.
   static constexpr std::size_t kKeptKinds = 256;
 
+  using Key = std::uint64_t;
   struct Later {
     bool operator()(const Receive& a, const Receive& b) const { return a.sequence > b.sequence; }
   };
   /// The receives posted for one source and tag, kAny included.
   struct Kind {
+    Key key = 0;
     std::vector<std::pair<Sequence, bool>> posted;  // in order, from `first` on; and whether it is gone
     std::size_t first = 0;
     std::priority_queue<Receive, std::vector<Receive>, Later> waiting;  // for the first of them
     [[nodiscard]] bool empty() const { return first == posted.size(); }
     [[nodiscard]] Sequence next() const { return empty() ? ~Sequence{0} : posted[first].first; }
   };
-  using Key = std::uint64_t;
   struct KeyHash {
     std::size_t operator()(Key key) const { return hash_of(key); }
   };
 
+  [[nodiscard]] bool hold_back(Kind& rival, const Receive& receive);
+  [[nodiscard]] Kind* find(Key key);
+  void place(const Receive& receive, Kind* exact, std::vector<Receive>& ready);
   void place(const Receive& receive, std::vector<Receive>& ready);
   void remove(const Ticket& ticket, std::vector<Receive>& ready);
 
   Sequence next_ = 1;
   std::size_t open_ = 0, held_back_ = 0;
-  tsl::robin_map<Key, Kind, KeyHash> kinds_;
+  std::size_t open_any_ = 0;  // posted for any source or any tag, of those open
+  tsl::robin_map<Key, std::uint32_t, KeyHash> numbers_;
+  std::vector<Kind> kinds_;  // by number
+  std::vector<std::uint32_t> free_;
 };
 
 }  // namespace culprit::waits

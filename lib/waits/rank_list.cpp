@@ -22,13 +22,10 @@ void RankList::add(Run run) {
   runs_.push_back(run);
 }
 
-std::optional<std::int32_t> RankList::at(std::int32_t index) const {
-  if (index < 0 || static_cast<std::uint32_t>(index) >= size_) return std::nullopt;
-  const auto wanted = static_cast<std::uint32_t>(index);
-  const auto after = std::upper_bound(runs_.begin(), runs_.end(), wanted,
+const RankList::Run& RankList::run_of(std::uint32_t index) const {
+  const auto after = std::upper_bound(runs_.begin(), runs_.end(), index,
                                       [](std::uint32_t at, const Run& run) { return at < run.start; });
-  const Run& run = *(after - 1);
-  return run.first + run.stride * static_cast<std::int32_t>(wanted - run.start);
+  return *(after - 1);
 }
 
 bool RankList::contains(std::int32_t rank) const {

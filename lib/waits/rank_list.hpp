@@ -17,7 +17,11 @@ class RankList {
 
   [[nodiscard]] std::uint32_t size() const { return size_; }
   /// The member with this rank; nothing where there is none.
-  [[nodiscard]] std::optional<std::int32_t> at(std::int32_t index) const;
+  [[nodiscard]] std::optional<std::int32_t> at(std::int32_t index) const {
+    if (index < 0 || static_cast<std::uint32_t>(index) >= size_) return std::nullopt;
+    const Run& run = runs_.size() == 1 ? runs_.front() : run_of(static_cast<std::uint32_t>(index));
+    return run.first + run.stride * (index - static_cast<std::int32_t>(run.start));
+  }
   [[nodiscard]] bool contains(std::int32_t rank) const;
 
   /// For messages between the ranks of the analysis.
@@ -31,6 +35,7 @@ class RankList {
     std::uint32_t count = 0, start = 0;
   };
   void add(Run run);
+  [[nodiscard]] const Run& run_of(std::uint32_t index) const;
 
   std::vector<Run> runs_;
   std::uint32_t size_ = 0;

@@ -2,11 +2,13 @@
 
 #include "waits/spill.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <compare>
 #include <cstddef>
 #include <cstring>
 #include <iterator>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -49,6 +51,21 @@ class Sequence {
     std::memcpy(static_cast<void*>(&item),
                 spill_->read(blocks_[index >> shift_]) + (index & mask_) * sizeof(Item), sizeof(Item));
     return item;
+  }
+  /// Those from `index` on that lie together, at least one: until any sequence in the same Spill is used.
+  [[nodiscard]] std::span<const Item> together(std::size_t index) const {
+    const std::size_t at = index & mask_;
+    const auto* const items = reinterpret_cast<const Item*>(spill_->read(blocks_[index >> shift_]));
+    return {items + at, std::min(mask_ + 1 - at, size_ - index)};
+  }
+  /// Calls visit(item) for all in order. It must not use any sequence in the same Spill.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (std::size_t index = 0; index < size_;) {
+      const std::span<const Item> items = together(index);
+      for (const Item& item : items) visit(item);
+      index += items.size();
+    }
   }
   [[nodiscard]] Item front() const { return (*this)[0]; }
   [[nodiscard]] Item back() const { return (*this)[size_ - 1]; }

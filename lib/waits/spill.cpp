@@ -1,13 +1,16 @@
 #include "waits/spill.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace culprit::waits {
@@ -33,9 +36,12 @@ int open_unlinked(const std::filesystem::path& directory) {
 }  // namespace
 
 Spill::Spill(SpillOptions options) : options_(std::move(options)) {
-  options_.block = std::max(options_.block, kLeastBlock);
+  constexpr std::size_t kAligned = alignof(std::max_align_t);
+  options_.block = (std::max(options_.block, kLeastBlock) + kAligned - 1) / kAligned * kAligned;
+  options_.calls_sorted_together = std::bit_floor(std::max<std::uint32_t>(options_.calls_sorted_together, 1));
   // One block is read or changed at a time: a single frame would do.
   most_frames_ = std::max<std::size_t>(options_.memory / options_.block, 1);
+  frames_in_chunk_ = std::clamp<std::size_t>(kChunk / options_.block, 1, most_frames_);
   options_.directory = place_for(options_.directory);
 }
 
@@ -81,8 +87,7 @@ void Spill::take_frame(Block owner) {
     at = free_frames_.back();
     free_frames_.pop_back();
   } else if (frames_.size() < most_frames_) {
-    // Not initialized: pages that are never filled need no memory.
-    frames_.push_back({std::unique_ptr<std::byte[]>(new std::byte[options_.block]), kNobody});
+    add_frame();
   } else {
     const auto next = [this](std::uint32_t frame) { return frame + 1 == frames_.size() ? 0 : frame + 1; };
     for (;; hand_ = next(hand_)) {
@@ -94,8 +99,24 @@ void Spill::take_frame(Block owner) {
     put_away(frames_[at].owner);
   }
   frames_[at].owner = owner;
-  states_[owner].memory = frames_[at].memory.get();
+  states_[owner].memory = frames_[at].memory;
   states_[owner].frame = at;
+}
+
+void Spill::Free::operator()(std::byte* memory) const {
+  ::operator delete (memory, std::align_val_t{kChunk});
+}
+
+void Spill::add_frame() {
+  const std::size_t place = frames_.size() % frames_in_chunk_;
+  if (place == 0) {
+    const std::size_t bytes = frames_in_chunk_ * options_.block;
+    auto* const memory = static_cast<std::byte*>(::operator new (bytes, std::align_val_t{kChunk}));
+    chunks_.emplace_back(memory);
+    // Where the system has no large pages, small ones do.
+    if (bytes == kChunk) ::madvise(memory, bytes, MADV_HUGEPAGE);
+  }
+  frames_.push_back({chunks_.back().get() + place * options_.block, kNobody});
 }
 
 void Spill::put_away(Block block) {

@@ -25,7 +25,8 @@ struct SpillOptions {
   /// Bytes of a block: as large as keeps writing sequential, as small as lets thousands of time lines have
   /// some blocks each in memory.
   std::size_t block = std::size_t{16} << 10;
-  /// What comes in no order is sorted by so many calls of a time line at a time.
+  /// What comes in no order is sorted by so many calls of a time line at a time (rounded down to a power of
+  /// two).
   std::uint32_t calls_sorted_together = 4096;
 };
 
@@ -79,13 +80,20 @@ class Spill {
     bool used = false, changed = false;
   };
   struct Frame {
-    std::unique_ptr<std::byte[]> memory;
+    std::byte* memory = nullptr;
     Block owner = kNobody;
   };
+  struct Free {
+    void operator()(std::byte* memory) const;
+  };
+  /// Frames are taken from the system so many bytes at a time: its large pages, of which one costs hardly
+  /// more than a small one.
+  static constexpr std::size_t kChunk = std::size_t{2} << 20;
 
   void load(Block block);
   void take_frame(Block owner);
   void put_away(Block block);
+  void add_frame();
   void open_file();
   [[noreturn]] void fail(const char* what, int error) const;
 
@@ -93,6 +101,8 @@ class Spill {
   std::size_t most_frames_ = 1;
   std::vector<State> states_;  // by block
   std::vector<Block> free_blocks_;
+  std::vector<std::unique_ptr<std::byte, Free>> chunks_;
+  std::size_t frames_in_chunk_ = 1;
   std::vector<Frame> frames_;
   std::vector<std::uint32_t> free_frames_;
   std::uint32_t hand_ = 0;

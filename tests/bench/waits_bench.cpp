@@ -9,6 +9,7 @@
 #include "waits/critical_path.hpp"
 #include "waits/delay_costs.hpp"
 #include "waits/forward.hpp"
+#include "waits/hash.hpp"
 #include "waits/hotspots.hpp"
 #include "waits/own_times.hpp"
 #include "waits/wait_sums.hpp"
@@ -17,6 +18,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -282,16 +284,59 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+/// A sum over amounts, each told apart by what it belongs to: the same for any number of analysts, and for
+/// all versions that find the same.
+class Digest {
+ public:
+  void add(std::initializer_list<std::uint64_t> of, std::uint64_t amount) {
+    std::uint64_t key = 0;
+    for (const std::uint64_t part : of) key = hash_of(key + 1, part);
+    sum_ += key * amount;
+  }
+  void add(const PathOfPiece& path, std::uint64_t location, std::uint64_t amount) {
+    add({path.context, path.piece.previous, path.piece.next, location}, amount);
+  }
+  void add(const Digest& other) { sum_ += other.sum_; }
+  [[nodiscard]] std::uint64_t sum() const { return sum_; }
+
+ private:
+  std::uint64_t sum_ = 0;
+};
+
 /// CPU seconds of all analysts together, by phase; and what must hold.
 struct Totals {
   double forward = 0, delays = 0, path = 0, hotspots = 0, sums = 0;
   std::uint64_t events = 0, waits = 0, waiting_ns = 0, costs_ns = 0, unmatched = 0, spilled = 0;
   std::uint64_t path_ns = 0, path_length_ns = 0, begin_ns = ~std::uint64_t{0}, end_ns = 0;
+  Digest digest;
 };
 
 double lap(double& since) {
   const double now = cpu_seconds();
   return now - std::exchange(since, now);
+}
+
+Digest digest_of(const std::vector<WaitSum>& sums, const DelayCosts& delays, const CriticalPath& path,
+                 const std::vector<OwnTime>& times, const std::vector<Hotspot>& spots) {
+  Digest digest;
+  for (const WaitSum& one : sums) {
+    const auto pattern = static_cast<std::uint64_t>(one.pattern);
+    digest.add({pattern, one.location, one.cause, one.context, one.cause_context}, one.ns);
+    digest.add({one.location, pattern, one.cause, one.context, one.cause_context}, one.count);
+  }
+  for (const DelayCost& one : delays.costs) {
+    digest.add(one.path, one.location, one.short_term_ns);
+    digest.add(one.path, one.location + (std::uint64_t{1} << 32), one.long_term_ns);
+  }
+  digest.add({1}, delays.unattributed_ns);
+  digest.add({2}, delays.direct_ns);
+  digest.add({3}, delays.indirect_ns);
+  for (const CriticalTime& one : path.times)
+    digest.add(one.path, one.location + (std::uint64_t{2} << 32), one.ns);
+  for (const OwnTime& one : times) digest.add(one.path, std::uint64_t{3} << 32, one.ns);
+  for (const Hotspot& one : spots)
+    digest.add({one.location, one.context, one.waiter, one.waiter_context}, one.ns);
+  return digest;
 }
 
 void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals& totals, std::mutex& mutex) {
@@ -310,10 +355,11 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
   const DelayCosts delays = delay_costs(analysis, roster, forward);
   const double delays_s = lap(clock);
   const CriticalPath path = critical_path(analysis, roster, forward);
-  own_times(roster, forward);
+  const std::vector<OwnTime> times = own_times(roster, forward);
   const double path_s = lap(clock);
   const std::vector<Hotspot> spots = hotspots(analysis, roster, forward, {});
   const double hotspots_s = lap(clock);
+  const Digest digest = digest_of(sums, delays, path, times, spots);
 
   const std::lock_guard lock(mutex);
   totals.forward += forward_s;
@@ -321,6 +367,7 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
   totals.delays += delays_s;
   totals.path += path_s;
   totals.hotspots += hotspots_s;
+  totals.digest.add(digest);
   totals.costs_ns += delays.unattributed_ns;
   for (const DelayCost& cost : delays.costs) totals.costs_ns += cost.short_term_ns + cost.long_term_ns;
   for (const CriticalTime& time : path.times) totals.path_ns += time.ns;
@@ -360,11 +407,11 @@ int main(int count, char** arguments) {
       "{\"events\": %llu, \"waits\": %llu, \"unmatched\": %llu, \"wall\": %.3f, \"cpu\": %.3f, \"forward\": "
       "%.3f, "
       "\"sums\": %.3f, \"delays\": %.3f, \"path\": %.3f, \"hotspots\": %.3f, \"spilled\": %llu, \"peak\": "
-      "%ld}\n",
+      "%ld, \"digest\": \"%016llx\"}\n",
       static_cast<unsigned long long>(totals.events), static_cast<unsigned long long>(totals.waits),
       static_cast<unsigned long long>(totals.unmatched), wall, cpu, totals.forward, totals.sums,
       totals.delays, totals.path, totals.hotspots, static_cast<unsigned long long>(totals.spilled),
-      usage.ru_maxrss * 1024);
+      usage.ru_maxrss * 1024, static_cast<unsigned long long>(totals.digest.sum()));
   if (totals.costs_ns != totals.waiting_ns) {
     std::fprintf(stderr, "bench_waits: %llu ns of costs for %llu ns of waiting\n",
                  static_cast<unsigned long long>(totals.costs_ns),
