@@ -230,6 +230,7 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
   const Share share = deal(comm, found.processes, roles);
   TimeLines lines;
   std::vector<database::Location> locations;
+  Phase analysing(comm, progress, "time lines", 1);
   together(comm, [&] {
     if (root) locations = describe_locations(found.processes, roles);
     lines = open_time_lines(share, found.shared, shape);
@@ -238,6 +239,7 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
       comm, lines, shape, locations,
       options.dry_run ? std::filesystem::path() : std::filesystem::absolute(options.output).parent_path());
   lines.processes.clear();
+  analysing.step();
   shape.columns.traced = traced.values.names;
   const Plan plan(shape, found.valued, traced.values.contexts);
   ThreadAccumulation accumulation(shape, plan, found.transfers, share.role_count, &traced.values);

@@ -69,6 +69,9 @@ class ActiveTarget {
 
   void finish();
 
+  /// Fences that operations may yet reach.
+  [[nodiscard]] std::size_t open_fences() const;
+
  private:
   /// A process and a window.
   struct Place {

@@ -17,11 +17,7 @@ class ByCall {
   explicit ByCall(Spill& spill)
       : spill_(&spill), shift_(std::countr_zero(spill.options().calls_sorted_together)) {}
 
-  void add(const Item& item) {
-    const std::size_t at = item.event >> shift_;
-    while (parts_.size() <= at) parts_.emplace_back(*spill_);
-    parts_[at].push_back(item);
-  }
+  void add(const Item& item) { place(item.event) = item; }
   void clear() { parts_.clear(); }
   [[nodiscard]] std::size_t parts() const { return parts_.size(); }
   /// Those of the `part`-th so many calls, in their order, into `items`; among those of one call `earlier(a,
@@ -50,6 +46,12 @@ class ByCall {
   }
 
  private:
+  /// Where one more of the call goes.
+  Item& place(std::uint32_t event) {
+    const std::size_t at = event >> shift_;
+    while (parts_.size() <= at) parts_.emplace_back(*spill_);
+    return parts_[at].extend();
+  }
   /// Up to the last one that has an item.
   static std::uint32_t calls_in(const Sequence<Item>& items, std::uint32_t base) {
     std::uint32_t calls = 0;

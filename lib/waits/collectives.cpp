@@ -16,6 +16,11 @@ bool enters_later(const Mark& a, const Mark& b) {
   return a.ns != b.ns ? a.ns > b.ns : a.rank < b.rank;
 }
 
+/// Of an `other` that may be nobody.
+bool comes_before(const Mark& mark, const Mark& other) {
+  return other.rank < 0 || mark.ns < other.ns || (mark.ns == other.ns && mark.rank < other.rank);
+}
+
 /// What an instance of this kind makes its members wait for; none where that depends on the member.
 Pattern pattern_of(OperationKind kind) {
   switch (kind) {
@@ -65,22 +70,32 @@ Pattern completion_of(OperationKind kind) {
 
 }  // namespace
 
+/// One of the last two, perhaps.
+void Gathering::come_last(const Mark& mark) {
+  if (latest.rank < 0 || enters_later(mark, latest)) {
+    second = latest;
+    latest = mark;
+  } else if (second.rank < 0 || enters_later(mark, second)) {
+    second = mark;
+  }
+}
+
+void Gathering::enter(const Mark& mark) {
+  come_last(mark);
+  if (comes_before(mark, first_in)) first_in = mark;
+}
+
+void Gathering::leave(const Mark& mark) {
+  if (comes_before(mark, first_out)) first_out = mark;
+}
+
 void Gathering::add(const Gathering& other) {
   if (other.members == 0) return;
-  for (const Mark& mark : {other.latest, other.second}) {
-    if (mark.rank < 0) continue;
-    if (latest.rank < 0 || enters_later(mark, latest)) {
-      second = latest;
-      latest = mark;
-    } else if (second.rank < 0 || enters_later(mark, second)) {
-      second = mark;
-    }
+  if (other.first_in.rank >= 0 && comes_before(other.first_in, first_in)) first_in = other.first_in;
+  if (other.first_out.rank >= 0) leave(other.first_out);
+  for (const Mark* mark : {&other.latest, &other.second}) {
+    if (mark->rank >= 0) come_last(*mark);
   }
-  const auto earlier = [](const Mark& a, const Mark& b) {
-    return b.rank < 0 || a.ns < b.ns || (a.ns == b.ns && a.rank < b.rank);
-  };
-  if (other.first_in.rank >= 0 && earlier(other.first_in, first_in)) first_in = other.first_in;
-  if (other.first_out.rank >= 0 && earlier(other.first_out, first_out)) first_out = other.first_out;
   if (other.root.rank >= 0) root = other.root;
   members += other.members;
   blocking = blocking && other.blocking;
@@ -137,29 +152,29 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   own.expected = context.own_processes;
   own.size = context.size;
   own.kind = operation.kind;
-  own.members.push_back({call.id, call.rank, rank, blocking ? 0 : operation.id, attendances.size() - 1,
-                         call.enter_ns, call.exit_ns});
+  Member& member = own.members.emplace_back();
+  member.call = call.id;
+  member.process_rank = call.rank;
+  member.rank = rank;
+  member.operation = blocking ? 0 : operation.id;
+  member.attendance = attendances.size() - 1;
+  member.enter_ns = call.enter_ns;
+  member.exit_ns = call.exit_ns;
   const int home = home_of(context.global_id);
   if (operation.kind == OperationKind::prefix) {
     mail_.send(home, PrefixLetter{context.global_id, instance, context.size, mail_.here(), enter});
     return;
   }
-  Gathering part{.members = 1,
-                 .blocking = blocking,
-                 .latest = {},
-                 .second = {},
-                 .first_in = {},
-                 .first_out = {},
-                 .root = {}};
   const bool root = view.inter ? operation.peer == trace::kRootHere : operation.peer == view.rank;
   // Those beside an intercommunicator's root in its group have no part in the operation.
   const bool bystander = view.inter && is_rooted(operation.kind) && operation.peer == trace::kNobody;
   if (!bystander) {
-    part.latest = part.first_in = enter;
-    part.first_out = {call.exit_ns, call.id, rank};
-    if (root) part.root = enter;
+    own.part.enter(enter);
+    own.part.leave({call.exit_ns, call.id, rank});
+    if (root) own.part.root = enter;
   }
-  own.part.add(part);
+  ++own.part.members;
+  own.part.blocking = own.part.blocking && blocking;
   if (own.part.members == context.own_processes) {
     mail_.send(home, GatheringLetter{context.global_id, instance, context.size, mail_.here(), operation.kind,
                                      own.part});

@@ -31,6 +31,12 @@ struct Gathering {
   Mark root;            ///< the root's enter
 
   void add(const Gathering& other);
+  /// One more has entered the operation, and left it: what is known of its marks, not yet its number.
+  void enter(const Mark& mark);
+  void leave(const Mark& mark);
+
+ private:
+  void come_last(const Mark& mark);
 };
 
 struct GatheringLetter {

@@ -17,6 +17,9 @@ namespace culprit::waits {
 
 namespace {
 
+/// Waits of a round, at least: in all, and of each time line.
+constexpr std::uint64_t kWaits = 1 << 16, kWaitsOfLine = 32;
+
 /// The profile of a waiter's synchronization interval, on its way to where the cause was recorded.
 struct ProfileLetter {
   static constexpr std::uint8_t kLetter = 20;
@@ -76,6 +79,8 @@ class Backward {
         waiter_(forward.pieces),
         explanations_(static_cast<std::size_t>(analysis.size())),
         sent_(static_cast<std::size_t>(analysis.size())) {
+    if (options_.waits_per_round == 0)
+      options_.waits_per_round = std::max(kWaits, kWaitsOfLine * std::uint64_t{roster.locations()});
     lines_.reserve(forward.ledger.lines().size());
     for (const TimeLine& line : forward.ledger.lines()) {
       Line& own = lines_.emplace_back(line, forward.pieces, forward.ledger.spill());
@@ -253,16 +258,19 @@ void Backward::explain(const ProfileLetter& letter, const IntervalProfile& waite
   own.compared.add(interval, profile_);
 
   const auto [first_wait, end_of_waits] = own.compared.waits(interval);
-  Explanation explanation{.wait_ns = letter.wait_ns,
-                          .waits = {first_wait, end_of_waits},
-                          .line = at,
-                          .first_delay = static_cast<std::uint32_t>(delays_.size())};
+  Explanation& explanation = explanations_[static_cast<std::size_t>(letter.from)].emplace_back();
+  explanation.wait_ns = letter.wait_ns;
+  explanation.waits = {first_wait, end_of_waits};
+  explanation.line = at;
+  explanation.first_delay = static_cast<std::uint32_t>(delays_.size());
   std::uint64_t sum = 0;
   for (const PieceTime& time : profile_.wholes()) {
     const std::uint64_t less = waiter.of(time.piece);
     if (time.ns <= less) continue;
-    delays_.push_back({account(at, own.compared.known_piece(time.piece, interval)), time.ns - less});
-    sum += time.ns - less;
+    Delay& delay = delays_.emplace_back();
+    delay.account = account(at, own.compared.known_piece(time.piece, interval));
+    delay.ns = time.ns - less;
+    sum += delay.ns;
   }
   explanation.delays = static_cast<std::uint32_t>(delays_.size()) - explanation.first_delay;
   explanation.waits_ns = own.burden.length(explanation.waits);
@@ -270,7 +278,6 @@ void Backward::explain(const ProfileLetter& letter, const IntervalProfile& waite
   explanation.whole_ns = std::max(sum + explanation.waits_ns, letter.wait_ns);
   add_samples(explanation, profile_.samples(), 1);
   add_samples(explanation, waiter.samples(), -1);
-  explanations_[static_cast<std::size_t>(letter.from)].push_back(explanation);
 }
 
 /// How much longer each sampled call path took, in ns of the cost that it explains.

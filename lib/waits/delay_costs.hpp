@@ -31,8 +31,9 @@ struct DelayCosts {
 };
 
 struct DelayOptions {
-  /// How many waits all ranks together take at a time, about.
-  std::uint64_t waits_per_round = 1 << 16;
+  /// How many waits all ranks together take at a time, about. 0: so many that what is kept of them is some
+  /// megabytes, or that turning to a time line takes a small part of the time.
+  std::uint64_t waits_per_round = 0;
 };
 
 /// Collective: goes backwards through all waits; each is explained where its cause was recorded, by what that

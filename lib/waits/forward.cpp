@@ -38,7 +38,7 @@ struct Cursor {
 
 /// Records in a round, at least: of each rank of the analysis, some milliseconds' work, and of each time
 /// line, that what is kept of it is brought into a processor's cache for as many.
-constexpr std::uint64_t kRecordsOfRank = 1 << 15, kRecordsOfLine = 64;
+constexpr std::uint64_t kRecordsOfRank = 1 << 15, kRecordsOfLine = 256;
 
 /// Of each time line so many blocks are to stay in memory: those that its calls and what they met are being
 /// added to, and some that are nearly full.

@@ -20,20 +20,6 @@ void IntervalProfile::clear() {
   }
 }
 
-void IntervalProfile::add(const PieceTime& time) {
-  if (time.context != PieceTime::kWhole) {
-    samples_.push_back(time);
-    return;
-  }
-  Slot& slot = slots_[time.piece];
-  if (slot.round == round_) {
-    wholes_[slot.at].ns += time.ns;
-    return;
-  }
-  slot = {round_, static_cast<std::uint32_t>(wholes_.size())};
-  wholes_.push_back(time);
-}
-
 void IntervalProfile::add(const TimeLine& line, std::uint32_t first, std::uint32_t last) {
   if (first >= last) return;
   std::uint64_t before_ns = first == 0 ? kNever : line.events[first - 1].exit_ns;
@@ -59,14 +45,14 @@ void IntervalProfile::add_gap(const TimeLine& line, std::uint32_t call) {
 void IntervalProfile::add_gap(const TimeLine& line, std::uint32_t call, const Event& event,
                               std::uint64_t before_ns) {
   if (event.enter_ns <= before_ns) return;
-  add({.piece = event.gap, .context = PieceTime::kWhole, .ns = event.enter_ns - before_ns});
+  add_whole(event.gap, event.enter_ns - before_ns);
   if (event.sampled) add_samples(line, call);
 }
 
 void IntervalProfile::add_call(const TimeLine& line, const Event& event, std::uint32_t piece) {
   const std::uint64_t ns = event.exit_ns - event.enter_ns;
   const std::uint64_t wait = wait_of(line, event);
-  if (ns > wait) add({.piece = piece, .context = PieceTime::kWhole, .ns = ns - wait});
+  if (ns > wait) add_whole(piece, ns - wait);
 }
 
 void IntervalProfile::add_samples(const TimeLine& line, std::uint32_t gap) {

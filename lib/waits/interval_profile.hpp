@@ -26,7 +26,13 @@ class IntervalProfile {
   explicit IntervalProfile(const Pieces& pieces) : pieces_(pieces), slots_(pieces.size()) {}
 
   void clear();
-  void add(const PieceTime& time);
+  void add(const PieceTime& time) {
+    if (time.context == PieceTime::kWhole) {
+      add_whole(time.piece, time.ns);
+    } else {
+      samples_.push_back(time);
+    }
+  }
   /// The gap before the call; none before a line's first.
   void add_gap(const TimeLine& line, std::uint32_t call);
   /// From the gap before call `first` to the end of the one before `last`.
@@ -54,6 +60,18 @@ class IntervalProfile {
   struct Slot {
     std::uint32_t round = 0, at = 0;
   };
+  void add_whole(std::uint32_t piece, std::uint64_t ns) {
+    Slot& slot = slots_[piece];
+    if (slot.round == round_) {
+      wholes_[slot.at].ns += ns;
+      return;
+    }
+    slot.round = round_;
+    slot.at = static_cast<std::uint32_t>(wholes_.size());
+    PieceTime& time = wholes_.emplace_back();
+    time.piece = piece;
+    time.ns = ns;
+  }
   void add_gap(const TimeLine& line, std::uint32_t call, const Event& event, std::uint64_t before_ns);
   void add_call(const TimeLine& line, const Event& event, std::uint32_t piece);
   void add_samples(const TimeLine& line, std::uint32_t gap);

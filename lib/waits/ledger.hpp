@@ -100,14 +100,25 @@ class Ledger {
   [[nodiscard]] std::vector<TimeLine>& lines() { return lines_; }
   [[nodiscard]] const std::vector<TimeLine>& lines() const { return lines_; }
 
-  EventId add(Location location, Event event) {
+  /// What the call is: all but the gap before it.
+  EventId add(Location location, const Event& event) {
     TimeLine& line = this->line(location);
     const auto index = static_cast<std::uint32_t>(line.events.size());
-    event.gap = 0xfffffffU & pieces.number({index == 0 ? Piece::kStart : line.last_context, event.context});
-    event.sampled = line.samples.size() != line.samples_before;
+    const std::uint32_t gap = pieces.number({index == 0 ? Piece::kStart : line.last_context, event.context});
+    const bool sampled = line.samples.size() != line.samples_before;
     line.samples_before = line.samples.size();
     line.last_context = event.context;
-    line.events.push_back(event);
+    Event& added = line.events.extend();
+    added.enter_ns = event.enter_ns;
+    added.exit_ns = event.exit_ns;
+    added.context = event.context;
+    added.gap = 0xfffffffU & gap;
+    added.initialize = event.initialize;
+    added.finalize = event.finalize;
+    added.sampled = sampled;
+    added.any = event.any;
+    added.waits = 0;
+    added.wait = 0;
     return {location, index};
   }
   void add(Location location, const Candidate& candidate) { line(location).candidates.add(candidate); }

@@ -70,14 +70,17 @@ class Sequence {
   [[nodiscard]] Item front() const { return (*this)[0]; }
   [[nodiscard]] Item back() const { return (*this)[size_ - 1]; }
 
-  void push_back(const Item& item) {
+  void push_back(const Item& item) { extend() = item; }
+  /// One more, to be filled in: until any sequence in the same Spill is used. (What is first put together
+  /// elsewhere from small parts and then copied as a whole has the processor wait for each part.)
+  Item& extend() {
     if ((size_ & mask_) == 0) blocks_.push_back(spill_->allocate());
-    ++size_;
-    set(size_ - 1, item);
+    return change(size_++);
   }
-  void set(std::size_t index, const Item& item) {
-    std::memcpy(spill_->write(blocks_[index >> shift_]) + (index & mask_) * sizeof(Item), &item,
-                sizeof(Item));
+  void set(std::size_t index, const Item& item) { change(index) = item; }
+  /// One that is there, to be changed: the same.
+  Item& change(std::size_t index) {
+    return reinterpret_cast<Item*>(spill_->write(blocks_[index >> shift_]))[index & mask_];
   }
   void pop_back() {
     --size_;

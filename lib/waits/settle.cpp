@@ -62,10 +62,13 @@ class Settlement {
 
   void settle_call(std::uint32_t index, std::span<const Candidate> candidates) {
     event_ = line_.events[index];
-    event_.gap = 0xfffffffU & pieces_.of_gap(event_.gap);
-    event_.waits = static_cast<std::uint32_t>(line_.waits.size());
+    wait_ns_ = 0;
+    const auto waits = static_cast<std::uint32_t>(line_.waits.size());
     if (!candidates.empty()) find_waits(candidates);
-    line_.events.set(index, event_);
+    Event& settled = line_.events.change(index);
+    settled.gap = 0xfffffffU & pieces_.of_gap(event_.gap);
+    settled.waits = waits;
+    settled.wait = static_cast<std::uint32_t>(std::min<std::uint64_t>(wait_ns_, Event::kLongWait));
     while (next_receipt_ < receipts_.size() && receipts_[next_receipt_].event == index) ++next_receipt_;
   }
 
@@ -116,7 +119,7 @@ class Settlement {
   /// A wait since the call's enter, no part of one.
   void add_wait(std::uint32_t index, Pattern pattern, const Candidate& on, bool cause_ends) {
     const std::uint64_t ns = on.until_ns - event_.enter_ns;
-    event_.wait = static_cast<std::uint32_t>(std::min<std::uint64_t>(ns, Event::kLongWait));
+    wait_ns_ = ns;
     sum_ns_ += ns;
     line_.waits.push_back({.event = index,
                            .pattern = pattern,
@@ -164,7 +167,8 @@ class Settlement {
 
   TimeLine& line_;
   const Pieces& pieces_;
-  Event event_;  // that is being settled
+  Event event_;                // that is being settled, as it was
+  std::uint64_t wait_ns_ = 0;  // of it, found so far
   std::uint64_t sum_ns_ = 0;
   std::vector<Candidate> candidates_;
   std::vector<Receipt> receipts_;

@@ -115,6 +115,8 @@ class ScriptedTrace final : public ProcessTrace {
   PushForward pushed_;
 };
 
+}  // namespace
+
 std::vector<std::unique_ptr<ProcessTrace>> traces(const ScriptedRun& run,
                                                   const exchange::Communicator& analysis) {
   std::vector<std::unique_ptr<ProcessTrace>> own;
@@ -124,8 +126,6 @@ std::vector<std::unique_ptr<ProcessTrace>> traces(const ScriptedRun& run,
   }
   return own;
 }
-
-}  // namespace
 
 Variation vary(const ScriptedRun& run, const CallPaths& paths,
                const std::vector<std::vector<IterationMark>>& marks, int analysts,

@@ -57,6 +57,10 @@ struct ScriptedRun {
   std::pair<std::size_t, std::size_t> last_call;  // process and thread
 };
 
+/// The time lines of those ranks that this rank of the analysis has. The run must outlive them.
+std::vector<std::unique_ptr<ProcessTrace>> traces(const ScriptedRun& run,
+                                                  const exchange::Communicator& analysis);
+
 /// A wait as tests compare it.
 struct FoundWait {
   std::int32_t rank = -1;

@@ -1,0 +1,111 @@
+"""Runs on several hosts, made up, whose clocks are apart and drift: the tools' comparisons bring them to one time, and where
+there are none, messages tell that causes come before their effects."""
+
+import collections
+import shutil
+import struct
+import unittest
+
+import harness
+import traces
+from against_logs import truth
+
+AHEAD, DRIFT = 50_000_000_000, 100_000  # ns, longer than the run, and ns a second: of the second host's clock
+REPETITIONS, DELAY = 3, 20  # ms
+RECEIVES = ("receive", "receive_matched")
+SLOT, BLOCK_HEADER = 32768, 64
+PROCESS_STREAM = 0xFFFFFFFF
+CLOCK_PAIR = 2
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        shift, at = shift + 7, at + 1
+        if byte < 0x80:
+            return value, at
+
+
+def forget_comparisons(file):
+    """Makes a trace's comparisons of clocks ones that have no reference, as a trace that was never sealed."""
+    data = bytearray(file.read_bytes())
+    struct.pack_into("<I", data, 76, 0)  # no index: neither it nor its checksum is looked at
+    forgotten = 0
+    for slot in range(SLOT, len(data) - BLOCK_HEADER, SLOT):
+        magic, _, stream, _, used = struct.unpack_from("<4sIIII", data, slot)
+        if magic != b"CTRB":
+            continue
+        struct.pack_into("<I", data, slot + 4, 0)  # not complete: its checksum may be anything
+        at = slot + BLOCK_HEADER
+        end = at + used
+        while stream == PROCESS_STREAM and at < end:
+            size, at = varint(data, at)
+            if data[at] == CLOCK_PAIR:
+                _, place = varint(data, at + 1)  # monotonic
+                _, place = varint(data, place)  # real time
+                if data[place] == 0:  # the reference is rank 0
+                    data[place] = 1  # nobody
+                    forgotten += 1
+            at += size
+    file.write_bytes(data)
+    return forgotten
+
+
+class SeveralHosts(harness.Workspace):
+    def waited(self, database):
+        """Seconds in which each rank waited for a late sender; and receives that preceded their sends."""
+        sums = collections.Counter()
+        for row in harness.viewer_json(database, "waits"):
+            if row["exact"] and row["pattern"] == "late-sender":
+                sums[row["rank"]] += row["seconds"]
+        return sums, harness.viewer_json(database, "report")["quality"]["clock_violations"]
+
+    def logged(self, logs):
+        sums = collections.Counter()
+        for wait in truth.Truth(truth.read(logs)).waits:
+            if wait.pattern == "late-sender":
+                sums[wait.call.rank] += wait.seconds
+        return sums
+
+    def received(self, measured):
+        """How many messages the first host received from the second."""
+        operations = [one for thread in traces.read(measured)[0].threads for call in thread for one in call["operations"]]
+        return sum(one["kind"] in RECEIVES and one["completes"] and one["peer"] == 1 for one in operations)
+
+    def check_clocks(self, mpi):
+        logs = self.here / "logs"
+        logs.mkdir()
+        program = harness.PROGRAMS / f"truth_point_to_point.{mpi}"
+        environment = dict(harness.ENVIRONMENT, CULPRIT_WRONG_CLOCKS=f"2,{AHEAD},{DRIFT}")
+        measured = self.measure(mpi, 2, program, logs, REPETITIONS, DELAY, options=("--trace",), env=environment)
+        found, mended = self.waited(self.merge(measured))
+        logged = self.logged(logs)
+        # The program's stamps and ours differ by what interrupted them, but not by what the clocks do.
+        self.assertGreater(logged[1], REPETITIONS * DELAY / 1000)
+        for rank in (0, 1):
+            self.assertAlmostEqual(found[rank], logged[rank], delta=logged[1] / 2, msg=f"rank {rank}")
+
+        apart = self.here / "apart"
+        shutil.copytree(measured, apart)
+        self.assertEqual([forget_comparisons(file) for file in sorted(apart.rglob("*.trace"))], [2, 2])
+        found, recorded = self.waited(self.merge(apart))
+        # All that the first host got from the second came before it was sent.
+        received = self.received(measured)
+        self.assertGreaterEqual(received, 2)
+        self.assertGreaterEqual(recorded, received)
+        self.assertLess(mended, received)
+        # The first of them is moved behind its send, and waits for it; what follows has moved with it, and does not.
+        self.assertGreater(found[0], 0.9 * AHEAD / 1e9)
+        self.assertLess(found[0], 1.5 * AHEAD / 1e9)
+
+    def test_clocks_openmpi(self):
+        self.check_clocks("openmpi")
+
+    def test_clocks_mpich(self):
+        self.check_clocks("mpich")
+
+
+if __name__ == "__main__":
+    unittest.main()
