@@ -1,10 +1,13 @@
 #include "command_line.hpp"
 
+#include "spelling/closest.hpp"
+#include "spelling/unknown_option.hpp"
 #include "structure/structure.hpp"
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,6 +60,20 @@ CLI::Validator number_within(double low, bool inclusive, double high, const std:
   return {check, ""};
 }
 
+/// Accepts these words alone.
+CLI::Validator one_of(std::vector<std::string> words) {
+  const auto check = [words = std::move(words)](std::string& text) -> std::string {
+    std::string list;
+    for (const std::string& word : words) {
+      if (text == word) return {};
+      list += (list.empty() ? "" : ", ") + word;
+    }
+    const std::optional<std::string> meant = spelling::closest(text, words);
+    return text + " is none of: " + list + (meant ? "; did you mean " + *meant + '?' : "");
+  };
+  return {check, ""};
+}
+
 /// OLD=NEW of -R; the first `=` divides.
 std::pair<std::string, std::string> prefix_pair(const std::string& text) {
   const std::size_t equals = text.find('=');
@@ -85,7 +102,7 @@ void add_analysis(CLI::App& app, CommandLine& line, std::string& balance, bool& 
       ->type_name("FILE");
   app.add_option("--balance", balance, "balance test: noise-aware (default) or paper")
       ->type_name("TEST")
-      ->check(CLI::IsMember({"noise-aware", "paper"}));
+      ->check(one_of({"noise-aware", "paper"}));
   app.add_option("--alpha", options.blame.alpha,
                  "times the root's imbalance that is still balanced (default: 1.1)")
       ->check(number_within(0, false, 1e6, "a number above 0"));
@@ -137,7 +154,8 @@ std::variant<CommandLine, int> parse_command_line(int argc, char** argv, bool sp
     if (speak) app.exit(wanted);
     return 0;
   } catch (const CLI::ParseError& error) {
-    if (speak) std::fprintf(stderr, "prof-mpi: usage: %s (see prof-mpi --help)\n", error.what());
+    if (speak)
+      std::fprintf(stderr, "prof-mpi: usage: %s\n", spelling::explain(app, error, "prof-mpi --help").c_str());
     return kUsage;
   }
   line.options.blame.mode = balance == "paper" ? blame::Mode::paper : blame::Mode::noise_aware;

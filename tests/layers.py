@@ -9,6 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Each folder may include itself and these.
 MAY_INCLUDE = {
+    "lib/spelling": set(),
     "lib/cct": set(),
     "lib/metrics": set(),
     "lib/exchange": set(),
@@ -19,12 +20,12 @@ MAY_INCLUDE = {
     "lib/blame": {"metrics", "database"},
     "lib/waits": {"measurement", "exchange"},
     "lib/merge": {"cct", "metrics", "measurement", "structure", "exchange", "database", "blame", "waits"},
-    "lib/views": {"metrics", "database", "blame"},
+    "lib/views": {"spelling", "metrics", "database", "blame"},
     "hpcrun-lite/runtime": {"unwind", "measurement", "cct"},
     "hpcrun-lite/mpi": set(),
-    "hpcrun-lite/launcher": {"measurement"},
-    "prof-mpi": {"exchange", "merge", "blame", "database"},
-    "viewer-cli": {"exchange", "merge", "blame", "database", "metrics", "views"},
+    "hpcrun-lite/launcher": {"measurement", "spelling"},
+    "prof-mpi": {"spelling", "exchange", "merge", "blame", "database"},
+    "viewer-cli": {"spelling", "exchange", "merge", "blame", "database", "metrics", "views"},
 }
 # The runtime may see only what never allocates.
 RUNTIME_HEADERS = {"cct/frame.hpp", "measurement/kinds.hpp", "measurement/live.hpp", "measurement/live_trace.hpp",

@@ -1,6 +1,8 @@
 #include "command_line.hpp"
 
 #include "help.hpp"
+#include "spelling/closest.hpp"
+#include "spelling/unknown_option.hpp"
 
 #include <algorithm>
 #include <array>
@@ -65,29 +67,19 @@ const std::array<OptionUse, 17> kUses = {{
     {"--depth", {Command::view, Command::diff}},
     {"--min", {Command::view, Command::diff}},
     {"--focus", {Command::view, Command::diff}},
-    {"--ranks", {Command::view, Command::hot_path, Command::threads}},
-    {"--role", {Command::view, Command::hot_path, Command::threads}},
+    {"--ranks", {Command::view, Command::hot_path, Command::threads, Command::diff}},
+    {"--role", {Command::view, Command::hot_path, Command::threads, Command::diff}},
     {"--lines", {Command::view, Command::hot_path}},
     {"--inside-waits", {Command::view, Command::hot_path, Command::diff}},
     {"--all", {Command::view, Command::hot_path, Command::diff}},
     {"--ids", {Command::view, Command::hot_path}},
     {"--metric", {Command::hot_path, Command::threads, Command::diff, Command::exporting}},
-    {"--derive", {Command::view, Command::hot_path, Command::threads, Command::exporting}},
+    {"--derive", {Command::view, Command::hot_path, Command::threads, Command::diff, Command::exporting}},
     {"--output", {Command::exporting}},
     {"--finer", {Command::variation}},
     {"--scaling", {Command::diff}},
     {"--browse", {Command::diff}},
 }};
-
-template <class Choices>
-auto choose(const Choices& choices, std::string_view word, const std::string& what) {
-  std::string names;
-  for (const auto& [name, value] : choices) {
-    if (name == word) return value;
-    names += (names.empty() ? "" : ", ") + std::string(name);
-  }
-  throw UsageError(what + ": '" + std::string(word) + "' (choose one of: " + names + ")");
-}
 
 template <class Choices>
 bool is_one_of(const Choices& choices, std::string_view word) {
@@ -101,6 +93,17 @@ std::vector<std::string> names_of(const Choices& choices) {
   names.reserve(choices.size());
   for (const auto& [name, value] : choices) names.emplace_back(name);
   return names;
+}
+
+template <class Choices>
+auto choose(const Choices& choices, std::string_view word, const std::string& what) {
+  std::string list;
+  for (const auto& [name, value] : choices) {
+    if (name == word) return value;
+    list += (list.empty() ? "" : ", ") + std::string(name);
+  }
+  throw UsageError(what + ": '" + std::string(word) + "' (" +
+                   spelling::did_you_mean(word, names_of(choices)) + "choose one of: " + list + ")");
 }
 
 std::vector<std::string> split(const std::string& list) {
@@ -203,6 +206,24 @@ bool has_csv(Command command) {
   return command != Command::report && command != Command::info && command != Command::efficiency;
 }
 
+/// An empty value asks for nothing: most likely a variable of a script that was not set.
+void refuse_empty(const CLI::App& app) {
+  for (const CLI::Option* const option : app.get_options()) {
+    if (option->get_lnames().empty()) continue;
+    for (const std::string& value : option->results()) {
+      if (value.empty())
+        throw UsageError("--" + option->get_lnames()[0] + ": no value given (see viewer-cli --help)");
+    }
+  }
+}
+
+/// `viewer-cli report run1.db`: the words in the wrong order.
+void refuse_command_first(const std::vector<std::string>& words) {
+  if (words.size() < 2 || !is_one_of(kCommands, words[0]) || is_one_of(kCommands, words[1])) return;
+  throw UsageError(words[0] + ": the database or directory stands before the command (write: viewer-cli " +
+                   words[1] + ' ' + words[0] + ')');
+}
+
 void take_limits(const CLI::App& app, const Raw& raw, Invocation& invocation) {
   if (app.count("--depth") > 0) invocation.depth = raw.depth;
   if (app.count("--min") > 0) {
@@ -225,7 +246,7 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    throw UsageError(std::string(error.what()) + " (see viewer-cli --help)");
+    throw UsageError(spelling::explain(app, error, "viewer-cli --help"));
   }
   if (raw.help) {
     answer = Answer{help_text(command_among(raw.words))};
@@ -237,6 +258,8 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
   }
   if (raw.words.empty())
     throw UsageError("no database or measurement directory given (see viewer-cli --help)");
+  refuse_empty(app);
+  refuse_command_first(raw.words);
   invocation.database = raw.words[0];
   if (names_second_run(raw.words)) {
     raw.words.insert(raw.words.begin() + 1, "diff");

@@ -2,6 +2,7 @@
 
 #include "command_line.hpp"
 #include "views/database_source.hpp"
+#include "views/metric_name.hpp"
 
 #include <algorithm>
 #include <array>
@@ -52,8 +53,8 @@ Words metrics_of(const std::string& database) {
     names.emplace_back(views::kImbalance);
   const Words events = names;
   for (const std::string& event : events) {
-    for (const char* statistic : {"sum", "mean", "min", "max", "stddev", "cv", "count"})
-      names.push_back(event + ':' + statistic);
+    for (const std::string_view statistic : views::kStatistics)
+      names.push_back(event + ':' + std::string(statistic));
   }
   return names;
 }

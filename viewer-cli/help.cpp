@@ -237,17 +237,21 @@ constexpr std::string_view kDiff =
   viewer-cli on4.db diff on16.db                 scaling: actual against ideal
   viewer-cli on4.db diff on16.db --scaling weak --format json
   viewer-cli before.db diff after.db --browse    in the browser; also: viewer-cli before.db after.db
+  viewer-cli before.db diff after.db --derive 'waiting = $idleness / $REALTIME' --metric waiting
 
 usage: viewer-cli DB|DIR diff DB2|DIR2 [options]
 
 options
-  --metric METRIC         what to compare, a :sum or :mean (default: REALTIME:sum (I))
+  --metric METRIC         what to compare, a :sum or :mean, or a formula (default: REALTIME:sum (I))
+  --derive NAME=FORMULA   as for `view`, of sums and means; --metric NAME compares it
+  --ranks LIST            these ranks of both runs only, e.g. 0-3,8 (default: all; imbalance needs all)
+  --role NAME             threads of this role only (default: all; :mean: main)
   --scaling strong|weak   the ideal where the numbers of ranks differ: strong, the same time summed over all
                           ranks; weak, the same time per rank (default: strong, unless the work, summed over
                           ranks, has grown more like the ranks than stayed; the text says which and why)
   --depth N               levels below the root (default: all)
   --min PERCENT           leave out branches where nothing changed by as much of the larger total
-                          (default: 1 for text, else 0)
+                          (default: 1 for text, else 0); of a formula, branches with less of the time
   --focus REGEX           only paths through a frame whose name matches (RE2 syntax)
   --inside-waits          text: show what lies inside MPI calls and other waits too
   --all                   text: leave nothing out (--inside-waits --min 0)

@@ -39,6 +39,10 @@ int complain(int status, std::string why) {
 int finish_output(int status) {
   errno = 0;
   if (std::cout.flush()) return status;
+  if (errno == 0) {  // it failed before: what is left in the buffer tells why again
+    std::cout.clear();
+    std::cout << std::flush;
+  }
   return complain(kFailure, std::string("write: standard output: ") +
                                 std::strerror(errno == 0 ? EIO : errno) + " (make room, or write elsewhere)");
 }

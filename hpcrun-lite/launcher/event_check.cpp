@@ -3,6 +3,10 @@
 #include "launcher/event_refusal.hpp"
 #include "launcher/failure.hpp"
 #include "launcher/papi_probe.hpp"
+#include "spelling/closest.hpp"
+
+#include <string>
+#include <vector>
 
 namespace culprit::launcher {
 namespace {
@@ -22,14 +26,35 @@ void check_kernel_event(const Event& event) {
   runtime::close_event(opened);
 }
 
+/// Of a name that PAPI does not know, and that is nearly the name of a clock or an event of the kernel: why
+/// it is none; empty where there is no such event in the list.
+std::string find_misspelt(const runtime::EventList& list) {
+  for (std::size_t i = 0; i < list.count; ++i) {
+    if (list.events[i].source != EventSource::papi) continue;
+    const std::string name = list.events[i].name;
+    const std::string hint = event_meant_by(name);
+    if (!hint.empty())
+      return name + ": no such event (" + hint + "hpcrun-lite --list-events tells those that work here)";
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string event_meant_by(std::string_view name) {
+  std::vector<std::string> known = {"REALTIME", "CPUTIME"};
+  for (const runtime::KernelEvent& event : runtime::kKernelEvents) known.emplace_back(event.name);
+  return spelling::did_you_mean(name, known);
+}
 
 void check_events_work(const runtime::EventList& list) {
   for (std::size_t i = 0; i < list.count; ++i) {
     if (list.events[i].source == EventSource::kernel) check_kernel_event(list.events[i]);
   }
   const std::string problem = find_papi_problem(list);
-  if (!problem.empty()) throw Failure(kFailure, "event: " + problem);
+  if (problem.empty()) return;
+  const std::string misspelt = find_misspelt(list);
+  throw Failure(kFailure, "event: " + (misspelt.empty() ? problem : misspelt));
 }
 
 }  // namespace culprit::launcher

@@ -2,10 +2,17 @@
 
 #include "runtime/event_list.hpp"
 
+#include <string>
+#include <string_view>
+
 namespace culprit::launcher {
 
 /// Throws Failure unless every event can be sampled here: before the program starts, and with the reason,
 /// which the program's own process could not tell as well.
 void check_events_work(const runtime::EventList& list);
+
+/// `did you mean NAME? ` with the clock or event of the kernel whose name is nearly `name`; empty where none
+/// is.
+std::string event_meant_by(std::string_view name);
 
 }  // namespace culprit::launcher

@@ -5,6 +5,7 @@
 #include "launcher/list_events.hpp"
 #include "measurement/limits.hpp"
 #include "runtime/event_list.hpp"
+#include "spelling/unknown_option.hpp"
 
 #include <cctype>
 #include <charconv>
@@ -91,7 +92,9 @@ runtime::EventList read_events(const std::string& events) {
   const auto error = runtime::parse_events(events.c_str(), list, where, length);
   if (error == runtime::EventError::none) return list;
   const std::string item = length == 0 ? events : std::string(where, length);
-  throw Failure(kUsage, "event: " + item + ": " + explain(error));
+  const std::string hint =
+      error == runtime::EventError::no_frequency ? event_meant_by(item.substr(0, item.find('@'))) : "";
+  throw Failure(kUsage, "event: " + item + ": " + (hint.empty() ? "" : hint) + explain(error));
 }
 
 /// Reads a rank at the beginning of `text` and takes it off; nothing where there is none, or none that any
@@ -223,7 +226,7 @@ std::optional<Options> read_options(int argc, char** argv) {
     app.exit(answered);
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
-    throw Failure(kUsage, std::string("usage: ") + error.what() + " (see hpcrun-lite --help)");
+    throw Failure(kUsage, "usage: " + spelling::explain(app, error, "hpcrun-lite --help"));
   }
   if (list) {
     list_events(std::cout);

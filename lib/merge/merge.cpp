@@ -24,22 +24,36 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace culprit::merge {
 namespace {
 
+/// The database takes the place of what has its name: that must be a file, and one to be replaced. (For root,
+/// it would take the place of a device.)
+void check_output(const Options& options) {
+  if (!std::filesystem::exists(options.output)) return;
+  const std::string what = "writing: " + options.output.string();
+  if (!std::filesystem::is_regular_file(options.output))
+    throw std::runtime_error(what + ": is no regular file (name another one with -o)");
+  if (!options.force) throw std::runtime_error(what + ": already exists (use --force or -o)");
+}
+
 /// Refuses early what would fail late, and loads the rules.
 IdleRules check_request(exchange::Communicator& comm, const Options& options) {
   IdleRules rules = IdleRules::built_in();
   together(comm, [&] {
-    if (comm.rank() == 0 && !options.dry_run && !options.force && std::filesystem::exists(options.output)) {
-      throw std::runtime_error("writing: " + options.output.string() +
-                               ": already exists (use --force or -o)");
+    if (comm.rank() == 0 && !options.dry_run) check_output(options);
+    try {
+      if (!options.idle_rules.empty()) rules.add_file(options.idle_rules);
+    } catch (const RulesError& refused) {
+      throw std::runtime_error(std::string("idle rules: ") + refused.what());
     }
-    if (!options.idle_rules.empty()) rules.add_file(options.idle_rules);
   });
   return rules;
 }

@@ -1,9 +1,12 @@
 #include "views/column.hpp"
 
+#include "spelling/closest.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace culprit::views {
 namespace {
@@ -22,6 +25,19 @@ std::string known_metrics(const database::Contents& experiment) {
     if (metric.name != kImbalance) names += metric.name + ", ";
   }
   return names + std::string(kImbalance);
+}
+
+/// Every metric, alone and with each statistic: for spelling.
+std::vector<std::string> spelt_metrics(const database::Contents& experiment) {
+  std::vector<std::string> events;
+  for (const database::Metric& metric : experiment.metrics) events.push_back(metric.name);
+  events.emplace_back(kImbalance);
+  std::vector<std::string> names = events;
+  for (const std::string& event : events) {
+    for (const std::string_view statistic : kStatistics)
+      names.push_back(event + ':' + std::string(statistic));
+  }
+  return names;
 }
 
 void set_unit(Column& column, const std::string& unit) {
@@ -104,12 +120,15 @@ std::uint32_t main_role(const database::Contents& experiment) {
 }
 
 std::uint32_t find_role(const database::Contents& experiment, std::string_view name) {
-  std::string names;
+  std::string list;
+  std::vector<std::string> names;
   for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
     if (experiment.roles[role].name == name) return role;
-    names += (names.empty() ? "" : ", ") + experiment.roles[role].name;
+    names.push_back(experiment.roles[role].name);
+    list += (list.empty() ? "" : ", ") + names.back();
   }
-  throw UnknownMetric("no threads have the role '" + std::string(name) + "' (there are: " + names + ")");
+  throw UnknownMetric("no threads have the role '" + std::string(name) + "' (" +
+                      spelling::did_you_mean(name, names) + "there are: " + list + ")");
 }
 
 std::uint32_t main_metric(const database::Contents& experiment) {
@@ -149,8 +168,9 @@ Column find_column(const database::Contents& experiment, std::string_view text,
         std::find_if(experiment.metrics.begin(), experiment.metrics.end(),
                      [&](const database::Metric& metric) { return same(metric.name, name->event); });
     if (found == experiment.metrics.end()) {
-      throw UnknownMetric("there is no metric '" + name->event +
-                          "' here (there are: " + known_metrics(experiment) + ")");
+      throw UnknownMetric("there is no metric '" + name->event + "' here (" +
+                          spelling::did_you_mean(name->event, spelt_metrics(experiment)) +
+                          "there are: " + known_metrics(experiment) + ")");
     }
     column.metric = static_cast<std::uint32_t>(found - experiment.metrics.begin());
     column.name.event = found->name;

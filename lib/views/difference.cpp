@@ -1,7 +1,10 @@
 #include "views/difference.hpp"
 
+#include "views/derived.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace culprit::views {
 namespace {
@@ -20,6 +23,23 @@ double sum(const FoldedTree& tree, const std::vector<std::uint32_t>& members, do
   return result;
 }
 
+/// What tells how much of a run a scope is: the column, or, where that is a formula, the run's main metric.
+Column sizing(const Figures& figures, const Column& column) {
+  if (!column.derived) return column;
+  const database::Contents& experiment = figures.experiment();
+  return find_column(experiment, experiment.metrics.at(main_metric(experiment)).name, column.role);
+}
+
+/// The ranks whose figures these are; 1 where there is none.
+double ranks_compared(const Figures& figures) {
+  std::set<std::int32_t> ranks;
+  for (const std::uint32_t location : figures.locations()) {
+    const std::int32_t rank = figures.experiment().locations[location].rank;
+    if (rank >= 0) ranks.insert(rank);
+  }
+  return std::max(static_cast<double>(ranks.size()), 1.0);
+}
+
 double work_of(const Figures& figures) {
   const database::Contents& experiment = figures.experiment();
   if (experiment.metrics.empty()) return 0;
@@ -34,53 +54,112 @@ double work_of(const Figures& figures) {
 }  // namespace
 
 Difference::Difference(const Figures& a, const Column& column_a, const Figures& b, const Column& column_b)
-    : tree_a_(a, column_a),
-      tree_b_(b, column_b),
+    : tree_a_(a, sizing(a, column_a)),
+      tree_b_(b, sizing(b, column_b)),
       matched_(match(tree_a_, tree_b_)),
       column_(column_a),
       total_a_(total(a, column_a)),
       total_b_(total(b, column_b)),
-      more_ranks_(static_cast<double>(ranks_of(b.experiment())) / ranks_of(a.experiment())) {
-  const bool inclusive = column_a.name.inclusive;
-  for (const MatchedScope& matched : matched_) {
+      more_ranks_(static_cast<double>(ranks_of(b.experiment())) / ranks_of(a.experiment())),
+      more_compared_(ranks_compared(b) / ranks_compared(a)) {
+  const Compared figures =
+      column_a.derived ? evaluate(column_a, column_b) : compare(tree_a_, column_a, tree_b_, column_b);
+  for (std::size_t number = 0; number < matched_.size(); ++number) {
+    const MatchedScope& matched = matched_[number];
     ComparedScope scope{matched.parent, matched.children, {}, {}};
     const std::optional<std::uint32_t> first = largest(tree_a_, matched.a);
     const std::optional<std::uint32_t> second = largest(tree_b_, matched.b);
     if (first) scope.frame_a = tree_a_[*first].frame;
     if (second) scope.frame_b = tree_b_[*second].frame;
     scope.flags = second ? tree_b_[*second].flags : tree_a_[*first].flags;
-    scope.own_a = sum(tree_a_, matched.a, &FoldedScope::own);
-    scope.own_b = sum(tree_b_, matched.b, &FoldedScope::own);
-    scope.a = inclusive ? scope.own_a : sum(tree_a_, matched.a, &FoldedScope::exclusive);
-    scope.b = inclusive ? scope.own_b : sum(tree_b_, matched.b, &FoldedScope::exclusive);
+    scope.a = figures.a[number];
+    scope.b = figures.b[number];
+    scope.own_a = figures.own_a[number];
+    scope.own_b = figures.own_b[number];
     scopes_.push_back(std::move(scope));
   }
-  for (std::size_t scope = scopes_.size(); inclusive && scope-- > 1;) {
-    scopes_[scopes_[scope].parent].a += scopes_[scope].a;
-    scopes_[scopes_[scope].parent].b += scopes_[scope].b;
+  weigh(column_a, column_b);
+}
+
+/// Of columns that are additive; the trees hold their figures.
+Difference::Compared Difference::compare(const FoldedTree& first, const Column& column_a,
+                                         const FoldedTree& second, const Column& column_b) const {
+  const bool inclusive = column_a.name.inclusive;
+  Compared figures;
+  for (const MatchedScope& matched : matched_) {
+    figures.own_a.push_back(sum(first, matched.a, &FoldedScope::own) / column_a.divisor);
+    figures.own_b.push_back(sum(second, matched.b, &FoldedScope::own) / column_b.divisor);
+    if (inclusive) continue;
+    figures.a.push_back(sum(first, matched.a, &FoldedScope::exclusive) / column_a.divisor);
+    figures.b.push_back(sum(second, matched.b, &FoldedScope::exclusive) / column_b.divisor);
   }
-  for (ComparedScope& scope : scopes_) {
-    scope.a /= column_a.divisor;
-    scope.b /= column_b.divisor;
-    scope.own_a /= column_a.divisor;
-    scope.own_b /= column_b.divisor;
+  if (!inclusive) return figures;
+  figures.a = figures.own_a;
+  figures.b = figures.own_b;
+  for (std::size_t scope = matched_.size(); scope-- > 1;) {
+    figures.a[matched_[scope].parent] += figures.a[scope];
+    figures.b[matched_[scope].parent] += figures.b[scope];
+  }
+  return figures;
+}
+
+/// Of formulas.
+Difference::Compared Difference::evaluate(const Column& column_a, const Column& column_b) const {
+  std::vector<Compared> operands;
+  for (std::size_t i = 0; i < column_a.derived->operands().size(); ++i) {
+    const Column& operand_a = column_a.derived->operands()[i];
+    const Column& operand_b = column_b.derived->operands()[i];
+    operands.push_back(operand_a.derived ? evaluate(operand_a, operand_b)
+                                         : compare(FoldedTree(tree_a_.figures(), operand_a), operand_a,
+                                                   FoldedTree(tree_b_.figures(), operand_b), operand_b));
+  }
+  Compared figures;
+  figures.own_a.assign(matched_.size(), 0);
+  figures.own_b.assign(matched_.size(), 0);
+  std::vector<double> in_a(operands.size());
+  std::vector<double> in_b(operands.size());
+  for (std::size_t scope = 0; scope < matched_.size(); ++scope) {
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      in_a[i] = operands[i].a[scope];
+      in_b[i] = operands[i].b[scope];
+    }
+    figures.a.push_back(column_a.derived->evaluate(in_a));
+    figures.b.push_back(column_b.derived->evaluate(in_b));
+  }
+  return figures;
+}
+
+void Difference::weigh(const Column& column_a, const Column& column_b) {
+  if (!column_a.derived) {
+    whole_ = std::max(std::abs(total_a_), std::abs(total_b_));
+    for (ComparedScope& scope : scopes_) scope.weight = std::abs(scope.change());
+    return;
+  }
+  // The value of a formula says nothing about how much of the run it is of.
+  whole_ = 1;
+  const Compared sizes =
+      compare(tree_a_, sizing(tree_a_.figures(), column_a), tree_b_, sizing(tree_b_.figures(), column_b));
+  for (std::size_t scope = 0; scope < scopes_.size(); ++scope) {
+    const double in_a = sizes.a[0] > 0 ? sizes.a[scope] / sizes.a[0] : 0;
+    const double in_b = sizes.b[0] > 0 ? sizes.b[scope] / sizes.b[0] : 0;
+    scopes_[scope].weight = std::max(in_a, in_b);
   }
 }
 
 std::optional<double> Difference::ratio(const ComparedScope& scope) {
-  if (scope.a == 0) return std::nullopt;
-  return scope.b / scope.a;
+  const double ratio = scope.b / scope.a;
+  return std::isfinite(ratio) ? std::optional(ratio) : std::nullopt;
 }
 
 double Difference::ideal(double a, Scaling scaling) const {
-  // Sums stay with strong scaling, means with weak scaling.
+  // Per rank: the time stays with weak scaling, and is divided by more ranks with strong scaling.
   const bool mean = column_.name.statistic == Statistic::mean;
-  if (scaling == Scaling::strong) return mean ? a / more_ranks_ : a;
-  return mean ? a : a * more_ranks_;
+  const double weak = mean ? a : a * more_compared_;
+  return scaling == Scaling::weak ? weak : weak / more_ranks_;
 }
 
 std::optional<double> Difference::scaling_loss(const ComparedScope& scope, Scaling scaling) const {
-  if (total_b_ == 0) return std::nullopt;
+  if (total_b_ == 0 || column_.derived) return std::nullopt;
   return (scope.b - ideal(scope.a, scaling)) / total_b_;
 }
 

@@ -22,14 +22,13 @@ class Arrangement {
       if (!focus_->ok())
         throw BadFocus("'" + options.focus + "' is no regular expression: " + focus_->error());
     }
-    const double whole = std::max(std::abs(difference.total_a()), std::abs(difference.total_b()));
-    least_ = whole * options.min_percent / kPercent;
+    least_ = difference.whole() * options.min_percent / kPercent;
     for (std::size_t scope = scopes_.size(); scope-- > 0;) {
       // What is hidden keeps nothing in sight: the inside of waits trades time between its own levels.
       const bool internal =
           (scopes_[scope].flags & (database::kInWait | database::kFrontier)) == database::kInWait;
       if (options.hide_wait_internals && internal) continue;
-      largest_[scope] = std::max(largest_[scope], std::abs(scopes_[scope].change()));
+      largest_[scope] = std::max(largest_[scope], scopes_[scope].weight);
       const std::uint32_t parent = scopes_[scope].parent;
       if (parent != database::kNone) largest_[parent] = std::max(largest_[parent], largest_[scope]);
     }
@@ -46,7 +45,7 @@ class Arrangement {
     std::vector<std::uint32_t> candidates;
     collect(list, candidates);
     std::stable_sort(candidates.begin(), candidates.end(), [&](std::uint32_t left, std::uint32_t right) {
-      return std::abs(scopes_[left].change()) > std::abs(scopes_[right].change());
+      return scopes_[left].extent() > scopes_[right].extent();
     });
     std::vector<ShownScope> result;
     for (const std::uint32_t scope : candidates) {
@@ -92,7 +91,7 @@ class Arrangement {
   const DifferenceOptions& options_;
   std::unique_ptr<RE2> focus_;
   double least_ = 0;
-  std::vector<double> largest_;  // change of a scope or of any below it
+  std::vector<double> largest_;  // weight of a scope or of any below it
   ShownDifference shown_;
 };
 

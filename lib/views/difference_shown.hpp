@@ -12,8 +12,9 @@ namespace culprit::views {
 /// What of a comparison is shown.
 struct DifferenceOptions {
   std::optional<std::uint32_t> depth;  ///< levels below the root
-  double min_percent = 0;  ///< of the larger total: branches in which nothing changed by as much are left out
-  std::string focus;       ///< RE2: only paths through a scope with a label that matches; empty: all
+  double min_percent =
+      0;              ///< of Difference::whole(): branches in which nothing has as much weight are left out
+  std::string focus;  ///< RE2: only paths through a scope with a label that matches; empty: all
   bool hide_wait_internals = false;  ///< what lies below the outermost communication or wait frame
   bool hide_start_up = false;        ///< frames that only lead to main or to a thread's start routine
 };

@@ -1,14 +1,10 @@
 #include "views/metric_name.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 namespace culprit::views {
 namespace {
-
-constexpr std::array<std::string_view, 7> kStatistics = {"sum",    "mean", "min",  "max",
-                                                         "stddev", "cv",   "count"};
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) text.remove_prefix(1);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,6 +9,10 @@
 namespace culprit::views {
 
 enum class Statistic : std::uint8_t { sum, mean, min, max, stddev, cv, count };
+
+/// Their names, in this order.
+inline constexpr std::array<std::string_view, 7> kStatistics = {"sum",    "mean", "min",  "max",
+                                                                "stddev", "cv",   "count"};
 
 /// A metric as the user names it: `EVENT:STAT (I|E)`.
 struct MetricName {

@@ -4,11 +4,13 @@
 #include "frame_json.hpp"
 #include "text/csv.hpp"
 #include "view/view_request.hpp"
+#include "views/derived.hpp"
 #include "views/difference_shown.hpp"
 #include "views/shown.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <memory>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -17,17 +19,37 @@ namespace {
 
 constexpr double kLeastInText = 1;  // percent
 
-views::Column require_additive(const views::Source& source, const Invocation& invocation,
-                               const std::string& name) {
-  views::Column column = require_column(source, invocation, name);
-  if (column.additive()) return column;
-  throw UsageError("metric: " + column.title + " cannot be compared (use :sum or :mean)");
+/// One of the two runs, as the command line asks for it.
+struct Side {
+  views::Column column;
+  std::unique_ptr<views::Figures> figures;
+};
+
+void require_comparable(const views::Column& column, const Invocation& invocation) {
+  std::vector<views::Column> measured;
+  views::add_measured(column, measured);
+  for (const views::Column& each : measured) {
+    if (!each.additive())
+      throw UsageError("metric: " + each.title + " cannot be compared (use :sum or :mean)");
+    if (each.blame && !invocation.ranks.empty())
+      throw UsageError("metric: imbalance needs all ranks (leave out --ranks)");
+  }
 }
 
-views::Column require_in_second(const views::Source& source, const Invocation& invocation,
-                                const std::string& name) {
+Side make_side(const views::Source& source, const Invocation& invocation, const std::string& metric) {
+  Side side{require_column(source, invocation, metric), {}};
+  require_comparable(side.column, invocation);
+  std::vector<views::Column> needed = {side.column};
+  if (side.column.derived)
+    needed.push_back(require_column(source, invocation, primary_metric(source.experiment())));
+  side.figures = make_figures(source, invocation, needed);
+  return side;
+}
+
+/// Errors tell that they are about the second database.
+Side make_second(const views::Source& source, const Invocation& invocation, const std::string& metric) {
   try {
-    return require_additive(source, invocation, name);
+    return make_side(source, invocation, metric);
   } catch (const UsageError& missing) {
     throw UsageError(invocation.other + ": " + missing.what());
   }
@@ -56,7 +78,7 @@ std::vector<std::uint32_t> rows_of(const views::Difference& difference, const vi
   std::vector<std::uint32_t> rows;
   flatten(shown.roots, rows);
   std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t left, std::uint32_t right) {
-    return std::abs(difference.scopes()[left].change()) > std::abs(difference.scopes()[right].change());
+    return difference.scopes()[left].extent() > difference.scopes()[right].extent();
   });
   return rows;
 }
@@ -70,7 +92,8 @@ void write_diff_json(std::ostream& out, const views::Difference& difference,
   const auto compact = [](const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   };
-  out << R"({"metric":)" << compact(difference.column().title) << ",\n\"nodes\":[";
+  out << R"({"metric":)" << compact(difference.column().title) << R"(,"unit":)"
+      << compact(difference.column().unit) << ",\n\"nodes\":[";
   bool first = true;
   for (const std::uint32_t row : rows) {
     const views::ComparedScope& scope = difference.scopes()[row];
@@ -111,18 +134,17 @@ void run_diff(std::ostream& out, const Screen& screen, const views::Source& firs
               const views::Source& second, const Invocation& invocation) {
   const std::string metric =
       invocation.metric.empty() ? primary_metric(first.experiment()) : invocation.metric;
-  const views::Column column_a = require_additive(first, invocation, metric);
-  const views::Column column_b = require_in_second(second, invocation, metric);
-  const views::Figures figures_a(first);
-  const views::Figures figures_b(second);
-  const views::Difference difference(figures_a, column_a, figures_b, column_b);
+  const Side before = make_side(first, invocation, metric);
+  const Side after = make_second(second, invocation, metric);
+  const views::Difference difference(*before.figures, before.column, *after.figures, after.column);
   views::ShownDifference shown;
   try {
     shown = views::show(difference, options_of(invocation));
   } catch (const views::BadFocus& bad) {
     throw UsageError("--focus: " + std::string(bad.what()));
   }
-  DiffSetting setting{first.experiment(), second.experiment(), views::likely_scaling(figures_a, figures_b)};
+  DiffSetting setting{first.experiment(), second.experiment(),
+                      views::likely_scaling(views::Figures(first), views::Figures(second))};
   setting.scaling = invocation.scaling.value_or(setting.likely.scaling);
   switch (invocation.format) {
     case Format::text:

@@ -20,6 +20,7 @@ constexpr std::size_t kCodeListed = 5;  // rows of what changed most itself
 constexpr double kLeastListed = 0.01;   // of the total: what such a row needs
 constexpr std::size_t kShortestName = 16;
 constexpr std::size_t kGap = 2;
+constexpr std::size_t kFormulaDigits = 9;  // four that count, of values from 0.0001 to 10 000 000
 
 std::string right(const std::string& text, std::size_t width) {
   const std::size_t length = columns(text);
@@ -31,10 +32,11 @@ class DiffColumns {
  public:
   DiffColumns(const Screen& screen, const views::Difference& difference, const DiffSetting& setting)
       : screen_(screen), difference_(difference), setting_(setting) {
-    whole_ = std::max(std::abs(difference.total_a()), std::abs(difference.total_b()));
+    formula_ = difference.column().derived != nullptr;
+    if (!formula_) whole_ = difference.whole();
     scale_ = scale_for(whole_, difference.column().unit, screen.unicode);
-    loss_ = views::ranks_of(setting.first) != views::ranks_of(setting.second);
-    const std::size_t digits = columns(scale_.write(whole_));
+    loss_ = !formula_ && views::ranks_of(setting.first) != views::ranks_of(setting.second);
+    const std::size_t digits = formula_ ? kFormulaDigits : columns(scale_.write(whole_));
     widths_ = {std::max<std::size_t>(digits + 1, 6), 6, std::max<std::size_t>(digits, 6),
                std::max<std::size_t>(digits, 6), 6};
     if (loss_) widths_.push_back(6);
@@ -51,10 +53,9 @@ class DiffColumns {
 
   [[nodiscard]] std::string row(const views::ComparedScope& scope) const {
     std::vector<std::string> cells = {
-        with_sign(scale_.write(scope.change())),
-        whole_ > 0 ? with_sign(grouped(scope.change() / whole_ * kPercent, 1)) : "",
-        scope.a == 0 ? "" : scale_.write(scope.a), scope.b == 0 ? "" : scale_.write(scope.b),
-        ratio_text(views::Difference::ratio(scope))};
+        std::isnan(scope.change()) ? "" : with_sign(scale_.write(scope.change())),
+        whole_ > 0 ? with_sign(grouped(scope.change() / whole_ * kPercent, 1)) : "", amount(scope.a),
+        amount(scope.b), ratio_text(views::Difference::ratio(scope))};
     if (loss_) {
       const std::optional<double> loss = difference_.scaling_loss(scope, setting_.scaling);
       cells.push_back(loss ? with_sign(grouped(*loss * kPercent, 1)) : "");
@@ -69,6 +70,11 @@ class DiffColumns {
   }
 
  private:
+  [[nodiscard]] std::string amount(double value) const {
+    if (std::isnan(value)) return "n/a";
+    return value == 0 ? "" : scale_.write(value);
+  }
+
   [[nodiscard]] std::string line(const std::vector<std::string>& cells) const {
     std::string text;
     for (std::size_t column = 0; column < widths_.size(); ++column)
@@ -86,7 +92,7 @@ class DiffColumns {
   const DiffSetting& setting_;
   double whole_ = 0;
   Scale scale_;
-  bool loss_ = false;
+  bool loss_ = false, formula_ = false;
   std::vector<std::size_t> widths_;
 };
 
@@ -132,6 +138,15 @@ class DiffTree {
   Guides signs_;
 };
 
+/// Whose figures are compared, where that is not all: ` of ranks 0-3`.
+std::string threads_text(const Invocation& invocation) {
+  std::string text;
+  if (!invocation.ranks.empty()) text += " of ranks " + invocation.ranks;
+  if (!invocation.role.empty())
+    text += (text.empty() ? " of" : ",") + std::string(" threads of role ") + invocation.role;
+  return text;
+}
+
 void write_heading(std::ostream& out, const Screen& screen, const views::Difference& difference,
                    const DiffSetting& setting, const Invocation& invocation) {
   const double before = difference.total_a();
@@ -140,13 +155,16 @@ void write_heading(std::ostream& out, const Screen& screen, const views::Differe
       << "after   " << run_text(invocation.other, setting.second, screen.unicode) << '\n';
   const Scale scale =
       scale_for(std::max(std::abs(before), std::abs(after)), difference.column().unit, screen.unicode);
-  std::string text = difference.column().title + " went from " +
-                     keep(scale.write(before) + ' ' + scale.unit) + " to " +
-                     keep(scale.write(after) + ' ' + scale.unit);
+  const auto amount = [&](double value) {
+    if (std::isnan(value)) return std::string("no value");
+    return keep(scale.write(value) + (scale.unit.empty() ? "" : ' ' + scale.unit));
+  };
+  std::string text = difference.column().title + threads_text(invocation) + " went from " + amount(before) +
+                     " to " + amount(after);
   if (before > 0 && before != after) text += " (" + keep(with_sign(percent((after - before) / before))) + ')';
   const std::uint32_t few = views::ranks_of(setting.first);
   const std::uint32_t many = views::ranks_of(setting.second);
-  if (few != many) {
+  if (few != many && !difference.column().derived) {
     const bool strong = setting.scaling == views::Scaling::strong;
     text += std::string(". Compared as ") + (strong ? "strong" : "weak") + " scaling (ideal: the same time " +
             (strong ? "summed over all ranks" : "per rank") + "), as ";
@@ -196,7 +214,7 @@ std::string code_text(const views::Difference& difference, std::uint32_t number)
 
 void write_own_changes(std::ostream& out, const Screen& screen, const views::Difference& difference,
                        const DiffColumns& columns_of) {
-  if (!difference.column().name.inclusive) return;
+  if (!difference.column().name.inclusive || difference.column().derived) return;
   std::vector<std::string> lines;
   for (const OwnChange& own : own_changes(difference)) {
     if (lines.size() == kCodeListed || std::abs(own.change) < kLeastListed * columns_of.whole()) break;
@@ -212,7 +230,8 @@ void write_own_changes(std::ostream& out, const Screen& screen, const views::Dif
   out << '\n';
 }
 
-std::string what_is_left_out(const views::ShownDifference& shown, const Invocation& invocation) {
+std::string what_is_left_out(const views::ShownDifference& shown, bool formula,
+                             const Invocation& invocation) {
   std::vector<std::string> parts;
   const auto add = [&](std::uint64_t number, const std::string& why, const std::string& option) {
     if (number == 0) return;
@@ -220,7 +239,8 @@ std::string what_is_left_out(const views::ShownDifference& shown, const Invocati
     parts.push_back(keep(grouped(static_cast<double>(number)) + noun + why + " (" + option + ')'));
   };
   const double least = invocation.min_percent.value_or(1);
-  add(shown.below_minimum, "where nothing changed by " + grouped(least, least < 1 ? 2 : 0) + " %", "--min 0");
+  const std::string small = formula ? "of less than " : "where nothing changed by ";
+  add(shown.below_minimum, small + grouped(least, least < 1 ? 2 : 0) + " %", "--min 0");
   add(shown.below_depth, "deeper", "--depth");
   add(shown.out_of_focus, "out of focus", "--focus");
   add(shown.wait_internals, "inside MPI and other waits", "--inside-waits");
@@ -240,7 +260,7 @@ void write_diff(std::ostream& out, const Screen& screen, const views::Difference
       << screen.bold(header[1] + "calling context, " + difference.column().title) << '\n';
   DiffTree(out, screen, difference, columns_of).scopes(shown.roots, "", true);
   if (shown.roots.empty()) out << "(nothing to show)\n";
-  const std::string left_out = what_is_left_out(shown, invocation);
+  const std::string left_out = what_is_left_out(shown, difference.column().derived != nullptr, invocation);
   if (!left_out.empty()) out << '\n' << screen.dim(wrap(left_out, screen.width, 2)) << '\n';
 }
 

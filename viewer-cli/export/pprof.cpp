@@ -4,6 +4,7 @@
 #include "export/gzip.hpp"
 #include "frame_json.hpp"
 #include "profile.pb.h"
+#include "text/utf8.hpp"
 #include "views/frame.hpp"
 
 #include <map>
@@ -95,8 +96,7 @@ class ProfileBuilder {
   }
 
   std::int64_t text(std::string_view value) {
-    const auto [found, added] =
-        texts_.try_emplace(std::string(value), static_cast<std::int64_t>(texts_.size()));
+    const auto [found, added] = texts_.try_emplace(as_utf8(value), static_cast<std::int64_t>(texts_.size()));
     if (added) in_order_.push_back(&found->first);
     return found->second;
   }

@@ -2,6 +2,7 @@
 
 #include "commands.hpp"
 #include "frame_json.hpp"
+#include "text/utf8.hpp"
 #include "views/frame.hpp"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ bool is_shown(const database::Context& context, ContextId id) {
 /// A frame's name that no reader of collapsed stacks misreads: no separators, and no blank before trailing
 /// digits.
 std::string collapsed_name(const views::Frame& frame) {
-  std::string name = label(frame);
+  std::string name = as_utf8(label(frame));
   for (char& letter : name) {
     if (letter == ';') letter = ':';
     if (letter == '\n' || letter == '\r' || letter == '\t') letter = ' ';

@@ -1,0 +1,68 @@
+#include "spelling/closest.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <vector>
+
+namespace culprit::spelling {
+namespace {
+
+constexpr std::size_t kLongest = 200;        // letters: nobody mistypes longer names
+constexpr std::size_t kLettersPerError = 3;  // of the known word
+constexpr std::size_t kShortestBeginning = 3;
+
+bool same(char a, char b) {
+  return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+}
+
+bool begins_like(std::string_view text, std::string_view beginning) {
+  return text.size() >= beginning.size() &&
+         std::ranges::equal(text.substr(0, beginning.size()), beginning, same);
+}
+
+}  // namespace
+
+std::size_t distance(std::string_view a, std::string_view b) {
+  // Rows of the table of distances between beginnings of `a` and of `b`: the one before last, the last, this.
+  std::vector<std::size_t> older(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = last[j - 1] + (same(a[i - 1], b[j - 1]) ? 0 : 1);
+      row[j] = std::min({replaced, last[j] + 1, row[j - 1] + 1});
+      const bool exchanged = i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]);
+      if (exchanged) row[j] = std::min(row[j], older[j - 2] + 1);
+    }
+    older.swap(last);
+    last.swap(row);
+  }
+  return last[b.size()];
+}
+
+std::optional<std::string> closest(std::string_view word, std::span<const std::string> known) {
+  if (word.empty() || word.size() > kLongest) return std::nullopt;
+  const std::string* nearest = nullptr;
+  std::size_t least = 0;
+  for (const std::string& each : known) {
+    if (each.size() > kLongest) continue;
+    const std::size_t errors = distance(word, each);
+    const std::size_t allowed = each.size() / kLettersPerError;
+    if (errors > allowed || (nearest != nullptr && errors >= least)) continue;
+    nearest = &each;
+    least = errors;
+  }
+  if (nearest != nullptr) return *nearest;
+  if (word.size() < kShortestBeginning) return std::nullopt;
+  const auto begins = [word](const std::string& each) { return begins_like(each, word); };
+  if (std::ranges::count_if(known, begins) != 1) return std::nullopt;
+  return *std::ranges::find_if(known, begins);
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string> known) {
+  const std::optional<std::string> meant = closest(word, known);
+  return meant ? "did you mean " + *meant + "? " : std::string{};
+}
+
+}  // namespace culprit::spelling
