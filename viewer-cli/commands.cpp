@@ -30,6 +30,22 @@
 namespace culprit::viewer {
 namespace {
 
+/// Writes one of a command's three outputs; only that one is made.
+template <class Text, class MakeJson, class Csv>
+void write_as(Format format, std::ostream& out, const Text& text, const MakeJson& json, const Csv& csv) {
+  switch (format) {
+    case Format::text:
+      text();
+      break;
+    case Format::json:
+      out << write(json());
+      break;
+    case Format::csv:
+      csv();
+      break;
+  }
+}
+
 void run_view(std::ostream& out, const Screen& screen, const views::Source& source,
               const Invocation& invocation) {
   const ViewRequest request = make_view_request(source, invocation);
@@ -123,140 +139,70 @@ ThreadSeries make_series(const views::Source& source, const Invocation& invocati
 void run_threads(std::ostream& out, const Screen& screen, const views::Source& source,
                  const Invocation& invocation) {
   const ThreadSeries series = make_series(source, invocation);
-  switch (invocation.format) {
-    case Format::text:
-      write_threads(out, screen, source.experiment(), series);
-      break;
-    case Format::json:
-      out << write(threads_json(source.experiment(), series));
-      break;
-    case Format::csv:
-      write_threads_csv(out, source.experiment(), series);
-      break;
-  }
+  const database::Contents& experiment = source.experiment();
+  write_as(
+      invocation.format, out, [&] { write_threads(out, screen, experiment, series); },
+      [&] { return threads_json(experiment, series); }, [&] { write_threads_csv(out, experiment, series); });
 }
 
 void run_blame(std::ostream& out, const Screen& screen, const views::Source& source, Format format) {
   const views::Figures figures(source);
-  switch (format) {
-    case Format::text:
-      write_blame(out, screen, figures);
-      break;
-    case Format::json:
-      out << write(blame_json(figures, find_blamed(figures), idleness_of(figures)));
-      break;
-    case Format::csv:
-      write_blame_csv(out, figures);
-      break;
-  }
+  write_as(
+      format, out, [&] { write_blame(out, screen, figures); },
+      [&] { return blame_json(figures, find_blamed(figures), idleness_of(figures)); },
+      [&] { write_blame_csv(out, figures); });
 }
 
 void run_suspects(std::ostream& out, const Screen& screen, const views::Source& source, Format format) {
   const views::Figures figures(source);
-  switch (format) {
-    case Format::text:
-      write_suspects(out, screen, figures);
-      break;
-    case Format::json:
-      out << write(suspects_json(source.experiment(), examine_all(figures)));
-      break;
-    case Format::csv:
-      write_suspects_csv(out, figures);
-      break;
-  }
-}
-
-void run_waits(std::ostream& out, const Screen& screen, const database::Contents& experiment, Format format) {
-  switch (format) {
-    case Format::text:
-      write_waits(out, screen, experiment);
-      break;
-    case Format::json:
-      out << write(waits_json(experiment));
-      break;
-    case Format::csv:
-      write_waits_csv(out, experiment);
-      break;
-  }
-}
-
-void run_causes(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                Format format) {
-  switch (format) {
-    case Format::text:
-      write_causes(out, screen, experiment);
-      break;
-    case Format::json:
-      out << write(causes_json(experiment));
-      break;
-    case Format::csv:
-      write_causes_csv(out, experiment);
-      break;
-  }
-}
-
-void run_critical_path(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                       Format format) {
-  switch (format) {
-    case Format::text:
-      write_critical_path(out, screen, experiment);
-      break;
-    case Format::json:
-      out << write(critical_path_json(experiment));
-      break;
-    case Format::csv:
-      write_critical_path_csv(out, experiment);
-      break;
-  }
-}
-
-void run_hotspots(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                  Format format) {
-  switch (format) {
-    case Format::text:
-      write_hotspots(out, screen, experiment);
-      break;
-    case Format::json:
-      out << write(hotspots_json(experiment));
-      break;
-    case Format::csv:
-      write_hotspots_csv(out, experiment);
-      break;
-  }
+  write_as(
+      format, out, [&] { write_suspects(out, screen, figures); },
+      [&] { return suspects_json(source.experiment(), examine_all(figures)); },
+      [&] { write_suspects_csv(out, figures); });
 }
 
 void run_variation(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                    const Invocation& invocation) {
   const database::Variation& variation = variation_of(experiment, invocation.finer);
-  switch (invocation.format) {
-    case Format::text:
-      write_variation(out, screen, experiment, variation);
-      break;
-    case Format::json:
-      out << write(variation_json(experiment, variation));
-      break;
-    case Format::csv:
-      write_variation_csv(out, variation);
-      break;
-  }
+  write_as(
+      invocation.format, out, [&] { write_variation(out, screen, experiment, variation); },
+      [&] { return variation_json(experiment, variation); }, [&] { write_variation_csv(out, variation); });
+}
+
+/// A command that lists what merging has found in the time lines or at waiting calls.
+struct Listing {
+  void (*text)(std::ostream& out, const Screen& screen, const database::Contents& experiment);
+  Json (*json)(const database::Contents& experiment);
+  void (*csv)(std::ostream& out, const database::Contents& experiment);
+};
+constexpr Listing kWaits = {write_waits, waits_json, write_waits_csv};
+constexpr Listing kCauses = {write_causes, causes_json, write_causes_csv};
+constexpr Listing kCriticalPath = {write_critical_path, critical_path_json, write_critical_path_csv};
+constexpr Listing kHotspots = {write_hotspots, hotspots_json, write_hotspots_csv};
+
+void run_listing(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                 const Listing& listing, Format format) {
+  write_as(
+      format, out, [&] { listing.text(out, screen, experiment); }, [&] { return listing.json(experiment); },
+      [&] { listing.csv(out, experiment); });
 }
 
 /// The commands that need the ranks' time lines.
 void run_on_trace(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                   const Invocation& invocation) {
-  const Format format = invocation.format;
+  const auto run = [&](const char* name, const Listing& listing) {
+    require_trace(experiment, name, invocation.database);
+    run_listing(out, screen, experiment, listing, invocation.format);
+  };
   switch (invocation.command) {
     case Command::causes:
-      require_trace(experiment, "causes", invocation.database);
-      run_causes(out, screen, experiment, format);
+      run("causes", kCauses);
       break;
     case Command::critical_path:
-      require_trace(experiment, "critical-path", invocation.database);
-      run_critical_path(out, screen, experiment, format);
+      run("critical-path", kCriticalPath);
       break;
     case Command::hotspots:
-      require_trace(experiment, "hotspots", invocation.database);
-      run_hotspots(out, screen, experiment, format);
+      run("hotspots", kHotspots);
       break;
     default:
       require_trace(experiment, "variation", invocation.database);
@@ -294,7 +240,7 @@ void run_command(std::ostream& out, const Screen& screen, const views::Source& s
       run_suspects(out, screen, source, invocation.format);
       break;
     case Command::waits:
-      run_waits(out, screen, source.experiment(), invocation.format);
+      run_listing(out, screen, source.experiment(), kWaits, invocation.format);
       break;
     case Command::causes:
     case Command::critical_path:

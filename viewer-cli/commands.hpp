@@ -16,8 +16,7 @@ class CommandError : public std::runtime_error {
 };
 
 /// Runs one command on an opened database and writes its output; `other` is the second one, which diff needs.
-/// Throws UsageError, CommandError, or what the
-/// source throws.
+/// Throws UsageError, CommandError, or what the source throws.
 void run_command(std::ostream& out, const Screen& screen, const views::Source& source,
                  const Invocation& invocation, const views::Source* other = nullptr);
 

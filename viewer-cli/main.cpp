@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <ios>
 #include <iostream>
 #include <new>
 #include <optional>
@@ -36,15 +37,10 @@ int complain(int status, std::string why) {
   return status;
 }
 
+/// What the program still holds back is written; main() tells what cannot be.
 int finish_output(int status) {
-  errno = 0;
-  if (std::cout.flush()) return status;
-  if (errno == 0) {  // it failed before: what is left in the buffer tells why again
-    std::cout.clear();
-    std::cout << std::flush;
-  }
-  return complain(kFailure, std::string("write: standard output: ") +
-                                std::strerror(errno == 0 ? EIO : errno) + " (make room, or write elsewhere)");
+  std::cout.flush();
+  return status;
 }
 
 /// Without a command people get the browser, programs the report.
@@ -95,10 +91,16 @@ int main(int argc, char** argv) {
   // A reader such as `head` that has seen enough ends the program silently.
   std::signal(SIGPIPE, SIG_DFL);
   std::ios::sync_with_stdio(false);
+  // Ends at the first write that fails, while errno tells why.
+  std::cout.exceptions(std::ios::badbit);
   try {
     return run(argc, argv);
   } catch (const UsageError& error) {
     return complain(kUsage, error.what());
+  } catch (const std::ios_base::failure&) {
+    return complain(kFailure, std::string("write: standard output: ") +
+                                  std::strerror(errno == 0 ? EIO : errno) +
+                                  " (make room, or write elsewhere)");
   } catch (const std::bad_alloc&) {
     return complain(kFailure, "out of memory (show less with --depth or --min, or use a machine with more)");
   } catch (const std::exception& error) {

@@ -40,7 +40,23 @@ double ranks_compared(const Figures& figures) {
   return std::max(static_cast<double>(ranks.size()), 1.0);
 }
 
-double work_of(const Figures& figures) {
+/// Processor time outside of communication and waits; 0 where it was not measured. Unlike wall-clock time it
+/// does not grow where ranks share processors.
+double processor_work(const Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  if (std::ranges::find(experiment.metrics, "CPU", &database::Metric::name) == experiment.metrics.end())
+    return 0;
+  const Column column = find_column(experiment, "CPU");
+  double work = total(figures, column);
+  for (database::ContextId context = 0; context < experiment.contexts.size(); ++context) {
+    if ((experiment.contexts[context].flags & database::kFrontier) != 0)
+      work -= figures.at_context(column, context);
+  }
+  return work;
+}
+
+/// Time that is not idle.
+double busy_time(const Figures& figures) {
   const database::Contents& experiment = figures.experiment();
   if (experiment.metrics.empty()) return 0;
   const auto whole = [&](std::string_view name) { return total(figures, find_column(experiment, name)); };
@@ -184,8 +200,12 @@ std::uint32_t ranks_of(const database::Contents& experiment) {
 }
 
 LikelyScaling likely_scaling(const Figures& a, const Figures& b) {
-  const double before = work_of(a);
-  const double after = work_of(b);
+  double before = processor_work(a);
+  double after = processor_work(b);
+  if (before <= 0 || after <= 0) {
+    before = busy_time(a);
+    after = busy_time(b);
+  }
   if (before <= 0 || after <= 0) return {};
   LikelyScaling likely;
   likely.work_ratio = after / before;

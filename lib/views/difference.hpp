@@ -91,8 +91,9 @@ class Difference {
 /// Ranks of a run; 1 where it has none.
 std::uint32_t ranks_of(const database::Contents& experiment);
 
-/// Which scaling two runs with different numbers of ranks show: strong where the time spent working (not
-/// idle), summed over all ranks, has stayed rather than grown with the ranks. `work_ratio`: of the second run
+/// Which scaling two runs with different numbers of ranks show: strong where the processor time outside of
+/// communication and waits (where it was not measured: the time that is not idle), summed over all ranks, has
+/// stayed rather than grown with the ranks. `work_ratio`: of the second run
 /// to the first.
 struct LikelyScaling {
   Scaling scaling = Scaling::strong;

@@ -1,5 +1,6 @@
 """Whatever is wrong, each tool says it in one line, exits with the documented status, and loses nothing."""
 
+import gzip
 import os
 import pathlib
 import shutil
@@ -130,6 +131,34 @@ class Merging(harness.Workspace):
         self.assertIn(second.name, done.stderr)
         info = harness.viewer_json(self.here / "run.db", "info")
         self.assertEqual(info["ranks"], 1)
+
+    def test_devices_are_not_replaced(self):
+        directory = self.measured(1)
+        pipe = self.here / "pipe"
+        os.mkfifo(pipe)
+        for name in (pipe, self.here):
+            done = self.prof_mpi(directory, "--force", "-o", name, expect=1)
+            self.assert_one_line(done.stderr, "prof-mpi: ", str(name), "no regular file")
+        self.assertTrue(pipe.is_fifo())
+
+    def test_names_that_are_no_utf8(self):
+        strange = os.fsencode(self.here) + b"/na\xffme"
+        os.mkdir(strange)
+        program = strange + b"/sp\xe4n"
+        shutil.copy(harness.PROGRAMS / "spin", program)
+        database = strange + b"/run.db"
+        for command in ([harness.HPCRUN, "-o", strange + b"/run", program, "0.3"], [harness.PROF_MPI, strange + b"/run"]):
+            subprocess.run(command, check=True, capture_output=True, timeout=60)
+        for words in (["view", "--format", "json"], ["view", "--format", "csv"], ["info", "--format", "json"],
+                      *(["export", form] for form in ("collapsed", "speedscope", "pprof", "hatchet", "caliper"))):
+            done = subprocess.run([harness.VIEWER, database, *words], capture_output=True, timeout=60)
+            self.assertEqual((done.returncode, done.stderr), (0, b""), words)
+            data = gzip.decompress(done.stdout) if "pprof" in words else done.stdout
+            self.assertNotIn(b"sp\xe4n", data, words)
+            if "pprof" in words or words[0] != "export":
+                self.assertIn("sp\ufffdn".encode(), data, words)  # the others name no modules
+            if "pprof" not in words:
+                data.decode()
 
     def test_nothing_readable(self):
         directory = self.measured(1)

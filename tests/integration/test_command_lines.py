@@ -177,8 +177,12 @@ class WrongUse(Workspace):
             ([], 2, ["no database", "--help"]),
             ([database, "frobnicate"], 2, ["frobnicate", "report", "critical-path"]),
             ([database, "--frobnicate"], 2, ["--frobnicate", "--help"]),
+            ([database, "reprot"], 2, ["reprot", "did you mean report?"]),
+            ([database, "view", "--sotr", "idleness"], 2, ["--sotr", "did you mean --sort?", "--help"]),
+            ([database, "view", "--ranks", ""], 2, ["--ranks", "no value"]),
+            (["report", database], 2, ["report", "before the command"]),
             ([database, "view", "sideways"], 2, ["sideways", "calling-context"]),
-            ([database, "view", "--sort", "REALTIM"], 2, ["REALTIM", "idleness"]),
+            ([database, "view", "--sort", "REALTIM"], 2, ["REALTIM", "did you mean REALTIME?", "idleness"]),
             ([database, "view", "--role", "nobody"], 2, ["nobody", "main"]),
             ([database, "view", "--ranks", "99"], 2, ["99", "8"]),
             ([database, "view", "--focus", "("], 2, ["--focus", "regular expression"]),
@@ -200,6 +204,38 @@ class WrongUse(Workspace):
                 done = run([VIEWER, *words], expect=status)
                 self.assertEqual(done.stdout, "")
                 self.assert_one_line(done.stderr, "viewer-cli: ", *parts)
+
+
+    def test_misspelt_options_of_the_other_tools_are_guessed(self):
+        for command, status, parts in (
+            ([PROF_MPI, "--frce", self.here], 2, ["prof-mpi: ", "--frce", "did you mean --force?"]),
+            ([PROF_MPI, "--balance", "papr", self.here], 2, ["prof-mpi: ", "papr", "noise-aware", "did you mean paper?"]),
+            ([HPCRUN, "--outptu", "x", "true"], 2, ["hpcrun-lite: ", "--outptu", "did you mean --output?"]),
+            ([HPCRUN, "-e", "CPUTIM@5000", "true"], 1, ["hpcrun-lite: ", "CPUTIM", "did you mean CPUTIME?"]),
+            ([HPCRUN, "-e", "perf::PAGE_FAULT", "true"], 1, ["hpcrun-lite: ", "did you mean perf::PAGE-FAULTS?"]),
+        ):
+            with self.subTest(command):
+                done = run(command, expect=status)
+                self.assertEqual(done.stdout, "")
+                self.assert_one_line(done.stderr, *parts)
+
+    def test_output_that_cannot_be_written_is_told_by_its_reason(self):
+        database = self.here / "run1.db"
+        run([MAKE_EXAMPLE_DB, database])
+        for words in (["report"], ["view", "--format", "json"], ["--help"], ["export", "csv"], ["info"], ["blame"]):
+            with self.subTest(words):
+                with open("/dev/full", "w") as full:
+                    done = subprocess.run([VIEWER, database, *words], stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assertEqual(done.returncode, 1)
+                self.assert_one_line(done.stderr, "viewer-cli: write: standard output: No space left on device")
+        done = subprocess.run([VIEWER, database, "export", "pprof", "-o", "/dev/full"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assert_one_line(done.stderr, "viewer-cli: export: /dev/full: No space left on device")
+        # A reader that has seen enough ends it silently.
+        script = f"'{VIEWER}' '{database}' view --all | head -1; echo ${{PIPESTATUS[0]}}"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+        self.assertIn(done.stdout.split()[-1], ("0", "141"))
+        self.assertEqual(done.stderr, "")
 
 
 def shell_quoted(text):

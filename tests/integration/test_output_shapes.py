@@ -8,6 +8,7 @@ import math
 import re
 import unittest
 
+import exported_figures
 import harness
 
 KINDS = {"root", "thread-root", "partial", "module", "file", "procedure", "inlined", "loop", "call", "statement", "region"}
@@ -339,6 +340,26 @@ class Shapes(harness.Workspace):
             if traced:
                 self.assertTrue(any(row["path"] for row in answers["causes"]))
                 self.assertIsNotNone(answers["efficiency"]["transfer"])
+
+    def test_exports_of_a_run_with_time_lines_add_up_to_what_views_show(self):
+        program = harness.PROGRAMS / "truth_chain.openmpi"
+        directory = self.measure("openmpi", 3, program, self.here, 2, 30, options=("-q", "--trace"))
+        database = self.merge(directory)
+        totals = exported_figures.shown(database)
+        # Metrics of waits and causes, which only time lines give, are among them.
+        self.assertLessEqual({"REALTIME", "idleness", "samples", "late-sender", "delay-cost-long", "critical-path"}, set(totals))
+        self.assertGreater(totals["late-sender"], 0)
+        self.assertGreater(totals["critical-path"], 0)
+        for form, read in exported_figures.WHOLE.items():
+            found = read(exported_figures.export(database, form))
+            self.assertEqual(set(found) - {"time"}, set(totals) - {"REALTIME"} if "time" in found else set(totals), form)
+            for metric, value in found.items():
+                self.assertAlmostEqual(value, totals["REALTIME" if metric == "time" else metric], places=5, msg=(form, metric))
+        for form, read in exported_figures.OF_ONE_METRIC.items():
+            for metric in ("REALTIME", "idleness", "late-sender", "delay-cost-long", "critical-path", "samples"):
+                found = read(exported_figures.export(database, form, "--metric", metric))
+                unit = 1 if metric == "samples" else 1e9 if form == "speedscope" else 1e6
+                self.assertAlmostEqual(found / unit, totals[metric], places=5, msg=(form, metric))
 
     def test_threads(self):
         environment = dict(harness.ENVIRONMENT, OMP_NUM_THREADS="2")

@@ -141,7 +141,8 @@ class DiffTree {
 /// Whose figures are compared, where that is not all: ` of ranks 0-3`.
 std::string threads_text(const Invocation& invocation) {
   std::string text;
-  if (!invocation.ranks.empty()) text += " of ranks " + invocation.ranks;
+  const bool several = invocation.ranks.find_first_of(",-") != std::string::npos;
+  if (!invocation.ranks.empty()) text += (several ? " of ranks " : " of rank ") + invocation.ranks;
   if (!invocation.role.empty())
     text += (text.empty() ? " of" : ",") + std::string(" threads of role ") + invocation.role;
   return text;

@@ -93,6 +93,11 @@ TEST_CASE("Wrong usage is refused with the word at fault") {
   refuses({"run1.db", "info", "more"}, "more");
   refuses({"run1.db", "info", "--sort", "REALTIME"}, "--sort");
   refuses({"run1.db", "report", "--format", "csv"}, "csv");
+  refuses({"run1.db", "critical"}, "did you mean critical-path? ");
+  refuses({"run1.db", "view", "--dept", "3"}, "--dept: no such option (did you mean --depth? ");
+  refuses({"run1.db", "view", "--ranks", ""}, "--ranks: no value");
+  refuses({"run1.db", "view", "--sort="}, "--sort: no value");
+  refuses({"report", "run1.db"}, "viewer-cli run1.db report");
 }
 
 TEST_CASE("Commands that need a trace have tables, and say so in their help") {

@@ -85,6 +85,33 @@ TEST_CASE("diff: text says what the runs are, which scaling is meant and why, an
   CHECK(equal.find("scaling") == std::string::npos);
 }
 
+TEST_CASE("diff: ranks and formulas are chosen as in views") {
+  const SolverSample before;
+  const SolverSample after;
+  const nlohmann::json ranks = diff_json(before.sample, after.sample, {"--ranks", "0,3"});
+  CHECK(ranks["unit"] == "s");
+  for (const nlohmann::json& node : ranks["nodes"]) {
+    CHECK(node["change"] == 0);
+    if (node["path"].size() == 1) CHECK(node["a"] == 2000);
+  }
+  CHECK(diff(before.sample, after.sample, {"--ranks", "0"}).find(" of rank 0 went from") !=
+        std::string::npos);
+
+  const std::vector<std::string> formula = {"--derive", "waiting = $idleness / $REALTIME", "--metric",
+                                            "waiting"};
+  const nlohmann::json derived = diff_json(before.sample, after.sample, formula);
+  CHECK(derived["metric"] == "waiting");
+  for (const nlohmann::json& node : derived["nodes"]) {
+    CHECK(node["scaling_loss"].is_null());
+    if (node["path"].back()["name"] != "MPI_Allreduce") continue;
+    CHECK(node["a"] == 1);
+    CHECK(node["ratio"] == 1);
+  }
+  const std::string text = diff(before.sample, after.sample, formula);
+  CHECK(text.find("waiting went from 0.") != std::string::npos);
+  CHECK(text.find("nan") == std::string::npos);
+}
+
 TEST_CASE("diff: metrics that do not add up, or that one run does not have, are refused") {
   const SolverSample before;
   SampleExperiment after({"REALTIME"});
@@ -95,6 +122,12 @@ TEST_CASE("diff: metrics that do not add up, or that one run does not have, are 
   CHECK_THROWS_WITH(diff(before.sample, after, {"--metric", "CPU"}),
                     Catch::StartsWith("run2.db: ") && Catch::Contains("CPU"));
   CHECK_THROWS_AS(diff(before.sample, before.sample, {"--focus", "("}), UsageError);
+  CHECK_THROWS_WITH(diff(before.sample, before.sample, {"--metric", "imbalance", "--ranks", "0"}),
+                    Catch::Contains("--ranks"));
+  CHECK_THROWS_WITH(diff(before.sample, after, {"--ranks", "0,7"}),
+                    Catch::StartsWith("run2.db: --ranks: ") && Catch::Contains("7"));
+  CHECK_THROWS_WITH(diff(before.sample, before.sample, {"--derive", "x = $REALTIME:max", "--metric", "x"}),
+                    Catch::Contains("REALTIME:max") && Catch::Contains(":mean"));
 }
 
 }  // namespace culprit::viewer::testing

@@ -42,6 +42,10 @@ TEST_CASE("What the database does not have is refused, naming what there is") {
                     Catch::Contains("REALTIME") && Catch::Contains("imbalance"));
   CHECK_THROWS_AS(find_column(experiment, "REALTIME (Q)"), UnknownMetric);
   CHECK_THROWS_WITH(find_role(experiment, "io"), Catch::Contains("main"));
+  CHECK_THROWS_WITH(find_column(experiment, "REALTIM (E)"), Catch::Contains("did you mean REALTIME? "));
+  CHECK_THROWS_WITH(find_column(experiment, "idleness:maen"),
+                    Catch::Contains("did you mean idleness:mean? "));
+  CHECK_THROWS_WITH(find_role(experiment, "mian"), Catch::Contains("did you mean main? "));
 }
 
 TEST_CASE("Blame has no dispersion, and the minimum of idleness counts every thread") {

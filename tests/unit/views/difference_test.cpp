@@ -1,12 +1,14 @@
 // Two runs compared: which scopes correspond, what changed, and that changes add up.
 #include "views/difference.hpp"
 
+#include "views/derived.hpp"
 #include "views/difference_shown.hpp"
 #include "views/sample_experiment.hpp"
 #include "views/scope_key.hpp"
 #include "views/shown.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include <catch2/catch.hpp>
@@ -287,6 +289,99 @@ TEST_CASE(
   CHECK(*difference.scaling_loss(compared.at("main/wait"), Scaling::strong) == 60.0 / 128);
   CHECK(*difference.scaling_loss(compared.at("main/work"), Scaling::weak) == (64 - 4 * 64) / 128.0);
   CHECK(*difference.scaling_loss(compared.at("main/wait"), Scaling::weak) == (64 - 4 * 4) / 128.0);
+}
+
+TEST_CASE("Of some ranks, the ideal is what as many ranks of the second run would have") {
+  Run few(4);
+  few.spend(few.procedure(few.program, "main"), 16);  // 64 rank-seconds
+  Run many(16);
+  many.spend(many.procedure(many.program, "main"), 4);  // 64
+  few.sample.finish();
+  many.sample.finish();
+  const std::vector<std::uint32_t> metrics = {0};
+  const Figures one(few.sample, {2}, metrics);
+  const Figures two(many.sample, {0, 1}, metrics);
+  const Difference single(one, find_column(few.sample.experiment(), "REALTIME"), two,
+                          find_column(many.sample.experiment(), "REALTIME"));
+  CHECK(single.total_a() == 16);
+  CHECK(single.total_b() == 8);
+  const ComparedScope& main = single.scopes().back();
+  CHECK(label(main.frame()) == "main");
+  // Strong: a fourth of a rank's time, on two ranks. Weak: a rank's time, on two ranks.
+  CHECK(*single.scaling_loss(main, Scaling::strong) == 0);
+  CHECK(*single.scaling_loss(main, Scaling::weak) == (8 - 32) / 8.0);
+}
+
+TEST_CASE("A formula is evaluated on either run's figures, and its values need not add up") {
+  Run before;
+  const ContextId main = before.procedure(before.program, "main");
+  before.spend(before.procedure(main, "work"), 6);
+  before.spend(before.procedure(main, "wait"), 2, true);
+  Run after;
+  const ContextId main2 = after.procedure(after.program, "main");
+  after.spend(after.procedure(main2, "work"), 5);
+  after.spend(after.procedure(main2, "rest"), 0);
+  before.sample.finish();
+  after.sample.finish();
+  const auto column = [](const Run& run) {
+    const database::Contents& experiment = run.sample.experiment();
+    const std::vector<Column> share = {define_column(experiment, "share = $idleness / $REALTIME", {}, {})};
+    return define_column(experiment, "percent = 100 * $share", {}, share);
+  };
+  const Figures a(before.sample);
+  const Figures b(after.sample);
+  const Difference difference(a, column(before), b, column(after));
+  CHECK(difference.total_a() == 25);
+  CHECK(difference.total_b() == 0);
+  CHECK(difference.whole() == 1);
+  for (const ComparedScope& scope : difference.scopes()) {
+    const std::string name = label(scope.frame());
+    CHECK_FALSE(difference.scaling_loss(scope, Scaling::strong));
+    if (name == "wait") {
+      CHECK(scope.a == 100);
+      CHECK(std::isnan(scope.b));  // 0 / 0
+      CHECK(scope.extent() == -1);
+      CHECK_FALSE(Difference::ratio(scope));
+      CHECK(scope.weight == 2.0 / 8);
+    } else if (name == "main") {
+      CHECK(scope.change() == -25);
+      CHECK(scope.weight == 1);
+    }
+  }
+  // What has no value is last among its siblings; small is what has little of the time.
+  const ShownDifference shown = show(difference, {.depth = {}, .min_percent = 30, .focus = {}});
+  CHECK(shown.below_minimum > 0);
+}
+
+TEST_CASE("Work is processor time outside of waits where that was measured: sharing processors is no work") {
+  const auto run = [](std::uint32_t ranks, std::uint64_t wall, std::uint64_t processor) {
+    auto sample = std::make_unique<SampleExperiment>(std::vector<std::string>{"REALTIME", "idleness", "CPU"});
+    const std::uint32_t role = sample->add_role("main");
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+      sample->add_location(static_cast<std::int32_t>(rank), 0, role);
+    sample->build().run.ranks = ranks;
+    const ContextId program = sample->add(0, {ContextKind::root, "<program root>", "", 0, ""});
+    const ContextId main =
+        sample->add(program, {ContextKind::procedure, "main", "/src/app.c", 3, "/opt/app"});
+    const ContextId line = sample->add(main, {ContextKind::statement, "", "/src/app.c", 7, "/opt/app"});
+    const ContextId wait = sample->add(main, {ContextKind::procedure, "MPI_Barrier", "", 0, "/lib/libmpi.so",
+                                              database::kFrontier | database::kInWait});
+    const ContextId spin =
+        sample->add(wait, {ContextKind::statement, "", "", 0, "/lib/libmpi.so", database::kInWait});
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      sample->set(line, 0, rank, wall * kSecond);
+      sample->set(line, 2, rank, processor * kSecond);
+      sample->set(spin, 0, rank, 9 * kSecond);  // spins: processor time that is no work, and not idle either
+      sample->set(spin, 2, rank, 9 * kSecond);
+    }
+    sample->finish();
+    return sample;
+  };
+  const auto few = run(2, 8, 8);
+  const auto many = run(4, 8, 4);  // the same work in all, but two ranks per processor
+  const LikelyScaling likely = likely_scaling(Figures(*few), Figures(*many));
+  CHECK(likely.scaling == Scaling::strong);
+  CHECK(likely.work_ratio == 1);
 }
 
 TEST_CASE("Runs whose work grew with the ranks are taken for weak scaling, and means show the same loss") {
