@@ -220,8 +220,19 @@ void refuse_empty(const CLI::App& app) {
 /// `viewer-cli report run1.db`: the words in the wrong order.
 void refuse_command_first(const std::vector<std::string>& words) {
   if (words.size() < 2 || !is_one_of(kCommands, words[0]) || is_one_of(kCommands, words[1])) return;
+  std::error_code ignored;
+  if (std::filesystem::exists(words[0], ignored)) return;  // a database of that name
   throw UsageError(words[0] + ": the database or directory stands before the command (write: viewer-cli " +
                    words[1] + ' ' + words[0] + ')');
+}
+
+/// The browser compares whole runs.
+void refuse_parts_in_browser(const CLI::App& app, const Invocation& invocation) {
+  if (!invocation.browse) return;
+  for (const char* const option : {"--ranks", "--role", "--derive"}) {
+    if (app.count(option) > 0)
+      throw UsageError(std::string(option) + ": the browser compares whole runs (leave out --browse)");
+  }
 }
 
 void take_limits(const CLI::App& app, const Raw& raw, Invocation& invocation) {
@@ -275,6 +286,7 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
     throw UsageError("--format csv: " + name + " is no table (use text or json)");
   }
   take_limits(app, raw, invocation);
+  refuse_parts_in_browser(app, invocation);
   return invocation;
 }
 

@@ -97,6 +97,7 @@ TEST_CASE("Wrong usage is refused with the word at fault") {
   refuses({"run1.db", "view", "--dept", "3"}, "--dept: no such option (did you mean --depth? ");
   refuses({"run1.db", "view", "--ranks", ""}, "--ranks: no value");
   refuses({"run1.db", "view", "--sort="}, "--sort: no value");
+  refuses({"run1.db", "diff", "run2.db", "--browse", "--ranks", "0"}, "--ranks: the browser");
   refuses({"report", "run1.db"}, "viewer-cli run1.db report");
 }
 
