@@ -33,8 +33,11 @@ std::string find_misspelt(const runtime::EventList& list) {
     if (list.events[i].source != EventSource::papi) continue;
     const std::string name = list.events[i].name;
     const std::string hint = event_meant_by(name);
-    if (!hint.empty())
-      return name + ": no such event (" + hint + "hpcrun-lite --list-events tells those that work here)";
+    if (hint.empty()) continue;
+    std::string why = name;
+    return why.append(": no such event (")
+        .append(hint)
+        .append("hpcrun-lite --list-events tells those that work here)");
   }
   return {};
 }
