@@ -72,20 +72,11 @@ struct StoredRows {
 
 struct TileBuilder::State {
   std::vector<ContextId> parents;
-  std::size_t metrics = 0;
-
-  // Rows by location.
-  std::vector<std::uint32_t> first_row;  ///< per location
-  std::vector<ContextId> contexts;
-  ColumnsOf columns;
+  TileRows collected;
 
   // While encoding.
   std::vector<std::uint32_t> position;  ///< by context: its node, kNone elsewhere
   std::vector<Node> nodes;              ///< by context
-  std::vector<std::uint32_t> next_row;  ///< by node
-  // The rows again, by (context, location).
-  std::vector<std::uint32_t> location_of;
-  ColumnsOf sorted;
   Presence presence;
   std::vector<StoredRows> stored;
   ColumnsOf sums;  ///< by location
@@ -94,15 +85,16 @@ struct TileBuilder::State {
   ValueRows rows;
   Encoder profiles, context_lists, directory;
 
-  [[nodiscard]] std::uint32_t row_end(std::size_t location) const {
-    return location + 1 < first_row.size() ? first_row[location + 1]
-                                           : static_cast<std::uint32_t>(contexts.size());
+  State(std::span<const ContextId> parent_of, std::size_t metrics)
+      : parents(parent_of.begin(), parent_of.end()), collected(parent_of.size(), metrics) {}
+
+  [[nodiscard]] std::size_t metrics() const { return collected.metrics(); }
+  [[nodiscard]] std::span<const std::uint32_t> locations_at(const Node& node) const {
+    return collected.locations_by_context().subspan(node.first_row, node.rows);
   }
-  void put_list(std::span<const std::uint32_t> indices, const ColumnsOf& from, std::size_t first,
-                std::size_t universe, Encoder& into);
+  void put_list(std::span<const std::uint32_t> indices, std::size_t universe, Encoder& into);
   void put_profiles(std::vector<std::uint32_t>& offsets);
   void find_nodes();
-  void sort_rows();
   void choose_stored();
   void form_stored();
   void sum_inclusive(const Node& node, StoredRows& into);
@@ -110,23 +102,20 @@ struct TileBuilder::State {
   void clear();
 };
 
-/// A list of the rows of `from` from `first` on, as many as there are indices.
-void TileBuilder::State::put_list(std::span<const std::uint32_t> indices, const ColumnsOf& from,
-                                  std::size_t first, std::size_t universe, Encoder& into) {
+/// A list of the rows whose columns are set.
+void TileBuilder::State::put_list(std::span<const std::uint32_t> indices, std::size_t universe,
+                                  Encoder& into) {
   rows.indices = indices;
-  rows.columns.clear();
-  for (const std::vector<std::uint64_t>& column : from)
-    rows.columns.push_back(std::span(column).subspan(first, indices.size()));
   lists.write(rows, static_cast<std::uint32_t>(universe), into);
 }
 
 void TileBuilder::State::put_profiles(std::vector<std::uint32_t>& offsets) {
   Encoder& into = profiles;
-  for (std::size_t location = 0; location < first_row.size(); ++location) {
+  rows.columns.resize(metrics());
+  for (std::uint32_t location = 0; location < collected.locations(); ++location) {
     offsets.push_back(static_cast<std::uint32_t>(into.size()));
-    const std::size_t first = first_row[location];
-    put_list(std::span(contexts).subspan(first, row_end(location) - first), columns, first, parents.size(),
-             into);
+    for (std::size_t m = 0; m < metrics(); ++m) rows.columns[m] = collected.column_of(location, m);
+    put_list(collected.contexts_of(location), parents.size(), into);
   }
   offsets.push_back(static_cast<std::uint32_t>(into.size()));
 }
@@ -135,8 +124,8 @@ void TileBuilder::State::put_profiles(std::vector<std::uint32_t>& offsets) {
 void TileBuilder::State::find_nodes() {
   if (position.empty()) position.assign(parents.size(), kNone);
   nodes.clear();
-  for (const ContextId context : contexts) {
-    for (ContextId x = context; x != kNone && position[x] == kNone; x = parents[x]) {
+  for (const TileRows::OfContext& of : collected.by_context()) {
+    for (ContextId x = of.context; x != kNone && position[x] == kNone; x = parents[x]) {
       position[x] = 0;
       nodes.push_back({.context = x});
     }
@@ -146,6 +135,11 @@ void TileBuilder::State::find_nodes() {
   for (Node& node : nodes) {
     if (parents[node.context] != kNone) node.parent = position[parents[node.context]];
   }
+  for (const TileRows::OfContext& of : collected.by_context()) {
+    Node& node = nodes[position[of.context]];
+    node.first_row = of.first;
+    node.rows = of.rows;
+  }
   for (std::uint32_t n = 0; n < nodes.size(); ++n) nodes[n].end = n + 1;
   for (std::size_t n = nodes.size(); n-- > 1;) {
     Node& parent = nodes[nodes[n].parent];
@@ -153,35 +147,13 @@ void TileBuilder::State::find_nodes() {
   }
 }
 
-/// Brings the rows into the order of contexts; those of a context stay in that of locations.
-void TileBuilder::State::sort_rows() {
-  for (const ContextId context : contexts) ++nodes[position[context]].rows;
-  next_row.clear();
-  std::uint32_t next = 0;
-  for (Node& node : nodes) {
-    node.first_row = next;
-    next_row.push_back(next);
-    next += node.rows;
-  }
-  location_of.resize(contexts.size());
-  sorted.resize(metrics);
-  for (std::vector<std::uint64_t>& column : sorted) column.resize(contexts.size());
-  for (std::uint32_t location = 0; location < first_row.size(); ++location) {
-    for (std::uint32_t row = first_row[location]; row < row_end(location); ++row) {
-      const std::uint32_t to = next_row[position[contexts[row]]]++;
-      location_of[to] = location;
-      for (std::size_t m = 0; m < metrics; ++m) sorted[m][to] = columns[m][row];
-    }
-  }
-}
-
 /// Where adding up the lists below a context would cost kMaxCost times what reading one list of it costs, its
 /// inclusive values are stored (docs/formats.md, "Tiles").
 void TileBuilder::State::choose_stored() {
-  presence.reset(nodes.size(), first_row.size());
+  presence.reset(nodes.size(), collected.locations());
   std::vector<std::uint32_t> list_count(nodes.size(), 0);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    for (std::uint32_t r = 0; r < nodes[n].rows; ++r) presence.set(n, location_of[nodes[n].first_row + r]);
+    for (const std::uint32_t location : locations_at(nodes[n])) presence.set(n, location);
   }
   std::uint32_t count = 0;
   for (std::size_t n = nodes.size(); n-- > 0;) {
@@ -206,31 +178,34 @@ void TileBuilder::State::choose_stored() {
 
 /// Inclusive values from what is stored below and own rows.
 void TileBuilder::State::sum_inclusive(const Node& node, StoredRows& into) {
-  const std::size_t locations = first_row.size();
-  sums.resize(metrics);
+  const std::uint32_t locations = collected.locations();
+  sums.resize(metrics());
   for (std::vector<std::uint64_t>& column : sums) column.assign(locations, 0);
   seen.assign(locations, 0);
-  const auto add = [&](std::span<const std::uint32_t> where, const ColumnsOf& from, std::size_t first) {
+  const auto add = [&](std::span<const std::uint32_t> where, const auto& column_from) {
     for (const std::uint32_t location : where) seen[location] = 1;
-    for (std::size_t m = 0; m < metrics; ++m) {
-      for (std::size_t i = 0; i < where.size(); ++i) sums[m][where[i]] += from[m][first + i];
+    for (std::size_t m = 0; m < metrics(); ++m) {
+      const std::uint64_t* const from = column_from(m);
+      for (std::size_t i = 0; i < where.size(); ++i) sums[m][where[i]] += from[i];
     }
   };
   for (auto n = static_cast<std::uint32_t>(&node - nodes.data()); n < node.end;) {
     const Node& below = nodes[n];
     if (below.stored != kNone && &below != &node) {
-      add(stored[below.stored].locations, stored[below.stored].columns, 0);
+      const StoredRows& rows_below = stored[below.stored];
+      add(rows_below.locations, [&](std::size_t m) { return rows_below.columns[m].data(); });
       n = below.end;
       continue;
     }
-    add(std::span(location_of).subspan(below.first_row, below.rows), sorted, below.first_row);
+    add(locations_at(below),
+        [&](std::size_t m) { return collected.column_by_context(m).data() + below.first_row; });
     ++n;
   }
-  into.columns.resize(metrics);
+  into.columns.resize(metrics());
   for (std::uint32_t location = 0; location < locations; ++location) {
     if (seen[location] == 0) continue;
     into.locations.push_back(location);
-    for (std::size_t m = 0; m < metrics; ++m) into.columns[m].push_back(sums[m][location]);
+    for (std::size_t m = 0; m < metrics(); ++m) into.columns[m].push_back(sums[m][location]);
   }
 }
 
@@ -243,7 +218,7 @@ void TileBuilder::State::form_stored() {
 /// The lists in the order of contexts, inclusive before own ones.
 void TileBuilder::State::put_contexts() {
   Encoder& into = context_lists;
-  const std::size_t locations = first_row.size();
+  const std::size_t locations = collected.locations();
   std::vector<std::uint32_t> before(nodes.size() + 1, 0);  // entries before the node's
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     before[n + 1] = before[n] + (nodes[n].stored != kNone ? 1U : 0U) + (nodes[n].rows != 0 ? 1U : 0U);
@@ -257,29 +232,27 @@ void TileBuilder::State::put_contexts() {
     const Node& node = nodes[n];
     if (node.stored != kNone) {
       enter(node, before[node.end] - before[n] - 1);
-      put_list(stored[node.stored].locations, stored[node.stored].columns, 0, locations, into);
+      for (std::size_t m = 0; m < metrics(); ++m) rows.columns[m] = stored[node.stored].columns[m];
+      put_list(stored[node.stored].locations, locations, into);
     }
     if (node.rows == 0) continue;
     enter(node, kNone);
-    put_list(std::span(location_of).subspan(node.first_row, node.rows), sorted, node.first_row, locations,
-             into);
+    for (std::size_t m = 0; m < metrics(); ++m)
+      rows.columns[m] = collected.column_by_context(m).subspan(node.first_row, node.rows);
+    put_list(locations_at(node), locations, into);
   }
 }
 
 void TileBuilder::State::clear() {
   for (const Node& node : nodes) position[node.context] = kNone;
-  first_row.clear();
-  contexts.clear();
-  for (std::vector<std::uint64_t>& column : columns) column.clear();
+  collected.clear();
   for (Encoder* bytes : {&profiles, &context_lists, &directory}) bytes->clear();
   nodes.clear();
   stored.clear();
 }
 
-TileBuilder::TileBuilder(std::span<const ContextId> parents, std::size_t metrics) : state_(new State) {
-  state_->parents.assign(parents.begin(), parents.end());
-  state_->metrics = metrics;
-  state_->columns.resize(metrics);
+TileBuilder::TileBuilder(std::span<const ContextId> parents, std::size_t metrics)
+    : state_(new State(parents, metrics)) {
   for (std::size_t x = 1; x < parents.size(); ++x) {
     if (parents[x] >= x) throw std::invalid_argument("contexts that are not in pre-order");
   }
@@ -289,38 +262,17 @@ TileBuilder::~TileBuilder() = default;
 TileBuilder::TileBuilder(TileBuilder&&) noexcept = default;
 TileBuilder& TileBuilder::operator=(TileBuilder&&) noexcept = default;
 
-void TileBuilder::add_location() {
-  state_->first_row.push_back(static_cast<std::uint32_t>(state_->contexts.size()));
-}
-
-void TileBuilder::add_row(ContextId context, std::span<const std::uint64_t> values) {
-  State& s = *state_;
-  if (values.size() != s.metrics || context >= s.parents.size() || s.first_row.empty()) {
-    throw std::invalid_argument("a row of values that fits nowhere");
-  }
-  if (s.contexts.size() > s.first_row.back() && s.contexts.back() >= context) {
-    throw std::invalid_argument("rows of values out of order");
-  }
-  if (std::ranges::all_of(values, [](std::uint64_t value) { return value == 0; })) return;
-  s.contexts.push_back(context);
-  for (std::size_t m = 0; m < values.size(); ++m) s.columns[m].push_back(values[m]);
-}
-
-std::uint32_t TileBuilder::locations() const {
-  return static_cast<std::uint32_t>(state_->first_row.size());
-}
-
-std::uint64_t TileBuilder::rows() const {
-  return state_->contexts.size();
+TileRows& TileBuilder::collected() {
+  return state_->collected;
 }
 
 Tile TileBuilder::take() {
   State& s = *state_;
-  if (s.first_row.empty()) throw std::logic_error("a tile of no locations");
+  if (s.collected.locations() == 0) throw std::logic_error("a tile of no locations");
   std::vector<std::uint32_t> profile_offsets;
   s.put_profiles(profile_offsets);
+  s.collected.arrange();
   s.find_nodes();
-  s.sort_rows();
   s.choose_stored();
   s.form_stored();
   s.put_contexts();
@@ -331,8 +283,8 @@ Tile TileBuilder::take() {
     throw std::length_error("a tile of 4 GiB or more");
   Encoder tile;
   tile.reserve(lists + s.profiles.size() + s.context_lists.size());
-  tile.put(static_cast<std::uint32_t>(s.first_row.size()));
-  tile.put(static_cast<std::uint32_t>(s.metrics));
+  tile.put(s.collected.locations());
+  tile.put(static_cast<std::uint32_t>(s.metrics()));
   tile.put(static_cast<std::uint32_t>(s.directory.size() / format::kTileEntrySize));
   tile.put(static_cast<std::uint32_t>(lists + s.profiles.size()));
   tile.put(static_cast<std::uint32_t>(s.context_lists.size()));
@@ -342,7 +294,7 @@ Tile TileBuilder::take() {
   tile.append(s.directory.bytes());
   tile.append(s.profiles.bytes());
   tile.append(s.context_lists.bytes());
-  Tile result{.bytes = tile.take(), .locations = locations(), .values = s.contexts.size()};
+  Tile result{.bytes = tile.take(), .locations = s.collected.locations(), .values = s.collected.rows()};
   s.clear();
   return result;
 }

@@ -2,6 +2,7 @@
 
 #include "database/database.hpp"
 #include "database/encoding.hpp"
+#include "database/tile_rows.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -37,16 +38,8 @@ class TileBuilder {
   TileBuilder(TileBuilder&&) noexcept;
   TileBuilder& operator=(TileBuilder&&) noexcept;
 
-  /// The rows that follow are those of the next location. Also for a location without rows.
-  void add_location();
-
-  /// Exclusive values of the current location at `context`, one per metric (as many as `metrics`; zeros where
-  /// nothing was observed; a row of zeros is left out). Contexts must ascend: throws std::invalid_argument.
-  void add_row(ContextId context, std::span<const std::uint64_t> values);
-
-  /// Of the tile that is being collected.
-  [[nodiscard]] std::uint32_t locations() const;
-  [[nodiscard]] std::uint64_t rows() const;
+  /// Where the tile's values are collected.
+  [[nodiscard]] TileRows& collected();
 
   /// Encodes what was collected (at least one location) and starts the next tile. Deterministic. Throws
   /// std::length_error where a tile gets 4 GiB or more.

@@ -16,13 +16,6 @@ constexpr std::uint32_t bit_of(WaitKind kind) {
   return std::uint32_t{1} << static_cast<unsigned>(kind);
 }
 
-/// A thread observes a metric where its value is not zero.
-void accumulate_row(metrics::Accumulator* sums, const std::uint64_t* values, std::size_t metrics) {
-  for (std::size_t m = 0; m < metrics; ++m) {
-    if (values[m] != 0) sums[m].accumulate(values[m]);
-  }
-}
-
 }  // namespace
 
 ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, const Transfers& transfers,
@@ -31,13 +24,8 @@ ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, con
       plan_(plan),
       transfers_(transfers),
       traced_(traced),
-      recorded_(plan.slots.size()),
       own_(plan.slots.size(), shape.columns.all()),
-      exclusive_(plan.exclusive_rows, shape.columns.all()),
-      inclusive_(plan.groups(), shape.columns.all()),
-      flat_source_(plan.flat_sources, shape.columns.all()),
-      flat_exclusive_(shape.flat.size(), shape.columns.all()),
-      flat_inclusive_(shape.flat.size(), shape.columns.all()),
+      sums_(shape, plan),
       roles_(roles) {
   for (ContextId x = 0; x < shape.contexts.size(); ++x) {
     const WaitKind kind = shape.contexts[x].wait;
@@ -100,8 +88,7 @@ void ThreadAccumulation::record(const measurement::ThreadProfile& thread,
     const Cell& cell = thread.cells[index];
     const std::uint32_t slot = slot_of(thread, united, node);
     const ContextId x = plan_.slots[slot];
-    recorded_.insert(slot);
-    std::uint64_t* row = row_of(slot);
+    std::uint64_t* row = own_.touch(slot);
     const std::uint64_t idle = idle_time(cell, x);
     row[Columns::kRealtime] += cell.time_ns;
     row[Columns::kIdleness] += idle;
@@ -122,48 +109,21 @@ void ThreadAccumulation::record_traced(std::uint32_t location) {
   if (traced_ == nullptr) return;
   for (const TraceValue& value : traced_->of(location)) {
     const std::size_t slot = plan_.slot_at(value.context);
-    recorded_.insert(slot);
-    row_of(slot)[shape_.columns.first_traced() + value.metric] += value.ns;
+    own_.touch(slot)[shape_.columns.first_traced() + value.metric] += value.ns;
   }
 }
 
-void ThreadAccumulation::sum_exclusive(RoleSums& role) {
-  recorded_.ascending([&](std::size_t slot) {
-    const std::uint64_t* row = recorded_at(slot);
-    for (const std::uint32_t target : plan_.slot_exclusive[slot]) exclusive_.add(target, row);
-    if (plan_.slot_source[slot] != database::kNone) flat_source_.add(plan_.slot_source[slot], row);
+/// What only sums are wanted of need not be summed up the tree thread by thread (summarize.cpp).
+void ThreadAccumulation::sum_weights(RoleSums& role) {
+  const std::size_t weight_sq = shape_.columns.weight_sq(), blocked = shape_.columns.blocked();
+  own_.touched().ascending([&](std::size_t slot) {
+    const std::uint64_t* row = own_[slot];
+    const std::uint32_t group = plan_.group_of[plan_.slots[slot]];
+    role.weight_sq[group] += row[weight_sq];
+    role.blocked[group] += row[blocked];
   });
-  flat_source_.touched().ascending([&](std::size_t source) {
-    for (const std::uint32_t target : plan_.source_flat[source])
-      flat_exclusive_.add(target, flat_source_[source]);
-  });
-  const std::size_t metrics = shape_.columns.metrics();
-  exclusive_.touched().ascending(
-      [&](std::size_t row) { accumulate_row(&role.exclusive[row * metrics], exclusive_[row], metrics); });
-  flat_exclusive_.touched().ascending(
-      [&](std::size_t f) { accumulate_row(&role.flat_exclusive[f * metrics], flat_exclusive_[f], metrics); });
 }
 
-// After sum_exclusive(), which wants what was recorded alone.
-void ThreadAccumulation::sum_inclusive(RoleSums& role) {
-  const std::size_t metrics = shape_.columns.metrics();
-  own_.touched().ascending(
-      [&](std::size_t slot) { inclusive_.add(plan_.group_of[plan_.slots[slot]], own_[slot]); });
-  // A group comes after its parent, so going backwards every row is complete when it is reached.
-  inclusive_.touched().descending([&](std::size_t group) {
-    const std::uint64_t* row = inclusive_[group];
-    const std::uint32_t parent = plan_.group_parent[group];
-    if (parent != database::kNone) inclusive_.add(parent, row);
-    for (const std::uint32_t target : plan_.group_flat[group]) flat_inclusive_.add(target, row);
-    accumulate_row(&role.inclusive[group * metrics], row, metrics);
-    role.weight_sq[group] += row[shape_.columns.weight_sq()];
-    role.blocked[group] += row[shape_.columns.blocked()];
-  });
-  flat_inclusive_.touched().ascending(
-      [&](std::size_t f) { accumulate_row(&role.flat_inclusive[f * metrics], flat_inclusive_[f], metrics); });
-}
-
-// After sum_inclusive().
 void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
                                      std::span<const cct::NodeId> united, std::uint32_t location) {
   for (const measurement::Epoch& epoch : thread.epochs) {
@@ -184,56 +144,90 @@ void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
       continue;
     }
     if (frame == database::kNone || epoch.kind == measurement::EpochKind::none) continue;
-    epochs_.push_back({.location = location,
-                       .context = frame,
-                       .size_class = epoch.size_class,
-                       .kind = epoch.kind,
-                       .window = epoch.window,
-                       .peers = epoch.peers,
-                       .count = epoch.count,
-                       .total_ns = epoch.total_ns,
-                       .least_ns = epoch.least_ns,
-                       .idle_ns = idleness_of(frame)});
+    tile_epochs_.push_back({.location = location,
+                            .context = frame,
+                            .size_class = epoch.size_class,
+                            .kind = epoch.kind,
+                            .window = epoch.window,
+                            .peers = epoch.peers,
+                            .count = epoch.count,
+                            .total_ns = epoch.total_ns,
+                            .least_ns = epoch.least_ns});
   }
 }
 
-void ThreadAccumulation::list_thread_waits(std::uint32_t location) {
-  for (const ContextId x : thread_waits_) {
-    const std::uint64_t idle = idleness_of(x);
-    if (idle == 0) continue;
-    epochs_.push_back(
-        {.location = location, .context = x, .thread_wait = shape_.contexts[x].wait, .idle_ns = idle});
-  }
+RoleSums& ThreadAccumulation::role_sums(std::uint32_t number) {
+  RoleSums& role = roles_[number];
+  if (role.used()) return role;
+  const std::size_t metrics = shape_.columns.metrics();
+  role.inclusive.resize(plan_.groups() * metrics);
+  role.exclusive.resize(plan_.exclusive_rows * metrics);
+  role.flat_inclusive.resize(shape_.flat.size() * metrics);
+  role.flat_exclusive.resize(shape_.flat.size() * metrics);
+  role.weight_sq.resize(plan_.groups());
+  role.blocked.resize(plan_.groups());
+  return role;
 }
 
 void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
-                             std::uint32_t location, std::uint32_t role_index) {
-  for (SparseRows* rows :
-       {&own_, &exclusive_, &inclusive_, &flat_source_, &flat_exclusive_, &flat_inclusive_})
-    rows->clear();
-  recorded_.clear();
-  RoleSums& role = roles_[role_index];
-  if (!role.used()) {
-    const std::size_t metrics = shape_.columns.metrics();
-    role.inclusive.resize(plan_.groups() * metrics);
-    role.exclusive.resize(plan_.exclusive_rows * metrics);
-    role.flat_inclusive.resize(shape_.flat.size() * metrics);
-    role.flat_exclusive.resize(shape_.flat.size() * metrics);
-    role.weight_sq.resize(plan_.groups());
-    role.blocked.resize(plan_.groups());
-  }
+                             std::uint32_t location, std::uint32_t role) {
+  if (role_of_.empty()) first_location_ = location;
+  role_of_.push_back(role);
+  own_.clear();
   record(thread, united);
   if (has_transfers(thread)) {
     std::vector<RecordedRow> rows;
-    recorded_.ascending(
-        [&](std::size_t slot) { rows.push_back({.context = plan_.slots[slot], .values = row_of(slot)}); });
+    own_.touched().ascending([&](std::size_t slot) {
+      rows.push_back({.context = plan_.slots[slot], .values = own_.touch(slot)});
+    });
     count_transfers_as_work(thread, united, shape_, transfers_, rows);
   }
   record_traced(location);
-  sum_exclusive(role);
-  sum_inclusive(role);
+  sum_weights(role_sums(role));
   list_epochs(thread, united, location);
-  list_thread_waits(location);
+}
+
+/// The groups whose idleness the waits of the tile's threads tell.
+void ThreadAccumulation::find_watched() {
+  watched_.groups.clear();
+  for (const ContextId x : thread_waits_) watched_.groups.push_back(plan_.group_of[x]);
+  for (const blame::EpochRow& epoch : tile_epochs_) watched_.groups.push_back(plan_.group_of[epoch.context]);
+  std::ranges::sort(watched_.groups);
+  const auto rest = std::ranges::unique(watched_.groups);
+  watched_.groups.erase(rest.begin(), rest.end());
+}
+
+/// Location by location: its one-sided communication, then where it waited for other threads.
+void ThreadAccumulation::list_waits(std::size_t tile_locations) {
+  const auto idleness = [&](ContextId context) {
+    const auto found = std::ranges::lower_bound(watched_.groups, plan_.group_of[context]);
+    return &watched_.idleness[static_cast<std::size_t>(found - watched_.groups.begin()) * tile_locations];
+  };
+  std::vector<const std::uint64_t*> thread_waits;
+  for (const ContextId x : thread_waits_) thread_waits.push_back(idleness(x));
+  auto epoch = tile_epochs_.begin();
+  for (std::uint32_t l = 0; l < tile_locations; ++l) {
+    const std::uint32_t location = first_location_ + l;
+    for (; epoch != tile_epochs_.end() && epoch->location == location; ++epoch) {
+      epoch->idle_ns = idleness(epoch->context)[l];
+      epochs_.push_back(*epoch);
+    }
+    for (std::size_t i = 0; i < thread_waits.size(); ++i) {
+      if (thread_waits[i][l] == 0) continue;
+      epochs_.push_back({.location = location,
+                         .context = thread_waits_[i],
+                         .thread_wait = shape_.contexts[thread_waits_[i]].wait,
+                         .idle_ns = thread_waits[i][l]});
+    }
+  }
+}
+
+void ThreadAccumulation::add_tile(const database::TileRows& rows) {
+  find_watched();
+  sums_.add(rows, role_of_, roles_, watched_);
+  list_waits(rows.locations());
+  tile_epochs_.clear();
+  role_of_.clear();
 }
 
 }  // namespace culprit::merge

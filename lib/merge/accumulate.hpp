@@ -7,6 +7,7 @@
 #include "merge/role_sums.hpp"
 #include "merge/shape.hpp"
 #include "merge/sparse_rows.hpp"
+#include "merge/tile_sums.hpp"
 #include "merge/trace_values.hpp"
 #include "merge/transfers.hpp"
 
@@ -17,10 +18,9 @@
 
 namespace culprit::merge {
 
-/// Second pass over the input, one thread at a time: exclusive values at contexts, from them this thread's
-/// inclusive values, and both into the accumulators of the thread's role (algorithms.md 2: inclusive values
-/// are formed per thread, then accumulated). Cost per thread: linear in the contexts it touched. Not
-/// thread-safe.
+/// Second pass over the input: one thread at a time exclusive values at contexts, and tile by tile, from
+/// them, each thread's inclusive values (TileSums), all into the accumulators of the threads' roles. Cost per
+/// thread: linear in the contexts it touched. Not thread-safe.
 class ThreadAccumulation {
  public:
   /// `roles`: number of roles. `traced`: what time lines tell of this rank's threads; null: nothing. What is
@@ -37,18 +37,22 @@ class ThreadAccumulation {
   void add(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
            std::uint32_t location, std::uint32_t role);
 
+  /// The threads that were added since are a tile; `rows`: what visit_exclusive told of each of them,
+  /// arranged.
+  void add_tile(const database::TileRows& rows);
+
   /// Exclusive values of the thread that was added last: calls visit(context, values by metric), ascending.
   template <class Visit>
   void visit_exclusive(Visit visit) const {
-    recorded_.ascending([&](std::size_t slot) {
-      visit(plan_.slots[slot], std::span(recorded_at(slot), shape_.columns.metrics()));
-    });
+    own_.touched().ascending(
+        [&](std::size_t slot) { visit(plan_.slots[slot], std::span(own_[slot], shape_.columns.metrics())); });
   }
 
-  /// What the approximation of waits needs, ranks left out, in the order of add.
+  /// What the approximation of waits needs of the tiles that were added, ranks left out, in the order of add.
   [[nodiscard]] const std::vector<blame::EpochRow>& epochs() const { return epochs_; }
   /// Ranks and hosts left out likewise.
   [[nodiscard]] const std::vector<blame::EpochStamp>& stamps() const { return stamps_; }
+  /// Of the tiles that were added.
   [[nodiscard]] std::vector<RoleSums>& roles() { return roles_; }
   /// Contexts outside every frontier frame where marked waiting was found, and its kind.
   [[nodiscard]] const std::map<database::ContextId, measurement::WaitKind>& lone_waits() const {
@@ -59,32 +63,27 @@ class ThreadAccumulation {
   void record(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united);
   [[nodiscard]] std::uint32_t slot_of(const measurement::ThreadProfile& thread,
                                       std::span<const cct::NodeId> united, std::size_t node) const;
-  /// What was recorded at a slot: where its context has no children, the group's row holds nothing else.
-  std::uint64_t* row_of(std::size_t slot) {
-    return plan_.slot_leaf[slot] != 0 ? inclusive_.touch(plan_.group_of[plan_.slots[slot]])
-                                      : own_.touch(slot);
-  }
-  [[nodiscard]] const std::uint64_t* recorded_at(std::size_t slot) const {
-    return plan_.slot_leaf[slot] != 0 ? inclusive_[plan_.group_of[plan_.slots[slot]]] : own_[slot];
-  }
   void record_traced(std::uint32_t location);
   std::uint64_t idle_time(const measurement::Cell& cell, database::ContextId context);
   void list_epochs(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
                    std::uint32_t location);
-  void list_thread_waits(std::uint32_t location);
-  [[nodiscard]] std::uint64_t idleness_of(database::ContextId context) const {
-    return inclusive_[plan_.group_of[context]][Columns::kIdleness];
-  }
-  void sum_exclusive(RoleSums& role);
-  void sum_inclusive(RoleSums& role);
+  RoleSums& role_sums(std::uint32_t role);
+  void sum_weights(RoleSums& role);
+  void find_watched();
+  void list_waits(std::size_t tile_locations);
 
   const Shape& shape_;
   const Plan& plan_;
   const Transfers& transfers_;
   const TraceValues* traced_;
   std::vector<database::ContextId> thread_waits_;  ///< frontiers where threads wait for each other
-  SparseSet recorded_;                             ///< slots
-  SparseRows own_, exclusive_, inclusive_, flat_source_, flat_exclusive_, flat_inclusive_;
+  SparseRows own_;                                 ///< per slot: of the thread that was added last
+  // Of the tile.
+  std::uint32_t first_location_ = 0;
+  std::vector<std::uint32_t> role_of_;        ///< per location
+  std::vector<blame::EpochRow> tile_epochs_;  ///< whose idleness is not known yet
+  TileSums::Watched watched_;
+  TileSums sums_;
   std::vector<std::size_t> event_columns_;  ///< of the process: event beside REALTIME → column
   bool has_realtime_ = true;                ///< of the process; else its events' samples are the samples
   std::uint32_t marked_kinds_ = 0;          ///< of the process: bit per WaitKind

@@ -15,8 +15,8 @@ struct RoleSums {
   std::vector<metrics::Accumulator> exclusive;       ///< per exclusive row
   std::vector<metrics::Accumulator> flat_inclusive;  ///< per flat scope
   std::vector<metrics::Accumulator> flat_exclusive;  ///< per flat scope
-  std::vector<metrics::Uint128> weight_sq;           ///< per group, inclusive
-  std::vector<std::uint64_t> blocked;                ///< per group, inclusive
+  std::vector<metrics::Uint128> weight_sq;           ///< per group, of its own slots alone
+  std::vector<std::uint64_t> blocked;                ///< likewise
 
   [[nodiscard]] bool used() const { return !weight_sq.empty(); }
 };

@@ -16,7 +16,7 @@ struct Entry {
   std::uint64_t observers = 0, sum_low = 0, sum_high = 0, square_low = 0, square_high = 0, min = 0, max = 0;
 };
 
-/// The two sums that only the balance test needs, of one group.
+/// The two sums that only the balance test needs, of one group itself.
 struct Spread {
   std::uint32_t role = 0, group = 0;
   std::uint64_t weight_sq_low = 0, weight_sq_high = 0, blocked = 0;
@@ -173,6 +173,15 @@ database::Summary flat_summary(const RoleSums& sums, const Plan& plan, std::size
   return summary;
 }
 
+/// Each group's sums of the balance test become those of all below it, too.
+void sum_up(RoleSums& sums, const Plan& plan) {
+  for (std::size_t group = plan.groups(); group-- > 1;) {
+    const std::uint32_t parent = plan.group_parent[group];
+    sums.weight_sq[parent] += sums.weight_sq[group];
+    sums.blocked[parent] += sums.blocked[group];
+  }
+}
+
 RoleTotals totals_of(const RoleSums& sums, const Plan& plan, std::size_t metrics) {
   RoleTotals totals;
   for (const std::uint32_t group : plan.group_of) {
@@ -203,6 +212,7 @@ Summaries summarize(exchange::Communicator& comm, const Shape& shape, const Plan
       result.contexts.back().role = result.flat.back().role = role;
       result.contexts.back().metric = result.flat.back().metric = m;
     }
+    sum_up(roles[role], plan);
     result.roles.push_back(totals_of(roles[role], plan, metrics));
     roles[role] = {};
   }

@@ -8,7 +8,6 @@
 #include "merge/together.hpp"
 
 #include <numeric>
-#include <optional>
 #include <stdexcept>
 
 namespace culprit::merge {
@@ -61,26 +60,36 @@ std::vector<exchange::Bytes> share_messages(std::span<const ProcessSummary> proc
   return messages;
 }
 
+std::vector<database::ContextId> parents_of(const Shape& shape) {
+  std::vector<database::ContextId> parents;
+  parents.reserve(shape.contexts.size());
+  for (const Shape::Scope& scope : shape.contexts) parents.push_back(scope.parent);
+  return parents;
+}
+
 /// The second pass of one rank.
 class Pass {
  public:
   Pass(const cct::SharedTree& shared, const Shape& shape, ThreadAccumulation& accumulation, bool tiles,
        const std::function<void()>& step)
-      : accumulation_(accumulation), step_(step) {
+      : accumulation_(accumulation),
+        tiles_(tiles),
+        step_(step),
+        builder_(parents_of(shape), shape.columns.metrics()) {
     tree_.unite(shared);
-    if (!tiles) return;
-    std::vector<database::ContextId> parents;
-    parents.reserve(shape.contexts.size());
-    for (const Shape::Scope& scope : shape.contexts) parents.push_back(scope.parent);
-    builder_.emplace(parents, shape.columns.metrics());
   }
 
   /// The tile of one round, if it holds anything and tiles are wanted.
   std::vector<database::Tile> run(const Share::Tile& planned) {
     location_ = planned.first_location;
     for (const Share::File& file : planned.files) add_file(file);
+    database::TileRows& rows = builder_.collected();
+    if (rows.locations() == 0) return {};
+    rows.arrange();
+    accumulation_.add_tile(rows);
     std::vector<database::Tile> tiles;
-    if (builder_ && builder_->locations() != 0) tiles.push_back(builder_->take());
+    if (tiles_) tiles.push_back(builder_.take());
+    rows.clear();
     return tiles;
   }
 
@@ -90,10 +99,11 @@ class Pass {
                   std::uint32_t role);
 
   ThreadAccumulation& accumulation_;
+  bool tiles_;
   const std::function<void()>& step_;
   cct::TreeUnion tree_;
   measurement::Reader reader_;
-  std::optional<database::TileBuilder> builder_;
+  database::TileBuilder builder_;
   std::uint32_t location_ = 0;
 };
 
@@ -127,10 +137,10 @@ void Pass::add_thread(const measurement::ThreadProfile& thread, std::span<const 
   std::span<const cct::NodeId> united;
   if (!thread.nodes.empty()) united = tree_.unite(thread.nodes, modules);
   accumulation_.add(thread, united, location_++, role);
-  if (!builder_) return;
-  builder_->add_location();
-  accumulation_.visit_exclusive([this](database::ContextId context, std::span<const std::uint64_t> values) {
-    builder_->add_row(context, values);
+  database::TileRows& rows = builder_.collected();
+  rows.add_location();
+  accumulation_.visit_exclusive([&](database::ContextId context, std::span<const std::uint64_t> values) {
+    rows.add_row(context, values);
   });
 }
 

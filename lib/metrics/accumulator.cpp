@@ -33,6 +33,22 @@ long double scaled_deviation(const Accumulator& a, std::uint64_t threads) {
 
 }  // namespace
 
+// Without branches on the values, in registers: zero adds nothing, and is the largest number once one is
+// subtracted.
+void Accumulator::accumulate(std::span<const std::uint64_t> values) {
+  std::uint64_t seen = 0, least_below = std::numeric_limits<std::uint64_t>::max(), most = 0;
+  Uint128 total = 0, squares = 0;
+  for (const std::uint64_t x : values) {
+    seen += x != 0 ? 1 : 0;
+    total += x;
+    squares += static_cast<Uint128>(x) * x;
+    least_below = x - 1 < least_below ? x - 1 : least_below;
+    most = x > most ? x : most;
+  }
+  if (seen == 0) return;
+  combine({.observers = seen, .sum = total, .sum_of_squares = squares, .min = least_below + 1, .max = most});
+}
+
 Statistics finalize(const Accumulator& a, std::uint64_t threads) {
   Statistics statistics;
   if (threads == 0) return statistics;

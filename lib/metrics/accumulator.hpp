@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 
 namespace culprit::metrics {
 
@@ -25,6 +26,9 @@ struct Accumulator {
     min = x < min ? x : min;
     max = x > max ? x : max;
   }
+
+  /// Each of `values` that is not zero.
+  void accumulate(std::span<const std::uint64_t> values);
 
   constexpr void combine(const Accumulator& other) {
     observers += other.observers;

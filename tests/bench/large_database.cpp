@@ -70,7 +70,7 @@ class Model {
   }
 
   void add_location(std::uint32_t location, TileBuilder& tile) {
-    tile.add_location();
+    tile.collected().add_location();
     Random random(location);
     const std::uint32_t group = location / kRanksPerGroup;
     touched_.clear();
@@ -224,7 +224,7 @@ class Model {
     const std::uint64_t row[kMetrics] = {time, idle, waits ? time - idle : 0,
                                          waits ? time / 3 + random() % 1000 : time - random() % 20'000,
                                          samples};
-    tile.add_row(x, row);
+    tile.collected().add_row(x, row);
     touch(x);
     const ContextId around = e_.contexts[x].parent;
     const FlatId flat = e_.contexts[x].flat;
@@ -322,8 +322,8 @@ void write(const char* path, std::uint32_t contexts, std::uint32_t locations) {
     std::uint64_t rows = 0;
     for (std::uint32_t l = 0; l < locations; ++l) {
       model.add_location(l, builder);
-      if (builder.locations() < per_tile && l + 1 < locations) continue;
-      rows += builder.rows();
+      if (builder.collected().locations() < per_tile && l + 1 < locations) continue;
+      rows += builder.collected().rows();
       const Tile tile = builder.take();
       writer.add_tiles(std::span(&tile, 1));
     }

@@ -258,17 +258,17 @@ std::vector<Tile> tiles_of(const Example& example, std::uint32_t per_tile) {
   TileBuilder builder(parents_of(example.experiment), metrics);
   std::vector<Tile> tiles;
   for (const std::vector<Value>& profile : example.profiles) {
-    builder.add_location();
+    builder.collected().add_location();
     std::map<ContextId, std::vector<std::uint64_t>> rows;
     for (const Value& value : profile) {
       std::vector<std::uint64_t>& row = rows[value.index];
       row.resize(metrics);
       row[value.metric] = value.value;
     }
-    for (const auto& [context, row] : rows) builder.add_row(context, row);
-    if (builder.locations() == per_tile) tiles.push_back(builder.take());
+    for (const auto& [context, row] : rows) builder.collected().add_row(context, row);
+    if (builder.collected().locations() == per_tile) tiles.push_back(builder.take());
   }
-  if (builder.locations() > 0) tiles.push_back(builder.take());
+  if (builder.collected().locations() > 0) tiles.push_back(builder.take());
   return tiles;
 }
 

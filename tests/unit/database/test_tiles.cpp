@@ -72,9 +72,9 @@ Image write(const Sample& sample, std::uint32_t per_tile) {
     file.append(sums);
   };
   for (const auto& location : sample.values) {
-    if (builder.locations() == per_tile) flush();
-    builder.add_location();
-    for (ContextId x = 0; x < location.size(); ++x) builder.add_row(x, location[x]);
+    if (builder.collected().locations() == per_tile) flush();
+    builder.collected().add_location();
+    for (ContextId x = 0; x < location.size(); ++x) builder.collected().add_row(x, location[x]);
   }
   flush();
   return {file.take(), index.take()};
@@ -183,15 +183,15 @@ TEST_CASE("a builder refuses rows that are out of order or fit nowhere") {
   const std::vector<ContextId> parents = {kNone, 0, 0};
   const std::vector<std::uint64_t> row = {1, 2, 3};
   TileBuilder builder(parents, kMetrics);
-  CHECK_THROWS_AS(builder.add_row(0, row), std::invalid_argument);
+  CHECK_THROWS_AS(builder.collected().add_row(0, row), std::invalid_argument);
   CHECK_THROWS_AS(builder.take(), std::logic_error);
-  builder.add_location();
-  builder.add_row(1, row);
-  CHECK_THROWS_AS(builder.add_row(1, row), std::invalid_argument);
-  CHECK_THROWS_AS(builder.add_row(3, row), std::invalid_argument);
-  CHECK_THROWS_AS(builder.add_row(2, std::span(row).first(2)), std::invalid_argument);
-  builder.add_location();
-  builder.add_row(0, row);
+  builder.collected().add_location();
+  builder.collected().add_row(1, row);
+  CHECK_THROWS_AS(builder.collected().add_row(1, row), std::invalid_argument);
+  CHECK_THROWS_AS(builder.collected().add_row(3, row), std::invalid_argument);
+  CHECK_THROWS_AS(builder.collected().add_row(2, std::span(row).first(2)), std::invalid_argument);
+  builder.collected().add_location();
+  builder.collected().add_row(0, row);
   const std::vector<ContextId> disordered = {kNone, 2, 0};
   CHECK_THROWS_AS(TileBuilder(disordered, 1), std::invalid_argument);
 }

@@ -149,6 +149,12 @@ struct Accumulated {
   }
 };
 
+void add_rows(const merge::ThreadAccumulation& accumulation, database::TileRows& rows) {
+  rows.add_location();
+  accumulation.visit_exclusive(
+      [&](ContextId context, std::span<const std::uint64_t> row) { rows.add_row(context, row); });
+}
+
 std::vector<database::Value> exclusive_of(const merge::ThreadAccumulation& accumulation) {
   std::vector<database::Value> values;
   accumulation.visit_exclusive([&](ContextId context, std::span<const std::uint64_t> row) {
@@ -171,10 +177,14 @@ Accumulated accumulate(const Shape& shape, const std::vector<measurement::Thread
   accumulation.begin_process({});
   std::vector<cct::NodeId> same(shape.contexts.size());
   for (cct::NodeId n = 0; n < same.size(); ++n) same[n] = n;
+  database::TileRows rows(shape.contexts.size(), shape.columns.metrics());
   for (std::uint32_t t = 0; t < threads.size(); ++t) {
     accumulation.add(threads[t], same, t, 0);
+    add_rows(accumulation, rows);
     result.profiles.push_back(exclusive_of(accumulation));
   }
+  rows.arrange();
+  accumulation.add_tile(rows);
   result.roles = accumulation.roles();
   return result;
 }
@@ -273,6 +283,10 @@ TEST_CASE("what time lines tell is a metric of any context, sampled there or not
       if (value.metric == column) total += value.value;
     }
     RC_ASSERT(total == inclusive[0]);
+    database::TileRows rows(shape.contexts.size(), metrics);
+    add_rows(accumulation, rows);
+    rows.arrange();
+    accumulation.add_tile(rows);
     for (ContextId x = 0; x < shape.contexts.size(); ++x) {
       const auto& sums = accumulation.roles()[0].inclusive;
       RC_ASSERT(static_cast<std::uint64_t>(sums[plan.group_of[x] * metrics + column].sum) == inclusive[x]);
