@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 // Little-endian scalars, varints and strings to and from bytes. Decoding trusts nothing.
@@ -25,6 +26,10 @@ class Malformed : public std::runtime_error {
 /// Appends to a buffer.
 class Encoder {
  public:
+  Encoder() = default;
+  /// Empty, with the memory of `used`.
+  explicit Encoder(Bytes&& used) : bytes_(std::move(used)) { bytes_.clear(); }
+
   template <class T>
   requires std::is_arithmetic_v<T>
   void put(T value) {

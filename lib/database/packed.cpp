@@ -59,18 +59,22 @@ unsigned best_width(const Differences& run, unsigned& exceptions) {
   std::size_t best = all;
   unsigned width = run.widest;
   exceptions = 0;
-  std::array<std::uint32_t, kWidest + 1> over{};  // how many need more than so many bits
+  constexpr unsigned kGroup = 7;  // bits of a varint's byte
+  // Per width, how many need more bits, and the bytes of varints of what does not fit: one for every seven
+  // bits.
+  std::uint32_t over = 0;
+  std::array<std::uint32_t, kWidest + kGroup + 1> rest;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::fill_n(&rest[run.widest], kGroup, 0U);
   for (unsigned w = run.widest; w-- > 0;) {
-    over[w] = over[w + 1] + run.of_width[w + 1];
+    over += run.of_width[w + 1];
+    rest[w] = over + rest[w + kGroup];
     // An exception costs its place and at least a byte: narrower widths can only have more of them.
-    if (2 * std::size_t{over[w]} > best) break;
-    // It costs a byte, and a varint of what does not fit: one byte more for every seven bits.
-    std::size_t size = packed_size(run.count, w) + over[w];
-    for (unsigned wide = w; wide < run.widest; wide += 7) size += over[wide];
+    if (2 * std::size_t{over} > best) break;
+    const std::size_t size = packed_size(run.count, w) + over + rest[w];
     if (size < all && size <= best) {
       best = size;
       width = w;
-      exceptions = over[w];
+      exceptions = over;
     }
   }
   return width;
@@ -98,6 +102,20 @@ void put_bits(const Differences& run, unsigned width, Encoder& into) {
   into.drop(kOverread);
 }
 
+void put_exceptions(const Differences& run, unsigned width, Encoder& into) {
+  // Which they are nobody could predict: they are listed without a branch.
+  std::array<std::uint8_t, kRun + 1> places;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < run.count; ++i) {
+    places[count] = static_cast<std::uint8_t>(i);
+    count += run.width[i] > width ? 1 : 0;
+  }
+  for (std::size_t e = 0; e < count; ++e) {
+    into.put(places[e]);
+    into.put_varint(run.of[places[e]] >> width);
+  }
+}
+
 void put_run(std::span<const std::uint64_t> values, Encoder& into) {
   if (values.size() < kShort) {
     for (const std::uint64_t value : values) into.put_varint(value);
@@ -110,12 +128,7 @@ void put_run(std::span<const std::uint64_t> values, Encoder& into) {
   into.put(static_cast<std::uint8_t>(width));
   into.put(static_cast<std::uint8_t>(exceptions));
   if (width > 0) put_bits(run, width, into);
-  for (std::size_t i = 0; exceptions > 0; ++i) {
-    if (run.width[i] <= width) continue;
-    into.put(static_cast<std::uint8_t>(i));
-    into.put_varint(run.of[i] >> width);
-    --exceptions;
-  }
+  if (exceptions > 0) put_exceptions(run, width, into);
 }
 
 void get_bits(Decoder& from, std::size_t count, std::uint64_t base, unsigned width, std::uint64_t* values) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
+#include <utility>
 
 namespace culprit::database {
 namespace {
@@ -266,7 +267,7 @@ TileRows& TileBuilder::collected() {
   return state_->collected;
 }
 
-Tile TileBuilder::take() {
+Tile TileBuilder::take(Tile&& used) {
   State& s = *state_;
   if (s.collected.locations() == 0) throw std::logic_error("a tile of no locations");
   std::vector<std::uint32_t> profile_offsets;
@@ -281,7 +282,7 @@ Tile TileBuilder::take() {
       format::kTileHeaderSize + profile_offsets.size() * sizeof(std::uint32_t) + s.directory.size();
   if (lists + s.profiles.size() + s.context_lists.size() > UINT32_MAX)
     throw std::length_error("a tile of 4 GiB or more");
-  Encoder tile;
+  Encoder tile(std::move(used.bytes));
   tile.reserve(lists + s.profiles.size() + s.context_lists.size());
   tile.put(s.collected.locations());
   tile.put(static_cast<std::uint32_t>(s.metrics()));

@@ -43,7 +43,9 @@ class TileBuilder {
 
   /// Encodes what was collected (at least one location) and starts the next tile. Deterministic. Throws
   /// std::length_error where a tile gets 4 GiB or more.
-  [[nodiscard]] Tile take();
+  [[nodiscard]] Tile take() { return take({}); }
+  /// Likewise, into the memory of a tile that nobody needs any more.
+  [[nodiscard]] Tile take(Tile&& used);
 
  private:
   struct State;

@@ -3,12 +3,26 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 namespace culprit::database {
 namespace {
 
 /// Locations that are brought into the order of contexts at once. Their rows of one metric, wherever they
 /// come to lie, stay in a processor's cache.
 constexpr std::uint32_t kPlacedAtOnce = 64;
+
+/// A metric that fewer than one row in so many has is cheaper to clear than to place, but for those.
+constexpr std::size_t kSparse = 8;
+
+/// A hint: without it everything works, slower.
+void prefer_huge_pages(void* begin, std::size_t bytes) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
+  const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(begin) + bytes) / page * page;
+  if (first < end) (void)::madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+}
 
 }  // namespace
 
@@ -45,26 +59,48 @@ void TileRows::count_rows() {
 /// The rows of some locations: first where each goes, then metric by metric.
 void TileRows::place_rows(std::uint32_t first_location, std::uint32_t end_location) {
   const std::size_t first = first_row_[first_location];
-  place_.clear();
+  const std::size_t end = end_location < locations() ? first_row_[end_location] : rows_.size();
+  place_.resize(end - first);
+  std::uint32_t* place = place_.data();
+  std::uint32_t* const next = next_row_.data();
+  std::uint32_t* const location_of = location_of_.data();
   for (std::uint32_t location = first_location; location < end_location; ++location) {
     for (const ContextId context : contexts_of(location)) {
-      const std::uint32_t to = next_row_[context]++;
-      location_of_[to] = location;
-      place_.push_back(to);
+      const std::uint32_t to = next[context]++;
+      location_of[to] = location;
+      *place++ = to;
     }
   }
   for (std::size_t m = 0; m < columns_.size(); ++m) {
-    const std::uint64_t* from = columns_[m].data() + first;
-    std::uint64_t* into = by_context_columns_[m].data();
-    for (std::size_t row = 0; row < place_.size(); ++row) into[place_[row]] = from[row];
+    const std::uint64_t* const from = columns_[m].data() + first;
+    std::uint64_t* const into = by_context_columns_[m].data();
+    const bool sparse = sparse_[m] != 0;
+    for (std::size_t row = 0; row < place_.size(); ++row) {
+      if (!sparse || from[row] != 0) into[place_[row]] = from[row];
+    }
+  }
+}
+
+/// Makes room for the rows by context. They are written here and there, a page or so for every context: with
+/// pages of the usual size nearly every write would wait for a translation of its address.
+void TileRows::make_room() {
+  location_of_.resize(rows_.size());
+  for (std::size_t m = 0; m < columns_.size(); ++m) {
+    std::vector<std::uint64_t>& column = by_context_columns_[m];
+    const std::size_t before = column.capacity();
+    if (column.capacity() < rows_.size()) column.reserve(rows_.size() + rows_.size() / 8);
+    if (column.capacity() != before) prefer_huge_pages(column.data(), column.capacity() * sizeof column[0]);
+    column.resize(rows_.size());
+    const auto zeros = static_cast<std::size_t>(std::ranges::count(columns_[m], std::uint64_t{0}));
+    sparse_[m] = (rows_.size() - zeros) * kSparse <= rows_.size() ? 1 : 0;
+    if (sparse_[m] != 0) std::ranges::fill(column, 0);
   }
 }
 
 void TileRows::arrange() {
   if (arranged_) return;
   count_rows();
-  location_of_.resize(rows_.size());
-  for (std::vector<std::uint64_t>& column : by_context_columns_) column.resize(rows_.size());
+  make_room();
   for (std::uint32_t location = 0; location < locations(); location += kPlacedAtOnce)
     place_rows(location, std::min(location + kPlacedAtOnce, locations()));
   for (const OfContext& of : of_context_) next_row_[of.context] = 0;

@@ -22,7 +22,7 @@ class TileRows {
 
   /// `contexts`: how many there are; `metrics`: values per row.
   TileRows(std::size_t contexts, std::size_t metrics)
-      : contexts_(contexts), columns_(metrics), by_context_columns_(metrics) {}
+      : contexts_(contexts), columns_(metrics), by_context_columns_(metrics), sparse_(metrics) {}
 
   /// The rows that follow are those of the next location. Also for a location without rows.
   void add_location() { first_row_.push_back(static_cast<std::uint32_t>(rows_.size())); }
@@ -64,6 +64,7 @@ class TileRows {
                                             : static_cast<std::uint32_t>(rows_.size());
   }
   void count_rows();
+  void make_room();
   void place_rows(std::uint32_t first_location, std::uint32_t end_location);
 
   std::size_t contexts_;
@@ -78,6 +79,7 @@ class TileRows {
   std::vector<OfContext> of_context_;
   std::vector<std::uint32_t> location_of_;
   std::vector<std::vector<std::uint64_t>> by_context_columns_;
+  std::vector<std::uint8_t> sparse_;  ///< per metric: hardly any row has it
 };
 
 }  // namespace culprit::database

@@ -10,6 +10,10 @@
 #include <span>
 #include <string>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace culprit::measurement {
 
 /// Reads the numbers and strings of a sealed section in turn; throws MeasurementError at the end of the
@@ -40,13 +44,46 @@ class Decoder {
     if (stops == 0) [[unlikely]]
       return any_varint();
     word &= stops ^ (stops - 1);  // up to the first byte that has no successor
-    word &= 0x7f7f7f7f7f7f7f7fu;
-    word = (word & 0x007f007f007f007fu) | (word & 0x7f007f007f007f00u) >> 1;
-    word = (word & 0x00003fff00003fffu) | (word & 0x3fff00003fff0000u) >> 2;
-    word = (word & 0x000000000fffffffu) | (word & 0x0fffffff00000000u) >> 4;
     at_ += std::countr_zero(stops) / 8 + 1;
-    return word;
+    return joined(word);
   }
+
+  /// The next `count` varints, at most kMostAtOnce.
+  void varints(unsigned count, std::uint64_t* values) {
+    const unsigned char* begin = at_;
+    std::uint32_t stops = left() >= kWindow + sizeof(std::uint64_t) ? stops_ahead() : 0;
+    for (unsigned i = 0; i < count; ++i) {
+      const unsigned char* const end = at_ + std::countr_zero(stops) + 1;
+      if (stops == 0 || end - begin > 8) [[unlikely]] {
+        at_ = begin;
+        for (; i < count; ++i) values[i] = any_varint();
+        return;
+      }
+      stops &= stops - 1;
+      std::uint64_t word = 0;
+      std::memcpy(&word, begin, sizeof word);
+      values[i] = joined(word & ~std::uint64_t{0} >> 8 * (8 - (end - begin)));
+      begin = end;
+    }
+    at_ = begin;
+  }
+
+  /// Passes over the next `count` varints, at least one and at most kMostAtOnce.
+  void skip_varints(unsigned count) {
+    std::uint32_t stops = left() >= kWindow ? stops_ahead() : 0;
+    const std::uint32_t inside = stops ^ 0xffffU;
+    std::uint32_t long_run = inside & inside >> 1;
+    long_run &= long_run >> 2;
+    long_run &= long_run >> 4;
+    for (unsigned i = 1; i < count; ++i) stops &= stops - (stops != 0 ? 1 : 0);
+    // One of more than nine bytes may be out of range; what does not end here is looked at one by one, too.
+    if (stops == 0 || (long_run & inside >> 8) != 0) [[unlikely]] {
+      for (; count > 0; --count) any_varint();
+    } else {
+      at_ += std::countr_zero(stops) + 1;
+    }
+  }
+  static constexpr unsigned kMostAtOnce = 6;
 
   std::int64_t zigzag() { return sealed::unzigzag(varint()); }
 
@@ -83,6 +120,26 @@ class Decoder {
 
  private:
   static_assert(std::endian::native == std::endian::little);
+  static constexpr std::size_t kWindow = 16;
+
+  /// The low seven bits of each byte, one after the other.
+  static std::uint64_t joined(std::uint64_t word) {
+    word &= 0x7f7f7f7f7f7f7f7fu;
+    word = (word & 0x007f007f007f007fu) | (word & 0x7f007f007f007f00u) >> 1;
+    word = (word & 0x00003fff00003fffu) | (word & 0x3fff00003fff0000u) >> 2;
+    return (word & 0x000000000fffffffu) | (word & 0x0fffffff00000000u) >> 4;
+  }
+
+  /// Bit i: byte i of the kWindow next ones is the last of a varint. So the ends of several are found at once
+  /// and not each from the one before. 0 on machines where that is not simple.
+  [[nodiscard]] std::uint32_t stops_ahead() const {
+#if defined(__SSE2__)
+    const __m128i window = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at_));
+    return static_cast<std::uint32_t>(_mm_movemask_epi8(window)) ^ 0xffffU;
+#else
+    return 0;
+#endif
+  }
 
   std::uint64_t any_varint() {
     const unsigned char* at = at_;

@@ -159,7 +159,9 @@ class MeasurementError : public std::runtime_error {
   std::filesystem::path path_;
 };
 
-enum class Extent : std::uint8_t;
+/// How much is wanted of a file: all; all but the values of cells and events, which are 0 then or what they
+/// are; only the process, the modules and per thread everything but nodes, cells and events.
+enum class Extent : std::uint8_t { whole, structure, summary };
 
 /// Reads live and sealed measurements (docs/formats.md), one after the other into the same memory. Trusts
 /// nothing: on any bytes it returns a valid Measurement (all indices in range, nodes in pre-order) or throws

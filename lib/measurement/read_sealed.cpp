@@ -60,6 +60,7 @@ class SealedReader {
   std::vector<std::byte>& module_bytes_;
   Measurement& result_;
   std::size_t event_columns_ = 0;
+  bool values_ = true;  ///< are wanted
 };
 
 void SealedReader::read_table() {
@@ -132,7 +133,8 @@ void SealedReader::read(Extent extent) {
     thread.epochs.clear();
     thread.units.clear();
   }
-  if (extent == Extent::whole) {
+  values_ = extent == Extent::whole;
+  if (extent != Extent::summary) {
     for (std::uint32_t i = 0; i < result_.threads.size(); ++i) {
       read_tree(section(SectionType::tree, i, "a tree"), result_.threads[i], sizes_[i]);
       read_epochs(i, result_.threads[i]);
@@ -269,6 +271,7 @@ void SealedReader::read_tree(Decoder in, ThreadProfile& thread, TreeSize size) {
   thread.events.reserve(size.cells * event_columns_);
   std::ranges::fill(last_offset_, 0);
   cct::NodeId parent = cct::kNoNode;
+  std::uint32_t cells = 0;
   for (cct::NodeId id = 0; id < size.nodes; ++id) {
     const unsigned tag = in.byte();
     std::uint64_t up = tag >> sealed::kNodeUpShift;
@@ -293,10 +296,14 @@ void SealedReader::read_tree(Decoder in, ThreadProfile& thread, TreeSize size) {
     last += static_cast<std::uint64_t>(in.zigzag());
     node.frame.offset = last;
     if ((tag & sealed::kNodeHasCell) != 0) {
-      thread.cell[id] = static_cast<std::uint32_t>(thread.cells.size());
+      thread.cell[id] = cells++;
       read_cell(in, thread);
     }
     parent = id;
+  }
+  if (!values_) {
+    thread.cells.resize(cells);
+    thread.events.resize(cells * event_columns_);
   }
 }
 
@@ -333,19 +340,28 @@ void SealedReader::read_units(std::uint32_t index, ThreadProfile& thread) {
 }
 
 void SealedReader::read_cell(Decoder& in, ThreadProfile& thread) const {
-  Cell& cell = thread.cells.emplace_back();
   const unsigned tag = in.byte();
-  cell.mark = wait_kind(tag >> sealed::kCellMarkShift);
-  cell.time_ns = in.varint();
-  cell.samples = in.varint();
-  cell.weight_sq = (tag & sealed::kCellWeightSq) != 0 ? in.varint() : cell.samples;
-  if ((tag & sealed::kCellBlocked) != 0) cell.blocked = in.varint();
-  if ((tag & sealed::kCellCpu) != 0) cell.cpu_ns = in.varint();
-  if ((tag & sealed::kCellMarkedWhole) != 0) {
-    cell.marked_ns = cell.time_ns;
-  } else if ((tag & sealed::kCellMarked) != 0) {
-    cell.marked_ns = in.varint();
+  const auto has = [tag](unsigned bit) { return (tag & bit) != 0 ? 1U : 0U; };
+  const unsigned marked = has(sealed::kCellMarked) & (has(sealed::kCellMarkedWhole) ^ 1U);
+  const unsigned count =
+      2 + has(sealed::kCellWeightSq) + has(sealed::kCellBlocked) + has(sealed::kCellCpu) + marked;
+  if (!values_) {
+    in.skip_varints(count);
+    for (std::size_t i = 0; i < event_columns_; ++i) in.skip_varints(2);
+    return;
   }
+  std::uint64_t numbers[Decoder::kMostAtOnce];
+  in.varints(count, numbers);
+  const std::uint64_t* next = numbers;
+  Cell& cell = thread.cells.emplace_back();
+  cell.mark = wait_kind(tag >> sealed::kCellMarkShift);
+  cell.time_ns = *next++;
+  cell.samples = *next++;
+  cell.weight_sq = has(sealed::kCellWeightSq) != 0 ? *next++ : cell.samples;
+  if (has(sealed::kCellBlocked) != 0) cell.blocked = *next++;
+  if (has(sealed::kCellCpu) != 0) cell.cpu_ns = *next++;
+  if (has(sealed::kCellMarkedWhole) != 0) cell.marked_ns = cell.time_ns;
+  if (marked != 0) cell.marked_ns = *next;
   for (std::size_t i = 0; i < event_columns_; ++i) {
     EventValue& value = thread.events.emplace_back();
     value.value = in.varint();

@@ -13,9 +13,6 @@
 // What the readers of the two forms share.
 namespace culprit::measurement {
 
-/// How much is wanted of a file.
-enum class Extent : std::uint8_t { whole, summary };
-
 Measurement read_live(InputFile& file, Extent extent);
 
 /// What reading many sealed files one after the other keeps from each for the next: memory, and the bytes of

@@ -82,9 +82,15 @@ std::uint32_t ThreadAccumulation::slot_of(const measurement::ThreadProfile& thre
 void ThreadAccumulation::record(const measurement::ThreadProfile& thread,
                                 std::span<const cct::NodeId> united) {
   const std::size_t events = event_columns_.size();
+  // Which nodes have values nobody could predict: they are listed without a branch.
+  nodes_.resize(thread.cell.size());
+  std::size_t with_values = 0;
   for (std::size_t node = 0; node < thread.cell.size(); ++node) {
+    nodes_[with_values] = static_cast<cct::NodeId>(node);
+    with_values += thread.cell[node] != cct::kNoNode ? 1 : 0;
+  }
+  for (const cct::NodeId node : std::span(nodes_).first(with_values)) {
     const std::uint32_t index = thread.cell[node];
-    if (index == cct::kNoNode) continue;
     const Cell& cell = thread.cells[index];
     const std::uint32_t slot = slot_of(thread, united, node);
     const ContextId x = plan_.slots[slot];

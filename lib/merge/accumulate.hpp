@@ -77,6 +77,7 @@ class ThreadAccumulation {
   const Transfers& transfers_;
   const TraceValues* traced_;
   std::vector<database::ContextId> thread_waits_;  ///< frontiers where threads wait for each other
+  std::vector<cct::NodeId> nodes_;                 ///< with values
   SparseRows own_;                                 ///< per slot: of the thread that was added last
   // Of the tile.
   std::uint32_t first_location_ = 0;

@@ -240,18 +240,12 @@ std::vector<database::ModuleInfo> describe_modules(std::span<const ProcessSummar
   return modules;
 }
 
-database::Quality judge_quality(std::span<const ProcessSummary> processes, const Attribution& attribution,
-                                std::span<const database::Summary> context_summaries,
-                                std::uint64_t unreadable) {
-  measurement::Quality sum;
-  database::Quality quality{.unreadable = unreadable};
-  for (const ProcessSummary& process : processes) {
-    if (process.cut_short()) ++quality.cut_short;
-    for (const ThreadSummary& thread : process.threads) {
-      sum.add(thread.quality);
-      if (thread.quality.most_halvings > 0) ++quality.slowed;
-    }
-  }
+database::Quality judge_quality(const Survey& survey, const Attribution& attribution,
+                                std::span<const database::Summary> context_summaries) {
+  const measurement::Quality& sum = survey.quality.sum;
+  database::Quality quality{.unreadable = survey.unreadable};
+  for (const ProcessSummary& process : survey.processes) quality.cut_short += process.cut_short() ? 1 : 0;
+  quality.slowed = survey.quality.slowed;
   quality.samples = sum.samples;
   quality.partial = sum.partial;
   quality.partial_ns = sum.partial_ns;

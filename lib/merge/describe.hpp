@@ -7,6 +7,7 @@
 #include "merge/recover_structure.hpp"
 #include "merge/roles.hpp"
 #include "merge/shape.hpp"
+#include "merge/survey.hpp"
 
 #include <span>
 #include <string>
@@ -38,9 +39,8 @@ std::vector<database::ModuleInfo> describe_modules(std::span<const ProcessSummar
                                                    const database::Experiment& experiment);
 
 /// The processes' own counters and what the summaries tell.
-database::Quality judge_quality(std::span<const ProcessSummary> processes, const Attribution& attribution,
-                                std::span<const database::Summary> context_summaries,
-                                std::uint64_t unreadable);
+database::Quality judge_quality(const Survey& survey, const Attribution& attribution,
+                                std::span<const database::Summary> context_summaries);
 
 /// What makes the result less than complete, one line each: processes cut short, dropped samples, more than 1
 /// % of the time in partial unwinds.

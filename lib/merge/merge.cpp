@@ -177,7 +177,7 @@ database::Experiment describe(const Survey& survey, const Options& options,
                               Attribution&& attribution, Summaries& summaries) {
   database::Experiment experiment;
   experiment.run = describe_run(survey.processes, options.blame);
-  experiment.quality = judge_quality(survey.processes, attribution, summaries.contexts, survey.unreadable);
+  experiment.quality = judge_quality(survey, attribution, summaries.contexts);
   experiment.metrics = describe_metrics(survey.processes, columns);
   experiment.roles = roles.roles;
   experiment.locations = describe_locations(survey.processes, roles);
@@ -216,9 +216,10 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
   const IdleRules rules = check_request(comm, options);
 
   // First pass: which processes are there, and which contexts?
-  const std::vector<InputEntry> files = divide(comm, options.measurement);
+  std::vector<InputEntry> files = divide(comm, options.measurement);
   Phase reading(comm, progress, "reading", files.size());
   const Survey found = survey(comm, files, [&] { reading.step(); });
+  files = {};
   check_survey(comm, found, options);
 
   // What code are they? On rank 0, which then tells the others as much as they need.
@@ -243,7 +244,7 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
   if (!options.dry_run) writer.emplace(comm, options.output);
   const Share share = deal(comm, found.processes, roles);
   TimeLines lines;
-  std::vector<database::Location> locations;
+  std::vector<database::Location> locations;  // until they are described, at the end
   Phase analysing(comm, progress, "time lines", 1);
   together(comm, [&] {
     if (root) locations = describe_locations(found.processes, roles);
@@ -254,6 +255,7 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
       options.dry_run ? std::filesystem::path() : std::filesystem::absolute(options.output).parent_path());
   lines.processes.clear();
   analysing.step();
+  locations = {};
   shape.columns.traced = traced.values.names;
   const Plan plan(shape, found.valued, traced.values.contexts);
   ThreadAccumulation accumulation(shape, plan, found.transfers, share.role_count, &traced.values);

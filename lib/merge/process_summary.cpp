@@ -81,6 +81,7 @@ ProcessSummary Summarizer::summarize(const measurement::Measurement& file, std::
                              .no_unwind = module.no_unwind});
   }
   summary.launch = share(std::move(launch));
+  SamplingQuality& quality = quality_[process.run_id];
   summary.threads.reserve(file.threads.size());
   for (const measurement::ThreadProfile& thread : file.threads) {
     summary.cells += thread.cells.size();
@@ -88,7 +89,7 @@ ProcessSummary Summarizer::summarize(const measurement::Measurement& file, std::
     t.ordinal = thread.ordinal;
     t.start_ns = thread.start_ns;
     t.end_ns = thread.end_ns;
-    t.quality = thread.quality;
+    quality.add({.sum = thread.quality, .slowed = thread.quality.most_halvings > 0 ? 1U : 0U});
     t.worker = thread.ordinal != 0;
     const std::uint32_t start = thread.start_routine.module;
     if (t.worker && start < file.modules.size() && !file.modules[start].key.path.empty()) {
@@ -184,7 +185,6 @@ struct ProcessNumbers {
 struct ThreadNumbers {
   std::uint32_t ordinal = 0, worker = 0;
   std::uint64_t start_ns = 0, end_ns = 0, start_offset = 0;
-  measurement::Quality quality;
   std::uint32_t start_module = 0, unused = 0;
 };
 struct FlawNumbers {
@@ -194,7 +194,17 @@ struct FlawNumbers {
 
 }  // namespace
 
-void Summarizer::write(cct::MessageWriter& message, std::span<const ProcessSummary> summaries) {
+SamplingQuality Summarizer::quality(const std::string& run) const {
+  const auto found = quality_.find(run);
+  return found == quality_.end() ? SamplingQuality{} : found->second;
+}
+
+void Summarizer::write(cct::MessageWriter& message, std::span<const ProcessSummary> summaries) const {
+  message.value(std::uint64_t{quality_.size()});
+  for (const auto& [run, quality] : quality_) {
+    message.text(run);
+    message.value(quality);
+  }
   Numbered<Launch> launches;
   Numbered<cct::ModuleKey> modules;
   for (const ProcessSummary& summary : summaries) {
@@ -232,7 +242,6 @@ void Summarizer::write(cct::MessageWriter& message, std::span<const ProcessSumma
                          .start_ns = t.start_ns,
                          .end_ns = t.end_ns,
                          .start_offset = t.start_offset,
-                         .quality = t.quality,
                          .start_module = modules.of(t.start_module.get())});
     }
     for (const ModuleFlaws& f : s.flaws) {
@@ -249,6 +258,10 @@ void Summarizer::write(cct::MessageWriter& message, std::span<const ProcessSumma
 }
 
 void Summarizer::read(cct::MessageReader& message, std::vector<ProcessSummary>& into) {
+  for (auto runs = message.value<std::uint64_t>(); runs != 0; --runs) {
+    const std::string run = message.text();
+    quality_[run].add(message.value<SamplingQuality>());
+  }
   std::vector<std::shared_ptr<const Launch>> launches(message.value<std::uint64_t>());
   for (auto& launch : launches) launch = share(read_launch(message));
   std::vector<std::shared_ptr<const cct::ModuleKey>> modules(message.value<std::uint64_t>());
@@ -260,6 +273,8 @@ void Summarizer::read(cct::MessageReader& message, std::vector<ProcessSummary>& 
   const char* path = paths.c_str();
   auto thread = threads.begin();
   auto flaw = all_flaws.begin();
+  if (into.capacity() < into.size() + processes.size())
+    into.reserve(std::max(into.size() + processes.size(), into.size() + into.size() / 8));
   for (const ProcessNumbers& p : processes) {
     ProcessSummary& s = into.emplace_back();
     s.path = path;
@@ -281,7 +296,6 @@ void Summarizer::read(cct::MessageReader& message, std::vector<ProcessSummary>& 
                            .worker = thread->worker != 0,
                            .start_ns = thread->start_ns,
                            .end_ns = thread->end_ns,
-                           .quality = thread->quality,
                            .start_module = thing(modules, thread->start_module),
                            .start_offset = thread->start_offset});
     }

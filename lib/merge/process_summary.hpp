@@ -32,10 +32,21 @@ struct ThreadSummary {
   std::uint32_t ordinal = 0;
   bool worker = false;  ///< not its process's main thread
   std::uint64_t start_ns = 0, end_ns = 0;
-  measurement::Quality quality;
   std::shared_ptr<const cct::ModuleKey>
       start_module;  ///< of the routine that a worker was started with; null: none
   std::uint64_t start_offset = 0;
+};
+
+/// Counters of sampling, summed up over the threads of a run as they are met: there is one of these per run
+/// and not per thread.
+struct SamplingQuality {
+  measurement::Quality sum;
+  std::uint64_t slowed = 0;  ///< threads whose rate was halved
+
+  void add(const SamplingQuality& other) {
+    sum.add(other.sum);
+    slowed += other.slowed;
+  }
 };
 
 /// Where walks of the stack could not go by call-frame information.
@@ -75,8 +86,11 @@ class Summarizer {
  public:
   ProcessSummary summarize(const measurement::Measurement& file, std::string path, std::uint64_t bytes);
 
-  /// All of `summaries` as part of a message, and back; what was shared is sent once.
-  static void write(cct::MessageWriter& message, std::span<const ProcessSummary> summaries);
+  /// Of all threads of a run that were summarized or read.
+  [[nodiscard]] SamplingQuality quality(const std::string& run) const;
+
+  /// All of `summaries` (all that were made) as part of a message, and back; what was shared is sent once.
+  void write(cct::MessageWriter& message, std::span<const ProcessSummary> summaries) const;
   void read(cct::MessageReader& message, std::vector<ProcessSummary>& into);
 
  private:
@@ -86,6 +100,7 @@ class Summarizer {
   std::shared_ptr<const Launch> last_;                                  ///< mostly all are equal
   std::multimap<std::string, std::shared_ptr<const Launch>> launches_;  ///< by host
   std::map<cct::ModuleKey, std::shared_ptr<const cct::ModuleKey>> modules_;
+  std::map<std::string, SamplingQuality> quality_;  ///< by run
 };
 
 void write(cct::MessageWriter& message, const cct::ModuleKey& key);

@@ -36,7 +36,8 @@ void Trees::add(const measurement::Measurement& file) {
     const std::span<const cct::NodeId> image = all.unite(thread.nodes, modules);
     valued.resize(all.tree().size());
     for (std::size_t node = 0; node < image.size(); ++node) {
-      if (thread.cell[node] != cct::kNoNode) valued[image[node]] = 1;
+      // Without a branch, which nobody could predict.
+      valued[image[node]] |= static_cast<std::uint8_t>(thread.cell[node] != cct::kNoNode ? 1 : 0);
     }
   }
 }
@@ -78,10 +79,11 @@ struct Local {
 
 Local read_files(std::span<const InputEntry> files, const Step& step) {
   Local local;
+  local.processes.reserve(files.size());  // of so many, what doubling reserves in vain would count
   measurement::Reader reader;
   for (const InputEntry& entry : files) {
     try {
-      measurement::Measurement& file = reader.read(entry.path);
+      measurement::Measurement& file = reader.read(entry.path, measurement::Extent::structure);
       drop_own_frames(file);
       local.processes.push_back(local.summarizer.summarize(file, entry.path, entry.bytes));
       local.trees[file.process.run_id].add(file);
@@ -100,7 +102,7 @@ std::vector<ProcessSummary> gather(exchange::Communicator& comm, Local& local) {
   if (comm.rank() == 0) {
     all = std::move(local.processes);
   } else {
-    Summarizer::write(message, local.processes);
+    local.summarizer.write(message, local.processes);
     local.processes = {};
   }
   const std::vector<exchange::Bytes> parts = comm.gather(message.take(), 0);
@@ -179,6 +181,8 @@ Survey survey(exchange::Communicator& comm, std::span<const InputEntry> files, c
   exchange::Bytes run;
   if (comm.rank() == 0) {
     const std::string name = keep_one_run(survey);
+    survey.quality = local.summarizer.quality(name);
+    if (!name.empty()) survey.quality.add(local.summarizer.quality({}));
     std::ranges::sort(survey.processes, canonically_before);
     const auto bytes = std::as_bytes(std::span(name));
     run.assign(bytes.begin(), bytes.end());

@@ -20,6 +20,7 @@ using Step = std::function<void()>;
 /// Which processes there are, and which contexts.
 struct Survey {
   std::vector<ProcessSummary> processes;  ///< rank 0: all of the run, in canonical order; others: empty
+  SamplingQuality quality;                ///< rank 0: of their threads
   std::uint64_t unreadable = 0;           ///< rank 0: files left out as unreadable
   std::vector<std::string> problems;  ///< rank 0: one line per file that is left out: file: why (what to do)
   cct::SharedTree shared;             ///< the union of all threads' trees: canonical, the same on every rank

@@ -84,15 +84,14 @@ class Opening {
  public:
   Opening(const cct::SharedTree& shared, const Shape& shape) : shape_(shape) { tree_.unite(shared); }
 
-  void open(const Share::File& planned) {
-    const std::string path = trace::trace_path(planned.path).string();
+  void open(const std::string& measured, std::size_t threads) {
+    const std::string path = trace::trace_path(measured).string();
     if (!std::filesystem::exists(path)) return;
     try {
-      measurement::Measurement& file = reader_.read(planned.path);
+      measurement::Measurement& file = reader_.read(measured);
       if (!file.process.rank) return;  // nobody can have waited for it in MPI
       drop_own_frames(file);
-      auto process =
-          std::make_unique<TracedProcess>(*file.process.rank, path, name_nodes(file, planned.roles.size()));
+      auto process = std::make_unique<TracedProcess>(*file.process.rank, path, name_nodes(file, threads));
       if (process->stopped()) ++result_.stopped;
       result_.processes.push_back(std::move(process));
     } catch (const measurement::MeasurementError& error) {
@@ -131,7 +130,9 @@ class Opening {
 TimeLines open_time_lines(const Share& share, const cct::SharedTree& shared, const Shape& shape) {
   Opening opening(shared, shape);
   for (const Share::Tile& tile : share.rounds) {
-    for (const Share::File& file : tile.files) opening.open(file);
+    if (tile.traced == 0) continue;
+    tile.visit_files(
+        [&](const char* path, std::span<const std::uint32_t> roles) { opening.open(path, roles.size()); });
   }
   return opening.take();
 }

@@ -7,8 +7,10 @@
 #include "merge/own_frames.hpp"
 #include "merge/together.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 namespace culprit::merge {
 namespace {
@@ -18,14 +20,20 @@ std::vector<std::size_t> find_tiles(std::span<const ProcessSummary> processes, s
   std::uint64_t cells = 0;
   for (const ProcessSummary& process : processes) cells += process.cells;
   const std::uint32_t most = database::tile_locations(locations, cells);
+  // Tiles are written in rounds: one with far more values than others would make all ranks wait.
+  constexpr std::uint64_t kFewCells = 1 << 16;  // not worth a tile of their own
+  const std::uint64_t most_cells =
+      std::max(kFewCells, cells * most / std::max<std::uint64_t>(locations, 1) * 5 / 4);
   std::vector<std::size_t> first{0};
   std::uint64_t held = 0;
+  std::uint64_t held_cells = 0;
   for (std::size_t p = 0; p < processes.size(); ++p) {
-    if (held >= most) {
+    if (held >= most || (held > 0 && held_cells + processes[p].cells > most_cells)) {
       first.push_back(p);
-      held = 0;
+      held = held_cells = 0;
     }
     held += processes[p].threads.size();
+    held_cells += processes[p].cells;
   }
   first.push_back(processes.size());
   return first;
@@ -48,12 +56,19 @@ std::vector<exchange::Bytes> share_messages(std::span<const ProcessSummary> proc
       const std::size_t tile = round * ranks + rank;
       const std::size_t begin = tile + 1 < tiles.size() ? tiles[tile] : processes.size();
       const std::size_t end = tile + 1 < tiles.size() ? tiles[tile + 1] : begin;
-      message.value(static_cast<std::uint32_t>(locations[begin]));
-      message.value(std::uint64_t{end - begin});
+      std::string paths;
+      std::vector<std::uint32_t> threads;
+      std::uint32_t traced = 0;
       for (std::size_t p = begin; p < end; ++p) {
-        message.text(processes[p].path);
-        message.values(std::span(roles.of).subspan(locations[p], processes[p].threads.size()));
+        traced |= processes[p].trace_bytes != 0 ? 1 : 0;
+        paths.append(processes[p].path).push_back('\0');
+        threads.push_back(static_cast<std::uint32_t>(processes[p].threads.size()));
       }
+      message.value(static_cast<std::uint32_t>(locations[begin]));
+      message.value(traced);
+      message.text(paths);
+      message.values(threads);
+      message.values(std::span(roles.of).subspan(locations[begin], locations[end] - locations[begin]));
     }
     messages.push_back(message.take());
   }
@@ -79,22 +94,22 @@ class Pass {
     tree_.unite(shared);
   }
 
-  /// The tile of one round, if it holds anything and tiles are wanted.
-  std::vector<database::Tile> run(const Share::Tile& planned) {
+  /// The tile of one round, if it holds anything and tiles are wanted. Valid until the next.
+  std::span<const database::Tile> run(const Share::Tile& planned) {
     location_ = planned.first_location;
-    for (const Share::File& file : planned.files) add_file(file);
+    planned.visit_files(
+        [this](const char* path, std::span<const std::uint32_t> roles) { add_file(path, roles); });
     database::TileRows& rows = builder_.collected();
     if (rows.locations() == 0) return {};
     rows.arrange();
     accumulation_.add_tile(rows);
-    std::vector<database::Tile> tiles;
-    if (tiles_) tiles.push_back(builder_.take());
+    if (tiles_) tile_ = builder_.take(std::move(tile_));
     rows.clear();
-    return tiles;
+    return {&tile_, tiles_ ? std::size_t{1} : 0};
   }
 
  private:
-  void add_file(const Share::File& planned);
+  void add_file(const std::string& path, std::span<const std::uint32_t> roles);
   void add_thread(const measurement::ThreadProfile& thread, std::span<const cct::ModuleId> modules,
                   std::uint32_t role);
 
@@ -104,6 +119,7 @@ class Pass {
   cct::TreeUnion tree_;
   measurement::Reader reader_;
   database::TileBuilder builder_;
+  database::Tile tile_;
   std::uint32_t location_ = 0;
 };
 
@@ -117,8 +133,8 @@ measurement::Measurement& read_again(measurement::Reader& reader, const std::str
   }
 }
 
-void Pass::add_file(const Share::File& planned) {
-  const measurement::Measurement& file = read_again(reader_, planned.path);
+void Pass::add_file(const std::string& path, std::span<const std::uint32_t> roles) {
+  const measurement::Measurement& file = read_again(reader_, path);
   std::vector<cct::ModuleKey> keys;
   keys.reserve(file.modules.size());
   for (const measurement::Module& module : file.modules) keys.push_back(module.key);
@@ -127,8 +143,8 @@ void Pass::add_file(const Share::File& planned) {
   // Threads beyond the planned ones started after the first pass, in a process that still runs; nobody
   // counts on them.
   const measurement::ThreadProfile none;
-  for (std::size_t t = 0; t < planned.roles.size(); ++t)
-    add_thread(t < file.threads.size() ? file.threads[t] : none, modules, planned.roles[t]);
+  for (std::size_t t = 0; t < roles.size(); ++t)
+    add_thread(t < file.threads.size() ? file.threads[t] : none, modules, roles[t]);
   step_();
 }
 
@@ -148,7 +164,7 @@ void Pass::add_thread(const measurement::ThreadProfile& thread, std::span<const 
 
 std::size_t Share::files() const {
   return std::accumulate(rounds.begin(), rounds.end(), std::size_t{0},
-                         [](std::size_t sum, const Tile& tile) { return sum + tile.files.size(); });
+                         [](std::size_t sum, const Tile& tile) { return sum + tile.threads.size(); });
 }
 
 Share deal(exchange::Communicator& comm, std::span<const ProcessSummary> processes, const Roles& roles) {
@@ -161,11 +177,10 @@ Share deal(exchange::Communicator& comm, std::span<const ProcessSummary> process
   share.rounds.resize(message.value<std::uint64_t>());
   for (Share::Tile& tile : share.rounds) {
     tile.first_location = message.value<std::uint32_t>();
-    tile.files.resize(message.value<std::uint64_t>());
-    for (Share::File& file : tile.files) {
-      file.path = message.text();
-      file.roles = message.values<std::uint32_t>();
-    }
+    tile.traced = message.value<std::uint32_t>();
+    tile.paths = message.text();
+    tile.threads = message.values<std::uint32_t>();
+    tile.roles = message.values<std::uint32_t>();
   }
   return share;
 }
@@ -175,7 +190,7 @@ void accumulate_values(exchange::Communicator& comm, const Share& share, const c
                        const std::function<void()>& step) {
   Pass pass(shared, shape, accumulation, writer != nullptr, step);
   for (const Share::Tile& planned : share.rounds) {
-    std::vector<database::Tile> tiles;
+    std::span<const database::Tile> tiles;
     together(comm, [&] { tiles = pass.run(planned); });
     if (writer != nullptr) writer->add_tiles(tiles);
   }

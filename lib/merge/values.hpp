@@ -19,13 +19,25 @@ namespace culprit::merge {
 /// database: consecutive processes, whose bytes therefore do not depend on the number of ranks. In each round
 /// every rank has one tile, in the order of ranks (the last round may not do for all).
 struct Share {
-  struct File {
-    std::string path;
-    std::vector<std::uint32_t> roles;  ///< per thread
-  };
+  /// In few pieces: there are as many files as processes.
   struct Tile {
     std::uint32_t first_location = 0;
-    std::vector<File> files;
+    std::uint32_t traced = 0;            ///< whether any process has a time line
+    std::string paths;                   ///< of the files, each ended by a zero
+    std::vector<std::uint32_t> threads;  ///< per file: how many
+    std::vector<std::uint32_t> roles;    ///< per thread of all files
+
+    /// Calls visit(path, roles of the file's threads) for each file.
+    template <class Visit>
+    void visit_files(Visit visit) const {
+      const char* path = paths.c_str();
+      std::size_t first = 0;
+      for (const std::uint32_t count : threads) {
+        visit(path, std::span(roles).subspan(first, count));
+        path += std::char_traits<char>::length(path) + 1;
+        first += count;
+      }
+    }
   };
   std::vector<Tile> rounds;  ///< as many on every rank; without files where there is no tile
   std::uint32_t role_count = 0;

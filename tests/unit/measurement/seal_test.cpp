@@ -233,6 +233,28 @@ TEST_CASE("a summary is the measurement without its trees") {
   }
 }
 
+TEST_CASE("the structure of a sealed measurement is all of it but values") {
+  for (const std::size_t events : {std::size_t{0}, std::size_t{2}}) {
+    const Directory directory;
+    const auto path = directory / "a.culprit";
+    File file(path, process(1 + events));
+    add_modules(*file.operator->());
+    for (unsigned t = 0; t < 3; ++t)
+      fill(*file.operator->(), *file->add_thread(t, t == 0, {}, kStart), t, 200, events);
+    REQUIRE(file->seal(EndReason::quick_exit, kStart + 9) == 0);
+    culprit::measurement::Reader reader;
+    Measurement whole = reader.read(path);
+    const Measurement structure = reader.read(path, culprit::measurement::Extent::structure);
+    for (auto& thread : whole.threads) {
+      CHECK(thread.cells.size() > 100);
+      std::ranges::fill(thread.cells, culprit::measurement::Cell{});
+      std::ranges::fill(thread.events, culprit::measurement::EventValue{});
+    }
+    CHECK(difference(whole, structure) == "");
+    CHECK(difference(culprit::measurement::read(path), reader.read(path)) == "");
+  }
+}
+
 TEST_CASE("a sealed node takes about ten bytes") {
   const Directory directory;
   const auto path = directory / "a.culprit";

@@ -73,6 +73,7 @@ TEST_CASE("summaries survive a message, and what processes share is shared again
   using namespace culprit;
   measurement::Measurement file;
   file.process.host = "node1";
+  file.process.run_id = "run";
   file.process.pid = 7;
   file.process.rank = 3;
   file.process.program = "/bin/app";
@@ -87,16 +88,21 @@ TEST_CASE("summaries survive a message, and what processes share is shared again
   file.threads[1].ordinal = 1;
   file.threads[1].start_routine = {.offset = 0x40, .module = 1, .kind = cct::FrameKind::call};
   file.threads[1].quality.samples = 11;
+  file.threads[1].quality.most_halvings = 2;
   file.threads[1].cells.resize(4);
   merge::Summarizer here;
   std::vector<ProcessSummary> sent{here.summarize(file, "/run/a", 100)};
   file.process.rank.reset();
   sent.push_back(here.summarize(file, "/run/b", 200));
   cct::MessageWriter writer;
-  merge::Summarizer::write(writer, sent);
+  here.write(writer, sent);
   const auto bytes = writer.take();
   cct::MessageReader reader(bytes);
   merge::Summarizer there;
+  file.process.run_id = "other";
+  (void)there.summarize(file, "/run/c", 300);
+  file.process.run_id = "run";
+  (void)there.summarize(file, "/run/d", 300);
   std::vector<ProcessSummary> got;
   there.read(reader, got);
   reader.end();
@@ -118,6 +124,10 @@ TEST_CASE("summaries survive a message, and what processes share is shared again
   CHECK(!got[0].threads[0].start_module);
   CHECK(got[0].threads[1].start_module->path == "/lib/so");
   CHECK(got[0].threads[1].start_offset == 0x40);
-  CHECK(got[0].threads[1].quality.samples == 11);
+  // Counters are kept for a run as a whole, wherever its processes were summarized.
+  CHECK(there.quality("run").sum.samples == 3 * 11);
+  CHECK(there.quality("run").slowed == 3);
+  CHECK(there.quality("other").sum.samples == 11);
+  CHECK(there.quality("none").sum.samples == 0);
   CHECK(got[0].threads[1].start_module == got[1].threads[1].start_module);
 }

@@ -339,6 +339,98 @@ TEST_CASE("summaries observe every thread once") {
   }));
 }
 
+TEST_CASE("more threads than are summed at once, of two roles, are each observed where they belong") {
+  constexpr std::uint32_t kThreads = 1100;  // two full chunks and a part of one
+  const auto times = [](std::uint32_t t) { return 1 + t % 7; };
+  CHECK(rc::check([&] {
+    const RandomTree tree;
+    const Shape& shape = tree.shape;
+    const std::vector<measurement::ThreadProfile> alike = {random_thread(shape), random_thread(shape)};
+    std::vector<std::uint8_t> valued(shape.contexts.size());
+    for (ContextId x = 0; x < valued.size(); ++x)
+      valued[x] = alike[0].cell[x] != cct::kNoNode || alike[1].cell[x] != cct::kNoNode ? 1 : 0;
+    const merge::Plan plan(shape, valued);
+    merge::ThreadAccumulation accumulation(shape, plan, no_transfers, 2);
+    accumulation.begin_process({});
+    std::vector<cct::NodeId> same(shape.contexts.size());
+    std::iota(same.begin(), same.end(), cct::NodeId{0});
+    database::TileRows rows(shape.contexts.size(), shape.columns.metrics());
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      measurement::ThreadProfile thread = alike[t % 2];
+      for (measurement::Cell& cell : thread.cells) cell.time_ns *= times(t);
+      accumulation.add(thread, same, t, t % 3 == 0 ? 1 : 0);
+      add_rows(accumulation, rows);
+    }
+    rows.arrange();
+    accumulation.add_tile(rows);
+    std::vector<std::vector<std::uint64_t>> inclusive(2, std::vector<std::uint64_t>(shape.contexts.size()));
+    for (std::size_t kind = 0; kind < 2; ++kind) {
+      for (ContextId x = 0; x < shape.contexts.size(); ++x)
+        for (const ContextId y : path_of(shape, x)) inclusive[kind][y] += time_at(alike[kind], x);
+    }
+    const std::uint64_t flat[] = {naive_flat_inclusive(shape, alike[0], 0),
+                                  naive_flat_inclusive(shape, alike[1], 0)};
+    const std::size_t metrics = shape.columns.metrics();
+    for (const std::uint32_t role : {0U, 1U}) {
+      const merge::RoleSums& sums = accumulation.roles()[role];
+      std::vector<metrics::Accumulator> expected(shape.contexts.size());
+      metrics::Accumulator expected_flat;
+      for (std::uint32_t t = 0; t < kThreads; ++t) {
+        if ((t % 3 == 0 ? 1U : 0U) != role) continue;
+        for (ContextId x = 0; x < expected.size(); ++x) {
+          const std::uint64_t time = inclusive[t % 2][x] * times(t);
+          if (time != 0) expected[x].accumulate(time);
+        }
+        if (flat[t % 2] != 0) expected_flat.accumulate(flat[t % 2] * times(t));
+      }
+      for (ContextId x = 0; x < expected.size(); ++x)
+        RC_ASSERT(sums.inclusive[plan.group_of[x] * metrics + Columns::kRealtime] == expected[x]);
+      const auto& all = plan.flat_leaf[0] != 0 ? sums.flat_exclusive : sums.flat_inclusive;
+      RC_ASSERT(all[Columns::kRealtime] == expected_flat);
+    }
+  }));
+}
+
+TEST_CASE("waits are told location by location, with the idleness of each") {
+  Shape shape;
+  shape.flat.push_back({});
+  shape.contexts = {
+      {},
+      {.parent = 0, .kind = ContextKind::procedure, .wait = measurement::WaitKind::mpi},
+      {.parent = 1, .kind = ContextKind::statement, .wait = measurement::WaitKind::mpi, .idle_by_name = 1},
+      {.parent = 0, .kind = ContextKind::statement, .wait = measurement::WaitKind::lock, .idle_by_name = 1}};
+  shape.own = {0, 1, 2, 3};
+  const std::vector<cct::NodeId> same = {0, 1, 2, 3};
+  measurement::ThreadProfile thread;
+  thread.nodes.assign(4, {.frame = {}, .parent = 0});
+  thread.nodes[0].parent = cct::kNoNode;
+  thread.nodes[2].parent = 1;
+  thread.cell = {cct::kNoNode, cct::kNoNode, 0, 1};
+  thread.cells.resize(2);
+  thread.epochs.push_back({.node = 2, .kind = measurement::EpochKind::fence, .count = 1});
+  const merge::Plan plan(shape, std::vector<std::uint8_t>{0, 0, 1, 1});
+  merge::ThreadAccumulation accumulation(shape, plan, no_transfers, 1);
+  accumulation.begin_process({});
+  database::TileRows rows(shape.contexts.size(), shape.columns.metrics());
+  constexpr std::uint32_t kTiles = 2, kThreads = 3;
+  for (std::uint32_t tile = 0; tile < kTiles; ++tile) {
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      thread.cells[0].time_ns = 10 * (t + 1);
+      thread.cells[1].time_ns = t == 1 ? 0 : 100;
+      accumulation.add(thread, same, tile * kThreads + t, 0);
+      add_rows(accumulation, rows);
+    }
+    rows.arrange();
+    accumulation.add_tile(rows);
+    rows.clear();
+  }
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> told;
+  for (const blame::EpochRow& row : accumulation.epochs()) told.emplace_back(row.location, row.idle_ns);
+  using Told = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
+  CHECK(told ==
+        Told{{0, 10}, {0, 100}, {1, 20}, {2, 30}, {2, 100}, {3, 10}, {3, 100}, {4, 20}, {5, 30}, {5, 100}});
+}
+
 TEST_CASE("idleness: marks decide where a process has them, names elsewhere") {
   Shape shape;
   shape.flat.push_back({});
