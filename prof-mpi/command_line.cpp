@@ -111,6 +111,10 @@ void add_analysis(CLI::App& app, CommandLine& line, std::string& balance, bool& 
   app.add_option("--epsilon", options.blame.epsilon,
                  "chance to call a balanced context imbalanced (default: 0.01)")
       ->check(number_within(0, false, 0.5, "a number above 0 and up to 0.5"));
+  app.add_option("--segment", options.segments,
+                 "also tell how long the invocations of this procedure took (time lines); repeatable")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   app.add_flag("--no-loops", no_loops, "do not look for loops in the machine code");
   app.add_flag("--no-source", no_source, "do not copy source files into the database");
 }

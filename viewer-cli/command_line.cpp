@@ -61,7 +61,7 @@ struct OptionUse {
   std::string_view option;
   std::initializer_list<Command> commands;
 };
-const std::array<OptionUse, 17> kUses = {{
+const std::array<OptionUse, 18> kUses = {{
     {"--sort", {Command::view}},
     {"--metrics", {Command::view}},
     {"--depth", {Command::view, Command::diff}},
@@ -77,6 +77,7 @@ const std::array<OptionUse, 17> kUses = {{
     {"--derive", {Command::view, Command::hot_path, Command::threads, Command::diff, Command::exporting}},
     {"--output", {Command::exporting}},
     {"--finer", {Command::variation}},
+    {"--procedure", {Command::variation}},
     {"--scaling", {Command::diff}},
     {"--browse", {Command::diff}},
 }};
@@ -137,7 +138,7 @@ void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
   app.add_option("--derive", invocation.derive)->allow_extra_args(false);
   app.add_option("--depth", raw.depth);
   app.add_option("--min", raw.min_percent);
-  app.add_option("--finer", invocation.finer);
+  app.add_option("--finer", invocation.finer)->excludes(app.add_option("--procedure", invocation.procedure));
   app.add_option("--focus", invocation.focus);
   app.add_option("--scaling", raw.scaling);
   app.add_option("--ranks", invocation.ranks);

@@ -50,6 +50,7 @@ struct Invocation {
   std::optional<std::uint32_t> depth;
   std::optional<double> min_percent;
   std::uint32_t finer = 0;  ///< variation: levels below the dominant segment
+  std::string procedure;    ///< variation: whose invocations instead; empty: the dominant procedure's
   std::string focus, ranks, role, output;
   bool ids = false, lines = false, inside_waits = false, all = false, quiet = false;
   bool browse = false;  ///< diff: in the browser, where there is a terminal

@@ -163,7 +163,9 @@ void run_suspects(std::ostream& out, const Screen& screen, const views::Source& 
 
 void run_variation(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                    const Invocation& invocation) {
-  const database::Variation& variation = variation_of(experiment, invocation.finer);
+  const database::Variation& variation = invocation.procedure.empty()
+                                             ? variation_of(experiment, invocation.finer)
+                                             : variation_of(experiment, invocation.procedure);
   write_as(
       invocation.format, out, [&] { write_variation(out, screen, experiment, variation); },
       [&] { return variation_json(experiment, variation); }, [&] { write_variation_csv(out, variation); });

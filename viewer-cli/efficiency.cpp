@@ -144,7 +144,84 @@ void write_regions(std::ostream& out, const Screen& screen, const std::vector<Re
   }
 }
 
+/// From useful and run times.
+void find_shares(Efficiency& result) {
+  if (result.run_s <= 0 || result.useful_max_s <= 0) {
+    result.ranks = 0;
+    return;
+  }
+  result.load_balance = result.useful_mean_s / result.useful_max_s;
+  result.communication = result.useful_max_s / result.run_s;
+  result.parallel = result.useful_mean_s / result.run_s;
+}
+
+void write_iterations(std::ostream& out, const Screen& screen, const IterationEfficiency& iterations) {
+  if (iterations.all.ranks == 0) return;
+  const auto least = std::ranges::min_element(
+      iterations.each, {}, [](const Efficiency& one) { return one.ranks == 0 ? 1 : one.parallel; });
+  const auto share = [](double value) { return keep(grouped(100 * value, 1) + " %"); };
+  const auto time = [&](double seconds) { return keep(duration(seconds, screen.unicode)); };
+  const Efficiency& all = iterations.all;
+  out << '\n'
+      << wrap("The " + keep(counted(iterations.each.size(), "iteration")) +
+                  " that the program marked, each by itself, " + time(all.run_s) +
+                  " in all: parallel efficiency " + share(all.parallel) + ", load balance " +
+                  share(all.load_balance) + ", communication efficiency " + share(all.communication) +
+                  "; the least efficient is iteration " +
+                  keep(std::to_string(least - iterations.each.begin())) + ", " + share(least->parallel) +
+                  " of " + time(least->run_s) + '.',
+              screen.width)
+      << '\n';
+}
+
+Json iterations_json(const IterationEfficiency& iterations) {
+  if (iterations.all.ranks == 0) return nullptr;
+  const auto figures = [](const Efficiency& one) {
+    Json result = figures_json(one);
+    result.erase("serialization");
+    result.erase("transfer");
+    result["time_s"] = one.run_s;
+    return result;
+  };
+  Json result = figures(iterations.all);
+  Json each = Json::array();
+  for (const Efficiency& one : iterations.each) {
+    Json figure = figures(one);
+    figure["iteration"] = each.size();
+    each.push_back(std::move(figure));
+  }
+  result["count"] = each.size();
+  result["each"] = std::move(each);
+  return result;
+}
+
 }  // namespace
+
+IterationEfficiency efficiency_of_iterations(const database::Contents& experiment) {
+  const std::vector<database::Variation>& variations = experiment.trace().variations;
+  if (variations.empty() || !variations.front().marked) return {};
+  const database::Variation& marked = variations.front();
+  IterationEfficiency result;
+  result.all.ranks = marked.rows.size();
+  for (std::size_t i = 0; i < marked.longest_ns.size(); ++i) {
+    Efficiency one{.run_s = static_cast<double>(marked.longest_ns[i]) / kNsPerSecond};
+    for (const database::Variation::Row& row : marked.rows) {
+      if (i >= row.sos_ns.size()) continue;
+      const double useful = static_cast<double>(row.sos_ns[i]) / kNsPerSecond;
+      ++one.ranks;
+      one.useful_mean_s += useful;
+      one.useful_max_s = std::max(one.useful_max_s, useful);
+    }
+    if (one.ranks > 0) one.useful_mean_s /= static_cast<double>(one.ranks);
+    result.all.run_s += one.run_s;
+    result.all.useful_mean_s += one.useful_mean_s;
+    result.all.useful_max_s += one.useful_max_s;
+    find_shares(one);
+    result.each.push_back(one);
+  }
+  find_shares(result.all);
+  return result;
+}
 
 std::vector<RegionEfficiency> efficiency_of_regions(const views::Figures& figures) {
   const database::Contents& experiment = figures.experiment();
@@ -208,6 +285,7 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
                          screen.width))
       << '\n';
   write_regions(out, screen, efficiency_of_regions(figures));
+  write_iterations(out, screen, efficiency_of_iterations(figures.experiment()));
 }
 
 Json efficiency_json(const views::Figures& figures) {
@@ -222,6 +300,7 @@ Json efficiency_json(const views::Figures& figures) {
     regions.push_back(std::move(one));
   }
   result["regions"] = std::move(regions);
+  result["iterations"] = iterations_json(efficiency_of_iterations(figures.experiment()));
   return result;
 }
 

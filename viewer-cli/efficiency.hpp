@@ -36,11 +36,22 @@ struct RegionEfficiency {
 /// Those that MPI ranks spent time in, the longest first.
 std::vector<RegionEfficiency> efficiency_of_regions(const views::Figures& figures);
 
+/// The same of the iterations that the program marked, which are told from time lines: each by itself, so
+/// that what one rank does too much in one iteration and another rank in the next is no balance.
+struct IterationEfficiency {
+  Efficiency all;  ///< of all together: shares of the sum of their durations
+  std::vector<Efficiency> each;
+};
+
+/// Ranks 0: none are marked.
+IterationEfficiency efficiency_of_iterations(const database::Contents& experiment);
+
 void write_efficiency(std::ostream& out, const Screen& screen, const views::Figures& figures);
 
 /// `{"parallel","load_balance","communication","serialization","transfer","regions"}`, serialization and
 /// transfer null without a trace; all null without ranks. Each region has `name`, `path`, `time_s` and the
-/// same figures.
+/// same figures. `iterations`, null where none are marked, has them too, with `count`, `time_s`, and `each`,
+/// a list with `iteration` and `time_s`.
 Json efficiency_json(const views::Figures& figures);
 
 }  // namespace culprit::viewer

@@ -215,8 +215,11 @@ the most time among those that are called again and again. Needs a trace (hpcrun
 
   viewer-cli run1.db variation
   viewer-cli run1.db variation --finer 1
+  viewer-cli run1.db variation --procedure relax
 )help",
      R"help(  --finer N               segments of a procedure N levels below (default: 0)
+  --procedure NAME        invocations of this procedure: one of those, or one that was named to
+                          prof-mpi --segment NAME
 )help",
      kTable,
      {}},

@@ -66,10 +66,14 @@ struct Variation {
     friend bool operator==(const Outlier&, const Outlier&) = default;
   };
   bool marked = false;                 ///< the program marked its iterations; else invocations are inferred
+  bool chosen = false;                 ///< of a procedure that the user named; else a level
   std::uint32_t context = 0xffffffff;  ///< of the procedure, or around the marks; kNone: nothing recurs
   std::uint64_t median_ns = 0;         ///< of all segments' SOS-times
   std::vector<Row> rows;               ///< by rank
   std::vector<Outlier> outliers;       ///< the longest first
+  /// Of marked iterations, by segment: how long it took, MPI calls included, on the rank where it took
+  /// longest.
+  std::vector<std::uint64_t> longest_ns;
 
   friend bool operator==(const Variation&, const Variation&) = default;
 };
@@ -104,7 +108,7 @@ struct TraceAnalyses {
   std::vector<CriticalScope> critical;  ///< the longest first
 
   std::vector<Hotspot> hotspots;      ///< the most expensive first
-  std::vector<Variation> variations;  ///< the coarsest segment first
+  std::vector<Variation> variations;  ///< the levels, the coarsest segment first; then chosen ones
 
   friend bool operator==(const TraceAnalyses&, const TraceAnalyses&) = default;
 };

@@ -7,8 +7,8 @@ namespace {
 
 using format::Section;
 
-constexpr std::uint32_t kBetween = 1;  // flag of a scope
-constexpr std::uint32_t kMarked = 1;   // flag of a variation
+constexpr std::uint32_t kBetween = 1;                              // flag of a scope
+constexpr std::uint32_t kMarked = 1, kChosen = 2, kDurations = 4;  // flags of a variation
 
 /// The numbers of section 29 in their order; `Analyses` is const where they are written.
 template <class Analyses>
@@ -98,7 +98,8 @@ Bytes encode_hotspots(const std::vector<Hotspot>& hotspots) {
 }
 
 void put_variation(const Variation& variation, Encoder& into) {
-  into.put(variation.marked ? kMarked : 0U);
+  into.put((variation.marked ? kMarked : 0U) | (variation.chosen ? kChosen : 0U) |
+           (variation.longest_ns.empty() ? 0U : kDurations));
   into.put(variation.context);
   into.put(variation.median_ns);
   into.put(static_cast<std::uint32_t>(variation.rows.size()));
@@ -114,6 +115,9 @@ void put_variation(const Variation& variation, Encoder& into) {
     into.put(outlier.context);
     into.put(outlier.sos_ns);
   }
+  if (variation.longest_ns.empty()) return;
+  into.put(static_cast<std::uint32_t>(variation.longest_ns.size()));
+  for (const std::uint64_t ns : variation.longest_ns) into.put_varint(ns);
 }
 
 Bytes encode_variations(const std::vector<Variation>& variations) {
@@ -176,8 +180,9 @@ std::vector<Hotspot> decode_hotspots(ByteSpan bytes) {
 Variation get_variation(Decoder& from) {
   Variation variation;
   const auto flags = from.get<std::uint32_t>();
-  if (flags > kMarked) from.fail("has unknown flags");
+  if ((flags & ~(kMarked | kChosen | kDurations)) != 0) from.fail("has unknown flags");
   variation.marked = (flags & kMarked) != 0;
+  variation.chosen = (flags & kChosen) != 0;
   variation.context = from.get<std::uint32_t>();
   variation.median_ns = from.get<std::uint64_t>();
   variation.rows.resize(from.get_count(8));
@@ -193,6 +198,8 @@ Variation get_variation(Decoder& from) {
     outlier.context = from.get<std::uint32_t>();
     outlier.sos_ns = from.get<std::uint64_t>();
   }
+  if ((flags & kDurations) != 0) variation.longest_ns.resize(from.get_count(1));
+  for (std::uint64_t& ns : variation.longest_ns) ns = from.get_varint();
   return variation;
 }
 

@@ -208,6 +208,23 @@ Outcome judge(const Survey& survey, const Options& options, const database::Expe
   return outcome;
 }
 
+/// A line for each procedure that the user named in vain.
+std::vector<std::string> vain_segments(const Options& options, const Shape& shape,
+                                       const TimeLineFindings& traced) {
+  std::vector<std::string> lines;
+  for (std::uint32_t i = 0; i < options.segments.size(); ++i) {
+    if (traced.varied.contains(i)) continue;
+    const bool known =
+        std::ranges::any_of(shape.segments, [i](const Shape::Chosen& chosen) { return chosen.name == i; });
+    const char* const why =
+        traced.trace.traced == 0 ? "the run has no time lines (measure with hpcrun-lite --trace)"
+        : known ? "no MPI calls below it tell its invocations apart (mark them with culprit_iteration(n))"
+                : "no procedure of that name was sampled (viewer-cli DB view flat lists all)";
+    lines.push_back("--segment: " + options.segments[i] + ": " + why);
+  }
+  return lines;
+}
+
 }  // namespace
 
 Outcome merge(exchange::Communicator& comm, const Options& options, const Progress& progress) {
@@ -235,6 +252,7 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
     attribution = attribute(found.shared, structure, rules, options.replace_prefix);
     const auto waiting = find_waiting(attribution, rules, executables_of(found.processes));
     shape = shape_of(attribution, waiting, {.events = further_events(found.processes), .traced = {}});
+    shape.segments = chosen_segments(attribution, options.segments);
     roles = find_roles(found.processes, found.shared.modules, structure);
   });
   broadcast(comm, shape);
@@ -276,6 +294,7 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
           describe(found, options, structure, roles, shape.columns, std::move(attribution), summaries);
   });
   find_waits(comm, accumulation, experiment);
+  std::vector<std::string> problems = vain_segments(options, shape, traced);
   together(comm, [&] {
     if (root) std::move(traced).adopt_into(experiment);
   });
@@ -285,9 +304,10 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
     writer->finish();
   }
   const std::vector<std::string> unused = gather_lines(comm, lines.problems);
+  problems.insert(problems.end(), unused.begin(), unused.end());
   Outcome outcome;
   if (root) outcome = judge(found, options, experiment);
-  outcome.problems.insert(outcome.problems.end(), unused.begin(), unused.end());
+  outcome.problems.insert(outcome.problems.end(), problems.begin(), problems.end());
   broadcast(comm, outcome);
   writing.step();
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -22,6 +22,7 @@ struct Options {
   bool loops = true;
   bool sources = true;                    ///< copy sources into the database
   std::filesystem::path structure_cache;  ///< where recovered structure is kept for later; empty: nowhere
+  std::vector<std::string> segments;      ///< further procedures whose variation over time is wanted
   bool dry_run = false;
 };
 

@@ -1,11 +1,13 @@
 #include "merge/shape.hpp"
 
 #include "cct/message.hpp"
+#include "database/procedure_name.hpp"
 
 namespace culprit::merge {
 
 Shape shape_of(const Attribution& attribution, const std::vector<Waiting>& waiting, Columns columns) {
-  Shape shape{.contexts = {}, .flat = {}, .own = attribution.own, .columns = std::move(columns)};
+  Shape shape{
+      .contexts = {}, .flat = {}, .own = attribution.own, .segments = {}, .columns = std::move(columns)};
   shape.contexts.reserve(attribution.contexts.size());
   for (std::size_t x = 0; x < attribution.contexts.size(); ++x) {
     const database::Context& context = attribution.contexts[x];
@@ -24,6 +26,21 @@ Shape shape_of(const Attribution& attribution, const std::vector<Waiting>& waiti
   return shape;
 }
 
+std::vector<Shape::Chosen> chosen_segments(const Attribution& attribution,
+                                           const std::vector<std::string>& names) {
+  std::vector<Shape::Chosen> chosen;
+  for (std::uint32_t i = 0; i < names.size(); ++i) {
+    for (database::FlatId id = 0; id < attribution.flat.size(); ++id) {
+      const database::FlatScope& scope = attribution.flat[id];
+      if (scope.kind != database::ContextKind::procedure && scope.kind != database::ContextKind::inlined)
+        continue;
+      if (database::is_called(attribution.strings[scope.name], names[i]))
+        chosen.push_back({.name = i, .procedure = id});
+    }
+  }
+  return chosen;
+}
+
 void broadcast(exchange::Communicator& comm, Shape& shape) {
   exchange::Bytes message;
   if (comm.rank() == 0) {
@@ -31,6 +48,7 @@ void broadcast(exchange::Communicator& comm, Shape& shape) {
     writer.values(shape.contexts);
     writer.values(shape.flat);
     writer.values(shape.own);
+    writer.values(shape.segments);
     writer.value(std::uint64_t{shape.columns.events.size()});
     for (const std::string& event : shape.columns.events) writer.text(event);
     message = writer.take();
@@ -41,6 +59,7 @@ void broadcast(exchange::Communicator& comm, Shape& shape) {
   shape.contexts = reader.values<Shape::Scope>();
   shape.flat = reader.values<Shape::Flat>();
   shape.own = reader.values<database::ContextId>();
+  shape.segments = reader.values<Shape::Chosen>();
   const auto events = reader.value<std::uint64_t>();
   for (std::uint64_t i = 0; i < events; ++i) shape.columns.events.push_back(reader.text());
 }

@@ -42,12 +42,22 @@ struct Shape {
   };
   std::vector<Scope> contexts;
   std::vector<Flat> flat;
+  /// A procedure that the user named, by its place in Options::segments.
+  struct Chosen {
+    std::uint32_t name = 0;
+    database::FlatId procedure = database::kNone;
+  };
   std::vector<database::ContextId> own;  ///< per node of the united tree
+  std::vector<Chosen> segments;
   Columns columns;
 };
 
 /// Rank 0: what the others need of its attribution.
 Shape shape_of(const Attribution& attribution, const std::vector<Waiting>& waiting, Columns columns);
+
+/// Rank 0: the procedures that the user named, one after the other; several may have one name.
+std::vector<Shape::Chosen> chosen_segments(const Attribution& attribution,
+                                           const std::vector<std::string>& names);
 
 /// Collective: every rank gets rank 0's.
 void broadcast(exchange::Communicator& comm, Shape& shape);

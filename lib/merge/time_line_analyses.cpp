@@ -95,6 +95,7 @@ class Analyses {
     findings.trace = std::move(found_);
     findings.threads = {threads_.begin(), threads_.end()};
     findings.clock_violations = clock_violations_;
+    findings.varied = std::move(varied_);
     return findings;
   }
 
@@ -174,6 +175,24 @@ class Analyses {
       found_.variations.push_back(tables_.variation(level, database::kNone));
       if (finer + 1 < kLevels) level = find({}, finer + 1);
     }
+    const waits::CallPaths all = call_paths(shape_, true);
+    for (const Shape::Chosen& chosen : shape_.segments) add_chosen(all, chosen);
+  }
+
+  /// Of a procedure that the user named, unless that is a level.
+  void add_chosen(const waits::CallPaths& paths, const Shape::Chosen& chosen) {
+    const waits::Variation found =
+        waits::variation(comm_, roster_, forward_, paths, {}, {.procedure = chosen.procedure});
+    std::uint64_t segments = 0;
+    for (const std::vector<waits::Segment>& row : found.rows) segments += row.size();
+    if (comm_.all_sum(segments) == 0) return;
+    varied_.insert(chosen.name);
+    database::Variation table = tables_.variation(found, database::kNone);
+    table.chosen = true;
+    const auto same = [&table](const database::Variation& one) {
+      return !one.marked && one.context == table.context;
+    };
+    if (std::ranges::none_of(found_.variations, same)) found_.variations.push_back(std::move(table));
   }
 
   exchange::Communicator& comm_;
@@ -186,6 +205,7 @@ class Analyses {
   waits::CausalForward read_;
   const waits::Forward& forward_;
   database::TraceAnalyses found_;
+  std::set<std::uint32_t> varied_;
   std::uint64_t clock_violations_ = 0;
 };
 

@@ -21,6 +21,7 @@ struct TimeLineFindings {
   std::vector<database::Wait> waits;
   std::set<std::uint32_t> threads;  ///< that have a time line
   std::uint64_t clock_violations = 0;
+  std::set<std::uint32_t> varied;  ///< of Shape::segments, by name: those whose variation is known
 
   /// Rank 0: sets what the experiment says of time lines: exact waits in place of approximated ones, their
   /// causes, the critical path, variation over time, efficiencies, and what did not fit together.

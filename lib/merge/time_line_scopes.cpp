@@ -45,13 +45,14 @@ database::TimedScope scope_of(const Shape& shape, const waits::PathOfPiece& path
           .between = true};
 }
 
-waits::CallPaths call_paths(const Shape& shape) {
+waits::CallPaths call_paths(const Shape& shape, bool inlined) {
   waits::CallPaths paths;
   for (ContextId x = 0; x < shape.contexts.size(); ++x) {
     const Shape::Scope& scope = shape.contexts[x];
     paths.parent.push_back(scope.parent);
-    const bool procedure = scope.kind == ContextKind::procedure && !in_wait(shape, x);
-    paths.procedure.push_back(procedure ? scope.flat : waits::CallPaths::kNone);
+    const bool procedure =
+        scope.kind == ContextKind::procedure || (inlined && scope.kind == ContextKind::inlined);
+    paths.procedure.push_back(procedure && !in_wait(shape, x) ? scope.flat : waits::CallPaths::kNone);
   }
   return paths;
 }

@@ -21,8 +21,9 @@ database::ContextId around_both(const Shape& shape, database::ContextId a, datab
 /// nothing was sampled at the innermost context around the calls before and after it.
 database::TimedScope scope_of(const Shape& shape, const waits::PathOfPiece& path);
 
-/// The tree as variation over time looks at it: procedures of the program, none in communication or waits.
-waits::CallPaths call_paths(const Shape& shape);
+/// The tree as variation over time looks at it: procedures of the program, none in communication or waits;
+/// with those that were inlined where somebody may ask for one by its name.
+waits::CallPaths call_paths(const Shape& shape, bool inlined = false);
 
 /// By context: its frontier frame, else the frame of the procedure that it is in.
 std::vector<std::uint32_t> enclosing_procedures(const Shape& shape);

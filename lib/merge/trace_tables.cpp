@@ -26,6 +26,9 @@ struct RowHead {
   std::int32_t rank = -1;
   std::uint64_t segments = 0;
 };
+struct SegmentTimes {
+  std::uint64_t sos_ns = 0, duration_ns = 0;
+};
 
 }  // namespace
 
@@ -146,26 +149,32 @@ ContextId TraceTables::gather_around(ContextId own) {
 
 database::Variation TraceTables::variation(const waits::Variation& own, ContextId around_marks) {
   std::vector<RowHead> heads;
-  std::vector<std::uint64_t> segments;
+  std::vector<SegmentTimes> segments;
   for (std::size_t i = 0; i < own.rows.size(); ++i) {
     heads.push_back({own.ranks[i], own.rows[i].size()});
-    for (const waits::Segment& segment : own.rows[i]) segments.push_back(segment.sos_ns);
+    for (const waits::Segment& segment : own.rows[i])
+      segments.push_back({segment.sos_ns, segment.end_ns - segment.begin_ns});
   }
   const ContextId around = gather_around(around_marks);
   const std::vector<RowHead> all_heads = gather(std::span<const RowHead>(heads));
-  const std::vector<std::uint64_t> all_segments = gather(std::span<const std::uint64_t>(segments));
+  const std::vector<SegmentTimes> all_segments = gather(std::span<const SegmentTimes>(segments));
   std::vector<waits::Outlier> outliers = gather(std::span(own.outliers));
 
   database::Variation found{.marked = own.marked,
                             .context = own.marked ? around : own.context,
                             .median_ns = own.median_ns,
                             .rows = {},
-                            .outliers = {}};
+                            .outliers = {},
+                            .longest_ns = {}};
   auto next = all_segments.begin();
   for (const RowHead& head : all_heads) {
-    const auto end = next + static_cast<std::ptrdiff_t>(head.segments);
-    found.rows.push_back({head.rank, std::vector<std::uint64_t>(next, end)});
-    next = end;
+    database::Variation::Row& row = found.rows.emplace_back();
+    row.rank = head.rank;
+    if (own.marked && found.longest_ns.size() < head.segments) found.longest_ns.resize(head.segments);
+    for (std::size_t i = 0; i < head.segments; ++i, ++next) {
+      row.sos_ns.push_back(next->sos_ns);
+      if (own.marked) found.longest_ns[i] = std::max(found.longest_ns[i], next->duration_ns);
+    }
   }
   std::ranges::sort(found.rows, {}, &database::Variation::Row::rank);
   std::ranges::sort(outliers, [](const waits::Outlier& a, const waits::Outlier& b) {

@@ -6,6 +6,10 @@
 //   CELLS       a process's, in each direction
 //   IMBALANCE   how much longer the first process takes for each of its cells: 0.5 is half as long again
 // Prints the iterations made and the residual, which neither the exchange nor the imbalance changes.
+// Built with -DMARKED it tells its sampler where iterations begin, and that each is a region.
+#ifdef MARKED
+#include <culprit.h>
+#endif
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -155,6 +159,10 @@ int main(int count, char** arguments) {
   int iteration = 0;
   for (; iteration < iterations && residual > kTolerance; ++iteration) {
     double change = 0;
+#ifdef MARKED
+    culprit_iteration(iteration);
+    culprit_region_begin("sweep");
+#endif
     for (int colour = 0; colour < 2; ++colour) {
       change += relax(&grid, colour);
       if (by_fence) {
@@ -165,6 +173,9 @@ int main(int count, char** arguments) {
     }
     MPI_Allreduce(&change, &residual, 1, MPI_DOUBLE, MPI_SUM, grid.mesh);
     residual = sqrt(residual);
+#ifdef MARKED
+    culprit_region_end("sweep");
+#endif
   }
   if (rank == 0) printf("%d iterations, residual %.6e\n", iteration, residual);
   MPI_Win_free(&grid.window);

@@ -144,6 +144,8 @@ QUALITY = {
 }
 ROLE = {"role": text, "threads": whole}
 EFFICIENCY = {name: or_null(number) for name in ("parallel", "load_balance", "communication", "serialization", "transfer")}
+# Of iterations; null where one took no time.
+SHARES = {"time_s": number, **{name: or_null(number) for name in ("parallel", "load_balance", "communication")}}
 UNATTRIBUTED = dict.fromkeys(("rank", "thread", "role", "process"), null)
 
 
@@ -174,7 +176,8 @@ SHAPES = {
         "median_s": number, "ranks": [whole], "sos_s": [[number]],
         "outliers": [{"rank": whole, "iteration": whole, "sos_s": number, "median_s": number, "path": path_or_none}],
     },
-    "efficiency": {**EFFICIENCY, "regions": [{"name": text, "path": path, "time_s": number, **EFFICIENCY}]},
+    "efficiency": {**EFFICIENCY, "regions": [{"name": text, "path": path, "time_s": number, **EFFICIENCY}],
+                   "iterations": or_null({**SHARES, "count": whole, "each": [{**SHARES, "iteration": whole}]})},
     "diff": {"metric": text, "unit": text,
              "nodes": [{"path": path, "a": number, "b": number, "change": number, "ratio": or_null(number),
                         "scaling_loss": or_null(number)}]},

@@ -2,8 +2,10 @@
 
 #include "call_path_text.hpp"
 #include "command_line.hpp"
+#include "database/procedure_name.hpp"
 #include "text/csv.hpp"
 #include "text/prose.hpp"
+#include "text/shorten.hpp"
 #include "trace/rows.hpp"
 #include "views/frame.hpp"
 
@@ -114,11 +116,25 @@ void write_outliers(std::ostream& out, const Screen& screen, const database::Con
 
 const Variation& variation_of(const database::Contents& experiment, std::uint32_t finer) {
   static const Variation nothing;
-  const std::vector<Variation>& levels = experiment.trace().variations;
-  if (levels.empty()) return nothing;
-  if (finer < levels.size()) return levels[finer];
-  throw UsageError("--finer: there " + std::string(levels.size() == 2 ? "is " : "are ") +
-                   (levels.size() == 1 ? "no finer levels" : counted(levels.size() - 1, "finer level")));
+  const std::vector<Variation>& all = experiment.trace().variations;
+  const auto levels = static_cast<std::size_t>(std::ranges::count(all, false, &Variation::chosen));
+  if (levels == 0) return nothing;
+  if (finer < levels) return all[finer];
+  throw UsageError("--finer: there " + std::string(levels == 2 ? "is " : "are ") +
+                   (levels == 1 ? "no finer levels" : counted(levels - 1, "finer level")));
+}
+
+const Variation& variation_of(const database::Contents& experiment, const std::string& procedure) {
+  std::string names;
+  for (const Variation& one : experiment.trace().variations) {
+    if (one.marked || one.context == database::kNone) continue;
+    const std::string name(experiment.strings[experiment.contexts[one.context].name]);
+    if (database::is_called(name, procedure)) return one;
+    names += (names.empty() ? "" : ", ") + without_parameters(name);
+  }
+  throw UsageError("--procedure: " + procedure + ": this database has the invocations of " +
+                   (names.empty() ? "no procedure" : names) + " (prof-mpi --segment '" + procedure +
+                   "' adds those of another)");
 }
 
 Json variation_json(const database::Contents& experiment, const Variation& variation) {

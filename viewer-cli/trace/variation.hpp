@@ -11,6 +11,9 @@ namespace culprit::viewer {
 
 /// The `finer`-th level. Throws UsageError where there are not so many.
 const database::Variation& variation_of(const database::Contents& experiment, std::uint32_t finer);
+/// Of the procedure with this name, with or without parameters. Throws UsageError, which names those that
+/// there are, where it is none of them.
+const database::Variation& variation_of(const database::Contents& experiment, const std::string& procedure);
 
 Json variation_json(const database::Contents& experiment, const database::Variation& variation);
 void write_variation(std::ostream& out, const Screen& screen, const database::Contents& experiment,

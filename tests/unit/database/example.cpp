@@ -243,8 +243,8 @@ TraceAnalyses example_trace(std::uint32_t locations, std::uint32_t contexts) {
           .critical_calls_ns = 100,
           .critical = {{{last, false}, 200, 150, {{0, 70}, {1, 130}}}, {{1, true}, 100, 0, {{1, 100}}}},
           .hotspots = {{1, 1, 0, last, 77}},
-          .variations = {{true, 1, 500, {{0, {500, 70'000}}, {1, {}}}, {{0, 1, 70'000, kNone}}},
-                         {false, last, 400, {{0, {}}, {1, {300}}}, {{1, 0, 300, last}}}}};
+          .variations = {{true, false, 1, 500, {{0, {500, 70'000}}, {1, {}}}, {{0, 1, 70'000, kNone}}, {600, 90'000}},
+                         {false, true, last, 400, {{0, {}}, {1, {300}}}, {{1, 0, 300, last}}, {}}}};
 }
 
 std::vector<ContextId> parents_of(const Experiment& experiment) {
