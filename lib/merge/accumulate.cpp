@@ -199,8 +199,8 @@ void ThreadAccumulation::find_watched() {
   for (const ContextId x : thread_waits_) watched_.groups.push_back(plan_.group_of[x]);
   for (const blame::EpochRow& epoch : tile_epochs_) watched_.groups.push_back(plan_.group_of[epoch.context]);
   std::ranges::sort(watched_.groups);
-  const auto rest = std::ranges::unique(watched_.groups);
-  watched_.groups.erase(rest.begin(), rest.end());
+  const auto rest = std::unique(watched_.groups.begin(), watched_.groups.end());
+  watched_.groups.erase(rest, watched_.groups.end());
 }
 
 /// Location by location: its one-sided communication, then where it waited for other threads.
