@@ -22,10 +22,10 @@ MAY_INCLUDE = {
     "lib/merge": {"cct", "metrics", "measurement", "structure", "exchange", "database", "blame", "waits"},
     "lib/views": {"spelling", "metrics", "database", "blame"},
     "hpcrun-lite/runtime": {"unwind", "measurement", "cct"},
-    "hpcrun-lite/mpi": set(),
+    "hpcrun-lite/mpi": {"unwind"},
     "hpcrun-lite/launcher": {"measurement", "spelling"},
-    "prof-mpi": {"spelling", "exchange", "merge", "blame", "database"},
-    "viewer-cli": {"spelling", "exchange", "merge", "blame", "database", "metrics", "views"},
+    "prof-mpi": {"spelling", "exchange", "merge", "structure", "blame", "database"},
+    "viewer-cli": {"spelling", "exchange", "merge", "structure", "blame", "database", "metrics", "views"},
 }
 # The runtime may see only what never allocates.
 RUNTIME_HEADERS = {"cct/frame.hpp", "measurement/kinds.hpp", "measurement/live.hpp", "measurement/live_trace.hpp",
