@@ -5,6 +5,7 @@ read_db.py DB                    the run, its metrics and roles
 read_db.py DB tree [DEPTH]       the calling context tree with the inclusive time of all threads
 read_db.py DB threads CONTEXT    inclusive REALTIME of one context in every thread, ns
 read_db.py DB profile LOCATION   exclusive values of one thread: context, metric, value
+read_db.py DB time               what the ranks did over time, from the map of a traced run, in sums
 read_db.py DB check              recomputes inclusive from exclusive values everywhere, and compares with the summaries
 
 Checksums are XXH3-64; they are verified where the Python package xxhash is installed.
@@ -21,7 +22,7 @@ except ImportError:
 
 NONE = 0xFFFFFFFF
 CHUNK = 16384
-META, STRING_ENDS, STRING_BYTES, CONTEXTS, LOCATIONS, SUMMARY_INDEX, SUMMARY_DATA, TILES = 1, 2, 3, 5, 7, 8, 9, 22
+META, STRING_ENDS, STRING_BYTES, CONTEXTS, LOCATIONS, SUMMARY_INDEX, SUMMARY_DATA, TILES, TIME_MAP = 1, 2, 3, 5, 7, 8, 9, 22, 34
 
 
 class Cursor:
@@ -215,6 +216,28 @@ class Database:
         return tables
 
 
+def time_map(db):
+    """(begin, ns of a bin, rows): each rank, ns in MPI calls and context by bin, {pattern: {bin: ns of waiting}}."""
+    if not db.sections.get(TIME_MAP):
+        return 0, 0, []
+    cursor, rows = Cursor(db.sections[TIME_MAP]), []
+    begin, width, bins, count = cursor.get("QQII")
+    for _ in range(count):
+        rank, series = cursor.get("iI")
+        calls, contexts, waits = [cursor.varint() for _ in range(bins)], [], {}
+        while len(contexts) < bins:
+            length = cursor.varint()
+            contexts += [cursor.get("I")] * length
+        for _ in range(series):
+            pattern, cells = cursor.get("II")
+            place, waits[pattern] = -1, {}
+            for _ in range(cells):
+                place += cursor.varint() + 1
+                waits[pattern][place] = cursor.varint()
+        rows.append((rank, calls, contexts, waits))
+    return begin, width, rows
+
+
 def tree(db, depth):
     time = [name for name, _ in db.metrics].index("REALTIME")
     sums = [table for (_, metric), table in db.sums().items() if metric == time]
@@ -272,6 +295,11 @@ def main():
             for metric, value in enumerate(row):
                 if value:
                     print(context, db.metrics[metric][0], value)
+    elif command == "time":
+        _, width, rows = time_map(db)
+        for rank, calls, contexts, waits in rows:
+            waiting = sum(sum(cells.values()) for cells in waits.values())
+            print(f"rank {rank}: {len(calls)} bins of {width} ns, {sum(calls)} ns in MPI calls, {waiting} ns in wait patterns")
     elif command == "check":
         check(db)
     else:

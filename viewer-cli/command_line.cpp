@@ -119,7 +119,7 @@ std::vector<std::string> split(const std::string& list) {
 }
 
 struct Raw {
-  std::vector<std::string> words;
+  std::vector<std::string> words, source_map;
   std::string format = "text", metrics, scaling;
   double min_percent = 0;
   std::uint32_t depth = 0;
@@ -149,6 +149,7 @@ void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
   app.add_flag("--inside-waits", invocation.inside_waits);
   app.add_flag("--all", invocation.all);
   app.add_flag("--browse", invocation.browse);
+  app.add_option("--source-map", raw.source_map)->allow_extra_args(false);
   app.add_option("words", raw.words);
 }
 
@@ -236,6 +237,19 @@ void refuse_parts_in_browser(const CLI::App& app, const Invocation& invocation) 
   }
 }
 
+/// FROM=TO, any number of them, for the browser.
+void take_source_map(const Raw& raw, Invocation& invocation) {
+  if (!raw.source_map.empty() && invocation.command_given && !invocation.browse)
+    throw UsageError("--source-map: only the browser shows sources (leave out the command)");
+  for (const std::string& each : raw.source_map) {
+    const std::size_t equals = each.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      throw UsageError("--source-map: '" + each +
+                       "' (write FROM=TO: the beginning of the paths, and where they are now)");
+    invocation.source_map.emplace_back(each.substr(0, equals), each.substr(equals + 1));
+  }
+}
+
 void take_limits(const CLI::App& app, const Raw& raw, Invocation& invocation) {
   if (app.count("--depth") > 0) invocation.depth = raw.depth;
   if (app.count("--min") > 0) {
@@ -288,6 +302,7 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
   }
   take_limits(app, raw, invocation);
   refuse_parts_in_browser(app, invocation);
+  take_source_map(raw, invocation);
   return invocation;
 }
 

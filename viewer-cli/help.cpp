@@ -45,6 +45,7 @@ commands
 
 options
   --format text|json|csv  text for people (default), json for programs, csv for tables
+  --source-map FROM=TO    the browser: where sources compiled under FROM are now; repeatable, remembered
   -q, --quiet             no progress while merging
   -h, --help              this; after a command, its options
   --version

@@ -118,7 +118,11 @@ bool is_sound(const TraceAnalyses& trace, std::size_t locations, std::size_t con
     return somewhere(variation.context) &&
            std::ranges::all_of(variation.outliers, somewhere, &Variation::Outlier::context);
   });
-  return causes && critical && hotspots && variations && trace.critical_begin_ns <= trace.critical_end_ns;
+  const bool map = std::ranges::all_of(trace.time_map.rows, [&](const TimeMap::Row& row) {
+    return std::ranges::all_of(row.contexts, somewhere);
+  });
+  return causes && critical && hotspots && variations && map &&
+         trace.critical_begin_ns <= trace.critical_end_ns;
 }
 
 void check_consistency(const Experiment& e) {

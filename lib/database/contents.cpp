@@ -194,7 +194,7 @@ struct Contents::Late {
   void read_trace() {
     SectionSpans spans;
     for (const Section each : {Section::trace_summary, Section::causes, Section::critical_path,
-                               Section::hotspots, Section::variation})
+                               Section::hotspots, Section::variation, Section::time_map})
       spans[slot(each)] = section(each).all();
     trace = decode_trace_analyses(spans);
     if (!is_sound(trace, locations, contexts))

@@ -42,6 +42,10 @@ using SectionSpans = std::array<ByteSpan, format::kLastSection>;
 void encode_trace_analyses(const TraceAnalyses& analyses, SectionBytes& sections);
 TraceAnalyses decode_trace_analyses(const SectionSpans& sections);
 
+/// Section 34, one of those.
+Bytes encode_time_map(const TimeMap& map);
+TimeMap decode_time_map(ByteSpan bytes);
+
 /// The sections that hold compressed text; its index and its data.
 void encode_sources(const std::vector<SourceFile>& sources, Encoder& index, Encoder& data);
 std::vector<SourceFile> decode_sources(ByteSpan index, ByteSpan data);

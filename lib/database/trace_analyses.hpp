@@ -1,10 +1,12 @@
 #pragma once
 
+#include "database/time_map.hpp"
+
 #include <compare>
 #include <cstdint>
 #include <vector>
 
-// What the ranks' time lines told beside waits (docs/formats.md, sections 29 to 33). Contexts and locations
+// What the ranks' time lines told beside waits (docs/formats.md, sections 29 to 34). Contexts and locations
 // are those of the experiment.
 namespace culprit::database {
 
@@ -109,6 +111,7 @@ struct TraceAnalyses {
 
   std::vector<Hotspot> hotspots;      ///< the most expensive first
   std::vector<Variation> variations;  ///< the levels, the coarsest segment first; then chosen ones
+  TimeMap time_map;                   ///< empty in files of older writers
 
   friend bool operator==(const TraceAnalyses&, const TraceAnalyses&) = default;
 };

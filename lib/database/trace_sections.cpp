@@ -222,6 +222,7 @@ void encode_trace_analyses(const TraceAnalyses& analyses, SectionBytes& sections
   sections[slot(Section::critical_path)] = encode_critical(analyses.critical);
   sections[slot(Section::hotspots)] = encode_hotspots(analyses.hotspots);
   sections[slot(Section::variation)] = encode_variations(analyses.variations);
+  sections[slot(Section::time_map)] = encode_time_map(analyses.time_map);
 }
 
 TraceAnalyses decode_trace_analyses(const SectionSpans& sections) {
@@ -231,6 +232,7 @@ TraceAnalyses decode_trace_analyses(const SectionSpans& sections) {
   analyses.critical = decode_critical(sections[slot(Section::critical_path)]);
   analyses.hotspots = decode_hotspots(sections[slot(Section::hotspots)]);
   analyses.variations = decode_variations(sections[slot(Section::variation)]);
+  analyses.time_map = decode_time_map(sections[slot(Section::time_map)]);
   return analyses;
 }
 

@@ -1,6 +1,7 @@
 #include "merge/time_line_analyses.hpp"
 
 #include "merge/time_line_scopes.hpp"
+#include "merge/time_map_rows.hpp"
 #include "merge/trace_tables.hpp"
 #include "waits/causal_order.hpp"
 #include "waits/efficiency.hpp"
@@ -91,6 +92,9 @@ class Analyses {
     found_.hotspots =
         tables_.hotspots(waits::hotspots(comm_, roster_, forward_, enclosing_procedures(shape_)));
     find_variations();
+    found_.time_map = gather_time_map(
+        comm_, waits::time_map(comm_, roster_, forward_,
+                               [this](ContextId context) { return call_scope(shape_, context); }));
     findings.values = values_.take(comm_);
     findings.trace = std::move(found_);
     findings.threads = {threads_.begin(), threads_.end()};

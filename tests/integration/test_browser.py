@@ -112,8 +112,8 @@ class Browser(unittest.TestCase):
                 terminal.keys("q")
                 terminal.wait_for("ended 0")
 
-    def compared(self, *arguments, width=80, height=24):
-        return self.terminal(width, height, command=f"cd {self.folder}; {VIEWER} {' '.join(arguments)}; echo ended $?; sleep 1000")
+    def compared(self, *arguments, width=80, height=24, setting=""):
+        return self.terminal(width, height, command=f"cd {self.folder}; {setting} {VIEWER} {' '.join(arguments)}; echo ended $?; sleep 1000")
 
     def test_two_runs_at_three_sizes(self):
         for width, height in ((80, 24), (120, 40), (200, 60)):
@@ -162,6 +162,58 @@ class Browser(unittest.TestCase):
                 terminal.keys(*keys)
                 terminal.wait_for(sign)
                 terminal.is_as_expected(name)
+
+    def test_waiting_over_time_at_three_sizes(self):
+        for width, height in ((80, 24), (120, 40), (200, 60)):
+            with self.subTest(width=width):
+                shutil.rmtree(self.folder / "state", ignore_errors=True)
+                terminal = self.terminal(width, height)
+                terminal.wait_for("WHAT MAKES THEM WAIT")
+                terminal.keys("7", ">", ">", "Right")
+                terminal.wait_for("70 % waiting")
+                terminal.is_as_expected(f"waiting-{width}")
+                terminal.keys("q")
+                terminal.wait_for("ended 0")
+
+    def test_two_nodes_over_ranks_at_three_sizes(self):
+        for width, height in ((80, 24), (120, 40), (200, 60)):
+            with self.subTest(width=width):
+                shutil.rmtree(self.folder / "state", ignore_errors=True)
+                terminal = self.terminal(width, height)
+                terminal.wait_for("WHAT MAKES THEM WAIT")
+                terminal.keys("2", "/", "s", "p", "m", "v", "Enter")
+                terminal.wait_for("spmv.cpp:")
+                terminal.keys("Space", "/", "a", "l", "l", "r", "e", "d", "Enter")
+                terminal.wait_for("MPI_Allreduce  called at")
+                terminal.keys("Space", "r")
+                terminal.wait_for("by rank")
+                terminal.is_as_expected(f"two-nodes-{width}")
+                terminal.keys("q")
+                terminal.wait_for("ended 0")
+
+    def test_where_sources_are_is_told_once_and_remembered(self):
+        text = "".join(f"line {number} of the file that moved\n" for number in range(1, 501))
+        (self.folder / "moved").mkdir()
+        (self.folder / "moved" / "solver.cpp").write_text(text)
+        for arguments in (["run.db", "--source-map", f"/home/user/solver/src={self.folder}/moved"], ["run.db"]):
+            terminal = self.compared(*arguments)
+            terminal.wait_for("WHAT MAKES THEM WAIT")
+            terminal.keys("Enter", "s")
+            terminal.wait_for("line 412 of the file that moved")
+            terminal.keys("q")
+            terminal.wait_for("ended 0")
+
+    @unittest.skipUnless(shutil.which("tic"), "tic (ncurses-bin) makes the terminal's description")
+    def test_terminals_with_direct_colour_have_their_colours(self):
+        colour = r"\E[%?%p1%{8}%<%tX%p1%d%eX8\:2\:\:%p1%{65536}%/%d\:%p1%{256}%/%{255}%&%d\:%p1%{255}%&%d%;m"
+        (self.folder / "direct.ti").write_text(
+            "culprit-direct|takes red and green and blue,\n\tRGB, colors#0x1000000, pairs#0x7FFF,\n"
+            f"\tsetaf={colour.replace('X', '3')},\n\tsetab={colour.replace('X', '4')},\n\tuse=xterm-256color,\n"
+        )
+        subprocess.run(["tic", "-x", "-o", self.folder / "terminfo", self.folder / "direct.ti"], check=True)
+        terminal = self.compared("run.db", setting=f"TERM=culprit-direct TERMINFO={self.folder}/terminfo")
+        terminal.wait_for("WHAT MAKES THEM WAIT")
+        self.assertRegex(terminal.capture("-e"), "\033\\[[0-9;:]*38[;:]2[;:]")
 
     def test_from_a_wait_to_the_suspect(self):
         terminal = self.terminal()

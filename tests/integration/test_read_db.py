@@ -30,6 +30,11 @@ def main():
     run(MAKE, database)
     print(run(sys.executable, READ, database, "check"), end="")
 
+    assert run(sys.executable, READ, database, "time").splitlines() == [
+        "rank 0: 3 bins of 100 ns, 70100 ns in MPI calls, 0 ns in wait patterns",
+        "rank 1: 3 bins of 100 ns, 0 ns in MPI calls, 308 ns in wait patterns",
+    ]
+
     view = json.loads(run(VIEWER, database, "view", "calling-context", "--metrics", "REALTIME:sum (I)", "--format", "json"))
     shown = {n["id"]: n for root in view["roots"] for n in flatten(root)}
     lines = run(sys.executable, READ, database, "tree", "99").splitlines()

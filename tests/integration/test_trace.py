@@ -2,11 +2,15 @@
 measurement beside it."""
 
 import json
+import pathlib
+import re
+import sys
 import unittest
 
 import harness
 from against_logs import truth
 
+READ_DB = pathlib.Path(__file__).resolve().parents[2] / "docs" / "read_db.py"
 ITERATION = 30
 SEND, RECEIVE, ALL_TO_ALL = 1, 4, 10
 
@@ -133,9 +137,21 @@ class Trace(harness.Workspace):
             self.assertTrue(all(row["exact"] for row in waits))
             self.assertGreater(true.patterns()[pattern], 0.02)
             self.assertAlmostEqual(sum(row["seconds"] for row in waits), true.patterns()[pattern], delta=0.02)
+        self.check_time_map(database)
         self.assertIn("time lines hold every MPI call", harness.run([harness.VIEWER, database]).stdout)
         for command in ("report", "critical-path", "causes", "hotspots", "efficiency", "info", "variation"):
             harness.viewer_json(database, command)
+
+    def check_time_map(self, database):
+        """The map of ranks over time holds all waiting that the list of waits holds."""
+        lines = harness.run([sys.executable, READ_DB, database, "time"]).stdout.splitlines()
+        self.assertEqual(len(lines), 2)
+        for rank, line in enumerate(lines):
+            told = re.fullmatch(rf"rank {rank}: (\d+) bins of (\d+) ns, (\d+) ns in MPI calls, (\d+) ns in wait patterns", line)
+            waits = [row for row in harness.viewer_json(database, "waits") if row["exact"] and row["rank"] == rank]
+            self.assertAlmostEqual(int(told[4]) / 1e9, sum(row["seconds"] for row in waits), places=6)
+            self.assertLessEqual(int(told[1]), 1000)
+            self.assertLessEqual(int(told[3]), int(told[1]) * int(told[2]))
 
     def test_short_openmpi(self):
         self.check_short("openmpi")

@@ -2,6 +2,7 @@
 
 #include "tui/browser.hpp"
 #include "tui/derived_metrics.hpp"
+#include "tui/source_pane.hpp"
 #include "tui/terminal.hpp"
 #include "tui/view_state.hpp"
 #include "views/derived.hpp"
@@ -90,6 +91,7 @@ int browse(const views::Source& source, const std::string& database, const Scree
   FindingsTask findings(source);
   Browser browser(workspace, findings);
   restore_view(browser, workspace);
+  if (!start.source_map.empty()) browser.source().put_first(start.source_map);
   if (start.other) browser.compare(std::move(*start.other));
   {
     const EndNoted noted;

@@ -2,6 +2,7 @@
 
 #include "text/screen.hpp"
 #include "tui/comparison.hpp"
+#include "tui/source_text.hpp"
 #include "views/source.hpp"
 
 #include <optional>
@@ -12,6 +13,7 @@ namespace culprit::viewer::tui {
 /// What to begin with.
 struct BrowseStart {
   std::optional<OtherRun> other;  ///< to compare with
+  PathPrefixes source_map;        ///< in front of those remembered
 };
 
 /// Lets the user browse a database until he quits; returns the exit status. The terminal is given back also

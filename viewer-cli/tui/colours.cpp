@@ -100,6 +100,24 @@ Looks many_colours(bool light) {
 
 }  // namespace
 
+int direct_colour(int palette) {
+  constexpr int kKept = 8, kCube = 16, kGreys = 232;
+  const auto grey = [](int level) { return level << 16 | level << 8 | level; };
+  if (palette < kKept) return palette;
+  if (palette < kCube) {  // the bright eight: dark grey, then full red, green and blue by bits
+    const int bits = palette - kKept;
+    constexpr int kDarkGrey = 0x7f;
+    return bits == 0 ? grey(kDarkGrey)
+                     : ((bits & 1) != 0 ? 0xff0000 : 0) | ((bits & 2) != 0 ? 0xff00 : 0) |
+                           ((bits & 4) != 0 ? 0xff : 0);
+  }
+  if (palette >= kGreys) return grey(8 + 10 * (palette - kGreys));
+  constexpr std::array<int, 6> kSteps = {0, 95, 135, 175, 215, 255};
+  const int in_cube = palette - kCube;
+  const auto step = [&](int by) { return kSteps.at(static_cast<std::size_t>(in_cube / by % 6)); };
+  return step(36) << 16 | step(6) << 8 | step(1);
+}
+
 std::array<Look, kTones> looks_for(int colours, bool light) {
   constexpr int kFew = 8, kMany = 256;
   if (colours >= kMany) return many_colours(light);

@@ -16,4 +16,8 @@ struct Look {
 /// lightness too, and red never stands against green. `light`: the background is.
 std::array<Look, kTones> looks_for(int colours, bool light);
 
+/// A number of xterm's palette of 256 as 0xRRGGBB, for terminals without one; -1 and the first eight, which
+/// such terminals keep, stay.
+int direct_colour(int palette);
+
 }  // namespace culprit::viewer::tui

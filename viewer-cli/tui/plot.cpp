@@ -31,7 +31,14 @@ void Dots::set(int x, int y, int series) {
 
 char32_t Dots::marker(int series, bool unicode) {
   constexpr std::array<char32_t, kSeries> kLetters = {U'*', U'o', U'x', U'+'};
-  return unicode ? U'●' : kLetters.at(static_cast<std::size_t>(series % kSeries));
+  constexpr std::array<char32_t, kSeries> kShapes = {U'●', U'▲', U'■', U'◇'};
+  return (unicode ? kShapes : kLetters).at(static_cast<std::size_t>(series % kSeries));
+}
+
+void Dots::mark(Canvas& canvas, int x, int y, int series) const {
+  if (x < 0 || y < 0 || x >= width() || y >= height()) return;
+  canvas.put(area_.row + (height() - 1 - y) / down_, area_.column + x / across_, marker(series, unicode_),
+             series_tone(series));
 }
 
 void Dots::draw(Canvas& canvas) const {

@@ -249,9 +249,11 @@ void RanksPane::draw_ranks(Canvas& canvas, const Area& inside) const {
   const std::string begin = location_text(window_.first);
   const std::string end = location_text(last);
   const int end_at = inside.column + inside.width - static_cast<int>(columns(end));
-  if (inside.column + static_cast<int>(columns(begin)) < at)
+  const bool at_begin = window_.cursor == window_.first;
+  const bool at_end = window_.cursor == last;
+  if (!at_begin && inside.column + static_cast<int>(columns(begin)) < at)
     canvas.write(row + 1, inside.column, begin, Tone::dim, inside.width);
-  if (at + length < end_at) canvas.write(row + 1, end_at, end, Tone::dim, inside.width);
+  if (!at_end && at + length < end_at) canvas.write(row + 1, end_at, end, Tone::dim, inside.width);
   canvas.write(row + 1, at, here, Tone::strong, inside.width);
 }
 
@@ -300,6 +302,33 @@ void RanksPane::draw_steps(Canvas& canvas, const Area& inside,
     }
   }
   dots.draw(canvas);
+  if (all.size() > 1) mark_series(canvas, dots, all);
+}
+
+/// Every so many columns one series has its mark there, the next series some columns further: also where
+/// series cross, and without colours, one sees which is which.
+void RanksPane::mark_series(Canvas& canvas, const Dots& dots,
+                            const std::vector<std::vector<double>>& all) const {
+  constexpr int kEvery = 4;  // cells
+  const int across = std::max(dots.width() / std::max(inside_.width, 1), 1);
+  const auto number = static_cast<int>(all.size());
+  const bool few =
+      window_.shown(threads()) * static_cast<std::size_t>(number) <= static_cast<std::size_t>(inside_.width);
+  int last = -1;
+  for (std::size_t index = window_.first; index < window_.first + window_.shown(threads()); ++index) {
+    const int begin = slot(index, dots.width());
+    const int wide = std::max(slot(index + 1, dots.width()) - begin, 1);
+    for (int series = 0; series < number; ++series) {
+      const std::vector<double>& values = all[static_cast<std::size_t>(series)];
+      if (index >= values.size()) continue;
+      const int x = few ? begin + (2 * series + 1) * wide / (2 * number) : begin;
+      const int cell = x / across;
+      if (!few && (cell == last || cell / kEvery % number != series || cell % kEvery != 0)) continue;
+      const double share = largest_ > 0 ? values[index] / largest_ : 0;
+      dots.mark(canvas, x, static_cast<int>(std::lround(share * (dots.height() - 1))), series);
+      if (!few) last = cell;
+    }
+  }
 }
 
 /// How many threads have which value, of each series.

@@ -3,6 +3,7 @@
 #include "tui/host.hpp"
 #include "tui/pane.hpp"
 #include "tui/per_rank.hpp"
+#include "tui/plot.hpp"
 #include "tui/window.hpp"
 #include "tui/workspace.hpp"
 
@@ -45,6 +46,7 @@ class RanksPane final : public Pane {
   void draw_graph(Canvas& canvas, const Area& area);
   void draw_bars(Canvas& canvas, const Area& inside, const std::vector<double>& values) const;
   void draw_steps(Canvas& canvas, const Area& inside, const std::vector<std::vector<double>>& all) const;
+  void mark_series(Canvas& canvas, const Dots& dots, const std::vector<std::vector<double>>& all) const;
   void draw_histogram(Canvas& canvas, const Area& area) const;
   void draw_scale(Canvas& canvas, const Area& area, const Area& inside, double largest) const;
   void draw_ranks(Canvas& canvas, const Area& inside) const;

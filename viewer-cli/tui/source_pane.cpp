@@ -25,6 +25,16 @@ void SourcePane::set_prefixes(PathPrefixes prefixes) {
   shown_.reset();
 }
 
+void SourcePane::put_first(const PathPrefixes& prefixes) {
+  PathPrefixes all = prefixes;
+  for (const auto& each : prefixes_) {
+    const bool replaced = std::any_of(prefixes.begin(), prefixes.end(),
+                                      [&](const auto& other) { return other.first == each.first; });
+    if (!replaced) all.push_back(each);
+  }
+  set_prefixes(std::move(all));
+}
+
 bool SourcePane::up_to_date() const {
   return shown_ == workspace_.chosen && sorted_ == workspace_.sort_column().column.title;
 }
@@ -156,9 +166,7 @@ void SourcePane::ask_prefix() {
       host_.tell("Write OLD=NEW: the beginning of the paths, and what to put in its place");
       return;
     }
-    PathPrefixes prefixes = prefixes_;
-    prefixes.insert(prefixes.begin(), {text.substr(0, equals), text.substr(equals + 1)});
-    set_prefixes(std::move(prefixes));
+    put_first({{text.substr(0, equals), text.substr(equals + 1)}});
     shown();
     if (text_.lines.empty()) host_.tell(file_ + ' ' + text_.origin);
   };

@@ -31,6 +31,8 @@ class SourcePane final : public Pane {
 
   [[nodiscard]] const PathPrefixes& prefixes() const { return prefixes_; }
   void set_prefixes(PathPrefixes prefixes);
+  /// Puts prefixes in front of the others, in the place of those for the same paths.
+  void put_first(const PathPrefixes& prefixes);
 
  private:
   [[nodiscard]] bool up_to_date() const;

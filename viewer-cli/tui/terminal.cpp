@@ -21,6 +21,7 @@ namespace {
 
 constexpr int kEscapeMilliseconds = 25;  // how long an escape sequence may take to arrive
 constexpr short kFirstPair = 1;
+constexpr int kPalette = 256;  // terminals with more colours have no palette
 
 struct Drawn {
   attr_t attributes = A_NORMAL;
@@ -45,6 +46,11 @@ attr_t attributes_of(const Look& look) {
 bool wants_colours() {
   const char* const no_colour = std::getenv("NO_COLOR");
   return no_colour == nullptr || *no_colour == '\0';
+}
+
+/// A colour of the palette as the terminal numbers it: one with direct colour takes red, green and blue.
+int number_of(int colour, int colours) {
+  return colours > kPalette ? direct_colour(colour) : colour;
 }
 
 Event mouse_event() {
@@ -141,8 +147,8 @@ void Terminal::use_colours(bool light) {
     drawn.pair = 0;
     if (colours == 0) continue;
     drawn.pair = static_cast<short>(kFirstPair + static_cast<short>(tone));
-    ::init_pair(drawn.pair, static_cast<short>(looks.at(tone).foreground),
-                static_cast<short>(looks.at(tone).background));
+    ::init_extended_pair(drawn.pair, number_of(looks.at(tone).foreground, colours),
+                         number_of(looks.at(tone).background, colours));
   }
 }
 
@@ -192,6 +198,9 @@ bool terminal_can_show_screens() {
 }
 
 bool background_is_light() {
+  const char* const asked = std::getenv("CULPRIT_BACKGROUND");
+  if (asked != nullptr && std::string_view(asked) == "light") return true;
+  if (asked != nullptr && std::string_view(asked) == "dark") return false;
   // "foreground;background" or "foreground;default;background", numbers of the palette.
   const char* const said = std::getenv("COLORFGBG");
   if (said == nullptr) return false;

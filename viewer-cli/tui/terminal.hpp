@@ -34,7 +34,8 @@ class Terminal {
 /// Whether stdin and stdout are a terminal that can show a screen.
 bool terminal_can_show_screens();
 
-/// By $COLORFGBG, which some terminals set; dark where nobody says.
+/// By $CULPRIT_BACKGROUND (light or dark), else by $COLORFGBG, which some terminals set; dark where nobody
+/// says.
 bool background_is_light();
 
 }  // namespace culprit::viewer::tui

@@ -1,7 +1,7 @@
 #include "tui/time_pane.hpp"
 
-#include "report/phrases.hpp"
 #include "text/quantity.hpp"
+#include "text/shorten.hpp"
 #include "tui/page.hpp"
 #include "views/frame.hpp"
 
@@ -10,8 +10,6 @@
 
 namespace culprit::viewer::tui {
 namespace {
-
-using database::Variation;
 
 constexpr int kLabelWidth = 8;  // "rank 123"
 constexpr std::array<char32_t, kHeats> kBlocks = {U'▁', U'▂', U'▃', U'▄', U'▅', U'▆', U'▇', U'█'};
@@ -26,39 +24,73 @@ std::size_t first_of(std::size_t cell, std::size_t cells, std::size_t things) {
 
 TimePane::TimePane(Workspace& workspace, Host& host) : workspace_(workspace), host_(host) {}
 
-const Variation* TimePane::variation() const {
-  const std::vector<Variation>& levels = workspace_.experiment().trace().variations;
-  return finer_ < levels.size() ? &levels[finer_] : nullptr;
+const TimeGrid* TimePane::grid() {
+  if (grid_) return grid_.get();
+  const std::vector<TimeChoice> choices = time_choices(workspace_.experiment().trace());
+  if (choices.empty()) return nullptr;
+  if (std::find(choices.begin(), choices.end(), choice_) == choices.end()) choice_ = choices.front();
+  grid_ = make_time_grid(workspace_.experiment(), choice_, finer_);
+  return grid_.get();
 }
 
-std::size_t TimePane::longest_row() const {
-  std::size_t longest = 0;
-  for (const Variation::Row& row : variation()->rows) longest = std::max(longest, row.sos_ns.size());
-  return longest;
+void TimePane::show(const TimeChoice& choice) {
+  choice_ = choice;
+  grid_.reset();
+  segments_ = {};
+  if (grid() != nullptr) ranks_.fit(grid_->rows());
 }
 
-std::uint64_t TimePane::at(std::size_t row, std::size_t segment) const {
-  const std::vector<std::uint64_t>& sos = variation()->rows[row].sos_ns;
-  return segment < sos.size() ? sos[segment] : 0;
+void TimePane::next_choice(bool backwards) {
+  const std::vector<TimeChoice> choices = time_choices(workspace_.experiment().trace());
+  const auto now =
+      static_cast<std::size_t>(std::find(choices.begin(), choices.end(), choice_) - choices.begin());
+  show(choices[(now + (backwards ? choices.size() - 1 : 1)) % choices.size()]);
+}
+
+void TimePane::ask_choice() {
+  const database::TraceAnalyses& trace = workspace_.experiment().trace();
+  Menu menu;
+  menu.title = "Over time";
+  const std::vector<TimeChoice> choices = time_choices(trace);
+  for (const TimeChoice& each : choices) {
+    if (each == choice_) menu.cursor = static_cast<int>(menu.entries.size());
+    const std::optional<std::uint64_t> total = total_of(trace, each);
+    menu.entries.push_back({name_of(each),
+                            total ? duration(static_cast<double>(*total) / 1e9, workspace_.unicode()) : "",
+                            each == choice_});
+  }
+  menu.chosen = [this, choices](std::size_t entry) { show(choices[entry]); };
+  host_.choose(std::move(menu));
+}
+
+void TimePane::finer() {
+  if (choice_.kind != TimeChoice::Kind::iterations && choice_.kind != TimeChoice::Kind::above_median) {
+    host_.tell("Only iterations have coarser and finer levels (m)");
+    return;
+  }
+  finer_ = (finer_ + 1) % workspace_.experiment().trace().variations.size();
+  ranks_ = {};
+  show(choice_);
 }
 
 void TimePane::point_at(const Target& target) {
   finer_ = target.level;
-  if (variation() == nullptr || target.rank < 0) return;
-  const auto row = std::find_if(variation()->rows.begin(), variation()->rows.end(),
-                                [&](const Variation::Row& each) { return each.rank == target.rank; });
-  ranks_.cursor = static_cast<std::size_t>(row - variation()->rows.begin());
+  show({TimeChoice::Kind::iterations, {}});
+  if (grid() == nullptr || target.rank < 0) return;
+  for (std::size_t row = 0; row < grid_->rows(); ++row) {
+    if (grid_->rank(row) == target.rank) ranks_.cursor = row;
+  }
   segments_.cursor = target.segment;
-  ranks_.fit(variation()->rows.size());
-  segments_.fit(longest_row());
+  ranks_.fit(grid_->rows());
+  segments_.fit(grid_->columns());
 }
 
 bool TimePane::handle(const Event& given) {
-  if (variation() == nullptr || variation()->rows.empty()) return false;
+  if (grid() == nullptr) return false;
   if (given.key == Key::click || given.key == Key::click_twice) return click(given);
   const Event event = navigation(given);
-  const std::size_t ranks = variation()->rows.size();
-  const std::size_t segments = longest_row();
+  const std::size_t ranks = grid_->rows();
+  const std::size_t segments = grid_->columns();
   switch (event.key) {
     case Key::left:
       segments_.move(-1, segments);
@@ -99,26 +131,30 @@ bool TimePane::handle(const Event& given) {
 }
 
 bool TimePane::change(char32_t letter) {
-  const std::size_t ranks = variation()->rows.size();
+  const std::size_t ranks = grid_->rows();
   switch (letter) {
     case U'+':
     case U'=':
     case U'-':
       ranks_.zoom(letter != U'-', ranks);
-      segments_.zoom(letter != U'-', longest_row());
+      segments_.zoom(letter != U'-', grid_->columns());
       return true;
     case U'0':
       ranks_.count = segments_.count = 0;
       ranks_.fit(ranks);
-      segments_.fit(longest_row());
+      segments_.fit(grid_->columns());
       return true;
     case U'm':
-      above_median_ = !above_median_;
+      ask_choice();
+      return true;
+    case U'<':
+    case U',':
+    case U'>':
+    case U'.':
+      next_choice(letter == U'<' || letter == U',');
       return true;
     case U'v':
-      finer_ = (finer_ + 1) % workspace_.experiment().trace().variations.size();
-      ranks_ = {};
-      segments_ = {};
+      finer();
       return true;
     default:
       return false;
@@ -127,61 +163,45 @@ bool TimePane::change(char32_t letter) {
 
 bool TimePane::click(const Event& event) {
   if (!inside_.contains(event.row, event.column)) return false;
-  const std::size_t ranks = variation()->rows.size();
+  const std::size_t ranks = grid_->rows();
   const auto cell = [](int offset, int cells, const Window& window, std::size_t all) {
     return window.first +
            first_of(static_cast<std::size_t>(offset), static_cast<std::size_t>(cells), window.shown(all));
   };
   ranks_.cursor = cell(event.row - inside_.row, inside_.height, ranks_, ranks);
-  segments_.cursor = cell(event.column - inside_.column, inside_.width, segments_, longest_row());
+  segments_.cursor = cell(event.column - inside_.column, inside_.width, segments_, grid_->columns());
   ranks_.fit(ranks);
-  segments_.fit(longest_row());
+  segments_.fit(grid_->columns());
   if (event.key == Key::click_twice) follow();
   return true;
 }
 
-const Variation::Outlier* TimePane::outlier_here() const {
-  const std::int32_t rank = variation()->rows[ranks_.cursor].rank;
-  for (const Variation::Outlier& each : variation()->outliers) {
-    if (each.rank == rank && each.segment == segments_.cursor) return &each;
-  }
-  return nullptr;
-}
-
-/// To the code: of an outlier where it spent most time, else what recurs.
+/// To the code under the cursor, with the rank marked.
 void TimePane::follow() {
-  const Variation::Outlier* const outlier = outlier_here();
-  database::ContextId context = outlier != nullptr ? outlier->context : database::kNone;
-  if (context == database::kNone) context = variation()->context;
+  const database::ContextId context = grid_->context(ranks_.cursor, segments_.cursor);
   if (context == database::kNone) {
     host_.tell("What it spent its time in was not sampled");
     return;
   }
   std::vector<std::uint32_t> locations;
-  const std::int32_t rank = variation()->rows[ranks_.cursor].rank;
+  const std::int32_t rank = grid_->rank(ranks_.cursor);
   for (const std::uint32_t location : workspace_.figures().locations()) {
     if (workspace_.experiment().locations[location].rank == rank) locations.push_back(location);
   }
   host_.go({Target::Kind::context, context, std::move(locations), -1, 0, 0, {}});
 }
 
-double TimePane::level(std::uint64_t ns, std::uint64_t most) const {
-  const std::uint64_t base = above_median_ ? variation()->median_ns : 0;
-  if (ns <= base || most <= base) return 0;
-  return static_cast<double>(ns - base) / static_cast<double>(most - base);
-}
-
 // -- drawing ------------------------------------------------------------------------------------------------
 
 void TimePane::draw(Canvas& canvas, const Area& area) {
-  if (variation() == nullptr || variation()->rows.empty()) {
+  if (grid() == nullptr) {
     draw_missing(canvas, area);
     return;
   }
-  canvas.write(area.row, area.column, what(), Tone::heading, area.width);
+  canvas.write(area.row, area.column, grid_->title(workspace_.unicode()), Tone::heading, area.width);
   constexpr int kAbove = 1, kBelow = 3;
-  const std::size_t ranks = variation()->rows.size();
-  const std::size_t segments = longest_row();
+  const std::size_t ranks = grid_->rows();
+  const std::size_t segments = grid_->columns();
   ranks_.fit(ranks);
   segments_.fit(segments);
   const int room = area.height - kAbove - kBelow;
@@ -204,24 +224,9 @@ void TimePane::draw(Canvas& canvas, const Area& area) {
   draw_labels(canvas, area, inside_);
 }
 
-std::string TimePane::what() const {
-  const Variation& shown = *variation();
-  std::string text = shown.marked || shown.context == database::kNone
-                         ? std::string("Iterations that the program marked")
-                         : "Invocations of " + scope_phrase(workspace_.experiment(), shown.context, false, 40,
-                                                            workspace_.unicode());
-  text += above_median_ ? ": how much longer than the median" : ": time outside MPI";
-  return text + " (median " + duration(static_cast<double>(shown.median_ns) / 1e9, workspace_.unicode()) +
-         ')';
-}
-
 void TimePane::draw_map(Canvas& canvas, const Area& inside) const {
-  const std::size_t ranks = ranks_.shown(variation()->rows.size());
-  const std::size_t segments = segments_.shown(longest_row());
-  std::uint64_t most = 0;
-  for (const Variation::Row& each : variation()->rows) {
-    for (const std::uint64_t ns : each.sos_ns) most = std::max(most, ns);
-  }
+  const std::size_t ranks = ranks_.shown(grid_->rows());
+  const std::size_t segments = segments_.shown(grid_->columns());
   const auto lines = static_cast<std::size_t>(inside.height);
   const auto wide = static_cast<std::size_t>(inside.width);
   for (std::size_t line = 0; line < lines; ++line) {
@@ -234,14 +239,14 @@ void TimePane::draw_map(Canvas& canvas, const Area& inside) const {
       bool cursor = false;
       for (std::size_t rank = ranks_.first + first; rank < ranks_.first + last; ++rank) {
         for (std::size_t segment = segments_.first + from; segment < segments_.first + until; ++segment) {
-          longest = std::max(longest, at(rank, segment));
+          longest = std::max(longest, grid_->at(rank, segment));
           cursor = cursor || (rank == ranks_.cursor && segment == segments_.cursor);
         }
       }
       const int row = inside.row + static_cast<int>(line);
       const int column = inside.column + static_cast<int>(cell);
       if (longest > 0) {
-        const auto heat = std::min(static_cast<int>(level(longest, most) * kHeats), kHeats - 1);
+        const auto heat = std::min(static_cast<int>(grid_->level(longest) * kHeats), kHeats - 1);
         const auto& signs = workspace_.unicode() ? kBlocks : kLetters;
         canvas.put(row, column, signs.at(static_cast<std::size_t>(heat)), heat_tone(heat));
       }
@@ -251,7 +256,7 @@ void TimePane::draw_map(Canvas& canvas, const Area& inside) const {
 }
 
 void TimePane::draw_labels(Canvas& canvas, const Area& area, const Area& inside) const {
-  const std::size_t ranks = ranks_.shown(variation()->rows.size());
+  const std::size_t ranks = ranks_.shown(grid_->rows());
   const auto lines = static_cast<std::size_t>(inside.height);
   std::size_t before = ranks;
   for (std::size_t line = 0; line < lines; ++line) {
@@ -259,18 +264,18 @@ void TimePane::draw_labels(Canvas& canvas, const Area& area, const Area& inside)
     if (rank == before) continue;
     before = rank;
     const bool here = ranks_.first + rank == ranks_.cursor;
-    const std::string text = "rank " + std::to_string(variation()->rows[ranks_.first + rank].rank);
+    const std::string text = "rank " + std::to_string(grid_->rank(ranks_.first + rank));
     canvas.write(inside.row + static_cast<int>(line), area.column, text, here ? Tone::strong : Tone::dim,
                  kLabelWidth);
   }
   const int below = inside.row + inside.height;
-  const std::size_t segments = segments_.shown(longest_row());
-  const std::string first = std::to_string(segments_.first);
-  const std::string last = std::to_string(segments_.first + segments - 1);
-  canvas.write(below, area.column, "number", Tone::dim, kLabelWidth);
+  const std::size_t segments = segments_.shown(grid_->columns());
+  const std::string first = grid_->column_name(segments_.first, workspace_.unicode());
+  const std::string last = grid_->column_name(segments_.first + segments - 1, workspace_.unicode());
+  canvas.write(below, area.column, grid_->axis(), Tone::dim, kLabelWidth);
   canvas.write(below, inside.column, first, Tone::dim, inside.width);
-  if (inside.width > static_cast<int>(first.size() + last.size()) + 1)
-    canvas.write(below, inside.column + inside.width - static_cast<int>(last.size()), last, Tone::dim,
+  if (inside.width > static_cast<int>(columns(first) + columns(last)) + 1)
+    canvas.write(below, inside.column + inside.width - static_cast<int>(columns(last)), last, Tone::dim,
                  inside.width);
   int column = canvas.write(below + 1, area.column, "little ", Tone::dim, area.width);
   for (int heat = 0; heat < kHeats; ++heat) {
@@ -296,25 +301,14 @@ void TimePane::draw_missing(Canvas& canvas, const Area& area) const {
 }
 
 std::vector<Hint> TimePane::hints() const {
-  return {{"arrows", "cursor"},  {"+ -", "zoom"}, {"0", "all"}, {"Enter", "to the code"},
-          {"m", "above median"}, {"v", "finer"},  {"B", "back"}};
+  return {{"arrows", "cursor"},  {"+ -", "zoom"}, {"0", "all"},   {"Enter", "to the code"},
+          {"m", "what to show"}, {"<>", "next"},  {"v", "finer"}, {"B", "back"}};
 }
 
 std::string TimePane::status() const {
-  if (variation() == nullptr || variation()->rows.empty()) return {};
-  const std::uint64_t ns = at(ranks_.cursor, segments_.cursor);
-  std::string text = "rank " + std::to_string(variation()->rows[ranks_.cursor].rank) + ", iteration " +
-                     std::to_string(segments_.cursor) + ": " +
-                     duration(static_cast<double>(ns) / 1e9, workspace_.unicode());
-  if (variation()->median_ns > 0) {
-    const double percent = 100 * (static_cast<double>(ns) / static_cast<double>(variation()->median_ns) - 1);
-    text += std::string(" (") + (percent >= 0 ? "+" : "") + grouped(percent) + " %)";
-  }
-  const Variation::Outlier* const outlier = outlier_here();
-  if (outlier != nullptr && outlier->context != database::kNone)
-    text += ", unusually long: " + label(views::frame_of(workspace_.experiment(),
-                                                         workspace_.experiment().contexts[outlier->context]));
-  return text;
+  if (!grid_) return {};
+  return "rank " + std::to_string(grid_->rank(ranks_.cursor)) + ", " +
+         grid_->describe(ranks_.cursor, segments_.cursor, workspace_.unicode());
 }
 
 }  // namespace culprit::viewer::tui

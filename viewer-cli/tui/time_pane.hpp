@@ -2,17 +2,19 @@
 
 #include "tui/host.hpp"
 #include "tui/pane.hpp"
+#include "tui/time_grid.hpp"
 #include "tui/window.hpp"
 #include "tui/workspace.hpp"
 
-#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace culprit::viewer::tui {
 
-/// How long each iteration (or invocation) took outside MPI, ranks downwards and time to the right. Where
-/// several share a place, the longest is shown, so that none that is unusual vanishes.
+/// How long each iteration (or invocation) took outside MPI, or where ranks waited or were in MPI, ranks
+/// downwards and time to the right. Where several share a place, the largest is shown, so that none that is
+/// unusual vanishes.
 class TimePane final : public Pane {
  public:
   TimePane(Workspace& workspace, Host& host);
@@ -27,23 +29,24 @@ class TimePane final : public Pane {
   void point_at(const Target& target);
 
  private:
-  [[nodiscard]] const database::Variation* variation() const;
-  [[nodiscard]] std::size_t longest_row() const;
-  [[nodiscard]] std::uint64_t at(std::size_t row, std::size_t segment) const;
-  [[nodiscard]] const database::Variation::Outlier* outlier_here() const;
-  [[nodiscard]] double level(std::uint64_t ns, std::uint64_t most) const;
+  /// Null where there is nothing to show.
+  [[nodiscard]] const TimeGrid* grid();
+  void show(const TimeChoice& choice);
+  void next_choice(bool backwards);
+  void ask_choice();
+  void finer();
   bool change(char32_t letter);
   bool click(const Event& event);
   void follow();
   void draw_missing(Canvas& canvas, const Area& area) const;
   void draw_map(Canvas& canvas, const Area& inside) const;
   void draw_labels(Canvas& canvas, const Area& area, const Area& inside) const;
-  [[nodiscard]] std::string what() const;
 
   Workspace& workspace_;
   Host& host_;
-  std::size_t finer_ = 0;  ///< which of the variations
-  bool above_median_ = false;
+  std::size_t finer_ = 0;  ///< which level of iterations
+  TimeChoice choice_;
+  std::unique_ptr<TimeGrid> grid_;  ///< made when it is first looked at
   Window ranks_, segments_;
   Area inside_;
 };

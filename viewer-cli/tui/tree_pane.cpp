@@ -4,6 +4,7 @@
 #include "text/shorten.hpp"
 #include "tui/blame_path.hpp"
 #include "tui/number_cells.hpp"
+#include "tui/plot.hpp"
 #include "tui/search_prompt.hpp"
 #include "tui/tree_lines.hpp"
 #include "view/node_label.hpp"
@@ -578,7 +579,7 @@ void TreePane::draw_row(Canvas& canvas, const Area& area, int row, Item& item,
       std::find(workspace_.marked.begin(), workspace_.marked.end(), NodeRef{view_, item.node});
   if (marked != workspace_.marked.end()) {
     const auto series = static_cast<int>(marked - workspace_.marked.begin());
-    canvas.put(row, column - 1, unicode ? U'●' : U'@', series_tone(series));
+    canvas.put(row, column - 1, Dots::marker(series, unicode), series_tone(series));
   }
   column = draw_guides(canvas, row, column, area.width - numbers.width(), guides(item),
                        outline_->has_children(item), item.open, unicode);

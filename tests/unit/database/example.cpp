@@ -244,7 +244,16 @@ TraceAnalyses example_trace(std::uint32_t locations, std::uint32_t contexts) {
           .critical = {{{last, false}, 200, 150, {{0, 70}, {1, 130}}}, {{1, true}, 100, 0, {{1, 100}}}},
           .hotspots = {{1, 1, 0, last, 77}},
           .variations = {{true, false, 1, 500, {{0, {500, 70'000}}, {1, {}}}, {{0, 1, 70'000, kNone}}, {600, 90'000}},
-                         {false, true, last, 400, {{0, {}}, {1, {300}}}, {{1, 0, 300, last}}, {}}}};
+                         {false, true, last, 400, {{0, {}}, {1, {300}}}, {{1, 0, 300, last}}, {}}},
+          .time_map = {.begin_ns = 50,
+                       .bin_ns = 100,
+                       .bins = 3,
+                       .rows = {{0, {100, 0, 70'000}, {last, last, kNone}, {}},
+                                {1,
+                                 {0, 0, 0},
+                                 {1, 0, 1},
+                                 {{WaitPattern::late_sender, {{0, 7}, {2, 300}}},
+                                  {WaitPattern::wait_at_nxn, {{1, 1}}}}}}}};
 }
 
 std::vector<ContextId> parents_of(const Experiment& experiment) {

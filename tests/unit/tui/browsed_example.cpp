@@ -38,6 +38,26 @@ Variation iterations(ContextId around, ContextId spmv) {
   return variation;
 }
 
+/// 20 s in 40 bins: ranks that wait in MPI_Allreduce do so in the second half of each second.
+TimeMap waiting_over_time(ContextId spmv, ContextId allreduce) {
+  constexpr std::uint32_t kBins = 40;
+  TimeMap map{.begin_ns = 0, .bin_ns = 500 * kMs, .bins = kBins, .rows = {}};
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    const bool works = rank == 3 || rank == 7;
+    TimeMap::Row row{.rank = rank, .calls_ns = {}, .contexts = {}, .waits = {}};
+    TimeMap::Series waits{WaitPattern::wait_at_nxn, {}};
+    for (std::uint32_t bin = 0; bin < kBins; ++bin) {
+      const bool waiting = !works && bin % 2 == 1;
+      row.calls_ns.push_back((waiting ? 400 : 10) * kMs);
+      row.contexts.push_back(waiting ? allreduce : spmv);
+      if (waiting) waits.cells.push_back({bin, (rank == 5 && bin == 21 ? 100 : 350) * kMs});
+    }
+    if (!works) row.waits.push_back(std::move(waits));
+    map.rows.push_back(std::move(row));
+  }
+  return map;
+}
+
 }  // namespace
 
 ContextId context_named(const Experiment& experiment, const std::string& name) {
@@ -89,6 +109,7 @@ Example make_browsed_example() {
   trace.critical = {{{spmv, false}, 14'000 * kMs, 4'000 * kMs, {{slow, 14'000 * kMs}}}};
   trace.hotspots = {{slow, spmv, location_of(e, 0), allreduce, 4'100 * kMs}};
   trace.variations = {iterations(loop_at(e, 140), spmv)};
+  trace.time_map = waiting_over_time(spmv, allreduce);
   return example;
 }
 

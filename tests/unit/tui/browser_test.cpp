@@ -198,4 +198,50 @@ TEST_CASE("Any size is drawn, and none too small crashes") {
   }
 }
 
+TEST_CASE("Waiting over time: what is shown is chosen, and the cursor names rank, time and code") {
+  DrivenBrowser driven(100, 30);
+  driven.type("7");
+  CHECK(contains(driven.line(1), "Iterations that the program marked"));
+  driven.type("m");
+  CHECK(contains(driven.screen(), "wait-at-nxn"));
+  driven.type("waiting\n");
+  INFO(driven.screen());
+  CHECK(contains(driven.line(1), "Waiting for other ranks, 41.8 s in all"));
+  driven.type("l");
+  CHECK(contains(driven.screen(), "rank 0, at 500 ms: 70 % waiting, in MPI_Allreduce"));
+  driven.type("jjj");
+  CHECK(contains(driven.screen(), "rank 3, at 500 ms: 0 % waiting, in the loop at spmv.cpp:88"));
+  driven.type("\n");
+  CHECK(driven.browser().tab() == "Calls");
+  CHECK(contains(driven.selected(), "loop at spmv.cpp:88"));
+  driven.type("B>");
+  CHECK(contains(driven.line(1), "Time in MPI calls"));
+  driven.type("v");
+  CHECK(contains(driven.browser().message(), "Only iterations"));
+  driven.type("0+");
+  CHECK(contains(driven.screen(), "time"));
+}
+
+TEST_CASE("Nodes drawn together have marks of their own, also without colours") {
+  for (const bool unicode : {true, false}) {
+    DrivenBrowser driven(100, 30, unicode);
+    driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 88), {}, -1, 0, 0, {}});
+    driven.type(" ");
+    driven.browser().go(
+        {Target::Kind::context, context_named(driven.experiment(), "MPI_Allreduce"), {}, -1, 0, 0, {}});
+    driven.type(" r");
+    const std::string screen = driven.screen();
+    INFO(screen);
+    const auto count = [&](const std::string& sign) {
+      std::size_t number = 0;
+      for (std::size_t at = screen.find(sign); at != std::string::npos; at = screen.find(sign, at + 1))
+        ++number;
+      return number;
+    };
+    // One in the legend and one for each of the eight ranks.
+    CHECK(count(unicode ? "●" : "*") >= 8);
+    CHECK(count(unicode ? "▲" : "o") >= 8);
+  }
+}
+
 }  // namespace culprit::viewer::tui::testing

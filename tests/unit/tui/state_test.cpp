@@ -3,6 +3,7 @@
 #include "tui/canvas.hpp"
 #include "tui/colours.hpp"
 #include "tui/derived_metrics.hpp"
+#include "tui/source_pane.hpp"
 #include "tui/state_files.hpp"
 #include "tui/syntax.hpp"
 #include "tui/view_state.hpp"
@@ -132,6 +133,24 @@ TEST_CASE("A window keeps its cursor in view") {
   CHECK(window.count == 0);
   window.fit(0);
   CHECK(window.cursor == 0);
+}
+
+TEST_CASE("The palette has its colours on terminals that take red, green and blue") {
+  CHECK(direct_colour(-1) == -1);
+  CHECK(direct_colour(3) == 3);
+  CHECK(direct_colour(9) == 0xff0000);
+  CHECK(direct_colour(231) == 0xffffff);
+  CHECK(direct_colour(214) == 0xffaf00);
+  CHECK(direct_colour(232) == 0x080808);
+  CHECK(direct_colour(255) == 0xeeeeee);
+}
+
+TEST_CASE("Places of sources from the command line come before those remembered, and replace them") {
+  DrivenBrowser driven;
+  SourcePane& source = driven.browser().source();
+  source.set_prefixes({{"/old", "/remembered"}, {"/other", "/kept"}});
+  source.put_first({{"/old", "/given"}, {"/new", "/too"}});
+  CHECK(source.prefixes() == PathPrefixes{{"/old", "/given"}, {"/new", "/too"}, {"/other", "/kept"}});
 }
 
 }  // namespace culprit::viewer::tui::testing

@@ -127,6 +127,23 @@ std::vector<std::unique_ptr<ProcessTrace>> traces(const ScriptedRun& run,
   return own;
 }
 
+TimeMap time_map_of(const ScriptedRun& run, int analysts) {
+  TimeMap all;
+  std::mutex mutex;
+  exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
+    const auto own = traces(run, analysis);
+    const Roster roster(analysis, own);
+    const Forward forward = read_forward(analysis, roster, own);
+    TimeMap found = time_map(analysis, roster, forward, [](std::uint32_t context) { return context; });
+    const std::lock_guard lock(mutex);
+    found.rows.insert(found.rows.end(), all.rows.begin(), all.rows.end());
+    all = std::move(found);
+  });
+  std::sort(all.rows.begin(), all.rows.end(),
+            [](const TimeMapRow& a, const TimeMapRow& b) { return a.rank < b.rank; });
+  return all;
+}
+
 Variation vary(const ScriptedRun& run, const CallPaths& paths,
                const std::vector<std::vector<IterationMark>>& marks, int analysts,
                const VariationOptions& options) {

@@ -8,6 +8,7 @@
 #include "waits/hotspots.hpp"
 #include "waits/own_times.hpp"
 #include "waits/process_trace.hpp"
+#include "waits/time_map.hpp"
 #include "waits/variation.hpp"
 
 #include <cstdint>
@@ -90,6 +91,9 @@ Found analyse(const ScriptedRun& run, int analysts = 1, std::uint64_t records_pe
 Variation vary(const ScriptedRun& run, const CallPaths& paths,
                const std::vector<std::vector<IterationMark>>& marks, int analysts,
                const VariationOptions& options = {});
+
+/// What its ranks did over time; calls are shown at their own contexts.
+TimeMap time_map_of(const ScriptedRun& run, int analysts);
 
 /// A run whose clocks disagree, once its receives do not precede their sends any more.
 struct Ordered {

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+namespace culprit::database {
+
+enum class WaitPattern : std::uint32_t;
+
+/// What the ranks did over time, in bins of equal length (docs/formats.md, section 34).
+struct TimeMap {
+  struct Cell {
+    std::uint32_t bin = 0;
+    std::uint64_t ns = 0;
+    friend bool operator==(const Cell&, const Cell&) = default;
+  };
+  /// Where a rank waited by one pattern; parts and completions have series of their own.
+  struct Series {
+    WaitPattern pattern{};
+    std::vector<Cell> cells;  ///< ascending by bin, none of 0 ns
+    friend bool operator==(const Series&, const Series&) = default;
+  };
+  struct Row {
+    std::int32_t rank = -1;
+    std::vector<std::uint64_t> calls_ns;  ///< by bin: in MPI calls
+    std::vector<std::uint32_t> contexts;  ///< by bin: where most of its known time went; kNone: not known
+    std::vector<Series> waits;            ///< by pattern
+    friend bool operator==(const Row&, const Row&) = default;
+  };
+  std::uint64_t begin_ns = 0, bin_ns = 0;  ///< on the clock of the traces
+  std::uint32_t bins = 0;                  ///< 0: there is no map
+  std::vector<Row> rows;                   ///< by rank
+
+  friend bool operator==(const TimeMap&, const TimeMap&) = default;
+};
+
+}  // namespace culprit::database

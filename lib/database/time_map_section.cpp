@@ -1,0 +1,98 @@
+#include "database/sections.hpp"
+
+#include <algorithm>
+
+namespace culprit::database {
+namespace {
+
+constexpr std::uint32_t kMostBins = 1000;  // as docs/formats.md promises
+
+/// Neighbouring bins often have the same context.
+void put_runs(const std::vector<std::uint32_t>& contexts, Encoder& into) {
+  for (std::size_t at = 0; at < contexts.size();) {
+    std::size_t end = at;
+    while (end < contexts.size() && contexts[end] == contexts[at]) ++end;
+    into.put_varint(end - at);
+    into.put(contexts[at]);
+    at = end;
+  }
+}
+
+std::vector<std::uint32_t> get_runs(std::uint32_t bins, Decoder& from) {
+  std::vector<std::uint32_t> contexts;
+  while (contexts.size() < bins) {
+    const std::uint64_t length = from.get_varint();
+    if (length == 0 || length > bins - contexts.size()) from.fail("has runs that do not fit");
+    contexts.insert(contexts.end(), length, from.get<std::uint32_t>());
+  }
+  return contexts;
+}
+
+void put_series(const TimeMap::Series& series, Encoder& into) {
+  into.put(static_cast<std::uint32_t>(series.pattern));
+  into.put(static_cast<std::uint32_t>(series.cells.size()));
+  std::uint64_t next = 0;
+  for (const TimeMap::Cell& cell : series.cells) {
+    into.put_varint(cell.bin - next);
+    into.put_varint(cell.ns);
+    next = cell.bin + 1U;
+  }
+}
+
+TimeMap::Series get_series(std::uint32_t bins, Decoder& from) {
+  TimeMap::Series series;
+  const auto pattern = from.get<std::uint32_t>();
+  if (pattern >= kWaitPatterns) from.fail("has an unknown pattern");
+  series.pattern = static_cast<WaitPattern>(pattern);
+  series.cells.resize(from.get_count(2));
+  std::uint64_t next = 0;
+  for (TimeMap::Cell& cell : series.cells) {
+    const std::uint64_t gap = from.get_varint();
+    if (next >= bins || gap >= bins - next) from.fail("has cells beyond its bins");
+    cell.bin = static_cast<std::uint32_t>(next + gap);
+    cell.ns = from.get_varint();
+    next = cell.bin + 1U;
+  }
+  return series;
+}
+
+}  // namespace
+
+Bytes encode_time_map(const TimeMap& map) {
+  Encoder into;
+  into.put(map.begin_ns);
+  into.put(map.bin_ns);
+  into.put(map.bins);
+  into.put(static_cast<std::uint32_t>(map.rows.size()));
+  for (const TimeMap::Row& row : map.rows) {
+    into.put(row.rank);
+    into.put(static_cast<std::uint32_t>(row.waits.size()));
+    for (const std::uint64_t ns : row.calls_ns) into.put_varint(ns);
+    put_runs(row.contexts, into);
+    for (const TimeMap::Series& series : row.waits) put_series(series, into);
+  }
+  return into.take();
+}
+
+TimeMap decode_time_map(ByteSpan bytes) {
+  TimeMap map;
+  if (bytes.empty()) return map;
+  Decoder from(bytes, "the section on time");
+  map.begin_ns = from.get<std::uint64_t>();
+  map.bin_ns = from.get<std::uint64_t>();
+  map.bins = from.get<std::uint32_t>();
+  if (map.bins > kMostBins) from.fail("has too many bins");
+  map.rows.resize(from.get_count(8 + map.bins));
+  for (TimeMap::Row& row : map.rows) {
+    row.rank = from.get<std::int32_t>();
+    const std::uint32_t series = from.get_count(8);
+    row.calls_ns.resize(map.bins);
+    for (std::uint64_t& ns : row.calls_ns) ns = from.get_varint();
+    row.contexts = get_runs(map.bins, from);
+    row.waits.reserve(series);
+    for (std::uint32_t each = 0; each < series; ++each) row.waits.push_back(get_series(map.bins, from));
+  }
+  return map;
+}
+
+}  // namespace culprit::database

@@ -1,0 +1,84 @@
+#include "waits/time_map.hpp"
+
+#include "scripted_run.hpp"
+
+#include <numeric>
+
+#include <catch2/catch.hpp>
+
+using namespace culprit::waits;
+using namespace culprit::waits::testing;
+
+namespace {
+
+constexpr std::uint32_t kInit = 2, kBarrier = 4, kWork = 6;
+constexpr std::uint64_t kMs = 1'000'000;
+
+/// 3 ranks, 20 ms: the last one works from 2 to 12 ms, the others wait for it in a barrier.
+ScriptedRun one_late() {
+  ScriptedRun run(3);
+  for (std::int32_t rank = 0; rank < 3; ++rank) {
+    run.call(rank, 0, 2 * kMs, {on(OperationKind::barrier)});
+    run.path(kInit);
+    const std::uint64_t enter = rank == 2 ? 12 * kMs : 4 * kMs;
+    run.sample(rank, enter - 1, 2 * kMs, kWork);
+    run.call(rank, enter, 14 * kMs, {on(OperationKind::barrier)});
+    run.path(kBarrier);
+    run.sample(rank, 18 * kMs - 1, 14 * kMs, kWork);
+    run.call(rank, 18 * kMs, 20 * kMs, {on(OperationKind::barrier)});
+    run.path(kInit);
+  }
+  return run;
+}
+
+std::uint64_t waited(const TimeMapRow& row, Pattern pattern) {
+  std::uint64_t sum = 0;
+  for (const WaitInBin& each : row.waits) sum += each.pattern == pattern ? each.ns : 0;
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("a time map shows when who waited and where each rank was, for any number of analysts") {
+  for (const int analysts : {1, 3}) {
+    const TimeMap map = time_map_of(one_late(), analysts);
+    CHECK(map.begin_ns == 0);
+    CHECK(map.bins == kMostBins);
+    CHECK(map.bin_ns == 20 * kMs / kMostBins);
+    REQUIRE(map.rows.size() == 3);
+    const auto bin_at = [&](std::uint64_t ns) { return static_cast<std::uint32_t>(ns / map.bin_ns); };
+    for (const TimeMapRow& row : map.rows) {
+      CHECK(row.contexts[bin_at(1 * kMs)] == kInit);
+      CHECK(row.contexts[bin_at(3 * kMs)] == kWork);
+      CHECK(row.contexts[bin_at(8 * kMs)] == (row.rank == 2 ? kWork : kBarrier));
+      CHECK(row.calls_ns[bin_at(3 * kMs)] == 0);
+      for (const WaitInBin& wait : row.waits) CHECK(wait.ns <= map.bin_ns);
+    }
+    const auto& waits = map.rows[0].waits;
+    REQUIRE_FALSE(waits.empty());
+    CHECK(waits.front().pattern == Pattern::wait_at_barrier);
+    CHECK(waits.front().bin == bin_at(4 * kMs));
+  }
+}
+
+TEST_CASE("nothing is lost in a time map: its bins add up to the calls and to the waits") {
+  const ScriptedRun run = one_late();
+  const TimeMap map = time_map_of(run, 2);
+  const Found found = analyse(run);
+  for (const TimeMapRow& row : map.rows) {
+    const std::uint64_t calls = std::accumulate(row.calls_ns.begin(), row.calls_ns.end(), std::uint64_t{0});
+    CHECK(calls == (row.rank == 2 ? 6 : 14) * kMs);
+    std::uint64_t exact = 0;
+    for (const FoundWait& wait : found.waits)
+      exact += wait.rank == row.rank && wait.pattern == Pattern::wait_at_barrier ? wait.ns : 0;
+    CHECK(waited(row, Pattern::wait_at_barrier) == exact);
+  }
+  CHECK(waited(map.rows[0], Pattern::wait_at_barrier) == 8 * kMs);
+  CHECK(waited(map.rows[2], Pattern::wait_at_barrier) == 0);
+}
+
+TEST_CASE("a run without calls has no time map") {
+  const TimeMap map = time_map_of(ScriptedRun(2), 1);
+  CHECK(map.bins == 0);
+  CHECK(map.rows.empty());
+}

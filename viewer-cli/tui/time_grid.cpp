@@ -1,0 +1,243 @@
+#include "tui/time_grid.hpp"
+
+#include "report/phrases.hpp"
+#include "text/quantity.hpp"
+#include "views/frame.hpp"
+#include "waits.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace culprit::viewer::tui {
+namespace {
+
+using database::TimeMap;
+using database::Variation;
+using database::WaitPattern;
+using Kind = TimeChoice::Kind;
+
+constexpr double kNsPerSecond = 1e9;
+
+double seconds(std::uint64_t ns) {
+  return static_cast<double>(ns) / kNsPerSecond;
+}
+
+/// Whether a pattern is a wait for somebody: not a part of another one, and not the slow end of an operation
+/// that all had entered.
+bool counts_as_waiting(WaitPattern pattern) {
+  switch (pattern) {
+    case WaitPattern::late_sender_wrong_order:
+    case WaitPattern::late_complete:
+    case WaitPattern::early_fence:
+    case WaitPattern::barrier_completion:
+    case WaitPattern::nxn_completion:
+      return false;
+    default:
+      return true;
+  }
+}
+
+bool is_shown(const TimeChoice& choice, WaitPattern pattern) {
+  return choice.kind == Kind::waiting ? counts_as_waiting(pattern)
+                                      : choice.kind == Kind::pattern && choice.pattern == pattern;
+}
+
+class Iterations final : public TimeGrid {
+ public:
+  Iterations(const database::Contents& experiment, const Variation& variation, bool above_median)
+      : experiment_(experiment), variation_(variation), above_median_(above_median) {
+    std::vector<std::span<const std::uint64_t>> rows;
+    for (const Variation::Row& row : variation.rows) rows.emplace_back(row.sos_ns);
+    set_rows(std::move(rows));
+    if (above_median) least_ = variation.median_ns;
+  }
+
+  [[nodiscard]] std::int32_t rank(std::size_t row) const override { return variation_.rows[row].rank; }
+  [[nodiscard]] std::string axis() const override { return "number"; }
+  [[nodiscard]] std::string column_name(std::size_t column, bool) const override {
+    return std::to_string(column);
+  }
+  [[nodiscard]] std::string title(bool unicode) const override {
+    constexpr std::size_t kName = 40;
+    std::string text =
+        variation_.marked || variation_.context == database::kNone
+            ? std::string("Iterations that the program marked")
+            : "Invocations of " + scope_phrase(experiment_, variation_.context, false, kName, unicode);
+    text += above_median_ ? ": how much longer than the median" : ": time outside MPI";
+    return text + " (median " + duration(seconds(variation_.median_ns), unicode) + ')';
+  }
+  [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
+    const std::uint64_t ns = at(row, column);
+    std::string text = "iteration " + std::to_string(column) + ": " + duration(seconds(ns), unicode);
+    if (variation_.median_ns > 0) {
+      const double more = 100 * (static_cast<double>(ns) / static_cast<double>(variation_.median_ns) - 1);
+      text += std::string(" (") + (more >= 0 ? "+" : "") + grouped(more) + " %)";
+    }
+    const Variation::Outlier* const unusual = outlier(row, column);
+    if (unusual == nullptr) return text;
+    text += ", unusually long";
+    if (unusual->context != database::kNone)
+      text += ": " + label(views::frame_of(experiment_, experiment_.contexts[unusual->context]));
+    return text;
+  }
+  /// Of an outlier where it spent most time, else what recurs.
+  [[nodiscard]] database::ContextId context(std::size_t row, std::size_t column) const override {
+    const Variation::Outlier* const unusual = outlier(row, column);
+    if (unusual != nullptr && unusual->context != database::kNone) return unusual->context;
+    return variation_.context;
+  }
+
+ private:
+  [[nodiscard]] const Variation::Outlier* outlier(std::size_t row, std::size_t column) const {
+    const auto found = std::find_if(
+        variation_.outliers.begin(), variation_.outliers.end(),
+        [&](const Variation::Outlier& each) { return each.rank == rank(row) && each.segment == column; });
+    return found == variation_.outliers.end() ? nullptr : &*found;
+  }
+
+  const database::Contents& experiment_;
+  const Variation& variation_;
+  bool above_median_;
+};
+
+/// Bins of time.
+class Bins final : public TimeGrid {
+ public:
+  Bins(const database::Contents& experiment, const TimeMap& map, const TimeChoice& choice)
+      : experiment_(experiment), map_(map), choice_(choice) {
+    if (choice.kind != Kind::calls) {
+      sums_.assign(map.rows.size() * map.bins, 0);
+      for (std::size_t row = 0; row < map.rows.size(); ++row) add_waits(row);
+    }
+    std::vector<std::span<const std::uint64_t>> rows;
+    for (std::size_t row = 0; row < map.rows.size(); ++row) {
+      rows.push_back(choice.kind == Kind::calls
+                         ? std::span(map.rows[row].calls_ns)
+                         : std::span<const std::uint64_t>(sums_).subspan(row * map.bins, map.bins));
+    }
+    set_rows(std::move(rows));
+    most_ = map.bin_ns;  // no rank can spend more in a bin than it is long
+  }
+
+  [[nodiscard]] std::int32_t rank(std::size_t row) const override { return map_.rows[row].rank; }
+  [[nodiscard]] std::string axis() const override { return "time"; }
+  [[nodiscard]] std::string column_name(std::size_t column, bool unicode) const override {
+    return duration(seconds(column * map_.bin_ns), unicode);
+  }
+  [[nodiscard]] std::string title(bool unicode) const override {
+    const std::string what = choice_.kind == Kind::waiting ? "Waiting for other ranks"
+                             : choice_.kind == Kind::calls ? "Time in MPI calls"
+                                                           : "Waits: " + name_of(choice_);
+    return what + ", " + duration(seconds(total()), unicode) + " in all; a column is " +
+           duration(seconds(map_.bin_ns), unicode) + " or more";
+  }
+  [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
+    constexpr std::size_t kName = 48;
+    const double share = static_cast<double>(at(row, column)) / static_cast<double>(map_.bin_ns);
+    std::string text = "at " + column_name(column, unicode) + ": " + round_percent(share) + ' ' + word();
+    const database::ContextId where = context(row, column);
+    if (where != database::kNone) text += ", in " + scope_phrase(experiment_, where, true, kName, unicode);
+    return text;
+  }
+  [[nodiscard]] database::ContextId context(std::size_t row, std::size_t column) const override {
+    return map_.rows[row].contexts[column];
+  }
+
+ private:
+  void add_waits(std::size_t row) {
+    for (const TimeMap::Series& series : map_.rows[row].waits) {
+      if (!is_shown(choice_, series.pattern)) continue;
+      for (const TimeMap::Cell& cell : series.cells) sums_[row * map_.bins + cell.bin] += cell.ns;
+    }
+  }
+  [[nodiscard]] std::uint64_t total() const {
+    std::uint64_t sum = 0;
+    for (const auto& row : rows_) {
+      for (const std::uint64_t ns : row) sum += ns;
+    }
+    return sum;
+  }
+  [[nodiscard]] std::string word() const {
+    if (choice_.kind == Kind::waiting) return "waiting";
+    return choice_.kind == Kind::calls ? "in MPI" : name_of(choice_);
+  }
+
+  const database::Contents& experiment_;
+  const TimeMap& map_;
+  TimeChoice choice_;
+  std::vector<std::uint64_t> sums_;
+};
+
+}  // namespace
+
+void TimeGrid::set_rows(std::vector<std::span<const std::uint64_t>> rows) {
+  rows_ = std::move(rows);
+  for (const auto& row : rows_) {
+    columns_ = std::max(columns_, row.size());
+    for (const std::uint64_t ns : row) most_ = std::max(most_, ns);
+  }
+}
+
+std::string name_of(const TimeChoice& choice) {
+  switch (choice.kind) {
+    case Kind::iterations:
+      return "iterations";
+    case Kind::above_median:
+      return "iterations above the median";
+    case Kind::waiting:
+      return "waiting";
+    case Kind::calls:
+      return "in MPI calls";
+    case Kind::pattern:
+      return pattern_name(choice.pattern);
+  }
+  return {};
+}
+
+std::optional<std::uint64_t> total_of(const database::TraceAnalyses& trace, const TimeChoice& choice) {
+  if (choice.kind == Kind::iterations || choice.kind == Kind::above_median) return std::nullopt;
+  std::uint64_t sum = 0;
+  for (const TimeMap::Row& row : trace.time_map.rows) {
+    if (choice.kind == Kind::calls) {
+      for (const std::uint64_t ns : row.calls_ns) sum += ns;
+    }
+    for (const TimeMap::Series& series : row.waits) {
+      if (!is_shown(choice, series.pattern)) continue;
+      for (const TimeMap::Cell& cell : series.cells) sum += cell.ns;
+    }
+  }
+  return sum;
+}
+
+std::vector<TimeChoice> time_choices(const database::TraceAnalyses& trace) {
+  std::vector<TimeChoice> choices;
+  if (!trace.variations.empty() && !trace.variations.front().rows.empty())
+    choices = {{Kind::iterations, {}}, {Kind::above_median, {}}};
+  if (trace.time_map.rows.empty()) return choices;
+  choices.push_back({Kind::waiting, {}});
+  choices.push_back({Kind::calls, {}});
+  std::map<WaitPattern, std::uint64_t> sums;
+  for (const TimeMap::Row& row : trace.time_map.rows) {
+    for (const TimeMap::Series& series : row.waits) {
+      for (const TimeMap::Cell& cell : series.cells) sums[series.pattern] += cell.ns;
+    }
+  }
+  std::vector<std::pair<WaitPattern, std::uint64_t>> sorted(sums.begin(), sums.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (const auto& [pattern, ns] : sorted) choices.push_back({Kind::pattern, pattern});
+  return choices;
+}
+
+std::unique_ptr<TimeGrid> make_time_grid(const database::Contents& experiment, const TimeChoice& choice,
+                                         std::size_t finer) {
+  const database::TraceAnalyses& trace = experiment.trace();
+  if (choice.kind == Kind::iterations || choice.kind == Kind::above_median) {
+    const std::size_t level = std::min(finer, trace.variations.size() - 1);
+    return std::make_unique<Iterations>(experiment, trace.variations[level],
+                                        choice.kind == Kind::above_median);
+  }
+  return std::make_unique<Bins>(experiment, trace.time_map, choice);
+}
+
+}  // namespace culprit::viewer::tui

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "tui/workspace.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace culprit::viewer::tui {
+
+/// What a map of ranks over time shows.
+struct TimeChoice {
+  enum class Kind : std::uint8_t {
+    iterations,    ///< how long each took outside MPI
+    above_median,  ///< by how much that is more than the median
+    waiting,       ///< all waits for others
+    calls,         ///< time in MPI calls
+    pattern        ///< waits of one pattern
+  };
+  Kind kind = Kind::iterations;
+  database::WaitPattern pattern{};
+
+  friend bool operator==(const TimeChoice&, const TimeChoice&) = default;
+};
+
+/// Values of ranks (rows) over time (columns), in ns. Rows may differ in length.
+class TimeGrid {
+ public:
+  virtual ~TimeGrid() = default;
+
+  [[nodiscard]] std::size_t rows() const { return rows_.size(); }
+  [[nodiscard]] std::size_t columns() const { return columns_; }
+  [[nodiscard]] std::uint64_t at(std::size_t row, std::size_t column) const {
+    return column < rows_[row].size() ? rows_[row][column] : 0;
+  }
+  /// How much of the most there can be, 0 to 1.
+  [[nodiscard]] double level(std::uint64_t ns) const {
+    return ns <= least_ || most_ <= least_
+               ? 0
+               : static_cast<double>(ns - least_) / static_cast<double>(most_ - least_);
+  }
+
+  [[nodiscard]] virtual std::int32_t rank(std::size_t row) const = 0;
+  [[nodiscard]] virtual std::string title(bool unicode) const = 0;
+  /// Of the axis below, and of a column on it.
+  [[nodiscard]] virtual std::string axis() const = 0;
+  [[nodiscard]] virtual std::string column_name(std::size_t column, bool unicode) const = 0;
+  /// What the cursor is on, without the rank.
+  [[nodiscard]] virtual std::string describe(std::size_t row, std::size_t column, bool unicode) const = 0;
+  /// The code there; kNone where none is known.
+  [[nodiscard]] virtual database::ContextId context(std::size_t row, std::size_t column) const = 0;
+
+ protected:
+  /// The rows' values outlive this.
+  void set_rows(std::vector<std::span<const std::uint64_t>> rows);
+
+  std::vector<std::span<const std::uint64_t>> rows_;
+  std::size_t columns_ = 0;
+  std::uint64_t least_ = 0, most_ = 0;
+};
+
+/// What the database has of it, iterations first, patterns with most waiting first.
+std::vector<TimeChoice> time_choices(const database::TraceAnalyses& trace);
+
+/// `waiting`, `in MPI calls`, `wait-at-nxn`, …
+std::string name_of(const TimeChoice& choice);
+
+/// All of it, in ns; not set for iterations.
+std::optional<std::uint64_t> total_of(const database::TraceAnalyses& trace, const TimeChoice& choice);
+
+/// `choice` is one of time_choices(); `finer`: which level of iterations. The experiment must outlive it.
+std::unique_ptr<TimeGrid> make_time_grid(const database::Contents& experiment, const TimeChoice& choice,
+                                         std::size_t finer);
+
+}  // namespace culprit::viewer::tui
