@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include <elfutils/libdwelf.h>
@@ -96,7 +95,7 @@ bool Module::load(const Request& request, std::string& why) {
   struct stat status {};
   if (path != kVdsoPath && ::fstat(fd, &status) == 0) stamp_ = stamp_of(status);
   callbacks_.find_elf = find_no_elf;
-  callbacks_.find_debuginfo = dwfl_standard_find_debuginfo;
+  callbacks_.find_debuginfo = find_debug_file;
   callbacks_.section_address = dwfl_offline_section_address;
   if (!request.debug_path.empty()) {
     debug_path_ = request.debug_path;
@@ -114,6 +113,9 @@ bool Module::load(const Request& request, std::string& why) {
     why = "libdwfl cannot read it";
     return false;
   }
+  void** self = nullptr;
+  dwfl_module_info(module_, &self, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  *self = this;
   GElf_Addr bias = 0;
   elf_ = dwfl_module_getelf(module_, &bias);
   if (elf_ == nullptr) {
@@ -155,34 +157,34 @@ Dwarf* Module::dwarf(std::uint64_t& bias) const {
 }
 
 std::string Module::files() {
-  std::string files = stamp_;
   const bool described = !section(".debug_info").bytes.empty() || !section(".zdebug_info").bytes.empty();
-  if (described) files += supplementary_file(elf_);
-  if (described && !section(".symtab").bytes.empty()) return files;
-  const int fd = open_debug_file();
-  if (fd < 0) return files;
-  struct stat status {};
-  files += ::fstat(fd, &status) == 0 ? "; debug " + stamp_of(status) : "; debug";
-  Elf* elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
-  files += supplementary_file(elf);
-  elf_end(elf);
-  ::close(fd);
-  return files;
+  const bool named = !section(".symtab").bytes.empty();
+  if (described && named) return stamp_ + supplementary_file(elf_);
+  // Whatever lacks has libdwfl seek the debug file. Symbols are asked for where they do, since asking for
+  // debug information may mean to uncompress it.
+  GElf_Addr bias = 0;
+  if (named) {
+    (void)dwfl_module_getdwarf(module_, &bias);
+  } else {
+    (void)dwfl_module_getsymtab(module_);
+  }
+  return stamp_ + (described ? supplementary_file(elf_) : "") + debug_files_;
 }
 
-/// A descriptor of the separate debug file that libdwfl would take, -1 where there is none. Opening the debug
-/// information instead would uncompress it.
-int Module::open_debug_file() {
-  void** userdata = nullptr;
-  Dwarf_Addr start = 0;
-  const char* name =
-      dwfl_module_info(module_, &userdata, &start, nullptr, nullptr, nullptr, nullptr, nullptr);
-  GElf_Word checksum = 0;
-  const char* link = dwelf_elf_gnu_debuglink(elf_, &checksum);
-  char* found = nullptr;
-  const int fd = callbacks_.find_debuginfo(module_, userdata, name, start, name, link, checksum, &found);
-  std::free(found);
+/// libdwfl's callback: what it would find by itself, noted.
+int Module::find_debug_file(Dwfl_Module* module, void** self, const char* name, Dwarf_Addr base,
+                            const char* file, const char* link, GElf_Word checksum, char** found) {
+  const int fd = dwfl_standard_find_debuginfo(module, self, name, base, file, link, checksum, found);
+  if (fd >= 0) static_cast<Module*>(*self)->note_debug_file(fd);
   return fd;
+}
+
+void Module::note_debug_file(int fd) {
+  struct stat status {};
+  debug_files_ += ::fstat(fd, &status) == 0 ? "; debug " + stamp_of(status) : "; debug";
+  Elf* elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
+  debug_files_ += supplementary_file(elf);
+  elf_end(elf);
 }
 
 /// The build-id of the file that dwz moved common parts to, if it is there.

@@ -48,8 +48,7 @@ class Module {
 
   /// What tells apart files of the same build, such as one that was stripped or whose debug file was
   /// installed later: size and time of the file and of its debug file, and the build-id of a supplementary
-  /// one. libdwfl believes afterwards that it had opened the debug file: nothing else is to be asked of this
-  /// handle then.
+  /// one.
   [[nodiscard]] std::string files();
 
   /// The bytes of the file that are loaded at `address`, up to the end of their segment; empty where none
@@ -71,7 +70,9 @@ class Module {
   Module() = default;
   bool load(const Request& request, std::string& why);
   void read_segments();
-  int open_debug_file();
+  static int find_debug_file(Dwfl_Module* module, void** self, const char* name, Dwarf_Addr base,
+                             const char* file, const char* link, GElf_Word checksum, char** found);
+  void note_debug_file(int fd);
   static std::string supplementary_file(Elf* of);
   static Section section_of(Elf* elf, const char* wanted);
   struct Segment {
@@ -90,7 +91,7 @@ class Module {
   Dwfl_Module* module_ = nullptr;
   Elf* elf_ = nullptr;
   std::uint64_t bias_ = 0;
-  std::string name_, build_id_, stamp_;
+  std::string name_, build_id_, stamp_, debug_files_;
   bool x86_64_ = false;
   std::vector<Segment> segments_;
   struct Relocation {

@@ -278,12 +278,12 @@ void ComparePane::turn_scaling() {
 
 void ComparePane::ask_search() {
   anchor_ = scope();
-  host_.ask(search_prompt(search_text_,
-                          {[this](const std::string& text) { search(text); }, [this] { search_again(false); },
-                           [this, at = anchor_] {
-                             search("");
-                             go_to(at);
-                           }}));
+  host_.ask(search_prompt(search_text_, {[this](const std::string& text) { search(text); },
+                                         [this] { finish_search(); }, [this] { search_again(false); },
+                                         [this, at = anchor_] {
+                                           search("");
+                                           go_to(at);
+                                         }}));
 }
 
 void ComparePane::search(const std::string& pattern) {
@@ -297,6 +297,10 @@ void ComparePane::search(const std::string& pattern) {
   } catch (const views::BadPattern& bad) {
     host_.tell(bad.what());
   }
+}
+
+void ComparePane::finish_search() {
+  while (jump_wanted_ && !comparison_.forming() && work()) continue;
 }
 
 void ComparePane::search_again(bool backwards) {

@@ -51,6 +51,7 @@ class ComparePane final : public Pane {
   void turn_scaling();
   void ask_search();
   void search(const std::string& pattern);
+  void finish_search();
   void search_again(bool backwards);
 
   void draw_heading(Canvas& canvas, const Area& area) const;

@@ -446,6 +446,10 @@ void TreePane::jump() {
   go_to(found == nullptr ? begin : found);
 }
 
+void TreePane::finish_search() {
+  while (jump_wanted_ && work()) continue;
+}
+
 void TreePane::search_again(bool backwards) {
   if (!search_) {
     if (search_text_.empty()) {
@@ -468,12 +472,12 @@ void TreePane::search_again(bool backwards) {
 
 void TreePane::ask_search() {
   anchor_ = item();
-  host_.ask(search_prompt(search_text_,
-                          {[this](const std::string& text) { search(text); }, [this] { search_again(false); },
-                           [this, cursor = scroll_.cursor] {
-                             search("");
-                             scroll_.cursor = cursor;
-                           }}));
+  host_.ask(search_prompt(search_text_, {[this](const std::string& text) { search(text); },
+                                         [this] { finish_search(); }, [this] { search_again(false); },
+                                         [this, cursor = scroll_.cursor] {
+                                           search("");
+                                           scroll_.cursor = cursor;
+                                         }}));
 }
 
 void TreePane::set_filter(const std::string& pattern) {

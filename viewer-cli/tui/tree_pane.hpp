@@ -43,6 +43,7 @@ class TreePane final : public Pane {
   [[nodiscard]] const std::string& filter() const { return filter_text_; }
   /// Starts to look for a pattern; work() goes on and jumps to the first match from where the cursor was.
   void search(const std::string& pattern);
+  void finish_search();
   void search_again(bool backwards);
 
  private:
