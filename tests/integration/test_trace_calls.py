@@ -186,8 +186,9 @@ class TraceCalls(harness.Workspace):
         self.check_one_host("mpich")
 
     def check_broken(self, mpi, how):
-        """Traces of programs that are wrong or die hold what was before."""
-        command = [harness.HPCRUN, "--trace", "-o", self.here / how, harness.PROGRAMS / f"truth_broken.{mpi}", self.here, 0.2, how]
+        """Traces of programs that are wrong or die hold what was before; of those killed, what was until a quarter of a second before."""
+        seconds = 2 if how in ("exit", "kill") else 0.2  # so that the last two barriers are half a second and more before the end
+        command = [harness.HPCRUN, "--trace", "-o", self.here / how, harness.PROGRAMS / f"truth_broken.{mpi}", self.here, seconds, how]
         harness.launch(mpi, 2, command, cwd=self.here, expect=None)
         processes = traces.read(self.here / how)
         self.assertEqual([process.rank for process in processes], [0, 1])
