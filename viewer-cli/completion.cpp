@@ -16,9 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-constexpr std::array<std::string_view, 15> kWithValue = {
-    "--format", "--sort", "--metrics", "--metric", "--derive", "--depth",     "--min",    "--focus",
-    "--ranks",  "--role", "--output",  "-o",       "--finer",  "--procedure", "--scaling"};
+constexpr std::array<std::string_view, 16> kWithValue = {
+    "--format", "--sort", "--metrics", "--metric", "--derive", "--depth",     "--min",     "--focus",
+    "--ranks",  "--role", "--output",  "-o",       "--finer",  "--procedure", "--scaling", "--source-map"};
 
 bool has_value(const std::string& option) {
   return std::find(kWithValue.begin(), kWithValue.end(), option) != kWithValue.end();
@@ -86,6 +86,13 @@ Words arguments_of(const Words& before) {
   return {};
 }
 
+Words options_of(const Words& before) {
+  if (before.size() > 1) return option_names(before[1]);
+  Words options = option_names("report");
+  options.emplace_back("--source-map");  // the browser's own
+  return options;
+}
+
 Words keep_begun(Words words, const std::string& begun) {
   std::erase_if(words,
                 [&](const std::string& word) { return word != kCompleteFiles && !word.starts_with(begun); });
@@ -109,8 +116,7 @@ Words complete_words(std::span<const std::string> words) {
     return complete_list(values_of(earlier.back(), before), begun);
   if (!begun.starts_with('-')) return keep_begun(arguments_of(before), begun);
   const std::size_t sign = begun.find('=');
-  if (sign == std::string::npos)
-    return keep_begun(option_names(before.size() > 1 ? before[1] : "report"), begun);
+  if (sign == std::string::npos) return keep_begun(options_of(before), begun);
   Words completed;
   const Words values = complete_list(values_of(begun.substr(0, sign), before), begun.substr(sign + 1));
   for (const std::string& value : values) {

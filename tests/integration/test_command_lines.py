@@ -16,7 +16,7 @@ COMMANDS = ("report view hot-path threads blame suspects waits causes critical-p
             "export info").split()
 LONG_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 # Options of other tools that texts mention.
-FOREIGN = {"viewer-cli": {"--trace"}, "hpcrun-lite": set(), "prof-mpi": set()}
+FOREIGN = {"viewer-cli": {"--trace", "--segment"}, "hpcrun-lite": set(), "prof-mpi": {"--procedure"}}
 
 
 def helps(tool):
@@ -161,7 +161,7 @@ class Completion(Workspace):
                 self.assertEqual(known, options, script)
             fish = (PREFIX / "share/fish/vendor_completions.d" / f"{tool}.fish").read_text()
             self.assertEqual({"--" + name for name in re.findall(r" -l ([a-z-]+)", fish)}, options)
-        known = set()
+        known = set(run([VIEWER, "--complete", "run1.db", "--"]).stdout.split())
         for command in COMMANDS:
             known |= set(run([VIEWER, "--complete", "run1.db", command, "--"]).stdout.split())
         self.assertEqual(known, options_of_help("viewer-cli"))
