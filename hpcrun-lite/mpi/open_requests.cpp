@@ -75,15 +75,22 @@ bool complete_at_once(MPI_Request request, Operation& operation) {
   return true;
 }
 
+/// Each request of a receive has a status of its own to keep, and so a handle. Another operation's under the
+/// same one is that of a request which another thread has just completed, and is about to look up.
+bool may_share(const Operation& operation) {
+  return !is_receive(operation) || operation.peer == kNobody;
+}
+
 void keep(MPI_Request request, const OpenRequest& open, Operation& operation) {
   const std::uint64_t key = key_of(request);
-  if (!is_receive(operation) && is_shared(key) && complete_at_once(request, operation)) return;
+  if (may_share(operation) && is_shared(key) && complete_at_once(request, operation)) return;
   bool others = false;
   if (!requests.add(key, open, others)) {
     lost.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  if (!others || open.paired || open.made != nullptr || !complete_at_once(request, operation)) return;
+  if (!others || !may_share(operation) || open.paired || open.made != nullptr) return;
+  if (!complete_at_once(request, operation)) return;
   remove(request, open.operation.id);
   remember_shared(key);
 }
