@@ -185,14 +185,19 @@ void TileSums::flush_flat(Sums kind) {
   touched_flat_.clear();
 }
 
+std::uint32_t TileSums::sum_slots(std::span<const std::uint32_t> slots) {
+  std::uint32_t sum = kNone;
+  for (const std::uint32_t slot : slots) {
+    if (entries_[slot].empty()) continue;
+    if (sum == kNone) sum = take_lanes();
+    add_rows(sum, entries_[slot]);
+  }
+  return sum;
+}
+
 void TileSums::sum_exclusive_rows() {
   for (std::size_t row = 0; row < plan_.exclusive_rows; ++row) {
-    std::uint32_t sum = kNone;
-    for (const std::uint32_t slot : row_slots_[row]) {
-      if (entries_[slot].empty()) continue;
-      if (sum == kNone) sum = take_lanes();
-      add_rows(sum, entries_[slot]);
-    }
+    const std::uint32_t sum = sum_slots(row_slots_[row]);
     if (sum == kNone) continue;
     accumulate(&RoleSums::exclusive, row, sum);
     free_.push_back(sum);
@@ -201,12 +206,7 @@ void TileSums::sum_exclusive_rows() {
 
 void TileSums::sum_flat_exclusive() {
   for (std::size_t source = 0; source < plan_.flat_sources; ++source) {
-    std::uint32_t sum = kNone;
-    for (const std::uint32_t slot : source_slots_[source]) {
-      if (entries_[slot].empty()) continue;
-      if (sum == kNone) sum = take_lanes();
-      add_rows(sum, entries_[slot]);
-    }
+    const std::uint32_t sum = sum_slots(source_slots_[source]);
     if (sum == kNone) continue;
     for (const std::uint32_t scope : plan_.source_flat[source]) add_flat(scope, sum);
     free_.push_back(sum);

@@ -50,6 +50,8 @@ class TileSums {
   void begin_tile(const database::TileRows& rows);
   void begin_chunk(std::uint32_t first, std::uint32_t end);
   bool begin_metric(std::size_t metric);
+  /// What the slots hold together, in lanes to give back; kNone where they are all empty.
+  std::uint32_t sum_slots(std::span<const std::uint32_t> slots);
   void sum_exclusive_rows();
   void sum_flat_exclusive();
   void sum_inclusive(Watched& watched);

@@ -130,19 +130,20 @@ std::vector<ProcedureSum> VariationPass::own_sums() const {
     for (const Sample& sample : row.line->samples) time[sample.context] += sample.ns;
     for (const Event& event : row.line->events) {
       time[event.context] += event.exit_ns - event.enter_ns;
-      const auto [anchored, first_seen] = anchors.try_emplace(event.context);
-      if (first_seen) {
+      const auto added = anchors.try_emplace(event.context);
+      std::vector<std::uint32_t>& anchored = added.first->second;
+      if (added.second) {
         procedures_above(event.context, [&](std::uint32_t procedure, std::uint32_t) {
-          if (recurrences.try_emplace(procedure).second) anchored->second.push_back(procedure);
+          if (recurrences.try_emplace(procedure).second) anchored.push_back(procedure);
         });
       }
-      for (const std::uint32_t procedure : anchored->second) recurrences[procedure].begins(event.enter_ns);
+      for (const std::uint32_t procedure : anchored) recurrences[procedure].begins(event.enter_ns);
       last_exit[event.context] = event.exit_ns;
     }
-    for (const auto& [context, exit] : last_exit) {
-      procedures_above(context, [&](std::uint32_t procedure, std::uint32_t) {
+    for (const auto& left : last_exit) {
+      procedures_above(left.first, [&](std::uint32_t procedure, std::uint32_t) {
         std::uint64_t& end = recurrences[procedure].end_ns;
-        end = std::max(end, exit);
+        end = std::max(end, left.second);
       });
     }
     for (const auto& spent : time) {
