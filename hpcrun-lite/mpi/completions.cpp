@@ -40,6 +40,7 @@ void record(const CallPlace& call, bool any, int items, Next next) {
 
 void CompletingCall::enter(Requests& requests) {
   before_ = last_operation();
+  count_ = 0;
   const int count = std::max(requests.count, 0);
   const auto size = static_cast<std::size_t>(count);
   MPI_Status* statuses = few_statuses_;
@@ -53,10 +54,6 @@ void CompletingCall::enter(Requests& requests) {
   count_ = count;
   memcpy(handles_, requests.requests, size * sizeof(MPI_Request));
   if (requests.statuses == MPI_STATUSES_IGNORE) requests.statuses = statuses;  // and MPI_STATUS_IGNORE
-}
-
-CompletingCall::~CompletingCall() {
-  free(memory_);
 }
 
 int CompletingCall::completed_requests(const Requests& requests) const {

@@ -33,7 +33,7 @@ HandleTable<Context, 1, 4096> member_lists;
 /// How often the same members made a communicator by themselves.
 HandleTable<std::uint32_t, 1, 4096> made_by_members;
 
-/// Counts communicators that were forgotten: what threads remember is then no longer valid.
+/// Counts communicators and windows that were forgotten: what threads remember is then no longer valid.
 std::atomic<std::uint64_t> generation{1};
 
 /// The communicator that a thread used last.
@@ -44,6 +44,15 @@ struct LastUsed {
 };
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
 __thread LastUsed last_used __attribute__((tls_model("initial-exec")));
+
+/// The same for windows.
+struct LastWindow {
+  std::uint64_t generation;
+  MPI_Win handle;
+  Context context;
+};
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
+__thread LastWindow last_window __attribute__((tls_model("initial-exec")));
 
 /// The group of a communicator or window, while it is asked about.
 class BorrowedGroup {
@@ -280,9 +289,9 @@ Context define_window(MPI_Comm comm, MPI_Win window, std::uint64_t global_id) {
   return context;
 }
 
-Context window_of(MPI_Win window) {
-  Context context = kNoContext;
-  if (windows.find(key_of(window), context)) return context;
+namespace {
+
+Context define_unseen_window(MPI_Win window) {
   MPI_Group group;
   if (CULPRIT_MPI(PMPI_Win_get_group)(window, &group) != MPI_SUCCESS) return kNoContext;
   const BorrowedGroup own(group);
@@ -295,14 +304,27 @@ Context window_of(MPI_Win window) {
   definition.members = members.data();
   definition.member_count = members.size();
   definition.global_id = name(mixed(members.hash(), static_cast<std::uint64_t>(definition.kind)));
-  context = define_once(definition, members.hash());
+  const Context context = define_once(definition, members.hash());
   windows.add(key_of(window), context);
+  return context;
+}
+
+}  // namespace
+
+Context window_of(MPI_Win window) {
+  LastWindow& last = last_window;
+  const std::uint64_t now = generation.load(std::memory_order_acquire);
+  if (last.generation == now && last.handle == window) return last.context;
+  Context context = kNoContext;
+  if (!windows.find(key_of(window), context)) return define_unseen_window(window);
+  last = {.generation = now, .handle = window, .context = context};
   return context;
 }
 
 void forget_window(MPI_Win window) {
   Context context;
   windows.take(key_of(window), context);
+  generation.fetch_add(1, std::memory_order_acq_rel);
 }
 
 Context group_of(MPI_Group group) {

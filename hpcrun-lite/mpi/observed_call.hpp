@@ -22,7 +22,11 @@ class ObservedCall {
  public:
   explicit ObservedCall(const Facts& facts) : facts_(facts) {}
 
-  [[gnu::always_inline]] void begin() { occurrence_.begin(unwind::registers_here()); }
+  /// Only where the call path is asked for at every call: a large transfer's is walked from further inside.
+  [[gnu::always_inline]] void begin() {
+    if (OneSided<Facts> || calls_are_followed.load(std::memory_order_relaxed))
+      occurrence_.begin(unwind::registers_here(), __builtin_return_address(0));
+  }
 
   /// A poll after a failed one is taken for waiting until enter() knows better: what enter() itself costs
   /// belongs to the wait.

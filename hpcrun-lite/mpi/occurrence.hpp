@@ -24,17 +24,23 @@ class Occurrence {
   [[nodiscard]] std::uint64_t entered() { return once(entered_); }
   /// When it was left: to be asked for after the real call.
   [[nodiscard]] std::uint64_t left() { return once(left_); }
-  /// The registers in the wrapper, whose frame the call path's walk is then to start in.
-  [[gnu::always_inline]] void begin(const unwind::Registers& here) {
+  /// In the wrapper, whose frame the call path's walk is then to start in: its registers, and where it
+  /// returns to.
+  [[gnu::always_inline]] void begin(const unwind::Registers& here, const void* site) {
     path_.pc = here.pc;
     path_.sp = here.sp;
     path_.bp = here.bp;
     path_.bx = here.bx;
+    path_.site = reinterpret_cast<std::uintptr_t>(site);
   }
   /// For the runtime's functions.
   [[nodiscard]] CulpritPath* path() { return &path_; }
 
-  Occurrence() = default;
+  /// Most calls have nothing of theirs recorded: what is not needed to know so is left as it is.
+  Occurrence() {
+    path_.tree = 0;
+    path_.pc = 0;
+  }
   Occurrence(const Occurrence&) = delete;
   Occurrence& operator=(const Occurrence&) = delete;
 
@@ -45,7 +51,7 @@ class Occurrence {
   }
 
   std::uint64_t entered_ = 0, left_ = 0;  ///< 0: not read yet
-  CulpritPath path_{};
+  CulpritPath path_;
 };
 
 }  // namespace culprit::mpi

@@ -108,9 +108,18 @@ __thread std::uint64_t last_found __attribute__((tls_model("initial-exec")));
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): zero
 constinit Window windows[kMaxWindows] = {};
 
+/// The window that a thread used last: libraries have dozens of them.
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
+__thread Window* last_window __attribute__((tls_model("initial-exec")));
+
+bool is_of(const Window& window, MPI_Win handle) {
+  return window.handle == handle && window.used.load(std::memory_order_relaxed);
+}
+
 Window* find(MPI_Win handle) {
+  if (last_window != nullptr && is_of(*last_window, handle)) return last_window;
   for (Window& window : windows) {
-    if (window.handle == handle && window.used.load(std::memory_order_relaxed)) return &window;
+    if (is_of(window, handle)) return last_window = &window;
   }
   return nullptr;
 }

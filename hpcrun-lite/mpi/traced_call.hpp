@@ -43,9 +43,11 @@ class TracedCall {
   void enter(Facts& facts, bool spinning) {
     followed_ = calls_are_followed.load(std::memory_order_relaxed);
     if (!followed_) return;
-    call_.recorded = culprit_rt_tracing.load(std::memory_order_relaxed);
+    call_ = {.recorded = culprit_rt_tracing.load(std::memory_order_relaxed),
+             .entered = 0,
+             .left = 0,
+             .path = occurrence_.path()};
     if (call_.recorded) note_enter(spinning);
-    call_.path = occurrence_.path();
     if constexpr (CompletesRequests<Facts>) {
       own_.enter(facts.requests);
     } else if constexpr (ReadsStatus<Facts>) {
@@ -61,7 +63,7 @@ class TracedCall {
 
   /// Right after the call. `successful`: not a poll in vain.
   void leave(bool successful) {
-    if (call_.recorded && successful) call_.left = host_time(occurrence_.left());
+    if (followed_ && call_.recorded && successful) call_.left = host_time(occurrence_.left());
   }
 
   /// Of a call that was followed, and left successfully. `window`: the id of the one that it made, or failed
@@ -120,7 +122,7 @@ class TracedCall {
 
   bool followed_ = false;
   Occurrence& occurrence_;
-  CallPlace call_;
+  CallPlace call_;  // of a call that is followed
   [[no_unique_address]] Own own_;
 };
 

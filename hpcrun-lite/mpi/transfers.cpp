@@ -53,40 +53,39 @@ struct Started {
   int peer, tag;
 };
 
-/// Those of one thread, unordered. What another thread completes stays until its handle is used again; what
-/// finds no room is not counted.
+/// Those of one thread, of which there are started_operations, unordered. What another thread completes stays
+/// until its handle is used again; what finds no room is not counted.
 struct StartedList {
   static constexpr int kMax = 64;
-  int count;
   Started entries[kMax];
 
   [[nodiscard]] Started* find(MPI_Request request) {
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < started_operations; ++i) {
       if (entries[i].request == request) return &entries[i];
     }
     return nullptr;
   }
   void add(const Started& entry) {
-    if (count < kMax) {
-      entries[count++] = entry;
+    if (started_operations < kMax) {
+      entries[started_operations++] = entry;
     } else if (entry.kind == Started::received) {
       lose_messages();
     }
   }
   void remove(Started* entry) {
-    --count;
-    *entry = entries[count];
+    --started_operations;
+    *entry = entries[started_operations];
   }
   /// It ended, or will end, unseen.
   void forget(MPI_Request request) {
-    if (count == 0) return;
+    if (started_operations == 0) return;
     Started* const entry = find(request);
     if (entry == nullptr) return;
     if (entry->active && entry->kind == Started::received) lose_messages();
     remove(entry);
   }
   void forget_all() {
-    while (count != 0) forget(entries[0].request);
+    while (started_operations != 0) forget(entries[0].request);
   }
 };
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
@@ -285,10 +284,6 @@ void FileCall::count(MPI_File file, std::uint32_t call) {
 // -- Operations that are started and completed
 // --------------------------------------------------------------------------
 
-bool CompletionCall::any_started() {
-  return started.count != 0;
-}
-
 void CompletionCall::begin(Requests& requests) {
   if (requests.count <= 0) return;
   if (requests.count > kMaxRequests) return started.forget_all();
@@ -297,6 +292,7 @@ void CompletionCall::begin(Requests& requests) {
   // As MPI_STATUSES_IGNORE, in both libraries.
   if (requests.statuses == MPI_STATUS_IGNORE) requests.statuses = statuses_;
   entered_ = transfer_begin(occurrence_);
+  worked_ = 0;
 }
 
 void CompletionCall::begin_attempt(bool spinning) {
@@ -417,7 +413,7 @@ void StartCall::exit(const PersistentReceive& facts, std::uint32_t /*call*/) {
 }
 
 void StartCall::enter(const RequestStart& /*facts*/) {
-  if (started.count != 0) started_ = occurrence_.entered();
+  if (started_operations != 0) started_ = occurrence_.entered();
 }
 
 void StartCall::exit(const RequestStart& facts, std::uint32_t /*call*/) {

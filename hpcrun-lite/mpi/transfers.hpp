@@ -226,20 +226,25 @@ class FileCall {
   std::uint64_t entered_ = 0;  ///< 0: not to be counted
 };
 
+// Large operations that this thread started and that did not complete yet, or are persistent.
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
+inline __thread int started_operations __attribute__((tls_model("initial-exec")));
+
 /// A call that completes operations which were started before.
 class CompletionCall {
  public:
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): begin() does the rest
   explicit CompletionCall(Occurrence& occurrence) : occurrence_(occurrence) {}
 
   void enter(BlockingCompletion& facts) {
-    if (any_started()) begin(facts.requests);
+    if (started_operations != 0) begin(facts.requests);
   }
   void exit(const BlockingCompletion& facts, std::uint32_t /*call*/) {
     if (count_ != 0) end(facts.requests);
   }
   /// `spinning`: right after another attempt in vain.
   void enter(CompletionAttempt& facts, bool spinning) {
-    if (!any_started()) return;
+    if (started_operations == 0) return;
     begin(facts.requests);
     if (count_ != 0) begin_attempt(spinning);
   }
@@ -250,17 +255,15 @@ class CompletionCall {
   static constexpr int kMaxRequests = 64;  ///< of one call; where there are more, all are forgotten
 
  private:
-  static bool any_started();
   void begin(Requests& requests);
   void begin_attempt(bool spinning);
   void end_attempt(const CompletionAttempt& facts);
   void end(const Requests& requests);
 
   Occurrence& occurrence_;
-  int count_ = 0;
-  std::uint64_t entered_ = 0;  ///< 0: not to be counted
-  std::uint64_t worked_ = 0;   ///< ns between attempts
-  // Left as they are until something is put there.
+  int count_ = 0;          ///< 0: none of them may be a large one, and nothing of the rest is known
+  std::uint64_t entered_;  ///< 0: not to be counted
+  std::uint64_t worked_;   ///< ns between attempts
   MPI_Request handles_[kMaxRequests];  ///< completed ones are gone after the call
   MPI_Status statuses_[kMaxRequests];
 };

@@ -49,6 +49,7 @@ struct CulpritPath {
   /// culprit::unwind::registers_here() in a function that outlives these: the walk starts there, and spares
   /// all that was called since. `pc` 0: nothing known, it starts in the function below.
   std::uint64_t pc, sp, bp, bx;
+  std::uint64_t site;  ///< where that function returns to: calls of one place mostly have one path
 };
 
 /// A communicator, group or window to be named in traces.

@@ -110,6 +110,31 @@ NodeIndex root_of(const Thread* thread, bool partial) {
   return thread->main ? thread->tree->program_root() : thread->tree->thread_root();
 }
 
+/// What the thread walked last, from `start`, and the node that it found.
+void keep(KnownPaths::Place& place, Thread* thread, const unwind::Registers& start, NodeIndex node) {
+  place.tree = 0;
+  const bool found = thread->walker.depth() != 0 && thread->walker.mutable_frames()[0].user == node;
+  if (!found) return;  // the tree is full
+  place.walk.keep(thread->walker, start);
+  place.modules = thread->modules_seen;
+  place.regions = thread->regions.changes;
+  place.node = node;
+  std::atomic_signal_fence(std::memory_order_release);
+  place.tree = thread->tree_number;
+}
+
+/// As current_path, for a start in the wrapper of an MPI call that returns to `site`.
+NodeIndex known_path(Thread* thread, const unwind::Registers& start, std::uint64_t site) {
+  KnownPaths::Place& place = thread->known_paths.of(site, start.sp);
+  if (place.tree == thread->tree_number && place.modules == module_generation() &&
+      place.regions == thread->regions.changes && place.walk.holds(start))
+    return place.node;
+  WalkFlaws flaws;
+  const NodeIndex node = current_path(thread, start, flaws);
+  keep(place, thread, start, node);
+  return node;
+}
+
 }  // namespace
 
 FrameKey key_of_address(std::uint64_t address, FrameKind kind) {
@@ -164,6 +189,19 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
     frames[i].user = full ? measurement::kNoNodeIndex : node;
   }
   return node;
+}
+
+NodeIndex find_call_path(Thread* thread, const unwind::Registers& here, CulpritPath& path) {
+  WalkFlaws flaws;
+  if (path.pc == 0) {
+    path.node = current_path(thread, here, flaws);
+  } else {
+    const unwind::Registers wrapper{
+        .pc = path.pc, .sp = path.sp, .bp = path.bp, .bx = path.bx, .context = nullptr};
+    path.node = known_path(thread, wrapper, path.site);
+  }
+  path.tree = thread->tree_number;
+  return path.node;
 }
 
 measurement::WaitKind current_mark(Thread* thread, const unwind::Registers& start) {

@@ -28,16 +28,12 @@ struct WalkFlaws {
 [[gnu::hot]] measurement::NodeIndex current_path(Thread* thread, const unwind::Registers& start,
                                                  WalkFlaws& flaws);
 
-/// The same for the calls of an MPI wrapper, of which the first walks, and leaves what it found in `path`.
+/// The same for the calls of an MPI wrapper, of which the first finds the node, and leaves it in `path`.
 /// `here`: where to start if the path does not tell.
+[[gnu::hot]] measurement::NodeIndex find_call_path(Thread* thread, const unwind::Registers& here,
+                                                   CulpritPath& path);
 inline measurement::NodeIndex call_path(Thread* thread, const unwind::Registers& here, CulpritPath& path) {
-  if (path.tree == thread->tree_number) return path.node;
-  WalkFlaws flaws;
-  const unwind::Registers wrapper{
-      .pc = path.pc, .sp = path.sp, .bp = path.bp, .bx = path.bx, .context = nullptr};
-  path.node = current_path(thread, path.pc == 0 ? here : wrapper, flaws);
-  path.tree = thread->tree_number;
-  return path.node;
+  return path.tree == thread->tree_number ? path.node : find_call_path(thread, here, path);
 }
 
 /// What the code at `start`, whose path the thread walked last, is marked with: the mark counts while the

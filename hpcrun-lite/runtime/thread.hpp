@@ -8,6 +8,7 @@
 #include "runtime/handler_cost.hpp"
 #include "runtime/handler_stack.hpp"
 #include "runtime/kernel_sampler.hpp"
+#include "runtime/known_paths.hpp"
 #include "runtime/perf_descriptors.hpp"
 #include "runtime/regions.hpp"
 #include "runtime/system_calls.hpp"
@@ -98,7 +99,8 @@ struct Thread {
   std::size_t stack_size;
   std::atomic<bool> used;
   Thread* next;                                   ///< list of all threads, never shortened
-  alignas(16) char handler_stack[kHandlerStack];  ///< last: what is touched of it lies apart from the rest
+  alignas(16) char handler_stack[kHandlerStack];  ///< behind what is populated: few pages of it are touched
+  KnownPaths known_paths;                         ///< of threads that call MPI
 };
 
 /// The calling thread's state; null where it is not sampled. Async-signal-safe.

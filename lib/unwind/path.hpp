@@ -103,6 +103,25 @@ class Path {
   [[nodiscard]] Frame* frames() noexcept { return frames_ + first_; }
   [[nodiscard]] std::size_t depth() const noexcept { return kMaxDepth - first_; }
 
+  /// A slot that matters, and what it held.
+  struct Check {
+    std::uint64_t address, value;
+  };
+  /// What the remembered walk depends on beside its first frame's pc and sp.
+  struct Dependence {
+    const Check* slots;
+    std::size_t count;
+    std::uint8_t uses;  ///< Step's bits: registers of the first frame
+    bool complete;      ///< on nothing else, and all slots lie on the thread's own stack
+  };
+  [[nodiscard]] Dependence dependence() const noexcept {
+    if (first_ == kMaxDepth || !whole_ || foreign_)
+      return {.slots = checks_, .count = 0, .uses = 0, .complete = false};
+    const Frame& frame = frames_[first_];
+    return {
+        .slots = checks_, .count = frame.checks, .uses = frame.need, .complete = (frame.need & kNever) == 0};
+  }
+
   /// True if any of its frames is bridged.
   [[nodiscard]] bool bridged() const noexcept {
     return first_ < kMaxDepth && (frames_[first_].need & Step::kBridged) != 0;
@@ -113,10 +132,6 @@ class Path {
   static constexpr std::uint8_t kNever = 0x80;
   static constexpr std::size_t kMaxChecks = 4 * kMaxDepth;
   static constexpr std::size_t kUnknown = ~std::size_t{0};
-
-  struct Check {
-    std::uint64_t address, value;
-  };
 
   /// How many of the first `count` slots, from the outermost on, hold their values.
   [[nodiscard, gnu::hot]] std::size_t count_held(std::size_t count, std::uint64_t floor) const noexcept;

@@ -84,6 +84,9 @@ class Walker {
   /// How many they are.
   [[nodiscard]] std::size_t depth() const noexcept { return path_.depth(); }
 
+  /// What the last walk depends on.
+  [[nodiscard]] Path::Dependence dependence() const noexcept { return path_.dependence(); }
+
   /// Forgets the last path, so that the next walk is fresh throughout (the caller's tree has changed, say).
   void forget_path() noexcept { path_.clear(); }
 

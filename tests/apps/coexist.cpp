@@ -366,6 +366,7 @@ struct Epoch {
 struct Path {
   std::uint32_t tree, node;
   std::uint64_t pc, sp, bp, bx;  // where the walk starts; 0: where it is counted
+  std::uint64_t site;
 
   bool operator==(const Path&) const = default;
 };
@@ -396,6 +397,46 @@ Count* find_count_epochs() {
   return path;
 }
 
+/// As a wrapper counts: the same place and stack pointer, whichever function `counted_through` it was.
+[[gnu::noipa]] Path counted_in_wrapper(Count* count_epochs) {
+  Path here = walk_from_here();
+  here.site = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+  return counted(count_epochs, here);
+}
+[[gnu::noipa]] Path call_wrapper(Count* count_epochs) {
+  const Path path = counted_in_wrapper(count_epochs);
+  asm volatile("");
+  return path;
+}
+template <int kNumber>
+[[gnu::noipa]] Path counted_through(Count* count_epochs) {
+  const Path path = call_wrapper(count_epochs);
+  asm volatile("");
+  return path;
+}
+
+/// Calls of one place are told apart by what called that, and have the same path each time.
+void count_in_turns(Count* count_epochs) {
+  Path first{};
+  Path second{};
+  const auto same = [](const Path& a, const Path& b) { return a.tree == b.tree && a.node == b.node; };
+  for (int turn = 0; turn < 4; ++turn) {
+    const Path one = counted_through<1>(count_epochs);
+    const Path two = counted_through<2>(count_epochs);
+    require(one.pc == two.pc && one.sp == two.sp && one.site == two.site, "calls of two places");
+    require(one.tree == two.tree && one.node != two.node, "two callers with one path");
+    require(turn == 0 || (same(one, first) && same(two, second)), "a path that changed in turns");
+    first = one;
+    second = two;
+  }
+  for (int turn = 0; turn < 3; ++turn) {
+    const Path again = counted_through<2>(count_epochs);
+    require(!same(again, second), "another caller with the same path");
+    require(turn == 0 || same(again, first), "a path that changed in a row");
+    first = again;
+  }
+}
+
 /// Exit statuses: which of the expectations of a child failed; 0 none.
 int count_in_child(Count* count_epochs, Path parents, bool own) {
   const Path fresh = counted(count_epochs, {});
@@ -419,6 +460,7 @@ void call_paths() {
     const Path from_here = counted(count_epochs, here);
     require(from_here.tree == path.tree && from_here.node != path.node, "a walk that started elsewhere");
     require(counted_elsewhere(count_epochs, here) == from_here, "a path that depends on who walked it");
+    count_in_turns(count_epochs);
     for (const bool bare : {false, true}) {
       const pid_t child =
           bare ? static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, 0)) : fork();

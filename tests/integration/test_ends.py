@@ -150,7 +150,7 @@ class Ends(Process):
 
     def test_unwritable_directory(self):
         self.here.chmod(0o755)
-        nobody = ["setpriv", "--reuid", "65534", "--clear-groups"]
+        nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
         if os.geteuid() != 0 or harness.run([*nobody, ENDS, "exit", 0], expect=None).returncode != 7:
             self.skipTest("becoming another user needs root, and programs that this user may run")
         # The tree may lie where only its owner may look, such as in /root: the sampler is copied to where all may.
@@ -158,9 +158,12 @@ class Ends(Process):
             copy = self.here / "prefix" / part
             copy.parent.mkdir(parents=True)
             shutil.copy(harness.PREFIX / part, copy)
-        measured = self.run_both("exit", prefix=nobody, launcher=self.here / "prefix" / "bin" / "hpcrun-lite")
+        # Whoever runs the tests may let others, or root's group, write into what is made.
+        measured = self.run_both("exit", prefix=nobody, launcher=self.here / "prefix" / "bin" / "hpcrun-lite",
+                                 preexec_fn=lambda: os.umask(0o022))
         self.assertEqual(measured.returncode, 7)
-        self.assertIn("Permission denied", measured.stderr)
+        written = [f"{path.stat()} {path}" for path in [self.here, *self.here.rglob("*")]]
+        self.assertIn("Permission denied", measured.stderr, "\n".join(written))
 
     def test_libraries_come_and_go_without_find_object(self):
         info = self.check("load", status=6, variables=OLD_C_LIBRARY, options=["-e", "REALTIME@f1000"])

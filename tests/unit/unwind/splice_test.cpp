@@ -1,6 +1,10 @@
 #include "fake_stack.hpp"
+#include "unwind/known_walk.hpp"
 
+#include <map>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
@@ -175,6 +179,20 @@ bool same(const Walk& a, const Walk& b) {
   return true;
 }
 
+/// A walk that was kept, and what it found.
+struct Kept {
+  KnownWalk known{};
+  std::vector<Frame> frames;
+  Walk found;
+
+  void keep(const Walker& walker, const Registers& start, const Walk& walk) {
+    known.keep(walker, start);
+    frames.assign(walk.frames, walk.frames + walk.depth);
+    found = walk;
+    found.frames = frames.data();
+  }
+};
+
 // Mostly few functions and few sizes, so that paths come back that only look the same.
 void make_move(Machine& machine, std::mt19937_64& random) {
   // A frame that nothing describes may end the walk there, and a partial walk is not spliced to: few of them.
@@ -220,6 +238,90 @@ TEST_CASE("splice: every walk equals a fresh one and what really happened") {
     }
   }));
   CHECK(reused > all / 4);
+}
+
+TEST_CASE("known walk: what holds is what a fresh walk finds") {
+  FakeModule module;
+  add_functions(module);
+  std::size_t held = 0, all = 0;
+  CHECK(rc::check([&](std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    Machine machine(module);
+    const auto splicing = machine.stack.walker(module);
+    const auto fresh = machine.stack.walker(module);
+    std::map<std::pair<std::uint64_t, std::uint64_t>, Kept> places;
+    for (int walks = 0; walks < 200; ++walks) {
+      for (std::uint64_t moves = random() % 4; moves != 0; --moves) make_move(machine, random);
+      const Registers start = machine.registers();
+      Kept& place = places[{start.pc, start.sp}];
+      ++all;
+      if (!place.known.holds(start)) {
+        const Walk walk = splicing->walk(start);
+        place.keep(*splicing, start, walk);
+        RC_ASSERT(!place.known.holds(start) || walk.end == WalkEnd::root);
+        continue;
+      }
+      fresh->forget_path();
+      RC_ASSERT(same(place.found, fresh->walk(start)));
+      ++held;
+    }
+  }));
+  CHECK(held > all / 16);
+}
+
+TEST_CASE("known walk: slots, stack pointer, program counter and registers that matter are compared") {
+  FakeModule module;
+  add_functions(module);
+  Machine machine(module);
+  machine.call(kFramePointer, 3);
+  machine.call(kLocals, 0);
+  const auto walker = machine.stack.walker(module);
+  const Registers start = machine.registers();
+  Kept place;
+  CHECK(!place.known.holds(start));
+  place.keep(*walker, start, walker->walk(start));
+  REQUIRE(place.known.holds(start));
+  Registers other = start;
+  other.bx += 8;  // nobody outside needs rbx
+  CHECK(place.known.holds(other));
+  other = start;
+  other.bp += 8;
+  CHECK(!place.known.holds(other));
+  other = start;
+  ++other.pc;
+  CHECK(!place.known.holds(other));
+  other = start;
+  other.sp += 8;
+  CHECK(!place.known.holds(other));
+  std::uint64_t& returns_to = machine.stack.word(start.sp + 5 * 8);
+  ++returns_to;
+  CHECK(!place.known.holds(start));
+  --returns_to;
+  CHECK(place.known.holds(start));
+}
+
+TEST_CASE("known walk: what ends early or is too long is not known") {
+  FakeModule module;
+  add_functions(module);
+  Machine machine(module);
+  machine.call(kLocals, 0);
+  const auto walker = machine.stack.walker(module);
+  Registers start = machine.registers();
+  Kept place;
+  place.keep(*walker, start, walker->walk(start));
+  REQUIRE(place.known.holds(start));
+  const Registers nowhere{.pc = 0x10, .sp = start.sp};
+  const Walk partial = walker->walk(nowhere);
+  REQUIRE(partial.end == WalkEnd::partial);
+  place.keep(*walker, nowhere, partial);
+  CHECK(!place.known.holds(nowhere));
+  CHECK(!place.known.holds(start));  // the place is the other's
+  for (std::size_t i = 1; i < KnownWalk::kMaxSlots; ++i) machine.call(kLocals, 0);
+  place.keep(*walker, machine.registers(), walker->walk(machine.registers()));
+  CHECK(place.known.holds(machine.registers()));
+  machine.call(kLocals, 0);
+  place.keep(*walker, machine.registers(), walker->walk(machine.registers()));
+  CHECK(!place.known.holds(machine.registers()));
 }
 
 TEST_CASE("splice: an equal frame over a changed outer stack is not enough") {
