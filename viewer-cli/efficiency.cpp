@@ -234,8 +234,8 @@ std::vector<RegionEfficiency> efficiency_of_regions(const views::Figures& figure
     if (efficiency.ranks == 0) continue;
     if (const std::optional<double> transfer = transfer_in(experiment, places); transfer && *transfer > 0) {
       efficiency.exact = true;
-      efficiency.transfer = *transfer;
-      efficiency.serialization = efficiency.communication / *transfer;
+      efficiency.transfer = std::max(*transfer, efficiency.communication);
+      efficiency.serialization = efficiency.communication / efficiency.transfer;
     }
     regions.push_back({name, places.front(), efficiency});
   }

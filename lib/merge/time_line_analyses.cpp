@@ -89,8 +89,6 @@ class Analyses {
     findings.waits = find_waits();
     find_causes();
     find_critical_path();
-    found_.hotspots =
-        tables_.hotspots(waits::hotspots(comm_, roster_, forward_, enclosing_procedures(shape_)));
     find_variations();
     found_.time_map = gather_time_map(
         comm_, waits::time_map(comm_, roster_, forward_,
@@ -98,7 +96,7 @@ class Analyses {
     findings.values = values_.take(comm_);
     findings.trace = std::move(found_);
     findings.threads = {threads_.begin(), threads_.end()};
-    findings.clock_violations = clock_violations_;
+    findings.clock_violations = comm_.all_sum(read_.violations);
     findings.varied = std::move(varied_);
     return findings;
   }
@@ -121,18 +119,21 @@ class Analyses {
                         .locks = sum(unmatched.locks),
                         .completions = sum(unmatched.completions),
                         .strangers = sum(unmatched.strangers)};
-    clock_violations_ = sum(read_.violations);
   }
 
   std::vector<Wait> find_waits() {
-    const std::vector<waits::WaitSum> sums = waits::sum_waits(comm_, roster_, forward_);
-    for (const waits::WaitSum& sum : sums)
+    for (const waits::WaitSum& sum : forward_.wait_sums)
       values_.add_wait(sum.location, call_scope(shape_, sum.context), sum.pattern, sum.ns);
-    return tables_.waits(sums);
+    return tables_.waits(forward_.wait_sums);
   }
 
   void find_causes() {
-    const waits::DelayCosts costs = waits::delay_costs(comm_, roster_, forward_);
+    const std::vector<ContextId> procedures = enclosing_procedures(shape_);
+    waits::HotspotDiagnosis hotspots(forward_, procedures);
+    const waits::DelayCosts costs = waits::delay_costs(
+        comm_, roster_, forward_,
+        {.observer = [&hotspots](const waits::ComparedWait& wait) { hotspots.add(wait); }});
+    found_.hotspots = tables_.hotspots(hotspots.find(comm_));
     for (const waits::DelayCost& cost : costs.costs) {
       values_.add_cost(cost.location, scope_of(shape_, cost.path).context, cost.short_term_ns,
                        cost.long_term_ns);
@@ -150,7 +151,7 @@ class Analyses {
     found_.critical_begin_ns = path.begin_ns;
     found_.critical_end_ns = path.end_ns;
     found_.critical_calls_ns = path.calls_ns;
-    found_.critical = tables_.critical_path(path, waits::own_times(roster_, forward_), found_.traced);
+    found_.critical = tables_.critical_path(path, forward_.own_times, found_.traced);
     const waits::Efficiency efficiency = waits::efficiency(comm_, roster_, forward_, path);
     found_.parallel = efficiency.parallel;
     found_.load_balance = efficiency.load_balance;
@@ -210,7 +211,6 @@ class Analyses {
   const waits::Forward& forward_;
   database::TraceAnalyses found_;
   std::set<std::uint32_t> varied_;
-  std::uint64_t clock_violations_ = 0;
 };
 
 }  // namespace

@@ -41,7 +41,7 @@ void ActiveTarget::access(const CallSite& call, const Operation& operation) {
     access.operations.push_back(call.id);
     access.last_exit_ns = call.exit_ns;
   } else {
-    origin.fence_last[*target] = {call.id, call.exit_ns};
+    origin.fence_last[*target] = {call.id, call.context, call.exit_ns};
   }
 }
 
@@ -59,7 +59,7 @@ void ActiveTarget::fence(const CallSite& call, const Operation& operation) {
   for (const auto& [target, last] : std::exchange(origins_[here].fence_last, {})) {
     const int owner = roster_.owner_of(target);
     if (owner < 0 || target == call.rank) continue;
-    mail_.send(owner, LastAccessLetter{here.window, target, instance, last.call, last.exit_ns});
+    mail_.send(owner, LastAccessLetter{here.window, target, instance, last.call, last.context, last.exit_ns});
   }
   const auto early = early_.find({here, instance});
   if (early == early_.end()) return;
@@ -92,6 +92,7 @@ void ActiveTarget::complete(const CallSite& call, const Operation& operation) {
                                        .target_rank = target,
                                        .origin_rank = call.rank,
                                        .call = call.id,
+                                       .call_context = call.context,
                                        .enter_ns = call.enter_ns,
                                        .arrived_ns = access.operations.empty() ? access.start_exit_ns
                                                                                : access.last_exit_ns});
@@ -122,9 +123,9 @@ void ActiveTarget::explain(const Access& access, const PostLetter& post) {
   const auto candidate = [&post](EventId call, Pattern pattern) {
     return Candidate{.event = call.index,
                      .pattern = pattern,
-                     .until_ns = post.enter_ns,
-                     .since_ns = 0,
-                     .cause = post.call};
+                     .ns = post.enter_ns,
+                     .cause = post.call,
+                     .cause_context = post.call_context};
   };
   const Location here = access.start.location;
   ledger_.add(here, candidate(access.start, Pattern::late_post));
@@ -141,7 +142,8 @@ void ActiveTarget::post(const CallSite& call, const Operation& operation) {
   std::vector<std::int32_t> origins = members_of(contexts_.view(call.process, operation.group));
   for (const std::int32_t origin : origins) {
     const int owner = roster_.owner_of(origin);
-    if (owner >= 0) mail_.send(owner, PostLetter{here.window, call.rank, origin, call.id, call.enter_ns});
+    if (owner >= 0)
+      mail_.send(owner, PostLetter{here.window, call.rank, origin, call.id, call.context, call.enter_ns});
   }
   exposed_[here].push_back(std::move(origins));
 }
@@ -178,11 +180,12 @@ void ActiveTarget::expose(const Pair& pair) {
     completes.pop_front();
     Candidate candidate{.event = wait.index,
                         .pattern = Pattern::early_wait,
-                        .until_ns = complete.enter_ns,
-                        .since_ns = complete.arrived_ns,
-                        .cause = complete.call};
+                        .ns = complete.enter_ns,
+                        .cause = complete.call,
+                        .cause_context = complete.call_context};
     ledger_.add(wait.location, candidate);
     candidate.pattern = Pattern::late_complete;
+    candidate.ns = complete.arrived_ns;
     ledger_.add(wait.location, candidate);
   }
 }
@@ -201,9 +204,9 @@ void ActiveTarget::receive(const LastAccessLetter& letter) {
   if (letter.exit_ns <= event.enter_ns) return;
   ledger_.add(fence.location, Candidate{.event = fence.index,
                                         .pattern = Pattern::early_fence,
-                                        .until_ns = letter.exit_ns,
-                                        .since_ns = 0,
-                                        .cause = letter.call});
+                                        .ns = letter.exit_ns,
+                                        .cause = letter.call,
+                                        .cause_context = letter.call_context});
 }
 
 void ActiveTarget::fenced(std::uint64_t window, std::int32_t rank, EventId call) {

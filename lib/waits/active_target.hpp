@@ -19,6 +19,7 @@ struct PostLetter {
   std::uint64_t window = 0;
   std::int32_t target_rank = 0, origin_rank = 0;  ///< in MPI_COMM_WORLD
   EventId call;
+  std::uint32_t call_context = 0;
   std::uint64_t enter_ns = 0;
 };
 /// An origin ended its access to a target's window.
@@ -27,6 +28,7 @@ struct CompleteLetter {
   std::uint64_t window = 0;
   std::int32_t target_rank = 0, origin_rank = 0;
   EventId call;
+  std::uint32_t call_context = 0;
   std::uint64_t enter_ns = 0;
   std::uint64_t arrived_ns = 0;  ///< exit of its last operation towards the target, or of MPI_Win_start
 };
@@ -37,6 +39,7 @@ struct LastAccessLetter {
   std::int32_t target_rank = 0;
   std::uint32_t fence = 0;
   EventId call;
+  std::uint32_t call_context = 0;
   std::uint64_t exit_ns = 0;
 };
 
@@ -87,6 +90,7 @@ class ActiveTarget {
   };
   struct Last {
     EventId call;
+    std::uint32_t context = 0;  // the call's path
     std::uint64_t exit_ns = 0;
   };
   /// What an origin does between MPI_Win_start and MPI_Win_complete with one target.

@@ -13,6 +13,7 @@ struct CallSite {
   std::size_t process = 0;  ///< of this rank's own
   std::int32_t rank = -1;   ///< in MPI_COMM_WORLD
   EventId id;
+  std::uint32_t context = 0;  ///< its call path, of the united tree
   std::uint64_t enter_ns = 0, exit_ns = 0;
   bool any = false;
 };

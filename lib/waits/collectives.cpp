@@ -147,7 +147,7 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
                          .context = context.global_id});
   // Ranks of an intercommunicator's two groups are alike.
   const std::int32_t rank = view.inter ? call.rank : view.rank;
-  const Mark enter{.ns = call.enter_ns, .call = call.id, .rank = rank};
+  const Mark enter{.ns = call.enter_ns, .call = call.id, .rank = rank, .context = call.context};
   Own& own = this->own({context.global_id, instance});
   own.expected = context.own_processes;
   own.size = context.size;
@@ -170,7 +170,7 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   const bool bystander = view.inter && is_rooted(operation.kind) && operation.peer == trace::kNobody;
   if (!bystander) {
     own.part.enter(enter);
-    own.part.leave({call.exit_ns, call.id, rank});
+    own.part.leave({call.exit_ns, call.id, rank, call.context});
     if (root) own.part.root = enter;
   }
   ++own.part.members;
@@ -264,9 +264,9 @@ void Collectives::settle(const Member& member, OperationKind kind, const Gatheri
   if (free_ns >= member.exit_ns) return;  // it left at once
   ledger_.add(member.call.location, Candidate{.event = member.call.index,
                                               .pattern = completion,
-                                              .until_ns = 0,
-                                              .since_ns = free_ns,
-                                              .cause = whole.first_out.call});
+                                              .ns = free_ns,
+                                              .cause = whole.first_out.call,
+                                              .cause_context = whole.first_out.context});
 }
 
 /// The member did not meet all others there after all.
@@ -283,9 +283,9 @@ void Collectives::depend(const Member& member, Pattern pattern, const Mark& on, 
   const Candidate candidate{.event = member.call.index,
                             .pattern = pattern,
                             .first = first,
-                            .until_ns = on.ns,
-                            .since_ns = 0,
-                            .cause = on.call};
+                            .ns = on.ns,
+                            .cause = on.call,
+                            .cause_context = on.context};
   if (member.operation != 0) {
     completions_.depends(member.process_rank, member.operation,
                          nobody ? std::nullopt : std::optional(candidate));

@@ -18,7 +18,8 @@ namespace culprit::waits {
 struct Mark {
   std::uint64_t ns = 0;
   EventId call;
-  std::int32_t rank = -1;  ///< in the communicator
+  std::int32_t rank = -1;     ///< in the communicator
+  std::uint32_t context = 0;  ///< the call's path
 };
 
 /// What some members know together of one collective: an associative and commutative sum.

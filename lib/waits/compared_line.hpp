@@ -34,7 +34,7 @@ class ComparedLine {
   Interval of_cause(const IntervalStart& start, std::uint32_t until, bool through);
   /// Of a wait of this line.
   static Interval of_wait(const Wait& wait) {
-    return {.first = after(wait.start.own), .met_as = wait.start.own_as, .until = wait.event};
+    return {.first = after(wait.own), .met_as = wait.own_as, .until = wait.event};
   }
   /// Adds what the line did in the interval, and what is left of the call before it, in which the two met:
   /// all but its wait.

@@ -44,8 +44,7 @@ std::uint32_t Completions::keep(const Candidate& candidate) {
 void Completions::add(const Half& completing, Candidate candidate) {
   candidate.event = completing.call.index;
   // What was there before the call can only matter to one that returns at the first of several.
-  if (completing.any || candidate.until_ns > completing.enter_ns)
-    ledger_.add(completing.call.location, candidate);
+  if (completing.any || candidate.ns > completing.enter_ns) ledger_.add(completing.call.location, candidate);
 }
 
 }  // namespace culprit::waits

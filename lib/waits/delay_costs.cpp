@@ -28,7 +28,10 @@ struct ProfileLetter {
   std::uint64_t wait_ns = 0;
   IntervalStart start;
   bool cause_ends = false;
+  bool first = false;
   int from = 0;
+  Location waiter = kNoLocation;
+  std::uint32_t waiter_context = 0;
 };
 /// All that was passed on to a wait, once that is known.
 struct PassedOnLetter {
@@ -220,9 +223,12 @@ void Backward::list(std::uint32_t at, std::uint64_t since) {
     own.compared.add(ComparedLine::of_wait(wait), waiter_);
     const ProfileLetter letter{.cause = wait.cause,
                                .wait_ns = wait.ns,
-                               .start = wait.start,
+                               .start = wait.start(),
                                .cause_ends = wait.cause_ends,
-                               .from = mail_.here()};
+                               .first = wait.first,
+                               .from = mail_.here(),
+                               .waiter = own.compared.line().location,
+                               .waiter_context = wait.context};
     if (to == mail_.here()) {
       explain(letter, waiter_);
       continue;
@@ -278,6 +284,16 @@ void Backward::explain(const ProfileLetter& letter, const IntervalProfile& waite
   explanation.whole_ns = std::max(sum + explanation.waits_ns, letter.wait_ns);
   add_samples(explanation, profile_.samples(), 1);
   add_samples(explanation, waiter.samples(), -1);
+  if (!options_.observer) return;
+  options_.observer({.waiter = letter.waiter,
+                     .waiter_context = letter.waiter_context,
+                     .cause = letter.cause,
+                     .ns = letter.wait_ns,
+                     .first = letter.first,
+                     .waiter_profile = waiter,
+                     .causer_profile = profile_,
+                     .causer = own.compared,
+                     .causer_interval = interval});
 }
 
 /// How much longer each sampled call path took, in ns of the cost that it explains.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "exchange/communicator.hpp"
+#include "waits/compared_wait.hpp"
 #include "waits/forward.hpp"
 #include "waits/path_shares.hpp"
 #include "waits/roster.hpp"
@@ -34,6 +35,8 @@ struct DelayOptions {
   /// How many waits all ranks together take at a time, about. 0: so many that what is kept of them is some
   /// megabytes, or that turning to a time line takes a small part of the time.
   std::uint64_t waits_per_round = 0;
+  /// Told of each wait where its cause was recorded, in no order; nothing: nobody is.
+  CompareObserver observer = {};
 };
 
 /// Collective: goes backwards through all waits; each is explained where its cause was recorded, by what that

@@ -53,7 +53,10 @@ Efficiency efficiency(exchange::Communicator& analysis, const Roster& roster, co
   found.load_balance = ratio(mean, static_cast<double>(most));
   found.communication = ratio(static_cast<double>(most), run);
   found.parallel = ratio(mean, run);
-  found.transfer = ratio(static_cast<double>(path.length_ns() - path.calls_ns), run);
+  // Without transfers the run would take as long as the critical path computes; and as long as the rank does
+  // that computes longest, which the path may have left where others were waited for in calls that moved
+  // data.
+  found.transfer = ratio(static_cast<double>(std::max(path.length_ns() - path.calls_ns, most)), run);
   found.serialization = ratio(found.communication, found.transfer);
   return found;
 }

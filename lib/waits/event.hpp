@@ -39,10 +39,12 @@ struct Event {
 struct Candidate {
   std::uint32_t event = 0;  ///< the call's index on its time line
   Pattern pattern = Pattern::none;
-  bool first = true;           ///< of a collective: the call that was entered first
-  std::uint64_t until_ns = 0;  ///< the enter of what it depends on
-  std::uint64_t since_ns = 0;  ///< late_complete: the latest arrival; completions: when all might have left
+  bool first = true;  ///< of a collective: the call that was entered first
+  /// When what it depends on was entered; parts and completions tell since when they last instead:
+  /// late_complete since the latest arrival, completions since all might have left.
+  std::uint64_t ns = 0;
   EventId cause;
+  std::uint32_t cause_context = 0;  ///< that call's path
 };
 
 /// A call of this time line received a message.
@@ -91,17 +93,32 @@ struct IntervalStart {
   MetAs own_as = MetAs::waiter, other_as = MetAs::waiter;
 };
 
-/// A wait of a call, settled.
+/// A wait of a call, settled. Millions of them are kept: 64 bytes.
 struct Wait {
   std::uint32_t event = 0;
   Pattern pattern = Pattern::none;
-  bool first = true;        ///< of those that a collective kept waiting: the longest
-  bool cause_ends = false;  ///< it ended with the end of the cause, not with its beginning
+  bool first : 1 = true;        ///< of those that a collective kept waiting: the longest
+  bool cause_ends : 1 = false;  ///< it ended with the end of the cause, not with its beginning
+  MetAs own_as = MetAs::waiter, other_as = MetAs::waiter;  ///< see IntervalStart, as those below
+  std::uint32_t own = IntervalStart::kBeginning, other = IntervalStart::kBeginning;
+  std::uint64_t met_in = 0;  ///< IntervalStart::context
   std::uint64_t ns = 0;
   std::uint64_t until_ns = 0;  ///< when it ended
   EventId cause;
   std::uint64_t sum_ns = 0;  ///< of the time line's waits up to it, parts and completions left out
-  IntervalStart start;       ///< of its synchronization interval (algorithms.md 8)
+  std::uint32_t context = 0, cause_context = 0;  ///< the paths of the call and of that which caused it
+
+  /// Of its synchronization interval (algorithms.md 8).
+  [[nodiscard]] IntervalStart start() const {
+    return {.context = met_in, .own = own, .other = other, .own_as = own_as, .other_as = other_as};
+  }
+  void set_start(const IntervalStart& start) {
+    met_in = start.context;
+    own = start.own;
+    other = start.other;
+    own_as = start.own_as;
+    other_as = start.other_as;
+  }
 };
 
 }  // namespace culprit::waits

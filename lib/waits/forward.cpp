@@ -40,9 +40,14 @@ struct Cursor {
 /// line, that what is kept of it is brought into a processor's cache for as many.
 constexpr std::uint64_t kRecordsOfRank = 1 << 15, kRecordsOfLine = 256;
 
-/// Of each time line so many blocks are to stay in memory: those that its calls and what they met are being
-/// added to, and some that are nearly full.
-constexpr std::size_t kBlocksOfLine = 8;
+/// Waits of which one rank of the analysis tells others between two exchanges, and those of one time line:
+/// some megabytes.
+constexpr std::size_t kWaitsTold = 1 << 18;
+
+/// Of each time line so many blocks are to fit into memory: eight that are being added to, half empty, are
+/// then an eighth of it. (What is never filled has to be zeroed by the system none the less, which would take
+/// longer than all else.)
+constexpr std::size_t kBlocksOfLine = 32;
 
 SpillOptions fit_blocks(SpillOptions options, std::span<const std::unique_ptr<ProcessTrace>> own) {
   std::size_t lines = 0;
@@ -98,8 +103,7 @@ class Pass {
     active_target_.finish();
     locks_.finish();
     result_.pieces = Pieces(analysis_, result_.ledger.pieces);
-    for (TimeLine& line : result_.ledger.lines()) settle(line, result_.pieces);
-    find_interval_starts(analysis_, roster_, contexts_, result_.ledger);
+    settle_lines();
     return std::move(result_);
   }
 
@@ -117,6 +121,27 @@ class Pass {
         advance(cursor);
       }
     }
+  }
+
+  /// Some time lines at a time, so that what they tell others takes some megabytes.
+  void settle_lines() {
+    OwnTimes own_times(roster_, result_.pieces);
+    WaitSums wait_sums;
+    IntervalStarts starts(analysis_, roster_, contexts_, result_.ledger);
+    std::vector<TimeLine>& lines = result_.ledger.lines();
+    for (auto line = lines.begin(); analysis_.all_sum(line != lines.end() ? 1 : 0) > 0; starts.deliver()) {
+      for (std::size_t waits = 0; line != lines.end() && waits < kWaitsTold; ++line) {
+        settle(*line, result_.pieces);
+        waits += line->waits.size();
+        starts.tell(*line);
+        own_times.add(*line);
+        wait_sums.add(*line);
+        result_.context_times.add(*line);
+      }
+    }
+    result_.own_times = own_times.take();
+    result_.wait_sums = wait_sums.take();
+    starts.find();
   }
 
   void deliver() {
@@ -206,6 +231,7 @@ class Pass {
     const CallSite call{.process = cursor.process,
                         .rank = own_[cursor.process]->rank(),
                         .id = id,
+                        .context = record.node,
                         .enter_ns = record.enter_ns,
                         .exit_ns = record.exit_ns,
                         .any = record.any};

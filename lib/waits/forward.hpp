@@ -1,11 +1,14 @@
 #pragma once
 
 #include "exchange/communicator.hpp"
+#include "waits/context_times.hpp"
 #include "waits/contexts.hpp"
 #include "waits/ledger.hpp"
+#include "waits/own_times.hpp"
 #include "waits/pieces.hpp"
 #include "waits/process_trace.hpp"
 #include "waits/roster.hpp"
+#include "waits/wait_sums.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -35,6 +38,10 @@ struct Forward {
   Ledger ledger;
   Pieces pieces;
   std::unique_ptr<Contexts> contexts;
+  // What each time line tells by itself: added up as it is settled, when it is in memory anyway.
+  std::vector<WaitSum> wait_sums;
+  std::vector<OwnTime> own_times;
+  ContextTimes context_times;
   /// What found no partner; this rank's share.
   [[nodiscard]] const Unmatched& unmatched() const { return ledger.unmatched; }
 };

@@ -1,13 +1,17 @@
 #pragma once
 
 #include "exchange/communicator.hpp"
+#include "waits/compared_wait.hpp"
 #include "waits/forward.hpp"
-#include "waits/path_shares.hpp"
-#include "waits/roster.hpp"
+#include "waits/hash.hpp"
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
+
+#include <tsl/robin_map.h>
 
 namespace culprit::waits {
 
@@ -22,19 +26,55 @@ struct Hotspot {
   friend auto operator<=>(const Hotspot&, const Hotspot&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
-struct HotspotOptions {
-  /// Procedures that took less than this share of all time lines' time are left out.
-  double threshold = 0.01;
-  /// How many waits all ranks together take at a time, about.
-  std::uint64_t waits_per_round = 1 << 16;
-};
+/// Hotspot diagnosis, a leaner one than delay costs, of the waits that those compare: the causer's hot
+/// procedures alone bear each wait, in proportion to what they took longer than on the waiter since both last
+/// met; nothing is passed on. Of a collective only the wait of who came first counts.
+class HotspotDiagnosis {
+ public:
+  /// `procedure_of` gives for each call path of the united tree the path of the procedure that it is in. Both
+  /// must outlive it.
+  HotspotDiagnosis(const Forward& forward, std::span<const std::uint32_t> procedure_of)
+      : forward_(forward), procedure_of_(procedure_of) {}
 
-/// Collective: hotspot diagnosis, a leaner one than delay costs: the causer's hot procedures alone bear each
-/// wait, in proportion to what they took longer than on the waiter since both last met; nothing is passed on.
-/// Of a collective only the wait of who came first counts. `procedure_of` gives for each call path of the
-/// united tree the path of the procedure that it is in. This rank's share, in order.
-std::vector<Hotspot> hotspots(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
-                              std::span<const std::uint32_t> procedure_of,
-                              const HotspotOptions& options = {});
+  /// A wait whose cause was recorded here (DelayOptions::observer).
+  void add(const ComparedWait& wait);
+  /// Collective, when all were added: this rank's share, in order. Procedures that took less than `threshold`
+  /// of all time lines' time are left out.
+  [[nodiscard]] std::vector<Hotspot> find(exchange::Communicator& analysis, double threshold = 0.01) const;
+
+ private:
+  struct Case {
+    Location causer = kNoLocation, waiter = kNoLocation;
+    std::uint32_t waiter_context = 0;
+    friend bool operator==(const Case&, const Case&) = default;
+  };
+  struct CaseHash {
+    std::size_t operator()(const Case& key) const {
+      return hash_of(joined(key.causer, key.waiter), key.waiter_context);
+    }
+  };
+  struct CaseProcedure {
+    std::uint32_t of_case = 0, procedure = 0;
+    friend bool operator==(const CaseProcedure&, const CaseProcedure&) = default;
+  };
+  struct CaseProcedureHash {
+    std::size_t operator()(const CaseProcedure& key) const {
+      return hash_of(joined(key.of_case, key.procedure));
+    }
+  };
+
+  [[nodiscard]] std::uint32_t procedure(std::uint32_t context) const {
+    return context < procedure_of_.size() ? procedure_of_[context] : context;
+  }
+  std::uint32_t number(const Case& one);
+  [[nodiscard]] std::map<std::uint32_t, bool> find_hot(exchange::Communicator& analysis,
+                                                       double threshold) const;
+
+  const Forward& forward_;
+  std::span<const std::uint32_t> procedure_of_;
+  tsl::robin_map<Case, std::uint32_t, CaseHash> case_of_;
+  std::vector<std::pair<Case, std::uint64_t>> cases_;                      // with what was waited
+  tsl::robin_map<CaseProcedure, std::int64_t, CaseProcedureHash> excess_;  // of the waiting, in ns
+};
 
 }  // namespace culprit::waits

@@ -1,26 +1,14 @@
 #include "waits/interval_starts.hpp"
 
 #include "waits/last_meetings.hpp"
-#include "waits/letter.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <tuple>
 #include <vector>
 
 namespace culprit::waits {
 
 namespace {
-
-/// A call on the recipient's time line ended a wait.
-struct AwaitedLetter {
-  static constexpr std::uint8_t kLetter = 15;
-  EventId cause, waiter;
-  bool by_its_end = false;
-};
-
-/// Letters that one rank of the analysis writes between two exchanges: some MB.
-constexpr std::uint64_t kWaitsPerRound = 1 << 18;
 
 /// What ended others' waits on one time line, in the order of calls.
 class AwaitedInOrder {
@@ -45,44 +33,21 @@ class AwaitedInOrder {
   std::vector<Awaited> items_;
 };
 
-class Search {
- public:
-  using Letters = LetterList<AwaitedLetter>;
+/// Whether the call is one in which all members met, so that nobody need be told. Calls come in order.
+bool met_by_all(const TimeLine& line, std::uint32_t call, std::size_t& attendance) {
+  while (attendance < line.attendances.size() && line.attendances[attendance].event < call) ++attendance;
+  if (attendance == line.attendances.size()) return false;
+  const Attendance attended = line.attendances[attendance];
+  return attended.event == call && attended.met;
+}
 
-  Search(exchange::Communicator& analysis, const Roster& roster, const Contexts& contexts, Ledger& ledger)
-      : analysis_(analysis), roster_(roster), contexts_(contexts), ledger_(ledger), mail_(analysis) {}
+}  // namespace
 
-  void run() {
-    std::vector<Place> places(ledger_.lines().size());
-    while (analysis_.all_sum(tell(places)) > 0) mail_.deliver(*this);
-    for (TimeLine& line : ledger_.lines()) find_starts(line);
-  }
-
-  void receive(const AwaitedLetter& letter) {
-    ledger_.line(letter.cause.location)
-        .awaited.add({.event = letter.cause.index, .by_its_end = letter.by_its_end, .waiter = letter.waiter});
-  }
-
- private:
-  /// How far one time line's waits were told.
-  struct Place {
-    std::size_t wait = 0, attendance = 0;
-  };
-
-  /// Tells the next waits' causes of them; returns how many were looked at.
-  std::uint64_t tell(std::vector<Place>& places) {
-    std::uint64_t count = 0;
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      const TimeLine& line = ledger_.lines()[i];
-      for (Place& place = places[i]; count < kWaitsPerRound && place.wait < line.waits.size(); ++count) {
-        const Wait wait = line.waits[place.wait++];
-        if (is_wait(wait.pattern) && !met_by_all(line, wait.event, place.attendance)) tell(line, wait);
-      }
-    }
-    return count;
-  }
-
-  void tell(const TimeLine& line, const Wait& wait) {
+void IntervalStarts::tell(const TimeLine& line) {
+  std::size_t attendance = 0;
+  for (std::size_t i = 0; i < line.waits.size(); ++i) {
+    const Wait wait = line.waits[i];
+    if (!is_wait(wait.pattern) || met_by_all(line, wait.event, attendance)) continue;
     const AwaitedLetter letter{wait.cause, {line.location, wait.event}, wait.cause_ends};
     const int to = roster_.holder_of(wait.cause.location);
     if (to == mail_.here()) {
@@ -91,52 +56,42 @@ class Search {
       mail_.send(to, letter);
     }
   }
+}
 
-  /// Whether the call is one in which all members met, so that nobody need be told. Calls come in order.
-  static bool met_by_all(const TimeLine& line, std::uint32_t call, std::size_t& attendance) {
-    while (attendance < line.attendances.size() && line.attendances[attendance].event < call) ++attendance;
-    if (attendance == line.attendances.size()) return false;
-    const Attendance attended = line.attendances[attendance];
-    return attended.event == call && attended.met;
-  }
+void IntervalStarts::receive(const AwaitedLetter& letter) {
+  ledger_.line(letter.cause.location)
+      .awaited.add({.event = letter.cause.index, .by_its_end = letter.by_its_end, .waiter = letter.waiter});
+}
 
-  void find_starts(TimeLine& line) {
-    LastMeetings last(contexts_, roster_);
-    AwaitedInOrder awaited(line.awaited);
-    std::size_t attendance = 0;
-    for (std::size_t i = 0; i < line.waits.size(); ++i) {
-      Wait wait = line.waits[i];
-      if (!is_wait(wait.pattern)) continue;
-      for (const Awaited* one = awaited.next(); one != nullptr; one = awaited.next()) {
-        // Who was waited for when it entered the call had met the waiter before it waits in it.
-        if (one->event > wait.event || (one->event == wait.event && one->by_its_end)) break;
-        last.met(*one);
-        awaited.advance();
-      }
-      for (; attendance < line.attendances.size(); ++attendance) {
-        const Attendance attended = line.attendances[attendance];
-        if (attended.event >= wait.event) break;
-        if (attended.met) last.met(attended);
-      }
-      wait.start = last.with(wait.cause);
-      line.waits.set(i, wait);
-      last.met(wait);
+/// Backwards through the time lines: those that were told of last are still in memory.
+void IntervalStarts::find() {
+  std::vector<TimeLine>& lines = ledger_.lines();
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) find(*line);
+}
+
+void IntervalStarts::find(TimeLine& line) {
+  LastMeetings last(contexts_, roster_);
+  AwaitedInOrder awaited(line.awaited);
+  std::size_t attendance = 0;
+  for (std::size_t i = 0; i < line.waits.size(); ++i) {
+    Wait wait = line.waits[i];
+    if (!is_wait(wait.pattern)) continue;
+    for (const Awaited* one = awaited.next(); one != nullptr; one = awaited.next()) {
+      // Who was waited for when it entered the call had met the waiter before it waits in it.
+      if (one->event > wait.event || (one->event == wait.event && one->by_its_end)) break;
+      last.met(*one);
+      awaited.advance();
     }
-    line.awaited.clear();
+    for (; attendance < line.attendances.size(); ++attendance) {
+      const Attendance attended = line.attendances[attendance];
+      if (attended.event >= wait.event) break;
+      if (attended.met) last.met(attended);
+    }
+    wait.set_start(last.with(wait.cause));
+    line.waits.set(i, wait);
+    last.met(wait);
   }
-
-  exchange::Communicator& analysis_;
-  const Roster& roster_;
-  const Contexts& contexts_;
-  Ledger& ledger_;
-  Mail mail_;
-};
-
-}  // namespace
-
-void find_interval_starts(exchange::Communicator& analysis, const Roster& roster, const Contexts& contexts,
-                          Ledger& ledger) {
-  Search(analysis, roster, contexts, ledger).run();
+  line.awaited.clear();
 }
 
 }  // namespace culprit::waits

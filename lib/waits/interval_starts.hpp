@@ -3,16 +3,47 @@
 #include "exchange/communicator.hpp"
 #include "waits/contexts.hpp"
 #include "waits/ledger.hpp"
+#include "waits/letter.hpp"
 #include "waits/roster.hpp"
+
+#include <cstdint>
 
 namespace culprit::waits {
 
-/// Collective, once all lines are settled: finds for each wait where its synchronization interval begins
-/// (algorithms.md 8), that is where its waiter and its causer last met. Two time lines meet where one waits
-/// for the other, at the moment when that wait ends; a message that nobody waited for, however late it is
-/// received, says nothing of when its sender was where. All meet in a collective operation that nobody
-/// leaves before everybody has entered it.
-void find_interval_starts(exchange::Communicator& analysis, const Roster& roster, const Contexts& contexts,
-                          Ledger& ledger);
+/// A call on the recipient's time line ended a wait.
+struct AwaitedLetter {
+  static constexpr std::uint8_t kLetter = 15;
+  EventId cause, waiter;
+  bool by_its_end = false;
+};
+
+/// Finds where the synchronization intervals of all waits begin (algorithms.md 8): the last moment before at
+/// which the waiter and the causer met. First all waits are told to those that caused them, which met the
+/// waiters there; then each time line is gone along.
+class IntervalStarts {
+ public:
+  using Letters = LetterList<AwaitedLetter>;
+
+  IntervalStarts(exchange::Communicator& analysis, const Roster& roster, const Contexts& contexts,
+                 Ledger& ledger)
+      : roster_(roster), contexts_(contexts), ledger_(ledger), mail_(analysis) {}
+
+  /// Tells the causes of a settled time line's waits.
+  void tell(const TimeLine& line);
+  /// Collective: what was told since the last time arrives.
+  void deliver() { mail_.deliver(*this); }
+  /// After all of all time lines arrived: fills in where the intervals begin.
+  void find();
+
+  void receive(const AwaitedLetter& letter);
+
+ private:
+  void find(TimeLine& line);
+
+  const Roster& roster_;
+  const Contexts& contexts_;
+  Ledger& ledger_;
+  Mail mail_;
+};
 
 }  // namespace culprit::waits

@@ -12,7 +12,11 @@ using trace::Operation;
 namespace {
 
 HoldingCall holding_call(const CallSite& call, bool completes) {
-  return {.call = call.id, .enter_ns = call.enter_ns, .exit_ns = call.exit_ns, .completes = completes};
+  return {.call = call.id,
+          .enter_ns = call.enter_ns,
+          .exit_ns = call.exit_ns,
+          .completes = completes,
+          .context = call.context};
 }
 
 bool earlier(const HoldingCall& a, const HoldingCall& b) {
@@ -121,7 +125,7 @@ void Locks::compare(const Holding& waiter, const Holding& other) {
     if (call.enter_ns >= unlock.enter_ns) return;
     if (unlock.enter_ns < call.exit_ns) {
       mail_.send(roster_.owner_of(waiter.origin_rank),
-                 LockWaitLetter{call.call, unlock.call, unlock.enter_ns});
+                 LockWaitLetter{call.call, unlock.call, unlock.context, unlock.enter_ns});
     }
     if (call.completes) return;
   }
@@ -130,9 +134,9 @@ void Locks::compare(const Holding& waiter, const Holding& other) {
 void Locks::receive(const LockWaitLetter& letter) {
   ledger_.add(letter.call.location, Candidate{.event = letter.call.index,
                                               .pattern = Pattern::lock_wait,
-                                              .until_ns = letter.until_ns,
-                                              .since_ns = 0,
-                                              .cause = letter.unlock});
+                                              .ns = letter.until_ns,
+                                              .cause = letter.unlock,
+                                              .cause_context = letter.unlock_context});
 }
 
 void Locks::finish() {

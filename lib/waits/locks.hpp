@@ -17,7 +17,8 @@ namespace culprit::waits {
 struct HoldingCall {
   EventId call;
   std::uint64_t enter_ns = 0, exit_ns = 0;
-  bool completes = false;  ///< when it returns, the lock is held for sure
+  bool completes = false;     ///< when it returns, the lock is held for sure
+  std::uint32_t context = 0;  ///< its path
 };
 
 /// From an origin's lock to its unlock, on the way to the rank of the analysis that has the target. Encloses
@@ -34,6 +35,7 @@ struct HoldingLetter {
 struct LockWaitLetter {
   static constexpr std::uint8_t kLetter = 14;
   EventId call, unlock;
+  std::uint32_t unlock_context = 0;
   std::uint64_t until_ns = 0;
 };
 

@@ -32,7 +32,8 @@ void Messages::send(const CallSite& call, const Operation& operation) {
                             .enter_ns = call.enter_ns,
                             .exit_ns = blocking ? call.exit_ns : 0,
                             .operation = operation.id,
-                            .buffered = operation.kind == OperationKind::send_buffered};
+                            .buffered = operation.kind == OperationKind::send_buffered,
+                            .call_context = call.context};
     // Of each channel all sends come from one rank of the analysis: nothing overtakes.
     if (owner == mail_.here()) {
       arrive(letter, view.shared);
@@ -68,7 +69,8 @@ void Messages::probe(const CallSite& call, const Operation& operation) {
   }
   const PostingOrder::Ticket ticket = orders_[view.slot].post(operation.peer, operation.tag);
   // A matched probe takes the message as a receive does; another one only looks at it.
-  arrive(call, operation, {call.id, call.enter_ns, ticket, view.shared, view.slot}, operation.id == 0);
+  arrive(call, operation, {call.id, call.context, call.enter_ns, ticket, view.shared, view.slot},
+         operation.id == 0);
 }
 
 void Messages::post(const CallSite& call, const Operation& operation, const View& view) {
@@ -77,7 +79,7 @@ void Messages::post(const CallSite& call, const Operation& operation, const View
   };
   const PostingOrder::Ticket ticket =
       orders_[view.slot].post(any(operation.peer, trace::kAnySource), any(operation.tag, trace::kAnyTag));
-  const Posted posted{call.id, call.enter_ns, ticket, view.shared, view.slot};
+  const Posted posted{call.id, call.context, call.enter_ns, ticket, view.shared, view.slot};
   if (operation.completes) {
     arrive(call, operation, posted, false);
   } else {
@@ -116,7 +118,8 @@ void Messages::arrive(const CallSite& call, const Operation& operation, const Po
                  .enter_ns = call.enter_ns,
                  .exit_ns = call.exit_ns,
                  .any = call.any,
-                 .probe = probe};
+                 .probe = probe,
+                 .posted_context = posted.call_context};
   orders_[posted.slot].complete(posted.ticket, operation.peer, operation.tag, item, ready_);
   release(posted, call.rank);
 }
@@ -183,18 +186,19 @@ void Messages::match(const SendLetter& send, const Arrival& arrival) {
   if (arrival.any || send.enter_ns > arrival.enter_ns) {
     ledger_.add(receiver, Candidate{.event = arrival.completed.index,
                                     .pattern = Pattern::late_sender,
-                                    .until_ns = send.enter_ns,
-                                    .since_ns = 0,
-                                    .cause = send.call});
+                                    .ns = send.enter_ns,
+                                    .cause = send.call,
+                                    .cause_context = send.call_context});
   }
   if (arrival.probe) return;
   ledger_.add(receiver, Receipt{.event = arrival.completed.index, .sent_ns = send.enter_ns});
-  if (send.buffered) return;
+  const bool blocking = send.exit_ns != 0;
+  if (send.buffered || (blocking && arrival.posted_ns <= send.enter_ns)) return;  // it cannot have waited
   const ReceiptLetter receipt{.source_rank = send.source_rank,
-                              .blocking = send.exit_ns != 0,
+                              .blocking = blocking,
+                              .posted_context = arrival.posted_context,
                               .send = send.call,
                               .posted = arrival.posted,
-                              .sent_ns = send.enter_ns,
                               .posted_ns = arrival.posted_ns,
                               .operation = send.operation};
   const int owner = roster_.owner_of(send.source_rank);
@@ -209,11 +213,11 @@ void Messages::receive(const ReceiptLetter& letter) {
   const Location sender = letter.send.location;
   const Candidate candidate{.event = letter.send.index,
                             .pattern = Pattern::late_receiver,
-                            .until_ns = letter.posted_ns,
-                            .since_ns = 0,
-                            .cause = letter.posted};
+                            .ns = letter.posted_ns,
+                            .cause = letter.posted,
+                            .cause_context = letter.posted_context};
   if (letter.blocking) {
-    if (letter.posted_ns > letter.sent_ns) ledger_.add(sender, candidate);
+    ledger_.add(sender, candidate);
   } else {
     completions_.depends(letter.source_rank, letter.operation, candidate);
   }

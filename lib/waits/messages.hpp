@@ -29,6 +29,7 @@ struct SendLetter {
   std::uint64_t exit_ns = 0;  ///< of a blocking send; else 0
   std::uint64_t operation = 0;
   bool buffered = false;
+  std::uint32_t call_context = 0;
 };
 
 /// The receive that took it, on its way back: its sender may have waited for that.
@@ -36,8 +37,8 @@ struct ReceiptLetter {
   static constexpr std::uint8_t kLetter = 2;
   std::int32_t source_rank = 0;
   bool blocking = false;
+  std::uint32_t posted_context = 0;
   EventId send, posted;
-  std::uint64_t sent_ns = 0;  ///< the enter of the send
   std::uint64_t posted_ns = 0;
   std::uint64_t operation = 0;
 };
@@ -75,9 +76,11 @@ class Messages {
     std::uint64_t posted_ns = 0, enter_ns = 0, exit_ns = 0;  ///< enter and exit of the completing call
     bool any = false;
     bool probe = false;
+    std::uint32_t posted_context = 0;
   };
   struct Posted {
     EventId call;
+    std::uint32_t call_context = 0;
     std::uint64_t enter_ns = 0;
     PostingOrder::Ticket ticket;
     std::uint32_t context = View::kUnknown;

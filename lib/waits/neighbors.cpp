@@ -24,7 +24,7 @@ void Neighbors::observe(const CallSite& call, const trace::Operation& operation)
     const std::optional<std::int32_t> rank = view.members->at(neighbor);
     const int owner = rank ? roster_.owner_of(*rank) : -1;
     if (owner < 0) continue;
-    mail_.send(owner, NeighborLetter{context, instance, *rank, call.id, call.enter_ns});
+    mail_.send(owner, NeighborLetter{context, instance, *rank, call.id, call.context, call.enter_ns});
   }
   std::uint32_t sources = 0;
   for (const std::int32_t neighbor : topology.sources) {
@@ -54,9 +54,9 @@ void Neighbors::settle(const Key& key, const Share& share) {
   const Candidate candidate{.event = share.call.index,
                             .pattern = Pattern::wait_at_nxn,
                             .first = true,
-                            .until_ns = share.latest.enter_ns,
-                            .since_ns = 0,
-                            .cause = share.latest.call};
+                            .ns = share.latest.enter_ns,
+                            .cause = share.latest.call,
+                            .cause_context = share.latest.call_context};
   if (share.operation != 0) {
     completions_.depends(key.rank, share.operation, nobody ? std::nullopt : std::optional(candidate));
   } else if (!nobody) {

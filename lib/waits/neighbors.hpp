@@ -25,6 +25,7 @@ struct NeighborLetter {
   std::uint32_t instance = 0;
   std::int32_t to_rank = -1;  ///< in MPI_COMM_WORLD
   EventId call;
+  std::uint32_t call_context = 0;
   std::uint64_t enter_ns = 0;
 };
 

@@ -1,10 +1,12 @@
 #pragma once
 
-#include "waits/forward.hpp"
+#include "waits/interval_profile.hpp"
+#include "waits/ledger.hpp"
 #include "waits/path_shares.hpp"
 #include "waits/roster.hpp"
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace culprit::waits {
@@ -17,7 +19,20 @@ struct OwnTime {
 
 /// Over the first time lines of this rank's processes together: by call path, in order, divided just as the
 /// critical path is, so that the two can be compared.
-std::vector<OwnTime> own_times(const Roster& roster, const Forward& forward);
+class OwnTimes {
+ public:
+  OwnTimes(const Roster& roster, const Pieces& pieces) : roster_(roster), pieces_(pieces), profile_(pieces) {}
+
+  /// A settled time line; of no interest is which comes first.
+  void add(const TimeLine& line);
+  [[nodiscard]] std::vector<OwnTime> take() const;
+
+ private:
+  const Roster& roster_;
+  const Pieces& pieces_;
+  IntervalProfile profile_;
+  std::map<PathOfPiece, std::uint64_t> sums_;
+};
 
 /// The path by which such times are added up: pieces are told apart only where there is no call path.
 PathOfPiece summed_path(const PathOfPiece& path);

@@ -10,7 +10,7 @@ namespace {
 
 /// Of two candidates of one call the one that decides; ties go to the lowest time line.
 bool decides(const Candidate& a, const Candidate& b, bool earliest) {
-  if (a.until_ns != b.until_ns) return earliest ? a.until_ns < b.until_ns : a.until_ns > b.until_ns;
+  if (a.ns != b.ns) return earliest ? a.ns < b.ns : a.ns > b.ns;
   return std::tuple(a.cause, a.pattern) < std::tuple(b.cause, b.pattern);
 }
 
@@ -45,8 +45,7 @@ class Settlement {
   /// The calls from `first` to before `last`.
   void settle_part(std::size_t part, std::uint32_t first, std::uint32_t last) {
     line_.candidates.take(part, candidates_, [](const Candidate& a, const Candidate& b) {
-      return std::tuple(a.pattern, a.until_ns, a.since_ns, a.cause) <
-             std::tuple(b.pattern, b.until_ns, b.since_ns, b.cause);
+      return std::tuple(a.pattern, a.ns, a.cause) < std::tuple(b.pattern, b.ns, b.cause);
     });
     line_.receipts.take(part, receipts_,
                         [](const Receipt& a, const Receipt& b) { return a.sent_ns < b.sent_ns; });
@@ -75,10 +74,10 @@ class Settlement {
   void find_waits(std::span<const Candidate> candidates) {
     const std::uint32_t index = candidates.front().event;
     const Candidate* main = decisive(candidates, event_.any, is_wait);
-    if (main != nullptr && inside(event_, main->until_ns)) {
-      add_wait(index, main->pattern, *main, false);
-      if (main->pattern == Pattern::late_sender && least_sent_after(index) < main->until_ns) {
-        add(index, Pattern::late_sender_wrong_order, event_.enter_ns, main->until_ns, main->cause);
+    if (main != nullptr && inside(event_, main->ns)) {
+      add_wait(main->pattern, *main, false);
+      if (main->pattern == Pattern::late_sender && least_sent_after(index) < main->ns) {
+        add(Pattern::late_sender_wrong_order, event_.enter_ns, main->ns, *main);
       }
     } else {
       main = nullptr;
@@ -92,55 +91,50 @@ class Settlement {
   void late_complete(std::span<const Candidate> candidates, const Candidate& main) {
     std::uint64_t since = event_.enter_ns;
     for (const Candidate& candidate : candidates) {
-      if (candidate.pattern == Pattern::late_complete) since = std::max(since, candidate.since_ns);
+      if (candidate.pattern == Pattern::late_complete) since = std::max(since, candidate.ns);
     }
-    if (since < main.until_ns) add(main.event, Pattern::late_complete, since, main.until_ns, main.cause);
+    if (since < main.ns) add(Pattern::late_complete, since, main.ns, main);
   }
 
   void early_fence(std::span<const Candidate> candidates, const Candidate* main) {
     const Candidate* last =
         decisive(candidates, false, [](Pattern pattern) { return pattern == Pattern::early_fence; });
     if (last == nullptr) return;
-    if (!inside(event_, last->until_ns)) return;
-    if (main == nullptr) add_wait(last->event, Pattern::wait_at_fence, *last, true);
-    add(last->event, Pattern::early_fence, event_.enter_ns, last->until_ns, last->cause);
+    if (!inside(event_, last->ns)) return;
+    if (main == nullptr) add_wait(Pattern::wait_at_fence, *last, true);
+    add(Pattern::early_fence, event_.enter_ns, last->ns, *last);
   }
 
   void completion(std::span<const Candidate> candidates) {
     for (const Candidate& candidate : candidates) {
       if (candidate.pattern != Pattern::barrier_completion && candidate.pattern != Pattern::nxn_completion)
         continue;
-      if (candidate.since_ns < event_.exit_ns) {
-        add(candidate.event, candidate.pattern, candidate.since_ns, event_.exit_ns, candidate.cause);
-      }
+      if (candidate.ns < event_.exit_ns) add(candidate.pattern, candidate.ns, event_.exit_ns, candidate);
     }
   }
 
   /// A wait since the call's enter, no part of one.
-  void add_wait(std::uint32_t index, Pattern pattern, const Candidate& on, bool cause_ends) {
-    const std::uint64_t ns = on.until_ns - event_.enter_ns;
-    wait_ns_ = ns;
-    sum_ns_ += ns;
-    line_.waits.push_back({.event = index,
-                           .pattern = pattern,
-                           .first = on.first,
-                           .cause_ends = cause_ends,
-                           .ns = ns,
-                           .until_ns = on.until_ns,
-                           .cause = on.cause,
-                           .sum_ns = sum_ns_,
-                           .start = {}});
+  void add_wait(Pattern pattern, const Candidate& on, bool cause_ends) {
+    wait_ns_ = on.ns - event_.enter_ns;
+    sum_ns_ += wait_ns_;
+    add(pattern, event_.enter_ns, on.ns, on);
+    Wait& wait = line_.waits.change(line_.waits.size() - 1);
+    wait.first = on.first;
+    wait.cause_ends = cause_ends;
   }
 
-  void add(std::uint32_t event, Pattern pattern, std::uint64_t since, std::uint64_t until, EventId cause) {
-    line_.waits.push_back({.event = event,
-                           .pattern = pattern,
-                           .cause_ends = pattern == Pattern::early_fence,
-                           .ns = until - since,
-                           .until_ns = until,
-                           .cause = cause,
-                           .sum_ns = sum_ns_,
-                           .start = {}});
+  void add(Pattern pattern, std::uint64_t since, std::uint64_t until, const Candidate& on) {
+    Wait& wait = line_.waits.extend();
+    wait = {};
+    wait.event = on.event;
+    wait.pattern = pattern;
+    wait.cause_ends = pattern == Pattern::early_fence;
+    wait.ns = until - since;
+    wait.until_ns = until;
+    wait.cause = on.cause;
+    wait.sum_ns = sum_ns_;
+    wait.context = event_.context;
+    wait.cause_context = on.cause_context;
   }
 
   // ---- a late sender is waited for in the wrong order if a message that was sent earlier is received later

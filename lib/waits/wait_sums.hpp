@@ -1,11 +1,14 @@
 #pragma once
 
-#include "exchange/communicator.hpp"
-#include "waits/forward.hpp"
-#include "waits/roster.hpp"
+#include "waits/hash.hpp"
+#include "waits/ledger.hpp"
+#include "waits/pattern.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include <tsl/robin_map.h>
 
 namespace culprit::waits {
 
@@ -17,9 +20,44 @@ struct WaitSum {
   std::uint64_t ns = 0, count = 0;
 };
 
-/// Collective: parts and completions included. This rank's share: the waits that its own time lines caused,
-/// in the order of the fields. Takes about `waits_per_round` at a time, all ranks together.
-std::vector<WaitSum> sum_waits(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
-                               std::uint64_t waits_per_round = 1 << 18);
+/// Sums over waits, parts and completions included.
+class WaitSums {
+ public:
+  /// A settled time line; each once.
+  void add(const TimeLine& line);
+  /// In the order of the fields.
+  [[nodiscard]] std::vector<WaitSum> take();
+
+ private:
+  /// What is told apart among the waits of one time line.
+  struct Key {
+    Location cause = 0;
+    std::uint32_t context = 0, cause_context = 0;
+    Pattern pattern = Pattern::none;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const {
+      return hash_of(joined(key.cause, static_cast<std::uint32_t>(key.pattern)),
+                     joined(key.context, key.cause_context));
+    }
+  };
+  struct Amount {
+    std::uint64_t ns = 0, count = 0;
+  };
+  /// Sums of one time line, in their order: from `first` to before `last`.
+  struct Part {
+    Location location = kNoLocation;
+    std::size_t first = 0, last = 0;
+  };
+  /// Of buckets to sums: tables that have more were made for a time line with many more.
+  static constexpr std::size_t kWide = 16;
+
+  void close(Location location);
+
+  tsl::robin_map<Key, Amount, KeyHash> sums_of_line_;
+  std::vector<WaitSum> sums_;  // in parts
+  std::vector<Part> parts_;
+};
 
 }  // namespace culprit::waits

@@ -11,8 +11,6 @@
 #include "waits/forward.hpp"
 #include "waits/hash.hpp"
 #include "waits/hotspots.hpp"
-#include "waits/own_times.hpp"
-#include "waits/wait_sums.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -305,7 +303,7 @@ class Digest {
 
 /// CPU seconds of all analysts together, by phase; and what must hold.
 struct Totals {
-  double forward = 0, delays = 0, path = 0, hotspots = 0, sums = 0;
+  double forward = 0, delays = 0, path = 0, hotspots = 0;
   std::uint64_t events = 0, waits = 0, waiting_ns = 0, costs_ns = 0, unmatched = 0, spilled = 0;
   std::uint64_t path_ns = 0, path_length_ns = 0, begin_ns = ~std::uint64_t{0}, end_ns = 0;
   Digest digest;
@@ -350,20 +348,19 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
   const Roster roster(analysis, own);
   const Forward forward = read_forward(analysis, roster, own);
   const double forward_s = lap(clock);
-  const std::vector<WaitSum> sums = sum_waits(analysis, roster, forward);
-  const double sums_s = lap(clock);
-  const DelayCosts delays = delay_costs(analysis, roster, forward);
+  HotspotDiagnosis diagnosis(forward, {});
+  const DelayCosts delays =
+      delay_costs(analysis, roster, forward,
+                  {.observer = [&diagnosis](const ComparedWait& wait) { diagnosis.add(wait); }});
   const double delays_s = lap(clock);
   const CriticalPath path = critical_path(analysis, roster, forward);
-  const std::vector<OwnTime> times = own_times(roster, forward);
   const double path_s = lap(clock);
-  const std::vector<Hotspot> spots = hotspots(analysis, roster, forward, {});
+  const std::vector<Hotspot> spots = diagnosis.find(analysis);
   const double hotspots_s = lap(clock);
-  const Digest digest = digest_of(sums, delays, path, times, spots);
+  const Digest digest = digest_of(forward.wait_sums, delays, path, forward.own_times, spots);
 
   const std::lock_guard lock(mutex);
   totals.forward += forward_s;
-  totals.sums += sums_s;
   totals.delays += delays_s;
   totals.path += path_s;
   totals.hotspots += hotspots_s;
@@ -402,16 +399,15 @@ int main(int count, char** arguments) {
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const double cpu = totals.forward + totals.sums + totals.delays + totals.path + totals.hotspots;
+  const double cpu = totals.forward + totals.delays + totals.path + totals.hotspots;
   std::printf(
       "{\"events\": %llu, \"waits\": %llu, \"unmatched\": %llu, \"wall\": %.3f, \"cpu\": %.3f, \"forward\": "
-      "%.3f, "
-      "\"sums\": %.3f, \"delays\": %.3f, \"path\": %.3f, \"hotspots\": %.3f, \"spilled\": %llu, \"peak\": "
+      "%.3f, \"delays\": %.3f, \"path\": %.3f, \"hotspots\": %.3f, \"spilled\": %llu, \"peak\": "
       "%ld, \"digest\": \"%016llx\"}\n",
       static_cast<unsigned long long>(totals.events), static_cast<unsigned long long>(totals.waits),
-      static_cast<unsigned long long>(totals.unmatched), wall, cpu, totals.forward, totals.sums,
-      totals.delays, totals.path, totals.hotspots, static_cast<unsigned long long>(totals.spilled),
-      usage.ru_maxrss * 1024, static_cast<unsigned long long>(totals.digest.sum()));
+      static_cast<unsigned long long>(totals.unmatched), wall, cpu, totals.forward, totals.delays,
+      totals.path, totals.hotspots, static_cast<unsigned long long>(totals.spilled), usage.ru_maxrss * 1024,
+      static_cast<unsigned long long>(totals.digest.sum()));
   if (totals.costs_ns != totals.waiting_ns) {
     std::fprintf(stderr, "bench_waits: %llu ns of costs for %llu ns of waiting\n",
                  static_cast<unsigned long long>(totals.costs_ns),

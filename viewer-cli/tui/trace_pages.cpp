@@ -76,7 +76,7 @@ Page causes_page(const Workspace& workspace, const Findings& findings, int width
   }
   page.say("What made ranks wait, of " + keep(ns_text(workspace, sum)) +
                " in all. Long-term is what those who "
-               "waited cost others in turn. " +
+               "waited cost others in turn; " +
                keep(ns_text(workspace, experiment.trace().unattributed_ns)) + " have no cause that shows.",
            width, 0, Tone::dim);
   add_heading(page, "CAUSES", "cost others", width);

@@ -63,6 +63,29 @@ TEST_CASE("a receive that precedes its send is moved behind it, and what follows
   CHECK(found.calls[0][1].first == 1000);
 }
 
+TEST_CASE("what a long chain of wrong clocks leaves is counted") {
+  // Each rank's clock is 1000 behind that of the rank it receives from: each reading moves all receives by
+  // 1000, and so makes all but the first come too early again.
+  const auto chain = [](std::int32_t ranks) {
+    ScriptedRun run(ranks);
+    for (std::int32_t rank = 0; rank < ranks; ++rank) {
+      const std::uint64_t at = 1'000'000 - 1000 * static_cast<std::uint64_t>(rank);
+      run.call(rank, 0, 10, {on(OperationKind::initialize)});
+      if (rank > 0) run.call(rank, at, at + 10, {message(OperationKind::receive, rank - 1)});
+      if (rank + 1 < ranks) run.call(rank, at + 20, at + 30, {message(OperationKind::send, rank + 1)});
+    }
+    return run;
+  };
+  for (const int analysts : {1, 3}) {
+    const Ordered mended = read_ordered(chain(8), analysts);
+    CHECK(mended.violations == 7);
+    CHECK(mended.left == 0);
+    const Ordered found = read_ordered(chain(20), analysts);
+    CHECK(found.violations == 19);
+    CHECK(found.left == 12);  // those to which seven readings did not get
+  }
+}
+
 TEST_CASE("where clocks agree nothing moves") {
   SimulatedRun simulated = simulate(7, 5, 60);
   const Ordered found = read_ordered(simulated.run, 2);

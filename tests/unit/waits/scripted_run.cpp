@@ -199,7 +199,7 @@ std::vector<OwnTime> own_times_of(const ScriptedRun& run) {
   exchange::run_on_threads(1, [&](exchange::Communicator& analysis) {
     const auto own = traces(run, analysis);
     const Roster roster(analysis, own);
-    times = own_times(roster, read_forward(analysis, roster, own));
+    times = read_forward(analysis, roster, own).own_times;
   });
   return times;
 }
@@ -213,10 +213,13 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     const Roster roster(analysis, own);
     Forward forward =
         read_forward(analysis, roster, own, {}, {.records_per_round = records_per_round, .spill = spill});
-    DelayCosts delays = delay_costs(analysis, roster, forward);
+    HotspotDiagnosis diagnosis(forward, {});
+    DelayCosts delays =
+        delay_costs(analysis, roster, forward,
+                    {.observer = [&diagnosis](const ComparedWait& wait) { diagnosis.add(wait); }});
     CriticalPath path = critical_path(analysis, roster, forward);
     const Efficiency efficiency = culprit::waits::efficiency(analysis, roster, forward, path);
-    const std::vector<Hotspot> hotspots = culprit::waits::hotspots(analysis, roster, forward, {});
+    const std::vector<Hotspot> hotspots = diagnosis.find(analysis);
     const std::lock_guard lock(mutex);
     found.efficiency = efficiency;
     found.hotspots.insert(found.hotspots.end(), hotspots.begin(), hotspots.end());
