@@ -10,7 +10,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Written out in files of their own (lifetime_calls.cpp, pcontrol.cpp).
-ELSEWHERE = r"Init|Init_thread|Finalize|Abort|Pcontrol"
+ELSEWHERE = r"Init|Init_thread|Session_init|Finalize|Abort|Pcontrol"
 
 # Local calls that neither communicate nor make or free what calls that communicate refer to.
 LEFT_OUT = {
@@ -29,7 +29,7 @@ LEFT_OUT = {
     "handle and status conversions": r".*_(c2f|f2c|f2f08|f082f|c2f08|f082c)|Status_set_.*|Test_cancelled",
     "generalized requests, whose work is the program's own": r"Grequest_.*",
     "the tools interface": r"T_.*",
-    "sessions and partitions of MPI 4": r"Session_.*|.*_from_(session_pset|groups?)|P(send|recv)_init|Pready.*|Parrived",
+    "sessions and partitions of MPI 4": r"Session_(?!init).*|.*_from_(session_pset|groups?)|P(send|recv)_init|Pready.*|Parrived",
 }
 
 

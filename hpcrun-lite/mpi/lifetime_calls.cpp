@@ -72,6 +72,18 @@ int abort_run(AbortCall& real, MPI_Comm communicator, int status) {
   return real.get()(communicator, status);
 }
 
+#if MPI_VERSION >= 4
+using SessionCall = RealCall<int(MPI_Info, MPI_Errhandler, MPI_Session*)>;
+
+int init_session(SessionCall& real, MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
+  const CallMark mark(CallMark::work, address(real));
+  if (mark.outermost()) find_everything();
+  const int result = real.get()(info, handler, session);
+  if (mark.outermost() && result == MPI_SUCCESS) culprit::mpi::join_by_session();
+  return result;
+}
+#endif
+
 /// Frames of this library never appear in call paths.
 __attribute__((constructor)) void tell_runtime() {
   static const char here = 0;
@@ -100,3 +112,14 @@ __attribute__((constructor)) void tell_runtime() {
 
 CULPRIT_LIFETIME(MPI)
 CULPRIT_LIFETIME(PMPI)
+
+#if MPI_VERSION >= 4
+#define CULPRIT_SESSION(function)                                                            \
+  CULPRIT_EXPORT int function(MPI_Info info, MPI_Errhandler handler, MPI_Session* session) { \
+    static CULPRIT_REAL_CALL SessionCall real{#function};                                    \
+    return init_session(real, info, handler, session);                                       \
+  }
+
+CULPRIT_SESSION(MPI_Session_init)
+CULPRIT_SESSION(PMPI_Session_init)
+#endif

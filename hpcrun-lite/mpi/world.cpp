@@ -90,6 +90,13 @@ void join_world() {
   culprit_rt_agree(id);
 }
 
+void join_by_session() {
+  if (!culprit_rt_active() || joined) return;
+  char name[128];
+  library_name(name, sizeof name);
+  culprit_rt_join_launched(name);
+}
+
 void leave_world() {
   if (!joined) return;
   CulpritTotals mine = culprit_rt_totals();

@@ -59,6 +59,7 @@ void add_stopped_traces(Line& line, const CulpritTotals& totals) {
 }
 
 void add_ranks(Line& line, std::uint64_t processes) {
+  if (ranks_here == 0 && rank_here == 0) line.add(" on rank 0");
   if (processes >= static_cast<std::uint64_t>(ranks_here)) return;
   line.add(" on ").number(processes).add(" of ").number(static_cast<std::uint64_t>(ranks_here)).add(" ranks");
 }

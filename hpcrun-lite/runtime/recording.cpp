@@ -35,6 +35,7 @@ std::atomic<bool> file_wanted{false};
 int known_rank = -1;
 std::uint32_t known_ranks = 0;
 char known_mpi[128];
+RankFrom rank_from = RankFrom::mpi;
 std::atomic<std::uint64_t> lost{0};
 
 bool try_lock_file() {
@@ -194,18 +195,21 @@ CulpritTotals count_totals() {
   return totals;
 }
 
-void join_run(int rank, int ranks, const char* mpi) {
+void join_run(int rank, int ranks, const char* mpi, RankFrom from) {
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
   lock_file();
+  const bool named = rank == known_rank;  // by the launcher's word, before MPI's
+  rank_from = from;
   known_rank = rank;
   known_ranks = static_cast<std::uint32_t>(ranks);
   strncpy(known_mpi, mpi, sizeof known_mpi - 1);
   if (file.open()) {
     file.set_rank(rank, known_ranks, run_id(), known_mpi);
     PathText path;
-    int error = measurement_path(path, rank) ? make_directories(path.c_str()) : ENAMETOOLONG;
-    if (error == 0) error = file.rename(path.c_str());
-    if (error == 0) error = rename_trace(path.c_str());
+    int error = 0;
+    if (!named) error = measurement_path(path, rank) ? make_directories(path.c_str()) : ENAMETOOLONG;
+    if (!named && error == 0) error = file.rename(path.c_str());
+    if (!named && error == 0) error = rename_trace(path.c_str());
     if (error != 0) file.note("the file could not be renamed after its rank");
   }
   unlock_file();
@@ -214,6 +218,12 @@ void join_run(int rank, int ranks, const char* mpi) {
 
 void note_end() {
   note_regions();
+  if (rank_from == RankFrom::launcher && file.open()) {
+    file.note(
+        "MPI was begun by a session, without MPI_Init: the rank is that of the job's launcher; waiting is "
+        "known, but "
+        "time lines hold no MPI calls, and windows are not matched between the ranks");
+  }
   if (mpi_was_sampled() && known_rank < 0 && file.open()) {
     file.note(
         "MPI was used, but its calls were not seen: rank and waiting are not known (start each rank with "

@@ -31,8 +31,11 @@ bool recording_refused();
 /// Totals over all threads of this process, ended ones included.
 CulpritTotals count_totals();
 
+/// Who said which rank the process is.
+enum class RankFrom : std::uint8_t { mpi, launcher };
+
 /// Takes over the rank: renames the file, or lets it be created under its final name.
-void join_run(int rank, int ranks, const char* mpi);
+void join_run(int rank, int ranks, const char* mpi, RankFrom from);
 
 /// Takes over the run id that rank 0 has.
 void change_run_id(const char* id);

@@ -1,7 +1,5 @@
 #include "unwind/known_walk.hpp"
 
-#include <atomic>
-
 namespace culprit::unwind {
 
 // Four at a time, so that many slots cost few branches.
@@ -20,7 +18,7 @@ namespace culprit::unwind {
 void KnownWalk::keep(const Walker& walker, const Registers& start) noexcept {
   // A longjmp out of a signal handler may leave this anywhere: it is then not known.
   pc_ = 0;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   const Path::Dependence all = walker.dependence();
   if (!all.complete || all.count > kMaxSlots) return;
   sp_ = start.sp;
@@ -29,7 +27,7 @@ void KnownWalk::keep(const Walker& walker, const Registers& start) noexcept {
   uses_ = all.uses;
   count_ = static_cast<std::uint32_t>(all.count);
   for (std::size_t i = 0; i < all.count; ++i) slots_[i] = all.slots[i];
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   pc_ = start.pc;
 }
 

@@ -1,6 +1,6 @@
 """The ways in which MPI gets into a program, under both MPIs: a user's tool in the profiling interface, preloaded or
 linked; an extension of a program that is not linked with MPI; a thread that a library's constructor waits for; a shell
-around the program; and calls that nobody sees, which the user is told of."""
+around the program; a session instead of MPI_Init; and calls that nobody sees, which the user is told of."""
 
 import unittest
 
@@ -61,6 +61,33 @@ class Loading(harness.Workspace):
         self.assertEqual(harness.launch(mpi, 1, command).stdout, "loaded\n")
         done = harness.launch(mpi, 1, [harness.HPCRUN, "-o", self.here / "run", *command])
         self.assertEqual(done.stdout, "loaded\n")
+
+    def test_session_mpich(self):
+        """The rank is the launcher's; rank 1 waited for rank 0."""
+        program = harness.PROGRAMS / "sessions.mpich"
+        alone = harness.launch("mpich", 2, [program])
+        done = self.run_measured("mpich", [program])
+        self.assertEqual(sorted(done.stdout.splitlines()), sorted(alone.stdout.splitlines()))
+        closing = [line for line in done.stderr.splitlines() if line.startswith("hpcrun-lite: ")]
+        self.assertEqual(len(closing), 1, done.stderr)
+        self.assertIn(" on rank 0 in ", closing[0])
+        database = self.merge(self.here / "run")
+        info = harness.viewer_json(database, "info")
+        self.assertEqual(info["ranks"], 2)
+        self.assertTrue(any("by a session" in note for note in info["notes"]), info["notes"])
+        roots = harness.viewer_json(database, "view", "calling-context", "--ranks", 1)["roots"]
+        idle = {"MPI_Barrier": 0, "MPI_Allreduce": 0, "MPI_Win_fence": 0}
+        for node in harness.walk(roots):
+            if node["frame"]["name"] in idle:
+                idle[node["frame"]["name"]] += node["values"].get("idleness:sum (I)", 0)
+        for seconds in idle.values():
+            self.assertGreater(seconds, 0.4 * 20 * 0.02, idle)
+
+    def test_session_of_unwanted_rank_mpich(self):
+        directory = self.here / "run"
+        harness.launch("mpich", 2, [harness.HPCRUN, "-o", directory, "--ranks", "1", harness.PROGRAMS / "sessions.mpich"])
+        (file,) = directory.rglob("*.culprit")
+        self.assertIn("rank-000001-", file.name)
 
     def check_unseen(self, mpi):
         library = {"openmpi": "libmpi.so.40", "mpich": "libmpich.so.12"}[mpi]
