@@ -66,7 +66,7 @@ void IntervalStarts::receive(const AwaitedLetter& letter) {
 /// Backwards through the time lines: those that were told of last are still in memory.
 void IntervalStarts::find() {
   std::vector<TimeLine>& lines = ledger_.lines();
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line) find(*line);
+  for (std::size_t i = lines.size(); i-- > 0;) find(lines[i]);
 }
 
 void IntervalStarts::find(TimeLine& line) {
