@@ -46,9 +46,13 @@ PerThread deviations(const std::vector<std::uint64_t>& values) {
 /// The share of `part`'s unevenness that reaches the `whole` it belongs to: the slope of the whole over the
 /// part, 1 where nothing compensates, 0 where the siblings always do.
 double passed_on(const PerThread& part, const PerThread& whole) {
-  const double variance = std::inner_product(part.begin(), part.end(), part.begin(), 0.0);
-  if (variance == 0) return 0;
-  return std::clamp(std::inner_product(part.begin(), part.end(), whole.begin(), 0.0) / variance, 0.0, 1.0);
+  double variance = 0;
+  double covariance = 0;
+  for (std::size_t t = 0; t < part.size(); ++t) {  // both at once: either waits for its own additions
+    variance += part[t] * part[t];
+    covariance += part[t] * whole[t];
+  }
+  return variance == 0 ? 0 : std::clamp(covariance / variance, 0.0, 1.0);
 }
 
 /// A scope below a balanced one, and how much it works too much.

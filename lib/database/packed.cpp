@@ -19,10 +19,9 @@ constexpr std::uint64_t low_bits(unsigned width) {
   return width >= kWidest ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
 }
 
-/// A run as it will be written: differences to the smallest number, and how many bits each needs.
+/// A run as it will be written: differences to the smallest number, and how many bits they need.
 struct Differences {
   std::array<std::uint64_t, kRun> of;  // NOLINT(cppcoreguidelines-pro-type-member-init): up to `count`
-  std::array<std::uint8_t, kRun> width{};
   std::array<std::uint8_t, kWidest + 1> of_width{};  ///< how many need so many bits
   std::uint64_t base = 0;
   unsigned widest = 0;
@@ -44,12 +43,20 @@ struct Differences {
     }
     base = least;
     widest = bits_of(any);
-    if (widest == 0) return;
-    for (std::size_t i = 0; i < n; ++i) {
-      const unsigned bits = bits_of(of[i]);
-      width[i] = static_cast<std::uint8_t>(bits);
-      ++of_width[bits];
+    if (widest != 0) count_widths();
+  }
+
+ private:
+  /// In two halves: many need equally many bits, and would wait for each other's count.
+  void count_widths() {
+    std::array<std::uint8_t, kWidest + 1> of_odd{};
+    const std::size_t n = count;
+    for (std::size_t i = 0; i + 1 < n; i += 2) {
+      ++of_width[bits_of(of[i])];
+      ++of_odd[bits_of(of[i + 1])];
     }
+    if (n % 2 != 0) ++of_width[bits_of(of[n - 1])];
+    for (unsigned w = 0; w <= widest; ++w) of_width[w] = static_cast<std::uint8_t>(of_width[w] + of_odd[w]);
   }
 };
 
@@ -80,26 +87,40 @@ unsigned best_width(const Differences& run, unsigned& exceptions) {
   return width;
 }
 
+/// Joins neighbours to numbers of twice as many bits, as long as these fit well into a word; the last one may
+/// get zeros for a neighbour.
+void join(std::array<std::uint64_t, kRun>& numbers, std::size_t& count, unsigned& width) {
+  constexpr unsigned kWide = 28;
+  for (; width <= kWide && count > 1; width *= 2) {
+    if (count % 2 != 0) numbers[count++] = 0;
+    count /= 2;
+    for (std::size_t i = 0; i < count; ++i) numbers[i] = numbers[2 * i] | numbers[2 * i + 1] << width;
+  }
+}
+
 void put_bits(const Differences& run, unsigned width, Encoder& into) {
   const std::size_t size = packed_size(run.count, width);
-  std::byte* to = into.extend(size + kOverread);
+  std::byte* to = into.extend(size + 2 * kOverread);
+  std::array<std::uint64_t, kRun> numbers;  // NOLINT(cppcoreguidelines-pro-type-member-init): up to `count`
+  std::size_t count = run.count;
+  const std::uint64_t mask = low_bits(width);
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = run.of[i] & mask;
+  join(numbers, count, width);
   std::uint64_t word = 0;
   unsigned filled = 0;
-  const std::uint64_t mask = low_bits(width);
-  for (std::size_t i = 0; i < run.count; ++i) {
-    const std::uint64_t bits = run.of[i] & mask;
-    word |= bits << filled;
+  for (std::size_t i = 0; i < count; ++i) {
+    word |= numbers[i] << filled;
     filled += width;
     if (filled >= kWidest) {
       std::memcpy(to, &word, sizeof word);
       to += sizeof word;
       filled -= kWidest;
-      // Of `bits`, the highest `filled` ones did not fit.
-      word = filled == 0 ? 0 : bits >> (width - filled);
+      // The highest `filled` bits did not fit. (In two steps: all of them may have.)
+      word = numbers[i] >> 1 >> (width - filled - 1);
     }
   }
   std::memcpy(to, &word, sizeof word);
-  into.drop(kOverread);
+  into.drop(2 * kOverread);
 }
 
 void put_exceptions(const Differences& run, unsigned width, Encoder& into) {
@@ -108,7 +129,7 @@ void put_exceptions(const Differences& run, unsigned width, Encoder& into) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < run.count; ++i) {
     places[count] = static_cast<std::uint8_t>(i);
-    count += run.width[i] > width ? 1 : 0;
+    count += run.of[i] >> width != 0 ? 1 : 0;
   }
   for (std::size_t e = 0; e < count; ++e) {
     into.put(places[e]);

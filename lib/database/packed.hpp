@@ -23,7 +23,10 @@ void skip_packed(Decoder& from, std::size_t count);
 
 /// How many bits `value` needs.
 constexpr unsigned bits_of(std::uint64_t value) {
-  return 64U - static_cast<unsigned>(std::countl_zero(value));
+  // One more bit: so no number is zero, whose leading zeros processors do not count without a detour.
+  if (value >> 63 != 0) [[unlikely]]
+    return 64;
+  return 63U - static_cast<unsigned>(std::countl_zero(2 * value + 1));
 }
 
 }  // namespace culprit::database

@@ -76,8 +76,9 @@ struct TileBuilder::State {
   TileRows collected;
 
   // While encoding.
-  std::vector<std::uint32_t> position;  ///< by context: its node, kNone elsewhere
-  std::vector<Node> nodes;              ///< by context
+  std::vector<std::uint32_t> profile_offsets;  ///< per location that is encoded
+  std::vector<std::uint32_t> position;         ///< by context: its node, kNone elsewhere
+  std::vector<Node> nodes;                     ///< by context
   Presence presence;
   std::vector<StoredRows> stored;
   ColumnsOf sums;  ///< by location
@@ -94,7 +95,7 @@ struct TileBuilder::State {
     return collected.locations_by_context().subspan(node.first_row, node.rows);
   }
   void put_list(std::span<const std::uint32_t> indices, std::size_t universe, Encoder& into);
-  void put_profiles(std::vector<std::uint32_t>& offsets);
+  void put_profiles();
   void find_nodes();
   void choose_stored();
   void form_stored();
@@ -110,15 +111,16 @@ void TileBuilder::State::put_list(std::span<const std::uint32_t> indices, std::s
   lists.write(rows, static_cast<std::uint32_t>(universe), into);
 }
 
-void TileBuilder::State::put_profiles(std::vector<std::uint32_t>& offsets) {
+/// Those of the locations that are not encoded yet.
+void TileBuilder::State::put_profiles() {
   Encoder& into = profiles;
   rows.columns.resize(metrics());
-  for (std::uint32_t location = 0; location < collected.locations(); ++location) {
-    offsets.push_back(static_cast<std::uint32_t>(into.size()));
+  while (profile_offsets.size() < collected.locations()) {
+    const auto location = static_cast<std::uint32_t>(profile_offsets.size());
+    profile_offsets.push_back(static_cast<std::uint32_t>(into.size()));
     for (std::size_t m = 0; m < metrics(); ++m) rows.columns[m] = collected.column_of(location, m);
     put_list(collected.contexts_of(location), parents.size(), into);
   }
-  offsets.push_back(static_cast<std::uint32_t>(into.size()));
 }
 
 /// The contexts with rows and all above them, ascending.
@@ -126,15 +128,12 @@ void TileBuilder::State::find_nodes() {
   if (position.empty()) position.assign(parents.size(), kNone);
   nodes.clear();
   for (const TileRows::OfContext& of : collected.by_context()) {
-    for (ContextId x = of.context; x != kNone && position[x] == kNone; x = parents[x]) {
-      position[x] = 0;
-      nodes.push_back({.context = x});
-    }
+    for (ContextId x = of.context; x != kNone && position[x] == kNone; x = parents[x]) position[x] = 0;
   }
-  std::ranges::sort(nodes, {}, &Node::context);
-  for (std::uint32_t n = 0; n < nodes.size(); ++n) position[nodes[n].context] = n;
-  for (Node& node : nodes) {
-    if (parents[node.context] != kNone) node.parent = position[parents[node.context]];
+  for (ContextId x = 0; x < parents.size(); ++x) {
+    if (position[x] == kNone) continue;
+    position[x] = static_cast<std::uint32_t>(nodes.size());
+    nodes.push_back({.context = x, .parent = parents[x] == kNone ? kNone : position[parents[x]]});
   }
   for (const TileRows::OfContext& of : collected.by_context()) {
     Node& node = nodes[position[of.context]];
@@ -247,6 +246,7 @@ void TileBuilder::State::put_contexts() {
 void TileBuilder::State::clear() {
   for (const Node& node : nodes) position[node.context] = kNone;
   collected.clear();
+  profile_offsets.clear();
   for (Encoder* bytes : {&profiles, &context_lists, &directory}) bytes->clear();
   nodes.clear();
   stored.clear();
@@ -267,11 +267,15 @@ TileRows& TileBuilder::collected() {
   return state_->collected;
 }
 
+void TileBuilder::encode_locations() {
+  state_->put_profiles();
+}
+
 Tile TileBuilder::take(Tile&& used) {
   State& s = *state_;
   if (s.collected.locations() == 0) throw std::logic_error("a tile of no locations");
-  std::vector<std::uint32_t> profile_offsets;
-  s.put_profiles(profile_offsets);
+  s.put_profiles();
+  s.profile_offsets.push_back(static_cast<std::uint32_t>(s.profiles.size()));
   s.collected.arrange();
   s.find_nodes();
   s.choose_stored();
@@ -279,7 +283,7 @@ Tile TileBuilder::take(Tile&& used) {
   s.put_contexts();
 
   const std::uint64_t lists =
-      format::kTileHeaderSize + profile_offsets.size() * sizeof(std::uint32_t) + s.directory.size();
+      format::kTileHeaderSize + s.profile_offsets.size() * sizeof(std::uint32_t) + s.directory.size();
   if (lists + s.profiles.size() + s.context_lists.size() > UINT32_MAX)
     throw std::length_error("a tile of 4 GiB or more");
   Encoder tile(std::move(used.bytes));
@@ -291,7 +295,7 @@ Tile TileBuilder::take(Tile&& used) {
   tile.put(static_cast<std::uint32_t>(s.context_lists.size()));
   tile.pad(format::kTileHeaderSize - tile.size());
   // Offsets count from the profiles' first list, and from the contexts' first.
-  tile.append(std::as_bytes(std::span(profile_offsets)));
+  tile.append(std::as_bytes(std::span(s.profile_offsets)));
   tile.append(s.directory.bytes());
   tile.append(s.profiles.bytes());
   tile.append(s.context_lists.bytes());

@@ -41,6 +41,10 @@ class TileBuilder {
   /// Where the tile's values are collected.
   [[nodiscard]] TileRows& collected();
 
+  /// Encodes the locations that were collected since, which must be complete. take() does it otherwise, when
+  /// their values are no longer in the processor's cache.
+  void encode_locations();
+
   /// Encodes what was collected (at least one location) and starts the next tile. Deterministic. Throws
   /// std::length_error where a tile gets 4 GiB or more.
   [[nodiscard]] Tile take() { return take({}); }

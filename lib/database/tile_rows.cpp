@@ -1,6 +1,7 @@
 #include "database/tile_rows.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
 
 #include <sys/mman.h>
@@ -37,22 +38,52 @@ void TileRows::add_row(ContextId context, std::span<const std::uint64_t> values)
   for (const std::uint64_t value : values) any |= value;
   if (any == 0) return;
   rows_.push_back(context);
-  for (std::size_t m = 0; m < values.size(); ++m) columns_[m].push_back(values[m]);
+  for (std::size_t m = 0; m < values.size(); ++m) {
+    columns_[m].push_back(values[m]);
+    values_[m] += values[m] != 0 ? 1 : 0;
+  }
+}
+
+void TileRows::add_rows(std::span<const ContextId> contexts, std::span<const std::uint64_t> values) {
+  const std::size_t rows = contexts.size();
+  if (values.size() != rows * columns_.size()) throw std::invalid_argument("rows of values of another size");
+  any_.assign(rows, 0);
+  std::uint64_t* const any = any_.data();
+  for (std::size_t m = 0; m < columns_.size(); ++m) {
+    const std::uint64_t* const column = values.data() + m * rows;
+    for (std::size_t row = 0; row < rows; ++row) any[row] |= column[row];
+  }
+  const bool first = !first_row_.empty() && rows_.size() == first_row_.back();
+  const bool ascend = std::ranges::adjacent_find(contexts, std::ranges::greater_equal()) == contexts.end();
+  if (first && ascend && rows > 0 && contexts.back() < contexts_ &&
+      std::ranges::find(any_, 0U) == any_.end()) {
+    rows_.insert(rows_.end(), contexts.begin(), contexts.end());
+    for (std::size_t m = 0; m < columns_.size(); ++m) {
+      const auto column = values.subspan(m * rows, rows);
+      columns_[m].insert(columns_[m].end(), column.begin(), column.end());
+      for (const std::uint64_t value : column) values_[m] += value != 0 ? 1 : 0;
+    }
+    return;
+  }
+  std::vector<std::uint64_t> one(columns_.size());
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t m = 0; m < one.size(); ++m) one[m] = values[m * rows + row];
+    add_row(contexts[row], one);
+  }
 }
 
 /// Which contexts have rows, how many, and where they begin.
 void TileRows::count_rows() {
   next_row_.resize(contexts_, 0);
   of_context_.clear();
-  for (const ContextId context : rows_) {
-    if (next_row_[context]++ == 0) of_context_.push_back({.context = context});
-  }
-  std::ranges::sort(of_context_, {}, &OfContext::context);
+  for (const ContextId context : rows_) ++next_row_[context];
   std::uint32_t next = 0;
-  for (OfContext& of : of_context_) {
-    of.rows = next_row_[of.context];
-    of.first = next_row_[of.context] = next;
-    next += of.rows;
+  for (ContextId context = 0; context < contexts_; ++context) {
+    const std::uint32_t rows = next_row_[context];
+    if (rows == 0) continue;
+    of_context_.push_back({.context = context, .first = next, .rows = rows});
+    next_row_[context] = next;
+    next += rows;
   }
 }
 
@@ -91,8 +122,7 @@ void TileRows::make_room() {
     if (column.capacity() < rows_.size()) column.reserve(rows_.size() + rows_.size() / 8);
     if (column.capacity() != before) prefer_huge_pages(column.data(), column.capacity() * sizeof column[0]);
     column.resize(rows_.size());
-    const auto zeros = static_cast<std::size_t>(std::ranges::count(columns_[m], std::uint64_t{0}));
-    sparse_[m] = (rows_.size() - zeros) * kSparse <= rows_.size() ? 1 : 0;
+    sparse_[m] = values_[m] * kSparse <= rows_.size() ? 1 : 0;
     if (sparse_[m] != 0) std::ranges::fill(column, 0);
   }
 }
@@ -111,6 +141,7 @@ void TileRows::clear() {
   first_row_.clear();
   rows_.clear();
   for (std::vector<std::uint64_t>& column : columns_) column.clear();
+  std::ranges::fill(values_, 0);
   of_context_.clear();
   arranged_ = false;
 }

@@ -22,7 +22,11 @@ class TileRows {
 
   /// `contexts`: how many there are; `metrics`: values per row.
   TileRows(std::size_t contexts, std::size_t metrics)
-      : contexts_(contexts), columns_(metrics), by_context_columns_(metrics), sparse_(metrics) {}
+      : contexts_(contexts),
+        columns_(metrics),
+        values_(metrics),
+        by_context_columns_(metrics),
+        sparse_(metrics) {}
 
   /// The rows that follow are those of the next location. Also for a location without rows.
   void add_location() { first_row_.push_back(static_cast<std::uint32_t>(rows_.size())); }
@@ -30,6 +34,9 @@ class TileRows {
   /// Values of the current location at `context`, one per metric; a row of zeros is left out. Contexts must
   /// ascend: throws std::invalid_argument.
   void add_row(ContextId context, std::span<const std::uint64_t> values);
+
+  /// As add_row for each of `contexts`. `values`: all of the first metric, then all of the second, ...
+  void add_rows(std::span<const ContextId> contexts, std::span<const std::uint64_t> values);
 
   [[nodiscard]] std::uint32_t locations() const { return static_cast<std::uint32_t>(first_row_.size()); }
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }
@@ -71,6 +78,8 @@ class TileRows {
   std::vector<std::uint32_t> first_row_;             ///< per location
   std::vector<ContextId> rows_;                      ///< per row, its context
   std::vector<std::vector<std::uint64_t>> columns_;  ///< as the rows
+  std::vector<std::size_t> values_;                  ///< per metric, that are not zero
+  std::vector<std::uint64_t> any_;                   ///< of some rows: whether they hold anything
 
   // By context.
   bool arranged_ = false;

@@ -24,9 +24,14 @@ ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, con
       plan_(plan),
       transfers_(transfers),
       traced_(traced),
-      own_(plan.slots.size(), shape.columns.all()),
+      own_(plan.slots.size(), shape.columns.metrics()),
       sums_(shape, plan),
       roles_(roles) {
+  slots_.reserve(plan.slots.size());
+  for (const ContextId x : plan.slots) {
+    const bool waits = shape.contexts[x].wait != WaitKind::none;
+    slots_.push_back({.group = plan.group_of[x], .waits = waits});
+  }
   for (ContextId x = 0; x < shape.contexts.size(); ++x) {
     const WaitKind kind = shape.contexts[x].wait;
     if (kind != WaitKind::none && kind != WaitKind::mpi && frontier_of(shape, x) == x)
@@ -79,9 +84,9 @@ std::uint32_t ThreadAccumulation::slot_of(const measurement::ThreadProfile& thre
   return plan_.slot_of[united[node]];
 }
 
-void ThreadAccumulation::record(const measurement::ThreadProfile& thread,
-                                std::span<const cct::NodeId> united) {
-  const std::size_t events = event_columns_.size();
+/// The nodes with values, their slots, and rows for these and for what time lines tell.
+void ThreadAccumulation::find_rows(const measurement::ThreadProfile& thread,
+                                   std::span<const cct::NodeId> united, std::uint32_t location) {
   // Which nodes have values nobody could predict: they are listed without a branch.
   nodes_.resize(thread.cell.size());
   std::size_t with_values = 0;
@@ -89,24 +94,47 @@ void ThreadAccumulation::record(const measurement::ThreadProfile& thread,
     nodes_[with_values] = static_cast<cct::NodeId>(node);
     with_values += thread.cell[node] != cct::kNoNode ? 1 : 0;
   }
-  for (const cct::NodeId node : std::span(nodes_).first(with_values)) {
-    const std::uint32_t index = thread.cell[node];
-    const Cell& cell = thread.cells[index];
-    const std::uint32_t slot = slot_of(thread, united, node);
-    const ContextId x = plan_.slots[slot];
-    std::uint64_t* row = own_.touch(slot);
-    const std::uint64_t idle = idle_time(cell, x);
-    row[Columns::kRealtime] += cell.time_ns;
-    row[Columns::kIdleness] += idle;
-    if (shape_.contexts[x].wait != WaitKind::none) row[Columns::kCommunication] += cell.time_ns - idle;
-    row[Columns::kCpu] += cell.cpu_ns;
-    row[Columns::kSamples] += cell.samples + cell.blocked;
-    row[shape_.columns.weight_sq()] += cell.weight_sq;
-    row[shape_.columns.blocked()] += cell.blocked;
-    for (std::size_t e = 0; e < events; ++e) {
-      const measurement::EventValue& event = thread.events[index * events + e];
-      row[event_columns_[e]] += event.value;
-      if (!has_realtime_) row[Columns::kSamples] += event.samples;
+  nodes_.resize(with_values);
+  node_slots_.clear();
+  for (const cct::NodeId node : nodes_) node_slots_.push_back(slot_of(thread, united, node));
+  if (traced_ != nullptr) {
+    for (const TraceValue& value : traced_->of(location))
+      node_slots_.push_back(static_cast<std::uint32_t>(plan_.slot_at(value.context)));
+  }
+  own_.reset(node_slots_);
+  contexts_.clear();
+  for (const std::uint32_t slot : own_.numbers()) contexts_.push_back(plan_.slots[slot]);
+}
+
+void ThreadAccumulation::record(const measurement::ThreadProfile& thread, RoleSums& role) {
+  const auto time = own_.column(Columns::kRealtime), idleness = own_.column(Columns::kIdleness);
+  const auto communication = own_.column(Columns::kCommunication), cpu = own_.column(Columns::kCpu);
+  const auto samples = own_.column(Columns::kSamples);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const Cell& cell = thread.cells[thread.cell[nodes_[i]]];
+    const Slot& slot = slots_[node_slots_[i]];
+    const std::size_t row = own_.row_of(node_slots_[i]);
+    time[row] += cell.time_ns;
+    cpu[row] += cell.cpu_ns;
+    samples[row] += cell.samples + cell.blocked;
+    role.weight_sq[slot.group] += cell.weight_sq;
+    role.blocked[slot.group] += cell.blocked;
+    if (!slot.waits && cell.marked_ns == 0) continue;
+    const std::uint64_t idle = idle_time(cell, plan_.slots[node_slots_[i]]);
+    idleness[row] += idle;
+    if (slot.waits) communication[row] += cell.time_ns - idle;
+  }
+}
+
+void ThreadAccumulation::record_events(const measurement::ThreadProfile& thread) {
+  const std::size_t events = event_columns_.size();
+  const auto samples = own_.column(Columns::kSamples);
+  for (std::size_t e = 0; e < events; ++e) {
+    const auto column = own_.column(event_columns_[e]);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const measurement::EventValue& event = thread.events[thread.cell[nodes_[i]] * events + e];
+      column[own_.row_of(node_slots_[i])] += event.value;
+      if (!has_realtime_) samples[own_.row_of(node_slots_[i])] += event.samples;
     }
   }
 }
@@ -114,20 +142,9 @@ void ThreadAccumulation::record(const measurement::ThreadProfile& thread,
 void ThreadAccumulation::record_traced(std::uint32_t location) {
   if (traced_ == nullptr) return;
   for (const TraceValue& value : traced_->of(location)) {
-    const std::size_t slot = plan_.slot_at(value.context);
-    own_.touch(slot)[shape_.columns.first_traced() + value.metric] += value.ns;
+    const auto slot = static_cast<std::uint32_t>(plan_.slot_at(value.context));
+    own_.column(shape_.columns.first_traced() + value.metric)[own_.row_of(slot)] += value.ns;
   }
-}
-
-/// What only sums are wanted of need not be summed up the tree thread by thread (summarize.cpp).
-void ThreadAccumulation::sum_weights(RoleSums& role) {
-  const std::size_t weight_sq = shape_.columns.weight_sq(), blocked = shape_.columns.blocked();
-  own_.touched().ascending([&](std::size_t slot) {
-    const std::uint64_t* row = own_[slot];
-    const std::uint32_t group = plan_.group_of[plan_.slots[slot]];
-    role.weight_sq[group] += row[weight_sq];
-    role.blocked[group] += row[blocked];
-  });
 }
 
 void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
@@ -179,18 +196,26 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
                              std::uint32_t location, std::uint32_t role) {
   if (role_of_.empty()) first_location_ = location;
   role_of_.push_back(role);
-  own_.clear();
-  record(thread, united);
+  find_rows(thread, united, location);
+  record(thread, role_sums(role));
+  record_events(thread);
   if (has_transfers(thread)) {
     std::vector<RecordedRow> rows;
-    own_.touched().ascending([&](std::size_t slot) {
-      rows.push_back({.context = plan_.slots[slot], .values = own_.touch(slot)});
-    });
+    for (std::size_t row = 0; row < contexts_.size(); ++row) {
+      rows.push_back({.context = contexts_[row],
+                      .time = &own_.column(Columns::kRealtime)[row],
+                      .idleness = &own_.column(Columns::kIdleness)[row],
+                      .communication = &own_.column(Columns::kCommunication)[row]});
+    }
     count_transfers_as_work(thread, united, shape_, transfers_, rows);
   }
   record_traced(location);
-  sum_weights(role_sums(role));
   list_epochs(thread, united, location);
+}
+
+void ThreadAccumulation::list_exclusive(database::TileRows& rows) {
+  rows.add_location();
+  rows.add_rows(contexts_, own_.values());
 }
 
 /// The groups whose idleness the waits of the tile's threads tell.

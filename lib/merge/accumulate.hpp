@@ -6,7 +6,7 @@
 #include "merge/plan.hpp"
 #include "merge/role_sums.hpp"
 #include "merge/shape.hpp"
-#include "merge/sparse_rows.hpp"
+#include "merge/thread_rows.hpp"
 #include "merge/tile_sums.hpp"
 #include "merge/trace_values.hpp"
 #include "merge/transfers.hpp"
@@ -37,16 +37,12 @@ class ThreadAccumulation {
   void add(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
            std::uint32_t location, std::uint32_t role);
 
-  /// The threads that were added since are a tile; `rows`: what visit_exclusive told of each of them,
-  /// arranged.
+  /// The threads that were added since are a tile; `rows`: what list_exclusive added for each of
+  /// them, arranged.
   void add_tile(const database::TileRows& rows);
 
-  /// Exclusive values of the thread that was added last: calls visit(context, values by metric), ascending.
-  template <class Visit>
-  void visit_exclusive(Visit visit) const {
-    own_.touched().ascending(
-        [&](std::size_t slot) { visit(plan_.slots[slot], std::span(own_[slot], shape_.columns.metrics())); });
-  }
+  /// Adds a location to `rows`: the exclusive values of the thread that was added last.
+  void list_exclusive(database::TileRows& rows);
 
   /// What the approximation of waits needs of the tiles that were added, ranks left out, in the order of add.
   [[nodiscard]] const std::vector<blame::EpochRow>& epochs() const { return epochs_; }
@@ -60,7 +56,10 @@ class ThreadAccumulation {
   }
 
  private:
-  void record(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united);
+  void find_rows(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
+                 std::uint32_t location);
+  void record(const measurement::ThreadProfile& thread, RoleSums& role);
+  void record_events(const measurement::ThreadProfile& thread);
   [[nodiscard]] std::uint32_t slot_of(const measurement::ThreadProfile& thread,
                                       std::span<const cct::NodeId> united, std::size_t node) const;
   void record_traced(std::uint32_t location);
@@ -68,7 +67,6 @@ class ThreadAccumulation {
   void list_epochs(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
                    std::uint32_t location);
   RoleSums& role_sums(std::uint32_t role);
-  void sum_weights(RoleSums& role);
   void find_watched();
   void list_waits(std::size_t tile_locations);
 
@@ -77,8 +75,17 @@ class ThreadAccumulation {
   const Transfers& transfers_;
   const TraceValues* traced_;
   std::vector<database::ContextId> thread_waits_;  ///< frontiers where threads wait for each other
-  std::vector<cct::NodeId> nodes_;                 ///< with values
-  SparseRows own_;                                 ///< per slot: of the thread that was added last
+  /// What recording needs of a slot.
+  struct Slot {
+    std::uint32_t group = 0;
+    bool waits = false;  ///< in a frame that waits
+  };
+  std::vector<Slot> slots_;
+  // Of the thread that was added last.
+  std::vector<cct::NodeId> nodes_;             ///< with values
+  std::vector<std::uint32_t> node_slots_;      ///< theirs
+  ThreadRows own_;                             ///< by slot
+  std::vector<database::ContextId> contexts_;  ///< of the rows
   // Of the tile.
   std::uint32_t first_location_ = 0;
   std::vector<std::uint32_t> role_of_;        ///< per location

@@ -25,6 +25,7 @@ void diagnose_role(database::Experiment& experiment, std::uint32_t role, const R
   const blame::WorkOf work_in_role = [&](ContextId context) {
     const std::vector<std::uint64_t>& all =
         work.of({.first = context, .end = experiment.contexts[context].end});
+    if (locations.size() == all.size()) return all;
     std::vector<std::uint64_t> of_role;
     of_role.reserve(locations.size());
     for (const std::uint32_t l : locations) of_role.push_back(all[l]);

@@ -10,8 +10,7 @@
 
 namespace culprit::merge {
 
-/// The columns that are accumulated per context: the metrics of the database in their order, then two that
-/// only the balance test needs.
+/// The columns that are accumulated per context: the metrics of the database in their order.
 struct Columns {
   static constexpr std::size_t kRealtime = 0, kIdleness = 1, kCommunication = 2, kCpu = 3, kSamples = 4,
                                kFirstEvent = 5;
@@ -20,9 +19,6 @@ struct Columns {
   std::vector<std::string> traced;  ///< what time lines tell (trace_values.hpp), after the events
   [[nodiscard]] std::size_t first_traced() const { return kFirstEvent + events.size(); }
   [[nodiscard]] std::size_t metrics() const { return first_traced() + traced.size(); }
-  [[nodiscard]] std::size_t weight_sq() const { return metrics(); }
-  [[nodiscard]] std::size_t blocked() const { return metrics() + 1; }
-  [[nodiscard]] std::size_t all() const { return metrics() + 2; }
 };
 
 /// What every rank needs of contexts and flat scopes to accumulate values, free of names.

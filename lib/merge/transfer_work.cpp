@@ -172,19 +172,19 @@ void count_transfers_as_work(const measurement::ThreadProfile& thread, std::span
   const auto visit = [&](auto change) {
     for (const RecordedRow& row : rows) {
       const auto found = frames.find(frontier_of(shape, row.context));
-      if (found != frames.end()) change(found->second, row.values);
+      if (found != frames.end()) change(found->second, row);
     }
   };
-  visit([](Frame& frame, const std::uint64_t* row) {
-    frame.time_ns += static_cast<double>(row[Columns::kRealtime]);
-    frame.idle_ns += static_cast<double>(row[Columns::kIdleness]);
+  visit([](Frame& frame, const RecordedRow& row) {
+    frame.time_ns += static_cast<double>(*row.time);
+    frame.idle_ns += static_cast<double>(*row.idleness);
   });
-  visit([](const Frame& frame, std::uint64_t* row) {
-    const std::uint64_t idle = row[Columns::kIdleness];
+  visit([](const Frame& frame, const RecordedRow& row) {
+    const std::uint64_t idle = *row.idleness;
     const auto waited =
         std::min(idle, static_cast<std::uint64_t>(std::llround(frame.waiting() * static_cast<double>(idle))));
-    row[Columns::kIdleness] = waited;
-    row[Columns::kCommunication] += idle - waited;
+    *row.idleness = waited;
+    *row.communication += idle - waited;
   });
 }
 

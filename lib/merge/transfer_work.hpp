@@ -17,10 +17,11 @@ database::ContextId frontier_of(const Shape& shape, database::ContextId context)
 database::ContextId context_of(const Shape& shape, const measurement::ThreadProfile& thread,
                                std::span<const cct::NodeId> united, std::size_t node);
 
-/// One context's own values of a thread, in the columns of the shape.
+/// One context's own values of a thread.
 struct RecordedRow {
-  database::ContextId context;
-  std::uint64_t* values;
+  database::ContextId context = 0;
+  const std::uint64_t* time = nullptr;
+  std::uint64_t *idleness = nullptr, *communication = nullptr;
 };
 
 bool has_transfers(const measurement::ThreadProfile& thread);

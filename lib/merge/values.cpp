@@ -153,11 +153,8 @@ void Pass::add_thread(const measurement::ThreadProfile& thread, std::span<const 
   std::span<const cct::NodeId> united;
   if (!thread.nodes.empty()) united = tree_.unite(thread.nodes, modules);
   accumulation_.add(thread, united, location_++, role);
-  database::TileRows& rows = builder_.collected();
-  rows.add_location();
-  accumulation_.visit_exclusive([&](database::ContextId context, std::span<const std::uint64_t> values) {
-    rows.add_row(context, values);
-  });
+  accumulation_.list_exclusive(builder_.collected());
+  if (tiles_) builder_.encode_locations();
 }
 
 }  // namespace

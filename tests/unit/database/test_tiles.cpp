@@ -179,6 +179,39 @@ TEST_CASE("the number of locations in a tile follows the run, not the machine") 
   CHECK(tile_locations(0, 0) >= 1);
 }
 
+TEST_CASE("rows may be added all at once, and locations encoded as they come: the bytes are the same") {
+  std::mt19937 random(23);
+  const unsigned sparse = GENERATE(1U, 3U, 40U);
+  const Sample sample = random_sample(random, 150, 40, sparse);
+  TileBuilder one_by_one(sample.parents, kMetrics);
+  TileBuilder at_once(sample.parents, kMetrics);
+  for (int tile = 0; tile < 2; ++tile) {
+    for (const auto& location : sample.values) {
+      std::vector<ContextId> contexts;
+      std::vector<std::uint64_t> values;
+      one_by_one.collected().add_location();
+      for (ContextId x = 0; x < location.size(); ++x) {
+        one_by_one.collected().add_row(x, location[x]);
+        // With some rows of zeros in some locations, which are to be left out.
+        const bool zeros = location[x] == std::vector<std::uint64_t>(kMetrics);
+        if (!zeros || (&location - sample.values.data()) % 3 == 0) contexts.push_back(x);
+      }
+      for (std::uint32_t m = 0; m < kMetrics; ++m) {
+        for (const ContextId x : contexts) values.push_back(location[x][m]);
+      }
+      at_once.collected().add_location();
+      at_once.collected().add_rows(contexts, values);
+      if (random() % 4 != 0) at_once.encode_locations();
+    }
+    CHECK(one_by_one.take().bytes == at_once.take().bytes);
+  }
+  at_once.collected().add_location();
+  const std::vector<std::uint64_t> two_rows = {1, 2, 3, 4, 5, 6};
+  const std::vector<ContextId> descending = {5, 4}, beyond = {5, 150}, one = {5};
+  for (const auto& contexts : {descending, beyond, one})
+    CHECK_THROWS_AS(at_once.collected().add_rows(contexts, two_rows), std::invalid_argument);
+}
+
 TEST_CASE("a builder refuses rows that are out of order or fit nowhere") {
   const std::vector<ContextId> parents = {kNone, 0, 0};
   const std::vector<std::uint64_t> row = {1, 2, 3};

@@ -80,6 +80,13 @@ merge::Shape shape() {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
 
+merge::RecordedRow row_of(database::ContextId context, std::vector<std::uint64_t>& own) {
+  return {.context = context,
+          .time = &own[Columns::kRealtime],
+          .idleness = &own[Columns::kIdleness],
+          .communication = &own[Columns::kCommunication]};
+}
+
 }  // namespace
 
 TEST_CASE("classes of cost ascend and are narrow") {
@@ -105,9 +112,9 @@ TEST_CASE("of a late receiver's calls the receives tell the cost, and the sends 
 
   const merge::Shape tree = shape();
   const std::vector<cct::NodeId> same{0, 1, 2, 3};
-  std::vector<std::vector<std::uint64_t>> own(4, std::vector<std::uint64_t>(tree.columns.all()));
+  std::vector<std::vector<std::uint64_t>> own(4, std::vector<std::uint64_t>(tree.columns.metrics()));
   std::vector<merge::RecordedRow> rows;
-  for (database::ContextId x = 2; x < 4; ++x) rows.push_back({.context = x, .values = own[x].data()});
+  for (database::ContextId x = 2; x < 4; ++x) rows.push_back(row_of(x, own[x]));
   own[2][Columns::kRealtime] = own[2][Columns::kIdleness] = 800 * kMillisecond;
   merge::count_transfers_as_work(files[0].threads[0], same, tree, costs, rows);
   CHECK(static_cast<double>(own[2][Columns::kIdleness]) == Approx(760e6).epsilon(0.01));
@@ -122,9 +129,9 @@ TEST_CASE("a punctual transfer is no idleness; what moved data by its frames cou
   const merge::Transfers costs = learn(files);
   const merge::Shape tree = shape();
   const std::vector<cct::NodeId> same{0, 1, 2, 3};
-  std::vector<std::vector<std::uint64_t>> own(4, std::vector<std::uint64_t>(tree.columns.all()));
+  std::vector<std::vector<std::uint64_t>> own(4, std::vector<std::uint64_t>(tree.columns.metrics()));
   std::vector<merge::RecordedRow> rows;
-  for (database::ContextId x = 2; x < 4; ++x) rows.push_back({.context = x, .values = own[x].data()});
+  for (database::ContextId x = 2; x < 4; ++x) rows.push_back(row_of(x, own[x]));
   own[2][Columns::kRealtime] = own[2][Columns::kIdleness] = 30 * kMillisecond;
   own[3][Columns::kRealtime] = own[3][Columns::kCommunication] = 10 * kMillisecond;
   SECTION("all calls are transfers") {
@@ -202,9 +209,9 @@ double idleness(const measurement::ThreadProfile& thread, const merge::Transfers
                 std::uint64_t sampled) {
   const merge::Shape tree = shape();
   const std::vector<cct::NodeId> same{0, 1, 2, 3};
-  std::vector<std::uint64_t> own(tree.columns.all());
+  std::vector<std::uint64_t> own(tree.columns.metrics());
   own[Columns::kRealtime] = own[Columns::kIdleness] = sampled * kMillisecond;
-  const merge::RecordedRow row{.context = 2, .values = own.data()};
+  const merge::RecordedRow row = row_of(2, own);
   merge::count_transfers_as_work(thread, same, tree, transfers, {&row, 1});
   CHECK(own[Columns::kIdleness] + own[Columns::kCommunication] == sampled * kMillisecond);
   return 1e-6 * static_cast<double>(own[Columns::kIdleness]);

@@ -149,19 +149,17 @@ struct Accumulated {
   }
 };
 
-void add_rows(const merge::ThreadAccumulation& accumulation, database::TileRows& rows) {
-  rows.add_location();
-  accumulation.visit_exclusive(
-      [&](ContextId context, std::span<const std::uint64_t> row) { rows.add_row(context, row); });
-}
-
-std::vector<database::Value> exclusive_of(const merge::ThreadAccumulation& accumulation) {
+/// The exclusive values of the last location.
+std::vector<database::Value> exclusive_of(const database::TileRows& rows) {
+  const std::uint32_t location = rows.locations() - 1;
+  const auto contexts = rows.contexts_of(location);
   std::vector<database::Value> values;
-  accumulation.visit_exclusive([&](ContextId context, std::span<const std::uint64_t> row) {
-    for (std::uint32_t m = 0; m < row.size(); ++m) {
-      if (row[m] != 0) values.push_back({.index = context, .metric = m, .value = row[m]});
+  for (std::size_t i = 0; i < contexts.size(); ++i) {
+    for (std::uint32_t m = 0; m < rows.metrics(); ++m) {
+      const std::uint64_t value = rows.column_of(location, m)[i];
+      if (value != 0) values.push_back({.index = contexts[i], .metric = m, .value = value});
     }
-  });
+  }
   return values;
 }
 
@@ -180,8 +178,8 @@ Accumulated accumulate(const Shape& shape, const std::vector<measurement::Thread
   database::TileRows rows(shape.contexts.size(), shape.columns.metrics());
   for (std::uint32_t t = 0; t < threads.size(); ++t) {
     accumulation.add(threads[t], same, t, 0);
-    add_rows(accumulation, rows);
-    result.profiles.push_back(exclusive_of(accumulation));
+    accumulation.list_exclusive(rows);
+    result.profiles.push_back(exclusive_of(rows));
   }
   rows.arrange();
   accumulation.add_tile(rows);
@@ -277,14 +275,14 @@ TEST_CASE("what time lines tell is a metric of any context, sampled there or not
     std::iota(same.begin(), same.end(), cct::NodeId{0});
     accumulation.add(thread, same, 0, 0);
     const std::size_t column = shape.columns.first_traced() + 1, metrics = shape.columns.metrics();
+    database::TileRows rows(shape.contexts.size(), metrics);
+    accumulation.list_exclusive(rows);
     std::uint64_t total = 0;
-    for (const database::Value& value : exclusive_of(accumulation)) {
+    for (const database::Value& value : exclusive_of(rows)) {
       RC_ASSERT(value.metric != column - 1);  // of the other thread
       if (value.metric == column) total += value.value;
     }
     RC_ASSERT(total == inclusive[0]);
-    database::TileRows rows(shape.contexts.size(), metrics);
-    add_rows(accumulation, rows);
     rows.arrange();
     accumulation.add_tile(rows);
     for (ContextId x = 0; x < shape.contexts.size(); ++x) {
@@ -359,7 +357,7 @@ TEST_CASE("more threads than are summed at once, of two roles, are each observed
       measurement::ThreadProfile thread = alike[t % 2];
       for (measurement::Cell& cell : thread.cells) cell.time_ns *= times(t);
       accumulation.add(thread, same, t, t % 3 == 0 ? 1 : 0);
-      add_rows(accumulation, rows);
+      accumulation.list_exclusive(rows);
     }
     rows.arrange();
     accumulation.add_tile(rows);
@@ -418,7 +416,7 @@ TEST_CASE("waits are told location by location, with the idleness of each") {
       thread.cells[0].time_ns = 10 * (t + 1);
       thread.cells[1].time_ns = t == 1 ? 0 : 100;
       accumulation.add(thread, same, tile * kThreads + t, 0);
-      add_rows(accumulation, rows);
+      accumulation.list_exclusive(rows);
     }
     rows.arrange();
     accumulation.add_tile(rows);
@@ -457,7 +455,9 @@ TEST_CASE("idleness: marks decide where a process has them, names elsewhere") {
     accumulation.add(thread, same, 0, 0);
     std::map<ContextId, std::uint64_t> values;
     std::uint64_t communication = 0;
-    for (const database::Value& value : exclusive_of(accumulation)) {
+    database::TileRows rows(shape.contexts.size(), shape.columns.metrics());
+    accumulation.list_exclusive(rows);
+    for (const database::Value& value : exclusive_of(rows)) {
       if (value.metric == Columns::kIdleness) values[value.index] = value.value;
       if (value.metric == Columns::kCommunication) communication += value.value;
     }
