@@ -79,7 +79,7 @@ int init_session(SessionCall& real, MPI_Info info, MPI_Errhandler handler, MPI_S
   const CallMark mark(CallMark::work, address(real));
   if (mark.outermost()) find_everything();
   const int result = real.get()(info, handler, session);
-  if (mark.outermost() && result == MPI_SUCCESS) culprit::mpi::join_by_session();
+  if (mark.outermost() && result == MPI_SUCCESS) culprit::mpi::join_by_session(*session);
   return result;
 }
 #endif

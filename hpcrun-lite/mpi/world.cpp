@@ -90,12 +90,22 @@ void join_world() {
   culprit_rt_agree(id);
 }
 
-void join_by_session() {
-  if (!culprit_rt_active() || joined) return;
+#if MPI_VERSION >= 4
+void join_by_session(MPI_Session session) {
+  MPI_Group all;
+  if (!culprit_rt_active() || joined ||
+      CULPRIT_MPI(PMPI_Group_from_session_pset)(session, "mpi://WORLD", &all) != MPI_SUCCESS)
+    return;
+  int place = MPI_UNDEFINED;
+  int size = 0;
+  CULPRIT_MPI(PMPI_Group_rank)(all, &place);
+  CULPRIT_MPI(PMPI_Group_size)(all, &size);
+  CULPRIT_MPI(PMPI_Group_free)(&all);
   char name[128];
   library_name(name, sizeof name);
-  culprit_rt_join_launched(name);
+  if (place >= 0) culprit_rt_join_session(place, size, name);
 }
+#endif
 
 void leave_world() {
   if (!joined) return;

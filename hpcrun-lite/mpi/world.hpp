@@ -21,9 +21,11 @@ bool within_world(MPI_Comm comm);
 /// the run id.
 void join_world();
 
-/// After a successful MPI_Session_init: the rank goes to the runtime, as the job's launcher says it. Sessions
-/// need no MPI_COMM_WORLD, so that the ranks do nothing together.
-void join_by_session();
+#if MPI_VERSION >= 4
+/// After a successful MPI_Session_init: rank and size of mpi://WORLD go to the runtime. There may be no
+/// MPI_COMM_WORLD, so that the ranks do nothing together.
+void join_by_session(MPI_Session session);
+#endif
 
 /// Before the real MPI_Finalize: sums the ranks' totals (which also waits for the last rank), rank 0 prints
 /// the closing line. Local where not all ranks are measured.

@@ -91,9 +91,8 @@ __attribute__((visibility("default"))) void culprit_rt_own_library(const void* a
 /// After MPI_Init, with this process's place in MPI_COMM_WORLD; `mpi` names the library and its version. True
 /// if every rank is measured, so that collective calls of ours find a partner everywhere.
 __attribute__((visibility("default"))) bool culprit_rt_join_world(int rank, int ranks, const char* mpi);
-/// The same for a process that may have no MPI_COMM_WORLD: its place is what the job's launcher says of it,
-/// which is that in the process set mpi://WORLD. Without effect where no launcher says it.
-__attribute__((visibility("default"))) void culprit_rt_join_launched(const char* mpi);
+/// The same for a process that may have no MPI_COMM_WORLD, with its place in the process set mpi://WORLD.
+__attribute__((visibility("default"))) void culprit_rt_join_session(int rank, int ranks, const char* mpi);
 /// The run id: at most kCulpritRunId bytes with its zero byte.
 __attribute__((visibility("default"))) void culprit_rt_run_id(char* id);
 /// With rank 0's run id: where they differ, this process takes it over and notes it.

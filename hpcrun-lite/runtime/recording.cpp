@@ -35,7 +35,7 @@ std::atomic<bool> file_wanted{false};
 int known_rank = -1;
 std::uint32_t known_ranks = 0;
 char known_mpi[128];
-RankFrom rank_from = RankFrom::mpi;
+RankFrom rank_from = RankFrom::world;
 std::atomic<std::uint64_t> lost{0};
 
 bool try_lock_file() {
@@ -198,7 +198,7 @@ CulpritTotals count_totals() {
 void join_run(int rank, int ranks, const char* mpi, RankFrom from) {
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
   lock_file();
-  const bool named = rank == known_rank;  // by the launcher's word, before MPI's
+  const bool named = rank == known_rank;  // by a session, before MPI_Init
   rank_from = from;
   known_rank = rank;
   known_ranks = static_cast<std::uint32_t>(ranks);
@@ -218,11 +218,11 @@ void join_run(int rank, int ranks, const char* mpi, RankFrom from) {
 
 void note_end() {
   note_regions();
-  if (rank_from == RankFrom::launcher && file.open()) {
+  if (rank_from == RankFrom::session && file.open()) {
     file.note(
-        "MPI was begun by a session, without MPI_Init: the rank is that of the job's launcher; waiting is "
-        "known, but "
-        "time lines hold no MPI calls, and windows are not matched between the ranks");
+        "MPI was begun by a session, without MPI_Init: waiting is known, but time lines hold no MPI calls, "
+        "and "
+        "windows are not matched between the ranks");
   }
   if (mpi_was_sampled() && known_rank < 0 && file.open()) {
     file.note(

@@ -31,8 +31,8 @@ bool recording_refused();
 /// Totals over all threads of this process, ended ones included.
 CulpritTotals count_totals();
 
-/// Who said which rank the process is.
-enum class RankFrom : std::uint8_t { mpi, launcher };
+/// Where the process has its rank: in MPI_COMM_WORLD or in mpi://WORLD.
+enum class RankFrom : std::uint8_t { world, session };
 
 /// Takes over the rank: renames the file, or lets it be created under its final name.
 void join_run(int rank, int ranks, const char* mpi, RankFrom from);

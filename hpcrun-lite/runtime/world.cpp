@@ -3,12 +3,10 @@
 #include "runtime/closing.hpp"
 #include "runtime/control.hpp"
 #include "runtime/identity.hpp"
-#include "runtime/job_key.hpp"
 #include "runtime/modules.hpp"
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 using namespace culprit::runtime;
@@ -24,7 +22,7 @@ void culprit_rt_own_library(const void* address) {
 bool culprit_rt_join_world(int rank, int ranks, const char* mpi) {
   if (!process.active || process.ended.load(std::memory_order_acquire)) return false;
   closing_rank(rank, ranks);
-  join_run(rank, ranks, mpi, RankFrom::mpi);
+  join_run(rank, ranks, mpi, RankFrom::world);
   if (!rank_wanted(rank)) {
     end_sampling();
     discard_file();
@@ -32,14 +30,10 @@ bool culprit_rt_join_world(int rank, int ranks, const char* mpi) {
   return all_ranks_registered(ranks);
 }
 
-void culprit_rt_join_launched(const char* mpi) {
-  JobKey job;
+void culprit_rt_join_session(int rank, int ranks, const char* mpi) {
   if (!process.active || process.ended.load(std::memory_order_acquire)) return;
-  static_cast<void>(find_job_key(job));
-  if (job.rank < 0) return;
-  const int rank = static_cast<int>(job.rank);
-  closing_rank(rank, 0);  // nobody sums the ranks' totals
-  join_run(rank, static_cast<int>(std::max(job.ranks, 0L)), mpi, RankFrom::launcher);
+  closing_rank(rank, ranks == 1 ? 1 : 0);  // nobody sums the ranks' totals
+  join_run(rank, ranks, mpi, RankFrom::session);
   if (rank_wanted(rank)) return;
   end_sampling();
   discard_file();

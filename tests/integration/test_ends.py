@@ -14,6 +14,7 @@ import harness
 ENDS = harness.PROGRAMS / "ends"
 SECONDS = 0.3
 COPIED = {"CULPRIT_NO_SHARED_MAPPING": "1"}
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in a shell's background
 OLD_C_LIBRARY = {"CULPRIT_NO_DL_FIND_OBJECT": "1"}
 
 

@@ -63,7 +63,7 @@ class Loading(harness.Workspace):
         self.assertEqual(done.stdout, "loaded\n")
 
     def test_session_mpich(self):
-        """The rank is the launcher's; rank 1 waited for rank 0."""
+        """The rank is that in mpi://WORLD; rank 1 waited for rank 0."""
         program = harness.PROGRAMS / "sessions.mpich"
         alone = harness.launch("mpich", 2, [program])
         done = self.run_measured("mpich", [program])
