@@ -269,6 +269,32 @@ class Browser(unittest.TestCase):
                 self.assertNotIn("-icanon", terminal.wait_for("icanon"))
                 terminal.close()
 
+    def test_a_terminal_that_tells_its_background_has_colours_for_it(self):
+        # tmux answers with the style of the window; without one it has no answer.
+        dark, light = (f"\033\\[(?:\\d+;)*{number}[;m]" for number in (36, 34))  # headings, of eight colours
+        for style, expected, other in (("bg=#ffffff", light, dark), ("bg=#101010", dark, light), ("default", dark, light)):
+            with self.subTest(style=style):
+                terminal = self.terminal(command="sleep 1000")
+                terminal.tmux("set-option", "-g", "window-style", style, ";", "respawn-pane", "-k",
+                              f"TERM=screen {VIEWER} {self.folder}/run.db; sleep 1000")
+                terminal.is_as_expected("start-80")  # the answer is no key
+                terminal.keys("j", "Enter")
+                terminal.is_as_expected("suspect-80")
+                shown = terminal.capture("-e")
+                self.assertRegex(shown, expected)
+                self.assertNotRegex(shown, other)
+                terminal.close()
+
+    def test_an_answer_is_never_taken_for_keys(self):
+        terminal = self.terminal()
+        terminal.wait_for("WHAT MAKES THEM WAIT")
+        time.sleep(1.5)  # when nobody waits for it any more
+        for answer in ("\033]11;rgb:ffff/ffff/ffff\033\\", "\033]11;rgb:0000/0000/0000\007", "\033]10;rgb:1111/2222/3333\007"):
+            terminal.keys("-l", answer)
+        terminal.keys("j")
+        terminal.keys("k")
+        terminal.is_as_expected("start-80")
+
     def test_stopped_and_continued(self):
         terminal = self.terminal(command="bash --norc -i")
         terminal.wait_for("bash-")

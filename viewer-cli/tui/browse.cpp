@@ -1,5 +1,6 @@
 #include "tui/browse.hpp"
 
+#include "tui/background.hpp"
 #include "tui/browser.hpp"
 #include "tui/derived_metrics.hpp"
 #include "tui/source_pane.hpp"
@@ -95,7 +96,7 @@ int browse(const views::Source& source, const std::string& database, const Scree
   if (start.other) browser.compare(std::move(*start.other));
   {
     const EndNoted noted;
-    Terminal terminal(background_is_light());
+    Terminal terminal(light_background_stated());
     run(terminal, browser, findings);
   }
   save_view(browser, workspace);

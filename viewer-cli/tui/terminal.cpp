@@ -1,5 +1,6 @@
 #include "tui/terminal.hpp"
 
+#include "tui/background.hpp"
 #include "tui/colours.hpp"
 
 #include <algorithm>
@@ -19,7 +20,10 @@
 namespace culprit::viewer::tui {
 namespace {
 
-constexpr int kEscapeMilliseconds = 25;  // how long an escape sequence may take to arrive
+constexpr int kEscapeMilliseconds = 25;             // how long an escape sequence may take to arrive
+constexpr int kAnswerMilliseconds = 200;            // while an answer of the terminal is due
+constexpr std::chrono::seconds kAnswerPatience{1};  // none comes later but over the worst of lines
+constexpr int kAnswerKey = KEY_MAX + 1;
 constexpr short kFirstPair = 1;
 constexpr int kPalette = 256;  // terminals with more colours have no palette
 
@@ -112,7 +116,7 @@ Event typed(wint_t letter) {
 
 }  // namespace
 
-Terminal::Terminal(bool light) {
+Terminal::Terminal(std::optional<bool> light) {
   std::setlocale(LC_CTYPE, "");
   if (::newterm(nullptr, stdout, stdin) == nullptr)
     throw std::runtime_error("browse: the terminal cannot show a screen (use viewer-cli DB report)");
@@ -125,11 +129,50 @@ Terminal::Terminal(bool light) {
   ::mouseinterval(0);
   ::mousemask(BUTTON1_CLICKED | BUTTON1_PRESSED | BUTTON1_DOUBLE_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED,
               nullptr);
-  use_colours(light);
+  use_colours(light.value_or(false));
+  const char* const type = std::getenv("TERM");
+  if (!light && ::has_colors() && wants_colours() && type != nullptr && takes_questions(type))
+    ask_background();
 }
 
 Terminal::~Terminal() {
+  if (asked_) {  // the answer is not for the shell
+    while (answer_is_due() && next(kAnswerMilliseconds / 2)) continue;
+    ::flushinp();
+  }
   ::endwin();
+}
+
+/// The answer comes among the keys, whenever it does: as a key of its own, so that it is never taken for
+/// letters.
+void Terminal::ask_background() {
+  if (::define_key(kAnswerBegins, kAnswerKey) == ERR) return;
+  if (::write(STDOUT_FILENO, kAskBackground.data(), kAskBackground.size()) < 0) return;
+  asked_ = std::chrono::steady_clock::now();
+  ::set_escdelay(kAnswerMilliseconds);
+}
+
+bool Terminal::answer_is_due() const {
+  return asked_ && std::chrono::steady_clock::now() - *asked_ < kAnswerPatience;
+}
+
+/// What follows its beginning, up to BEL or ESC \.
+void Terminal::take_answer() {
+  constexpr std::size_t kLongest = 64;
+  constexpr wint_t kBell = 7, kEscape = 0x1b;
+  ::timeout(kAnswerMilliseconds);
+  std::string answer;
+  wint_t letter = 0;
+  while (answer.size() < kLongest && ::get_wch(&letter) == OK && letter != kBell && letter != kEscape)
+    answer += letter < 0x80 ? static_cast<char>(letter) : '?';
+  if (letter == kEscape) ::get_wch(&letter);
+  asked_.reset();
+  ::set_escdelay(kEscapeMilliseconds);
+  const std::optional<bool> light = light_background_answered(answer);
+  if (!light) return;
+  use_colours(*light);
+  ::touchwin(stdscr);
+  ::refresh();
 }
 
 void Terminal::use_colours(bool light) {
@@ -179,12 +222,17 @@ void Terminal::show(const Canvas& canvas) {
 }
 
 std::optional<Event> Terminal::next(int milliseconds) {
+  if (asked_ && !answer_is_due()) ::set_escdelay(kEscapeMilliseconds);
   ::timeout(milliseconds);
   wint_t letter = 0;
   const int kind = ::get_wch(&letter);
   if (kind == ERR) return std::nullopt;
   if (kind == KEY_CODE_YES) {
     if (static_cast<int>(letter) == KEY_RESIZE) return std::nullopt;
+    if (static_cast<int>(letter) == kAnswerKey) {
+      take_answer();
+      return std::nullopt;
+    }
     const Event event = special(static_cast<int>(letter));
     return event.key == Key::none ? std::nullopt : std::optional(event);
   }
@@ -195,19 +243,6 @@ bool terminal_can_show_screens() {
   const char* const terminal = std::getenv("TERM");
   if (terminal == nullptr || *terminal == '\0' || std::string_view(terminal) == "dumb") return false;
   return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0;
-}
-
-bool background_is_light() {
-  const char* const asked = std::getenv("CULPRIT_BACKGROUND");
-  if (asked != nullptr && std::string_view(asked) == "light") return true;
-  if (asked != nullptr && std::string_view(asked) == "dark") return false;
-  // "foreground;background" or "foreground;default;background", numbers of the palette.
-  const char* const said = std::getenv("COLORFGBG");
-  if (said == nullptr) return false;
-  const std::string_view text(said);
-  const std::string_view background =
-      text.substr(text.rfind(';') == std::string_view::npos ? 0 : text.rfind(';') + 1);
-  return background == "7" || background == "15";
 }
 
 }  // namespace culprit::viewer::tui

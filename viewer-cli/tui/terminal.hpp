@@ -3,6 +3,7 @@
 #include "tui/canvas.hpp"
 #include "tui/event.hpp"
 
+#include <chrono>
 #include <optional>
 
 namespace culprit::viewer::tui {
@@ -11,8 +12,9 @@ namespace culprit::viewer::tui {
 /// destructor gives the terminal back as it was; Ctrl-Z does too, for as long as it lasts.
 class Terminal {
  public:
-  /// `light`: the background is. Throws std::runtime_error where the terminal cannot show a screen.
-  explicit Terminal(bool light);
+  /// `light`: the background is. Where it is not told, the terminal is asked, and taken to be dark until it
+  /// answers (next()). Throws std::runtime_error where it cannot show a screen.
+  explicit Terminal(std::optional<bool> light);
   ~Terminal();
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
@@ -29,13 +31,14 @@ class Terminal {
 
  private:
   void use_colours(bool light);
+  void ask_background();
+  [[nodiscard]] bool answer_is_due() const;
+  void take_answer();
+
+  std::optional<std::chrono::steady_clock::time_point> asked_;  ///< as long as there is no answer
 };
 
 /// Whether stdin and stdout are a terminal that can show a screen.
 bool terminal_can_show_screens();
-
-/// By $CULPRIT_BACKGROUND (light or dark), else by $COLORFGBG, which some terminals set; dark where nobody
-/// says.
-bool background_is_light();
 
 }  // namespace culprit::viewer::tui
