@@ -6,13 +6,31 @@
 #include "views/derived.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+#include <utility>
 
 namespace culprit::viewer::tui {
 namespace {
 
-/// The beginning of a metric's description, to choose by.
+/// What tells columns of one metric apart; of sums, the beginning of the metric's description.
 std::string description_of(const database::Contents& experiment, const std::string& column) {
-  const std::string event = column.substr(0, column.rfind(':'));
+  const std::size_t colon = column.rfind(':');
+  const std::string event = column.substr(0, colon);
+  using Statistic = std::pair<std::string_view, const char*>;
+  constexpr std::array<Statistic, 6> kStatistics = {
+      Statistic{"mean", "mean over the threads"},
+      Statistic{"min", "of the thread with the least"},
+      Statistic{"max", "of the thread with the most"},
+      Statistic{"stddev", "standard deviation over the threads"},
+      Statistic{"cv", "standard deviation over the mean"},
+      Statistic{"count", "how many threads have any"}};
+  const std::string_view statistic =
+      colon == std::string::npos ? std::string_view{} : std::string_view(column).substr(colon + 1);
+  for (const auto& [name, what] : kStatistics) {
+    if (statistic.substr(0, statistic.find(' ')) == name) return what;
+  }
   for (const database::Metric& metric : experiment.metrics) {
     if (metric.name == event) return metric.description.substr(0, metric.description.find('.'));
   }
@@ -108,6 +126,24 @@ Menu role_menu(Workspace& workspace, Host& host) {
     select(workspace, host, workspace.ranks(), role);
   };
   return menu;
+}
+
+Prompt threshold_prompt(Workspace& workspace, Host& host) {
+  constexpr double kWhole = 100;
+  Prompt prompt;
+  prompt.label = "Hide branches below how many percent: ";
+  prompt.entered = [&workspace, &host](const std::string& text) {
+    double percent = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+    const bool number = error == std::errc{} && end == text.data() + text.size();
+    if (!text.empty() && (!number || !(percent >= 0 && percent <= kWhole))) {
+      host.tell("'" + text + "' is no percentage (give a number from 0 to 100)");
+      return;
+    }
+    workspace.least_percent = percent;
+    host.figures_changed();
+  };
+  return prompt;
 }
 
 Prompt ranks_prompt(Workspace& workspace, Host& host) {

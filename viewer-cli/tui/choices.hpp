@@ -10,6 +10,8 @@ Menu columns_menu(Workspace& workspace, Host& host);
 Menu sort_menu(Workspace& workspace, Host& host);
 Menu passed_over_menu(Workspace& workspace, Host& host);
 Menu role_menu(Workspace& workspace, Host& host);
+/// Asks for the share below which branches are hidden.
+Prompt threshold_prompt(Workspace& workspace, Host& host);
 Prompt ranks_prompt(Workspace& workspace, Host& host);
 /// Asks for `NAME=FORMULA`, adds it as a column and keeps it with the database (derived_metrics.hpp).
 Prompt derived_prompt(Workspace& workspace, Host& host);

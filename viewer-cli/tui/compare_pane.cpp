@@ -4,7 +4,6 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
-#include "tui/search_prompt.hpp"
 #include "tui/tree_lines.hpp"
 #include "views/frame.hpp"
 
@@ -17,7 +16,7 @@ namespace {
 using database::kNone;
 using Row = views::DifferenceOutline::Row;
 
-constexpr std::size_t kSearchStep = 20'000;  // scopes; a few milliseconds
+constexpr std::size_t kSearchStep = 100'000;  // scopes; a few milliseconds
 constexpr std::size_t kMostRowsOpened = 5'000;
 constexpr std::uint32_t kAllLevels = 64;
 constexpr int kHeading = 3;  // lines above the tree
@@ -29,7 +28,17 @@ int room_for_numbers(int width) {
 }  // namespace
 
 ComparePane::ComparePane(Workspace& workspace, Host& host, Comparison& comparison)
-    : workspace_(workspace), host_(host), comparison_(comparison) {}
+    : workspace_(workspace),
+      host_(host),
+      comparison_(comparison),
+      search_(host, kNone, kSearchStep,
+              {[this](const std::string& pattern) {
+                 return views::DifferenceSearch(*comparison_.difference(), pattern);
+               },
+               [this] { return scope(); }, [this](std::uint32_t to) { go_to(to); },
+               [this](const views::DifferenceSearch& search, std::uint32_t from, bool backwards) {
+                 return outline_->find(search, from, backwards);
+               }}) {}
 
 const views::ComparedScope& ComparePane::compared(std::uint32_t scope) const {
   return comparison_.difference()->scopes()[scope];
@@ -69,23 +78,13 @@ bool ComparePane::work() {
   if (comparison_.forming()) {
     if (!comparison_.finish()) return true;
     if (!comparison_.error().empty()) host_.tell(comparison_.error());
-    search_.reset();  // of the difference before
-    jump_wanted_ = false;
+    search_.forget();
     outline_.reset();
     scroll_ = {};
     rebuild();
     return true;
   }
-  if (!search_ || !jump_wanted_) return false;
-  if (search_->step(kSearchStep)) return true;
-  jump_wanted_ = false;
-  std::uint32_t found = kNone;
-  if (anchor_ != kNone && search_->matches(anchor_)) found = anchor_;
-  if (found == kNone) found = outline_->find(*search_, anchor_, false);
-  if (found == kNone) found = outline_->find(*search_, kNone, false);
-  if (found == kNone) host_.tell("Nothing matches '" + search_text_ + "'");
-  go_to(found == kNone ? anchor_ : found);
-  return false;
+  return search_.work();
 }
 
 void ComparePane::go_to(std::uint32_t target) {
@@ -154,11 +153,7 @@ bool ComparePane::click(const Event& event) {
     if (line == kHeading - 1 && column) sort_by(*column);
     return true;
   }
-  const int clicked = scroll_.top + line - kHeading;
-  if (clicked >= static_cast<int>(outline_->rows().size())) return true;
-  const bool again = clicked == scroll_.cursor;
-  scroll_.cursor = clicked;
-  if (again || event.key == Key::click_twice) toggle();
+  if (click_row(event, drawn_, kHeading, scroll_, outline_->rows().size())) toggle();
   note_choice();
   return true;
 }
@@ -181,11 +176,11 @@ bool ComparePane::change_tree(char32_t letter) {
       note_choice();
       return true;
     case U'/':
-      ask_search();
+      search_.ask();
       return true;
     case U'n':
     case U'N':
-      search_again(letter == U'N');
+      search_.again(letter == U'N');
       return true;
     default:
       return false;
@@ -276,50 +271,6 @@ void ComparePane::turn_scaling() {
                     : "Loss against strong scaling: the same time summed over all ranks");
 }
 
-void ComparePane::ask_search() {
-  anchor_ = scope();
-  host_.ask(search_prompt(search_text_, {[this](const std::string& text) { search(text); },
-                                         [this] { finish_search(); }, [this] { search_again(false); },
-                                         [this, at = anchor_] {
-                                           search("");
-                                           go_to(at);
-                                         }}));
-}
-
-void ComparePane::search(const std::string& pattern) {
-  search_text_ = pattern;
-  search_.reset();
-  jump_wanted_ = false;
-  if (pattern.empty()) return;
-  try {
-    search_.emplace(*comparison_.difference(), pattern);
-    jump_wanted_ = true;
-  } catch (const views::BadPattern& bad) {
-    host_.tell(bad.what());
-  }
-}
-
-void ComparePane::finish_search() {
-  while (jump_wanted_ && !comparison_.forming() && work()) continue;
-}
-
-void ComparePane::search_again(bool backwards) {
-  if (!search_ && !search_text_.empty()) search(search_text_);
-  if (!search_) {
-    if (search_text_.empty()) host_.tell("Nothing to search for yet (/)");
-    return;
-  }
-  jump_wanted_ = false;
-  while (search_->step(kSearchStep)) continue;
-  std::uint32_t found = outline_->find(*search_, scope(), backwards);
-  if (found == kNone) {
-    found = outline_->find(*search_, kNone, backwards);
-    host_.tell(found == kNone ? "Nothing matches '" + search_text_ + "'"
-                              : std::string(backwards ? "Top" : "End") + " reached: begun again");
-  }
-  go_to(found);
-}
-
 // -- drawing ------------------------------------------------------------------------------------------------
 
 void ComparePane::draw(Canvas& canvas, const Area& area) {
@@ -339,15 +290,8 @@ void ComparePane::draw(Canvas& canvas, const Area& area) {
   std::string what = comparison_.difference()->column().title;
   if (!cells.unit().empty()) what += ", in " + cells.unit();
   canvas.write(header, behind, what, Tone::heading, area.width - cells.width());
-  const int height = area.height - kHeading;
-  scroll_.fit(static_cast<int>(outline_->rows().size()), height);
-  for (int line = 0; line < height; ++line) {
-    const auto number = static_cast<std::size_t>(scroll_.top) + static_cast<std::size_t>(line);
-    if (number >= outline_->rows().size()) break;
-    draw_row(canvas, area, area.row + kHeading + line, number, cells);
-    if (static_cast<int>(number) == scroll_.cursor)
-      canvas.select(area.row + kHeading + line, area.column, area.width);
-  }
+  draw_rows(canvas, area, kHeading, scroll_, outline_->rows().size(),
+            [&](int line, std::size_t row) { draw_row(canvas, area, line, row, cells); });
 }
 
 /// Both runs and what came of the whole.
@@ -407,8 +351,9 @@ void ComparePane::draw_row(Canvas& canvas, const Area& area, int line, std::size
   const bool one_run = !scope.frame_a || !scope.frame_b;
   const int after = canvas.write(line, column, name, scope.frame_b ? Tone::plain : Tone::dim, for_name);
   canvas.write(line, after + 2, remark, one_run ? Tone::warning : Tone::dim, end - after - 2);
-  if (!search_ || !search_->done() || !search_->matches(row.scope)) return;
-  for (int at = column; at < after; ++at) canvas.put(line, at, canvas.at(line, at).letter, Tone::match);
+  const views::DifferenceSearch* const search = search_.finder();
+  if (search != nullptr && search->done() && search->matches(row.scope))
+    mark_match(canvas, line, column, after);
 }
 
 std::vector<Hint> ComparePane::hints() const {

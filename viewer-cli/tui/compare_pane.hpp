@@ -5,12 +5,12 @@
 #include "tui/host.hpp"
 #include "tui/pane.hpp"
 #include "tui/scroll.hpp"
+#include "tui/tree_search.hpp"
 #include "tui/workspace.hpp"
 #include "views/difference_outline.hpp"
 #include "views/difference_search.hpp"
 
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace culprit::viewer::tui {
@@ -49,10 +49,6 @@ class ComparePane final : public Pane {
   void toggle();
   void choose_metric();
   void turn_scaling();
-  void ask_search();
-  void search(const std::string& pattern);
-  void finish_search();
-  void search_again(bool backwards);
 
   void draw_heading(Canvas& canvas, const Area& area) const;
   void draw_row(Canvas& canvas, const Area& area, int line, std::size_t row, const ChangeCells& cells) const;
@@ -66,10 +62,7 @@ class ComparePane final : public Pane {
   Area drawn_;
   Change sort_ = Change::change;
   bool smallest_first_ = false;
-  std::string search_text_;
-  std::optional<views::DifferenceSearch> search_;
-  std::uint32_t anchor_ = database::kNone;  ///< where the search began
-  bool jump_wanted_ = false;
+  TreeSearch<views::DifferenceSearch, std::uint32_t> search_;
 };
 
 }  // namespace culprit::viewer::tui

@@ -38,4 +38,16 @@ int draw_guides(Canvas& canvas, int row, int column, int room, const std::string
   return column + 2;
 }
 
+bool click_row(const Event& event, const Area& area, int above, Scroll& scroll, std::size_t rows) {
+  const int row = scroll.top + event.row - area.row - above;
+  if (row < 0 || row >= static_cast<int>(rows)) return false;
+  const bool again = row == scroll.cursor;
+  scroll.cursor = row;
+  return again || event.key == Key::click_twice;
+}
+
+void mark_match(Canvas& canvas, int row, int from, int until) {
+  for (int at = from; at < until; ++at) canvas.put(row, at, canvas.at(row, at).letter, Tone::match);
+}
+
 }  // namespace culprit::viewer::tui

@@ -3,15 +3,13 @@
 #include "report/phrases.hpp"
 #include "text/shorten.hpp"
 #include "tui/blame_path.hpp"
+#include "tui/choices.hpp"
 #include "tui/number_cells.hpp"
-#include "tui/plot.hpp"
-#include "tui/search_prompt.hpp"
 #include "tui/tree_lines.hpp"
-#include "view/node_label.hpp"
+#include "tui/tree_row.hpp"
 #include "views/frame.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 namespace culprit::viewer::tui {
 namespace {
@@ -27,7 +25,17 @@ constexpr double kPercent = 100;
 }  // namespace
 
 TreePane::TreePane(Workspace& workspace, Host& host, std::size_t view)
-    : workspace_(workspace), host_(host), view_(view) {
+    : workspace_(workspace),
+      host_(host),
+      view_(view),
+      search_(host, nullptr, kSearchStep,
+              {[this](const std::string& pattern) {
+                 return views::Search(workspace_.view(view_), pattern, workspace_.passed_over);
+               },
+               [this] { return item(); }, [this](Item* to) { go_to(to); },
+               [this](const views::Search& search, Item* from, bool backwards) {
+                 return outline_->find(search, from, backwards);
+               }}) {
   if (view_ == Workspace::kFlat) flattened_ = kProcedureLevel;
 }
 
@@ -71,7 +79,7 @@ void TreePane::rebuild() {
   if (!outline_) return;
   const std::optional<NodeRef> at = current();
   outline_->set_options(options());
-  anchor_ = nullptr;
+  search_.forget_place();
   open_first();
   scroll_.cursor = 0;
   if (at) reveal(at->node);
@@ -82,10 +90,9 @@ void TreePane::figures_changed() {
   if (!outline_) return;
   const std::optional<NodeRef> at = current();
   outline_.reset();
-  search_.reset();
+  search_.forget();
   filter_.reset();
   zoomed_.clear();
-  anchor_ = nullptr;
   scroll_ = {};
   shown();
   if (!filter_text_.empty()) set_filter(filter_text_);
@@ -167,11 +174,7 @@ bool TreePane::click(const Event& event) {
     if (const auto column = numbers.column_at(event.column - drawn_.column)) sort_by(*column);
     return true;
   }
-  const int row = scroll_.top + event.row - drawn_.row - 1;
-  if (row >= static_cast<int>(outline_->rows().size())) return true;
-  const bool again = row == scroll_.cursor;
-  scroll_.cursor = row;
-  if (again || event.key == Key::click_twice) toggle();
+  if (click_row(event, drawn_, 1, scroll_, outline_->rows().size())) toggle();
   note_choice();
   return true;
 }
@@ -248,26 +251,26 @@ bool TreePane::change_numbers(const Event& event) {
 
 bool TreePane::ask_for(const Event& event) {
   if (event.key == Key::function && event.number == 3) {
-    ask_search();
+    search_.ask();
     return true;
   }
   if (event.key != Key::letter) return false;
   switch (event.letter) {
     case U'/':
-      ask_search();
+      search_.ask();
       return true;
     case U'n':
-      search_again(false);
+      search_.again(false);
       return true;
     case U'N':
-      search_again(true);
+      search_.again(true);
       return true;
     case U'f':
     case U'&':  // as in less
       ask_filter();
       return true;
     case U't':
-      ask_threshold();
+      host_.ask(threshold_prompt(workspace_, host_));
       return true;
     default:
       return false;
@@ -403,81 +406,15 @@ void TreePane::follow_blame() {
   host_.tell(step.why);
 }
 
-// -- search -------------------------------------------------------------------------------------------------
-
-void TreePane::search(const std::string& pattern) {
-  search_text_ = pattern;
-  search_.reset();
-  jump_wanted_ = false;
-  if (pattern.empty()) return;
-  try {
-    search_.emplace(workspace_.view(view_), pattern, workspace_.passed_over);
-    jump_wanted_ = true;
-  } catch (const views::BadPattern& bad) {
-    host_.tell(bad.what());
-  }
-}
+// -- search and filter --------------------------------------------------------------------------------------
 
 bool TreePane::work() {
-  if (filter_wanted_ && filter_) {
-    if (filter_->step(kSearchStep)) return true;
-    filter_wanted_ = false;
-    rebuild();
-    if (outline_->rows().empty()) host_.tell("Nothing matches '" + filter_text_ + "' (f, empty: everything)");
-    return true;
-  }
-  if (!search_ || !jump_wanted_) return false;
-  if (search_->step(kSearchStep)) return true;
-  jump_wanted_ = false;
-  jump();
-  return false;
-}
-
-/// To the first match from where the search began, that place included.
-void TreePane::jump() {
-  Item* const begin = anchor_;
-  if (begin != nullptr && search_->matches(begin->node)) {
-    go_to(begin);
-    return;
-  }
-  Item* found = outline_->find(*search_, begin, false);
-  if (found == nullptr && begin != nullptr) found = outline_->find(*search_, nullptr, false);
-  if (found == nullptr) host_.tell("Nothing matches '" + search_text_ + "'");
-  go_to(found == nullptr ? begin : found);
-}
-
-void TreePane::finish_search() {
-  while (jump_wanted_ && work()) continue;
-}
-
-void TreePane::search_again(bool backwards) {
-  if (!search_) {
-    if (search_text_.empty()) {
-      host_.tell("Nothing to search for yet (/)");
-      return;
-    }
-    search(search_text_);
-    if (!search_) return;
-  }
-  jump_wanted_ = false;
-  while (search_->step(kSearchStep)) continue;
-  Item* found = outline_->find(*search_, item(), backwards);
-  if (found == nullptr) {
-    found = outline_->find(*search_, nullptr, backwards);
-    host_.tell(found == nullptr ? "Nothing matches '" + search_text_ + "'"
-                                : std::string(backwards ? "Top" : "End") + " reached: begun again");
-  }
-  go_to(found);
-}
-
-void TreePane::ask_search() {
-  anchor_ = item();
-  host_.ask(search_prompt(search_text_, {[this](const std::string& text) { search(text); },
-                                         [this] { finish_search(); }, [this] { search_again(false); },
-                                         [this, cursor = scroll_.cursor] {
-                                           search("");
-                                           scroll_.cursor = cursor;
-                                         }}));
+  if (!filter_wanted_ || !filter_) return search_.work();
+  if (filter_->step(kSearchStep)) return true;
+  filter_wanted_ = false;
+  rebuild();
+  if (outline_->rows().empty()) host_.tell("Nothing matches '" + filter_text_ + "' (f, empty: everything)");
+  return true;
 }
 
 void TreePane::set_filter(const std::string& pattern) {
@@ -504,38 +441,20 @@ void TreePane::ask_filter() {
   host_.ask(std::move(prompt));
 }
 
-void TreePane::ask_threshold() {
-  Prompt prompt;
-  prompt.label = "Hide branches below how many percent: ";
-  prompt.entered = [this](const std::string& text) {
-    double percent = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
-    const bool number = error == std::errc{} && end == text.data() + text.size();
-    if (!text.empty() && (!number || !(percent >= 0 && percent <= kPercent))) {
-      host_.tell("'" + text + "' is no percentage (give a number from 0 to 100)");
-      return;
-    }
-    workspace_.least_percent = percent;
-    host_.figures_changed();
-  };
-  host_.ask(std::move(prompt));
-}
-
 // -- drawing ------------------------------------------------------------------------------------------------
 
 void TreePane::draw(Canvas& canvas, const Area& area) {
   if (!outline_) shown();
   drawn_ = area;
   const NumberCells numbers(workspace_, first_column_, area.width * 3 / 5);
-  const int height = area.height - 1;
-  scroll_.fit(static_cast<int>(outline_->rows().size()), height);
   draw_header(canvas, area, numbers);
-  for (int line = 0; line < height; ++line) {
-    const auto row = static_cast<std::size_t>(scroll_.top) + static_cast<std::size_t>(line);
-    if (row >= outline_->rows().size()) break;
-    draw_row(canvas, area, area.row + 1 + line, *outline_->rows()[row], numbers);
-    if (static_cast<int>(row) == scroll_.cursor) canvas.select(area.row + 1 + line, area.column, area.width);
-  }
+  draw_rows(canvas, area, 1, scroll_, outline_->rows().size(), [&](int line, std::size_t row) {
+    Item& item = *outline_->rows()[row];
+    const TreeRow shown{workspace_, view_, item, outline_->has_children(item)};
+    const auto [from, until] = shown.draw(canvas, {line, area.column, 1, area.width}, numbers);
+    if (search_.finder() != nullptr && search_.finder()->matches(item.node))
+      mark_match(canvas, line, from, until);
+  });
   if (outline_->rows().empty())
     canvas.write(area.row + 1, area.column + numbers.width(), "nothing to show", Tone::dim, area.width);
 }
@@ -559,48 +478,8 @@ std::string TreePane::remarks_on_view() const {
   if (workspace_.least_percent > 0)
     text += gap + "from " + grouped(workspace_.least_percent, workspace_.least_percent < 1 ? 2 : 0) + " %";
   if (!filter_text_.empty()) text += gap + "filter " + filter_text_;
-  if (search_ && !search_->done()) text += gap + "searching";
+  if (search_.searching()) text += gap + "searching";
   return text;
-}
-
-std::string TreePane::guides(const Item& item) const {
-  const bool unicode = workspace_.unicode();
-  if (item.parent == nullptr) return {};
-  std::string text = branch_guide(item.last, item.alone, unicode);
-  for (const Item* above = item.parent; above != nullptr && above->parent != nullptr; above = above->parent)
-    text.insert(0, through_guide(above->last, above->alone, unicode));
-  return text;
-}
-
-void TreePane::draw_row(Canvas& canvas, const Area& area, int row, Item& item,
-                        const NumberCells& numbers) const {
-  const bool unicode = workspace_.unicode();
-  views::View& view = workspace_.view(view_);
-  numbers.row(canvas, row, area.column, {view_, item.node});
-  const int end = area.column + area.width;
-  int column = area.column + numbers.width();
-  const auto marked =
-      std::find(workspace_.marked.begin(), workspace_.marked.end(), NodeRef{view_, item.node});
-  if (marked != workspace_.marked.end()) {
-    const auto series = static_cast<int>(marked - workspace_.marked.begin());
-    canvas.put(row, column - 1, Dots::marker(series, unicode), series_tone(series));
-  }
-  column = draw_guides(canvas, row, column, area.width - numbers.width(), guides(item),
-                       outline_->has_children(item), item.open, unicode);
-  const int room = std::max(end - column, 1);
-  std::string text = label(view.frame(item.node));
-  if (view_ == Workspace::kCallers && item.parent != nullptr) text.insert(0, unicode ? "← " : "<- ");
-  const FittedLabel fitted = fit_label(text, remarks_of(view, item.node, item.call, unicode ? "← " : "<- "),
-                                       static_cast<std::size_t>(room), unicode);
-  const int behind = canvas.write(row, column, fitted.name, Tone::plain, room);
-  canvas.write(row, behind + 2, fitted.remark, Tone::dim, end - behind - 2);
-  highlight(canvas, row, column, item, behind - column);
-}
-
-void TreePane::highlight(Canvas& canvas, int row, int column, const Item& item, int width) const {
-  if (!search_ || !search_->matches(item.node)) return;
-  for (int at = column; at < column + width; ++at)
-    canvas.put(row, at, canvas.at(row, at).letter, Tone::match);
 }
 
 std::vector<Hint> TreePane::hints() const {

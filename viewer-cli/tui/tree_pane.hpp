@@ -3,6 +3,7 @@
 #include "tui/host.hpp"
 #include "tui/pane.hpp"
 #include "tui/scroll.hpp"
+#include "tui/tree_search.hpp"
 #include "tui/workspace.hpp"
 #include "views/outline.hpp"
 #include "views/search.hpp"
@@ -41,10 +42,6 @@ class TreePane final : public Pane {
   /// Shows only paths through nodes that match; empty: everything.
   void set_filter(const std::string& pattern);
   [[nodiscard]] const std::string& filter() const { return filter_text_; }
-  /// Starts to look for a pattern; work() goes on and jumps to the first match from where the cursor was.
-  void search(const std::string& pattern);
-  void finish_search();
-  void search_again(bool backwards);
 
  private:
   using Item = views::Outline::Item;
@@ -71,16 +68,10 @@ class TreePane final : public Pane {
   void flatten(int levels);
   void sort_by(std::size_t column);
   void follow_blame();
-  void ask_search();
   void ask_filter();
-  void ask_threshold();
-  void jump();
 
   void draw_header(Canvas& canvas, const Area& area, const NumberCells& numbers) const;
-  void draw_row(Canvas& canvas, const Area& area, int row, Item& item, const NumberCells& numbers) const;
-  [[nodiscard]] std::string guides(const Item& item) const;
   [[nodiscard]] std::string remarks_on_view() const;
-  void highlight(Canvas& canvas, int row, int column, const Item& item, int width) const;
 
   Workspace& workspace_;
   Host& host_;
@@ -92,10 +83,9 @@ class TreePane final : public Pane {
   int flattened_ = 0;                               ///< levels of the flat view left out at the top
   std::vector<std::vector<views::NodeId>> zoomed_;  ///< the roots before each zoom
 
-  std::string search_text_, filter_text_;
-  std::optional<views::Search> search_, filter_;
-  Item* anchor_ = nullptr;  ///< where the search began
-  bool jump_wanted_ = false;
+  TreeSearch<views::Search, Item*> search_;
+  std::string filter_text_;
+  std::optional<views::Search> filter_;
   bool filter_wanted_ = false;  ///< the filter is still being looked for
 };
 
