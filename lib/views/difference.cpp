@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
 
 namespace culprit::views {
 namespace {
@@ -95,6 +97,19 @@ Difference::Difference(const Figures& a, const Column& column_a, const Figures& 
     scopes_.push_back(std::move(scope));
   }
   weigh(column_a, column_b);
+  number_alike();
+}
+
+/// What a label is made of, by the places of its strings: either run has each string once.
+void Difference::number_alike() {
+  using Key = std::tuple<const char*, const char*, const char*, std::uint32_t, database::ContextKind>;
+  std::map<Key, std::uint32_t> numbers;
+  for (ComparedScope& scope : scopes_) {
+    const Frame& frame = scope.frame();
+    const Key key{frame.name.data(), frame.file.data(), frame.module.data(), frame.line, frame.kind};
+    scope.alike = numbers.try_emplace(key, static_cast<std::uint32_t>(numbers.size())).first->second;
+  }
+  kinds_alike_ = static_cast<std::uint32_t>(numbers.size());
 }
 
 /// Of columns that are additive; the trees hold their figures.
@@ -182,11 +197,7 @@ std::optional<double> Difference::scaling_loss(const ComparedScope& scope, Scali
 std::optional<database::ContextId> Difference::context_in_first(std::uint32_t scope) const {
   const std::optional<std::uint32_t> member = largest(tree_a_, matched_[scope].a);
   if (!member) return std::nullopt;
-  const auto& contexts = tree_a_.figures().experiment().contexts;
-  for (database::ContextId context = 0; context < contexts.size(); ++context) {
-    if (tree_a_.scope_of(context) == *member) return context;  // the scope's own frame precedes what is in it
-  }
-  return std::nullopt;
+  return tree_a_[*member].context;
 }
 
 std::vector<Frame> Difference::path(std::uint32_t scope) const {

@@ -22,6 +22,7 @@ struct ComparedScope {
   std::vector<std::uint32_t> children;
   std::optional<Frame> frame_a, frame_b;  ///< not set: only the other run has it
   std::uint8_t flags = 0;                 ///< database::ContextFlags
+  std::uint32_t alike = 0;                ///< a number that scopes with the same label share
   double a = 0, b = 0;
   double own_a = 0, own_b = 0;  ///< without the scopes below it; 0 for formulas
   double weight = 0;            ///< how much it matters, of Difference::whole(): by what it changed
@@ -49,6 +50,8 @@ class Difference {
   [[nodiscard]] const Column& column() const { return column_; }
   [[nodiscard]] double total_a() const { return total_a_; }
   [[nodiscard]] double total_b() const { return total_b_; }
+  /// How many different numbers ComparedScope::alike has.
+  [[nodiscard]] std::uint32_t kinds_alike() const { return kinds_alike_; }
   /// What weights are shares of: the larger total; 1 for formulas.
   [[nodiscard]] double whole() const { return whole_; }
 
@@ -61,7 +64,7 @@ class Difference {
   [[nodiscard]] std::optional<double> scaling_loss(const ComparedScope& scope, Scaling scaling) const;
 
   /// The scope's context in the first run, the one with most of those it stands for; not set where only the
-  /// second run has it. Goes through all contexts.
+  /// second run has it.
   [[nodiscard]] std::optional<database::ContextId> context_in_first(std::uint32_t scope) const;
 
   /// The frames from the root to the scope: of the second run, or of the first where only it has the scope.
@@ -77,12 +80,14 @@ class Difference {
                                  const Column& column_b) const;
   [[nodiscard]] Compared evaluate(const Column& column_a, const Column& column_b) const;
   void weigh(const Column& column_a, const Column& column_b);
+  void number_alike();
   [[nodiscard]] double ideal(double a, Scaling scaling) const;
 
   FoldedTree tree_a_, tree_b_;
   std::vector<MatchedScope> matched_;
   Column column_;
   std::vector<ComparedScope> scopes_;
+  std::uint32_t kinds_alike_ = 0;
   double total_a_ = 0, total_b_ = 0, whole_ = 0;
   double more_ranks_ = 1;     ///< ranks of the second run over those of the first
   double more_compared_ = 1;  ///< of the ranks whose figures these are

@@ -32,10 +32,12 @@ class DifferenceSearch {
 
  private:
   enum Found : std::uint8_t { kNothing, kBelow, kItself };
+  [[nodiscard]] bool label_matches(const ComparedScope& scope);
 
   const Difference* difference_;
   std::unique_ptr<re2::RE2> pattern_;
   std::vector<std::uint8_t> found_;  ///< of the scopes gone through so far
+  std::vector<std::uint8_t> known_;  ///< by ComparedScope::alike: not yet known, no, yes
 };
 
 }  // namespace culprit::views

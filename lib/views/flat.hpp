@@ -17,6 +17,9 @@ class Flat final : public View {
   [[nodiscard]] std::vector<NodeId> roots() override;
   [[nodiscard]] std::vector<NodeId> children(NodeId node) override;
   [[nodiscard]] Frame frame(NodeId node) const override;
+  [[nodiscard]] database::ContextKind kind(NodeId node) const override {
+    return figures_.experiment().flat[node].kind;
+  }
   [[nodiscard]] std::uint8_t flags(NodeId node) const override;
   [[nodiscard]] Presence presence(NodeId node, std::optional<std::uint32_t> role) const override;
   [[nodiscard]] std::vector<std::uint64_t> per_thread(NodeId node, std::uint32_t metric,

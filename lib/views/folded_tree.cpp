@@ -40,7 +40,7 @@ FoldedTree::FoldedTree(const Figures& figures, Column column) : figures_(figures
     const auto [found, added] = known.try_emplace(identity, static_cast<std::uint32_t>(scopes_.size()));
     const std::uint32_t scope = scope_of_[id] = found->second;
     if (added) {
-      scopes_.push_back({frame_of(experiment, context), context.flags, parent, {}});
+      scopes_.push_back({frame_of(experiment, context), context.flags, parent, id, {}});
       if (parent != database::kNone) scopes_[parent].children.push_back(scope);
     }
     const double value = figures.at_context(inclusive, id);

@@ -14,6 +14,7 @@ struct FoldedScope {
   Frame frame;
   std::uint8_t flags = 0;
   std::uint32_t parent = database::kNone;
+  database::ContextId context = 0;  ///< the first of those that it stands for
   std::vector<std::uint32_t> children;
   double own = 0;        ///< of the column's inclusive figure, what no scope below has; in its raw unit
   double inclusive = 0;  ///< in its raw unit

@@ -3,6 +3,7 @@
 #include "views/frame.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include <re2/re2.h>
 
@@ -29,7 +30,10 @@ bool Search::step(std::size_t nodes) {
   const NodeId end = view_->numbered();
   const auto until = static_cast<NodeId>(std::min<std::size_t>(end, next_ + nodes));
   for (; next_ < until; ++next_) {
-    if (matches(next_) && !passed_over(next_)) found_.push_back(next_);
+    // Labels that nothing is known of, those of call sites, are formed one by one.
+    const bool known = view_->alike(next_) < known_.size();
+    const bool found = known ? matches(next_) && !passed_over(next_) : !passed_over(next_) && matches(next_);
+    if (found) found_.push_back(next_);
   }
   return next_ < end;
 }
@@ -41,12 +45,21 @@ bool Search::matches(NodeId node) const {
   return known_[alike] == kYes;
 }
 
+std::size_t Search::SiteHash::operator()(const Site& site) const {
+  constexpr std::size_t kOdd = 0x9e3779b97f4a7c15;  // spreads lines
+  return std::hash<const char*>()(site.file) ^ (site.line * kOdd);
+}
+
 bool Search::label_matches(NodeId node) const {
-  return RE2::PartialMatch(label(view_->frame(node)), *pattern_);
+  const Frame frame = view_->frame(node);
+  if (frame.kind != ContextKind::call) return RE2::PartialMatch(label(frame), *pattern_);
+  const auto [site, added] = sites_.try_emplace({frame.file.data(), frame.line}, false);
+  if (added) site->second = RE2::PartialMatch(label(frame), *pattern_);
+  return site->second;
 }
 
 bool Search::passed_over(NodeId node) const {
-  const ContextKind kind = view_->frame(node).kind;
+  const ContextKind kind = view_->kind(node);
   if (kind == ContextKind::statement && passed_over_.statements) return true;
   if (kind == ContextKind::call && passed_over_.fold_calls) return true;
   const std::uint8_t flags = view_->flags(node);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace culprit::views {
@@ -42,6 +43,17 @@ class Search {
   NodeId next_ = 0;
   std::vector<NodeId> found_;                ///< ascending
   mutable std::vector<std::uint8_t> known_;  ///< by View::alike: not yet known, no, yes
+
+  /// A call site, by the place of its file's name and its line.
+  struct Site {
+    const char* file = nullptr;
+    std::uint32_t line = 0;
+    friend bool operator==(const Site&, const Site&) = default;
+  };
+  struct SiteHash {
+    std::size_t operator()(const Site& site) const;
+  };
+  mutable std::unordered_map<Site, bool, SiteHash> sites_;  ///< those that are known, with nothing alike
 };
 
 }  // namespace culprit::views

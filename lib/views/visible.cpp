@@ -15,7 +15,7 @@ bool internal(const View& view, NodeId node) {
 void collect_visible(View& view, const std::vector<NodeId>& nodes, std::optional<NodeId> call,
                      const PassedOver& passed_over, std::vector<VisibleNode>& into, PassedOverCount& count) {
   for (const NodeId node : nodes) {
-    const ContextKind kind = view.frame(node).kind;
+    const ContextKind kind = view.kind(node);
     if (kind == ContextKind::statement && passed_over.statements) {
       ++count.statements;
       continue;
@@ -61,7 +61,7 @@ double visible_value(View& view, NodeId node, const Column& column, bool fold_ca
   if (!column.blame || column.name.inclusive || !fold_calls) return value;
   if (view.name() != "calling-context") return value;  // others have no call sites
   for (const NodeId child : view.children(node)) {
-    if (view.frame(child).kind == ContextKind::call) value += view.value(child, column);
+    if (view.kind(child) == ContextKind::call) value += view.value(child, column);
   }
   return value;
 }

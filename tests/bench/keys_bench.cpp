@@ -1,7 +1,8 @@
-// keys_bench DB: what opening a database in the browser costs until the first screen is drawn, and what each
-// key costs: the event, the screen after it, and the longest step of what goes on in the background. CPU time
-// of the browser's thread (others work on the machine) and time on the wall, in milliseconds; the largest of
-// all times that the key was pressed.
+// keys_bench DB DB2: what opening a database in the browser costs until the first screen is drawn, and what
+// each key costs: the event, the screen after it, and the longest step of what goes on in the background;
+// then the same for its comparison with a second one. CPU time of the browser's thread (others work on the
+// machine) and time on the wall, in milliseconds; the largest of all times that the key was pressed. A step
+// that only waits for another thread lasts some 5 ms. Exit status 1 if a key takes longer than it may.
 
 #include "tui/browser.hpp"
 #include "tui/canvas.hpp"
@@ -13,15 +14,18 @@
 #include <ctime>
 #include <exception>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 using namespace culprit::viewer::tui;
 namespace views = culprit::views;
 
 namespace {
 
-constexpr int kHeight = 60, kWidth = 200;  // the largest that is tested: most to draw
+constexpr int kHeight = 60, kWidth = 200;       // the largest that is tested: most to draw
+constexpr double kMostMs = 50, kFirstMs = 200;  // what a key, and the first screen, may take
 
 struct Cost {
   double cpu_ms = 0, wall_ms = 0;
@@ -64,11 +68,23 @@ class Keys {
   }
 
   void press(const std::string& name, const Event& event) {
+    act(name, [&] { browser_.handle(event); });
+  }
+
+  /// What takes the place of a key.
+  template <class Action>
+  void act(const std::string& name, Action action) {
     const Stopwatch key;
-    browser_.handle(event);
+    action();
     draw();
     note(name, key.stop());
     settle(name);
+  }
+
+  /// Types faster than anything is looked for, and then Enter, which has to wait for it.
+  void hurry(const std::string& name, std::string_view letters) {
+    for (const char letter : letters) browser_.handle({Key::letter, static_cast<char32_t>(letter), 0, 0, 0});
+    press(name, {Key::enter, 0, 0, 0, 0});
   }
 
   /// What goes on between keys: each step alone delays the next key.
@@ -81,11 +97,17 @@ class Keys {
     }
   }
 
-  void print() const {
+  /// False: something took too long.
+  [[nodiscard]] bool print() const {
+    bool fast = true;
     for (const std::string& name : order_) {
       const Cost& cost = costs_.at(name);
-      std::printf("  %-44s %8.1f ms CPU %8.1f ms wall\n", name.c_str(), cost.cpu_ms, cost.wall_ms);
+      const bool slow = cost.cpu_ms > kMostMs;
+      fast = fast && !slow;
+      std::printf("  %-44s %8.1f ms CPU %8.1f ms wall%s\n", name.c_str(), cost.cpu_ms, cost.wall_ms,
+                  slow ? "  TOO LONG" : "");
     }
+    return fast;
   }
 
  private:
@@ -101,7 +123,7 @@ class Keys {
   std::vector<std::string> order_;
 };
 
-void press_all(Keys& keys) {
+void press_in_trees(Keys& keys) {
   keys.type("start", "1jk");
   keys.type("calling context: first", "2");
   keys.type("move", "jjjjjjkkk");
@@ -113,15 +135,16 @@ void press_all(Keys& keys) {
   keys.type("sort", ">>>>I");
   keys.type("search", "/p0001");
   keys.type("search: Enter", "\n");
+  keys.hurry("search, typed in a hurry: Enter", "/e0012");
   keys.type("next match", "nnnnnNN");
   keys.type("threshold", "t1\n");
   keys.type("no threshold", "t0\n");
   keys.type("filter", "fp00012\n");
+  keys.type("no filter", "f\x15\n");
   keys.type("zoom", "gHzZ");
-  keys.type("source", "s2");
-  keys.type("ranks", "rm");
-  keys.type("ranks: cursor, zoom", "ll+-m");
-  keys.type("mark four, ranks", "2jj    r2");
+  keys.type("source lines shown", "o \n");
+  keys.hurry("search with lines, in a hurry: Enter", "/e0012");
+  keys.type("source lines hidden", "o \n");
   keys.type("callers: first", "3");
   keys.type("callers: open", "ljljlj");
   keys.type("callers: sort", ">>I");
@@ -130,18 +153,70 @@ void press_all(Keys& keys) {
   keys.type("flat: flatten", "UUFF");
   keys.type("flat: sort", "><");
   keys.type("flat: search", "/p0003\nnn");
-  keys.type("time", "7lj+-");
-  keys.type("findings", "8llllllll");
+}
+
+void press_beside_trees(Keys& keys) {
+  keys.type("source", "2gHs");
+  keys.type("source: move", "jjjkGg");
+  keys.type("source: next costly line", "nnnN");
+  keys.type("source: search", "/sum.12\nnn");
+  keys.type("ranks", "2rm");
+  keys.type("ranks: cursor, zoom", "ll+-m");
+  keys.type("mark four, ranks", "2jj    r");
+  keys.type("four: sorted, histogram", "mmm");
+  keys.type("another column", "><x");
+  keys.type("ranks of a load module", "4UUgr");
+  keys.type("exclusive values of a load module", "4>r");
+  keys.type("exclusive values of files", "4ljrs4jr");
+  keys.type("back to the time", "4<FF");
+}
+
+void press_in_findings(Keys& keys) {
+  keys.type("iterations: first", "7");
+  keys.type("iterations: move", "ljlkh");
+  keys.type("iterations: zoom", "+++---0");
+  keys.type("another map", ">>>>>>><<");
+  keys.type("map of waiting: move", "ljlkh");
+  keys.type("map of waiting: zoom", "+++--0");
+  keys.type("choose a map", "m\x1b");
+  keys.type("to the code of a map", "\n");
+  keys.type("findings: a page", "8llllllll");
+  keys.type("findings: move", "jjk");
+  keys.type("findings: from each page to the code", "\n8l\n8l\n8l\n8l\n8l\n8l\n8");
+  keys.type("findings: search", "/rank\nn");
+  keys.type("blame: from code to code", "2bbb");
   keys.type("explain, help, columns",
             "2e\x1b?\x1b"
             "c\x1b");
 }
 
+void press_in_comparison(Keys& keys, Browser& browser, const std::string& other) {
+  keys.act("comparison: open", [&] {
+    browser.compare({std::make_unique<views::DatabaseSource>(other), other, {}, {}});
+  });
+  keys.type("comparison: move", "jjjjjjkkk");
+  keys.type("comparison: hot path", "gH");
+  keys.type("comparison: open, close", "hhhllljjljlhh");
+  keys.type("comparison: open all (5 000 rows)", "gl*");
+  keys.type("comparison: last row", "Gg");
+  keys.type("comparison: sort", ">>>>><I");
+  keys.type("comparison: search", "/p0001");
+  keys.type("comparison: search: Enter", "\n");
+  keys.hurry("comparison: search in a hurry: Enter", "/e0012");
+  keys.type("comparison: next match", "nnnnNN");
+  keys.type("comparison: scaling", "w");
+  keys.type("comparison: another metric", "mi\n");
+  keys.type("comparison: source, ranks", "s9r9");
+  keys.act("comparison: again", [&] {
+    browser.compare({std::make_unique<views::DatabaseSource>(other), other, {}, {}});
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fputs("usage: keys_bench DB\n", stderr);
+  if (argc != 3) {
+    std::fputs("usage: keys_bench DB DB2\n", stderr);
     return 2;
   }
   try {
@@ -153,15 +228,21 @@ int main(int argc, char** argv) {
     Keys keys(browser);
     keys.draw();
     const Cost first = start.stop();
-    std::printf("first screen: %.1f ms CPU, %.1f ms wall\n", first.cpu_ms, first.wall_ms);
+    bool fast = first.cpu_ms <= kFirstMs;
+    std::printf("first screen: %.1f ms CPU, %.1f ms wall%s\n", first.cpu_ms, first.wall_ms,
+                fast ? "" : "  TOO LONG");
+    keys.type("while findings are formed", "7812347");
     const Stopwatch forming;
     findings.wait();
     std::printf("findings formed after another %.0f ms (beside the user)\n", forming.stop().wall_ms);
-    press_all(keys);
-    keys.print();
+    press_in_trees(keys);
+    press_beside_trees(keys);
+    press_in_findings(keys);
+    press_in_comparison(keys, browser, argv[2]);
+    fast = keys.print() && fast;
+    return fast ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "keys_bench: %s: %s\n", argv[1], error.what());
     return 1;
   }
-  return 0;
 }

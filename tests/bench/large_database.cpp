@@ -1,6 +1,7 @@
-// large_database OUT.db CONTEXTS LOCATIONS: writes a database of that size, made from a model: a core tree
-// that all ranks share, and for every thousand ranks a part of their own; of both, each rank has some
-// contexts. Summaries are formed from the values, so that what the viewer shows is consistent.
+// large_database OUT.db CONTEXTS LOCATIONS [traced]: writes a database of that size, made from a model: a
+// core tree that all ranks share, and for every thousand ranks a part of their own; of both, each rank has
+// some contexts. Summaries are formed from the values, so that what the viewer shows is consistent. `traced`:
+// also what time lines of all ranks would tell, and source texts.
 
 #include "database/writer.hpp"
 #include "exchange/threads.hpp"
@@ -25,6 +26,12 @@ constexpr std::uint32_t kFiles = 50, kProcedures = 5000, kLines = 4;
 constexpr std::uint32_t kDepth = 60;
 constexpr std::uint32_t kMetrics = 5;                    // REALTIME, idleness, communication, CPU, samples
 constexpr std::uint32_t kCoreRows = 6, kGroupRows = 40;  // one statement in so many has samples
+
+// Of traced runs.
+constexpr std::uint32_t kIterations = 1000;
+constexpr std::uint64_t kIterationNs = 50'000'000;
+constexpr std::uint32_t kCellsOfMap = 1'000'000, kLeastBins = 64, kMostBins = 1000;  // as prof-mpi has them
+constexpr std::uint32_t kWaitsPerRank = 20, kCausesPerRank = 10, kOutliers = 200;
 
 /// A small generator, the same everywhere.
 class Random {
@@ -61,6 +68,14 @@ class Model {
     flat_inclusive_.resize(e_.flat.size() * kMetrics);
     flat_exclusive_.resize(e_.flat.size() * kMetrics);
     seen_.resize(e_.contexts.size());
+  }
+
+  /// Before take().
+  void add_trace() {
+    make_iterations();
+    make_time_map();
+    make_waits();
+    make_sources();
   }
 
   [[nodiscard]] std::vector<ContextId> parents() const {
@@ -285,6 +300,90 @@ class Model {
     touched.clear();
   }
 
+  [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(e_.locations.size()); }
+  ContextId any_context(Random& random) const {
+    return static_cast<ContextId>(1 + random() % (e_.contexts.size() - 1));
+  }
+
+  void make_iterations() {
+    TraceAnalyses& trace = e_.trace;
+    trace.traced = ranks();
+    trace.run_ns = kIterations * kIterationNs;
+    trace.parallel = trace.load_balance = trace.communication = trace.serialization = trace.transfer = 0.9;
+    Variation& level = trace.variations.emplace_back();
+    level.marked = true;
+    level.context = 2;
+    level.median_ns = kIterationNs;
+    Random random(5);
+    for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
+      Variation::Row& row = level.rows.emplace_back(Variation::Row{static_cast<std::int32_t>(rank), {}});
+      for (std::uint32_t i = 0; i < kIterations; ++i)
+        row.sos_ns.push_back(kIterationNs - kIterationNs / 10 + random() % (kIterationNs / 5));
+    }
+    for (std::uint32_t i = 0; i < kOutliers; ++i) {
+      const auto rank = static_cast<std::uint32_t>(random() % ranks());
+      const auto segment = static_cast<std::uint32_t>(random() % kIterations);
+      const std::uint64_t ns = 5 * kIterationNs - i;
+      level.rows[rank].sos_ns[segment] = ns;
+      level.outliers.push_back({static_cast<std::int32_t>(rank), segment, ns, any_context(random)});
+    }
+    level.longest_ns.assign(kIterations, 2 * kIterationNs);
+  }
+
+  void make_time_map() {
+    TimeMap& map = e_.trace.time_map;
+    map.bins = std::clamp(kCellsOfMap / ranks(), kLeastBins, kMostBins);
+    map.bin_ns = kIterations * kIterationNs / map.bins;
+    Random random(6);
+    for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
+      TimeMap::Row& row = map.rows.emplace_back(TimeMap::Row{static_cast<std::int32_t>(rank), {}, {}, {}});
+      for (const WaitPattern pattern :
+           {WaitPattern::late_sender, WaitPattern::wait_at_nxn, WaitPattern::late_broadcast})
+        row.waits.push_back({pattern, {}});
+      for (std::uint32_t bin = 0; bin < map.bins; ++bin) {
+        row.calls_ns.push_back(random() % map.bin_ns);
+        row.contexts.push_back(any_context(random));
+        const std::uint64_t waited = row.calls_ns.back() / 2;
+        if (waited > 0) row.waits[random() % row.waits.size()].cells.push_back({bin, waited});
+      }
+    }
+  }
+
+  /// Waits, what caused them, and the critical path.
+  void make_waits() {
+    TraceAnalyses& trace = e_.trace;
+    Random random(7);
+    const auto location = [&] { return static_cast<std::uint32_t>(random() % ranks()); };
+    std::uint64_t ns = 1'000'000'000;
+    for (std::uint32_t i = 0; i < ranks() * kWaitsPerRank; ++i) {
+      e_.waits.push_back({WaitPattern::wait_at_nxn, location(), any_context(random), location(),
+                          any_context(random), true, ns, 10});
+      ns -= ns / 100'000;
+    }
+    for (std::uint32_t i = 0; i < ranks() * kCausesPerRank; ++i) {
+      trace.causes.push_back({location(), {any_context(random), false}, ns, ns / 3});
+      ns -= ns / 100'000;
+    }
+    trace.critical_end_ns = kIterations * kIterationNs;
+    for (std::uint32_t i = 0; i < ranks(); ++i) {
+      const std::uint64_t mine = trace.critical_end_ns / ranks();
+      trace.critical.push_back({{any_context(random), false}, mine, mine / 4, {{location(), mine}}});
+      trace.hotspots.push_back({location(), any_context(random), location(), any_context(random), ns});
+    }
+  }
+
+  /// As long as the lines that procedures are said to be at.
+  void make_sources() {
+    constexpr std::uint32_t kEvery = 5;  // of so many files: all of them would be a million lines
+    for (std::uint32_t f = 0; f < kFiles; f += kEvery) {
+      SourceFile& source = e_.sources.emplace_back(SourceFile{2 + f, {}});
+      const std::uint32_t lines = 10 * (f + 1) * (kProcedures / kFiles) + 10;
+      for (std::uint32_t line = 1; line <= lines; ++line)
+        source.text +=
+            "  sum[" + std::to_string(line) + "] += factor * row[" + std::to_string(line % 97) + "];\n";
+    }
+  }
+
   static void make_summaries(std::vector<Accumulator>& sums, std::vector<Accumulator>& own,
                              std::size_t scopes, std::vector<Summary>& into) {
     for (std::uint32_t m = 0; m < kMetrics; ++m) {
@@ -312,7 +411,7 @@ class Model {
   std::vector<std::pair<ContextId, std::uint64_t>> own_of_[kMetrics];
 };
 
-void write(const char* path, std::uint32_t contexts, std::uint32_t locations) {
+void write(const char* path, std::uint32_t contexts, std::uint32_t locations, bool traced) {
   Model model(contexts, locations);
   const std::vector<ContextId> parents = model.parents();
   culprit::exchange::run_on_threads(1, [&](culprit::exchange::Communicator& comm) {
@@ -327,6 +426,7 @@ void write(const char* path, std::uint32_t contexts, std::uint32_t locations) {
       const Tile tile = builder.take();
       writer.add_tiles(std::span(&tile, 1));
     }
+    if (traced) model.add_trace();
     writer.add_experiment(model.take());
     writer.finish();
     std::printf("%u locations, %zu contexts, %llu rows of values\n", locations, parents.size(),
@@ -343,12 +443,14 @@ int main(int argc, char** argv) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     return error == std::errc{} && end == text.data() + text.size() ? value : 0;
   };
-  if (argc != 4 || number(2) < kCore || number(3) == 0) {
-    std::fprintf(stderr, "usage: large_database OUT.db CONTEXTS LOCATIONS (at least %u contexts)\n", kCore);
+  const bool traced = argc == 5 && std::string_view(argv[4]) == "traced";
+  if ((argc != 4 && !traced) || number(2) < kCore || number(3) == 0) {
+    std::fprintf(stderr, "usage: large_database OUT.db CONTEXTS LOCATIONS [traced] (at least %u contexts)\n",
+                 kCore);
     return 2;
   }
   try {
-    write(argv[1], number(2), number(3));
+    write(argv[1], number(2), number(3), traced);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "large_database: write: %s: %s\n", argv[1], error.what());
     return 1;

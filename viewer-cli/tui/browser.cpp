@@ -35,7 +35,7 @@ Browser::Browser(Workspace& workspace, FindingsTask& findings) : workspace_(work
     trees_.at(view) = add(std::make_unique<TreePane>(workspace_, *this, view));
   source_ = add(std::make_unique<SourcePane>(workspace_, *this));
   ranks_ = add(std::make_unique<RanksPane>(workspace_, *this));
-  time_ = add(std::make_unique<TimePane>(workspace_, *this));
+  time_ = add(std::make_unique<TimePane>(workspace_, *this, task_));
   findings_ = add(std::make_unique<FindingsPane>(workspace_, *this, task_, FindingsPane::Shows::analyses));
   if (const auto& contexts = workspace_.experiment().contexts; !contexts.empty())
     workspace_.chosen = NodeRef{Workspace::kCallingContext, 0};

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <system_error>
+#include <thread>
+#include <utility>
 
 namespace culprit::viewer::tui {
 namespace {
@@ -23,6 +26,16 @@ bool is_comparable(const database::Contents& experiment, const std::string& name
   }
 }
 
+/// A large comparison takes longer to give back than a key may: somebody else does.
+template <class... Things>
+void give_back(Things... things) {
+  try {
+    std::thread([... left = std::move(things)]() mutable { (left.reset(), ...); }).detach();
+  } catch (const std::system_error&) {
+    return;  // no thread to be had: it was given back here
+  }
+}
+
 }  // namespace
 
 Comparison::Formed::Formed(const views::Source& a, const views::Source& b, const std::string& metric)
@@ -36,6 +49,11 @@ Comparison::Comparison(const views::Source& first, OtherRun other) : first_(firs
   form(other_.metric.empty() ? primary_metric(first_.experiment()) : other_.metric);
 }
 
+Comparison::~Comparison() {
+  if (forming()) forming_.wait();
+  give_back(std::move(formed_), std::move(other_.source));
+}
+
 void Comparison::form(const std::string& metric) {
   if (forming()) return;
   forming_ = std::async(std::launch::async,
@@ -46,7 +64,9 @@ bool Comparison::finish() {
   constexpr std::chrono::milliseconds kPatience{5};
   if (!forming() || forming_.wait_for(kPatience) != std::future_status::ready) return false;
   try {
-    formed_ = forming_.get();
+    std::unique_ptr<Formed> now = forming_.get();
+    std::swap(formed_, now);
+    if (now) give_back(std::move(now));
     error_.clear();
   } catch (const std::exception& refused) {
     error_ = refused.what();

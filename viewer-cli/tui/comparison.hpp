@@ -25,6 +25,9 @@ class Comparison {
   /// `first` must outlive this. Begins to form the difference; a metric that cannot be compared is an
   /// error().
   Comparison(const views::Source& first, OtherRun other);
+  ~Comparison();
+  Comparison(const Comparison&) = delete;
+  Comparison& operator=(const Comparison&) = delete;
 
   [[nodiscard]] const database::Contents& first() const { return first_.experiment(); }
   [[nodiscard]] const database::Contents& second() const { return other_.source->experiment(); }

@@ -26,6 +26,8 @@ FindingsTask::~FindingsTask() {
 void FindingsTask::form(const views::Source& source) {
   try {
     const views::Figures figures(source);
+    (void)source.experiment().trace();  // what the panes show is read here, once
+    (void)source.experiment().waits();
     findings_.diagnosis = diagnose(figures);
     findings_.efficiency = efficiency_of(figures);
     findings_.causes = causes_by_scope(source.experiment());

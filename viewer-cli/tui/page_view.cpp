@@ -127,17 +127,23 @@ bool PageView::find(const std::string& text, bool backwards) {
 
 void PageView::draw(Canvas& canvas, const Area& area) {
   drawn_ = area;
-  height_ = std::max(area.height, 1);
+  // What is not to be seen at once leaves the last line for how much there is.
+  const bool longer = lines() > area.height && area.height > 1;
+  height_ = std::max(longer ? area.height - 1 : area.height, 1);
   top_ = std::clamp(top_, 0, std::max(lines() - height_, 0));
   if (!links_to(cursor_)) settle();
-  for (int row = 0; row < area.height && top_ + row < lines(); ++row) {
+  for (int row = 0; row < height_ && top_ + row < lines(); ++row) {
     int column = area.column;
     for (const Span& span : page_.lines[static_cast<std::size_t>(top_) + static_cast<std::size_t>(row)].spans)
       column = canvas.write(area.row + row, column, span.text, span.tone, area.column + area.width - column);
     if (top_ + row == cursor_ && links_to(cursor_)) canvas.select(area.row + row, area.column, area.width);
   }
-  if (top_ + height_ < lines())
-    canvas.write(area.row + area.height - 1, area.column + area.width - 6, " more ", Tone::key, 6);
+  if (!longer) return;
+  const int behind = lines() - top_ - height_;
+  const std::string more = behind > 0 ? " " + std::to_string(behind) + " more below " : " end ";
+  const auto length = static_cast<int>(more.size());
+  canvas.write(area.row + area.height - 1, area.column + std::max(area.width - length, 0), more, Tone::key,
+               length);
 }
 
 }  // namespace culprit::viewer::tui

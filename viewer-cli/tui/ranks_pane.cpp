@@ -235,9 +235,10 @@ void RanksPane::draw_ranks(Canvas& canvas, const Area& inside) const {
   }
   const int half = slot(window_.first + 1, inside.width) / 2;
   const auto place = [&](std::size_t index) { return inside.column + slot(index, inside.width) + half; };
+  std::vector<std::uint32_t> marked = workspace_.marked_locations;
+  std::sort(marked.begin(), marked.end());
   for (std::size_t index = window_.first; index <= last; ++index) {
-    const std::vector<std::uint32_t>& marked = workspace_.marked_locations;
-    if (std::find(marked.begin(), marked.end(), series_.front().locations[index]) == marked.end()) continue;
+    if (!std::binary_search(marked.begin(), marked.end(), series_.front().locations[index])) continue;
     canvas.put(row, place(index), unicode ? U'●' : U'*', Tone::hot);
   }
   canvas.put(row, place(window_.cursor), unicode ? U'▲' : U'^', Tone::strong);
@@ -389,7 +390,9 @@ std::string RanksPane::status() const {
     text += ' ' + amount(value);
     if (mean > 0) {
       const double percent = 100 * (value / mean - 1);
-      text += std::string(" (") + (percent >= 0 ? "+" : "") + grouped(percent) + " % of mean)";
+      const std::string digits = grouped(percent);
+      text += digits == "0" ? " (the mean)"
+                            : std::string(" (") + (percent >= 0 ? "+" : "") + digits + " % of mean)";
     }
   }
   return text;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace culprit::viewer::tui {
 namespace {
@@ -57,6 +58,9 @@ class Iterations final : public TimeGrid {
   [[nodiscard]] std::string column_name(std::size_t column, bool) const override {
     return std::to_string(column);
   }
+  [[nodiscard]] std::string shade_name(bool most, bool unicode) const override {
+    return duration(seconds(most ? most_ : least_), unicode);
+  }
   [[nodiscard]] std::string title(bool unicode) const override {
     constexpr std::size_t kName = 40;
     std::string text =
@@ -68,11 +72,10 @@ class Iterations final : public TimeGrid {
   }
   [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
     const std::uint64_t ns = at(row, column);
-    std::string text = "iteration " + std::to_string(column) + ": " + duration(seconds(ns), unicode);
-    if (variation_.median_ns > 0) {
-      const double more = 100 * (static_cast<double>(ns) / static_cast<double>(variation_.median_ns) - 1);
-      text += std::string(" (") + (more >= 0 ? "+" : "") + grouped(more) + " %)";
-    }
+    std::string text = std::string(variation_.marked ? "iteration " : "invocation ") +
+                       std::to_string(column) + ": " + duration(seconds(ns), unicode);
+    if (variation_.median_ns > 0)
+      text += " (" + beside_median(static_cast<double>(ns) / static_cast<double>(variation_.median_ns)) + ')';
     const Variation::Outlier* const unusual = outlier(row, column);
     if (unusual == nullptr) return text;
     text += ", unusually long";
@@ -88,6 +91,12 @@ class Iterations final : public TimeGrid {
   }
 
  private:
+  /// `+217 %`; of much more how many times it is.
+  static std::string beside_median(double ratio) {
+    constexpr double kManyTimes = 10;
+    if (ratio >= kManyTimes) return grouped(ratio) + " times the median";
+    return std::string(ratio >= 1 ? "+" : "") + grouped(100 * (ratio - 1)) + " %";
+  }
   [[nodiscard]] const Variation::Outlier* outlier(std::size_t row, std::size_t column) const {
     const auto found = std::find_if(
         variation_.outliers.begin(), variation_.outliers.end(),
@@ -117,6 +126,7 @@ class Bins final : public TimeGrid {
     }
     set_rows(std::move(rows));
     most_ = map.bin_ns;  // no rank can spend more in a bin than it is long
+    for (const auto& row : rows_) total_ = std::accumulate(row.begin(), row.end(), total_);
   }
 
   [[nodiscard]] std::int32_t rank(std::size_t row) const override { return map_.rows[row].rank; }
@@ -124,11 +134,12 @@ class Bins final : public TimeGrid {
   [[nodiscard]] std::string column_name(std::size_t column, bool unicode) const override {
     return duration(seconds(column * map_.bin_ns), unicode);
   }
+  [[nodiscard]] std::string shade_name(bool most, bool) const override { return most ? "100 %" : "0 %"; }
   [[nodiscard]] std::string title(bool unicode) const override {
     const std::string what = choice_.kind == Kind::waiting ? "Waiting for other ranks"
                              : choice_.kind == Kind::calls ? "Time in MPI calls"
                                                            : "Waits: " + name_of(choice_);
-    return what + ", " + duration(seconds(total()), unicode) + " in all; a column is " +
+    return what + ", " + duration(seconds(total_), unicode) + " in all; a column is " +
            duration(seconds(map_.bin_ns), unicode) + " or more";
   }
   [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
@@ -150,13 +161,6 @@ class Bins final : public TimeGrid {
       for (const TimeMap::Cell& cell : series.cells) sums_[row * map_.bins + cell.bin] += cell.ns;
     }
   }
-  [[nodiscard]] std::uint64_t total() const {
-    std::uint64_t sum = 0;
-    for (const auto& row : rows_) {
-      for (const std::uint64_t ns : row) sum += ns;
-    }
-    return sum;
-  }
   [[nodiscard]] std::string word() const {
     if (choice_.kind == Kind::waiting) return "waiting";
     return choice_.kind == Kind::calls ? "in MPI" : name_of(choice_);
@@ -166,6 +170,7 @@ class Bins final : public TimeGrid {
   const TimeMap& map_;
   TimeChoice choice_;
   std::vector<std::uint64_t> sums_;
+  std::uint64_t total_ = 0;
 };
 
 }  // namespace
@@ -176,6 +181,26 @@ void TimeGrid::set_rows(std::vector<std::span<const std::uint64_t>> rows) {
     columns_ = std::max(columns_, row.size());
     for (const std::uint64_t ns : row) most_ = std::max(most_, ns);
   }
+}
+
+std::vector<std::uint64_t> TimeGrid::largest(const Part& rows, const Part& columns, std::size_t lines,
+                                             std::size_t wide) const {
+  std::vector<std::uint64_t> cells(lines * wide, 0);
+  for (std::size_t line = 0; line < lines; ++line) {
+    const std::size_t first = first_of(line, lines, rows.count);
+    const std::size_t last = std::max(first_of(line + 1, lines, rows.count), first + 1);
+    const std::span<std::uint64_t> into = std::span(cells).subspan(line * wide, wide);
+    for (std::size_t row = rows.first + first; row < rows.first + last; ++row) {
+      const std::span<const std::uint64_t> values = rows_[row];
+      for (std::size_t cell = 0; cell < wide; ++cell) {
+        const std::size_t from = columns.first + first_of(cell, wide, columns.count);
+        const std::size_t until = columns.first + first_of(cell + 1, wide, columns.count);
+        for (std::size_t column = from; column < std::min(std::max(until, from + 1), values.size()); ++column)
+          into[cell] = std::max(into[cell], values[column]);
+      }
+    }
+  }
+  return cells;
 }
 
 std::string name_of(const TimeChoice& choice) {

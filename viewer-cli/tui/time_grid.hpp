@@ -36,6 +36,16 @@ class TimeGrid {
   [[nodiscard]] std::uint64_t at(std::size_t row, std::size_t column) const {
     return column < rows_[row].size() ? rows_[row][column] : 0;
   }
+  /// Rows, or columns, from `first` on.
+  struct Part {
+    std::size_t first = 0, count = 0;
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  /// The largest value of each cell of a map of `rows` x `columns`, `lines` high and `wide` cells wide, line
+  /// by line (see first_of).
+  [[nodiscard]] std::vector<std::uint64_t> largest(const Part& rows, const Part& columns, std::size_t lines,
+                                                   std::size_t wide) const;
+
   /// How much of the most there can be, 0 to 1.
   [[nodiscard]] double level(std::uint64_t ns) const {
     return ns <= least_ || most_ <= least_
@@ -48,6 +58,8 @@ class TimeGrid {
   /// Of the axis below, and of a column on it.
   [[nodiscard]] virtual std::string axis() const = 0;
   [[nodiscard]] virtual std::string column_name(std::size_t column, bool unicode) const = 0;
+  /// What the lightest and the darkest shade stand for.
+  [[nodiscard]] virtual std::string shade_name(bool most, bool unicode) const = 0;
   /// What the cursor is on, without the rank.
   [[nodiscard]] virtual std::string describe(std::size_t row, std::size_t column, bool unicode) const = 0;
   /// The code there; kNone where none is known.
@@ -61,6 +73,12 @@ class TimeGrid {
   std::size_t columns_ = 0;
   std::uint64_t least_ = 0, most_ = 0;
 };
+
+/// The first of the things that a cell of a map stands for; `cells` cells for `things` things, either may be
+/// more.
+constexpr std::size_t first_of(std::size_t cell, std::size_t cells, std::size_t things) {
+  return cell * things / cells;
+}
 
 /// What the database has of it, iterations first, patterns with most waiting first.
 std::vector<TimeChoice> time_choices(const database::TraceAnalyses& trace);

@@ -15,17 +15,14 @@ constexpr int kLabelWidth = 8;  // "rank 123"
 constexpr std::array<char32_t, kHeats> kBlocks = {U'▁', U'▂', U'▃', U'▄', U'▅', U'▆', U'▇', U'█'};
 constexpr std::array<char32_t, kHeats> kLetters = {U'.', U':', U'-', U'=', U'+', U'*', U'#', U'@'};
 
-/// The first of the things that a cell stands for; `cells` cells for `things` things, either may be more.
-std::size_t first_of(std::size_t cell, std::size_t cells, std::size_t things) {
-  return cell * things / cells;
-}
-
 }  // namespace
 
-TimePane::TimePane(Workspace& workspace, Host& host) : workspace_(workspace), host_(host) {}
+TimePane::TimePane(Workspace& workspace, Host& host, const FindingsTask& findings)
+    : workspace_(workspace), host_(host), findings_(findings) {}
 
 const TimeGrid* TimePane::grid() {
   if (grid_) return grid_.get();
+  if (findings_.ready() == nullptr) return nullptr;  // what time lines told is still being read
   const std::vector<TimeChoice> choices = time_choices(workspace_.experiment().trace());
   if (choices.empty()) return nullptr;
   if (std::find(choices.begin(), choices.end(), choice_) == choices.end()) choice_ = choices.front();
@@ -36,6 +33,7 @@ const TimeGrid* TimePane::grid() {
 void TimePane::show(const TimeChoice& choice) {
   choice_ = choice;
   grid_.reset();
+  map_ = {};
   segments_ = {};
   if (grid() != nullptr) ranks_.fit(grid_->rows());
 }
@@ -205,12 +203,13 @@ void TimePane::draw(Canvas& canvas, const Area& area) {
   ranks_.fit(ranks);
   segments_.fit(segments);
   const int room = area.height - kAbove - kBelow;
-  // A rank takes up to three lines, an iteration up to four columns.
+  constexpr std::size_t kWidest = 10;
+  // A rank takes up to three lines, an iteration, or a bin of time, up to ten columns.
   const auto lines = static_cast<int>(
       std::min<std::size_t>(static_cast<std::size_t>(std::max(room, 1)), ranks_.shown(ranks) * 3));
   const int width = area.width - kLabelWidth - 1;
-  const auto wide = static_cast<int>(
-      std::min<std::size_t>(static_cast<std::size_t>(std::max(width, 1)), segments_.shown(segments) * 4));
+  const auto wide = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(std::max(width, 1)),
+                                                           segments_.shown(segments) * kWidest));
   const auto even = [](int cells, std::size_t things) {
     const auto number = static_cast<int>(std::min<std::size_t>(things, static_cast<std::size_t>(cells)));
     return number > 0 ? cells / number * number : cells;
@@ -224,33 +223,39 @@ void TimePane::draw(Canvas& canvas, const Area& area) {
   draw_labels(canvas, area, inside_);
 }
 
-void TimePane::draw_map(Canvas& canvas, const Area& inside) const {
-  const std::size_t ranks = ranks_.shown(grid_->rows());
-  const std::size_t segments = segments_.shown(grid_->columns());
-  const auto lines = static_cast<std::size_t>(inside.height);
-  const auto wide = static_cast<std::size_t>(inside.width);
-  for (std::size_t line = 0; line < lines; ++line) {
-    const std::size_t first = first_of(line, lines, ranks);
-    const std::size_t last = std::max(first_of(line + 1, lines, ranks), first + 1);
-    for (std::size_t cell = 0; cell < wide; ++cell) {
-      const std::size_t from = first_of(cell, wide, segments);
-      const std::size_t until = std::max(first_of(cell + 1, wide, segments), from + 1);
-      std::uint64_t longest = 0;
-      bool cursor = false;
-      for (std::size_t rank = ranks_.first + first; rank < ranks_.first + last; ++rank) {
-        for (std::size_t segment = segments_.first + from; segment < segments_.first + until; ++segment) {
-          longest = std::max(longest, grid_->at(rank, segment));
-          cursor = cursor || (rank == ranks_.cursor && segment == segments_.cursor);
-        }
-      }
+/// The map stays as it is while only the cursor moves: with many ranks it takes longer than a key may wait.
+void TimePane::form_map(const Area& inside) {
+  Map now;
+  now.ranks = {ranks_.first, ranks_.shown(grid_->rows())};
+  now.segments = {segments_.first, segments_.shown(grid_->columns())};
+  now.lines = static_cast<std::size_t>(inside.height);
+  now.wide = static_cast<std::size_t>(inside.width);
+  const bool same = now.ranks == map_.ranks && now.segments == map_.segments && now.lines == map_.lines &&
+                    now.wide == map_.wide;
+  if (same) return;
+  map_ = std::move(now);
+  map_.cells = grid_->largest(map_.ranks, map_.segments, map_.lines, map_.wide);
+}
+
+void TimePane::draw_map(Canvas& canvas, const Area& inside) {
+  form_map(inside);
+  const auto holds = [](std::size_t cell, std::size_t cells, const TimeGrid::Part& part, std::size_t cursor) {
+    const std::size_t from = part.first + first_of(cell, cells, part.count);
+    const std::size_t until = part.first + first_of(cell + 1, cells, part.count);
+    return cursor >= from && cursor < std::max(until, from + 1);
+  };
+  const auto& signs = workspace_.unicode() ? kBlocks : kLetters;
+  for (std::size_t line = 0; line < map_.lines; ++line) {
+    const bool here = holds(line, map_.lines, map_.ranks, ranks_.cursor);
+    for (std::size_t cell = 0; cell < map_.wide; ++cell) {
       const int row = inside.row + static_cast<int>(line);
       const int column = inside.column + static_cast<int>(cell);
+      const std::uint64_t longest = map_.cells[line * map_.wide + cell];
       if (longest > 0) {
         const auto heat = std::min(static_cast<int>(grid_->level(longest) * kHeats), kHeats - 1);
-        const auto& signs = workspace_.unicode() ? kBlocks : kLetters;
         canvas.put(row, column, signs.at(static_cast<std::size_t>(heat)), heat_tone(heat));
       }
-      if (cursor) canvas.select(row, column, 1);
+      if (here && holds(cell, map_.wide, map_.segments, segments_.cursor)) canvas.select(row, column, 1);
     }
   }
 }
@@ -277,15 +282,21 @@ void TimePane::draw_labels(Canvas& canvas, const Area& area, const Area& inside)
   if (inside.width > static_cast<int>(columns(first) + columns(last)) + 1)
     canvas.write(below, inside.column + inside.width - static_cast<int>(columns(last)), last, Tone::dim,
                  inside.width);
-  int column = canvas.write(below + 1, area.column, "little ", Tone::dim, area.width);
+  const std::string little = grid_->shade_name(false, workspace_.unicode());
+  int column = canvas.write(below + 1, area.column, little, Tone::dim, inside.column - area.column - 1);
+  column = std::max(column + 1, inside.column);
   for (int heat = 0; heat < kHeats; ++heat) {
     const auto& signs = workspace_.unicode() ? kBlocks : kLetters;
     canvas.put(below + 1, column++, signs.at(static_cast<std::size_t>(heat)), heat_tone(heat));
   }
-  canvas.write(below + 1, column, " much", Tone::dim, area.width);
+  canvas.write(below + 1, column + 1, grid_->shade_name(true, workspace_.unicode()), Tone::dim, area.width);
 }
 
 void TimePane::draw_missing(Canvas& canvas, const Area& area) const {
+  if (findings_.ready() == nullptr) {
+    canvas.write(area.row, area.column, "Reading what the time lines told...", Tone::dim, area.width);
+    return;
+  }
   Page page;
   const bool traced = workspace_.experiment().trace().traced > 0;
   page.say(

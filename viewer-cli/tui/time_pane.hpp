@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tui/findings.hpp"
 #include "tui/host.hpp"
 #include "tui/pane.hpp"
 #include "tui/time_grid.hpp"
@@ -17,7 +18,8 @@ namespace culprit::viewer::tui {
 /// unusual vanishes.
 class TimePane final : public Pane {
  public:
-  TimePane(Workspace& workspace, Host& host);
+  /// `findings` must outlive this: until they are formed, there is nothing to show.
+  TimePane(Workspace& workspace, Host& host, const FindingsTask& findings);
 
   [[nodiscard]] std::string name() const override { return "Time"; }
   bool handle(const Event& event) override;
@@ -39,15 +41,25 @@ class TimePane final : public Pane {
   bool click(const Event& event);
   void follow();
   void draw_missing(Canvas& canvas, const Area& area) const;
-  void draw_map(Canvas& canvas, const Area& inside) const;
+  void form_map(const Area& inside);
+  void draw_map(Canvas& canvas, const Area& inside);
   void draw_labels(Canvas& canvas, const Area& area, const Area& inside) const;
+
+  /// What is drawn: the largest value of each cell.
+  struct Map {
+    TimeGrid::Part ranks, segments;
+    std::size_t lines = 0, wide = 0;
+    std::vector<std::uint64_t> cells;
+  };
 
   Workspace& workspace_;
   Host& host_;
+  const FindingsTask& findings_;
   std::size_t finer_ = 0;  ///< which level of iterations
   TimeChoice choice_;
   std::unique_ptr<TimeGrid> grid_;  ///< made when it is first looked at
   Window ranks_, segments_;
+  Map map_;
   Area inside_;
 };
 
