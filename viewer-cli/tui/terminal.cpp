@@ -136,10 +136,6 @@ Terminal::Terminal(std::optional<bool> light) {
 }
 
 Terminal::~Terminal() {
-  if (asked_) {  // the answer is not for the shell
-    while (answer_is_due() && next(kAnswerMilliseconds / 2)) continue;
-    ::flushinp();
-  }
   ::endwin();
 }
 
