@@ -6,6 +6,7 @@ read_db.py DB tree [DEPTH]       the calling context tree with the inclusive tim
 read_db.py DB threads CONTEXT    inclusive REALTIME of one context in every thread, ns
 read_db.py DB profile LOCATION   exclusive values of one thread: context, metric, value
 read_db.py DB time               what the ranks did over time, from the map of a traced run, in sums
+read_db.py DB segments            how long iterations took on each rank, and what else was counted in them, in sums
 read_db.py DB check              recomputes inclusive from exclusive values everywhere, and compares with the summaries
 
 Checksums are XXH3-64; they are verified where the Python package xxhash is installed.
@@ -22,7 +23,8 @@ except ImportError:
 
 NONE = 0xFFFFFFFF
 CHUNK = 16384
-META, STRING_ENDS, STRING_BYTES, CONTEXTS, LOCATIONS, SUMMARY_INDEX, SUMMARY_DATA, TILES, TIME_MAP = 1, 2, 3, 5, 7, 8, 9, 22, 34
+META, STRING_ENDS, STRING_BYTES, CONTEXTS, LOCATIONS, SUMMARY_INDEX, SUMMARY_DATA, TILES = 1, 2, 3, 5, 7, 8, 9, 22
+VARIATION, TIME_MAP, SEGMENT_METRICS = 33, 34, 35
 
 
 class Cursor:
@@ -238,6 +240,32 @@ def time_map(db):
     return begin, width, rows
 
 
+def variations(db):
+    """Levels of segments, each {rank: (ns of each segment, {metric: value of each segment})}."""
+    if not db.sections.get(VARIATION):
+        return []
+    cursor, levels = Cursor(db.sections[VARIATION]), []
+    for _ in range(cursor.get("I")):
+        flags, _, _, ranks = cursor.get("IIQI")
+        rows = {}
+        for _ in range(ranks):
+            rank, segments = cursor.get("iI")
+            rows[rank] = ([cursor.varint() for _ in range(segments)], {})
+        for _ in range(cursor.get("I")):
+            cursor.get("iIIQ")  # an outlier
+        for _ in range(cursor.get("I") if flags & 4 else 0):
+            cursor.varint()  # a duration
+        levels.append(rows)
+    if db.sections.get(SEGMENT_METRICS):
+        cursor = Cursor(db.sections[SEGMENT_METRICS])
+        metrics = [db.metrics[cursor.get("I")][0] for _ in range(cursor.get("I"))]
+        for rows in levels:
+            for times, values in rows.values():
+                for metric in metrics:
+                    values[metric] = [cursor.varint() for _ in times]
+    return levels
+
+
 def tree(db, depth):
     time = [name for name, _ in db.metrics].index("REALTIME")
     sums = [table for (_, metric), table in db.sums().items() if metric == time]
@@ -300,6 +328,11 @@ def main():
         for rank, calls, contexts, waits in rows:
             waiting = sum(sum(cells.values()) for cells in waits.values())
             print(f"rank {rank}: {len(calls)} bins of {width} ns, {sum(calls)} ns in MPI calls, {waiting} ns in wait patterns")
+    elif command == "segments":
+        for level, rows in enumerate(variations(db)):
+            for rank, (times, values) in rows.items():
+                sums = ", ".join(f"{sum(each)} {metric}" for metric, each in values.items())
+                print(f"level {level}, rank {rank}: {len(times)} segments, {sum(times)} ns" + (sums and ", " + sums))
     elif command == "check":
         check(db)
     else:

@@ -167,8 +167,9 @@ void run_variation(std::ostream& out, const Screen& screen, const database::Cont
                                              ? variation_of(experiment, invocation.finer)
                                              : variation_of(experiment, invocation.procedure);
   write_as(
-      invocation.format, out, [&] { write_variation(out, screen, experiment, variation); },
-      [&] { return variation_json(experiment, variation); }, [&] { write_variation_csv(out, variation); });
+      invocation.format, out, [&] { write_variation(out, screen, experiment, variation, invocation.metric); },
+      [&] { return variation_json(experiment, variation, invocation.metric); },
+      [&] { write_variation_csv(out, experiment, variation); });
 }
 
 /// A command that lists what merging has found in the time lines or at waiting calls.

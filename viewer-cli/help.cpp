@@ -217,10 +217,13 @@ the most time among those that are called again and again. Needs a trace (hpcrun
   viewer-cli run1.db variation
   viewer-cli run1.db variation --finer 1
   viewer-cli run1.db variation --procedure relax
+  viewer-cli run1.db variation --metric perf::PAGE-FAULTS
 )help",
      R"help(  --finer N               segments of a procedure N levels below (default: 0)
   --procedure NAME        invocations of this procedure: one of those, or one that was named to
                           prof-mpi --segment NAME
+  --metric EVENT          what was counted of this event outside MPI, instead of the time: one that was
+                          sampled besides REALTIME (hpcrun-lite -e EVENT)
 )help",
      kTable,
      {}},

@@ -12,10 +12,6 @@
 namespace culprit::runtime {
 namespace {
 
-bool is_switch(const Event& event) {
-  return event.kernel != nullptr && event.kernel->config == PERF_COUNT_SW_CONTEXT_SWITCHES;
-}
-
 /// True if the interrupted code is a system call that starts over when the handler returns: the kernel has
 /// put the program counter back onto the two bytes of the instruction, behind which it still has the return
 /// address in rcx.
@@ -33,6 +29,10 @@ std::uint64_t without_own(Thread* thread, std::uint64_t count) {
 }
 
 }  // namespace
+
+bool is_switch(const Event& event) {
+  return event.kernel != nullptr && event.kernel->config == PERF_COUNT_SW_CONTEXT_SWITCHES;
+}
 
 void start_kernel_events(Thread* thread) {
   for (std::size_t i = 0; i < process.events.count; ++i) {

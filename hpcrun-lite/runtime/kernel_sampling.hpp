@@ -25,6 +25,9 @@ void resume_kernel_events(Thread* thread);
 void silence_kernel_events(Thread* thread);
 void rearm_kernel_events(Thread* thread);
 
+/// Whether the event counts context switches.
+bool is_switch(const Event& event);
+
 /// True if a kernel event, and no timer or sender, brought the signal about, in a process that samples such
 /// events.
 bool is_overflow(const siginfo_t* info);

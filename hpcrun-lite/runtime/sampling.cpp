@@ -8,6 +8,7 @@
 #include "runtime/kernel_sampling.hpp"
 #include "runtime/modules.hpp"
 #include "runtime/process.hpp"
+#include "runtime/readings.hpp"
 #include "runtime/recording.hpp"
 #include "runtime/shadow_action.hpp"
 #include "runtime/signal_set.hpp"
@@ -38,12 +39,17 @@ void arm(Thread* thread, std::size_t event, std::uint64_t tick) {
 
 /// CPU time of the calling thread since its last sample, but for what it used while sampling was stopped.
 std::uint64_t cpu_since_sample(Thread* thread) {
-  const std::uint64_t used = thread_cpu_time();
-  // A stop that began before the thread did may be counted with what another thread used.
-  const std::uint64_t before = thread->last_cpu_ns + thread->cpu_stopped.load(std::memory_order_relaxed);
-  const std::uint64_t since = used > before ? used - before : 0;
+  const std::uint64_t used = sampled_cpu_time(thread);
+  const std::uint64_t since = used > thread->last_cpu_ns ? used - thread->last_cpu_ns : 0;
   thread->last_cpu_ns += since;
   return since;
+}
+
+/// The ticks that passed, on the thread's time line, with what further events counted meanwhile.
+[[gnu::cold]] void trace_ticks(Thread* thread, std::uint64_t time, std::uint64_t elapsed,
+                               measurement::NodeIndex node, measurement::WaitKind mark) {
+  thread->trace->sample(monotonic_time(time), elapsed, node, mark);
+  if (samples_further_events()) read_events(thread, monotonic_time(time), node);
 }
 
 /// Charges the ticks up to `time` to their call path. False: not now, they stay due.
@@ -67,7 +73,7 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
                                           .blocked = thread->blocked_call,
                                           .mark = current_mark(thread, start)});
   if (thread->trace != nullptr) [[unlikely]]
-    thread->trace->sample(monotonic_time(time), elapsed, node, current_mark(thread, start));
+    trace_ticks(thread, time, elapsed, node, current_mark(thread, start));
   if (thread->tree->asks_for_room()) [[unlikely]]
     ring_keeper();
   return true;
@@ -86,7 +92,15 @@ bool record_carried(Thread* thread, std::size_t event, const void* context) {
   if (flaws.any() && alone)
     count_flaws(thread, flaws, process.events.events[event].time() ? thread->carried[event] : 0);
   thread->tree->record_event(node, alone ? event : event - 1, thread->carried[event]);
+  if (thread->trace != nullptr) [[unlikely]]
+    read_sampled_event(thread, event, now(), node);
   return true;
+}
+
+/// It was recorded.
+void forget_carried(Thread* thread, std::size_t event) {
+  thread->carried[event] = 0;
+  if (process.events.events[event].source != EventSource::cputime) thread->told[event] = 0;
 }
 
 /// Charges a timed run of the handler; where they take too much of the time, halves the rate.
@@ -203,7 +217,7 @@ void charge(Thread* thread, std::size_t event, std::uint64_t value, const void* 
   if (++thread->skipped[event] < 1U << thread->halvings) return;
   thread->skipped[event] = 0;
   if (!begin_recording(thread)) return;
-  if (record_carried(thread, event, context)) thread->carried[event] = 0;
+  if (record_carried(thread, event, context)) forget_carried(thread, event);
   end_recording(thread);
 }
 
@@ -298,8 +312,7 @@ void charge_blocked(Thread* thread, const unwind::Registers& start) {
                                           .cpu_ns = 0,
                                           .blocked = true,
                                           .mark = current_mark(thread, start)});
-  if (thread->trace != nullptr)
-    thread->trace->sample(monotonic_time(time), elapsed, node, current_mark(thread, start));
+  if (thread->trace != nullptr) trace_ticks(thread, time, elapsed, node, current_mark(thread, start));
 }
 
 }  // namespace culprit::runtime

@@ -48,6 +48,8 @@ void set_up(Thread* thread) {
   thread->last_cpu_ns = thread_cpu_time();
   thread->cpu_at_stop.store(thread->last_cpu_ns, std::memory_order_relaxed);
   thread->cpu_stopped.store(0, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < process.events.count; ++i)
+    thread->told[i] = process.events.events[i].source == EventSource::cputime ? thread->last_cpu_ns : 0;
   thread->modules_seen = module_generation();
   thread->stand_in_places.forget();
 }

@@ -85,9 +85,12 @@ struct Thread {
   std::atomic<std::uint64_t> cpu_at_stop;    ///< the thread's CPU time when sampling was last stopped
   std::uint64_t start_ns;
   std::uint64_t carried[EventList::kMax];  ///< of events besides REALTIME: what is still to be recorded
-  KernelSampler kernel[EventList::kMax];   ///< for the kernel's events among the process's
-  int papi_set;                            ///< the running event set; kPapiNull without one
-  PerfDescriptors papi_descriptors;        ///< what PAPI opened for it
+  /// Of each event, what readings in the trace have told of it: of `carried`, or, for the CPU clock, of
+  /// sampled_cpu_time().
+  std::uint64_t told[EventList::kMax];
+  KernelSampler kernel[EventList::kMax];  ///< for the kernel's events among the process's
+  int papi_set;                           ///< the running event set; kPapiNull without one
+  PerfDescriptors papi_descriptors;       ///< what PAPI opened for it
   std::uint64_t
       own_switches;  ///< context switches that our own signals brought about since the last sample of them
   std::uint32_t skipped[EventList::kMax];  ///< of each event: expirations since the last that was recorded

@@ -7,6 +7,7 @@
 #include "runtime/keeper.hpp"
 #include "runtime/own_memory.hpp"
 #include "runtime/process.hpp"
+#include "runtime/readings.hpp"
 #include "runtime/recording.hpp"
 #include "runtime/thread.hpp"
 #include "runtime/tracing.hpp"
@@ -70,10 +71,19 @@ bool file_is_there() {
   return true;
 }
 
+/// The counters at the border between two iterations, so that each has what was counted in it.
+void read_border(Thread* thread, std::uint64_t time, measurement::NodeIndex node) {
+  if (!samples_further_events()) return;
+  const KernelMask before = change_mask(SIG_BLOCK, process.mask);  // a sample would take what is being read
+  read_events(thread, time, node);
+  change_mask(SIG_SETMASK, before);
+}
+
 bool begin_at(Thread* thread, const unwind::Registers& start, std::uint64_t enter_ns, std::uint64_t exit_ns,
-              bool any, CulpritPath& path) {
+              bool any, CulpritPath& path, bool border = false) {
   if (!ensure_tree(thread) || thread->trace == nullptr) return false;
   const measurement::NodeIndex node = call_path(thread, start, path);
+  if (border) read_border(thread, enter_ns, node);
   if (thread->trace->begin_call(enter_ns, exit_ns, node, any)) return true;
   update_tracing();
   return false;
@@ -90,7 +100,7 @@ __attribute__((noinline)) void trace_iteration(long number) {
   if (begin_recording(thread)) {
     const std::uint64_t time = now();
     CulpritPath path{};
-    if (begin_at(thread, unwind::registers_here(), time, time, false, path)) {
+    if (begin_at(thread, unwind::registers_here(), time, time, false, path, true)) {
       thread->trace->add({.kind = OperationKind::iteration,
                           .bytes = static_cast<std::uint64_t>(static_cast<std::int64_t>(number))});
       thread->trace->end_call();

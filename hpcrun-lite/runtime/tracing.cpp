@@ -3,6 +3,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/control.hpp"
 #include "runtime/process.hpp"
+#include "runtime/readings.hpp"
 #include "runtime/recording.hpp"
 
 #include <cstring>
@@ -71,7 +72,8 @@ bool create_trace(const char* path) {
   const int error = trace_path(trace, path)
                         ? trace_file.create(trace.c_str(), {.pid = static_cast<std::uint64_t>(process.pid),
                                                             .start_ns = process.start_ns,
-                                                            .limit = process.trace_limit})
+                                                            .limit = process.trace_limit,
+                                                            .readings = samples_further_events()})
                         : ENAMETOOLONG;
   return error == 0;
 }

@@ -99,9 +99,16 @@ void check_waits(const Experiment& e) {
   }
 }
 
+/// Whether each segment has a value of each metric.
+bool has_values(const Variation::Row& row, std::size_t metrics) {
+  const std::size_t segments = row.sos_ns.size();
+  return row.values.size() == (segments == 0 ? 0 : metrics) &&
+         std::ranges::all_of(row.values, [=](const auto& values) { return values.size() == segments; });
+}
+
 }  // namespace
 
-bool is_sound(const TraceAnalyses& trace, std::size_t locations, std::size_t contexts) {
+bool is_sound(const TraceAnalyses& trace, std::size_t locations, std::size_t contexts, std::size_t metrics) {
   const auto somewhere = [=](ContextId context) { return context == kNone || context < contexts; };
   const bool causes = std::ranges::all_of(trace.causes, [=](const Cause& cause) {
     return cause.location < locations && cause.scope.context < contexts;
@@ -116,12 +123,16 @@ bool is_sound(const TraceAnalyses& trace, std::size_t locations, std::size_t con
   });
   const bool variations = std::ranges::all_of(trace.variations, [&](const Variation& variation) {
     return somewhere(variation.context) &&
-           std::ranges::all_of(variation.outliers, somewhere, &Variation::Outlier::context);
+           std::ranges::all_of(variation.outliers, somewhere, &Variation::Outlier::context) &&
+           std::ranges::all_of(variation.rows, [&](const Variation::Row& row) {
+             return has_values(row, trace.metrics.size());
+           });
   });
+  const bool known = std::ranges::all_of(trace.metrics, [=](std::uint32_t one) { return one < metrics; });
   const bool map = std::ranges::all_of(trace.time_map.rows, [&](const TimeMap::Row& row) {
     return std::ranges::all_of(row.contexts, somewhere);
   });
-  return causes && critical && hotspots && variations && map &&
+  return causes && critical && hotspots && variations && known && map &&
          trace.critical_begin_ns <= trace.critical_end_ns;
 }
 
@@ -136,7 +147,7 @@ void check_consistency(const Experiment& e) {
   check_summaries(e, e.flat_summaries, e.flat.size());
   check_blame(e);
   check_waits(e);
-  require(is_sound(e.trace, e.locations.size(), e.contexts.size()),
+  require(is_sound(e.trace, e.locations.size(), e.contexts.size(), e.metrics.size()),
           "what time lines told refers to something that does not exist");
   require(
       std::ranges::adjacent_find(e.sources, std::greater_equal<>(), &SourceFile::path) == e.sources.end() &&

@@ -160,7 +160,7 @@ std::uint32_t ProcedureTable::of_context(ContextId context) const {
 struct Contents::Late {
   CheckedSections sections;
   std::filesystem::path path;
-  std::size_t roles = 0, contexts = 0, locations = 0, strings = 0;
+  std::size_t roles = 0, contexts = 0, locations = 0, strings = 0, metrics = 0;
   std::once_flag suspects_read, waits_read, sources_read, trace_read;
   std::vector<Suspect> suspects;
   std::vector<Wait> waits;
@@ -193,11 +193,12 @@ struct Contents::Late {
 
   void read_trace() {
     SectionSpans spans;
-    for (const Section each : {Section::trace_summary, Section::causes, Section::critical_path,
-                               Section::hotspots, Section::variation, Section::time_map})
+    for (const Section each :
+         {Section::trace_summary, Section::causes, Section::critical_path, Section::hotspots,
+          Section::variation, Section::time_map, Section::segment_metrics})
       spans[slot(each)] = section(each).all();
     trace = decode_trace_analyses(spans);
-    if (!is_sound(trace, locations, contexts))
+    if (!is_sound(trace, locations, contexts, metrics))
       throw Malformed("what time lines told refers to something that does not exist");
   }
 
@@ -258,6 +259,7 @@ Contents::Contents(const CheckedSections& sections, const std::filesystem::path&
   late_->contexts = contexts.size();
   late_->locations = locations.size();
   late_->strings = strings.size();
+  late_->metrics = metrics.size();
   const bool whole = !contexts.empty() && !flat.empty() && strings.size() > 0 &&
                      section(Section::balance).size() == roles.size() * contexts.size() &&
                      section(Section::procedure_of_context).size() == contexts.size() * format::kNumberSize &&

@@ -53,8 +53,9 @@ enum class Section : std::uint32_t {
   hotspots = 32,
   variation = 33,
   time_map = 34,
+  segment_metrics = 35,
 };
-inline constexpr std::uint32_t kLastSection = 34;
+inline constexpr std::uint32_t kLastSection = 35;
 
 /// Those from here on may be missing: files of older writers, of version 2 too, have none.
 inline constexpr std::uint32_t kFirstOptional = 29;

@@ -46,6 +46,10 @@ TraceAnalyses decode_trace_analyses(const SectionSpans& sections);
 Bytes encode_time_map(const TimeMap& map);
 TimeMap decode_time_map(ByteSpan bytes);
 
+/// Section 35, one of those: what segments have beside their times. Variations are complete but for that.
+Bytes encode_segment_metrics(const TraceAnalyses& analyses);
+void decode_segment_metrics(ByteSpan bytes, TraceAnalyses& analyses);
+
 /// The sections that hold compressed text; its index and its data.
 void encode_sources(const std::vector<SourceFile>& sources, Encoder& index, Encoder& data);
 std::vector<SourceFile> decode_sources(ByteSpan index, ByteSpan data);

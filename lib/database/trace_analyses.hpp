@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-// What the ranks' time lines told beside waits (docs/formats.md, sections 29 to 34). Contexts and locations
+// What the ranks' time lines told beside waits (docs/formats.md, sections 29 to 35). Contexts and locations
 // are those of the experiment.
 namespace culprit::database {
 
@@ -58,6 +58,9 @@ struct Variation {
   struct Row {
     std::int32_t rank = -1;
     std::vector<std::uint64_t> sos_ns;  ///< by segment: its duration without the MPI calls in it
+    /// By metric of TraceAnalyses::metrics and segment: what was counted in it, MPI calls left out. Empty
+    /// where there are no segments.
+    std::vector<std::vector<std::uint64_t>> values = {};
     friend bool operator==(const Row&, const Row&) = default;
   };
   struct Outlier {
@@ -111,7 +114,9 @@ struct TraceAnalyses {
 
   std::vector<Hotspot> hotspots;      ///< the most expensive first
   std::vector<Variation> variations;  ///< the levels, the coarsest segment first; then chosen ones
-  TimeMap time_map;                   ///< empty in files of older writers
+  /// Those that segments have values of, ascending; of the experiment's. Empty in files of older writers.
+  std::vector<std::uint32_t> metrics;
+  TimeMap time_map;  ///< empty in files of older writers
 
   friend bool operator==(const TraceAnalyses&, const TraceAnalyses&) = default;
 };

@@ -223,6 +223,7 @@ void encode_trace_analyses(const TraceAnalyses& analyses, SectionBytes& sections
   sections[slot(Section::hotspots)] = encode_hotspots(analyses.hotspots);
   sections[slot(Section::variation)] = encode_variations(analyses.variations);
   sections[slot(Section::time_map)] = encode_time_map(analyses.time_map);
+  sections[slot(Section::segment_metrics)] = encode_segment_metrics(analyses);
 }
 
 TraceAnalyses decode_trace_analyses(const SectionSpans& sections) {
@@ -233,6 +234,7 @@ TraceAnalyses decode_trace_analyses(const SectionSpans& sections) {
   analyses.hotspots = decode_hotspots(sections[slot(Section::hotspots)]);
   analyses.variations = decode_variations(sections[slot(Section::variation)]);
   analyses.time_map = decode_time_map(sections[slot(Section::time_map)]);
+  decode_segment_metrics(sections[slot(Section::segment_metrics)], analyses);
   return analyses;
 }
 

@@ -157,7 +157,7 @@ int LiveTrace::create(const char* path, const TraceDescription& description) noe
   process_lock_.store(false, std::memory_order_relaxed);
   definitions_ = 0;
   header_ = {.magic = {},
-             .version = trace::kVersion,
+             .version = description.readings ? trace::kVersion : trace::kVersionWithoutReadings,
              .header_size = sizeof header_,
              .slot = kSlot,
              .flags = 0,

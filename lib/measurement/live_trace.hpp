@@ -19,6 +19,7 @@ struct TraceDescription {
   std::uint64_t pid = 0;
   std::uint64_t start_ns = 0;
   std::uint64_t limit = kMostTraceBytes;  ///< bytes that the file may grow to
+  bool readings = false;                  ///< it will hold readings
 };
 
 /// The trace of one process. Has no destructor: it lives in static memory and ends with the process.

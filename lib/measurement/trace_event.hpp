@@ -10,17 +10,20 @@
 namespace culprit::measurement::trace {
 
 enum class RecordKind : std::uint8_t {
-  sample,  ///< a sample at `exit_ns`, which stands for the time since `enter_ns` (its weight)
-  call,    ///< an MPI call, the outermost one, that ended
+  sample,   ///< a sample at `exit_ns`, which stands for the time since `enter_ns` (its weight)
+  call,     ///< an MPI call, the outermost one, that ended
+  reading,  ///< at `exit_ns`: how much of an event besides REALTIME was counted since its reading before
 };
 
 /// One entry of a thread's time line. Records come in the order of `exit_ns`. Times are CLOCK_MONOTONIC of
 /// the host.
 struct Record {
   RecordKind kind = RecordKind::sample;
-  std::uint8_t wait = 0;  ///< samples: measurement::WaitKind
+  std::uint8_t wait = 0;   ///< samples: measurement::WaitKind
+  std::uint8_t event = 0;  ///< readings: which of the process's events besides REALTIME
   std::uint64_t enter_ns = 0, exit_ns = 0;
-  std::uint32_t node = 0;  ///< of ThreadProfile::nodes, where the trace is read with its measurement
+  std::uint32_t node = 0;   ///< of ThreadProfile::nodes, where the trace is read with its measurement
+  std::uint64_t value = 0;  ///< readings: in the event's unit, ns or a count
   /// The call returned as soon as one of several operations was complete: MPI_Waitany, MPI_Waitsome and their
   /// tests.
   bool any = false;

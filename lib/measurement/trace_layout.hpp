@@ -10,7 +10,9 @@
 namespace culprit::measurement::trace {
 
 inline constexpr char kMagic[8] = {'C', 'U', 'L', 'P', 'R', 'I', 'T', 'T'};
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
+/// Of traces without readings, which older readers understand.
+inline constexpr std::uint32_t kVersionWithoutReadings = 1;
 /// Of a block with its header. Small enough that four of them per thread are no burden, large enough that a
 /// new block's fresh start costs less than a percent.
 inline constexpr std::uint32_t kSlot = 32768;
@@ -80,6 +82,8 @@ inline constexpr unsigned kContinuation = 3;
 inline constexpr unsigned kSampleWaitShift = 2;
 inline constexpr unsigned kSampleWaitMask = 7;
 inline constexpr unsigned kSampleWeight = 32;
+/// A sample that is a reading: it has an event in place of a wait, and a value in place of a weight.
+inline constexpr unsigned kReading = 64;
 inline constexpr unsigned kCallNode = 4;
 inline constexpr unsigned kCallOperations = 8;
 inline constexpr unsigned kCallAny = 16;
@@ -112,6 +116,7 @@ struct BlockState {
   std::uint64_t unit = 0;  // of weights
   std::uint64_t last_id = 0;
   std::uint32_t sampled_node = 0;
+  std::array<std::uint64_t, kSampleWaitMask + 1> values = {};  // of readings, by event
   std::array<Place, std::size_t{1} << kPlaceBits> places;
 
   void start(std::uint64_t base_ns) {
@@ -120,6 +125,7 @@ struct BlockState {
     unit = 0;
     last_id = 0;
     sampled_node = 0;
+    values.fill(0);
     places.fill(Place{});
   }
   static constexpr unsigned place_of(std::uint32_t node) { return node * 2654435761u >> (32 - kPlaceBits); }

@@ -88,7 +88,11 @@ bool ThreadRecords::next(Record& record) {
     const unsigned lead = *at_++;
     switch (lead & kRecordMask) {
       case kSample:
-        read_sample(lead, record);
+        if ((lead & kReading) != 0) {
+          read_reading(lead, record);
+        } else {
+          read_sample(lead, record);
+        }
         return true;
       case kCall:
         read_call(lead, record);
@@ -112,15 +116,32 @@ void ThreadRecords::read_sample(unsigned lead, Record& record) {
     if ((weight & 1) != 0) state_.unit = weight >> 1;
     state_.weight = (weight & 1) != 0 ? state_.unit : (weight >> 1) * state_.unit;
   }
+  end_sample(since, record);
+  record.kind = RecordKind::sample;
+  record.wait = static_cast<std::uint8_t>(wait_kind(lead >> kSampleWaitShift & kSampleWaitMask));
+  record.enter_ns = state_.time - std::min(state_.weight, state_.time);
+}
+
+void ThreadRecords::read_reading(unsigned lead, Record& record) {
+  const std::uint64_t since = varint();
+  const unsigned event = lead >> kSampleWaitShift & kSampleWaitMask;
+  if ((lead & kSampleWeight) != 0) state_.values[event] = varint();
+  end_sample(since, record);
+  record.kind = RecordKind::reading;
+  record.wait = 0;
+  record.event = static_cast<std::uint8_t>(event);
+  record.value = state_.values[event];
+  record.enter_ns = state_.time;
+}
+
+/// What samples and readings have in common.
+void ThreadRecords::end_sample(std::uint64_t since, Record& record) {
   state_.sampled_node += static_cast<std::uint32_t>(zigzag());
   check_end();
   if (since > (UINT64_MAX - state_.time) >> kSampleTimeShift) fail("goes beyond the end of time");
   state_.time += since << kSampleTimeShift;
-  record.kind = RecordKind::sample;
-  record.wait = static_cast<std::uint8_t>(wait_kind(lead >> kSampleWaitShift & kSampleWaitMask));
   record.any = false;
   record.exit_ns = state_.time;
-  record.enter_ns = state_.time - std::min(state_.weight, state_.time);
   record.node = node_of(state_.sampled_node);
   record.operations.clear();
 }

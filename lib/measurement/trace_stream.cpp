@@ -109,18 +109,43 @@ void TraceStream::put_weight(std::uint64_t weight_ns) noexcept {
   state_.weight = weight_ns;
 }
 
+std::uint64_t TraceStream::steps_to(std::uint64_t time_ns) const noexcept {
+  return time_ns > state_.time ? (time_ns - state_.time) >> trace::kSampleTimeShift : 0;
+}
+
+void TraceStream::put_node(NodeIndex node) noexcept {
+  at_ = put_signed(at_, static_cast<std::int32_t>(node - state_.sampled_node));
+  state_.sampled_node = node;
+}
+
 bool TraceStream::sample(std::uint64_t time_ns, std::uint64_t weight_ns, NodeIndex node,
                          WaitKind wait) noexcept {
   if (!make_room(kLargestSample, time_ns - std::min(time_ns, weight_ns), false)) return false;
-  const std::uint64_t since = time_ns > state_.time ? (time_ns - state_.time) >> trace::kSampleTimeShift : 0;
+  const std::uint64_t since = steps_to(time_ns);
   const bool weighs = weight_ns != state_.weight;
   *at_++ = static_cast<unsigned char>(trace::kSample | (weighs ? trace::kSampleWeight : 0u) |
                                       static_cast<unsigned>(wait) << trace::kSampleWaitShift);
   at_ = put(at_, since);
   if (weighs) put_weight(weight_ns);
-  at_ = put_signed(at_, static_cast<std::int32_t>(node - state_.sampled_node));
+  put_node(node);
   state_.time += since << trace::kSampleTimeShift;
-  state_.sampled_node = node;
+  publish();
+  return true;
+}
+
+bool TraceStream::reading(std::uint64_t time_ns, std::size_t event, std::uint64_t value,
+                          NodeIndex node) noexcept {
+  if (event >= state_.values.size() || !make_room(kLargestSample, time_ns, false)) return false;
+  const std::uint64_t since = steps_to(time_ns);
+  const bool changed = value != state_.values[event];
+  *at_++ =
+      static_cast<unsigned char>(trace::kSample | trace::kReading | (changed ? trace::kSampleWeight : 0u) |
+                                 static_cast<unsigned>(event) << trace::kSampleWaitShift);
+  at_ = put(at_, since);
+  if (changed) at_ = put(at_, value);
+  put_node(node);
+  state_.values[event] = value;
+  state_.time += since << trace::kSampleTimeShift;
   publish();
   return true;
 }

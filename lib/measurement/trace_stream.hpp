@@ -21,6 +21,9 @@ class TraceStream {
   /// [handler] Adds a sample taken at `time_ns`, which stands for `weight_ns` before. False: nothing more is
   /// recorded, or there was no room (counted).
   bool sample(std::uint64_t time_ns, std::uint64_t weight_ns, NodeIndex node, WaitKind wait) noexcept;
+  /// [handler] Adds a reading taken at `time_ns` of an event besides REALTIME, by its number among them: what
+  /// was counted since the one before. False: as of samples. Only where the trace was created for readings.
+  bool reading(std::uint64_t time_ns, std::size_t event, std::uint64_t value, NodeIndex node) noexcept;
 
   /// Adds a call: where begin_call returned true, any number of add, then end_call. Not while the handler may
   /// run in this thread. `exit_ns` is taken for the time of the record before where it is earlier.
@@ -49,6 +52,8 @@ class TraceStream {
   bool open_block(std::uint64_t base_ns, bool wait) noexcept;
   bool continue_call() noexcept;
   void put_weight(std::uint64_t weight_ns) noexcept;
+  [[nodiscard]] std::uint64_t steps_to(std::uint64_t time_ns) const noexcept;
+  void put_node(NodeIndex node) noexcept;
   void publish() noexcept;
   unsigned char* put_operation(unsigned char* at, const trace::Operation& operation,
                                const trace::Operation& before) noexcept;

@@ -7,6 +7,7 @@
 #include "waits/efficiency.hpp"
 #include "waits/forward.hpp"
 #include "waits/roster.hpp"
+#include "waits/segment_values.hpp"
 
 #include <algorithm>
 #include <map>
@@ -161,8 +162,38 @@ class Analyses {
     found_.run_ns = efficiency.run_ns;
   }
 
+  /// The events that the time lines have readings of.
+  void find_read_events() {
+    std::vector<std::uint64_t> readings(shape_.columns.events.size(), 0);
+    for (const waits::TimeLine& line : forward_.ledger.lines()) {
+      line.readings.for_each([&](const waits::Reading& reading) {
+        if (reading.event < readings.size()) ++readings[reading.event];
+      });
+    }
+    for (std::uint32_t event = 0; event < readings.size(); ++event) {
+      if (comm_.all_sum(readings[event]) == 0) continue;
+      read_events_.push_back(event);
+      found_.metrics.push_back(static_cast<std::uint32_t>(Columns::kFirstEvent) + event);
+    }
+  }
+
+  /// With what those events counted in the segments.
+  database::Variation table_of(const waits::Variation& level, ContextId around_marks) {
+    waits::SegmentValues values;
+    if (!read_events_.empty())
+      values = waits::segment_values(roster_, forward_, level, shape_.columns.events.size());
+    for (auto& row : values) {
+      std::vector<std::vector<std::uint64_t>> kept;
+      kept.reserve(read_events_.size());
+      for (const std::uint32_t event : read_events_) kept.push_back(std::move(row[event]));
+      row = std::move(kept);
+    }
+    return tables_.variation(level, around_marks, values, read_events_.size());
+  }
+
   /// Marked iterations are the coarsest level; procedures follow.
   void find_variations() {
+    find_read_events();
     const waits::CallPaths paths = call_paths(shape_);
     const auto marks = marks_.of(forward_.ledger.lines());
     const auto find = [&](std::span<const std::vector<waits::IterationMark>> used, int finer) {
@@ -171,13 +202,13 @@ class Analyses {
     waits::Variation level = find(marks, 0);
     const bool marked = level.marked;
     if (marked) {
-      found_.variations.push_back(tables_.variation(level, marks_.around));
+      found_.variations.push_back(table_of(level, marks_.around));
       level = find({}, 0);
     }
     std::uint32_t last = waits::CallPaths::kNone;
     for (int finer = 0; finer < kLevels && level.procedure != last; ++finer) {
       last = level.procedure;
-      found_.variations.push_back(tables_.variation(level, database::kNone));
+      found_.variations.push_back(table_of(level, database::kNone));
       if (finer + 1 < kLevels) level = find({}, finer + 1);
     }
     const waits::CallPaths all = call_paths(shape_, true);
@@ -192,7 +223,7 @@ class Analyses {
     for (const std::vector<waits::Segment>& row : found.rows) segments += row.size();
     if (comm_.all_sum(segments) == 0) return;
     varied_.insert(chosen.name);
-    database::Variation table = tables_.variation(found, database::kNone);
+    database::Variation table = table_of(found, database::kNone);
     table.chosen = true;
     const auto same = [&table](const database::Variation& one) {
       return !one.marked && one.context == table.context;
@@ -211,6 +242,7 @@ class Analyses {
   const waits::Forward& forward_;
   database::TraceAnalyses found_;
   std::set<std::uint32_t> varied_;
+  std::vector<std::uint32_t> read_events_;  // by their places in the columns
 };
 
 }  // namespace

@@ -16,6 +16,8 @@ namespace {
 
 namespace trace = measurement::trace;
 
+constexpr std::uint8_t kUnknownEvent = 255;
+
 /// A thread's tree as its trace names nodes.
 struct NamedNodes {
   std::uint32_t ordinal = 0;
@@ -25,8 +27,13 @@ struct NamedNodes {
 
 class TracedProcess final : public waits::ProcessTrace {
  public:
-  TracedProcess(std::int32_t rank, const std::string& path, std::vector<NamedNodes> nodes)
-      : rank_(rank), trace_(path), clock_(trace_.clocks()), nodes_(std::move(nodes)) {
+  TracedProcess(std::int32_t rank, const std::string& path, std::vector<NamedNodes> nodes,
+                std::vector<std::uint8_t> events)
+      : rank_(rank),
+        trace_(path),
+        clock_(trace_.clocks()),
+        nodes_(std::move(nodes)),
+        events_(std::move(events)) {
     begin();
   }
 
@@ -48,6 +55,8 @@ class TracedProcess final : public waits::ProcessTrace {
     record.node = record.node < contexts.size() ? contexts[record.node] : 0;
     record.enter_ns = pushed_(clock_(record.enter_ns));
     record.exit_ns = pushed_(clock_(record.exit_ns));
+    if (record.kind == trace::RecordKind::reading)
+      record.event = record.event < events_.size() ? events_[record.event] : kUnknownEvent;
     return true;
   }
 
@@ -76,6 +85,7 @@ class TracedProcess final : public waits::ProcessTrace {
   waits::ClockCorrection clock_;
   waits::PushForward pushed_;
   std::vector<NamedNodes> nodes_;
+  std::vector<std::uint8_t> events_;  // their numbers in the run
   std::vector<std::unique_ptr<trace::ThreadRecords>> records_;
 };
 
@@ -91,7 +101,8 @@ class Opening {
       measurement::Measurement& file = reader_.read(measured);
       if (!file.process.rank) return;  // nobody can have waited for it in MPI
       drop_own_frames(file);
-      auto process = std::make_unique<TracedProcess>(*file.process.rank, path, name_nodes(file, threads));
+      auto process = std::make_unique<TracedProcess>(*file.process.rank, path, name_nodes(file, threads),
+                                                     number_events(file.process));
       if (process->stopped()) ++result_.stopped;
       result_.processes.push_back(std::move(process));
     } catch (const measurement::MeasurementError& error) {
@@ -102,6 +113,16 @@ class Opening {
   TimeLines take() { return std::move(result_); }
 
  private:
+  /// Of a process's events beside REALTIME, their places among the run's.
+  [[nodiscard]] std::vector<std::uint8_t> number_events(const measurement::ProcessInfo& process) const {
+    const std::vector<std::string>& names = shape_.columns.events;
+    std::vector<std::uint8_t> numbers;
+    for (std::size_t e = process.has_realtime ? 1 : 0; e < process.events.size(); ++e) {
+      const auto place = std::ranges::lower_bound(names, process.events[e].name) - names.begin();
+      numbers.push_back(static_cast<std::uint8_t>(std::min<std::ptrdiff_t>(place, kUnknownEvent)));
+    }
+    return numbers;
+  }
   std::vector<NamedNodes> name_nodes(measurement::Measurement& file, std::size_t threads) {
     std::vector<cct::ModuleKey> keys;
     for (const measurement::Module& module : file.modules) keys.push_back(module.key);

@@ -21,8 +21,8 @@ struct TimeLines {
 };
 
 /// Opens the traces of the files of `share`. Call paths are contexts (`shape.own`), times are on the clock of
-/// the process that clocks were compared with. A trace that cannot be read is left out and told; one that
-/// breaks off is used as far as it goes.
+/// the process that clocks were compared with; readings name their events by the places in `shape.columns`. A
+/// trace that cannot be read is left out and told; one that breaks off is used as far as it goes.
 TimeLines open_time_lines(const Share& share, const cct::SharedTree& shared, const Shape& shape);
 
 }  // namespace culprit::merge

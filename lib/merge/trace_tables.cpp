@@ -30,6 +30,15 @@ struct SegmentTimes {
   std::uint64_t sos_ns = 0, duration_ns = 0;
 };
 
+/// One after the other: rows, events, segments.
+std::vector<std::uint64_t> in_line(const waits::SegmentValues& values) {
+  std::vector<std::uint64_t> all;
+  for (const auto& row : values) {
+    for (const auto& event : row) all.insert(all.end(), event.begin(), event.end());
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> threads_of(exchange::Communicator& comm, const waits::Roster& roster,
@@ -147,7 +156,8 @@ ContextId TraceTables::gather_around(ContextId own) {
   return around;
 }
 
-database::Variation TraceTables::variation(const waits::Variation& own, ContextId around_marks) {
+database::Variation TraceTables::variation(const waits::Variation& own, ContextId around_marks,
+                                           const waits::SegmentValues& values, std::size_t events) {
   std::vector<RowHead> heads;
   std::vector<SegmentTimes> segments;
   for (std::size_t i = 0; i < own.rows.size(); ++i) {
@@ -158,6 +168,7 @@ database::Variation TraceTables::variation(const waits::Variation& own, ContextI
   const ContextId around = gather_around(around_marks);
   const std::vector<RowHead> all_heads = gather(std::span<const RowHead>(heads));
   const std::vector<SegmentTimes> all_segments = gather(std::span<const SegmentTimes>(segments));
+  const std::vector<std::uint64_t> all_values = gather(std::span<const std::uint64_t>(in_line(values)));
   std::vector<waits::Outlier> outliers = gather(std::span(own.outliers));
 
   database::Variation found{.marked = own.marked,
@@ -167,6 +178,7 @@ database::Variation TraceTables::variation(const waits::Variation& own, ContextI
                             .outliers = {},
                             .longest_ns = {}};
   auto next = all_segments.begin();
+  auto next_value = all_values.begin();
   for (const RowHead& head : all_heads) {
     database::Variation::Row& row = found.rows.emplace_back();
     row.rank = head.rank;
@@ -174,6 +186,11 @@ database::Variation TraceTables::variation(const waits::Variation& own, ContextI
     for (std::size_t i = 0; i < head.segments; ++i, ++next) {
       row.sos_ns.push_back(next->sos_ns);
       if (own.marked) found.longest_ns[i] = std::max(found.longest_ns[i], next->duration_ns);
+    }
+    for (std::size_t event = 0; head.segments > 0 && event < events; ++event) {
+      const auto end = next_value + static_cast<std::ptrdiff_t>(head.segments);
+      row.values.emplace_back(next_value, end);
+      next_value = end;
     }
   }
   std::ranges::sort(found.rows, {}, &database::Variation::Row::rank);

@@ -8,9 +8,11 @@
 #include "waits/hotspots.hpp"
 #include "waits/own_times.hpp"
 #include "waits/roster.hpp"
+#include "waits/segment_values.hpp"
 #include "waits/variation.hpp"
 #include "waits/wait_sums.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -37,8 +39,10 @@ class TraceTables {
                                                      const std::vector<waits::OwnTime>& own_times,
                                                      std::uint64_t ranks);
   std::vector<database::Hotspot> hotspots(const std::vector<waits::Hotspot>& own);
-  /// `around_marks`: the innermost context around this rank's iteration marks; kNone: it saw none.
-  database::Variation variation(const waits::Variation& own, database::ContextId around_marks);
+  /// `around_marks`: the innermost context around this rank's iteration marks; kNone: it saw none. `values`:
+  /// of `events` events, beside the times.
+  database::Variation variation(const waits::Variation& own, database::ContextId around_marks,
+                                const waits::SegmentValues& values, std::size_t events);
 
  private:
   template <class Item>

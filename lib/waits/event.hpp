@@ -76,6 +76,14 @@ struct Sample {
   std::uint64_t ns = 0;  ///< that it stands for
 };
 
+/// A reading of the counter of an event besides REALTIME.
+struct Reading {
+  std::uint64_t ns = 0;     ///< when
+  std::uint64_t value = 0;  ///< what was counted since the reading of that event before
+  std::uint32_t event = 0;  ///< by its number among the run's
+  std::uint32_t context = 0;
+};
+
 /// Where in its call a time line was at the moment when it met another one.
 enum class MetAs : std::uint8_t {
   waiter,    ///< its wait ended, also one of no length: what is left of the call is still to come

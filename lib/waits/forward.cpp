@@ -196,6 +196,10 @@ class Pass {
       take_sample(cursor);
       return;
     }
+    if (record.kind == RecordKind::reading) {
+      take_reading(cursor);
+      return;
+    }
     if (!cursor.sampled_ns.empty()) drop_samples(cursor);
     take_call(cursor);
   }
@@ -217,6 +221,15 @@ class Pass {
                             .context = record.node,
                             .ns = record.exit_ns - record.enter_ns});
     cursor.sampled_ns.push_back(record.exit_ns);
+  }
+
+  /// Variation, which they are for, looks at a process's first time line only.
+  void take_reading(const Cursor& cursor) {
+    if (cursor.thread != 0) return;
+    const Record& record = cursor.record;
+    result_.ledger.line(cursor.location)
+        .readings.push_back(
+            {.ns = record.exit_ns, .value = record.value, .event = record.event, .context = record.node});
   }
 
   void take_call(const Cursor& cursor) {

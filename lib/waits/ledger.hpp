@@ -23,6 +23,7 @@ struct TimeLine {
         awaited(spill),
         attendances(spill),
         samples(spill),
+        readings(spill),
         waits(spill),
         calls_sorted_together(spill.options().calls_sorted_together) {}
 
@@ -42,6 +43,7 @@ struct TimeLine {
   ByCall<Awaited> awaited;           ///< until the intervals of all waits are known
   Sequence<Attendance> attendances;  ///< in the order of calls
   Sequence<Sample> samples;          ///< outside MPI calls, in the order of time
+  Sequence<Reading> readings;        ///< in the order of time
   Sequence<Wait> waits;              ///< once settled: in the order of calls, a wait before its parts
   std::uint32_t last_context = 0;    ///< of the call added last
   std::size_t samples_before = 0;    ///< that call

@@ -35,6 +35,15 @@ def main():
         "rank 1: 3 bins of 100 ns, 0 ns in MPI calls, 308 ns in wait patterns",
     ]
 
+    names = [metric["name"] for metric in json.loads(run(VIEWER, database, "info", "--format", "json"))["metrics"][:2]]
+    most = 2**64 - 1
+    assert run(sys.executable, READ, database, "segments").splitlines() == [
+        f"level 0, rank 0: 2 segments, 70500 ns, 1 {names[0]}, 1000009 {names[1]}",
+        f"level 0, rank 1: 0 segments, 0 ns, 0 {names[0]}, 0 {names[1]}",
+        f"level 1, rank 0: 0 segments, 0 ns, 0 {names[0]}, 0 {names[1]}",
+        f"level 1, rank 1: 1 segments, 300 ns, {most} {names[0]}, 5 {names[1]}",
+    ]
+
     view = json.loads(run(VIEWER, database, "view", "calling-context", "--metrics", "REALTIME:sum (I)", "--format", "json"))
     shown = {n["id"]: n for root in view["roots"] for n in flatten(root)}
     lines = run(sys.executable, READ, database, "tree", "99").splitlines()

@@ -57,13 +57,15 @@ json operation(const trace::Operation& one) {
 
 json thread(const trace::ProcessTrace& trace, const trace::ProcessTrace::Thread& one) {
   json calls = json::array();
+  json readings = json::array();
   std::size_t samples = 0;
   trace::Record record;
   for (trace::ThreadRecords records(trace, one, {}); records.next(record);) {
-    if (record.kind == trace::RecordKind::sample) {
-      ++samples;
-      continue;
+    if (record.kind == trace::RecordKind::sample) ++samples;
+    if (record.kind == trace::RecordKind::reading) {
+      readings.push_back({{"time", record.exit_ns}, {"event", record.event}, {"value", record.value}});
     }
+    if (record.kind != trace::RecordKind::call) continue;
     json operations = json::array();
     for (const trace::Operation& each : record.operations) operations.push_back(operation(each));
     calls.push_back({{"enter", record.enter_ns},
@@ -72,7 +74,7 @@ json thread(const trace::ProcessTrace& trace, const trace::ProcessTrace::Thread&
                      {"any", record.any},
                      {"operations", operations}});
   }
-  return {{"ordinal", one.ordinal}, {"samples", samples}, {"calls", calls}};
+  return {{"ordinal", one.ordinal}, {"samples", samples}, {"readings", readings}, {"calls", calls}};
 }
 
 json process(const std::filesystem::path& file) {

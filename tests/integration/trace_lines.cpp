@@ -39,8 +39,10 @@ void print_counts(const char* path) {
   std::uint64_t samples = 0;
   for (const auto& lines : in.threads()) {
     trace::ThreadRecords records(in, lines, {});
-    for (trace::Record record; records.next(record);)
-      ++(record.kind == trace::RecordKind::sample ? samples : calls);
+    for (trace::Record record; records.next(record);) {
+      if (record.kind == trace::RecordKind::sample) ++samples;
+      if (record.kind == trace::RecordKind::call) ++calls;
+    }
   }
   std::printf(R"({"calls": %)" PRIu64 R"(, "samples": %)" PRIu64 R"(, "bytes": %)" PRIu64
               R"(, "dropped": %)" PRIu64 "}\n",
@@ -62,7 +64,9 @@ void print(const char* path) {
     for (const auto& lines : in.threads()) {
       if (lines.ordinal != thread.ordinal) continue;
       trace::ThreadRecords records(in, lines, thread.units);
-      for (trace::Record record; records.next(record);) print_record(thread, record);
+      for (trace::Record record; records.next(record);) {
+        if (record.kind != trace::RecordKind::reading) print_record(thread, record);
+      }
       if (records.unknown_nodes() != 0) std::printf(R"({"unknown": %)" PRIu64 "}\n", records.unknown_nodes());
     }
   }

@@ -13,6 +13,7 @@ class Process:
         self.rank, self.definitions, self.clocks = read["rank"], read["definitions"], read["clocks"]
         self.sealed, self.dropped, self.bytes = read["sealed"], read["dropped"], read["bytes"]
         self.threads = [thread["calls"] for thread in read["threads"] if thread["calls"]]
+        self.readings = [reading for thread in read["threads"] for reading in thread["readings"]]
         self.samples = sum(thread["samples"] for thread in read["threads"])
 
     def members(self, context):

@@ -6,12 +6,12 @@
 #include "text/csv.hpp"
 #include "text/prose.hpp"
 #include "text/shorten.hpp"
+#include "trace/metric_over_segments.hpp"
 #include "trace/rows.hpp"
-#include "views/frame.hpp"
+#include "trace/segment_metrics.hpp"
+#include "trace/segment_picture.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <set>
 #include <utility>
 
@@ -22,77 +22,7 @@ namespace {
 
 using database::Variation;
 
-constexpr std::size_t kRowsDrawn = 32;  // ranks; more share a line
-constexpr std::size_t kLabel = 14;      // columns for `ranks 123-456  `
 constexpr std::size_t kOutliersShown = 10;
-constexpr std::array<const char*, 9> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-constexpr std::array<const char*, 9> kLetters = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
-
-const char* segment_name(const Variation& variation) {
-  return variation.marked ? "iteration" : "invocation";
-}
-
-/// The longest of the ranks' segments that share a cell of the picture: outliers must not vanish.
-class Picture {
- public:
-  Picture(const Variation& variation, std::size_t columns) {
-    for (const Variation::Row& row : variation.rows) longest_ = std::max(longest_, row.sos_ns.size());
-    columns_ = std::max<std::size_t>(1, std::min(columns, longest_));
-    rows_ = std::min(kRowsDrawn, variation.rows.size());
-    cells_.resize(rows_ * columns_);
-    for (std::size_t r = 0; r < variation.rows.size(); ++r) {
-      const std::vector<std::uint64_t>& sos = variation.rows[r].sos_ns;
-      for (std::size_t i = 0; i < sos.size(); ++i) {
-        std::uint64_t& cell = cells_[line_of(r, variation.rows.size()) * columns_ + i * columns_ / longest_];
-        cell = std::max(cell, sos[i]);
-        most_ = std::max(most_, sos[i]);
-      }
-    }
-  }
-
-  /// Which line a row is in.
-  [[nodiscard]] std::size_t line_of(std::size_t row, std::size_t rows) const { return row * rows_ / rows; }
-  [[nodiscard]] std::size_t lines() const { return rows_; }
-  [[nodiscard]] std::size_t segments() const { return longest_; }
-  [[nodiscard]] std::uint64_t most() const { return most_; }
-
-  void write_line(std::ostream& out, const Screen& screen, std::size_t line, std::uint64_t median) const {
-    for (std::size_t c = 0; c < columns_; ++c) {
-      const std::uint64_t ns = cells_[line * columns_ + c];
-      const auto level =
-          most_ == 0
-              ? 0
-              : std::min<std::size_t>(8, static_cast<std::size_t>(std::lround(8.0 * static_cast<double>(ns) /
-                                                                              static_cast<double>(most_))));
-      const double above = median == 0 ? 0 : static_cast<double>(ns) / static_cast<double>(median) - 1;
-      out << screen.heat(above, (screen.unicode ? kBlocks : kLetters).at(level));
-    }
-    out << '\n';
-  }
-
- private:
-  std::size_t longest_ = 0, columns_ = 1, rows_ = 0;
-  std::uint64_t most_ = 0;
-  std::vector<std::uint64_t> cells_;
-};
-
-void draw(std::ostream& out, const Screen& screen, const Variation& variation) {
-  const Picture picture(variation, screen.width > kLabel + 10 ? screen.width - kLabel : 10);
-  std::size_t row = 0;
-  for (std::size_t line = 0; line < picture.lines(); ++line) {
-    const std::size_t first = row;
-    while (row < variation.rows.size() && picture.line_of(row, variation.rows.size()) == line) ++row;
-    std::string label = (row - first > 1 ? "ranks " : "rank ") + std::to_string(variation.rows[first].rank);
-    if (row - first > 1) label += "-" + std::to_string(variation.rows[row - 1].rank);
-    out << label << std::string(label.size() < kLabel ? kLabel - label.size() : 1, ' ');
-    picture.write_line(out, screen, line, variation.median_ns);
-  }
-  out << screen.dim(wrap("Left to right: " + keep(counted(picture.segments(), segment_name(variation))) +
-                             "; a full block is " +
-                             keep(duration(seconds_of(picture.most()), screen.unicode)) + " without MPI.",
-                         screen.width))
-      << '\n';
-}
 
 void write_outliers(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                     const Variation& variation) {
@@ -137,7 +67,8 @@ const Variation& variation_of(const database::Contents& experiment, const std::s
                    "' adds those of another)");
 }
 
-Json variation_json(const database::Contents& experiment, const Variation& variation) {
+Json variation_json(const database::Contents& experiment, const Variation& variation,
+                    const std::string& metric) {
   Json rows = Json::array();
   Json ranks = Json::array();
   for (const Variation::Row& row : variation.rows) {
@@ -155,18 +86,21 @@ Json variation_json(const database::Contents& experiment, const Variation& varia
          {"median_s", seconds_of(variation.median_ns)},
          {"path", one.context == database::kNone ? Json::array() : path_json(experiment, one.context)}});
   }
-  return {{"segment", variation.marked ? "iteration" : "procedure"},
-          {"path",
-           variation.context == database::kNone ? Json::array() : path_json(experiment, variation.context)},
-          {"invocations", variation.marked ? "marked" : "inferred"},
-          {"median_s", seconds_of(variation.median_ns)},
-          {"ranks", std::move(ranks)},
-          {"sos_s", std::move(rows)},
-          {"outliers", std::move(outliers)}};
+  Json json = {{"segment", variation.marked ? "iteration" : "procedure"},
+               {"path", variation.context == database::kNone ? Json::array()
+                                                             : path_json(experiment, variation.context)},
+               {"invocations", variation.marked ? "marked" : "inferred"},
+               {"median_s", seconds_of(variation.median_ns)},
+               {"ranks", std::move(ranks)},
+               {"sos_s", std::move(rows)},
+               {"outliers", std::move(outliers)}};
+  if (!experiment.trace().metrics.empty()) json["metrics"] = metrics_json(experiment, variation);
+  if (!metric.empty()) add_metric(json, variation, segment_metric(experiment, variation, metric));
+  return json;
 }
 
 void write_variation(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                     const Variation& variation) {
+                     const Variation& variation, const std::string& metric) {
   if (variation.rows.empty()) {
     out << wrap(
                "No procedure was seen to be called again and again: mark iterations with "
@@ -176,27 +110,37 @@ void write_variation(std::ostream& out, const Screen& screen, const database::Co
         << '\n';
     return;
   }
-  const std::string what =
-      variation.marked
-          ? std::string("Iterations that the program marked")
-          : "Invocations of " + label(views::frame_of(experiment, experiment.contexts[variation.context])) +
-                ", told apart by their MPI calls";
-  out << wrap(what + "; the median takes " + keep(duration(seconds_of(variation.median_ns), screen.unicode)) +
-                  " outside MPI.",
+  if (!metric.empty()) {
+    write_metric_over_segments(out, screen, experiment, variation,
+                               segment_metric(experiment, variation, metric));
+    return;
+  }
+  out << wrap(name_segments(experiment, variation) + "; the median takes " +
+                  keep(duration(seconds_of(variation.median_ns), screen.unicode)) + " outside MPI.",
               screen.width)
       << "\n\n";
-  draw(out, screen, variation);
+  draw_segments(out, screen, variation, sos_times(variation), variation.median_ns,
+                [&](std::uint64_t ns) { return duration(seconds_of(ns), screen.unicode) + " without MPI"; });
   write_outliers(out, screen, experiment, variation);
+  write_metrics_of_segments(out, screen, experiment, variation);
 }
 
-void write_variation_csv(std::ostream& out, const Variation& variation) {
+void write_variation_csv(std::ostream& out, const database::Contents& experiment,
+                         const Variation& variation) {
   std::set<std::pair<std::int32_t, std::uint32_t>> outliers;
   for (const Variation::Outlier& one : variation.outliers) outliers.emplace(one.rank, one.segment);
-  write_csv_row(out, {"rank", "iteration", "sos_s", "outlier"});
+  const std::vector<SegmentMetric> metrics = segment_metrics(experiment, variation);
+  std::vector<std::string> head = {"rank", "iteration", "sos_s", "outlier"};
+  for (const SegmentMetric& metric : metrics) head.push_back(metric.name);
+  write_csv_row(out, head);
   for (const Variation::Row& row : variation.rows) {
     for (std::uint32_t i = 0; i < row.sos_ns.size(); ++i) {
-      write_csv_row(out, {std::to_string(row.rank), std::to_string(i), csv_number(seconds_of(row.sos_ns[i])),
-                          outliers.contains({row.rank, i}) ? "true" : "false"});
+      std::vector<std::string> fields = {std::to_string(row.rank), std::to_string(i),
+                                         csv_number(seconds_of(row.sos_ns[i])),
+                                         outliers.contains({row.rank, i}) ? "true" : "false"};
+      for (const SegmentMetric& metric : metrics)
+        fields.push_back(csv_number(metric.value(row.values[metric.index][i])));
+      write_csv_row(out, fields);
     }
   }
 }

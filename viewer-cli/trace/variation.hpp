@@ -15,10 +15,14 @@ const database::Variation& variation_of(const database::Contents& experiment, st
 /// there are, where it is none of them.
 const database::Variation& variation_of(const database::Contents& experiment, const std::string& procedure);
 
-Json variation_json(const database::Contents& experiment, const database::Variation& variation);
+/// `metric`: shown by that one instead of the time (JSON: beside it); empty: none. Throw UsageError where
+/// there is no such metric.
+Json variation_json(const database::Contents& experiment, const database::Variation& variation,
+                    const std::string& metric);
 void write_variation(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                     const database::Variation& variation);
-/// One row per rank and segment.
-void write_variation_csv(std::ostream& out, const database::Variation& variation);
+                     const database::Variation& variation, const std::string& metric);
+/// One row per rank and segment, with all metrics.
+void write_variation_csv(std::ostream& out, const database::Contents& experiment,
+                         const database::Variation& variation);
 
 }  // namespace culprit::viewer

@@ -109,6 +109,47 @@ class Iterations final : public TimeGrid {
   bool above_median_;
 };
 
+/// What was counted in iterations, MPI calls left out.
+class Counted final : public TimeGrid {
+ public:
+  Counted(const database::Contents& experiment, const Variation& variation, std::size_t metric)
+      : experiment_(experiment),
+        variation_(variation),
+        metric_(experiment.metrics[experiment.trace().metrics[metric]]) {
+    std::vector<std::span<const std::uint64_t>> rows;
+    for (const Variation::Row& row : variation.rows) {
+      rows.push_back(row.values.empty() ? std::span<const std::uint64_t>() : std::span(row.values[metric]));
+    }
+    set_rows(std::move(rows));
+  }
+
+  [[nodiscard]] std::int32_t rank(std::size_t row) const override { return variation_.rows[row].rank; }
+  [[nodiscard]] std::string axis() const override { return "number"; }
+  [[nodiscard]] std::string column_name(std::size_t column, bool) const override {
+    return std::to_string(column);
+  }
+  [[nodiscard]] std::string title(bool unicode) const override {
+    constexpr std::size_t kName = 40;
+    return metric_.name + " outside MPI in " +
+           (variation_.marked || variation_.context == database::kNone
+                ? std::string("iterations that the program marked")
+                : "invocations of " + scope_phrase(experiment_, variation_.context, false, kName, unicode));
+  }
+  [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
+    const std::uint64_t value = at(row, column);
+    return "iteration " + std::to_string(column) + ": " + metric_.name + ' ' +
+           (metric_.unit == "ns" ? duration(seconds(value), unicode) : grouped(static_cast<double>(value)));
+  }
+  [[nodiscard]] database::ContextId context(std::size_t, std::size_t) const override {
+    return variation_.context;
+  }
+
+ private:
+  const database::Contents& experiment_;
+  const Variation& variation_;
+  const database::Metric& metric_;
+};
+
 /// Bins of time.
 class Bins final : public TimeGrid {
  public:
@@ -138,7 +179,7 @@ class Bins final : public TimeGrid {
   [[nodiscard]] std::string title(bool unicode) const override {
     const std::string what = choice_.kind == Kind::waiting ? "Waiting for other ranks"
                              : choice_.kind == Kind::calls ? "Time in MPI calls"
-                                                           : "Waits: " + name_of(choice_);
+                                                           : "Waits: " + name_of(experiment_, choice_);
     return what + ", " + duration(seconds(total_), unicode) + " in all; a column is " +
            duration(seconds(map_.bin_ns), unicode) + " or more";
   }
@@ -163,7 +204,7 @@ class Bins final : public TimeGrid {
   }
   [[nodiscard]] std::string word() const {
     if (choice_.kind == Kind::waiting) return "waiting";
-    return choice_.kind == Kind::calls ? "in MPI" : name_of(choice_);
+    return choice_.kind == Kind::calls ? "in MPI" : name_of(experiment_, choice_);
   }
 
   const database::Contents& experiment_;
@@ -203,12 +244,14 @@ std::vector<std::uint64_t> TimeGrid::largest(const Part& rows, const Part& colum
   return cells;
 }
 
-std::string name_of(const TimeChoice& choice) {
+std::string name_of(const database::Contents& experiment, const TimeChoice& choice) {
   switch (choice.kind) {
     case Kind::iterations:
       return "iterations";
     case Kind::above_median:
       return "iterations above the median";
+    case Kind::metric:
+      return experiment.metrics[experiment.trace().metrics[choice.metric]].name + " in iterations";
     case Kind::waiting:
       return "waiting";
     case Kind::calls:
@@ -220,7 +263,7 @@ std::string name_of(const TimeChoice& choice) {
 }
 
 std::optional<std::uint64_t> total_of(const database::TraceAnalyses& trace, const TimeChoice& choice) {
-  if (choice.kind == Kind::iterations || choice.kind == Kind::above_median) return std::nullopt;
+  if (choice.of_iterations()) return std::nullopt;
   std::uint64_t sum = 0;
   for (const TimeMap::Row& row : trace.time_map.rows) {
     if (choice.kind == Kind::calls) {
@@ -238,6 +281,8 @@ std::vector<TimeChoice> time_choices(const database::TraceAnalyses& trace) {
   std::vector<TimeChoice> choices;
   if (!trace.variations.empty() && !trace.variations.front().rows.empty())
     choices = {{Kind::iterations, {}}, {Kind::above_median, {}}};
+  for (std::uint32_t metric = 0; !choices.empty() && metric < trace.metrics.size(); ++metric)
+    choices.push_back({.kind = Kind::metric, .pattern = {}, .metric = metric});
   if (trace.time_map.rows.empty()) return choices;
   choices.push_back({Kind::waiting, {}});
   choices.push_back({Kind::calls, {}});
@@ -257,8 +302,10 @@ std::vector<TimeChoice> time_choices(const database::TraceAnalyses& trace) {
 std::unique_ptr<TimeGrid> make_time_grid(const database::Contents& experiment, const TimeChoice& choice,
                                          std::size_t finer) {
   const database::TraceAnalyses& trace = experiment.trace();
-  if (choice.kind == Kind::iterations || choice.kind == Kind::above_median) {
+  if (choice.of_iterations()) {
     const std::size_t level = std::min(finer, trace.variations.size() - 1);
+    if (choice.kind == Kind::metric)
+      return std::make_unique<Counted>(experiment, trace.variations[level], choice.metric);
     return std::make_unique<Iterations>(experiment, trace.variations[level],
                                         choice.kind == Kind::above_median);
   }

@@ -16,17 +16,23 @@ struct TimeChoice {
   enum class Kind : std::uint8_t {
     iterations,    ///< how long each took outside MPI
     above_median,  ///< by how much that is more than the median
+    metric,        ///< what was counted of a metric in each, outside MPI
     waiting,       ///< all waits for others
     calls,         ///< time in MPI calls
     pattern        ///< waits of one pattern
   };
   Kind kind = Kind::iterations;
   database::WaitPattern pattern{};
+  std::uint32_t metric = 0;  ///< by its place in TraceAnalyses::metrics
 
+  /// Whether it shows iterations rather than time.
+  [[nodiscard]] bool of_iterations() const {
+    return kind == Kind::iterations || kind == Kind::above_median || kind == Kind::metric;
+  }
   friend bool operator==(const TimeChoice&, const TimeChoice&) = default;
 };
 
-/// Values of ranks (rows) over time (columns), in ns. Rows may differ in length.
+/// Values of ranks (rows) over time (columns), in ns or a metric's own unit. Rows may differ in length.
 class TimeGrid {
  public:
   virtual ~TimeGrid() = default;
@@ -84,7 +90,7 @@ constexpr std::size_t first_of(std::size_t cell, std::size_t cells, std::size_t 
 std::vector<TimeChoice> time_choices(const database::TraceAnalyses& trace);
 
 /// `waiting`, `in MPI calls`, `wait-at-nxn`, …
-std::string name_of(const TimeChoice& choice);
+std::string name_of(const database::Contents& experiment, const TimeChoice& choice);
 
 /// All of it, in ns; not set for iterations.
 std::optional<std::uint64_t> total_of(const database::TraceAnalyses& trace, const TimeChoice& choice);

@@ -53,7 +53,7 @@ void TimePane::ask_choice() {
   for (const TimeChoice& each : choices) {
     if (each == choice_) menu.cursor = static_cast<int>(menu.entries.size());
     const std::optional<std::uint64_t> total = total_of(trace, each);
-    menu.entries.push_back({name_of(each),
+    menu.entries.push_back({name_of(workspace_.experiment(), each),
                             total ? duration(static_cast<double>(*total) / 1e9, workspace_.unicode()) : "",
                             each == choice_});
   }
@@ -62,7 +62,7 @@ void TimePane::ask_choice() {
 }
 
 void TimePane::finer() {
-  if (choice_.kind != TimeChoice::Kind::iterations && choice_.kind != TimeChoice::Kind::above_median) {
+  if (!choice_.of_iterations()) {
     host_.tell("Only iterations have coarser and finer levels (m)");
     return;
   }

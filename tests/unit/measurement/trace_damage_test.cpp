@@ -100,7 +100,7 @@ TEST_CASE("what is no trace is told so") {
   REQUIRE(refused(path, {}));
   REQUIRE(refused(path, std::vector<char>(100'000, 'x')));
   auto bytes = small_trace(directory, true);
-  bytes[8] = 2;  // a later version
+  bytes[8] = trace::kVersion + 1;
   write_bytes(path, bytes);
   REQUIRE_THROWS_WITH(trace::ProcessTrace(path), Catch::Contains("newer Culprit"));
 }

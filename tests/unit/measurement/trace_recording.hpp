@@ -20,7 +20,8 @@ namespace trace = culprit::measurement::trace;
 class Trace {
  public:
   explicit Trace(const std::filesystem::path& path, std::uint64_t limit = measurement::kMostTraceBytes)
-      : error_(trace_->create(path.c_str(), {.pid = 4711, .start_ns = kStart, .limit = limit})) {}
+      : error_(trace_->create(path.c_str(),
+                              {.pid = 4711, .start_ns = kStart, .limit = limit, .readings = true})) {}
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
   ~Trace() { trace_->forget(); }
@@ -38,6 +39,7 @@ inline auto tie(const trace::Operation& o) {
 }
 
 inline bool equal(const trace::Record& a, const trace::Record& b) {
+  if (a.kind == trace::RecordKind::reading && (a.event != b.event || a.value != b.value)) return false;
   return a.kind == b.kind && a.any == b.any && a.wait == b.wait && a.enter_ns == b.enter_ns &&
          a.exit_ns == b.exit_ns && a.node == b.node &&
          std::ranges::equal(a.operations, b.operations,
@@ -49,6 +51,8 @@ inline bool write(measurement::TraceStream& stream, const trace::Record& record)
     return stream.sample(record.exit_ns, record.exit_ns - record.enter_ns, record.node,
                          static_cast<measurement::WaitKind>(record.wait));
   }
+  if (record.kind == trace::RecordKind::reading)
+    return stream.reading(record.exit_ns, record.event, record.value, record.node);
   if (!stream.begin_call(record.enter_ns, record.exit_ns, record.node, record.any)) return false;
   for (const trace::Operation& operation : record.operations) stream.add(operation);
   stream.end_call();
@@ -71,6 +75,7 @@ class Program {
   trace::Record next(std::size_t operations) {
     trace::Record record;
     record.node = 14 + below(below(50) == 0 ? 2'000'000 : 40);
+    if (below(5) == 0) return reading(record);
     if (below(4) == 0) {
       record.wait = static_cast<std::uint8_t>(below(measurement::kWaitKinds));
       time_ += (below(100'000) + 1) * 64;  // what a sample can tell
@@ -90,6 +95,14 @@ class Program {
   std::uint32_t below(std::uint32_t end) { return static_cast<std::uint32_t>(random_() % end); }
 
  private:
+  trace::Record reading(trace::Record record) {
+    record.kind = trace::RecordKind::reading;
+    time_ += below(3) * 64;
+    record.enter_ns = record.exit_ns = time_;
+    record.event = static_cast<std::uint8_t>(below(measurement::kMaxEvents));
+    record.value = below(20) == 0 ? random_() : below(3);
+    return record;
+  }
   trace::Context context() { return below(3) == 0 || contexts_ == 0 ? trace::kNoContext : below(contexts_); }
   trace::Operation operation() {
     trace::Operation o;

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <memory>
 #include <numeric>
 #include <thread>
 
@@ -372,6 +374,41 @@ TEST_CASE("a trace goes on after an exec that failed") {
   const ProcessTrace read(path);
   REQUIRE((read.end() == EndReason::exit && read.sealed()));
   REQUIRE(read_records(read, read.threads()[0]).size() == 2);
+}
+
+TEST_CASE("readings that do not change take three bytes, and mostly one more for each seven bits") {
+  const Directory directory(scratch());
+  const auto path = directory / "a.trace";
+  Trace trace(path);
+  TraceStream& steady = *trace->stream(0, 0);
+  TraceStream& counts = *trace->stream(1, 1);
+  constexpr std::uint64_t kCount = 10'000;
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    REQUIRE(steady.reading(kStart + 64, 7, 5'000'000, 1000));
+    REQUIRE(counts.reading(kStart + 64, i % 2, 100 + i % 13, 1000));
+  }
+  trace->end(EndReason::exit, kStart + 64);
+  const ProcessTrace read(path);
+  REQUIRE(read.threads()[0].bytes <= 3 * kCount + 100);
+  REQUIRE(read.threads()[1].bytes <= 4 * kCount + 2 * kCount / 10 + 100);
+  const auto found = read_records(read, read.threads()[0]);
+  REQUIRE(found.size() == kCount);
+  REQUIRE((found[5].kind == RecordKind::reading && found[5].event == 7 && found[5].value == 5'000'000));
+}
+
+TEST_CASE("a trace without readings is one that older readers understand, with them it is not") {
+  for (const bool readings : {false, true}) {
+    const Directory directory(scratch());
+    const auto path = directory / "a.trace";
+    auto trace = std::make_unique<LiveTrace>();
+    REQUIRE(trace->create(path.c_str(), {.pid = 1, .start_ns = kStart, .readings = readings}) == 0);
+    trace->end(EndReason::exit, kStart);
+    trace->forget();
+    std::ifstream file(path, std::ios::binary);
+    trace::Header header{};
+    REQUIRE(file.read(reinterpret_cast<char*>(&header), sizeof header));
+    REQUIRE(header.version == (readings ? 2u : 1u));
+  }
 }
 
 TEST_CASE("an event takes eleven bytes and a sample six") {

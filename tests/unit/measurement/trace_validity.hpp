@@ -19,7 +19,8 @@ inline std::string invalid(const trace::ProcessTrace& trace, const trace::Record
   if (record.enter_ns > record.exit_ns) return "duration";
   if (record.wait >= culprit::measurement::kWaitKinds) return "wait";
   if (record.operations.size() > trace::kMaxOperations) return "operations";
-  if (record.kind == trace::RecordKind::sample && !record.operations.empty()) return "sample";
+  if (record.kind != trace::RecordKind::call && !record.operations.empty()) return "sample";
+  if (record.event >= culprit::measurement::kMaxEvents) return "event";
   for (const trace::Operation& operation : record.operations) {
     if (static_cast<int>(operation.kind) >= trace::kOperationKinds) return "operation kind";
     for (const trace::Context context : {operation.context, operation.group, operation.made}) {

@@ -63,6 +63,23 @@ struct TracedSample : SolverSample {
   }
 };
 
+/// The same with page faults in each segment, of which rank 5 has many in the iteration that takes long, and
+/// rank 2 in an ordinary one.
+struct CountedSample : TracedSample {
+  CountedSample() {
+    database::Experiment& e = sample.build();
+    e.trace.metrics = {static_cast<std::uint32_t>(e.metrics.size())};
+    e.metrics.push_back({.name = "perf::PAGE-FAULTS", .unit = "count", .description = ""});
+    for (database::Variation& variation : e.trace.variations) {
+      for (database::Variation::Row& row : variation.rows) row.values.emplace_back(row.sos_ns.size(), 12);
+    }
+    std::vector<database::Variation::Row>& rows = e.trace.variations.front().rows;
+    rows[5].values[0][1] = 4100;
+    rows[2].values[0][2] = 40;
+    rows[2].values[0][3] = 9000;  // the last one, which is cut off somewhere
+  }
+};
+
 }  // namespace
 
 TEST_CASE("waits: who waited how long, where, for whom") {
@@ -130,6 +147,43 @@ Unusually long (1 iteration):
 400.0 s  rank 5, iteration 1
     mostly in main › cg_iterate › loop at solver.c:412 › spmv
 )");
+}
+
+TEST_CASE("variation: what else was counted in iterations, and how it goes with their time") {
+  const CountedSample counted;
+  CHECK_THAT(run(counted.sample, {"variation"}), Catch::Contains(R"(
+What else was counted in them, outside MPI (--metric NAME shows where):
+                         median     of the unusually long  correlation with time
+  perf::PAGE-FAULTS          12         4 100 (342 times)    0.89
+)"));
+  CHECK(
+      run(counted.sample, {"variation", "--metric", "perf::PAGE-FAULTS"}) ==
+      R"(Iterations that the program marked: perf::PAGE-FAULTS outside MPI; the median is 12, the correlation
+with their time 0.89.
+
+rank 0            
+rank 1            
+rank 2           █
+rank 3            
+rank 4            
+rank 5         ▄  
+rank 6            
+rank 7            
+Left to right: 4 iterations; a full block is 9 000.
+
+Unusually high (2 iterations):
+4 100  rank 5, iteration 1, which took unusually long
+   40  rank 2, iteration 2
+)");
+  CHECK_THROWS_WITH(
+      run(counted.sample, {"variation", "--metric", "perf::PAGE-FALTS"}),
+      "--metric: no such metric: 'perf::PAGE-FALTS' (did you mean perf::PAGE-FAULTS? choose one of: "
+      "perf::PAGE-FAULTS)");
+  const TracedSample traced;
+  CHECK_THROWS_WITH(
+      run(traced.sample, {"variation", "--metric", "CPUTIME"}),
+      "--metric: CPUTIME: the time lines of this run tell of no events but REALTIME (measure with "
+      "hpcrun-lite -e REALTIME,CPUTIME --trace)");
 }
 
 TEST_CASE("variation: of procedures below, and of one that was named") {

@@ -62,6 +62,14 @@ void ScriptedRun::sample(std::int32_t rank, std::uint64_t at, std::uint64_t sinc
   record.node = context;
 }
 
+void ScriptedRun::reading(std::int32_t rank, std::uint64_t at, std::uint8_t event, std::uint64_t value) {
+  Record& record = processes[static_cast<std::size_t>(rank)].threads[0].emplace_back();
+  record.kind = trace::RecordKind::reading;
+  record.enter_ns = record.exit_ns = at;
+  record.event = event;
+  record.value = value;
+}
+
 trace::Context ScriptedRun::define(trace::DefinitionKind kind, std::vector<std::int32_t> members) {
   ++made;
   for (std::size_t i = 0; i < processes.size(); ++i) {
@@ -144,6 +152,38 @@ TimeMap time_map_of(const ScriptedRun& run, int analysts) {
   return all;
 }
 
+namespace {
+
+/// Those of this rank of the analysis, in the order of its time lines.
+std::vector<std::vector<IterationMark>> marks_of(const Forward& forward, const Roster& roster,
+                                                 const std::vector<std::vector<IterationMark>>& marks) {
+  std::vector<std::vector<IterationMark>> own;
+  for (const TimeLine& line : forward.ledger.lines()) {
+    const auto rank = static_cast<std::size_t>(roster.rank_of(line.location));
+    own.push_back(rank < marks.size() ? marks[rank] : std::vector<IterationMark>{});
+  }
+  return own;
+}
+
+}  // namespace
+
+SegmentValues segment_values_of(const ScriptedRun& run, const CallPaths& paths,
+                                const std::vector<std::vector<IterationMark>>& marks, int analysts,
+                                std::size_t events) {
+  SegmentValues all(run.processes.size());
+  std::mutex mutex;
+  exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
+    const auto own = traces(run, analysis);
+    const Roster roster(analysis, own);
+    const Forward forward = read_forward(analysis, roster, own);
+    const Variation found = variation(analysis, roster, forward, paths, marks_of(forward, roster, marks), {});
+    const SegmentValues values = segment_values(roster, forward, found, events);
+    const std::lock_guard lock(mutex);
+    for (std::size_t i = 0; i < values.size(); ++i) all[static_cast<std::size_t>(found.ranks[i])] = values[i];
+  });
+  return all;
+}
+
 Variation vary(const ScriptedRun& run, const CallPaths& paths,
                const std::vector<std::vector<IterationMark>>& marks, int analysts,
                const VariationOptions& options) {
@@ -154,12 +194,7 @@ Variation vary(const ScriptedRun& run, const CallPaths& paths,
     const auto own = traces(run, analysis);
     const Roster roster(analysis, own);
     const Forward forward = read_forward(analysis, roster, own);
-    std::vector<std::vector<IterationMark>> own_marks;
-    for (const TimeLine& line : forward.ledger.lines()) {
-      const auto rank = static_cast<std::size_t>(roster.rank_of(line.location));
-      own_marks.push_back(rank < marks.size() ? marks[rank] : std::vector<IterationMark>{});
-    }
-    Variation found = variation(analysis, roster, forward, paths, own_marks, options);
+    Variation found = variation(analysis, roster, forward, paths, marks_of(forward, roster, marks), options);
     const std::lock_guard lock(mutex);
     for (std::size_t i = 0; i < found.rows.size(); ++i) rows.emplace_back(found.ranks[i], found.rows[i]);
     found.outliers.insert(found.outliers.end(), all.outliers.begin(), all.outliers.end());

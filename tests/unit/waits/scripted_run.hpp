@@ -8,6 +8,7 @@
 #include "waits/hotspots.hpp"
 #include "waits/own_times.hpp"
 #include "waits/process_trace.hpp"
+#include "waits/segment_values.hpp"
 #include "waits/time_map.hpp"
 #include "waits/variation.hpp"
 
@@ -48,6 +49,9 @@ struct ScriptedRun {
   /// A sample at `at`, which stands for the time since `since`.
   void sample(std::int32_t rank, std::uint64_t at, std::uint64_t since, std::uint32_t context,
               std::size_t thread = 0);
+
+  /// A reading of an event on its first time line.
+  void reading(std::int32_t rank, std::uint64_t at, std::uint8_t event, std::uint64_t value);
 
   struct Process {
     std::vector<Definition> definitions;
@@ -91,6 +95,11 @@ Found analyse(const ScriptedRun& run, int analysts = 1, std::uint64_t records_pe
 Variation vary(const ScriptedRun& run, const CallPaths& paths,
                const std::vector<std::vector<IterationMark>>& marks, int analysts,
                const VariationOptions& options = {});
+
+/// What was counted of so many events in the segments of that, by rank, event and segment.
+SegmentValues segment_values_of(const ScriptedRun& run, const CallPaths& paths,
+                                const std::vector<std::vector<IterationMark>>& marks, int analysts,
+                                std::size_t events);
 
 /// What its ranks did over time; calls are shown at their own contexts.
 TimeMap time_map_of(const ScriptedRun& run, int analysts);

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "waits/forward.hpp"
+#include "waits/roster.hpp"
+#include "waits/variation.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace culprit::waits {
+
+/// By row of a variation, event and segment: in the event's unit.
+using SegmentValues = std::vector<std::vector<std::vector<std::uint64_t>>>;
+
+/// What was counted of each of `events` events in the segments of `found` (this analyst's rows), MPI calls
+/// left out as they are of SOS-times, so that both tell of the same code. A reading of a counter does not say
+/// when between it and the one before: it is taken to have happened evenly. Readings of events beyond
+/// `events` are left out.
+SegmentValues segment_values(const Roster& roster, const Forward& forward, const Variation& found,
+                             std::size_t events);
+
+}  // namespace culprit::waits
