@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <new>
+#include <string>
 #include <system_error>
 
 #include <fmt/core.h>
@@ -22,6 +23,13 @@ void tell_remarks(const database::Quality& quality) {
   }
   if (quality.full > 0) {
     fmt::print(stderr, "prof-mpi: {} samples met a full memory area and count for a caller\n", quality.full);
+  }
+  if (quality.clock_violations > 0) {
+    fmt::print(stderr,
+               "prof-mpi: {} messages were received before they were sent, by the hosts' clocks; pushed "
+               "forward, {} still are\n",
+               quality.clock_violations,
+               quality.clock_violations_left == 0 ? "none" : std::to_string(quality.clock_violations_left));
   }
 }
 

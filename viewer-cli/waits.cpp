@@ -1,6 +1,7 @@
 #include "waits.hpp"
 
 #include "call_path_text.hpp"
+#include "report/quality.hpp"
 #include "text/csv.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -47,7 +48,7 @@ std::string cause_text(const database::Contents& experiment, const Wait& wait) {
   return location_label(experiment, wait.cause_location);
 }
 
-/// What the approximation could not place.
+/// What the approximation could not place, and what clocks made doubtful.
 void write_remainder(std::ostream& out, const Screen& screen, const database::Quality& quality) {
   std::string text;
   const auto amount = [&screen](std::uint64_t ns) {
@@ -61,6 +62,8 @@ void write_remainder(std::ostream& out, const Screen& screen, const database::Qu
     text +=
         amount(quality.excess_wait_ns) + " of estimated waits were not sampled as idle, and are left out.";
   if (!text.empty()) out << wrap(text, screen.width) << '\n';
+  if (const std::string clocks = clocks_text(quality); !clocks.empty())
+    out << wrap(clocks, screen.width) << '\n';
 }
 
 }  // namespace

@@ -218,6 +218,7 @@ struct Quality {
   std::uint64_t epochs_lost = 0;           ///< calls of one-sided communication without an accumulator
   std::uint64_t unclassified_wait_ns = 0;  ///< idleness in one-sided calls that no pattern explains
   std::uint64_t excess_wait_ns = 0;  ///< estimated waits that were not sampled as idle; not in the waits
+  std::uint64_t clock_violations_left = 0;  ///< receives that precede their sends even after pushing forward
 };
 
 /// How and what was run.

@@ -56,6 +56,7 @@ Bytes encode_meta(const Experiment& e, const std::vector<std::string>& hosts) {
   into.put(e.quality.epochs_lost);
   into.put(e.quality.unclassified_wait_ns);
   into.put(e.quality.excess_wait_ns);
+  into.put(e.quality.clock_violations_left);
   return into.take();
 }
 

@@ -98,6 +98,7 @@ class Analyses {
     findings.trace = std::move(found_);
     findings.threads = {threads_.begin(), threads_.end()};
     findings.clock_violations = comm_.all_sum(read_.violations);
+    findings.clock_violations_left = comm_.all_sum(read_.left);
     findings.varied = std::move(varied_);
     return findings;
   }
@@ -258,6 +259,7 @@ void TimeLineFindings::adopt_into(Experiment& experiment) && {
   if (trace.traced == 0) return;
   experiment.trace = std::move(trace);
   experiment.quality.clock_violations += clock_violations;
+  experiment.quality.clock_violations_left += clock_violations_left;
   replace_approximations(experiment.waits, std::move(waits), threads);
 }
 

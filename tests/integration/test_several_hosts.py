@@ -12,6 +12,8 @@ from against_logs import truth
 
 AHEAD, DRIFT = 50_000_000_000, 100_000  # ns, longer than the run, and ns a second: of the second host's clock
 REPETITIONS, DELAY = 3, 20  # ms
+BEHIND = 5_000_000_000  # ns: each host's clock in a chain of hosts
+CHAIN, MENDED = 10, 7  # ranks; those to which pushing forward gets
 RECEIVES = ("receive", "receive_matched")
 SLOT, BLOCK_HEADER = 32768, 64
 PROCESS_STREAM = 0xFFFFFFFF
@@ -105,6 +107,24 @@ class SeveralHosts(harness.Workspace):
 
     def test_clocks_mpich(self):
         self.check_clocks("mpich")
+
+    def test_what_is_left_openmpi(self):
+        environment = dict(harness.ENVIRONMENT, CULPRIT_WRONG_CLOCKS=f"{CHAIN},{-BEHIND},0")
+        program = harness.PROGRAMS / "baton.openmpi"
+        measured = self.measure("openmpi", CHAIN, program, options=("--trace",), env=environment)
+        for file in sorted(measured.rglob("*.trace")):
+            forget_comparisons(file)
+        told = harness.run([harness.PROF_MPI, measured]).stderr
+        recorded, left = CHAIN - 1, CHAIN - 1 - MENDED
+        self.assertIn(f"{recorded} messages were received before they were sent", told)
+        self.assertIn(f"pushed forward, {left} still are", told)
+        database = measured.with_name(measured.name + ".db")
+        quality = harness.viewer_json(database, "report")["quality"]
+        self.assertEqual((quality["clock_violations"], quality["clock_violations_left"]), (recorded, left))
+        for command in ("report", "waits"):
+            text = " ".join(harness.run([harness.VIEWER, database, command]).stdout.split())
+            self.assertIn(f"{recorded} messages were received before being sent", text)
+            self.assertIn(f"{left} still are in the wrong order", text)
 
 
 if __name__ == "__main__":

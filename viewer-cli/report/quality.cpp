@@ -66,6 +66,18 @@ std::string unmatched_text(const database::UnmatchedOperations& unmatched) {
 
 }  // namespace
 
+std::string clocks_text(const database::Quality& quality) {
+  if (quality.clock_violations == 0) return {};
+  const bool one = quality.clock_violations == 1;
+  std::string text = counted(quality.clock_violations, "message") + (one ? " was" : " were") +
+                     " received before being sent, by the clocks of the hosts, and " +
+                     (one ? "was" : "were") + " moved, with what follows: ";
+  if (quality.clock_violations_left == 0) return text + "waits there are estimates.";
+  return text + grouped(static_cast<double>(quality.clock_violations_left)) + " still " +
+         (quality.clock_violations_left == 1 ? "is" : "are") +
+         " in the wrong order, and waits there and their causes are wrong.";
+}
+
 double sampling_microseconds(const database::Quality& quality) {
   return quality.samples == 0
              ? 0
@@ -92,6 +104,8 @@ std::string quality_text(const database::Contents& experiment, double total_s) {
                                 : keep(grouped(static_cast<double>(quality.dropped))) + " dropped");
   if (quality.clock_violations > 0) {
     text += ", " + keep(counted(quality.clock_violations, "clock violation"));
+    if (quality.clock_violations_left > 0)
+      text += keep(" (" + grouped(static_cast<double>(quality.clock_violations_left)) + " left)");
   }
   if (total_s > 0 && quality.handler_ns > 0) {
     text += "; sampling took " +
@@ -144,6 +158,7 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment, 
     warn(counted(unmatched, "operation") + " in the traces found no partner (" +
          unmatched_text(experiment.trace().unmatched) + "); waits in them are not known.");
   }
+  if (const std::string clocks = clocks_text(quality); !clocks.empty()) warn(clocks);
   if (partial_share(experiment, total_s) > kManyPartial) {
     warn(percent(partial_share(experiment, total_s)) +
          " of the time lies in partial unwinds (under <partial>); `info` " +

@@ -81,6 +81,7 @@ Json quality_json(const database::Contents& experiment) {
           {"dropped", quality.dropped},
           {"full", quality.full},
           {"clock_violations", quality.clock_violations},
+          {"clock_violations_left", quality.clock_violations_left},
           {"cut_short", quality.cut_short},
           {"unreadable", quality.unreadable},
           {"sampling_s", seconds(quality.handler_ns)},

@@ -175,7 +175,8 @@ void fill_run(Experiment& e) {
                .most_halvings = 3,
                .epochs_lost = 4,
                .unclassified_wait_ns = 5,
-               .excess_wait_ns = 6};
+               .excess_wait_ns = 6,
+               .clock_violations_left = 7};
   e.modules = {
       {"/home/user/solver/build/solver", "0123456789abcdef0123456789abcdef01234567", 36'000, {}},
       {"/opt/vendor/libblob.so", "", partial, {"no symbols"}, 7, partial, true},
