@@ -137,14 +137,21 @@ class Counted final : public TimeGrid {
   }
   [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
     const std::uint64_t value = at(row, column);
-    return "iteration " + std::to_string(column) + ": " + metric_.name + ' ' +
-           (metric_.unit == "ns" ? duration(seconds(value), unicode) : grouped(static_cast<double>(value)));
+    return std::string(variation_.marked ? "iteration " : "invocation ") + std::to_string(column) + ": " +
+           metric_.name + ' ' + text_of(value, unicode);
+  }
+  [[nodiscard]] std::string shade_name(bool most, bool unicode) const override {
+    return text_of(most ? most_ : least_, unicode);
   }
   [[nodiscard]] database::ContextId context(std::size_t, std::size_t) const override {
     return variation_.context;
   }
 
  private:
+  [[nodiscard]] std::string text_of(std::uint64_t value, bool unicode) const {
+    return metric_.unit == "ns" ? duration(seconds(value), unicode) : grouped(static_cast<double>(value));
+  }
+
   const database::Contents& experiment_;
   const Variation& variation_;
   const database::Metric& metric_;
