@@ -25,11 +25,12 @@ void tell_remarks(const database::Quality& quality) {
     fmt::print(stderr, "prof-mpi: {} samples met a full memory area and count for a caller\n", quality.full);
   }
   if (quality.clock_violations > 0) {
+    const bool one = quality.clock_violations == 1;
     fmt::print(stderr,
-               "prof-mpi: {} messages were received before they were sent, by the hosts' clocks; pushed "
-               "forward, {} still are\n",
-               quality.clock_violations,
-               quality.clock_violations_left == 0 ? "none" : std::to_string(quality.clock_violations_left));
+               "prof-mpi: {} {} received before {} sent, by the hosts' clocks; pushed forward, {} still {}\n",
+               quality.clock_violations, one ? "message was" : "messages were", one ? "it was" : "they were",
+               quality.clock_violations_left == 0 ? "none" : std::to_string(quality.clock_violations_left),
+               quality.clock_violations_left == 1 ? "is" : "are");
   }
 }
 

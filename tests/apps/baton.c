@@ -1,4 +1,4 @@
-/* Ranks hand on a baton, from the first to the last. */
+/* Ranks hand on a baton, from the last to the first. */
 #include <mpi.h>
 
 int main(int argc, char** argv) {
@@ -6,7 +6,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (rank > 0) MPI_Recv(&baton, 1, MPI_INT, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  if (rank + 1 < ranks) MPI_Send(&baton, 1, MPI_INT, rank + 1, 0, MPI_COMM_WORLD);
+  if (rank + 1 < ranks) MPI_Recv(&baton, 1, MPI_INT, rank + 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank > 0) MPI_Send(&baton, 1, MPI_INT, rank - 1, 0, MPI_COMM_WORLD);
   return MPI_Finalize();
 }
