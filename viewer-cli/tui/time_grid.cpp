@@ -2,6 +2,7 @@
 
 #include "report/phrases.hpp"
 #include "text/quantity.hpp"
+#include "text/shorten.hpp"
 #include "views/frame.hpp"
 #include "waits.hpp"
 
@@ -43,6 +44,17 @@ bool is_shown(const TimeChoice& choice, WaitPattern pattern) {
                                       : choice.kind == Kind::pattern && choice.pattern == pattern;
 }
 
+/// What the columns are; the middle of the code's name goes where that makes it fit into `width`.
+std::string segments_text(const database::Contents& experiment, const Variation& variation, bool begins,
+                          std::size_t width, bool unicode) {
+  if (variation.marked || variation.context == database::kNone)
+    return std::string(begins ? "Iterations" : "iterations") + " that the program marked";
+  const std::string what = begins ? "Invocations of " : "invocations of ";
+  constexpr std::size_t kLeast = 12, kMost = 40;
+  const std::string code = scope_phrase(experiment, variation.context, false, kMost, unicode);
+  return what + shorten_middle(code, std::max(kLeast, width - std::min(width, what.size())), unicode);
+}
+
 class Iterations final : public TimeGrid {
  public:
   Iterations(const database::Contents& experiment, const Variation& variation, bool above_median)
@@ -61,14 +73,11 @@ class Iterations final : public TimeGrid {
   [[nodiscard]] std::string shade_name(bool most, bool unicode) const override {
     return duration(seconds(most ? most_ : least_), unicode);
   }
-  [[nodiscard]] std::string title(bool unicode) const override {
-    constexpr std::size_t kName = 40;
-    std::string text =
-        variation_.marked || variation_.context == database::kNone
-            ? std::string("Iterations that the program marked")
-            : "Invocations of " + scope_phrase(experiment_, variation_.context, false, kName, unicode);
-    text += above_median_ ? ": how much longer than the median" : ": time outside MPI";
-    return text + " (median " + duration(seconds(variation_.median_ns), unicode) + ')';
+  [[nodiscard]] std::string title(std::size_t width, bool unicode) const override {
+    const std::string measure = (above_median_ ? ": how much longer than the median" : ": time outside MPI") +
+                                (" (median " + duration(seconds(variation_.median_ns), unicode) + ')');
+    const std::size_t taken = culprit::viewer::columns(measure);
+    return segments_text(experiment_, variation_, true, width > taken ? width - taken : 0, unicode) + measure;
   }
   [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
     const std::uint64_t ns = at(row, column);
@@ -128,12 +137,11 @@ class Counted final : public TimeGrid {
   [[nodiscard]] std::string column_name(std::size_t column, bool) const override {
     return std::to_string(column);
   }
-  [[nodiscard]] std::string title(bool unicode) const override {
-    constexpr std::size_t kName = 40;
-    return metric_.name + " outside MPI in " +
-           (variation_.marked || variation_.context == database::kNone
-                ? std::string("iterations that the program marked")
-                : "invocations of " + scope_phrase(experiment_, variation_.context, false, kName, unicode));
+  [[nodiscard]] std::string title(std::size_t width, bool unicode) const override {
+    const std::string counted = metric_.name + " outside MPI in ";
+    const std::size_t taken = culprit::viewer::columns(counted);
+    return counted +
+           segments_text(experiment_, variation_, false, width > taken ? width - taken : 0, unicode);
   }
   [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
     const std::uint64_t value = at(row, column);
@@ -183,7 +191,7 @@ class Bins final : public TimeGrid {
     return duration(seconds(column * map_.bin_ns), unicode);
   }
   [[nodiscard]] std::string shade_name(bool most, bool) const override { return most ? "100 %" : "0 %"; }
-  [[nodiscard]] std::string title(bool unicode) const override {
+  [[nodiscard]] std::string title(std::size_t, bool unicode) const override {
     const std::string what = choice_.kind == Kind::waiting ? "Waiting for other ranks"
                              : choice_.kind == Kind::calls ? "Time in MPI calls"
                                                            : "Waits: " + name_of(experiment_, choice_);

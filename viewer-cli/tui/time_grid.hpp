@@ -60,7 +60,8 @@ class TimeGrid {
   }
 
   [[nodiscard]] virtual std::int32_t rank(std::size_t row) const = 0;
-  [[nodiscard]] virtual std::string title(bool unicode) const = 0;
+  /// What it shows, in at most `width` columns where a shorter name of the code can do that.
+  [[nodiscard]] virtual std::string title(std::size_t width, bool unicode) const = 0;
   /// Of the axis below, and of a column on it.
   [[nodiscard]] virtual std::string axis() const = 0;
   [[nodiscard]] virtual std::string column_name(std::size_t column, bool unicode) const = 0;

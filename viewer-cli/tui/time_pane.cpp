@@ -196,7 +196,8 @@ void TimePane::draw(Canvas& canvas, const Area& area) {
     draw_missing(canvas, area);
     return;
   }
-  canvas.write(area.row, area.column, grid_->title(workspace_.unicode()), Tone::heading, area.width);
+  const std::string title = grid_->title(static_cast<std::size_t>(area.width), workspace_.unicode());
+  canvas.write(area.row, area.column, title, Tone::heading, area.width);
   constexpr int kAbove = 1, kBelow = 3;
   const std::size_t ranks = grid_->rows();
   const std::size_t segments = grid_->columns();
