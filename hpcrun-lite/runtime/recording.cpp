@@ -221,8 +221,7 @@ void note_end() {
   if (rank_from == RankFrom::session && file.open()) {
     file.note(
         "MPI was begun by a session, without MPI_Init: waiting is known, but time lines hold no MPI calls, "
-        "and "
-        "windows are not matched between the ranks");
+        "and windows are not matched between the ranks");
   }
   if (mpi_was_sampled() && known_rank < 0 && file.open()) {
     file.note(

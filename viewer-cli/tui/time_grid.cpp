@@ -3,6 +3,7 @@
 #include "report/phrases.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "trace/segment_picture.hpp"
 #include "views/frame.hpp"
 #include "waits.hpp"
 
@@ -81,8 +82,8 @@ class Iterations final : public TimeGrid {
   }
   [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
     const std::uint64_t ns = at(row, column);
-    std::string text = std::string(variation_.marked ? "iteration " : "invocation ") +
-                       std::to_string(column) + ": " + duration(seconds(ns), unicode);
+    std::string text = std::string(segment_name(variation_)) + ' ' + std::to_string(column) + ": " +
+                       duration(seconds(ns), unicode);
     if (variation_.median_ns > 0)
       text += " (" + beside_median(static_cast<double>(ns) / static_cast<double>(variation_.median_ns)) + ')';
     const Variation::Outlier* const unusual = outlier(row, column);
@@ -145,8 +146,8 @@ class Counted final : public TimeGrid {
   }
   [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
     const std::uint64_t value = at(row, column);
-    return std::string(variation_.marked ? "iteration " : "invocation ") + std::to_string(column) + ": " +
-           metric_.name + ' ' + text_of(value, unicode);
+    return std::string(segment_name(variation_)) + ' ' + std::to_string(column) + ": " + metric_.name + ' ' +
+           text_of(value, unicode);
   }
   [[nodiscard]] std::string shade_name(bool most, bool unicode) const override {
     return text_of(most ? most_ : least_, unicode);
