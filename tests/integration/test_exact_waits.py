@@ -36,10 +36,14 @@ MADE = {
     "collectives": {"wait-at-barrier", "wait-at-nxn", "late-broadcast", "early-reduce", "early-scan"},
     "active_target": {"late-post", "early-wait", "late-complete", "wait-at-fence", "early-fence", "wait-at-create", "wait-at-free"},
     "passive_target": {"lock-wait"},
+    "fortran_f08": {
+        "late-sender", "late-receiver", "wait-at-barrier", "wait-at-nxn", "late-broadcast", "early-reduce", "early-scan",
+        "late-post", "early-wait", "late-complete", "wait-at-fence", "early-fence", "lock-wait",
+    },
 }
 EVERYWHERE = {"wait-at-init", "wait-at-finalize"}  # however short
 # In some scenarios a third rank waits.
-LEAST_RANKS = {"point_to_point": 3, "requests": 3, "active_target": 3, "passive_target": 3}
+LEAST_RANKS = {"point_to_point": 3, "requests": 3, "active_target": 3, "passive_target": 3, "fortran_f08": 3}
 RANKS_TRIED = [int(ranks) for ranks in os.environ.get("CULPRIT_RANKS_TRIED", "4").split()]
 DELAY = 20  # ms
 REPETITIONS = 3
@@ -266,7 +270,7 @@ class ExactWaits(harness.Workspace):
         self.assertIsNone(harness.viewer_json(database, "efficiency")["transfer"])
 
 
-PROGRAMS = ("point_to_point", "requests", "collectives", "active_target", "passive_target")
+PROGRAMS = ("point_to_point", "requests", "collectives", "active_target", "passive_target", "fortran_f08")
 for mpi in harness.LAUNCHERS:
     for program in PROGRAMS:
         setattr(

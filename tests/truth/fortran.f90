@@ -1,14 +1,16 @@
-! Truth, in Fortran: the waits of point-to-point calls, of collective calls and of fences, through mpi_f08 (where
-! USE_F08 is defined), the mpi module (USE_MPI) or mpif.h. Ranks pair up (0,1), (2,3), ...; of a pair the lower rank
-! plays the sender. Usage: fortran LOGDIR [repetitions] [delay in ms]
+! Truth, in Fortran: the waits of point-to-point, collective and one-sided calls, through mpi_f08 (where USE_F08 is
+! defined), the mpi module (USE_MPI) or mpif.h. Ranks pair up (0,1), (2,3), ...; of a pair the lower rank plays the
+! sender and the origin. Usage: fortran LOGDIR [repetitions] [delay in ms]
 #ifdef USE_F08
 #define MPI_USE use mpi_f08
 #define MPI_INCLUDE
 #define REQUEST type(MPI_Request)
 #define WINDOW type(MPI_Win)
+#define GROUP type(MPI_Group)
 #else
 #define REQUEST integer
 #define WINDOW integer
+#define GROUP integer
 #ifdef USE_MPI
 #define MPI_USE use mpi
 #define MPI_INCLUDE
@@ -27,8 +29,10 @@ module scenarios
   integer :: rank, ranks, error, operation = 0, turn = 0
   real(c_double) :: delay = 20
   integer, parameter :: world = 0, the_window = 1, word_bytes = 4
-  integer, asynchronous :: memory(64)
+  integer, parameter :: bulk = 65536 ! words of a transfer that no library sends ahead
+  integer, asynchronous :: memory(64 + bulk), words(bulk)
   WINDOW :: win
+  GROUP :: pair ! the partner alone
 
 contains
 
@@ -107,6 +111,46 @@ contains
     end if
   end subroutine
 
+  subroutine probe()
+    integer :: word
+    if (partner() >= ranks) return
+    word = rank
+    if (sender()) then
+      call truth_sleep(delay)
+      call truth_enter("MPI_Send", "probe")
+      call MPI_Send(word, 1, MPI_INTEGER, partner(), 4, MPI_COMM_WORLD, error)
+      call truth_exit()
+      call truth_sends(0, partner(), 4, world, word_bytes, truth_eager)
+    else
+      call truth_enter("MPI_Probe", "probe")
+      call MPI_Probe(partner(), 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
+      call truth_exit()
+      call truth_probes(partner(), 4, world)
+      call truth_enter("MPI_Recv", "probe")
+      call MPI_Recv(word, 1, MPI_INTEGER, partner(), 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
+      call truth_exit()
+      call truth_receives(0, partner(), 4, world, word_bytes)
+    end if
+  end subroutine
+
+  subroutine barrier()
+    turn = turn + 1
+    if (rank == mod(turn, ranks)) call truth_sleep(delay)
+    call truth_enter("MPI_Barrier", "barrier")
+    call MPI_Barrier(MPI_COMM_WORLD, error)
+    call truth_exit()
+    call truth_collective(truth_barrier, world, 0, 0)
+  end subroutine
+
+  subroutine early_scan()
+    integer :: total
+    if (rank == 0) call truth_sleep(delay)
+    call truth_enter("MPI_Scan", "early_scan")
+    call MPI_Scan(rank, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
+    call truth_exit()
+    call truth_collective(truth_scan, world, 0, 0)
+  end subroutine
+
   subroutine allreduce()
     integer :: total
     turn = turn + 1
@@ -140,21 +184,22 @@ contains
     call truth_collective(truth_reduce, world, root, 0)
   end subroutine
 
-  subroutine fence()
+  subroutine fence(assertion)
+    integer, intent(in) :: assertion
     call truth_enter("MPI_Win_fence", "fence")
-    call MPI_Win_fence(0, win, error)
+    call MPI_Win_fence(assertion, win, error)
     call truth_exit()
     call truth_fence(the_window)
   end subroutine
 
   ! One rank puts late, and comes even later to the closing fence.
   subroutine wait_at_fence()
-    integer, asynchronous, save :: word
+    integer, asynchronous, save :: word(1)
     integer :: next
     word = rank
     next = mod(rank + 1, ranks)
     turn = turn + 1
-    call fence()
+    call fence(0)
     if (rank == mod(turn, ranks)) then
       call truth_sleep(delay)
       call truth_enter("MPI_Put", "wait_at_fence")
@@ -163,7 +208,138 @@ contains
       call truth_rma(the_window, next, word_bytes)
       call truth_sleep(delay / 2)
     end if
-    call fence()
+    call fence(MPI_MODE_NOSUCCEED) ! epochs of other kinds follow
+  end subroutine
+
+  subroutine post()
+    call truth_enter("MPI_Win_post", "post")
+    call MPI_Win_post(pair, 0, win, error)
+    call truth_exit()
+    call truth_post(the_window, partner())
+  end subroutine
+
+  subroutine start()
+    call truth_enter("MPI_Win_start", "start")
+    call MPI_Win_start(pair, 0, win, error)
+    call truth_exit()
+    call truth_start(the_window, partner())
+  end subroutine
+
+  subroutine put()
+    call truth_enter("MPI_Put", "put")
+    call MPI_Put(words, 1, MPI_INTEGER, partner(), int(rank, MPI_ADDRESS_KIND), 1, MPI_INTEGER, win, error)
+    call truth_exit()
+    call truth_rma(the_window, partner(), word_bytes)
+  end subroutine
+
+  subroutine put_bulk()
+    call truth_enter("MPI_Put", "put_bulk")
+    call MPI_Put(words, bulk, MPI_INTEGER, partner(), 64_MPI_ADDRESS_KIND, bulk, MPI_INTEGER, win, error)
+    call truth_exit()
+    call truth_rma(the_window, partner(), bulk * word_bytes)
+  end subroutine
+
+  subroutine complete()
+    call truth_enter("MPI_Win_complete", "complete")
+    call MPI_Win_complete(win, error)
+    call truth_exit()
+    call truth_complete(the_window)
+  end subroutine
+
+  subroutine wait_for_origin()
+    call truth_enter("MPI_Win_wait", "wait_for_origin")
+    call MPI_Win_wait(win, error)
+    call truth_exit()
+    call truth_wait(the_window)
+  end subroutine
+
+  ! The target opens late: its origin waits in start, complete or, where neither blocks, in its operation.
+  subroutine late_post()
+    if (partner() >= ranks) return
+    if (sender()) then
+      call start()
+      call put()
+      call complete()
+    else
+      call post_late()
+    end if
+  end subroutine
+
+  ! The same with an operation that a library may be unable to put off.
+  subroutine early_transfer()
+    if (partner() >= ranks) return
+    if (sender()) then
+      call start()
+      call put_bulk()
+      call complete()
+    else
+      call post_late()
+    end if
+  end subroutine
+
+  subroutine post_late()
+    call truth_sleep(delay)
+    call post()
+    call wait_for_origin()
+  end subroutine
+
+  ! The origin's operation is late, so that its target waits, and then it completes even later.
+  subroutine late_complete()
+    if (partner() >= ranks) return
+    if (sender()) then
+      call start()
+      call truth_sleep(delay / 2)
+      call put()
+      call truth_sleep(delay)
+      call complete()
+    else
+      call post()
+      call wait_for_origin()
+    end if
+  end subroutine
+
+  ! Rank 0 holds the lock on the last rank's memory for a while. However lazily the library acquires it: after the
+  ! flush it is held, and the others come only then, each waiting for those before it.
+  subroutine lock_wait()
+    if (rank == 0) then
+      call add_locked()
+      call align()
+      call truth_sleep(delay)
+      call unlock()
+    else
+      call align()
+      call add_locked()
+      call unlock()
+    end if
+  end subroutine
+
+  subroutine add_locked()
+    integer, asynchronous, save :: one = 1
+    call truth_enter("MPI_Win_lock", "add_locked")
+    call MPI_Win_lock(MPI_LOCK_EXCLUSIVE, ranks - 1, 0, win, error)
+    call truth_exit()
+    call truth_lock(the_window, ranks - 1, 1)
+    call truth_enter("MPI_Accumulate", "add_locked")
+    call MPI_Accumulate(one, 1, MPI_INTEGER, ranks - 1, 0_MPI_ADDRESS_KIND, 1, MPI_INTEGER, MPI_SUM, win, error)
+    call truth_exit()
+    call truth_rma(the_window, ranks - 1, word_bytes)
+    call truth_enter("MPI_Win_flush", "add_locked")
+    call MPI_Win_flush(ranks - 1, win, error)
+    call truth_exit()
+  end subroutine
+
+  subroutine unlock()
+    call truth_enter("MPI_Win_unlock", "unlock")
+    call MPI_Win_unlock(ranks - 1, win, error)
+    call truth_exit()
+    call truth_unlock(the_window, ranks - 1)
+  end subroutine
+
+  subroutine make_pair()
+    GROUP :: everyone
+    call MPI_Comm_group(MPI_COMM_WORLD, everyone, error)
+    if (partner() < ranks) call MPI_Group_incl(everyone, 1, [partner()], pair, error)
+    call MPI_Group_free(everyone, error)
   end subroutine
 end module scenarios
 
@@ -192,6 +368,7 @@ program fortran
   call truth_exit()
   call truth_collective(truth_create, world, 0, 0)
   call truth_window(the_window, world)
+  call make_pair()
   do i = 1, repetitions
     call align()
     call late_sender()
@@ -200,6 +377,12 @@ program fortran
     call align()
     call wait_for_receive()
     call align()
+    call probe()
+    call align()
+    call barrier()
+    call align()
+    call early_scan()
+    call align()
     call allreduce()
     call align()
     call late_broadcast()
@@ -207,6 +390,14 @@ program fortran
     call early_reduce()
     call align()
     call wait_at_fence()
+    call align()
+    call late_post()
+    call align()
+    call early_transfer()
+    call align()
+    call late_complete()
+    call align()
+    call lock_wait()
   end do
   call truth_enter("MPI_Win_free", "fortran")
   call MPI_Win_free(win, error)

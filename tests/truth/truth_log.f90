@@ -4,7 +4,8 @@ module truth_log
   implicit none
   private
   public :: truth_open, truth_enter, truth_exit, truth_rank, truth_write, truth_sends, truth_receives, &
-            truth_completes, truth_collective, truth_rma, truth_fence, truth_window, truth_sleep
+            truth_completes, truth_collective, truth_rma, truth_fence, truth_window, truth_sleep, truth_probes, &
+            truth_post, truth_start, truth_complete, truth_wait, truth_lock, truth_unlock
 
   integer, parameter, public :: truth_eager = 0, truth_synchronous = 1, truth_standard = 2
   integer, parameter, public :: truth_init = 0, truth_finalize = 1, truth_barrier = 2, truth_nxn = 3, &
@@ -50,6 +51,34 @@ module truth_log
     subroutine truth_fence(window) bind(c)
       import :: c_int
       integer(c_int), value :: window
+    end subroutine
+    subroutine truth_probes(source, tag, communicator) bind(c)
+      import :: c_int
+      integer(c_int), value :: source, tag, communicator
+    end subroutine
+    subroutine truth_post(window, origin) bind(c)
+      import :: c_int
+      integer(c_int), value :: window, origin
+    end subroutine
+    subroutine truth_start(window, target) bind(c)
+      import :: c_int
+      integer(c_int), value :: window, target
+    end subroutine
+    subroutine truth_complete(window) bind(c)
+      import :: c_int
+      integer(c_int), value :: window
+    end subroutine
+    subroutine truth_wait(window) bind(c)
+      import :: c_int
+      integer(c_int), value :: window
+    end subroutine
+    subroutine truth_lock(window, target, exclusive) bind(c)
+      import :: c_int
+      integer(c_int), value :: window, target, exclusive
+    end subroutine
+    subroutine truth_unlock(window, target) bind(c)
+      import :: c_int
+      integer(c_int), value :: window, target
     end subroutine
     subroutine truth_window(window, communicator) bind(c)
       import :: c_int
