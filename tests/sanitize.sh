@@ -11,5 +11,6 @@ ASAN_OPTIONS=detect_stack_use_after_return=0 UBSAN_OPTIONS=halt_on_error=1:print
   ctest --test-dir "$build/asan" -R '^unit_' --output-on-failure --no-tests=error
 
 cmake -G Ninja -S . -B "$build/tsan" -DCULPRIT_SANITIZE=thread -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
-cmake --build "$build/tsan" -j "$jobs" --target unit_exchange unit_merge -- --quiet
-ctest --test-dir "$build/tsan" -R '^unit_(exchange|merge)$' --output-on-failure --no-tests=error
+parallel=(exchange merge structure tui waits)
+cmake --build "$build/tsan" -j "$jobs" --target "${parallel[@]/#/unit_}" -- --quiet
+ctest --test-dir "$build/tsan" -R "^unit_($(IFS='|'; echo "${parallel[*]}"))\$" --output-on-failure --no-tests=error
