@@ -51,39 +51,43 @@ contains
     partner = ieor(rank, 1)
   end function
 
-  subroutine late_sender()
+  subroutine send_late(tag)
+    integer, intent(in) :: tag
+    call truth_sleep(delay)
+    call truth_enter("MPI_Send", "send_late")
+    call MPI_Send(rank, 1, MPI_INTEGER, partner(), tag, MPI_COMM_WORLD, error)
+    call truth_exit()
+    call truth_sends(0, partner(), tag, world, word_bytes, truth_eager)
+  end subroutine
+
+  subroutine receive(tag)
+    integer, intent(in) :: tag
     integer :: word
+    call truth_enter("MPI_Recv", "receive")
+    call MPI_Recv(word, 1, MPI_INTEGER, partner(), tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
+    call truth_exit()
+    call truth_receives(0, partner(), tag, world, word_bytes)
+  end subroutine
+
+  subroutine late_sender()
     if (partner() >= ranks) return
-    word = rank
     if (sender()) then
-      call truth_sleep(delay)
-      call truth_enter("MPI_Send", "late_sender")
-      call MPI_Send(word, 1, MPI_INTEGER, partner(), 1, MPI_COMM_WORLD, error)
-      call truth_exit()
-      call truth_sends(0, partner(), 1, world, word_bytes, truth_eager)
+      call send_late(1)
     else
-      call truth_enter("MPI_Recv", "late_sender")
-      call MPI_Recv(word, 1, MPI_INTEGER, partner(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
-      call truth_exit()
-      call truth_receives(0, partner(), 1, world, word_bytes)
+      call receive(1)
     end if
   end subroutine
 
   subroutine late_receiver()
-    integer :: word
     if (partner() >= ranks) return
-    word = rank
     if (sender()) then
       call truth_enter("MPI_Ssend", "late_receiver")
-      call MPI_Ssend(word, 1, MPI_INTEGER, partner(), 2, MPI_COMM_WORLD, error)
+      call MPI_Ssend(rank, 1, MPI_INTEGER, partner(), 2, MPI_COMM_WORLD, error)
       call truth_exit()
       call truth_sends(0, partner(), 2, world, word_bytes, truth_synchronous)
     else
       call truth_sleep(delay)
-      call truth_enter("MPI_Recv", "late_receiver")
-      call MPI_Recv(word, 1, MPI_INTEGER, partner(), 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
-      call truth_exit()
-      call truth_receives(0, partner(), 2, world, word_bytes)
+      call receive(2)
     end if
   end subroutine
 
@@ -93,12 +97,7 @@ contains
     if (partner() >= ranks) return
     operation = operation + 1
     if (sender()) then
-      word = rank
-      call truth_sleep(delay)
-      call truth_enter("MPI_Send", "wait_for_receive")
-      call MPI_Send(word, 1, MPI_INTEGER, partner(), 3, MPI_COMM_WORLD, error)
-      call truth_exit()
-      call truth_sends(0, partner(), 3, world, word_bytes, truth_eager)
+      call send_late(3)
     else
       call truth_enter("MPI_Irecv", "wait_for_receive")
       call MPI_Irecv(word, 1, MPI_INTEGER, partner(), 3, MPI_COMM_WORLD, request, error)
@@ -112,24 +111,15 @@ contains
   end subroutine
 
   subroutine probe()
-    integer :: word
     if (partner() >= ranks) return
-    word = rank
     if (sender()) then
-      call truth_sleep(delay)
-      call truth_enter("MPI_Send", "probe")
-      call MPI_Send(word, 1, MPI_INTEGER, partner(), 4, MPI_COMM_WORLD, error)
-      call truth_exit()
-      call truth_sends(0, partner(), 4, world, word_bytes, truth_eager)
+      call send_late(4)
     else
       call truth_enter("MPI_Probe", "probe")
       call MPI_Probe(partner(), 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
       call truth_exit()
       call truth_probes(partner(), 4, world)
-      call truth_enter("MPI_Recv", "probe")
-      call MPI_Recv(word, 1, MPI_INTEGER, partner(), 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
-      call truth_exit()
-      call truth_receives(0, partner(), 4, world, word_bytes)
+      call receive(4)
     end if
   end subroutine
 
