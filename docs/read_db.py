@@ -219,7 +219,8 @@ class Database:
 
 
 def time_map(db):
-    """(begin, ns of a bin, rows): each rank, ns in MPI calls and context by bin, {pattern: {bin: ns of waiting}}."""
+    """(begin, ns of a bin, rows): each rank, ns in MPI calls and context by bin, {pattern: {bin: ns of waiting}}, and
+    the segments that each bin lies in (ranges of their numbers; none in databases of older writers)."""
     if not db.sections.get(TIME_MAP):
         return 0, 0, []
     cursor, rows = Cursor(db.sections[TIME_MAP]), []
@@ -236,7 +237,13 @@ def time_map(db):
             for _ in range(cells):
                 place += cursor.varint() + 1
                 waits[pattern][place] = cursor.varint()
-        rows.append((rank, calls, contexts, waits))
+        rows.append((rank, calls, contexts, waits, []))
+    for *_, segments in rows if cursor.at < len(cursor.data) else []:
+        first = 0
+        for _ in range(bins):
+            number = cursor.varint()
+            first += cursor.varint() if number else 0
+            segments.append(range(first, first + number))
     return begin, width, rows
 
 
@@ -325,9 +332,10 @@ def main():
                     print(context, db.metrics[metric][0], value)
     elif command == "time":
         _, width, rows = time_map(db)
-        for rank, calls, contexts, waits in rows:
+        for rank, calls, contexts, waits, segments in rows:
             waiting = sum(sum(cells.values()) for cells in waits.values())
-            print(f"rank {rank}: {len(calls)} bins of {width} ns, {sum(calls)} ns in MPI calls, {waiting} ns in wait patterns")
+            known = len(set().union(*segments))
+            print(f"rank {rank}: {len(calls)} bins of {width} ns, {sum(calls)} ns in MPI calls, {waiting} ns in wait patterns, {known} segments")
     elif command == "segments":
         for level, rows in enumerate(variations(db)):
             for rank, (times, values) in rows.items():

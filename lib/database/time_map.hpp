@@ -21,11 +21,17 @@ struct TimeMap {
     std::vector<Cell> cells;  ///< ascending by bin, none of 0 ns
     friend bool operator==(const Series&, const Series&) = default;
   };
+  /// Iterations (or invocations) of the coarsest level of variations that a bin overlaps.
+  struct Iterations {
+    std::uint32_t first = 0, count = 0;
+    friend bool operator==(const Iterations&, const Iterations&) = default;
+  };
   struct Row {
     std::int32_t rank = -1;
     std::vector<std::uint64_t> calls_ns;  ///< by bin: in MPI calls
     std::vector<std::uint32_t> contexts;  ///< by bin: where most of its known time went; kNone: not known
     std::vector<Series> waits;            ///< by pattern
+    std::vector<Iterations> iterations;   ///< by bin; empty in files of older writers
     friend bool operator==(const Row&, const Row&) = default;
   };
   std::uint64_t begin_ns = 0, bin_ns = 0;  ///< on the clock of the traces

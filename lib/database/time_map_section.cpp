@@ -56,6 +56,35 @@ TimeMap::Series get_series(std::uint32_t bins, Decoder& from) {
   return series;
 }
 
+/// Iterations ascend with time, and are numbered without gaps.
+void put_iterations(const TimeMap::Row& row, std::uint32_t bins, Encoder& into) {
+  std::uint32_t before = 0;
+  for (std::uint32_t bin = 0; bin < bins; ++bin) {
+    const TimeMap::Iterations here =
+        bin < row.iterations.size() ? row.iterations[bin] : TimeMap::Iterations{};
+    into.put_varint(here.count);
+    if (here.count == 0) continue;
+    into.put_varint(here.first - before);
+    before = here.first;
+  }
+}
+
+std::vector<TimeMap::Iterations> get_iterations(std::uint32_t bins, Decoder& from) {
+  std::vector<TimeMap::Iterations> iterations(bins);
+  std::uint64_t before = 0;
+  for (TimeMap::Iterations& here : iterations) {
+    const std::uint64_t count = from.get_varint();
+    if (count > UINT32_MAX) from.fail("has more iterations than can be numbered");
+    here.count = static_cast<std::uint32_t>(count);
+    if (count == 0) continue;
+    const std::uint64_t gap = from.get_varint();
+    if (gap > UINT32_MAX - before) from.fail("has iterations that cannot be numbered");
+    before += gap;
+    here.first = static_cast<std::uint32_t>(before);
+  }
+  return iterations;
+}
+
 }  // namespace
 
 Bytes encode_time_map(const TimeMap& map) {
@@ -71,6 +100,7 @@ Bytes encode_time_map(const TimeMap& map) {
     put_runs(row.contexts, into);
     for (const TimeMap::Series& series : row.waits) put_series(series, into);
   }
+  for (const TimeMap::Row& row : map.rows) put_iterations(row, map.bins, into);
   return into.take();
 }
 
@@ -92,6 +122,8 @@ TimeMap decode_time_map(ByteSpan bytes) {
     row.waits.reserve(series);
     for (std::uint32_t each = 0; each < series; ++each) row.waits.push_back(get_series(map.bins, from));
   }
+  if (from.remaining() == 0) return map;
+  for (TimeMap::Row& row : map.rows) row.iterations = get_iterations(map.bins, from);
   return map;
 }
 

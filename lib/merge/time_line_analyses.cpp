@@ -90,10 +90,10 @@ class Analyses {
     findings.waits = find_waits();
     find_causes();
     find_critical_path();
-    find_variations();
-    found_.time_map = gather_time_map(
-        comm_, waits::time_map(comm_, roster_, forward_,
-                               [this](ContextId context) { return call_scope(shape_, context); }));
+    waits::TimeMap map = waits::time_map(comm_, roster_, forward_,
+                                         [this](ContextId context) { return call_scope(shape_, context); });
+    find_variations(map);
+    found_.time_map = gather_time_map(comm_, map);
     findings.values = values_.take(comm_);
     findings.trace = std::move(found_);
     findings.threads = {threads_.begin(), threads_.end()};
@@ -192,8 +192,9 @@ class Analyses {
     return tables_.variation(level, around_marks, values, read_events_.size());
   }
 
-  /// Marked iterations are the coarsest level; procedures follow.
-  void find_variations() {
+  /// Marked iterations are the coarsest level; procedures follow. The bins of `map` are told which segments
+  /// of the coarsest one lie in them.
+  void find_variations(waits::TimeMap& map) {
     find_read_events();
     const waits::CallPaths paths = call_paths(shape_);
     const auto marks = marks_.of(forward_.ledger.lines());
@@ -201,6 +202,7 @@ class Analyses {
       return waits::variation(comm_, roster_, forward_, paths, used, {.finer = finer});
     };
     waits::Variation level = find(marks, 0);
+    waits::find_segments(map, level);
     const bool marked = level.marked;
     if (marked) {
       found_.variations.push_back(table_of(level, marks_.around));

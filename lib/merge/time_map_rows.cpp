@@ -14,7 +14,9 @@ struct RowHead {
 };
 struct Bin {
   std::uint64_t calls_ns = 0;
-  std::uint64_t context = 0;
+  std::uint32_t context = 0;
+  waits::SegmentsInBin segments;
+  std::uint32_t unused = 0;  // no padding: bins are sent as they are
 };
 
 template <class Item>
@@ -46,7 +48,8 @@ database::TimeMap gather_time_map(exchange::Communicator& comm, const waits::Tim
   std::vector<waits::WaitInBin> waits;
   for (const waits::TimeMapRow& row : own.rows) {
     heads.push_back({row.rank, static_cast<std::uint32_t>(row.waits.size())});
-    for (std::size_t bin = 0; bin < own.bins; ++bin) bins.push_back({row.calls_ns[bin], row.contexts[bin]});
+    for (std::size_t bin = 0; bin < own.bins; ++bin)
+      bins.push_back({row.calls_ns[bin], row.contexts[bin], row.segments[bin]});
     waits.insert(waits.end(), row.waits.begin(), row.waits.end());
   }
   heads = gather(comm, heads);
@@ -57,10 +60,12 @@ database::TimeMap gather_time_map(exchange::Communicator& comm, const waits::Tim
   auto bin = bins.begin();
   std::size_t wait = 0;
   for (const RowHead& head : heads) {
-    database::TimeMap::Row row{.rank = head.rank, .calls_ns = {}, .contexts = {}, .waits = {}};
+    database::TimeMap::Row row;
+    row.rank = head.rank;
     for (std::uint32_t each = 0; each < own.bins; ++each, ++bin) {
       row.calls_ns.push_back(bin->calls_ns);
-      row.contexts.push_back(static_cast<std::uint32_t>(bin->context));
+      row.contexts.push_back(bin->context);
+      row.iterations.push_back({.first = bin->segments.first, .count = bin->segments.count});
     }
     row.waits = series_of(std::span(waits).subspan(wait, head.waits));
     wait += head.waits;

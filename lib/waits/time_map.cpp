@@ -99,7 +99,8 @@ TimeMapRow row_of(const TimeMap& map, const TimeLine& line, std::int32_t rank,
   TimeMapRow row{.rank = rank,
                  .calls_ns = std::vector<std::uint64_t>(map.bins, 0),
                  .contexts = std::vector<std::uint32_t>(map.bins, kNothing),
-                 .waits = {}};
+                 .waits = {},
+                 .segments = std::vector<SegmentsInBin>(map.bins)};
   Places places(map, row.contexts);
   std::size_t sample = 0;
   std::uint64_t at = line.events.front().enter_ns;
@@ -124,7 +125,30 @@ TimeMapRow row_of(const TimeMap& map, const TimeLine& line, std::int32_t rank,
   return row;
 }
 
+/// Segments follow each other in time.
+void place_segments(const TimeMap& map, const std::vector<Segment>& segments, TimeMapRow& row) {
+  std::size_t first = 0;
+  for (std::uint32_t bin = 0; bin < map.bins; ++bin) {
+    const std::uint64_t begin = map.begin_ns + bin * map.bin_ns;
+    while (first < segments.size() && segments[first].end_ns <= begin) ++first;
+    std::size_t end = first;
+    while (end < segments.size() && segments[end].begin_ns < begin + map.bin_ns) ++end;
+    row.segments[bin] = {.first = static_cast<std::uint32_t>(first),
+                         .count = static_cast<std::uint32_t>(end - first)};
+  }
+}
+
 }  // namespace
+
+void find_segments(TimeMap& map, const Variation& variation) {
+  std::map<std::int32_t, const std::vector<Segment>*> of_rank;
+  for (std::size_t row = 0; row < variation.rows.size(); ++row)
+    of_rank.emplace(variation.ranks[row], &variation.rows[row]);
+  for (TimeMapRow& row : map.rows) {
+    if (const auto found = of_rank.find(row.rank); found != of_rank.end())
+      place_segments(map, *found->second, row);
+  }
+}
 
 TimeMap time_map(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                  const std::function<std::uint32_t(std::uint32_t)>& shown_at) {

@@ -3,6 +3,7 @@
 #include "exchange/communicator.hpp"
 #include "waits/forward.hpp"
 #include "waits/roster.hpp"
+#include "waits/variation.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -17,12 +18,18 @@ struct WaitInBin {
   std::uint64_t ns = 0;
 };
 
+/// Which segments of a rank a bin overlaps.
+struct SegmentsInBin {
+  std::uint32_t first = 0, count = 0;
+};
+
 /// What a rank did in each bin of time.
 struct TimeMapRow {
   std::int32_t rank = -1;
   std::vector<std::uint64_t> calls_ns;  ///< by bin: in MPI calls
   std::vector<std::uint32_t> contexts;  ///< by bin: where most of its known time went; ~0: nothing is known
   std::vector<WaitInBin> waits;         ///< by pattern, then bin; parts and completions have patterns too
+  std::vector<SegmentsInBin> segments;  ///< by bin; see find_segments
 };
 
 /// What the ranks did over time, in bins of equal length.
@@ -40,5 +47,8 @@ inline constexpr std::uint64_t kMostBins = 1000, kLeastBins = 64, kMostCells = 1
 /// process its first time line counts. From the first call's enter to the last one's exit on any rank.
 TimeMap time_map(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                  const std::function<std::uint32_t(std::uint32_t)>& shown_at);
+
+/// Local: finds for the rows of `map` which of `variation`'s segments lie in each bin.
+void find_segments(TimeMap& map, const Variation& variation);
 
 }  // namespace culprit::waits

@@ -336,13 +336,15 @@ class Model {
     map.bin_ns = kIterations * kIterationNs / map.bins;
     Random random(6);
     for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
-      TimeMap::Row& row = map.rows.emplace_back(TimeMap::Row{static_cast<std::int32_t>(rank), {}, {}, {}});
+      TimeMap::Row& row = map.rows.emplace_back();
+      row.rank = static_cast<std::int32_t>(rank);
       for (const WaitPattern pattern :
            {WaitPattern::late_sender, WaitPattern::wait_at_nxn, WaitPattern::late_broadcast})
         row.waits.push_back({pattern, {}});
       for (std::uint32_t bin = 0; bin < map.bins; ++bin) {
         row.calls_ns.push_back(random() % map.bin_ns);
         row.contexts.push_back(any_context(random));
+        row.iterations.push_back({bin * (kIterations / map.bins), kIterations / map.bins});
         const std::uint64_t waited = row.calls_ns.back() / 2;
         if (waited > 0) row.waits[random() % row.waits.size()].cells.push_back({bin, waited});
       }

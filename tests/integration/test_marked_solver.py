@@ -4,12 +4,15 @@ what waits, causes and the critical path tell as metrics of exports and comparis
 import collections
 import csv
 import io
+import pathlib
 import re
+import sys
 import unittest
 
 import harness
 
 RANKS = 4
+READ_DB = pathlib.Path(__file__).resolve().parents[2] / "docs" / "read_db.py"
 
 
 def names(path):
@@ -46,6 +49,8 @@ class MarkedSolver(harness.Workspace):
         self.assertIn("Iterations that the program marked", self.text("variation"))
         rows = list(csv.DictReader(io.StringIO(harness.run([harness.VIEWER, self.database, "variation", "--format", "csv"]).stdout)))
         self.assertEqual(len(rows), RANKS * self.iterations)
+        bins = harness.run([sys.executable, READ_DB, self.database, "time"]).stdout.splitlines()
+        self.assertEqual([line.rpartition(", ")[2] for line in bins], [f"{self.iterations} segments"] * RANKS)
 
     def check_efficiencies(self):
         """Regions by the profile, iterations by time lines: products of their factors, and what the tables say."""

@@ -31,8 +31,8 @@ def main():
     print(run(sys.executable, READ, database, "check"), end="")
 
     assert run(sys.executable, READ, database, "time").splitlines() == [
-        "rank 0: 3 bins of 100 ns, 70100 ns in MPI calls, 0 ns in wait patterns",
-        "rank 1: 3 bins of 100 ns, 0 ns in MPI calls, 308 ns in wait patterns",
+        "rank 0: 3 bins of 100 ns, 70100 ns in MPI calls, 0 ns in wait patterns, 2 segments",
+        "rank 1: 3 bins of 100 ns, 0 ns in MPI calls, 308 ns in wait patterns, 3 segments",
     ]
 
     names = [metric["name"] for metric in json.loads(run(VIEWER, database, "info", "--format", "json"))["metrics"][:2]]

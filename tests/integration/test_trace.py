@@ -143,15 +143,18 @@ class Trace(harness.Workspace):
             harness.viewer_json(database, command)
 
     def check_time_map(self, database):
-        """The map of ranks over time holds all waiting that the list of waits holds."""
+        """The map of ranks over time holds all waiting that the list of waits holds, and knows all invocations."""
+        variation = harness.viewer_json(database, "variation")
+        segments = dict(zip(variation["ranks"], map(len, variation["sos_s"])))
         lines = harness.run([sys.executable, READ_DB, database, "time"]).stdout.splitlines()
         self.assertEqual(len(lines), 2)
         for rank, line in enumerate(lines):
-            told = re.fullmatch(rf"rank {rank}: (\d+) bins of (\d+) ns, (\d+) ns in MPI calls, (\d+) ns in wait patterns", line)
+            told = re.fullmatch(rf"rank {rank}: (\d+) bins of (\d+) ns, (\d+) ns in MPI calls, (\d+) ns in wait patterns, (\d+) segments", line)
             waits = [row for row in harness.viewer_json(database, "waits") if row["exact"] and row["rank"] == rank]
             self.assertAlmostEqual(int(told[4]) / 1e9, sum(row["seconds"] for row in waits), places=6)
             self.assertLessEqual(int(told[1]), 1000)
             self.assertLessEqual(int(told[3]), int(told[1]) * int(told[2]))
+            self.assertEqual(int(told[5]), segments.get(rank, 0))
 
     def test_short_openmpi(self):
         self.check_short("openmpi")

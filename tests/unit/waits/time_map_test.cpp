@@ -82,3 +82,23 @@ TEST_CASE("a run without calls has no time map") {
   CHECK(map.bins == 0);
   CHECK(map.rows.empty());
 }
+
+TEST_CASE("bins name the segments of their rank that they overlap") {
+  TimeMap map = time_map_of(one_late(), 1);
+  const auto bin_at = [&](std::uint64_t ns) { return static_cast<std::uint32_t>(ns / map.bin_ns); };
+  const Segment first{.begin_ns = 3 * kMs, .end_ns = 6 * kMs}, second{.begin_ns = 6 * kMs, .end_ns = 9 * kMs};
+  const Segment third{.begin_ns = 9 * kMs + map.bin_ns / 4, .end_ns = 9 * kMs + map.bin_ns / 2};
+  Variation variation;
+  variation.ranks = {1};
+  variation.rows = {{first, second, third}};
+  find_segments(map, variation);
+  const auto& found = map.rows[1].segments;
+  CHECK(found[bin_at(2 * kMs)].count == 0);
+  CHECK(found[bin_at(3 * kMs)].first == 0);
+  CHECK(found[bin_at(3 * kMs)].count == 1);
+  CHECK(found[bin_at(6 * kMs)].first == 1);
+  CHECK(found[bin_at(9 * kMs)].first == 2);
+  CHECK(found[bin_at(9 * kMs)].count == 1);
+  CHECK(found[bin_at(9 * kMs) + 1].count == 0);
+  for (const SegmentsInBin& each : map.rows[0].segments) CHECK(each.count == 0);
+}
