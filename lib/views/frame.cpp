@@ -43,6 +43,13 @@ std::string place(const Frame& frame) {
   return result;
 }
 
+bool is_named_for_module(const Frame& frame) {
+  const std::string_view module = base_name(frame.module);
+  std::string_view name = frame.name;
+  if (name.starts_with('<')) name.remove_prefix(1);
+  return !module.empty() && name.starts_with(module) && name.substr(module.size()).starts_with('@');
+}
+
 std::string label(const Frame& frame) {
   std::string where = place(frame);
   switch (frame.kind) {

@@ -30,6 +30,10 @@ std::string_view base_name(std::string_view path);
 /// `file:line` without directories; empty where the file is unknown.
 std::string place(const Frame& frame);
 
+/// Whether its name already says which load module it lies in, as those of code without symbols do:
+/// `<libblob.so@0x1a40>`.
+bool is_named_for_module(const Frame& frame);
+
 /// What a frame is called in a path and on the screen: its name, `loop at file:line`, `call at file:line`,
 /// `file:line` for a statement, the base name of a module or file; the super-root is `<run>`.
 std::string label(const Frame& frame);

@@ -38,7 +38,7 @@ std::string procedure_phrase(const database::Contents& experiment, ContextId con
   const std::string name = plain_name(experiment, context, width, unicode);
   if (const std::string where = place(frame); !where.empty()) return name + " at " + where;
   const std::string_view module = views::base_name(frame.module);
-  return module.empty() ? name : name + " in " + std::string(module);
+  return module.empty() || views::is_named_for_module(frame) ? name : name + " in " + std::string(module);
 }
 
 /// A call site is named by what it calls; where lines are unknown, all calls of a scope are one site.

@@ -290,7 +290,9 @@ void Browser::explain() {
   constexpr int kWidest = 90;
   const int width = std::min(width_ - 8, kWidest);
   const std::string topic = panes_[tab_]->topic();
-  if (is_pattern(topic)) {
+  if (panes_[tab_].get() == static_cast<const Pane*>(compare_)) {
+    show("What a comparison says", explain_comparison(comparison_->scales(), width));
+  } else if (is_pattern(topic)) {
     show("Wait patterns", explain_patterns(topic, width));
   } else {
     show("What the columns mean", explain_metrics(workspace_, width));
@@ -366,6 +368,10 @@ void Browser::draw_body(Canvas& canvas, const Area& area) {
 void Browser::draw_beside_tree(Canvas& canvas, const Area& area) {
   const char32_t rule = workspace_.unicode() ? U'─' : U'-';
   canvas.fill({area.row, area.column, 1, area.width}, rule, Tone::dim);
+  if (panes_[tab_].get() == static_cast<const Pane*>(compare_)) {  // which of the two runs
+    const std::string before(views::base_name(workspace_.database()));
+    canvas.write(area.row, area.column + 1, " before: " + before + ' ', Tone::dim, area.width / 2 - 2);
+  }
   const Area inside{area.row + 1, area.column, area.height - 1, area.width};
   if (area.width < kWideForTwo) {
     ranks_->draw(canvas, inside);

@@ -20,6 +20,10 @@ constexpr double kLeastShare = 0.0005;  // 0.1 % when rounded
 /// Sums of sums leave dust where a scope was not in a run.
 constexpr double kDust = 1e-9;
 
+bool rounds_to_nothing(const Scale& scale, double value) {
+  return scale.write(value).find_first_of("123456789") == std::string::npos;
+}
+
 Scale scale_of(const Comparison& comparison, double whole, bool unicode) {
   return scale_for(whole, comparison.difference()->column().unit, unicode);
 }
@@ -56,7 +60,7 @@ std::string ChangeCells::text(Change which, const views::ComparedScope& scope) c
   const double least = whole_ * kDust;
   switch (which) {
     case Change::change:
-      return std::abs(scope.change()) <= least ? "" : with_sign(scale.write(scope.change()));
+      return rounds_to_nothing(scale, scope.change()) ? "" : with_sign(scale.write(scope.change()));
     case Change::percent:
       return whole_ > 0 && std::abs(scope.change()) / whole_ >= kLeastShare
                  ? with_sign(grouped(scope.change() / whole_ * kPercent, 1))
@@ -71,7 +75,7 @@ std::string ChangeCells::text(Change which, const views::ComparedScope& scope) c
                  : ratio_text(views::Difference::ratio(scope));
     case Change::loss: {
       const auto loss = comparison_.difference()->scaling_loss(scope, comparison_.scaling());
-      return loss ? with_sign(grouped(*loss * kPercent, 1)) : "";
+      return loss && std::abs(*loss) >= kLeastShare ? with_sign(grouped(*loss * kPercent, 1)) : "";
     }
   }
   return {};

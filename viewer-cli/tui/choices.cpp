@@ -57,7 +57,7 @@ void select(Workspace& workspace, Host& host, const std::string& ranks, std::opt
 
 Menu columns_menu(Workspace& workspace, Host& host) {
   Menu menu;
-  menu.title = "Columns";
+  menu.title = "Columns: (I) with all below, (E) itself";
   menu.several = true;
   const std::vector<std::string> shown = workspace.column_names();
   std::vector<std::string> all = shown;

@@ -315,9 +315,14 @@ void ComparePane::draw_heading(Canvas& canvas, const Area& area) const {
   if (before > 0) text += " (" + with_sign(percent((after - before) / before)) + ')';
   if (comparison_.scales()) {
     const bool strong = comparison_.scaling() == views::Scaling::strong;
-    text += std::string("; loss against ") + (strong ? "strong" : "weak") + " scaling";
+    const std::string scaling = std::string(strong ? "strong" : "weak") + " scaling";
+    const std::string told = "; loss against " + scaling;
+    const bool fits = static_cast<int>(columns(text) + columns(told)) <= area.width;
+    text += fits ? told : "; " + scaling;
   }
-  canvas.write(area.row + 1, area.column, text, Tone::plain, area.width);
+  canvas.write(area.row + 1, area.column,
+               shorten_middle(text, static_cast<std::size_t>(std::max(area.width, 1)), unicode), Tone::plain,
+               area.width);
 }
 
 std::string ComparePane::guides(const Row& row) const {

@@ -109,6 +109,11 @@ void explain_column(Page& page, const Workspace& workspace, const NumberColumn& 
 Page explain_metrics(const Workspace& workspace, int width) {
   Page page;
   for (const NumberColumn& shown : workspace.columns()) explain_column(page, workspace, shown, width);
+  add_meaning(
+      page, "not sampled",
+      "No sample of the chosen threads fell into this code: it took next to no time, and is known from "
+      "recorded MPI calls.",
+      width);
   page.blank();
   page.add("HOW THE CULPRIT IS FOUND", Tone::heading);
   page.say(
@@ -120,6 +125,31 @@ Page explain_metrics(const Workspace& workspace, int width) {
   page.add("ALSO MEASURED (c shows them as columns)", Tone::heading);
   for (const database::Metric& metric : workspace.experiment().metrics)
     add_meaning(page, metric.name, metric.description, width);
+  return page;
+}
+
+Page explain_comparison(bool scales, int width) {
+  Page page;
+  add_meaning(page, "before, after", "What the code cost in the first run and in the second.", width);
+  add_meaning(page, "change",
+              "After less before. What changed below a line and in itself adds up to its change.", width);
+  add_meaning(page, "%", "The change as a share of the whole of that run that costs more.", width);
+  add_meaning(page, "ratio", "After divided by before.", width);
+  if (scales)
+    add_meaning(
+        page, "loss %",
+        "What the second run costs beyond the ideal, as a share of its whole. With strong scaling (the "
+        "same problem) the ideal is the same time summed over all ranks, with weak scaling (a problem "
+        "that grows with the ranks) the same time per rank. w turns between them.",
+        width);
+  page.blank();
+  page.add("BEHIND NAMES", Tone::heading);
+  add_meaning(page, "new, gone", "Code that only the second, or only the first run has.", width);
+  add_meaning(
+      page, "was ..., now inlined",
+      "Code that contains much the same is taken for renamed; loops, inlined code and wrappers that only "
+      "one run has are looked through.",
+      width);
   return page;
 }
 

@@ -11,6 +11,9 @@ namespace culprit::viewer::tui {
 /// The columns that are shown, what is measured beside them, and what blame is.
 Page explain_metrics(const Workspace& workspace, int width);
 
+/// The columns of a comparison and what is remarked in it. `scales`: between different numbers of ranks.
+Page explain_comparison(bool scales, int width);
+
 /// One wait pattern first, and then the others.
 Page explain_patterns(const std::string& topic, int width);
 

@@ -137,8 +137,17 @@ std::vector<Hint> FindingsPane::hints() const {
 std::string FindingsPane::status() const {
   const PageLine* const line = view_.current();
   if (line == nullptr) return {};
-  return line->target->kind == Target::Kind::time ? "Enter: this rank and iteration"
-                                                  : "Enter: its place among the calls";
+  switch (line->target->kind) {
+    case Target::Kind::time:
+      return "Enter: its place among all ranks and times";
+    case Target::Kind::flat:
+      return "Enter: its place in the flat view";
+    case Target::Kind::finding:
+      return "Enter: the whole list";
+    case Target::Kind::context:
+      break;
+  }
+  return "Enter: its place among the calls";
 }
 
 std::string FindingsPane::topic() const {

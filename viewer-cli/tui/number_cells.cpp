@@ -1,6 +1,7 @@
 #include "tui/number_cells.hpp"
 
 #include "text/shorten.hpp"
+#include "view/view_request.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -39,6 +40,7 @@ NumberCells::NumberCells(Workspace& workspace, std::size_t first, int room) : wo
     for (const Part& each : parts) needed += each.width + kGap;
     if (width_ + needed > room && !parts_.empty()) break;
     width_ += needed;
+    tells_time_ |= shown.title == primary_metric(workspace.experiment()) + ":sum (I)";
     for (Part& each : parts) parts_.push_back(std::move(each));
   }
 }
@@ -80,17 +82,21 @@ std::string NumberCells::text(const Part& part, double value) const {
 }
 
 void NumberCells::row(Canvas& canvas, int row, int column, const NodeRef& ref) const {
+  const int begin = column;
+  bool blank = true;
   for (const Part& part : parts_) {
     const NumberColumn& shown = workspace_.columns()[part.column];
     const double value = views::visible_value(workspace_.view(ref.view), ref.node, shown.column,
                                               workspace_.passed_over.fold_calls);
     const std::string digits = text(part, value);
+    blank = blank && digits.empty();
     const bool stands_out = shown.column.additive() && shown.whole > 0;
     const int start = std::max(part.width - length(digits), 0);
     canvas.write(row, column + start, digits, stands_out ? tone_of_share(value / shown.whole) : Tone::plain,
                  part.width);
     column += part.width + kGap;
   }
+  if (blank && tells_time_) canvas.write(row, begin, "not sampled", Tone::dim, width_ - kGap);
 }
 
 std::optional<std::size_t> NumberCells::column_at(int offset) const {

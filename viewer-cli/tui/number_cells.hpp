@@ -21,6 +21,7 @@ class NumberCells {
   [[nodiscard]] bool shows(std::size_t column) const;
 
   void header(Canvas& canvas, int row, int column) const;
+  /// Where time is among the columns and no figure of the node is anything, it says that nothing was sampled.
   void row(Canvas& canvas, int row, int column, const NodeRef& ref) const;
 
   /// The column at an offset from where the numbers begin; nothing where there is none.
@@ -39,6 +40,7 @@ class NumberCells {
   Workspace& workspace_;
   std::vector<Part> parts_;
   int width_ = 0;
+  bool tells_time_ = false;
 };
 
 /// How much a share of the whole stands out.

@@ -117,8 +117,14 @@ void MenuBox::draw(Canvas& canvas, bool unicode) {
   const int wanted = static_cast<int>(names + remarks) + kMark + 2 + kFrame;
   const std::string title = menu_.several ? menu_.title + " (Space: check, Enter: take)" : menu_.title;
   const int width = std::max(wanted, static_cast<int>(columns(title)) + kFrame + 2);
-  drawn_ = draw_box(canvas, rows + 2, width, title, unicode);
+  // Where remarks are cut, that of the entry under the cursor stands below the list as a whole.
+  constexpr int kTold = 3;
+  int told = width > canvas.width() - 2 ? kTold : 0;
+  drawn_ = draw_box(canvas, rows + 2 + told, width, title, unicode);
+  if (drawn_.height <= 2 * told) told = 0;
+  drawn_.height -= told;
   scroll_.fit(rows, drawn_.height);
+  if (told > 0) tell(canvas, {drawn_.row + drawn_.height, drawn_.column, told, drawn_.width}, unicode);
   for (int line = 0; line < drawn_.height && scroll_.top + line < rows; ++line) {
     const Menu::Entry& entry =
         menu_.entries[static_cast<std::size_t>(scroll_.top) + static_cast<std::size_t>(line)];
@@ -127,9 +133,29 @@ void MenuBox::draw(Canvas& canvas, bool unicode) {
         menu_.several ? (entry.checked ? "[x] " : "[ ] ") : (entry.checked ? "* " : "  ");
     const int column = canvas.write(row, drawn_.column, mark + entry.text, Tone::plain, drawn_.width);
     const int behind = std::max(drawn_.column + kMark + static_cast<int>(names) + 2, column + 2);
-    canvas.write(row, behind, entry.remark, Tone::dim, drawn_.column + drawn_.width - behind);
+    const int room = drawn_.column + drawn_.width - behind;
+    canvas.write(row, behind, entry.remark, Tone::dim, room);
+    if (room > 3 && static_cast<int>(columns(entry.remark)) > room)
+      canvas.write(row, behind + room - (unicode ? 1 : 3), unicode ? "…" : "...", Tone::dim, room);
     if (scroll_.top + line == scroll_.cursor) canvas.select(row, drawn_.column, drawn_.width);
   }
+  const int behind = rows - scroll_.top - drawn_.height;
+  if (behind <= 0) return;
+  const std::string more = ' ' + std::to_string(behind) + " more below ";
+  const int end = drawn_.column + drawn_.width;
+  canvas.write(drawn_.row + drawn_.height, end - static_cast<int>(columns(more)), more, Tone::key,
+               drawn_.width);
+}
+
+/// What is said of the entry under the cursor, below a line.
+void MenuBox::tell(Canvas& canvas, const Area& area, bool unicode) const {
+  canvas.fill({area.row, area.column, 1, area.width}, unicode ? U'─' : U'-', Tone::dim);
+  if (menu_.entries.empty()) return;
+  Page page;
+  page.say(menu_.entries[static_cast<std::size_t>(scroll_.cursor)].remark, area.width);
+  for (int line = 1; line < area.height && line <= static_cast<int>(page.lines.size()); ++line)
+    canvas.write(area.row + line, area.column, text_of(page.lines[static_cast<std::size_t>(line) - 1]),
+                 Tone::plain, area.width);
 }
 
 PageBox::PageBox(std::string title, Page page) : title_(std::move(title)) {

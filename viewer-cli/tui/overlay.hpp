@@ -26,6 +26,7 @@ class MenuBox {
  private:
   void check();
   void find(const std::string& typed);
+  void tell(Canvas& canvas, const Area& area, bool unicode) const;
 
   Menu menu_;
   Scroll scroll_;

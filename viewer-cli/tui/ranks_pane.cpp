@@ -13,7 +13,7 @@ namespace culprit::viewer::tui {
 namespace {
 
 constexpr std::array<const char*, 3> kModes = {"by rank", "sorted", "histogram"};
-constexpr int kScaleWidth = 9;  // amounts beside the vertical axis
+constexpr int kScaleWidth = 9;  // amounts beside the vertical axis, where they are not longer
 constexpr int kBins = 24;
 
 }  // namespace
@@ -215,8 +215,9 @@ void RanksPane::draw_scale(Canvas& canvas, const Area& area, const Area& inside,
   canvas.put(inside.row + inside.height, inside.column - 1, unicode ? U'└' : U'+', Tone::dim);
   const auto label = [&](int row, double value) {
     const std::string text = amount(value);
-    canvas.write(row, area.column + std::max(kScaleWidth - 2 - static_cast<int>(columns(text)), 0), text,
-                 Tone::dim, kScaleWidth - 2);
+    const int room = inside.column - area.column - 2;
+    canvas.write(row, area.column + std::max(room - static_cast<int>(columns(text)), 0), text, Tone::dim,
+                 room);
   };
   label(inside.row, largest);
   if (inside.height >= 7) label(inside.row + inside.height / 2, largest / 2);
@@ -259,7 +260,9 @@ void RanksPane::draw_ranks(Canvas& canvas, const Area& inside) const {
 }
 
 void RanksPane::draw_graph(Canvas& canvas, const Area& area) {
-  const Area inside{area.row, area.column + kScaleWidth, area.height - 2, area.width - kScaleWidth};
+  const std::size_t longest = std::max(columns(amount(largest_)), columns(amount(largest_ / 2)));
+  const int scale = std::max(kScaleWidth, static_cast<int>(longest) + 2);
+  const Area inside{area.row, area.column + scale, area.height - 2, area.width - scale};
   if (inside.width < 4 || inside.height < 2) return;
   inside_ = inside;
   window_.fit(threads());
@@ -382,17 +385,25 @@ std::vector<Hint> RanksPane::hints() const {
 
 std::string RanksPane::status() const {
   if (series_.empty() || window_.cursor >= threads()) return {};
+  if (mode_ == Mode::sorted) return "Each node's threads, those with most first";
+  if (mode_ == Mode::histogram) return "How many threads have which value";
   std::string text = location_text(window_.cursor) + ":";
-  for (const RankSeries& each : series_) {
+  for (std::size_t number = 0; number < series_.size(); ++number) {
+    const RankSeries& each = series_[number];
     if (window_.cursor >= each.values.size()) continue;
     const double value = each.values[window_.cursor];
     const double mean = summarize(each.values).mean;
-    text += ' ' + amount(value);
+    text += number > 0 ? "  " : " ";
+    if (series_.size() > 1) {
+      encode(Dots::marker(static_cast<int>(number), workspace_.unicode()), text);
+      text += ' ';
+    }
+    text += amount(value);
     if (mean > 0) {
       const double percent = 100 * (value / mean - 1);
-      const std::string digits = grouped(percent);
+      const std::string digits = grouped(std::abs(percent));
       text += digits == "0" ? " (the mean)"
-                            : std::string(" (") + (percent >= 0 ? "+" : "") + digits + " % of mean)";
+                            : " (" + digits + " % " + (percent > 0 ? "above" : "below") + " the mean)";
     }
   }
   return text;

@@ -3,11 +3,13 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "trace/segment_picture.hpp"
 #include "tui/finding_pages.hpp"
 #include "tui/page_parts.hpp"
 #include "views/frame.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace culprit::viewer::tui {
 namespace {
@@ -108,8 +110,10 @@ class StartPage {
       }
     }
     if (listed == 0) {
-      page_.say("No part of it does lastingly more work on some threads: delays move between them.", width_,
-                4, Tone::dim);
+      page_.say(std::exchange(told_that_delays_move_, true)
+                    ? "No suspect here either."
+                    : "No part of it does lastingly more work on some threads: delays move between them.",
+                width_, 4, Tone::dim);
     } else {
       worth(blamed, saved);
     }
@@ -147,10 +151,11 @@ class StartPage {
     const std::vector<database::Variation>& levels = experiment_.trace().variations;
     if (levels.empty() || levels.front().outliers.empty()) return;
     const database::Variation::Outlier& first = levels.front().outliers.front();
-    link(counted(levels.front().outliers.size(), "unusually long iteration") + ", the longest on rank " +
-             std::to_string(first.rank),
-         time(static_cast<double>(first.sos_ns) / 1e9),
-         {Target::Kind::time, 0, {}, first.rank, first.segment, 0, {}}, 0);
+    const std::string what = std::string("unusually long ") + segment_name(levels.front());
+    link(
+        counted(levels.front().outliers.size(), what) + ", the longest on rank " + std::to_string(first.rank),
+        time(static_cast<double>(first.sos_ns) / 1e9),
+        {Target::Kind::time, 0, {}, first.rank, first.segment, 0, {}}, 0);
   }
 
   void work() {
@@ -180,6 +185,7 @@ class StartPage {
   const Findings& findings_;
   const Diagnosis& diagnosis_;
   int width_;
+  bool told_that_delays_move_ = false;  // what is said of one place in full is said of others shortly
   Page page_;
 };
 

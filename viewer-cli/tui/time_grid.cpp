@@ -1,5 +1,6 @@
 #include "tui/time_grid.hpp"
 
+#include "call_path_text.hpp"
 #include "report/phrases.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
@@ -8,6 +9,7 @@
 #include "waits.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -20,6 +22,7 @@ using database::WaitPattern;
 using Kind = TimeChoice::Kind;
 
 constexpr double kNsPerSecond = 1e9;
+constexpr std::size_t kLongestCode = 48;  // columns for the name of what the cursor is on
 
 double seconds(std::uint64_t ns) {
   return static_cast<double>(ns) / kNsPerSecond;
@@ -88,10 +91,7 @@ class Iterations final : public TimeGrid {
       text += " (" + beside_median(static_cast<double>(ns) / static_cast<double>(variation_.median_ns)) + ')';
     const Variation::Outlier* const unusual = outlier(row, column);
     if (unusual == nullptr) return text;
-    text += ", unusually long";
-    if (unusual->context != database::kNone)
-      text += ": " + label(views::frame_of(experiment_, experiment_.contexts[unusual->context]));
-    return text;
+    return text + ", unusually long";
   }
   /// Of an outlier where it spent most time, else what recurs.
   [[nodiscard]] database::ContextId context(std::size_t row, std::size_t column) const override {
@@ -191,6 +191,15 @@ class Bins final : public TimeGrid {
   [[nodiscard]] std::string column_name(std::size_t column, bool unicode) const override {
     return duration(seconds(column * map_.bin_ns), unicode);
   }
+  [[nodiscard]] double column_length() const override { return seconds(map_.bin_ns); }
+  [[nodiscard]] std::string tick_name(double at, bool unicode) const override {
+    std::string text = duration(at, unicode);
+    const std::size_t unit = text.rfind(' ');
+    if (text.find('.') >= unit) return text;
+    std::size_t end = text.find_last_not_of('0', unit - 1) + 1;
+    if (text[end - 1] == '.') --end;
+    return text.erase(end, unit - end);
+  }
   [[nodiscard]] std::string shade_name(bool most, bool) const override { return most ? "100 %" : "0 %"; }
   [[nodiscard]] std::string title(std::size_t, bool unicode) const override {
     const std::string what = choice_.kind == Kind::waiting ? "Waiting for other ranks"
@@ -200,12 +209,14 @@ class Bins final : public TimeGrid {
            duration(seconds(map_.bin_ns), unicode) + " or more";
   }
   [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
-    constexpr std::size_t kName = 48;
     const double share = static_cast<double>(at(row, column)) / static_cast<double>(map_.bin_ns);
-    std::string text = "at " + column_name(column, unicode) + ": " + round_percent(share) + ' ' + word();
+    std::string text = "at " + column_name(column, unicode) + segments(row, column, unicode) + ": " +
+                       round_percent(share) + ' ' + word();
     const database::ContextId where = context(row, column);
-    if (where != database::kNone) text += ", in " + scope_phrase(experiment_, where, true, kName, unicode);
-    return text;
+    if (where == database::kNone) return text;
+    const views::Frame code =
+        views::frame_of(experiment_, experiment_.contexts[scope_around(experiment_, where)]);
+    return text + ", in " + shorten_name(without_parameters(label(code)), kLongestCode, unicode);
   }
   [[nodiscard]] database::ContextId context(std::size_t row, std::size_t column) const override {
     return map_.rows[row].contexts[column];
@@ -217,6 +228,17 @@ class Bins final : public TimeGrid {
       if (!is_shown(choice_, series.pattern)) continue;
       for (const TimeMap::Cell& cell : series.cells) sums_[row * map_.bins + cell.bin] += cell.ns;
     }
+  }
+  /// `, iteration 3`: what the rank was in then, of the coarsest level.
+  [[nodiscard]] std::string segments(std::size_t row, std::size_t column, bool unicode) const {
+    const std::vector<Variation>& levels = experiment_.trace().variations;
+    if (map_.rows[row].iterations.empty() || levels.empty()) return {};
+    const auto [first, count] = map_.rows[row].iterations[column];
+    if (count == 0) return {};
+    const std::string text = std::string(", ") + segment_name(levels.front());
+    if (count == 1) return text + ' ' + std::to_string(first);
+    return text + "s " + std::to_string(first) + (unicode ? "–" : "-") +
+           std::to_string(std::uint64_t{first} + count - 1);
   }
   [[nodiscard]] std::string word() const {
     if (choice_.kind == Kind::waiting) return "waiting";
@@ -231,6 +253,10 @@ class Bins final : public TimeGrid {
 };
 
 }  // namespace
+
+std::string TimeGrid::tick_name(double at, bool) const {
+  return std::to_string(std::llround(at));
+}
 
 void TimeGrid::set_rows(std::vector<std::span<const std::uint64_t>> rows) {
   rows_ = std::move(rows);
@@ -261,13 +287,16 @@ std::vector<std::uint64_t> TimeGrid::largest(const Part& rows, const Part& colum
 }
 
 std::string name_of(const database::Contents& experiment, const TimeChoice& choice) {
+  const std::vector<Variation>& levels = experiment.trace().variations;
+  const std::string segments =
+      levels.empty() ? "iterations" : std::string(segment_name(levels.front())) + 's';
   switch (choice.kind) {
     case Kind::iterations:
-      return "iterations";
+      return segments;
     case Kind::above_median:
-      return "iterations above the median";
+      return segments + " above the median";
     case Kind::metric:
-      return experiment.metrics[experiment.trace().metrics[choice.metric]].name + " in iterations";
+      return experiment.metrics[experiment.trace().metrics[choice.metric]].name + " in " + segments;
     case Kind::waiting:
       return "waiting";
     case Kind::calls:

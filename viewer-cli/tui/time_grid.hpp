@@ -65,6 +65,9 @@ class TimeGrid {
   /// Of the axis below, and of a column on it.
   [[nodiscard]] virtual std::string axis() const = 0;
   [[nodiscard]] virtual std::string column_name(std::size_t column, bool unicode) const = 0;
+  /// Between two columns, on the axis; and how a place on it is called, which is a round number.
+  [[nodiscard]] virtual double column_length() const { return 1; }
+  [[nodiscard]] virtual std::string tick_name(double at, bool unicode) const;
   /// What the lightest and the darkest shade stand for.
   [[nodiscard]] virtual std::string shade_name(bool most, bool unicode) const = 0;
   /// What the cursor is on, without the rank.

@@ -3,10 +3,12 @@
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
 #include "tui/page.hpp"
+#include "tui/page_parts.hpp"
 #include "views/frame.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace culprit::viewer::tui {
 namespace {
@@ -14,6 +16,40 @@ namespace {
 constexpr int kLabelWidth = 8;  // "rank 123"
 constexpr std::array<char32_t, kHeats> kBlocks = {U'▁', U'▂', U'▃', U'▄', U'▅', U'▆', U'▇', U'█'};
 constexpr std::array<char32_t, kHeats> kLetters = {U'.', U':', U'-', U'=', U'+', U'*', U'#', U'@'};
+
+/// The least of 1, 2, 5, 10, 20, … and 0.5, 0.2, 0.1, … that is at least `wanted`.
+double round_step(double wanted) {
+  constexpr double kTen = 10;
+  const double power = std::pow(kTen, std::floor(std::log10(wanted)));
+  for (const double digit : {1.0, 2.0, 5.0}) {
+    if (digit * power >= wanted) return digit * power;
+  }
+  return kTen * power;
+}
+
+/// The cursor of a window to the next of the `cells` that it is drawn in, or the one before. Of the things
+/// that share that cell, to the one of the largest value: that is what is seen there.
+template <typename Value>
+void move(Window& window, std::size_t all, std::size_t cells, bool forward, Value value_of) {
+  const std::size_t shown = window.shown(all);
+  const std::size_t cell =
+      cells > 0 ? ((window.cursor - window.first + 1) * cells - 1) / std::max<std::size_t>(shown, 1) : 0;
+  const std::size_t per_cell = cells > 0 ? (shown + cells - 1) / cells : 1;
+  const bool beyond = forward ? cell + 1 >= cells : cell == 0;
+  if (per_cell <= 1 || beyond) {
+    window.move(forward ? static_cast<std::ptrdiff_t>(per_cell) : -static_cast<std::ptrdiff_t>(per_cell),
+                all);
+    return;
+  }
+  const std::size_t next = forward ? cell + 1 : cell - 1;
+  const std::size_t from = window.first + first_of(next, cells, shown);
+  const std::size_t until = window.first + first_of(next + 1, cells, shown);
+  window.cursor = from;
+  for (std::size_t at = from; at < until; ++at) {
+    if (value_of(at) > value_of(window.cursor)) window.cursor = at;
+  }
+  window.fit(all);
+}
 
 }  // namespace
 
@@ -31,11 +67,13 @@ const TimeGrid* TimePane::grid() {
 }
 
 void TimePane::show(const TimeChoice& choice) {
+  const std::unique_ptr<TimeGrid> before = std::move(grid_);
   choice_ = choice;
-  grid_.reset();
   map_ = {};
-  segments_ = {};
-  if (grid() != nullptr) ranks_.fit(grid_->rows());
+  if (grid() == nullptr) return;
+  // The place is kept among maps of the same columns.
+  if (!before || before->columns() != grid_->columns() || before->axis() != grid_->axis()) segments_ = {};
+  ranks_.fit(grid_->rows());
 }
 
 void TimePane::next_choice(bool backwards) {
@@ -91,18 +129,16 @@ bool TimePane::handle(const Event& given) {
   const std::size_t segments = grid_->columns();
   switch (event.key) {
     case Key::left:
-      segments_.move(-1, segments);
-      return true;
     case Key::right:
-      segments_.move(1, segments);
+      move(segments_, segments, map_.wide, event.key == Key::right,
+           [&](std::size_t column) { return grid_->at(ranks_.cursor, column); });
       return true;
     case Key::up:
     case Key::wheel_up:
-      ranks_.move(-1, ranks);
-      return true;
     case Key::down:
     case Key::wheel_down:
-      ranks_.move(1, ranks);
+      move(ranks_, ranks, map_.lines, event.key == Key::down || event.key == Key::wheel_down,
+           [&](std::size_t rank) { return grid_->at(rank, segments_.cursor); });
       return true;
     case Key::page_up:
       ranks_.move(-static_cast<std::ptrdiff_t>(std::max<std::size_t>(ranks_.shown(ranks) / 4, 1)), ranks);
@@ -222,6 +258,16 @@ void TimePane::draw(Canvas& canvas, const Area& area) {
                  : wide};
   draw_map(canvas, inside_);
   draw_labels(canvas, area, inside_);
+  draw_path(canvas, {area.row + area.height - 1, area.column, 1, area.width});
+}
+
+/// How the code under the cursor was called.
+void TimePane::draw_path(Canvas& canvas, const Area& line) const {
+  const database::ContextId context = grid_->context(ranks_.cursor, segments_.cursor);
+  if (context == database::kNone) return;
+  Page page;
+  add_path(page, workspace_, context, line.width, 0);
+  canvas.write(line.row, line.column, text_of(page.lines.front()), Tone::dim, line.width);
 }
 
 /// The map stays as it is while only the cursor moves: with many ranks it takes longer than a key may wait.
@@ -275,14 +321,8 @@ void TimePane::draw_labels(Canvas& canvas, const Area& area, const Area& inside)
                  kLabelWidth);
   }
   const int below = inside.row + inside.height;
-  const std::size_t segments = segments_.shown(grid_->columns());
-  const std::string first = grid_->column_name(segments_.first, workspace_.unicode());
-  const std::string last = grid_->column_name(segments_.first + segments - 1, workspace_.unicode());
   canvas.write(below, area.column, grid_->axis(), Tone::dim, kLabelWidth);
-  canvas.write(below, inside.column, first, Tone::dim, inside.width);
-  if (inside.width > static_cast<int>(columns(first) + columns(last)) + 1)
-    canvas.write(below, inside.column + inside.width - static_cast<int>(columns(last)), last, Tone::dim,
-                 inside.width);
+  draw_axis(canvas, {below, inside.column, 1, inside.width});
   const std::string little = grid_->shade_name(false, workspace_.unicode());
   int column = canvas.write(below + 1, area.column, little, Tone::dim, inside.column - area.column - 1);
   column = std::max(column + 1, inside.column);
@@ -291,6 +331,30 @@ void TimePane::draw_labels(Canvas& canvas, const Area& area, const Area& inside)
     canvas.put(below + 1, column++, signs.at(static_cast<std::size_t>(heat)), heat_tone(heat));
   }
   canvas.write(below + 1, column + 1, grid_->shade_name(true, workspace_.unicode()), Tone::dim, area.width);
+}
+
+/// Where it begins and ends, and between them round numbers, each beginning at its column.
+void TimePane::draw_axis(Canvas& canvas, const Area& axis) const {
+  constexpr double kLeastApart = 14;  // columns
+  const std::size_t segments = segments_.shown(grid_->columns());
+  if (segments == 0) return;
+  const std::string first = grid_->column_name(segments_.first, workspace_.unicode());
+  const std::string last = grid_->column_name(segments_.first + segments - 1, workspace_.unicode());
+  int end = axis.column + axis.width;
+  int free = canvas.write(axis.row, axis.column, first, Tone::dim, axis.width) + 2;
+  if (axis.width > static_cast<int>(columns(first) + columns(last)) + 1) {
+    end -= static_cast<int>(columns(last));
+    canvas.write(axis.row, end, last, Tone::dim, axis.width);
+  }
+  const double cells = static_cast<double>(axis.width) / static_cast<double>(segments);
+  const double step = round_step(kLeastApart * grid_->column_length() / cells);
+  const double begin = static_cast<double>(segments_.first) * grid_->column_length();
+  for (double tick = std::ceil(begin / step);; ++tick) {
+    const std::string name = grid_->tick_name(tick * step, workspace_.unicode());
+    const auto place = axis.column + static_cast<int>((tick * step - begin) / grid_->column_length() * cells);
+    if (place + static_cast<int>(columns(name)) + 2 > end) return;
+    if (place >= free) free = canvas.write(axis.row, place, name, Tone::dim, axis.width) + 2;
+  }
 }
 
 void TimePane::draw_missing(Canvas& canvas, const Area& area) const {

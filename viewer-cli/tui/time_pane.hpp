@@ -43,6 +43,8 @@ class TimePane final : public Pane {
   void draw_missing(Canvas& canvas, const Area& area) const;
   void form_map(const Area& inside);
   void draw_map(Canvas& canvas, const Area& inside);
+  void draw_axis(Canvas& canvas, const Area& axis) const;
+  void draw_path(Canvas& canvas, const Area& line) const;
   void draw_labels(Canvas& canvas, const Area& area, const Area& inside) const;
 
   /// What is drawn: the largest value of each cell.

@@ -4,6 +4,7 @@
 #include "text/quantity.hpp"
 #include "trace/causes.hpp"
 #include "trace/rows.hpp"
+#include "trace/segment_picture.hpp"
 #include "tui/finding_pages.hpp"
 #include "tui/page_parts.hpp"
 #include "waits.hpp"
@@ -167,7 +168,7 @@ Page variation_page(const Workspace& workspace, int width) {
         width);
     return page;
   }
-  page.say("Iterations that took unusually long outside MPI. Enter shows them among all ranks and times.",
+  page.say("What took unusually long outside MPI, level by level. Enter shows it among all ranks and times.",
            width, 0, Tone::dim);
   for (std::uint32_t level = 0; level < levels.size(); ++level) {
     const database::Variation& variation = levels[level];
@@ -179,7 +180,8 @@ Page variation_page(const Workspace& workspace, int width) {
     page.add(link_line("all ranks and times", "", {Target::Kind::time, 0, {}, -1, 0, level, {}}, width, 0,
                        workspace.unicode()));
     for (const database::Variation::Outlier& one : variation.outliers) {
-      page.add(link_line("rank " + std::to_string(one.rank) + ", iteration " + std::to_string(one.segment),
+      page.add(link_line("rank " + std::to_string(one.rank) + ", " + segment_name(variation) + ' ' +
+                             std::to_string(one.segment),
                          ns_text(workspace, one.sos_ns),
                          {Target::Kind::time, 0, {}, one.rank, one.segment, level, {}}, width, 0,
                          workspace.unicode()));

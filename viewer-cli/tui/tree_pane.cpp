@@ -462,7 +462,11 @@ void TreePane::draw(Canvas& canvas, const Area& area) {
 void TreePane::draw_header(Canvas& canvas, const Area& area, const NumberCells& numbers) const {
   numbers.header(canvas, area.row, area.column);
   const int room = area.width - numbers.width();
-  const std::string text = remarks_on_view();
+  std::string text = remarks_on_view();
+  // The tab names the view; what restricts it stands nowhere else.
+  const std::string gap = workspace_.unicode() ? " · " : ", ";
+  const std::size_t name = text.find(gap);
+  if (static_cast<int>(columns(text)) > room && name != std::string::npos) text.erase(0, name + gap.size());
   canvas.write(area.row, area.column + numbers.width(),
                shorten_middle(text, static_cast<std::size_t>(std::max(room, 1)), workspace_.unicode()),
                Tone::heading, room);

@@ -27,7 +27,7 @@ std::vector<std::string> remarks_of(const views::View& view, views::NodeId node,
     if (!site.empty()) return {arrow + site};
   }
   if (!where.empty()) return {where};
-  if (frame.module.empty()) return {};
+  if (frame.module.empty() || views::is_named_for_module(frame)) return {};
   return {std::string(views::base_name(frame.module))};
 }
 

@@ -44,12 +44,16 @@ TimeMap waiting_over_time(ContextId spmv, ContextId allreduce) {
   TimeMap map{.begin_ns = 0, .bin_ns = 500 * kMs, .bins = kBins, .rows = {}};
   for (std::int32_t rank = 0; rank < 8; ++rank) {
     const bool works = rank == 3 || rank == 7;
-    TimeMap::Row row{.rank = rank, .calls_ns = {}, .contexts = {}, .waits = {}};
+    TimeMap::Row row;
+    row.rank = rank;
     TimeMap::Series waits{WaitPattern::wait_at_nxn, {}};
     for (std::uint32_t bin = 0; bin < kBins; ++bin) {
       const bool waiting = !works && bin % 2 == 1;
       row.calls_ns.push_back((waiting ? 400 : 10) * kMs);
       row.contexts.push_back(waiting ? allreduce : spmv);
+      const std::uint32_t first = bin * kIterations / kBins;
+      const std::uint32_t end = ((bin + 1) * kIterations + kBins - 1) / kBins;
+      row.iterations.push_back({.first = first, .count = end - first});
       if (waiting) waits.cells.push_back({bin, (rank == 5 && bin == 21 ? 100 : 350) * kMs});
     }
     if (!works) row.waits.push_back(std::move(waits));

@@ -93,7 +93,7 @@ TEST_CASE("The graph shows a node over the ranks, several together, sorted and a
   CHECK(contains(driven.screen(), "by rank, 8 threads"));
   driven.type("lll");
   CHECK(contains(driven.screen(), "rank 3: 14.1"));
-  CHECK(contains(driven.screen(), "(+28 % of mean)"));
+  CHECK(contains(driven.screen(), "(28 % above the mean)"));
   driven.type("m");
   CHECK(contains(driven.screen(), "sorted"));
   driven.type("m");
@@ -198,7 +198,7 @@ TEST_CASE("Any size is drawn, and none too small crashes") {
   }
 }
 
-TEST_CASE("Waiting over time: what is shown is chosen, and the cursor names rank, time and code") {
+TEST_CASE("Waiting over time: what is shown is chosen, and the cursor names rank, time, iteration and code") {
   DrivenBrowser driven(100, 30);
   driven.type("7");
   CHECK(contains(driven.line(1), "Iterations that the program marked"));
@@ -208,18 +208,84 @@ TEST_CASE("Waiting over time: what is shown is chosen, and the cursor names rank
   INFO(driven.screen());
   CHECK(contains(driven.line(1), "Waiting for other ranks, 41.8 s in all"));
   driven.type("l");
-  CHECK(contains(driven.screen(), "rank 0, at 500 ms: 70 % waiting, in MPI_Allreduce"));
+  CHECK(contains(driven.screen(), "rank 0, at 500 ms, iterations 0–1: 70 % waiting, in MPI_Allreduce"));
   driven.type("jjj");
-  CHECK(contains(driven.screen(), "rank 3, at 500 ms: 0 % waiting, in the loop at spmv.cpp:88"));
+  CHECK(contains(driven.screen(), "rank 3, at 500 ms, iterations 0–1: 0 % waiting, in loop at spmv.cpp:88"));
   driven.type("\n");
   CHECK(driven.browser().tab() == "Calls");
   CHECK(contains(driven.selected(), "loop at spmv.cpp:88"));
   driven.type("B>");
   CHECK(contains(driven.line(1), "Time in MPI calls"));
+  CHECK(contains(driven.screen(), "rank 3, at 500 ms"));  // the place is kept
+  CHECK(contains(driven.line(27), "main › loop at main.cpp:140 › cg::iterate"));
   driven.type("v");
   CHECK(contains(driven.browser().message(), "Only iterations"));
   driven.type("0+");
   CHECK(contains(driven.screen(), "time"));
+}
+
+TEST_CASE("What the program did not mark is called an invocation, everywhere") {
+  DrivenBrowser driven(100, 40, true, [](database::Example& example) {
+    example.experiment.trace.variations.front().marked = false;
+  });
+  INFO(driven.screen());
+  CHECK(contains(driven.screen(), "1 unusually long invocation, the longest on rank 5"));
+  driven.type("7");
+  CHECK(contains(driven.line(1), "Invocations of loop at main.cpp:140"));
+  driven.type(">>l");
+  CHECK(contains(driven.screen(), "rank 0, at 500 ms, invocations 0–1: 70 % waiting"));
+  driven.type("m");
+  CHECK(contains(driven.screen(), "invocations above the median"));
+  driven.type(
+      "\x1b"
+      "8hh");
+  CHECK(contains(driven.screen(), "rank 5, invocation 11"));
+  for (const char* const tab : {"1", "7", "8"}) {
+    driven.type(tab);
+    CHECK_FALSE(contains(driven.screen(), "teration "));
+  }
+}
+
+TEST_CASE("That no part of a place does more work is said of the first in full, of the others shortly") {
+  DrivenBrowser driven(100, 40, true,
+                       [](database::Example& example) { example.experiment.suspects.clear(); });
+  const std::string screen = driven.screen();
+  INFO(screen);
+  const std::size_t told = screen.find("No part of it does lastingly more work on some threads");
+  REQUIRE(told != std::string::npos);
+  CHECK(screen.find("lastingly", told + 30) == std::string::npos);
+  CHECK(contains(screen.substr(told), "No suspect here either."));
+}
+
+TEST_CASE("The axis of time has round numbers between its ends, also where it is zoomed") {
+  DrivenBrowser driven(120, 30);
+  driven.type("7");
+  const std::string gap(18, ' ');
+  CHECK(contains(driven.screen(),
+                 "number   0 " + gap + "5 " + gap + "10" + gap + "15" + gap + "20            23"));
+  driven.type(">>");
+  INFO(driven.screen());
+  CHECK(contains(driven.screen(), "10 s"));
+  CHECK(contains(driven.screen(), "19.5 s"));
+  driven.type("G++");
+  const int row = driven.row_of("time  ");
+  REQUIRE(row > 0);
+  CHECK_FALSE(contains(driven.line(row), " 0 s"));
+  CHECK(contains(driven.line(row), "19.5 s"));
+}
+
+TEST_CASE("Remarks of a menu that are cut stand below it as a whole") {
+  DrivenBrowser driven(80, 24);
+  driven.type("c");
+  CHECK(contains(driven.line(driven.row_of("idleness:sum (I)")), "communi…"));
+  const std::string whole = "Time inside blocking communication or another wait, moving no data";
+  CHECK_FALSE(contains(driven.screen(), whole));
+  driven.type("jj");
+  INFO(driven.screen());
+  CHECK(contains(driven.screen(), whole));
+  DrivenBrowser wide(200, 60);
+  wide.type("c");
+  CHECK_FALSE(contains(wide.line(wide.row_of("REALTIME:sum (I)")), "…"));
 }
 
 TEST_CASE("Nodes drawn together have marks of their own, also without colours") {

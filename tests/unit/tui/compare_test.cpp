@@ -73,6 +73,22 @@ TEST_CASE("Another metric is compared when it is chosen") {
   CHECK(contains(driven.selected(), "MPI_Allreduce"));
 }
 
+TEST_CASE(
+    "A comparison says which run source and ranks are of, how long its list of metrics is, and what its "
+    "columns mean") {
+  DrivenBrowser driven(100, 40);
+  driven.browser().compare(mended_run());
+  CHECK(contains(driven.screen(), "before: browsed-"));
+  driven.type("e");
+  CHECK(contains(driven.screen(), "The change as a share of the whole of that run that costs more."));
+  DrivenBrowser low(100, 24);
+  low.browser().compare(mended_run());
+  (void)low.screen();
+  low.type("m");
+  INFO(low.screen());
+  CHECK(contains(low.screen(), " more below "));
+}
+
 TEST_CASE("All tabs stay readable where a second run adds one to eighty columns") {
   DrivenBrowser driven(80, 24);
   driven.browser().compare(mended_run());

@@ -6,8 +6,10 @@
 
 namespace culprit::viewer::tui::testing {
 
-DrivenBrowser::DrivenBrowser(int width, int height, bool unicode)
+DrivenBrowser::DrivenBrowser(int width, int height, bool unicode,
+                             const std::function<void(database::Example&)>& change)
     : width_(width), height_(height), example_(make_browsed_example()) {
+  if (change) change(example_);
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / ("browsed-" + std::to_string(::getpid()) + ".db");
   database::write_example(example_, path);

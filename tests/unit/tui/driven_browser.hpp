@@ -4,6 +4,7 @@
 #include "tui/browser.hpp"
 #include "views/database_source.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -12,7 +13,9 @@ namespace culprit::viewer::tui::testing {
 /// The browser on the example, without a terminal: keys go in, screens come out.
 class DrivenBrowser {
  public:
-  explicit DrivenBrowser(int width = 80, int height = 24, bool unicode = true);
+  /// `change`: what is different from the example.
+  explicit DrivenBrowser(int width = 80, int height = 24, bool unicode = true,
+                         const std::function<void(database::Example&)>& change = {});
 
   /// Types letters; `\n`, `\t`, `\x1b` and `\b` are Enter, Tab, Escape and Backspace.
   void type(const std::string& letters);
