@@ -292,6 +292,8 @@ void Browser::explain() {
   const std::string topic = panes_[tab_]->topic();
   if (panes_[tab_].get() == static_cast<const Pane*>(compare_)) {
     show("What a comparison says", explain_comparison(comparison_->scales(), width));
+  } else if (topic == kMapsTopic) {
+    show("What the maps show", explain_maps(width));
   } else if (is_pattern(topic)) {
     show("Wait patterns", explain_patterns(topic, width));
   } else {

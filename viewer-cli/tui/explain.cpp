@@ -153,6 +153,31 @@ Page explain_comparison(bool scales, int width) {
   return page;
 }
 
+Page explain_maps(int width) {
+  Page page;
+  page.say(
+      "Ranks downwards, time or iterations to the right. Where several share a place, the largest is shown, "
+      "and "
+      "the cursor stands on it; + shows them apart. The line below names what is under the cursor, the line "
+      "above that its call path; Enter goes to that code.",
+      width, 0, Tone::dim);
+  page.blank();
+  add_meaning(
+      page, "iterations, invocations",
+      "How long each iteration that the program marked took, or else each invocation of the procedure "
+      "that recurs with most time; time in MPI calls left out, so that who waits does not look slow. v: "
+      "finer ones.",
+      width);
+  add_meaning(page, "above the median", "The same, as far as it is more than the median of all.", width);
+  add_meaning(page, "a metric in iterations", "What was counted in each, MPI calls left out.", width);
+  add_meaning(page, "waiting", "The share of each moment spent waiting for other ranks, in any pattern.",
+              width);
+  add_meaning(page, "in MPI calls", "The share spent in MPI calls, waiting or not.", width);
+  add_meaning(page, "late-sender, ...", "The share spent waiting in one pattern; e explains it on its map.",
+              width);
+  return page;
+}
+
 bool is_pattern(const std::string& topic) {
   return std::any_of(kPatterns.begin(), kPatterns.end(),
                      [&](const Meaning& each) { return each.name == topic; });

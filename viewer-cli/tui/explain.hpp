@@ -14,6 +14,12 @@ Page explain_metrics(const Workspace& workspace, int width);
 /// The columns of a comparison and what is remarked in it. `scales`: between different numbers of ranks.
 Page explain_comparison(bool scales, int width);
 
+/// Panes whose topic this is are explained by explain_maps().
+inline constexpr const char* kMapsTopic = "maps of time";
+
+/// What the maps of ranks over time show.
+Page explain_maps(int width);
+
 /// One wait pattern first, and then the others.
 Page explain_patterns(const std::string& topic, int width);
 

@@ -12,14 +12,14 @@ using Line = std::pair<std::string_view, std::string_view>;  // keys, what they 
 
 constexpr std::array kLines = {
     Line{"", "EVERYWHERE"},
-    Line{"1 .. 8, Tab", "go to another tab"},
+    Line{"1 .. 9, Tab", "go to another tab (9: a comparison)"},
     Line{"j k g G, arrows", "move; PgUp and PgDn too"},
     Line{"Enter", "open, or go where the line leads"},
     Line{"/  n  N", "search (regular expression), next, previous"},
     Line{"b", "from a wait to the code blamed, then to the suspect"},
     Line{"B", "back to where you came from"},
     Line{"s  r", "source, and values over ranks, of the chosen code"},
-    Line{"e", "explain the columns, or the wait under the cursor"},
+    Line{"e", "explain columns, maps, or the wait under the cursor"},
     Line{"D", "compare with another database"},
     Line{"?  F1", "these keys"},
     Line{"q  F10", "quit"},

@@ -288,8 +288,7 @@ std::vector<std::uint64_t> TimeGrid::largest(const Part& rows, const Part& colum
 
 std::string name_of(const database::Contents& experiment, const TimeChoice& choice) {
   const std::vector<Variation>& levels = experiment.trace().variations;
-  const std::string segments =
-      levels.empty() ? "iterations" : std::string(segment_name(levels.front())) + 's';
+  std::string segments = levels.empty() ? "iterations" : std::string(segment_name(levels.front())) + 's';
   switch (choice.kind) {
     case Kind::iterations:
       return segments;

@@ -2,9 +2,11 @@
 
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "tui/explain.hpp"
 #include "tui/page.hpp"
 #include "tui/page_parts.hpp"
 #include "views/frame.hpp"
+#include "waits.hpp"
 
 #include <algorithm>
 #include <array>
@@ -377,14 +379,19 @@ void TimePane::draw_missing(Canvas& canvas, const Area& area) const {
 }
 
 std::vector<Hint> TimePane::hints() const {
-  return {{"arrows", "cursor"},  {"+ -", "zoom"}, {"0", "all"},   {"Enter", "to the code"},
-          {"m", "what to show"}, {"<>", "next"},  {"v", "finer"}, {"B", "back"}};
+  return {{"arrows", "cursor"},     {"+ -", "zoom"},       {"0", "all"},
+          {"Enter", "to the code"}, {"m", "what to show"}, {"<>", "next"},
+          {"v", "finer"},           {"B", "back"},         {"e", "explain"}};
 }
 
 std::string TimePane::status() const {
   if (!grid_) return {};
   return "rank " + std::to_string(grid_->rank(ranks_.cursor)) + ", " +
          grid_->describe(ranks_.cursor, segments_.cursor, workspace_.unicode());
+}
+
+std::string TimePane::topic() const {
+  return choice_.kind == TimeChoice::Kind::pattern ? pattern_name(choice_.pattern) : kMapsTopic;
 }
 
 }  // namespace culprit::viewer::tui

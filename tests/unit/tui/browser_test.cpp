@@ -220,8 +220,30 @@ TEST_CASE("Waiting over time: what is shown is chosen, and the cursor names rank
   CHECK(contains(driven.line(27), "main › loop at main.cpp:140 › cg::iterate"));
   driven.type("v");
   CHECK(contains(driven.browser().message(), "Only iterations"));
+  driven.type("e");
+  CHECK(contains(driven.screen(), "The share spent in MPI calls, waiting or not."));
+  driven.type("\x1bmwait-at-nxn\ne");
+  CHECK(contains(driven.screen(), "for the last rank to enter it"));
+  driven.type("\x1b");
   driven.type("0+");
   CHECK(contains(driven.screen(), "time"));
+}
+
+TEST_CASE(
+    "Where several bins share a column of a map, the cursor goes from column to column, to the most of "
+    "each") {
+  DrivenBrowser driven(40, 24);  // 31 columns for 40 bins: the fourth one is for the bins at 1.5 and 2 s
+  driven.type("7>>");
+  (void)driven.screen();
+  for (const char* const place : {"at 500 ms", "at 1.00 s", "at 1.50 s", "at 2.50 s"}) {
+    driven.type("l");
+    INFO(driven.screen());
+    CHECK(contains(driven.screen(), place));
+  }
+  driven.type("h");
+  CHECK(contains(driven.screen(), "at 1.50 s"));
+  driven.press(Key::end);
+  CHECK(contains(driven.screen(), "at 19.5 s"));
 }
 
 TEST_CASE("What the program did not mark is called an invocation, everywhere") {
