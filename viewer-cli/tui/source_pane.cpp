@@ -260,8 +260,9 @@ void SourcePane::draw_missing(Canvas& canvas, const Area& area) const {
   page.say(label(frame), area.width, 0, Tone::strong);
   if (file_.empty()) {
     const std::string module(views::base_name(frame.module));
-    page.say(module.empty()
-                 ? "It stands for no source code."
+    page.say(module.empty() ? "It stands for no source code."
+             : frame.kind == database::ContextKind::module
+                 ? "A load module stands for many files: choose a file or a procedure in it (4, U and F)."
                  : "No source is known: " + module +
                        " has no debug information for it (compile it with -g, or install its debug package).",
              area.width);

@@ -21,14 +21,18 @@ std::vector<std::string> remarks_of(const views::View& view, views::NodeId node,
     if (where.empty()) return {"(inlined)"};
     return {"(inlined, " + where + ')', "(inlined)"};
   }
+  const std::string module(views::base_name(frame.module));
+  // Each load module may have one of these.
+  const bool unknown_file = frame.kind == ContextKind::file && frame.file.empty() && frame.name.empty();
+  if (unknown_file && !module.empty()) return {module};
   if (frame.kind != ContextKind::procedure && frame.kind != ContextKind::region) return {};
   if (call) {
     const std::string site = place(view.frame(*call));
     if (!site.empty()) return {arrow + site};
   }
   if (!where.empty()) return {where};
-  if (frame.module.empty() || views::is_named_for_module(frame)) return {};
-  return {std::string(views::base_name(frame.module))};
+  if (module.empty() || views::is_named_for_module(frame)) return {};
+  return {module};
 }
 
 FittedLabel fit_label(const std::string& name, const std::vector<std::string>& remarks, std::size_t room,

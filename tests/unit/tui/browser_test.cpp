@@ -119,6 +119,15 @@ TEST_CASE("Beside a tree the values of a whole load module are read only when as
   CHECK(contains(driven.screen(), "by rank, 8 threads"));
 }
 
+TEST_CASE("Files that nobody knows say which load module they are of; a load module is no file") {
+  DrivenBrowser driven;
+  driven.type("4U");
+  INFO(driven.screen());
+  CHECK(contains(driven.screen(), "<unknown file>  lib"));
+  driven.type("Us");
+  CHECK(contains(driven.screen(), "A load module stands for many files"));
+}
+
 TEST_CASE("Source text comes from the database with costs by line; a missing file is said to be missing") {
   DrivenBrowser driven;
   driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 88), {}, -1, 0, 0, {}});
