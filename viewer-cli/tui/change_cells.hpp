@@ -40,7 +40,6 @@ class ChangeCells {
   std::vector<Part> parts_;
   Change sorted_;
   double whole_ = 0;
-  double factor_ = 1;
   std::string unit_;
   bool unicode_;
   int width_ = 0;
