@@ -110,14 +110,15 @@ class ExactWaits(harness.Workspace):
         return [call for log in self.copies for call in log.calls]
 
     def check_stamps(self):
-        """A loop of polls begins with the first of them, which was over by then; whatever else the machine did
-        meanwhile. Of all calls but few were interrupted between the program's clock and ours."""
+        """A loop of polls begins with the first of them, which was over by then, or right after it, where the program's
+        own reading of the clock took long; whatever else the machine did meanwhile. Of all calls but few were
+        interrupted between the program's clock and ours."""
         late = 0
         for logged, traced in self.pairs:
             late += traced.enter - logged.enter > ACCURACY or logged.exit - traced.exit > ACCURACY
             polls = logged.one("polls")
             if polls is not None:
-                self.assertLess(traced.enter - logged.enter, polls[1], f"{logged} is {traced}")
+                self.assertLess(traced.enter - logged.enter, polls[1] + ACCURACY, f"{logged} is {traced}")
         self.assertLess(late, len(self.pairs) / 4)
 
     def check_waits(self):
