@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace culprit::viewer::tui {
 namespace {
@@ -69,12 +70,16 @@ const TimeGrid* TimePane::grid() {
 }
 
 void TimePane::show(const TimeChoice& choice) {
-  const std::unique_ptr<TimeGrid> before = std::move(grid_);
+  const auto kind = [this] {
+    return grid_ ? std::pair(grid_->columns(), grid_->axis()) : std::pair(std::size_t{0}, std::string());
+  };
+  const auto before = kind();
+  grid_.reset();  // large ones are not kept beside each other
   choice_ = choice;
   map_ = {};
   if (grid() == nullptr) return;
   // The place is kept among maps of the same columns.
-  if (!before || before->columns() != grid_->columns() || before->axis() != grid_->axis()) segments_ = {};
+  if (kind() != before) segments_ = {};
   ranks_.fit(grid_->rows());
 }
 
