@@ -47,8 +47,12 @@ void ComparedLine::add(const Interval& interval, IntervalProfile& profile) {
   const std::uint32_t until = std::min(interval.until, static_cast<std::uint32_t>(line_->events.size() - 1));
   if (first > until) return;
   if (first > 0 && interval.met_as != MetAs::leaving) profile.add_met(*line_, first - 1);
-  if (until - first >= LongLine::kLong) {
-    if (sums_ == nullptr) sums_ = std::make_unique<LongLine>(*line_, *pieces_, *spill_);
+  if (sums_ == nullptr && until - first >= LongLine::kLong) {
+    gone_through_ += until - first;
+    if (gone_through_ >= line_->events.size() / kWorthSums)
+      sums_ = std::make_unique<LongLine>(*line_, *pieces_, *spill_);
+  }
+  if (sums_ != nullptr && until - first >= LongLine::kLong) {
     sums_->add(first, until, profile);
   } else {
     profile.add(*line_, first, until);

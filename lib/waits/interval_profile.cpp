@@ -81,55 +81,83 @@ std::uint64_t wait_of(const TimeLine& line, const Event& event) {
   return event.wait == Event::kLongWait ? line.waits[event.waits].ns : event.wait;
 }
 
-LongLine::LongLine(const TimeLine& line, const Pieces& pieces, Spill& spill) : line_(line) {
+LongLine::LongLine(const TimeLine& line, const Pieces& pieces, Spill& spill)
+    : line_(line), stored_(spill), shared_(spill) {
   IntervalProfile profile(pieces);
-  std::uint64_t calls = kCalls;
-  do {
-    levels_.push_back({.calls = static_cast<std::uint32_t>(calls), .times = Sequence<PieceTime>(spill)});
-    build(levels_.size() - 1, profile);
-    calls *= kWider;
-  } while (calls <= line.events.size());
+  const auto count = static_cast<std::uint32_t>(line.events.size());
+  close_sum(0);
+  sum_before_.reserve(count / kCalls + 1);
+  for (std::uint32_t first = 0; first < count; first += kCalls) {
+    sum_before_.push_back(static_cast<std::uint32_t>(sums_.size() - 1));
+    const std::uint32_t until = std::min(count, first + kCalls);
+    profile.clear();
+    profile.add(line, first, until);
+    for (const PieceTime& time : profile.wholes()) add(time);
+    for (const PieceTime& time : profile.samples()) add(time);
+    // A sum's own size takes no more memory than so many calls.
+    if (until - sums_.back().until >= std::max<std::size_t>(kCalls, last_.size())) close_sum(until);
+  }
+  numbers_ = {};
+  last_ = {};
+  places_ = {};
 }
 
-void LongLine::build(std::size_t at, IntervalProfile& profile) {
-  Level& level = levels_[at];
-  const auto count = static_cast<std::uint32_t>(line_.events.size());
-  for (std::uint32_t first = 0; count - first >= level.calls; first += level.calls) {
-    profile.clear();
-    if (at == 0) {
-      profile.add(line_, first, first + level.calls);
-    } else {
-      const Level& narrower = levels_[at - 1];
-      for (std::uint32_t i = 0; i < kWider; ++i) add_sum(narrower, first / narrower.calls + i, profile);
+void LongLine::add(const PieceTime& time) {
+  const Key key{time.piece, time.context};
+  const auto [entry, added] = numbers_.try_emplace(key, static_cast<std::uint32_t>(keys_.size()));
+  if (added) keys_.push_back(key);
+  const std::size_t eight = entry->second / kTogether;
+  if (eight == last_.size()) {
+    last_.push_back({});
+    places_.push_back(kChanged);
+  }
+  last_[eight][entry->second % kTogether] += time.ns;
+  places_[eight] = kChanged;
+}
+
+void LongLine::close_sum(std::uint32_t until) {
+  sums_.push_back(
+      {.until = until, .count = static_cast<std::uint32_t>(last_.size()), .first = shared_.size()});
+  for (std::size_t i = 0; i < last_.size(); ++i) {
+    if (places_[i] == kChanged) {
+      places_[i] = static_cast<std::uint32_t>(stored_.size());
+      stored_.push_back(last_[i]);
     }
-    profile.merge_samples();
-    for (const PieceTime& time : profile.wholes()) level.times.push_back(time);
-    for (const PieceTime& time : profile.samples()) level.times.push_back(time);
-    level.begin.push_back(level.times.size());
+    shared_.push_back(places_[i]);
   }
 }
 
-void LongLine::add_sum(const Level& level, std::uint32_t sum, IntervalProfile& profile) {
-  for (std::uint64_t i = level.begin[sum]; i < level.begin[sum + 1]; ++i) profile.add(level.times[i]);
+void LongLine::add_difference(const Sum& from, const Sum& to, IntervalProfile& profile) const {
+  for (std::uint32_t i = 0; i < to.count; ++i) {
+    const std::uint32_t place = shared_[to.first + i];
+    Together before{};
+    if (i < from.count) {
+      const std::uint32_t place_before = shared_[from.first + i];
+      if (place == place_before) continue;
+      before = stored_[place_before];
+    }
+    const Together after = stored_[place];
+    for (std::size_t j = 0; j < kTogether; ++j) {
+      if (after[j] == before[j]) continue;
+      const Key& key = keys_[i * kTogether + j];
+      profile.add({.piece = key.piece, .context = key.context, .ns = after[j] - before[j]});
+    }
+  }
 }
 
 void LongLine::add(std::uint32_t first, std::uint32_t last, IntervalProfile& profile) const {
-  while (first < last) {
-    // The widest sum that begins here and ends in time.
-    const Level* widest = nullptr;
-    for (const Level& level : levels_) {
-      if (first % level.calls != 0 || last - first < level.calls) break;
-      widest = &level;
-    }
-    if (widest == nullptr) {
-      const std::uint32_t until = std::min(last, first - first % kCalls + kCalls);
-      profile.add(line_, first, until);
-      first = until;
-    } else {
-      add_sum(*widest, first / widest->calls, profile);
-      first += widest->calls;
-    }
+  if (first >= last) return;
+  // The first sum that begins in the while, and the last that ends in it.
+  std::size_t from = sum_before_[first / kCalls];
+  while (from < sums_.size() && sums_[from].until < first) ++from;
+  const std::size_t to = sum_before_[(last - 1) / kCalls];
+  if (from >= to) {
+    profile.add(line_, first, last);
+    return;
   }
+  profile.add(line_, first, sums_[from].until);
+  add_difference(sums_[from], sums_[to], profile);
+  profile.add(line_, sums_[to].until, last);
 }
 
 }  // namespace culprit::waits

@@ -1,13 +1,17 @@
 #pragma once
 
+#include "waits/hash.hpp"
 #include "waits/ledger.hpp"
 #include "waits/pieces.hpp"
 #include "waits/sequence.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include <tsl/robin_map.h>
 
 namespace culprit::waits {
 
@@ -85,12 +89,14 @@ class IntervalProfile {
 /// How long a call of a settled line waited.
 std::uint64_t wait_of(const TimeLine& line, const Event& event);
 
-/// Sums over a long time line, so that a long while of it need not be gone through: for 64 calls, for eight
-/// times as many, and so on.
+/// What a long time line did from its beginning up to some of its calls, so that a long while of it is the
+/// difference of two such sums and need not be gone through. A sum is as many numbers as there were pieces
+/// and sampled paths up to there, eight together; those eight that did not change since the sum before are
+/// shared with it, so that a while is told by what happened in it.
 class LongLine {
  public:
   /// Whiles of fewer calls are gone through.
-  static constexpr std::uint32_t kLong = 512;
+  static constexpr std::uint32_t kLong = 64;
 
   LongLine(const TimeLine& line, const Pieces& pieces, Spill& spill);
 
@@ -98,18 +104,37 @@ class LongLine {
   void add(std::uint32_t first, std::uint32_t last, IntervalProfile& profile) const;
 
  private:
-  static constexpr std::uint32_t kCalls = 64, kWider = 8;
-  /// Sums over equally many calls each.
-  struct Level {
-    std::uint32_t calls = 0;
-    Sequence<PieceTime> times;
-    std::vector<std::uint64_t> begin{0};  // of each sum's times; one more at the end
+  static constexpr std::uint32_t kCalls = 16;  ///< between two sums, at least
+  static constexpr std::size_t kTogether = 8;
+  using Together = std::array<std::uint64_t, kTogether>;
+  /// Up to before call `until`.
+  struct Sum {
+    std::uint32_t until = 0;
+    std::uint32_t count = 0;  ///< of what is numbered there, by eights
+    std::uint64_t first = 0;  ///< where those are, in `shared_`
   };
-  void build(std::size_t at, IntervalProfile& profile);
-  static void add_sum(const Level& level, std::uint32_t sum, IntervalProfile& profile);
+  struct Key {
+    std::uint32_t piece = 0, context = 0;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const { return hash_of(joined(key.piece, key.context)); }
+  };
+
+  void add(const PieceTime& time);
+  void close_sum(std::uint32_t until);
+  void add_difference(const Sum& from, const Sum& to, IntervalProfile& profile) const;
 
   const TimeLine& line_;
-  std::vector<Level> levels_;
+  tsl::robin_map<Key, std::uint32_t, Hash> numbers_;  // of pieces and paths
+  std::vector<Key> keys_;                             // by number
+  std::vector<Together> last_;                        // the last sum, as far as it is known
+  std::vector<std::uint32_t> places_;                 // of its eights in `stored_`; or kChanged
+  Sequence<Together> stored_;
+  Sequence<std::uint32_t> shared_;  // places in `stored_`, by sum
+  std::vector<Sum> sums_;
+  std::vector<std::uint32_t> sum_before_;  // by kCalls calls: the last sum up to their first
+  static constexpr std::uint32_t kChanged = ~std::uint32_t{0};
 };
 
 }  // namespace culprit::waits
