@@ -263,6 +263,7 @@ def variations(db):
         for _ in range(cursor.get("I") if flags & 4 else 0):
             cursor.varint()  # a duration
         levels.append(rows)
+    # When each segment began, in newer files, would follow.
     if db.sections.get(SEGMENT_METRICS):
         cursor = Cursor(db.sections[SEGMENT_METRICS])
         metrics = [db.metrics[cursor.get("I")][0] for _ in range(cursor.get("I"))]

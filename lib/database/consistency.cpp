@@ -99,11 +99,14 @@ void check_waits(const Experiment& e) {
   }
 }
 
-/// Whether each segment has a value of each metric.
+/// Whether each segment has a value of each metric, and all a beginning or none.
 bool has_values(const Variation::Row& row, std::size_t metrics) {
   const std::size_t segments = row.sos_ns.size();
+  if (!row.begin_ns.empty() && (row.begin_ns.size() != segments || !std::ranges::is_sorted(row.begin_ns)))
+    return false;
   return row.values.size() == (segments == 0 ? 0 : metrics) &&
-         std::ranges::all_of(row.values, [=](const auto& values) { return values.size() == segments; });
+         std::ranges::all_of(row.values, [=](const auto& values) { return values.size() == segments; }) &&
+         (row.contexts.empty() || row.contexts.size() == row.values.size());
 }
 
 }  // namespace
@@ -125,7 +128,11 @@ bool is_sound(const TraceAnalyses& trace, std::size_t locations, std::size_t con
     return somewhere(variation.context) &&
            std::ranges::all_of(variation.outliers, somewhere, &Variation::Outlier::context) &&
            std::ranges::all_of(variation.rows, [&](const Variation::Row& row) {
-             return has_values(row, trace.metrics.size());
+             return has_values(row, trace.metrics.size()) &&
+                    std::ranges::all_of(row.contexts, [&](const auto& of_metric) {
+                      return of_metric.size() == row.sos_ns.size() &&
+                             std::ranges::all_of(of_metric, somewhere);
+                    });
            });
   });
   const bool known = std::ranges::all_of(trace.metrics, [=](std::uint32_t one) { return one < metrics; });

@@ -1,6 +1,20 @@
+#include "database/context_runs.hpp"
 #include "database/sections.hpp"
 
+#include <algorithm>
+
 namespace culprit::database {
+
+namespace {
+
+/// All rows have them, or (read from a file of an older writer) none.
+bool have_contexts(const TraceAnalyses& analyses) {
+  return std::ranges::any_of(analyses.variations, [](const Variation& variation) {
+    return std::ranges::any_of(variation.rows, [](const auto& row) { return !row.contexts.empty(); });
+  });
+}
+
+}  // namespace
 
 Bytes encode_segment_metrics(const TraceAnalyses& analyses) {
   Encoder into;
@@ -11,6 +25,13 @@ Bytes encode_segment_metrics(const TraceAnalyses& analyses) {
     for (const Variation::Row& row : variation.rows) {
       for (const std::vector<std::uint64_t>& values : row.values) {
         for (const std::uint64_t value : values) into.put_varint(value);
+      }
+    }
+  }
+  if (have_contexts(analyses)) {
+    for (const Variation& variation : analyses.variations) {
+      for (const Variation::Row& row : variation.rows) {
+        for (const std::vector<std::uint32_t>& contexts : row.contexts) put_runs(contexts, into);
       }
     }
   }
@@ -30,6 +51,13 @@ void decode_segment_metrics(ByteSpan bytes, TraceAnalyses& analyses) {
         std::vector<std::uint64_t>& values = row.values.emplace_back(segments);
         for (std::uint64_t& value : values) value = from.get_varint();
       }
+    }
+  }
+  if (from.remaining() == 0) return;  // of an older writer
+  for (Variation& variation : analyses.variations) {
+    for (Variation::Row& row : variation.rows) {
+      for (std::size_t metric = 0; metric < row.values.size(); ++metric)
+        row.contexts.push_back(get_runs(row.sos_ns.size(), from));
     }
   }
 }

@@ -1,3 +1,4 @@
+#include "database/context_runs.hpp"
 #include "database/sections.hpp"
 
 #include <algorithm>
@@ -6,27 +7,6 @@ namespace culprit::database {
 namespace {
 
 constexpr std::uint32_t kMostBins = 1000;  // as docs/formats.md promises
-
-/// Neighbouring bins often have the same context.
-void put_runs(const std::vector<std::uint32_t>& contexts, Encoder& into) {
-  for (std::size_t at = 0; at < contexts.size();) {
-    std::size_t end = at;
-    while (end < contexts.size() && contexts[end] == contexts[at]) ++end;
-    into.put_varint(end - at);
-    into.put(contexts[at]);
-    at = end;
-  }
-}
-
-std::vector<std::uint32_t> get_runs(std::uint32_t bins, Decoder& from) {
-  std::vector<std::uint32_t> contexts;
-  while (contexts.size() < bins) {
-    const std::uint64_t length = from.get_varint();
-    if (length == 0 || length > bins - contexts.size()) from.fail("has runs that do not fit");
-    contexts.insert(contexts.end(), length, from.get<std::uint32_t>());
-  }
-  return contexts;
-}
 
 void put_series(const TimeMap::Series& series, Encoder& into) {
   into.put(static_cast<std::uint32_t>(series.pattern));

@@ -1,6 +1,8 @@
 #include "database/sections.hpp"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 namespace culprit::database {
 namespace {
@@ -120,10 +122,34 @@ void put_variation(const Variation& variation, Encoder& into) {
   for (const std::uint64_t ns : variation.longest_ns) into.put_varint(ns);
 }
 
+/// All rows have them, or (read from a file of an older writer) none.
+bool have_begins(const std::vector<Variation>& variations) {
+  return std::ranges::any_of(variations, [](const Variation& variation) {
+    return std::ranges::any_of(variation.rows, [](const auto& row) { return !row.begin_ns.empty(); });
+  });
+}
+
+void put_begins(const Variation::Row& row, Encoder& into) {
+  std::uint64_t before = 0;
+  for (const std::uint64_t ns : row.begin_ns) into.put_varint(ns - std::exchange(before, ns));
+}
+
+void get_begins(Variation::Row& row, Decoder& from) {
+  if (from.remaining() < row.sos_ns.size()) from.fail("lacks times of segments");
+  row.begin_ns.resize(row.sos_ns.size());
+  std::uint64_t before = 0;
+  for (std::uint64_t& ns : row.begin_ns) ns = before += from.get_varint();
+}
+
 Bytes encode_variations(const std::vector<Variation>& variations) {
   Encoder into;
   into.put(static_cast<std::uint32_t>(variations.size()));
   for (const Variation& variation : variations) put_variation(variation, into);
+  if (have_begins(variations)) {
+    for (const Variation& variation : variations) {
+      for (const Variation::Row& row : variation.rows) put_begins(row, into);
+    }
+  }
   return into.take();
 }
 
@@ -210,6 +236,10 @@ std::vector<Variation> decode_variations(ByteSpan bytes) {
   std::vector<Variation> variations;
   variations.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) variations.push_back(get_variation(from));
+  if (from.remaining() == 0) return variations;  // of an older writer, or without segments
+  for (Variation& variation : variations) {
+    for (Variation::Row& row : variation.rows) get_begins(row, from);
+  }
   return variations;
 }
 

@@ -184,7 +184,7 @@ class Analyses {
     if (!read_events_.empty())
       values = waits::segment_values(roster_, forward_, level, shape_.columns.events.size());
     for (auto& row : values) {
-      std::vector<std::vector<std::uint64_t>> kept;
+      std::vector<waits::RowValues> kept;
       kept.reserve(read_events_.size());
       for (const std::uint32_t event : read_events_) kept.push_back(std::move(row[event]));
       row = std::move(kept);

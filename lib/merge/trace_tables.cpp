@@ -27,14 +27,22 @@ struct RowHead {
   std::uint64_t segments = 0;
 };
 struct SegmentTimes {
-  std::uint64_t sos_ns = 0, duration_ns = 0;
+  std::uint64_t begin_ns = 0, sos_ns = 0, duration_ns = 0;
+};
+
+struct SegmentValue {
+  std::uint64_t value = 0;
+  ContextId context = database::kNone;
 };
 
 /// One after the other: rows, events, segments.
-std::vector<std::uint64_t> in_line(const waits::SegmentValues& values) {
-  std::vector<std::uint64_t> all;
+std::vector<SegmentValue> in_line(const waits::SegmentValues& values) {
+  std::vector<SegmentValue> all;
   for (const auto& row : values) {
-    for (const auto& event : row) all.insert(all.end(), event.begin(), event.end());
+    for (const waits::RowValues& event : row) {
+      for (std::size_t i = 0; i < event.values.size(); ++i)
+        all.push_back({.value = event.values[i], .context = event.contexts[i]});
+    }
   }
   return all;
 }
@@ -163,12 +171,12 @@ database::Variation TraceTables::variation(const waits::Variation& own, ContextI
   for (std::size_t i = 0; i < own.rows.size(); ++i) {
     heads.push_back({own.ranks[i], own.rows[i].size()});
     for (const waits::Segment& segment : own.rows[i])
-      segments.push_back({segment.sos_ns, segment.end_ns - segment.begin_ns});
+      segments.push_back({segment.begin_ns, segment.sos_ns, segment.end_ns - segment.begin_ns});
   }
   const ContextId around = gather_around(around_marks);
   const std::vector<RowHead> all_heads = gather(std::span<const RowHead>(heads));
   const std::vector<SegmentTimes> all_segments = gather(std::span<const SegmentTimes>(segments));
-  const std::vector<std::uint64_t> all_values = gather(std::span<const std::uint64_t>(in_line(values)));
+  const std::vector<SegmentValue> all_values = gather(std::span<const SegmentValue>(in_line(values)));
   std::vector<waits::Outlier> outliers = gather(std::span(own.outliers));
 
   database::Variation found{.marked = own.marked,
@@ -185,12 +193,16 @@ database::Variation TraceTables::variation(const waits::Variation& own, ContextI
     if (own.marked && found.longest_ns.size() < head.segments) found.longest_ns.resize(head.segments);
     for (std::size_t i = 0; i < head.segments; ++i, ++next) {
       row.sos_ns.push_back(next->sos_ns);
+      row.begin_ns.push_back(next->begin_ns);
       if (own.marked) found.longest_ns[i] = std::max(found.longest_ns[i], next->duration_ns);
     }
     for (std::size_t event = 0; head.segments > 0 && event < events; ++event) {
-      const auto end = next_value + static_cast<std::ptrdiff_t>(head.segments);
-      row.values.emplace_back(next_value, end);
-      next_value = end;
+      std::vector<std::uint64_t>& of_event = row.values.emplace_back();
+      std::vector<ContextId>& contexts = row.contexts.emplace_back();
+      for (std::size_t i = 0; i < head.segments; ++i, ++next_value) {
+        of_event.push_back(next_value->value);
+        contexts.push_back(next_value->context);
+      }
     }
   }
   std::ranges::sort(found.rows, {}, &database::Variation::Row::rank);

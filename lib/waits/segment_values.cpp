@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 namespace culprit::waits {
 
@@ -62,7 +64,7 @@ class Stretches {
 class Division {
  public:
   Division(const TimeLine& line, const std::vector<Segment>& segments)
-      : stretches_(line, segments), sums_(segments.size(), 0) {
+      : stretches_(line, segments), sums_(segments.size(), 0), contexts_(segments.size(), CallPaths::kNone) {
     // What the first reading tells was counted since the program began, nearly.
     if (!line.events.empty()) since_ns_ = line.events.front().enter_ns;
     more_ = stretches_.next(stretch_);
@@ -79,27 +81,49 @@ class Division {
     while (more_ && stretch_.begin_ns < reading.ns) {
       const std::uint64_t begin = std::max(stretch_.begin_ns, since);
       const std::uint64_t end = std::min(stretch_.end_ns, reading.ns);
-      sums_[stretch_.segment] +=
-          value * static_cast<double>(end - begin) / static_cast<double>(reading.ns - since);
+      const double part = value * static_cast<double>(end - begin) / static_cast<double>(reading.ns - since);
+      sums_[stretch_.segment] += part;
+      // Read behind a call, it tells where the program is now, not where it was before the call.
+      if (stretch_.end_ns >= reading.ns) add(stretch_.segment, reading.context, part);
       if (stretch_.end_ns > reading.ns) break;
       more_ = stretches_.next(stretch_);
     }
   }
 
-  [[nodiscard]] std::vector<std::uint64_t> take() const {
-    std::vector<std::uint64_t> values;
-    values.reserve(sums_.size());
-    for (const double sum : sums_) values.push_back(static_cast<std::uint64_t>(std::llround(sum)));
-    return values;
+  RowValues take() {
+    close_segment();
+    RowValues found{.values = {}, .contexts = std::move(contexts_)};
+    found.values.reserve(sums_.size());
+    for (const double sum : sums_) found.values.push_back(static_cast<std::uint64_t>(std::llround(sum)));
+    return found;
   }
 
  private:
+  /// Segments come in their order.
+  void add(std::size_t segment, std::uint32_t context, double value) {
+    if (segment != segment_) close_segment();
+    segment_ = segment;
+    by_context_[context] += value;
+  }
+  void close_segment() {
+    double most = 0;
+    for (const auto& [context, value] : by_context_) {
+      if (value <= most) continue;
+      most = value;
+      contexts_[segment_] = context;
+    }
+    by_context_.clear();
+  }
+
   Stretches stretches_;
   Stretch stretch_;
   bool more_ = false;
   std::uint64_t since_ns_ = 0;
   double before_ = 0;
   std::vector<double> sums_;
+  std::size_t segment_ = 0;                     // that is being gone through
+  std::map<std::uint32_t, double> by_context_;  // what was counted in it
+  std::vector<std::uint32_t> contexts_;         // by segment
 };
 
 }  // namespace
@@ -115,9 +139,9 @@ SegmentValues segment_values(const Roster& roster, const Forward& forward, const
       const Reading reading = line.readings[i];
       if (reading.event < events) divisions[reading.event].add(reading);
     }
-    std::vector<std::vector<std::uint64_t>>& of_row = values.emplace_back();
+    std::vector<RowValues>& of_row = values.emplace_back();
     of_row.reserve(events);
-    for (const Division& division : divisions) of_row.push_back(division.take());
+    for (Division& division : divisions) of_row.push_back(division.take());
   }
   return values;
 }

@@ -54,6 +54,13 @@ class MetricsOverTime(harness.Workspace):
         self.assertLessEqual({(FAULTING, i) for i in UNLIKE[:-1]}, high)
         self.assertEqual([one["rank"] for one in found["metric_outliers"]][: len(UNLIKE) - 1], [FAULTING] * (len(UNLIKE) - 1))
 
+        for one in found["metric_outliers"]:
+            if (one["rank"], one["iteration"]) in {(FAULTING, i) for i in UNLIKE}:
+                self.check_path(one, "touch")
+
+    def check_path(self, outlier, procedure):
+        self.assertIn(procedure, [frame["name"] for frame in outlier["path"]], outlier)
+
     def check_processor_time(self):
         found = self.viewer("--metric", CPU)
         self.assertEqual(found["unit"], "s")
@@ -62,6 +69,9 @@ class MetricsOverTime(harness.Workspace):
                 self.assertAlmostEqual(value, self.truth[rank][i][1] / 1e9, delta=A_FEW_TICKS, msg=(rank, i))
         high = {(one["rank"], one["iteration"]) for one in found["metric_outliers"]}
         self.assertLessEqual({(COMPUTING, i) for i in UNLIKE if i + 1 < ITERATIONS}, high)
+        for one in found["metric_outliers"]:
+            if one["rank"] == COMPUTING and one["iteration"] in UNLIKE:
+                self.check_path(one, "compute")
 
     def check_summary(self):
         """The figures beside each other follow from the matrices."""
@@ -89,7 +99,7 @@ class MetricsOverTime(harness.Workspace):
         self.assertIn("correlation with time", text)
         self.assertRegex(text, rf"{FAULTS} +\d+ ")
         text = harness.run([harness.VIEWER, self.database, "variation", "--metric", FAULTS]).stdout
-        self.assertRegex(text, rf"rank {FAULTING}, iteration {UNLIKE[0]}")
+        self.assertRegex(text, rf"rank {FAULTING}, iteration {UNLIKE[0]}.*\n +mostly in .*touch")
         refused = harness.run([harness.VIEWER, self.database, "variation", "--metric", "CPUTIM"], expect=2)
         self.assert_one_line(refused.stderr, "CPUTIM", "did you mean CPUTIME", FAULTS)
 

@@ -173,7 +173,7 @@ SHAPES = {
     "hotspots": [{**LOCATION, "path": path, "cost_s": number, "waiter": LOCATION, "waiter_path": path}],
     "variation": {
         "segment": one_of("procedure", "iteration"), "path": path_or_none, "invocations": one_of("marked", "inferred"),
-        "median_s": number, "ranks": [whole], "sos_s": [[number]],
+        "median_s": number, "ranks": [whole], "sos_s": [[number]], "lined_up": flag, "begin_s": [[number]],
         "outliers": [{"rank": whole, "iteration": whole, "sos_s": number, "median_s": number, "path": path_or_none}],
     },
     "efficiency": {**EFFICIENCY, "regions": [{"name": text, "path": path, "time_s": number, **EFFICIENCY}],

@@ -3,6 +3,8 @@
 #include "call_path_text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
+#include "trace/rows.hpp"
+#include "trace/segment_begins.hpp"
 #include "trace/segment_picture.hpp"
 #include "views/frame.hpp"
 
@@ -51,6 +53,17 @@ std::string name_segments(const database::Contents& experiment, const Variation&
                                 ", told apart by their MPI calls";
 }
 
+std::string name_segment(const database::Contents& experiment, const Variation& variation, std::int32_t rank,
+                         std::uint32_t segment) {
+  std::string name = std::string(segment_name(variation)) + ' ' + std::to_string(segment);
+  if (line_up(variation)) return name;
+  const auto row = std::ranges::find(variation.rows, rank, &Variation::Row::rank);
+  if (row == variation.rows.end()) return name;
+  const std::optional<double> begin = begin_s(experiment, *row, segment);
+  // Its number says nothing to the other ranks.
+  return begin ? name + fmt::format(" (at {:.3f} s)", *begin) : name;
+}
+
 void write_metrics_of_segments(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                                const Variation& variation) {
   const std::vector<SegmentMetric> metrics = segment_metrics(experiment, variation);
@@ -87,7 +100,7 @@ void write_metric_over_segments(std::ostream& out, const Screen& screen, const d
       values.emplace_back(row.values[metric.index]);
     }
   }
-  draw_segments(out, screen, variation, values, metric.median, say);
+  draw_segments(out, screen, experiment, variation, values, metric.median, say);
   const std::vector<HighSegment> high = high_segments(variation, metric);
   if (high.empty()) {
     out << "\nNone of them has unusually much.\n";
@@ -97,11 +110,13 @@ void write_metric_over_segments(std::ostream& out, const Screen& screen, const d
   for (const Variation::Outlier& one : variation.outliers) took_long.emplace(one.rank, one.segment);
   out << "\nUnusually high (" << counted(high.size(), segment_name(variation)) << "):\n";
   const std::size_t width = say(high.front().value).size();
+  const RowWriter rows(out, screen, experiment, high.front().value);
   for (std::size_t i = 0; i < std::min(high.size(), kHighShown); ++i) {
     const HighSegment& one = high[i];
     out << fmt::format("{:>{}}  ", say(one.value), width) << screen.bold("rank " + std::to_string(one.rank))
-        << ", " << segment_name(variation) << ' ' << one.segment
+        << ", " << name_segment(experiment, variation, one.rank, one.segment)
         << (took_long.contains({one.rank, one.segment}) ? ", which took unusually long" : "") << '\n';
+    if (one.context != database::kNone) rows.path(scope_around(experiment, one.context), false, "mostly in ");
   }
   if (high.size() > kHighShown)
     out << screen.dim("and " + std::to_string(high.size() - kHighShown) + " more (--format csv or json)")
@@ -121,7 +136,8 @@ Json metrics_json(const database::Contents& experiment, const Variation& variati
   return metrics;
 }
 
-void add_metric(Json& json, const Variation& variation, const SegmentMetric& metric) {
+void add_metric(Json& json, const database::Contents& experiment, const Variation& variation,
+                const SegmentMetric& metric) {
   Json rows = Json::array();
   for (const Variation::Row& row : variation.rows) {
     Json values = Json::array();
@@ -131,10 +147,12 @@ void add_metric(Json& json, const Variation& variation, const SegmentMetric& met
   }
   Json high = Json::array();
   for (const HighSegment& one : high_segments(variation, metric)) {
-    high.push_back({{"rank", one.rank},
-                    {"iteration", one.segment},
-                    {"value", metric.value(one.value)},
-                    {"median", metric.value(metric.median)}});
+    high.push_back(
+        {{"rank", one.rank},
+         {"iteration", one.segment},
+         {"value", metric.value(one.value)},
+         {"median", metric.value(metric.median)},
+         {"path", one.context == database::kNone ? Json::array() : path_json(experiment, one.context)}});
   }
   json["metric"] = metric.name;
   json["unit"] = metric.unit;

@@ -109,6 +109,10 @@ SegmentMetric segment_metric(const database::Contents& experiment, const Variati
                    "choose one of: " + list + ")");
 }
 
+database::ContextId context_of(const Variation::Row& row, std::size_t metric, std::size_t segment) {
+  return row.contexts.empty() ? database::kNone : row.contexts[metric][segment];
+}
+
 std::vector<HighSegment> high_segments(const Variation& variation, const SegmentMetric& metric) {
   const auto middle = static_cast<double>(metric.median);
   std::vector<std::uint64_t> deviations;
@@ -120,10 +124,13 @@ std::vector<HighSegment> high_segments(const Variation& variation, const Segment
   if (metric.unit != "s") deviation = std::max(deviation, std::sqrt(std::max(middle, 1.0)));
   const double limit = middle + kUnusual * deviation;
   std::vector<HighSegment> high;
-  for_segments(variation, metric.index,
-               [&](std::int32_t rank, std::uint32_t segment, std::uint64_t, std::uint64_t value) {
-                 if (static_cast<double>(value) > limit) high.push_back({rank, segment, value});
-               });
+  for (const Variation::Row& row : variation.rows) {
+    for (std::uint32_t i = 0; i + 1 < row.sos_ns.size(); ++i) {
+      const std::uint64_t value = row.values[metric.index][i];
+      if (static_cast<double>(value) > limit)
+        high.push_back({row.rank, i, value, context_of(row, metric.index, i)});
+    }
+  }
   std::ranges::stable_sort(high, std::ranges::greater(), &HighSegment::value);
   return high;
 }

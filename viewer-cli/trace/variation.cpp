@@ -8,6 +8,7 @@
 #include "text/shorten.hpp"
 #include "trace/metric_over_segments.hpp"
 #include "trace/rows.hpp"
+#include "trace/segment_begins.hpp"
 #include "trace/segment_metrics.hpp"
 #include "trace/segment_picture.hpp"
 
@@ -35,11 +36,22 @@ void write_outliers(std::ostream& out, const Screen& screen, const database::Con
   const std::size_t shown = std::min(kOutliersShown, variation.outliers.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const Variation::Outlier& one = variation.outliers[i];
-    rows.row(one.sos_ns, screen.bold("rank " + std::to_string(one.rank)) + ", " + segment_name(variation) +
-                             ' ' + std::to_string(one.segment));
+    rows.row(one.sos_ns, screen.bold("rank " + std::to_string(one.rank)) + ", " +
+                             name_segment(experiment, variation, one.rank, one.segment));
     if (one.context != database::kNone) rows.path(scope_around(experiment, one.context), false, "mostly in ");
   }
   rows.rest(variation.outliers.size(), shown);
+}
+
+/// When each segment began, by row, since the first call of any rank; empty where older writers do not tell.
+Json begins_json(const database::Contents& experiment, const Variation& variation) {
+  Json rows = Json::array();
+  for (const Variation::Row& row : variation.rows) {
+    Json begins = Json::array();
+    for (std::size_t i = 0; i < row.begin_ns.size(); ++i) begins.push_back(*begin_s(experiment, row, i));
+    rows.push_back(std::move(begins));
+  }
+  return rows;
 }
 
 }  // namespace
@@ -93,9 +105,11 @@ Json variation_json(const database::Contents& experiment, const Variation& varia
                {"median_s", seconds_of(variation.median_ns)},
                {"ranks", std::move(ranks)},
                {"sos_s", std::move(rows)},
+               {"lined_up", line_up(variation)},
                {"outliers", std::move(outliers)}};
+  json["begin_s"] = begins_json(experiment, variation);
   if (!experiment.trace().metrics.empty()) json["metrics"] = metrics_json(experiment, variation);
-  if (!metric.empty()) add_metric(json, variation, segment_metric(experiment, variation, metric));
+  if (!metric.empty()) add_metric(json, experiment, variation, segment_metric(experiment, variation, metric));
   return json;
 }
 
@@ -119,7 +133,7 @@ void write_variation(std::ostream& out, const Screen& screen, const database::Co
                   keep(duration(seconds_of(variation.median_ns), screen.unicode)) + " outside MPI.",
               screen.width)
       << "\n\n";
-  draw_segments(out, screen, variation, sos_times(variation), variation.median_ns,
+  draw_segments(out, screen, experiment, variation, sos_times(variation), variation.median_ns,
                 [&](std::uint64_t ns) { return duration(seconds_of(ns), screen.unicode) + " without MPI"; });
   write_outliers(out, screen, experiment, variation);
   write_metrics_of_segments(out, screen, experiment, variation);

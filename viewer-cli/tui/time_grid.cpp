@@ -4,6 +4,9 @@
 #include "report/phrases.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "trace/metric_over_segments.hpp"
+#include "trace/segment_begins.hpp"
+#include "trace/segment_metrics.hpp"
 #include "trace/segment_picture.hpp"
 #include "views/frame.hpp"
 #include "waits.hpp"
@@ -53,7 +56,10 @@ std::string segments_text(const database::Contents& experiment, const Variation&
                           std::size_t width, bool unicode) {
   if (variation.marked || variation.context == database::kNone)
     return std::string(begins ? "Iterations" : "iterations") + " that the program marked";
-  const std::string what = begins ? "Invocations of " : "invocations of ";
+  // Where ranks differ, the same column is not the same thing on all of them.
+  const std::string what = line_up(variation) ? (begins ? "Invocations of " : "invocations of ")
+                                              : std::string(begins ? "Each" : "each") + " rank's own " +
+                                                    numbers_of_segments(variation) + " invocations of ";
   constexpr std::size_t kLeast = 12, kMost = 40;
   const std::string code = scope_phrase(experiment, variation.context, false, kMost, unicode);
   return what + shorten_middle(code, std::max(kLeast, width - std::min(width, what.size())), unicode);
@@ -85,8 +91,8 @@ class Iterations final : public TimeGrid {
   }
   [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
     const std::uint64_t ns = at(row, column);
-    std::string text = std::string(segment_name(variation_)) + ' ' + std::to_string(column) + ": " +
-                       duration(seconds(ns), unicode);
+    std::string text = name_segment(experiment_, variation_, rank(row), static_cast<std::uint32_t>(column)) +
+                       ": " + duration(seconds(ns), unicode);
     if (variation_.median_ns > 0)
       text += " (" + beside_median(static_cast<double>(ns) / static_cast<double>(variation_.median_ns)) + ')';
     const Variation::Outlier* const unusual = outlier(row, column);
@@ -125,6 +131,7 @@ class Counted final : public TimeGrid {
   Counted(const database::Contents& experiment, const Variation& variation, std::size_t metric)
       : experiment_(experiment),
         variation_(variation),
+        metric_index_(metric),
         metric_(experiment.metrics[experiment.trace().metrics[metric]]) {
     std::vector<std::span<const std::uint64_t>> rows;
     for (const Variation::Row& row : variation.rows) {
@@ -146,23 +153,30 @@ class Counted final : public TimeGrid {
   }
   [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
     const std::uint64_t value = at(row, column);
-    return std::string(segment_name(variation_)) + ' ' + std::to_string(column) + ": " + metric_.name + ' ' +
-           text_of(value, unicode);
+    return name_segment(experiment_, variation_, rank(row), static_cast<std::uint32_t>(column)) + ": " +
+           metric_.name + ' ' + text_of(value, unicode);
   }
   [[nodiscard]] std::string shade_name(bool most, bool unicode) const override {
     return text_of(most ? most_ : least_, unicode);
   }
-  [[nodiscard]] database::ContextId context(std::size_t, std::size_t) const override {
-    return variation_.context;
+  /// Where most of it was counted, else what recurs.
+  [[nodiscard]] database::ContextId context(std::size_t row, std::size_t column) const override {
+    const database::ContextId most = counted_in(row, column);
+    return most != database::kNone ? most : variation_.context;
   }
 
  private:
+  [[nodiscard]] database::ContextId counted_in(std::size_t row, std::size_t column) const {
+    const Variation::Row& of_rank = variation_.rows[row];
+    return column < of_rank.sos_ns.size() ? context_of(of_rank, metric_index_, column) : database::kNone;
+  }
   [[nodiscard]] std::string text_of(std::uint64_t value, bool unicode) const {
     return metric_.unit == "ns" ? duration(seconds(value), unicode) : grouped(static_cast<double>(value));
   }
 
   const database::Contents& experiment_;
   const Variation& variation_;
+  std::size_t metric_index_;  // among those of the time lines
   const database::Metric& metric_;
 };
 

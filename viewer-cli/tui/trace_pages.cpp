@@ -3,8 +3,8 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "trace/causes.hpp"
+#include "trace/metric_over_segments.hpp"
 #include "trace/rows.hpp"
-#include "trace/segment_picture.hpp"
 #include "tui/finding_pages.hpp"
 #include "tui/page_parts.hpp"
 #include "waits.hpp"
@@ -180,8 +180,8 @@ Page variation_page(const Workspace& workspace, int width) {
     page.add(link_line("all ranks and times", "", {Target::Kind::time, 0, {}, -1, 0, level, {}}, width, 0,
                        workspace.unicode()));
     for (const database::Variation::Outlier& one : variation.outliers) {
-      page.add(link_line("rank " + std::to_string(one.rank) + ", " + segment_name(variation) + ' ' +
-                             std::to_string(one.segment),
+      page.add(link_line("rank " + std::to_string(one.rank) + ", " +
+                             name_segment(workspace.experiment(), variation, one.rank, one.segment),
                          ns_text(workspace, one.sos_ns),
                          {Target::Kind::time, 0, {}, one.rank, one.segment, level, {}}, width, 0,
                          workspace.unicode()));

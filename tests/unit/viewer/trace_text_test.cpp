@@ -3,6 +3,7 @@
 #include "views/solver_sample.hpp"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 namespace culprit::viewer::testing {
 namespace {
@@ -77,6 +78,27 @@ struct CountedSample : TracedSample {
     rows[5].values[0][1] = 4100;
     rows[2].values[0][2] = 40;
     rows[2].values[0][3] = 9000;  // the last one, which is cut off somewhere
+    for (database::Variation& variation : e.trace.variations) {
+      for (database::Variation::Row& row : variation.rows)
+        row.contexts.emplace_back(row.sos_ns.size(), database::kNone);
+    }
+    rows[5].contexts[0][1] = spmv;
+  }
+};
+
+/// The finer level with two invocations on one rank and four on the other, as an older writer has it, or with
+/// their times.
+struct UnequalSample : TracedSample {
+  explicit UnequalSample(bool timed) {
+    database::Variation& level = sample.build().trace.variations[1];
+    level.rows = {{0, {900 * kMs, 800 * kMs, 700 * kMs, 900 * kMs}}, {1, {900 * kMs, 900 * kMs}}};
+    level.outliers = {{1, 1, 900 * kMs, database::kNone}};
+    if (!timed) return;
+    for (database::Variation& variation : sample.build().trace.variations) {
+      for (database::Variation::Row& row : variation.rows) row.begin_ns.assign(row.sos_ns.size(), kSecond);
+    }
+    level.rows[0].begin_ns = {5 * kSecond, 6 * kSecond, 7 * kSecond, 9 * kSecond};
+    level.rows[1].begin_ns = {5 * kSecond, 7 * kSecond + 500 * kMs};
   }
 };
 
@@ -173,6 +195,7 @@ Left to right: 4 iterations; a full block is 9 000.
 
 Unusually high (2 iterations):
 4 100  rank 5, iteration 1, which took unusually long
+    mostly in main › cg_iterate › loop at solver.c:412 › spmv
    40  rank 2, iteration 2
 )");
   CHECK_THROWS_WITH(
@@ -184,6 +207,37 @@ Unusually high (2 iterations):
       run(traced.sample, {"variation", "--metric", "CPUTIME"}),
       "--metric: CPUTIME: the time lines of this run tell of no events but REALTIME (measure with "
       "hpcrun-lite -e REALTIME,CPUTIME --trace)");
+}
+
+TEST_CASE("variation: where ranks have not equally many invocations, times are columns, not numbers") {
+  const UnequalSample older(false);
+  CHECK(run(older.sample, {"variation", "--finer", "1"}) ==
+        R"(Invocations of cg_iterate, told apart by their MPI calls; the median takes 900 ms outside MPI.
+
+rank 0        █▇▆█
+rank 1        ██  
+Left to right: 4 invocations, numbered on each rank by itself: their number differs between ranks (2
+to 4); a full block is 900 ms without MPI.
+
+Unusually long (1 invocation):
+900.0 ms  rank 1, invocation 1
+)");
+  const UnequalSample timed(true);
+  CHECK(run(timed.sample, {"variation", "--finer", "1"}) ==
+        R"(Invocations of cg_iterate, told apart by their MPI calls; the median takes 900 ms outside MPI.
+
+rank 0        █▇▆█
+rank 1        ███ 
+Left to right: from 5.00 s to 9.00 s of the run, not invocation by invocation, as their number
+differs between ranks (2 to 4); a full block is 900 ms without MPI.
+
+Unusually long (1 invocation):
+900.0 ms  rank 1, invocation 1 (at 7.500 s)
+)");
+  const auto json =
+      nlohmann::json::parse(run(timed.sample, {"variation", "--finer", "1", "--format", "json"}));
+  CHECK(json["lined_up"] == false);
+  CHECK(json["begin_s"] == nlohmann::json::parse("[[5.0, 6.0, 7.0, 9.0], [5.0, 7.5]]"));
 }
 
 TEST_CASE("variation: of procedures below, and of one that was named") {

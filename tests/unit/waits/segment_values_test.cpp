@@ -43,11 +43,34 @@ TEST_CASE("what was counted falls on segments evenly since the reading before, M
   for (const int analysts : {1, 2}) {
     const SegmentValues found = segment_values_of(run, paths(), {marks, marks}, analysts, 2);
     REQUIRE(found.size() == 2);
-    CHECK(found[0][0] == std::vector<std::uint64_t>{80, 644, 44 + 18});
-    CHECK(found[0][1] == std::vector<std::uint64_t>{0, 0, 0});
+    CHECK(found[0][0].values == std::vector<std::uint64_t>{80, 644, 44 + 18});
+    CHECK(found[0][1].values == std::vector<std::uint64_t>{0, 0, 0});
     // Since the program began: 260 ns outside calls, of which 80 in the first iteration, 80 in the second.
-    CHECK(found[1][1] == std::vector<std::uint64_t>{8, 8, 0});
+    CHECK(found[1][1].values == std::vector<std::uint64_t>{8, 8, 0});
   }
+}
+
+TEST_CASE("what was counted is told where it was read, but not what was counted before a call") {
+  ScriptedRun run(1);
+  const auto read = [&run](std::uint64_t at, std::uint64_t value, std::uint32_t context) {
+    run.reading(0, at, 0, value);
+    run.processes[0].threads[0].back().node = context;
+  };
+  call(run, 0, 0, 10);
+  read(100, 5, 7);
+  read(130, 20, 5);  // in the first iteration: 20 here,
+  read(150, 30, 6);  // 30 here,
+  call(run, 0, 150, 180);
+  read(200, 400, 7);  // and 400 behind the call
+  call(run, 0, 220, 250);
+  read(260, 60, 8);  // of which 10 behind the call
+  read(300, 0, 9);
+  call(run, 0, 310, 320);
+  read(340, 90, 4);
+  call(run, 0, 400, 410);
+  const SegmentValues found =
+      segment_values_of(run, paths(), {{{100, 0}, {160, 1}, {205, 2}, {300, 3}}}, 1, 1);
+  CHECK(found[0][0].contexts == std::vector<std::uint32_t>{6, 7, 8, 4});
 }
 
 TEST_CASE("invocations that are inferred get what was counted between their calls") {
@@ -66,7 +89,7 @@ TEST_CASE("invocations that are inferred get what was counted between their call
   run.processes[0].threads[0][0].node = 3;  // MPI_Init recurs nowhere
   // The last one ends with the last call.
   const SegmentValues found = segment_values_of(run, inferred, {}, 1, 1);
-  CHECK(found[0][0] == std::vector<std::uint64_t>{10, 10, 10, 4000, 0});
+  CHECK(found[0][0].values == std::vector<std::uint64_t>{10, 10, 10, 4000, 0});
 }
 
 TEST_CASE("segments without calls that follow each other have all that was counted in them") {
@@ -95,7 +118,7 @@ TEST_CASE("segments without calls that follow each other have all that was count
     call(run, 0, std::max(now, mark) + 1, std::max(now, mark) + 2);
     const SegmentValues found = segment_values_of(run, paths(), {marks}, 1, 1);
     std::uint64_t sum = 0;
-    for (const std::uint64_t value : found[0][0]) sum += value;
+    for (const std::uint64_t value : found[0][0].values) sum += value;
     const std::uint64_t most = marks.size() / 2 + 1;  // of rounding
     RC_ASSERT(sum + most >= total);
     RC_ASSERT(sum <= total + most);
