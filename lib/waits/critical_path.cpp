@@ -1,9 +1,11 @@
 #include "waits/critical_path.hpp"
 
 #include "waits/letter.hpp"
+#include "waits/path_jumps.hpp"
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -18,12 +20,20 @@ struct Position {
   bool at_exit = false;  ///< the call itself lies before, too
   bool ended = false;
 };
+/// Where the walk has come, and the call on the time line it comes from at which it left that.
+struct Step {
+  Position at;
+  std::uint32_t left = 0;
+};
 
 class Walk {
  public:
   Walk(exchange::Communicator& analysis, const Roster& roster, const Forward& forward)
-      : analysis_(analysis), roster_(roster) {
-    for (const TimeLine& line : forward.ledger.lines()) lines_[line.location].line = &line;
+      : analysis_(analysis),
+        roster_(roster),
+        jumps_(analysis, roster, forward),
+        passed_(roster.locations(), ~std::uint32_t{0}) {
+    for (const TimeLine& line : forward.ledger.lines()) lines_[line.location] = &line;
   }
 
   CriticalPath run() {
@@ -31,11 +41,22 @@ class Walk {
     result_.last = at.call;
     result_.end_ns = result_.begin_ns = at.ns;
     while (at.call.known() && !at.ended) {
-      const int holder = roster_.owner_of(roster_.rank_of(at.call.location));
-      if (holder == analysis_.rank()) at = along(at);
-      exchange::Bytes bytes = bytes_of(std::span<const Position>(&at, 1));
+      if (jumps_.worth_it()) {
+        jumps_.bring(at.ns);
+        at = jump(at);
+      }
+      const Location location = at.call.location;
+      const int holder = roster_.holder_of(location);
+      Step step{at, passed_[location]};
+      if (holder == analysis_.rank()) {
+        step.at = along(at, jumps_.worth_it());
+        step.left = passed_[location];
+      }
+      exchange::Bytes bytes = bytes_of(std::span<const Step>(&step, 1));
       analysis_.broadcast(bytes, holder);
-      at = items_of<Position>(bytes).front();
+      step = items_of<Step>(bytes).front();
+      passed_[location] = step.left;
+      at = step.at;
       result_.begin_ns = at.ns;
     }
     collect();
@@ -43,10 +64,6 @@ class Walk {
   }
 
  private:
-  struct Line {
-    const TimeLine* line = nullptr;
-    std::uint32_t passed = ~std::uint32_t{0};  // where the walk was last
-  };
   struct Stretch {
     std::uint64_t ns = 0;
     std::map<std::uint32_t, std::uint64_t> sampled;
@@ -57,7 +74,7 @@ class Walk {
     Position own;
     bool finalized = false;
     for (const auto& [location, line] : lines_) {
-      const Sequence<Event>& events = line.line->events;
+      const Sequence<Event>& events = line->events;
       if (events.empty()) continue;
       const auto index = static_cast<std::uint32_t>(events.size() - 1);
       const bool finalizes = events.back().finalize;
@@ -80,35 +97,53 @@ class Walk {
     return items_of<Position>(bytes).front();
   }
 
-  /// Goes back on one time line, up to the first wait whose cause lies on another rank's, or to the
-  /// beginning.
-  Position along(Position at) {
+  /// Over to causes as long as it is known here which they are; all ranks of the analysis do the same.
+  Position jump(Position at) {
     for (;;) {
-      const auto found = lines_.find(at.call.location);
+      const std::optional<PathJump> next = jumps_.before(at.call, at.at_exit);
+      if (!next || at.call.index > passed_[at.call.location]) return at;
+      if (roster_.holder_of(at.call.location) == analysis_.rank()) along(at, true);
+      passed_[at.call.location] = next->event;
+      at = {.call = next->cause,
+            .ns = std::min(at.ns, next->until_ns),
+            .at_exit = next->cause_ends,
+            .ended = false};
+    }
+  }
+
+  /// Goes back on one time line, up to the first wait; or on through waits whose causes lie on lines of this
+  /// rank of the analysis, if not `one_wait`; or to the beginning.
+  Position along(Position at, bool one_wait) {
+    for (;;) {
+      const Location location = at.call.location;
+      const auto found = lines_.find(location);
       if (found == lines_.end()) return at;
-      Line& own = found->second;
+      const TimeLine& own = *found->second;
       // Contradictory clocks could lead it around for ever.
-      if (at.call.index > own.passed) break;
-      own.passed = at.call.index;
-      const Sequence<Event>& events = own.line->events;
+      if (at.call.index > passed_[location]) break;
+      passed_[location] = at.call.index;
+      const Sequence<Event>& events = own.events;
       if (!at.at_exit) {
         if (at.call.index == 0 || events[at.call.index].initialize) break;
-        add_gap(*own.line, at);
+        add_gap(own, at);
         --at.call.index;
         at.ns = std::min(at.ns, events[at.call.index].exit_ns);
         if (events[at.call.index].initialize) break;
       }
+      passed_[location] = at.call.index;
+      const bool waited = events[at.call.index].wait != 0;
       at = through_call(own, at);
+      if (waited && one_wait) return at;
     }
     at.ended = true;
     return at;
   }
 
   /// From the exit of a call to its enter, or to what it waited for.
-  Position through_call(const Line& own, Position at) {
-    const Event event = own.line->events[at.call.index];
+  Position through_call(const TimeLine& line, Position at) {
+    const Event event = line.events[at.call.index];
     const bool waited = event.wait != 0;
-    const Wait wait = waited ? own.line->waits[event.waits] : Wait{};
+    const Wait wait = waited ? line.waits[event.waits] : Wait{};
     const std::uint64_t until = waited ? std::min(at.ns, wait.until_ns) : event.enter_ns;
     Stretch& stretch = stretches_[{at.call.location, Piece{event.context, Piece::kCall}}];
     stretch.ns += at.ns - std::min(at.ns, until);
@@ -145,7 +180,9 @@ class Walk {
   exchange::Communicator& analysis_;
   const Roster& roster_;
   CriticalPath result_;
-  std::map<Location, Line> lines_;
+  PathJumps jumps_;
+  std::map<Location, const TimeLine*> lines_;
+  std::vector<std::uint32_t> passed_;  // by location: where the walk was last
   std::map<std::pair<Location, Piece>, Stretch> stretches_;
 };
 

@@ -1,0 +1,94 @@
+#include "waits/path_jumps.hpp"
+
+#include "waits/letter.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace culprit::waits {
+
+PathJumps::PathJumps(exchange::Communicator& analysis, const Roster& roster, const Forward& forward)
+    : analysis_(analysis), worth_it_(analysis.size() > 1 && roster.locations() <= kMostLines) {
+  if (!worth_it_) return;
+  lines_.resize(roster.locations());
+  own_.reserve(forward.ledger.lines().size());
+  for (const TimeLine& line : forward.ledger.lines()) {
+    Own& own = own_.emplace_back(Own{.line = &line, .next = static_cast<std::uint32_t>(line.waits.size())});
+    std::uint32_t call = 0, after_start = 0;
+    line.events.for_each([&](const Event& event) {
+      ++call;
+      if (event.initialize) after_start = call;
+    });
+    if (after_start > 0)
+      own.last = after_start < line.events.size() ? line.events[after_start].waits : own.next;
+  }
+}
+
+PathJumps::Sent PathJumps::without_cause(Location location, std::uint32_t event) {
+  Sent sent;
+  sent.location = location;
+  sent.jump.event = event;
+  return sent;
+}
+
+/// Of this rank's lines, backwards on each.
+std::vector<PathJumps::Sent> PathJumps::take(std::uint64_t since_ns, std::uint64_t until_ns) {
+  std::vector<Sent> taken;
+  for (Own& own : own_) {
+    const Location location = own.line->location;
+    std::optional<std::uint32_t> left_out;
+    for (; own.next > own.last; --own.next) {
+      const Wait wait = own.line->waits[own.next - 1];
+      if (wait.until_ns <= since_ns) break;
+      if (!is_wait(wait.pattern)) continue;
+      if (wait.until_ns > until_ns || !wait.cause.known()) {
+        left_out = wait.event;
+        continue;
+      }
+      if (left_out) taken.push_back(without_cause(location, *std::exchange(left_out, std::nullopt)));
+      taken.push_back({location, {wait.event, wait.cause_ends, wait.until_ns, wait.cause}});
+    }
+    if (left_out) taken.push_back(without_cause(location, *left_out));
+  }
+  return taken;
+}
+
+void PathJumps::forget() {
+  for (const Location location : lines_here_) {
+    Line& line = lines_[location];
+    if (!line.jumps.empty()) line.forgotten = line.jumps.back().event;
+    line.jumps.clear();
+  }
+  lines_here_.clear();
+}
+
+void PathJumps::bring(std::uint64_t until_ns) {
+  forget();
+  const std::vector<Sent> taken = take(until_ns > span_ns_ ? until_ns - span_ns_ : 0, until_ns);
+  const std::vector<Sent> all = items_of_all<Sent>(analysis_, taken);
+  for (const Sent& one : all) {
+    Line& line = lines_[one.location];
+    if (!one.jump.cause.known()) {  // what is later was left out
+      line.jumps.clear();
+      line.forgotten = one.jump.event;
+      continue;
+    }
+    if (line.jumps.empty()) lines_here_.push_back(one.location);
+    line.jumps.push_back(one.jump);
+  }
+  if (all.size() > kWaits) span_ns_ = std::max<std::uint64_t>(span_ns_ / 2, 1);
+  if (all.size() < kWaits / 2 && span_ns_ < std::uint64_t{1} << 60) span_ns_ *= 2;
+}
+
+std::optional<PathJump> PathJumps::before(EventId call, bool itself) const {
+  const Line& line = lines_[call.location];
+  const std::uint32_t end = call.index + (itself ? 1 : 0);
+  if (end > line.forgotten) return std::nullopt;
+  const auto found =
+      std::lower_bound(line.jumps.begin(), line.jumps.end(), end,
+                       [](const PathJump& jump, std::uint32_t wanted) { return jump.event >= wanted; });
+  if (found == line.jumps.end()) return std::nullopt;
+  return *found;
+}
+
+}  // namespace culprit::waits
