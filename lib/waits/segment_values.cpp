@@ -135,8 +135,7 @@ SegmentValues segment_values(const Roster& roster, const Forward& forward, const
   for (std::size_t row = 0; row < found.rows.size(); ++row) {
     const TimeLine& line = forward.ledger.line(roster.location_of(found.ranks[row], 0));
     std::vector<Division> divisions(events, Division(line, found.rows[row]));
-    for (std::size_t i = 0; i < line.readings.size(); ++i) {
-      const Reading reading = line.readings[i];
+    for (const Reading& reading : line.readings) {
       if (reading.event < events) divisions[reading.event].add(reading);
     }
     std::vector<RowValues>& of_row = values.emplace_back();
