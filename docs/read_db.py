@@ -23,8 +23,10 @@ except ImportError:
 
 NONE = 0xFFFFFFFF
 CHUNK = 16384
-META, STRING_ENDS, STRING_BYTES, CONTEXTS, LOCATIONS, SUMMARY_INDEX, SUMMARY_DATA, TILES = 1, 2, 3, 5, 7, 8, 9, 22
+META, STRING_ENDS, STRING_BYTES, CONTEXTS, FLAT, LOCATIONS = 1, 2, 3, 5, 6, 7
+SUMMARY_INDEX, SUMMARY_DATA, TILES = 8, 9, 22
 VARIATION, TIME_MAP, SEGMENT_METRICS = 33, 34, 35
+MODULE, FILE = 3, 4  # kinds of scopes
 
 
 class Cursor:
@@ -137,6 +139,15 @@ class Tile:
             if covered != NONE:
                 at += covered
         return sums
+
+    def scopes(self):
+        """{file or load module: {location: [exclusive value per metric]}}."""
+        found = {}
+        for entry, offset, _ in self.directory:
+            if entry >= self.contexts:
+                rows = read_values(Cursor(self.data, self.lists + offset), self.locations, self.metrics)
+                found[entry - self.contexts] = {self.first + location: row for location, row in rows.items()}
+        return found
 
 
 class Database:
@@ -289,6 +300,28 @@ def tree(db, depth):
         print(f"{seconds:12.6f}  {'  ' * level[context]}c{context} {frame['kind']} {frame['name']} {place}".rstrip())
 
 
+def check_scopes(db, exclusive):
+    """What is kept of files and load modules is what was recorded in them."""
+    kinds = [(fields[0], fields[6] & 255) for fields in struct.iter_unpack("<7I", db.sections[FLAT])]
+    flat_of = [fields[6] for fields in struct.iter_unpack("<7I4B", db.sections[CONTEXTS])]
+    for location, profile in enumerate(exclusive):
+        expected = {}
+        for context, row in profile.items():
+            while context and flat_of[context] == NONE:
+                context = db.parents[context]
+            scope = flat_of[context]
+            while scope != NONE:
+                parent, kind = kinds[scope]
+                if kind in (MODULE, FILE):
+                    before = expected.get(scope, [0] * len(row))
+                    expected[scope] = [a + b for a, b in zip(before, row)]
+                scope = parent
+        tile = [tile for tile in db.tiles if tile.first <= location][-1]
+        kept = {scope: rows[location] for scope, rows in tile.scopes().items() if location in rows}
+        if kept != expected:
+            sys.exit(f"read_db.py: location {location}: files and load modules differ from what was recorded in them")
+
+
 def check(db):
     roles = [role for _, _, role in db.locations()]
     exclusive = [tile.profile(location) for tile in db.tiles for location in range(tile.first, tile.first + tile.locations)]
@@ -305,6 +338,7 @@ def check(db):
             for role, value in by_role.items():
                 if (role, metric) in expected and value != expected[role, metric].get(context, 0):
                     sys.exit(f"read_db.py: context {context}, metric {metric}, role {role}: summary differs")
+    check_scopes(db, exclusive)
     print(f"{len(db.ends)} contexts, {len(exclusive)} threads: by thread, by context and in sum the same")
 
 

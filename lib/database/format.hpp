@@ -81,6 +81,8 @@ inline constexpr std::uint64_t kNumberSize = 4;
 
 inline constexpr std::uint64_t kTileHeaderSize = 24;
 inline constexpr std::uint64_t kTileEntrySize = 12;
+/// A tile's flag: behind those of contexts its directory has entries of files and load modules.
+inline constexpr std::uint32_t kTileHasScopes = 1;
 
 /// Reading a list costs about as much as so many of its values, whatever it holds.
 inline constexpr std::uint64_t kListCost = 8;

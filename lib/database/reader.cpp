@@ -23,7 +23,7 @@ void Reader::Mapped::load(ByteSpan bytes, const std::filesystem::path& path) {
   const CheckedSections sections = find_sections(bytes, path);
   contents = Contents(sections, path);
   values = TileValues(sections[slot(Section::tile_index)].all(), bytes, contents.contexts.size(),
-                      contents.metrics.size(), path);
+                      contents.metrics.size(), contents.flat.size(), path);
   if (values.locations() != contents.locations.size()) {
     throw DatabaseError(path, "its tiles hold other locations than it has (merge again)");
   }
@@ -77,6 +77,17 @@ std::vector<std::uint64_t> Reader::exclusive_values(std::span<const ContextId> c
   std::vector<std::uint64_t> sums(mapped_->values.locations());
   const TileValues::Sums into{.metric = metric, .by_location = sums};
   mapped_->values.add_exclusive(contexts, {&into, 1});
+  return sums;
+}
+
+std::optional<std::vector<std::uint64_t>> Reader::flat_exclusive_values(FlatId scope,
+                                                                        std::uint32_t metric) const {
+  const Contents& contents = mapped_->contents;
+  if (metric >= contents.metrics.size()) throw std::out_of_range("a metric that does not exist");
+  const ContextKind kind = contents.flat[scope].kind;
+  if (kind != ContextKind::file && kind != ContextKind::module) return std::nullopt;
+  std::vector<std::uint64_t> sums(mapped_->values.locations());
+  if (!mapped_->values.add_exclusive_of(scope, {.metric = metric, .by_location = sums})) return std::nullopt;
   return sums;
 }
 

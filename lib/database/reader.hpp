@@ -44,6 +44,12 @@ class Reader {
   [[nodiscard]] std::vector<std::uint64_t> exclusive_values(std::span<const ContextId> contexts,
                                                             std::uint32_t metric) const;
 
+  /// The exclusive values of one metric at a file or load module, one per location. Not set where the
+  /// database has none (of older writers, or of another kind of scope): they are those of all procedures in
+  /// it.
+  [[nodiscard]] std::optional<std::vector<std::uint64_t>> flat_exclusive_values(FlatId scope,
+                                                                                std::uint32_t metric) const;
+
   /// Reads all per-thread values once.
   void verify_values() const;
 

@@ -73,6 +73,7 @@ struct StoredRows {
 
 struct TileBuilder::State {
   std::vector<ContextId> parents;
+  TileScopes scopes;
   TileRows collected;
 
   // While encoding.
@@ -83,12 +84,15 @@ struct TileBuilder::State {
   std::vector<StoredRows> stored;
   ColumnsOf sums;  ///< by location
   std::vector<std::uint8_t> seen;
+  std::vector<std::pair<FlatId, std::uint32_t>> in_scopes;  ///< scope, and which context with rows is in it
   ValueListWriter lists;
   ValueRows rows;
   Encoder profiles, context_lists, directory;
 
-  State(std::span<const ContextId> parent_of, std::size_t metrics)
-      : parents(parent_of.begin(), parent_of.end()), collected(parent_of.size(), metrics) {}
+  State(std::span<const ContextId> parent_of, TileScopes&& scopes_of, std::size_t metrics)
+      : parents(parent_of.begin(), parent_of.end()),
+        scopes(std::move(scopes_of)),
+        collected(parent_of.size(), metrics) {}
 
   [[nodiscard]] std::size_t metrics() const { return collected.metrics(); }
   [[nodiscard]] std::span<const std::uint32_t> locations_at(const Node& node) const {
@@ -100,7 +104,15 @@ struct TileBuilder::State {
   void choose_stored();
   void form_stored();
   void sum_inclusive(const Node& node, StoredRows& into);
+  void begin_sums();
+  template <class ColumnFrom>
+  void add_to_sums(std::span<const std::uint32_t> where, ColumnFrom column_from);
+  void add_own_rows(std::uint32_t first, std::uint32_t count);
+  void take_sums(StoredRows& into);
+  void enter(std::uint32_t scope, std::uint32_t covered);
+  void put_stored(const StoredRows& from);
   void put_contexts();
+  void put_scopes();
   void clear();
 };
 
@@ -176,37 +188,54 @@ void TileBuilder::State::choose_stored() {
   stored.resize(count);
 }
 
-/// Inclusive values from what is stored below and own rows.
-void TileBuilder::State::sum_inclusive(const Node& node, StoredRows& into) {
-  const std::uint32_t locations = collected.locations();
+void TileBuilder::State::begin_sums() {
   sums.resize(metrics());
-  for (std::vector<std::uint64_t>& column : sums) column.assign(locations, 0);
-  seen.assign(locations, 0);
-  const auto add = [&](std::span<const std::uint32_t> where, const auto& column_from) {
-    for (const std::uint32_t location : where) seen[location] = 1;
-    for (std::size_t m = 0; m < metrics(); ++m) {
-      const std::uint64_t* const from = column_from(m);
-      for (std::size_t i = 0; i < where.size(); ++i) sums[m][where[i]] += from[i];
-    }
-  };
-  for (auto n = static_cast<std::uint32_t>(&node - nodes.data()); n < node.end;) {
-    const Node& below = nodes[n];
-    if (below.stored != kNone && &below != &node) {
-      const StoredRows& rows_below = stored[below.stored];
-      add(rows_below.locations, [&](std::size_t m) { return rows_below.columns[m].data(); });
-      n = below.end;
-      continue;
-    }
-    add(locations_at(below),
-        [&](std::size_t m) { return collected.column_by_context(m).data() + below.first_row; });
-    ++n;
+  for (std::vector<std::uint64_t>& column : sums) column.assign(collected.locations(), 0);
+  seen.assign(collected.locations(), 0);
+}
+
+/// `column_from`: by metric, one value for each location in `where`.
+template <class ColumnFrom>
+void TileBuilder::State::add_to_sums(std::span<const std::uint32_t> where, ColumnFrom column_from) {
+  for (const std::uint32_t location : where) seen[location] = 1;
+  for (std::size_t m = 0; m < metrics(); ++m) {
+    const std::uint64_t* const from = column_from(m);
+    for (std::size_t i = 0; i < where.size(); ++i) sums[m][where[i]] += from[i];
   }
+}
+
+/// Rows in the order of contexts.
+void TileBuilder::State::add_own_rows(std::uint32_t first, std::uint32_t count) {
+  add_to_sums(collected.locations_by_context().subspan(first, count),
+              [&](std::size_t m) { return collected.column_by_context(m).data() + first; });
+}
+
+void TileBuilder::State::take_sums(StoredRows& into) {
+  into.locations.clear();
   into.columns.resize(metrics());
-  for (std::uint32_t location = 0; location < locations; ++location) {
+  for (std::vector<std::uint64_t>& column : into.columns) column.clear();
+  for (std::uint32_t location = 0; location < collected.locations(); ++location) {
     if (seen[location] == 0) continue;
     into.locations.push_back(location);
     for (std::size_t m = 0; m < metrics(); ++m) into.columns[m].push_back(sums[m][location]);
   }
+}
+
+/// Inclusive values from what is stored below and own rows.
+void TileBuilder::State::sum_inclusive(const Node& node, StoredRows& into) {
+  begin_sums();
+  for (auto n = static_cast<std::uint32_t>(&node - nodes.data()); n < node.end;) {
+    const Node& below = nodes[n];
+    if (below.stored != kNone && &below != &node) {
+      const StoredRows& rows_below = stored[below.stored];
+      add_to_sums(rows_below.locations, [&](std::size_t m) { return rows_below.columns[m].data(); });
+      n = below.end;
+      continue;
+    }
+    add_own_rows(below.first_row, below.rows);
+    ++n;
+  }
+  take_sums(into);
 }
 
 void TileBuilder::State::form_stored() {
@@ -215,31 +244,56 @@ void TileBuilder::State::form_stored() {
   }
 }
 
+/// An entry of the directory for the list that follows.
+void TileBuilder::State::enter(std::uint32_t scope, std::uint32_t covered) {
+  directory.put(scope);
+  directory.put(static_cast<std::uint32_t>(context_lists.size()));
+  directory.put(covered);
+}
+
+void TileBuilder::State::put_stored(const StoredRows& from) {
+  for (std::size_t m = 0; m < metrics(); ++m) rows.columns[m] = from.columns[m];
+  put_list(from.locations, collected.locations(), context_lists);
+}
+
 /// The lists in the order of contexts, inclusive before own ones.
 void TileBuilder::State::put_contexts() {
-  Encoder& into = context_lists;
-  const std::size_t locations = collected.locations();
   std::vector<std::uint32_t> before(nodes.size() + 1, 0);  // entries before the node's
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     before[n + 1] = before[n] + (nodes[n].stored != kNone ? 1U : 0U) + (nodes[n].rows != 0 ? 1U : 0U);
   }
-  const auto enter = [&](const Node& node, std::uint32_t covered) {
-    directory.put(node.context);
-    directory.put(static_cast<std::uint32_t>(into.size()));
-    directory.put(covered);
-  };
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const Node& node = nodes[n];
     if (node.stored != kNone) {
-      enter(node, before[node.end] - before[n] - 1);
-      for (std::size_t m = 0; m < metrics(); ++m) rows.columns[m] = stored[node.stored].columns[m];
-      put_list(stored[node.stored].locations, locations, into);
+      enter(node.context, before[node.end] - before[n] - 1);
+      put_stored(stored[node.stored]);
     }
     if (node.rows == 0) continue;
-    enter(node, kNone);
+    enter(node.context, kNone);
     for (std::size_t m = 0; m < metrics(); ++m)
       rows.columns[m] = collected.column_by_context(m).subspan(node.first_row, node.rows);
-    put_list(locations_at(node), locations, into);
+    put_list(locations_at(node), collected.locations(), context_lists);
+  }
+}
+
+/// The exclusive values of load modules and files, behind all contexts.
+void TileBuilder::State::put_scopes() {
+  const std::span<const TileRows::OfContext> contexts = collected.by_context();
+  in_scopes.clear();
+  for (std::uint32_t i = 0; i < contexts.size(); ++i) {
+    for (FlatId scope = scopes.of_context[contexts[i].context]; scope != kNone; scope = scopes.around[scope])
+      in_scopes.emplace_back(scope, i);
+  }
+  std::ranges::sort(in_scopes);
+  StoredRows own;
+  for (auto next = in_scopes.begin(); next != in_scopes.end();) {
+    const FlatId scope = next->first;
+    begin_sums();
+    for (; next != in_scopes.end() && next->first == scope; ++next)
+      add_own_rows(contexts[next->second].first, contexts[next->second].rows);
+    take_sums(own);
+    enter(static_cast<std::uint32_t>(parents.size() + scope), kNone);
+    put_stored(own);
   }
 }
 
@@ -252,8 +306,10 @@ void TileBuilder::State::clear() {
   stored.clear();
 }
 
-TileBuilder::TileBuilder(std::span<const ContextId> parents, std::size_t metrics)
-    : state_(new State(parents, metrics)) {
+TileBuilder::TileBuilder(std::span<const ContextId> parents, TileScopes scopes, std::size_t metrics)
+    : state_(new State(parents, std::move(scopes), metrics)) {
+  if (state_->scopes.of_context.size() != parents.size())
+    throw std::invalid_argument("contexts of which it is not told what they are in");
   for (std::size_t x = 1; x < parents.size(); ++x) {
     if (parents[x] >= x) throw std::invalid_argument("contexts that are not in pre-order");
   }
@@ -281,6 +337,7 @@ Tile TileBuilder::take(Tile&& used) {
   s.choose_stored();
   s.form_stored();
   s.put_contexts();
+  s.put_scopes();
 
   const std::uint64_t lists =
       format::kTileHeaderSize + s.profile_offsets.size() * sizeof(std::uint32_t) + s.directory.size();
@@ -293,7 +350,7 @@ Tile TileBuilder::take(Tile&& used) {
   tile.put(static_cast<std::uint32_t>(s.directory.size() / format::kTileEntrySize));
   tile.put(static_cast<std::uint32_t>(lists + s.profiles.size()));
   tile.put(static_cast<std::uint32_t>(s.context_lists.size()));
-  tile.pad(format::kTileHeaderSize - tile.size());
+  tile.put(format::kTileHasScopes);
   // Offsets count from the profiles' first list, and from the contexts' first.
   tile.append(std::as_bytes(std::span(s.profile_offsets)));
   tile.append(s.directory.bytes());

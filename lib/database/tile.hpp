@@ -26,14 +26,47 @@ struct Tile {
 /// hold more where it should end with a process.
 [[nodiscard]] std::uint32_t tile_locations(std::uint64_t locations, std::uint64_t rows);
 
+/// For which file and which load module counts what is recorded at a context. Tiles have exclusive values of
+/// these too: adding up all that is in them would take long.
+struct TileScopes {
+  std::vector<FlatId> of_context;  ///< by context: the innermost of them; kNone: none
+  std::vector<FlatId> around;      ///< by flat scope: of a file its module; kNone: none
+};
+
+/// `contexts` and `flat` are in pre-order, have parents and kinds, and contexts have the flat scope that they
+/// are instances of.
+template <class Contexts, class Flat>
+[[nodiscard]] TileScopes tile_scopes(const Contexts& contexts, const Flat& flat) {
+  TileScopes scopes;
+  std::vector<FlatId> innermost;  // by flat scope: itself, or what it is in
+  for (const auto& scope : flat) {
+    const FlatId outer = scope.parent == kNone ? kNone : innermost[scope.parent];
+    const bool counts = scope.kind == ContextKind::file || scope.kind == ContextKind::module;
+    innermost.push_back(counts ? static_cast<FlatId>(innermost.size()) : outer);
+    scopes.around.push_back(counts ? outer : kNone);
+  }
+  scopes.of_context.reserve(contexts.size());
+  for (const auto& context : contexts) {
+    FlatId scope = kNone;
+    if (context.flat != kNone) {
+      scope = innermost[context.flat];
+    } else if (context.parent != kNone) {
+      scope = scopes.of_context[context.parent];
+    }
+    scopes.of_context.push_back(scope);
+  }
+  return scopes;
+}
+
 /// Collects the exclusive values of consecutive locations and makes a tile of them. Needs memory for one
 /// tile: about rows × (4 + 8 × metrics) bytes; reuses it for the next. Local: communicates with nobody; not
 /// thread-safe, but several builders may work at once.
 class TileBuilder {
  public:
   /// `parents`: the parent of every context, in pre-order (kNone for context 0), the same for all tiles of a
-  /// database; `metrics`: how many of the experiment's (the first ones) have values per thread.
-  TileBuilder(std::span<const ContextId> parents, std::size_t metrics);
+  /// database, and so are `scopes`; `metrics`: how many of the experiment's (the first ones) have values per
+  /// thread.
+  TileBuilder(std::span<const ContextId> parents, TileScopes scopes, std::size_t metrics);
   ~TileBuilder();
   TileBuilder(TileBuilder&&) noexcept;
   TileBuilder& operator=(TileBuilder&&) noexcept;

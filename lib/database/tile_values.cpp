@@ -33,6 +33,7 @@ class TileValues::Lists {
     lists_size_ = load<std::uint32_t>(head.subspan(16));
     directory_ = format::kTileHeaderSize + offsets;
     profiles_ = directory_ + entries_ * format::kTileEntrySize;
+    flags_ = load<std::uint32_t>(head.subspan(20));
     if (load<std::uint32_t>(head) != locations_ || columns_ > metrics || profiles_ > lists_ ||
         lists_ + lists_size_ != bytes_.size()) {
       bytes_.fail("contradicts the index of tiles");
@@ -41,6 +42,7 @@ class TileValues::Lists {
 
   [[nodiscard]] std::uint32_t entries() const { return entries_; }
   [[nodiscard]] std::uint32_t columns() const { return columns_; }
+  [[nodiscard]] bool has_scopes() const { return (flags_ & format::kTileHasScopes) != 0; }
 
   [[nodiscard]] Entry entry(std::uint32_t number) const {
     const auto found =
@@ -103,13 +105,13 @@ class TileValues::Lists {
   const CheckedBytes& bytes_;
   std::uint32_t locations_;
   std::uint64_t contexts_;
-  std::uint32_t columns_ = 0, entries_ = 0;
+  std::uint32_t columns_ = 0, entries_ = 0, flags_ = 0;
   std::uint64_t lists_ = 0, lists_size_ = 0, directory_ = 0, profiles_ = 0;
 };
 
 TileValues::TileValues(ByteSpan index, ByteSpan file, std::uint64_t contexts, std::uint64_t metrics,
-                       const std::filesystem::path& path)
-    : contexts_(contexts), metrics_(metrics) {
+                       std::uint64_t flat_scopes, const std::filesystem::path& path)
+    : contexts_(contexts), metrics_(metrics), flat_scopes_(flat_scopes) {
   Decoder from(index, "the index of tiles");
   while (from.remaining() >= format::kTileIndexSize) {
     const auto offset = from.get<std::uint64_t>();
@@ -207,6 +209,14 @@ void TileValues::add_exclusive(std::span<const ContextId> contexts, std::span<co
   }
 }
 
+bool TileValues::add_exclusive_of(FlatId scope, const Sums& into) const {
+  const bool there = std::ranges::all_of(
+      tiles_, [this](const Part& part) { return Lists(part, contexts_, metrics_).has_scopes(); });
+  const auto entry = static_cast<ContextId>(contexts_ + scope);
+  if (there) add_exclusive({&entry, 1}, {&into, 1});
+  return there;
+}
+
 void TileValues::verify() const {
   ValueListReader list;
   for (const Part& part : tiles_) {
@@ -218,7 +228,8 @@ void TileValues::verify() const {
     ContextId last = 0;
     for (std::uint32_t number = 0; number < lists.entries(); ++number) {
       const Entry entry = lists.entry(number);
-      if (entry.context < last || entry.context >= contexts_) part.bytes.fail("has contexts out of order");
+      if (entry.context < last || entry.context >= contexts_ + flat_scopes_)
+        part.bytes.fail("has contexts out of order");
       last = entry.context;
       lists.read(number, entry, list);
       read_all();

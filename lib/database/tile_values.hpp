@@ -18,10 +18,10 @@ class TileValues {
  public:
   TileValues() = default;
 
-  /// `index`: the tile index; `file`: the whole file, which must outlive this. Contexts and metrics are below
-  /// the numbers given. Costs time with the number of tiles. Throws DatabaseError.
+  /// `index`: the tile index; `file`: the whole file, which must outlive this. Contexts, metrics and flat
+  /// scopes are below the numbers given. Costs time with the number of tiles. Throws DatabaseError.
   TileValues(ByteSpan index, ByteSpan file, std::uint64_t contexts, std::uint64_t metrics,
-             const std::filesystem::path& path);
+             std::uint64_t flat_scopes, const std::filesystem::path& path);
 
   [[nodiscard]] std::uint32_t locations() const { return locations_; }
 
@@ -52,6 +52,10 @@ class TileValues {
   /// The same for the exclusive values at `contexts` (ascending).
   void add_exclusive(std::span<const ContextId> contexts, std::span<const Sums> into) const;
 
+  /// Adds the exclusive values of a file or load module; false: they are not there, in files of older
+  /// writers.
+  [[nodiscard]] bool add_exclusive_of(FlatId scope, const Sums& into) const;
+
   /// The locations of each tile: as many as there are from its first one on.
   struct Range {
     std::uint32_t first = 0, locations = 0;
@@ -72,7 +76,7 @@ class TileValues {
 
   std::vector<Part> tiles_;
   std::uint32_t locations_ = 0;
-  std::uint64_t contexts_ = 0, metrics_ = 0;
+  std::uint64_t contexts_ = 0, metrics_ = 0, flat_scopes_ = 0;
 };
 
 }  // namespace culprit::database

@@ -193,7 +193,7 @@ const TileValues& Writer::end_tiles(std::span<const ContextId> parents, std::siz
   s.comm.broadcast(index, 0);
   collectively(s.comm, [&] {
     if (s.locations > 0) s.mapped = MappedFile(s.temporary);
-    s.values = std::make_unique<TileValues>(index, s.mapped.bytes(), parents.size(), metrics, s.temporary);
+    s.values = std::make_unique<TileValues>(index, s.mapped.bytes(), parents.size(), metrics, 0, s.temporary);
   });
   return *s.values;
 }

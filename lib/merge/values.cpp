@@ -90,7 +90,8 @@ class Pass {
       : accumulation_(accumulation),
         tiles_(tiles),
         step_(step),
-        builder_(parents_of(shape), shape.columns.metrics()) {
+        builder_(parents_of(shape), database::tile_scopes(shape.contexts, shape.flat),
+                 shape.columns.metrics()) {
     tree_.unite(shared);
   }
 

@@ -22,4 +22,9 @@ std::vector<std::uint64_t> DatabaseSource::exclusive_values(std::span<const data
   return reader_.exclusive_values(contexts, metric);
 }
 
+std::optional<std::vector<std::uint64_t>> DatabaseSource::flat_exclusive_values(database::FlatId scope,
+                                                                                std::uint32_t metric) const {
+  return reader_.flat_exclusive_values(scope, metric);
+}
+
 }  // namespace culprit::views

@@ -18,6 +18,8 @@ class DatabaseSource final : public Source {
                                                             std::uint32_t metric) const override;
   [[nodiscard]] std::vector<std::uint64_t> exclusive_values(std::span<const database::ContextId> contexts,
                                                             std::uint32_t metric) const override;
+  [[nodiscard]] std::optional<std::vector<std::uint64_t>> flat_exclusive_values(
+      database::FlatId scope, std::uint32_t metric) const override;
 
  private:
   database::Reader reader_;

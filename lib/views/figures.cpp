@@ -145,12 +145,23 @@ std::vector<std::uint64_t> Figures::per_thread(std::span<const ContextId> contex
     std::ranges::sort(parts);
     values = exclusive_values(parts, metric);
   }
+  keep_selected(values);
+  return values;
+}
+
+std::optional<std::vector<std::uint64_t>> Figures::flat_exclusive_per_thread(FlatId scope,
+                                                                             std::uint32_t metric) const {
+  std::optional<std::vector<std::uint64_t>> values = source_.flat_exclusive_values(scope, metric);
+  if (values) keep_selected(*values);
+  return values;
+}
+
+void Figures::keep_selected(std::vector<std::uint64_t>& values) const {
   values.resize(experiment().locations.size(), 0);
-  if (over_all()) return values;
+  if (over_all()) return;
   for (std::size_t location = 0; location < values.size(); ++location) {
     if (!selected_[location]) values[location] = 0;
   }
-  return values;
 }
 
 /// Of many contexts, by whole subtrees where these are few: every list of values that is read costs.

@@ -65,6 +65,10 @@ class Figures {
   [[nodiscard]] std::vector<std::uint64_t> per_thread(std::span<const database::ContextId> contexts,
                                                       std::uint32_t metric, bool inclusive) const;
 
+  /// Of a file or load module, exclusive; not set where the source does not keep them.
+  [[nodiscard]] std::optional<std::vector<std::uint64_t>> flat_exclusive_per_thread(
+      database::FlatId scope, std::uint32_t metric) const;
+
   [[nodiscard]] const BlameIndex& blame() const { return blame_; }
 
  private:
@@ -74,6 +78,7 @@ class Figures {
   [[nodiscard]] metrics::Accumulator look_up(Tree tree, std::uint32_t role, std::uint32_t metric,
                                              std::uint32_t scope, bool inclusive) const;
   [[nodiscard]] double at(Tree tree, const Column& column, std::uint32_t scope) const;
+  void keep_selected(std::vector<std::uint64_t>& values) const;
   [[nodiscard]] std::vector<std::uint64_t> exclusive_values(std::span<const database::ContextId> contexts,
                                                             std::uint32_t metric) const;
   [[nodiscard]] Presence presence(Tree tree, std::uint32_t scope, std::optional<std::uint32_t> role) const;

@@ -45,6 +45,7 @@ Presence Flat::presence(NodeId node, std::optional<std::uint32_t> role) const {
 std::vector<std::uint64_t> Flat::per_thread(NodeId node, std::uint32_t metric, bool inclusive) const {
   const database::Contents& experiment = figures_.experiment();
   if (inclusive) return figures_.per_thread(outermost_instances(experiment, node), metric, true);
+  if (auto kept = figures_.flat_exclusive_per_thread(node, metric)) return *std::move(kept);
   // Exclusive: all instances, inner ones too. Files and modules are the sum over their procedures.
   const database::FlatScope& self = experiment.flat[node];
   const bool of_procedures =

@@ -3,6 +3,7 @@
 #include "database/contents.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,13 @@ class Source {
   /// database::DatabaseError.
   [[nodiscard]] virtual std::vector<std::uint64_t> exclusive_values(
       std::span<const database::ContextId> contexts, std::uint32_t metric) const = 0;
+
+  /// The exclusive values of a file or load module, one entry per location; not set where they are not kept,
+  /// and have to be added up. May throw database::DatabaseError.
+  [[nodiscard]] virtual std::optional<std::vector<std::uint64_t>> flat_exclusive_values(
+      database::FlatId /*scope*/, std::uint32_t /*metric*/) const {
+    return std::nullopt;
+  }
 };
 
 }  // namespace culprit::views

@@ -78,6 +78,7 @@ class Model {
     make_sources();
   }
 
+  [[nodiscard]] TileScopes scopes() const { return tile_scopes(e_.contexts, e_.flat); }
   [[nodiscard]] std::vector<ContextId> parents() const {
     std::vector<ContextId> parents;
     for (const Context& context : e_.contexts) parents.push_back(context.parent);
@@ -418,7 +419,7 @@ void write(const char* path, std::uint32_t contexts, std::uint32_t locations, bo
   const std::vector<ContextId> parents = model.parents();
   culprit::exchange::run_on_threads(1, [&](culprit::exchange::Communicator& comm) {
     Writer writer(comm, path);
-    TileBuilder builder(parents, kMetrics);
+    TileBuilder builder(parents, model.scopes(), kMetrics);
     const std::uint32_t per_tile = tile_locations(locations, std::uint64_t{locations} * kCore / 4);
     std::uint64_t rows = 0;
     for (std::uint32_t l = 0; l < locations; ++l) {

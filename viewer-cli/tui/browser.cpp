@@ -315,7 +315,7 @@ bool Browser::work() {
   }
   bool more = panes_[tab_]->work();
   if (has_others_below(tab_)) {  // what stands beside a tree
-    if (!ranks_->takes_long()) more = ranks_->work() || more;
+    more = ranks_->work() || more;
     more = source_->work() || more;
   }
   return more;

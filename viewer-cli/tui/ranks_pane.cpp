@@ -37,13 +37,6 @@ bool RanksPane::up_to_date() const {
                                                       });
 }
 
-bool RanksPane::takes_long() const {
-  if (!workspace_.marked.empty() || !workspace_.chosen || workspace_.chosen->view != Workspace::kFlat)
-    return false;
-  const database::ContextKind kind = workspace_.experiment().flat[workspace_.chosen->node].kind;
-  return kind == database::ContextKind::module || kind == database::ContextKind::file;
-}
-
 bool RanksPane::work() {
   if (up_to_date()) return false;
   const std::vector<NodeRef> nodes = wanted();
@@ -161,10 +154,6 @@ int RanksPane::slot(std::size_t index, int width) const {
 }
 
 void RanksPane::draw(Canvas& canvas, const Area& area) {
-  if (takes_long() && !up_to_date()) {
-    canvas.write(area.row, area.column, "r reads the values of all threads.", Tone::dim, area.width);
-    return;
-  }
   if (series_.empty() || threads() == 0) {
     const char* const why = !column_over_ranks(workspace_)
                                 ? "No column that is shown has values per thread (c)."

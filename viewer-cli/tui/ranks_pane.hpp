@@ -29,9 +29,6 @@ class RanksPane final : public Pane {
     while (work()) continue;
   }
 
-  /// Whether the chosen node stands for so much code (a load module, a file) that its values are read only
-  /// when the user asks for them.
-  [[nodiscard]] bool takes_long() const;
   [[nodiscard]] Mode mode() const { return mode_; }
   void set_mode(Mode mode) { mode_ = mode; }
 

@@ -281,7 +281,8 @@ std::vector<ContextId> parents_of(const Experiment& experiment) {
 
 std::vector<Tile> tiles_of(const Example& example, std::uint32_t per_tile) {
   const std::size_t metrics = example.experiment.metrics.size();
-  TileBuilder builder(parents_of(example.experiment), metrics);
+  TileBuilder builder(parents_of(example.experiment),
+                      tile_scopes(example.experiment.contexts, example.experiment.flat), metrics);
   std::vector<Tile> tiles;
   for (const std::vector<Value>& profile : example.profiles) {
     builder.collected().add_location();

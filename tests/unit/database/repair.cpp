@@ -109,6 +109,7 @@ bool read_all(std::span<const std::byte> file) {
     for (FlatId f = 0; f < e.flat.size(); ++f) {
       (void)e.flat_instances[f];
       (void)e.blame.of_flat(0, f, true);
+      (void)reader.flat_exclusive_values(f, 0);
     }
     for (std::uint32_t p = 0; p < e.procedures.size(); ++p) {
       (void)e.procedures[p];

@@ -19,8 +19,17 @@ using Dense = std::vector<std::vector<std::vector<std::uint64_t>>>;
 
 struct Sample {
   std::vector<ContextId> parents, ends;
+  TileScopes scopes;
   Dense values;
 };
+
+/// Two modules: scope 1 with files 2 and 3, scope 4 with file 5.
+constexpr FlatId kFlatScopes = 6;
+const std::vector<FlatId> kAround = {kNone, kNone, 1, 1, kNone, 4};
+
+TileScopes no_scopes(std::size_t contexts) {
+  return {std::vector<FlatId>(contexts, kNone), {}};
+}
 
 /// A random tree, more or less deep, of which every location has some contexts.
 Sample random_sample(std::mt19937& random, std::uint32_t contexts, std::uint32_t locations, unsigned sparse) {
@@ -36,6 +45,9 @@ Sample random_sample(std::mt19937& random, std::uint32_t contexts, std::uint32_t
     sample.ends[x] = std::max(sample.ends[x], x + 1);
     if (x > 0) sample.ends[sample.parents[x]] = std::max(sample.ends[sample.parents[x]], sample.ends[x]);
   }
+  constexpr FlatId kSome[] = {kNone, 1, 2, 3, 5};
+  for (ContextId x = 0; x < contexts; ++x) sample.scopes.of_context.push_back(kSome[random() % 5]);
+  sample.scopes.around = kAround;
   sample.values.resize(locations);
   for (auto& location : sample.values) {
     location.assign(contexts, std::vector<std::uint64_t>(kMetrics));
@@ -55,7 +67,8 @@ struct Image {
 };
 
 Image write(const Sample& sample, std::uint32_t per_tile) {
-  TileBuilder builder(sample.parents, kMetrics);
+  const bool scoped = !sample.scopes.of_context.empty();
+  TileBuilder builder(sample.parents, scoped ? sample.scopes : no_scopes(sample.parents.size()), kMetrics);
   Encoder file, index;
   std::uint32_t first = 0;
   const auto flush = [&] {
@@ -108,7 +121,7 @@ TEST_CASE("tiles give back values by location and by context, inclusive and excl
         std::tuple(700U, 30U, 40U), std::tuple(40U, 300U, 2U)}) {
     const Sample sample = random_sample(random, contexts, locations, sparse);
     const Image image = write(sample, 32);
-    const TileValues values(image.index, image.file, contexts, kMetrics, "tiles");
+    const TileValues values(image.index, image.file, contexts, kMetrics, kFlatScopes, "tiles");
     REQUIRE(values.locations() == locations);
     values.verify();
     for (std::uint32_t l = 0; l < locations; ++l) CHECK(equal(values.profile(l), profile_of(sample, l)));
@@ -134,6 +147,47 @@ TEST_CASE("tiles give back values by location and by context, inclusive and excl
       CHECK(several == expected);
     }
   }
+}
+
+TEST_CASE("tiles hold the exclusive values of files and of modules") {
+  std::mt19937 random(9);
+  const Sample sample = random_sample(random, 300, 70, 3);
+  const Image image = write(sample, 32);
+  const TileValues values(image.index, image.file, 300, kMetrics, kFlatScopes, "tiles");
+  values.verify();
+  const auto lies_in = [&](ContextId x, FlatId scope) {
+    FlatId at = sample.scopes.of_context[x];
+    while (at != kNone && at != scope) at = kAround[at];
+    return at == scope;
+  };
+  for (FlatId scope = 1; scope < kFlatScopes; ++scope) {
+    for (std::uint32_t m = 0; m < kMetrics; ++m) {
+      std::vector<std::uint64_t> found(70), expected(70);
+      REQUIRE(values.add_exclusive_of(scope, {m, found}));
+      for (std::uint32_t l = 0; l < 70; ++l) {
+        for (ContextId x = 0; x < 300; ++x) expected[l] += lies_in(x, scope) ? sample.values[l][x][m] : 0;
+      }
+      CHECK(found == expected);
+    }
+  }
+}
+
+TEST_CASE("files and modules are found for what is recorded in them") {
+  struct Scope {
+    std::uint32_t parent;
+    ContextKind kind;
+    FlatId flat = kNone;
+  };
+  const std::vector<Scope> flat = {{kNone, ContextKind::root},  {0, ContextKind::module},
+                                   {1, ContextKind::file},      {2, ContextKind::procedure},
+                                   {3, ContextKind::statement}, {0, ContextKind::module},
+                                   {5, ContextKind::procedure}};
+  const std::vector<Scope> contexts = {{kNone, ContextKind::root},     {0, ContextKind::procedure, 3},
+                                       {1, ContextKind::statement, 4}, {1, ContextKind::call},
+                                       {3, ContextKind::procedure, 6}, {4, ContextKind::statement}};
+  const TileScopes scopes = tile_scopes(contexts, flat);
+  CHECK(scopes.of_context == std::vector<FlatId>{kNone, 2, 2, 2, 5, 5});
+  CHECK(scopes.around == std::vector<FlatId>{kNone, kNone, 1, kNone, kNone, kNone, kNone});
 }
 
 TEST_CASE("a broad tree's inclusive values are stored, a chain's are not") {
@@ -183,8 +237,8 @@ TEST_CASE("rows may be added all at once, and locations encoded as they come: th
   std::mt19937 random(23);
   const unsigned sparse = GENERATE(1U, 3U, 40U);
   const Sample sample = random_sample(random, 150, 40, sparse);
-  TileBuilder one_by_one(sample.parents, kMetrics);
-  TileBuilder at_once(sample.parents, kMetrics);
+  TileBuilder one_by_one(sample.parents, sample.scopes, kMetrics);
+  TileBuilder at_once(sample.parents, sample.scopes, kMetrics);
   for (int tile = 0; tile < 2; ++tile) {
     for (const auto& location : sample.values) {
       std::vector<ContextId> contexts;
@@ -215,7 +269,7 @@ TEST_CASE("rows may be added all at once, and locations encoded as they come: th
 TEST_CASE("a builder refuses rows that are out of order or fit nowhere") {
   const std::vector<ContextId> parents = {kNone, 0, 0};
   const std::vector<std::uint64_t> row = {1, 2, 3};
-  TileBuilder builder(parents, kMetrics);
+  TileBuilder builder(parents, no_scopes(3), kMetrics);
   CHECK_THROWS_AS(builder.collected().add_row(0, row), std::invalid_argument);
   CHECK_THROWS_AS(builder.take(), std::logic_error);
   builder.collected().add_location();
@@ -226,7 +280,8 @@ TEST_CASE("a builder refuses rows that are out of order or fit nowhere") {
   builder.collected().add_location();
   builder.collected().add_row(0, row);
   const std::vector<ContextId> disordered = {kNone, 2, 0};
-  CHECK_THROWS_AS(TileBuilder(disordered, 1), std::invalid_argument);
+  CHECK_THROWS_AS(TileBuilder(disordered, no_scopes(3), 1), std::invalid_argument);
+  CHECK_THROWS_AS(TileBuilder(parents, no_scopes(2), 1), std::invalid_argument);
 }
 
 TEST_CASE("damage in a tile is found when it is looked at") {
@@ -238,7 +293,7 @@ TEST_CASE("damage in a tile is found when it is looked at") {
     Image damaged = image;
     damaged.file[random() % damaged.file.size()] ^= std::byte{0x20};
     try {
-      const TileValues values(damaged.index, damaged.file, 400, kMetrics, "tiles");
+      const TileValues values(damaged.index, damaged.file, 400, kMetrics, kFlatScopes, "tiles");
       values.verify();
     } catch (const DatabaseError&) {
       ++found;

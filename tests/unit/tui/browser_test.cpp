@@ -111,12 +111,12 @@ TEST_CASE("The graph shows a node over the ranks, several together, sorted and a
   CHECK(driven.workspace().marked.empty());
 }
 
-TEST_CASE("Beside a tree the values of a whole load module are read only when asked for") {
+TEST_CASE("Beside a tree stand the values of a whole load module too, inclusive and exclusive") {
   DrivenBrowser driven(200, 60);
   driven.type("4UU");
-  CHECK(contains(driven.screen(), "r reads the values of all threads"));
-  driven.type("r");
-  CHECK(contains(driven.screen(), "by rank, 8 threads"));
+  CHECK(contains(driven.screen(), "REALTIME:sum (I), by rank, 8 threads"));
+  driven.type(">");
+  CHECK(contains(driven.screen(), "REALTIME:sum (E), by rank, 8 threads"));
 }
 
 TEST_CASE("Files that nobody knows say which load module they are of; a load module is no file") {
