@@ -1,6 +1,7 @@
 #include "tui/findings_pane.hpp"
 
 #include "text/shorten.hpp"
+#include "views/pattern.hpp"
 
 #include <algorithm>
 
@@ -87,8 +88,7 @@ bool FindingsPane::click(const Event& event) {
 
 bool FindingsPane::ask_search(const Event& event) {
   if (event.is(U'n') || event.is(U'N')) {
-    if (!searched_.empty() && !view_.find(searched_, event.is(U'N')))
-      host_.tell("Nothing is called that here");
+    find(event.is(U'N'));
     return true;
   }
   if (!event.is(U'/')) return false;
@@ -96,10 +96,19 @@ bool FindingsPane::ask_search(const Event& event) {
   prompt.label = "/";
   prompt.entered = [this](const std::string& text) {
     if (!text.empty()) searched_ = text;
-    if (!searched_.empty() && !view_.find(searched_, false)) host_.tell("Nothing is called that here");
+    find(false);
   };
   host_.ask(std::move(prompt));
   return true;
+}
+
+void FindingsPane::find(bool backwards) {
+  if (searched_.empty()) return;
+  try {
+    if (!view_.find(searched_, backwards)) host_.tell("Nothing matches '" + searched_ + "'");
+  } catch (const views::BadPattern& bad) {
+    host_.tell(bad.what());
+  }
 }
 
 int FindingsPane::draw_names(Canvas& canvas, const Area& area) {

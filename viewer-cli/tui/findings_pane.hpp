@@ -28,6 +28,7 @@ class FindingsPane final : public Pane {
  private:
   bool click(const Event& event);
   bool ask_search(const Event& event);
+  void find(bool backwards);
   void follow(const PageLine* line);
   void make_page(int width);
   int draw_names(Canvas& canvas, const Area& area);

@@ -1,18 +1,12 @@
 #include "tui/page_view.hpp"
 
+#include "views/pattern.hpp"
+
 #include <algorithm>
-#include <cctype>
+
+#include <re2/re2.h>
 
 namespace culprit::viewer::tui {
-namespace {
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return text;
-}
-
-}  // namespace
 
 void PageView::set_page(Page page) {
   page_ = std::move(page);
@@ -111,13 +105,12 @@ const PageLine* PageView::click(int row, int column) {
   return current();
 }
 
-bool PageView::find(const std::string& text, bool backwards) {
-  const std::string wanted = lower(text);
+bool PageView::find(const std::string& pattern, bool backwards) {
+  const auto wanted = views::make_pattern(pattern);
   const int direction = backwards ? -1 : 1;
   for (int away = 1; away <= lines(); ++away) {
     const int line = ((cursor_ + direction * away) % lines() + lines()) % lines();
-    if (lower(text_of(page_.lines[static_cast<std::size_t>(line)])).find(wanted) == std::string::npos)
-      continue;
+    if (!RE2::PartialMatch(text_of(page_.lines[static_cast<std::size_t>(line)]), *wanted)) continue;
     cursor_ = line;
     top_ = std::clamp(top_, cursor_ - height_ + 1, cursor_);
     return true;

@@ -26,8 +26,8 @@ class PageView {
   /// The link at a place of the screen, with the cursor put on it; null: there is none.
   const PageLine* click(int row, int column);
 
-  /// To the next (previous) line that contains a text, case ignored; false: there is none.
-  bool find(const std::string& text, bool backwards);
+  /// To the next (previous) line in which something matches; false: there is none. Throws views::BadPattern.
+  bool find(const std::string& pattern, bool backwards);
   void to_top();
 
  private:

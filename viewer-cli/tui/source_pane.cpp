@@ -4,8 +4,11 @@
 #include "text/shorten.hpp"
 #include "tui/number_cells.hpp"
 #include "views/frame.hpp"
+#include "views/pattern.hpp"
 
 #include <algorithm>
+
+#include <re2/re2.h>
 
 namespace culprit::viewer::tui {
 namespace {
@@ -145,15 +148,18 @@ void SourcePane::ask_search() {
   host_.ask(std::move(prompt));
 }
 
-void SourcePane::find(bool backwards) {
+void SourcePane::find(bool backwards) try {
+  const auto wanted = views::make_pattern(searched_);
   const auto lines = static_cast<int>(text_.lines.size());
   for (int away = 1; away <= lines; ++away) {
     const int line = ((scroll_.cursor + (backwards ? -away : away)) % lines + lines) % lines;
-    if (text_.lines[static_cast<std::size_t>(line)].find(searched_) == std::string::npos) continue;
+    if (!RE2::PartialMatch(text_.lines[static_cast<std::size_t>(line)], *wanted)) continue;
     scroll_.cursor = line;
     return;
   }
-  host_.tell("Nothing contains '" + searched_ + "'");
+  host_.tell("Nothing matches '" + searched_ + "'");
+} catch (const views::BadPattern& bad) {
+  host_.tell(bad.what());
 }
 
 void SourcePane::ask_prefix() {

@@ -341,4 +341,20 @@ TEST_CASE("Nodes drawn together have marks of their own, also without colours") 
   }
 }
 
+TEST_CASE("Pages and sources are searched by regular expressions, too") {
+  DrivenBrowser driven;
+  CHECK(contains(driven.screen(), "WHAT MAKES THEM WAIT"));
+  driven.type("/longest on the.*SPMV\n");
+  CHECK(contains(driven.screen(), "Nothing matches 'longest on the.*SPMV'"));
+  driven.type("/longest on the.*spmv\n");
+  CHECK(contains(driven.selected(), "longest on the critical path"));
+  driven.type("/suspect (loop\n");
+  CHECK(contains(driven.screen(), "is no regular expression"));
+
+  driven.type("/suspect loop\n\ns/row_product[(]\n");
+  CHECK(contains(driven.selected(), "y[row] = row_product(matrix[row], x);"));
+  driven.type("/[0-9\n");
+  CHECK(contains(driven.screen(), "is no regular expression"));
+}
+
 }  // namespace culprit::viewer::tui::testing
