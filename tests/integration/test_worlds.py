@@ -8,6 +8,7 @@ import harness
 
 WORLDS = harness.PROGRAMS / "worlds.openmpi"
 LATE = 0.1  # seconds, as the program has it
+ATTEMPTS = 5
 
 
 class Worlds(harness.Workspace):
@@ -73,13 +74,18 @@ class Worlds(harness.Workspace):
         self.check_meeting("join", "MPI_Comm_join")
 
     def test_mpich(self):
-        """Its error is the program's own."""
+        """Its error is the program's own. When a rank aborts, the launcher may end before it passed on what was said: then
+        that is asked again."""
         program = harness.PROGRAMS / "worlds.mpich"
         plain = harness.launch("mpich", 2, [program, "connect"], expect=None)
         if plain.returncode == 0:
             self.skipTest("this MPICH can connect processes")
-        measured = harness.launch("mpich", 2, [harness.HPCRUN, "-o", self.here / "run", program, "connect"], expect=None)
-        self.assertEqual(measured.returncode, plain.returncode)
+        for attempt in range(ATTEMPTS):
+            command = [harness.HPCRUN, "-o", self.here / f"run-{attempt}", program, "connect"]
+            measured = harness.launch("mpich", 2, command, expect=None)
+            self.assertEqual(measured.returncode, plain.returncode)
+            if "Open_port" in measured.stderr:
+                break
         self.assertIn("Open_port", measured.stderr)
 
 
