@@ -92,6 +92,7 @@ TimeMap decode_time_map(ByteSpan bytes) {
   map.bin_ns = from.get<std::uint64_t>();
   map.bins = from.get<std::uint32_t>();
   if (map.bins > kMostBins) from.fail("has too many bins");
+  if (map.bins > 0 && map.bin_ns == 0) from.fail("has bins of no length");
   map.rows.resize(from.get_count(8 + map.bins));
   for (TimeMap::Row& row : map.rows) {
     row.rank = from.get<std::int32_t>();

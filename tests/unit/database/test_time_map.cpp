@@ -30,6 +30,12 @@ TEST_CASE("a map of time of an older writer is read, and knows no iterations") {
   CHECK(decode_time_map(bytes) == map);
 }
 
+TEST_CASE("a map of time whose bins have no length is refused") {
+  TimeMap map = two_ranks();
+  map.bin_ns = 0;
+  CHECK_THROWS(decode_time_map(encode_time_map(map)));
+}
+
 TEST_CASE("iterations of a map of time that are cut off, or cannot be numbered, are refused") {
   const TimeMap map = two_ranks();
   Bytes bytes = encode_time_map(map);
