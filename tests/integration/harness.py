@@ -5,11 +5,14 @@ test programs from CULPRIT_PROGRAMS.
 """
 
 import atexit
+import contextlib
+import functools
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -40,6 +43,13 @@ ENVIRONMENT = dict(
 atexit.register(shutil.rmtree, ENVIRONMENT["XDG_CACHE_HOME"], ignore_errors=True)
 ENVIRONMENT.pop("DISPLAY", None)
 
+# How often a test that depends on clocks may measure; 1 shows how often such a test would fail.
+ATTEMPTS = int(os.environ.get("CULPRIT_ATTEMPTS", "3"))
+
+
+class WrongExit(Exception):
+    """A command ended otherwise than it should."""
+
 
 def run(command, timeout=240, expect=0, **options):
     """Runs a command to its end; fails the test with all it printed unless it exits with `expect` (None: any)."""
@@ -48,7 +58,7 @@ def run(command, timeout=240, expect=0, **options):
         [str(word) for word in command], capture_output=True, text=True, timeout=timeout, errors="replace", **options
     )
     if expect is not None and done.returncode != expect:
-        raise AssertionError(
+        raise WrongExit(
             f"exit {done.returncode}, expected {expect}: {' '.join(map(str, command))}\n{done.stdout}\n{done.stderr}"
         )
     return done
@@ -101,3 +111,27 @@ class Workspace(unittest.TestCase):
         self.assertEqual(len(lines), 1, text)
         for part in parts:
             self.assertIn(part, lines[0])
+
+
+class AgainstClocks(Workspace):
+    """Tests that compare what was measured with clocks that programs read. A processor lost between a reading and what
+    it stands for makes the log wrong, not what was measured; what is measured wrong is wrong each time. So where they
+    differ all is done again, in a new directory, and that is told. What ends or prints otherwise than it should is not."""
+
+    def __init__(self, method="runTest"):
+        super().__init__(method)
+        setattr(self, method, functools.partial(self.attempt, getattr(self, method)))
+
+    def attempt(self, test):
+        for left in reversed(range(ATTEMPTS)):
+            if left == 0:
+                return test()
+            try:
+                self.subTest = lambda *_, **__: contextlib.nullcontext()  # whose failures would be final
+                return test()
+            except AssertionError as difference:
+                print(f"{self.id()} again, for: {difference}", file=sys.stderr)
+                self.doCleanups()
+                self.setUp()
+            finally:
+                del self.subTest

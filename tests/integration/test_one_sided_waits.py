@@ -30,7 +30,7 @@ DELAY = 30  # ms
 REPETITIONS = 4
 
 
-class OneSidedWaits(harness.Workspace):
+class OneSidedWaits(harness.AgainstClocks):
     def run_truth(self, mpi, ranks, program, scenario, **options):
         """Runs, merges; sets the rows of `waits`, the truth, and seconds by pattern of both."""
         logs = self.here / "logs"

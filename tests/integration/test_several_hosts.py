@@ -55,7 +55,7 @@ def forget_comparisons(file):
     return forgotten
 
 
-class SeveralHosts(harness.Workspace):
+class SeveralHosts(harness.AgainstClocks):
     def waited(self, database):
         """Seconds in which each rank waited for a late sender; and receives that preceded their sends."""
         sums = collections.Counter()

@@ -22,29 +22,15 @@ AT_LEAST = {"bcast": "MPI_Bcast", "reduce": "MPI_Reduce", "neighbors": "MPI_Neig
 AT_MOST = {"test_loop": "MPI_Testall"}
 
 
-# A processor that is lost between the program's reading of the clock and the wrapper's makes the log wrong, not what was
-# measured; what was measured wrong is wrong each time.
-ATTEMPTS = 3
-
-
-class AgainstLogs(harness.Workspace):
+class AgainstLogs(harness.AgainstClocks):
     def run_checked(self, check, mpi, ranks, program, *arguments, **options):
-        """Measures the program and checks it against its logs, again where it does not agree."""
-        for left in reversed(range(ATTEMPTS)):
-            here = self.here / str(left)
-            here.mkdir()
-            program_path = harness.PROGRAMS / f"{program}.{mpi}"
-            directory = self.measure(
-                mpi, ranks, program_path, here, *arguments, name=f"{left}/run", options=OPTIONS, **options
-            )
-            measured = Measured(self.merge(directory))
-            logs = truth.Truth(truth.read(here))
-            self.assertEqual(logs.unmatched, {})
-            try:
-                return check(measured, logs)
-            except AssertionError:
-                if left == 0:
-                    raise
+        """Measures the program and checks it against its logs."""
+        program = harness.PROGRAMS / f"{program}.{mpi}"
+        directory = self.measure(mpi, ranks, program, self.here, *arguments, options=OPTIONS, **options)
+        measured = Measured(self.merge(directory))
+        logs = truth.Truth(truth.read(self.here))
+        self.assertEqual(logs.unmatched, {})
+        check(measured, logs)
 
     def check_waiting(self, measured, logs, function, label, least=True, most=True):
         inside = logs.inside({function}, label=label)

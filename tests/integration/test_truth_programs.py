@@ -19,7 +19,7 @@ PATTERNS = {
 }  # fmt: skip
 
 
-class Programs(harness.Workspace):
+class Programs(harness.AgainstClocks):
     def logs(self, mpi, ranks, program):
         here = self.here / program
         here.mkdir()

@@ -23,7 +23,7 @@ SEEN = ("locks", "waits", "meets")
 REPETITIONS, DELAY = 5, 20
 
 
-class ThreadWaits(harness.Workspace):
+class ThreadWaits(harness.AgainstClocks):
     def setUp(self):
         super().setUp()
         directory = self.here / "run"

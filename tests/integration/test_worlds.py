@@ -11,7 +11,7 @@ LATE = 0.1  # seconds, as the program has it
 ATTEMPTS = 5
 
 
-class Worlds(harness.Workspace):
+class Worlds(harness.AgainstClocks):
     def run_worlds(self, directory, options, *how):
         command = [harness.HPCRUN, "-o", directory, *options, WORLDS, *how]
         return harness.launch("openmpi", 2, command, cwd=self.here)
