@@ -212,6 +212,8 @@ std::optional<CodeMap> decode_code_map(std::span<const std::byte> bytes) {
     said.scopes.push_back(read_scope(from, names, said));
   if (!read_pieces(from, said, pieces) || !from.at_end()) return std::nullopt;
   if (!std::ranges::is_sorted(said.files)) return std::nullopt;
+  const auto nameless = [](const Procedure& procedure) { return procedure.name.empty(); };
+  if (std::any_of(said.procedures.begin(), said.procedures.end(), nameless)) return std::nullopt;
   return CodeMap(std::move(pieces), std::move(said));
 }
 

@@ -1,5 +1,6 @@
 // Whatever a path leads to, the answer is complete and nothing is thrown.
 #include "modules.hpp"
+#include "structure_validity.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -30,25 +31,8 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Every index of the answer leads to something.
 void check_consistent(const ModuleStructure& module, std::size_t points) {
-  REQUIRE(module.points.size() == points);
-  const auto file_ok = [&](std::uint32_t file) { return file == kNone || file < module.files.size(); };
-  for (const Point& point : module.points) {
-    REQUIRE(point.procedure < module.procedures.size());
-    REQUIRE((point.scope == kNone || point.scope < module.scopes.size()));
-    REQUIRE(file_ok(point.file));
-    REQUIRE((point.callee == kNone || point.callee < module.callees.size()));
-  }
-  for (std::size_t i = 0; i < module.scopes.size(); ++i) {
-    REQUIRE((module.scopes[i].parent == kNone || module.scopes[i].parent < i));
-    REQUIRE(file_ok(module.scopes[i].file));
-    REQUIRE(file_ok(module.scopes[i].call_file));
-  }
-  for (const Procedure& procedure : module.procedures) {
-    REQUIRE(!procedure.name.empty());
-    REQUIRE(file_ok(procedure.file));
-  }
+  REQUIRE(validity::invalid(module, points).empty());
 }
 
 void check_unknown(const fs::path& path, const std::string& why) {
