@@ -170,8 +170,12 @@ Page explain_maps(int width) {
       width);
   add_meaning(page, "above the median", "The same, as far as it is more than the median of all.", width);
   add_meaning(page, "a metric in iterations", "What was counted in each, MPI calls left out.", width);
-  add_meaning(page, "waiting", "The share of each moment spent waiting for other ranks, in any pattern.",
-              width);
+  add_meaning(
+      page, "waiting",
+      "The share of each moment spent waiting for other ranks, in any pattern. The line below names the "
+      "iteration, too, unless the moment lies outside of them, or none is marked (culprit_iteration) "
+      "and no procedure recurs.",
+      width);
   add_meaning(page, "in MPI calls", "The share spent in MPI calls, waiting or not.", width);
   add_meaning(page, "late-sender, ...", "The share spent waiting in one pattern; e explains it on its map.",
               width);
