@@ -1,5 +1,6 @@
 #pragma once
 
+#include "measurement/limits.hpp"
 #include "measurement/measurement.hpp"
 #include "measurement/trace.hpp"
 
