@@ -17,21 +17,20 @@ bool is_shard(const fs::path& name) {
          std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-MeasurementError unreadable(const fs::path& directory, const std::error_code& error) {
-  return {directory, "cannot be listed: " + error.message() + " (check its permissions)"};
-}
-
-void collect(const fs::path& directory, std::vector<fs::path>& found, std::vector<fs::path>* shards) {
+/// Whatever has a measurement's name is listed, a link to nowhere too: who reads it says what is wrong with
+/// it.
+std::error_code collect(const fs::path& directory, std::vector<fs::path>& found,
+                        std::vector<fs::path>* shards) {
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code unknown;
     if (entry->path().extension() == kExtension) {
-      if (entry->is_regular_file(unknown)) found.push_back(entry->path());
+      found.push_back(entry->path());
     } else if (shards != nullptr && is_shard(entry->path().filename()) && entry->is_directory(unknown)) {
       shards->push_back(entry->path());
     }
   }
-  if (error) throw unreadable(directory, error);
+  return error;
 }
 
 }  // namespace
@@ -47,8 +46,11 @@ std::vector<fs::path> find_measurements(const fs::path& directory) {
   }
   std::vector<fs::path> found;
   std::vector<fs::path> shards;
-  collect(directory, found, &shards);
-  for (const fs::path& shard : shards) collect(shard, found, nullptr);
+  if ((error = collect(directory, found, &shards)))
+    throw MeasurementError(directory, "cannot be listed: " + error.message() + " (check its permissions)");
+  for (const fs::path& shard : shards) {
+    if (collect(shard, found, nullptr)) found.push_back(shard);  // cannot be read, as its files
+  }
   if (found.empty() && !fs::exists(directory / kMarker, error)) {
     throw MeasurementError(directory, "is not a measurement directory (name the one that hpcrun-lite wrote)");
   }

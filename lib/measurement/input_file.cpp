@@ -31,7 +31,7 @@ InputFile::InputFile(const std::filesystem::path& path, InputWindow& window) : p
   if (error != 0 || !S_ISREG(info.st_mode)) {
     ::close(fd_);
     if (error != 0) fail(path, "cannot be examined", error);
-    throw MeasurementError(path, "is not a regular file (name a measurement file)");
+    throw MeasurementError(path, "is not a regular file (remove it from the measurement directory)");
   }
   size_ = static_cast<std::uint64_t>(info.st_size);
 }

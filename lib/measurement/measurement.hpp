@@ -189,8 +189,9 @@ Measurement read(const std::filesystem::path& path);
 /// Only the process, the modules and per thread everything but nodes, cells and events: cheap.
 Measurement read_summary(const std::filesystem::path& path);
 
-/// The measurement files below a measurement directory, sorted; skips what is not one of ours. Throws
-/// MeasurementError if `directory` is not a measurement directory (no run marker), with what to do.
+/// What has the name of a measurement file below a measurement directory, whatever it is, and shards that
+/// cannot be listed, sorted; skips what is not one of ours. Throws MeasurementError if `directory` is not a
+/// measurement directory (no run marker) or cannot be listed, with what to do.
 std::vector<std::filesystem::path> find_measurements(const std::filesystem::path& directory);
 
 }  // namespace culprit::measurement

@@ -225,18 +225,30 @@ std::vector<std::string> vain_segments(const Options& options, const Shape& shap
   return lines;
 }
 
-}  // namespace
+/// Files that were lost while they were merged, and why.
+using Lost = std::map<std::string, std::string>;
 
-Outcome merge(exchange::Communicator& comm, const Options& options, const Progress& progress) {
-  const auto begin = std::chrono::steady_clock::now();
+/// Collective: the first pass, over all files but those that are lost.
+Survey survey_rest(exchange::Communicator& comm, const Options& options, const Lost& lost,
+                   const Progress& progress) {
+  std::vector<InputEntry> files = divide(comm, options.measurement);
+  std::erase_if(files, [&](const InputEntry& file) { return lost.contains(file.path); });
+  Phase reading(comm, progress, "reading", files.size());
+  Survey found = survey(comm, files, [&] { reading.step(); });
+  if (comm.rank() == 0) {
+    found.unreadable += lost.size();
+    for (const auto& [path, why] : lost) found.problems.push_back(why);
+  }
+  return found;
+}
+
+/// Collective: merges all files but those that are lost. Throws FilesLost where further ones are.
+Outcome merge_rest(exchange::Communicator& comm, const Options& options, const IdleRules& rules,
+                   const Lost& lost, const Progress& progress) {
   const bool root = comm.rank() == 0;
-  const IdleRules rules = check_request(comm, options);
 
   // First pass: which processes are there, and which contexts?
-  std::vector<InputEntry> files = divide(comm, options.measurement);
-  Phase reading(comm, progress, "reading", files.size());
-  const Survey found = survey(comm, files, [&] { reading.step(); });
-  files = {};
+  const Survey found = survey_rest(comm, options, lost, progress);
   check_survey(comm, found, options);
 
   // What code are they? On rank 0, which then tells the others as much as they need.
@@ -310,8 +322,26 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
   outcome.problems.insert(outcome.problems.end(), problems.begin(), problems.end());
   broadcast(comm, outcome);
   writing.step();
-  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return outcome;
+}
+
+}  // namespace
+
+Outcome merge(exchange::Communicator& comm, const Options& options, const Progress& progress) {
+  const auto begin = std::chrono::steady_clock::now();
+  const IdleRules rules = check_request(comm, options);
+  // Again without what was lost meanwhile: what its threads were said to have, others' means depend on. Ends,
+  // as each time there are fewer files.
+  Lost lost;
+  for (;;) {
+    try {
+      Outcome outcome = merge_rest(comm, options, rules, lost, progress);
+      outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      return outcome;
+    } catch (const FilesLost& found) {
+      for (const LostFile& file : found.files) lost.emplace(file.path, file.why);
+    }
+  }
 }
 
 }  // namespace culprit::merge

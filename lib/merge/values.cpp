@@ -109,7 +109,10 @@ class Pass {
     return {&tile_, tiles_ ? std::size_t{1} : 0};
   }
 
+  [[nodiscard]] const std::vector<LostFile>& lost() const { return lost_; }
+
  private:
+  const measurement::Measurement& read_again(const std::string& path);
   void add_file(const std::string& path, std::span<const std::uint32_t> roles);
   void add_thread(const measurement::ThreadProfile& thread, std::span<const cct::ModuleId> modules,
                   std::uint32_t role);
@@ -122,20 +125,24 @@ class Pass {
   database::TileBuilder builder_;
   database::Tile tile_;
   std::uint32_t location_ = 0;
+  std::vector<LostFile> lost_;
 };
 
-measurement::Measurement& read_again(measurement::Reader& reader, const std::string& path) {
+/// What was measured, or nothing where that is lost.
+const measurement::Measurement& Pass::read_again(const std::string& path) {
   try {
-    measurement::Measurement& file = reader.read(path);
+    measurement::Measurement& file = reader_.read(path);
     drop_own_frames(file);
     return file;
   } catch (const measurement::MeasurementError& error) {
-    throw std::runtime_error("reading: " + path + ": changed while it was being merged: " + error.what());
+    lost_.push_back({.path = path, .why = path + ": changed while it was being merged: " + error.what()});
+    static const measurement::Measurement nothing;
+    return nothing;
   }
 }
 
 void Pass::add_file(const std::string& path, std::span<const std::uint32_t> roles) {
-  const measurement::Measurement& file = read_again(reader_, path);
+  const measurement::Measurement& file = read_again(path);
   std::vector<cct::ModuleKey> keys;
   keys.reserve(file.modules.size());
   for (const measurement::Module& module : file.modules) keys.push_back(module.key);
@@ -156,6 +163,27 @@ void Pass::add_thread(const measurement::ThreadProfile& thread, std::span<const 
   accumulation_.add(thread, united, location_++, role);
   accumulation_.list_exclusive(builder_.collected());
   if (tiles_) builder_.encode_locations();
+}
+
+/// Collective: all ranks' on every rank.
+std::vector<LostFile> share_lost(exchange::Communicator& comm, const std::vector<LostFile>& lost) {
+  cct::MessageWriter own;
+  own.value(std::uint64_t{lost.size()});
+  for (const LostFile& file : lost) {
+    own.text(file.path);
+    own.text(file.why);
+  }
+  std::vector<LostFile> all;
+  const exchange::Bytes message = own.take();
+  const std::vector<exchange::Bytes> copies(static_cast<std::size_t>(comm.size()), message);
+  for (const exchange::Bytes& bytes : comm.all_to_all(copies)) {
+    cct::MessageReader reader(bytes);
+    for (auto left = reader.value<std::uint64_t>(); left != 0; --left) {
+      std::string path = reader.text();
+      all.push_back({.path = std::move(path), .why = reader.text()});
+    }
+  }
+  return all;
 }
 
 }  // namespace
@@ -192,6 +220,7 @@ void accumulate_values(exchange::Communicator& comm, const Share& share, const c
     together(comm, [&] { tiles = pass.run(planned); });
     if (writer != nullptr) writer->add_tiles(tiles);
   }
+  if (comm.all_max(pass.lost().size()) != 0) throw FilesLost(share_lost(comm, pass.lost()));
 }
 
 }  // namespace culprit::merge

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,23 @@ struct Share {
 /// Collective: rank 0 deals out `processes`.
 Share deal(exchange::Communicator& comm, std::span<const ProcessSummary> processes, const Roles& roles);
 
+/// A file that could be read in the first pass, but not in the second.
+struct LostFile {
+  std::string path;
+  std::string why;  ///< path: why (what to do)
+};
+
+/// What was accumulated and written is worth nothing, since some files were lost meanwhile. To be merged
+/// again without them.
+struct FilesLost : std::runtime_error {
+  explicit FilesLost(std::vector<LostFile> lost)
+      : std::runtime_error("reading: " + lost.at(0).why), files(std::move(lost)) {}
+  std::vector<LostFile> files;  ///< of all ranks
+};
+
 /// Collective: second pass over the input. Rereads this rank's files, accumulates their values, one thread at
-/// a time, and writes each round's tiles (`writer` null: nothing).
+/// a time, and writes each round's tiles (`writer` null: nothing). Throws FilesLost on every rank where some
+/// can no longer be read.
 void accumulate_values(exchange::Communicator& comm, const Share& share, const cct::SharedTree& shared,
                        const Shape& shape, ThreadAccumulation& accumulation, database::Writer* writer,
                        const std::function<void()>& step);

@@ -183,7 +183,7 @@ TEST_CASE("a newer format, a foreign file and an empty one are told apart") {
   CHECK(why(path) == "holds no measurement: its process ended while the file was created (remove it)");
   write_bytes(path, std::vector<char>(65536, '\0'));
   CHECK(why(path) == "holds no measurement: its process ended while the file was created (remove it)");
-  CHECK(why(directory.path()) == "is not a regular file (name a measurement file)");
+  CHECK(why(directory.path()) == "is not a regular file (remove it from the measurement directory)");
   CHECK(why(directory / "none") ==
         "cannot be opened: No such file or directory (check the file and its permissions)");
 }

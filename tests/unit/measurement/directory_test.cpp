@@ -29,7 +29,6 @@ TEST_CASE("measurements are found in the directory and its shards, sorted, and n
     write_bytes(directory / shard / "rank.culprit", {'x'});
   }
   fs::create_directories(directory / "0a" / "00");
-  fs::create_directories(directory / "0a" / "directory.culprit");
   write_bytes(directory / "0a" / "00" / "deeper.culprit", {'x'});
   write_bytes(directory / "0a" / "another.culprit", {'x'});
   write_bytes(directory / "0a" / "rank.culprit.tmp", {'x'});
@@ -39,6 +38,14 @@ TEST_CASE("measurements are found in the directory and its shards, sorted, and n
   CHECK(find_measurements(directory.path()) ==
         std::vector<fs::path>{directory / "0a" / "another.culprit", directory / "0a" / "rank.culprit",
                               directory / "ff" / "rank.culprit", directory / "top.culprit"});
+}
+
+TEST_CASE("what only bears the name of a measurement is listed: it is said to be none where it is read") {
+  const Directory directory;
+  fs::create_directories(directory / "0a" / "directory.culprit");
+  fs::create_symlink("nowhere", directory / "link.culprit");
+  const auto found = find_measurements(directory.path());
+  CHECK(found == std::vector<fs::path>{directory / "0a" / "directory.culprit", directory / "link.culprit"});
 }
 
 TEST_CASE("a directory is a measurement directory by its marker or by its measurements") {

@@ -26,11 +26,11 @@ std::string contents(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-merge::Outcome merge_with(int ranks, const merge::Options& options) {
+merge::Outcome merge_with(int ranks, const merge::Options& options, const merge::Progress& progress = {}) {
   merge::Outcome outcome;
   std::mutex mutex;
   exchange::run_on_threads(ranks, [&](exchange::Communicator& comm) {
-    merge::Outcome own = merge::merge(comm, options, {});
+    merge::Outcome own = merge::merge(comm, options, progress);
     const std::lock_guard lock(mutex);
     if (comm.rank() == 0) outcome = std::move(own);
   });
@@ -243,6 +243,35 @@ TEST_CASE("a damaged tree is left out, whichever rank meets it") {
   CHECK(outcome.profiles == 4);
   REQUIRE_FALSE(outcome.problems.empty());
   CHECK(outcome.problems[0].find("r1cafe.culprit") != std::string::npos);
+}
+
+TEST_CASE("what is lost between the passes is left out as if it had been bad from the start") {
+  const recorder::Directory directory;
+  record_run(directory, 4);
+  const auto first = directory / "run" / "r0cafe.culprit", second = directory / "run" / "r2cafe.culprit";
+  const std::string whole = contents(first), other = contents(second);
+  for (const int ranks : {1, 2}) {
+    std::ofstream(first, std::ios::binary) << whole;
+    std::ofstream(second, std::ios::binary) << other;
+    auto options = options_for(directory);
+    options.force = true;
+    const auto lose = [&](std::string_view phase, std::uint64_t, std::uint64_t) {
+      if (phase != "structure") return;
+      std::filesystem::resize_file(first, 100);
+      std::filesystem::remove(second);
+    };
+    const merge::Outcome outcome = merge_with(ranks, options, lose);
+    CHECK(outcome.unreadable == 2);
+    REQUIRE(outcome.problems.size() == 2);
+    for (const std::string& problem : outcome.problems)
+      CHECK(problem.find(": changed while it was being merged: ") != std::string::npos);
+    CHECK(outcome.problems[0].starts_with(first.string()));
+    CHECK(outcome.problems[1].starts_with(second.string()));
+    const std::string bytes = contents(options.output);
+    std::ofstream(second) << "no measurement";
+    CHECK(merge_with(ranks, options).unreadable == 2);
+    CHECK(contents(options.output) == bytes);
+  }
 }
 
 TEST_CASE("two runs in one directory: the larger is merged") {
