@@ -23,8 +23,8 @@ constexpr std::size_t kWindow = std::size_t{128} << 10;
 
 }  // namespace
 
-InputFile::InputFile(const std::filesystem::path& path, InputWindow& window) : path_(path), window_(window) {
-  fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a fifo must not block us
+OpenedFile::OpenedFile(const std::filesystem::path& path)
+    : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // a fifo must not block us
   if (fd_ < 0) fail(path, "cannot be opened", errno);
   struct stat info {};
   const int error = fstat(fd_, &info) != 0 ? errno : 0;
@@ -36,13 +36,19 @@ InputFile::InputFile(const std::filesystem::path& path, InputWindow& window) : p
   size_ = static_cast<std::uint64_t>(info.st_size);
 }
 
-InputFile::~InputFile() {
-  ::close(fd_);
+OpenedFile::~OpenedFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void OpenedFile::fetch() const {
+  // Where it cannot, the file is read when it is its turn.
+  static_cast<void>(::posix_fadvise(fd_, 0, static_cast<off_t>(std::min<std::uint64_t>(size_, kWindow)),
+                                    POSIX_FADV_WILLNEED));
 }
 
 void InputFile::copy(std::uint64_t offset, std::byte* to, std::size_t size) const {
   while (size > 0) {
-    const ssize_t got = pread(fd_, to, size, static_cast<off_t>(offset));
+    const ssize_t got = pread(file_.descriptor(), to, size, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(path_, "cannot be read", errno);
     if (got == 0) {
@@ -58,7 +64,7 @@ void InputFile::copy(std::uint64_t offset, std::byte* to, std::size_t size) cons
 
 std::span<const std::byte> InputFile::view(std::uint64_t offset, std::size_t size) {
   if (offset < window_offset_ || offset + size > window_offset_ + window_size_) {
-    const auto ahead = static_cast<std::size_t>(std::min<std::uint64_t>(kWindow, size_ - offset));
+    const auto ahead = static_cast<std::size_t>(std::min<std::uint64_t>(kWindow, file_.size() - offset));
     const std::size_t wanted = std::max(size, ahead);
     window_size_ = 0;
     if (wanted > window_.capacity) {
@@ -73,9 +79,9 @@ std::span<const std::byte> InputFile::view(std::uint64_t offset, std::size_t siz
 }
 
 std::uint64_t InputFile::next_data(std::uint64_t offset) const {
-  const off_t found = lseek(fd_, static_cast<off_t>(offset), SEEK_DATA);
+  const off_t found = lseek(file_.descriptor(), static_cast<off_t>(offset), SEEK_DATA);
   if (found >= 0) return static_cast<std::uint64_t>(found);
-  return errno == ENXIO ? size_ : offset;
+  return errno == ENXIO ? file_.size() : offset;
 }
 
 }  // namespace culprit::measurement

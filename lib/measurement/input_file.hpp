@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace culprit::measurement {
 
@@ -14,19 +15,38 @@ struct InputWindow {
   std::size_t capacity = 0;
 };
 
+/// A regular file that is open for reading. Errors are MeasurementError.
+class OpenedFile {
+ public:
+  explicit OpenedFile(const std::filesystem::path& path);
+  OpenedFile(OpenedFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
+  OpenedFile& operator=(OpenedFile&&) = delete;
+  ~OpenedFile();
+
+  [[nodiscard]] int descriptor() const { return fd_; }
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+
+  /// Lets the system read the file's beginning, as much as the first view holds, while others are worked at.
+  void fetch() const;
+
+ private:
+  int fd_;
+  std::uint64_t size_ = 0;
+};
+
 /// A file read through a sliding window. Reads instead of mapping, because a file that is truncated meanwhile
 /// must not end this process: a small file costs one read, which is no slower than mapping it and touching
 /// its pages. Errors are MeasurementError.
 class InputFile {
  public:
   /// `window` must outlive this; one file uses it at a time.
-  InputFile(const std::filesystem::path& path, InputWindow& window);
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
-  ~InputFile();
+  InputFile(const std::filesystem::path& path, InputWindow& window)
+      : InputFile(path, OpenedFile(path), window) {}
+  InputFile(std::filesystem::path path, OpenedFile file, InputWindow& window)
+      : path_(std::move(path)), file_(std::move(file)), window_(window) {}
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  [[nodiscard]] std::uint64_t size() const { return size_; }
+  [[nodiscard]] std::uint64_t size() const { return file_.size(); }
 
   /// `size` bytes at `offset`, valid until the next call of view. Precondition: they lie within size().
   std::span<const std::byte> view(std::uint64_t offset, std::size_t size);
@@ -39,8 +59,7 @@ class InputFile {
 
  private:
   std::filesystem::path path_;
-  int fd_ = -1;
-  std::uint64_t size_ = 0;
+  OpenedFile file_;
   InputWindow& window_;
   std::uint64_t window_offset_ = 0;
   std::size_t window_size_ = 0;

@@ -178,6 +178,10 @@ class Reader {
   Measurement& read(const std::filesystem::path& path);
   Measurement& read(const std::filesystem::path& path, Extent extent);
 
+  /// Opens a file that is soon to be read, and lets the system fetch its beginning meanwhile. What is
+  /// announced is to be read in the same order, or is forgotten. Says nothing of errors: reading tells them.
+  void announce(const std::filesystem::path& path);
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <new>
+#include <optional>
+#include <string>
+#include <utility>
 
 namespace culprit::measurement {
 namespace {
@@ -19,15 +23,38 @@ void tell(ProcessInfo& process, std::uint64_t count, const char* what) {
 }  // namespace
 
 struct Reader::State {
+  struct Announced {
+    std::string path;
+    std::optional<OpenedFile> file;  ///< none: reading it says why
+  };
+
+  std::deque<Announced> announced;
   InputWindow window;
   SealedScratch scratch;
   Measurement measurement;
 
+  OpenedFile open(const std::filesystem::path& path);
   void read(const std::filesystem::path& path, Extent extent);
 };
 
+/// As it was announced, if it was.
+OpenedFile Reader::State::open(const std::filesystem::path& path) {
+  std::optional<OpenedFile> file;
+  if (!announced.empty() && announced.front().path == path.native()) {
+    if (announced.front().file) file.emplace(std::move(*announced.front().file));
+    announced.pop_front();
+  }
+  if (file) return std::move(*file);
+  try {
+    return OpenedFile(path);
+  } catch (const MeasurementError&) {  // if too many files are open, those ahead must not be the reason
+    for (Announced& ahead : announced) ahead.file.reset();
+  }
+  return OpenedFile(path);
+}
+
 void Reader::State::read(const std::filesystem::path& path, Extent extent) {
-  InputFile file(path, window);
+  InputFile file(path, open(path), window);
   char magic[kMagicSize] = {};
   const auto present = static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), kMagicSize));
   if (present > 0) std::memcpy(magic, file.view(0, present).data(), present);
@@ -63,6 +90,17 @@ Measurement& Reader::read(const std::filesystem::path& path, Extent extent) {
         path, "is too large for this machine's memory (use more ranks of prof-mpi on more hosts)");
   }
   return state_->measurement;
+}
+
+void Reader::announce(const std::filesystem::path& path) {
+  State::Announced& ahead = state_->announced.emplace_back();
+  ahead.path = path.native();
+  try {
+    ahead.file.emplace(path);
+    ahead.file->fetch();
+  } catch (const MeasurementError&) {
+    ahead.file.reset();
+  }
 }
 
 Measurement read(const std::filesystem::path& path) {

@@ -5,6 +5,7 @@
 #include "cct/tree_union.hpp"
 #include "measurement/measurement.hpp"
 #include "merge/own_frames.hpp"
+#include "merge/read_ahead.hpp"
 #include "merge/together.hpp"
 
 #include <algorithm>
@@ -81,6 +82,8 @@ Local read_files(std::span<const InputEntry> files, const Step& step) {
   Local local;
   local.processes.reserve(files.size());  // of so many, what doubling reserves in vain would count
   measurement::Reader reader;
+  auto next = files.begin();
+  ReadAhead ahead(reader, [&] { return next == files.end() ? nullptr : (next++)->path.c_str(); });
   for (const InputEntry& entry : files) {
     try {
       measurement::Measurement& file = reader.read(entry.path, measurement::Extent::structure);
@@ -90,6 +93,7 @@ Local read_files(std::span<const InputEntry> files, const Step& step) {
     } catch (const measurement::MeasurementError& error) {
       local.problems.push_back(entry.path + ": " + error.what());
     }
+    ahead.step();
     step();
   }
   return local;

@@ -5,6 +5,7 @@
 #include "database/tile.hpp"
 #include "measurement/measurement.hpp"
 #include "merge/own_frames.hpp"
+#include "merge/read_ahead.hpp"
 #include "merge/together.hpp"
 
 #include <algorithm>
@@ -82,14 +83,39 @@ std::vector<database::ContextId> parents_of(const Shape& shape) {
   return parents;
 }
 
+/// The paths of a share's files, one after the other.
+class Paths {
+ public:
+  explicit Paths(const Share& share) : share_(share) {}
+
+  /// Null after the last.
+  const char* next() {
+    while (round_ < share_.rounds.size() && file_ == share_.rounds[round_].threads.size()) {
+      ++round_;
+      file_ = offset_ = 0;
+    }
+    if (round_ == share_.rounds.size()) return nullptr;
+    const char* path = share_.rounds[round_].paths.c_str() + offset_;
+    offset_ += std::char_traits<char>::length(path) + 1;
+    ++file_;
+    return path;
+  }
+
+ private:
+  const Share& share_;
+  std::size_t round_ = 0, file_ = 0, offset_ = 0;
+};
+
 /// The second pass of one rank.
 class Pass {
  public:
-  Pass(const cct::SharedTree& shared, const Shape& shape, ThreadAccumulation& accumulation, bool tiles,
-       const std::function<void()>& step)
+  Pass(const Share& share, const cct::SharedTree& shared, const Shape& shape,
+       ThreadAccumulation& accumulation, bool tiles, const std::function<void()>& step)
       : accumulation_(accumulation),
         tiles_(tiles),
         step_(step),
+        paths_(share),
+        ahead_(reader_, [this] { return paths_.next(); }),
         builder_(parents_of(shape), database::tile_scopes(shape.contexts, shape.flat),
                  shape.columns.metrics()) {
     tree_.unite(shared);
@@ -120,8 +146,10 @@ class Pass {
   ThreadAccumulation& accumulation_;
   bool tiles_;
   const std::function<void()>& step_;
-  cct::TreeUnion tree_;
   measurement::Reader reader_;
+  Paths paths_;
+  ReadAhead ahead_;
+  cct::TreeUnion tree_;
   database::TileBuilder builder_;
   database::Tile tile_;
   std::uint32_t location_ = 0;
@@ -153,6 +181,7 @@ void Pass::add_file(const std::string& path, std::span<const std::uint32_t> role
   const measurement::ThreadProfile none;
   for (std::size_t t = 0; t < roles.size(); ++t)
     add_thread(t < file.threads.size() ? file.threads[t] : none, modules, roles[t]);
+  ahead_.step();
   step_();
 }
 
@@ -214,7 +243,7 @@ Share deal(exchange::Communicator& comm, std::span<const ProcessSummary> process
 void accumulate_values(exchange::Communicator& comm, const Share& share, const cct::SharedTree& shared,
                        const Shape& shape, ThreadAccumulation& accumulation, database::Writer* writer,
                        const std::function<void()>& step) {
-  Pass pass(shared, shape, accumulation, writer != nullptr, step);
+  Pass pass(share, shared, shape, accumulation, writer != nullptr, step);
   for (const Share::Tile& planned : share.rounds) {
     std::span<const database::Tile> tiles;
     together(comm, [&] { tiles = pass.run(planned); });
