@@ -225,13 +225,16 @@ class UnitWalk {
     std::string name = name_of(die, linkage_of(die), whole);
     // With debug information, clang puts a function of its own between an OpenMP region and its body.
     const bool same = outlined(name) && outlined(out_[owner].name);
-    if (!ranges.empty() && !same) {
+    const Place called{call_file(number_of(die, DW_AT_call_file)), number_of(die, DW_AT_call_line)};
+    const std::string& around = within == kNone ? out_[owner].name : out_[owner].inlined[within].name;
+    const bool rest = name == around && called_where_declared(die, called);
+    if (!ranges.empty() && !same && !rest) {
       Inlined instance;
       instance.parent = within;
       instance.name = std::move(name);
       if (instance.name.empty()) instance.name = "<unnamed>";
       instance.declared = declared(die);
-      instance.called = {call_file(number_of(die, DW_AT_call_file)), number_of(die, DW_AT_call_line)};
+      instance.called = called;
       Dwarf_Addr entry = 0;
       const bool stated = dwarf_entrypc(die, &entry) == 0 && entry > bias_;
       instance.entry = stated ? entry - bias_ : ranges.front().low;
@@ -241,6 +244,14 @@ class UnitWalk {
       out_[owner].inlined.push_back(std::move(instance));
     }
     scopes(die, owner, mine, depth + 1);
+  }
+
+  /// gcc splits a procedure, inlines its beginning, and then perhaps the rest, there: as if it called itself
+  /// from the place of its own name.
+  bool called_where_declared(Dwarf_Die* die, const Place& called) {
+    int column = 0;
+    return called.line != 0 && called == declared(die) && dwarf_decl_column(die, &column) == 0 &&
+           column > 0 && number_of(die, DW_AT_call_column) == static_cast<std::uint32_t>(column);
   }
 
   /// C++ procedures that only their file knows; of others without a linkage name (main, extern "C") the name

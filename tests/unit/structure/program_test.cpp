@@ -153,6 +153,37 @@ TEST_CASE("a procedure that only its file knows has one name, inlined and called
   }
 }
 
+TEST_CASE("what compilers outline, copy and split reads as the user wrote it") {
+  const auto file = program("parts");
+  const ModuleStructure module = recover_all(file, section_addresses(file, ".text"));
+  std::set<std::string> names;
+  for (const auto& procedure : module.procedures) names.insert(procedure.name);
+  CHECK(names.contains("main"));
+  CHECK(names.contains("power(double, int, int)"));
+  for (const std::string& name : names) {
+    INFO(name);
+    for (const char* made_up : {".part", ".constprop", ".isra", ".cold", "_omp_fn", "[clone"})
+      CHECK(name.find(made_up) == std::string::npos);
+  }
+  if (symbol_value(file, "_ZN7physics5FieldIdE5relaxEi._omp_fn.0") != 0)
+    CHECK(names.contains("physics::Field<double>::relax(int) [OpenMP region 0]"));
+  for (const char* part : {"main.cold", "_Z6rarelyl.cold"}) {
+    const std::uint64_t cold = symbol_value(file, part);
+    if (cold == 0) continue;
+    const ModuleStructure there = recover_all(file, {cold});
+    CHECK(there.procedures.at(0).name.find("cold") == std::string::npos);
+  }
+  // Of all scopes only that which calls itself lies in one of its own name.
+  bool inlined = false;
+  for (const Scope& scope : module.scopes) {
+    if (scope.kind != Scope::Kind::inlined || !scope.name.starts_with("reduce(")) continue;
+    inlined = true;
+    for (std::uint32_t at = scope.parent; at != kNone; at = module.scopes[at].parent)
+      CHECK(module.scopes[at].name != scope.name);
+  }
+  CHECK(inlined);
+}
+
 TEST_CASE(
     "procedures that only their file knows are named alike where symbols name them and where nothing does") {
   const auto local = [](const std::string& name) { return name.find("local_") != std::string::npos; };
