@@ -6,6 +6,7 @@
 #include "runtime/real.hpp"
 #include "runtime/recording.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -29,10 +30,18 @@ struct FoundObject {
 };
 using FindObject = int (*)(void*, FoundObject*);
 
+constexpr std::uint64_t kPage = 4096;
 constexpr std::size_t kMaxOwn = 4;
 constexpr std::size_t kMaxNote = 4096;  // a longer PT_NOTE segment is not read
 
+/// Where the program itself lies, from its first segment to its last.
+struct Extent {
+  std::uint64_t begin = ~std::uint64_t{0}, end = 0;
+  [[nodiscard]] bool holds(std::uint64_t address) const { return begin <= address && address < end; }
+};
+
 FindObject find_object = nullptr;
+Extent program;
 std::uint64_t vdso = 0;
 std::atomic<std::uint64_t> own_begin[kMaxOwn];
 std::atomic<std::uint32_t> generation{1};
@@ -95,6 +104,18 @@ bool is_own(const LoadedModule& module) {
   return false;
 }
 
+/// The loader lists the program first.
+int note_program(dl_phdr_info* info, std::size_t /*size*/, void* /*unused*/) {
+  for (unsigned i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    const std::uint64_t begin = info->dlpi_addr + segment.p_vaddr;
+    program.begin = std::min(program.begin, begin & ~(kPage - 1));
+    program.end = std::max(program.end, begin + segment.p_memsz);
+  }
+  return 1;
+}
+
 /// An absolute path for the loader's name of a module. The loader keeps a relative name as it was given.
 const char* module_path(const LoadedModule& module, PathText& absolute) {
   if (module.begin == vdso) return "[vdso]";
@@ -109,6 +130,7 @@ void prepare_modules() {
   if (!process.no_find_object)
     find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
   if (find_object == nullptr) read_first_snapshot();
+  dl_iterate_phdr(note_program, nullptr);
   vdso = getauxval(AT_SYSINFO_EHDR);
   add_own_library(reinterpret_cast<std::uint64_t>(&generation));
 }
@@ -119,6 +141,12 @@ bool find_loaded(std::uint64_t address, LoadedModule& module) {
   if (find_object(reinterpret_cast<void*>(address), &found) != 0) return false;
   module.begin = reinterpret_cast<std::uint64_t>(found.map_start);
   module.end = reinterpret_cast<std::uint64_t>(found.map_end);
+  // Of a program whose segments leave pages free between them, the loader tells the one segment that holds
+  // the address: neither the header, with the build-id, nor the call-frame information lies in that.
+  if (found.map->l_name[0] == '\0' && program.holds(address)) {
+    module.begin = program.begin;
+    module.end = program.end;
+  }
   module.bias = found.map->l_addr;
   module.eh_frame_hdr = reinterpret_cast<std::uint64_t>(found.eh_frame);
   module.name = found.map->l_name;
