@@ -1,5 +1,6 @@
 #include "structure/module.hpp"
 
+#include "structure/debug_servers.hpp"
 #include "structure/vdso.hpp"
 
 #include <algorithm>
@@ -174,6 +175,7 @@ std::string Module::files() {
 /// libdwfl's callback: what it would find by itself, noted.
 int Module::find_debug_file(Dwfl_Module* module, void** self, const char* name, Dwarf_Addr base,
                             const char* file, const char* link, GElf_Word checksum, char** found) {
+  bound_question(static_cast<Module*>(*self)->dwfl_.get());
   const int fd = dwfl_standard_find_debuginfo(module, self, name, base, file, link, checksum, found);
   if (fd >= 0) static_cast<Module*>(*self)->note_debug_file(fd);
   return fd;

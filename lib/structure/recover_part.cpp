@@ -1,6 +1,7 @@
 #include "structure/recover_part.hpp"
 
 #include "structure/code_reader.hpp"
+#include "structure/debug_servers.hpp"
 #include "structure/loops.hpp"
 #include "structure/nesting.hpp"
 #include "structure/scope_table.hpp"
@@ -63,8 +64,11 @@ class Recovery {
  private:
   void read_debug_information() {
     debug_.emplace(module_, request_.addresses, files_);
-    if (!debug_->present())
+    if (!debug_->present()) {
       out_.notes.emplace_back("no debug information: no lines and no inlined procedures");
+      if (servers_are_mute())
+        out_.notes.emplace_back("debuginfod's servers (DEBUGINFOD_URLS) did not answer");
+    }
     if (debug_->lacks_split())
       out_.notes.emplace_back("split debug information (.dwo) is missing: no inlined procedures");
     for (std::size_t i = 0; i < debug_->subprograms().size(); ++i)

@@ -4,6 +4,7 @@ to the program before it was merged."""
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import unittest
 
@@ -66,6 +67,21 @@ class StaticStructure(harness.Workspace):
                            DEBUGINFOD_CACHE_PATH=str(self.here / "cache"))
         harness.run([harness.PROF_MPI, "--force", directory], env=environment)
         self.assertTrue(self.loops(self.here / "run.db"))
+
+    def test_debuginfod_servers_that_do_not_answer_are_given_up(self):
+        if not any(pathlib.Path("/usr/lib").rglob("libdebuginfod.so.1")):
+            self.skipTest("debuginfod's client is not installed")
+        harness.run(["strip", "-s", self.program])
+        directory = self.measured()
+        with socket.socket() as server:  # connections are made, and nothing else happens; or not even that
+            server.bind(("127.0.0.1", 0))
+            server.listen(0)
+            environment = dict(harness.ENVIRONMENT, DEBUGINFOD_URLS="http://127.0.0.1:%d" % server.getsockname()[1],
+                               DEBUGINFOD_CACHE_PATH=str(self.here / "debug-files"), DEBUGINFOD_TIMEOUT="1")
+            harness.run([harness.PROF_MPI, "--no-structure-cache", directory], env=environment)
+        modules = harness.viewer_json(self.here / "run.db", "info")["modules"]
+        notes = [note for module in modules for note in module["notes"]]
+        self.assertIn("debuginfod's servers (DEBUGINFOD_URLS) did not answer", notes)
 
     def test_cached_structure_changes_no_byte_of_the_database(self):
         """Not cold, warm, known in part, damaged, unwritable, in use by two at once, nor under MPI."""
