@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 namespace culprit::merge {
 
@@ -14,10 +15,10 @@ using measurement::EventInfo;
 
 namespace {
 
-/// A process's events beside REALTIME.
-std::span<const EventInfo> beside_realtime(const ProcessSummary& process) {
-  const std::span<const EventInfo> events = process.launch->events;
-  return process.launch->has_realtime && !events.empty() ? events.subspan(1) : events;
+/// The events of a launch's processes beside REALTIME.
+std::span<const EventInfo> beside_realtime(const Launch& launch) {
+  const std::span<const EventInfo> events = launch.events;
+  return launch.has_realtime && !events.empty() ? events.subspan(1) : events;
 }
 
 std::string event_text(const EventInfo& event) {
@@ -32,36 +33,58 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
   return std::to_string(per_mille / 10) + "." + std::to_string(per_mille % 10) + " %";
 }
 
-/// "0-3, 8": ranges, no more of them than a line holds.
-std::string list_ranks(const std::set<std::int32_t>& ranks) {
-  constexpr int kListed = 10;
-  std::string text;
-  int listed = 0;
-  for (auto at = ranks.begin(); at != ranks.end();) {
-    const std::int32_t first = *at;
-    std::int32_t last = first;
-    while (++at != ranks.end() && *at == last + 1) last = *at;
-    if (++listed > kListed) return text + ", ...";
-    if (!text.empty()) text += ", ";
-    text += std::to_string(first);
-    if (last != first) text += "-" + std::to_string(last);
+/// Ranks that are told in ascending order, as "0-3, 8": no more ranges of them than a line holds.
+class RankRanges {
+ public:
+  void add(std::int32_t rank) {
+    if (count_ != 0 && rank == last_) return;  // several files of one rank
+    if (count_ != 0 && rank == last_ + 1) {
+      last_ = rank;
+    } else {
+      if (count_ != 0) close();
+      first_ = last_ = rank;
+    }
+    ++count_;
   }
-  return text;
-}
+  [[nodiscard]] std::uint32_t count() const { return count_; }
+  /// Nothing may be added after.
+  std::string list() {
+    if (count_ != 0) close();
+    return listed_ > kListed ? text_ + ", ..." : text_;
+  }
+
+ private:
+  static constexpr int kListed = 10;
+
+  void close() {
+    if (++listed_ > kListed) return;
+    if (!text_.empty()) text_ += ", ";
+    text_ += std::to_string(first_);
+    if (last_ != first_) text_ += "-" + std::to_string(last_);
+  }
+
+  std::string text_;
+  int listed_ = 0;
+  std::uint32_t count_ = 0;
+  std::int32_t first_ = 0, last_ = 0;
+};
 
 /// What the program marked; processes may differ.
-std::string describe_iterations(std::span<const ProcessSummary> processes) {
-  std::set<std::uint64_t> counts;
-  for (const ProcessSummary& process : processes) counts.insert(process.iterations);
-  if (*counts.rbegin() == 0) return {};
-  const std::string most = std::to_string(*counts.rbegin());
-  if (counts.size() == 1) return most + " iterations marked in every process (culprit_iteration)";
-  return std::to_string(*counts.begin()) + " to " + most +
+std::string describe_iterations(const ProcessTable& processes) {
+  std::uint64_t least = ~std::uint64_t{0};
+  std::uint64_t most = 0;
+  for (const ProcessSummary& process : processes) {
+    least = std::min(least, process.iterations);
+    most = std::max(most, process.iterations);
+  }
+  if (most == 0) return {};
+  if (least == most) return std::to_string(most) + " iterations marked in every process (culprit_iteration)";
+  return std::to_string(least) + " to " + std::to_string(most) +
          " iterations marked per process (culprit_iteration)";
 }
 
 /// The files beside the measurements.
-std::string describe_traces(std::span<const ProcessSummary> processes) {
+std::string describe_traces(const ProcessTable& processes) {
   std::size_t traced = 0;
   std::uint64_t bytes = 0;
   for (const ProcessSummary& process : processes) {
@@ -75,16 +98,17 @@ std::string describe_traces(std::span<const ProcessSummary> processes) {
 
 }  // namespace
 
-std::vector<std::string> further_events(std::span<const ProcessSummary> processes) {
+std::vector<std::string> further_events(const ProcessTable& processes) {
   std::set<std::string> names;
-  for (const ProcessSummary& process : processes) {
-    for (const EventInfo& event : beside_realtime(process)) names.insert(event.name);
+  for (const auto& launch : processes.launches()) {
+    for (const EventInfo& event : beside_realtime(*launch)) names.insert(event.name);
   }
   return {names.begin(), names.end()};
 }
 
-database::Run describe_run(std::span<const ProcessSummary> processes, const blame::Options& options) {
-  const ProcessSummary& first = processes.front();
+database::Run describe_run(const ProcessTable& processes, const blame::Options& options) {
+  const ProcessTable::Iterator begin = processes.begin();
+  const ProcessSummary& first = *begin;
   database::Run run;
   run.mpi = first.launch->mpi;
   run.program = first.launch->program;
@@ -98,11 +122,11 @@ database::Run describe_run(std::span<const ProcessSummary> processes, const blam
   std::set<std::string> hosts;
   std::set<std::string> events;
   std::set<std::string> notes;
-  std::set<std::int32_t> ranks;
+  RankRanges ranks;
   std::int64_t latest = first.start_realtime_ns;
   const Launch* before = nullptr;  // most processes share it with their neighbours
   for (const ProcessSummary& process : processes) {
-    if (process.rank) ranks.insert(ranks.end(), *process.rank);
+    if (process.rank) ranks.add(*process.rank);
     // CLOCK_MONOTONIC differs from host to host: compare wall-clock times, lengthened by monotonic durations.
     const std::uint64_t length = process.end_ns > process.start_ns ? process.end_ns - process.start_ns : 0;
     run.start_realtime_ns = std::min(run.start_realtime_ns, process.start_realtime_ns);
@@ -122,26 +146,25 @@ database::Run describe_run(std::span<const ProcessSummary> processes, const blam
     notes.insert(std::move(iterations));
   if (std::string traces = describe_traces(processes); !traces.empty()) notes.insert(std::move(traces));
   run.duration_ns = static_cast<std::uint64_t>(latest - run.start_realtime_ns);
-  run.ranks = static_cast<std::uint32_t>(ranks.size());
+  run.ranks = ranks.count();
   run.hosts.assign(hosts.begin(), hosts.end());
   run.events.assign(events.begin(), events.end());
   run.notes.assign(notes.begin(), notes.end());
   return run;
 }
 
-std::string describe_ranks(std::span<const ProcessSummary> processes) {
-  std::set<std::int32_t> ranks;
+std::string describe_ranks(const ProcessTable& processes) {
+  RankRanges ranks;
   std::uint32_t world = 0;
   for (const ProcessSummary& process : processes) {
     world = std::max(world, process.launch->world_size);
-    if (process.rank) ranks.insert(ranks.end(), *process.rank);
+    if (process.rank) ranks.add(*process.rank);
   }
-  if (ranks.empty() || ranks.size() >= world) return {};
-  return (ranks.size() == 1 ? "rank " : "ranks ") + list_ranks(ranks) + " of " + std::to_string(world);
+  if (ranks.count() == 0 || ranks.count() >= world) return {};
+  return (ranks.count() == 1 ? "rank " : "ranks ") + ranks.list() + " of " + std::to_string(world);
 }
 
-std::vector<database::Location> describe_locations(std::span<const ProcessSummary> processes,
-                                                   const Roles& roles) {
+std::vector<database::Location> describe_locations(const ProcessTable& processes, const Roles& roles) {
   std::vector<database::Location> locations;
   for (const ProcessSummary& process : processes) {
     for (const ThreadSummary& thread : process.threads) {
@@ -158,7 +181,7 @@ std::vector<database::Location> describe_locations(std::span<const ProcessSummar
   return locations;
 }
 
-std::vector<Metric> describe_metrics(std::span<const ProcessSummary> processes, const Columns& columns) {
+std::vector<Metric> describe_metrics(const ProcessTable& processes, const Columns& columns) {
   std::vector<Metric> metrics = {
       {.name = "REALTIME",
        .unit = "ns",
@@ -178,8 +201,8 @@ std::vector<Metric> describe_metrics(std::span<const ProcessSummary> processes, 
       {.name = "samples", .unit = "count", .description = "Samples taken."},
   };
   std::map<std::string, std::string> units;
-  for (const ProcessSummary& process : processes) {
-    for (const EventInfo& event : beside_realtime(process)) units.try_emplace(event.name, event.unit);
+  for (const auto& launch : processes.launches()) {
+    for (const EventInfo& event : beside_realtime(*launch)) units.try_emplace(event.name, event.unit);
   }
   for (const std::string& name : columns.events) {
     metrics.push_back({.name = name, .unit = units[name], .description = "Sampled event " + name + "."});
@@ -198,22 +221,26 @@ std::vector<Metric> describe_metrics(std::span<const ProcessSummary> processes, 
 
 namespace {
 
-/// Adds up what the processes say of the module.
-void add_flaws(std::span<const ProcessSummary> processes, const cct::ModuleKey& key,
-               database::ModuleInfo& module) {
+/// What all processes together say of modules.
+std::map<cct::ModuleKey, ModuleFlaws> sum_up_flaws(const ProcessTable& processes) {
+  std::unordered_map<const cct::ModuleKey*, ModuleFlaws> sums;  // processes share their modules
   for (const ProcessSummary& process : processes) {
     for (const ModuleFlaws& flaws : process.flaws) {
-      if (*flaws.module != key) continue;
-      module.bridged += flaws.bridged;
-      module.partial += flaws.partial;
-      module.no_unwind = module.no_unwind || flaws.no_unwind;
+      ModuleFlaws& sum = sums[flaws.module.get()];
+      sum.module = flaws.module;
+      sum.bridged += flaws.bridged;
+      sum.partial += flaws.partial;
+      sum.no_unwind = sum.no_unwind || flaws.no_unwind;
     }
   }
+  std::map<cct::ModuleKey, ModuleFlaws> by_key;
+  for (const auto& [module, sum] : sums) by_key.emplace(*module, sum);
+  return by_key;
 }
 
 }  // namespace
 
-std::vector<database::ModuleInfo> describe_modules(std::span<const ProcessSummary> processes,
+std::vector<database::ModuleInfo> describe_modules(const ProcessTable& processes,
                                                    const cct::SharedTree& shared,
                                                    const RecoveredStructure& structure,
                                                    const database::Experiment& experiment) {
@@ -226,6 +253,7 @@ std::vector<database::ModuleInfo> describe_modules(std::span<const ProcessSummar
       samples[experiment.strings[scope.module]] += static_cast<std::uint64_t>(entry.exclusive.sum);
     }
   }
+  const std::map<cct::ModuleKey, ModuleFlaws> flaws = sum_up_flaws(processes);
   std::vector<database::ModuleInfo> modules;
   for (cct::ModuleId id = 0; id < shared.modules.size(); ++id) {
     const RecoveredStructure::Module& module = structure.modules()[id];
@@ -235,7 +263,11 @@ std::vector<database::ModuleInfo> describe_modules(std::span<const ProcessSummar
                        .build_id = key.build_id,
                        .samples = samples[key.path],
                        .notes = module.structure.notes});
-    add_flaws(processes, key, modules.back());
+    const auto known = flaws.find(key);
+    if (known == flaws.end()) continue;
+    modules.back().bridged = known->second.bridged;
+    modules.back().partial = known->second.partial;
+    modules.back().no_unwind = known->second.no_unwind;
   }
   return modules;
 }
@@ -281,9 +313,8 @@ const char* how_it_ended(measurement::EndReason end) {
 
 }  // namespace
 
-std::vector<std::string> list_problems(std::span<const ProcessSummary> processes,
-                                       const database::Quality& quality, std::uint64_t total_ns,
-                                       const std::string& directory) {
+std::vector<std::string> list_problems(const ProcessTable& processes, const database::Quality& quality,
+                                       std::uint64_t total_ns, const std::string& directory) {
   // A run that was killed has one such line per process; a few tell the story.
   constexpr std::uint64_t kListed = 5;
   std::vector<std::string> problems;

@@ -3,7 +3,7 @@
 #include "blame/blame.hpp"
 #include "database/database.hpp"
 #include "merge/attribute.hpp"
-#include "merge/process_summary.hpp"
+#include "merge/process_table.hpp"
 #include "merge/recover_structure.hpp"
 #include "merge/roles.hpp"
 #include "merge/shape.hpp"
@@ -16,24 +16,22 @@
 namespace culprit::merge {
 
 /// The events beside REALTIME that any process sampled, by name.
-std::vector<std::string> further_events(std::span<const ProcessSummary> processes);
+std::vector<std::string> further_events(const ProcessTable& processes);
 
 /// How and what was run.
-database::Run describe_run(std::span<const ProcessSummary> processes, const blame::Options& options);
+database::Run describe_run(const ProcessTable& processes, const blame::Options& options);
 
 /// Where ranks of the run were not measured: which ones were, as "ranks 0-3 and 8 of 16"; else empty.
-std::string describe_ranks(std::span<const ProcessSummary> processes);
+std::string describe_ranks(const ProcessTable& processes);
 
 /// One location per thread, in canonical order.
-std::vector<database::Location> describe_locations(std::span<const ProcessSummary> processes,
-                                                   const Roles& roles);
+std::vector<database::Location> describe_locations(const ProcessTable& processes, const Roles& roles);
 
 /// The metrics in the order of the columns, and last the imbalance.
-std::vector<database::Metric> describe_metrics(std::span<const ProcessSummary> processes,
-                                               const Columns& columns);
+std::vector<database::Metric> describe_metrics(const ProcessTable& processes, const Columns& columns);
 
 /// The modules that hold samples or frames of their paths, by path and build-id.
-std::vector<database::ModuleInfo> describe_modules(std::span<const ProcessSummary> processes,
+std::vector<database::ModuleInfo> describe_modules(const ProcessTable& processes,
                                                    const cct::SharedTree& shared,
                                                    const RecoveredStructure& structure,
                                                    const database::Experiment& experiment);
@@ -44,8 +42,7 @@ database::Quality judge_quality(const Survey& survey, const Attribution& attribu
 
 /// What makes the result less than complete, one line each: processes cut short, dropped samples, more than 1
 /// % of the time in partial unwinds.
-std::vector<std::string> list_problems(std::span<const ProcessSummary> processes,
-                                       const database::Quality& quality, std::uint64_t total_ns,
-                                       const std::string& directory);
+std::vector<std::string> list_problems(const ProcessTable& processes, const database::Quality& quality,
+                                       std::uint64_t total_ns, const std::string& directory);
 
 }  // namespace culprit::merge

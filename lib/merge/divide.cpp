@@ -1,50 +1,37 @@
 #include "merge/divide.hpp"
 
-#include "cct/message.hpp"
+#include "measurement/find.hpp"
 #include "measurement/measurement.hpp"
 #include "merge/together.hpp"
 #include "metrics/accumulator.hpp"
 
-#include <numeric>
-#include <span>
+#include <algorithm>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 namespace culprit::merge {
 namespace {
 
-exchange::Bytes to_bytes(std::span<const InputEntry> files) {
-  cct::MessageWriter message;
-  message.value(std::uint64_t{files.size()});
-  for (const InputEntry& file : files) {
-    message.text(file.path);
-    message.value(file.bytes);
-  }
-  return message.take();
+/// What reading a file costs, in bytes.
+std::uint64_t weight_of(std::uint64_t bytes) {
+  // Opening a file costs something, however small it is.
+  constexpr std::uint64_t kBytesOfAnOpen = 4096;
+  return bytes + kBytesOfAnOpen;
 }
 
-std::vector<InputEntry> to_files(const exchange::Bytes& bytes) {
-  cct::MessageReader message(bytes);
-  std::vector<InputEntry> files(message.value<std::uint64_t>());
-  for (InputEntry& file : files) {
-    file.path = message.text();
-    file.bytes = message.value<std::uint64_t>();
-  }
-  return files;
-}
-
-std::vector<InputEntry> find_files(const std::filesystem::path& directory) {
-  std::vector<InputEntry> files;
+InputFiles find_files(const std::filesystem::path& directory) {
+  InputFiles files;
   try {
-    for (const std::filesystem::path& path : measurement::find_measurements(directory)) {
+    measurement::for_each_measurement(directory, [&](const std::filesystem::path& path) {
       std::error_code unknown_size;
       const auto bytes = std::filesystem::file_size(path, unknown_size);
-      files.push_back({.path = path.string(), .bytes = unknown_size ? 0 : bytes});
-    }
+      files.add(path.native(), unknown_size ? 0 : bytes);
+    });
   } catch (const measurement::MeasurementError& error) {
     throw std::runtime_error("reading: " + error.path().string() + ": " + error.what());
   }
-  if (files.empty()) {
+  if (files.size() == 0) {
     throw std::runtime_error(
         "reading: " + directory.string() +
         ": holds no measurement (was anything sampled? run: hpcrun-lite -o DIR program)");
@@ -52,32 +39,70 @@ std::vector<InputEntry> find_files(const std::filesystem::path& directory) {
   return files;
 }
 
-}  // namespace
-
-std::vector<std::size_t> even_ranges(const std::vector<std::uint64_t>& weights, std::size_t parts) {
-  const std::uint64_t total = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
-  std::vector<std::size_t> first(parts + 1, weights.size());
+std::vector<InputFiles> share_out(const InputFiles& files, std::size_t parts) {
+  std::uint64_t total = 0;
+  for (InputFiles::Cursor file(files); file.next();) total += weight_of(file.bytes());
+  std::vector<InputFiles> shares(parts);
   std::uint64_t before = 0;
-  std::size_t part = 0;
-  for (std::size_t i = 0; i < weights.size() && part < parts; ++i) {
-    // Range `part` begins at the first item whose start lies at or beyond the part's share of the total.
-    while (part < parts && metrics::Uint128{before} * parts >= metrics::Uint128{total} * part)
-      first[part++] = i;
-    before += weights[i];
+  for (InputFiles::Cursor file(files); file.next();) {
+    shares[part_of(before, total, parts)].add(file.path(), file.bytes());
+    before += weight_of(file.bytes());
   }
-  return first;
+  return shares;
 }
 
-std::vector<InputEntry> divide(exchange::Communicator& comm, const std::filesystem::path& directory) {
-  std::vector<exchange::Bytes> shares(static_cast<std::size_t>(comm.size()));
+}  // namespace
+
+void InputFiles::add(std::string_view path, std::uint64_t bytes) {
+  const auto [end, unused] = std::ranges::mismatch(last_, path);
+  const auto same = static_cast<std::size_t>(end - last_.begin());
+  packed_.put_varint(same);
+  packed_.put_string(path.substr(same));
+  packed_.put_varint(bytes);
+  last_ = path;
+  ++size_;
+}
+
+bool InputFiles::Cursor::next() {
+  if (from_.remaining() == 0) return false;
+  path_.resize(from_.get_varint());
+  path_ += from_.get_string();
+  bytes_ = from_.get_varint();
+  return true;
+}
+
+InputFiles InputFiles::without(const Lost& lost) const {
+  InputFiles rest;
+  for (Cursor file(*this); file.next();) {
+    if (!lost.contains(file.path())) rest.add(file.path(), file.bytes());
+  }
+  return rest;
+}
+
+exchange::Bytes InputFiles::take() && {
+  return packed_.take();
+}
+
+InputFiles InputFiles::from(const exchange::Bytes& message) {
+  InputFiles files;
+  files.packed_.append(message);
+  for (Cursor file(files); file.next();) ++files.size_;
+  return files;
+}
+
+std::size_t part_of(std::uint64_t before, std::uint64_t total, std::size_t parts) {
+  if (total == 0) return 0;
+  const metrics::Uint128 part = metrics::Uint128{before} * parts / total;
+  return static_cast<std::size_t>(std::min(part, metrics::Uint128{parts - 1}));
+}
+
+InputFiles divide(exchange::Communicator& comm, const std::filesystem::path& directory) {
+  std::vector<InputFiles> shares;
   together(comm, [&] {
-    if (comm.rank() != 0) return;
-    const std::vector<InputEntry> files = find_files(directory);
-    const auto ranges = even_ranges(weights_of(files), shares.size());
-    for (std::size_t rank = 0; rank < shares.size(); ++rank)
-      shares[rank] = to_bytes(std::span(files).subspan(ranges[rank], ranges[rank + 1] - ranges[rank]));
+    if (comm.rank() == 0) shares = share_out(find_files(directory), static_cast<std::size_t>(comm.size()));
   });
-  return to_files(comm.all_to_all(std::move(shares)).at(0));
+  return InputFiles::from(
+      hand_out(comm, [&](int rank) { return std::move(shares[static_cast<std::size_t>(rank)]).take(); }));
 }
 
 }  // namespace culprit::merge

@@ -1,38 +1,64 @@
 #pragma once
 
+#include "database/encoding.hpp"
 #include "exchange/communicator.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace culprit::merge {
 
-/// A file below the measurement directory.
-struct InputEntry {
-  std::string path;
-  std::uint64_t bytes = 0;
+/// Files that were lost while they were merged, and why.
+using Lost = std::map<std::string, std::string>;
+
+/// Files below the measurement directory, in the order in which they were added. Of a path only what differs
+/// from the one before it is kept.
+class InputFiles {
+ public:
+  void add(std::string_view path, std::uint64_t bytes);
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  /// Goes through files, which must stay where they are.
+  class Cursor {
+   public:
+    explicit Cursor(const InputFiles& files) : from_(files.packed_.bytes(), "a list of files") {}
+
+    /// False: there are no more.
+    bool next();
+    [[nodiscard]] const std::string& path() const { return path_; }
+    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+   private:
+    database::Decoder from_;
+    std::string path_;
+    std::uint64_t bytes_ = 0;
+  };
+
+  [[nodiscard]] InputFiles without(const Lost& lost) const;
+
+  /// As a message, and back.
+  [[nodiscard]] exchange::Bytes take() &&;
+  static InputFiles from(const exchange::Bytes& message);
+
+ private:
+  std::size_t size_ = 0;
+  std::string last_;
+  database::Encoder packed_;
 };
 
 /// Collective: rank 0 finds the measurement files below `directory`; every rank gets a contiguous range of
 /// them, in the order of their paths, with about the same number of bytes. Throws std::runtime_error on every
 /// rank where there are none.
-std::vector<InputEntry> divide(exchange::Communicator& comm, const std::filesystem::path& directory);
+InputFiles divide(exchange::Communicator& comm, const std::filesystem::path& directory);
 
-/// The first index of each of `parts` contiguous ranges of `weights` with about the same sum, and
-/// weights.size().
-std::vector<std::size_t> even_ranges(const std::vector<std::uint64_t>& weights, std::size_t parts);
-
-/// What reading each of these files costs, in bytes.
-std::vector<std::uint64_t> weights_of(const auto& files) {
-  std::vector<std::uint64_t> weights;
-  weights.reserve(files.size());
-  // Opening a file costs something, however small it is.
-  constexpr std::uint64_t kBytesOfAnOpen = 4096;
-  for (const auto& file : files) weights.push_back(file.bytes + kBytesOfAnOpen);
-  return weights;
-}
+/// Which of `parts` contiguous ranges with about the same weight an item is in that has the weight `before`
+/// in front of it, of `total`.
+std::size_t part_of(std::uint64_t before, std::uint64_t total, std::size_t parts);
 
 }  // namespace culprit::merge

@@ -78,9 +78,9 @@ void check_survey(exchange::Communicator& comm, const Survey& survey, const Opti
   });
 }
 
-std::set<std::string> executables_of(const std::vector<ProcessSummary>& processes) {
+std::set<std::string> executables_of(const ProcessTable& processes) {
   std::set<std::string> paths;
-  for (const ProcessSummary& process : processes) paths.insert(process.launch->executable.path);
+  for (const auto& launch : processes.launches()) paths.insert(launch->executable.path);
   paths.erase("");
   return paths;
 }
@@ -225,16 +225,18 @@ std::vector<std::string> vain_segments(const Options& options, const Shape& shap
   return lines;
 }
 
-/// Files that were lost while they were merged, and why.
-using Lost = std::map<std::string, std::string>;
+/// Where what does not fit into memory may go: beside the database, which will need room there as well.
+std::filesystem::path place_for_spills(const Options& options) {
+  return options.dry_run ? std::filesystem::path() : std::filesystem::absolute(options.output).parent_path();
+}
 
 /// Collective: the first pass, over all files but those that are lost.
 Survey survey_rest(exchange::Communicator& comm, const Options& options, const Lost& lost,
                    const Progress& progress) {
-  std::vector<InputEntry> files = divide(comm, options.measurement);
-  std::erase_if(files, [&](const InputEntry& file) { return lost.contains(file.path); });
+  InputFiles files = divide(comm, options.measurement);
+  if (!lost.empty()) files = files.without(lost);
   Phase reading(comm, progress, "reading", files.size());
-  Survey found = survey(comm, files, [&] { reading.step(); });
+  Survey found = survey(comm, files, place_for_spills(options), [&] { reading.step(); });
   if (comm.rank() == 0) {
     found.unreadable += lost.size();
     for (const auto& [path, why] : lost) found.problems.push_back(why);
@@ -253,9 +255,10 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
 
   // What code are they? On rank 0, which then tells the others as much as they need.
   Phase recovering(comm, progress, "structure", found.shared.modules.size());
-  const RecoveredStructure structure =
-      recover_structure(comm, found.shared, start_routines(found.processes, found.shared.modules),
-                        options.loops, options.structure_cache, [&] { recovering.step(); });
+  std::vector<Place> routines;
+  together(comm, [&] { routines = start_routines(found.processes, found.shared.modules); });
+  const RecoveredStructure structure = recover_structure(comm, found.shared, routines, options.loops,
+                                                         options.structure_cache, [&] { recovering.step(); });
   Attribution attribution;
   Roles roles;
   Shape shape;
@@ -272,27 +275,25 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   // Time lines, where there are any; what they tell are values, too.
   std::optional<database::Writer> writer;
   if (!options.dry_run) writer.emplace(comm, options.output);
-  const Share share = deal(comm, found.processes, roles);
+  const Dealing dealing(comm, found.processes, roles);
   TimeLines lines;
   std::vector<database::Location> locations;  // until they are described, at the end
   Phase analysing(comm, progress, "time lines", 1);
   together(comm, [&] {
-    if (root) locations = describe_locations(found.processes, roles);
-    lines = open_time_lines(share, found.shared, shape);
+    if (root && dealing.traced()) locations = describe_locations(found.processes, roles);
   });
-  TimeLineFindings traced = analyse_time_lines(
-      comm, lines, shape, locations,
-      options.dry_run ? std::filesystem::path() : std::filesystem::absolute(options.output).parent_path());
+  lines = open_time_lines(comm, dealing, found.shared, shape);
+  TimeLineFindings traced = analyse_time_lines(comm, lines, shape, locations, place_for_spills(options));
   lines.processes.clear();
   analysing.step();
   locations = {};
   shape.columns.traced = traced.values.names;
   const Plan plan(shape, found.valued, traced.values.contexts);
-  ThreadAccumulation accumulation(shape, plan, found.transfers, share.role_count, &traced.values);
+  ThreadAccumulation accumulation(shape, plan, found.transfers, dealing.role_count(), &traced.values);
 
   // Second pass: values, per thread, then reduced over all.
-  Phase accumulating(comm, progress, "values", share.files());
-  accumulate_values(comm, share, found.shared, shape, accumulation, writer ? &*writer : nullptr,
+  Phase accumulating(comm, progress, "values", dealing.files());
+  accumulate_values(comm, dealing, found.shared, shape, accumulation, writer ? &*writer : nullptr,
                     [&] { accumulating.step(); });
   Summaries summaries = summarize(comm, shape, plan, accumulation.roles());
   mark_lone_waits(comm, accumulation, attribution.contexts);
@@ -318,7 +319,9 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   const std::vector<std::string> unused = gather_lines(comm, lines.problems);
   problems.insert(problems.end(), unused.begin(), unused.end());
   Outcome outcome;
-  if (root) outcome = judge(found, options, experiment);
+  together(comm, [&] {
+    if (root) outcome = judge(found, options, experiment);
+  });
   outcome.problems.insert(outcome.problems.end(), problems.begin(), problems.end());
   broadcast(comm, outcome);
   writing.step();

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <system_error>
 #include <tuple>
-#include <unordered_map>
 
 namespace culprit::merge {
 
@@ -97,33 +96,11 @@ ProcessSummary Summarizer::summarize(const measurement::Measurement& file, std::
       t.start_offset = thread.start_routine.offset;
     }
   }
+  votes_.add(summary);
   return summary;
 }
 
 namespace {
-
-/// The different things that pointers lead to, numbered.
-template <class T>
-class Numbered {
- public:
-  void add(const T* thing) {
-    if (thing != nullptr && ids_.try_emplace(thing, ids_.size()).second) all_.push_back(thing);
-  }
-  /// Its number plus one; 0 for null.
-  [[nodiscard]] std::uint32_t of(const T* thing) const {
-    return thing == nullptr ? 0 : static_cast<std::uint32_t>(ids_.at(thing) + 1);
-  }
-  [[nodiscard]] const std::vector<const T*>& all() const { return all_; }
-
- private:
-  std::unordered_map<const T*, std::size_t> ids_;
-  std::vector<const T*> all_;
-};
-
-template <class T>
-std::shared_ptr<const T> thing(const std::vector<std::shared_ptr<const T>>& all, std::uint32_t number) {
-  return number == 0 ? nullptr : all.at(number - 1);
-}
 
 void write_lines(cct::MessageWriter& message, const std::vector<std::string>& lines) {
   message.value(std::uint64_t{lines.size()});
@@ -174,24 +151,6 @@ Launch read_launch(cct::MessageReader& message) {
   return launch;
 }
 
-/// The numbers of a process and of its threads and flaws, in one piece each: there are many.
-struct ProcessNumbers {
-  std::uint64_t bytes = 0, cells = 0, pid = 0, start_ns = 0, end_ns = 0;
-  std::int64_t start_realtime_ns = 0;
-  std::uint64_t iterations = 0, trace_bytes = 0;
-  std::int32_t rank = 0;
-  std::uint32_t ranked = 0, end = 0, launch = 0, threads = 0, flaws = 0;
-};
-struct ThreadNumbers {
-  std::uint32_t ordinal = 0, worker = 0;
-  std::uint64_t start_ns = 0, end_ns = 0, start_offset = 0;
-  std::uint32_t start_module = 0, unused = 0;
-};
-struct FlawNumbers {
-  std::uint64_t bridged = 0, partial = 0;
-  std::uint32_t module = 0, no_unwind = 0;
-};
-
 }  // namespace
 
 SamplingQuality Summarizer::quality(const std::string& run) const {
@@ -199,112 +158,60 @@ SamplingQuality Summarizer::quality(const std::string& run) const {
   return found == quality_.end() ? SamplingQuality{} : found->second;
 }
 
-void Summarizer::write(cct::MessageWriter& message, std::span<const ProcessSummary> summaries) const {
+void Summarizer::write(cct::MessageWriter& message, const SharedByProcesses& shared) const {
   message.value(std::uint64_t{quality_.size()});
   for (const auto& [run, quality] : quality_) {
     message.text(run);
     message.value(quality);
   }
-  Numbered<Launch> launches;
-  Numbered<cct::ModuleKey> modules;
-  for (const ProcessSummary& summary : summaries) {
-    launches.add(summary.launch.get());
-    for (const ModuleFlaws& flaws : summary.flaws) modules.add(flaws.module.get());
-    for (const ThreadSummary& thread : summary.threads) modules.add(thread.start_module.get());
-  }
-  message.value(std::uint64_t{launches.all().size()});
-  for (const Launch* launch : launches.all()) write_launch(message, *launch);
-  message.value(std::uint64_t{modules.all().size()});
-  for (const cct::ModuleKey* key : modules.all()) merge::write(message, *key);
-  std::string paths;
-  std::vector<ProcessNumbers> processes;
-  std::vector<ThreadNumbers> threads;
-  std::vector<FlawNumbers> all_flaws;
-  for (const ProcessSummary& s : summaries) {
-    paths.append(s.path).push_back('\0');
-    processes.push_back({.bytes = s.bytes,
-                         .cells = s.cells,
-                         .pid = s.pid,
-                         .start_ns = s.start_ns,
-                         .end_ns = s.end_ns,
-                         .start_realtime_ns = s.start_realtime_ns,
-                         .iterations = s.iterations,
-                         .trace_bytes = s.trace_bytes,
-                         .rank = s.rank.value_or(0),
-                         .ranked = s.rank ? 1U : 0U,
-                         .end = static_cast<std::uint32_t>(s.end),
-                         .launch = launches.of(s.launch.get()),
-                         .threads = static_cast<std::uint32_t>(s.threads.size()),
-                         .flaws = static_cast<std::uint32_t>(s.flaws.size())});
-    for (const ThreadSummary& t : s.threads) {
-      threads.push_back({.ordinal = t.ordinal,
-                         .worker = t.worker ? 1U : 0U,
-                         .start_ns = t.start_ns,
-                         .end_ns = t.end_ns,
-                         .start_offset = t.start_offset,
-                         .start_module = modules.of(t.start_module.get())});
-    }
-    for (const ModuleFlaws& f : s.flaws) {
-      all_flaws.push_back({.bridged = f.bridged,
-                           .partial = f.partial,
-                           .module = modules.of(f.module.get()),
-                           .no_unwind = f.no_unwind ? 1U : 0U});
-    }
-  }
-  message.text(paths);
-  message.values(processes);
-  message.values(threads);
-  message.values(all_flaws);
+  votes_.write(message);
+  message.value(std::uint64_t{shared.launches.size()});
+  for (const auto& launch : shared.launches) write_launch(message, *launch);
+  message.value(std::uint64_t{shared.modules.size()});
+  for (const auto& key : shared.modules) merge::write(message, *key);
 }
 
-void Summarizer::read(cct::MessageReader& message, std::vector<ProcessSummary>& into) {
+SharedByProcesses Summarizer::read(cct::MessageReader& message) {
   for (auto runs = message.value<std::uint64_t>(); runs != 0; --runs) {
     const std::string run = message.text();
     quality_[run].add(message.value<SamplingQuality>());
   }
-  std::vector<std::shared_ptr<const Launch>> launches(message.value<std::uint64_t>());
-  for (auto& launch : launches) launch = share(read_launch(message));
-  std::vector<std::shared_ptr<const cct::ModuleKey>> modules(message.value<std::uint64_t>());
-  for (auto& key : modules) key = share(read_module_key(message));
-  const std::string paths = message.text();
-  const auto processes = message.values<ProcessNumbers>();
-  const auto threads = message.values<ThreadNumbers>();
-  const auto all_flaws = message.values<FlawNumbers>();
-  const char* path = paths.c_str();
-  auto thread = threads.begin();
-  auto flaw = all_flaws.begin();
-  if (into.capacity() < into.size() + processes.size())
-    into.reserve(std::max(into.size() + processes.size(), into.size() + into.size() / 8));
-  for (const ProcessNumbers& p : processes) {
-    ProcessSummary& s = into.emplace_back();
-    s.path = path;
-    path += s.path.size() + 1;
-    s.bytes = p.bytes;
-    s.cells = p.cells;
-    s.pid = p.pid;
-    if (p.ranked != 0) s.rank = p.rank;
-    s.start_ns = p.start_ns;
-    s.end_ns = p.end_ns;
-    s.start_realtime_ns = p.start_realtime_ns;
-    s.end = static_cast<measurement::EndReason>(p.end);
-    s.iterations = p.iterations;
-    s.trace_bytes = p.trace_bytes;
-    s.launch = thing(launches, p.launch);
-    s.threads.reserve(p.threads);
-    for (std::uint32_t t = 0; t < p.threads; ++t, ++thread) {
-      s.threads.push_back({.ordinal = thread->ordinal,
-                           .worker = thread->worker != 0,
-                           .start_ns = thread->start_ns,
-                           .end_ns = thread->end_ns,
-                           .start_module = thing(modules, thread->start_module),
-                           .start_offset = thread->start_offset});
-    }
-    for (std::uint32_t f = 0; f < p.flaws; ++f, ++flaw) {
-      s.flaws.push_back({.module = thing(modules, flaw->module),
-                         .bridged = flaw->bridged,
-                         .partial = flaw->partial,
-                         .no_unwind = flaw->no_unwind != 0});
-    }
+  votes_.read(message);
+  SharedByProcesses shared;
+  for (auto left = message.value<std::uint64_t>(); left != 0; --left)
+    shared.launches.push_back(share(read_launch(message)));
+  for (auto left = message.value<std::uint64_t>(); left != 0; --left)
+    shared.modules.push_back(share(read_module_key(message)));
+  return shared;
+}
+
+void RunVotes::add(const ProcessSummary& process) {
+  if (process.launch->run_id.empty()) return;
+  Votes& votes = by_run_[process.launch->run_id];
+  ++(process.rank ? votes.of_ranks : votes.of_others);
+}
+
+std::string RunVotes::prevailing() const {
+  const bool ranked = std::ranges::any_of(by_run_, [](const auto& run) { return run.second.of_ranks != 0; });
+  const auto most = std::ranges::max_element(
+      by_run_, {}, [&](const auto& run) { return ranked ? run.second.of_ranks : run.second.of_others; });
+  return most == by_run_.end() ? std::string() : most->first;
+}
+
+void RunVotes::write(cct::MessageWriter& message) const {
+  message.value(std::uint64_t{by_run_.size()});
+  for (const auto& [run, votes] : by_run_) {
+    message.text(run);
+    message.value(votes);
+  }
+}
+
+void RunVotes::read(cct::MessageReader& message) {
+  for (auto left = message.value<std::uint64_t>(); left != 0; --left) {
+    Votes& votes = by_run_[message.text()];
+    const auto theirs = message.value<Votes>();
+    votes.of_ranks += theirs.of_ranks;
+    votes.of_others += theirs.of_others;
   }
 }
 

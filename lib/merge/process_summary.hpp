@@ -81,6 +81,31 @@ struct ProcessSummary {
 /// measured in several files (before and after exec) by its files' start.
 bool canonically_before(const ProcessSummary& a, const ProcessSummary& b);
 
+/// What many summaries have in common, to be referred to by number.
+struct SharedByProcesses {
+  std::vector<std::shared_ptr<const Launch>> launches;
+  std::vector<std::shared_ptr<const cct::ModuleKey>> modules;
+};
+
+/// Which run it is that is merged, by votes of the processes.
+class RunVotes {
+ public:
+  void add(const ProcessSummary& process);
+
+  /// The run that most processes belong to (ranks decide where there are any; ties: the smaller id).
+  [[nodiscard]] std::string prevailing() const;
+
+  /// As part of a message, and what another rank wrote beside this rank's.
+  void write(cct::MessageWriter& message) const;
+  void read(cct::MessageReader& message);
+
+ private:
+  struct Votes {
+    std::uint64_t of_ranks = 0, of_others = 0;
+  };
+  std::map<std::string, Votes> by_run_;
+};
+
 /// Makes summaries that share what is equal.
 class Summarizer {
  public:
@@ -89,9 +114,13 @@ class Summarizer {
   /// Of all threads of a run that were summarized or read.
   [[nodiscard]] SamplingQuality quality(const std::string& run) const;
 
-  /// All of `summaries` (all that were made) as part of a message, and back; what was shared is sent once.
-  void write(cct::MessageWriter& message, std::span<const ProcessSummary> summaries) const;
-  void read(cct::MessageReader& message, std::vector<ProcessSummary>& into);
+  /// The run that most of the processes belong to that were summarized or read.
+  [[nodiscard]] std::string prevailing_run() const { return votes_.prevailing(); }
+
+  /// What summaries have in common, and what is known of runs as a whole, as part of a message; and back,
+  /// beside what this knows.
+  void write(cct::MessageWriter& message, const SharedByProcesses& shared) const;
+  [[nodiscard]] SharedByProcesses read(cct::MessageReader& message);
 
  private:
   std::shared_ptr<const Launch> share(Launch&& launch);
@@ -101,6 +130,7 @@ class Summarizer {
   std::multimap<std::string, std::shared_ptr<const Launch>> launches_;  ///< by host
   std::map<cct::ModuleKey, std::shared_ptr<const cct::ModuleKey>> modules_;
   std::map<std::string, SamplingQuality> quality_;  ///< by run
+  RunVotes votes_;
 };
 
 void write(cct::MessageWriter& message, const cct::ModuleKey& key);

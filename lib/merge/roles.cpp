@@ -2,10 +2,10 @@
 
 #include "merge/idle_rules.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
 namespace culprit::merge {
@@ -60,44 +60,41 @@ std::string routine_name(const ThreadSummary& thread, const cct::ModuleTable& mo
 
 }  // namespace
 
-std::vector<Place> start_routines(std::span<const ProcessSummary> processes,
-                                  const cct::ModuleTable& modules) {
-  std::vector<Place> places;
+std::vector<Place> start_routines(const ProcessTable& processes, const cct::ModuleTable& modules) {
+  std::set<Place> places;
   for (const ProcessSummary& process : processes) {
     for (const ThreadSummary& thread : process.threads) {
-      if (const auto place = start_of(thread, modules)) places.push_back(*place);
+      if (const auto place = start_of(thread, modules)) places.insert(*place);
     }
   }
-  std::ranges::sort(places);
-  const auto rest = std::unique(places.begin(), places.end());
-  places.erase(rest, places.end());
-  return places;
+  return {places.begin(), places.end()};
 }
 
-Roles find_roles(std::span<const ProcessSummary> processes, const cct::ModuleTable& modules,
+Roles find_roles(const ProcessTable& processes, const cct::ModuleTable& modules,
                  const RecoveredStructure& structure) {
-  const bool ranked = std::ranges::any_of(processes, [](const auto& p) { return p.rank.has_value(); });
-  std::vector<RoleKey> keys;
+  Roles result;
+  std::map<RoleKey, std::uint32_t> index;  // in the order in which they are met
+  std::vector<std::uint32_t> threads;
   for (const ProcessSummary& process : processes) {
-    const bool other = ranked && !process.rank;
+    const bool other = processes.ranked() && !process.rank;
     const std::string prefix = other ? "process " + file_name(process.launch->program) + " " : "";
     for (const ThreadSummary& thread : process.threads) {
       const std::string name = thread.worker ? routine_name(thread, modules, structure) : "main";
-      keys.push_back({.other_process = other, .worker = thread.worker, .name = prefix + name});
+      const auto next = static_cast<std::uint32_t>(index.size());
+      const std::uint32_t met =
+          index.try_emplace({.other_process = other, .worker = thread.worker, .name = prefix + name}, next)
+              .first->second;
+      if (met == threads.size()) threads.push_back(0);
+      ++threads[met];
+      result.of.push_back(met);
     }
   }
-  std::map<RoleKey, std::uint32_t> index;
-  for (const RoleKey& key : keys) index.try_emplace(key, 0);
-  Roles result;
-  for (auto& [key, role] : index) {
-    role = static_cast<std::uint32_t>(result.roles.size());
-    result.roles.push_back({.name = key.name});
+  std::vector<std::uint32_t> role_of(threads.size());
+  for (const auto& [key, met] : index) {
+    role_of[met] = static_cast<std::uint32_t>(result.roles.size());
+    result.roles.push_back({.name = key.name, .threads = threads[met]});
   }
-  for (const RoleKey& key : keys) {
-    const std::uint32_t role = index.at(key);
-    result.of.push_back(role);
-    ++result.roles[role].threads;
-  }
+  for (std::uint32_t& role : result.of) role = role_of[role];
   return result;
 }
 

@@ -2,11 +2,10 @@
 
 #include "cct/module_table.hpp"
 #include "database/database.hpp"
-#include "merge/process_summary.hpp"
+#include "merge/process_table.hpp"
 #include "merge/recover_structure.hpp"
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -23,10 +22,10 @@ struct Roles {
 };
 
 /// Where the workers' start routines lie in the united tree's modules; known places only, ascending, unique.
-std::vector<Place> start_routines(std::span<const ProcessSummary> processes, const cct::ModuleTable& modules);
+std::vector<Place> start_routines(const ProcessTable& processes, const cct::ModuleTable& modules);
 
-/// Finds the roles of all threads of `processes` (in canonical order).
-Roles find_roles(std::span<const ProcessSummary> processes, const cct::ModuleTable& modules,
+/// Finds the roles of all threads of `processes`.
+Roles find_roles(const ProcessTable& processes, const cct::ModuleTable& modules,
                  const RecoveredStructure& structure);
 
 }  // namespace culprit::merge

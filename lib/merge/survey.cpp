@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <utility>
 
 namespace culprit::merge {
 namespace {
@@ -69,65 +71,77 @@ ValuedTree to_tree(const exchange::Bytes& bytes) {
   return tree;
 }
 
+/// What is kept of summaries in memory, more goes to a file: some 80 000 processes. A block of each run fits,
+/// so that a thousand runs can be merged without reading a block again and again.
+constexpr std::size_t kSummariesInMemory = std::size_t{4} << 20;
+constexpr std::size_t kBlockOfSummaries = std::size_t{4} << 10;
+
+waits::SpillOptions spill_options(const std::filesystem::path& directory) {
+  waits::SpillOptions options;
+  options.directory = directory;
+  options.purpose = "reading";
+  options.memory = kSummariesInMemory;
+  options.block = kBlockOfSummaries;
+  return options;
+}
+
 /// What one rank's files hold. Trees by run: which run is merged is known only when all files were seen, and
 /// mostly there is one.
 struct Local {
+  explicit Local(const std::filesystem::path& directory)
+      : spill(std::make_unique<waits::Spill>(spill_options(directory))), processes(*spill) {}
+
   Summarizer summarizer;
-  std::vector<ProcessSummary> processes;
+  std::unique_ptr<waits::Spill> spill;
+  ProcessRuns processes;
   std::vector<std::string> problems;
   std::map<std::string, Trees> trees;
+
+  void read(const InputFiles& files, const Step& step);
 };
 
-Local read_files(std::span<const InputEntry> files, const Step& step) {
-  Local local;
-  local.processes.reserve(files.size());  // of so many, what doubling reserves in vain would count
+void Local::read(const InputFiles& files, const Step& step) {
   measurement::Reader reader;
-  auto next = files.begin();
-  ReadAhead ahead(reader, [&] { return next == files.end() ? nullptr : (next++)->path.c_str(); });
-  for (const InputEntry& entry : files) {
+  InputFiles::Cursor next(files);
+  ReadAhead ahead(reader, [&] { return next.next() ? next.path().c_str() : nullptr; });
+  for (InputFiles::Cursor file_at(files); file_at.next();) {
+    const std::string& path = file_at.path();
     try {
-      measurement::Measurement& file = reader.read(entry.path, measurement::Extent::structure);
+      measurement::Measurement& file = reader.read(path, measurement::Extent::structure);
       drop_own_frames(file);
-      local.processes.push_back(local.summarizer.summarize(file, entry.path, entry.bytes));
-      local.trees[file.process.run_id].add(file);
+      processes.add(summarizer.summarize(file, path, file_at.bytes()));
+      trees[file.process.run_id].add(file);
     } catch (const measurement::MeasurementError& error) {
-      local.problems.push_back(entry.path + ": " + error.what());
+      problems.push_back(path + ": " + error.what());
     }
     ahead.step();
     step();
   }
-  return local;
 }
 
-/// Rank 0 gets all summaries.
-std::vector<ProcessSummary> gather(exchange::Communicator& comm, Local& local) {
-  std::vector<ProcessSummary> all;
-  cct::MessageWriter message;
-  if (comm.rank() == 0) {
-    all = std::move(local.processes);
-  } else {
-    local.summarizer.write(message, local.processes);
-    local.processes = {};
-  }
-  const std::vector<exchange::Bytes> parts = comm.gather(message.take(), 0);
-  for (std::size_t rank = 1; rank < parts.size(); ++rank) {
-    cct::MessageReader reader(parts[rank]);
-    local.summarizer.read(reader, all);
-  }
-  return all;
-}
-
-/// Leaves only the processes of one run, and says which files are of another. Returns the run.
-std::string keep_one_run(Survey& survey) {
-  std::string run = prevailing_run(survey.processes);
-  std::erase_if(survey.processes, [&](const ProcessSummary& process) {
-    const std::string& id = process.launch->run_id;
-    const bool stranger = !id.empty() && id != run;
-    if (stranger) {
-      survey.problems.push_back(process.path + ": belongs to run " + id + ", not to " + run +
+/// Collective: rank 0 gets the processes of one run, and says which files are of another. Returns the run, on
+/// rank 0.
+std::string find_processes(exchange::Communicator& comm, Local& local, Survey& survey) {
+  std::string run;
+  PackedRuns mine = local.processes.take();
+  std::vector<PackedRuns> runs = gather(comm, local.summarizer, std::move(mine), *local.spill);
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    run = local.summarizer.prevailing_run();
+    std::vector<std::string> strangers;
+    survey.processes =
+        ProcessTable(std::move(local.spill), std::move(runs), [&](const ProcessSummary& process) {
+          const std::string& id = process.launch->run_id;
+          const bool stranger = !id.empty() && id != run;
+          if (stranger)
+            strangers.push_back(process.path + ": belongs to run " + id + ", not to " + run +
                                 " like the others, and is left out (keep one run per directory)");
-    }
-    return stranger;
+          return !stranger;
+        });
+    std::ranges::sort(strangers);  // as files are read
+    survey.problems.insert(survey.problems.end(), strangers.begin(), strangers.end());
+    survey.quality = local.summarizer.quality(run);
+    if (!run.empty()) survey.quality.add(local.summarizer.quality({}));
   });
   return run;
 }
@@ -163,36 +177,19 @@ void unite(exchange::Communicator& comm, Trees& trees, Survey& survey) {
 
 }  // namespace
 
-std::string prevailing_run(const std::vector<ProcessSummary>& processes) {
-  const bool ranked = std::ranges::any_of(
-      processes, [](const ProcessSummary& p) { return p.rank && !p.launch->run_id.empty(); });
-  std::map<std::string, std::uint64_t> votes;
-  for (const ProcessSummary& process : processes) {
-    if (process.launch->run_id.empty() || (ranked && !process.rank)) continue;
-    ++votes[process.launch->run_id];
-  }
-  const auto most = std::ranges::max_element(votes, {}, [](const auto& vote) { return vote.second; });
-  return most == votes.end() ? std::string() : most->first;
-}
-
-Survey survey(exchange::Communicator& comm, std::span<const InputEntry> files, const Step& step) {
-  Local local;
-  together(comm, [&] { local = read_files(files, step); });
+Survey survey(exchange::Communicator& comm, const InputFiles& files, const std::filesystem::path& directory,
+              const Step& step) {
+  Local local(directory);
+  together(comm, [&] { local.read(files, step); });
   Survey survey;
-  survey.processes = gather(comm, local);
   survey.problems = gather_lines(comm, local.problems);
   survey.unreadable = survey.problems.size();
-  exchange::Bytes run;
-  if (comm.rank() == 0) {
-    const std::string name = keep_one_run(survey);
-    survey.quality = local.summarizer.quality(name);
-    if (!name.empty()) survey.quality.add(local.summarizer.quality({}));
-    std::ranges::sort(survey.processes, canonically_before);
-    const auto bytes = std::as_bytes(std::span(name));
-    run.assign(bytes.begin(), bytes.end());
-  }
-  comm.broadcast(run, 0);
-  Trees trees = trees_of(local.trees, std::string(reinterpret_cast<const char*>(run.data()), run.size()));
+  std::string run = find_processes(comm, local, survey);
+  const auto name = std::as_bytes(std::span(run));
+  exchange::Bytes bytes(name.begin(), name.end());
+  comm.broadcast(bytes, 0);
+  run.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  Trees trees = trees_of(local.trees, run);
   local.trees.clear();
   unite(comm, trees, survey);
   trees.transfers.agree(comm);

@@ -3,12 +3,12 @@
 #include "cct/canonical.hpp"
 #include "exchange/communicator.hpp"
 #include "merge/divide.hpp"
-#include "merge/process_summary.hpp"
+#include "merge/process_table.hpp"
 #include "merge/transfers.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -19,9 +19,9 @@ using Step = std::function<void()>;
 
 /// Which processes there are, and which contexts.
 struct Survey {
-  std::vector<ProcessSummary> processes;  ///< rank 0: all of the run, in canonical order; others: empty
-  SamplingQuality quality;                ///< rank 0: of their threads
-  std::uint64_t unreadable = 0;           ///< rank 0: files left out as unreadable
+  ProcessTable processes;             ///< rank 0: all of the run; others: empty
+  SamplingQuality quality;            ///< rank 0: of their threads
+  std::uint64_t unreadable = 0;       ///< rank 0: files left out as unreadable
   std::vector<std::string> problems;  ///< rank 0: one line per file that is left out: file: why (what to do)
   cct::SharedTree shared;             ///< the union of all threads' trees: canonical, the same on every rank
   std::vector<std::uint8_t> valued;   ///< per node of it: whether any thread has values there
@@ -30,10 +30,9 @@ struct Survey {
 
 /// Collective: first pass over the input, `files` on this rank, one at a time. Leaves out what is unreadable
 /// or of another run. Every rank unites the trees of its files; the unions are reduced along a binomial tree
-/// (structure only; algorithms.md 1), brought into canonical form and broadcast.
-Survey survey(exchange::Communicator& comm, std::span<const InputEntry> files, const Step& step);
-
-/// The run that most of these processes belong to (ranks decide where there are any; ties: the smaller id).
-std::string prevailing_run(const std::vector<ProcessSummary>& processes);
+/// (structure only; algorithms.md 1), brought into canonical form and broadcast. `directory`: where summaries
+/// may go that do not fit into memory.
+Survey survey(exchange::Communicator& comm, const InputFiles& files, const std::filesystem::path& directory,
+              const Step& step);
 
 }  // namespace culprit::merge

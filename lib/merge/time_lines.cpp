@@ -4,6 +4,7 @@
 #include "measurement/measurement.hpp"
 #include "measurement/trace.hpp"
 #include "merge/own_frames.hpp"
+#include "merge/together.hpp"
 #include "waits/clock_correction.hpp"
 
 #include <algorithm>
@@ -148,13 +149,17 @@ class Opening {
 
 }  // namespace
 
-TimeLines open_time_lines(const Share& share, const cct::SharedTree& shared, const Shape& shape) {
+TimeLines open_time_lines(exchange::Communicator& comm, const Dealing& dealing, const cct::SharedTree& shared,
+                          const Shape& shape) {
+  if (!dealing.traced()) return {};
   Opening opening(shared, shape);
-  for (const Share::Tile& tile : share.rounds) {
-    if (tile.traced == 0) continue;
-    tile.visit_files(
-        [&](const char* path, std::span<const std::uint32_t> roles) { opening.open(path, roles.size()); });
-  }
+  dealing.for_each_round([&](const DealtTile& tile) {
+    together(comm, [&] {
+      if (tile.traced == 0) return;
+      tile.visit_files(
+          [&](const char* path, std::span<const std::uint32_t> roles) { opening.open(path, roles.size()); });
+    });
+  });
   return opening.take();
 }
 

@@ -20,9 +20,11 @@ struct TimeLines {
   std::uint64_t stopped = 0;          ///< traces that end before their process: a limit, a full disk
 };
 
-/// Opens the traces of the files of `share`. Call paths are contexts (`shape.own`), times are on the clock of
-/// the process that clocks were compared with; readings name their events by the places in `shape.columns`. A
-/// trace that cannot be read is left out and told; one that breaks off is used as far as it goes.
-TimeLines open_time_lines(const Share& share, const cct::SharedTree& shared, const Shape& shape);
+/// Collective: opens the traces of the files that `dealing` deals. Call paths are contexts (`shape.own`),
+/// times are on the clock of the process that clocks were compared with; readings name their events by the
+/// places in `shape.columns`. A trace that cannot be read is left out and told; one that breaks off is used
+/// as far as it goes.
+TimeLines open_time_lines(exchange::Communicator& comm, const Dealing& dealing, const cct::SharedTree& shared,
+                          const Shape& shape);
 
 }  // namespace culprit::merge

@@ -8,6 +8,8 @@
 namespace culprit::merge {
 namespace {
 
+constexpr int kHandOutTag = 203;
+
 exchange::Bytes to_bytes(const std::vector<std::string>& lines) {
   cct::MessageWriter message;
   message.value(std::uint64_t{lines.size()});
@@ -40,6 +42,29 @@ void together(exchange::Communicator& comm, const std::function<void()>& work) {
   exchange::Bytes message = to_bytes(failure);
   comm.broadcast(message, static_cast<int>(ranks - worst));
   throw std::runtime_error(to_lines(message).at(0));
+}
+
+exchange::Bytes hand_out(exchange::Communicator& comm, const std::function<exchange::Bytes(int rank)>& make) {
+  exchange::Bytes mine;
+  std::exception_ptr failure;
+  for (int rank = 0; comm.rank() == 0 && rank < comm.size(); ++rank) {
+    exchange::Bytes message;
+    try {
+      if (!failure) message = make(rank);
+    } catch (const std::exception&) {
+      failure = std::current_exception();  // the others wait for something
+    }
+    if (rank == 0) {
+      mine = std::move(message);
+    } else {
+      comm.send(rank, kHandOutTag, message);
+    }
+  }
+  if (comm.rank() != 0) mine = comm.receive(0, kHandOutTag);
+  together(comm, [&] {
+    if (failure) std::rethrow_exception(failure);
+  });
+  return mine;
 }
 
 std::vector<std::string> gather_lines(exchange::Communicator& comm, const std::vector<std::string>& lines) {

@@ -13,6 +13,10 @@ namespace culprit::merge {
 /// that gave up.
 void together(exchange::Communicator& comm, const std::function<void()>& work);
 
+/// Collective: every rank gets what rank 0 makes for it, one message after the other, so that rank 0 holds no
+/// more than one. Throws as together() does where `make` throws.
+exchange::Bytes hand_out(exchange::Communicator& comm, const std::function<exchange::Bytes(int rank)>& make);
+
 /// Collective: all ranks' lines on rank 0, in rank order; the others get nothing.
 std::vector<std::string> gather_lines(exchange::Communicator& comm, const std::vector<std::string>& lines);
 

@@ -9,71 +9,55 @@
 #include "merge/together.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
 namespace culprit::merge {
 namespace {
 
-/// The first process of each tile, and the number of processes.
-std::vector<std::size_t> find_tiles(std::span<const ProcessSummary> processes, std::uint64_t locations) {
-  std::uint64_t cells = 0;
-  for (const ProcessSummary& process : processes) cells += process.cells;
-  const std::uint32_t most = database::tile_locations(locations, cells);
-  // Tiles are written in rounds: one with far more values than others would make all ranks wait.
-  constexpr std::uint64_t kFewCells = 1 << 16;  // not worth a tile of their own
-  const std::uint64_t most_cells =
-      std::max(kFewCells, cells * most / std::max<std::uint64_t>(locations, 1) * 5 / 4);
-  std::vector<std::size_t> first{0};
-  std::uint64_t held = 0;
-  std::uint64_t held_cells = 0;
-  for (std::size_t p = 0; p < processes.size(); ++p) {
-    if (held >= most || (held > 0 && held_cells + processes[p].cells > most_cells)) {
-      first.push_back(p);
-      held = held_cells = 0;
-    }
-    held += processes[p].threads.size();
-    held_cells += processes[p].cells;
-  }
-  first.push_back(processes.size());
-  return first;
-}
+/// Rank 0: the messages with the tiles, one after the other.
+class Dealer {
+ public:
+  Dealer(const ProcessTable& processes, const Roles& roles, const std::vector<std::uint64_t>& ends)
+      : roles_(roles), ends_(ends), next_(processes.begin()) {}
 
-/// Rank 0: the message with each rank's share.
-std::vector<exchange::Bytes> share_messages(std::span<const ProcessSummary> processes, const Roles& roles,
-                                            std::size_t ranks) {
-  const std::vector<std::size_t> tiles = find_tiles(processes, roles.of.size());
-  const std::size_t rounds = (tiles.size() - 1 + ranks - 1) / ranks;
-  std::vector<std::size_t> locations(processes.size() + 1, 0);
-  for (std::size_t p = 0; p < processes.size(); ++p)
-    locations[p + 1] = locations[p] + processes[p].threads.size();
-  std::vector<exchange::Bytes> messages;
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    cct::MessageWriter message;
-    message.value(static_cast<std::uint32_t>(roles.roles.size()));
-    message.value(std::uint64_t{rounds});
-    for (std::size_t round = 0; round < rounds; ++round) {
-      const std::size_t tile = round * ranks + rank;
-      const std::size_t begin = tile + 1 < tiles.size() ? tiles[tile] : processes.size();
-      const std::size_t end = tile + 1 < tiles.size() ? tiles[tile + 1] : begin;
-      std::string paths;
-      std::vector<std::uint32_t> threads;
-      std::uint32_t traced = 0;
-      for (std::size_t p = begin; p < end; ++p) {
-        traced |= processes[p].trace_bytes != 0 ? 1 : 0;
-        paths.append(processes[p].path).push_back('\0');
-        threads.push_back(static_cast<std::uint32_t>(processes[p].threads.size()));
-      }
-      message.value(static_cast<std::uint32_t>(locations[begin]));
-      message.value(traced);
-      message.text(paths);
-      message.values(threads);
-      message.values(std::span(roles.of).subspan(locations[begin], locations[end] - locations[begin]));
+  exchange::Bytes deal() {
+    DealtTile tile;
+    tile.first_location = static_cast<std::uint32_t>(locations_);
+    const std::uint64_t end = tile_ < ends_.size() ? ends_[tile_++] : dealt_;
+    for (; dealt_ < end; ++dealt_, ++next_) {
+      tile.traced |= next_->trace_bytes != 0 ? 1 : 0;
+      tile.paths.append(next_->path).push_back('\0');
+      tile.threads.push_back(static_cast<std::uint32_t>(next_->threads.size()));
+      locations_ += next_->threads.size();
     }
-    messages.push_back(message.take());
+    cct::MessageWriter message;
+    message.value(tile.first_location);
+    message.value(tile.traced);
+    message.text(tile.paths);
+    message.values(tile.threads);
+    message.values(std::span(roles_.of).subspan(tile.first_location, locations_ - tile.first_location));
+    return message.take();
   }
-  return messages;
+
+ private:
+  const Roles& roles_;
+  const std::vector<std::uint64_t>& ends_;
+  ProcessTable::Iterator next_;
+  std::size_t tile_ = 0;
+  std::uint64_t dealt_ = 0, locations_ = 0;
+};
+
+DealtTile to_tile(const exchange::Bytes& bytes) {
+  cct::MessageReader message(bytes);
+  DealtTile tile;
+  tile.first_location = message.value<std::uint32_t>();
+  tile.traced = message.value<std::uint32_t>();
+  tile.paths = message.text();
+  tile.threads = message.values<std::uint32_t>();
+  tile.roles = message.values<std::uint32_t>();
+  return tile;
 }
 
 std::vector<database::ContextId> parents_of(const Shape& shape) {
@@ -83,49 +67,47 @@ std::vector<database::ContextId> parents_of(const Shape& shape) {
   return parents;
 }
 
-/// The paths of a share's files, one after the other.
+/// The paths of a tile's files, one after the other.
 class Paths {
  public:
-  explicit Paths(const Share& share) : share_(share) {}
+  explicit Paths(const DealtTile& tile) : tile_(tile) {}
 
   /// Null after the last.
   const char* next() {
-    while (round_ < share_.rounds.size() && file_ == share_.rounds[round_].threads.size()) {
-      ++round_;
-      file_ = offset_ = 0;
-    }
-    if (round_ == share_.rounds.size()) return nullptr;
-    const char* path = share_.rounds[round_].paths.c_str() + offset_;
+    if (file_ == tile_.threads.size()) return nullptr;
+    const char* path = tile_.paths.c_str() + offset_;
     offset_ += std::char_traits<char>::length(path) + 1;
     ++file_;
     return path;
   }
 
  private:
-  const Share& share_;
-  std::size_t round_ = 0, file_ = 0, offset_ = 0;
+  const DealtTile& tile_;
+  std::size_t file_ = 0, offset_ = 0;
 };
 
 /// The second pass of one rank.
 class Pass {
  public:
-  Pass(const Share& share, const cct::SharedTree& shared, const Shape& shape,
-       ThreadAccumulation& accumulation, bool tiles, const std::function<void()>& step)
+  Pass(const cct::SharedTree& shared, const Shape& shape, ThreadAccumulation& accumulation, bool tiles,
+       const std::function<void()>& step)
       : accumulation_(accumulation),
         tiles_(tiles),
         step_(step),
-        paths_(share),
-        ahead_(reader_, [this] { return paths_.next(); }),
         builder_(parents_of(shape), database::tile_scopes(shape.contexts, shape.flat),
                  shape.columns.metrics()) {
     tree_.unite(shared);
   }
 
   /// The tile of one round, if it holds anything and tiles are wanted. Valid until the next.
-  std::span<const database::Tile> run(const Share::Tile& planned) {
+  std::span<const database::Tile> run(const DealtTile& planned) {
     location_ = planned.first_location;
-    planned.visit_files(
-        [this](const char* path, std::span<const std::uint32_t> roles) { add_file(path, roles); });
+    Paths paths(planned);
+    ReadAhead ahead(reader_, [&] { return paths.next(); });
+    planned.visit_files([&](const char* path, std::span<const std::uint32_t> roles) {
+      add_file(path, roles);
+      ahead.step();
+    });
     database::TileRows& rows = builder_.collected();
     if (rows.locations() == 0) return {};
     rows.arrange();
@@ -147,8 +129,6 @@ class Pass {
   bool tiles_;
   const std::function<void()>& step_;
   measurement::Reader reader_;
-  Paths paths_;
-  ReadAhead ahead_;
   cct::TreeUnion tree_;
   database::TileBuilder builder_;
   database::Tile tile_;
@@ -181,7 +161,6 @@ void Pass::add_file(const std::string& path, std::span<const std::uint32_t> role
   const measurement::ThreadProfile none;
   for (std::size_t t = 0; t < roles.size(); ++t)
     add_thread(t < file.threads.size() ? file.threads[t] : none, modules, roles[t]);
-  ahead_.step();
   step_();
 }
 
@@ -217,38 +196,66 @@ std::vector<LostFile> share_lost(exchange::Communicator& comm, const std::vector
 
 }  // namespace
 
-std::size_t Share::files() const {
-  return std::accumulate(rounds.begin(), rounds.end(), std::size_t{0},
-                         [](std::size_t sum, const Tile& tile) { return sum + tile.threads.size(); });
-}
-
-Share deal(exchange::Communicator& comm, std::span<const ProcessSummary> processes, const Roles& roles) {
-  std::vector<exchange::Bytes> outgoing(static_cast<std::size_t>(comm.size()));
-  if (comm.rank() == 0) outgoing = share_messages(processes, roles, outgoing.size());
-  const std::vector<exchange::Bytes> incoming = comm.all_to_all(std::move(outgoing));
-  cct::MessageReader message(incoming.at(0));
-  Share share;
-  share.role_count = message.value<std::uint32_t>();
-  share.rounds.resize(message.value<std::uint64_t>());
-  for (Share::Tile& tile : share.rounds) {
-    tile.first_location = message.value<std::uint32_t>();
-    tile.traced = message.value<std::uint32_t>();
-    tile.paths = message.text();
-    tile.threads = message.values<std::uint32_t>();
-    tile.roles = message.values<std::uint32_t>();
+void Dealing::find_tiles() {
+  const std::uint64_t locations = processes_.threads();
+  const std::uint64_t cells = processes_.cells();
+  const std::uint32_t most = database::tile_locations(locations, cells);
+  // Tiles are written in rounds: one with far more values than others would make all ranks wait.
+  constexpr std::uint64_t kFewCells = 1 << 16;  // not worth a tile of their own
+  const std::uint64_t most_cells =
+      std::max(kFewCells, cells * most / std::max<std::uint64_t>(locations, 1) * 5 / 4);
+  const auto ranks = static_cast<std::size_t>(comm_.size());
+  std::uint64_t held = 0;
+  std::uint64_t held_cells = 0;
+  std::uint64_t before = 0;
+  for (const ProcessSummary& process : processes_) {
+    if (held >= most || (held > 0 && held_cells + process.cells > most_cells)) {
+      tiles_.push_back(before);
+      held = held_cells = 0;
+    }
+    held += process.threads.size();
+    held_cells += process.cells;
+    files_ += tiles_.size() % ranks == 0 ? 1 : 0;
+    all_.traced |= process.trace_bytes != 0 ? 1 : 0;
+    ++before;
   }
-  return share;
+  tiles_.push_back(before);
+  all_.rounds = (tiles_.size() + ranks - 1) / ranks;
+  all_.role_count = static_cast<std::uint32_t>(roles_.roles.size());
 }
 
-void accumulate_values(exchange::Communicator& comm, const Share& share, const cct::SharedTree& shared,
+Dealing::Dealing(exchange::Communicator& comm, const ProcessTable& processes, const Roles& roles)
+    : comm_(comm), processes_(processes), roles_(roles) {
+  together(comm, [&] {
+    if (comm.rank() == 0) find_tiles();
+  });
+  cct::MessageWriter message;
+  message.value(all_);
+  exchange::Bytes bytes = message.take();
+  comm.broadcast(bytes, 0);
+  all_ = cct::MessageReader(bytes).value<ForAll>();
+}
+
+void Dealing::for_each_round(const std::function<void(const DealtTile&)>& visit) const {
+  std::optional<Dealer> dealer;
+  for (std::uint64_t round = 0; round < all_.rounds; ++round) {
+    const DealtTile tile = to_tile(hand_out(comm_, [&](int /*rank*/) {
+      if (!dealer) dealer.emplace(processes_, roles_, tiles_);
+      return dealer->deal();
+    }));
+    visit(tile);
+  }
+}
+
+void accumulate_values(exchange::Communicator& comm, const Dealing& dealing, const cct::SharedTree& shared,
                        const Shape& shape, ThreadAccumulation& accumulation, database::Writer* writer,
                        const std::function<void()>& step) {
-  Pass pass(share, shared, shape, accumulation, writer != nullptr, step);
-  for (const Share::Tile& planned : share.rounds) {
+  Pass pass(shared, shape, accumulation, writer != nullptr, step);
+  dealing.for_each_round([&](const DealtTile& planned) {
     std::span<const database::Tile> tiles;
     together(comm, [&] { tiles = pass.run(planned); });
     if (writer != nullptr) writer->add_tiles(tiles);
-  }
+  });
   if (comm.all_max(pass.lost().size()) != 0) throw FilesLost(share_lost(comm, pass.lost()));
 }
 

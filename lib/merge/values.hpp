@@ -4,7 +4,7 @@
 #include "database/writer.hpp"
 #include "exchange/communicator.hpp"
 #include "merge/accumulate.hpp"
-#include "merge/process_summary.hpp"
+#include "merge/process_table.hpp"
 #include "merge/roles.hpp"
 
 #include <cstdint>
@@ -16,38 +16,60 @@
 
 namespace culprit::merge {
 
-/// This rank's files in the second pass, and whose threads they hold. They are dealt out by tiles of the
-/// database: consecutive processes, whose bytes therefore do not depend on the number of ranks. In each round
-/// every rank has one tile, in the order of ranks (the last round may not do for all).
-struct Share {
-  /// In few pieces: there are as many files as processes.
-  struct Tile {
-    std::uint32_t first_location = 0;
-    std::uint32_t traced = 0;            ///< whether any process has a time line
-    std::string paths;                   ///< of the files, each ended by a zero
-    std::vector<std::uint32_t> threads;  ///< per file: how many
-    std::vector<std::uint32_t> roles;    ///< per thread of all files
+/// Files of a rank and whose threads they hold: those of a tile of the database, consecutive processes. In
+/// few pieces: there are as many files as processes.
+struct DealtTile {
+  std::uint32_t first_location = 0;
+  std::uint32_t traced = 0;            ///< whether any process has a time line
+  std::string paths;                   ///< of the files, each ended by a zero
+  std::vector<std::uint32_t> threads;  ///< per file: how many
+  std::vector<std::uint32_t> roles;    ///< per thread of all files
 
-    /// Calls visit(path, roles of the file's threads) for each file.
-    template <class Visit>
-    void visit_files(Visit visit) const {
-      const char* path = paths.c_str();
-      std::size_t first = 0;
-      for (const std::uint32_t count : threads) {
-        visit(path, std::span(roles).subspan(first, count));
-        path += std::char_traits<char>::length(path) + 1;
-        first += count;
-      }
+  /// Calls visit(path, roles of the file's threads) for each file.
+  template <class Visit>
+  void visit_files(Visit visit) const {
+    const char* path = paths.c_str();
+    std::size_t first = 0;
+    for (const std::uint32_t count : threads) {
+      visit(path, std::span(roles).subspan(first, count));
+      path += std::char_traits<char>::length(path) + 1;
+      first += count;
     }
-  };
-  std::vector<Tile> rounds;  ///< as many on every rank; without files where there is no tile
-  std::uint32_t role_count = 0;
-
-  [[nodiscard]] std::size_t files() const;
+  }
 };
 
-/// Collective: rank 0 deals out `processes`.
-Share deal(exchange::Communicator& comm, std::span<const ProcessSummary> processes, const Roles& roles);
+/// Rank 0 deals out processes by tiles of the database, whose bytes therefore do not depend on the number of
+/// ranks. In each round every rank gets one tile, in the order of ranks (the last round may not do for all).
+/// Nobody holds more than a tile's files.
+class Dealing {
+ public:
+  /// Collective. Rank 0's `processes` and `roles`, which must outlive this.
+  Dealing(exchange::Communicator& comm, const ProcessTable& processes, const Roles& roles);
+
+  [[nodiscard]] std::uint32_t role_count() const { return all_.role_count; }
+  /// Whether any process has a time line.
+  [[nodiscard]] bool traced() const { return all_.traced != 0; }
+  /// Rank 0: how many files it is dealt itself.
+  [[nodiscard]] std::uint64_t files() const { return files_; }
+
+  /// Collective: calls `visit` on every rank in every round, with a tile without files where there is none.
+  /// May be called again.
+  void for_each_round(const std::function<void(const DealtTile&)>& visit) const;
+
+ private:
+  struct ForAll {
+    std::uint64_t rounds = 0;
+    std::uint32_t role_count = 0, traced = 0;
+  };
+  void find_tiles();
+
+  exchange::Communicator& comm_;
+  const ProcessTable& processes_;
+  const Roles& roles_;
+  ForAll all_;
+  std::uint64_t files_ = 0;
+  std::vector<std::uint64_t> tiles_;  ///< rank 0: processes before the end of each
+};
 
 /// A file that could be read in the first pass, but not in the second.
 struct LostFile {
@@ -64,9 +86,8 @@ struct FilesLost : std::runtime_error {
 };
 
 /// Collective: second pass over the input. Rereads this rank's files, accumulates their values, one thread at
-/// a time, and writes each round's tiles (`writer` null: nothing). Throws FilesLost on every rank where some
-/// can no longer be read.
-void accumulate_values(exchange::Communicator& comm, const Share& share, const cct::SharedTree& shared,
+/// a time, and writes each round's tiles (`writer` null: nothing).
+void accumulate_values(exchange::Communicator& comm, const Dealing& dealing, const cct::SharedTree& shared,
                        const Shape& shape, ThreadAccumulation& accumulation, database::Writer* writer,
                        const std::function<void()>& step);
 

@@ -51,7 +51,7 @@ Spill::~Spill() {
 
 void Spill::fail(const char* what, int error) const {
   throw SpillError(
-      std::string("analyse time lines: ") + options_.directory.string() + ": " + what +
+      std::string(options_.purpose) + ": " + options_.directory.string() + ": " + what +
       " a temporary file: " + std::strerror(error) +  // NOLINT(concurrency-mt-unsafe): GNU's is safe
       " (make room there, or name another place with TMPDIR)");
 }

@@ -19,6 +19,8 @@ class SpillError : public std::runtime_error {
 struct SpillOptions {
   /// Of the file, unless there is $TMPDIR; empty: /tmp.
   std::filesystem::path directory = {};
+  /// What an error says was being done.
+  const char* purpose = "analyse time lines";
   /// Bytes that stay in memory, per rank of the analysis: a run of some seconds then needs no file at all,
   /// and the ranks of the analysis on one machine leave it room.
   std::size_t memory = std::size_t{256} << 20;

@@ -1,4 +1,5 @@
 #include "merge/divide.hpp"
+#include "merge/process_packing.hpp"
 #include "merge/survey.hpp"
 
 #include <numeric>
@@ -7,8 +8,8 @@
 #include <rapidcheck.h>
 
 using culprit::merge::canonically_before;
-using culprit::merge::even_ranges;
-using culprit::merge::prevailing_run;
+using culprit::merge::InputFiles;
+using culprit::merge::part_of;
 using culprit::merge::ProcessSummary;
 
 namespace {
@@ -30,25 +31,65 @@ ProcessSummary on_host(ProcessSummary summary, const std::string& host) {
   return summary;
 }
 
+std::string prevailing_run(const std::vector<ProcessSummary>& processes) {
+  culprit::merge::RunVotes here, elsewhere;
+  for (std::size_t p = 0; p < processes.size(); ++p) (p % 2 == 0 ? here : elsewhere).add(processes[p]);
+  culprit::cct::MessageWriter message;
+  elsewhere.write(message);
+  const auto bytes = message.take();
+  culprit::cct::MessageReader reader(bytes);
+  here.read(reader);
+  return here.prevailing();
+}
+
 }  // namespace
 
-TEST_CASE("ranges cover all items once, in order, and share the weight") {
+TEST_CASE("parts cover all items once, in order, and share the weight") {
   CHECK(rc::check([] {
     const auto weights =
-        *rc::gen::container<std::vector<std::uint64_t>>(rc::gen::inRange<std::uint64_t>(1, 1000));
+        *rc::gen::container<std::vector<std::uint64_t>>(rc::gen::inRange<std::uint64_t>(0, 1000));
     const auto parts = *rc::gen::inRange<std::size_t>(1, 12);
-    const std::vector<std::size_t> first = even_ranges(weights, parts);
-    RC_ASSERT(first.size() == parts + 1);
-    RC_ASSERT(std::is_sorted(first.begin(), first.end()));
-    RC_ASSERT((weights.empty() || first.front() == 0U));
-    RC_ASSERT(first.back() == weights.size());
     const auto total = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
     const auto largest = weights.empty() ? 0 : *std::max_element(weights.begin(), weights.end());
-    for (std::size_t p = 0; p < parts; ++p) {
-      std::uint64_t share = 0;
-      for (std::size_t i = first[p]; i < first[p + 1]; ++i) share += weights[i];
-      RC_ASSERT(share <= total / parts + largest + 1);
+    std::vector<std::uint64_t> shares(parts, 0);
+    std::uint64_t before = 0;
+    std::size_t last = 0;
+    for (const std::uint64_t weight : weights) {
+      const std::size_t part = part_of(before, total, parts);
+      RC_ASSERT(part >= last);
+      RC_ASSERT(part < parts);
+      last = part;
+      shares[part] += weight;
+      before += weight;
     }
+    for (const std::uint64_t share : shares) RC_ASSERT(share <= total / parts + largest + 1);
+  }));
+  // No product of them is too large for 64 bits.
+  CHECK(part_of(std::uint64_t{1} << 62, std::uint64_t{1} << 63, 1000) == 500);
+}
+
+TEST_CASE("a list of files comes back as it was made, here and from a message") {
+  CHECK(rc::check([] {
+    const auto names = *rc::gen::container<std::vector<std::string>>(rc::gen::string<std::string>());
+    const auto begin = *rc::gen::element(std::string(), std::string("/run/4f/"), std::string("m/node-1-"));
+    std::vector<std::pair<std::string, std::uint64_t>> files, here, there;
+    InputFiles list;
+    for (const std::string& name : names) {
+      files.emplace_back(begin + name, *rc::gen::arbitrary<std::uint64_t>());
+      list.add(files.back().first, files.back().second);
+    }
+    RC_ASSERT(list.size() == files.size());
+    for (InputFiles::Cursor file(list); file.next();) here.emplace_back(file.path(), file.bytes());
+    RC_ASSERT(here == files);
+    const InputFiles received = InputFiles::from(std::move(list).take());
+    RC_ASSERT(received.size() == files.size());
+    for (InputFiles::Cursor file(received); file.next();) there.emplace_back(file.path(), file.bytes());
+    RC_ASSERT(there == files);
+    std::vector<std::pair<std::string, std::uint64_t>> rest;
+    const InputFiles others = files.empty() ? InputFiles() : received.without({{files[0].first, "gone"}});
+    for (InputFiles::Cursor file(others); file.next();) rest.emplace_back(file.path(), file.bytes());
+    std::erase_if(there, [&](const auto& file) { return file.first == files[0].first; });
+    RC_ASSERT(rest == there);
   }));
 }
 
@@ -69,7 +110,7 @@ TEST_CASE("the run that most processes belong to") {
         "b");
 }
 
-TEST_CASE("summaries survive a message, and what processes share is shared again") {
+TEST_CASE("summaries survive being packed and sent, and what processes share is shared again") {
   using namespace culprit;
   measurement::Measurement file;
   file.process.host = "node1";
@@ -94,8 +135,11 @@ TEST_CASE("summaries survive a message, and what processes share is shared again
   std::vector<ProcessSummary> sent{here.summarize(file, "/run/a", 100)};
   file.process.rank.reset();
   sent.push_back(here.summarize(file, "/run/b", 200));
+  merge::ProcessPacker packer;
+  database::Encoder packed[2];
+  for (std::size_t p = 0; p < sent.size(); ++p) packer.add(sent[p], packed[p]);
   cct::MessageWriter writer;
-  here.write(writer, sent);
+  here.write(writer, packer.shared());
   const auto bytes = writer.take();
   cct::MessageReader reader(bytes);
   merge::Summarizer there;
@@ -103,13 +147,16 @@ TEST_CASE("summaries survive a message, and what processes share is shared again
   (void)there.summarize(file, "/run/c", 300);
   file.process.run_id = "run";
   (void)there.summarize(file, "/run/d", 300);
-  std::vector<ProcessSummary> got;
-  there.read(reader, got);
+  const merge::SharedByProcesses shared = there.read(reader);
   reader.end();
-  REQUIRE(got.size() == 2);
+  std::vector<ProcessSummary> got(2);
+  merge::unpack(database::ByteSpan(packed[0].bytes()).subspan(merge::kPackedSize), shared, got[0]);
+  got[1] = got[0];  // each goes on where the one before it ended
+  merge::unpack(database::ByteSpan(packed[1].bytes()).subspan(merge::kPackedSize), shared, got[1]);
   CHECK(got[0].path == "/run/a");
   CHECK(got[1].path == "/run/b");
   CHECK(got[1].bytes == 200);
+  CHECK(got[0].start_realtime_ns == -5);
   CHECK(got[0].cells == 4);
   CHECK(got[0].rank == 3);
   CHECK(!got[1].rank);
