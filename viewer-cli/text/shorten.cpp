@@ -78,8 +78,28 @@ bool drop_template(std::string& name, bool unicode) {
   return true;
 }
 
+/// Cuts what demangled templates of functions return (`void f<int>`): no other name has a space outside of
+/// brackets, but for operators of types, thunks, and what is inside of a member function that is const.
+void drop_return_type(std::string& name) {
+  const std::string_view all(name);
+  if (all.find(" thunk to ") != std::string_view::npos) return;
+  std::size_t begin = 0, depth = 0;
+  const std::vector<bool> is_sign = operator_signs(all);
+  for (std::size_t at = 0; at < all.size() && all.substr(at, 8) != "operator"; ++at) {
+    if (is_sign[at]) continue;
+    if (all[at] == '<' || all[at] == '(' || all[at] == '{') ++depth;
+    if ((all[at] == '>' || all[at] == ')' || all[at] == '}') && depth > 0) --depth;
+    if (all[at] == ' ' && depth == 0) {
+      if (at > 0 && all[at - 1] == ')') return;
+      begin = at + 1;
+    }
+  }
+  name.erase(0, begin);
+}
+
 /// Cuts the last parameter list, with `const` and the like behind it; `(anonymous namespace)` is no such
-/// list. A remark in square brackets behind it (`f(int) [clone .cold]`) stays.
+/// list. With it goes what templates return. A remark in square brackets behind it (`f(int) [clone .cold]`)
+/// stays.
 void drop_parameters(std::string& name) {
   const std::vector<Range> lists = brackets(name, '(', ')');
   if (lists.empty() || lists.back().begin == 1) return;
@@ -89,6 +109,7 @@ void drop_parameters(std::string& name) {
   const std::size_t remark = name.find(" [", last.end);
   const std::string kept = remark == std::string::npos ? std::string{} : name.substr(remark);
   name.resize(last.begin - 1);
+  drop_return_type(name);
   name += kept;
 }
 

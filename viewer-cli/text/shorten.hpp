@@ -13,7 +13,7 @@ std::size_t columns(std::string_view text);
 /// first, and last its middle; head and tail stay. The gap is `…`, or `...` where `unicode` is false.
 std::string shorten_name(std::string_view name, std::size_t width, bool unicode);
 
-/// A name without its parameter list: how prose calls a procedure.
+/// A name without its parameter list and, of templates, what they return: how prose calls a procedure.
 std::string without_parameters(std::string_view name);
 
 /// Other text in at most `width` columns: the middle goes.

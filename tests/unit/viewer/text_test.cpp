@@ -70,6 +70,14 @@ TEST_CASE("Operators, anonymous namespaces and remarks survive shortening") {
   CHECK(without_parameters("f(int) [clone .cold]") == "f [clone .cold]");
   CHECK(without_parameters("f(int)::{lambda(double)#1}::operator()(double) const") ==
         "f(int)::{lambda(double)#1}::operator()");
+  CHECK(without_parameters("void fill<double>(double*, int)") == "fill<double>");
+  CHECK(without_parameters("std::map<int, A> (anonymous namespace)::f<int>(int) [clone .cold]") ==
+        "(anonymous namespace)::f<int> [clone .cold]");
+  CHECK(without_parameters("bool a::operator< <int>(b<int> const&)") == "a::operator< <int>");
+  CHECK(without_parameters("a::operator unsigned long()") == "a::operator unsigned long");
+  CHECK(without_parameters("f(int) const::{lambda(int)#1}::operator()(int) const") ==
+        "f(int) const::{lambda(int)#1}::operator()");
+  CHECK(without_parameters("non-virtual thunk to a::f()") == "non-virtual thunk to a::f");
   CHECK(without_parameters("<program root>") == "<program root>");
   CHECK(without_parameters("").empty());
   CHECK(shorten_name("<unknown in libverylongname.so>", 20, true) == "<unknown i…gname.so>");
