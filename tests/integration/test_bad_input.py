@@ -132,6 +132,46 @@ class Merging(harness.Workspace):
         info = harness.viewer_json(self.here / "run.db", "info")
         self.assertEqual(info["ranks"], 1)
 
+    def test_each_bad_file_costs_a_line_and_nothing_else_whoever_meets_it(self):
+        directory = self.measured(9)
+        damaged, short, empty, noise, folder, pipe, link, *good = self.files(directory)
+        data = bytearray(damaged.read_bytes())
+        data[len(data) // 2] ^= 4
+        damaged.write_bytes(data)
+        short.write_bytes(short.read_bytes()[:500])
+        empty.write_bytes(b"")
+        noise.write_bytes(os.urandom(5000))
+        for path in (folder, pipe, link):
+            path.unlink()
+        folder.mkdir()
+        os.mkfifo(pipe)
+        link.symlink_to("nowhere")
+        databases = []
+        for name, launcher in {"alone": [], **harness.LAUNCHERS}.items():
+            database = self.here / f"{name}.db"
+            ranks = ["-n", 2] if launcher else []
+            done = harness.run([*launcher, *ranks, harness.PROF_MPI, "-q", directory, "-o", database], expect=3, timeout=60)
+            for path in (damaged, short, empty, noise, folder, pipe, link):
+                self.assertEqual(done.stderr.count(path.name), 1, done.stderr)
+            for path in good:
+                self.assertNotIn(path.name, done.stderr)
+            self.assertEqual(harness.viewer_json(database, "info")["ranks"], len(good))
+            databases.append(database.read_bytes())
+        self.assertEqual(databases, databases[:1] * len(databases))
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody who may not read")
+    def test_files_and_directories_that_may_not_be_read_are_left_out(self):
+        directory = self.measured(3)
+        closed, file, _ = self.files(directory)
+        for path in (self.here, directory, *directory.iterdir()):
+            path.chmod(0o777 if path.is_dir() else 0o644)
+        file.chmod(0)
+        closed.parent.chmod(0)
+        done = harness.run([harness.PROF_MPI, "-q", directory], expect=3, user=65534, group=65534, extra_groups=[])
+        for path in (closed.parent, file):
+            self.assertEqual(done.stderr.count(f"{path}: "), 1, done.stderr)
+        self.assertEqual(harness.viewer_json(self.here / "run.db", "info")["ranks"], 1)
+
     def test_devices_are_not_replaced(self):
         directory = self.measured(1)
         pipe = self.here / "pipe"
