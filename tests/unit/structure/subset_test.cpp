@@ -27,6 +27,27 @@ TEST_CASE("a subset of the addresses gets the same answers") {
   }
 }
 
+TEST_CASE("procedures, scopes and files that hold no asked address are not told") {
+  const auto addresses = section_addresses(program("loops-O2"), ".text");
+  for (const std::size_t step : {1, 40, 700}) {
+    std::vector<std::uint64_t> some;
+    for (std::size_t i = 0; i < addresses.size(); i += step) some.push_back(addresses[i]);
+    const ModuleStructure module = recover_all(program("loops-O2"), some);
+    std::set<std::uint32_t> procedures, scopes, files;
+    for (const Point& point : module.points) {
+      procedures.insert(point.procedure);
+      files.insert(point.file);
+      for (std::uint32_t at = point.scope; at != kNone; at = module.scopes[at].parent) scopes.insert(at);
+    }
+    for (const Procedure& procedure : module.procedures) files.insert(procedure.file);
+    for (const Scope& scope : module.scopes) files.insert({scope.file, scope.call_file});
+    files.erase(kNone);
+    CHECK(procedures.size() == module.procedures.size());
+    CHECK(scopes.size() == module.scopes.size());
+    CHECK(files.size() == module.files.size());
+  }
+}
+
 TEST_CASE("several threads that share a module say what one does") {
   for (const char* name : {"loops-O3", "loops-lto", "loops-split", "numeric-O3", "loops-stripped"}) {
     Request request;

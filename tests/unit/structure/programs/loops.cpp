@@ -121,6 +121,23 @@ middle:
   sink(3);  // PATH
 }
 
+// Optimised, these jump to each other: no loop, and none of them holds the other's code.
+APART void pong(long n);
+APART void ping(long n) {
+  sink_a(n);  // PATH // PROC ping(long)
+  if (n > 0) pong(n - 1);
+}
+APART void pong(long n) {
+  sink_b(n);  // PATH // PROC pong(long)
+  if (n > 1) ping(n - 2);
+}
+APART void ends_in_a_call(long n) {
+  for (long i = 0; i < n; ++i) {  // LOOP before-call
+    sink_c(i);                    // PATH loop:before-call // PROC ends_in_a_call(long)
+  }
+  ping(n);
+}
+
 APART void throws(long n) {
   if (n == 3) throw std::runtime_error("three");
   sink(n);
@@ -245,6 +262,7 @@ int main(int count, char** arguments) {
   with_switch(values.data(), n);
   state_machine(reinterpret_cast<const unsigned char*>(arguments[0]), n);
   entered_twice(n, n > 1);
+  ends_in_a_call(n);
   catches(n);
   calls_inlined(n);
   holds_inlined_loop(n);
