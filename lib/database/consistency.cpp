@@ -67,7 +67,7 @@ void check_summaries(const Experiment& e, const std::vector<Summary>& summaries,
   }
 }
 
-void check_blame(const Experiment& e) {
+void check_blame(const Experiment& e, std::size_t locations) {
   require(e.balance.size() == e.roles.size(), "balance is not stated for every role");
   for (const std::vector<Balance>& of_role : e.balance) {
     require(of_role.size() == e.contexts.size(), "balance is not stated for every context");
@@ -84,17 +84,16 @@ void check_blame(const Experiment& e) {
     require(suspect.role < e.roles.size() && suspect.balanced < e.contexts.size() &&
                 suspect.suspect < e.contexts.size(),
             "a suspect's role or context does not exist");
-    require(std::ranges::all_of(suspect.locations, [&](std::uint32_t l) { return l < e.locations.size(); }),
+    require(std::ranges::all_of(suspect.locations, [=](std::uint32_t l) { return l < locations; }),
             "a suspect's location does not exist");
   }
 }
 
-void check_waits(const Experiment& e) {
+void check_waits(const Experiment& e, std::size_t locations) {
   const auto one_of = [](std::uint32_t index, std::size_t count) { return index == kNone || index < count; };
   for (const Wait& wait : e.waits) {
-    require(wait.location < e.locations.size() && wait.context < e.contexts.size() &&
-                one_of(wait.cause_location, e.locations.size()) &&
-                one_of(wait.cause_context, e.contexts.size()),
+    require(wait.location < locations && wait.context < e.contexts.size() &&
+                one_of(wait.cause_location, locations) && one_of(wait.cause_context, e.contexts.size()),
             "a wait's location or context does not exist");
   }
 }
@@ -143,18 +142,20 @@ bool is_sound(const TraceAnalyses& trace, std::size_t locations, std::size_t con
          trace.critical_begin_ns <= trace.critical_end_ns;
 }
 
-void check_consistency(const Experiment& e) {
+void check_consistency(const Experiment& e, const EachLocation& each_location) {
   check_strings(e.strings);
   check_trees(e);
-  for (const Location& location : e.locations) {
+  std::size_t locations = 0;
+  each_location([&](const Location& location) {
     require(location.role < e.roles.size(), "a location's role does not exist");
     require(location.host.size() <= format::kMaxHostName, "a host's name is too long");
-  }
+    ++locations;
+  });
   check_summaries(e, e.context_summaries, e.contexts.size());
   check_summaries(e, e.flat_summaries, e.flat.size());
-  check_blame(e);
-  check_waits(e);
-  require(is_sound(e.trace, e.locations.size(), e.contexts.size(), e.metrics.size()),
+  check_blame(e, locations);
+  check_waits(e, locations);
+  require(is_sound(e.trace, locations, e.contexts.size(), e.metrics.size()),
           "what time lines told refers to something that does not exist");
   require(
       std::ranges::adjacent_find(e.sources, std::greater_equal<>(), &SourceFile::path) == e.sources.end() &&

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "database/database.hpp"
+#include "database/each_location.hpp"
 
 #include <stdexcept>
 
@@ -16,7 +17,7 @@ class Inconsistent : public std::runtime_error {
 /// promises: strings sorted and unique, both trees in pre-order with their ends, indices in range, kinds and
 /// flags known, summaries by (role, metric) and scope, blame by context. The writer asserts with it and the
 /// reader trusts nothing else.
-void check_consistency(const Experiment& experiment);
+void check_consistency(const Experiment& experiment, const EachLocation& locations);
 
 /// Whether what time lines told refers only to locations, contexts and metrics that are there.
 [[nodiscard]] bool is_sound(const TraceAnalyses& trace, std::size_t locations, std::size_t contexts,

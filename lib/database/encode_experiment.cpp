@@ -119,22 +119,6 @@ void encode_trees(const Experiment& e, const std::vector<std::uint8_t>& flags, S
   sections[slot(Section::flat)] = flat.take();
 }
 
-Bytes encode_locations(const Experiment& e, const std::vector<std::string>& hosts) {
-  Encoder into;
-  for (const Location& location : e.locations) {
-    into.put(location.rank);
-    into.put(location.thread);
-    into.put(location.role);
-    into.put(static_cast<std::uint32_t>(std::ranges::lower_bound(hosts, location.host) - hosts.begin()));
-    into.put(location.pid);
-    into.put(location.start_ns);
-    into.put(location.end_ns);
-    into.put<std::uint8_t>(location.cut_short ? 1 : 0);
-    into.pad(7);
-  }
-  return into.take();
-}
-
 void encode_blame(const Experiment& e, SectionBytes& sections) {
   Encoder balance, blame, suspects;
   for (const std::vector<Balance>& of_role : e.balance) balance.append(std::as_bytes(std::span(of_role)));
@@ -217,11 +201,28 @@ void encode_lookup_tables(const Experiment& e, const std::vector<std::uint8_t>& 
 
 }  // namespace
 
-SectionBytes encode_experiment(const Experiment& e) {
+std::vector<std::string> hosts_of(const EachLocation& locations) {
   std::set<std::string> distinct;
-  for (const Location& location : e.locations) distinct.insert(location.host);
-  const std::vector<std::string> hosts(distinct.begin(), distinct.end());
+  const std::string* last = nullptr;  // most locations are on the host of the one before
+  locations([&](const Location& location) {
+    if (last == nullptr || *last != location.host) last = &*distinct.insert(location.host).first;
+  });
+  return {distinct.begin(), distinct.end()};
+}
 
+void encode_location(const Location& location, const std::vector<std::string>& hosts, Encoder& into) {
+  into.put(location.rank);
+  into.put(location.thread);
+  into.put(location.role);
+  into.put(static_cast<std::uint32_t>(std::ranges::lower_bound(hosts, location.host) - hosts.begin()));
+  into.put(location.pid);
+  into.put(location.start_ns);
+  into.put(location.end_ns);
+  into.put<std::uint8_t>(location.cut_short ? 1 : 0);
+  into.pad(7);
+}
+
+SectionBytes encode_experiment(const Experiment& e, const std::vector<std::string>& hosts) {
   SectionBytes sections;
   sections[slot(Section::meta)] = encode_meta(e, hosts);
   sections[slot(Section::modules)] = encode_modules(e);
@@ -229,7 +230,6 @@ SectionBytes encode_experiment(const Experiment& e) {
   const std::vector<std::uint8_t> flags = flags_with_start_up(e);
   encode_trees(e, flags, sections);
   encode_lookup_tables(e, flags, sections);
-  sections[slot(Section::locations)] = encode_locations(e, hosts);
   EncodedSummaries contexts = encode_summaries(e.context_summaries);
   sections[slot(Section::context_summary_index)] = std::move(contexts.index);
   sections[slot(Section::context_summary_data)] = std::move(contexts.data);

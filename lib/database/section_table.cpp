@@ -4,6 +4,7 @@
 #include "database/sections.hpp"
 
 #include <bitset>
+#include <stdexcept>
 
 namespace culprit::database {
 namespace {
@@ -99,21 +100,46 @@ CheckedSections find_sections(ByteSpan file, const std::filesystem::path& path) 
   }
 }
 
-Bytes SectionTable::add(Section section, ByteSpan bytes) {
+Bytes SectionTable::begin(Section section) {
   Encoder into;
   into.pad(padding(end_));
-  const std::uint64_t offset = end_ + into.size();
-  std::uint64_t sum = 0;
-  const Bytes sums = checksums_of(bytes, sum);
-  into.append(bytes);
-  into.append(sums);
-  entries_.put(static_cast<std::uint32_t>(section));
-  entries_.put(static_cast<std::uint32_t>(format::stride(section)));
-  entries_.put(offset);
-  entries_.put<std::uint64_t>(bytes.size());
-  entries_.put(sum);
+  end_ += into.size();
+  open_ = {.section = section, .offset = end_, .size = 0, .padding = 0, .sums = {}};
+  return into.take();
+}
+
+void SectionTable::extend(ByteSpan piece) {
+  if (open_.size % format::kChunk != 0) throw std::logic_error("a piece of a section behind its last");
+  std::uint64_t unused = 0;
+  const Bytes behind = checksums_of(piece, unused);
+  const std::uint64_t chunks = (piece.size() + format::kChunk - 1) / format::kChunk;
+  const std::uint64_t sums = chunks * sizeof(std::uint64_t);
+  open_.padding = behind.size() - sums;
+  open_.sums.append(ByteSpan(behind).last(sums));
+  open_.size += piece.size();
+  end_ += piece.size();
+}
+
+Bytes SectionTable::end() {
+  Encoder into;
+  into.pad(open_.padding);
+  into.append(open_.sums.bytes());
+  entries_.put(static_cast<std::uint32_t>(open_.section));
+  entries_.put(static_cast<std::uint32_t>(format::stride(open_.section)));
+  entries_.put(open_.offset);
+  entries_.put(open_.size);
+  entries_.put(checksum(open_.sums.bytes()));
   ++sections_;
   end_ += into.size();
+  return into.take();
+}
+
+Bytes SectionTable::add(Section section, ByteSpan bytes) {
+  Encoder into;
+  into.append(begin(section));
+  extend(bytes);
+  into.append(bytes);
+  into.append(end());
   return into.take();
 }
 

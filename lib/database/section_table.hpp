@@ -24,6 +24,12 @@ class SectionTable {
 
   /// The section as it is to be written at place(): padding first, then its bytes and their checksums.
   [[nodiscard]] Bytes add(format::Section section, ByteSpan bytes);
+  /// A section that is too large to be held at once: what begin() returns, any number of pieces, all but the
+  /// last of whole chunks (format::kChunk), and what end() returns, each to be written at place() before the
+  /// next call. Nothing else may be added in between.
+  [[nodiscard]] Bytes begin(format::Section section);
+  void extend(ByteSpan piece);
+  [[nodiscard]] Bytes end();
   /// Where the next bytes go.
   [[nodiscard]] std::uint64_t place() const { return end_; }
 
@@ -33,9 +39,17 @@ class SectionTable {
   [[nodiscard]] Bytes header() const;
 
  private:
+  /// The section that is being added.
+  struct Open {
+    format::Section section{};
+    std::uint64_t offset = 0, size = 0, padding = 0;  ///< padding: in front of its checksums
+    Encoder sums;
+  };
+
   std::uint64_t end_, table_ = 0, table_sum_ = 0;
   std::uint32_t sections_ = 0;
   Encoder entries_;
+  Open open_;
 };
 
 }  // namespace culprit::database

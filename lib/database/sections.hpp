@@ -1,6 +1,7 @@
 #pragma once
 
 #include "database/database.hpp"
+#include "database/each_location.hpp"
 #include "database/encoding.hpp"
 #include "database/format.hpp"
 
@@ -16,8 +17,15 @@ constexpr std::size_t slot(format::Section section) {
   return static_cast<std::size_t>(section) - 1;
 }
 
-/// Encodes an experiment (docs/formats.md, "Sections"). It must be consistent.
-SectionBytes encode_experiment(const Experiment& experiment);
+/// Encodes all of an experiment (docs/formats.md, "Sections") but its locations, of which `hosts` are the
+/// hosts. It must be consistent.
+SectionBytes encode_experiment(const Experiment& experiment, const std::vector<std::string>& hosts);
+
+/// The different hosts of locations, ascending.
+std::vector<std::string> hosts_of(const EachLocation& locations);
+
+/// Appends one element of the section of locations; `hosts` must hold its host.
+void encode_location(const Location& location, const std::vector<std::string>& hosts, Encoder& into);
 
 /// The section on the run.
 struct Meta {

@@ -8,6 +8,7 @@
 #include "database/sections.hpp"
 #include "database/tile_values.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <string>
@@ -50,6 +51,10 @@ std::filesystem::path temporary_beside(exchange::Communicator& comm, const std::
   Decoder from(bytes, "rank 0's process id");
   const std::string name = "." + path.filename().string() + "." + std::to_string(from.get<std::uint64_t>());
   return path.parent_path() / (name + ".tmp");
+}
+
+EachLocation those_of(const Experiment& experiment) {
+  return [&experiment](const auto& visit) { std::ranges::for_each(experiment.locations, visit); };
 }
 
 /// Rank 0's own hold on the file, once all ranks have written their tiles and closed it.
@@ -110,7 +115,8 @@ struct Writer::State {
                    Encoder& index) const;
   void close_tiles();
   void add_section(Section section, ByteSpan bytes);
-  void write_experiment(const Experiment& experiment);
+  void add_locations(const EachLocation& locations, const std::vector<std::string>& hosts);
+  void write_experiment(const Experiment& experiment, const EachLocation& each_location);
 };
 
 Writer::Writer(exchange::Communicator& comm, const std::filesystem::path& path)
@@ -207,25 +213,54 @@ void Writer::State::add_section(Section section, ByteSpan bytes) {
   rest->write_at(place, sections->add(section, bytes));
 }
 
-void Writer::State::write_experiment(const Experiment& experiment) {
-  check_consistency(experiment);
-  if (locations != experiment.locations.size()) {
+/// In pieces: there may be millions.
+void Writer::State::add_locations(const EachLocation& each_location, const std::vector<std::string>& hosts) {
+  constexpr std::uint64_t kPiece = 4 * format::kChunk;
+  std::uint64_t place = sections->place();
+  rest->write_at(place, sections->begin(Section::locations));
+  const auto extend = [&](ByteSpan piece) {
+    rest->write_at(sections->place(), piece);
+    sections->extend(piece);
+  };
+  std::uint64_t count = 0;
+  Encoder pending;
+  each_location([&](const Location& location) {
+    encode_location(location, hosts, pending);
+    ++count;
+    if (pending.size() < kPiece) return;
+    const Bytes bytes = pending.take();
+    extend(ByteSpan(bytes).first(kPiece));
+    pending.clear();
+    pending.append(ByteSpan(bytes).subspan(kPiece));
+  });
+  extend(pending.bytes());
+  place = sections->place();
+  rest->write_at(place, sections->end());
+  if (locations != count)
     throw std::logic_error("the tiles must hold the values of as many locations as there are");
-  }
-  const SectionBytes bytes = encode_experiment(experiment);
+}
+
+void Writer::State::write_experiment(const Experiment& experiment, const EachLocation& each_location) {
+  check_consistency(experiment, each_location);
+  const std::vector<std::string> hosts = hosts_of(each_location);
+  const SectionBytes bytes = encode_experiment(experiment, hosts);
   for (std::uint32_t number = 1; number <= format::kLastSection; ++number) {
     if (!format::is_known(number)) continue;
     const auto section = static_cast<Section>(number);
-    add_section(section, section == Section::tile_index ? tile_index.bytes() : bytes[slot(section)]);
+    if (section == Section::locations) {
+      add_locations(each_location, hosts);
+    } else {
+      add_section(section, section == Section::tile_index ? tile_index.bytes() : bytes[slot(section)]);
+    }
   }
 }
 
-void Writer::add_experiment(const Experiment& experiment) {
+void Writer::add_experiment(const Experiment& experiment, const EachLocation& locations) {
   State& s = *state_;
   s.close_tiles();
   collectively(s.comm, [&] {
     if (std::exchange(s.has_experiment, true)) throw std::logic_error("an experiment added twice");
-    if (s.comm.rank() == 0) s.write_experiment(experiment);
+    if (s.comm.rank() == 0) s.write_experiment(experiment, locations ? locations : those_of(experiment));
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "database/database.hpp"
+#include "database/each_location.hpp"
 #include "database/tile.hpp"
 #include "database/tile_values.hpp"
 #include "exchange/communicator.hpp"
@@ -41,8 +42,9 @@ class Writer {
   /// Gives back the memory of what this rank looked at through end_tiles()' result, which remains usable.
   void release_values() const;
 
-  /// Rank 0: the rest (others' argument is ignored). The tiles must hold as many locations as it has.
-  void add_experiment(const Experiment& experiment);
+  /// Rank 0: the rest (others' arguments are ignored). The tiles must hold as many locations as it has.
+  /// `locations`: where they are not in the experiment, but too many for that.
+  void add_experiment(const Experiment& experiment, const EachLocation& locations = {});
 
   /// Table of sections, checksums, rename.
   void finish();

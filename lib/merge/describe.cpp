@@ -164,21 +164,22 @@ std::string describe_ranks(const ProcessTable& processes) {
   return (ranks.count() == 1 ? "rank " : "ranks ") + ranks.list() + " of " + std::to_string(world);
 }
 
-std::vector<database::Location> describe_locations(const ProcessTable& processes, const Roles& roles) {
-  std::vector<database::Location> locations;
-  for (const ProcessSummary& process : processes) {
-    for (const ThreadSummary& thread : process.threads) {
-      locations.push_back({.rank = process.rank.value_or(-1),
-                           .thread = thread.ordinal,
-                           .role = roles.of[locations.size()],
-                           .pid = process.pid,
-                           .host = process.launch->host,
-                           .start_ns = thread.start_ns,
-                           .end_ns = thread.end_ns,
-                           .cut_short = process.cut_short()});
+database::EachLocation describe_locations(const ProcessTable& processes, const Roles& roles) {
+  return [&](const std::function<void(const database::Location&)>& visit) {
+    std::size_t next = 0;
+    for (const ProcessSummary& process : processes) {
+      for (const ThreadSummary& thread : process.threads) {
+        visit({.rank = process.rank.value_or(-1),
+               .thread = thread.ordinal,
+               .role = roles.of[next++],
+               .pid = process.pid,
+               .host = process.launch->host,
+               .start_ns = thread.start_ns,
+               .end_ns = thread.end_ns,
+               .cut_short = process.cut_short()});
+      }
     }
-  }
-  return locations;
+  };
 }
 
 std::vector<Metric> describe_metrics(const ProcessTable& processes, const Columns& columns) {

@@ -2,6 +2,7 @@
 
 #include "blame/blame.hpp"
 #include "database/database.hpp"
+#include "database/each_location.hpp"
 #include "merge/attribute.hpp"
 #include "merge/process_table.hpp"
 #include "merge/recover_structure.hpp"
@@ -24,8 +25,9 @@ database::Run describe_run(const ProcessTable& processes, const blame::Options& 
 /// Where ranks of the run were not measured: which ones were, as "ranks 0-3 and 8 of 16"; else empty.
 std::string describe_ranks(const ProcessTable& processes);
 
-/// One location per thread, in canonical order.
-std::vector<database::Location> describe_locations(const ProcessTable& processes, const Roles& roles);
+/// One location per thread, in canonical order. What is returned refers to `processes` and `roles`, and
+/// throws waits::SpillError.
+database::EachLocation describe_locations(const ProcessTable& processes, const Roles& roles);
 
 /// The metrics in the order of the columns, and last the imbalance.
 std::vector<database::Metric> describe_metrics(const ProcessTable& processes, const Columns& columns);

@@ -9,8 +9,8 @@ namespace {
 
 using database::ContextId;
 
-void diagnose_role(database::Experiment& experiment, std::uint32_t role, const RoleTotals& totals,
-                   WorkByThread& work, const blame::Options& options) {
+void diagnose_role(database::Experiment& experiment, std::span<const std::uint32_t> roles, std::uint32_t role,
+                   const RoleTotals& totals, WorkByThread& work, const blame::Options& options) {
   const blame::RoleView view{.threads = experiment.roles[role].threads,
                              .time = totals.time,
                              .idleness = totals.idleness,
@@ -19,8 +19,9 @@ void diagnose_role(database::Experiment& experiment, std::uint32_t role, const R
   experiment.balance.push_back(blame::test_balance(experiment.contexts, view, options));
   experiment.blame.push_back(blame::shift_blame(experiment.contexts, view, experiment.balance.back()));
   std::vector<std::uint32_t> locations;
-  for (std::uint32_t l = 0; l < experiment.locations.size(); ++l) {
-    if (experiment.locations[l].role == role) locations.push_back(l);
+  locations.reserve(experiment.roles[role].threads);
+  for (std::uint32_t l = 0; l < roles.size(); ++l) {
+    if (roles[l] == role) locations.push_back(l);
   }
   const blame::WorkOf work_in_role = [&](ContextId context) {
     const std::vector<std::uint64_t>& all =
@@ -38,7 +39,8 @@ void diagnose_role(database::Experiment& experiment, std::uint32_t role, const R
 
 }  // namespace
 
-void diagnose(exchange::Communicator& comm, database::Experiment& experiment, const Summaries& summaries,
+void diagnose(exchange::Communicator& comm, database::Experiment& experiment,
+              std::span<const std::uint32_t> roles, const Summaries& summaries,
               const database::Writer& writer, const database::TileValues& values,
               const blame::Options& options) {
   blame::Options measured = options;
@@ -46,7 +48,7 @@ void diagnose(exchange::Communicator& comm, database::Experiment& experiment, co
   WorkByThread work(comm, writer, values);
   work.run([&] {
     for (std::uint32_t role = 0; role < experiment.roles.size(); ++role)
-      diagnose_role(experiment, role, summaries.roles[role], work, measured);
+      diagnose_role(experiment, roles, role, summaries.roles[role], work, measured);
   });
   std::ranges::stable_sort(experiment.suspects, std::ranges::greater(), &database::Suspect::explains_ns);
 }

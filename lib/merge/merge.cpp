@@ -105,9 +105,36 @@ void mark_lone_waits(exchange::Communicator& comm, const ThreadAccumulation& acc
   }
 }
 
+/// Tells rows of one-sided communication, and its stamps, of which ranks and hosts their locations are.
+void place(std::vector<blame::EpochRow>& rows, std::vector<blame::EpochStamp>& stamps,
+           const database::EachLocation& locations) {
+  if (rows.empty() && stamps.empty()) return;
+  struct Place {
+    std::int32_t rank = -1;
+    std::string host;
+  };
+  std::map<std::uint32_t, Place> places;  // of those that are asked for: mostly few
+  for (const blame::EpochRow& row : rows) places.try_emplace(row.location);
+  for (const blame::EpochStamp& stamp : stamps) places.try_emplace(stamp.location);
+  std::uint32_t next = 0;
+  auto wanted = places.begin();
+  locations([&](const database::Location& location) {
+    if (wanted == places.end() || wanted->first != next++) return;
+    wanted->second = {.rank = location.rank, .host = location.host};
+    ++wanted;
+  });
+  for (blame::EpochRow& row : rows) row.rank = places.at(row.location).rank;
+  std::map<std::string, std::uint32_t> hosts;
+  for (blame::EpochStamp& stamp : stamps) {
+    const Place& at = places.at(stamp.location);
+    stamp.rank = at.rank;
+    stamp.host = hosts.try_emplace(at.host, static_cast<std::uint32_t>(hosts.size())).first->second;
+  }
+}
+
 /// Collective: sets the waits of rank 0's experiment, and what its quality says of them.
 void find_waits(exchange::Communicator& comm, const ThreadAccumulation& accumulation,
-                database::Experiment& experiment) {
+                const database::EachLocation& locations, database::Experiment& experiment) {
   cct::MessageWriter message;
   message.values(accumulation.epochs());
   message.values(accumulation.stamps());
@@ -123,13 +150,7 @@ void find_waits(exchange::Communicator& comm, const ThreadAccumulation& accumula
       const auto some_stamps = reader.values<blame::EpochStamp>();
       stamps.insert(stamps.end(), some_stamps.begin(), some_stamps.end());
     }
-    for (blame::EpochRow& row : rows) row.rank = experiment.locations.at(row.location).rank;
-    std::map<std::string, std::uint32_t> hosts;
-    for (blame::EpochStamp& stamp : stamps) {
-      const database::Location& location = experiment.locations.at(stamp.location);
-      stamp.rank = location.rank;
-      stamp.host = hosts.try_emplace(location.host, static_cast<std::uint32_t>(hosts.size())).first->second;
-    }
+    place(rows, stamps, locations);
     blame::Approximation approximation = blame::approximate_waits(rows, stamps);
     experiment.waits = std::move(approximation.waits);
     experiment.quality.unclassified_wait_ns = approximation.unclassified_ns;
@@ -138,12 +159,13 @@ void find_waits(exchange::Communicator& comm, const ThreadAccumulation& accumula
 }
 
 /// Collective: sets balance, blame and suspects of rank 0's experiment.
-void find_blame(exchange::Communicator& comm, const Options& options, const Summaries& summaries,
-                const Shape& shape, database::Writer& writer, database::Experiment& experiment) {
+void find_blame(exchange::Communicator& comm, const Options& options, const Roles& roles,
+                const Summaries& summaries, const Shape& shape, database::Writer& writer,
+                database::Experiment& experiment) {
   std::vector<database::ContextId> parents;
   for (const Shape::Scope& scope : shape.contexts) parents.push_back(scope.parent);
   const database::TileValues& values = writer.end_tiles(parents, shape.columns.metrics());
-  diagnose(comm, experiment, summaries, writer, values, options.blame);
+  diagnose(comm, experiment, roles.of, summaries, writer, values, options.blame);
 }
 
 /// Collective: every rank gets rank 0's.
@@ -171,7 +193,7 @@ void broadcast(exchange::Communicator& comm, Outcome& outcome) {
     outcome.problems.push_back(message.text());
 }
 
-/// Rank 0: everything that the database says beside values, summaries and blame.
+/// Rank 0: everything that the database says beside values, summaries, blame and locations.
 database::Experiment describe(const Survey& survey, const Options& options,
                               const RecoveredStructure& structure, const Roles& roles, const Columns& columns,
                               Attribution&& attribution, Summaries& summaries) {
@@ -180,7 +202,6 @@ database::Experiment describe(const Survey& survey, const Options& options,
   experiment.quality = judge_quality(survey, attribution, summaries.contexts);
   experiment.metrics = describe_metrics(survey.processes, columns);
   experiment.roles = roles.roles;
-  experiment.locations = describe_locations(survey.processes, roles);
   experiment.strings = std::move(attribution.strings);
   experiment.contexts = std::move(attribution.contexts);
   experiment.flat = std::move(attribution.flat);
@@ -192,7 +213,7 @@ database::Experiment describe(const Survey& survey, const Options& options,
 }
 
 Outcome judge(const Survey& survey, const Options& options, const database::Experiment& experiment) {
-  Outcome outcome{.profiles = experiment.locations.size(),
+  Outcome outcome{.profiles = survey.processes.threads(),
                   .contexts = experiment.contexts.size(),
                   .unreadable = survey.unreadable,
                   .quality = experiment.quality,
@@ -277,10 +298,12 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   if (!options.dry_run) writer.emplace(comm, options.output);
   const Dealing dealing(comm, found.processes, roles);
   TimeLines lines;
-  std::vector<database::Location> locations;  // until they are described, at the end
+  const database::EachLocation each_location = describe_locations(found.processes, roles);
+  std::vector<database::Location> locations;  // these grow with the number of time lines anyway
   Phase analysing(comm, progress, "time lines", 1);
   together(comm, [&] {
-    if (root && dealing.traced()) locations = describe_locations(found.processes, roles);
+    if (!root || !dealing.traced()) return;
+    each_location([&](const database::Location& location) { locations.push_back(location); });
   });
   lines = open_time_lines(comm, dealing, found.shared, shape);
   TimeLineFindings traced = analyse_time_lines(comm, lines, shape, locations, place_for_spills(options));
@@ -306,14 +329,14 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
       experiment =
           describe(found, options, structure, roles, shape.columns, std::move(attribution), summaries);
   });
-  find_waits(comm, accumulation, experiment);
+  find_waits(comm, accumulation, each_location, experiment);
   std::vector<std::string> problems = vain_segments(options, shape, traced);
   together(comm, [&] {
     if (root) std::move(traced).adopt_into(experiment);
   });
   if (writer) {
-    find_blame(comm, options, summaries, shape, *writer, experiment);
-    writer->add_experiment(experiment);
+    find_blame(comm, options, roles, summaries, shape, *writer, experiment);
+    writer->add_experiment(experiment, each_location);
     writer->finish();
   }
   const std::vector<std::string> unused = gather_lines(comm, lines.problems);

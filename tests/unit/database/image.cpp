@@ -3,11 +3,20 @@
 #include "database/section_table.hpp"
 #include "database/sections.hpp"
 
+#include <algorithm>
+
 namespace culprit::database {
 namespace {
 
 Bytes encode(const Experiment& experiment) {
-  const SectionBytes sections = encode_experiment(experiment);
+  const EachLocation locations = [&](const auto& visit) {
+    std::ranges::for_each(experiment.locations, visit);
+  };
+  const std::vector<std::string> hosts = hosts_of(locations);
+  SectionBytes sections = encode_experiment(experiment, hosts);
+  Encoder encoded;
+  locations([&](const Location& location) { encode_location(location, hosts, encoded); });
+  sections[slot(format::Section::locations)] = encoded.take();
   SectionTable table(format::kHeaderSize);
   Encoder body;
   for (std::uint32_t number = 1; number <= format::kLastSection; ++number) {

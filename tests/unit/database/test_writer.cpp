@@ -1,4 +1,5 @@
 #include "database/reader.hpp"
+#include "database/section_table.hpp"
 #include "database/writer.hpp"
 #include "equality.hpp"
 #include "example.hpp"
@@ -6,8 +7,10 @@
 #include "image.hpp"
 #include "scratch.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <system_error>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -89,6 +92,62 @@ TEST_CASE("tiles are written round by round, with the same bytes for any number 
   const Reader reader(scratch / "tiles.db");
   for (std::uint32_t l = 0; l < example.profiles.size(); ++l) {
     CHECK(equal(reader.profile_values(l), example.profiles[l]));
+  }
+}
+
+TEST_CASE("locations that do not lie in the experiment are written as if they did, however many there are") {
+  const Scratch scratch;
+  Example example = make_example();
+  const std::vector<Location> some = example.experiment.locations;
+  const std::vector<std::vector<Value>> profiles = example.profiles;
+  while (example.experiment.locations.size() < 6000) {  // more than is written at once, and no round number
+    example.experiment.locations.insert(example.experiment.locations.end(), some.begin(), some.end());
+    example.profiles.insert(example.profiles.end(), profiles.begin(), profiles.end());
+  }
+  for (std::uint64_t l = 0; l < example.experiment.locations.size(); ++l)
+    example.experiment.locations[l].pid = l;
+  write_example(example, scratch / "held.db");
+  const Reader reader(scratch / "held.db");
+  CHECK(equal(collect(reader.experiment()), example.experiment));
+  const std::vector<Location> all = std::exchange(example.experiment.locations, {});
+  const auto write = [&](std::size_t count) {
+    exchange::run_on_threads(2, [&](exchange::Communicator& comm) {
+      Writer writer(comm, scratch / "told.db");
+      const std::vector<Tile> tiles = tiles_of(example, 16);
+      writer.add_tiles(comm.rank() == 0 ? std::span(tiles) : std::span<const Tile>());
+      writer.add_experiment(comm.rank() == 0 ? example.experiment : Experiment{}, [&](const auto& visit) {
+        for (std::size_t l = 0; l < count; ++l) visit(all[l]);
+      });
+      writer.finish();
+    });
+  };
+  write(all.size());
+  CHECK(bytes_of(scratch / "told.db") == bytes_of(scratch / "held.db"));
+  CHECK_THROWS_WITH(write(all.size() - 1),
+                    "the tiles must hold the values of as many locations as there are");
+}
+
+TEST_CASE("a section that comes in pieces is the section that comes at once") {
+  for (const std::size_t size : {0UL, 8UL, 48UL, 16384UL, 16392UL, 65536UL, 65584UL, 200000UL}) {
+    for (const std::size_t chunks : {1UL, 2UL, 5UL}) {
+      std::vector<std::byte> bytes(size);
+      for (std::size_t b = 0; b < size; ++b) bytes[b] = static_cast<std::byte>(b * 31 >> 3);
+      SectionTable at_once(112), in_pieces(112);
+      const Bytes expected = at_once.add(format::Section::locations, bytes);
+      Encoder got;
+      got.append(in_pieces.begin(format::Section::locations));
+      for (ByteSpan rest = bytes; !rest.empty();) {
+        const ByteSpan piece = rest.first(std::min<std::size_t>(rest.size(), chunks * format::kChunk));
+        CHECK(in_pieces.place() == 112 + got.size());
+        in_pieces.extend(piece);
+        got.append(piece);
+        rest = rest.subspan(piece.size());
+      }
+      got.append(in_pieces.end());
+      CHECK(got.bytes() == expected);
+      CHECK(in_pieces.table() == at_once.table());
+      CHECK(in_pieces.header() == at_once.header());
+    }
   }
 }
 
