@@ -6,6 +6,7 @@
 //   CELLS       a process's, in each direction
 //   IMBALANCE   how much longer the first process takes for each of its cells: 0.5 is half as long again
 // Prints the iterations made and the residual, which neither the exchange nor the imbalance changes.
+// What a test compares with the structure that is recovered (as in ring.f90; ALL LOOPS are annotated).
 // Built with -DMARKED it tells its sampler where iterations begin, and that each is a region.
 #ifdef MARKED
 #include <culprit.h>
@@ -41,7 +42,8 @@ static double source(const struct Grid* grid, int row, int column) {
   const double y = (grid->row * grid->cells + row) * grid->width;
   const double x = (grid->column * grid->cells + column) * grid->width;
   double sum = 0;
-  for (int k = 1; k <= kTerms + grid->extra; ++k) {
+  for (int k = 1; k <= kTerms + grid->extra; ++k) {  // LOOP terms
+    // SOME loop:iterations? loop:colours? in:relax? loop:rows loop:columns in:source loop:terms
     const double term = sin(k * M_PI * x) * sin(k * M_PI * y) / k;
     sum += k <= kTerms ? term : 0 * term;
   }
@@ -52,11 +54,12 @@ static double source(const struct Grid* grid, int row, int column) {
 static double relax(struct Grid* grid, int colour) {
   double change = 0;
   const int first = (grid->row + grid->column) * grid->cells + colour;
-  for (int row = 1; row <= grid->cells; ++row) {
-    for (int column = 1 + (row + first) % 2; column <= grid->cells; column += 2) {
+  for (int row = 1; row <= grid->cells; ++row) {                                    // LOOP rows
+    for (int column = 1 + (row + first) % 2; column <= grid->cells; column += 2) {  // LOOP columns
       double* const cell = at(grid, row, column);
       const double around = cell[-1] + cell[1] + cell[-(grid->cells + 2)] + cell[grid->cells + 2];
       const double wanted = (around - grid->width * grid->width * source(grid, row, column)) / 4;
+      // SOME loop:iterations? loop:colours? in:relax? loop:rows loop:columns
       const double step = grid->omega * (wanted - *cell);
       *cell += step;
       change += step * step;
@@ -72,13 +75,14 @@ static MPI_Aint place(const struct Grid* grid, int side) {
 
 static void put_borders(struct Grid* grid, double* columns) {
   const int n = grid->cells;
-  for (int row = 1; row <= n; ++row) {
+  for (int row = 1; row <= n; ++row) {  // LOOP border
     columns[row - 1] = *at(grid, row, 1);
     columns[n + row - 1] = *at(grid, row, n);
   }
   const double* const borders[kSides] = {at(grid, 1, 1), at(grid, n, 1), columns, columns + n};
-  for (int side = 0; side < kSides; ++side) {
+  for (int side = 0; side < kSides; ++side) {  // LOOP sides
     if (grid->neighbors[side] == MPI_PROC_NULL) continue;
+    // PATH loop:iterations? loop:colours? in:exchange_by_fence|exchange_by_post? in:put_borders? loop:sides?
     MPI_Put(borders[side], n, MPI_DOUBLE, grid->neighbors[side], place(grid, side), n, MPI_DOUBLE,
             grid->window);
   }
@@ -90,13 +94,14 @@ static void take_halo(struct Grid* grid) {
     memcpy(at(grid, 0, 1), grid->halo + kBelow * n, (size_t)n * sizeof(double));
   if (grid->neighbors[kAbove] != MPI_PROC_NULL)
     memcpy(at(grid, n + 1, 1), grid->halo + kAbove * n, (size_t)n * sizeof(double));
-  for (int row = 1; row <= n; ++row) {
+  for (int row = 1; row <= n; ++row) {  // LOOP halo
     if (grid->neighbors[kLeft] != MPI_PROC_NULL) *at(grid, row, 0) = grid->halo[kLeft * n + row - 1];
     if (grid->neighbors[kRight] != MPI_PROC_NULL) *at(grid, row, n + 1) = grid->halo[kRight * n + row - 1];
   }
 }
 
 static void exchange_by_fence(struct Grid* grid, double* columns) {
+  // PATH loop:iterations? loop:colours? in:exchange_by_fence?
   MPI_Win_fence(MPI_MODE_NOPRECEDE, grid->window);
   put_borders(grid, columns);
   MPI_Win_fence(MPI_MODE_NOSUCCEED, grid->window);
@@ -125,7 +130,7 @@ static void make_mesh(struct Grid* grid) {
   MPI_Cart_shift(grid->mesh, 0, 1, &grid->neighbors[kBelow], &grid->neighbors[kAbove]);
   MPI_Cart_shift(grid->mesh, 1, 1, &grid->neighbors[kLeft], &grid->neighbors[kRight]);
   int members[kSides], count = 0;
-  for (int side = 0; side < kSides; ++side) {
+  for (int side = 0; side < kSides; ++side) {  // LOOP neighbours
     if (grid->neighbors[side] != MPI_PROC_NULL) members[count++] = grid->neighbors[side];
   }
   MPI_Group all;
@@ -157,13 +162,13 @@ int main(int count, char** arguments) {
   const int by_fence = strcmp(arguments[1], "fence") == 0;
   double residual = 1;
   int iteration = 0;
-  for (; iteration < iterations && residual > kTolerance; ++iteration) {
+  for (; iteration < iterations && residual > kTolerance; ++iteration) {  // LOOP iterations
     double change = 0;
 #ifdef MARKED
     culprit_iteration(iteration);
     culprit_region_begin("sweep");
 #endif
-    for (int colour = 0; colour < 2; ++colour) {
+    for (int colour = 0; colour < 2; ++colour) {  // LOOP colours
       change += relax(&grid, colour);
       if (by_fence) {
         exchange_by_fence(&grid, columns);
@@ -171,6 +176,7 @@ int main(int count, char** arguments) {
         exchange_by_post(&grid, columns);
       }
     }
+    // PATH loop:iterations
     MPI_Allreduce(&change, &residual, 1, MPI_DOUBLE, MPI_SUM, grid.mesh);
     residual = sqrt(residual);
 #ifdef MARKED

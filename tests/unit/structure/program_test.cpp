@@ -115,6 +115,7 @@ TEST_CASE("Fortran module procedures and their loops are found") {
 TEST_CASE("our own programs have the loops of their sources") {
   for (const char* level : {"O2", "O3"}) {
     check_program(std::string("stencil-") + level, app("stencil.cpp"));
+    check_program(std::string("sor-") + level, app("sor.c"));
     check_program(std::string("threads-") + level, app("threads.cpp"));
     check_program(std::string("ring-") + level, app("ring.f90"));
   }
