@@ -93,7 +93,7 @@ bool FindingsPane::ask_search(const Event& event) {
   }
   if (!event.is(U'/')) return false;
   Prompt prompt;
-  prompt.label = "/";
+  prompt.label = '/';
   prompt.entered = [this](const std::string& text) {
     if (!text.empty()) searched_ = text;
     find(false);

@@ -140,7 +140,7 @@ void SourcePane::to_costly_line(bool backwards) {
 
 void SourcePane::ask_search() {
   Prompt prompt;
-  prompt.label = "/";
+  prompt.label = '/';
   prompt.entered = [this](const std::string& text) {
     searched_ = text;
     if (!text.empty()) find(false);
