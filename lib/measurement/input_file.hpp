@@ -20,7 +20,11 @@ class OpenedFile {
  public:
   explicit OpenedFile(const std::filesystem::path& path);
   OpenedFile(OpenedFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
-  OpenedFile& operator=(OpenedFile&&) = delete;
+  OpenedFile& operator=(OpenedFile&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
   ~OpenedFile();
 
   [[nodiscard]] int descriptor() const { return fd_; }

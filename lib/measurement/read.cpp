@@ -4,12 +4,15 @@
 #include "measurement/reading.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <new>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include <sys/resource.h>
 
 namespace culprit::measurement {
 namespace {
@@ -20,14 +23,59 @@ void tell(ProcessInfo& process, std::uint64_t count, const char* what) {
   if (count > 0) process.notes.push_back(std::to_string(count) + what);
 }
 
+/// How many files may be open ahead in this process: a quarter of what it may open, since as many threads
+/// read as there are processors, and 256, beyond which no storage gains anything.
+int most_ahead() {
+  constexpr rlim_t kMost = 256;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return static_cast<int>(std::min(limit.rlim_cur / 4, kMost));
+}
+
+/// A file that is to be read later.
+class Announced {
+ public:
+  explicit Announced(std::string path) : path_(std::move(path)) { open(); }
+  Announced(const Announced&) = delete;
+  Announced& operator=(const Announced&) = delete;
+  ~Announced() { take(); }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  /// The open file, once; none where too many are, or where reading it will say why.
+  std::optional<OpenedFile> take() {
+    std::optional<OpenedFile> taken;
+    if (!file_) return taken;
+    taken.emplace(std::move(*file_));
+    file_.reset();
+    --open_ahead;
+    return taken;
+  }
+
+ private:
+  void open() {
+    static const int most = most_ahead();
+    if (++open_ahead <= most) {
+      try {
+        file_.emplace(path_);
+        file_->fetch();
+        return;
+      } catch (const MeasurementError&) {
+        file_.reset();
+      }
+    }
+    --open_ahead;
+  }
+
+  static inline std::atomic<int> open_ahead = 0;  // of all threads
+
+  std::string path_;
+  std::optional<OpenedFile> file_;
+};
+
 }  // namespace
 
 struct Reader::State {
-  struct Announced {
-    std::string path;
-    std::optional<OpenedFile> file;  ///< none: reading it says why
-  };
-
   std::deque<Announced> announced;
   InputWindow window;
   SealedScratch scratch;
@@ -40,15 +88,15 @@ struct Reader::State {
 /// As it was announced, if it was.
 OpenedFile Reader::State::open(const std::filesystem::path& path) {
   std::optional<OpenedFile> file;
-  if (!announced.empty() && announced.front().path == path.native()) {
-    if (announced.front().file) file.emplace(std::move(*announced.front().file));
+  if (!announced.empty() && announced.front().path() == path.native()) {
+    file = announced.front().take();
     announced.pop_front();
   }
   if (file) return std::move(*file);
   try {
     return OpenedFile(path);
   } catch (const MeasurementError&) {  // if too many files are open, those ahead must not be the reason
-    for (Announced& ahead : announced) ahead.file.reset();
+    for (Announced& ahead : announced) ahead.take();
   }
   return OpenedFile(path);
 }
@@ -93,14 +141,7 @@ Measurement& Reader::read(const std::filesystem::path& path, Extent extent) {
 }
 
 void Reader::announce(const std::filesystem::path& path) {
-  State::Announced& ahead = state_->announced.emplace_back();
-  ahead.path = path.native();
-  try {
-    ahead.file.emplace(path);
-    ahead.file->fetch();
-  } catch (const MeasurementError&) {
-    ahead.file.reset();
-  }
+  state_->announced.emplace_back(path.native());
 }
 
 Measurement read(const std::filesystem::path& path) {

@@ -3,6 +3,7 @@
 import gzip
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import unittest
@@ -171,6 +172,16 @@ class Merging(harness.Workspace):
         for path in (closed.parent, file):
             self.assertEqual(done.stderr.count(f"{path}: "), 1, done.stderr)
         self.assertEqual(harness.viewer_json(self.here / "run.db", "info")["ranks"], 1)
+
+    def test_many_threads_with_few_file_descriptors_lose_no_file(self):
+        directory = self.measured(1)
+        file = self.files(directory)[0]
+        for number in range(400):
+            shutil.copy(file, file.with_name(f"copy-{number}.culprit"))
+        done = harness.run([harness.PROF_MPI, "--threads", 8, directory], expect=None,
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48)))
+        self.assertNotIn("open files", done.stderr)
+        self.assertIn("merged 401 profiles", done.stdout + done.stderr)
 
     def test_devices_are_not_replaced(self):
         directory = self.measured(1)
