@@ -15,7 +15,8 @@ class Parameters {
  public:
   /// `names` is sorted and outlives this.
   explicit Parameters(const QualifiedNames& names) : names_(names) {}
-  /// In parentheses, and ` const` where it is a const member. Empty where debug information has no types (-g1).
+  /// In parentheses, and ` const` where it is a const member. Empty where debug information has no types
+  /// (-g1).
   [[nodiscard]] std::string of(const Dwarf_Die& procedure);
 
  private:
