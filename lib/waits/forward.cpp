@@ -33,6 +33,7 @@ struct Cursor {
   Location location = kNoLocation;
   Record record;
   bool ended = false;
+  std::uint64_t left_ns = 0;              // the exit of the last call
   std::vector<std::uint64_t> sampled_ns;  // the samples since the last call
 };
 
@@ -232,7 +233,7 @@ class Pass {
             {.ns = record.exit_ns, .value = record.value, .event = record.event, .context = record.node});
   }
 
-  void take_call(const Cursor& cursor) {
+  void take_call(Cursor& cursor) {
     const Record& record = cursor.record;
     Event event{
         .enter_ns = record.enter_ns, .exit_ns = record.exit_ns, .context = record.node, .any = record.any};
@@ -247,7 +248,10 @@ class Pass {
                         .context = record.node,
                         .enter_ns = record.enter_ns,
                         .exit_ns = record.exit_ns,
-                        .any = record.any};
+                        .any = record.any,
+                        .alone = record.operations.size() == 1,
+                        .overlaps = record.enter_ns < cursor.left_ns};
+    cursor.left_ns = std::max(cursor.left_ns, record.exit_ns);
     for (const Operation& operation : record.operations) dispatch(call, operation);
   }
 

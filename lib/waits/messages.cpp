@@ -33,6 +33,7 @@ void Messages::send(const CallSite& call, const Operation& operation) {
                             .exit_ns = blocking ? call.exit_ns : 0,
                             .operation = operation.id,
                             .buffered = operation.kind == OperationKind::send_buffered,
+                            .alone = call.alone,
                             .call_context = call.context};
     // Of each channel all sends come from one rank of the analysis: nothing overtakes.
     if (owner == mail_.here()) {
@@ -67,19 +68,29 @@ void Messages::probe(const CallSite& call, const Operation& operation) {
     ++ledger_.unmatched.strangers;
     return;
   }
-  const PostingOrder::Ticket ticket = orders_[view.slot].post(operation.peer, operation.tag);
   // A matched probe takes the message as a receive does; another one only looks at it.
-  arrive(call, operation, {call.id, call.context, call.enter_ns, ticket, view.shared, view.slot},
-         operation.id == 0);
+  const bool looks = operation.id == 0;
+  Posted posted{call.id, call.context, call.enter_ns, {}, view.shared, view.slot};
+  PostingOrder& order = orders_[view.slot];
+  if (order.idle()) {
+    take_at_once(call, operation, posted, looks);
+    return;
+  }
+  posted.ticket = order.post(operation.peer, operation.tag);
+  arrive(call, operation, posted, looks);
 }
 
 void Messages::post(const CallSite& call, const Operation& operation, const View& view) {
   const auto any = [](std::int32_t number, std::int32_t wildcard) {
     return number == wildcard ? PostingOrder::kAny : number;
   };
-  const PostingOrder::Ticket ticket =
-      orders_[view.slot].post(any(operation.peer, trace::kAnySource), any(operation.tag, trace::kAnyTag));
-  const Posted posted{call.id, call.context, call.enter_ns, ticket, view.shared, view.slot};
+  Posted posted{call.id, call.context, call.enter_ns, {}, view.shared, view.slot};
+  PostingOrder& order = orders_[view.slot];
+  if (operation.completes && order.idle()) {
+    take_at_once(call, operation, posted, false);
+    return;
+  }
+  posted.ticket = order.post(any(operation.peer, trace::kAnySource), any(operation.tag, trace::kAnyTag));
   if (operation.completes) {
     arrive(call, operation, posted, false);
   } else {
@@ -112,16 +123,31 @@ void Messages::arrive(const CallSite& call, const Operation& operation, const Po
     item = free_.back();
     free_.pop_back();
   }
-  held_[item] = {.posted = posted.call,
-                 .completed = call.id,
-                 .posted_ns = posted.enter_ns,
-                 .enter_ns = call.enter_ns,
-                 .exit_ns = call.exit_ns,
-                 .any = call.any,
-                 .probe = probe,
-                 .posted_context = posted.call_context};
+  held_[item] = arrival(call, posted, probe);
   orders_[posted.slot].complete(posted.ticket, operation.peer, operation.tag, item, ready_);
   release(posted, call.rank);
+}
+
+Messages::Arrival Messages::arrival(const CallSite& call, const Posted& posted, bool probe) {
+  return {.posted = posted.call,
+          .completed = call.id,
+          .posted_ns = posted.enter_ns,
+          .enter_ns = call.enter_ns,
+          .exit_ns = call.exit_ns,
+          .any = call.any,
+          .probe = probe,
+          .overlaps = call.overlaps,
+          .posted_context = posted.call_context};
+}
+
+/// What is posted and complete in one call, with nothing else posted.
+void Messages::take_at_once(const CallSite& call, const Operation& operation, const Posted& posted,
+                            bool probe) {
+  take({.context = posted.context,
+        .source = operation.peer,
+        .destination_rank = call.rank,
+        .tag = operation.tag},
+       arrival(call, posted, probe));
 }
 
 void Messages::release(const Posted& posted, std::int32_t destination_rank) {
@@ -143,6 +169,7 @@ void Messages::take(const Channel& channel, const Arrival& arrival) {
   Queues& queues = entry.value();
   if (queues.sends.empty()) {
     arrivals_.push(queues.arrivals, arrival);
+    if (arrival.probe) ++probes_;
     return;
   }
   match(sends_.front(queues.sends), arrival);
@@ -165,25 +192,37 @@ void Messages::arrive(const SendLetter& letter, std::uint32_t context) {
                         .source = letter.source,
                         .destination_rank = letter.destination_rank,
                         .tag = letter.tag};
+  const bool blocking = letter.exit_ns != 0;
+  const Sent sent{.call = letter.call,
+                  .enter_ns = letter.enter_ns,
+                  .exit_ns = blocking ? letter.exit_ns : letter.operation,
+                  .call_context = letter.call_context,
+                  .blocking = blocking,
+                  .buffered = letter.buffered,
+                  .alone = letter.alone};
   const auto entry = channels_.try_emplace(channel).first;
   Queues& queues = entry.value();
   while (!queues.arrivals.empty()) {
     const Arrival arrival = arrivals_.front(queues.arrivals);
     arrivals_.pop(queues.arrivals);
-    match(letter, arrival);
-    if (arrival.probe) continue;
+    match(sent, arrival);
+    if (arrival.probe) {
+      --probes_;
+      continue;
+    }
     if (queues.arrivals.empty() && channels_.size() > kKeptChannels) channels_.erase(entry);
     return;
   }
-  sends_.push(queues.sends, letter);
+  sends_.push(queues.sends, sent);
 }
 
-void Messages::match(const SendLetter& send, const Arrival& arrival) {
+void Messages::match(const Sent& send, const Arrival& arrival) {
   const Location receiver = arrival.completed.location;
   if (send.enter_ns > arrival.exit_ns)
     ledger_.add(
         ClockViolation{.location = receiver, .received_ns = arrival.exit_ns, .sent_ns = send.enter_ns});
-  if (arrival.any || send.enter_ns > arrival.enter_ns) {
+  const bool before = send.enter_ns <= arrival.enter_ns;
+  if (arrival.any || !before) {
     ledger_.add(receiver, Candidate{.event = arrival.completed.index,
                                     .pattern = Pattern::late_sender,
                                     .ns = send.enter_ns,
@@ -191,17 +230,30 @@ void Messages::match(const SendLetter& send, const Arrival& arrival) {
                                     .cause_context = send.call_context});
   }
   if (arrival.probe) return;
-  ledger_.add(receiver, Receipt{.event = arrival.completed.index, .sent_ns = send.enter_ns});
-  const bool blocking = send.exit_ns != 0;
-  if (send.buffered || (blocking && arrival.posted_ns <= send.enter_ns)) return;  // it cannot have waited
-  const ReceiptLetter receipt{.source_rank = send.source_rank,
-                              .blocking = blocking,
+  // A message that was sent only now was there during no wait before.
+  if (before || arrival.overlaps)
+    ledger_.add(receiver, Receipt{.event = arrival.completed.index, .sent_ns = send.enter_ns});
+  if (may_have_waited(send, arrival)) tell_sender(send, arrival);
+}
+
+/// Whether the receive's posting may matter to the call that the send is complete in.
+bool Messages::may_have_waited(const Sent& send, const Arrival& arrival) {
+  if (send.buffered) return false;
+  if (!send.blocking) return true;
+  // What was posted too late to be waited for only tells that the call's other operations were not, either.
+  return arrival.posted_ns > send.enter_ns && (!send.alone || arrival.posted_ns < send.exit_ns);
+}
+
+void Messages::tell_sender(const Sent& send, const Arrival& arrival) {
+  const std::int32_t rank = roster_.rank_of(send.call.location);
+  const ReceiptLetter receipt{.source_rank = rank,
+                              .blocking = send.blocking,
                               .posted_context = arrival.posted_context,
                               .send = send.call,
                               .posted = arrival.posted,
                               .posted_ns = arrival.posted_ns,
-                              .operation = send.operation};
-  const int owner = roster_.owner_of(send.source_rank);
+                              .operation = send.blocking ? 0 : send.exit_ns};
+  const int owner = roster_.owner_of(rank);
   if (owner == mail_.here()) {
     receive(receipt);
   } else {
@@ -224,12 +276,9 @@ void Messages::receive(const ReceiptLetter& letter) {
 }
 
 void Messages::finish() {
-  for (const auto& [channel, queues] : channels_) {
-    sends_.visit(queues.sends, [this](const SendLetter& /*send*/) { ++ledger_.unmatched.sends; });
-    arrivals_.visit(queues.arrivals, [this](const Arrival& arrival) {
-      ++(arrival.probe ? ledger_.unmatched.probes : ledger_.unmatched.receives);
-    });
-  }
+  ledger_.unmatched.sends += sends_.size();
+  ledger_.unmatched.probes += probes_;
+  ledger_.unmatched.receives += arrivals_.size() - probes_;
   ledger_.unmatched.receives += posted_.size();
   for (const PostingOrder& order : orders_) ledger_.unmatched.receives += order.held_back();
 }

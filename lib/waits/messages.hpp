@@ -29,6 +29,7 @@ struct SendLetter {
   std::uint64_t exit_ns = 0;  ///< of a blocking send; else 0
   std::uint64_t operation = 0;
   bool buffered = false;
+  bool alone = false;  ///< the call does nothing but this
   std::uint32_t call_context = 0;
 };
 
@@ -70,12 +71,21 @@ class Messages {
   void finish();
 
  private:
+  /// A send that waits for its receive. Small: there may be millions.
+  struct Sent {
+    EventId call;
+    std::uint64_t enter_ns = 0;
+    std::uint64_t exit_ns = 0;  ///< of a blocking send; of another one, its operation
+    std::uint32_t call_context = 0;
+    bool blocking = false, buffered = false, alone = false;
+  };
   /// A receive or probe that may take a message now, or has to wait for it.
   struct Arrival {
     EventId posted, completed;
     std::uint64_t posted_ns = 0, enter_ns = 0, exit_ns = 0;  ///< enter and exit of the completing call
     bool any = false;
     bool probe = false;
+    bool overlaps = false;  ///< CallSite::overlaps of the completing call
     std::uint32_t posted_context = 0;
   };
   struct Posted {
@@ -102,7 +112,7 @@ class Messages {
   };
   /// Either is empty, but for probes that wait with receives.
   struct Queues {
-    QueuePool<SendLetter>::Queue sends;
+    QueuePool<Sent>::Queue sends;
     QueuePool<Arrival>::Queue arrivals;
   };
   struct OperationKey {
@@ -118,10 +128,15 @@ class Messages {
   void complete(const CallSite& call, const measurement::trace::Operation& operation);
   void arrive(const CallSite& call, const measurement::trace::Operation& operation, const Posted& posted,
               bool probe);
+  void take_at_once(const CallSite& call, const measurement::trace::Operation& operation, const Posted& posted,
+                    bool probe);
+  static Arrival arrival(const CallSite& call, const Posted& posted, bool probe);
   void release(const Posted& posted, std::int32_t destination_rank);
   void arrive(const SendLetter& letter, std::uint32_t context);
   void take(const Channel& channel, const Arrival& arrival);
-  void match(const SendLetter& send, const Arrival& arrival);
+  void match(const Sent& send, const Arrival& arrival);
+  static bool may_have_waited(const Sent& send, const Arrival& arrival);
+  void tell_sender(const Sent& send, const Arrival& arrival);
 
   const Roster& roster_;
   const Contexts& contexts_;
@@ -133,8 +148,9 @@ class Messages {
   std::vector<Arrival> held_;  // complete receives in their posting orders, by item
   std::vector<std::uint64_t> free_;
   tsl::robin_map<Channel, Queues, ChannelHash> channels_;
-  QueuePool<SendLetter> sends_;
+  QueuePool<Sent> sends_;
   QueuePool<Arrival> arrivals_;
+  std::size_t probes_ = 0;  // of those
   std::vector<PostingOrder::Receive> ready_;  // kept for its memory
 };
 

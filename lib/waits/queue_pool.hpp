@@ -1,12 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace culprit::waits {
 
-/// Many short queues of one sort of item in one piece of memory, which is used again: most have at most one
-/// item at a time, and there may be millions.
+/// Many short queues of one sort of item in some large pieces of memory, which are used again: most have at
+/// most one item at a time, and there may be millions.
 template <typename Item>
 class QueuePool {
  public:
@@ -18,30 +19,29 @@ class QueuePool {
     [[nodiscard]] bool empty() const { return first == kNone; }
   };
 
+  /// Of all queues together.
+  [[nodiscard]] std::size_t size() const { return size_; }
   void push(Queue& queue, const Item& item) {
     std::uint32_t at = free_;
     if (at == kNone) {
-      at = static_cast<std::uint32_t>(nodes_.size());
-      nodes_.emplace_back();
+      at = add_node();
     } else {
-      free_ = nodes_[at].next;
+      free_ = node(at).next;
     }
-    nodes_[at].item = item;
-    nodes_[at].next = kNone;
-    (queue.empty() ? queue.first : nodes_[queue.last].next) = at;
+    node(at).item = item;
+    node(at).next = kNone;
+    (queue.empty() ? queue.first : node(queue.last).next) = at;
     queue.last = at;
+    ++size_;
   }
-  [[nodiscard]] const Item& front(const Queue& queue) const { return nodes_[queue.first].item; }
+  [[nodiscard]] const Item& front(const Queue& queue) const { return node(queue.first).item; }
   void pop(Queue& queue) {
     const std::uint32_t at = queue.first;
-    queue.first = nodes_[at].next;
+    queue.first = node(at).next;
     if (queue.first == kNone) queue.last = kNone;
-    nodes_[at].next = free_;
+    node(at).next = free_;
     free_ = at;
-  }
-  template <typename Visit>
-  void visit(const Queue& queue, Visit visit) const {
-    for (std::uint32_t at = queue.first; at != kNone; at = nodes_[at].next) visit(nodes_[at].item);
+    --size_;
   }
 
  private:
@@ -49,8 +49,23 @@ class QueuePool {
     Item item;
     std::uint32_t next = kNone;
   };
-  std::vector<Node> nodes_;
-  std::uint32_t free_ = kNone;
+  /// Nodes in a piece, two to the power of this: growing moves none of them.
+  static constexpr int kBits = 13;
+
+  [[nodiscard]] Node& node(std::uint32_t at) { return pieces_[at >> kBits][at & ((1U << kBits) - 1)]; }
+  [[nodiscard]] const Node& node(std::uint32_t at) const {
+    return pieces_[at >> kBits][at & ((1U << kBits) - 1)];
+  }
+  std::uint32_t add_node() {
+    if (pieces_.empty() || pieces_.back().size() == std::size_t{1} << kBits)
+      pieces_.emplace_back().reserve(std::size_t{1} << kBits);
+    pieces_.back().emplace_back();
+    return nodes_++;
+  }
+
+  std::vector<std::vector<Node>> pieces_;
+  std::uint32_t nodes_ = 0, free_ = kNone;
+  std::size_t size_ = 0;
 };
 
 }  // namespace culprit::waits
