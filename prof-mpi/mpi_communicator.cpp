@@ -96,7 +96,7 @@ Bytes MpiCommunicator::receive(int source, int tag) {
   return receive_while(source, tag, nullptr);
 }
 
-Bytes MpiCommunicator::send_receive(int destination, std::span<const std::byte> data, int source, int tag) {
+Bytes MpiCommunicator::send_receive(int destination, Bytes data, int source, int tag) {
   if (failed_) interrupted(nullptr);
   Outgoing outgoing{data, destination, tag};
   advance(outgoing);

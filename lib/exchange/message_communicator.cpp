@@ -69,8 +69,8 @@ std::vector<Bytes> MessageCommunicator::all_to_all(std::vector<Bytes> outgoing) 
   for (int round = 1; round < size(); ++round) {
     const int above = (rank() + round) % size();
     const int below = (rank() - round + size()) % size();
-    const Bytes message = std::move(outgoing[static_cast<std::size_t>(above)]);
-    incoming[static_cast<std::size_t>(below)] = send_receive(above, message, below, kCollectiveTag);
+    Bytes message = std::move(outgoing[static_cast<std::size_t>(above)]);
+    incoming[static_cast<std::size_t>(below)] = send_receive(above, std::move(message), below, kCollectiveTag);
   }
   return incoming;
 }

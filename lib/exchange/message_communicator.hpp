@@ -30,9 +30,9 @@ class MessageCommunicator : public Communicator {
  protected:
   static constexpr int kCollectiveTag = kMaxTag + 1;
 
-  /// Sends to one rank while receiving from another; neither waits for the other to be done.
-  [[nodiscard]] virtual Bytes send_receive(int destination, std::span<const std::byte> data, int source,
-                                           int tag) = 0;
+  /// Sends to one rank while receiving from another; neither waits for the other to be done. `data` is given
+  /// away, so that ranks that share memory need not copy it.
+  [[nodiscard]] virtual Bytes send_receive(int destination, Bytes data, int source, int tag) = 0;
 
   /// Throws ExchangeError unless `rank` is one of this communicator's.
   void require_rank(int rank, const char* operation) const;

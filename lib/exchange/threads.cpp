@@ -105,9 +105,9 @@ class ThreadCommunicator : public MessageCommunicator {
   }
 
  protected:
-  [[nodiscard]] Bytes send_receive(int destination, std::span<const std::byte> data, int source,
-                                   int tag) override {
-    send(destination, tag, data);
+  [[nodiscard]] Bytes send_receive(int destination, Bytes data, int source, int tag) override {
+    require_rank(destination, "send");
+    hub_.post(rank_, destination, tag, std::move(data));
     return receive(source, tag);
   }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 // How small records travel between the ranks of the analysis, which are the same program on the same sort of
@@ -79,14 +80,31 @@ class Mail {
   template <typename... Recipients>
   void deliver(Recipients&... recipients) {
     while (analysis_.all_sum(pending()) > 0) {
-      std::vector<exchange::Bytes> incoming(out_.size());
-      std::swap(incoming, out_);
+      std::vector<exchange::Bytes> incoming = std::exchange(out_, empty_boxes());
       incoming = analysis_.all_to_all(std::move(incoming));
-      for (const exchange::Bytes& box : incoming) open(box, recipients...);
+      for (exchange::Bytes& box : incoming) {
+        open(box, recipients...);
+        keep(std::move(box));
+      }
     }
   }
 
  private:
+  /// Boxes whose letters were read serve again: new ones would have to be made by the system, piece by piece.
+  std::vector<exchange::Bytes> empty_boxes() {
+    std::vector<exchange::Bytes> boxes(out_.size());
+    for (auto box = boxes.begin(); box != boxes.end() && !spare_.empty(); ++box) {
+      *box = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    return boxes;
+  }
+  void keep(exchange::Bytes box) {
+    if (box.capacity() == 0 || spare_.size() >= out_.size()) return;
+    box.clear();
+    spare_.push_back(std::move(box));
+  }
+
   static void append(exchange::Bytes& box, const void* data, std::size_t size) {
     const auto* const bytes = static_cast<const std::byte*>(data);
     box.insert(box.end(), bytes, bytes + size);
@@ -138,6 +156,7 @@ class Mail {
 
   exchange::Communicator& analysis_;
   std::vector<exchange::Bytes> out_;
+  std::vector<exchange::Bytes> spare_;  // empty, with memory
 };
 
 template <typename... Letter>

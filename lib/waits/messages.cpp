@@ -179,12 +179,15 @@ void Messages::take(const Channel& channel, const Arrival& arrival) {
 }
 
 void Messages::receive(const SendLetter& letter) {
-  const std::optional<std::uint32_t> context = contexts_.find(letter.communicator);
-  if (!context) {
+  if (letter.communicator != communicator_ || !context_) {
+    communicator_ = letter.communicator;
+    context_ = contexts_.find(letter.communicator);
+  }
+  if (!context_) {
     ++ledger_.unmatched.sends;
     return;
   }
-  arrive(letter, *context);
+  arrive(letter, *context_);
 }
 
 void Messages::arrive(const SendLetter& letter, std::uint32_t context) {

@@ -10,6 +10,7 @@
 #include "waits/roster.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <tsl/robin_map.h>
@@ -151,6 +152,8 @@ class Messages {
   QueuePool<Sent> sends_;
   QueuePool<Arrival> arrivals_;
   std::size_t probes_ = 0;  // of those
+  std::uint64_t communicator_ = 0;  // of the letter read last
+  std::optional<std::uint32_t> context_;  // which that is here
   std::vector<PostingOrder::Receive> ready_;  // kept for its memory
 };
 
