@@ -111,6 +111,8 @@ class Ledger {
     line.samples_before = line.samples.size();
     line.last_context = event.context;
     Event& added = line.events.extend();
+    // As a whole first: to change some bits only, the processor would have to wait for what is there.
+    added = {};
     added.enter_ns = event.enter_ns;
     added.exit_ns = event.exit_ns;
     added.context = event.context;
@@ -119,8 +121,6 @@ class Ledger {
     added.finalize = event.finalize;
     added.sampled = sampled;
     added.any = event.any;
-    added.waits = 0;
-    added.wait = 0;
     return {location, index};
   }
   void add(Location location, const Candidate& candidate) { line(location).candidates.add(candidate); }
