@@ -46,7 +46,8 @@ class MpiCommunicator : public exchange::MessageCommunicator {
   Failure fail(const std::string& cause);
 
  protected:
-  [[nodiscard]] exchange::Bytes send_receive(int destination, exchange::Bytes data, int source, int tag) override;
+  [[nodiscard]] exchange::Bytes send_receive(int destination, exchange::Bytes data, int source,
+                                             int tag) override;
 
  private:
   /// A message under way, in pieces one after the other.

@@ -70,7 +70,8 @@ std::vector<Bytes> MessageCommunicator::all_to_all(std::vector<Bytes> outgoing) 
     const int above = (rank() + round) % size();
     const int below = (rank() - round + size()) % size();
     Bytes message = std::move(outgoing[static_cast<std::size_t>(above)]);
-    incoming[static_cast<std::size_t>(below)] = send_receive(above, std::move(message), below, kCollectiveTag);
+    incoming[static_cast<std::size_t>(below)] =
+        send_receive(above, std::move(message), below, kCollectiveTag);
   }
   return incoming;
 }

@@ -129,8 +129,8 @@ class Messages {
   void complete(const CallSite& call, const measurement::trace::Operation& operation);
   void arrive(const CallSite& call, const measurement::trace::Operation& operation, const Posted& posted,
               bool probe);
-  void take_at_once(const CallSite& call, const measurement::trace::Operation& operation, const Posted& posted,
-                    bool probe);
+  void take_at_once(const CallSite& call, const measurement::trace::Operation& operation,
+                    const Posted& posted, bool probe);
   static Arrival arrival(const CallSite& call, const Posted& posted, bool probe);
   void release(const Posted& posted, std::int32_t destination_rank);
   void arrive(const SendLetter& letter, std::uint32_t context);
@@ -151,9 +151,9 @@ class Messages {
   tsl::robin_map<Channel, Queues, ChannelHash> channels_;
   QueuePool<Sent> sends_;
   QueuePool<Arrival> arrivals_;
-  std::size_t probes_ = 0;  // of those
-  std::uint64_t communicator_ = 0;  // of the letter read last
-  std::optional<std::uint32_t> context_;  // which that is here
+  std::size_t probes_ = 0;                    // of those
+  std::uint64_t communicator_ = 0;            // of the letter read last
+  std::optional<std::uint32_t> context_;      // which that is here
   std::vector<PostingOrder::Receive> ready_;  // kept for its memory
 };
 

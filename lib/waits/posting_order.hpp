@@ -42,8 +42,8 @@ class PostingOrder {
   /// It takes no message (cancelled, or damaged).
   void withdraw(const Ticket& ticket, std::vector<Receive>& ready);
 
-  /// Whether a receive that is complete as soon as it is posted may take its message at once: nothing else has
-  /// to know of it.
+  /// Whether a receive that is complete as soon as it is posted may take its message at once: nothing else
+  /// has to know of it.
   [[nodiscard]] bool idle() const { return open_ == 0; }
 
   /// Receives posted and neither complete nor withdrawn, and those complete but held back.
