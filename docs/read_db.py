@@ -6,7 +6,8 @@ read_db.py DB tree [DEPTH]       the calling context tree with the inclusive tim
 read_db.py DB threads CONTEXT    inclusive REALTIME of one context in every thread, ns
 read_db.py DB profile LOCATION   exclusive values of one thread: context, metric, value
 read_db.py DB time               what the ranks did over time, from the map of a traced run, in sums
-read_db.py DB segments            how long iterations took on each rank, and what else was counted in them, in sums
+read_db.py DB segments           how long iterations took on each rank, when the first and the last began (ns), and what
+                                 else was counted in them, in sums, with the context where it was most in most of them
 read_db.py DB check              recomputes inclusive from exclusive values everywhere, and compares with the summaries
 
 Checksums are XXH3-64; they are verified where the Python package xxhash is installed.
@@ -229,6 +230,15 @@ class Database:
         return tables
 
 
+def runs_of_contexts(cursor, number):
+    """One context for each of so many things, as they are stored: runs of equal ones."""
+    contexts = []
+    while len(contexts) < number:
+        length = cursor.varint()
+        contexts += [cursor.get("I")] * length
+    return contexts
+
+
 def time_map(db):
     """(begin, ns of a bin, rows): each rank, ns in MPI calls and context by bin, {pattern: {bin: ns of waiting}}, and
     the segments that each bin lies in (ranges of their numbers; none in databases of older writers)."""
@@ -238,10 +248,8 @@ def time_map(db):
     begin, width, bins, count = cursor.get("QQII")
     for _ in range(count):
         rank, series = cursor.get("iI")
-        calls, contexts, waits = [cursor.varint() for _ in range(bins)], [], {}
-        while len(contexts) < bins:
-            length = cursor.varint()
-            contexts += [cursor.get("I")] * length
+        calls, waits = [cursor.varint() for _ in range(bins)], {}
+        contexts = runs_of_contexts(cursor, bins)
         for _ in range(series):
             pattern, cells = cursor.get("II")
             place, waits[pattern] = -1, {}
@@ -259,7 +267,8 @@ def time_map(db):
 
 
 def variations(db):
-    """Levels of segments, each {rank: (ns of each segment, {metric: value of each segment})}."""
+    """Levels of segments, each {rank: (ns of each segment, when each began, {metric: value of each segment},
+    {metric: context of each segment})}. Older writers do not tell when, nor the contexts: then those are empty."""
     if not db.sections.get(VARIATION):
         return []
     cursor, levels = Cursor(db.sections[VARIATION]), []
@@ -268,21 +277,38 @@ def variations(db):
         rows = {}
         for _ in range(ranks):
             rank, segments = cursor.get("iI")
-            rows[rank] = ([cursor.varint() for _ in range(segments)], {})
+            rows[rank] = ([cursor.varint() for _ in range(segments)], [], {}, {})
         for _ in range(cursor.get("I")):
             cursor.get("iIIQ")  # an outlier
         for _ in range(cursor.get("I") if flags & 4 else 0):
             cursor.varint()  # a duration
         levels.append(rows)
-    # When each segment began, in newer files, would follow.
+    rows = [row for level in levels for row in level.values()]
+    for times, begins, _, _ in rows if cursor.at < len(cursor.data) else []:
+        for _ in times:
+            begins.append(cursor.varint() + (begins[-1] if begins else 0))
     if db.sections.get(SEGMENT_METRICS):
         cursor = Cursor(db.sections[SEGMENT_METRICS])
         metrics = [db.metrics[cursor.get("I")][0] for _ in range(cursor.get("I"))]
-        for rows in levels:
-            for times, values in rows.values():
-                for metric in metrics:
-                    values[metric] = [cursor.varint() for _ in times]
+        for times, _, values, _ in rows:
+            for metric in metrics:
+                values[metric] = [cursor.varint() for _ in times]
+        for times, _, _, contexts in rows if cursor.at < len(cursor.data) else []:
+            for metric in metrics:
+                contexts[metric] = runs_of_contexts(cursor, len(times))
     return levels
+
+
+def segments_of_rank(times, begins, values, contexts):
+    """One line of `segments`."""
+    parts = [f"{len(times)} segments", f"{sum(times)} ns"]
+    if begins:
+        parts.append(f"from {begins[0]} to {begins[-1]}")
+    for metric, each in values.items():
+        where = [context for context in contexts.get(metric, []) if context != NONE]
+        most = f" mostly in c{max(sorted(set(where)), key=where.count)}" if where else ""
+        parts.append(f"{sum(each)} {metric}{most}")
+    return ", ".join(parts)
 
 
 def tree(db, depth):
@@ -373,9 +399,8 @@ def main():
             print(f"rank {rank}: {len(calls)} bins of {width} ns, {sum(calls)} ns in MPI calls, {waiting} ns in wait patterns, {known} segments")
     elif command == "segments":
         for level, rows in enumerate(variations(db)):
-            for rank, (times, values) in rows.items():
-                sums = ", ".join(f"{sum(each)} {metric}" for metric, each in values.items())
-                print(f"level {level}, rank {rank}: {len(times)} segments, {sum(times)} ns" + (sums and ", " + sums))
+            for rank, row in rows.items():
+                print(f"level {level}, rank {rank}: {segments_of_rank(*row)}")
     elif command == "check":
         check(db)
     else:

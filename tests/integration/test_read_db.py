@@ -37,16 +37,16 @@ def main():
 
     names = [metric["name"] for metric in json.loads(run(VIEWER, database, "info", "--format", "json"))["metrics"][:2]]
     most = 2**64 - 1
+    lines = run(sys.executable, READ, database, "tree", "99").splitlines()
+    last = max(int(line.split()[1][1:]) for line in lines)
     assert run(sys.executable, READ, database, "segments").splitlines() == [
-        f"level 0, rank 0: 2 segments, 70500 ns, 1 {names[0]}, 1000009 {names[1]}",
+        f"level 0, rank 0: 2 segments, 70500 ns, from 60 to 700, 1 {names[0]} mostly in c1, 1000009 {names[1]}",
         f"level 0, rank 1: 0 segments, 0 ns, 0 {names[0]}, 0 {names[1]}",
         f"level 1, rank 0: 0 segments, 0 ns, 0 {names[0]}, 0 {names[1]}",
-        f"level 1, rank 1: 1 segments, 300 ns, {most} {names[0]}, 5 {names[1]}",
+        f"level 1, rank 1: 1 segments, 300 ns, from {most} to {most}, {most} {names[0]} mostly in c{last}, 5 {names[1]} mostly in c0",
     ]
-
     view = json.loads(run(VIEWER, database, "view", "calling-context", "--metrics", "REALTIME:sum (I)", "--format", "json"))
     shown = {n["id"]: n for root in view["roots"] for n in flatten(root)}
-    lines = run(sys.executable, READ, database, "tree", "99").splitlines()
     assert len(lines) == len(shown), (len(lines), len(shown))
     for line in lines:
         seconds, context, kind = line.split()[:3]
