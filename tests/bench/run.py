@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [trace] [throws] [merge] [scale]
-                                                     [structure] [first-view] [one-sided] [transfers] [large-view] [keys]
+                                                     [structure] [first-view] [one-sided] [transfers] [pooling] [large-view] [keys]
 
 Wall-clock figures are medians of interleaved runs; every run's figure goes into BUILD/bench/*.json.
 Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_PAIRS (trace; default 15), CULPRIT_BENCH_LARGE (default
@@ -20,6 +20,7 @@ import sys
 import time
 
 import one_sided
+import pooling
 import waits
 import transfers
 
@@ -27,7 +28,7 @@ APPS = pathlib.Path(__file__).resolve().parent.parent / "apps"
 RUNS = int(os.environ.get("CULPRIT_BENCH_RUNS", "7"))
 PROFILES = int(os.environ.get("CULPRIT_BENCH_PROFILES", "3072"))
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "structure", "first-view", "one-sided", "transfers", "waits")  # large-view: the second part of first-view alone
+BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "structure", "first-view", "one-sided", "transfers", "waits", "pooling")  # large-view: the second part of first-view alone
 # Frames per tree, depth, groups of ranks. A frame gives about two contexts, a call and what it calls: the first has
 # 4 000 contexts per profile once it is attributed, the second as many frames already.
 SCALE_TREES = {"4 000 contexts": (2000, 62, 16), "4 000 frames": (4400, 62, 16)}
@@ -527,6 +528,9 @@ class Bench:
 
     def waits(self):
         waits.measure(self)
+
+    def pooling(self):
+        pooling.measure()
 
     # -- transfers --------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,8 @@
 #include "trace/segment_picture.hpp"
 
 #include <algorithm>
-#include <set>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -139,21 +140,41 @@ void write_variation(std::ostream& out, const Screen& screen, const database::Co
   write_metrics_of_segments(out, screen, experiment, variation);
 }
 
+/// Each segment; `path` where one that took unusually long spent most of its time, and behind each metric the
+/// path where most was counted of one that has unusually much of it, as in JSON.
 void write_variation_csv(std::ostream& out, const database::Contents& experiment,
                          const Variation& variation) {
-  std::set<std::pair<std::int32_t, std::uint32_t>> outliers;
-  for (const Variation::Outlier& one : variation.outliers) outliers.emplace(one.rank, one.segment);
+  using Paths = std::map<std::pair<std::int32_t, std::uint32_t>, database::ContextId>;
+  const auto path_of = [&experiment](const Paths& paths, std::int32_t rank, std::uint32_t segment) {
+    const auto found = paths.find({rank, segment});
+    return found == paths.end() || found->second == database::kNone ? std::string()
+                                                                    : whole_path(experiment, found->second);
+  };
+  Paths outliers;
+  for (const Variation::Outlier& one : variation.outliers) outliers[{one.rank, one.segment}] = one.context;
   const std::vector<SegmentMetric> metrics = segment_metrics(experiment, variation);
-  std::vector<std::string> head = {"rank", "iteration", "sos_s", "outlier"};
-  for (const SegmentMetric& metric : metrics) head.push_back(metric.name);
+  std::vector<Paths> high(metrics.size());
+  std::vector<std::string> head = {"rank", "iteration", "begin_s", "sos_s", "outlier", "path"};
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    head.push_back(metrics[i].name);
+    head.push_back(metrics[i].name + " path");
+    for (const HighSegment& one : high_segments(variation, metrics[i]))
+      high[i][{one.rank, one.segment}] = one.context;
+  }
   write_csv_row(out, head);
   for (const Variation::Row& row : variation.rows) {
     for (std::uint32_t i = 0; i < row.sos_ns.size(); ++i) {
-      std::vector<std::string> fields = {std::to_string(row.rank), std::to_string(i),
+      const std::optional<double> begin = begin_s(experiment, row, i);
+      std::vector<std::string> fields = {std::to_string(row.rank),
+                                         std::to_string(i),
+                                         begin ? csv_number(*begin) : "",
                                          csv_number(seconds_of(row.sos_ns[i])),
-                                         outliers.contains({row.rank, i}) ? "true" : "false"};
-      for (const SegmentMetric& metric : metrics)
-        fields.push_back(csv_number(metric.value(row.values[metric.index][i])));
+                                         outliers.contains({row.rank, i}) ? "true" : "false",
+                                         path_of(outliers, row.rank, i)};
+      for (std::size_t metric = 0; metric < metrics.size(); ++metric) {
+        fields.push_back(csv_number(metrics[metric].value(row.values[metrics[metric].index][i])));
+        fields.push_back(path_of(high[metric], row.rank, i));
+      }
       write_csv_row(out, fields);
     }
   }

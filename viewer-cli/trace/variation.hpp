@@ -21,7 +21,8 @@ Json variation_json(const database::Contents& experiment, const database::Variat
                     const std::string& metric);
 void write_variation(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                      const database::Variation& variation, const std::string& metric);
-/// One row per rank and segment, with all metrics.
+/// One row per rank and segment: when it began, its time, all metrics, and the paths of what is unusual, as
+/// in JSON.
 void write_variation_csv(std::ostream& out, const database::Contents& experiment,
                          const database::Variation& variation);
 

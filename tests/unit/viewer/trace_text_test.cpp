@@ -240,6 +240,21 @@ Unusually long (1 invocation):
   CHECK(json["begin_s"] == nlohmann::json::parse("[[5.0, 6.0, 7.0, 9.0], [5.0, 7.5]]"));
 }
 
+TEST_CASE("variation: the table in CSV has what JSON has: begins, and the paths of what is unusual") {
+  const std::string path =
+      ",<run>/<program root>/main/call at main.c:31/cg_iterate/loop at solver.c:412/call at solver.c:414/spmv";
+  const CountedSample counted;
+  const std::string table = run(counted.sample, {"variation", "--format", "csv"});
+  CHECK_THAT(table,
+             Catch::StartsWith(
+                 "rank,iteration,begin_s,sos_s,outlier,path,perf::PAGE-FAULTS,perf::PAGE-FAULTS path\n"));
+  CHECK_THAT(table, Catch::Contains("5,1,,400,true" + path + ",4100" + path + "\n"));
+  CHECK_THAT(table, Catch::Contains("2,2,,180,false,,40,\n"));
+  const UnequalSample timed(true);
+  CHECK_THAT(run(timed.sample, {"variation", "--finer", "1", "--format", "csv"}),
+             Catch::Contains("1,1,7.5,0.9,true,\n"));
+}
+
 TEST_CASE("variation: of procedures below, and of one that was named") {
   const TracedSample traced;
   CHECK(run(traced.sample, {"variation", "--finer", "1"}) ==
