@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kMostKept = std::size_t{64} << 20;
 
 /// Having looked into so many tiles a rank gives back their pages, so that its memory does not grow with the
-/// file: a list takes some pages, and the kernel maps 16 at once.
-constexpr std::size_t kTilesBetweenReleases = 512;
+/// file: to sum up a context of which no inclusive values are kept, most of a tile is read (some megabytes).
+constexpr std::size_t kTilesBetweenReleases = 8;
 
 using database::TileValues;
 
@@ -42,15 +42,13 @@ exchange::Bytes WorkByThread::answer(const exchange::Bytes& question) {
     const TileValues::Sums into[] = {{.metric = Columns::kRealtime, .by_location = time},
                                      {.metric = Columns::kIdleness, .by_location = idleness}};
     const TileValues::Share mine = share(comm_.rank());
-    values_.add_inclusive({&subtree, 1}, into, mine);
     std::vector<std::uint64_t> work;
     for (std::size_t tile = mine.first; tile < values_.tiles(); tile += mine.step) {
-      ++looked_at_;
+      values_.add_inclusive({&subtree, 1}, into, {.first = tile, .step = values_.tiles()});
       const TileValues::Range range = values_.range(tile);
       for (std::uint32_t l = range.first; l < range.first + range.locations; ++l)
         work.push_back(time[l] - idleness[l]);
-    }
-    if (looked_at_ >= kTilesBetweenReleases) {
+      if (++looked_at_ < kTilesBetweenReleases) continue;
       writer_.release_values();
       looked_at_ = 0;
     }
