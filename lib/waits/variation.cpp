@@ -1,6 +1,7 @@
 #include "waits/variation.hpp"
 
 #include "waits/letter.hpp"
+#include "waits/recurrence.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -27,26 +28,13 @@ struct ProcedureSum {
   std::uint64_t uneven = 0;  // ranks on which one invocation has nearly all of the time
 };
 
-/// Of the time from the first invocation to the end of the last: what one alone may have.
-constexpr double kMostOfOne = 0.75;
-
-/// A procedure's invocations on one time line, by the calls of its first MPI call path.
-struct Recurrence {
-  std::uint64_t first_ns = 0, last_ns = 0, end_ns = 0;
-  std::uint64_t longest_ns = 0;
-  std::uint64_t count = 0;
-
-  void begins(std::uint64_t ns) {
-    if (count++ == 0)
-      first_ns = ns;
-    else
-      longest_ns = std::max(longest_ns, ns - last_ns);
-    last_ns = ns;
-  }
-  [[nodiscard]] bool uneven() const {
-    const std::uint64_t longest = std::max(longest_ns, end_ns - std::min(end_ns, last_ns));
-    return static_cast<double>(longest) > kMostOfOne * static_cast<double>(end_ns - first_ns);
-  }
+/// What is known of an MPI call path that is some procedures' first one, on one time line.
+struct Anchor {
+  struct Procedure {
+    std::uint32_t procedure, frame;  ///< the outermost frame of the procedure's on the path
+  };
+  std::vector<Procedure> procedures;
+  std::uint64_t last = 0;  ///< the number of its last call
 };
 
 class VariationPass {
@@ -54,7 +42,7 @@ class VariationPass {
   VariationPass(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                 const CallPaths& paths, std::span<const std::vector<IterationMark>> marks,
                 const VariationOptions& options)
-      : analysis_(analysis), paths_(paths), options_(options) {
+      : analysis_(analysis), paths_(paths), options_(options), returns_(paths) {
     const std::vector<TimeLine>& lines = forward.ledger.lines();
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::int32_t rank = roster.rank_of(lines[i].location);
@@ -82,13 +70,28 @@ class VariationPass {
     const TimeLine* line = nullptr;
     std::vector<IterationMark> marks;
   };
+  /// Of the chosen procedure, on one time line.
+  struct Recurring {
+    struct Call {
+      std::size_t event;
+      std::uint32_t depth;  ///< of what control came back to, below the procedure
+    };
+    std::vector<Call> calls;
+    std::uint32_t depth = 0;
+    std::size_t end = 0;  ///< behind the last call below the procedure
+  };
 
   [[nodiscard]] bool known(std::uint32_t context) const { return context < paths_.parent.size(); }
-  [[nodiscard]] bool below(std::uint32_t context, std::uint32_t procedure) const {
+  /// On the path; kNone: it has none.
+  [[nodiscard]] std::uint32_t outermost_frame(std::uint32_t context, std::uint32_t procedure) const {
+    std::uint32_t frame = kNone;
     for (; known(context); context = paths_.parent[context]) {
-      if (paths_.procedure[context] == procedure) return true;
+      if (paths_.procedure[context] == procedure) frame = context;
     }
-    return false;
+    return frame;
+  }
+  [[nodiscard]] bool below(std::uint32_t context, std::uint32_t procedure) const {
+    return outermost_frame(context, procedure) != kNone;
   }
   /// Calls visit(procedure, its outermost frame) for each procedure on the path, once.
   template <typename Visit>
@@ -105,10 +108,11 @@ class VariationPass {
     result_.procedure = sum.procedure;
     result_.context = sum.context;
   }
-  [[nodiscard]] std::vector<ProcedureSum> own_sums() const;
-  [[nodiscard]] std::vector<ProcedureSum> all_sums() const;
+  [[nodiscard]] std::vector<ProcedureSum> own_sums();
+  [[nodiscard]] std::vector<ProcedureSum> all_sums();
   [[nodiscard]] std::vector<Segment> between_marks(const Row& row) const;
-  [[nodiscard]] std::vector<Segment> invocations(const Row& row) const;
+  [[nodiscard]] std::vector<Segment> invocations(const Row& row);
+  [[nodiscard]] Recurring recurring(const Sequence<Event>& events);
   [[nodiscard]] Segment segment(const TimeLine& line, std::size_t first, std::size_t last,
                                 std::uint64_t begin, std::uint64_t end) const;
   void find_outliers();
@@ -116,34 +120,41 @@ class VariationPass {
   exchange::Communicator& analysis_;
   const CallPaths& paths_;
   VariationOptions options_;
+  Returns returns_;
   std::vector<Row> rows_;
   Variation result_;
 };
 
-std::vector<ProcedureSum> VariationPass::own_sums() const {
+std::vector<ProcedureSum> VariationPass::own_sums() {
   std::map<std::uint32_t, ProcedureSum> sums;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> frames;
   for (const Row& row : rows_) {
     std::unordered_map<std::uint32_t, std::uint64_t> time, last_exit;
-    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> anchors;  // MPI call path → procedures
-    std::map<std::uint32_t, Recurrence> recurrences;                        // by procedure
+    std::unordered_map<std::uint32_t, Anchor> anchors;  // by MPI call path
+    std::map<std::uint32_t, Recurrences> recurrences;   // by procedure
+    returns_.begin_line();
     for (const Sample& sample : row.line->samples) time[sample.context] += sample.ns;
     for (const Event& event : row.line->events) {
       time[event.context] += event.exit_ns - event.enter_ns;
-      const auto added = anchors.try_emplace(event.context);
-      std::vector<std::uint32_t>& anchored = added.first->second;
-      if (added.second) {
-        procedures_above(event.context, [&](std::uint32_t procedure, std::uint32_t) {
-          if (recurrences.try_emplace(procedure).second) anchored.push_back(procedure);
+      last_exit[event.context] = event.exit_ns;
+      if (!known(event.context)) continue;
+      const std::uint64_t number = returns_.call(event.context);
+      const auto [found, is_new] = anchors.try_emplace(event.context);
+      Anchor& anchor = found->second;
+      if (is_new) {
+        procedures_above(event.context, [&](std::uint32_t procedure, std::uint32_t frame) {
+          if (recurrences.try_emplace(procedure).second) anchor.procedures.push_back({procedure, frame});
         });
       }
-      for (const std::uint32_t procedure : anchored) recurrences[procedure].begins(event.enter_ns);
-      last_exit[event.context] = event.exit_ns;
+      if (anchor.procedures.empty()) continue;
+      const std::uint32_t depth = returns_.outermost_since(anchor.last, event.context);
+      for (const auto& [procedure, frame] : anchor.procedures)
+        recurrences[procedure].begins(event.enter_ns, depth - std::min(depth, returns_.depth(frame)));
+      anchor.last = number;
     }
     for (const auto& left : last_exit) {
       procedures_above(left.first, [&](std::uint32_t procedure, std::uint32_t) {
-        std::uint64_t& end = recurrences[procedure].end_ns;
-        end = std::max(end, left.second);
+        recurrences[procedure].extend(left.second);
       });
     }
     for (const auto& spent : time) {
@@ -153,7 +164,7 @@ std::vector<ProcedureSum> VariationPass::own_sums() const {
       });
     }
     for (const auto& [procedure, recurrence] : recurrences) {
-      sums[procedure].invocations += recurrence.count;
+      sums[procedure].invocations += recurrence.count();
       if (recurrence.uneven()) ++sums[procedure].uneven;
     }
   }
@@ -172,7 +183,7 @@ std::vector<ProcedureSum> VariationPass::own_sums() const {
 }
 
 /// Those of all ranks of the analysis, with the highest inclusive time first.
-std::vector<ProcedureSum> VariationPass::all_sums() const {
+std::vector<ProcedureSum> VariationPass::all_sums() {
   std::map<std::uint32_t, ProcedureSum> sums;
   for (const ProcedureSum& part : items_of_all<ProcedureSum>(analysis_, own_sums())) {
     ProcedureSum& sum = sums[part.procedure];
@@ -261,29 +272,53 @@ std::vector<Segment> VariationPass::between_marks(const Row& row) const {
 
 /// From each recurrence of the first MPI call path below the procedure to the next; the last ends with the
 /// last call below it.
-std::vector<Segment> VariationPass::invocations(const Row& row) const {
+std::vector<Segment> VariationPass::invocations(const Row& row) {
   std::vector<Segment> segments;
   if (result_.procedure == kNone) return segments;
   const Sequence<Event>& events = row.line->events;
-  std::unordered_map<std::uint32_t, bool> inside;
+  const Recurring found = recurring(events);
   std::vector<std::size_t> starts;
-  std::size_t end = 0;
-  std::uint32_t anchor = kNone;
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    const auto [entry, first_seen] = inside.try_emplace(events[i].context, false);
-    if (first_seen) entry->second = below(events[i].context, result_.procedure);
-    if (!entry->second) continue;
-    if (anchor == kNone) anchor = events[i].context;
-    if (events[i].context == anchor) starts.push_back(i);
-    end = i + 1;
+  for (const Recurring::Call& call : found.calls) {
+    if (call.depth <= found.depth) starts.push_back(call.event);
   }
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const bool last = i + 1 == starts.size();
-    const std::size_t until = last ? end : starts[i + 1];
+    const std::size_t until = last ? found.end : starts[i + 1];
     const std::uint64_t end_ns = last ? events[until - 1].exit_ns : events[until].enter_ns;
     segments.push_back(segment(*row.line, starts[i], until, events[starts[i]].enter_ns, end_ns));
   }
   return segments;
+}
+
+/// The calls of the first MPI call path below the procedure, and how deep below it those lie at which it
+/// begins anew.
+VariationPass::Recurring VariationPass::recurring(const Sequence<Event>& events) {
+  Recurring found;
+  Recurrences recurrences;
+  returns_.begin_line();
+  std::unordered_map<std::uint32_t, std::uint32_t>
+      frames;  // of the procedure, by call path; kNone: not below it
+  std::uint32_t anchor = kNone;
+  std::uint64_t last = 0;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const std::uint32_t context = events[i].context;
+    if (!known(context)) continue;
+    const std::uint64_t number = returns_.call(context);
+    const auto [frame, is_new] = frames.try_emplace(context, kNone);
+    if (is_new) frame->second = outermost_frame(context, result_.procedure);
+    if (frame->second == kNone) continue;
+    found.end = i + 1;
+    recurrences.extend(events[i].exit_ns);
+    if (anchor == kNone) anchor = context;
+    if (context != anchor) continue;
+    const std::uint32_t depth = returns_.outermost_since(last, context);
+    const std::uint32_t below = last == 0 ? 0 : depth - std::min(depth, returns_.depth(frame->second));
+    found.calls.push_back({i, below});
+    recurrences.begins(events[i].enter_ns, below);
+    last = number;
+  }
+  found.depth = recurrences.level().depth;
+  return found;
 }
 
 std::uint64_t median(std::vector<std::uint64_t>& values) {

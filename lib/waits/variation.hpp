@@ -1,6 +1,7 @@
 #pragma once
 
 #include "exchange/communicator.hpp"
+#include "waits/call_paths.hpp"
 #include "waits/forward.hpp"
 #include "waits/roster.hpp"
 
@@ -9,14 +10,6 @@
 #include <vector>
 
 namespace culprit::waits {
-
-/// The united tree, as far as variation over time needs it.
-struct CallPaths {
-  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  std::vector<std::uint32_t> parent;  ///< by context; kNone at the root. Parents come before their children
-  std::vector<std::uint32_t>
-      procedure;  ///< by context: which procedure's frame it is, over all call paths; or kNone
-};
 
 /// One invocation of the dominant procedure, or one iteration, on one rank.
 struct Segment {
@@ -60,10 +53,10 @@ struct IterationMark {
 
 /// Collective. The dominant procedure is the one with the highest inclusive time among those that were
 /// invoked at least twice per rank, summed over call paths; a sampler sees an invocation when the first MPI
-/// call path below the procedure recurs. A procedure whose invocations divide its time so unevenly that on
-/// most ranks one of them has nearly all of it (a loop over input lines, one of which starts the
-/// computation) is taken only where there is no other. `marks` are those of each of the ledger's time lines;
-/// where any rank has some, they make the segments. Of each process its first time line counts.
+/// call path below the procedure recurs (recurrence.hpp). A procedure whose invocations divide its time so
+/// unevenly that on most ranks one of them has nearly all of it (a loop over input lines, one of which starts
+/// the computation) is taken only where there is no other. `marks` are those of each of the ledger's time
+/// lines; where any rank has some, they make the segments. Of each process its first time line counts.
 Variation variation(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                     const CallPaths& paths, std::span<const std::vector<IterationMark>> marks,
                     const VariationOptions& options = {});

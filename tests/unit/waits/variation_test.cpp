@@ -136,3 +136,59 @@ TEST_CASE("a procedure of one's choice is taken as it is") {
   CHECK(found.rows[1].size() == 5);
   CHECK(vary(reader(), reader_paths(), {}, 2, {.procedure = 999}).procedure == CallPaths::kNone);
 }
+
+namespace {
+
+// root 0 → main 1 → { MPI_Init 2, run 3 → loop 4 → { exchange 5 → loop 6 → { MPI_Isend 7, MPI_Wait 8 },
+// MPI_Allreduce 9 } }
+constexpr std::uint32_t kSend = 7, kComplete = 8, kSum = 9;
+constexpr std::uint32_t kRun = 102, kExchange = 103;
+
+CallPaths stepper_paths() {
+  const std::uint32_t none = CallPaths::kNone;
+  return {.parent = {none, 0, 1, 1, 3, 4, 5, 6, 6, 4},
+          .procedure = {none, kMain, none, kRun, none, kExchange, none, none, none, none}};
+}
+
+/// 2 ranks, 6 steps, in each three exchanges with neighbours and 100 ns of work; then, where `reduced`, a
+/// reduction.
+ScriptedRun stepper(bool reduced) {
+  ScriptedRun run(2);
+  const auto call = [&](std::int32_t rank, std::uint64_t& now, std::uint32_t path) {
+    run.call(rank, now, now + 10, {on(OperationKind::barrier)});
+    run.path(path);
+    now += 10;
+  };
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    std::uint64_t now = 0;
+    call(rank, now, kInit);
+    for (int step = 0; step < 6; ++step) {
+      for (int neighbour = 0; neighbour < 3; ++neighbour) {
+        call(rank, now, kSend);
+        call(rank, now, kComplete);
+      }
+      now += 100;
+      if (reduced) call(rank, now, kSum);
+    }
+  }
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("loops deep inside do not begin invocations anew where control comes back farther out") {
+  const Variation found = vary(stepper(true), stepper_paths(), {}, 2);
+  CHECK(found.procedure == kRun);
+  REQUIRE(found.rows.size() == 2);
+  CHECK(found.rows[0].size() == 6);
+  CHECK(found.median_ns == 100);
+  const Variation inner = vary(stepper(true), stepper_paths(), {}, 2, {.procedure = kExchange});
+  REQUIRE(inner.rows.size() == 2);
+  CHECK(inner.rows[0].size() == 6);
+}
+
+TEST_CASE("where control is seen to come back to a loop deep inside alone, that recurs") {
+  const Variation found = vary(stepper(false), stepper_paths(), {}, 2);
+  REQUIRE(found.rows.size() == 2);
+  CHECK(found.rows[0].size() == 18);
+}
