@@ -41,7 +41,8 @@ std::vector<PathJumps::Sent> PathJumps::take(std::uint64_t since_ns, std::uint64
       const Wait wait = own.line->waits[own.next - 1];
       if (wait.until_ns <= since_ns) break;
       if (!is_wait(wait.pattern)) continue;
-      if (wait.until_ns > until_ns || !wait.cause.known()) {
+      // At one that was overlapped the path may be earlier than its end: only who has the calls knows.
+      if (wait.until_ns > until_ns || !wait.cause.known() || wait.overlapped) {
         left_out = wait.event;
         continue;
       }

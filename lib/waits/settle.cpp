@@ -62,6 +62,7 @@ class Settlement {
   void settle_call(std::uint32_t index, std::span<const Candidate> candidates) {
     event_ = line_.events[index];
     wait_ns_ = 0;
+    if (event_.enter_ns < latest_until_ns_) line_.waits.change(latest_).overlapped = true;
     const auto waits = static_cast<std::uint32_t>(line_.waits.size());
     if (!candidates.empty()) find_waits(candidates);
     Event& settled = line_.events.change(index);
@@ -121,6 +122,8 @@ class Settlement {
     Wait& wait = line_.waits.change(line_.waits.size() - 1);
     wait.first = on.first;
     wait.cause_ends = cause_ends;
+    latest_ = line_.waits.size() - 1;
+    latest_until_ns_ = on.ns;
   }
 
   void add(Pattern pattern, std::uint64_t since, std::uint64_t until, const Candidate& on) {
@@ -164,6 +167,8 @@ class Settlement {
   Event event_;                // that is being settled, as it was
   std::uint64_t wait_ns_ = 0;  // of it, found so far
   std::uint64_t sum_ns_ = 0;
+  std::size_t latest_ = 0;             // wait, no part of one
+  std::uint64_t latest_until_ns_ = 0;  // 0: there was none yet
   std::vector<Candidate> candidates_;
   std::vector<Receipt> receipts_;
   std::size_t next_receipt_ = 0;

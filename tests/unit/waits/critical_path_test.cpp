@@ -59,6 +59,31 @@ TEST_CASE("the critical path goes over to what a wait was for, and is as long as
   }
 }
 
+TEST_CASE(
+    "a loop of polls around other calls takes no part of the critical path twice, for any number of "
+    "analysts") {
+  // Process 1 polls from 30 to 1200, and in between waits from 20 to 1020 for process 0's message.
+  ScriptedRun run(2);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, 0, 10, {on(OperationKind::initialize)});
+    run.path(kInit);
+  }
+  run.call(0, 1000, 1005, {message(OperationKind::send, 1)});
+  run.path(kSend);
+  run.call(1, 20, 1020, {message(OperationKind::receive, 0)});
+  run.path(kReceive);
+  run.call(1, 30, 1200, {});
+  run.path(kBar);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, rank == 0 ? 1100 : 1500, 1510, {on(OperationKind::finalize)});
+    run.path(kFinalize);
+  }
+  const CriticalPath path = analyse(run, 1).path;
+  CHECK(all_times(path) == path.length_ns());
+  CHECK(time_of(path, 1, kBar) > 0);
+  CHECK(analyse(run, 2).path.times == path.times);
+}
+
 TEST_CASE("the critical path of a random run is as long as the run, for any number of analysts") {
   REQUIRE(rc::check("length", [] {
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
