@@ -168,7 +168,9 @@ class Merging(harness.Workspace):
             path.chmod(0o777 if path.is_dir() else 0o644)
         file.chmod(0)
         closed.parent.chmod(0)
-        done = harness.run([harness.PROF_MPI, "-q", directory], expect=3, user=65534, group=65534, extra_groups=[])
+        # The installed tool may lie where only root may look.
+        tool = shutil.copy(harness.PROF_MPI, self.here)
+        done = harness.run([tool, "-q", directory], expect=3, user=65534, group=65534, extra_groups=[])
         for path in (closed.parent, file):
             self.assertEqual(done.stderr.count(f"{path}: "), 1, done.stderr)
         self.assertEqual(harness.viewer_json(self.here / "run.db", "info")["ranks"], 1)

@@ -85,7 +85,8 @@ void drop_return_type(std::string& name) {
   if (all.find(" thunk to ") != std::string_view::npos) return;
   std::size_t begin = 0, depth = 0;
   const std::vector<bool> is_sign = operator_signs(all);
-  for (std::size_t at = 0; at < all.size() && all.substr(at, 8) != "operator"; ++at) {
+  for (std::size_t at = 0; at < all.size() && all.substr(at, 2) != " [" && all.substr(at, 8) != "operator";
+       ++at) {
     if (is_sign[at]) continue;
     if (all[at] == '<' || all[at] == '(' || all[at] == '{') ++depth;
     if ((all[at] == '>' || all[at] == ')' || all[at] == '}') && depth > 0) --depth;
@@ -98,8 +99,7 @@ void drop_return_type(std::string& name) {
 }
 
 /// Cuts the last parameter list, with `const` and the like behind it; `(anonymous namespace)` is no such
-/// list. With it goes what templates return. A remark in square brackets behind it (`f(int) [clone .cold]`)
-/// stays.
+/// list. A remark in square brackets behind it (`f(int) [clone .cold]`) stays.
 void drop_parameters(std::string& name) {
   const std::vector<Range> lists = brackets(name, '(', ')');
   if (lists.empty() || lists.back().begin == 1) return;
@@ -109,7 +109,6 @@ void drop_parameters(std::string& name) {
   const std::size_t remark = name.find(" [", last.end);
   const std::string kept = remark == std::string::npos ? std::string{} : name.substr(remark);
   name.resize(last.begin - 1);
-  drop_return_type(name);
   name += kept;
 }
 
@@ -135,6 +134,7 @@ std::string shorten_middle(std::string_view text, std::size_t width, bool unicod
 std::string without_parameters(std::string_view name) {
   std::string result(name);
   drop_parameters(result);
+  if (result.size() < name.size()) drop_return_type(result);
   return result;
 }
 
