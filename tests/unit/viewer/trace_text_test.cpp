@@ -242,7 +242,8 @@ Unusually long (1 invocation):
 
 TEST_CASE("variation: the table in CSV has what JSON has: begins, and the paths of what is unusual") {
   const std::string path =
-      ",<run>/<program root>/main/call at main.c:31/cg_iterate/loop at solver.c:412/call at solver.c:414/spmv";
+      ",<run>/<program root>/main/call at main.c:31/cg_iterate/loop at solver.c:412/call at "
+      "solver.c:414/spmv";
   const CountedSample counted;
   const std::string table = run(counted.sample, {"variation", "--format", "csv"});
   CHECK_THAT(table,
