@@ -392,6 +392,7 @@ class Bench:
     def run_merge(self, ranks, measurement, database):
         """Wall and CPU seconds, the most memory of any rank in bytes, and what prof-mpi printed."""
         command = ["mpirun.openmpi", "--oversubscribe", "-n", ranks, self.prof_mpi, measurement, "-o", database]
+        os.sync()  # what the generator or another merge wrote must not keep this one waiting
         begin = time.monotonic()
         running = subprocess.Popen([str(c) for c in command], cwd=self.here, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
         told = running.stdout.read()
