@@ -1,4 +1,4 @@
-"""How fast time lines are analysed for waits and their causes: generated ones of many shapes, in CPU seconds, which other
+"""How fast time lines are analysed, by all analyses that prof-mpi makes of them: generated ones of many shapes, in CPU seconds, which other
 programs on the machine hardly change. Every run also checks that costs are all of the waiting, and the critical path. And what
 the analysis of a real run takes beside the run itself: a Poisson solver that exchanges halos one-sidedly."""
 
@@ -24,6 +24,9 @@ RUNS = (
 )  # fmt: skip
 
 
+PHASES = ("forward", "delays", "path", "hotspots", "map", "variation")
+
+
 def row(bench, pattern, ranks, events, analysts):
     tool = bench.build / "tests" / "bench" / "bench_waits"
     done = subprocess.run([tool, pattern, str(ranks), str(events), str(analysts)], capture_output=True, text=True)
@@ -33,7 +36,7 @@ def row(bench, pattern, ranks, events, analysts):
     count, cpu = found["events"], found["cpu"]
     print(f"| {pattern}, {ranks} ranks, {count / 1e6:.1f} M events, {analysts} analyst{'s' if analysts > 1 else ''} "
           f"| {1e9 * cpu / count:.0f} | {count / cpu * 2 / 1e6:.1f} "
-          f"| {' / '.join(f'{1e9 * found[phase] / count:.0f}' for phase in ('forward', 'delays', 'path', 'hotspots'))} "
+          f"| {' / '.join(f'{1e9 * found[phase] / count:.0f}' for phase in PHASES)} "
           f"| {found['wall']:.1f} | {found['peak'] / 1e6:.0f} | {found['spilled'] / 1e6:.0f} |", flush=True)
     return found
 
@@ -63,7 +66,8 @@ def sor(bench):
 
 def measure(bench):
     print("| time lines | ns of CPU time an event | M events/s on 2 processors, from it "
-          "| forward and sums / delay costs, hotspots compared / critical path / hotspots | wall s | peak MB | MB to the file |")
+          "| forward and sums / delay costs, hotspots compared / critical path / hotspots / map and efficiencies / variation "
+          "| wall s | peak MB | MB to the file |")
     print("|---|---|---|---|---|---|---|")
     found = [row(bench, *run) for run in (*RUNS, ("ring", 1024, LARGEST, 2))]
     bench.save("waits", found)

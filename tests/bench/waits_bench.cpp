@@ -1,16 +1,19 @@
-// How fast time lines are analysed: bench_waits PATTERN RANKS EVENTS ANALYSTS. The traces are made while they
-// are read, and making them counts. Tells CPU seconds by phase and the most memory, as JSON, and fails where
-// costs are not all of the waiting or the critical path is not as long as it says.
+// How fast time lines are analysed: bench_waits PATTERN RANKS EVENTS ANALYSTS, by all analyses that prof-mpi
+// makes of them. The traces are made while they are read, and making them counts. Tells CPU seconds by phase
+// and the most memory, as JSON, and fails where costs are not all of the waiting or the critical path is not
+// as long as it says.
 //   ring: ranks on a ring exchange halos without blocking and reduce a number in each iteration; one in eight
-//   is
-//         late by turns. Six calls an iteration and rank.
+//         is late by turns. Six calls an iteration and rank, and a sample in each eighth iteration.
 //   master, unmatched, truncated: what naive analyses take quadratic time for.
 #include "exchange/threads.hpp"
 #include "waits/critical_path.hpp"
 #include "waits/delay_costs.hpp"
+#include "waits/efficiency.hpp"
 #include "waits/forward.hpp"
 #include "waits/hash.hpp"
 #include "waits/hotspots.hpp"
+#include "waits/time_map.hpp"
+#include "waits/variation.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -35,8 +38,42 @@ using culprit::measurement::trace::OperationKind;
 using culprit::measurement::trace::Record;
 using culprit::measurement::trace::RecordKind;
 
-constexpr std::uint64_t kWork = 20'000;  // ns an iteration
-constexpr std::uint64_t kCost = 500;     // ns a call
+constexpr std::uint64_t kWork = 20'000;     // ns an iteration
+constexpr std::uint64_t kCost = 500;        // ns a call
+constexpr std::uint64_t kSampled = 8;       // iterations from one sample to the next
+constexpr std::uint64_t kPeriod = 200'000;  // ns that a sample stands for
+
+/// The program that all patterns are runs of, by context: its calls are 10 to 21.
+///   0 main; 1 its loop; 2 exchange, 3 relax, called in it; 4 a loop in relax, 5 source, called in that
+struct Program {
+  CallPaths paths;
+  std::vector<std::uint32_t> procedures;  // the innermost one around each context
+  static constexpr std::uint32_t kContexts = 22;
+
+  Program() {
+    constexpr std::uint32_t kNone = CallPaths::kNone;
+    paths.parent = {kNone, 0, 1, 1, 3, 4};
+    paths.procedure = {0, kNone, 1, 2, kNone, 3};
+    procedures = {0, 0, 2, 3, 3, 5};
+    for (std::uint32_t call = 6; call < kContexts; ++call) {
+      const std::uint32_t caller = call == 15 ? 1 : 2;
+      paths.parent.push_back(caller);
+      paths.procedure.push_back(kNone);
+      procedures.push_back(call);
+    }
+  }
+  /// Where the n-th sample of a rank lies.
+  static std::uint32_t sampled(std::int32_t rank, std::uint64_t n) {
+    return 3 + static_cast<std::uint32_t>((static_cast<std::uint64_t>(rank) + n) % 3);
+  }
+};
+
+void sample(Record& record, std::int32_t rank, std::uint64_t n, std::uint64_t ns) {
+  record.kind = RecordKind::sample;
+  record.exit_ns = ns;
+  record.enter_ns = ns - std::min(ns, kPeriod);
+  record.node = Program::sampled(rank, n);
+}
 
 std::uint64_t work(std::int32_t rank, std::uint64_t iteration) {
   const std::uint64_t mixed =
@@ -71,6 +108,10 @@ class Ring final : public ProcessTrace {
     if (iteration_ == iterations_) return false;
     if (step_ == 0) start_iteration();
     record.operations.clear();
+    if (step_ == 2 && iteration_ % kSampled == 0 && !std::exchange(sampled_, true)) {
+      sample(record, rank_, iteration_ / kSampled, now_ + work(rank_, iteration_) / 2);
+      return true;
+    }
     record.kind = RecordKind::call;
     record.enter_ns = now_;
     record.exit_ns = now_ + kCost;
@@ -108,6 +149,7 @@ class Ring final : public ProcessTrace {
     if (++step_ == 6) {
       step_ = 0;
       ++iteration_;
+      sampled_ = false;
     }
     return true;
   }
@@ -142,6 +184,7 @@ class Ring final : public ProcessTrace {
   std::int32_t rank_, ranks_;
   std::uint64_t iterations_, iteration_ = 0;
   std::uint32_t step_ = 0;
+  bool sampled_ = false;  // in this iteration
   std::uint64_t now_ = 1000, begin_ = 0, all_ns_ = 0;
   std::vector<Definition> definitions_;
 };
@@ -166,6 +209,10 @@ class Served final : public ProcessTrace {
     const std::uint64_t served = begin + kWork + 2 * kCost * worker;  // when the master turns to the worker
     const std::uint64_t asked = worker == 0 ? served : begin + kCost;
     const bool asks = step_ % 2 == 0;
+    if (rank_ != 0 && asks && round_ % kSampled == kSampled - 1 && !std::exchange(sampled_, true)) {
+      sample(record, rank_, round_ / kSampled, begin - kWork / 2);
+      return true;
+    }
     if (rank_ == 0) {
       record.enter_ns = asks ? (worker == 0 ? begin : served) : served + kCost;
       record.exit_ns = (asks ? served + kCost : served + 2 * kCost) - 1;
@@ -181,6 +228,7 @@ class Served final : public ProcessTrace {
     if (++step_ == steps) {
       step_ = 0;
       ++round_;
+      sampled_ = false;
     }
     return true;
   }
@@ -195,6 +243,7 @@ class Served final : public ProcessTrace {
 
   std::int32_t rank_, workers_;
   std::uint64_t rounds_, round_ = 0, step_ = 0;
+  bool sampled_ = false;  // in this round
   std::vector<Definition> definitions_;
 };
 
@@ -303,7 +352,7 @@ class Digest {
 
 /// CPU seconds of all analysts together, by phase; and what must hold.
 struct Totals {
-  double forward = 0, delays = 0, path = 0, hotspots = 0;
+  double forward = 0, delays = 0, path = 0, hotspots = 0, map = 0, variation = 0;
   std::uint64_t events = 0, waits = 0, waiting_ns = 0, costs_ns = 0, unmatched = 0, spilled = 0;
   std::uint64_t path_ns = 0, path_length_ns = 0, begin_ns = ~std::uint64_t{0}, end_ns = 0;
   Digest digest;
@@ -337,6 +386,44 @@ Digest digest_of(const std::vector<WaitSum>& sums, const DelayCosts& delays, con
   return digest;
 }
 
+void add(Digest& digest, const TimeMap& map) {
+  for (const TimeMapRow& row : map.rows) {
+    const auto rank = static_cast<std::uint64_t>(row.rank);
+    for (std::uint64_t bin = 0; bin < map.bins; ++bin) {
+      digest.add({4, rank, bin}, row.calls_ns[bin]);
+      digest.add({5, rank, bin}, row.contexts[bin]);
+      digest.add({6, rank, bin, row.segments[bin].first}, row.segments[bin].count);
+    }
+    for (const WaitInBin& wait : row.waits)
+      digest.add({7, rank, wait.bin, static_cast<std::uint64_t>(wait.pattern)}, wait.ns);
+  }
+}
+
+void add(Digest& digest, const Variation& level) {
+  for (std::size_t row = 0; row < level.rows.size(); ++row) {
+    const auto rank = static_cast<std::uint64_t>(level.ranks[row]);
+    for (const Segment& one : level.rows[row])
+      digest.add({8, level.procedure, rank, one.begin_ns, one.end_ns, one.context}, one.sos_ns);
+  }
+  for (const Outlier& one : level.outliers)
+    digest.add({9, level.procedure, static_cast<std::uint64_t>(one.rank), one.segment}, one.sos_ns);
+}
+
+/// The dominant procedure and two levels below it, as prof-mpi looks for them.
+Digest find_variations(culprit::exchange::Communicator& analysis, const Roster& roster,
+                       const Forward& forward, const CallPaths& paths, TimeMap& map) {
+  Digest digest;
+  Variation level = variation(analysis, roster, forward, paths, {}, {.finer = 0});
+  find_segments(map, level);
+  std::uint32_t last = CallPaths::kNone;
+  for (int finer = 0; finer < 3 && level.procedure != last; ++finer) {
+    last = level.procedure;
+    add(digest, level);
+    if (finer < 2) level = variation(analysis, roster, forward, paths, {}, {.finer = finer + 1});
+  }
+  return digest;
+}
+
 void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals& totals, std::mutex& mutex) {
   std::vector<std::unique_ptr<ProcessTrace>> own;
   for (std::int32_t rank = 0; rank < run.ranks; ++rank) {
@@ -348,7 +435,8 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
   const Roster roster(analysis, own);
   const Forward forward = read_forward(analysis, roster, own);
   const double forward_s = lap(clock);
-  HotspotDiagnosis diagnosis(forward, {});
+  const Program program;
+  HotspotDiagnosis diagnosis(forward, program.procedures);
   const DelayCosts delays =
       delay_costs(analysis, roster, forward,
                   {.observer = [&diagnosis](const ComparedWait& wait) { diagnosis.add(wait); }});
@@ -357,13 +445,22 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
   const double path_s = lap(clock);
   const std::vector<Hotspot> spots = diagnosis.find(analysis);
   const double hotspots_s = lap(clock);
-  const Digest digest = digest_of(forward.wait_sums, delays, path, forward.own_times, spots);
+  const Efficiency measures = efficiency(analysis, roster, forward, path);
+  TimeMap map = time_map(analysis, roster, forward, [](std::uint32_t context) { return context; });
+  const double map_s = lap(clock);
+  Digest digest = find_variations(analysis, roster, forward, program.paths, map);
+  const double variation_s = lap(clock);
+  digest.add(digest_of(forward.wait_sums, delays, path, forward.own_times, spots));
+  add(digest, map);
+  digest.add({10, static_cast<std::uint64_t>(1e9 * measures.parallel)}, analysis.rank() == 0 ? 1 : 0);
 
   const std::lock_guard lock(mutex);
   totals.forward += forward_s;
   totals.delays += delays_s;
   totals.path += path_s;
   totals.hotspots += hotspots_s;
+  totals.map += map_s;
+  totals.variation += variation_s;
   totals.digest.add(digest);
   totals.costs_ns += delays.unattributed_ns;
   for (const DelayCost& cost : delays.costs) totals.costs_ns += cost.short_term_ns + cost.long_term_ns;
@@ -399,14 +496,17 @@ int main(int count, char** arguments) {
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const double cpu = totals.forward + totals.delays + totals.path + totals.hotspots;
+  const double cpu =
+      totals.forward + totals.delays + totals.path + totals.hotspots + totals.map + totals.variation;
   std::printf(
       "{\"events\": %llu, \"waits\": %llu, \"unmatched\": %llu, \"wall\": %.3f, \"cpu\": %.3f, \"forward\": "
-      "%.3f, \"delays\": %.3f, \"path\": %.3f, \"hotspots\": %.3f, \"spilled\": %llu, \"peak\": "
+      "%.3f, \"delays\": %.3f, \"path\": %.3f, \"hotspots\": %.3f, \"map\": %.3f, \"variation\": %.3f, "
+      "\"spilled\": %llu, \"peak\": "
       "%ld, \"digest\": \"%016llx\"}\n",
       static_cast<unsigned long long>(totals.events), static_cast<unsigned long long>(totals.waits),
       static_cast<unsigned long long>(totals.unmatched), wall, cpu, totals.forward, totals.delays,
-      totals.path, totals.hotspots, static_cast<unsigned long long>(totals.spilled), usage.ru_maxrss * 1024,
+      totals.path, totals.hotspots, totals.map, totals.variation,
+      static_cast<unsigned long long>(totals.spilled), usage.ru_maxrss * 1024,
       static_cast<unsigned long long>(totals.digest.sum()));
   if (totals.costs_ns != totals.waiting_ns) {
     std::fprintf(stderr, "bench_waits: %llu ns of costs for %llu ns of waiting\n",
