@@ -116,7 +116,8 @@ class Workspace(unittest.TestCase):
 class AgainstClocks(Workspace):
     """Tests that compare what was measured with clocks that programs read. A processor lost between a reading and what
     it stands for makes the log wrong, not what was measured; what is measured wrong is wrong each time. So where they
-    differ all is done again, in a new directory, and that is told. What ends or prints otherwise than it should is not."""
+    differ, or a row is missing that is looked up, all is done again, in a new directory, and that is told. What ends or
+    prints otherwise than it should is not."""
 
     def __init__(self, method="runTest"):
         super().__init__(method)
@@ -129,8 +130,8 @@ class AgainstClocks(Workspace):
             try:
                 self.subTest = lambda *_, **__: contextlib.nullcontext()  # whose failures would be final
                 return test()
-            except AssertionError as difference:
-                print(f"{self.id()} again, for: {difference}", file=sys.stderr)
+            except (AssertionError, LookupError) as difference:
+                print(f"{self.id()} again, for: {difference!r}", file=sys.stderr)
                 self.doCleanups()
                 self.setUp()
             finally:

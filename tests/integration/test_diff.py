@@ -26,8 +26,9 @@ class TwoRuns(Workspace):
             self.assertAlmostEqual(whole[0][side], total, places=6)
         self.assertAlmostEqual(whole[0]["change"], whole[0]["b"] - whole[0]["a"], places=6)
 
-        # The same procedures and loops on either side, although one rank exchanges nothing.
-        for name in ("main", "advance(Plate&, int, int)", "react(Plate&)", "reaction_heat(double)", "conduct(Plate&)"):
+        # The same procedures on either side, although one rank exchanges nothing. Those that take a hundred samples and
+        # more: conduct(), with a few, may have none in a run.
+        for name in ("main", "advance(Plate&, int, int)", "react(Plate&)", "reaction_heat(double)"):
             rows = [node for node in nodes if names(node["path"])[-1] == name]
             self.assertEqual(len(rows), 1, name)
             self.assertGreater(rows[0]["a"], 0, name)

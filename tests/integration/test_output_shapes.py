@@ -216,7 +216,9 @@ def rows_of(command, result):
     return result
 
 
-class Shapes(harness.Workspace):
+class Answers:
+    """What all that answer to the commands have in common."""
+
     def all_commands(self, database, traced, ranks):
         """Every command on one database; what each of them answered."""
         answers = {}
@@ -288,6 +290,8 @@ class Shapes(harness.Workspace):
         if "variation" in answers:
             self.assertEqual(len(answers["variation"]["ranks"]), len(answers["variation"]["sos_s"]))
 
+
+class Shapes(harness.Workspace, Answers):
     def test_a_profile_of_ranks(self):
         database = self.merge(self.measure("mpich", 2, harness.PROGRAMS / "stencil.mpich", 12))
         answers = self.all_commands(database, traced=False, ranks=2)
@@ -329,6 +333,39 @@ class Shapes(harness.Workspace):
         self.assertEqual(answers["variation"]["invocations"], "marked")
         self.assertEqual(answers["variation"]["segment"], "iteration")
 
+    def test_threads(self):
+        environment = dict(harness.ENVIRONMENT, OMP_NUM_THREADS="2")
+        directory = self.measure("mpich", 2, harness.PROGRAMS / "threads.mpich", 60, env=environment)
+        answers = self.all_commands(self.merge(directory), traced=False, ranks=2)
+        self.assertGreater(len(answers["report"]["roles"]), 1)
+        self.assertTrue(any(value["thread"] > 0 for value in answers["threads"]["values"]))
+
+    def test_a_program_that_is_no_rank(self):
+        directory = self.here / "run"
+        harness.run([harness.HPCRUN, "-o", directory, harness.PROGRAMS / "spin", "0.4"])
+        answers = self.all_commands(self.merge(directory), traced=False, ranks=0)
+        for value in answers["threads"]["values"]:
+            self.assertIsNone(value["rank"])
+        self.assertEqual({answers["efficiency"][name] for name in EFFICIENCY}, {None})
+
+    def test_the_check_itself_finds_what_is_wrong(self):
+        good = {**LOCATION, "value": number}
+        value = {"rank": 0, "thread": 0, "role": "main", "process": "host:7", "value": 1.5}
+        check(value, good)
+        for key, bad in (("rank", "0"), ("rank", 0.5), ("thread", True), ("process", "host"), ("value", None), ("value", math.nan)):
+            with self.assertRaises(Wrong):
+                check({**value, key: bad}, good)
+        with self.assertRaises(Wrong):
+            check({**value, "more": 1}, good)
+        with self.assertRaises(Wrong):
+            check({key: value[key] for key in list(value)[1:]}, good)
+        with self.assertRaises(Wrong):
+            check(json.loads('[{"kind": "procedure"}]'), path)
+
+
+class ShapesOfWaits(harness.AgainstClocks, Answers):
+    """Of runs in which processes wait for each other: on a busy machine one may be too late to wait for anybody."""
+
     def test_one_sided_communication_with_and_without_time_lines(self):
         program = harness.PROGRAMS / "truth_active_target.mpich"
         for traced in (False, True):
@@ -363,35 +400,6 @@ class Shapes(harness.Workspace):
                 found = read(exported_figures.export(database, form, "--metric", metric))
                 unit = 1 if metric == "samples" else 1e9 if form == "speedscope" else 1e6
                 self.assertAlmostEqual(found / unit, totals[metric], places=5, msg=(form, metric))
-
-    def test_threads(self):
-        environment = dict(harness.ENVIRONMENT, OMP_NUM_THREADS="2")
-        directory = self.measure("mpich", 2, harness.PROGRAMS / "threads.mpich", 60, env=environment)
-        answers = self.all_commands(self.merge(directory), traced=False, ranks=2)
-        self.assertGreater(len(answers["report"]["roles"]), 1)
-        self.assertTrue(any(value["thread"] > 0 for value in answers["threads"]["values"]))
-
-    def test_a_program_that_is_no_rank(self):
-        directory = self.here / "run"
-        harness.run([harness.HPCRUN, "-o", directory, harness.PROGRAMS / "spin", "0.4"])
-        answers = self.all_commands(self.merge(directory), traced=False, ranks=0)
-        for value in answers["threads"]["values"]:
-            self.assertIsNone(value["rank"])
-        self.assertEqual({answers["efficiency"][name] for name in EFFICIENCY}, {None})
-
-    def test_the_check_itself_finds_what_is_wrong(self):
-        good = {**LOCATION, "value": number}
-        value = {"rank": 0, "thread": 0, "role": "main", "process": "host:7", "value": 1.5}
-        check(value, good)
-        for key, bad in (("rank", "0"), ("rank", 0.5), ("thread", True), ("process", "host"), ("value", None), ("value", math.nan)):
-            with self.assertRaises(Wrong):
-                check({**value, key: bad}, good)
-        with self.assertRaises(Wrong):
-            check({**value, "more": 1}, good)
-        with self.assertRaises(Wrong):
-            check({key: value[key] for key in list(value)[1:]}, good)
-        with self.assertRaises(Wrong):
-            check(json.loads('[{"kind": "procedure"}]'), path)
 
 
 if __name__ == "__main__":

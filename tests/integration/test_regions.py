@@ -104,16 +104,16 @@ class Regions(harness.Workspace):
         self.assertIn("12 iterations marked", self.notes())
 
     def test_views_know_regions(self):
-        self.view_of("nested", "O2")
+        self.view_of("iterations", "O2")  # nearly all of it in the region, so that the hottest path is in it
         hot = harness.viewer_json(self.database, "hot-path", "--metric", "samples")
         self.assertIn("region", [step["frame"]["kind"] for step in hot["path"]])
-        node = harness.viewer_json(self.database, "threads", "main/outer/nested", "--metric", "samples")
+        node = harness.viewer_json(self.database, "threads", "main/loop/iterations", "--metric", "samples")
         self.assertGreater(node["values"][0]["value"], 0)
-        self.assertIn("region outer", harness.run([harness.VIEWER, self.database, "view", "calling-context"]).stdout)
+        self.assertIn("region loop", harness.run([harness.VIEWER, self.database, "view", "calling-context"]).stdout)
         report = harness.run([harness.VIEWER, self.database, "report"]).stdout
         self.assertIn("samples", report)
         modules = [module["path"] for module in harness.viewer_json(self.database, "info")["modules"]]
-        self.assertNotIn("outer", modules)
+        self.assertNotIn("loop", modules)
 
     def test_unmeasured(self):
         for program in ("regions_O0", "regions_O2", "regions_static"):

@@ -13,12 +13,20 @@ class SegmentsApart(harness.Workspace):
         directory = self.here / "run"
         command = [harness.HPCRUN, "-o", directory, harness.PROGRAMS / program, 0.5]
         harness.run(command, env=dict(harness.ENVIRONMENT, **variables))
-        info = harness.viewer_json(self.merge(directory), "info")
+        database = self.merge(directory)
+        info = harness.viewer_json(database, "info")
         (module,) = [module for module in info["modules"] if module["path"].endswith(f"/{program}")]
-        self.assertGreater(module["samples"], 0)
+        # Its code is found, and paths go on through it. Of its own samples there may be none: the sines take nearly all.
+        (main,) = [node for node in self.nodes(database) if node["frame"]["name"] == "main"]
+        self.assertEqual(main["frame"]["module"], module["path"])
+        self.assertGreater(main["values"]["samples:sum (I)"], 0.5 * info["samples"])
         self.assertTrue(module["unwind_information"])
         self.assertEqual((info["partial"], info["bridged"]), (0, 0))
         self.assertRegex(module["build_id"], "^[0-9a-f]{8,}$")
+
+    def nodes(self, database):
+        view = harness.viewer_json(database, "view", "calling-context", "--metrics", "samples:sum (I)")
+        return harness.walk(view["roots"])
 
     def test_position_independent(self):
         self.check("spin_apart")
