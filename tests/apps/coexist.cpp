@@ -1,5 +1,6 @@
 // Does, one at a time, what programs do that a sampler in the same process may disturb, and says what came of
 // it: the same lines measured and unmeasured. Usage: coexist WHAT
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -295,8 +296,17 @@ void no_memory() {
   const rlimit little{256 << 20, 256 << 20};
   require(setrlimit(RLIMIT_AS, &little) == 0, "setrlimit");
   compute(200);
+  // None ends before all are there: with its first call of free(), a thread that ends takes address space for
+  // allocations of its own, and there may be none left for the stacks of others.
+  std::atomic<bool> all_started{false};
   std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i) threads.emplace_back([] { compute(50); });
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&all_started] {
+      while (!all_started) compute(1);
+      compute(50);
+    });
+  }
+  all_started = true;
   for (std::thread& thread : threads) thread.join();
   say("computed");
 }
