@@ -39,7 +39,8 @@ std::vector<database::BlameRow> shift_blame(std::span<const database::Context> c
                                             std::span<const database::Balance> balance);
 
 /// Inclusive work W (REALTIME − idleness, ns) of one context for every thread of the role, in role order.
-using WorkOf = std::function<std::vector<std::uint64_t>(database::ContextId)>;
+/// Valid until the next call.
+using WorkOf = std::function<std::span<const std::uint64_t>(database::ContextId)>;
 
 /// Finds the suspects of every blamed context (algorithms.md 5.4, 5.5). `locations` maps the role's threads
 /// to location indices. Largest explains first; nothing where T < 2. Where simulation showed that the plain

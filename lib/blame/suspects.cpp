@@ -28,29 +28,40 @@ constexpr double kNoiseExcess = 0.3989;
 /// Culprits are alike where the least of their excesses is this share of the largest.
 constexpr double kAlike = 0.5;
 
-using PerThread = std::vector<double>;
+/// One number for each thread of the role.
+using PerThread = std::span<const std::uint64_t>;
 
-double total(const PerThread& values) {
+/// One number for each of the late threads. There may be a million threads, and the others have no excess:
+/// of these, as little as possible is held at a time.
+using PerLate = std::vector<double>;
+
+/// The threads that make the others wait, and how much each works too much: X(t), 0 for all others.
+struct Late {
+  std::vector<std::uint32_t> threads;  ///< ascending
+  PerLate excess;
+};
+
+double total(const PerLate& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-/// value − mean per thread.
-PerThread deviations(const std::vector<std::uint64_t>& values) {
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-  PerThread deviation(values.size());
-  std::ranges::transform(values, deviation.begin(),
-                         [mean](std::uint64_t v) { return static_cast<double>(v) - mean; });
-  return deviation;
+double mean_of(PerThread values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double deviation(std::uint64_t value, double mean) {
+  return static_cast<double>(value) - mean;
 }
 
 /// The share of `part`'s unevenness that reaches the `whole` it belongs to: the slope of the whole over the
 /// part, 1 where nothing compensates, 0 where the siblings always do.
-double passed_on(const PerThread& part, const PerThread& whole) {
+double passed_on(PerThread part, double mean_of_part, PerThread whole, double mean_of_whole) {
   double variance = 0;
   double covariance = 0;
   for (std::size_t t = 0; t < part.size(); ++t) {  // both at once: either waits for its own additions
-    variance += part[t] * part[t];
-    covariance += part[t] * whole[t];
+    const double of_part = deviation(part[t], mean_of_part);
+    variance += of_part * of_part;
+    covariance += of_part * deviation(whole[t], mean_of_whole);
   }
   return variance == 0 ? 0 : std::clamp(covariance / variance, 0.0, 1.0);
 }
@@ -58,8 +69,8 @@ double passed_on(const PerThread& part, const PerThread& whole) {
 /// A scope below a balanced one, and how much it works too much.
 struct Excess {
   ContextId scope = 0;
-  PerThread by_thread;  ///< e(c, t), noise included
-  double noise = 0;     ///< what sampling noise alone would give, per thread
+  PerLate by_thread;  ///< e(c, t), noise included
+  double noise = 0;   ///< what sampling noise alone would give, per thread
 };
 
 double without_noise(double excess, double noise) {
@@ -89,34 +100,38 @@ class Search {
 
   /// Excess only falls on the way down: where a child's, noise included, is less than `least_share` of the
   /// whole, no walk from it finds that much.
-  [[nodiscard]] std::vector<Found> below(ContextId balanced, const PerThread& excess,
-                                         double least_share) const {
+  [[nodiscard]] std::vector<Found> below(ContextId balanced, const Late& late, double least_share) const {
     std::vector<Found> found;
-    const double whole = total(excess);
-    for (Excess& child : distribute(balanced, excess)) {
-      if (total(child.by_thread) < least_share * whole) continue;
-      Excess suspect = walk_down(std::move(child));
+    const double whole = total(late.excess);
+    const double least = least_share * whole;
+    for (Excess& child : distribute(balanced, late, late.excess, least)) {
+      if (total(child.by_thread) < least) continue;
+      Excess suspect = walk_down(std::move(child), late);
       const double share = real_total(suspect) / whole;
       found.push_back({std::move(suspect), share});
     }
     return found;
   }
 
-  /// X(t): what the threads that make the others wait work too much. An excess that sampling alone may have
-  /// caused, or that is small beside the largest, delays nobody.
-  [[nodiscard]] PerThread late_excess(ContextId balanced, const std::vector<std::uint64_t>& work,
-                                      double epsilon) const {
-    PerThread excess = deviations(work);
+  /// An excess that sampling alone may have caused, or that is small beside the largest, delays nobody.
+  [[nodiscard]] Late late_threads(ContextId balanced, PerThread work, double epsilon) const {
+    const double mean = mean_of(work);
     const double quantile = boost::math::quantile(boost::math::normal(), 1 - epsilon / (2.0 * role_.threads));
-    const double least = std::max(kLate * std::ranges::max(excess), quantile * error_of_work(balanced));
-    for (double& e : excess) {
-      if (e < least) e = 0;
+    const double largest = deviation(std::ranges::max(work), mean);
+    const double least = std::max(kLate * largest, quantile * error_of_work(balanced));
+    Late late;
+    for (std::uint32_t t = 0; t < work.size(); ++t) {
+      const double excess = deviation(work[t], mean);
+      if (excess <= 0 || excess < least) continue;
+      late.threads.push_back(t);
+      late.excess.push_back(excess);
     }
-    return excess;
+    return late;
   }
 
-  [[nodiscard]] std::vector<std::uint64_t> work_of(ContextId x) const {
-    std::vector<std::uint64_t> work = work_(x);
+  /// Valid until the next call.
+  [[nodiscard]] PerThread work_of(ContextId x) const {
+    const PerThread work = work_(x);
     if (work.size() != role_.threads)
       throw std::invalid_argument("work is not given for every thread of the role");
     return work;
@@ -179,31 +194,58 @@ class Search {
     }
   }
 
-  /// Gives the excess of `x` to its children, those that account for the most of it first.
-  [[nodiscard]] std::vector<Excess> distribute(ContextId x, PerThread left) const {
+  /// More than the late ones among `count` threads can exceed the mean work at `c` by, together: their
+  /// deviations' sum is largest where they are equal. Costs nothing, where asking for the work does.
+  [[nodiscard]] double most_excess(ContextId c, std::size_t late) const {
+    const double deviation_of_work = metrics::finalize(role_.time[c], role_.threads).stddev +
+                                     metrics::finalize(role_.idleness[c], role_.threads).stddev;
+    constexpr double kRounding = 1 + 1e-6;
+    return kRounding * std::sqrt(static_cast<double>(late) * role_.threads) * deviation_of_work;
+  }
+
+  /// What `c`, a child of a scope with the work `whole`, works too much on late threads with the excess
+  /// `left`, if that is `least` or more; `sum` becomes the sum of it.
+  [[nodiscard]] Excess excess_of(ContextId c, PerThread whole, double mean_of_whole, const Late& late,
+                                 const PerLate& left, double& sum) const {
+    const PerThread part = work_of(c);
+    const double mean = mean_of(part);
+    const double share = passed_on(part, mean, whole, mean_of_whole);
+    Excess child{.scope = c, .by_thread = PerLate(left.size()), .noise = kNoiseExcess * error_of_work(c)};
+    sum = 0;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      child.by_thread[i] = std::max(0.0, share * deviation(part[late.threads[i]], mean));
+      sum += std::min(child.by_thread[i], left[i]);
+    }
+    return child;
+  }
+
+  /// Gives the excess of `x` to its children, those that account for the most of it first. Returns those that
+  /// may get `least` (above 0) or more, and perhaps others: what the rest gets is nobody's concern, as they
+  /// come after these.
+  [[nodiscard]] std::vector<Excess> distribute(ContextId x, const Late& late, PerLate left,
+                                               double least) const {
     std::vector<ContextId> scopes;
     collect_children(x, scopes);
-    const PerThread whole = deviations(work_of(x));
+    std::erase_if(scopes, [&](ContextId c) { return most_excess(c, late.threads.size()) < least; });
     std::vector<Excess> children;
+    if (scopes.empty()) return children;
+    const PerThread asked = work_of(x);
+    const std::vector<std::uint64_t> whole(asked.begin(), asked.end());
+    const double mean = mean_of(whole);
     std::vector<std::pair<double, std::size_t>> order;
     for (const ContextId c : scopes) {
-      PerThread excess = deviations(work_of(c));
-      const double share = passed_on(excess, whole);
       double sum = 0;
-      for (std::size_t t = 0; t < excess.size(); ++t) {
-        excess[t] = std::max(0.0, share * excess[t]);
-        sum += std::min(excess[t], left[t]);
-      }
-      if (sum == 0) continue;
+      Excess child = excess_of(c, whole, mean, late, left, sum);
+      if (sum < least) continue;
       order.emplace_back(-sum, children.size());
-      children.push_back({c, std::move(excess), kNoiseExcess * error_of_work(c)});
+      children.push_back(std::move(child));
     }
     std::ranges::sort(order);
     for (const auto& [negative_sum, index] : order) {
-      PerThread& excess = children[index].by_thread;
-      for (std::size_t t = 0; t < excess.size(); ++t) {
-        excess[t] = std::min(excess[t], left[t]);
-        left[t] -= excess[t];
+      PerLate& excess = children[index].by_thread;
+      for (std::size_t i = 0; i < excess.size(); ++i) {
+        excess[i] = std::min(excess[i], left[i]);
+        left[i] -= excess[i];
       }
     }
     return children;
@@ -211,11 +253,11 @@ class Search {
 
   /// From a child of a balanced context to the deepest scope that still holds most of its excess. What a
   /// run-time library does within a scope is that scope's doing.
-  [[nodiscard]] Excess walk_down(Excess scope) const {
+  [[nodiscard]] Excess walk_down(Excess scope, const Late& late) const {
     const double begun = real_total(scope);
     if (begun == 0) return scope;
     for (;;) {
-      std::vector<Excess> children = distribute(scope.scope, scope.by_thread);
+      std::vector<Excess> children = distribute(scope.scope, late, scope.by_thread, kMost * begun);
       const auto largest = std::ranges::max_element(children, {}, real_total);
       if (largest == children.end() || real_total(*largest) < kMost * begun) return scope;
       if (of_run_time(largest->scope)) return scope;
@@ -236,38 +278,54 @@ std::uint64_t rounded(double ns) {
   return static_cast<std::uint64_t>(std::llround(ns));
 }
 
+/// Where among the late threads the culprits are.
 std::vector<std::size_t> culprits_of(const Excess& e) {
   const double whole = real_total(e);
   std::vector<std::size_t> culprits;
-  for (std::size_t t = 0; t < e.by_thread.size(); ++t) {
-    if (without_noise(e.by_thread[t], e.noise) > kCulprit * whole) culprits.push_back(t);
+  for (std::size_t i = 0; i < e.by_thread.size(); ++i) {
+    if (without_noise(e.by_thread[i], e.noise) > kCulprit * whole) culprits.push_back(i);
   }
   return culprits;
 }
 
-/// How much earlier the last thread arrives if the culprits' work at the suspect falls to the others' mean.
-double gain_by_removing(const std::vector<std::uint64_t>& whole, const std::vector<std::uint64_t>& suspect,
-                        const std::vector<std::size_t>& culprits) {
-  double others = std::accumulate(suspect.begin(), suspect.end(), 0.0);
-  for (const std::size_t t : culprits) others -= static_cast<double>(suspect[t]);
-  others /= static_cast<double>(suspect.size() - culprits.size());
-  std::vector<double> after(whole.begin(), whole.end());
-  for (const std::size_t t : culprits) after[t] -= std::max(0.0, static_cast<double>(suspect[t]) - others);
-  return static_cast<double>(std::ranges::max(whole)) - std::ranges::max(after);
+/// How much earlier the last thread arrives at the end of `balanced` if the work of the threads `culprits`,
+/// ascending, at `suspect` falls to the others' mean.
+double gain_by_removing(const Search& search, ContextId balanced, ContextId suspect,
+                        std::span<const std::uint32_t> culprits) {
+  std::vector<double> removed;
+  {
+    const PerThread work = search.work_of(suspect);
+    double others = std::accumulate(work.begin(), work.end(), 0.0);
+    for (const std::uint32_t t : culprits) others -= static_cast<double>(work[t]);
+    others /= static_cast<double>(work.size() - culprits.size());
+    removed.reserve(culprits.size());
+    for (const std::uint32_t t : culprits) removed.push_back(std::max(0.0, deviation(work[t], others)));
+  }
+  const PerThread whole = search.work_of(balanced);
+  double last = 0;
+  std::size_t passed = 0;
+  for (std::uint32_t t = 0; t < whole.size(); ++t) {
+    const bool culprit = passed < culprits.size() && culprits[passed] == t;
+    last = std::max(last, static_cast<double>(whole[t]) - (culprit ? removed[passed++] : 0.0));
+  }
+  return static_cast<double>(std::ranges::max(whole)) - last;
 }
 
-/// The two figures of algorithms.md 5.5.
-void state_worth(Suspect& suspect, double explains, const Excess& e, const std::vector<std::size_t>& culprits,
-                 const std::vector<std::uint64_t>& whole, const Search& search) {
-  const double threads = static_cast<double>(whole.size());
+/// The two figures of algorithms.md 5.5, of `threads` threads.
+void state_worth(Suspect& suspect, double explains, const Excess& e, const Late& late, double threads,
+                 const Search& search) {
   suspect.save_balanced_ns = rounded(explains / threads);
   double removed = explains / threads;
-  if (!culprits.empty() && culprits.size() < whole.size()) {
-    removed = explains / (threads - static_cast<double>(culprits.size()));
+  const std::vector<std::size_t> culprits = culprits_of(e);
+  if (const auto count = static_cast<double>(culprits.size()); count > 0 && count < threads) {
+    removed = explains / (threads - count);
     const auto [least, most] =
-        std::ranges::minmax(culprits, {}, [&](std::size_t t) { return e.by_thread[t]; });
+        std::ranges::minmax(culprits, {}, [&](std::size_t i) { return e.by_thread[i]; });
     if (e.by_thread[least] < kAlike * e.by_thread[most]) {
-      removed = std::min(removed, gain_by_removing(whole, search.work_of(e.scope), culprits));
+      std::vector<std::uint32_t> at;
+      at.reserve(culprits.size());
+      for (const std::size_t i : culprits) at.push_back(late.threads[i]);
+      removed = std::min(removed, gain_by_removing(search, suspect.balanced, e.scope, at));
     }
   }
   suspect.save_removed_ns = rounded(removed);
@@ -277,25 +335,24 @@ void state_worth(Suspect& suspect, double explains, const Excess& e, const std::
 void find_below(const database::BlameRow& row, std::uint32_t role_index,
                 std::span<const std::uint32_t> locations, const Search& search, double epsilon,
                 std::vector<Suspect>& into) {
-  const std::vector<std::uint64_t> work = search.work_of(row.context);
-  const PerThread excess = search.late_excess(row.context, work, epsilon);
-  if (total(excess) == 0) return;
+  const PerThread work = search.work_of(row.context);
+  const Late late = search.late_threads(row.context, work, epsilon);
   const double threads = static_cast<double>(work.size());
-  const double mean = std::accumulate(work.begin(), work.end(), 0.0) / threads;
   const double blame = static_cast<double>(row.sum);
-  const double explainable = std::min(blame, threads * (static_cast<double>(std::ranges::max(work)) - mean));
+  const double explainable = std::min(blame, threads * deviation(std::ranges::max(work), mean_of(work)));
+  if (late.threads.empty() || explainable <= 0) return;
   constexpr double kRounding = 1 - 1e-9;
-  const double least_share = explainable > 0 ? kRounding * kListed * blame / explainable : 0;
-  for (const Search::Found& found : search.below(row.context, excess, least_share)) {
+  const double least_share = kRounding * kListed * blame / explainable;
+  for (const Search::Found& found : search.below(row.context, late, least_share)) {
     const double explains = explainable * found.share;
     if (explains < kListed * blame) continue;
-    const std::vector<std::size_t> culprits = culprits_of(found.excess);
     Suspect suspect{
         .role = role_index, .balanced = row.context, .suspect = found.excess.scope, .locations = {}};
-    for (const std::size_t t : culprits) suspect.locations.push_back(locations[t]);
+    for (const std::size_t i : culprits_of(found.excess))
+      suspect.locations.push_back(locations[late.threads[i]]);
     suspect.excess_ns = rounded(real_total(found.excess));
     suspect.explains_ns = rounded(explains);
-    state_worth(suspect, explains, found.excess, culprits, work, search);
+    state_worth(suspect, explains, found.excess, late, threads, search);
     into.push_back(std::move(suspect));
   }
 }

@@ -155,7 +155,7 @@ void TileValues::add(const Lists& lists, ValueListReader& list, std::span<const 
   for (const Sums& sums : into) {
     if (sums.metric >= lists.columns()) continue;
     const auto column = lists.column(list, sums.metric);
-    std::uint64_t* by_location = sums.by_location.data() + first;
+    std::uint64_t* by_location = sums.by_location.data() + (first - sums.first);
     for (std::size_t i = 0; i < column.size(); ++i) by_location[rows[i]] += column[i];
   }
 }

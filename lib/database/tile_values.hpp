@@ -32,10 +32,12 @@ class TileValues {
   struct Subtree {
     ContextId first = 0, end = 0;
   };
-  /// Where one metric's values are added: one sum per location, of all tiles.
+  /// Where one metric's values are added: one sum per location, from `first` on, of all tiles that are asked
+  /// for.
   struct Sums {
     std::uint32_t metric = 0;
     std::span<std::uint64_t> by_location;
+    std::uint32_t first = 0;
   };
   /// Some of the tiles: every `step`th one from `first` on.
   struct Share {

@@ -23,13 +23,13 @@ void diagnose_role(database::Experiment& experiment, std::span<const std::uint32
   for (std::uint32_t l = 0; l < roles.size(); ++l) {
     if (roles[l] == role) locations.push_back(l);
   }
-  const blame::WorkOf work_in_role = [&](ContextId context) {
+  std::vector<std::uint64_t> of_role;
+  const blame::WorkOf work_in_role = [&](ContextId context) -> std::span<const std::uint64_t> {
     const std::vector<std::uint64_t>& all =
         work.of({.first = context, .end = experiment.contexts[context].end});
     if (locations.size() == all.size()) return all;
-    std::vector<std::uint64_t> of_role;
-    of_role.reserve(locations.size());
-    for (const std::uint32_t l : locations) of_role.push_back(all[l]);
+    of_role.resize(locations.size());
+    std::ranges::transform(locations, of_role.begin(), [&](std::uint32_t l) { return all[l]; });
     return of_role;
   };
   const auto suspects = blame::find_suspects(experiment.contexts, role, view, experiment.blame.back(),

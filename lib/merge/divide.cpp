@@ -54,10 +54,17 @@ std::vector<InputFiles> share_out(const InputFiles& files, std::size_t parts) {
 }  // namespace
 
 void InputFiles::add(std::string_view path, std::uint64_t bytes) {
-  const auto [end, unused] = std::ranges::mismatch(last_, path);
-  const auto same = static_cast<std::size_t>(end - last_.begin());
+  const auto begins_alike = std::ranges::mismatch(last_, path).in1 - last_.begin();
+  const auto same = static_cast<std::size_t>(begins_alike);
+  const std::string_view rest = path.substr(same);
+  const std::string_view rest_of_last = std::string_view(last_).substr(same);
+  const auto ends_alike =
+      std::mismatch(rest.rbegin(), rest.rend(), rest_of_last.rbegin(), rest_of_last.rend()).first -
+      rest.rbegin();
+  const auto same_at_end = static_cast<std::size_t>(ends_alike);
   packed_.put_varint(same);
-  packed_.put_string(path.substr(same));
+  packed_.put_varint(same_at_end);
+  packed_.put_string(rest.substr(0, rest.size() - same_at_end));
   packed_.put_varint(bytes);
   last_ = path;
   ++size_;
@@ -65,8 +72,9 @@ void InputFiles::add(std::string_view path, std::uint64_t bytes) {
 
 bool InputFiles::Cursor::next() {
   if (from_.remaining() == 0) return false;
-  path_.resize(from_.get_varint());
-  path_ += from_.get_string();
+  const std::size_t same = from_.get_varint();
+  const std::size_t same_at_end = from_.get_varint();
+  path_.replace(same, path_.size() - same - same_at_end, from_.get_string());
   bytes_ = from_.get_varint();
   return true;
 }

@@ -12,12 +12,11 @@
 namespace culprit::merge {
 namespace {
 
-/// What rank 0 keeps of earlier answers, in bytes: some levels of a walk with 100 000 locations.
-constexpr std::size_t kMostKept = std::size_t{64} << 20;
+/// What rank 0 keeps of earlier answers, in bytes: with 100 000 locations forty, as many as a search goes
+/// back over; with a million it asks half as often again.
+constexpr std::size_t kMostKept = std::size_t{32} << 20;
 
-/// Having looked into so many tiles a rank gives back their pages, so that its memory does not grow with the
-/// file: to sum up a context of which no inclusive values are kept, most of a tile is read (some megabytes).
-constexpr std::size_t kTilesBetweenReleases = 8;
+constexpr int kAnswerTag = 205;
 
 using database::TileValues;
 
@@ -31,28 +30,37 @@ exchange::Bytes to_bytes(const std::string& problem, const std::vector<std::uint
 
 }  // namespace
 
+void WorkByThread::look_up(const TileValues::Subtree& subtree, const Visit& visit) {
+  std::vector<std::uint64_t> time;
+  std::vector<std::uint64_t> idleness;
+  const TileValues::Share mine = share(comm_.rank());
+  for (std::size_t tile = mine.first; tile < values_.tiles(); tile += mine.step) {
+    const TileValues::Range range = values_.range(tile);
+    time.assign(range.locations, 0);
+    idleness.assign(range.locations, 0);
+    const TileValues::Sums into[] = {
+        {.metric = Columns::kRealtime, .by_location = time, .first = range.first},
+        {.metric = Columns::kIdleness, .by_location = idleness, .first = range.first}};
+    values_.add_inclusive({&subtree, 1}, into, {.first = tile, .step = values_.tiles()});
+    for (std::uint32_t l = 0; l < range.locations; ++l) time[l] -= idleness[l];
+    visit(range.first, time);
+    // Where no inclusive values are kept of a context most of a tile is read, some megabytes.
+    writer_.release_values();
+  }
+}
+
 exchange::Bytes WorkByThread::answer(const exchange::Bytes& question) {
   cct::MessageReader message(question);
   TileValues::Subtree subtree;
   subtree.first = message.value<database::ContextId>();
   subtree.end = message.value<database::ContextId>();
   try {
-    std::vector<std::uint64_t> time(values_.locations());
-    std::vector<std::uint64_t> idleness(values_.locations());
-    const TileValues::Sums into[] = {{.metric = Columns::kRealtime, .by_location = time},
-                                     {.metric = Columns::kIdleness, .by_location = idleness}};
-    const TileValues::Share mine = share(comm_.rank());
-    std::vector<std::uint64_t> work;
-    for (std::size_t tile = mine.first; tile < values_.tiles(); tile += mine.step) {
-      values_.add_inclusive({&subtree, 1}, into, {.first = tile, .step = values_.tiles()});
-      const TileValues::Range range = values_.range(tile);
-      for (std::uint32_t l = range.first; l < range.first + range.locations; ++l)
-        work.push_back(time[l] - idleness[l]);
-      if (++looked_at_ < kTilesBetweenReleases) continue;
-      writer_.release_values();
-      looked_at_ = 0;
-    }
-    return to_bytes({}, work);
+    std::vector<std::uint64_t> all;
+    all.reserve(values_.locations() / static_cast<std::size_t>(comm_.size()) + 1);
+    look_up(subtree, [&](std::uint32_t /*first*/, std::span<const std::uint64_t> work) {
+      all.insert(all.end(), work.begin(), work.end());
+    });
+    return to_bytes({}, all);
   } catch (const std::exception& error) {
     return to_bytes(error.what(), {});
   }
@@ -63,22 +71,41 @@ std::vector<std::uint64_t> WorkByThread::ask_all(const TileValues::Subtree& subt
   message.value(subtree.first);
   message.value(subtree.end);
   exchange::Bytes question = message.take();
-  comm_.broadcast(question, 0);
-  const std::vector<exchange::Bytes> answers = comm_.gather(answer(question), 0);
   std::vector<std::uint64_t> work(values_.locations());
-  for (int rank = 0; rank < comm_.size(); ++rank) {
-    cct::MessageReader reader(answers[static_cast<std::size_t>(rank)]);
-    if (const std::string problem = reader.text(); !problem.empty()) throw std::runtime_error(problem);
-    const auto part = reader.values<std::uint64_t>();
-    const TileValues::Share theirs = share(rank);
-    auto next = part.begin();
-    for (std::size_t tile = theirs.first; tile < values_.tiles(); tile += theirs.step) {
-      const TileValues::Range range = values_.range(tile);
-      std::copy_n(next, range.locations, work.begin() + range.first);
-      next += range.locations;
+  comm_.broadcast(question, 0);
+  std::string problem;
+  const auto attempt = [&](const auto& step) {
+    try {
+      if (problem.empty()) step();
+    } catch (const std::exception& error) {
+      problem = error.what();
     }
+  };
+  attempt([&] {
+    look_up(subtree, [&](std::uint32_t first, std::span<const std::uint64_t> some) {
+      std::ranges::copy(some, work.begin() + first);
+    });
+  });
+  for (int rank = 1; rank < comm_.size(); ++rank) {  // they answer, whatever happened
+    const exchange::Bytes bytes = comm_.receive(rank, kAnswerTag);
+    attempt([&] {
+      cct::MessageReader reader(bytes);
+      problem = reader.text();
+      if (problem.empty()) put(share(rank), reader.values<std::uint64_t>(), work);
+    });
   }
+  if (!problem.empty()) throw std::runtime_error(problem);
   return work;
+}
+
+/// `part`: the work of the locations of some tiles, one after the other.
+void WorkByThread::put(const TileValues::Share& share, std::span<const std::uint64_t> part,
+                       std::vector<std::uint64_t>& into) const {
+  for (std::size_t tile = share.first; tile < values_.tiles(); tile += share.step) {
+    const TileValues::Range range = values_.range(tile);
+    std::ranges::copy(part.first(range.locations), into.begin() + range.first);
+    part = part.subspan(range.locations);
+  }
 }
 
 const std::vector<std::uint64_t>& WorkByThread::of(const TileValues::Subtree& subtree) {
@@ -101,7 +128,7 @@ void WorkByThread::serve() {
     exchange::Bytes question;
     comm_.broadcast(question, 0);
     if (question.empty()) return;
-    (void)comm_.gather(answer(question), 0);
+    comm_.send(0, kAnswerTag, answer(question));
   }
 }
 

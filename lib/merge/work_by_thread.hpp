@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -38,9 +39,15 @@ class WorkByThread {
     std::vector<std::uint64_t> work;
   };
 
+  using Visit = std::function<void(std::uint32_t first, std::span<const std::uint64_t> work)>;
+
   void serve();
+  /// The work of the locations of this rank's tiles, tile by tile.
+  void look_up(const database::TileValues::Subtree& subtree, const Visit& visit);
   [[nodiscard]] exchange::Bytes answer(const exchange::Bytes& question);
   [[nodiscard]] std::vector<std::uint64_t> ask_all(const database::TileValues::Subtree& subtree);
+  void put(const database::TileValues::Share& share, std::span<const std::uint64_t> part,
+           std::vector<std::uint64_t>& into) const;
   [[nodiscard]] database::TileValues::Share share(int rank) const {
     return {.first = static_cast<std::size_t>(rank), .step = static_cast<std::size_t>(comm_.size())};
   }
@@ -48,7 +55,6 @@ class WorkByThread {
   exchange::Communicator& comm_;
   const database::Writer& writer_;
   const database::TileValues& values_;
-  std::size_t looked_at_ = 0;  ///< tiles, since their pages were given back
   std::list<Known> known_;
   std::unordered_map<database::ContextId, std::list<Known>::iterator> by_context_;
 };

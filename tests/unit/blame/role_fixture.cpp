@@ -67,8 +67,8 @@ const RoleView& RoleFixture::view() {
 }
 
 WorkOf RoleFixture::work() const {
-  return [this](ContextId x) {
-    std::vector<std::uint64_t> work = time_[x];
+  return [this, work = std::vector<std::uint64_t>()](ContextId x) mutable -> std::span<const std::uint64_t> {
+    work = time_[x];
     for (std::size_t t = 0; t < work.size(); ++t) work[t] -= idle_[x][t];
     return work;
   };

@@ -49,9 +49,12 @@ void fill_blame(Example& example) {
     }
     e.balance.push_back(blame::test_balance(e.contexts, view, options));
     e.blame.push_back(blame::shift_blame(e.contexts, view, e.balance.back()));
-    const auto suspects = blame::find_suspects(
-        e.contexts, role, view, e.blame.back(), locations,
-        [&](ContextId x) { return work_of(example, locations, x); }, options);
+    std::vector<std::uint64_t> work;
+    const blame::WorkOf ask = [&](ContextId x) -> std::span<const std::uint64_t> {
+      return work = work_of(example, locations, x);
+    };
+    const auto suspects =
+        blame::find_suspects(e.contexts, role, view, e.blame.back(), locations, ask, options);
     e.suspects.insert(e.suspects.end(), suspects.begin(), suspects.end());
   }
   std::ranges::stable_sort(e.suspects, std::ranges::greater(), &Suspect::explains_ns);
