@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include <boost/math/distributions/chi_squared.hpp>
@@ -16,12 +17,43 @@ using database::ContextId;
 
 /// Above this relative variance a node has too few samples to tell.
 constexpr double kUndecided = 0.1;
+/// Who comes last in each iteration is hardly ever there for more than so many times the others' work, less
+/// one.
+constexpr double kMostWaiting = 8;
+/// A scope may wait for so many times the share that the whole role does.
+constexpr double kMostOfRole = 2;
 
 void check_options(const Options& options) {
   const bool sound = options.alpha >= 0 && options.tau >= 0 && options.epsilon > 0 && options.epsilon < 1;
   if (!sound)
     throw std::invalid_argument("alpha and tau must not be negative, epsilon must lie between 0 and 1");
 }
+
+/// Tells scopes of a role whose own work cannot have kept their threads waiting: wrappers around
+/// communication.
+class WorkTest {
+ public:
+  explicit WorkTest(const RoleView& role) : role_(role), most_(kMostWaiting * std::max(1.0, ratio(0))) {}
+
+  [[nodiscard]] bool may_explain_waiting(ContextId x) const {
+    const metrics::Statistics idle = metrics::finalize_over_all(role_.idleness[x], role_.threads);
+    // One thread that works while all others wait, however many these are: where times are alike, it is the
+    // one that idles least.
+    const double longest = metrics::finalize(role_.time[x], role_.threads).mean - idle.min;
+    return role_.threads < 2 || longest >= idle.mean || ratio(x) <= most_;
+  }
+
+ private:
+  /// Waiting over work.
+  [[nodiscard]] double ratio(ContextId x) const {
+    const auto time = static_cast<double>(role_.time[x].sum);
+    const auto idle = static_cast<double>(role_.idleness[x].sum);
+    return idle < time ? idle / (time - idle) : idle > 0 ? std::numeric_limits<double>::infinity() : 0;
+  }
+
+  const RoleView& role_;
+  double most_;
+};
 
 /// The test of one role with what does not depend on the node worked out once.
 class Test {
@@ -69,6 +101,7 @@ std::vector<Balance> test_balance(std::span<const database::Context> contexts, c
   std::vector<Balance> balance(contexts.size(), Balance::untested);
   if (contexts.empty()) return balance;
   const Test test(role, options);
+  const WorkTest work(role);
   for (ContextId x = 1; x < contexts.size(); ++x) {
     if (is_wait(contexts, x) || role.time[x].sum == 0) continue;
     // Without lines, all calls of a scope fall into one call site, and blaming "some call" helps nobody.
@@ -76,7 +109,7 @@ std::vector<Balance> test_balance(std::span<const database::Context> contexts, c
     // be changed.
     const bool passed_by =
         contexts[x].kind == database::ContextKind::call || (contexts[x].flags & database::kRunTime) != 0;
-    if (options.mode == Mode::noise_aware && passed_by) continue;
+    if (options.mode == Mode::noise_aware && (passed_by || !work.may_explain_waiting(x))) continue;
     balance[x] = test(x);
   }
   balance[0] = Balance::balanced;

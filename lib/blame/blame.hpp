@@ -29,7 +29,8 @@ struct RoleView {
 
 /// Decides balance for every context (algorithms.md 5.2). Contexts with kInWait are untested, and so are call
 /// sites and contexts with kRunTime in noise-aware mode, so that blame falls on the loop or procedure of the
-/// user around them; contexts[0] is balanced.
+/// user around them, and what waits much longer than it works (docs/blame.md), since the cause is not in it;
+/// contexts[0] is balanced.
 std::vector<database::Balance> test_balance(std::span<const database::Context> contexts, const RoleView& role,
                                             const Options& options);
 

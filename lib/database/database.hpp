@@ -110,7 +110,7 @@ struct Role {
 };
 
 enum class Balance : std::uint8_t {
-  untested = 0,  ///< no time here, or at or below a frontier frame
+  untested = 0,  ///< no time here, or at or below a frontier frame, or passed over (blame/blame.hpp)
   balanced,
   imbalanced,
   undecided,  ///< too few samples to tell

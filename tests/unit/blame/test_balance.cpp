@@ -208,6 +208,37 @@ TEST_CASE("what is not tested stays untested") {
   }
 }
 
+TEST_CASE("what wraps communication is not tested, unless one thread works there while the others wait") {
+  TreeFixture tree;
+  const ContextId main = tree.add(0, ContextKind::procedure);
+  const ContextId wrapper = tree.add(main, ContextKind::procedure);
+  const ContextId wait = tree.add_wait(wrapper);
+  const ContextId own = tree.add(wrapper, ContextKind::statement);
+  const ContextId work = tree.add(main, ContextKind::procedure);
+  using Times = std::initializer_list<std::uint64_t>;
+  const auto tested = [&](Times waits, Times works, std::uint64_t elsewhere, Mode mode = Mode::noise_aware) {
+    RoleFixture role(tree.contexts(), 4);
+    role.spend(wait, waits, true);
+    role.spend(own, works);
+    role.spend(work, {elsewhere, elsewhere, elsewhere, elsewhere});
+    Options options;
+    options.mode = mode;
+    const std::vector<Balance> balance = test_balance(tree.contexts(), role.view(), options);
+    CHECK(balance[main] == Balance::balanced);
+    return balance[wrapper];
+  };
+  CHECK(tested({1000, 1000, 1000, 1000}, {124, 124, 124, 124}, 2000) == Balance::untested);
+  CHECK(tested({1000, 1000, 1000, 1000}, {126, 126, 126, 126}, 2000) == Balance::balanced);
+  CHECK(tested({1000, 1000, 1000, 1000}, {124, 124, 124, 124}, 2000, Mode::paper) == Balance::balanced);
+  // Little work in all, but on one thread, for which the others wait.
+  CHECK(tested({1000, 1000, 1000, 0}, {10, 10, 10, 1010}, 2000) == Balance::balanced);
+  // A role that hardly ever works, here 4000 of waiting to 200 of work: eight times that.
+  CHECK(tested({1000, 1000, 1000, 1000}, {7, 7, 7, 7}, 43) == Balance::balanced);
+  CHECK(tested({1000, 1000, 1000, 1000}, {6, 6, 6, 6}, 44) == Balance::untested);
+  // No work at all, anywhere.
+  CHECK(tested({1000, 1000, 1000, 1000}, {0, 0, 0, 0}, 0) == Balance::balanced);
+}
+
 TEST_CASE("one thread is always balanced, and the super-root too") {
   Pair pair;
   RoleFixture alone(pair.tree.contexts(), 1);
