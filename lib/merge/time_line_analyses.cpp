@@ -197,9 +197,10 @@ class Analyses {
   void find_variations(waits::TimeMap& map) {
     find_read_events();
     const waits::CallPaths paths = call_paths(shape_);
+    const waits::ProcedureSums sums(comm_, roster_, forward_, paths);
     const auto marks = marks_.of(forward_.ledger.lines());
     const auto find = [&](std::span<const std::vector<waits::IterationMark>> used, int finer) {
-      return waits::variation(comm_, roster_, forward_, paths, used, {.finer = finer});
+      return waits::variation(comm_, roster_, forward_, sums, used, {.finer = finer});
     };
     waits::Variation level = find(marks, 0);
     waits::find_segments(map, level);
@@ -214,14 +215,16 @@ class Analyses {
       found_.variations.push_back(table_of(level, database::kNone));
       if (finer + 1 < kLevels) level = find({}, finer + 1);
     }
+    if (shape_.segments.empty()) return;
     const waits::CallPaths all = call_paths(shape_, true);
-    for (const Shape::Chosen& chosen : shape_.segments) add_chosen(all, chosen);
+    const waits::ProcedureSums sums_of_all(comm_, roster_, forward_, all);
+    for (const Shape::Chosen& chosen : shape_.segments) add_chosen(sums_of_all, chosen);
   }
 
   /// Of a procedure that the user named, unless that is a level.
-  void add_chosen(const waits::CallPaths& paths, const Shape::Chosen& chosen) {
+  void add_chosen(const waits::ProcedureSums& sums, const Shape::Chosen& chosen) {
     const waits::Variation found =
-        waits::variation(comm_, roster_, forward_, paths, {}, {.procedure = chosen.procedure});
+        waits::variation(comm_, roster_, forward_, sums, {}, {.procedure = chosen.procedure});
     std::uint64_t segments = 0;
     for (const std::vector<waits::Segment>& row : found.rows) segments += row.size();
     if (comm_.all_sum(segments) == 0) return;

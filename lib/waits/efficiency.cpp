@@ -9,13 +9,13 @@ namespace {
 
 /// What a time line did outside MPI between its MPI_Init and its MPI_Finalize, or its last call.
 std::uint64_t useful(const TimeLine& line) {
-  std::uint64_t sum = 0;
-  for (std::size_t i = 1; i < line.events.size(); ++i) {
-    const Event before = line.events[i - 1];
-    const Event after = line.events[i];
-    if (before.finalize) break;
-    if (after.enter_ns > before.exit_ns) sum += after.enter_ns - before.exit_ns;
-  }
+  std::uint64_t sum = 0, left_ns = TimeLine::kNever;
+  bool finalized = false;
+  line.events.for_each([&](const Event& event) {
+    if (!finalized && event.enter_ns > left_ns) sum += event.enter_ns - left_ns;
+    left_ns = event.exit_ns;
+    finalized = finalized || event.finalize;
+  });
   return sum;
 }
 

@@ -1,5 +1,7 @@
 #include "waits/recurrence.hpp"
 
+#include "waits/hash.hpp"
+
 #include <algorithm>
 #include <limits>
 
@@ -24,7 +26,10 @@ Returns::Returns(const CallPaths& paths)
 /// Of a call that follows itself, the scope that makes it.
 std::uint32_t Returns::innermost_around(std::uint32_t a, std::uint32_t b) {
   if (a == b) return paths_.parent[a];
-  const auto [known, is_new] = around_.try_emplace(std::uint64_t{a} << 32 | b, kNone);
+  const std::uint64_t key = joined(a, b);
+  Around& seen = seen_[hash_of(key) % kSeen];
+  if (seen.key == key) return seen.scope;
+  const auto [known, is_new] = around_.try_emplace(key, kNone);
   if (is_new) {
     while (a != b && a != kNone && b != kNone) {
       std::uint32_t& inner = a > b ? a : b;  // parents come before their children
@@ -32,6 +37,7 @@ std::uint32_t Returns::innermost_around(std::uint32_t a, std::uint32_t b) {
     }
     known->second = a == b ? a : kNone;
   }
+  seen = {key, known->second};
   return known->second;
 }
 

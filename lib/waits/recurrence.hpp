@@ -33,6 +33,13 @@ class Returns {
   const CallPaths& paths_;
   std::vector<std::uint32_t> depth_;
   std::vector<std::uint64_t> came_back_;  ///< by context: before which call
+  /// Of two contexts: the one of these hashes that was asked for last, mostly the same few, and all.
+  struct Around {
+    std::uint64_t key = ~std::uint64_t{0};
+    std::uint32_t scope = CallPaths::kNone;
+  };
+  static constexpr std::size_t kSeen = 256;
+  std::vector<Around> seen_ = std::vector<Around>(kSeen);
   std::unordered_map<std::uint64_t, std::uint32_t> around_;
   std::uint64_t calls_ = 0;
   std::uint32_t previous_ = CallPaths::kNone;

@@ -9,33 +9,49 @@ namespace {
 
 constexpr std::uint32_t kNothing = ~0U;
 
-/// Calls visit(bin, ns) for each bin that [begin, end) lies in.
-template <typename Visit>
-void for_bins(const TimeMap& map, std::uint64_t begin, std::uint64_t end, Visit visit) {
-  begin = std::max(begin, map.begin_ns);
-  end = std::min(end, map.begin_ns + map.bins * map.bin_ns);
-  while (begin < end) {
-    const std::uint64_t bin = (begin - map.begin_ns) / map.bin_ns;
-    const std::uint64_t until = std::min(end, map.begin_ns + (bin + 1) * map.bin_ns);
-    visit(static_cast<std::uint32_t>(bin), until - begin);
-    begin = until;
+/// The bins of a map, of which mostly the same one is asked for again.
+class Bins {
+ public:
+  explicit Bins(const TimeMap& map) : map_(map), end_ns_(map.begin_ns + map.bins * map.bin_ns) {}
+
+  /// Calls visit(bin, ns) for each bin that [begin, end) lies in.
+  template <typename Visit>
+  void visit(std::uint64_t begin, std::uint64_t end, Visit visit) {
+    begin = std::max(begin, map_.begin_ns);
+    end = std::min(end, end_ns_);
+    while (begin < end) {
+      if (begin < since_ns_ || begin >= until_ns_) open(begin);
+      const std::uint64_t until = std::min(end, until_ns_);
+      visit(bin_, until - begin);
+      begin = until;
+    }
   }
-}
+
+ private:
+  void open(std::uint64_t ns) {
+    bin_ = static_cast<std::uint32_t>((ns - map_.begin_ns) / map_.bin_ns);
+    since_ns_ = map_.begin_ns + bin_ * map_.bin_ns;
+    until_ns_ = since_ns_ + map_.bin_ns;
+  }
+
+  const TimeMap& map_;
+  std::uint64_t end_ns_;
+  std::uint32_t bin_ = 0;                      // that was asked for last,
+  std::uint64_t since_ns_ = 0, until_ns_ = 0;  // and its time
+};
 
 /// Which context has most time in each bin, told in the order of time: only one bin is open at once.
 class Places {
  public:
-  Places(const TimeMap& map, std::vector<std::uint32_t>& contexts) : map_(map), contexts_(contexts) {}
+  explicit Places(std::vector<std::uint32_t>& contexts) : contexts_(contexts) {}
 
-  void spend(std::uint64_t begin, std::uint64_t end, std::uint32_t context) {
-    for_bins(map_, begin, end, [&](std::uint32_t bin, std::uint64_t ns) {
-      if (bin != open_) close();
-      open_ = bin;
-      auto found =
-          std::find_if(spent_.begin(), spent_.end(), [&](const auto& each) { return each.first == context; });
-      if (found == spent_.end()) found = spent_.insert(found, {context, 0});
-      found->second += ns;
-    });
+  void spend(std::uint32_t bin, std::uint64_t ns, std::uint32_t context) {
+    if (bin != open_) close();
+    open_ = bin;
+    auto found =
+        std::find_if(spent_.begin(), spent_.end(), [&](const auto& each) { return each.first == context; });
+    if (found == spent_.end()) found = spent_.insert(found, {context, 0});
+    found->second += ns;
   }
   void close() {
     const auto most = std::max_element(spent_.begin(), spent_.end(), [](const auto& a, const auto& b) {
@@ -46,7 +62,6 @@ class Places {
   }
 
  private:
-  const TimeMap& map_;
   std::vector<std::uint32_t>& contexts_;
   std::uint32_t open_ = 0;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> spent_;  // few: those of one bin
@@ -82,46 +97,99 @@ TimeMap bins_for(exchange::Communicator& analysis, const std::vector<const TimeL
   return map;
 }
 
+/// Makes the rows of a map, one after the other.
+class Rows {
+ public:
+  Rows(const TimeMap& map, const std::function<std::uint32_t(std::uint32_t)>& shown_at)
+      : map_(map),
+        shown_at_(shown_at),
+        bins_(map),
+        bins_of_waits_(map),
+        waited_(std::size_t{kPatterns} * map.bins, 0) {}
+
+  TimeMapRow row_of(const TimeLine& line, std::int32_t rank);
+
+ private:
+  void spend_samples(const TimeLine& line, std::uint32_t gap, std::uint64_t end, Places& places);
+  void spend_call(const Event& event, TimeMapRow& row, Places& places);
+  void add_waits(const TimeLine& line, TimeMapRow& row);
+  std::uint32_t shown_at(std::uint32_t context) {
+    if (context >= shown_.size()) shown_.resize(context + 1, kNothing);
+    if (shown_[context] == kNothing) shown_[context] = shown_at_(context);
+    return shown_[context];
+  }
+
+  const TimeMap& map_;
+  const std::function<std::uint32_t(std::uint32_t)>& shown_at_;
+  std::vector<std::uint32_t> shown_;  // by context, as far as asked for
+  Bins bins_, bins_of_waits_;
+  std::vector<std::uint64_t> waited_;  // by pattern and bin: nothing, between two rows
+  // Of the line:
+  std::size_t sample_ = 0;  // the next one
+  std::uint64_t at_ = 0;    // how far it is spent
+};
+
 /// Samples lie in their gap one after the other: each stands for the time before it.
-void spend_samples(const TimeLine& line, std::size_t& next, std::uint32_t gap, std::uint64_t begin,
-                   std::uint64_t end, Places& places) {
-  for (; next < line.samples.size(); ++next) {
-    const Sample sample = line.samples[next];
+void Rows::spend_samples(const TimeLine& line, std::uint32_t gap, std::uint64_t end, Places& places) {
+  std::uint64_t begin = at_;
+  for (; sample_ < line.samples.size(); ++sample_) {
+    const Sample sample = line.samples[sample_];
     if (sample.gap > gap) return;
     const std::uint64_t until = std::min(end, begin + sample.ns);
-    places.spend(begin, until, sample.context);
+    bins_.visit(begin, until,
+                [&](std::uint32_t bin, std::uint64_t ns) { places.spend(bin, ns, sample.context); });
     begin = std::max(begin, until);
   }
 }
 
-TimeMapRow row_of(const TimeMap& map, const TimeLine& line, std::int32_t rank,
-                  const std::function<std::uint32_t(std::uint32_t)>& shown_at) {
+void Rows::spend_call(const Event& event, TimeMapRow& row, Places& places) {
+  const std::uint32_t context = shown_at(event.context);
+  bins_.visit(std::max(event.enter_ns, at_), event.exit_ns, [&](std::uint32_t bin, std::uint64_t ns) {
+    row.calls_ns[bin] += ns;
+    places.spend(bin, ns, context);
+  });
+  at_ = std::max(at_, event.exit_ns);
+}
+
+void Rows::add_waits(const TimeLine& line, TimeMapRow& row) {
+  line.waits.for_each([&](const Wait& wait) {
+    std::uint64_t* const waited = &waited_[static_cast<std::size_t>(wait.pattern) * map_.bins];
+    bins_of_waits_.visit(wait.until_ns - std::min(wait.ns, wait.until_ns), wait.until_ns,
+                         [&](std::uint32_t bin, std::uint64_t ns) { waited[bin] += ns; });
+  });
+  for (std::size_t i = 0; i < waited_.size(); ++i) {
+    if (waited_[i] == 0) continue;
+    row.waits.push_back({static_cast<Pattern>(i / map_.bins), static_cast<std::uint32_t>(i % map_.bins),
+                         std::exchange(waited_[i], 0)});
+  }
+}
+
+TimeMapRow Rows::row_of(const TimeLine& line, std::int32_t rank) {
   TimeMapRow row{.rank = rank,
-                 .calls_ns = std::vector<std::uint64_t>(map.bins, 0),
-                 .contexts = std::vector<std::uint32_t>(map.bins, kNothing),
+                 .calls_ns = std::vector<std::uint64_t>(map_.bins, 0),
+                 .contexts = std::vector<std::uint32_t>(map_.bins, kNothing),
                  .waits = {},
-                 .segments = std::vector<SegmentsInBin>(map.bins)};
-  Places places(map, row.contexts);
-  std::size_t sample = 0;
-  std::uint64_t at = line.events.front().enter_ns;
-  std::uint32_t gap = 0;
-  for (const Event& event : line.events) {
-    const std::uint64_t enter = std::max(event.enter_ns, at);
-    spend_samples(line, sample, gap++, at, enter, places);
-    for_bins(map, enter, event.exit_ns,
-             [&](std::uint32_t bin, std::uint64_t ns) { row.calls_ns[bin] += ns; });
-    places.spend(enter, event.exit_ns, shown_at(event.context));
-    at = std::max(at, event.exit_ns);
+                 .segments = std::vector<SegmentsInBin>(map_.bins)};
+  Places places(row.contexts);
+  sample_ = 0;
+  at_ = line.events.front().enter_ns;
+  const auto count = static_cast<std::uint32_t>(line.events.size());
+  for (std::uint32_t call = 0; call < count;) {
+    for (const Event& event : line.events.together(call)) {
+      const std::uint32_t gap = call++;
+      if (!event.sampled) {
+        spend_call(event, row, places);
+        continue;
+      }
+      // Looking at samples may move the events.
+      const Event sampled = event;
+      spend_samples(line, gap, std::max(sampled.enter_ns, at_), places);
+      spend_call(sampled, row, places);
+      break;
+    }
   }
   places.close();
-  std::map<std::pair<Pattern, std::uint32_t>, std::uint64_t> waits;
-  for (const Wait& wait : line.waits) {
-    for_bins(map, wait.until_ns - std::min(wait.ns, wait.until_ns), wait.until_ns,
-             [&](std::uint32_t bin, std::uint64_t ns) {
-               waits[{wait.pattern, bin}] += ns;
-             });
-  }
-  for (const auto& [key, ns] : waits) row.waits.push_back({key.first, key.second, ns});
+  add_waits(line, row);
   return row;
 }
 
@@ -155,8 +223,9 @@ TimeMap time_map(exchange::Communicator& analysis, const Roster& roster, const F
   const std::vector<const TimeLine*> lines = first_lines(roster, forward);
   TimeMap map = bins_for(analysis, lines);
   if (map.bins == 0) return map;
+  Rows rows(map, shown_at);
   for (const TimeLine* const line : lines)
-    map.rows.push_back(row_of(map, *line, roster.rank_of(line->location), shown_at));
+    map.rows.push_back(rows.row_of(*line, roster.rank_of(line->location)));
   return map;
 }
 

@@ -1,12 +1,10 @@
 #include "waits/variation.hpp"
 
-#include "waits/letter.hpp"
+#include "waits/order_statistic.hpp"
 #include "waits/recurrence.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <unordered_map>
+#include <utility>
 
 namespace culprit::waits {
 
@@ -18,31 +16,12 @@ constexpr double kScaled = 1.4826;
 /// Deviations below this share of the median are noise, however alike the segments are.
 constexpr double kLeastDeviation = 0.01;
 
-/// Inclusive time and invocations of a procedure, on all time lines together.
-struct ProcedureSum {
-  std::uint32_t procedure = kNone;
-  std::uint32_t context = kNone;  // its frame with the most time
-  std::uint64_t context_ns = 0;
-  std::uint64_t ns = 0;
-  std::uint64_t invocations = 0;
-  std::uint64_t uneven = 0;  // ranks on which one invocation has nearly all of the time
-};
-
-/// What is known of an MPI call path that is some procedures' first one, on one time line.
-struct Anchor {
-  struct Procedure {
-    std::uint32_t procedure, frame;  ///< the outermost frame of the procedure's on the path
-  };
-  std::vector<Procedure> procedures;
-  std::uint64_t last = 0;  ///< the number of its last call
-};
-
 class VariationPass {
  public:
   VariationPass(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
-                const CallPaths& paths, std::span<const std::vector<IterationMark>> marks,
+                const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
                 const VariationOptions& options)
-      : analysis_(analysis), paths_(paths), options_(options), returns_(paths) {
+      : analysis_(analysis), sums_(sums), paths_(sums.paths()), options_(options), returns_(paths_) {
     const std::vector<TimeLine>& lines = forward.ledger.lines();
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::int32_t rank = roster.rank_of(lines[i].location);
@@ -73,187 +52,115 @@ class VariationPass {
   /// Of the chosen procedure, on one time line.
   struct Recurring {
     struct Call {
-      std::size_t event;
-      std::uint32_t depth;  ///< of what control came back to, below the procedure
+      std::uint32_t event = 0;
+      std::uint32_t depth = 0;  ///< of what control came back to, below the procedure
+      std::uint64_t enter_ns = 0;
+      std::uint64_t calls_ns = 0;  ///< that all calls before it took
     };
     std::vector<Call> calls;
     std::uint32_t depth = 0;
-    std::size_t end = 0;  ///< behind the last call below the procedure
+    Call end;  ///< behind the last call below the procedure, as if one were entered when that is left
+    bool in_order = true;  ///< each call is entered after the one before was left
+  };
+  /// A segment and its calls: from `first` to before `last`.
+  struct Bounds {
+    std::uint32_t first = 0, last = 0;
+    std::uint64_t begin_ns = 0, end_ns = 0;
   };
 
-  [[nodiscard]] bool known(std::uint32_t context) const { return context < paths_.parent.size(); }
-  /// On the path; kNone: it has none.
-  [[nodiscard]] std::uint32_t outermost_frame(std::uint32_t context, std::uint32_t procedure) const {
-    std::uint32_t frame = kNone;
-    for (; known(context); context = paths_.parent[context]) {
-      if (paths_.procedure[context] == procedure) frame = context;
-    }
-    return frame;
-  }
-  [[nodiscard]] bool below(std::uint32_t context, std::uint32_t procedure) const {
-    return outermost_frame(context, procedure) != kNone;
-  }
-  /// Calls visit(procedure, its outermost frame) for each procedure on the path, once.
-  template <typename Visit>
-  void procedures_above(std::uint32_t context, Visit visit) const {
-    std::map<std::uint32_t, std::uint32_t> outermost;
-    for (; known(context); context = paths_.parent[context]) {
-      if (paths_.procedure[context] != kNone) outermost[paths_.procedure[context]] = context;
-    }
-    for (const auto& [procedure, frame] : outermost) visit(procedure, frame);
-  }
-
   void choose();
-  void take(const ProcedureSum& sum) {
-    result_.procedure = sum.procedure;
-    result_.context = sum.context;
-  }
-  [[nodiscard]] std::vector<ProcedureSum> own_sums();
-  [[nodiscard]] std::vector<ProcedureSum> all_sums();
+  void find_frames();
   [[nodiscard]] std::vector<Segment> between_marks(const Row& row) const;
   [[nodiscard]] std::vector<Segment> invocations(const Row& row);
-  [[nodiscard]] Recurring recurring(const Sequence<Event>& events);
-  [[nodiscard]] Segment segment(const TimeLine& line, std::size_t first, std::size_t last,
-                                std::uint64_t begin, std::uint64_t end) const;
+  void find_recurring(const Sequence<Event>& events);
+  void recur(const Event& event, std::uint32_t index, std::uint64_t number, std::uint64_t calls_ns);
+  static std::uint64_t without_calls(const TimeLine& line, const Bounds& bounds);
+  static std::uint32_t most_sampled(const TimeLine& line, const Bounds& bounds, std::size_t& sample);
   void find_outliers();
 
   exchange::Communicator& analysis_;
+  const ProcedureSums& sums_;
   const CallPaths& paths_;
   VariationOptions options_;
   Returns returns_;
   std::vector<Row> rows_;
   Variation result_;
+  std::vector<std::uint32_t> frame_of_;  // by call path: the outermost of the procedure's; kNone: it has none
+  // Of one time line, kept for its memory:
+  Recurring recurring_;
+  Recurrences recurrences_;
+  std::uint32_t anchor_ = kNone;  // the first MPI call path below the procedure
+  std::uint64_t last_ = 0;        // the number of its last call
 };
 
-std::vector<ProcedureSum> VariationPass::own_sums() {
-  std::map<std::uint32_t, ProcedureSum> sums;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> frames;
-  for (const Row& row : rows_) {
-    std::unordered_map<std::uint32_t, std::uint64_t> time, last_exit;
-    std::unordered_map<std::uint32_t, Anchor> anchors;  // by MPI call path
-    std::map<std::uint32_t, Recurrences> recurrences;   // by procedure
-    returns_.begin_line();
-    for (const Sample& sample : row.line->samples) time[sample.context] += sample.ns;
-    for (const Event& event : row.line->events) {
-      time[event.context] += event.exit_ns - event.enter_ns;
-      last_exit[event.context] = event.exit_ns;
-      if (!known(event.context)) continue;
-      const std::uint64_t number = returns_.call(event.context);
-      const auto [found, is_new] = anchors.try_emplace(event.context);
-      Anchor& anchor = found->second;
-      if (is_new) {
-        procedures_above(event.context, [&](std::uint32_t procedure, std::uint32_t frame) {
-          if (recurrences.try_emplace(procedure).second) anchor.procedures.push_back({procedure, frame});
-        });
-      }
-      if (anchor.procedures.empty()) continue;
-      const std::uint32_t depth = returns_.outermost_since(anchor.last, event.context);
-      for (const auto& [procedure, frame] : anchor.procedures)
-        recurrences[procedure].begins(event.enter_ns, depth - std::min(depth, returns_.depth(frame)));
-      anchor.last = number;
-    }
-    for (const auto& left : last_exit) {
-      procedures_above(left.first, [&](std::uint32_t procedure, std::uint32_t) {
-        recurrences[procedure].extend(left.second);
-      });
-    }
-    for (const auto& spent : time) {
-      procedures_above(spent.first, [&](std::uint32_t procedure, std::uint32_t frame) {
-        sums[procedure].ns += spent.second;
-        frames[{procedure, frame}] += spent.second;
-      });
-    }
-    for (const auto& [procedure, recurrence] : recurrences) {
-      sums[procedure].invocations += recurrence.count();
-      if (recurrence.uneven()) ++sums[procedure].uneven;
-    }
-  }
-  for (const auto& [key, ns] : frames) {
-    ProcedureSum& sum = sums[key.first];
-    if (ns <= sum.context_ns) continue;
-    sum.context = key.second;
-    sum.context_ns = ns;
-  }
-  std::vector<ProcedureSum> list;
-  for (auto& [procedure, sum] : sums) {
-    sum.procedure = procedure;
-    list.push_back(sum);
-  }
-  return list;
-}
-
-/// Those of all ranks of the analysis, with the highest inclusive time first.
-std::vector<ProcedureSum> VariationPass::all_sums() {
-  std::map<std::uint32_t, ProcedureSum> sums;
-  for (const ProcedureSum& part : items_of_all<ProcedureSum>(analysis_, own_sums())) {
-    ProcedureSum& sum = sums[part.procedure];
-    sum.procedure = part.procedure;
-    sum.ns += part.ns;
-    sum.invocations += part.invocations;
-    sum.uneven += part.uneven;
-    if (part.context_ns > sum.context_ns ||
-        (part.context_ns == sum.context_ns && part.context < sum.context)) {
-      sum.context = part.context;
-      sum.context_ns = part.context_ns;
-    }
-  }
-  std::vector<ProcedureSum> list;
-  list.reserve(sums.size());
-  for (const auto& [procedure, sum] : sums) list.push_back(sum);
-  std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.ns > b.ns; });
-  return list;
-}
-
 void VariationPass::choose() {
-  const std::uint64_t rows = analysis_.all_sum(rows_.size());
-  const std::vector<ProcedureSum> sums = all_sums();
-  if (options_.procedure != kNone) {
-    const auto named = std::find_if(sums.begin(), sums.end(), [this](const ProcedureSum& sum) {
-      return sum.procedure == options_.procedure;
-    });
-    if (named != sums.end()) take(*named);
-    return;
-  }
-  for (const bool even : {true, false}) {
-    int skip = options_.finer;
-    for (const ProcedureSum& sum : sums) {
-      if (sum.invocations < 2 * rows || (even && 2 * sum.uneven > rows)) continue;
-      // A finer level lies below the one before.
-      if (result_.procedure != kNone && !below(sum.context, result_.procedure)) continue;
-      take(sum);
-      if (skip-- == 0) return;
-    }
-    if (result_.procedure != kNone) return;
+  const ProcedureSum* const chosen =
+      options_.procedure != kNone ? sums_.of(options_.procedure) : sums_.dominant(options_.finer);
+  if (chosen == nullptr) return;
+  result_.procedure = chosen->procedure;
+  result_.context = chosen->context;
+  find_frames();
+}
+
+void VariationPass::find_frames() {
+  frame_of_.assign(paths_.parent.size(), kNone);
+  for (std::uint32_t context = 0; context < frame_of_.size(); ++context) {
+    const std::uint32_t parent = paths_.parent[context];  // comes before its children
+    if (parent != kNone) frame_of_[context] = frame_of_[parent];
+    if (frame_of_[context] == kNone && paths_.procedure[context] == result_.procedure)
+      frame_of_[context] = context;
   }
 }
 
-/// Between `begin` and `end`; calls `first` to before `last` lie in it.
-Segment VariationPass::segment(const TimeLine& line, std::size_t first, std::size_t last, std::uint64_t begin,
-                               std::uint64_t end) const {
-  Segment made{.begin_ns = begin, .end_ns = end, .sos_ns = end - begin, .context = kNone};
-  for (std::size_t i = first; i < last; ++i) {
-    const std::uint64_t enter = std::max(line.events[i].enter_ns, begin);
-    const std::uint64_t exit = std::min(line.events[i].exit_ns, end);
-    if (exit > enter) made.sos_ns -= std::min(made.sos_ns, exit - enter);
+/// The time in the segment without the calls in it.
+std::uint64_t VariationPass::without_calls(const TimeLine& line, const Bounds& bounds) {
+  std::uint64_t left = bounds.end_ns - bounds.begin_ns;
+  for (std::uint32_t i = bounds.first; i < bounds.last; ++i) {
+    const Event event = line.events[i];
+    const std::uint64_t enter = std::max(event.enter_ns, bounds.begin_ns);
+    const std::uint64_t exit = std::min(event.exit_ns, bounds.end_ns);
+    if (exit > enter) left -= std::min(left, exit - enter);
   }
-  std::map<std::uint32_t, std::uint64_t> sampled;
-  auto sample = std::lower_bound(line.samples.begin(), line.samples.end(), first + 1,
-                                 [](const Sample& one, std::size_t gap) { return one.gap < gap; });
-  for (; sample != line.samples.end() && sample->gap <= last; ++sample)
-    sampled[sample->context] += sample->ns;
+  return left;
+}
+
+/// The call path that has most of the samples in the segment's gaps. `sample` is where those of the segment
+/// before ended: segments are mostly in order.
+std::uint32_t VariationPass::most_sampled(const TimeLine& line, const Bounds& bounds, std::size_t& sample) {
+  const Sequence<Sample>& samples = line.samples;
+  const auto before = [&](const Sample& one, std::uint32_t gap) { return one.gap < gap; };
+  if (sample > 0 && samples[sample - 1].gap > bounds.first) {
+    sample = static_cast<std::size_t>(
+        std::lower_bound(samples.begin(), samples.end(), bounds.first + 1, before) - samples.begin());
+  }
+  while (sample < samples.size() && samples[sample].gap <= bounds.first) ++sample;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> sampled;  // few paths
+  for (; sample < samples.size(); ++sample) {
+    const Sample one = samples[sample];
+    if (one.gap > bounds.last) break;
+    const auto found = std::find_if(sampled.begin(), sampled.end(),
+                                    [&one](const auto& path) { return path.first == one.context; });
+    if (found == sampled.end()) {
+      sampled.emplace_back(one.context, one.ns);
+    } else {
+      found->second += one.ns;
+    }
+  }
+  std::uint32_t context = kNone;
   std::uint64_t most = 0;
-  for (const auto& [context, ns] : sampled) {
-    if (ns <= most) continue;
+  for (const auto& [path, ns] : sampled) {
+    if (ns < most || ns == 0 || (ns == most && path > context)) continue;
     most = ns;
-    made.context = context;
+    context = path;
   }
-  return made;
+  return context;
 }
 
 /// From each mark to the next, and from the last to the last call.
 std::vector<Segment> VariationPass::between_marks(const Row& row) const {
   std::vector<Segment> segments;
   const Sequence<Event>& events = row.line->events;
+  std::size_t sample = 0;
   for (std::size_t i = 0; i < row.marks.size(); ++i) {
     const std::uint64_t begin = row.marks[i].ns;
     std::uint64_t end = i + 1 < row.marks.size() ? row.marks[i + 1].ns : begin;
@@ -264,8 +171,12 @@ std::vector<Segment> VariationPass::between_marks(const Row& row) const {
     const auto by_enter = [](const Event& event, std::uint64_t ns) { return event.enter_ns < ns; };
     const auto first = std::lower_bound(events.begin(), events.end(), begin, by_exit);
     const auto last = std::lower_bound(first, events.end(), end, by_enter);
-    segments.push_back(segment(*row.line, static_cast<std::size_t>(first - events.begin()),
-                               static_cast<std::size_t>(last - events.begin()), begin, end));
+    const Bounds bounds{static_cast<std::uint32_t>(first - events.begin()),
+                        static_cast<std::uint32_t>(last - events.begin()), begin, end};
+    segments.push_back({.begin_ns = begin,
+                        .end_ns = end,
+                        .sos_ns = without_calls(*row.line, bounds),
+                        .context = most_sampled(*row.line, bounds, sample)});
   }
   return segments;
 }
@@ -275,57 +186,68 @@ std::vector<Segment> VariationPass::between_marks(const Row& row) const {
 std::vector<Segment> VariationPass::invocations(const Row& row) {
   std::vector<Segment> segments;
   if (result_.procedure == kNone) return segments;
-  const Sequence<Event>& events = row.line->events;
-  const Recurring found = recurring(events);
-  std::vector<std::size_t> starts;
-  for (const Recurring::Call& call : found.calls) {
-    if (call.depth <= found.depth) starts.push_back(call.event);
-  }
-  for (std::size_t i = 0; i < starts.size(); ++i) {
-    const bool last = i + 1 == starts.size();
-    const std::size_t until = last ? found.end : starts[i + 1];
-    const std::uint64_t end_ns = last ? events[until - 1].exit_ns : events[until].enter_ns;
-    segments.push_back(segment(*row.line, starts[i], until, events[starts[i]].enter_ns, end_ns));
+  find_recurring(row.line->events);
+  std::vector<Recurring::Call>& starts = recurring_.calls;
+  std::erase_if(starts, [this](const Recurring::Call& call) { return call.depth > recurring_.depth; });
+  segments.reserve(starts.size());
+  std::size_t sample = 0;
+  for (auto start = starts.cbegin(); start != starts.cend(); ++start) {
+    const Recurring::Call& until = start + 1 == starts.cend() ? recurring_.end : *(start + 1);
+    const Bounds bounds{start->event, until.event, start->enter_ns, until.enter_ns};
+    const std::uint64_t sos_ns = recurring_.in_order
+                                     ? bounds.end_ns - bounds.begin_ns - (until.calls_ns - start->calls_ns)
+                                     : without_calls(*row.line, bounds);
+    segments.push_back({.begin_ns = bounds.begin_ns,
+                        .end_ns = bounds.end_ns,
+                        .sos_ns = sos_ns,
+                        .context = most_sampled(*row.line, bounds, sample)});
   }
   return segments;
 }
 
 /// The calls of the first MPI call path below the procedure, and how deep below it those lie at which it
 /// begins anew.
-VariationPass::Recurring VariationPass::recurring(const Sequence<Event>& events) {
-  Recurring found;
-  Recurrences recurrences;
+void VariationPass::find_recurring(const Sequence<Event>& events) {
+  recurring_.calls.clear();
+  recurring_.end = {};
+  recurring_.in_order = true;
+  recurrences_ = {};
   returns_.begin_line();
-  std::unordered_map<std::uint32_t, std::uint32_t>
-      frames;  // of the procedure, by call path; kNone: not below it
-  std::uint32_t anchor = kNone;
-  std::uint64_t last = 0;
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    const std::uint32_t context = events[i].context;
-    if (!known(context)) continue;
-    const std::uint64_t number = returns_.call(context);
-    const auto [frame, is_new] = frames.try_emplace(context, kNone);
-    if (is_new) frame->second = outermost_frame(context, result_.procedure);
-    if (frame->second == kNone) continue;
-    found.end = i + 1;
-    recurrences.extend(events[i].exit_ns);
-    if (anchor == kNone) anchor = context;
-    if (context != anchor) continue;
-    const std::uint32_t depth = returns_.outermost_since(last, context);
-    const std::uint32_t below = last == 0 ? 0 : depth - std::min(depth, returns_.depth(frame->second));
-    found.calls.push_back({i, below});
-    recurrences.begins(events[i].enter_ns, below);
-    last = number;
-  }
-  found.depth = recurrences.level().depth;
-  return found;
+  anchor_ = kNone;
+  last_ = 0;
+  std::uint32_t index = 0;
+  std::uint64_t calls_ns = 0, left_ns = 0;
+  events.for_each([&](const Event& event) {
+    recurring_.in_order = recurring_.in_order && left_ns <= event.enter_ns && event.enter_ns <= event.exit_ns;
+    left_ns = event.exit_ns;
+    if (event.context < frame_of_.size()) {
+      const std::uint64_t number = returns_.call(event.context);
+      if (frame_of_[event.context] != kNone) {
+        recur(event, index, number, calls_ns);
+        recurring_.end = {.event = index + 1,
+                          .enter_ns = event.exit_ns,
+                          .calls_ns = calls_ns + event.exit_ns - event.enter_ns};
+      }
+    }
+    calls_ns += event.exit_ns - event.enter_ns;
+    ++index;
+  });
+  recurring_.depth = recurrences_.level().depth;
 }
 
-std::uint64_t median(std::vector<std::uint64_t>& values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+/// A call below the procedure.
+void VariationPass::recur(const Event& event, std::uint32_t index, std::uint64_t number,
+                          std::uint64_t calls_ns) {
+  recurrences_.extend(event.exit_ns);
+  if (anchor_ == kNone) anchor_ = event.context;
+  if (event.context != anchor_) return;
+  const std::uint32_t depth = returns_.outermost_since(last_, event.context);
+  const std::uint32_t below =
+      last_ == 0 ? 0 : depth - std::min(depth, returns_.depth(frame_of_[event.context]));
+  recurring_.calls.push_back(
+      {.event = index, .depth = below, .enter_ns = event.enter_ns, .calls_ns = calls_ns});
+  recurrences_.begins(event.enter_ns, below);
+  last_ = number;
 }
 
 /// By the median absolute deviation of all ranks' segments. The last segment of a row is cut off somewhere.
@@ -334,13 +256,15 @@ void VariationPass::find_outliers() {
   for (const std::vector<Segment>& row : result_.rows) {
     for (std::size_t i = 0; i + 1 < row.size(); ++i) own.push_back(row[i].sos_ns);
   }
-  std::vector<std::uint64_t> all = items_of_all<std::uint64_t>(analysis_, own);
-  result_.median_ns = median(all);
-  for (std::uint64_t& value : all) {
+  const std::uint64_t count = analysis_.all_sum(own.size());
+  if (count == 0) return;
+  result_.median_ns = order_statistic(analysis_, own, count / 2);
+  for (std::uint64_t& value : own) {
     value = value > result_.median_ns ? value - result_.median_ns : result_.median_ns - value;
   }
   const auto middle = static_cast<double>(result_.median_ns);
-  const double deviation = std::max(kScaled * static_cast<double>(median(all)), kLeastDeviation * middle);
+  const auto apart = static_cast<double>(order_statistic(analysis_, own, count / 2));
+  const double deviation = std::max(kScaled * apart, kLeastDeviation * middle);
   const double limit = middle + options_.outlier * deviation;
   for (std::size_t row = 0; row < result_.rows.size(); ++row) {
     for (std::size_t i = 0; i + 1 < result_.rows[row].size(); ++i) {
@@ -357,9 +281,9 @@ void VariationPass::find_outliers() {
 }  // namespace
 
 Variation variation(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
-                    const CallPaths& paths, std::span<const std::vector<IterationMark>> marks,
+                    const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
                     const VariationOptions& options) {
-  return VariationPass(analysis, roster, forward, paths, marks, options).run();
+  return VariationPass(analysis, roster, forward, sums, marks, options).run();
 }
 
 }  // namespace culprit::waits

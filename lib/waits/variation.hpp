@@ -3,6 +3,7 @@
 #include "exchange/communicator.hpp"
 #include "waits/call_paths.hpp"
 #include "waits/forward.hpp"
+#include "waits/procedure_sums.hpp"
 #include "waits/roster.hpp"
 
 #include <cstdint>
@@ -58,7 +59,7 @@ struct IterationMark {
 /// the computation) is taken only where there is no other. `marks` are those of each of the ledger's time
 /// lines; where any rank has some, they make the segments. Of each process its first time line counts.
 Variation variation(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
-                    const CallPaths& paths, std::span<const std::vector<IterationMark>> marks,
+                    const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
                     const VariationOptions& options = {});
 
 }  // namespace culprit::waits

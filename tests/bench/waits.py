@@ -1,6 +1,6 @@
-"""How fast time lines are analysed, by all analyses that prof-mpi makes of them: generated ones of many shapes, in CPU seconds, which other
-programs on the machine hardly change. Every run also checks that costs are all of the waiting, and the critical path. And what
-the analysis of a real run takes beside the run itself: a Poisson solver that exchanges halos one-sidedly."""
+"""How fast time lines are analysed, by all analyses that prof-mpi makes of them: generated ones of many shapes, in CPU seconds,
+which other programs on the machine hardly change. Every run also checks that costs are all of the waiting, and the critical
+path. And what the analysis of a real run takes beside the run itself: a Poisson solver that exchanges halos one-sidedly."""
 
 import itertools
 import json

@@ -413,13 +413,14 @@ void add(Digest& digest, const Variation& level) {
 Digest find_variations(culprit::exchange::Communicator& analysis, const Roster& roster,
                        const Forward& forward, const CallPaths& paths, TimeMap& map) {
   Digest digest;
-  Variation level = variation(analysis, roster, forward, paths, {}, {.finer = 0});
+  const ProcedureSums sums(analysis, roster, forward, paths);
+  Variation level = variation(analysis, roster, forward, sums, {}, {.finer = 0});
   find_segments(map, level);
   std::uint32_t last = CallPaths::kNone;
   for (int finer = 0; finer < 3 && level.procedure != last; ++finer) {
     last = level.procedure;
     add(digest, level);
-    if (finer < 2) level = variation(analysis, roster, forward, paths, {}, {.finer = finer + 1});
+    if (finer < 2) level = variation(analysis, roster, forward, sums, {}, {.finer = finer + 1});
   }
   return digest;
 }

@@ -176,7 +176,8 @@ SegmentValues segment_values_of(const ScriptedRun& run, const CallPaths& paths,
     const auto own = traces(run, analysis);
     const Roster roster(analysis, own);
     const Forward forward = read_forward(analysis, roster, own);
-    const Variation found = variation(analysis, roster, forward, paths, marks_of(forward, roster, marks), {});
+    const ProcedureSums sums(analysis, roster, forward, paths);
+    const Variation found = variation(analysis, roster, forward, sums, marks_of(forward, roster, marks), {});
     const SegmentValues values = segment_values(roster, forward, found, events);
     const std::lock_guard lock(mutex);
     for (std::size_t i = 0; i < values.size(); ++i) all[static_cast<std::size_t>(found.ranks[i])] = values[i];
@@ -194,7 +195,8 @@ Variation vary(const ScriptedRun& run, const CallPaths& paths,
     const auto own = traces(run, analysis);
     const Roster roster(analysis, own);
     const Forward forward = read_forward(analysis, roster, own);
-    Variation found = variation(analysis, roster, forward, paths, marks_of(forward, roster, marks), options);
+    const ProcedureSums sums(analysis, roster, forward, paths);
+    Variation found = variation(analysis, roster, forward, sums, marks_of(forward, roster, marks), options);
     const std::lock_guard lock(mutex);
     for (std::size_t i = 0; i < found.rows.size(); ++i) rows.emplace_back(found.ranks[i], found.rows[i]);
     found.outliers.insert(found.outliers.end(), all.outliers.begin(), all.outliers.end());

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "exchange/communicator.hpp"
+#include "waits/call_paths.hpp"
+#include "waits/forward.hpp"
+#include "waits/roster.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace culprit::waits {
+
+/// Inclusive time and invocations of a procedure, on all ranks together.
+struct ProcedureSum {
+  std::uint32_t procedure = CallPaths::kNone;
+  std::uint32_t context = CallPaths::kNone;  ///< its frame with the most time
+  std::uint64_t context_ns = 0;
+  std::uint64_t ns = 0;
+  std::uint64_t invocations = 0;
+  std::uint64_t uneven = 0;  ///< ranks on which one invocation has nearly all of the time
+};
+
+/// What all procedures took, from which it is chosen whose invocations are compared: once for all choices. Of
+/// each process its first time line counts.
+class ProcedureSums {
+ public:
+  /// Collective. `paths` must outlive it.
+  ProcedureSums(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+                const CallPaths& paths);
+
+  [[nodiscard]] const CallPaths& paths() const { return paths_; }
+  /// The `finer`-th procedure below the dominant one, which is the 0-th: the heaviest that was invoked at
+  /// least twice per rank, if there is one not so uneven that on most ranks one invocation has nearly all of
+  /// its time. Where there is none so fine the last one; nullptr where there is none at all.
+  [[nodiscard]] const ProcedureSum* dominant(int finer) const;
+  /// nullptr: it was never seen.
+  [[nodiscard]] const ProcedureSum* of(std::uint32_t procedure) const;
+
+ private:
+  [[nodiscard]] bool below(std::uint32_t context, std::uint32_t procedure) const;
+
+  const CallPaths& paths_;
+  std::uint64_t rows_ = 0;
+  std::vector<ProcedureSum> sums_;  // the heaviest first
+};
+
+}  // namespace culprit::waits
