@@ -112,6 +112,8 @@ void left() {
 void threads() {
   std::vector<std::thread> workers;
   const culprit::region region("main's");
+  leaf(40);  // sampled before there are others, or one that loses its processor in its first sample delays
+             // theirs
   for (int i = 0; i < 2; ++i) {
     workers.emplace_back([i] {
       const culprit::region own(i == 0 ? "first" : "second");
@@ -119,7 +121,6 @@ void threads() {
     });
   }
   for (std::thread& worker : workers) worker.join();
-  leaf(40);
 }
 
 void names() {
