@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [trace] [throws] [merge] [scale]
+"""Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [trace] [throws] [merge] [scale] [cold]
                                                      [structure] [first-view] [one-sided] [transfers] [pooling] [large-view] [keys]
 
 Wall-clock figures are medians of interleaved runs; every run's figure goes into BUILD/bench/*.json.
 Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_PAIRS (trace; default 15), CULPRIT_BENCH_LARGE (default
-1000000x100000), CULPRIT_BENCH_PROFILES (default 3072; scale: 100000), CULPRIT_BENCH_EVENTS (waits: of the largest run, default
+1000000x100000), CULPRIT_BENCH_PROFILES (default 3072; scale: 100000, cold: 6000), CULPRIT_BENCH_EVENTS (waits: of the largest run, default
 100000000).
 """
 
@@ -28,7 +28,7 @@ APPS = pathlib.Path(__file__).resolve().parent.parent / "apps"
 RUNS = int(os.environ.get("CULPRIT_BENCH_RUNS", "7"))
 PROFILES = int(os.environ.get("CULPRIT_BENCH_PROFILES", "3072"))
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "structure", "first-view", "one-sided", "transfers", "waits", "pooling")  # large-view: the second part of first-view alone
+BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "cold", "structure", "first-view", "one-sided", "transfers", "waits", "pooling")  # large-view: the second part of first-view alone
 # Frames per tree, depth, groups of ranks. A frame gives about two contexts, a call and what it calls: the first has
 # 4 000 contexts per profile once it is attributed, the second as many frames already.
 SCALE_TREES = {"4 000 contexts": (2000, 62, 16), "4 000 frames": (4400, 62, 16)}
@@ -344,15 +344,18 @@ class Bench:
             "mpirun -n 2": ["mpirun.openmpi", "--oversubscribe", "-n", 2],
         }
         for name, launch in launches.items():
-            walls = []
+            walls, cpus, told = [], [], []
             for _ in range(3):
                 database.unlink(missing_ok=True)
-                wall, _, done = self.time([*launch, self.prof_mpi, copies, "-o", database])
+                wall, cpu, done = self.time([*launch, self.prof_mpi, copies, "-o", database])
+                merged = re.search(r"(\d+) contexts, \d+ ranks, ([\d.]+) s", done.stdout + done.stderr)
                 walls.append(wall)
-            line = [l for l in done.stdout.splitlines() + done.stderr.splitlines() if "merged" in l]
-            wall = statistics.median(walls)
-            print(f"  {name:24} {wall:.2f} s from start to end, {PROFILES / wall:.0f} profiles/s; input {size / 1e6:.1f} MB, "
-                  f"database {database.stat().st_size / 1e6:.1f} MB; {' '.join(line).split(';')[0]}", flush=True)
+                cpus.append(cpu)
+                told.append(float(merged.group(2)))
+            wall, cpu, seconds = (statistics.median(column) for column in (walls, cpus, told))
+            print(f"  {name:24} {merged.group(1)} contexts; {PROFILES / wall:.0f} profiles/s from start to end, {PROFILES / seconds:.0f} "
+                  f"without the launcher's; {wall:.2f} s, {cpu:.2f} s CPU; input {size / 1e6:.1f} MB, "
+                  f"database {database.stat().st_size / 1e6:.1f} MB", flush=True)
 
     # -- scale ------------------------------------------------------------------------------------------------------
 
@@ -360,12 +363,17 @@ class Bench:
         """Merging as many profiles as the largest machines give: trees of a model with the frames of a real measurement
         (tests/bench/model_tree.hpp), from start to the finished database, files in the page cache."""
         profiles = int(os.environ.get("CULPRIT_BENCH_PROFILES", "100000"))
+        source = self.real_frames()
+        lines = [line for name, tree in SCALE_TREES.items() for line in self.scale_trees(name, source, profiles, tree)]
+        print("\n".join(lines))
+
+    def real_frames(self):
+        """A measurement whose frames model trees consist of."""
         deep = self.here / "deep"
         subprocess.run(["mpicxx.openmpi", "-std=c++20", "-O1", "-g", APPS / "deep.cpp", "-o", deep], check=True)
-        out = self.here / "scale.real"
+        out = self.fresh("scale.real")
         self.time([*MPIRUN, self.hpcrun, "-q", "-o", out, deep, "1"])
-        lines = [line for name, tree in SCALE_TREES.items() for line in self.scale_trees(name, out, profiles, tree)]
-        print("\n".join(lines))
+        return out
 
     def scale_trees(self, name, source, profiles, tree):
         """Merges `profiles` model trees of one shape on 1 and 2 ranks; the lines that tell the rate."""
@@ -386,7 +394,7 @@ class Bench:
             lines.append(f"merged {profiles} profiles, {contexts} contexts, {ranks} ranks, {wall:.2f} s: "
                          f"{profiles / wall:.0f} profiles/s")
         shutil.rmtree(made)
-        database.unlink()
+        database.unlink(missing_ok=True)
         return lines
 
     def run_merge(self, ranks, measurement, database):
@@ -400,6 +408,64 @@ class Bench:
         if os.waitstatus_to_exitcode(status) not in (0, 3):
             sys.exit(f"bench: {' '.join(map(str, command))}: failed\n{told}")
         return time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, told
+
+    # -- cold -------------------------------------------------------------------------------------------------------
+
+    def cold(self):
+        """What merging waits for where the files are not in the page cache: one rank, which has the system fetch files
+        before it reads them, and for comparison reading the same files one after the other. Directories and inodes stay
+        known (only root can make the system forget them). Waiting is the time in which the process neither ran nor could
+        have run."""
+        profiles = os.environ.get("CULPRIT_BENCH_PROFILES", "6000")
+        made = self.fresh("cold.run")
+        tree = SCALE_TREES["4 000 contexts"]
+        print("cold:", self.time([self.generator, self.real_frames(), made, profiles, 1, *tree])[2].stdout, end="")
+        files = sorted(made.rglob("*.culprit"))
+        database = made.with_suffix(".db")
+        one_rank = [self.prefix / "lib" / "culprit" / "prof-mpi-openmpi", "-q", "--force", made, "-o", database]
+        names = self.here / "cold.files"
+        names.write_bytes(b"\0".join(map(os.fsencode, files)))
+        one_by_one = [sys.executable, "-c", "import sys\nfor name in open(sys.argv[1], 'rb').read().split(b'\\0'): open(name, 'rb').read()", names]
+        lines = (("merging, files in the page cache", one_rank, False), ("merging, files on the disk", one_rank, True),
+                 ("reading one by one, files on the disk", one_by_one, True))
+        for name, command, forget in lines:
+            runs = []
+            for _ in range(max(3, RUNS)):
+                (self.out_of_page_cache if forget else self.all_into_page_cache)(files)
+                database.unlink(missing_ok=True)
+                runs.append(self.waiting(command))
+            self.save(f"cold-{name.replace(' ', '-')}", runs)
+            wall, cpu, waited, waits, megabytes = (statistics.median(column) for column in zip(*runs))
+            print(f"  {name:40} {wall:.2f} s, {cpu:.2f} s CPU, waited {waited:.2f} s in {waits:.0f} times; "
+                  f"{megabytes:.0f} MB from the disk", flush=True)
+        shutil.rmtree(made)
+        database.unlink(missing_ok=True)
+
+    def waiting(self, command):
+        """Of the command's process alone: wall and CPU seconds, seconds in which it waited, how often it did, MB read from
+        the disk."""
+        begin = time.monotonic()
+        running = subprocess.Popen([str(c) for c in command], cwd=self.here, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
+        os.waitid(os.P_PID, running.pid, os.WEXITED | os.WNOWAIT)
+        wall = time.monotonic() - begin
+        ran, runnable = map(int, pathlib.Path(f"/proc/{running.pid}/schedstat").read_text().split()[:2])
+        _, status, usage = os.wait4(running.pid, 0)
+        if os.waitstatus_to_exitcode(status) != 0:
+            sys.exit(f"bench: {' '.join(map(str, command))}: failed")
+        cpu = usage.ru_utime + usage.ru_stime
+        return wall, cpu, wall - (ran + runnable) / 1e9, usage.ru_nvcsw, usage.ru_inblock * 512 / 1e6
+
+    @staticmethod
+    def out_of_page_cache(files):
+        os.sync()  # what was not written yet would stay
+        for file in files:
+            descriptor = os.open(file, os.O_RDONLY)
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(descriptor)
+
+    def all_into_page_cache(self, files):
+        for file in files:
+            self.into_page_cache(file)
 
     # -- structure --------------------------------------------------------------------------------------------------
 
