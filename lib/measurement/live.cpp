@@ -234,6 +234,7 @@ int LiveFile::maintain(std::uint64_t now_ns) noexcept {
 
 int LiveFile::write_out(std::uint64_t now_ns) noexcept {
   if (!file_.copied() || now_ns < copy_due_ns_) return 0;
+  header_->flags |= layout::kFlagCopied;
   const std::uint64_t begin = monotonic();
   const int error = file_.write_out();
   const std::uint64_t rest = kCopyShare * (monotonic() - begin);

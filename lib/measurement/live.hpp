@@ -99,7 +99,10 @@ class ThreadTree {
   }
 
   /// [handler] Starts to fetch what record() will need into the cache.
-  void prefetch() const noexcept { __builtin_prefetch(&header()->samples, 1); }
+  void prefetch() const noexcept {
+    __builtin_prefetch(&header()->samples, 1);
+    __builtin_prefetch(&header()->tree_sum, 1);
+  }
 
   /// The fixed nodes that every tree starts with.
   [[nodiscard]] NodeIndex root() const noexcept { return layout::kRootUnit; }
@@ -208,7 +211,9 @@ class ThreadTree {
   layout::EpochRecord* stamp_record() noexcept;
   void thin_stamps() noexcept;
   NodeIndex make_cell(NodeIndex index) noexcept;
-  [[gnu::hot]] layout::Cell* cell_of(NodeIndex index, bool& charged_elsewhere) noexcept;
+  [[gnu::hot]] NodeIndex cell_of(NodeIndex index, bool& charged_elsewhere) noexcept;
+  void begin_change() noexcept;
+  void end_change(std::uint64_t added_sum) noexcept;
 
   Arena arena_;
   std::uint32_t index_ = 0;

@@ -25,7 +25,9 @@ inline constexpr std::size_t kArgumentBytes = 45056;
 
 inline constexpr std::uint32_t kFlagRealtime = 1;
 inline constexpr std::uint32_t kFlagTraced = 2;
+inline constexpr std::uint32_t kFlagCopied = 4;
 inline constexpr std::uint32_t kFlagMainThread = 1;
+inline constexpr std::uint32_t kFlagSummed = 2;
 
 struct EventField {
   char name[128];
@@ -124,12 +126,16 @@ struct ThreadHeader {
   std::uint32_t epochs_lost;    // calls that found no room for theirs
   std::uint64_t halvings;       // how often the sampling rate was halved because the handler took too long
   std::uint64_t most_halvings;  // of one thread: its rate was the nominal one / 2^most_halvings at last
-  std::byte unused[232 - 152];
+  std::uint64_t tree_sum;       // tree_sum.hpp, where kFlagSummed is set
+  std::uint32_t changes;        // odd while a node or a value is being added
+  std::uint32_t unused3;
+  std::byte unused[232 - 168];
   std::uint64_t life_start_ns;  // of the last thread that used the tree
   std::uint64_t lived_ns;       // those before it: the sum of their lives
   std::uint32_t lives;          // how many threads used the tree; 0 in files of older writers: one
   std::uint32_t unused2;
 };
+static_assert(offsetof(ThreadHeader, tree_sum) == 152 && offsetof(ThreadHeader, changes) == 160);
 static_assert(sizeof(ThreadHeader) == 8 * kUnit && offsetof(ThreadHeader, life_start_ns) == 232);
 
 /// The sum of the lives of a tree's threads; the last one ends, or is seen, at `end_ns`.

@@ -1,5 +1,6 @@
 #include "measurement/live_image.hpp"
 #include "measurement/reading.hpp"
+#include "measurement/tree_sum.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -51,6 +52,8 @@ class TreeReader {
   void read();
   /// After read().
   void read_epochs(NodeIndex first);
+  /// After read(): the checksum of all that was reached (tree_sum.hpp).
+  [[nodiscard]] std::uint64_t sum() const { return sum_; }
 
  private:
   struct Pending {
@@ -59,7 +62,7 @@ class TreeReader {
     cct::FrameKey frame;
   };
 
-  void push(NodeIndex unit, cct::NodeId parent);
+  void push(NodeIndex unit, NodeIndex from, cct::NodeId parent);
   void push_children(NodeIndex unit, cct::NodeId parent);
   void read_cell(NodeIndex unit, NodeIndex cell);
 
@@ -71,14 +74,19 @@ class TreeReader {
   bool with_epochs_;
   bool with_units_;
   std::vector<bool> seen_;
+  std::uint64_t sum_ = 0;
   std::vector<Pending> stack_;
   std::unordered_map<NodeIndex, cct::NodeId> number_;
 };
 
-void TreeReader::push(NodeIndex unit, cct::NodeId parent) {
+/// `from`: the parent's unit.
+void TreeReader::push(NodeIndex unit, NodeIndex from, cct::NodeId parent) {
   if (unit <= layout::kRootUnit || !image_.holds(unit, 1) || seen_[unit]) return;
   seen_[unit] = true;
-  const Node node = image_.load<Node>(unit);
+  const auto node = image_.load<Node>(unit);
+  Node reached = node;
+  reached.parent = from;  // so that the sum notices links that lead to others' children
+  sum_ += layout::node_sum(unit, reached);
   const std::uint32_t module = layout::module_of(node.place);
   stack_.push_back({.unit = unit,
                     .parent = parent,
@@ -89,11 +97,11 @@ void TreeReader::push(NodeIndex unit, cct::NodeId parent) {
 
 void TreeReader::push_children(NodeIndex unit, cct::NodeId parent) {
   const std::size_t first = stack_.size();
-  push(image_.load<Node>(unit).first_child, parent);
+  push(image_.load<Node>(unit).first_child, unit, parent);
   for (std::size_t i = first; i < stack_.size(); ++i) {
     const Node node = image_.load<Node>(stack_[i].unit);
-    push(node.left, parent);
-    push(node.right, parent);
+    push(node.left, unit, parent);
+    push(node.right, unit, parent);
   }
   const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(first);
   // There is one super-root only: a child of that kind is damage, left out with what is below it.
@@ -145,6 +153,7 @@ void TreeReader::read_cell(NodeIndex unit, NodeIndex at) {
   bool holds = false;
   if (image_.holds(at, layout::cell_units(events_))) {
     const auto raw = image_.load<layout::Cell>(at);
+    sum_ += layout::cell_sum(at, raw);
     cell = {.time_ns = raw.time_ns,
             .samples = raw.samples,
             .weight_sq = raw.weight_sq,
@@ -154,6 +163,7 @@ void TreeReader::read_cell(NodeIndex unit, NodeIndex at) {
             .mark = wait_kind(raw.mark)};
     for (std::size_t i = 0; i < events_; ++i) {
       const auto event = image_.load<layout::CellEvent>(at, sizeof raw + i * sizeof(layout::CellEvent));
+      sum_ += layout::event_sum(at, i, event);
       values[i] = {.value = event.value, .samples = event.samples};
       holds = holds || event.samples != 0;
     }
@@ -295,6 +305,20 @@ OpenWait open_wait(const ThreadHeader& head, std::uint64_t end_ns) {
   return {.node = head.wait_node, .ns = end_ns - head.wait_enter_ns, .mark = wait_kind(head.wait_mark)};
 }
 
+/// Throws where the tree that was read is not the one that was written. A file that was cut holds less, one
+/// that is copied page by page (docs/formats.md) is torn, and one that is written to meanwhile is neither of
+/// two.
+void check_sum(const InputFile& file, std::uint64_t place, const ArenaImage& image, std::uint32_t flags,
+               const ThreadHeader& head, std::uint64_t sum) {
+  const bool whole = (flags & layout::kFlagCopied) == 0 && head.used <= image.units();
+  if (!whole || (head.flags & layout::kFlagSummed) == 0 || head.tree_sum == sum) return;
+  ThreadHeader now{};
+  file.copy(place, reinterpret_cast<std::byte*>(&now), sizeof now);
+  if (head.changes % 2 != 0 || now.changes != head.changes) return;
+  throw damaged(file.path(), "contexts and values of thread " + std::to_string(head.ordinal) +
+                                 " do not match their checksum");
+}
+
 }  // namespace
 
 Measurement read_live(InputFile& file, Extent extent) {
@@ -317,6 +341,8 @@ Measurement read_live(InputFile& file, Extent extent) {
                       head.first_epoch != 0, result.process.traced);
     reader.read();
     reader.read_epochs(head.first_epoch);
+    check_sum(file, parts.front().offset + layout::kThreadHeaderUnit * layout::kUnit, image, header.flags,
+              head, reader.sum());
   }
   return result;
 }

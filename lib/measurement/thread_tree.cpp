@@ -1,4 +1,5 @@
 #include "measurement/live.hpp"
+#include "measurement/tree_sum.hpp"
 
 #include <bit>
 #include <cerrno>
@@ -72,7 +73,7 @@ void ThreadTree::start(std::uint64_t tid, std::uint32_t ordinal, bool main, cct:
   ThreadHeader& head = *header();
   head.tid = tid;
   head.ordinal = ordinal;
-  head.flags = main ? layout::kFlagMainThread : 0;
+  head.flags = layout::kFlagSummed | (main ? layout::kFlagMainThread : 0);
   head.start_offset = routine.offset;
   head.start_module = routine.module;
   head.start_kind = static_cast<std::uint32_t>(routine.kind);
@@ -123,6 +124,19 @@ NodeIndex ThreadTree::allocate(std::uint32_t units) noexcept {
   return at;
 }
 
+// Between the two a reader finds the count odd, whenever the process is killed: the sum is not right yet.
+void ThreadTree::begin_change() noexcept {
+  std::uint32_t& changes = header()->changes;
+  std::atomic_ref(changes).store(changes + 1, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+void ThreadTree::end_change(std::uint64_t added_sum) noexcept {
+  ThreadHeader& head = *header();
+  add(head.tree_sum, added_sum);
+  publish(head.changes, head.changes + 1);
+}
+
 NodeIndex ThreadTree::find_child(NodeIndex parent, std::uint64_t offset, std::uint32_t place) noexcept {
   if (overflowed_) return parent;
   if (parent < layout::kRootUnit) parent = layout::kRootUnit;
@@ -138,11 +152,13 @@ NodeIndex ThreadTree::find_child(NodeIndex parent, std::uint64_t offset, std::ui
     overflowed_ = true;
     return parent;
   }
+  begin_change();
   Node& added = *node(fresh);
   added.offset = offset;
   added.place = place;
   added.parent = parent;
   publish(*link, fresh);
+  end_change(layout::node_sum(fresh, added));
   return fresh;
 }
 
@@ -152,7 +168,7 @@ NodeIndex ThreadTree::make_cell(NodeIndex index) noexcept {
   return at;
 }
 
-layout::Cell* ThreadTree::cell_of(NodeIndex index, bool& charged_elsewhere) noexcept {
+NodeIndex ThreadTree::cell_of(NodeIndex index, bool& charged_elsewhere) noexcept {
   if (index < layout::kRootUnit) index = layout::kRootUnit;
   NodeIndex at = node(index)->cell;
   if (at == kNoNodeIndex) at = make_cell(index);
@@ -161,7 +177,7 @@ layout::Cell* ThreadTree::cell_of(NodeIndex index, bool& charged_elsewhere) noex
     index = node(index)->parent;
     at = node(index)->cell;
   }
-  return arena_.at<layout::Cell>(at);
+  return at;
 }
 
 void ThreadTree::count_samples(bool charged_elsewhere, bool handler_run) noexcept {
@@ -173,28 +189,36 @@ void ThreadTree::count_samples(bool charged_elsewhere, bool handler_run) noexcep
 void ThreadTree::record(NodeIndex index, const SampleValues& values) noexcept {
   end_wait();
   bool elsewhere = false;
-  layout::Cell& cell = *cell_of(index, elsewhere);
-  add(cell.time_ns, values.time_ns);
-  add(cell.cpu_ns, values.cpu_ns);
+  const NodeIndex at = cell_of(index, elsewhere);
+  auto& cell = *arena_.at<layout::Cell>(at);
+  layout::Cell added = {};
+  begin_change();
+  add(cell.time_ns, added.time_ns = values.time_ns);
+  add(cell.cpu_ns, added.cpu_ns = values.cpu_ns);
   if (values.blocked) {
-    add(cell.blocked, 1);
+    add(cell.blocked, added.blocked = 1);
   } else {
-    add(cell.samples, 1);
-    add(cell.weight_sq, values.weight * values.weight);
+    add(cell.samples, added.samples = 1);
+    add(cell.weight_sq, added.weight_sq = values.weight * values.weight);
   }
   if (values.mark != WaitKind::none) {
-    add(cell.marked_ns, values.time_ns);
+    add(cell.marked_ns, added.marked_ns = values.time_ns);
+    added.mark = static_cast<std::uint64_t>(values.mark) - cell.mark;
     cell.mark = static_cast<std::uint64_t>(values.mark);
   }
+  end_change(layout::cell_sum(at, added));
   count_samples(elsewhere, true);
 }
 
 void ThreadTree::record_event(NodeIndex index, std::size_t event, std::uint64_t value) noexcept {
   if (event >= event_count_) return;
   bool elsewhere = false;
-  auto& slot = reinterpret_cast<layout::CellEvent*>(cell_of(index, elsewhere) + 1)[event];
+  const NodeIndex at = cell_of(index, elsewhere);
+  auto& slot = reinterpret_cast<layout::CellEvent*>(arena_.at<layout::Cell>(at) + 1)[event];
+  begin_change();
   add(slot.value, value);
   add(slot.samples, 1);
+  end_change(layout::event_sum(at, event, {.value = value, .samples = 1}));
   count_samples(elsewhere, !has_realtime_);
 }
 

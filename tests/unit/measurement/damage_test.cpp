@@ -1,6 +1,9 @@
+#include "measurement/live_layout.hpp"
 #include "measurement/sealed_layout.hpp"
 #include "recording.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <random>
 
@@ -11,9 +14,28 @@ using culprit::measurement::EndReason;
 using culprit::measurement::Measurement;
 using culprit::measurement::MeasurementError;
 using culprit::measurement::ThreadTree;
+namespace layout = culprit::measurement::layout;
 namespace sealed = culprit::measurement::sealed;
 
 namespace {
+
+/// Where small_file()'s first thread begins: behind the header and the modules' two granules.
+constexpr std::size_t kFirstThread = std::size_t{3} * layout::kGranule;
+
+bool same(const culprit::measurement::ThreadProfile& a, const culprit::measurement::ThreadProfile& b) {
+  const auto alike = [](const auto& x, const auto& y) {
+    return x.time_ns == y.time_ns && x.samples == y.samples && x.weight_sq == y.weight_sq &&
+           x.blocked == y.blocked && x.cpu_ns == y.cpu_ns && x.marked_ns == y.marked_ns && x.mark == y.mark;
+  };
+  const auto alike_events = [](const auto& x, const auto& y) {
+    return x.value == y.value && x.samples == y.samples;
+  };
+  const auto alike_nodes = [](const auto& x, const auto& y) {
+    return x.frame == y.frame && x.parent == y.parent;
+  };
+  return std::ranges::equal(a.nodes, b.nodes, alike_nodes) && a.cell == b.cell &&
+         std::ranges::equal(a.cells, b.cells, alike) && std::ranges::equal(a.events, b.events, alike_events);
+}
 
 std::vector<char> small_file(bool seal, const Directory& directory) {
   const auto path = directory / (seal ? "sealed.culprit" : "live.culprit");
@@ -132,6 +154,62 @@ TEST_CASE("no content of a sealed file, even with right checksums, is taken for 
   CHECK(refused > 100);
 }
 
+TEST_CASE("a flipped byte among a live file's contexts and values is noticed, or changes nothing") {
+  const Directory directory(scratch());
+  const auto whole = small_file(false, directory);
+  const auto path = directory / "flip.culprit";
+  write_bytes(path, whole);
+  const Measurement before = culprit::measurement::read(path);
+  layout::ThreadHeader head{};
+  std::memcpy(&head, whole.data() + kFirstThread + layout::kThreadHeaderUnit * layout::kUnit, sizeof head);
+  int refused = 0;
+  for (std::size_t i = layout::kRootUnit * layout::kUnit; i < head.used * layout::kUnit; i += 3) {
+    auto flipped = whole;
+    flipped[kFirstThread + i] = static_cast<char>(flipped[kFirstThread + i] ^ (1 << (i % 8)));
+    write_bytes(path, flipped);
+    try {
+      const Measurement after = culprit::measurement::read(path);
+      if (!same(before.threads[0], after.threads[0])) FAIL("byte " << i);
+    } catch (const MeasurementError& error) {
+      ++refused;
+      if (error.what() !=
+          std::string("is damaged: contexts and values of thread 0 do not match their checksum "
+                      "(leave it out, or measure again)"))
+        FAIL(error.what());
+    }
+  }
+  CHECK(refused > 100);
+}
+
+TEST_CASE("a live file is read as it is where its checksum cannot be right") {
+  const Directory directory(scratch());
+  auto bytes = small_file(false, directory);
+  const auto path = directory / "unsure.culprit";
+  const std::size_t time = kFirstThread + [&] {  // of the thread root's cell
+    layout::Node node{};
+    std::memcpy(&node, bytes.data() + kFirstThread + layout::kThreadRootUnit * layout::kUnit, sizeof node);
+    return node.cell * layout::kUnit;
+  }();
+  bytes[time] = 1;
+  REQUIRE(outcome(path, bytes) == Outcome::refused);
+  const auto set = [&bytes](std::size_t offset, std::uint32_t value) {
+    std::memcpy(bytes.data() + offset, &value, sizeof value);
+  };
+  const std::size_t head = kFirstThread + layout::kThreadHeaderUnit * layout::kUnit;
+  SECTION("a sample was being added when the process was killed") {
+    layout::ThreadHeader header{};
+    std::memcpy(&header, bytes.data() + head, sizeof header);
+    set(head + offsetof(layout::ThreadHeader, changes), header.changes + 1);
+  }
+  SECTION("an older writer, which kept none") {
+    set(head + offsetof(layout::ThreadHeader, flags), 1);
+  }
+  SECTION("its pages were copied one after the other") {
+    set(offsetof(layout::Header, flags), layout::kFlagRealtime | layout::kFlagCopied);
+  }
+  CHECK(outcome(path, bytes) == Outcome::read);
+}
+
 TEST_CASE("no content of a live file makes the reader fail") {
   const Directory directory(scratch());
   const auto whole = small_file(false, directory);
@@ -155,17 +233,17 @@ TEST_CASE("links of a live file that go in circles end") {
   const Directory directory(scratch());
   auto bytes = small_file(false, directory);
   const auto path = directory / "circle.culprit";
-  // The block of the first thread lies behind the header and the modules' two granules.
-  const std::size_t block = std::size_t{3} * 65536;
   const auto link = [&bytes](std::size_t unit, std::size_t field, std::uint32_t to) {
-    std::memcpy(bytes.data() + block + unit * 32 + field, &to, sizeof to);
+    std::memcpy(bytes.data() + kFirstThread + unit * 32 + field, &to, sizeof to);
   };
   for (std::size_t unit = 10; unit < 40; ++unit) {
     link(unit, 16, static_cast<std::uint32_t>(10 + (unit * 7) % 30));
     link(unit, 20, static_cast<std::uint32_t>(10 + (unit * 11) % 30));
     link(unit, 24, 10);
   }
-  CHECK(outcome(path, bytes) == Outcome::read);
+  CHECK(outcome(path, bytes) == Outcome::refused);
+  link(layout::kThreadHeaderUnit, offsetof(layout::ThreadHeader, flags), layout::kFlagMainThread);
+  CHECK(outcome(path, bytes) == Outcome::read);  // without a checksum, as older writers left it
 }
 
 TEST_CASE("a newer format, a foreign file and an empty one are told apart") {

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "measurement/live_layout.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+// The checksum of a live thread's tree: a sum, modulo 2^64, to which every node and every value that is added
+// contributes once, so that the handler keeps it up to date by adding to it and never looks at the rest. A
+// changed bit of any of them, and any one changed word, changes it. Shared by writer and reader;
+// docs/formats.md, chapter "Live measurement".
+namespace culprit::measurement::layout {
+
+/// What a node adds when it is made: its key, its parent and where it lies. Not its links and its cell: a
+/// wrong one leads past nodes and values that are part of the sum.
+constexpr std::uint64_t node_sum(std::uint32_t unit, const Node& node) {
+  std::uint64_t mixed = node.offset * 0x9e3779b97f4a7c15U +
+                        (std::uint64_t{node.place} << 32 | node.parent) * 0xc2b2ae3d27d4eb4fU;
+  mixed ^= mixed >> 32;
+  return mixed * 0xd6e8feb86659fd93U * (2 * std::uint64_t{unit} + 1);
+}
+
+/// What the fields of a cell that lies at `unit` add. Linear in each: of what is added to a cell it is what
+/// the sum grows by.
+constexpr std::uint64_t cell_sum(std::uint32_t unit, const Cell& cell) {
+  const std::uint64_t fields = cell.time_ns * 0x9e3779b185ebca87U + cell.samples * 0xc2b2ae3d27d4eb4fU +
+                               cell.weight_sq * 0x165667b19e3779f9U + cell.blocked * 0x85ebca77c2b2ae63U +
+                               cell.cpu_ns * 0x27d4eb2f165667c5U + cell.marked_ns * 0xa0761d6478bd642fU +
+                               cell.mark * 0xe7037ed1a0b428dbU;
+  return fields * (2 * std::uint64_t{unit} + 1);
+}
+
+/// The same of its `event`th event besides REALTIME.
+constexpr std::uint64_t event_sum(std::uint32_t unit, std::size_t event, const CellEvent& values) {
+  const std::uint64_t fields = values.value * 0x8ebc6af09c88c6e3U + values.samples * 0x589965cc75374cc3U;
+  return fields * (2 * std::uint64_t{unit} + 1) * (2 * std::uint64_t{event} + 3);
+}
+
+}  // namespace culprit::measurement::layout
