@@ -10,7 +10,7 @@ void SpilledBytes::append(std::span<const std::byte> bytes) {
   const std::size_t block = spill_->options().block;
   while (!bytes.empty()) {
     const std::size_t at = size_ % block;
-    if (at == 0) blocks_.push_back(spill_->allocate());
+    if (at == 0) blocks_.push_back(spill_->allocate(sizeof(std::byte)));
     const std::size_t some = std::min(block - at, bytes.size());
     std::memcpy(spill_->write(blocks_.back()) + at, bytes.data(), some);
     bytes = bytes.subspan(some);

@@ -23,14 +23,14 @@ struct EventId {
 
 /// An MPI call. Millions of them are kept: 32 bytes.
 struct Event {
-  std::uint64_t enter_ns = 0, exit_ns = 0;  ///< on the clock that all hosts share after correction
-  std::uint32_t context = 0;                ///< of the united tree
-  std::uint32_t gap : 28 = 0;  ///< the Pieces' number of what lies between the call before and it
+  std::uint64_t enter_ns = 0, exit_ns = 0;            ///< on the clock that all hosts share after correction
+  std::uint32_t context = 0;                          ///< of the united tree
   bool initialize : 1 = false, finalize : 1 = false;  ///< MPI_Init, MPI_Finalize
   bool sampled : 1 = false;                           ///< the gap before it holds samples
-  bool any : 1 = false;     ///< waits until the earliest of its operations is complete; else until the latest
-  std::uint32_t waits = 0;  ///< once settled: where the line's waits of this call and those after it begin
-  std::uint32_t wait = 0;   ///< once settled: how long it waited, in ns; kLongWait: see there
+  bool any : 1 = false;  ///< waits until the earliest of its operations is complete; else until the latest
+  std::uint32_t gap : 28 = 0;  ///< the Pieces' number of what lies between the call before and it
+  std::uint32_t waits = 0;     ///< once settled: where the line's waits of this call and those after it begin
+  std::uint32_t wait = 0;      ///< once settled: how long it waited, in ns; kLongWait: see there
   static constexpr std::uint32_t kLongWait = ~std::uint32_t{0};
 };
 
@@ -108,7 +108,7 @@ struct Wait {
   bool first : 1 = true;        ///< of those that a collective kept waiting: the longest
   bool cause_ends : 1 = false;  ///< it ended with the end of the cause, not with its beginning
   bool overlapped : 1 = false;  ///< a later call of its line (a loop of polls) was entered before it ended
-  MetAs own_as = MetAs::waiter, other_as = MetAs::waiter;  ///< see IntervalStart, as those below
+  MetAs own_as : 2 = MetAs::waiter, other_as : 2 = MetAs::waiter;  ///< see IntervalStart, as those below
   std::uint32_t own = IntervalStart::kBeginning, other = IntervalStart::kBeginning;
   std::uint64_t met_in = 0;  ///< IntervalStart::context
   std::uint64_t ns = 0;

@@ -46,8 +46,8 @@ constexpr std::uint64_t kRecordsOfRank = 1 << 15, kRecordsOfLine = 256;
 constexpr std::size_t kWaitsTold = 1 << 18;
 
 /// Of each time line so many blocks are to fit into memory: eight that are being added to, half empty, are
-/// then an eighth of it. (What is never filled has to be zeroed by the system none the less, which would take
-/// longer than all else.)
+/// then an eighth of it, and half of what is not packed at least. (What is never filled has to be zeroed by
+/// the system none the less, which would take longer than all else.)
 constexpr std::size_t kBlocksOfLine = 32;
 
 SpillOptions fit_blocks(SpillOptions options, std::span<const std::unique_ptr<ProcessTrace>> own) {

@@ -24,7 +24,7 @@ class Sequence {
  public:
   explicit Sequence(Spill& spill)
       : spill_(&spill),
-        shift_(static_cast<int>(std::bit_width(spill.options().block / sizeof(Item))) - 1),
+        shift_(std::countr_zero(spill.items_in_block(sizeof(Item)))),
         mask_((std::size_t{1} << shift_) - 1) {}
   Sequence(Sequence&& other) noexcept
       : spill_(other.spill_),
@@ -74,7 +74,7 @@ class Sequence {
   /// One more, to be filled in: until any sequence in the same Spill is used. (What is first put together
   /// elsewhere from small parts and then copied as a whole has the processor wait for each part.)
   Item& extend() {
-    if ((size_ & mask_) == 0) blocks_.push_back(spill_->allocate());
+    if ((size_ & mask_) == 0) blocks_.push_back(spill_->allocate(sizeof(Item)));
     return change(size_++);
   }
   void set(std::size_t index, const Item& item) { change(index) = item; }

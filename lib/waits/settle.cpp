@@ -128,7 +128,7 @@ class Settlement {
 
   void add(Pattern pattern, std::uint64_t since, std::uint64_t until, const Candidate& on) {
     Wait& wait = line_.waits.extend();
-    wait = {};
+    wait = Wait{};
     wait.event = on.event;
     wait.pattern = pattern;
     wait.cause_ends = pattern == Pattern::early_fence;

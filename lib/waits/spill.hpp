@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -32,9 +35,10 @@ struct SpillOptions {
   std::uint32_t calls_sorted_together = 4096;
 };
 
-/// Memory in blocks of one size, of which as many as are allowed stay in memory and the rest lies in an
-/// unlinked temporary file, made when the first block has to go. The blocks that were not used for longest go
-/// first (approximately: by a clock). Not thread-safe: each rank of the analysis has its own.
+/// Memory in blocks of one size. Those that were not used for longest (approximately: by a clock) are packed
+/// as soon as not all fit into the memory that is allowed, so that several times as many stay there, and what
+/// is left lies, packed too, in an unlinked temporary file, made when the first block has to go. Not
+/// thread-safe: each rank of the analysis has its own.
 class Spill {
  public:
   using Block = std::uint32_t;
@@ -47,9 +51,13 @@ class Spill {
   Spill& operator=(const Spill&) = delete;
 
   [[nodiscard]] const SpillOptions& options() const { return options_; }
+  /// So many items of a size are in a block: a power of two.
+  [[nodiscard]] std::size_t items_in_block(std::size_t item_bytes) const {
+    return std::bit_floor(options_.block / item_bytes);
+  }
 
-  /// A new block; what is in it is undefined.
-  Block allocate();
+  /// A new block, for items of this size; what is in it is undefined.
+  Block allocate(std::size_t item_bytes);
   void release(Block block);
   /// A block's bytes, to be read, until any other call. Throws SpillError.
   const std::byte* read(Block block) {
@@ -68,22 +76,35 @@ class Spill {
 
   /// Bytes that went to the file so far, and its size.
   [[nodiscard]] std::uint64_t written() const { return written_; }
-  [[nodiscard]] std::uint64_t file_bytes() const { return std::uint64_t{slots_} * options_.block; }
+  [[nodiscard]] std::uint64_t file_bytes() const { return std::uint64_t{file_units_} * unit_; }
 
  private:
-  using Slot = std::uint32_t;
-  static constexpr Slot kNoSlot = ~Slot{0};
-  static constexpr Block kNobody = ~Block{0};
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  /// As owner of a frame: it is divided into slots for packed blocks.
+  static constexpr Block kSlots = kNone - 1;
+  /// What packed blocks take is measured in such parts of a block.
+  static constexpr std::uint32_t kUnits = 16;
+  /// One frame in so many holds a block as it is at least, however many are packed: those that are being
+  /// added to, and those that are being read.
+  static constexpr std::size_t kUnpacked = 4;
 
+  /// What there is of a block beside its frame: what it was when it was put away.
+  enum class Copy : std::uint8_t { none, memory, file };
   struct State {
-    std::byte* memory = nullptr;  // in a frame; null: in the file only
-    Slot slot = kNoSlot;          // in the file
-    std::uint32_t frame = 0;
+    std::byte* memory = nullptr;  // in a frame; null: there is a copy only
+    std::uint32_t frame = kNone;
+    std::uint32_t place = 0;   // of the copy: frame and slot in it, or unit of the file
+    std::uint8_t units = 0;    // of the copy in the file; kUnits: as it is, not packed
+    std::uint8_t columns = 0;  // of four bytes in an item; 0: cannot be packed
+    Copy copy = Copy::none;
     bool used = false, changed = false;
   };
   struct Frame {
     std::byte* memory = nullptr;
-    Block owner = kNobody;
+    Block owner = kNone;
+    // Of one with slots:
+    std::uint32_t slots = 0, free = 0;             // how many, and which are free, by bits
+    std::uint32_t previous = kNone, next = kNone;  // among those with as many slots that have a free one
   };
   struct Free {
     void operator()(std::byte* memory) const;
@@ -94,13 +115,24 @@ class Spill {
 
   void load(Block block);
   void take_frame(Block owner);
-  void put_away(Block block);
+  std::uint32_t free_frame();
+  std::uint32_t next_to_go();
+  bool put_away(Block block);
+  std::uint32_t pack(const State& state);
+  bool find_slot(State& state, std::uint32_t units);
+  [[nodiscard]] std::span<std::byte> slot(std::uint32_t place) const;
+  void drop_copy(State& state);
+  void link(std::uint32_t frame);
+  void unlink(std::uint32_t frame);
+  void put_into_file(State& state, std::uint32_t units, const std::byte* data);
+  void read_file(const State& state, std::byte* data) const;
   void add_frame();
   void open_file();
   [[noreturn]] void fail(const char* what, int error) const;
 
   SpillOptions options_;
-  std::size_t most_frames_ = 1;
+  std::size_t unit_ = 1;
+  std::size_t most_frames_ = 1, most_with_slots_ = 0;
   std::vector<State> states_;  // by block
   std::vector<Block> free_blocks_;
   std::vector<std::unique_ptr<std::byte, Free>> chunks_;
@@ -108,9 +140,12 @@ class Spill {
   std::vector<Frame> frames_;
   std::vector<std::uint32_t> free_frames_;
   std::uint32_t hand_ = 0;
+  std::size_t with_slots_ = 0;
+  std::array<std::uint32_t, kUnits + 1> with_free_slots_{};  // the first frame, by slots
+  std::vector<std::byte> packed_;                            // on its way
   int file_ = -1;
-  Slot slots_ = 0;
-  std::vector<Slot> free_slots_;
+  std::uint32_t file_units_ = 0;
+  std::array<std::vector<std::uint32_t>, kUnits + 1> free_in_file_;  // places, by units
   std::uint64_t written_ = 0;
 };
 

@@ -1,7 +1,7 @@
-// How fast time lines are analysed: bench_waits PATTERN RANKS EVENTS ANALYSTS, by all analyses that prof-mpi
-// makes of them. The traces are made while they are read, and making them counts. Tells CPU seconds by phase
-// and the most memory, as JSON, and fails where costs are not all of the waiting or the critical path is not
-// as long as it says.
+// How fast time lines are analysed: bench_waits PATTERN RANKS EVENTS ANALYSTS [MEGABYTES], by all analyses
+// that prof-mpi makes of them. The traces are made while they are read, and making them counts. Tells CPU
+// seconds by phase and the most memory, as JSON, and fails where costs are not all of the waiting or the
+// critical path is not as long as it says.
 //   ring: ranks on a ring exchange halos without blocking and reduce a number in each iteration; one in eight
 //         is late by turns. Six calls an iteration and rank, and a sample in each eighth iteration.
 //   master, unmatched, truncated: what naive analyses take quadratic time for.
@@ -311,6 +311,7 @@ struct Case {
   std::string pattern;
   std::int32_t ranks = 0;
   std::uint64_t events = 0;
+  std::size_t memory = 0;  // of each analyst's blocks; 0: as much as prof-mpi takes
 
   [[nodiscard]] std::unique_ptr<ProcessTrace> trace(std::int32_t rank) const {
     const auto all = static_cast<std::uint64_t>(ranks);
@@ -434,7 +435,9 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
   }
   double clock = cpu_seconds();
   const Roster roster(analysis, own);
-  const Forward forward = read_forward(analysis, roster, own);
+  ForwardOptions options;
+  if (run.memory != 0) options.spill.memory = run.memory;
+  const Forward forward = read_forward(analysis, roster, own, {}, options);
   const double forward_s = lap(clock);
   const Program program;
   HotspotDiagnosis diagnosis(forward, program.procedures);
@@ -483,11 +486,13 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 5) {
-    std::fputs("usage: bench_waits ring|master|unmatched|truncated RANKS EVENTS ANALYSTS\n", stderr);
+  if (count != 5 && count != 6) {
+    std::fputs("usage: bench_waits ring|master|unmatched|truncated RANKS EVENTS ANALYSTS [MEGABYTES]\n",
+               stderr);
     return 2;
   }
-  const Case run{arguments[1], std::atoi(arguments[2]), std::strtoull(arguments[3], nullptr, 10)};
+  const Case run{arguments[1], std::atoi(arguments[2]), std::strtoull(arguments[3], nullptr, 10),
+                 count == 6 ? std::strtoull(arguments[5], nullptr, 10) << 20 : 0};
   Totals totals;
   std::mutex mutex;
   const auto begin = std::chrono::steady_clock::now();

@@ -61,6 +61,64 @@ TEST_CASE("a sequence gives back what was put in, however little of it fits into
   }));
 }
 
+TEST_CASE("blocks that do not fit into memory stay there packed, and only what is left goes to the file") {
+  REQUIRE(rc::check("like a vector", [] {
+    SpillOptions options;
+    options.block = 1024;
+    options.memory = *rc::gen::inRange<std::size_t>(1, 40) * options.block;
+    Spill spill(options);
+    std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
+    // Some are packed to a sixteenth, some not at all.
+    std::vector<Sequence<Receipt>> sequences;
+    std::vector<std::vector<Receipt>> vectors(6);
+    for (std::size_t i = 0; i < vectors.size(); ++i) sequences.emplace_back(spill);
+    for (int i = 0; i < 6000; ++i) {
+      const std::size_t which = random() % vectors.size();
+      std::vector<Receipt>& expected = vectors[which];
+      Receipt receipt;
+      receipt.event = static_cast<std::uint32_t>(i);
+      receipt.sent_ns = which == 0 ? 7 : random() >> (12 * which - 1);
+      if (random() % 4 == 0 && !expected.empty()) {
+        const std::size_t at = random() % expected.size();
+        expected[at] = receipt;
+        sequences[which].set(at, receipt);
+      } else {
+        expected.push_back(receipt);
+        sequences[which].push_back(receipt);
+      }
+      if (random() % 2000 == 0) {
+        expected.clear();
+        sequences[which].clear();
+      }
+    }
+    for (std::size_t which = 0; which < vectors.size(); ++which) {
+      RC_ASSERT(std::equal(
+          sequences[which].begin(), sequences[which].end(), vectors[which].begin(), vectors[which].end(),
+          [](const Receipt& a, const Receipt& b) { return a.event == b.event && a.sent_ns == b.sent_ns; }));
+    }
+  }));
+}
+
+TEST_CASE("three times as much as fits into memory needs no file, if it can be packed") {
+  SpillOptions options;
+  options.block = 1024;
+  options.memory = 64 * options.block;
+  Spill spill(options);
+  Sequence<std::uint64_t> numbers(spill);
+  constexpr std::uint64_t kCount = 3 * 64 * 1024 / sizeof(std::uint64_t);
+  for (std::uint64_t i = 0; i < kCount; ++i) numbers.push_back(1'000'000'000'000 + 100 * i);
+  CHECK(spill.written() == 0);
+  std::uint64_t expected = 1'000'000'000'000;
+  numbers.for_each([&expected](std::uint64_t number) {
+    CHECK(number == expected);
+    expected += 100;
+  });
+  std::mt19937_64 random(1);
+  for (std::uint64_t i = 0; i < kCount; ++i) numbers.push_back(random());
+  CHECK(spill.written() > 0);
+  CHECK(numbers[17] == 1'000'000'001'700);
+}
+
 TEST_CASE("items in no order are taken in the order of calls") {
   Spill spill(tiny());
   ByCall<Receipt> all(spill);
@@ -85,8 +143,11 @@ TEST_CASE("a run analysed in blocks of one call says the same as in memory") {
     const int steps = *rc::gen::inRange(0, 60);
     const SimulatedRun simulated = simulate(seed, ranks, steps);
     const Found memory = analyse(simulated.run, 2);
-    for (const int analysts : {1, 3}) {
-      const Found spilled = analyse(simulated.run, analysts, 7, tiny());
+    SpillOptions packed = tiny();
+    packed.block = 2048;
+    packed.memory = 12 * packed.block;
+    for (const int analysts : {1, 2, 3}) {
+      const Found spilled = analyse(simulated.run, analysts, 7, analysts == 2 ? packed : tiny());
       RC_ASSERT(spilled.waits == memory.waits);
       RC_ASSERT(spilled.unmatched == memory.unmatched);
       RC_ASSERT(spilled.delays.costs == memory.delays.costs);
