@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -7,8 +8,9 @@
 
 namespace culprit::prof_mpi {
 
-/// What to do between two looks for a message: at first look again at once, then let others run, then sleep a
-/// little. MPI's own waiting would keep a processor busy that another rank could compute on.
+/// What to do between two looks for a message: at first look again at once, then let others run, then sleep,
+/// the longer the longer nothing has come. MPI's own waiting would keep a processor busy that another rank
+/// could compute on.
 class Patience {
  public:
   void wait() {
@@ -17,14 +19,19 @@ class Patience {
     if (looks_ < kYields) {
       ::sched_yield();
     } else {
-      std::this_thread::sleep_for(kSleep);
+      std::this_thread::sleep_for(sleep_);
+      sleep_ = std::min(sleep_ + sleep_ / 8, kLongestSleep);
     }
   }
 
  private:
-  static constexpr int kSpins = 100, kYields = 2000;
-  static constexpr std::chrono::microseconds kSleep{50};
+  /// A message takes some microseconds, as a look does: what has not come after some hundred is being worked
+  /// for. More looks took a third as much CPU time as two ranks' work, with large tiles.
+  static constexpr int kSpins = 100, kYields = 200;
+  /// So that a rank sleeps at most an eighth longer than it had to.
+  static constexpr std::chrono::microseconds kShortestSleep{50}, kLongestSleep{2000};
   int looks_ = 0;
+  std::chrono::microseconds sleep_ = kShortestSleep;
 };
 
 }  // namespace culprit::prof_mpi

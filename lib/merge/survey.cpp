@@ -71,16 +71,20 @@ ValuedTree to_tree(const exchange::Bytes& bytes) {
   return tree;
 }
 
-/// What is kept of summaries in memory, more goes to a file: some 80 000 processes. A block of each run fits,
-/// so that a thousand runs can be merged without reading a block again and again.
+/// What is kept of summaries in memory, more goes to a file: some 80 000 processes.
 constexpr std::size_t kSummariesInMemory = std::size_t{4} << 20;
 constexpr std::size_t kBlockOfSummaries = std::size_t{4} << 10;
 
-waits::SpillOptions spill_options(const std::filesystem::path& directory) {
+/// Collective: how summaries of all ranks' `files` are kept. Of each run a block stays in memory (two bytes
+/// per process, where that is more than the above), so that they are merged without reading blocks again and
+/// again.
+waits::SpillOptions spill_options(exchange::Communicator& comm, const InputFiles& files,
+                                  const std::filesystem::path& directory) {
+  const std::uint64_t runs = comm.all_sum((files.size() + ProcessRuns::kRun - 1) / ProcessRuns::kRun);
   waits::SpillOptions options;
   options.directory = directory;
   options.purpose = "reading";
-  options.memory = kSummariesInMemory;
+  options.memory = std::max<std::size_t>(kSummariesInMemory, 2 * runs * kBlockOfSummaries);
   options.block = kBlockOfSummaries;
   return options;
 }
@@ -88,8 +92,8 @@ waits::SpillOptions spill_options(const std::filesystem::path& directory) {
 /// What one rank's files hold. Trees by run: which run is merged is known only when all files were seen, and
 /// mostly there is one.
 struct Local {
-  explicit Local(const std::filesystem::path& directory)
-      : spill(std::make_unique<waits::Spill>(spill_options(directory))), processes(*spill) {}
+  explicit Local(waits::SpillOptions options)
+      : spill(std::make_unique<waits::Spill>(std::move(options))), processes(*spill) {}
 
   Summarizer summarizer;
   std::unique_ptr<waits::Spill> spill;
@@ -179,7 +183,7 @@ void unite(exchange::Communicator& comm, Trees& trees, Survey& survey) {
 
 Survey survey(exchange::Communicator& comm, const InputFiles& files, const std::filesystem::path& directory,
               const Step& step) {
-  Local local(directory);
+  Local local(spill_options(comm, files, directory));
   together(comm, [&] { local.read(files, step); });
   Survey survey;
   survey.problems = gather_lines(comm, local.problems);
