@@ -213,6 +213,7 @@ class Analyses {
     for (int finer = 0; finer < kLevels && level.procedure != last; ++finer) {
       last = level.procedure;
       found_.variations.push_back(table_of(level, database::kNone));
+      level = {};  // before there is another: millions of segments
       if (finer + 1 < kLevels) level = find({}, finer + 1);
     }
     if (shape_.segments.empty()) return;

@@ -24,8 +24,10 @@ std::uint64_t order_statistic(exchange::Communicator& analysis, std::vector<std:
   std::uint64_t low = ~analysis.all_max(least == last ? 0 : ~*least);
   std::uint64_t high = analysis.all_max(most == last ? 0 : *most);
   // What is looked for lies from `low` to `high`, at `place` among the values that do; here from `first` on.
-  while (low < high) {
-    const std::uint64_t middle = between(low, high);
+  for (int round = 0; low < high; ++round) {
+    // One of the values divides them about equally, however they lie, but perhaps badly: by turns.
+    const std::uint64_t one = analysis.all_max(first == last ? 0 : first[(last - first) / 2]);
+    const std::uint64_t middle = round % 2 == 0 ? std::clamp(one, low, high - 1) : between(low, high);
     const auto above = std::partition(first, last, [middle](std::uint64_t value) { return value <= middle; });
     const std::uint64_t below = analysis.all_sum(static_cast<std::uint64_t>(above - first));
     if (place < below) {

@@ -35,14 +35,16 @@ std::size_t bytes_for(std::uint32_t largest) {
 
 /// The first `count` as numbers of this size, without their `kShift` lowest bits. Returns behind them.
 template <typename Number, int kShift = 0>
-[[gnu::always_inline]] inline std::byte* put(const Group<std::uint32_t>& words, std::size_t count, std::byte* at) {
+[[gnu::always_inline]] inline std::byte* put(const Group<std::uint32_t>& words, std::size_t count,
+                                             std::byte* at) {
   Group<Number> narrow;
   for (std::size_t i = 0; i < kTogether; ++i) narrow[i] = static_cast<Number>(words[i] >> kShift);
   std::memcpy(at, narrow.data(), count * sizeof(Number));
   return at + count * sizeof(Number);
 }
 template <typename Number>
-[[gnu::always_inline]] inline const std::byte* take(const std::byte* at, std::size_t count, Group<std::uint32_t>& words) {
+[[gnu::always_inline]] inline const std::byte* take(const std::byte* at, std::size_t count,
+                                                    Group<std::uint32_t>& words) {
   Group<Number> narrow{};
   std::memcpy(narrow.data(), at, count * sizeof(Number));
   for (std::size_t i = 0; i < kTogether; ++i) words[i] = narrow[i];
@@ -50,7 +52,8 @@ template <typename Number>
 }
 
 /// Behind how many bytes each takes.
-[[gnu::always_inline]] inline std::byte* put_group(const Group<std::uint32_t>& words, std::size_t count, std::size_t bytes, std::byte* at) {
+[[gnu::always_inline]] inline std::byte* put_group(const Group<std::uint32_t>& words, std::size_t count,
+                                                   std::size_t bytes, std::byte* at) {
   *at++ = static_cast<std::byte>(bytes);
   switch (bytes) {
     case 0:
@@ -66,7 +69,8 @@ template <typename Number>
   }
 }
 
-[[gnu::always_inline]] inline const std::byte* take_group(const std::byte* at, std::size_t count, Group<std::uint32_t>& words) {
+[[gnu::always_inline]] inline const std::byte* take_group(const std::byte* at, std::size_t count,
+                                                          Group<std::uint32_t>& words) {
   switch (std::to_integer<unsigned>(*at++)) {
     case 0:
       words = {};

@@ -252,7 +252,10 @@ void VariationPass::recur(const Event& event, std::uint32_t index, std::uint64_t
 
 /// By the median absolute deviation of all ranks' segments. The last segment of a row is cut off somewhere.
 void VariationPass::find_outliers() {
+  std::size_t most = 0;
+  for (const std::vector<Segment>& row : result_.rows) most += row.size();
   std::vector<std::uint64_t> own;
+  own.reserve(most);
   for (const std::vector<Segment>& row : result_.rows) {
     for (std::size_t i = 0; i + 1 < row.size(); ++i) own.push_back(row[i].sos_ns);
   }

@@ -421,6 +421,7 @@ Digest find_variations(culprit::exchange::Communicator& analysis, const Roster& 
   for (int finer = 0; finer < 3 && level.procedure != last; ++finer) {
     last = level.procedure;
     add(digest, level);
+    level = {};
     if (finer < 2) level = variation(analysis, roster, forward, sums, {}, {.finer = finer + 1});
   }
   return digest;
