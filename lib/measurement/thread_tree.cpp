@@ -124,10 +124,16 @@ NodeIndex ThreadTree::allocate(std::uint32_t units) noexcept {
   return at;
 }
 
-// Between the two a reader finds the count odd, whenever the process is killed: the sum is not right yet.
+// Between the two a reader finds the count odd, whenever the process is killed: the sum is not right yet. Nor
+// will it be where the count is odd before: a signal's handler jumped out of a change.
 void ThreadTree::begin_change() noexcept {
-  std::uint32_t& changes = header()->changes;
-  std::atomic_ref(changes).store(changes + 1, std::memory_order_relaxed);
+  ThreadHeader& head = *header();
+  std::uint32_t begun = head.changes + 1;
+  if (begun % 2 == 0) {
+    std::atomic_ref(head.flags).store(head.flags & ~layout::kFlagSummed, std::memory_order_relaxed);
+    ++begun;
+  }
+  std::atomic_ref(head.changes).store(begun, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 

@@ -210,6 +210,24 @@ TEST_CASE("a live file is read as it is where its checksum cannot be right") {
   CHECK(outcome(path, bytes) == Outcome::read);
 }
 
+TEST_CASE("a change that a handler jumped out of leaves the file readable, without a checksum") {
+  const Directory directory(scratch());
+  const auto path = directory / "jumped.culprit";
+  File file(path, process());
+  ThreadTree& tree = *file->add_thread(1, true, call(3, 1), kStart);
+  const auto jump = [&tree] {  // as begin_change() leaves it
+    auto& header = const_cast<layout::ThreadHeader&>(tree.counters());
+    ++header.changes;
+    ++header.tree_sum;
+  };
+  for (std::uint64_t jumps = 1; jumps <= 3; ++jumps) {
+    jump();
+    tree.record(insert(tree, {call(jumps)}), values(1'000'000, 1));
+    write_bytes(directory / "killed.culprit", bytes_of(path));
+    CHECK(culprit::measurement::read(directory / "killed.culprit").threads[0].cells.size() == jumps);
+  }
+}
+
 TEST_CASE("no content of a live file makes the reader fail") {
   const Directory directory(scratch());
   const auto whole = small_file(false, directory);
