@@ -166,7 +166,8 @@ bool Spill::put_away(Block block) {
 std::uint32_t Spill::pack(const State& state) {
   if (state.columns == 0) return kUnits;
   const std::size_t rows = items_in_block(state.columns * sizeof(std::uint32_t));
-  packed_.resize(std::max(packed_.size(), most_packed(rows, state.columns)));
+  const std::size_t most = most_packed(rows, state.columns);  // whole units are written, and read back
+  packed_.resize(std::max(packed_.size(), (most + unit_ - 1) / unit_ * unit_));
   const std::size_t bytes = pack_items({state.memory, options_.block}, rows, state.columns, packed_);
   return static_cast<std::uint32_t>(std::min<std::size_t>((bytes + unit_ - 1) / unit_, kUnits));
 }
