@@ -28,8 +28,9 @@ class Patience {
   /// A message takes some microseconds, as a look does: what has not come after some hundred is being worked
   /// for. More looks took a third as much CPU time as two ranks' work, with large tiles.
   static constexpr int kSpins = 100, kYields = 200;
-  /// So that a rank sleeps at most an eighth longer than it had to.
-  static constexpr std::chrono::microseconds kShortestSleep{50}, kLongestSleep{2000};
+  /// So that a rank sleeps at most an eighth longer than it had to; and where a message moves by a piece with
+  /// each look (over TCP), the pieces do not wait for each other for long.
+  static constexpr std::chrono::microseconds kShortestSleep{50}, kLongestSleep{200};
   int looks_ = 0;
   std::chrono::microseconds sleep_ = kShortestSleep;
 };

@@ -17,11 +17,9 @@ using database::ContextId;
 
 /// Above this relative variance a node has too few samples to tell.
 constexpr double kUndecided = 0.1;
-/// Who comes last in each iteration is hardly ever there for more than so many times the others' work, less
-/// one.
+/// A scope with so many times more waiting than work, and than the whole role has for its work, only wraps
+/// waits.
 constexpr double kMostWaiting = 8;
-/// A scope may wait for so many times the share that the whole role does.
-constexpr double kMostOfRole = 2;
 
 void check_options(const Options& options) {
   const bool sound = options.alpha >= 0 && options.tau >= 0 && options.epsilon > 0 && options.epsilon < 1;

@@ -314,7 +314,7 @@ void check_sum(const InputFile& file, std::uint64_t place, const ArenaImage& ima
   if (!whole || (head.flags & layout::kFlagSummed) == 0 || head.tree_sum == sum) return;
   ThreadHeader now{};
   file.copy(place, reinterpret_cast<std::byte*>(&now), sizeof now);
-  if (head.changes % 2 != 0 || now.changes != head.changes) return;
+  if (head.changes % 2 != 0 || now.changes != head.changes || now.tree_sum != head.tree_sum) return;
   throw damaged(file.path(), "contexts and values of thread " + std::to_string(head.ordinal) +
                                  " do not match their checksum");
 }

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <string>
 #include <utility>
@@ -235,6 +236,7 @@ void Spill::put_into_file(State& state, std::uint32_t units, const std::byte* da
   if (file_ < 0) open_file();
   std::vector<std::uint32_t>& free = free_in_file_[units];
   if (free.empty()) {
+    if (units > std::numeric_limits<std::uint32_t>::max() - file_units_) fail("cannot extend", EFBIG);
     state.place = file_units_;
     file_units_ += units;
   } else {
