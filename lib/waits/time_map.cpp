@@ -1,6 +1,7 @@
 #include "waits/time_map.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -12,11 +13,19 @@ constexpr std::uint32_t kNothing = ~0U;
 /// The bins of a map, of which mostly the same one is asked for again.
 class Bins {
  public:
-  explicit Bins(const TimeMap& map) : map_(map), end_ns_(map.begin_ns + map.bins * map.bin_ns) {}
+  explicit Bins(const TimeMap& map)
+      : map_(map),
+        end_ns_(map.begin_ns + map.bins * map.bin_ns),
+        since_ns_(map.begin_ns),
+        until_ns_(map.begin_ns + map.bin_ns) {}
 
   /// Calls visit(bin, ns) for each bin that [begin, end) lies in.
   template <typename Visit>
   void visit(std::uint64_t begin, std::uint64_t end, Visit visit) {
+    if (begin < end && begin >= since_ns_ && end <= until_ns_) {
+      visit(bin_, end - begin);
+      return;
+    }
     begin = std::max(begin, map_.begin_ns);
     end = std::min(end, end_ns_);
     while (begin < end) {
@@ -29,42 +38,52 @@ class Bins {
 
  private:
   void open(std::uint64_t ns) {
-    bin_ = static_cast<std::uint32_t>((ns - map_.begin_ns) / map_.bin_ns);
+    const bool next = ns >= until_ns_ && ns - until_ns_ < map_.bin_ns;
+    bin_ = next ? bin_ + 1 : static_cast<std::uint32_t>((ns - map_.begin_ns) / map_.bin_ns);
     since_ns_ = map_.begin_ns + bin_ * map_.bin_ns;
     until_ns_ = since_ns_ + map_.bin_ns;
   }
 
   const TimeMap& map_;
   std::uint64_t end_ns_;
-  std::uint32_t bin_ = 0;                      // that was asked for last,
-  std::uint64_t since_ns_ = 0, until_ns_ = 0;  // and its time
+  std::uint32_t bin_ = 0;              // that was asked for last,
+  std::uint64_t since_ns_, until_ns_;  // and its time
 };
 
-/// Which context has most time in each bin, told in the order of time: only one bin is open at once.
+/// Which context has most time in each bin of a row, told in the order of time: only one bin is open at once.
 class Places {
  public:
-  explicit Places(std::vector<std::uint32_t>& contexts) : contexts_(contexts) {}
-
+  /// To be called when all of a row before is told.
+  void begin_row(std::vector<std::uint32_t>& contexts) {
+    contexts_ = &contexts;
+    open_ = 0;
+  }
+  /// `ns` is not 0.
   void spend(std::uint32_t bin, std::uint64_t ns, std::uint32_t context) {
     if (bin != open_) close();
     open_ = bin;
-    auto found =
-        std::find_if(spent_.begin(), spent_.end(), [&](const auto& each) { return each.first == context; });
-    if (found == spent_.end()) found = spent_.insert(found, {context, 0});
-    found->second += ns;
+    if (context >= spent_.size()) spent_.resize(context + 1, 0);
+    if (spent_[context] == 0) here_.push_back(context);
+    spent_[context] += ns;
   }
   void close() {
-    const auto most = std::max_element(spent_.begin(), spent_.end(), [](const auto& a, const auto& b) {
-      return a.second != b.second ? a.second < b.second : a.first > b.first;
-    });
-    if (most != spent_.end()) contexts_[open_] = most->first;
-    spent_.clear();
+    std::uint64_t most = 0;
+    std::uint32_t place = kNothing;
+    for (const std::uint32_t context : here_) {
+      const std::uint64_t ns = std::exchange(spent_[context], 0);
+      if (ns < most || (ns == most && context > place)) continue;
+      most = ns;
+      place = context;
+    }
+    if (!here_.empty()) (*contexts_)[open_] = place;
+    here_.clear();
   }
 
  private:
-  std::vector<std::uint32_t>& contexts_;
+  std::vector<std::uint32_t>* contexts_ = nullptr;
   std::uint32_t open_ = 0;
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> spent_;  // few: those of one bin
+  std::vector<std::uint64_t> spent_;  // in the open bin, by context
+  std::vector<std::uint32_t> here_;   // those contexts that are spent_ in
 };
 
 /// The time lines that count, one of each process.
@@ -110,8 +129,8 @@ class Rows {
   TimeMapRow row_of(const TimeLine& line, std::int32_t rank);
 
  private:
-  void spend_samples(const TimeLine& line, std::uint32_t gap, std::uint64_t end, Places& places);
-  void spend_call(const Event& event, TimeMapRow& row, Places& places);
+  void spend_samples(const TimeLine& line, std::uint32_t gap, std::uint64_t end);
+  void spend_call(const Event& event, TimeMapRow& row);
   void add_waits(const TimeLine& line, TimeMapRow& row);
   std::uint32_t shown_at(std::uint32_t context) {
     if (context >= shown_.size()) shown_.resize(context + 1, kNothing);
@@ -124,43 +143,47 @@ class Rows {
   std::vector<std::uint32_t> shown_;  // by context, as far as asked for
   Bins bins_, bins_of_waits_;
   std::vector<std::uint64_t> waited_;  // by pattern and bin: nothing, between two rows
+  Places places_;
   // Of the line:
   std::size_t sample_ = 0;  // the next one
   std::uint64_t at_ = 0;    // how far it is spent
 };
 
 /// Samples lie in their gap one after the other: each stands for the time before it.
-void Rows::spend_samples(const TimeLine& line, std::uint32_t gap, std::uint64_t end, Places& places) {
+void Rows::spend_samples(const TimeLine& line, std::uint32_t gap, std::uint64_t end) {
   std::uint64_t begin = at_;
   for (; sample_ < line.samples.size(); ++sample_) {
     const Sample sample = line.samples[sample_];
     if (sample.gap > gap) return;
     const std::uint64_t until = std::min(end, begin + sample.ns);
     bins_.visit(begin, until,
-                [&](std::uint32_t bin, std::uint64_t ns) { places.spend(bin, ns, sample.context); });
+                [&](std::uint32_t bin, std::uint64_t ns) { places_.spend(bin, ns, sample.context); });
     begin = std::max(begin, until);
   }
 }
 
-void Rows::spend_call(const Event& event, TimeMapRow& row, Places& places) {
+void Rows::spend_call(const Event& event, TimeMapRow& row) {
   const std::uint32_t context = shown_at(event.context);
   bins_.visit(std::max(event.enter_ns, at_), event.exit_ns, [&](std::uint32_t bin, std::uint64_t ns) {
     row.calls_ns[bin] += ns;
-    places.spend(bin, ns, context);
+    places_.spend(bin, ns, context);
   });
   at_ = std::max(at_, event.exit_ns);
 }
 
 void Rows::add_waits(const TimeLine& line, TimeMapRow& row) {
+  std::array<bool, kPatterns> occurs{};
   line.waits.for_each([&](const Wait& wait) {
+    occurs[static_cast<std::size_t>(wait.pattern)] = true;
     std::uint64_t* const waited = &waited_[static_cast<std::size_t>(wait.pattern) * map_.bins];
     bins_of_waits_.visit(wait.until_ns - std::min(wait.ns, wait.until_ns), wait.until_ns,
                          [&](std::uint32_t bin, std::uint64_t ns) { waited[bin] += ns; });
   });
-  for (std::size_t i = 0; i < waited_.size(); ++i) {
-    if (waited_[i] == 0) continue;
-    row.waits.push_back({static_cast<Pattern>(i / map_.bins), static_cast<std::uint32_t>(i % map_.bins),
-                         std::exchange(waited_[i], 0)});
+  for (std::size_t pattern = 0; pattern < occurs.size(); ++pattern) {
+    for (std::uint32_t bin = 0; occurs[pattern] && bin < map_.bins; ++bin) {
+      const std::uint64_t ns = std::exchange(waited_[pattern * map_.bins + bin], 0);
+      if (ns != 0) row.waits.push_back({static_cast<Pattern>(pattern), bin, ns});
+    }
   }
 }
 
@@ -170,7 +193,7 @@ TimeMapRow Rows::row_of(const TimeLine& line, std::int32_t rank) {
                  .contexts = std::vector<std::uint32_t>(map_.bins, kNothing),
                  .waits = {},
                  .segments = std::vector<SegmentsInBin>(map_.bins)};
-  Places places(row.contexts);
+  places_.begin_row(row.contexts);
   sample_ = 0;
   at_ = line.events.front().enter_ns;
   const auto count = static_cast<std::uint32_t>(line.events.size());
@@ -178,17 +201,17 @@ TimeMapRow Rows::row_of(const TimeLine& line, std::int32_t rank) {
     for (const Event& event : line.events.together(call)) {
       const std::uint32_t gap = call++;
       if (!event.sampled) {
-        spend_call(event, row, places);
+        spend_call(event, row);
         continue;
       }
       // Looking at samples may move the events.
       const Event sampled = event;
-      spend_samples(line, gap, std::max(sampled.enter_ns, at_), places);
-      spend_call(sampled, row, places);
+      spend_samples(line, gap, std::max(sampled.enter_ns, at_));
+      spend_call(sampled, row);
       break;
     }
   }
-  places.close();
+  places_.close();
   add_waits(line, row);
   return row;
 }
