@@ -22,7 +22,7 @@ using database::Experiment;
 using database::Wait;
 using database::WaitPattern;
 
-/// The dominant segment and so many levels below it.
+/// The dominant procedure and those below it: so many levels at most.
 constexpr int kLevels = 3;
 
 /// What time stamps tell replaces what was approximated for the same threads; waits of threads and for
@@ -199,22 +199,15 @@ class Analyses {
     const waits::CallPaths paths = call_paths(shape_);
     const waits::ProcedureSums sums(comm_, roster_, forward_, paths);
     const auto marks = marks_.of(forward_.ledger.lines());
-    const auto find = [&](std::span<const std::vector<waits::IterationMark>> used, int finer) {
-      return waits::variation(comm_, roster_, forward_, sums, used, {.finer = finer});
-    };
-    waits::Variation level = find(marks, 0);
+    waits::Variation level = waits::variation(comm_, roster_, forward_, sums, marks);
     waits::find_segments(map, level);
-    const bool marked = level.marked;
-    if (marked) {
-      found_.variations.push_back(table_of(level, marks_.around));
-      level = find({}, 0);
-    }
-    std::uint32_t last = waits::CallPaths::kNone;
-    for (int finer = 0; finer < kLevels && level.procedure != last; ++finer) {
-      last = level.procedure;
+    if (level.marked) found_.variations.push_back(table_of(level, marks_.around));
+    for (const std::uint32_t procedure : sums.levels(kLevels)) {
+      if (level.procedure != procedure) {
+        level = {};  // before there is another: millions of segments
+        level = waits::variation(comm_, roster_, forward_, sums, {}, {.procedure = procedure});
+      }
       found_.variations.push_back(table_of(level, database::kNone));
-      level = {};  // before there is another: millions of segments
-      if (finer + 1 < kLevels) level = find({}, finer + 1);
     }
     if (shape_.segments.empty()) return;
     const waits::CallPaths all = call_paths(shape_, true);

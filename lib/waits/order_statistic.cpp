@@ -1,45 +1,104 @@
 #include "waits/order_statistic.hpp"
 
+#include "waits/hash.hpp"
+#include "waits/letter.hpp"
+
 #include <algorithm>
-#include <bit>
+#include <cstddef>
+#include <limits>
+#include <vector>
 
 namespace culprit::waits {
 
 namespace {
 
-/// A value from `low` to before `high` that divides them: by their magnitudes first, since a few are often
-/// far larger than all others.
-std::uint64_t between(std::uint64_t low, std::uint64_t high) {
-  const auto low_bits = std::bit_width(low), high_bits = std::bit_width(high);
-  if (high_bits > low_bits + 1) return (std::uint64_t{1} << ((low_bits + high_bits) / 2)) - 1;
-  return low + (high - low) / 2;
+using Values = std::span<const std::uint64_t>;
+
+/// So many of all ranks' values, about, are known to all.
+constexpr std::uint64_t kSampled = 1024;
+/// How far from its place in the sample what is looked for lies at most, almost always: four times what such
+/// places deviate by. Each round takes a quarter of it, and from the fifth on a single value: one is certain
+/// to go then, so that rounds end, also where they divided nothing because most values are alike.
+constexpr std::uint64_t kSpread = 64;
+
+/// The values from `least` to `most`.
+struct Bracket {
+  std::uint64_t least = 0, most = std::numeric_limits<std::uint64_t>::max();
+
+  [[nodiscard]] bool holds(std::uint64_t value) const { return value - least <= most - least; }
+};
+
+/// One in so many of all ranks' `count` values, or all where they are few; in order. They are taken at
+/// random, so that no order in which the values lie is a bad one.
+std::vector<std::uint64_t> sample_of(exchange::Communicator& analysis, Values values, std::uint64_t count,
+                                     std::uint64_t round) {
+  const std::uint64_t stride = (count + kSampled - 1) / kSampled;
+  const std::uint64_t seed = hash_of(round, static_cast<std::uint64_t>(analysis.rank()));
+  std::vector<std::uint64_t> own;
+  for (std::uint64_t at = 0; at < values.size(); at += stride) {
+    const std::uint64_t place = at + hash_of(at, seed) % stride;
+    if (place < values.size()) own.push_back(values[place]);
+  }
+  std::vector<std::uint64_t> sample = items_of_all<std::uint64_t>(analysis, own);
+  std::sort(sample.begin(), sample.end());
+  return sample;
+}
+
+/// What the sample has up to `spread` of its values away from where it has `share` of them below.
+Bracket around(Values sample, double share, std::uint64_t spread) {
+  Bracket bracket;
+  if (sample.empty()) return bracket;
+  const std::uint64_t last = sample.size() - 1;
+  const std::uint64_t middle =
+      std::min(static_cast<std::uint64_t>(share * static_cast<double>(sample.size())), last);
+  if (middle >= spread) bracket.least = sample[middle - spread];
+  if (middle + spread <= last) bracket.most = sample[middle + spread];
+  return bracket;
+}
+
+/// Those in the bracket, `count`. Without branches, since which way one goes cannot be guessed.
+std::vector<std::uint64_t> kept_of(Values values, const Bracket& bracket, std::size_t count) {
+  std::vector<std::uint64_t> kept(count + 1);
+  std::size_t end = 0;
+  for (const std::uint64_t value : values) {
+    kept[end] = value;
+    end += bracket.holds(value) ? 1 : 0;
+  }
+  kept.pop_back();
+  return kept;
 }
 
 }  // namespace
 
-std::uint64_t order_statistic(exchange::Communicator& analysis, std::vector<std::uint64_t>& values,
-                              std::uint64_t place) {
-  auto first = values.begin(), last = values.end();
-  const auto least = std::min_element(first, last), most = std::max_element(first, last);
-  std::uint64_t low = ~analysis.all_max(least == last ? 0 : ~*least);
-  std::uint64_t high = analysis.all_max(most == last ? 0 : *most);
-  // What is looked for lies from `low` to `high`, at `place` among the values that do; here from `first` on.
-  for (int round = 0; low < high; ++round) {
-    // One of the values divides them about equally, however they lie, but perhaps badly: by turns.
-    const std::uint64_t one = analysis.all_max(first == last ? 0 : first[(last - first) / 2]);
-    const std::uint64_t middle = round % 2 == 0 ? std::clamp(one, low, high - 1) : between(low, high);
-    const auto above = std::partition(first, last, [middle](std::uint64_t value) { return value <= middle; });
-    const std::uint64_t below = analysis.all_sum(static_cast<std::uint64_t>(above - first));
-    if (place < below) {
-      last = above;
-      high = middle;
-    } else {
-      place -= below;
-      first = above;
-      low = middle + 1;
+std::uint64_t order_statistic(exchange::Communicator& analysis, Values values, std::uint64_t place) {
+  std::vector<std::uint64_t> kept;
+  std::uint64_t spread = kSpread;
+  for (std::uint64_t round = 0;; ++round, spread /= 4) {
+    const std::uint64_t count = analysis.all_sum(values.size());
+    const std::vector<std::uint64_t> sample = sample_of(analysis, values, count, round);
+    if (count <= kSampled) return sample[place];
+    Bracket bracket = around(sample, static_cast<double>(place) / static_cast<double>(count), spread);
+    std::size_t below = 0, inside = 0;
+    for (const std::uint64_t value : values) {
+      below += value < bracket.least ? 1 : 0;
+      inside += bracket.holds(value) ? 1 : 0;
     }
+    const std::uint64_t all_below = analysis.all_sum(below), all_inside = analysis.all_sum(inside);
+    std::size_t left = inside;
+    if (place < all_below) {
+      bracket = {.least = 0, .most = bracket.least - 1};
+      left = below;
+    } else if (place < all_below + all_inside) {
+      if (bracket.least == bracket.most) return bracket.least;
+      place -= all_below;
+    } else {
+      bracket = {.least = bracket.most + 1};
+      left = values.size() - below - inside;
+      place -= all_below + all_inside;
+    }
+    kept = kept_of(values, bracket, left);
+    values = kept;
   }
-  return low;
 }
 
 }  // namespace culprit::waits

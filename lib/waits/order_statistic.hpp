@@ -3,13 +3,14 @@
 #include "exchange/communicator.hpp"
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 namespace culprit::waits {
 
 /// Collective: the value at `place`, from 0, if those of all ranks of the analysis stood in order; there must
-/// be more than `place`. Each rank looks at its own only, which come to stand in another order.
-std::uint64_t order_statistic(exchange::Communicator& analysis, std::vector<std::uint64_t>& values,
+/// be more than `place`. Each rank looks at its own only, and at a sample of the others', and copies those of
+/// its own among which it still may be: mostly an eighth.
+std::uint64_t order_statistic(exchange::Communicator& analysis, std::span<const std::uint64_t> values,
                               std::uint64_t place);
 
 }  // namespace culprit::waits

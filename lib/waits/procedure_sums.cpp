@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -19,8 +18,11 @@ constexpr std::uint32_t kNone = CallPaths::kNone;
 /// This rank's sums, from one time line after the other.
 class OwnSums {
  public:
-  explicit OwnSums(const CallPaths& paths)
-      : paths_(paths), returns_(paths), of_context_(paths.parent.size()) {}
+  OwnSums(const CallPaths& paths, const Pieces& pieces)
+      : paths_(paths),
+        returns_(paths, pieces),
+        came_back_(returns_.nothing() + std::size_t{1}, 0),
+        of_context_(paths.parent.size()) {}
 
   void add(const TimeLine& line);
   [[nodiscard]] std::vector<ProcedureSum> take();
@@ -28,21 +30,24 @@ class OwnSums {
  private:
   /// A procedure on a call path.
   struct Above {
-    std::uint32_t procedure = kNone, frame = kNone;  ///< the outermost frame of it on the path
-  };
-  /// A procedure whose first MPI call path it is.
-  struct First {
-    std::uint32_t recurrences = 0;  ///< their number on this line
-    std::uint32_t depth = 0;        ///< of the outermost frame
+    std::uint32_t number = 0;     ///< among procedures_
+    std::uint32_t frame = kNone;  ///< the outermost one of it on the path
   };
   struct OfContext {
-    std::uint64_t ns = 0;                     // in it, on all lines
-    std::optional<std::vector<Above>> above;  // once asked for
+    std::uint64_t ns = 0;  // in it, on all lines
     // On the line that is gone through:
-    std::uint32_t line = 0;       // its number; of another one the rest means nothing
-    std::uint64_t last_exit = 0;  // of its calls
-    std::uint64_t last = 0;       // the number of its last call
-    std::vector<First> firsts;
+    std::uint64_t last_exit = 0;        // of its calls
+    std::uint64_t last = 0;             // the number of its last call
+    std::uint32_t line = 0;             // its number; of another one the rest means nothing
+    std::uint32_t recurrences = kNone;  // its own, where it is the first MPI call path of a procedure
+  };
+  struct OfProcedure {
+    ProcedureSum sum;
+    // On the line that is gone through:
+    std::uint32_t line = 0;         // its number; of another one the rest means nothing
+    std::uint32_t recurrences = 0;  // of its first MPI call path
+    std::uint32_t depth = 0;        // of its outermost frame on that
+    std::uint64_t end_ns = 0;       // until when its calls last
   };
 
   OfContext& of(std::uint32_t context) {
@@ -51,38 +56,51 @@ class OwnSums {
   }
   [[nodiscard]] bool known(std::uint32_t context) const { return context < paths_.parent.size(); }
   const std::vector<Above>& above(std::uint32_t context);
+  std::uint32_t number_of(std::uint32_t procedure);
   void add(const Event& event);
   void begin(std::uint32_t context);
+  [[nodiscard]] std::uint32_t outermost_since(std::uint64_t since, std::uint32_t context) const;
   void close_line();
 
   const CallPaths& paths_;
   Returns returns_;
+  std::vector<std::uint64_t> came_back_;  // by depth: before which call
+  std::uint64_t calls_ = 0;
   std::vector<OfContext> of_context_;
-  std::map<std::uint32_t, ProcedureSum> sums_;
+  std::unordered_map<std::uint32_t, std::vector<Above>> above_;  // by context, once asked for
+  std::unordered_map<std::uint32_t, std::uint32_t> number_of_;   // by procedure
+  std::vector<OfProcedure> procedures_;
   std::uint32_t line_ = 0;
   // Of the line:
-  std::vector<std::uint32_t> called_;                               // contexts
-  std::vector<std::pair<std::uint32_t, Recurrences>> recurrences_;  // with their procedures
-  std::unordered_map<std::uint32_t, std::uint32_t> number_of_;      // by procedure
+  std::vector<std::uint32_t> called_;  // contexts
+  std::vector<std::uint32_t> seen_;    // procedures, by number
+  std::vector<Recurrences> recurrences_;
 };
+
+std::uint32_t OwnSums::number_of(std::uint32_t procedure) {
+  const auto [entry, added] =
+      number_of_.try_emplace(procedure, static_cast<std::uint32_t>(procedures_.size()));
+  if (added) procedures_.emplace_back().sum.procedure = procedure;
+  return entry->second;
+}
 
 /// Each procedure on the path, once.
 const std::vector<OwnSums::Above>& OwnSums::above(std::uint32_t context) {
-  std::optional<std::vector<Above>>& list = of(context).above;
-  if (list) return *list;
-  list.emplace();
+  const auto [entry, added] = above_.try_emplace(context);
+  std::vector<Above>& list = entry->second;
+  if (!added) return list;
   for (std::uint32_t at = context; known(at); at = paths_.parent[at]) {
-    const std::uint32_t procedure = paths_.procedure[at];
-    if (procedure == kNone) continue;
-    const auto found = std::find_if(list->begin(), list->end(),
-                                    [procedure](const Above& one) { return one.procedure == procedure; });
-    if (found == list->end()) {
-      list->push_back({procedure, at});
+    if (paths_.procedure[at] == kNone) continue;
+    const std::uint32_t number = number_of(paths_.procedure[at]);
+    const auto found =
+        std::find_if(list.begin(), list.end(), [number](const Above& one) { return one.number == number; });
+    if (found == list.end()) {
+      list.push_back({number, at});
     } else {
       found->frame = at;
     }
   }
-  return *list;
+  return list;
 }
 
 /// The first call of this path on the line.
@@ -90,29 +108,40 @@ void OwnSums::begin(std::uint32_t context) {
   OfContext& own = of(context);
   own.line = line_;
   own.last = 0;
-  own.firsts.clear();
+  own.recurrences = kNone;
   called_.push_back(context);
   for (const Above& one : above(context)) {
-    const auto [entry, added] =
-        number_of_.try_emplace(one.procedure, static_cast<std::uint32_t>(recurrences_.size()));
-    if (!added) continue;
-    recurrences_.emplace_back(one.procedure, Recurrences{});
-    own.firsts.push_back({entry->second, returns_.depth(one.frame)});
+    OfProcedure& procedure = procedures_[one.number];
+    if (procedure.line == line_) continue;
+    if (own.recurrences == kNone) {
+      own.recurrences = static_cast<std::uint32_t>(recurrences_.size());
+      recurrences_.emplace_back();
+    }
+    procedure.line = line_;
+    procedure.recurrences = own.recurrences;
+    procedure.depth = returns_.depth(one.frame);
+    procedure.end_ns = 0;
+    seen_.push_back(one.number);
   }
+}
+
+/// The depth of the outermost scope that control came back to since a call, which was at this context too.
+std::uint32_t OwnSums::outermost_since(std::uint64_t since, std::uint32_t context) const {
+  std::uint32_t depth = 0;
+  while (depth < returns_.depth(context) && came_back_[depth] <= since) ++depth;
+  return depth;
 }
 
 void OwnSums::add(const Event& event) {
   OfContext& own = of(event.context);
   own.ns += event.exit_ns - event.enter_ns;
   if (!known(event.context)) return;
-  const std::uint64_t number = returns_.call(event.context);
+  came_back_[returns_.call(event)] = ++calls_;
   if (own.line != line_) begin(event.context);
   own.last_exit = event.exit_ns;
-  if (own.firsts.empty()) return;
-  const std::uint32_t depth = returns_.outermost_since(own.last, event.context);
-  for (const First& first : own.firsts)
-    recurrences_[first.recurrences].second.begins(event.enter_ns, depth - std::min(depth, first.depth));
-  own.last = number;
+  if (own.recurrences == kNone) return;
+  recurrences_[own.recurrences].begins(event.enter_ns, outermost_since(own.last, event.context));
+  own.last = calls_;
 }
 
 void OwnSums::add(const TimeLine& line) {
@@ -125,17 +154,21 @@ void OwnSums::add(const TimeLine& line) {
 
 void OwnSums::close_line() {
   for (const std::uint32_t context : called_) {
-    for (const Above& one : above(context))
-      recurrences_[number_of_.at(one.procedure)].second.extend(of(context).last_exit);
+    for (const Above& one : above(context)) {
+      OfProcedure& procedure = procedures_[one.number];
+      procedure.end_ns = std::max(procedure.end_ns, of(context).last_exit);
+    }
   }
-  for (const auto& [procedure, recurrences] : recurrences_) {
-    ProcedureSum& sum = sums_[procedure];
-    sum.invocations += recurrences.count();
-    if (recurrences.uneven()) ++sum.uneven;
+  for (const std::uint32_t number : seen_) {
+    OfProcedure& procedure = procedures_[number];
+    const Recurrences::Level level =
+        recurrences_[procedure.recurrences].level(procedure.depth, procedure.end_ns);
+    procedure.sum.invocations += level.count;
+    if (level.uneven(procedure.end_ns)) ++procedure.sum.uneven;
   }
   called_.clear();
+  seen_.clear();
   recurrences_.clear();
-  number_of_.clear();
 }
 
 std::vector<ProcedureSum> OwnSums::take() {
@@ -144,22 +177,19 @@ std::vector<ProcedureSum> OwnSums::take() {
     const std::uint64_t ns = of_context_[context].ns;
     if (ns == 0) continue;
     for (const Above& one : above(context)) {
-      sums_[one.procedure].ns += ns;
-      frames[{one.procedure, one.frame}] += ns;
+      procedures_[one.number].sum.ns += ns;
+      frames[{one.number, one.frame}] += ns;
     }
   }
   for (const auto& [key, ns] : frames) {
-    ProcedureSum& sum = sums_[key.first];
+    ProcedureSum& sum = procedures_[key.first].sum;
     if (ns <= sum.context_ns) continue;
     sum.context = key.second;
     sum.context_ns = ns;
   }
   std::vector<ProcedureSum> list;
-  list.reserve(sums_.size());
-  for (auto& [procedure, sum] : sums_) {
-    sum.procedure = procedure;
-    list.push_back(sum);
-  }
+  list.reserve(procedures_.size());
+  for (const OfProcedure& procedure : procedures_) list.push_back(procedure.sum);
   return list;
 }
 
@@ -191,7 +221,7 @@ std::vector<ProcedureSum> sums_of_all(exchange::Communicator& analysis,
 ProcedureSums::ProcedureSums(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                              const CallPaths& paths)
     : paths_(paths) {
-  OwnSums own(paths);
+  OwnSums own(paths, forward.pieces);
   std::uint64_t rows = 0;
   for (const TimeLine& line : forward.ledger.lines()) {
     if (roster.location_of(roster.rank_of(line.location), 0) != line.location) continue;
@@ -223,6 +253,16 @@ const ProcedureSum* ProcedureSums::dominant(int finer) const {
     if (found != nullptr) return found;
   }
   return nullptr;
+}
+
+std::vector<std::uint32_t> ProcedureSums::levels(int most) const {
+  std::vector<std::uint32_t> levels;
+  for (int finer = 0; finer < most; ++finer) {
+    const ProcedureSum* const level = dominant(finer);
+    if (level == nullptr || (!levels.empty() && levels.back() == level->procedure)) break;
+    levels.push_back(level->procedure);
+  }
+  return levels;
 }
 
 const ProcedureSum* ProcedureSums::of(std::uint32_t procedure) const {

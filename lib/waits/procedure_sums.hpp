@@ -33,6 +33,8 @@ class ProcedureSums {
   /// least twice per rank, if there is one not so uneven that on most ranks one invocation has nearly all of
   /// its time. Where there is none so fine the last one; nullptr where there is none at all.
   [[nodiscard]] const ProcedureSum* dominant(int finer) const;
+  /// The dominant procedure and those below it, each finer than the one before: at most so many.
+  [[nodiscard]] std::vector<std::uint32_t> levels(int most) const;
   /// nullptr: it was never seen.
   [[nodiscard]] const ProcedureSum* of(std::uint32_t procedure) const;
 

@@ -1,8 +1,7 @@
 #include "waits/recurrence.hpp"
 
-#include "waits/hash.hpp"
-
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace culprit::waits {
@@ -16,55 +15,33 @@ constexpr double kMostOfOne = 0.75;
 
 }  // namespace
 
-Returns::Returns(const CallPaths& paths)
-    : paths_(paths), depth_(paths.parent.size(), 0), came_back_(paths.parent.size(), 0) {
+Returns::Returns(const CallPaths& paths, const Pieces& pieces)
+    : paths_(paths), pieces_(pieces), depth_(paths.parent.size(), 0), depth_of_gap_(pieces.size(), kAsk) {
   for (std::size_t i = 0; i < depth_.size(); ++i) {
     if (paths.parent[i] != kNone) depth_[i] = depth_[paths.parent[i]] + 1;
+    nothing_ = std::max(nothing_, depth_[i] + 1);
   }
 }
 
-/// Of a call that follows itself, the scope that makes it.
-std::uint32_t Returns::innermost_around(std::uint32_t a, std::uint32_t b) {
-  if (a == b) return paths_.parent[a];
-  const std::uint64_t key = joined(a, b);
-  Around& seen = seen_[hash_of(key) % kSeen];
-  if (seen.key == key) return seen.scope;
-  const auto [known, is_new] = around_.try_emplace(key, kNone);
-  if (is_new) {
-    while (a != b && a != kNone && b != kNone) {
-      std::uint32_t& inner = a > b ? a : b;  // parents come before their children
-      inner = paths_.parent[inner];
-    }
-    known->second = a == b ? a : kNone;
+/// The depth of the innermost scope around both; of a call that follows itself, of the scope that makes it.
+std::uint32_t Returns::around(std::uint32_t a, std::uint32_t b) const {
+  if (a == b) return paths_.parent[a] == kNone ? nothing_ : depth_[a] - 1;
+  while (a != b && a != kNone && b != kNone) {
+    std::uint32_t& inner = a > b ? a : b;  // parents come before their children
+    inner = paths_.parent[inner];
   }
-  seen = {key, known->second};
-  return known->second;
+  return a == b ? depth_[a] : nothing_;
 }
 
-std::uint64_t Returns::call(std::uint32_t context) {
-  ++calls_;
-  if (previous_ != kNone) {
-    const std::uint32_t scope = innermost_around(previous_, context);
-    if (scope != kNone) came_back_[scope] = calls_;
-  }
-  previous_ = context;
-  return calls_;
-}
-
-std::uint32_t Returns::outermost_since(std::uint64_t since, std::uint32_t context) const {
-  std::uint32_t outermost = depth_[context];
-  for (std::uint32_t scope = paths_.parent[context]; scope != kNone; scope = paths_.parent[scope]) {
-    if (came_back_[scope] > since) outermost = depth_[scope];
-  }
-  return outermost;
-}
-
-void Recurrences::Level::begins(std::uint64_t ns) {
-  if (count++ == 0)
-    first_ns = ns;
-  else
-    longest_ns = std::max(longest_ns, ns - last_ns);
-  last_ns = ns;
+/// Calls at contexts that `paths` does not have are passed over: behind them, the gap does not tell which
+/// call was the one before.
+std::uint32_t Returns::ask(const Event& event) {
+  const std::uint32_t previous = pieces_[event.gap].previous;
+  const bool known = previous < depth_.size();
+  if (!known && previous_ == kNone) return nothing_;
+  const std::uint32_t depth = around(known ? previous : previous_, event.context);
+  if (known) depth_of_gap_[event.gap] = depth;
+  return depth;
 }
 
 bool Recurrences::Level::uneven(std::uint64_t end_ns) const {
@@ -73,32 +50,28 @@ bool Recurrences::Level::uneven(std::uint64_t end_ns) const {
 }
 
 void Recurrences::begins(std::uint64_t ns, std::uint32_t depth) {
-  if (levels_.empty()) {
-    levels_.push_back({.depth = kAny});
-    levels_.back().begins(ns);
-    return;
+  if (levels_.empty()) levels_.push_back({.depth = kAny});
+  // What lies farther in begins anew wherever what lies farther out does.
+  auto at = levels_.end();
+  while (at != levels_.begin() && std::prev(at)->depth >= depth) (--at)->begins(ns);
+  if (levels_.back().count == 1 || at->depth == depth) return;
+  Level level{.depth = depth};
+  if (at == levels_.begin()) {
+    level.begins(levels_.back().first_ns);
+  } else {
+    level = *std::prev(at);
+    level.depth = depth;
   }
-  auto at =
-      std::find_if(levels_.begin(), levels_.end(), [&](const Level& level) { return level.depth >= depth; });
-  if (at->depth != depth) {
-    // What lies farther in has begun anew wherever what lies farther out has.
-    Level level{.depth = depth};
-    if (at == levels_.begin()) {
-      level.begins(at->first_ns);
-    } else {
-      level = *std::prev(at);
-      level.depth = depth;
-    }
-    at = levels_.insert(at, level);
-  }
-  std::for_each(at, levels_.end(), [&](Level& level) { level.begins(ns); });
+  level.begins(ns);
+  levels_.insert(at, level);
 }
 
-const Recurrences::Level& Recurrences::level() const {
-  static const Level none;
-  if (levels_.empty()) return none;
-  const auto divides = [&](const Level& level) { return level.count >= 2 && !level.uneven(end_ns_); };
-  const auto found = std::find_if(levels_.begin(), levels_.end(), divides);
+Recurrences::Level Recurrences::level(std::uint32_t depth, std::uint64_t end_ns) const {
+  if (levels_.empty()) return {};
+  auto first = levels_.begin();
+  while (first + 1 != levels_.end() && (first + 1)->depth <= depth) ++first;
+  const auto divides = [&](const Level& level) { return level.count >= 2 && !level.uneven(end_ns); };
+  const auto found = std::find_if(first, levels_.end(), divides);
   return found == levels_.end() ? levels_.back() : *found;
 }
 

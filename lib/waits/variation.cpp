@@ -16,12 +16,95 @@ constexpr double kScaled = 1.4826;
 /// Deviations below this share of the median are noise, however alike the segments are.
 constexpr double kLeastDeviation = 0.01;
 
+/// A segment and its calls: from `first` to before `last`.
+struct Bounds {
+  std::uint32_t first = 0, last = 0;
+  std::uint64_t begin_ns = 0, end_ns = 0;
+};
+
+/// Looks for the samples of a time line's segments, which are mostly in order.
+class SegmentSamples {
+ public:
+  explicit SegmentSamples(const Sequence<Sample>& samples) : samples_(samples), next_(gap_at(0)) {}
+
+  /// The call path that has most of the samples in the segment's gaps.
+  std::uint32_t most_sampled(const Bounds& bounds) {
+    if (before_ > bounds.first) go_back(bounds.first);
+    while (next_ <= bounds.first) advance();
+    return next_ > bounds.last ? kNone : most_until(bounds.last);
+  }
+
+ private:
+  /// Behind the last one a gap behind all.
+  [[nodiscard]] std::uint64_t gap_at(std::size_t sample) const {
+    return sample < samples_.size() ? samples_[sample].gap : TimeLine::kNever;
+  }
+  void advance() {
+    before_ = next_;
+    next_ = gap_at(++at_);
+  }
+  void go_back(std::uint32_t gap);
+  std::uint32_t most_until(std::uint32_t gap);
+
+  const Sequence<Sample>& samples_;
+  std::size_t at_ = 0;
+  std::uint64_t before_ = 0, next_ = 0;  // gaps: that of the sample before, and that of the one there
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> sampled_;  // few paths; kept for its memory
+};
+
+/// Behind the samples in this gap.
+void SegmentSamples::go_back(std::uint32_t gap) {
+  const auto behind = [](std::uint32_t wanted, const Sample& one) { return wanted < one.gap; };
+  const auto found = std::upper_bound(samples_.begin(), samples_.end(), gap, behind);
+  at_ = static_cast<std::size_t>(found - samples_.begin());
+  before_ = at_ == 0 ? 0 : gap_at(at_ - 1);
+  next_ = gap_at(at_);
+}
+
+std::uint32_t SegmentSamples::most_until(std::uint32_t gap) {
+  sampled_.clear();
+  for (; next_ <= gap; advance()) {
+    const Sample one = samples_[at_];
+    const auto found = std::find_if(sampled_.begin(), sampled_.end(),
+                                    [&one](const auto& path) { return path.first == one.context; });
+    if (found == sampled_.end()) {
+      sampled_.emplace_back(one.context, one.ns);
+    } else {
+      found->second += one.ns;
+    }
+  }
+  std::uint32_t context = kNone;
+  std::uint64_t most = 0;
+  for (const auto& [path, ns] : sampled_) {
+    if (ns < most || ns == 0 || (ns == most && path > context)) continue;
+    most = ns;
+    context = path;
+  }
+  return context;
+}
+
+/// The time in the segment without the calls in it.
+std::uint64_t without_calls(const TimeLine& line, const Bounds& bounds) {
+  std::uint64_t left = bounds.end_ns - bounds.begin_ns;
+  for (std::uint32_t i = bounds.first; i < bounds.last; ++i) {
+    const Event event = line.events[i];
+    const std::uint64_t enter = std::max(event.enter_ns, bounds.begin_ns);
+    const std::uint64_t exit = std::min(event.exit_ns, bounds.end_ns);
+    if (exit > enter) left -= std::min(left, exit - enter);
+  }
+  return left;
+}
+
 class VariationPass {
  public:
   VariationPass(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                 const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
                 const VariationOptions& options)
-      : analysis_(analysis), sums_(sums), paths_(sums.paths()), options_(options), returns_(paths_) {
+      : analysis_(analysis),
+        sums_(sums),
+        paths_(sums.paths()),
+        options_(options),
+        returns_(paths_, forward.pieces) {
     const std::vector<TimeLine>& lines = forward.ledger.lines();
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::int32_t rank = roster.rank_of(lines[i].location);
@@ -33,7 +116,7 @@ class VariationPass {
   Variation run() {
     std::uint64_t marked = 0;
     for (const Row& row : rows_) marked += row.marks.size();
-    result_.marked = analysis_.all_sum(marked) > 0 && options_.procedure == kNone && options_.finer == 0;
+    result_.marked = analysis_.all_sum(marked) > 0 && options_.procedure == kNone;
     if (!result_.marked) choose();
     for (const Row& row : rows_) {
       result_.ranks.push_back(row.rank);
@@ -53,29 +136,24 @@ class VariationPass {
   struct Recurring {
     struct Call {
       std::uint32_t event = 0;
-      std::uint32_t depth = 0;  ///< of what control came back to, below the procedure
+      std::uint32_t depth = 0;  ///< of the outermost scope that control came back to since the last one
       std::uint64_t enter_ns = 0;
       std::uint64_t calls_ns = 0;  ///< that all calls before it took
     };
+    /// Of its first MPI call path; the last one stands behind the last call below the procedure, as if it
+    /// were entered when that is left.
     std::vector<Call> calls;
-    std::uint32_t depth = 0;
-    Call end;  ///< behind the last call below the procedure, as if one were entered when that is left
-    bool in_order = true;  ///< each call is entered after the one before was left
-  };
-  /// A segment and its calls: from `first` to before `last`.
-  struct Bounds {
-    std::uint32_t first = 0, last = 0;
-    std::uint64_t begin_ns = 0, end_ns = 0;
+    std::uint32_t frame_depth = 0;  ///< of the procedure's outermost frame on it
+    std::uint64_t until_ns = 0;     ///< all calls below the procedure were left
+    bool in_order = true;           ///< each call is entered after the one before was left
   };
 
   void choose();
   void find_frames();
-  [[nodiscard]] std::vector<Segment> between_marks(const Row& row) const;
+  [[nodiscard]] static std::vector<Segment> between_marks(const Row& row);
   [[nodiscard]] std::vector<Segment> invocations(const Row& row);
   void find_recurring(const Sequence<Event>& events);
-  void recur(const Event& event, std::uint32_t index, std::uint64_t number, std::uint64_t calls_ns);
-  static std::uint64_t without_calls(const TimeLine& line, const Bounds& bounds);
-  static std::uint32_t most_sampled(const TimeLine& line, const Bounds& bounds, std::size_t& sample);
+  [[nodiscard]] Recurrences::Level recurring_level() const;
   void find_outliers();
 
   exchange::Communicator& analysis_;
@@ -86,16 +164,12 @@ class VariationPass {
   std::vector<Row> rows_;
   Variation result_;
   std::vector<std::uint32_t> frame_of_;  // by call path: the outermost of the procedure's; kNone: it has none
-  // Of one time line, kept for its memory:
-  Recurring recurring_;
-  Recurrences recurrences_;
-  std::uint32_t anchor_ = kNone;  // the first MPI call path below the procedure
-  std::uint64_t last_ = 0;        // the number of its last call
+  Recurring recurring_;                  // of one time line, kept for its memory
 };
 
 void VariationPass::choose() {
   const ProcedureSum* const chosen =
-      options_.procedure != kNone ? sums_.of(options_.procedure) : sums_.dominant(options_.finer);
+      options_.procedure != kNone ? sums_.of(options_.procedure) : sums_.dominant(0);
   if (chosen == nullptr) return;
   result_.procedure = chosen->procedure;
   result_.context = chosen->context;
@@ -112,55 +186,11 @@ void VariationPass::find_frames() {
   }
 }
 
-/// The time in the segment without the calls in it.
-std::uint64_t VariationPass::without_calls(const TimeLine& line, const Bounds& bounds) {
-  std::uint64_t left = bounds.end_ns - bounds.begin_ns;
-  for (std::uint32_t i = bounds.first; i < bounds.last; ++i) {
-    const Event event = line.events[i];
-    const std::uint64_t enter = std::max(event.enter_ns, bounds.begin_ns);
-    const std::uint64_t exit = std::min(event.exit_ns, bounds.end_ns);
-    if (exit > enter) left -= std::min(left, exit - enter);
-  }
-  return left;
-}
-
-/// The call path that has most of the samples in the segment's gaps. `sample` is where those of the segment
-/// before ended: segments are mostly in order.
-std::uint32_t VariationPass::most_sampled(const TimeLine& line, const Bounds& bounds, std::size_t& sample) {
-  const Sequence<Sample>& samples = line.samples;
-  const auto before = [&](const Sample& one, std::uint32_t gap) { return one.gap < gap; };
-  if (sample > 0 && samples[sample - 1].gap > bounds.first) {
-    sample = static_cast<std::size_t>(
-        std::lower_bound(samples.begin(), samples.end(), bounds.first + 1, before) - samples.begin());
-  }
-  while (sample < samples.size() && samples[sample].gap <= bounds.first) ++sample;
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> sampled;  // few paths
-  for (; sample < samples.size(); ++sample) {
-    const Sample one = samples[sample];
-    if (one.gap > bounds.last) break;
-    const auto found = std::find_if(sampled.begin(), sampled.end(),
-                                    [&one](const auto& path) { return path.first == one.context; });
-    if (found == sampled.end()) {
-      sampled.emplace_back(one.context, one.ns);
-    } else {
-      found->second += one.ns;
-    }
-  }
-  std::uint32_t context = kNone;
-  std::uint64_t most = 0;
-  for (const auto& [path, ns] : sampled) {
-    if (ns < most || ns == 0 || (ns == most && path > context)) continue;
-    most = ns;
-    context = path;
-  }
-  return context;
-}
-
 /// From each mark to the next, and from the last to the last call.
-std::vector<Segment> VariationPass::between_marks(const Row& row) const {
+std::vector<Segment> VariationPass::between_marks(const Row& row) {
   std::vector<Segment> segments;
   const Sequence<Event>& events = row.line->events;
-  std::size_t sample = 0;
+  SegmentSamples samples(row.line->samples);
   for (std::size_t i = 0; i < row.marks.size(); ++i) {
     const std::uint64_t begin = row.marks[i].ns;
     std::uint64_t end = i + 1 < row.marks.size() ? row.marks[i + 1].ns : begin;
@@ -176,7 +206,7 @@ std::vector<Segment> VariationPass::between_marks(const Row& row) const {
     segments.push_back({.begin_ns = begin,
                         .end_ns = end,
                         .sos_ns = without_calls(*row.line, bounds),
-                        .context = most_sampled(*row.line, bounds, sample)});
+                        .context = samples.most_sampled(bounds)});
   }
   return segments;
 }
@@ -187,74 +217,75 @@ std::vector<Segment> VariationPass::invocations(const Row& row) {
   std::vector<Segment> segments;
   if (result_.procedure == kNone) return segments;
   find_recurring(row.line->events);
-  std::vector<Recurring::Call>& starts = recurring_.calls;
-  std::erase_if(starts, [this](const Recurring::Call& call) { return call.depth > recurring_.depth; });
-  segments.reserve(starts.size());
-  std::size_t sample = 0;
-  for (auto start = starts.cbegin(); start != starts.cend(); ++start) {
-    const Recurring::Call& until = start + 1 == starts.cend() ? recurring_.end : *(start + 1);
-    const Bounds bounds{start->event, until.event, start->enter_ns, until.enter_ns};
+  const Recurrences::Level level = recurring_level();
+  segments.reserve(level.count);
+  SegmentSamples samples(row.line->samples);
+  const std::vector<Recurring::Call>& calls = recurring_.calls;
+  for (auto start = calls.begin(); segments.size() < level.count;) {
+    const auto until = std::find_if(
+        start + 1, calls.end(), [&level](const Recurring::Call& call) { return call.depth <= level.depth; });
+    const Bounds bounds{start->event, until->event, start->enter_ns, until->enter_ns};
     const std::uint64_t sos_ns = recurring_.in_order
-                                     ? bounds.end_ns - bounds.begin_ns - (until.calls_ns - start->calls_ns)
+                                     ? bounds.end_ns - bounds.begin_ns - (until->calls_ns - start->calls_ns)
                                      : without_calls(*row.line, bounds);
     segments.push_back({.begin_ns = bounds.begin_ns,
                         .end_ns = bounds.end_ns,
                         .sos_ns = sos_ns,
-                        .context = most_sampled(*row.line, bounds, sample)});
+                        .context = samples.most_sampled(bounds)});
+    start = until;
   }
   return segments;
 }
 
-/// The calls of the first MPI call path below the procedure, and how deep below it those lie at which it
-/// begins anew.
+/// The calls of the first MPI call path below the procedure.
 void VariationPass::find_recurring(const Sequence<Event>& events) {
-  recurring_.calls.clear();
-  recurring_.end = {};
-  recurring_.in_order = true;
-  recurrences_ = {};
+  std::vector<Recurring::Call>& calls = recurring_.calls;
+  calls.clear();
   returns_.begin_line();
-  anchor_ = kNone;
-  last_ = 0;
-  std::uint32_t index = 0;
-  std::uint64_t calls_ns = 0, left_ns = 0;
+  Recurring::Call end;
+  std::uint32_t index = 0, first = kNone, outermost = 0;
+  std::uint64_t calls_ns = 0, left_ns = 0, until_ns = 0;
+  bool in_order = true;
   events.for_each([&](const Event& event) {
-    recurring_.in_order = recurring_.in_order && left_ns <= event.enter_ns && event.enter_ns <= event.exit_ns;
+    in_order = in_order && left_ns <= event.enter_ns && event.enter_ns <= event.exit_ns;
     left_ns = event.exit_ns;
-    if (event.context < frame_of_.size()) {
-      const std::uint64_t number = returns_.call(event.context);
-      if (frame_of_[event.context] != kNone) {
-        recur(event, index, number, calls_ns);
-        recurring_.end = {.event = index + 1,
-                          .enter_ns = event.exit_ns,
-                          .calls_ns = calls_ns + event.exit_ns - event.enter_ns};
-      }
-    }
+    const std::uint64_t before_ns = calls_ns;
     calls_ns += event.exit_ns - event.enter_ns;
     ++index;
+    if (event.context >= frame_of_.size()) return;
+    outermost = std::min(outermost, returns_.call(event));
+    if (frame_of_[event.context] == kNone) return;
+    if (first == kNone) {
+      first = event.context;
+      outermost = 0;  // of the first call it does not matter
+      recurring_.frame_depth = returns_.depth(frame_of_[first]);
+    }
+    if (event.context == first) {
+      calls.push_back(
+          {.event = index - 1, .depth = outermost, .enter_ns = event.enter_ns, .calls_ns = before_ns});
+      outermost = returns_.depth(first);
+    }
+    end = {.event = index, .enter_ns = event.exit_ns, .calls_ns = calls_ns};
+    until_ns = std::max(until_ns, event.exit_ns);
   });
-  recurring_.depth = recurrences_.level().depth;
+  if (first != kNone) calls.push_back(end);
+  recurring_.until_ns = until_ns;
+  recurring_.in_order = in_order;
 }
 
-/// A call below the procedure.
-void VariationPass::recur(const Event& event, std::uint32_t index, std::uint64_t number,
-                          std::uint64_t calls_ns) {
-  recurrences_.extend(event.exit_ns);
-  if (anchor_ == kNone) anchor_ = event.context;
-  if (event.context != anchor_) return;
-  const std::uint32_t depth = returns_.outermost_since(last_, event.context);
-  const std::uint32_t below =
-      last_ == 0 ? 0 : depth - std::min(depth, returns_.depth(frame_of_[event.context]));
-  recurring_.calls.push_back(
-      {.event = index, .depth = below, .enter_ns = event.enter_ns, .calls_ns = calls_ns});
-  recurrences_.begins(event.enter_ns, below);
-  last_ = number;
+/// Which of these calls the procedure begins anew with.
+Recurrences::Level VariationPass::recurring_level() const {
+  Recurrences recurrences;
+  const std::vector<Recurring::Call>& calls = recurring_.calls;
+  for (std::size_t i = 0; i + 1 < calls.size(); ++i) recurrences.begins(calls[i].enter_ns, calls[i].depth);
+  return recurrences.level(recurring_.frame_depth, recurring_.until_ns);
 }
 
 /// By the median absolute deviation of all ranks' segments. The last segment of a row is cut off somewhere.
 void VariationPass::find_outliers() {
   std::size_t most = 0;
   for (const std::vector<Segment>& row : result_.rows) most += row.size();
-  std::vector<std::uint64_t> own;
+  std::vector<std::uint64_t> own;  // first SOS-times, then their distances from the median
   own.reserve(most);
   for (const std::vector<Segment>& row : result_.rows) {
     for (std::size_t i = 0; i + 1 < row.size(); ++i) own.push_back(row[i].sos_ns);
@@ -269,16 +300,17 @@ void VariationPass::find_outliers() {
   const auto apart = static_cast<double>(order_statistic(analysis_, own, count / 2));
   const double deviation = std::max(kScaled * apart, kLeastDeviation * middle);
   const double limit = middle + options_.outlier * deviation;
+  auto distance = own.cbegin();
   for (std::size_t row = 0; row < result_.rows.size(); ++row) {
     for (std::size_t i = 0; i + 1 < result_.rows[row].size(); ++i) {
+      // Most segments are not even looked at.
+      if (static_cast<double>(result_.median_ns + *distance++) <= limit) continue;
       const Segment& one = result_.rows[row][i];
       if (static_cast<double>(one.sos_ns) <= limit) continue;
       result_.outliers.push_back(
           {result_.ranks[row], static_cast<std::uint32_t>(i), one.sos_ns, one.context});
     }
   }
-  std::stable_sort(result_.outliers.begin(), result_.outliers.end(),
-                   [](const Outlier& a, const Outlier& b) { return a.sos_ns > b.sos_ns; });
 }
 
 }  // namespace

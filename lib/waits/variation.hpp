@@ -34,14 +34,12 @@ struct Variation {
   std::uint64_t median_ns = 0;                 ///< of all segments' SOS-times
   std::vector<std::int32_t> ranks;             ///< of the rows, this analyst's share, in order
   std::vector<std::vector<Segment>> rows;      ///< lengths may differ
-  std::vector<Outlier> outliers;               ///< this analyst's share, the longest first
+  std::vector<Outlier> outliers;               ///< this analyst's share, in the order of the rows
 };
 
 struct VariationOptions {
-  /// The procedure to use instead of the dominant one; kNone: choose.
+  /// The procedure to use instead of marks and of the dominant one; kNone: choose.
   std::uint32_t procedure = CallPaths::kNone;
-  /// Not the dominant procedure but the next one below it, and so on.
-  int finer = 0;
   /// How many scaled median absolute deviations above the median make an outlier.
   double outlier = 5;
 };

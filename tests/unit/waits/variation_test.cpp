@@ -2,7 +2,13 @@
 
 #include "scripted_run.hpp"
 
+#include <algorithm>
+#include <array>
+#include <random>
+#include <set>
+
 #include <catch2/catch.hpp>
+#include <rapidcheck.h>
 
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
@@ -191,4 +197,142 @@ TEST_CASE("where control is seen to come back to a loop deep inside alone, that 
   const Variation found = vary(stepper(false), stepper_paths(), {}, 2);
   REQUIRE(found.rows.size() == 2);
   CHECK(found.rows[0].size() == 18);
+}
+
+namespace {
+
+constexpr std::uint32_t kNone = CallPaths::kNone;
+constexpr std::uint32_t kContexts = 20;
+
+struct Call {
+  std::uint32_t context = 0;
+  std::uint64_t enter_ns = 0, exit_ns = 0;
+};
+
+/// Any scope may be a frame of one of three procedures, and call.
+CallPaths random_paths(std::mt19937_64& random) {
+  CallPaths paths{.parent = {kNone}, .procedure = {kMain}};
+  for (std::uint32_t context = 1; context < kContexts; ++context) {
+    paths.parent.push_back(context - 1 - static_cast<std::uint32_t>(random() % std::min(context, 3U)));
+    const auto procedure = kMain + static_cast<std::uint32_t>(random() % 3);
+    paths.procedure.push_back(random() % 2 == 0 ? kNone : procedure);
+  }
+  return paths;
+}
+
+/// A few calls over and over, some left out here and there; one may be where the paths tell nothing.
+std::vector<Call> random_calls(std::mt19937_64& random) {
+  std::vector<std::uint32_t> period(1 + random() % 6);
+  for (std::uint32_t& context : period) context = static_cast<std::uint32_t>(random() % (kContexts + 1));
+  std::vector<Call> calls;
+  std::uint64_t now = random() % 100;
+  for (std::uint64_t i = random() % 60; i > 0; --i) {
+    if (random() % 8 == 0) continue;
+    const std::uint64_t enter = now + random() % 100;
+    now = enter + random() % 10;
+    calls.push_back({period[i % period.size()], enter, now});
+  }
+  return calls;
+}
+
+/// With itself, from the inside.
+std::vector<std::uint32_t> around(const CallPaths& paths, std::uint32_t context) {
+  std::vector<std::uint32_t> scopes;
+  for (; context != kNone; context = paths.parent[context]) scopes.push_back(context);
+  return scopes;
+}
+
+/// A call of the first path below the procedure.
+struct Recurrence {
+  std::size_t call = 0;
+  std::size_t depth = 0;  // below the procedure's frame: of what control came back to since the last one
+};
+
+/// Those of a line, as they are defined.
+std::vector<Recurrence> recurrences(const CallPaths& paths, std::uint32_t procedure,
+                                    const std::vector<Call>& calls) {
+  std::vector<Recurrence> found;
+  std::set<std::uint32_t> came_back;
+  std::uint32_t previous = kNone, first = kNone;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const std::uint32_t context = calls[i].context;
+    if (context >= kContexts) continue;
+    const std::vector<std::uint32_t> scopes = around(paths, context);
+    if (previous != kNone) {
+      std::vector<std::uint32_t> others = around(paths, previous);
+      if (previous == context) others.erase(others.begin());
+      const auto both = std::find_first_of(scopes.begin(), scopes.end(), others.begin(), others.end());
+      if (both != scopes.end()) came_back.insert(*both);
+    }
+    previous = context;
+    const auto frame = std::find_if(scopes.rbegin(), scopes.rend(),
+                                    [&](std::uint32_t scope) { return paths.procedure[scope] == procedure; });
+    if (frame == scopes.rend() || (first != kNone && context != first)) continue;
+    first = context;
+    const auto outermost = std::find_if(scopes.rbegin(), scopes.rend() - 1,
+                                        [&](std::uint32_t scope) { return came_back.contains(scope); });
+    found.push_back({i, static_cast<std::size_t>(std::max<std::ptrdiff_t>(outermost - frame, 0))});
+    came_back.clear();
+  }
+  return found;
+}
+
+using Times = std::array<std::uint64_t, 3>;  // begin, end, without calls
+
+/// A line's segments, as they are defined.
+std::vector<Times> divided(const CallPaths& paths, std::uint32_t procedure, const std::vector<Call>& calls) {
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i].context >= kContexts) continue;
+    for (const std::uint32_t scope : around(paths, calls[i].context))
+      if (paths.procedure[scope] == procedure) end = i + 1;
+  }
+  std::vector<Times> segments;
+  const std::vector<Recurrence> all = recurrences(paths, procedure, calls);
+  for (std::size_t depth = 0; depth < kContexts; ++depth) {
+    segments.clear();
+    std::uint64_t longest = 0;
+    for (std::size_t i = 0; i < all.size();) {
+      std::size_t next = i + 1;
+      while (next < all.size() && all[next].depth > depth) ++next;
+      const std::size_t until = next == all.size() ? end : all[next].call;
+      const std::uint64_t begin_ns = calls[all[i].call].enter_ns;
+      const std::uint64_t end_ns = next == all.size() ? calls[end - 1].exit_ns : calls[until].enter_ns;
+      std::uint64_t sos_ns = end_ns - begin_ns;
+      for (std::size_t call = all[i].call; call < until; ++call)
+        sos_ns -= calls[call].exit_ns - calls[call].enter_ns;
+      segments.push_back({begin_ns, end_ns, sos_ns});
+      longest = std::max(longest, end_ns - begin_ns);
+      i = next;
+    }
+    if (segments.size() >= 2 && 4 * longest <= 3 * (segments.back()[1] - segments.front()[0])) break;
+  }
+  return segments;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a procedure is divided where the outermost scope recurs that divides its time, whatever is called") {
+  REQUIRE(rc::check("as it is defined", [] {
+    std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
+    const CallPaths paths = random_paths(random);
+    const int ranks = *rc::gen::inRange(1, 4);
+    ScriptedRun run(ranks);
+    std::vector<std::vector<Call>> lines;
+    for (std::int32_t rank = 0; rank < ranks; ++rank) {
+      for (const Call& call : lines.emplace_back(random_calls(random))) {
+        run.call(rank, call.enter_ns, call.exit_ns, {});
+        run.path(call.context);
+      }
+    }
+    const std::uint32_t procedure = kMain + *rc::gen::inRange(0U, 3U);
+    const Variation found = vary(run, paths, {}, *rc::gen::inRange(1, 4), {.procedure = procedure});
+    RC_ASSERT(found.rows.size() == static_cast<std::size_t>(ranks));
+    for (std::size_t rank = 0; rank < lines.size(); ++rank) {
+      std::vector<Times> segments;
+      for (const Segment& one : found.rows[rank]) segments.push_back({one.begin_ns, one.end_ns, one.sos_ns});
+      RC_ASSERT(segments == divided(paths, procedure, lines[rank]));
+    }
+  }));
 }
