@@ -30,10 +30,9 @@ class ByCall {
     // Sorted by counting: most calls have a few items each.
     const auto base = static_cast<std::uint32_t>(part << shift_);
     const std::uint32_t calls = calls_in(found, base);
-    begin_.assign(calls + 1, 0);
-    found.for_each([&](const Item& item) { ++begin_[item.event - base + 1]; });
-    for (std::size_t call = 0; call < calls; ++call) begin_[call + 1] += begin_[call];
-    std::vector<std::uint32_t>& next = begin_;
+    std::vector<std::uint32_t> next(calls + 1, 0);
+    found.for_each([&](const Item& item) { ++next[item.event - base + 1]; });
+    for (std::size_t call = 0; call < calls; ++call) next[call + 1] += next[call];
     items.resize(found.size());
     found.for_each([&](const Item& item) { items[next[item.event - base]++] = item; });
     for (auto first = items.begin(); first != items.end();) {
@@ -62,7 +61,6 @@ class ByCall {
   Spill* spill_;
   int shift_;
   std::vector<Sequence<Item>> parts_;
-  std::vector<std::uint32_t> begin_;  // kept for its memory
 };
 
 }  // namespace culprit::waits

@@ -16,8 +16,9 @@ struct CallSite {
   std::uint32_t context = 0;  ///< its call path, of the united tree
   std::uint64_t enter_ns = 0, exit_ns = 0;
   bool any = false;
-  bool alone = false;     ///< it takes part in one operation only
-  bool overlaps = false;  ///< it was entered before an earlier call of its time line was left
+  bool alone = false;  ///< it takes part in one operation only
+  /// When the last call before it on its time line was left that may have waited for a message; 0: none.
+  std::uint64_t received_ns = 0;
 };
 
 }  // namespace culprit::waits

@@ -4,47 +4,67 @@
 
 namespace culprit::waits {
 
+Completions::Completions(Ledger& ledger, std::span<const std::unique_ptr<ProcessTrace>> own)
+    : ledger_(ledger), halves_(own.size()) {
+  for (std::size_t process = 0; process < own.size(); ++process) {
+    if (own[process]->rank() < 0) continue;
+    const auto rank = static_cast<std::size_t>(own[process]->rank());
+    if (rank >= process_of_.size()) process_of_.resize(rank + 1, 0);
+    process_of_[rank] = static_cast<std::uint32_t>(process);
+  }
+}
+
 void Completions::completed(const CallSite& call, std::uint64_t id) {
-  const Half half{.call = call.id, .candidate = kNoCandidate, .any = call.any, .enter_ns = call.enter_ns};
-  const auto [entry, first] = halves_.try_emplace({call.rank, id}, half);
-  if (first) return;
-  if (entry->second.call.known()) {  // completed twice: only damage can say so
+  const std::uint32_t process = process_of_[static_cast<std::size_t>(call.rank)];
+  const auto [half, first] = halves_.try_emplace(process, id);
+  if (first) {
+    half->ns = call.enter_ns;
+    half->event = call.id;
+    half->any = call.any;
+    half->kind = Half::Kind::call;
+    return;
+  }
+  if (half->kind == Half::Kind::call) {  // completed twice: only damage can say so
     ++ledger_.unmatched.completions;
     return;
   }
-  if (entry->second.candidate != kNoCandidate) {
-    add(half, candidates_[entry->second.candidate]);
-    free_.push_back(entry->second.candidate);
+  if (half->kind == Half::Kind::candidate) {
+    add(call.id, call.enter_ns, call.any,
+        {.pattern = half->pattern,
+         .first = half->first,
+         .ns = half->ns,
+         .cause = half->event,
+         .cause_context = half->cause_context});
   }
-  halves_.erase(entry);
+  halves_.erase(process, id);
 }
 
 void Completions::depends(std::int32_t rank, std::uint64_t id, const std::optional<Candidate>& candidate) {
-  const auto [entry, first] = halves_.try_emplace({rank, id}, Half{});
+  const std::uint32_t process = process_of_[static_cast<std::size_t>(rank)];
+  const auto [half, first] = halves_.try_emplace(process, id);
   if (first) {
-    if (candidate) entry.value().candidate = keep(*candidate);
+    *half = half_of(candidate);
     return;
   }
-  if (!entry->second.call.known()) return;
-  if (candidate) add(entry->second, *candidate);
-  halves_.erase(entry);
+  if (half->kind != Half::Kind::call) return;
+  if (candidate) add(half->event, half->ns, half->any, *candidate);
+  halves_.erase(process, id);
 }
 
-std::uint32_t Completions::keep(const Candidate& candidate) {
-  if (free_.empty()) {
-    candidates_.push_back(candidate);
-    return static_cast<std::uint32_t>(candidates_.size() - 1);
-  }
-  const std::uint32_t at = free_.back();
-  free_.pop_back();
-  candidates_[at] = candidate;
-  return at;
+Completions::Half Completions::half_of(const std::optional<Candidate>& candidate) {
+  if (!candidate) return {};
+  return {.ns = candidate->ns,
+          .event = candidate->cause,
+          .cause_context = candidate->cause_context,
+          .pattern = candidate->pattern,
+          .first = candidate->first,
+          .kind = Half::Kind::candidate};
 }
 
-void Completions::add(const Half& completing, Candidate candidate) {
-  candidate.event = completing.call.index;
+void Completions::add(EventId call, std::uint64_t enter_ns, bool any, Candidate candidate) {
+  candidate.event = call.index;
   // What was there before the call can only matter to one that returns at the first of several.
-  if (completing.any || candidate.ns > completing.enter_ns) ledger_.add(completing.call.location, candidate);
+  if (any || candidate.ns > enter_ns) ledger_.add(call.location, candidate);
 }
 
 }  // namespace culprit::waits

@@ -2,14 +2,15 @@
 
 #include "waits/call_site.hpp"
 #include "waits/event.hpp"
-#include "waits/hash.hpp"
+#include "waits/process_trace.hpp"
+#include "waits/request_table.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
-
-#include <tsl/robin_map.h>
 
 namespace culprit::waits {
 
@@ -19,41 +20,33 @@ class Ledger;
 /// waited for; either may be known first. An entry lives until both are.
 class Completions {
  public:
-  explicit Completions(Ledger& ledger) : ledger_(ledger) {}
+  /// `own` are the processes that this rank of the analysis has.
+  Completions(Ledger& ledger, std::span<const std::unique_ptr<ProcessTrace>> own);
 
   /// Operation `id` of the process that made this call is complete in it.
   void completed(const CallSite& call, std::uint64_t id);
-  /// What operation `id` of the process with this rank in MPI_COMM_WORLD depended on; the candidate's event
-  /// is filled in. Nothing: no call can have waited for it.
+  /// What operation `id` of the process with this rank in MPI_COMM_WORLD, one of this rank's, depended on;
+  /// the candidate's event is filled in. Nothing: no call can have waited for it.
   void depends(std::int32_t rank, std::uint64_t id, const std::optional<Candidate>& candidate);
 
  private:
-  struct Key {
-    std::int32_t rank;
-    std::uint64_t id;
-    friend bool operator==(const Key&, const Key&) = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const {
-      return hash_of(key.id, static_cast<std::uint32_t>(key.rank));
-    }
-  };
-  /// Which of the two came first. Small: there are millions.
+  /// What came first. Small: there are millions.
   struct Half {
-    EventId call;                            // known: the completing call
-    std::uint32_t candidate = kNoCandidate;  // else this one
-    bool any = false;                        // of that call
-    std::uint64_t enter_ns = 0;              // the same
+    enum class Kind : std::uint8_t { nobody, candidate, call };
+    std::uint64_t ns = 0;  // of the candidate; of the completing call: its enter
+    EventId event;         // the candidate's cause, or the completing call
+    std::uint32_t cause_context = 0;
+    Pattern pattern = Pattern::none;
+    bool first = false;
+    bool any = false;  // of the completing call
+    Kind kind = Kind::nobody;
   };
-  static constexpr std::uint32_t kNoCandidate = ~std::uint32_t{0};
-
-  void add(const Half& completing, Candidate candidate);
-  std::uint32_t keep(const Candidate& candidate);
+  static Half half_of(const std::optional<Candidate>& candidate);
+  void add(EventId call, std::uint64_t enter_ns, bool any, Candidate candidate);
 
   Ledger& ledger_;
-  tsl::robin_map<Key, Half, Hash> halves_;
-  std::vector<Candidate> candidates_;  // of halves
-  std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> process_of_;  // by rank in MPI_COMM_WORLD
+  RequestTable<Half> halves_;
 };
 
 }  // namespace culprit::waits

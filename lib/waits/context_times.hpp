@@ -1,6 +1,8 @@
 #pragma once
 
 #include "waits/ledger.hpp"
+#include "waits/line_times.hpp"
+#include "waits/pieces.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -11,8 +13,8 @@ namespace culprit::waits {
 /// and by the calls' own stamps.
 class ContextTimes {
  public:
-  /// A settled time line.
-  void add(const TimeLine& line);
+  /// A settled time line, and what it took.
+  void add(const TimeLine& line, const LineTimes& times, const Pieces& pieces);
   /// In ns, by call path of the united tree.
   [[nodiscard]] const std::vector<std::uint64_t>& all() const { return times_; }
 

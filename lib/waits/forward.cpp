@@ -33,7 +33,7 @@ struct Cursor {
   Location location = kNoLocation;
   Record record;
   bool ended = false;
-  std::uint64_t left_ns = 0;              // the exit of the last call
+  std::uint64_t received_ns = 0;          // the exit of the last call that received or probed
   std::vector<std::uint64_t> sampled_ns;  // the samples since the last call
 };
 
@@ -71,8 +71,8 @@ class Pass {
         result_(fit_blocks(options.spill, own)),
         contexts_(*(result_.contexts = std::make_unique<Contexts>(analysis, own))),
         mail_(analysis),
-        completions_(result_.ledger),
-        messages_(roster, contexts_, mail_, result_.ledger, completions_),
+        completions_(result_.ledger, own),
+        messages_(roster, contexts_, own.size(), mail_, result_.ledger, completions_),
         collectives_(contexts_, mail_, result_.ledger, completions_),
         neighbors_(roster, contexts_, own, mail_, result_.ledger, completions_),
         active_target_(roster, contexts_, mail_, result_.ledger),
@@ -128,16 +128,16 @@ class Pass {
   void settle_lines() {
     OwnTimes own_times(roster_, result_.pieces);
     WaitSums wait_sums;
+    Settlement settlement(result_.pieces, wait_sums);
     IntervalStarts starts(analysis_, roster_, contexts_, result_.ledger);
     std::vector<TimeLine>& lines = result_.ledger.lines();
     for (auto line = lines.begin(); analysis_.all_sum(line != lines.end() ? 1 : 0) > 0; starts.deliver()) {
       for (std::size_t waits = 0; line != lines.end() && waits < kWaitsTold; ++line) {
-        settle(*line, result_.pieces);
+        const LineTimes& times = settlement.settle(*line);
         waits += line->waits.size();
         starts.tell(*line);
-        own_times.add(*line);
-        wait_sums.add(*line);
-        result_.context_times.add(*line);
+        own_times.add(*line, times);
+        result_.context_times.add(*line, times, result_.pieces);
       }
     }
     result_.own_times = own_times.take();
@@ -233,13 +233,21 @@ class Pass {
             {.ns = record.exit_ns, .value = record.value, .event = record.event, .context = record.node});
   }
 
+  /// Whether the call may have waited for a message.
+  static bool may_receive(const Operation& operation) {
+    if (operation.kind == OperationKind::receive) return operation.completes || !operation.begins;
+    return operation.kind == OperationKind::probe;
+  }
+
   void take_call(Cursor& cursor) {
     const Record& record = cursor.record;
     Event event{
         .enter_ns = record.enter_ns, .exit_ns = record.exit_ns, .context = record.node, .any = record.any};
+    bool received = false;
     for (const Operation& operation : record.operations) {
-      if (operation.kind == OperationKind::initialize) event.initialize = true;
-      if (operation.kind == OperationKind::finalize) event.finalize = true;
+      event.initialize |= operation.kind == OperationKind::initialize;
+      event.finalize |= operation.kind == OperationKind::finalize;
+      received |= may_receive(operation);
     }
     const EventId id = result_.ledger.add(cursor.location, event);
     const CallSite call{.process = cursor.process,
@@ -250,8 +258,8 @@ class Pass {
                         .exit_ns = record.exit_ns,
                         .any = record.any,
                         .alone = record.operations.size() == 1,
-                        .overlaps = record.enter_ns < cursor.left_ns};
-    cursor.left_ns = std::max(cursor.left_ns, record.exit_ns);
+                        .received_ns = cursor.received_ns};
+    if (received) cursor.received_ns = std::max(cursor.received_ns, record.exit_ns);
     for (const Operation& operation : record.operations) dispatch(call, operation);
   }
 

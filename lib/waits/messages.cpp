@@ -94,19 +94,19 @@ void Messages::post(const CallSite& call, const Operation& operation, const View
   if (operation.completes) {
     arrive(call, operation, posted, false);
   } else {
-    posted_[{call.process, operation.id}] = posted;
+    *posted_.try_emplace(call.process, operation.id).first = posted;
   }
 }
 
 void Messages::complete(const CallSite& call, const Operation& operation) {
-  const auto entry = posted_.find({call.process, operation.id});
-  if (entry == posted_.end()) {
+  const Posted* const found = posted_.find(call.process, operation.id);
+  if (found == nullptr) {
     // MPI_PROC_NULL is posted nowhere; anything else began before the trace did.
     if (operation.peer != trace::kNobody) ++ledger_.unmatched.completions;
     return;
   }
-  const Posted posted = entry->second;
-  posted_.erase(entry);
+  const Posted posted = *found;
+  posted_.erase(call.process, operation.id);
   if (operation.cancelled || operation.peer < 0) {
     orders_[posted.slot].withdraw(posted.ticket, ready_);
     release(posted, call.rank);
@@ -134,9 +134,9 @@ Messages::Arrival Messages::arrival(const CallSite& call, const Posted& posted, 
           .posted_ns = posted.enter_ns,
           .enter_ns = call.enter_ns,
           .exit_ns = call.exit_ns,
+          .received_ns = call.received_ns,
           .any = call.any,
           .probe = probe,
-          .overlaps = call.overlaps,
           .posted_context = posted.call_context};
 }
 
@@ -234,7 +234,7 @@ void Messages::match(const Sent& send, const Arrival& arrival) {
   }
   if (arrival.probe) return;
   // A message that was sent only now was there during no wait before.
-  if (before || arrival.overlaps)
+  if (send.enter_ns < arrival.received_ns)
     ledger_.add(receiver, Receipt{.event = arrival.completed.index, .sent_ns = send.enter_ns});
   if (may_have_waited(send, arrival)) tell_sender(send, arrival);
 }

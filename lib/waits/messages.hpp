@@ -7,6 +7,7 @@
 #include "waits/letter.hpp"
 #include "waits/posting_order.hpp"
 #include "waits/queue_pool.hpp"
+#include "waits/request_table.hpp"
 #include "waits/roster.hpp"
 
 #include <cstdint>
@@ -52,14 +53,16 @@ class Messages {
  public:
   using Letters = LetterList<SendLetter, ReceiptLetter>;
 
-  Messages(const Roster& roster, const Contexts& contexts, Mail& mail, Ledger& ledger,
+  /// `processes` are how many this rank of the analysis has.
+  Messages(const Roster& roster, const Contexts& contexts, std::size_t processes, Mail& mail, Ledger& ledger,
            Completions& completions)
       : roster_(roster),
         contexts_(contexts),
         mail_(mail),
         ledger_(ledger),
         completions_(completions),
-        orders_(contexts.slots()) {}
+        orders_(contexts.slots()),
+        posted_(processes) {}
 
   void send(const CallSite& call, const measurement::trace::Operation& operation);
   void receive(const CallSite& call, const measurement::trace::Operation& operation);
@@ -84,9 +87,9 @@ class Messages {
   struct Arrival {
     EventId posted, completed;
     std::uint64_t posted_ns = 0, enter_ns = 0, exit_ns = 0;  ///< enter and exit of the completing call
+    std::uint64_t received_ns = 0;                           ///< CallSite::received_ns of the completing call
     bool any = false;
     bool probe = false;
-    bool overlaps = false;  ///< CallSite::overlaps of the completing call
     std::uint32_t posted_context = 0;
   };
   struct Posted {
@@ -116,14 +119,6 @@ class Messages {
     QueuePool<Sent>::Queue sends;
     QueuePool<Arrival>::Queue arrivals;
   };
-  struct OperationKey {
-    std::size_t process;
-    std::uint64_t id;
-    friend bool operator==(const OperationKey&, const OperationKey&) = default;
-  };
-  struct KeyHash {
-    std::size_t operator()(const OperationKey& key) const { return hash_of(key.id, key.process); }
-  };
 
   void post(const CallSite& call, const measurement::trace::Operation& operation, const View& view);
   void complete(const CallSite& call, const measurement::trace::Operation& operation);
@@ -145,7 +140,7 @@ class Messages {
   Ledger& ledger_;
   Completions& completions_;
   std::vector<PostingOrder> orders_;  // by slot
-  tsl::robin_map<OperationKey, Posted, KeyHash> posted_;
+  RequestTable<Posted> posted_;
   std::vector<Arrival> held_;  // complete receives in their posting orders, by item
   std::vector<std::uint64_t> free_;
   tsl::robin_map<Channel, Queues, ChannelHash> channels_;

@@ -1,8 +1,9 @@
 #pragma once
 
-#include "waits/interval_profile.hpp"
 #include "waits/ledger.hpp"
+#include "waits/line_times.hpp"
 #include "waits/path_shares.hpp"
+#include "waits/pieces.hpp"
 #include "waits/roster.hpp"
 
 #include <cstdint>
@@ -21,16 +22,15 @@ struct OwnTime {
 /// critical path is, so that the two can be compared.
 class OwnTimes {
  public:
-  OwnTimes(const Roster& roster, const Pieces& pieces) : roster_(roster), pieces_(pieces), profile_(pieces) {}
+  OwnTimes(const Roster& roster, const Pieces& pieces) : roster_(roster), pieces_(pieces) {}
 
-  /// A settled time line; of no interest is which comes first.
-  void add(const TimeLine& line);
+  /// A settled time line, and what it took; of no interest is which comes first.
+  void add(const TimeLine& line, const LineTimes& times);
   [[nodiscard]] std::vector<OwnTime> take() const;
 
  private:
   const Roster& roster_;
   const Pieces& pieces_;
-  IntervalProfile profile_;
   std::map<PathOfPiece, std::uint64_t> sums_;
 };
 

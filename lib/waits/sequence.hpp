@@ -58,6 +58,12 @@ class Sequence {
     const auto* const items = reinterpret_cast<const Item*>(spill_->read(blocks_[index >> shift_]));
     return {items + at, std::min(mask_ + 1 - at, size_ - index)};
   }
+  /// The same, to be changed.
+  std::span<Item> change_together(std::size_t index) {
+    const std::size_t at = index & mask_;
+    auto* const items = reinterpret_cast<Item*>(spill_->write(blocks_[index >> shift_]));
+    return {items + at, std::min(mask_ + 1 - at, size_ - index)};
+  }
   /// Calls visit(item) for all in order. It must not use any sequence in the same Spill.
   template <typename Visit>
   void for_each(Visit visit) const {

@@ -27,159 +27,219 @@ bool inside(const Event& event, std::uint64_t ns) {
   return event.enter_ns < ns && ns < event.exit_ns;
 }
 
-class Settlement {
- public:
-  Settlement(TimeLine& line, const Pieces& pieces) : line_(line), pieces_(pieces) {}
-
-  void run() {
-    const std::uint32_t together = line_.calls_sorted_together;
-    const std::size_t count = line_.events.size();
-    find_least_sent((count + together - 1) / together);
-    for (std::size_t first = 0; first < count; first += together) {
-      settle_part(first / together, static_cast<std::uint32_t>(first),
-                  static_cast<std::uint32_t>(std::min<std::size_t>(first + together, count)));
-    }
-  }
-
- private:
-  /// The calls from `first` to before `last`.
-  void settle_part(std::size_t part, std::uint32_t first, std::uint32_t last) {
-    line_.candidates.take(part, candidates_, [](const Candidate& a, const Candidate& b) {
-      return std::tuple(a.pattern, a.ns, a.cause) < std::tuple(b.pattern, b.ns, b.cause);
-    });
-    line_.receipts.take(part, receipts_,
-                        [](const Receipt& a, const Receipt& b) { return a.sent_ns < b.sent_ns; });
-    find_least_sent_after(part);
-    next_receipt_ = 0;
-    auto candidate = candidates_.cbegin();
-    for (std::uint32_t index = first; index < last; ++index) {
-      const auto begin = candidate;
-      while (candidate != candidates_.cend() && candidate->event == index) ++candidate;
-      settle_call(index, {begin, candidate});
-    }
-  }
-
-  void settle_call(std::uint32_t index, std::span<const Candidate> candidates) {
-    event_ = line_.events[index];
-    wait_ns_ = 0;
-    if (event_.enter_ns < latest_until_ns_) line_.waits.change(latest_).overlapped = true;
-    const auto waits = static_cast<std::uint32_t>(line_.waits.size());
-    if (!candidates.empty()) find_waits(candidates);
-    Event& settled = line_.events.change(index);
-    settled.gap = 0xfffffffU & pieces_.of_gap(event_.gap);
-    settled.waits = waits;
-    settled.wait = static_cast<std::uint32_t>(std::min<std::uint64_t>(wait_ns_, Event::kLongWait));
-    while (next_receipt_ < receipts_.size() && receipts_[next_receipt_].event == index) ++next_receipt_;
-  }
-
-  void find_waits(std::span<const Candidate> candidates) {
-    const std::uint32_t index = candidates.front().event;
-    const Candidate* main = decisive(candidates, event_.any, is_wait);
-    if (main != nullptr && inside(event_, main->ns)) {
-      add_wait(main->pattern, *main, false);
-      if (main->pattern == Pattern::late_sender && least_sent_after(index) < main->ns) {
-        add(Pattern::late_sender_wrong_order, event_.enter_ns, main->ns, *main);
-      }
-    } else {
-      main = nullptr;
-    }
-    if (main != nullptr && main->pattern == Pattern::early_wait) late_complete(candidates, *main);
-    early_fence(candidates, main);
-    completion(candidates);
-  }
-
-  /// Of an early wait, what lies after the last origin's data had arrived.
-  void late_complete(std::span<const Candidate> candidates, const Candidate& main) {
-    std::uint64_t since = event_.enter_ns;
-    for (const Candidate& candidate : candidates) {
-      if (candidate.pattern == Pattern::late_complete) since = std::max(since, candidate.ns);
-    }
-    if (since < main.ns) add(Pattern::late_complete, since, main.ns, main);
-  }
-
-  void early_fence(std::span<const Candidate> candidates, const Candidate* main) {
-    const Candidate* last =
-        decisive(candidates, false, [](Pattern pattern) { return pattern == Pattern::early_fence; });
-    if (last == nullptr) return;
-    if (!inside(event_, last->ns)) return;
-    if (main == nullptr) add_wait(Pattern::wait_at_fence, *last, true);
-    add(Pattern::early_fence, event_.enter_ns, last->ns, *last);
-  }
-
-  void completion(std::span<const Candidate> candidates) {
-    for (const Candidate& candidate : candidates) {
-      if (candidate.pattern != Pattern::barrier_completion && candidate.pattern != Pattern::nxn_completion)
-        continue;
-      if (candidate.ns < event_.exit_ns) add(candidate.pattern, candidate.ns, event_.exit_ns, candidate);
-    }
-  }
-
-  /// A wait since the call's enter, no part of one.
-  void add_wait(Pattern pattern, const Candidate& on, bool cause_ends) {
-    wait_ns_ = on.ns - event_.enter_ns;
-    sum_ns_ += wait_ns_;
-    add(pattern, event_.enter_ns, on.ns, on);
-    Wait& wait = line_.waits.change(line_.waits.size() - 1);
-    wait.first = on.first;
-    wait.cause_ends = cause_ends;
-    latest_ = line_.waits.size() - 1;
-    latest_until_ns_ = on.ns;
-  }
-
-  void add(Pattern pattern, std::uint64_t since, std::uint64_t until, const Candidate& on) {
-    Wait& wait = line_.waits.extend();
-    wait = Wait{};
-    wait.event = on.event;
-    wait.pattern = pattern;
-    wait.cause_ends = pattern == Pattern::early_fence;
-    wait.ns = until - since;
-    wait.until_ns = until;
-    wait.cause = on.cause;
-    wait.sum_ns = sum_ns_;
-    wait.context = event_.context;
-    wait.cause_context = on.cause_context;
-  }
-
-  // ---- a late sender is waited for in the wrong order if a message that was sent earlier is received later
-
-  /// For each part, when the earliest message was sent that is received in it or after it.
-  void find_least_sent(std::size_t parts) {
-    least_sent_ = line_.least_sent;
-    least_sent_.resize(parts + 1, TimeLine::kNever);
-    for (std::size_t part = parts; part-- > 0;) {
-      least_sent_[part] = std::min(least_sent_[part], least_sent_[part + 1]);
-    }
-  }
-  void find_least_sent_after(std::size_t part) {
-    least_sent_from_.assign(receipts_.size() + 1, least_sent_[part + 1]);
-    for (std::size_t i = receipts_.size(); i-- > 0;) {
-      least_sent_from_[i] = std::min(least_sent_from_[i + 1], receipts_[i].sent_ns);
-    }
-  }
-  [[nodiscard]] std::uint64_t least_sent_after(std::uint32_t index) const {
-    std::size_t after = next_receipt_;
-    while (after < receipts_.size() && receipts_[after].event == index) ++after;
-    return least_sent_from_[after];
-  }
-
-  TimeLine& line_;
-  const Pieces& pieces_;
-  Event event_;                // that is being settled, as it was
-  std::uint64_t wait_ns_ = 0;  // of it, found so far
-  std::uint64_t sum_ns_ = 0;
-  std::size_t latest_ = 0;             // wait, no part of one
-  std::uint64_t latest_until_ns_ = 0;  // 0: there was none yet
-  std::vector<Candidate> candidates_;
-  std::vector<Receipt> receipts_;
-  std::size_t next_receipt_ = 0;
-  std::vector<std::uint64_t> least_sent_;       // by part: in it and those behind it
-  std::vector<std::uint64_t> least_sent_from_;  // by receipt of this part: from there on
-};
-
 }  // namespace
 
-void settle(TimeLine& line, const Pieces& pieces) {
-  Settlement(line, pieces).run();
+const LineTimes& Settlement::settle(TimeLine& line) {
+  line_ = &line;
+  times_.clear();
+  sum_ns_ = 0;
+  waits_ = latest_ = 0;
+  left_ns_ = until_ns_ = 0;
+  next_sample_ = 0;
+  const std::uint32_t together = line.calls_sorted_together;
+  const std::size_t count = line.events.size();
+  find_least_sent((count + together - 1) / together);
+  for (std::size_t first = 0; first < count; first += together) {
+    settle_part(first / together, static_cast<std::uint32_t>(first),
+                static_cast<std::uint32_t>(std::min<std::size_t>(first + together, count)));
+  }
+  sums_.close(line.location);
+  return times_;
+}
+
+/// The calls from `first` to before `last`.
+void Settlement::settle_part(std::size_t part, std::uint32_t first, std::uint32_t last) {
+  line_->candidates.take(part, candidates_, [](const Candidate& a, const Candidate& b) {
+    return std::tuple(a.pattern, a.ns, a.cause) < std::tuple(b.pattern, b.ns, b.cause);
+  });
+  line_->receipts.take(part, receipts_,
+                       [](const Receipt& a, const Receipt& b) { return a.sent_ns < b.sent_ns; });
+  find_least_sent_after(part);
+  part_.clear();
+  for (auto begin = candidates_.cbegin(); begin != candidates_.cend();) {
+    const auto end = std::find_if(begin, candidates_.cend(),
+                                  [begin](const Candidate& one) { return one.event != begin->event; });
+    decide({begin, end});
+    begin = end;
+  }
+  tell_events(first, last);
+  take_samples(last);
+}
+
+// ---- what calls waited for
+
+/// All candidates of one call.
+void Settlement::decide(std::span<const Candidate> candidates) {
+  const std::uint32_t index = candidates.front().event;
+  event_ = line_->events[index];
+  decided_ = {.event = index};
+  const std::size_t before = line_->waits.size();
+  find_waits(candidates);
+  decided_.waits = static_cast<std::uint32_t>(line_->waits.size() - before);
+  if (decided_.waits != 0) part_.push_back(decided_);
+}
+
+void Settlement::find_waits(std::span<const Candidate> candidates) {
+  const std::uint32_t index = candidates.front().event;
+  const Candidate* main = decisive(candidates, event_.any, is_wait);
+  if (main != nullptr && inside(event_, main->ns)) {
+    add_wait(main->pattern, *main, false);
+    if (main->pattern == Pattern::late_sender && least_sent_after(index) < main->ns) {
+      add(Pattern::late_sender_wrong_order, event_.enter_ns, main->ns, *main);
+    }
+  } else {
+    main = nullptr;
+  }
+  if (main != nullptr && main->pattern == Pattern::early_wait) late_complete(candidates, *main);
+  early_fence(candidates, main);
+  completion(candidates);
+}
+
+/// Of an early wait, what lies after the last origin's data had arrived.
+void Settlement::late_complete(std::span<const Candidate> candidates, const Candidate& main) {
+  std::uint64_t since = event_.enter_ns;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.pattern == Pattern::late_complete) since = std::max(since, candidate.ns);
+  }
+  if (since < main.ns) add(Pattern::late_complete, since, main.ns, main);
+}
+
+void Settlement::early_fence(std::span<const Candidate> candidates, const Candidate* main) {
+  const Candidate* last =
+      decisive(candidates, false, [](Pattern pattern) { return pattern == Pattern::early_fence; });
+  if (last == nullptr) return;
+  if (!inside(event_, last->ns)) return;
+  if (main == nullptr) add_wait(Pattern::wait_at_fence, *last, true);
+  add(Pattern::early_fence, event_.enter_ns, last->ns, *last);
+}
+
+void Settlement::completion(std::span<const Candidate> candidates) {
+  for (const Candidate& candidate : candidates) {
+    if (candidate.pattern != Pattern::barrier_completion && candidate.pattern != Pattern::nxn_completion)
+      continue;
+    if (candidate.ns < event_.exit_ns) add(candidate.pattern, candidate.ns, event_.exit_ns, candidate);
+  }
+}
+
+/// A wait since the call's enter, no part of one.
+void Settlement::add_wait(Pattern pattern, const Candidate& on, bool cause_ends) {
+  decided_.ns = on.ns - event_.enter_ns;
+  decided_.until_ns = on.ns;
+  decided_.wait = static_cast<std::uint32_t>(line_->waits.size());
+  sum_ns_ += decided_.ns;
+  add(pattern, event_.enter_ns, on.ns, on);
+  Wait& wait = line_->waits.change(decided_.wait);
+  wait.first = on.first;
+  wait.cause_ends = cause_ends;
+}
+
+void Settlement::add(Pattern pattern, std::uint64_t since, std::uint64_t until, const Candidate& on) {
+  Wait& wait = line_->waits.extend();
+  wait = Wait{};
+  wait.event = on.event;
+  wait.pattern = pattern;
+  wait.cause_ends = pattern == Pattern::early_fence;
+  wait.ns = until - since;
+  wait.until_ns = until;
+  wait.cause = on.cause;
+  wait.sum_ns = sum_ns_;
+  wait.context = event_.context;
+  wait.cause_context = on.cause_context;
+  sums_.add(wait);
+}
+
+// ---- what events tell of it, and what they took otherwise
+
+/// The calls from `first` to before `last`, of which part_ tells who waited.
+void Settlement::tell_events(std::uint32_t first, std::uint32_t last) {
+  next_ = 0;
+  while (first < last) {
+    const std::span<Event> all = line_->events.change_together(first);
+    const std::span<Event> events = all.first(std::min<std::size_t>(all.size(), last - first));
+    tell_block(first, events);
+    first += static_cast<std::uint32_t>(events.size());
+    for (const std::uint32_t wait : overlapped_) line_->waits.change(wait).overlapped = true;
+    overlapped_.clear();
+  }
+}
+
+void Settlement::tell_block(std::uint32_t first, std::span<Event> events) {
+  std::uint32_t index = first;
+  for (Event& event : events) {
+    const std::uint32_t gap = pieces_.of_gap(event.gap);
+    event.gap = 0xfffffffU & gap;
+    event.waits = waits_;
+    event.wait = 0;
+    if (event.enter_ns < until_ns_ && (overlapped_.empty() || overlapped_.back() != latest_))
+      overlapped_.push_back(latest_);
+    std::uint64_t wait_ns = 0;
+    if (next_ < part_.size() && part_[next_].event == index) {
+      const Decided& decided = part_[next_++];
+      wait_ns = decided.ns;
+      event.wait = static_cast<std::uint32_t>(std::min<std::uint64_t>(wait_ns, Event::kLongWait));
+      waits_ += decided.waits;
+      if (decided.until_ns != 0) {
+        until_ns_ = decided.until_ns;
+        latest_ = decided.wait;
+      }
+    }
+    take_time(index++, event, wait_ns);
+  }
+}
+
+/// Of the gap before the call, and of the call without its wait.
+void Settlement::take_time(std::uint32_t call, const Event& event, std::uint64_t wait_ns) {
+  if (call > 0 && event.enter_ns > left_ns_) {
+    times_.add(event.gap, event.enter_ns - left_ns_);
+    if (event.sampled) sampled_.push_back({call, event.gap});
+  }
+  left_ns_ = event.exit_ns;
+  const std::uint64_t ns = event.exit_ns - event.enter_ns;
+  const std::uint64_t own_ns = ns - std::min(ns, wait_ns);
+  if (call + 1 == line_->events.size()) {
+    times_.add_last_call(event.context, own_ns);
+  } else {
+    times_.add(pieces_.of_call(event.context), own_ns);
+  }
+}
+
+/// In the gaps before call `until`.
+void Settlement::take_samples(std::uint32_t until) {
+  auto gap = sampled_.cbegin();
+  for (; next_sample_ < line_->samples.size(); ++next_sample_) {
+    const Sample sample = line_->samples[next_sample_];
+    if (sample.gap >= until) break;
+    while (gap != sampled_.cend() && gap->call < sample.gap) ++gap;
+    if (gap == sampled_.cend()) continue;
+    if (gap->call == sample.gap) times_.add_sample(gap->piece, sample.context, sample.ns);
+  }
+  sampled_.clear();
+}
+
+// ---- a late sender is waited for in the wrong order if a message that was sent earlier is received later
+
+/// For each part, when the earliest message was sent that is received in it or after it.
+void Settlement::find_least_sent(std::size_t parts) {
+  least_sent_ = line_->least_sent;
+  least_sent_.resize(parts + 1, TimeLine::kNever);
+  for (std::size_t part = parts; part-- > 0;) {
+    least_sent_[part] = std::min(least_sent_[part], least_sent_[part + 1]);
+  }
+}
+
+void Settlement::find_least_sent_after(std::size_t part) {
+  next_receipt_ = 0;
+  least_sent_from_.resize(receipts_.size() + 1);
+  least_sent_from_.back() = least_sent_[part + 1];
+  for (std::size_t i = receipts_.size(); i-- > 0;) {
+    least_sent_from_[i] = std::min(least_sent_from_[i + 1], receipts_[i].sent_ns);
+  }
+}
+
+/// Calls are asked for in their order.
+std::uint64_t Settlement::least_sent_after(std::uint32_t index) {
+  while (next_receipt_ < receipts_.size() && receipts_[next_receipt_].event <= index) ++next_receipt_;
+  return least_sent_from_[next_receipt_];
 }
 
 }  // namespace culprit::waits

@@ -17,15 +17,6 @@ bool comes_before(const WaitSum& a, const WaitSum& b) {
 
 }  // namespace
 
-void WaitSums::add(const TimeLine& line) {
-  line.waits.for_each([this](const Wait& wait) {
-    Amount& amount = sums_of_line_[{wait.cause.location, wait.context, wait.cause_context, wait.pattern}];
-    amount.ns += wait.ns;
-    ++amount.count;
-  });
-  close(line.location);
-}
-
 void WaitSums::close(Location location) {
   if (sums_of_line_.empty()) return;
   const std::size_t first = sums_.size();

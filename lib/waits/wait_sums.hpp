@@ -23,8 +23,14 @@ struct WaitSum {
 /// Sums over waits, parts and completions included.
 class WaitSums {
  public:
-  /// A settled time line; each once.
-  void add(const TimeLine& line);
+  /// A wait of the time line that is being settled.
+  void add(const Wait& wait) {
+    Amount& amount = sums_of_line_[{wait.cause.location, wait.context, wait.cause_context, wait.pattern}];
+    amount.ns += wait.ns;
+    ++amount.count;
+  }
+  /// All waits of that time line were added; each once.
+  void close(Location location);
   /// In the order of the fields.
   [[nodiscard]] std::vector<WaitSum> take();
 
@@ -52,8 +58,6 @@ class WaitSums {
   };
   /// Of buckets to sums: tables that have more were made for a time line with many more.
   static constexpr std::size_t kWide = 16;
-
-  void close(Location location);
 
   tsl::robin_map<Key, Amount, KeyHash> sums_of_line_;
   std::vector<WaitSum> sums_;  // in parts

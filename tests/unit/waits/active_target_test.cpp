@@ -27,7 +27,7 @@ class Fencing {
         roster_(analysis, own_),
         contexts_(analysis, own_),
         mail_(analysis),
-        completions_(ledger_),
+        completions_(ledger_, own_),
         collectives_(contexts_, mail_, ledger_, completions_),
         active_(roster_, contexts_, mail_, ledger_) {
     for (Location location = 0; location < roster_.locations(); ++location) ledger_.open(location);

@@ -1,0 +1,108 @@
+#pragma once
+
+#include "waits/hash.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <tsl/robin_map.h>
+
+namespace culprit::waits {
+
+/// What is kept of the open requests of some processes, by process and request. A process numbers its
+/// requests as it makes them, so those that are open have numbers close together: each has its place by the
+/// lowest bits of its number, in a table of its process that grows with the number of them that are open.
+/// Those whose place is taken, which takes numbers that jump, lie in another table. `Value` is default
+/// constructed and small.
+template <typename Value>
+class RequestTable {
+ public:
+  explicit RequestTable(std::size_t processes) : windows_(processes) {}
+
+  /// Of all processes together.
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  /// The request's value, and whether it is new, and then a default one: until the next is added or erased.
+  std::pair<Value*, bool> try_emplace(std::size_t process, std::uint64_t id) {
+    if (Value* const found = find(process, id)) return {found, false};
+    ++size_;
+    Window& window = windows_[process];
+    while (id != kNobody) {
+      Place* const place = window.place_of(id);
+      if (place != nullptr && place->id == kNobody) {
+        ++window.used;
+        *place = {id, {}};
+        return {&place->value, true};
+      }
+      if (window.places.size() > kMostPlaces * window.used) break;
+      window.grow();
+    }
+    return {&elsewhere_.try_emplace({process, id}).first.value(), true};
+  }
+
+  /// nullptr: there is none. Until the next is added or erased.
+  Value* find(std::size_t process, std::uint64_t id) {
+    Place* const place = windows_[process].place_of(id);
+    if (place != nullptr && place->id == id && id != kNobody) return &place->value;
+    if (elsewhere_.empty()) return nullptr;
+    const auto found = elsewhere_.find({process, id});
+    return found == elsewhere_.end() ? nullptr : &found.value();
+  }
+
+  /// One that is there.
+  void erase(std::size_t process, std::uint64_t id) {
+    --size_;
+    Window& window = windows_[process];
+    Place* const place = window.place_of(id);
+    if (place == nullptr || place->id != id || id == kNobody) {
+      elsewhere_.erase(Key{process, id});
+      return;
+    }
+    place->id = kNobody;
+    // Many were open once: others may need the memory.
+    if (--window.used == 0 && window.places.size() > kKeptPlaces) window.places = {};
+  }
+
+ private:
+  /// Of a place that nobody has; a request with that number lies in the other table.
+  static constexpr std::uint64_t kNobody = ~std::uint64_t{0};
+  static constexpr std::size_t kLeastPlaces = 16, kKeptPlaces = 4096;
+  /// So many places are there at most for a request, before the last time that the table grew.
+  static constexpr std::size_t kMostPlaces = 8;
+
+  struct Place {
+    std::uint64_t id = kNobody;
+    Value value{};
+  };
+  struct Window {
+    std::vector<Place> places;  // none, or a power of two
+    std::size_t used = 0;
+
+    Place* place_of(std::uint64_t id) { return places.empty() ? nullptr : &places[id & (places.size() - 1)]; }
+    /// No two get into each other's way that did not before.
+    void grow() {
+      std::vector<Place> before(std::max(kLeastPlaces, 2 * places.size()));
+      before.swap(places);
+      for (const Place& one : before) {
+        if (one.id != kNobody) *place_of(one.id) = one;
+      }
+    }
+  };
+  struct Key {
+    std::size_t process;
+    std::uint64_t id;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const { return hash_of(key.id, key.process); }
+  };
+
+  std::vector<Window> windows_;  // by process
+  tsl::robin_map<Key, Value, KeyHash> elsewhere_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace culprit::waits
