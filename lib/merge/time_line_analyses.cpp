@@ -89,9 +89,9 @@ class Analyses {
     count();
     findings.waits = find_waits();
     find_causes();
-    find_critical_path();
     waits::TimeMap map = waits::time_map(comm_, roster_, forward_,
                                          [this](ContextId context) { return call_scope(shape_, context); });
+    find_critical_path(map);
     find_variations(map);
     found_.time_map = gather_time_map(comm_, map);
     findings.values = values_.take(comm_);
@@ -146,7 +146,7 @@ class Analyses {
     found_.indirect_ns = comm_.all_sum(costs.indirect_ns);
   }
 
-  void find_critical_path() {
+  void find_critical_path(const waits::TimeMap& map) {
     const waits::CriticalPath path = waits::critical_path(comm_, roster_, forward_);
     for (const waits::CriticalTime& time : path.times)
       values_.add_critical(time.location, scope_of(shape_, time.path).context, time.ns);
@@ -154,7 +154,7 @@ class Analyses {
     found_.critical_end_ns = path.end_ns;
     found_.critical_calls_ns = path.calls_ns;
     found_.critical = tables_.critical_path(path, forward_.own_times, found_.traced);
-    const waits::Efficiency efficiency = waits::efficiency(comm_, roster_, forward_, path);
+    const waits::Efficiency efficiency = waits::efficiency(comm_, map, path);
     found_.parallel = efficiency.parallel;
     found_.load_balance = efficiency.load_balance;
     found_.communication = efficiency.communication;

@@ -2,8 +2,7 @@
 
 #include "exchange/communicator.hpp"
 #include "waits/critical_path.hpp"
-#include "waits/forward.hpp"
-#include "waits/roster.hpp"
+#include "waits/time_map.hpp"
 
 #include <cstdint>
 
@@ -16,9 +15,8 @@ struct Efficiency {
   std::uint64_t run_ns = 0;  ///< earliest exit of MPI_Init to latest exit of MPI_Finalize
 };
 
-/// Collective; the same on all ranks. Of each process its first time line counts: what it does outside MPI is
-/// useful.
-Efficiency efficiency(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
-                      const CriticalPath& path);
+/// Collective; the same on all ranks. Of each process its first time line counts, as in `map`: what it does
+/// outside MPI is useful.
+Efficiency efficiency(exchange::Communicator& analysis, const TimeMap& map, const CriticalPath& path);
 
 }  // namespace culprit::waits

@@ -1,15 +1,13 @@
 #include "waits/recurrence.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <limits>
+#include <cstddef>
 
 namespace culprit::waits {
 
 namespace {
 
 constexpr std::uint32_t kNone = CallPaths::kNone;
-constexpr std::uint32_t kAny = std::numeric_limits<std::uint32_t>::max();
 /// Of the time from the first invocation to the end of the last: what one alone may have.
 constexpr double kMostOfOne = 0.75;
 
@@ -49,21 +47,13 @@ bool Recurrences::Level::uneven(std::uint64_t end_ns) const {
   return static_cast<double>(longest) > kMostOfOne * static_cast<double>(end_ns - first_ns);
 }
 
-void Recurrences::begins(std::uint64_t ns, std::uint32_t depth) {
-  if (levels_.empty()) levels_.push_back({.depth = kAny});
-  // What lies farther in begins anew wherever what lies farther out does.
-  auto at = levels_.end();
-  while (at != levels_.begin() && std::prev(at)->depth >= depth) (--at)->begins(ns);
-  if (levels_.back().count == 1 || at->depth == depth) return;
-  Level level{.depth = depth};
-  if (at == levels_.begin()) {
-    level.begins(levels_.back().first_ns);
-  } else {
-    level = *std::prev(at);
-    level.depth = depth;
-  }
+/// A level that does not begin anew for the first time: until now, it did wherever the next one outside did.
+void Recurrences::insert(std::size_t at, std::uint64_t ns, std::uint32_t depth) {
+  const bool first = levels_.empty();
+  Level level = first ? Level{} : levels_[at - 1];
+  if (!first) level.depth = depth;
   level.begins(ns);
-  levels_.insert(at, level);
+  levels_.insert(levels_.begin() + static_cast<std::ptrdiff_t>(at), level);
 }
 
 Recurrences::Level Recurrences::level(std::uint32_t depth, std::uint64_t end_ns) const {

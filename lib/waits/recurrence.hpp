@@ -73,8 +73,12 @@ class Recurrences {
 
   /// A call of the first path, at time `ns`; control came back to a scope at `depth` since the last one. Of
   /// the first call the depth does not matter.
-  void begins(std::uint64_t ns, std::uint32_t depth);
-  void clear() { levels_.clear(); }
+  void begins(std::uint64_t ns, std::uint32_t depth) {
+    // What lies farther in begins anew wherever what lies farther out does.
+    std::size_t at = levels_.size();
+    while (at > 0 && levels_[at - 1].depth >= depth) levels_[--at].begins(ns);
+    if (at == levels_.size() || levels_[at].depth != depth) insert(at, ns, depth);
+  }
 
   /// Of a procedure, the outermost frame of which is at `depth` and which lasts until `end_ns`: that of its
   /// outermost scope which recurs and divides the time; that of all calls of the first path where none does.
@@ -82,7 +86,9 @@ class Recurrences {
   [[nodiscard]] Level level(std::uint32_t depth, std::uint64_t end_ns) const;
 
  private:
-  std::vector<Level> levels_;  ///< outermost first; the last has all calls
+  void insert(std::size_t at, std::uint64_t ns, std::uint32_t depth);
+
+  std::vector<Level> levels_;  ///< outermost first, from depth 0; the last has all calls
 };
 
 }  // namespace culprit::waits

@@ -24,8 +24,14 @@ class Bins {
   void visit(std::uint64_t begin, std::uint64_t end, Visit visit) {
     if (begin < end && begin >= since_ns_ && end <= until_ns_) {
       visit(bin_, end - begin);
-      return;
+    } else {
+      visit_several(begin, end, visit);
     }
+  }
+
+ private:
+  template <typename Visit>
+  void visit_several(std::uint64_t begin, std::uint64_t end, Visit visit) {
     begin = std::max(begin, map_.begin_ns);
     end = std::min(end, end_ns_);
     while (begin < end) {
@@ -36,7 +42,6 @@ class Bins {
     }
   }
 
- private:
   void open(std::uint64_t ns) {
     const bool next = ns >= until_ns_ && ns - until_ns_ < map_.bin_ns;
     bin_ = next ? bin_ + 1 : static_cast<std::uint32_t>((ns - map_.begin_ns) / map_.bin_ns);
@@ -53,37 +58,34 @@ class Bins {
 /// Which context has most time in each bin of a row, told in the order of time: only one bin is open at once.
 class Places {
  public:
-  /// To be called when all of a row before is told.
   void begin_row(std::vector<std::uint32_t>& contexts) {
-    contexts_ = &contexts;
-    open_ = 0;
+    contexts_ = contexts.data();
+    bin_ = kNothing;
   }
   /// `ns` is not 0.
   void spend(std::uint32_t bin, std::uint64_t ns, std::uint32_t context) {
-    if (bin != open_) close();
-    open_ = bin;
-    if (context >= spent_.size()) spent_.resize(context + 1, 0);
-    if (spent_[context] == 0) here_.push_back(context);
-    spent_[context] += ns;
-  }
-  void close() {
-    std::uint64_t most = 0;
-    std::uint32_t place = kNothing;
-    for (const std::uint32_t context : here_) {
-      const std::uint64_t ns = std::exchange(spent_[context], 0);
-      if (ns < most || (ns == most && context > place)) continue;
-      most = ns;
-      place = context;
+    if (bin != bin_) {
+      bin_ = bin;
+      ++cell_;
+      most_ = 0;
     }
-    if (!here_.empty()) (*contexts_)[open_] = place;
-    here_.clear();
+    if (context >= spent_.size()) spent_.resize(context + std::size_t{1});
+    Spent& spent = spent_[context];
+    spent.ns = ns + (spent.cell == cell_ ? spent.ns : 0);
+    spent.cell = cell_;
+    if (spent.ns < most_ || (spent.ns == most_ && context > contexts_[bin])) return;
+    most_ = spent.ns;
+    contexts_[bin] = context;
   }
 
  private:
-  std::vector<std::uint32_t>* contexts_ = nullptr;
-  std::uint32_t open_ = 0;
-  std::vector<std::uint64_t> spent_;  // in the open bin, by context
-  std::vector<std::uint32_t> here_;   // those contexts that are spent_ in
+  struct Spent {
+    std::uint64_t cell = 0, ns = 0;
+  };
+  std::uint32_t* contexts_ = nullptr;
+  std::uint32_t bin_ = kNothing;       // that is open,
+  std::uint64_t cell_ = 0, most_ = 0;  // how many were opened, and what its context has
+  std::vector<Spent> spent_;           // by context: in the cell that it was last spent in
 };
 
 /// The time lines that count, one of each process.
@@ -131,7 +133,7 @@ class Rows {
  private:
   void spend_samples(const TimeLine& line, std::uint32_t gap, std::uint64_t end);
   void spend_call(const Event& event, TimeMapRow& row);
-  void add_waits(const TimeLine& line, TimeMapRow& row);
+  std::vector<WaitInBin> waits_of(const TimeLine& line);
   std::uint32_t shown_at(std::uint32_t context) {
     if (context >= shown_.size()) shown_.resize(context + 1, kNothing);
     if (shown_[context] == kNothing) shown_[context] = shown_at_(context);
@@ -143,10 +145,13 @@ class Rows {
   std::vector<std::uint32_t> shown_;  // by context, as far as asked for
   Bins bins_, bins_of_waits_;
   std::vector<std::uint64_t> waited_;  // by pattern and bin: nothing, between two rows
+  std::vector<WaitInBin> found_;       // of one row, kept for its memory
   Places places_;
   // Of the line:
-  std::size_t sample_ = 0;  // the next one
-  std::uint64_t at_ = 0;    // how far it is spent
+  std::size_t sample_ = 0;                    // the next one
+  std::uint64_t at_ = 0;                      // how far it is spent
+  std::uint64_t left_ns_ = TimeLine::kNever;  // the last call
+  bool finalized_ = false;
 };
 
 /// Samples lie in their gap one after the other: each stands for the time before it.
@@ -163,6 +168,9 @@ void Rows::spend_samples(const TimeLine& line, std::uint32_t gap, std::uint64_t 
 }
 
 void Rows::spend_call(const Event& event, TimeMapRow& row) {
+  if (!finalized_ && event.enter_ns > left_ns_) row.useful_ns += event.enter_ns - left_ns_;
+  left_ns_ = event.exit_ns;
+  finalized_ = finalized_ || event.finalize;
   const std::uint32_t context = shown_at(event.context);
   bins_.visit(std::max(event.enter_ns, at_), event.exit_ns, [&](std::uint32_t bin, std::uint64_t ns) {
     row.calls_ns[bin] += ns;
@@ -171,7 +179,7 @@ void Rows::spend_call(const Event& event, TimeMapRow& row) {
   at_ = std::max(at_, event.exit_ns);
 }
 
-void Rows::add_waits(const TimeLine& line, TimeMapRow& row) {
+std::vector<WaitInBin> Rows::waits_of(const TimeLine& line) {
   std::array<bool, kPatterns> occurs{};
   line.waits.for_each([&](const Wait& wait) {
     occurs[static_cast<std::size_t>(wait.pattern)] = true;
@@ -179,23 +187,29 @@ void Rows::add_waits(const TimeLine& line, TimeMapRow& row) {
     bins_of_waits_.visit(wait.until_ns - std::min(wait.ns, wait.until_ns), wait.until_ns,
                          [&](std::uint32_t bin, std::uint64_t ns) { waited[bin] += ns; });
   });
+  found_.clear();
   for (std::size_t pattern = 0; pattern < occurs.size(); ++pattern) {
     for (std::uint32_t bin = 0; occurs[pattern] && bin < map_.bins; ++bin) {
       const std::uint64_t ns = std::exchange(waited_[pattern * map_.bins + bin], 0);
-      if (ns != 0) row.waits.push_back({static_cast<Pattern>(pattern), bin, ns});
+      if (ns != 0) found_.push_back({static_cast<Pattern>(pattern), bin, ns});
     }
   }
+  return {found_.begin(), found_.end()};
 }
 
 TimeMapRow Rows::row_of(const TimeLine& line, std::int32_t rank) {
   TimeMapRow row{.rank = rank,
                  .calls_ns = std::vector<std::uint64_t>(map_.bins, 0),
                  .contexts = std::vector<std::uint32_t>(map_.bins, kNothing),
-                 .waits = {},
+                 .waits = waits_of(line),
                  .segments = std::vector<SegmentsInBin>(map_.bins)};
   places_.begin_row(row.contexts);
+  row.left_first_ns = line.events.front().exit_ns;
+  row.left_last_ns = line.events.back().exit_ns;
   sample_ = 0;
   at_ = line.events.front().enter_ns;
+  left_ns_ = TimeLine::kNever;
+  finalized_ = false;
   const auto count = static_cast<std::uint32_t>(line.events.size());
   for (std::uint32_t call = 0; call < count;) {
     for (const Event& event : line.events.together(call)) {
@@ -211,8 +225,6 @@ TimeMapRow Rows::row_of(const TimeLine& line, std::int32_t rank) {
       break;
     }
   }
-  places_.close();
-  add_waits(line, row);
   return row;
 }
 

@@ -26,6 +26,8 @@ struct SegmentsInBin {
 /// What a rank did in each bin of time.
 struct TimeMapRow {
   std::int32_t rank = -1;
+  std::uint64_t left_first_ns = 0, left_last_ns = 0;  ///< when it left its first call, and its last one
+  std::uint64_t useful_ns = 0;  ///< outside MPI, between its MPI_Init and its MPI_Finalize or its last call
   std::vector<std::uint64_t> calls_ns;  ///< by bin: in MPI calls
   std::vector<std::uint32_t> contexts;  ///< by bin: where most of its known time went; ~0: nothing is known
   std::vector<WaitInBin> waits;         ///< by pattern, then bin; parts and completions have patterns too

@@ -228,10 +228,11 @@ std::vector<Segment> VariationPass::invocations(const Row& row) {
     const std::uint64_t sos_ns = recurring_.in_order
                                      ? bounds.end_ns - bounds.begin_ns - (until->calls_ns - start->calls_ns)
                                      : without_calls(*row.line, bounds);
-    segments.push_back({.begin_ns = bounds.begin_ns,
-                        .end_ns = bounds.end_ns,
-                        .sos_ns = sos_ns,
-                        .context = samples.most_sampled(bounds)});
+    Segment& segment = segments.emplace_back();
+    segment.begin_ns = bounds.begin_ns;
+    segment.end_ns = bounds.end_ns;
+    segment.sos_ns = sos_ns;
+    segment.context = samples.most_sampled(bounds);
     start = until;
   }
   return segments;
@@ -247,7 +248,7 @@ void VariationPass::find_recurring(const Sequence<Event>& events) {
   std::uint64_t calls_ns = 0, left_ns = 0, until_ns = 0;
   bool in_order = true;
   events.for_each([&](const Event& event) {
-    in_order = in_order && left_ns <= event.enter_ns && event.enter_ns <= event.exit_ns;
+    in_order &= left_ns <= event.enter_ns && event.enter_ns <= event.exit_ns;
     left_ns = event.exit_ns;
     const std::uint64_t before_ns = calls_ns;
     calls_ns += event.exit_ns - event.enter_ns;
@@ -261,8 +262,12 @@ void VariationPass::find_recurring(const Sequence<Event>& events) {
       recurring_.frame_depth = returns_.depth(frame_of_[first]);
     }
     if (event.context == first) {
-      calls.push_back(
-          {.event = index - 1, .depth = outermost, .enter_ns = event.enter_ns, .calls_ns = before_ns});
+      // In its place at once: what is put together elsewhere has the processor wait when it is copied.
+      Recurring::Call& call = calls.emplace_back();
+      call.event = index - 1;
+      call.depth = outermost;
+      call.enter_ns = event.enter_ns;
+      call.calls_ns = before_ns;
       outermost = returns_.depth(first);
     }
     end = {.event = index, .enter_ns = event.exit_ns, .calls_ns = calls_ns};

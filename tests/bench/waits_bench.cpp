@@ -455,8 +455,8 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
   const double path_s = lap(clock);
   const std::vector<Hotspot> spots = diagnosis.find(analysis);
   const double hotspots_s = lap(clock);
-  const Efficiency measures = efficiency(analysis, roster, forward, path);
   TimeMap map = time_map(analysis, roster, forward, [](std::uint32_t context) { return context; });
+  const Efficiency measures = efficiency(analysis, map, path);
   const double map_s = lap(clock);
   Digest digest;
   const double variation_s = find_variations(analysis, roster, forward, program.paths, map, digest);

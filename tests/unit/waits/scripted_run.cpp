@@ -255,7 +255,8 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
         delay_costs(analysis, roster, forward,
                     {.observer = [&diagnosis](const ComparedWait& wait) { diagnosis.add(wait); }});
     CriticalPath path = critical_path(analysis, roster, forward);
-    const Efficiency efficiency = culprit::waits::efficiency(analysis, roster, forward, path);
+    const TimeMap map = time_map(analysis, roster, forward, [](std::uint32_t context) { return context; });
+    const Efficiency efficiency = culprit::waits::efficiency(analysis, map, path);
     const std::vector<Hotspot> hotspots = diagnosis.find(analysis);
     const std::lock_guard lock(mutex);
     found.efficiency = efficiency;
