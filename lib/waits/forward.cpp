@@ -41,6 +41,9 @@ struct Cursor {
 /// line, that what is kept of it is brought into a processor's cache for as many.
 constexpr std::uint64_t kRecordsOfRank = 1 << 15, kRecordsOfLine = 256;
 
+/// Records that one rank of the analysis reads before it turns to the first time line again, at least.
+constexpr std::uint64_t kRecordsTogether = 1 << 12;
+
 /// Waits of which one rank of the analysis tells others between two exchanges, and those of one time line:
 /// some megabytes.
 constexpr std::size_t kWaitsTold = 1 << 18;
@@ -88,8 +91,9 @@ class Pass {
     std::uint64_t until = earliest();
     std::uint64_t span = 1'000'000;
     while (until != kEnd) {
+      const std::uint64_t from = until;
       until = until > kEnd - span ? kEnd : until + span;
-      const std::uint64_t records = analysis_.all_sum(read(until));
+      const std::uint64_t records = analysis_.all_sum(read(from, until));
       deliver();
       // Rounds of about the wished size, whatever the density of records; over gaps at once.
       if (records > options_.records_per_round) span = std::max<std::uint64_t>(span / 2, 1);
@@ -163,6 +167,16 @@ class Pass {
       if (!cursor.ended) first = std::min(first, cursor.record.exit_ns);
     }
     return kEnd - analysis_.all_max(kEnd - first);
+  }
+
+  /// All records up to `until`, since the round before, `from`. Returns how many. Some of all time lines,
+  /// then some more: what has no partner yet is still in a processor's cache when its partner comes.
+  std::uint64_t read(std::uint64_t from, std::uint64_t until) {
+    const std::uint64_t together = std::max(kRecordsTogether, kRecordsOfLine * cursors_.size());
+    const std::uint64_t times = records_ / together + 1;
+    records_ = 0;
+    for (std::uint64_t i = 1; i < times; ++i) records_ += read(from + (until - from) / times * i);
+    return records_ += read(until);
   }
 
   /// All records up to `until`; those of one process in the order of their exits. Returns how many.
@@ -344,6 +358,7 @@ class Pass {
   ActiveTarget active_target_;
   Locks locks_;
   std::vector<Cursor> cursors_;  // those of one process together
+  std::uint64_t records_ = 0;    // of the last round
 };
 
 }  // namespace

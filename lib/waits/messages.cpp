@@ -9,6 +9,37 @@ namespace trace = measurement::trace;
 using trace::Operation;
 using trace::OperationKind;
 
+namespace {
+
+Candidate late_receiver(EventId send, EventId posted, std::uint64_t posted_ns, std::uint32_t posted_context) {
+  return {.event = send.index,
+          .pattern = Pattern::late_receiver,
+          .ns = posted_ns,
+          .cause = posted,
+          .cause_context = posted_context};
+}
+
+}  // namespace
+
+/// A send that `sent()` makes, as often as it is needed: mostly right where it is kept.
+template <typename MakeSent>
+void Messages::arrive(const Channel& channel, MakeSent sent) {
+  const auto entry = channels_.try_emplace(channel).first;
+  Queues& queues = entry.value();
+  while (!queues.arrivals.empty()) {
+    const Arrival arrival = arrivals_.front(queues.arrivals);
+    arrivals_.pop(queues.arrivals);
+    match(sent(), arrival);
+    if (arrival.probe) {
+      --probes_;
+      continue;
+    }
+    if (queues.arrivals.empty() && channels_.size() > kKeptChannels) channels_.erase(entry);
+    return;
+  }
+  sends_.push(queues.sends, sent());
+}
+
 // ---- what the processes did
 
 void Messages::send(const CallSite& call, const Operation& operation) {
@@ -23,23 +54,34 @@ void Messages::send(const CallSite& call, const Operation& operation) {
       ++ledger_.unmatched.strangers;
       return;
     }
-    const SendLetter letter{.communicator = contexts_.shared(view.shared).global_id,
-                            .source = view.rank,
-                            .source_rank = call.rank,
-                            .destination_rank = *destination,
-                            .tag = operation.tag,
-                            .call = call.id,
-                            .enter_ns = call.enter_ns,
-                            .exit_ns = blocking ? call.exit_ns : 0,
-                            .operation = operation.id,
-                            .buffered = operation.kind == OperationKind::send_buffered,
-                            .alone = call.alone,
-                            .call_context = call.context};
+    const bool buffered = operation.kind == OperationKind::send_buffered;
     // Of each channel all sends come from one rank of the analysis: nothing overtakes.
     if (owner == mail_.here()) {
-      arrive(letter, view.shared);
+      const Channel channel{.context = view.shared,
+                            .source = view.rank,
+                            .destination_rank = *destination,
+                            .tag = operation.tag};
+      arrive(channel, [&] {
+        return Sent{.call = call.id,
+                    .enter_ns = call.enter_ns,
+                    .exit_ns = blocking ? call.exit_ns : operation.id,
+                    .call_context = call.context,
+                    .blocking = blocking,
+                    .buffered = buffered,
+                    .alone = call.alone};
+      });
     } else {
-      mail_.send(owner, letter);
+      mail_.send(owner, SendLetter{.communicator = contexts_.shared(view.shared).global_id,
+                                   .source = view.rank,
+                                   .destination_rank = *destination,
+                                   .tag = operation.tag,
+                                   .call = call.id,
+                                   .enter_ns = call.enter_ns,
+                                   .exit_ns = blocking ? call.exit_ns : 0,
+                                   .operation = operation.id,
+                                   .buffered = buffered,
+                                   .alone = call.alone,
+                                   .call_context = call.context});
     }
   }
   if (operation.completes && !blocking && operation.kind != OperationKind::send_buffered) {
@@ -116,6 +158,10 @@ void Messages::complete(const CallSite& call, const Operation& operation) {
 }
 
 void Messages::arrive(const CallSite& call, const Operation& operation, const Posted& posted, bool probe) {
+  if (orders_[posted.slot].take(posted.ticket, operation.peer, operation.tag)) {
+    take_at_once(call, operation, posted, probe);
+    return;
+  }
   std::uint64_t item = held_.size();
   if (free_.empty()) {
     held_.emplace_back();
@@ -140,7 +186,7 @@ Messages::Arrival Messages::arrival(const CallSite& call, const Posted& posted, 
           .posted_context = posted.call_context};
 }
 
-/// What is posted and complete in one call, with nothing else posted.
+/// Nothing else that is posted may take its message.
 void Messages::take_at_once(const CallSite& call, const Operation& operation, const Posted& posted,
                             bool probe) {
   take({.context = posted.context,
@@ -187,36 +233,20 @@ void Messages::receive(const SendLetter& letter) {
     ++ledger_.unmatched.sends;
     return;
   }
-  arrive(letter, *context_);
-}
-
-void Messages::arrive(const SendLetter& letter, std::uint32_t context) {
-  const Channel channel{.context = context,
+  const Channel channel{.context = *context_,
                         .source = letter.source,
                         .destination_rank = letter.destination_rank,
                         .tag = letter.tag};
-  const bool blocking = letter.exit_ns != 0;
-  const Sent sent{.call = letter.call,
-                  .enter_ns = letter.enter_ns,
-                  .exit_ns = blocking ? letter.exit_ns : letter.operation,
-                  .call_context = letter.call_context,
-                  .blocking = blocking,
-                  .buffered = letter.buffered,
-                  .alone = letter.alone};
-  const auto entry = channels_.try_emplace(channel).first;
-  Queues& queues = entry.value();
-  while (!queues.arrivals.empty()) {
-    const Arrival arrival = arrivals_.front(queues.arrivals);
-    arrivals_.pop(queues.arrivals);
-    match(sent, arrival);
-    if (arrival.probe) {
-      --probes_;
-      continue;
-    }
-    if (queues.arrivals.empty() && channels_.size() > kKeptChannels) channels_.erase(entry);
-    return;
-  }
-  sends_.push(queues.sends, sent);
+  arrive(channel, [&letter] {
+    const bool blocking = letter.exit_ns != 0;
+    return Sent{.call = letter.call,
+                .enter_ns = letter.enter_ns,
+                .exit_ns = blocking ? letter.exit_ns : letter.operation,
+                .call_context = letter.call_context,
+                .blocking = blocking,
+                .buffered = letter.buffered,
+                .alone = letter.alone};
+  });
 }
 
 void Messages::match(const Sent& send, const Arrival& arrival) {
@@ -249,32 +279,34 @@ bool Messages::may_have_waited(const Sent& send, const Arrival& arrival) {
 
 void Messages::tell_sender(const Sent& send, const Arrival& arrival) {
   const std::int32_t rank = roster_.rank_of(send.call.location);
-  const ReceiptLetter receipt{.source_rank = rank,
-                              .blocking = send.blocking,
-                              .posted_context = arrival.posted_context,
-                              .send = send.call,
-                              .posted = arrival.posted,
-                              .posted_ns = arrival.posted_ns,
-                              .operation = send.blocking ? 0 : send.exit_ns};
+  const std::uint64_t operation = send.blocking ? 0 : send.exit_ns;
   const int owner = roster_.owner_of(rank);
   if (owner == mail_.here()) {
-    receive(receipt);
+    depend(late_receiver(send.call, arrival.posted, arrival.posted_ns, arrival.posted_context),
+           send.call.location, rank, send.blocking, operation);
   } else {
-    mail_.send(owner, receipt);
+    mail_.send(owner, ReceiptLetter{.source_rank = rank,
+                                    .blocking = send.blocking,
+                                    .posted_context = arrival.posted_context,
+                                    .send = send.call,
+                                    .posted = arrival.posted,
+                                    .posted_ns = arrival.posted_ns,
+                                    .operation = operation});
   }
 }
 
 void Messages::receive(const ReceiptLetter& letter) {
-  const Location sender = letter.send.location;
-  const Candidate candidate{.event = letter.send.index,
-                            .pattern = Pattern::late_receiver,
-                            .ns = letter.posted_ns,
-                            .cause = letter.posted,
-                            .cause_context = letter.posted_context};
-  if (letter.blocking) {
+  depend(late_receiver(letter.send, letter.posted, letter.posted_ns, letter.posted_context),
+         letter.send.location, letter.source_rank, letter.blocking, letter.operation);
+}
+
+/// The sender on the receiver.
+void Messages::depend(const Candidate& candidate, Location sender, std::int32_t rank, bool blocking,
+                      std::uint64_t operation) {
+  if (blocking) {
     ledger_.add(sender, candidate);
   } else {
-    completions_.depends(letter.source_rank, letter.operation, candidate);
+    completions_.depends(rank, operation, candidate);
   }
 }
 

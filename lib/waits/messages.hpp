@@ -22,9 +22,8 @@ namespace culprit::waits {
 struct SendLetter {
   static constexpr std::uint8_t kLetter = 1;
   std::uint64_t communicator = 0;
-  std::int32_t source = 0;       ///< in the communicator
-  std::int32_t source_rank = 0;  ///< in MPI_COMM_WORLD
-  std::int32_t destination_rank = 0;
+  std::int32_t source = 0;            ///< in the communicator
+  std::int32_t destination_rank = 0;  ///< in MPI_COMM_WORLD
   std::int32_t tag = 0;
   EventId call;
   std::uint64_t enter_ns = 0;
@@ -128,11 +127,14 @@ class Messages {
                     const Posted& posted, bool probe);
   static Arrival arrival(const CallSite& call, const Posted& posted, bool probe);
   void release(const Posted& posted, std::int32_t destination_rank);
-  void arrive(const SendLetter& letter, std::uint32_t context);
+  template <typename MakeSent>
+  void arrive(const Channel& channel, MakeSent sent);
   void take(const Channel& channel, const Arrival& arrival);
   void match(const Sent& send, const Arrival& arrival);
   static bool may_have_waited(const Sent& send, const Arrival& arrival);
   void tell_sender(const Sent& send, const Arrival& arrival);
+  void depend(const Candidate& candidate, Location sender, std::int32_t rank, bool blocking,
+              std::uint64_t operation);
 
   const Roster& roster_;
   const Contexts& contexts_;

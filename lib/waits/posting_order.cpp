@@ -72,21 +72,35 @@ void PostingOrder::place(const Receive& receive, Kind* exact, std::vector<Receiv
   ready.push_back(receive);
 }
 
-void PostingOrder::remove(const Ticket& ticket, std::vector<Receive>& ready) {
+bool PostingOrder::take(const Ticket& ticket, std::int32_t source, std::int32_t tag) {
   Kind& kind = kinds_[ticket.kind];
+  if (open_any_ > 0 || kind.key != joined(source, tag) || kind.next() != ticket.sequence) return false;
+  if (!kind.waiting.empty() || numbers_.size() > kKeptKinds) return false;
   --open_;
-  if (is_any(kind.key)) --open_any_;
-  if (kind.next() == ticket.sequence) {
+  take_off(kind, ticket.sequence);
+  return true;
+}
+
+/// From the posted ones.
+void PostingOrder::take_off(Kind& kind, Sequence sequence) {
+  if (kind.next() == sequence) {
     ++kind.first;
   } else {
     const auto begin = kind.posted.begin() + static_cast<std::ptrdiff_t>(kind.first);
-    std::lower_bound(begin, kind.posted.end(), std::pair{ticket.sequence, false})->second = true;
+    std::lower_bound(begin, kind.posted.end(), std::pair{sequence, false})->second = true;
   }
   while (!kind.empty() && kind.posted[kind.first].second) ++kind.first;
   if (2 * kind.first >= kind.posted.size()) {
     kind.posted.erase(kind.posted.begin(), kind.posted.begin() + static_cast<std::ptrdiff_t>(kind.first));
     kind.first = 0;
   }
+}
+
+void PostingOrder::remove(const Ticket& ticket, std::vector<Receive>& ready) {
+  Kind& kind = kinds_[ticket.kind];
+  --open_;
+  if (is_any(kind.key)) --open_any_;
+  take_off(kind, ticket.sequence);
   std::vector<Receive> freed;
   while (!kind.waiting.empty() && kind.waiting.top().sequence < kind.next()) {
     freed.push_back(kind.waiting.top());

@@ -36,6 +36,9 @@ class PostingOrder {
 
   /// A receive is posted, for a source and tag that may be kAny.
   Ticket post(std::int32_t source, std::int32_t tag);
+  /// It is complete. Whether it may take its message now and nothing waited for it, as mostly: then that is
+  /// all. Else nothing has changed, and it is to be completed as follows.
+  [[nodiscard]] bool take(const Ticket& ticket, std::int32_t source, std::int32_t tag);
   /// It is complete. Appends to `ready` what may take its message now, in order.
   void complete(const Ticket& ticket, std::int32_t source, std::int32_t tag, std::uint64_t item,
                 std::vector<Receive>& ready);
@@ -76,6 +79,7 @@ class PostingOrder {
   void place(const Receive& receive, Kind* exact, std::vector<Receive>& ready);
   void place(const Receive& receive, std::vector<Receive>& ready);
   void remove(const Ticket& ticket, std::vector<Receive>& ready);
+  void take_off(Kind& kind, Sequence sequence);
 
   Sequence next_ = 1;
   std::size_t open_ = 0, held_back_ = 0;
