@@ -2,9 +2,13 @@
 
 #include "scripted_run.hpp"
 
+#include <algorithm>
+#include <map>
 #include <numeric>
+#include <random>
 
 #include <catch2/catch.hpp>
+#include <rapidcheck.h>
 
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
@@ -101,4 +105,73 @@ TEST_CASE("bins name the segments of their rank that they overlap") {
   CHECK(found[bin_at(9 * kMs)].count == 1);
   CHECK(found[bin_at(9 * kMs) + 1].count == 0);
   for (const SegmentsInBin& each : map.rows[0].segments) CHECK(each.count == 0);
+}
+
+namespace {
+
+struct Call {
+  std::uint32_t context = 0;
+  std::uint64_t enter_ns = 0, exit_ns = 0;
+};
+
+/// Some shorter than a bin, or of no length; some as long as several.
+std::vector<Call> random_calls(std::mt19937_64& random) {
+  std::vector<Call> calls(1 + random() % 200);
+  std::uint64_t now = random() % 10'000;
+  for (Call& call : calls) {
+    call.context = static_cast<std::uint32_t>(random() % 5);
+    call.enter_ns = now + random() % 30;
+    now = call.exit_ns = call.enter_ns + random() % (random() % 16 == 0 ? 1000 : 40);
+  }
+  return calls;
+}
+
+/// What a rank's calls took in one bin, by context.
+std::map<std::uint32_t, std::uint64_t> spent_in(const TimeMap& map, std::uint32_t bin,
+                                                const std::vector<Call>& calls) {
+  const std::uint64_t begin = map.begin_ns + bin * map.bin_ns;
+  std::map<std::uint32_t, std::uint64_t> spent;
+  for (const Call& call : calls) {
+    const std::uint64_t since = std::max(call.enter_ns, begin);
+    const std::uint64_t until = std::min(call.exit_ns, begin + map.bin_ns);
+    if (since < until) spent[call.context] += until - since;
+  }
+  return spent;
+}
+
+}  // namespace
+
+TEST_CASE("a bin holds what each rank's calls took in it, and the call path that had most of it") {
+  REQUIRE(rc::check("as if each bin were filled by itself", [] {
+    std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
+    const int ranks = *rc::gen::inRange(1, 4);
+    ScriptedRun run(ranks);
+    std::vector<std::vector<Call>> lines;
+    for (std::int32_t rank = 0; rank < ranks; ++rank) {
+      for (const Call& call : lines.emplace_back(random_calls(random))) {
+        run.call(rank, call.enter_ns, call.exit_ns, {});
+        run.path(call.context);
+      }
+    }
+    const TimeMap map = time_map_of(run, *rc::gen::inRange(1, 4));
+    for (const TimeMapRow& row : map.rows) {
+      const std::vector<Call>& calls = lines[static_cast<std::size_t>(row.rank)];
+      std::uint64_t in_calls = 0;
+      for (std::uint32_t bin = 0; bin < map.bins; ++bin) {
+        std::uint64_t sum = 0;
+        auto most = std::pair(~std::uint32_t{0}, std::uint64_t{0});
+        for (const auto& [context, ns] : spent_in(map, bin, calls)) {
+          sum += ns;
+          if (ns > most.second) most = {context, ns};
+        }
+        RC_ASSERT(row.calls_ns[bin] == sum);
+        RC_ASSERT(row.contexts[bin] == most.first);
+        in_calls += sum;
+      }
+      const std::uint64_t whole = calls.back().exit_ns - calls.front().enter_ns;
+      RC_ASSERT(row.useful_ns == whole - in_calls);
+      RC_ASSERT(row.left_first_ns == calls.front().exit_ns);
+      RC_ASSERT(row.left_last_ns == calls.back().exit_ns);
+    }
+  }));
 }
