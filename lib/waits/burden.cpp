@@ -24,14 +24,14 @@ void Burden::for_nodes(const Range& range, Visit visit) {
 }
 
 Burden::Leaf& Burden::leaf(std::uint32_t wait) {
-  const std::size_t at = top_ - 1 - wait;
+  const std::size_t at = gone_ + (top_ - 1 - wait);
   if (at >= leaves_.size()) leaves_.resize(at + 1);
   return leaves_[at];
 }
 
 const Burden::Leaf& Burden::leaf(std::uint32_t wait) const {
   static const Leaf kNothing;
-  const std::size_t at = top_ - 1 - wait;
+  const std::size_t at = gone_ + (top_ - 1 - wait);
   return at < leaves_.size() ? leaves_[at] : kNothing;
 }
 
@@ -125,8 +125,12 @@ void Burden::divide(int level, std::uint32_t index, Node& node) {
 }
 
 void Burden::close() {
-  const std::size_t taken = std::min<std::size_t>(top_ - low_, leaves_.size());
-  leaves_.erase(leaves_.begin(), leaves_.begin() + static_cast<std::ptrdiff_t>(taken));
+  gone_ = std::min<std::size_t>(gone_ + (top_ - low_), leaves_.size());
+  // Not one by one: what is left would have to move each time.
+  if (gone_ >= leaves_.size() - gone_) {
+    leaves_.erase(leaves_.begin(), leaves_.begin() + static_cast<std::ptrdiff_t>(gone_));
+    gone_ = 0;
+  }
   top_ = low_;
   for (const std::uint64_t node : divided_) nodes_.erase(node);
   divided_.clear();
@@ -134,7 +138,7 @@ void Burden::close() {
 
 std::uint64_t Burden::left() const {
   std::uint64_t sum = 0;
-  for (const Leaf& one : leaves_) sum += one.ns;
+  for (std::size_t i = gone_; i < leaves_.size(); ++i) sum += leaves_[i].ns;
   for (const auto& [key, node] : nodes_) sum += node.ns;
   return sum;
 }

@@ -3,9 +3,9 @@
 #include "waits/hash.hpp"
 #include "waits/ledger.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include <tsl/robin_map.h>
@@ -33,7 +33,10 @@ class Burden {
   }
 
   /// This round's waits are those from `low` on that were not in an earlier round.
-  void list(std::uint32_t low) { low_ = low; }
+  void list(std::uint32_t low) {
+    low_ = low;
+    leaves_.resize(std::max(leaves_.size(), gone_ + (top_ - low_)));
+  }
   /// Something will come to the range's waits.
   void announce(const Range& range);
   /// It is there. Appends to `ready` the waits of this round to which nothing more will come. Returns what
@@ -80,8 +83,9 @@ class Burden {
   void collect_complete(int level, std::uint32_t index, std::vector<std::uint32_t>& ready) const;
 
   const TimeLine* line_;
-  std::uint32_t top_, low_;  // waits from top_ on belong to earlier rounds, those from low_ on to this one
-  std::deque<Leaf> leaves_;  // of wait top_ - 1, top_ - 2, ...
+  std::uint32_t top_, low_;   // waits from top_ on belong to earlier rounds, those from low_ on to this one
+  std::vector<Leaf> leaves_;  // after those that are gone: of wait top_ - 1, top_ - 2, ...
+  std::size_t gone_ = 0;      // those that belong to earlier rounds
   tsl::robin_map<std::uint64_t, Node, Hash> nodes_;
   std::vector<std::uint64_t> divided_;  // in this round
 };

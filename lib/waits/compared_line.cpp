@@ -43,22 +43,20 @@ std::uint32_t ComparedLine::attended(const Collective& collective, std::uint32_t
 }
 
 void ComparedLine::add(const Interval& interval, IntervalProfile& profile) {
-  const std::uint32_t first = interval.first;
-  const std::uint32_t until = std::min(interval.until, static_cast<std::uint32_t>(line_->events.size() - 1));
-  if (first > until) return;
-  if (first > 0 && interval.met_as != MetAs::leaving) profile.add_met(*line_, first - 1);
-  if (sums_ == nullptr && until - first >= LongLine::kLong) {
-    gone_through_ += until - first;
+  Interval present = interval;
+  present.until = std::min(interval.until, static_cast<std::uint32_t>(line_->events.size() - 1));
+  if (present.first > present.until) return;
+  const std::uint32_t calls = present.until - present.first;
+  if (sums_ == nullptr && calls >= LongLine::kLong) {
+    gone_through_ += calls;
     if (gone_through_ >= line_->events.size() / kWorthSums)
       sums_ = std::make_unique<LongLine>(*line_, *pieces_, *spill_);
   }
-  if (sums_ != nullptr && until - first >= LongLine::kLong) {
-    sums_->add(first, until, profile);
+  if (sums_ != nullptr && calls >= LongLine::kLong) {
+    sums_->add(present, profile);
   } else {
-    profile.add(*line_, first, until);
+    profile.add(*line_, present);
   }
-  profile.add_gap(*line_, until);
-  if (interval.through) profile.add_call(*line_, until);
 }
 
 std::pair<std::uint32_t, std::uint32_t> ComparedLine::waits(const Interval& interval) const {

@@ -13,14 +13,6 @@
 
 namespace culprit::waits {
 
-/// A while of one time line: from where it met another one to the end of a wait of either.
-struct Interval {
-  std::uint32_t first = 0;       ///< the call after that in which they met
-  MetAs met_as = MetAs::waiter;  ///< there; of no interest where there is none (first is 0)
-  std::uint32_t until = 0;       ///< a call: the interval ends when that is entered,
-  bool through = false;          ///< or left
-};
-
 /// A settled time line with all that it takes to compare its synchronization intervals with others': as that
 /// of a waiter, and as that of whom others waited for. It refers to the line and the pieces, which must
 /// outlive it.
@@ -36,8 +28,8 @@ class ComparedLine {
   static Interval of_wait(const Wait& wait) {
     return {.first = after(wait.own), .met_as = wait.own_as, .until = wait.event};
   }
-  /// Adds what the line did in the interval, and what is left of the call before it, in which the two met:
-  /// all but its wait.
+  /// Adds what the line did in the interval (IntervalProfile::add()); nothing where that begins after its
+  /// end.
   void add(const Interval& interval, IntervalProfile& profile);
   /// The piece itself where one of add(interval, …) is what is left of a call.
   [[nodiscard]] std::uint32_t known_piece(std::uint32_t piece, const Interval& interval) const {

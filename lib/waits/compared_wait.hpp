@@ -1,11 +1,11 @@
 #pragma once
 
-#include "waits/compared_line.hpp"
 #include "waits/event.hpp"
 #include "waits/interval_profile.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 namespace culprit::waits {
 
@@ -18,15 +18,10 @@ struct ComparedWait {
   std::uint64_t ns = 0;
   bool first = true;  ///< of those that a collective kept waiting: the longest
   const IntervalProfile& waiter_profile;
-  const IntervalProfile& causer_profile;
-  const ComparedLine& causer;
-  const Interval& causer_interval;
-
-  /// How much longer the piece took the causer.
-  [[nodiscard]] std::uint64_t longer(std::uint32_t piece) const {
-    const std::uint64_t ns_of_causer = causer_profile.of(piece), ns_of_waiter = waiter_profile.of(piece);
-    return ns_of_causer > ns_of_waiter ? ns_of_causer - ns_of_waiter : 0;
-  }
+  const IntervalProfile& longer;  ///< the pieces that took the causer longer, and how much longer
+  std::uint64_t longer_ns = 0;    ///< these together
+  std::span<const PieceTime> causer_samples;
+  std::uint32_t met_piece = 0;  ///< the causer's call that Pieces::met() stands for
 };
 
 using CompareObserver = std::function<void(const ComparedWait&)>;

@@ -1,6 +1,7 @@
 #include "waits/delay_costs.hpp"
 
 #include "waits/burden.hpp"
+#include "waits/causer_intervals.hpp"
 #include "waits/compared_line.hpp"
 #include "waits/hash.hpp"
 #include "waits/interval_profile.hpp"
@@ -17,8 +18,10 @@ namespace culprit::waits {
 
 namespace {
 
-/// Waits of a round, at least: in all, and of each time line.
-constexpr std::uint64_t kWaits = 1 << 16, kWaitsOfLine = 32;
+/// Waits of a round, at least: of each rank of the analysis, so that meeting takes a small part of the time;
+/// and of each time line, for the same with turning to it. Not more: those of one line are taken together,
+/// and between two that wait for the same call lie all of one line's.
+constexpr std::uint64_t kWaits = 1 << 12, kWaitsOfLine = 128;
 
 /// The profile of a waiter's synchronization interval, on its way to where the cause was recorded.
 struct ProfileLetter {
@@ -78,12 +81,14 @@ class Backward {
         forward_(forward),
         options_(options),
         mail_(analysis),
-        profile_(forward.pieces),
+        causers_(forward.pieces),
         waiter_(forward.pieces),
+        longer_(forward.pieces),
         explanations_(static_cast<std::size_t>(analysis.size())),
         sent_(static_cast<std::size_t>(analysis.size())) {
     if (options_.waits_per_round == 0)
-      options_.waits_per_round = std::max(kWaits, kWaitsOfLine * std::uint64_t{roster.locations()});
+      options_.waits_per_round = std::max(kWaits * static_cast<std::uint64_t>(analysis.size()),
+                                          kWaitsOfLine * std::uint64_t{roster.locations()});
     lines_.reserve(forward.ledger.lines().size());
     for (const TimeLine& line : forward.ledger.lines()) {
       Line& own = lines_.emplace_back(line, forward.pieces, forward.ledger.spill());
@@ -102,7 +107,7 @@ class Backward {
     return std::move(result_);
   }
 
-  void receive(const ProfileLetter& letter, const std::vector<PieceTime>& waiter);
+  void receive(const ProfileLetter& letter, std::span<const PieceTime> waiter);
   void receive(const PassedOnLetter& letter);
 
  private:
@@ -141,13 +146,14 @@ class Backward {
 
   std::uint64_t round(std::uint64_t since);
   void list(std::uint32_t at, std::uint64_t since);
+  void list(std::uint32_t at, const Wait& wait);
   void explain(const ProfileLetter& letter, const IntervalProfile& waiter);
   void pass_on(const Listed& one);
   void pass_on_ready(const Line& own);
   void settle_queued();
   void distribute(const Explanation& explanation, std::uint64_t passed_ns);
   std::uint32_t account(std::uint32_t line, std::uint32_t piece);
-  void add_samples(const Explanation& explanation, const std::vector<PieceTime>& times, std::int64_t sign);
+  void add_samples(const Explanation& explanation, std::span<const PieceTime> times, std::int64_t sign);
   void collect();
 
   struct Hash {
@@ -161,6 +167,13 @@ class Backward {
     std::size_t operator()(const SampledKey& key) const { return hash_of(joined(key.account, key.context)); }
   };
 
+  /// The one of these hashes that was asked for last.
+  struct SeenAccount {
+    std::uint64_t key = ~std::uint64_t{0};
+    std::uint32_t account = 0;
+  };
+  static constexpr std::size_t kSeen = 1024;
+
   void settle_account(const Account& account, std::span<const std::pair<SampledKey, Sampled>> sampled);
 
   exchange::Communicator& analysis_;
@@ -168,7 +181,8 @@ class Backward {
   const Forward& forward_;
   DelayOptions options_;
   Mail mail_;
-  IntervalProfile profile_, waiter_;
+  CauserIntervals causers_;
+  IntervalProfile waiter_, longer_;  // kept for their memory
   DelayCosts result_;
   std::vector<Line> lines_;  // as in the ledger
   // Of this round.
@@ -182,6 +196,7 @@ class Backward {
   // Of all.
   tsl::robin_map<std::uint64_t, std::uint32_t, Hash> account_of_;  // by line and piece
   std::vector<Account> accounts_;
+  std::vector<SeenAccount> seen_ = std::vector<SeenAccount>(kSeen);
   tsl::robin_map<SampledKey, Sampled, SampledHash> sampled_;
 };
 
@@ -211,34 +226,39 @@ std::uint64_t Backward::round(std::uint64_t since) {
   return count;
 }
 
-/// Those of one line. What explains them is asked for where their causes were recorded.
+/// Those of one line.
 void Backward::list(std::uint32_t at, std::uint64_t since) {
   Line& own = lines_[at];
   own.listed = static_cast<std::uint32_t>(listed_.size());
-  for (; own.next > 0 && own.latest.until_ns > since; --own.next, find_latest(own)) {
-    const Wait wait = own.latest;
-    const int to = roster_.holder_of(wait.cause.location);
-    listed_.push_back({at, own.next - 1, to, sent_[static_cast<std::size_t>(to)]++});
-    waiter_.clear();
-    own.compared.add(ComparedLine::of_wait(wait), waiter_);
-    const ProfileLetter letter{.cause = wait.cause,
-                               .wait_ns = wait.ns,
-                               .start = wait.start(),
-                               .cause_ends = wait.cause_ends,
-                               .first = wait.first,
-                               .from = mail_.here(),
-                               .waiter = own.compared.line().location,
-                               .waiter_context = wait.context};
-    if (to == mail_.here()) {
-      explain(letter, waiter_);
-      continue;
-    }
-    times_.assign(waiter_.wholes().begin(), waiter_.wholes().end());
-    times_.insert(times_.end(), waiter_.samples().begin(), waiter_.samples().end());
-    mail_.send(to, letter, times_);
-  }
+  for (; own.next > 0 && own.latest.until_ns > since; --own.next, find_latest(own)) list(at, own.latest);
   own.listed_end = static_cast<std::uint32_t>(listed_.size());
   own.burden.list(own.next);
+}
+
+/// What explains a wait is asked for where its cause was recorded.
+void Backward::list(std::uint32_t at, const Wait& wait) {
+  Line& own = lines_[at];
+  const int to = roster_.holder_of(wait.cause.location);
+  listed_.push_back({at, own.next - 1, to, sent_[static_cast<std::size_t>(to)]++});
+  waiter_.clear();
+  own.compared.add(ComparedLine::of_wait(wait), waiter_);
+  const ProfileLetter letter{.cause = wait.cause,
+                             .wait_ns = wait.ns,
+                             .start = wait.start(),
+                             .cause_ends = wait.cause_ends,
+                             .first = wait.first,
+                             .from = mail_.here(),
+                             .waiter = own.compared.line().location,
+                             .waiter_context = wait.context};
+  if (to == mail_.here()) {
+    explain(letter, waiter_);
+    return;
+  }
+  times_.clear();
+  for (const std::uint32_t piece : waiter_.pieces())
+    times_.push_back({.piece = piece, .ns = waiter_.of(piece)});
+  times_.insert(times_.end(), waiter_.samples().begin(), waiter_.samples().end());
+  mail_.send(to, letter, times_);
 }
 
 void Backward::pass_on(const Listed& one) {
@@ -250,7 +270,7 @@ void Backward::pass_on(const Listed& one) {
   }
 }
 
-void Backward::receive(const ProfileLetter& letter, const std::vector<PieceTime>& waiter) {
+void Backward::receive(const ProfileLetter& letter, std::span<const PieceTime> waiter) {
   waiter_.clear();
   for (const PieceTime& time : waiter) waiter_.add(time);
   explain(letter, waiter_);
@@ -259,30 +279,29 @@ void Backward::receive(const ProfileLetter& letter, const std::vector<PieceTime>
 void Backward::explain(const ProfileLetter& letter, const IntervalProfile& waiter) {
   const std::uint32_t at = forward_.ledger.index_of(letter.cause.location);
   Line& own = lines_[at];
-  const Interval interval = own.compared.of_cause(letter.start, letter.cause.index, letter.cause_ends);
-  profile_.clear();
-  own.compared.add(interval, profile_);
-
-  const auto [first_wait, end_of_waits] = own.compared.waits(interval);
+  const CauserInterval causer = causers_.find(
+      CauserIntervals::Key::of(letter.cause, letter.start, letter.cause_ends), own.compared, own.burden);
   Explanation& explanation = explanations_[static_cast<std::size_t>(letter.from)].emplace_back();
   explanation.wait_ns = letter.wait_ns;
-  explanation.waits = {first_wait, end_of_waits};
+  explanation.waits = causer.waits;
+  explanation.waits_ns = causer.waits_ns;
   explanation.line = at;
   explanation.first_delay = static_cast<std::uint32_t>(delays_.size());
+  longer_.clear();
   std::uint64_t sum = 0;
-  for (const PieceTime& time : profile_.wholes()) {
+  for (CauserInterval::Time& time : causer.times) {
     const std::uint64_t less = waiter.of(time.piece);
     if (time.ns <= less) continue;
-    Delay& delay = delays_.emplace_back();
-    delay.account = account(at, own.compared.known_piece(time.piece, interval));
-    delay.ns = time.ns - less;
-    sum += delay.ns;
+    if (time.account == CauserInterval::Time::kNoAccount)
+      time.account = account(at, time.piece == forward_.pieces.met() ? causer.met_piece : time.piece);
+    delays_.push_back({.account = time.account, .ns = time.ns - less});
+    longer_.add(time.piece, time.ns - less);
+    sum += time.ns - less;
   }
   explanation.delays = static_cast<std::uint32_t>(delays_.size()) - explanation.first_delay;
-  explanation.waits_ns = own.burden.length(explanation.waits);
   own.burden.announce(explanation.waits);
   explanation.whole_ns = std::max(sum + explanation.waits_ns, letter.wait_ns);
-  add_samples(explanation, profile_.samples(), 1);
+  add_samples(explanation, causer.samples, 1);
   add_samples(explanation, waiter.samples(), -1);
   if (!options_.observer) return;
   options_.observer({.waiter = letter.waiter,
@@ -291,13 +310,14 @@ void Backward::explain(const ProfileLetter& letter, const IntervalProfile& waite
                      .ns = letter.wait_ns,
                      .first = letter.first,
                      .waiter_profile = waiter,
-                     .causer_profile = profile_,
-                     .causer = own.compared,
-                     .causer_interval = interval});
+                     .longer = longer_,
+                     .longer_ns = sum,
+                     .causer_samples = causer.samples,
+                     .met_piece = causer.met_piece});
 }
 
 /// How much longer each sampled call path took, in ns of the cost that it explains.
-void Backward::add_samples(const Explanation& explanation, const std::vector<PieceTime>& times,
+void Backward::add_samples(const Explanation& explanation, std::span<const PieceTime> times,
                            std::int64_t sign) {
   for (const PieceTime& time : times) {
     Sampled& sampled = sampled_[{account(explanation.line, time.piece), time.context}];
@@ -308,9 +328,12 @@ void Backward::add_samples(const Explanation& explanation, const std::vector<Pie
 }
 
 std::uint32_t Backward::account(std::uint32_t line, std::uint32_t piece) {
-  const auto [entry, added] =
-      account_of_.try_emplace(joined(line, piece), static_cast<std::uint32_t>(accounts_.size()));
+  const std::uint64_t key = joined(line, piece);
+  SeenAccount& seen = seen_[hash_of(key) % kSeen];
+  if (seen.key == key) return seen.account;
+  const auto [entry, added] = account_of_.try_emplace(key, static_cast<std::uint32_t>(accounts_.size()));
   if (added) accounts_.push_back({.line = line, .piece = piece});
+  seen = {key, entry->second};
   return entry->second;
 }
 

@@ -25,25 +25,24 @@ std::uint32_t HotspotDiagnosis::number(const Case& one) {
 
 void HotspotDiagnosis::add(const ComparedWait& wait) {
   if (!wait.first) return;
-  std::uint64_t sum = 0;
-  for (const PieceTime& time : wait.causer_profile.wholes()) sum += wait.longer(time.piece);
   const std::uint32_t at = number({wait.cause.location, wait.waiter, wait.waiter_context});
   cases_[at].second += wait.ns;
-  const auto add_profile = [&](const IntervalProfile& profile, std::int64_t sign) {
-    const auto add_one = [&](std::uint32_t context, std::uint64_t ns) {
-      excess_[{at, procedure(context)}] += sign * static_cast<std::int64_t>(share(ns, wait.ns, sum));
-    };
-    for (const PieceTime& time : profile.wholes()) {
-      if (wait.longer(time.piece) == 0) continue;
-      const Piece& piece = forward_.pieces[wait.causer.known_piece(time.piece, wait.causer_interval)];
-      if (piece.next == Piece::kCall) add_one(piece.previous, time.ns);
-    }
-    for (const PieceTime& time : profile.samples()) {
-      if (wait.longer(time.piece) != 0) add_one(time.context, time.ns);
+  const auto part = [&](std::uint64_t ns) {
+    return static_cast<std::int64_t>(share(ns, wait.ns, wait.longer_ns));
+  };
+  for (const std::uint32_t number : wait.longer.pieces()) {
+    const Piece& piece = forward_.pieces[number == forward_.pieces.met() ? wait.met_piece : number];
+    if (piece.next != Piece::kCall) continue;
+    const std::uint64_t of_waiter = wait.waiter_profile.of(number);
+    excess_[{at, procedure(piece.previous)}] += part(of_waiter + wait.longer.of(number)) - part(of_waiter);
+  }
+  const auto add_samples = [&](std::span<const PieceTime> samples, std::int64_t sign) {
+    for (const PieceTime& time : samples) {
+      if (wait.longer.of(time.piece) != 0) excess_[{at, procedure(time.context)}] += sign * part(time.ns);
     }
   };
-  add_profile(wait.causer_profile, 1);
-  add_profile(wait.waiter_profile, -1);
+  add_samples(wait.causer_samples, 1);
+  add_samples(wait.waiter_profile.samples(), -1);
 }
 
 /// Procedures, and whether they are above the threshold.

@@ -11,8 +11,12 @@ constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 }  // namespace
 
+std::uint64_t wait_of(const TimeLine& line, const Event& event) {
+  return event.wait == Event::kLongWait ? line.waits[event.waits].ns : event.wait;
+}
+
 void IntervalProfile::clear() {
-  wholes_.clear();
+  count_ = 0;
   samples_.clear();
   if (++round_ == 0) {  // it went round: no slot may look like one of this round
     slots_.assign(slots_.size(), {});
@@ -20,39 +24,51 @@ void IntervalProfile::clear() {
   }
 }
 
-void IntervalProfile::add(const TimeLine& line, std::uint32_t first, std::uint32_t last) {
-  if (first >= last) return;
-  std::uint64_t before_ns = first == 0 ? kNever : line.events[first - 1].exit_ns;
-  for (std::uint32_t call = first; call < last;) {
+void IntervalProfile::add(const TimeLine& line, const Interval& interval) {
+  std::uint32_t call = interval.first;
+  std::uint64_t before_ns = kNever;
+  if (call > 0) {
+    const Event met = line.events[call - 1];
+    if (interval.met_as != MetAs::leaving) add_call(line, met, all_.met());
+    before_ns = met.exit_ns;
+  }
+  while (call < interval.until) {
     const std::span<const Event> events = line.events.together(call);
-    const std::uint32_t until =
-        call + static_cast<std::uint32_t>(std::min<std::size_t>(events.size(), last - call));
-    for (const Event* at = events.data(); call < until;) {
-      const Event event = *at++;
-      add_gap(line, call++, event, before_ns);
-      add_call(line, event, pieces_.of_call(event.context));
+    const auto count =
+        static_cast<std::uint32_t>(std::min<std::size_t>(events.size(), interval.until - call));
+    for (const Event& event : events.first(count)) {
+      ++call;
+      // What takes other sequences to tell: the events may be elsewhere then.
+      if (event.sampled || event.wait == Event::kLongWait) {
+        const Event copy = event;
+        add_gap(line, call - 1, copy, before_ns);
+        add_call(line, copy, all_.of_call(copy.context));
+        before_ns = copy.exit_ns;
+        break;
+      }
+      if (event.enter_ns > before_ns) add(event.gap, event.enter_ns - before_ns);
+      const std::uint64_t ns = event.exit_ns - event.enter_ns;
+      if (ns > event.wait) add(all_.of_call(event.context), ns - event.wait);
       before_ns = event.exit_ns;
-      // Those took other sequences to tell: the events may be elsewhere now.
-      if (event.sampled || event.wait == Event::kLongWait) break;
     }
   }
-}
-
-void IntervalProfile::add_gap(const TimeLine& line, std::uint32_t call) {
-  if (call > 0) add_gap(line, call, line.events[call], line.events[call - 1].exit_ns);
+  if (call > interval.until) return;
+  const Event last = line.events[call];
+  add_gap(line, call, last, before_ns);
+  if (interval.through) add_call(line, last, all_.of_call(last.context));
 }
 
 void IntervalProfile::add_gap(const TimeLine& line, std::uint32_t call, const Event& event,
                               std::uint64_t before_ns) {
   if (event.enter_ns <= before_ns) return;
-  add_whole(event.gap, event.enter_ns - before_ns);
+  add(event.gap, event.enter_ns - before_ns);
   if (event.sampled) add_samples(line, call);
 }
 
 void IntervalProfile::add_call(const TimeLine& line, const Event& event, std::uint32_t piece) {
   const std::uint64_t ns = event.exit_ns - event.enter_ns;
   const std::uint64_t wait = wait_of(line, event);
-  if (ns > wait) add_whole(piece, ns - wait);
+  if (ns > wait) add(piece, ns - wait);
 }
 
 void IntervalProfile::add_samples(const TimeLine& line, std::uint32_t gap) {
@@ -77,10 +93,6 @@ void IntervalProfile::merge_samples() {
   samples_.resize(sums);
 }
 
-std::uint64_t wait_of(const TimeLine& line, const Event& event) {
-  return event.wait == Event::kLongWait ? line.waits[event.waits].ns : event.wait;
-}
-
 LongLine::LongLine(const TimeLine& line, const Pieces& pieces, Spill& spill)
     : line_(line), stored_(spill), shared_(spill) {
   IntervalProfile profile(pieces);
@@ -91,8 +103,8 @@ LongLine::LongLine(const TimeLine& line, const Pieces& pieces, Spill& spill)
     sum_before_.push_back(static_cast<std::uint32_t>(sums_.size() - 1));
     const std::uint32_t until = std::min(count, first + kCalls);
     profile.clear();
-    profile.add(line, first, until);
-    for (const PieceTime& time : profile.wholes()) add(time);
+    profile.add(line, {.first = first, .met_as = MetAs::leaving, .until = until - 1, .through = true});
+    for (const std::uint32_t piece : profile.pieces()) add({.piece = piece, .ns = profile.of(piece)});
     for (const PieceTime& time : profile.samples()) add(time);
     // A sum's own size takes no more memory than so many calls.
     if (until - sums_.back().until >= std::max<std::size_t>(kCalls, last_.size())) close_sum(until);
@@ -145,19 +157,27 @@ void LongLine::add_difference(const Sum& from, const Sum& to, IntervalProfile& p
   }
 }
 
-void LongLine::add(std::uint32_t first, std::uint32_t last, IntervalProfile& profile) const {
-  if (first >= last) return;
-  // The first sum that begins in the while, and the last that ends in it.
-  std::size_t from = sum_before_[first / kCalls];
-  while (from < sums_.size() && sums_[from].until < first) ++from;
-  const std::size_t to = sum_before_[(last - 1) / kCalls];
-  if (from >= to) {
-    profile.add(line_, first, last);
+void LongLine::add(const Interval& interval, IntervalProfile& profile) const {
+  if (interval.first >= interval.until) {
+    profile.add(line_, interval);
     return;
   }
-  profile.add(line_, first, sums_[from].until);
+  // The first sum that begins in the interval, and the last that ends in it.
+  std::size_t from = sum_before_[interval.first / kCalls];
+  while (from < sums_.size() && sums_[from].until < interval.first) ++from;
+  const std::size_t to = sum_before_[(interval.until - 1) / kCalls];
+  if (from >= to) {
+    profile.add(line_, interval);
+    return;
+  }
+  const std::uint32_t before = sums_[from].until, after = sums_[to].until;
+  if (before > 0)
+    profile.add(line_,
+                {.first = interval.first, .met_as = interval.met_as, .until = before - 1, .through = true});
   add_difference(sums_[from], sums_[to], profile);
-  profile.add(line_, sums_[to].until, last);
+  profile.add(
+      line_,
+      {.first = after, .met_as = MetAs::leaving, .until = interval.until, .through = interval.through});
 }
 
 }  // namespace culprit::waits

@@ -23,67 +23,69 @@ struct PieceTime {
   static constexpr std::uint32_t kWhole = ~std::uint32_t{0};
 };
 
+/// A while of one time line: from where it met another one to the end of a wait of either.
+struct Interval {
+  std::uint32_t first = 0;       ///< the call after that in which they met
+  MetAs met_as = MetAs::waiter;  ///< there; of no interest where there is none (first is 0)
+  std::uint32_t until = 0;       ///< a call: the interval ends when that is entered,
+  bool through = false;          ///< or left
+};
+
 /// What a time line did in a while, waits left out: by piece, and what was sampled in gaps. Used again and
 /// again: it neither sorts nor looks up anything.
 class IntervalProfile {
  public:
-  explicit IntervalProfile(const Pieces& pieces) : pieces_(pieces), slots_(pieces.size()) {}
+  explicit IntervalProfile(const Pieces& pieces)
+      : all_(pieces), slots_(pieces.size()), pieces_(pieces.size()) {}
 
   void clear();
   void add(const PieceTime& time) {
     if (time.context == PieceTime::kWhole) {
-      add_whole(time.piece, time.ns);
+      add(time.piece, time.ns);
     } else {
       samples_.push_back(time);
     }
   }
-  /// The gap before the call; none before a line's first.
-  void add_gap(const TimeLine& line, std::uint32_t call);
-  /// From the gap before call `first` to the end of the one before `last`.
-  void add(const TimeLine& line, std::uint32_t first, std::uint32_t last);
-  /// What is left of a call in which two time lines met: they did when the later one came, and whichever then
-  /// takes longer to leave starts late.
-  void add_met(const TimeLine& line, std::uint32_t call) { add_call(line, line.events[call], pieces_.met()); }
-  /// A call, without its wait.
-  void add_call(const TimeLine& line, std::uint32_t call) {
-    const Event event = line.events[call];
-    add_call(line, event, pieces_.of_call(event.context));
+  void add(std::uint32_t piece, std::uint64_t ns) {
+    Slot& slot = slots_[piece];
+    if (slot.round == round_) {
+      slot.ns += ns;
+      return;
+    }
+    slot.round = round_;
+    slot.ns = ns;
+    pieces_[count_++] = piece;
   }
+  /// What the line did in the interval, and what is left of the call before it, in which the two met, which
+  /// is all but its wait: they did when the later one came, and whichever then takes longer to leave starts
+  /// late. The line has the call in which it ends, which may be the one before `first`.
+  void add(const TimeLine& line, const Interval& interval);
 
   /// Each piece once, in the order in which they were added; samples may come more than once.
-  [[nodiscard]] const std::vector<PieceTime>& wholes() const { return wholes_; }
+  [[nodiscard]] std::span<const std::uint32_t> pieces() const { return std::span(pieces_).first(count_); }
   [[nodiscard]] const std::vector<PieceTime>& samples() const { return samples_; }
-  /// The time of a piece; 0 where it is none of wholes().
+  /// The time of a piece; 0 where it is none of pieces().
   [[nodiscard]] std::uint64_t of(std::uint32_t piece) const {
-    return slots_[piece].round == round_ ? wholes_[slots_[piece].at].ns : 0;
+    return slots_[piece].round == round_ ? slots_[piece].ns : 0;
   }
   /// Adds up the samples of one piece and path.
   void merge_samples();
 
  private:
   struct Slot {
-    std::uint32_t round = 0, at = 0;
+    std::uint64_t ns = 0;
+    std::uint32_t round = 0;
   };
-  void add_whole(std::uint32_t piece, std::uint64_t ns) {
-    Slot& slot = slots_[piece];
-    if (slot.round == round_) {
-      wholes_[slot.at].ns += ns;
-      return;
-    }
-    slot.round = round_;
-    slot.at = static_cast<std::uint32_t>(wholes_.size());
-    PieceTime& time = wholes_.emplace_back();
-    time.piece = piece;
-    time.ns = ns;
-  }
   void add_gap(const TimeLine& line, std::uint32_t call, const Event& event, std::uint64_t before_ns);
   void add_call(const TimeLine& line, const Event& event, std::uint32_t piece);
   void add_samples(const TimeLine& line, std::uint32_t gap);
 
-  const Pieces& pieces_;
+  const Pieces& all_;
   std::uint32_t round_ = 1;
-  std::vector<Slot> slots_;  // by piece: where it is among the wholes, if it is of this round
-  std::vector<PieceTime> wholes_, samples_;
+  std::vector<Slot> slots_;            // by piece: its time, if it is of this round
+  std::vector<std::uint32_t> pieces_;  // the first of them are those of this round
+  std::size_t count_ = 0;              // so many
+  std::vector<PieceTime> samples_;
 };
 
 /// How long a call of a settled line waited.
@@ -100,8 +102,8 @@ class LongLine {
 
   LongLine(const TimeLine& line, const Pieces& pieces, Spill& spill);
 
-  /// From the gap before call `first` to the end of the one before `last`.
-  void add(std::uint32_t first, std::uint32_t last, IntervalProfile& profile) const;
+  /// What IntervalProfile::add() would add to the profile.
+  void add(const Interval& interval, IntervalProfile& profile) const;
 
  private:
   static constexpr std::uint32_t kCalls = 16;  ///< between two sums, at least

@@ -2,6 +2,7 @@
 
 #include "exchange/communicator.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -75,7 +76,7 @@ class Mail {
 
   /// Collective: hands the letters of this rank to the others, and theirs to `recipients`, in the order of
   /// the senders' ranks and of sending; repeats it until nobody writes any more. Each recipient takes the
-  /// letters for which it has a `receive(const Letter&)` (with items: and a std::vector of them) and names in
+  /// letters for which it has a `receive(const Letter&)` (with items: and a std::span of them) and names in
   /// `using Letters = LetterList<...>`.
   template <typename... Recipients>
   void deliver(Recipients&... recipients) {
@@ -117,7 +118,7 @@ class Mail {
   }
 
   template <typename... Recipients>
-  static void open(const exchange::Bytes& box, Recipients&... recipients) {
+  void open(const exchange::Bytes& box, Recipients&... recipients) {
     const std::byte* at = box.data();
     const std::byte* const end = at + box.size();
     while (at < end) {
@@ -129,24 +130,27 @@ class Mail {
   }
 
   template <typename Recipient, template <typename...> typename List, typename... Letter>
-  static std::size_t offer(std::uint8_t kind, const std::byte* at, Recipient& recipient,
-                           List<Letter...> /*letters*/) {
+  std::size_t offer(std::uint8_t kind, const std::byte* at, Recipient& recipient,
+                    List<Letter...> /*letters*/) {
     std::size_t size = 0;
     ((kind == Letter::kLetter ? (size = hand_over<Letter>(at, recipient)) : std::size_t{0}), ...);
     return size;
   }
   /// Returns how many bytes the letter took.
   template <typename Letter, typename Recipient>
-  static std::size_t hand_over(const std::byte* at, Recipient& recipient) {
+  std::size_t hand_over(const std::byte* at, Recipient& recipient) {
     Letter letter;
     std::memcpy(&letter, at, sizeof(Letter));
     if constexpr (requires { typename Letter::Item; }) {
       std::uint64_t count = 0;
       std::memcpy(&count, at + sizeof(Letter), sizeof count);
-      std::vector<typename Letter::Item> items(count);
-      const std::size_t bytes = count * sizeof(typename Letter::Item);
-      if (count != 0) std::memcpy(items.data(), at + sizeof(Letter) + sizeof count, bytes);
-      recipient.receive(letter, items);
+      using Item = typename Letter::Item;
+      static_assert(alignof(Item) <= alignof(std::max_align_t));
+      const std::size_t bytes = count * sizeof(Item);
+      enclosed_.resize(
+          std::max(enclosed_.size(), (bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t)));
+      if (count != 0) std::memcpy(enclosed_.data(), at + sizeof(Letter) + sizeof count, bytes);
+      recipient.receive(letter, std::span(reinterpret_cast<const Item*>(enclosed_.data()), count));
       return sizeof(Letter) + sizeof count + bytes;
     } else {
       recipient.receive(letter);
@@ -156,7 +160,8 @@ class Mail {
 
   exchange::Communicator& analysis_;
   std::vector<exchange::Bytes> out_;
-  std::vector<exchange::Bytes> spare_;  // empty, with memory
+  std::vector<exchange::Bytes> spare_;      // empty, with memory
+  std::vector<std::max_align_t> enclosed_;  // with a letter: kept for its memory
 };
 
 template <typename... Letter>

@@ -91,8 +91,9 @@ void Locks::release(const Owner& key, std::int32_t target, const Held& held, con
   mail_.send(at, HoldingLetter{key.window, target, key.rank, held.exclusive}, calls);
 }
 
-void Locks::receive(const HoldingLetter& letter, const std::vector<HoldingCall>& calls) {
-  arrived_[{letter.window, letter.target_rank}].push_back({letter.origin_rank, letter.exclusive, calls});
+void Locks::receive(const HoldingLetter& letter, std::span<const HoldingCall> calls) {
+  arrived_[{letter.window, letter.target_rank}].push_back(
+      {letter.origin_rank, letter.exclusive, {calls.begin(), calls.end()}});
 }
 
 void Locks::close_round() {

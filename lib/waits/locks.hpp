@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <span>
 #include <vector>
 
 namespace culprit::waits {
@@ -55,7 +56,7 @@ class Locks {
   void use(const CallSite& call, const measurement::trace::Operation& operation);
   void unlock(const CallSite& call, const measurement::trace::Operation& operation);
 
-  void receive(const HoldingLetter& letter, const std::vector<HoldingCall>& calls);
+  void receive(const HoldingLetter& letter, std::span<const HoldingCall> calls);
   void receive(const LockWaitLetter& letter);
 
   /// After each round: all that ended up to its time has arrived, and can be compared in the order of ending.

@@ -63,7 +63,7 @@ using Sums = std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t>;
 
 Sums sums_of(const IntervalProfile& profile) {
   Sums sums;
-  for (const PieceTime& time : profile.wholes()) sums[{time.piece, time.context}] += time.ns;
+  for (const std::uint32_t piece : profile.pieces()) sums[{piece, PieceTime::kWhole}] = profile.of(piece);
   for (const PieceTime& time : profile.samples()) sums[{time.piece, time.context}] += time.ns;
   return sums;
 }
@@ -114,11 +114,14 @@ TEST_CASE("sums over a long line are what going through it gives, from anywhere 
     }
     const LongLine sums(line, *pieces, ledger.spill());
     for (int i = 0; i < 20; ++i) {
-      const auto last = static_cast<std::uint32_t>(random() % (calls + 1));
-      const auto first = static_cast<std::uint32_t>(random() % (last + 1));
+      const auto until = static_cast<std::uint32_t>(random() % calls);
+      const Interval interval{.first = static_cast<std::uint32_t>(random() % (until + 1)),
+                              .met_as = static_cast<MetAs>(random() % 3),
+                              .until = until,
+                              .through = random() % 2 == 0};
       IntervalProfile direct(*pieces), summed(*pieces);
-      direct.add(line, first, last);
-      sums.add(first, last, summed);
+      direct.add(line, interval);
+      sums.add(interval, summed);
       RC_ASSERT(sums_of(direct) == sums_of(summed));
     }
   }));
