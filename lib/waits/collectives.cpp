@@ -1,7 +1,6 @@
 #include "waits/collectives.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 namespace culprit::waits {
@@ -137,7 +136,7 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   const bool blocking = operation.completes;
   const std::uint32_t instance = initiated_[view.slot]++;
   if (context.size < 2) {
-    if (!blocking) completions_.depends(call.rank, operation.id, {});
+    if (!blocking) completions_.independent(call.rank, operation.id);
     return;
   }
   Sequence<Attendance>& attendances = ledger_.line(call.id.location).attendances;
@@ -280,6 +279,10 @@ void Collectives::part_ways(const Member& member) {
 
 void Collectives::depend(const Member& member, Pattern pattern, const Mark& on, bool first) {
   const bool nobody = on.rank < 0 || on.call == member.call;
+  if (nobody) {
+    if (member.operation != 0) completions_.independent(member.process_rank, member.operation);
+    return;
+  }
   const Candidate candidate{.event = member.call.index,
                             .pattern = pattern,
                             .first = first,
@@ -287,9 +290,8 @@ void Collectives::depend(const Member& member, Pattern pattern, const Mark& on, 
                             .cause = on.call,
                             .cause_context = on.context};
   if (member.operation != 0) {
-    completions_.depends(member.process_rank, member.operation,
-                         nobody ? std::nullopt : std::optional(candidate));
-  } else if (!nobody && on.ns > member.enter_ns) {
+    completions_.depends(member.process_rank, member.operation, candidate);
+  } else if (on.ns > member.enter_ns) {
     ledger_.add(member.call.location, candidate);
   }
 }

@@ -28,43 +28,42 @@ void Completions::completed(const CallSite& call, std::uint64_t id) {
     ++ledger_.unmatched.completions;
     return;
   }
-  if (half->kind == Half::Kind::candidate) {
-    add(call.id, call.enter_ns, call.any,
-        {.pattern = half->pattern,
-         .first = half->first,
-         .ns = half->ns,
-         .cause = half->event,
-         .cause_context = half->cause_context});
+  if (half->kind == Half::Kind::candidate && may_matter(half->ns, call.enter_ns, call.any)) {
+    ledger_.add(call.id.location, Candidate{.event = call.id.index,
+                                            .pattern = half->pattern,
+                                            .first = half->first,
+                                            .ns = half->ns,
+                                            .cause = half->event,
+                                            .cause_context = half->cause_context});
   }
   halves_.erase(process, id);
 }
 
-void Completions::depends(std::int32_t rank, std::uint64_t id, const std::optional<Candidate>& candidate) {
+void Completions::depends(std::int32_t rank, std::uint64_t id, const Candidate& candidate) {
   const std::uint32_t process = process_of_[static_cast<std::size_t>(rank)];
   const auto [half, first] = halves_.try_emplace(process, id);
   if (first) {
-    *half = half_of(candidate);
+    half->ns = candidate.ns;
+    half->event = candidate.cause;
+    half->cause_context = candidate.cause_context;
+    half->pattern = candidate.pattern;
+    half->first = candidate.first;
+    half->kind = Half::Kind::candidate;
     return;
   }
   if (half->kind != Half::Kind::call) return;
-  if (candidate) add(half->event, half->ns, half->any, *candidate);
+  if (may_matter(candidate.ns, half->ns, half->any)) {
+    Candidate completed = candidate;
+    completed.event = half->event.index;
+    ledger_.add(half->event.location, completed);
+  }
   halves_.erase(process, id);
 }
 
-Completions::Half Completions::half_of(const std::optional<Candidate>& candidate) {
-  if (!candidate) return {};
-  return {.ns = candidate->ns,
-          .event = candidate->cause,
-          .cause_context = candidate->cause_context,
-          .pattern = candidate->pattern,
-          .first = candidate->first,
-          .kind = Half::Kind::candidate};
-}
-
-void Completions::add(EventId call, std::uint64_t enter_ns, bool any, Candidate candidate) {
-  candidate.event = call.index;
-  // What was there before the call can only matter to one that returns at the first of several.
-  if (any || candidate.ns > enter_ns) ledger_.add(call.location, candidate);
+void Completions::independent(std::int32_t rank, std::uint64_t id) {
+  const std::uint32_t process = process_of_[static_cast<std::size_t>(rank)];
+  const auto [half, first] = halves_.try_emplace(process, id);
+  if (!first && half->kind == Half::Kind::call) halves_.erase(process, id);
 }
 
 }  // namespace culprit::waits

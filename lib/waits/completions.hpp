@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,8 +25,10 @@ class Completions {
   /// Operation `id` of the process that made this call is complete in it.
   void completed(const CallSite& call, std::uint64_t id);
   /// What operation `id` of the process with this rank in MPI_COMM_WORLD, one of this rank's, depended on;
-  /// the candidate's event is filled in. Nothing: no call can have waited for it.
-  void depends(std::int32_t rank, std::uint64_t id, const std::optional<Candidate>& candidate);
+  /// the candidate's event is filled in.
+  void depends(std::int32_t rank, std::uint64_t id, const Candidate& candidate);
+  /// No call can have waited for it.
+  void independent(std::int32_t rank, std::uint64_t id);
 
  private:
   /// What came first. Small: there are millions.
@@ -41,8 +42,8 @@ class Completions {
     bool any = false;  // of the completing call
     Kind kind = Kind::nobody;
   };
-  static Half half_of(const std::optional<Candidate>& candidate);
-  void add(EventId call, std::uint64_t enter_ns, bool any, Candidate candidate);
+  /// What was there before the call can only matter to one that returns at the first of several.
+  static bool may_matter(std::uint64_t ns, std::uint64_t enter_ns, bool any) { return any || ns > enter_ns; }
 
   Ledger& ledger_;
   std::vector<std::uint32_t> process_of_;  // by rank in MPI_COMM_WORLD

@@ -57,8 +57,10 @@ void Neighbors::settle(const Key& key, const Share& share) {
                             .ns = share.latest.enter_ns,
                             .cause = share.latest.call,
                             .cause_context = share.latest.call_context};
-  if (share.operation != 0) {
-    completions_.depends(key.rank, share.operation, nobody ? std::nullopt : std::optional(candidate));
+  if (share.operation != 0 && nobody) {
+    completions_.independent(key.rank, share.operation);
+  } else if (share.operation != 0) {
+    completions_.depends(key.rank, share.operation, candidate);
   } else if (!nobody) {
     ledger_.add(share.call.location, candidate);
   }
