@@ -1,7 +1,6 @@
 #include "waits/interval_profile.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 namespace culprit::waits {
 
@@ -9,11 +8,12 @@ namespace {
 
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
-}  // namespace
-
+/// How long a call of a settled line waited.
 std::uint64_t wait_of(const TimeLine& line, const Event& event) {
   return event.wait == Event::kLongWait ? line.waits[event.waits].ns : event.wait;
 }
+
+}  // namespace
 
 void IntervalProfile::clear() {
   count_ = 0;
@@ -76,21 +76,6 @@ void IntervalProfile::add_samples(const TimeLine& line, std::uint32_t gap) {
   for_samples(line, gap, [&](const Sample& sample) {
     samples_.push_back({.piece = piece, .context = sample.context, .ns = sample.ns});
   });
-}
-
-void IntervalProfile::merge_samples() {
-  std::sort(samples_.begin(), samples_.end(), [](const PieceTime& a, const PieceTime& b) {
-    return std::tuple(a.piece, a.context) < std::tuple(b.piece, b.context);
-  });
-  std::size_t sums = 0;
-  for (const PieceTime& time : samples_) {
-    if (sums > 0 && samples_[sums - 1].piece == time.piece && samples_[sums - 1].context == time.context) {
-      samples_[sums - 1].ns += time.ns;
-    } else {
-      samples_[sums++] = time;
-    }
-  }
-  samples_.resize(sums);
 }
 
 LongLine::LongLine(const TimeLine& line, const Pieces& pieces, Spill& spill)

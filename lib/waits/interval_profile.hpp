@@ -68,8 +68,6 @@ class IntervalProfile {
   [[nodiscard]] std::uint64_t of(std::uint32_t piece) const {
     return slots_[piece].round == round_ ? slots_[piece].ns : 0;
   }
-  /// Adds up the samples of one piece and path.
-  void merge_samples();
 
  private:
   struct Slot {
@@ -87,9 +85,6 @@ class IntervalProfile {
   std::size_t count_ = 0;              // so many
   std::vector<PieceTime> samples_;
 };
-
-/// How long a call of a settled line waited.
-std::uint64_t wait_of(const TimeLine& line, const Event& event);
 
 /// What a long time line did from its beginning up to some of its calls, so that a long while of it is the
 /// difference of two such sums and need not be gone through. A sum is as many numbers as there were pieces

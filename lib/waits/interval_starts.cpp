@@ -74,7 +74,7 @@ void IntervalStarts::find(TimeLine& line) {
   AwaitedInOrder awaited(line.awaited);
   std::size_t attendance = 0;
   for (std::size_t i = 0; i < line.waits.size(); ++i) {
-    Wait wait = line.waits[i];
+    const Wait wait = line.waits[i];
     if (!is_wait(wait.pattern)) continue;
     for (const Awaited* one = awaited.next(); one != nullptr; one = awaited.next()) {
       // Who was waited for when it entered the call had met the waiter before it waits in it.
@@ -87,8 +87,8 @@ void IntervalStarts::find(TimeLine& line) {
       if (attended.event >= wait.event) break;
       if (attended.met) last.met(attended);
     }
-    wait.set_start(last.with(wait.cause));
-    line.waits.set(i, wait);
+    const IntervalStart start = last.with(wait.cause);
+    line.waits.change(i).set_start(start);
     last.met(wait);
   }
   line.awaited.clear();
