@@ -90,6 +90,7 @@ class Search {
       : contexts_(contexts), role_(role), work_(work), period_ns_(options.period_ns) {
     sum_waits();
     find_users_code();
+    find_equals();
   }
 
   /// The suspects of one blamed context, without their locations' names.
@@ -131,7 +132,7 @@ class Search {
 
   /// Valid until the next call.
   [[nodiscard]] PerThread work_of(ContextId x) const {
-    const PerThread work = work_(x);
+    const PerThread work = work_(equal_[x]);
     if (work.size() != role_.threads)
       throw std::invalid_argument("work is not given for every thread of the role");
     return work;
@@ -158,6 +159,18 @@ class Search {
     for (ContextId x = static_cast<ContextId>(contexts_.size()); x-- > 1;) {
       if (!of_run_time(x) && !transparent(x) && !is_wait(contexts_, x)) users_code_[x] = true;
       if (users_code_[x]) users_code_[contexts_[x].parent] = true;
+    }
+  }
+
+  /// What is as much as its parent in sum is so on every thread, as it is nowhere more. The walk down is
+  /// mostly along such chains of calls, and looking up a context's work takes long.
+  void find_equals() {
+    equal_.resize(contexts_.size());
+    for (ContextId x = 1; x < contexts_.size(); ++x) {
+      const ContextId parent = contexts_[x].parent;
+      const bool equals =
+          role_.time[x].sum == role_.time[parent].sum && role_.idleness[x].sum == role_.idleness[parent].sum;
+      equal_[x] = equals ? equal_[parent] : x;
     }
   }
 
@@ -272,6 +285,7 @@ class Search {
   std::vector<Uint128> wait_weight_sq_;
   std::vector<std::uint64_t> wait_blocked_;
   std::vector<bool> users_code_;
+  std::vector<ContextId> equal_;  ///< by context: the outermost one with the same work on every thread
 };
 
 std::uint64_t rounded(double ns) {

@@ -59,7 +59,7 @@ std::vector<std::uint64_t> Reader::inclusive_values(std::span<const ContextId> c
                                                     std::uint32_t metric) const {
   const Contents& contents = mapped_->contents;
   if (metric >= contents.metrics.size()) throw std::out_of_range("a metric that does not exist");
-  std::vector<TileValues::Subtree> subtrees;
+  std::vector<TileValues::ContextRange> subtrees;
   subtrees.reserve(contexts.size());
   for (const ContextId context : contexts) {
     if (context >= contents.contexts.size()) throw std::out_of_range("a context that does not exist");
@@ -67,7 +67,7 @@ std::vector<std::uint64_t> Reader::inclusive_values(std::span<const ContextId> c
   }
   std::vector<std::uint64_t> sums(mapped_->values.locations());
   const TileValues::Sums into{.metric = metric, .by_location = sums};
-  mapped_->values.add_inclusive(subtrees, {&into, 1});
+  mapped_->values.add_all(subtrees, {&into, 1});
   return sums;
 }
 

@@ -160,31 +160,49 @@ void TileValues::add(const Lists& lists, ValueListReader& list, std::span<const 
   }
 }
 
-void TileValues::add_inclusive(std::span<const Subtree> subtrees, std::span<const Sums> into,
-                               const Share& share) const {
+/// Calls visit(number, entry) for the fewest lists that together hold the values of the ranges: inclusive
+/// ones where they hold nothing else.
+template <class Visit>
+void TileValues::for_lists(const Lists& lists, std::span<const ContextRange> ranges, Visit visit) {
+  std::uint32_t number = 0;
+  for (auto range = ranges.begin(); range != ranges.end();) {
+    number = lists.lower_bound(range->first, number);
+    if (number == lists.entries()) return;
+    Entry entry = lists.entry(number);
+    if (entry.context >= range->end) {
+      range = std::ranges::upper_bound(range, ranges.end(), entry.context, {}, &ContextRange::end);
+      continue;
+    }
+    while (entry.context < range->end) {
+      const std::uint32_t covered = entry.covered != kNone ? entry.covered : 0;
+      if (covered == 0 || lists.entry(number + covered).context < range->end) {
+        visit(number, entry);
+        number += covered;
+      }
+      if (++number == lists.entries()) return;
+      entry = lists.entry(number);
+    }
+    ++range;
+  }
+}
+
+void TileValues::add_all(std::span<const ContextRange> ranges, std::span<const Sums> into,
+                         const Share& share) const {
   ValueListReader list;
   for (std::size_t tile = share.first; tile < tiles_.size(); tile += share.step) {
     const Part& part = tiles_[tile];
     const Lists lists(part, contexts_, metrics_);
-    std::uint32_t number = 0;
-    for (auto subtree = subtrees.begin(); subtree != subtrees.end();) {
-      number = lists.lower_bound(subtree->first, number);
-      if (number == lists.entries()) break;
-      Entry entry = lists.entry(number);
-      if (entry.context >= subtree->end) {
-        subtree = std::ranges::upper_bound(subtree, subtrees.end(), entry.context, {}, &Subtree::end);
-        continue;
-      }
-      while (entry.context < subtree->end) {
-        lists.read(number, entry, list);
-        add(lists, list, into, part.first);
-        number += 1 + (entry.covered != kNone ? entry.covered : 0);
-        if (number == lists.entries()) break;
-        entry = lists.entry(number);
-      }
-      ++subtree;
-    }
+    for_lists(lists, ranges, [&](std::uint32_t number, const Entry& entry) {
+      lists.read(number, entry, list);
+      add(lists, list, into, part.first);
+    });
   }
+}
+
+std::size_t TileValues::lists_of(std::span<const ContextRange> ranges, std::size_t tile) const {
+  std::size_t count = 0;
+  for_lists(Lists(tiles_[tile], contexts_, metrics_), ranges, [&](std::uint32_t, const Entry&) { ++count; });
+  return count;
 }
 
 void TileValues::add_exclusive(std::span<const ContextId> contexts, std::span<const Sums> into) const {

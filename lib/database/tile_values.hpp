@@ -28,8 +28,8 @@ class TileValues {
   /// Exclusive values of one location, ascending by (context, metric).
   [[nodiscard]] std::vector<Value> profile(std::uint32_t location) const;
 
-  /// A subtree: contexts from `first` up to `end`.
-  struct Subtree {
+  /// Contexts from `first` up to `end`: a subtree, or some of one.
+  struct ContextRange {
     ContextId first = 0, end = 0;
   };
   /// Where one metric's values are added: one sum per location, from `first` on, of all tiles that are asked
@@ -44,12 +44,15 @@ class TileValues {
     std::size_t first = 0, step = 1;
   };
 
-  /// Adds the inclusive values at the tops of `subtrees` (ascending, disjoint), of the tiles in `share`.
-  /// Reads at most about kMaxCost times as many values as there are locations, for each of them.
-  void add_inclusive(std::span<const Subtree> subtrees, std::span<const Sums> into, const Share& share) const;
-  void add_inclusive(std::span<const Subtree> subtrees, std::span<const Sums> into) const {
-    add_inclusive(subtrees, into, Share());
+  /// Adds the exclusive values of all contexts in `ranges` (ascending, disjoint), of the tiles in `share`: of
+  /// a subtree the inclusive values at its top, for which at most about kMaxCost times as many values are
+  /// read as there are locations.
+  void add_all(std::span<const ContextRange> ranges, std::span<const Sums> into, const Share& share) const;
+  void add_all(std::span<const ContextRange> ranges, std::span<const Sums> into) const {
+    add_all(ranges, into, Share());
   }
+  /// How many lists that reads of one tile.
+  [[nodiscard]] std::size_t lists_of(std::span<const ContextRange> ranges, std::size_t tile) const;
 
   /// The same for the exclusive values at `contexts` (ascending).
   void add_exclusive(std::span<const ContextId> contexts, std::span<const Sums> into) const;
@@ -74,6 +77,8 @@ class TileValues {
     std::uint32_t first = 0, locations = 0;
   };
   class Lists;
+  template <class Visit>
+  static void for_lists(const Lists& lists, std::span<const ContextRange> ranges, Visit visit);
   static void add(const Lists& lists, ValueListReader& list, std::span<const Sums> into, std::uint32_t first);
 
   std::vector<Part> tiles_;

@@ -28,6 +28,7 @@ class SealedReader {
         table_(scratch.table),
         sizes_(scratch.sizes),
         last_offset_(scratch.last_offset),
+        path_(scratch.path),
         module_bytes_(scratch.modules),
         result_(result) {
     read_table();
@@ -57,6 +58,7 @@ class SealedReader {
   std::vector<SectionEntry>& table_;
   std::vector<TreeSize>& sizes_;
   std::vector<std::uint64_t>& last_offset_;
+  std::vector<cct::NodeId>& path_;
   std::vector<std::byte>& module_bytes_;
   Measurement& result_;
   std::size_t event_columns_ = 0;
@@ -270,18 +272,24 @@ void SealedReader::read_tree(Decoder in, ThreadProfile& thread, TreeSize size) {
   thread.cells.reserve(size.cells);
   thread.events.reserve(size.cells * event_columns_);
   std::ranges::fill(last_offset_, 0);
-  cct::NodeId parent = cct::kNoNode;
+  // From the root to the node read last: how far up the next one's parent is nobody could predict, so no loop
+  // goes there.
+  path_.resize(std::size_t{size.nodes} + 1);
+  path_[0] = cct::kNoNode;
+  std::size_t depth = 0;
   std::uint32_t cells = 0;
   for (cct::NodeId id = 0; id < size.nodes; ++id) {
     const unsigned tag = in.byte();
     std::uint64_t up = tag >> sealed::kNodeUpShift;
     if (up == sealed::kNodeUpMore) up += in.varint();
-    for (; up > 0 && parent != cct::kNoNode; --up) parent = thread.nodes[parent].parent;
+    if (up > depth) in.fail("is not a tree");
+    depth -= up;
+    const cct::NodeId parent = path_[depth];
+    path_[++depth] = id;
     cct::Node& node = thread.nodes[id];
     const unsigned kind = tag & sealed::kNodeKindMask;
     const bool is_root = id == 0;
-    if (up != 0 || kind >= cct::kFrameKinds || is_root != (parent == cct::kNoNode) ||
-        is_root != (kind == 0)) {
+    if (kind >= cct::kFrameKinds || is_root != (parent == cct::kNoNode) || is_root != (kind == 0)) {
       in.fail("is not a tree");
     }
     node.parent = parent;
@@ -299,7 +307,6 @@ void SealedReader::read_tree(Decoder in, ThreadProfile& thread, TreeSize size) {
       thread.cell[id] = cells++;
       read_cell(in, thread);
     }
-    parent = id;
   }
   if (!values_) {
     thread.cells.resize(cells);

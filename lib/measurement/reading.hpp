@@ -24,6 +24,7 @@ struct SealedScratch {
   std::vector<sealed::SectionEntry> table;
   std::vector<TreeSize> sizes;             ///< as the result's threads
   std::vector<std::uint64_t> last_offset;  ///< per module, and for none
+  std::vector<cct::NodeId> path;           ///< to a node
   std::vector<std::byte> modules;          ///< those that the result's modules were read from
 };
 

@@ -25,8 +25,7 @@ void diagnose_role(database::Experiment& experiment, std::span<const std::uint32
   }
   std::vector<std::uint64_t> of_role;
   const blame::WorkOf work_in_role = [&](ContextId context) -> std::span<const std::uint64_t> {
-    const std::vector<std::uint64_t>& all =
-        work.of({.first = context, .end = experiment.contexts[context].end});
+    const std::vector<std::uint64_t>& all = work.of(context);
     if (locations.size() == all.size()) return all;
     of_role.resize(locations.size());
     std::ranges::transform(locations, of_role.begin(), [&](std::uint32_t l) { return all[l]; });
@@ -45,7 +44,7 @@ void diagnose(exchange::Communicator& comm, database::Experiment& experiment,
               const blame::Options& options) {
   blame::Options measured = options;
   if (experiment.run.period_ns != 0) measured.period_ns = experiment.run.period_ns;
-  WorkByThread work(comm, writer, values);
+  WorkByThread work(comm, writer, values, experiment.contexts);
   work.run([&] {
     for (std::uint32_t role = 0; role < experiment.roles.size(); ++role)
       diagnose_role(experiment, roles, role, summaries.roles[role], work, measured);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -13,11 +14,12 @@ namespace culprit::merge {
 namespace {
 
 /// What rank 0 keeps of earlier answers, in bytes: with 100 000 locations forty, as many as a search goes
-/// back over; with a million it asks half as often again.
+/// back over.
 constexpr std::size_t kMostKept = std::size_t{32} << 20;
 
 constexpr int kAnswerTag = 205;
 
+using database::ContextId;
 using database::TileValues;
 
 /// A share's answer: the work by location, in the order of its tiles, or why there is none.
@@ -30,7 +32,7 @@ exchange::Bytes to_bytes(const std::string& problem, const std::vector<std::uint
 
 }  // namespace
 
-void WorkByThread::look_up(const TileValues::Subtree& subtree, const Visit& visit) {
+void WorkByThread::look_up(const Ranges& ranges, const Visit& visit) {
   std::vector<std::uint64_t> time;
   std::vector<std::uint64_t> idleness;
   const TileValues::Share mine = share(comm_.rank());
@@ -41,7 +43,7 @@ void WorkByThread::look_up(const TileValues::Subtree& subtree, const Visit& visi
     const TileValues::Sums into[] = {
         {.metric = Columns::kRealtime, .by_location = time, .first = range.first},
         {.metric = Columns::kIdleness, .by_location = idleness, .first = range.first}};
-    values_.add_inclusive({&subtree, 1}, into, {.first = tile, .step = values_.tiles()});
+    values_.add_all(ranges, into, {.first = tile, .step = values_.tiles()});
     for (std::uint32_t l = 0; l < range.locations; ++l) time[l] -= idleness[l];
     visit(range.first, time);
     // Where no inclusive values are kept of a context most of a tile is read, some megabytes.
@@ -50,14 +52,11 @@ void WorkByThread::look_up(const TileValues::Subtree& subtree, const Visit& visi
 }
 
 exchange::Bytes WorkByThread::answer(const exchange::Bytes& question) {
-  cct::MessageReader message(question);
-  TileValues::Subtree subtree;
-  subtree.first = message.value<database::ContextId>();
-  subtree.end = message.value<database::ContextId>();
+  const auto ranges = cct::MessageReader(question).values<TileValues::ContextRange>();
   try {
     std::vector<std::uint64_t> all;
     all.reserve(values_.locations() / static_cast<std::size_t>(comm_.size()) + 1);
-    look_up(subtree, [&](std::uint32_t /*first*/, std::span<const std::uint64_t> work) {
+    look_up(ranges, [&](std::uint32_t /*first*/, std::span<const std::uint64_t> work) {
       all.insert(all.end(), work.begin(), work.end());
     });
     return to_bytes({}, all);
@@ -66,10 +65,9 @@ exchange::Bytes WorkByThread::answer(const exchange::Bytes& question) {
   }
 }
 
-std::vector<std::uint64_t> WorkByThread::ask_all(const TileValues::Subtree& subtree) {
+std::vector<std::uint64_t> WorkByThread::ask_all(const Ranges& ranges) {
   cct::MessageWriter message;
-  message.value(subtree.first);
-  message.value(subtree.end);
+  message.values(ranges);
   exchange::Bytes question = message.take();
   std::vector<std::uint64_t> work(values_.locations());
   comm_.broadcast(question, 0);
@@ -82,7 +80,7 @@ std::vector<std::uint64_t> WorkByThread::ask_all(const TileValues::Subtree& subt
     }
   };
   attempt([&] {
-    look_up(subtree, [&](std::uint32_t first, std::span<const std::uint64_t> some) {
+    look_up(ranges, [&](std::uint32_t first, std::span<const std::uint64_t> some) {
       std::ranges::copy(some, work.begin() + first);
     });
   });
@@ -108,13 +106,29 @@ void WorkByThread::put(const TileValues::Share& share, std::span<const std::uint
   }
 }
 
-const std::vector<std::uint64_t>& WorkByThread::of(const TileValues::Subtree& subtree) {
-  if (const auto found = by_context_.find(subtree.first); found != by_context_.end()) {
+/// Of a context below one that is known, all but it may take fewer lists than it does: going down, a search
+/// leaves little beside its way.
+std::vector<std::uint64_t> WorkByThread::find(ContextId context) {
+  const Ranges itself = {{.first = context, .end = contexts_[context].end}};
+  ContextId above = contexts_[context].parent;
+  while (above != database::kNone && !by_context_.contains(above)) above = contexts_[above].parent;
+  if (above == database::kNone || values_.tiles() == 0) return ask_all(itself);
+  const Ranges rest = {{.first = above, .end = context},
+                       {.first = contexts_[context].end, .end = contexts_[above].end}};
+  if (values_.lists_of(itself, 0) <= values_.lists_of(rest, 0)) return ask_all(itself);
+  std::vector<std::uint64_t> work = ask_all(rest);
+  const std::vector<std::uint64_t>& whole = by_context_.at(above)->work;
+  std::ranges::transform(whole, work, work.begin(), std::minus());
+  return work;
+}
+
+const std::vector<std::uint64_t>& WorkByThread::of(ContextId context) {
+  if (const auto found = by_context_.find(context); found != by_context_.end()) {
     known_.splice(known_.begin(), known_, found->second);
     return known_.front().work;
   }
-  known_.push_front({.context = subtree.first, .work = ask_all(subtree)});
-  by_context_[subtree.first] = known_.begin();
+  known_.push_front({.context = context, .work = find(context)});
+  by_context_[context] = known_.begin();
   const std::size_t most = 1 + kMostKept / (sizeof(std::uint64_t) * std::max(values_.locations(), 1U));
   while (known_.size() > most) {
     by_context_.erase(known_.back().context);

@@ -19,18 +19,18 @@ namespace culprit::merge {
 /// up in its share of the tiles.
 class WorkByThread {
  public:
-  /// `values`: those of `writer`'s tiles; both must outlive this.
+  /// `values`: those of `writer`'s tiles; `contexts`: rank 0's. All must outlive this.
   WorkByThread(exchange::Communicator& comm, const database::Writer& writer,
-               const database::TileValues& values)
-      : comm_(comm), writer_(writer), values_(values) {}
+               const database::TileValues& values, std::span<const database::Context> contexts)
+      : comm_(comm), writer_(writer), values_(values), contexts_(contexts) {}
 
   /// Collective: runs `ask` on rank 0, where it may call of(); the other ranks answer until it ends. If it
   /// throws, every rank throws std::runtime_error with its message.
   void run(const std::function<void()>& ask);
 
-  /// Rank 0, within run(): the work at the top of `subtree`, one number per location. Valid until the next
-  /// call. Throws std::runtime_error where a rank cannot read its share.
-  const std::vector<std::uint64_t>& of(const database::TileValues::Subtree& subtree);
+  /// Rank 0, within run(): the work at `context`, one number per location. Valid until the next call. Throws
+  /// std::runtime_error where a rank cannot read its share.
+  const std::vector<std::uint64_t>& of(database::ContextId context);
 
  private:
   /// What was asked for lately, the latest first: walking down a tree asks for each context twice.
@@ -39,13 +39,15 @@ class WorkByThread {
     std::vector<std::uint64_t> work;
   };
 
+  using Ranges = std::vector<database::TileValues::ContextRange>;
   using Visit = std::function<void(std::uint32_t first, std::span<const std::uint64_t> work)>;
 
   void serve();
   /// The work of the locations of this rank's tiles, tile by tile.
-  void look_up(const database::TileValues::Subtree& subtree, const Visit& visit);
+  void look_up(const Ranges& ranges, const Visit& visit);
   [[nodiscard]] exchange::Bytes answer(const exchange::Bytes& question);
-  [[nodiscard]] std::vector<std::uint64_t> ask_all(const database::TileValues::Subtree& subtree);
+  [[nodiscard]] std::vector<std::uint64_t> ask_all(const Ranges& ranges);
+  [[nodiscard]] std::vector<std::uint64_t> find(database::ContextId context);
   void put(const database::TileValues::Share& share, std::span<const std::uint64_t> part,
            std::vector<std::uint64_t>& into) const;
   [[nodiscard]] database::TileValues::Share share(int rank) const {
@@ -55,6 +57,7 @@ class WorkByThread {
   exchange::Communicator& comm_;
   const database::Writer& writer_;
   const database::TileValues& values_;
+  std::span<const database::Context> contexts_;
   std::list<Known> known_;
   std::unordered_map<database::ContextId, std::list<Known>::iterator> by_context_;
 };

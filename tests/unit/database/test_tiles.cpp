@@ -4,6 +4,7 @@
 #include "database/tile_values.hpp"
 #include "equality.hpp"
 
+#include <functional>
 #include <random>
 
 #include <catch2/catch.hpp>
@@ -128,13 +129,26 @@ TEST_CASE("tiles give back values by location and by context, inclusive and excl
     for (ContextId x = 0; x < contexts; ++x) {
       for (std::uint32_t m = 0; m < kMetrics; ++m) {
         std::vector<std::uint64_t> inclusive(locations), exclusive(locations);
-        const TileValues::Subtree subtree{x, sample.ends[x]};
+        const TileValues::ContextRange subtree{x, sample.ends[x]};
         const TileValues::Sums into{m, inclusive}, into_exclusive{m, exclusive};
-        values.add_inclusive({&subtree, 1}, {&into, 1});
+        values.add_all({&subtree, 1}, {&into, 1});
         CHECK(inclusive == sum_over(sample, x, sample.ends[x], m));
         values.add_exclusive({&x, 1}, {&into_exclusive, 1});
         CHECK(exclusive == sum_over(sample, x, x + 1, m));
       }
+    }
+    for (int i = 0; i < 50; ++i) {  // some of a subtree, in two parts
+      std::array<ContextId, 4> ends{};
+      std::ranges::generate(ends, [&] { return static_cast<ContextId>(random() % (contexts + 1)); });
+      std::ranges::sort(ends);
+      const std::array<TileValues::ContextRange, 2> ranges = {{{ends[0], ends[1]}, {ends[2], ends[3]}}};
+      std::vector<std::uint64_t> found(locations);
+      const TileValues::Sums into{1, found};
+      values.add_all(ranges, {&into, 1});
+      std::vector<std::uint64_t> expected = sum_over(sample, ends[0], ends[1], 1);
+      const std::vector<std::uint64_t> more = sum_over(sample, ends[2], ends[3], 1);
+      std::ranges::transform(expected, more, expected.begin(), std::plus());
+      CHECK(found == expected);
     }
     const std::vector<ContextId> all = {0, contexts / 2 + (contexts > 1 ? 1 : 0)};
     if (all.back() < contexts && all.back() != 0) {
