@@ -45,11 +45,11 @@ class Presence {
 /// A context of the tile: one with values, or above one.
 struct Node {
   ContextId context = 0;
-  std::uint32_t parent = kNone;           ///< position
-  std::uint32_t first_row = 0, rows = 0;  ///< own ones, in the order of contexts
-  std::uint32_t end = 0;                  ///< position behind the subtree
-  std::uint64_t cost = 0;                 ///< of forming the inclusive values
-  std::uint32_t stored = kNone;           ///< which of the stored inclusive lists
+  std::uint32_t parent = kNone;  ///< position
+  TileRows::OfContext own;       ///< its rows, if it has any
+  std::uint32_t end = 0;         ///< position behind the subtree
+  std::uint64_t cost = 0;        ///< of forming the inclusive values
+  std::uint32_t stored = kNone;  ///< which of the stored inclusive lists
 };
 
 }  // namespace
@@ -69,6 +69,7 @@ using ColumnsOf = std::vector<std::vector<std::uint64_t>>;
 struct StoredRows {
   std::vector<std::uint32_t> locations;
   ColumnsOf columns;
+  std::uint64_t metrics = 0;  ///< as TileRows::OfContext's
 };
 
 struct TileBuilder::State {
@@ -82,8 +83,9 @@ struct TileBuilder::State {
   std::vector<Node> nodes;                     ///< by context
   Presence presence;
   std::vector<StoredRows> stored;
-  ColumnsOf sums;  ///< by location
-  std::vector<std::uint8_t> seen;
+  ColumnsOf sums;                                           ///< by location
+  std::uint64_t summed = 0;                                 ///< the metrics that have any
+  std::vector<std::uint8_t> seen;                           ///< by location
   std::vector<std::pair<FlatId, std::uint32_t>> in_scopes;  ///< scope, and which context with rows is in it
   ValueListWriter lists;
   ValueRows rows;
@@ -96,7 +98,7 @@ struct TileBuilder::State {
 
   [[nodiscard]] std::size_t metrics() const { return collected.metrics(); }
   [[nodiscard]] std::span<const std::uint32_t> locations_at(const Node& node) const {
-    return collected.locations_by_context().subspan(node.first_row, node.rows);
+    return collected.locations_by_context().subspan(node.own.first, node.own.rows);
   }
   void put_list(std::span<const std::uint32_t> indices, std::size_t universe, Encoder& into);
   void put_profiles();
@@ -106,8 +108,8 @@ struct TileBuilder::State {
   void sum_inclusive(const Node& node, StoredRows& into);
   void begin_sums();
   template <class ColumnFrom>
-  void add_to_sums(std::span<const std::uint32_t> where, ColumnFrom column_from);
-  void add_own_rows(std::uint32_t first, std::uint32_t count);
+  void add_to_sums(std::span<const std::uint32_t> where, std::uint64_t held, ColumnFrom column_from);
+  void add_own_rows(const TileRows::OfContext& own);
   void take_sums(StoredRows& into);
   void enter(std::uint32_t scope, std::uint32_t covered);
   void put_stored(const StoredRows& from);
@@ -145,13 +147,9 @@ void TileBuilder::State::find_nodes() {
   for (ContextId x = 0; x < parents.size(); ++x) {
     if (position[x] == kNone) continue;
     position[x] = static_cast<std::uint32_t>(nodes.size());
-    nodes.push_back({.context = x, .parent = parents[x] == kNone ? kNone : position[parents[x]]});
+    nodes.push_back({.context = x, .parent = parents[x] == kNone ? kNone : position[parents[x]], .own = {}});
   }
-  for (const TileRows::OfContext& of : collected.by_context()) {
-    Node& node = nodes[position[of.context]];
-    node.first_row = of.first;
-    node.rows = of.rows;
-  }
+  for (const TileRows::OfContext& of : collected.by_context()) nodes[position[of.context]].own = of;
   for (std::uint32_t n = 0; n < nodes.size(); ++n) nodes[n].end = n + 1;
   for (std::size_t n = nodes.size(); n-- > 1;) {
     Node& parent = nodes[nodes[n].parent];
@@ -170,8 +168,8 @@ void TileBuilder::State::choose_stored() {
   std::uint32_t count = 0;
   for (std::size_t n = nodes.size(); n-- > 0;) {
     Node& node = nodes[n];
-    if (node.rows > 0) {
-      node.cost += format::kListCost + node.rows;
+    if (node.own.rows > 0) {
+      node.cost += format::kListCost + node.own.rows;
       ++list_count[n];
     }
     const std::uint64_t whole = format::kListCost + presence.count(n);
@@ -192,26 +190,31 @@ void TileBuilder::State::begin_sums() {
   sums.resize(metrics());
   for (std::vector<std::uint64_t>& column : sums) column.assign(collected.locations(), 0);
   seen.assign(collected.locations(), 0);
+  summed = 0;
 }
 
-/// `column_from`: by metric, one value for each location in `where`.
+/// `column_from`: of each metric that is `held`, one value for each location in `where`.
 template <class ColumnFrom>
-void TileBuilder::State::add_to_sums(std::span<const std::uint32_t> where, ColumnFrom column_from) {
+void TileBuilder::State::add_to_sums(std::span<const std::uint32_t> where, std::uint64_t held,
+                                     ColumnFrom column_from) {
   for (const std::uint32_t location : where) seen[location] = 1;
+  summed |= held;
   for (std::size_t m = 0; m < metrics(); ++m) {
+    if ((held & TileRows::OfContext::bit_of(m)) == 0) continue;
     const std::uint64_t* const from = column_from(m);
     for (std::size_t i = 0; i < where.size(); ++i) sums[m][where[i]] += from[i];
   }
 }
 
 /// Rows in the order of contexts.
-void TileBuilder::State::add_own_rows(std::uint32_t first, std::uint32_t count) {
-  add_to_sums(collected.locations_by_context().subspan(first, count),
-              [&](std::size_t m) { return collected.column_by_context(m).data() + first; });
+void TileBuilder::State::add_own_rows(const TileRows::OfContext& own) {
+  add_to_sums(collected.locations_by_context().subspan(own.first, own.rows), own.metrics,
+              [&](std::size_t m) { return collected.column_by_context(m).data() + own.first; });
 }
 
 void TileBuilder::State::take_sums(StoredRows& into) {
   into.locations.clear();
+  into.metrics = summed;
   into.columns.resize(metrics());
   for (std::vector<std::uint64_t>& column : into.columns) column.clear();
   for (std::uint32_t location = 0; location < collected.locations(); ++location) {
@@ -228,11 +231,12 @@ void TileBuilder::State::sum_inclusive(const Node& node, StoredRows& into) {
     const Node& below = nodes[n];
     if (below.stored != kNone && &below != &node) {
       const StoredRows& rows_below = stored[below.stored];
-      add_to_sums(rows_below.locations, [&](std::size_t m) { return rows_below.columns[m].data(); });
+      add_to_sums(rows_below.locations, rows_below.metrics,
+                  [&](std::size_t m) { return rows_below.columns[m].data(); });
       n = below.end;
       continue;
     }
-    add_own_rows(below.first_row, below.rows);
+    add_own_rows(below.own);
     ++n;
   }
   take_sums(into);
@@ -260,7 +264,7 @@ void TileBuilder::State::put_stored(const StoredRows& from) {
 void TileBuilder::State::put_contexts() {
   std::vector<std::uint32_t> before(nodes.size() + 1, 0);  // entries before the node's
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    before[n + 1] = before[n] + (nodes[n].stored != kNone ? 1U : 0U) + (nodes[n].rows != 0 ? 1U : 0U);
+    before[n + 1] = before[n] + (nodes[n].stored != kNone ? 1U : 0U) + (nodes[n].own.rows != 0 ? 1U : 0U);
   }
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const Node& node = nodes[n];
@@ -268,10 +272,10 @@ void TileBuilder::State::put_contexts() {
       enter(node.context, before[node.end] - before[n] - 1);
       put_stored(stored[node.stored]);
     }
-    if (node.rows == 0) continue;
+    if (node.own.rows == 0) continue;
     enter(node.context, kNone);
     for (std::size_t m = 0; m < metrics(); ++m)
-      rows.columns[m] = collected.column_by_context(m).subspan(node.first_row, node.rows);
+      rows.columns[m] = collected.column_by_context(m).subspan(node.own.first, node.own.rows);
     put_list(locations_at(node), collected.locations(), context_lists);
   }
 }
@@ -289,8 +293,7 @@ void TileBuilder::State::put_scopes() {
   for (auto next = in_scopes.begin(); next != in_scopes.end();) {
     const FlatId scope = next->first;
     begin_sums();
-    for (; next != in_scopes.end() && next->first == scope; ++next)
-      add_own_rows(contexts[next->second].first, contexts[next->second].rows);
+    for (; next != in_scopes.end() && next->first == scope; ++next) add_own_rows(contexts[next->second]);
     take_sums(own);
     enter(static_cast<std::uint32_t>(parents.size() + scope), kNone);
     put_stored(own);

@@ -127,6 +127,19 @@ void TileRows::make_room() {
   }
 }
 
+/// Which metrics each context has; most have none of most metrics.
+void TileRows::find_metrics() {
+  for (std::size_t m = 0; m < columns_.size(); ++m) {
+    if (values_[m] == 0) continue;
+    const std::uint64_t* const column = by_context_columns_[m].data();
+    for (OfContext& of : of_context_) {
+      std::uint64_t any = 0;
+      for (std::uint32_t row = of.first; row < of.first + of.rows; ++row) any |= column[row];
+      if (any != 0) of.metrics |= OfContext::bit_of(m);
+    }
+  }
+}
+
 void TileRows::arrange() {
   if (arranged_) return;
   count_rows();
@@ -134,6 +147,7 @@ void TileRows::arrange() {
   for (std::uint32_t location = 0; location < locations(); location += kPlacedAtOnce)
     place_rows(location, std::min(location + kPlacedAtOnce, locations()));
   for (const OfContext& of : of_context_) next_row_[of.context] = 0;
+  find_metrics();
   arranged_ = true;
 }
 

@@ -18,6 +18,14 @@ class TileRows {
   struct OfContext {
     ContextId context = 0;
     std::uint32_t first = 0, rows = 0;
+    std::uint64_t metrics = 0;  ///< by bits: which have a value in any of them; see has()
+
+    /// Whether any row has a value of the metric. Of those that no bit is left for: whether it may.
+    [[nodiscard]] bool has(std::size_t metric) const { return (metrics & bit_of(metric)) != 0; }
+    /// Metrics without one of their own share the last.
+    static constexpr std::uint64_t bit_of(std::size_t metric) {
+      return std::uint64_t{1} << (metric < 63 ? metric : 63);
+    }
   };
 
   /// `contexts`: how many there are; `metrics`: values per row.
@@ -73,6 +81,7 @@ class TileRows {
   void count_rows();
   void make_room();
   void place_rows(std::uint32_t first_location, std::uint32_t end_location);
+  void find_metrics();
 
   std::size_t contexts_;
   std::vector<std::uint32_t> first_row_;             ///< per location

@@ -184,10 +184,6 @@ EndReason end_reason(std::uint64_t value) {
   return value <= last ? static_cast<EndReason>(value) : EndReason::running;
 }
 
-WaitKind wait_kind(std::uint64_t value) {
-  return value < kWaitKinds ? static_cast<WaitKind>(value) : WaitKind::none;
-}
-
 EpochKind epoch_kind(std::uint64_t value) {
   return value < kEpochKinds ? static_cast<EpochKind>(value) : EpochKind::none;
 }

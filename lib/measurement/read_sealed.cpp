@@ -360,7 +360,7 @@ void SealedReader::read_cell(Decoder& in, ThreadProfile& thread) const {
   std::uint64_t numbers[Decoder::kMostAtOnce];
   in.varints(count, numbers);
   const std::uint64_t* next = numbers;
-  Cell& cell = thread.cells.emplace_back();
+  Cell cell;
   cell.mark = wait_kind(tag >> sealed::kCellMarkShift);
   cell.time_ns = *next++;
   cell.samples = *next++;
@@ -369,6 +369,7 @@ void SealedReader::read_cell(Decoder& in, ThreadProfile& thread) const {
   if (has(sealed::kCellCpu) != 0) cell.cpu_ns = *next++;
   if (has(sealed::kCellMarkedWhole) != 0) cell.marked_ns = cell.time_ns;
   if (marked != 0) cell.marked_ns = *next;
+  thread.cells.push_back(cell);
   for (std::size_t i = 0; i < event_columns_; ++i) {
     EventValue& value = thread.events.emplace_back();
     value.value = in.varint();

@@ -53,7 +53,9 @@ void tell_shared(Measurement& measurement);
 
 /// Numbers of a file as enumerators; what is unknown becomes running, none or root.
 EndReason end_reason(std::uint64_t value);
-WaitKind wait_kind(std::uint64_t value);
+constexpr WaitKind wait_kind(std::uint64_t value) {
+  return value < kWaitKinds ? static_cast<WaitKind>(value) : WaitKind::none;
+}
 EpochKind epoch_kind(std::uint64_t value);
 cct::FrameKind frame_kind(std::uint64_t value);
 

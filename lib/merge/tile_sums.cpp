@@ -63,10 +63,8 @@ void TileSums::begin_tile(const TileRows& rows) {
   rows_ = &rows;
   entered_.clear();
   for (const TileRows::OfContext& of : rows.by_context()) {
-    entered_.push_back({.number = slot_of_context_[of.context],
-                        .first = of.first,
-                        .end = of.first,
-                        .end_of_tile = of.first + of.rows});
+    entered_.push_back(
+        {.number = slot_of_context_[of.context], .first = of.first, .end = of.first, .of_tile = of});
   }
 }
 
@@ -78,11 +76,12 @@ void TileSums::begin_chunk(std::uint32_t first, std::uint32_t end) {
   one_role_ = std::ranges::all_of(roles, [&](std::uint32_t role) { return role == roles.front(); });
   const std::span<const std::uint32_t> locations = rows_->locations_by_context();
   for (Entered& slot : entered_) {
+    const std::uint32_t end_of_tile = slot.of_tile.first + slot.of_tile.rows;
     slot.first = slot.end;
     if (end == rows_->locations()) {
-      slot.end = slot.end_of_tile;
+      slot.end = end_of_tile;
     } else {
-      while (slot.end < slot.end_of_tile && locations[slot.end] < end) ++slot.end;
+      while (slot.end < end_of_tile && locations[slot.end] < end) ++slot.end;
     }
   }
 }
@@ -93,10 +92,9 @@ bool TileSums::begin_metric(std::size_t metric) {
   column_ = rows_->column_by_context(metric);
   bool any_at_all = false;
   for (const Entered& slot : entered_) {
-    std::uint64_t any = 0;
-    for (std::uint32_t row = slot.first; row < slot.end; ++row) any |= column_[row];
-    entries_[slot.number] = any != 0 ? Entry{.first = slot.first, .end = slot.end} : Entry{};
-    any_at_all = any_at_all || any != 0;
+    const bool any = slot.of_tile.has(metric);
+    entries_[slot.number] = any ? Entry{.first = slot.first, .end = slot.end} : Entry{};
+    any_at_all = any_at_all || any;
   }
   return any_at_all;
 }

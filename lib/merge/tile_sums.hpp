@@ -43,7 +43,8 @@ class TileSums {
   /// A slot with rows in the tile, and which are in the chunk.
   struct Entered {
     std::uint32_t number = 0;
-    std::uint32_t first = 0, end = 0, end_of_tile = 0;
+    std::uint32_t first = 0, end = 0;
+    database::TileRows::OfContext of_tile;
   };
   using Sums = std::vector<metrics::Accumulator> RoleSums::*;
 
