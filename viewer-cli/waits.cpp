@@ -48,6 +48,17 @@ std::string cause_text(const database::Contents& experiment, const Wait& wait) {
   return location_label(experiment, wait.cause_location);
 }
 
+/// The longest waits, as far as anything is left of them in the unit of the longest one.
+std::size_t rows_shown(const database::Contents& experiment, const Scale& scale) {
+  const auto& waits = experiment.waits();
+  const std::string nothing = scale.write(0);
+  const auto begin = waits.begin();
+  const auto last = begin + static_cast<std::ptrdiff_t>(std::min(kShown, waits.size()));
+  const auto end =
+      std::find_if(begin + 1, last, [&](const Wait& wait) { return scale.write(seconds(wait)) == nothing; });
+  return static_cast<std::size_t>(end - begin);
+}
+
 /// What the approximation could not place, and what clocks made doubtful.
 void write_remainder(std::ostream& out, const Screen& screen, const database::Quality& quality) {
   std::string text;
@@ -105,7 +116,7 @@ void write_waits(std::ostream& out, const Screen& screen, const database::Conten
   }
   const Scale scale = scale_for(seconds(experiment.waits().front()), "s", screen.unicode);
   const std::size_t width = scale.write(seconds(experiment.waits().front())).size();
-  const std::size_t shown = std::min(kShown, experiment.waits().size());
+  const std::size_t shown = rows_shown(experiment, scale);
   for (std::size_t i = 0; i < shown; ++i) {
     const Wait& wait = experiment.waits()[i];
     const std::string amount = scale.write(seconds(wait));

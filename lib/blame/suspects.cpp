@@ -45,10 +45,6 @@ double total(const PerLate& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-double mean_of(PerThread values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 double deviation(std::uint64_t value, double mean) {
   return static_cast<double>(value) - mean;
 }
@@ -116,7 +112,7 @@ class Search {
 
   /// An excess that sampling alone may have caused, or that is small beside the largest, delays nobody.
   [[nodiscard]] Late late_threads(ContextId balanced, PerThread work, double epsilon) const {
-    const double mean = mean_of(work);
+    const double mean = mean_work(balanced);
     const double quantile = boost::math::quantile(boost::math::normal(), 1 - epsilon / (2.0 * role_.threads));
     const double largest = deviation(std::ranges::max(work), mean);
     const double least = std::max(kLate * largest, quantile * error_of_work(balanced));
@@ -128,6 +124,11 @@ class Search {
       late.excess.push_back(excess);
     }
     return late;
+  }
+
+  /// Of work_of(x), which need not be asked for.
+  [[nodiscard]] double mean_work(ContextId x) const {
+    return static_cast<double>(role_.time[x].sum - role_.idleness[x].sum) / role_.threads;
   }
 
   /// Valid until the next call.
@@ -221,7 +222,7 @@ class Search {
   [[nodiscard]] Excess excess_of(ContextId c, PerThread whole, double mean_of_whole, const Late& late,
                                  const PerLate& left, double& sum) const {
     const PerThread part = work_of(c);
-    const double mean = mean_of(part);
+    const double mean = mean_work(c);
     const double share = passed_on(part, mean, whole, mean_of_whole);
     Excess child{.scope = c, .by_thread = PerLate(left.size()), .noise = kNoiseExcess * error_of_work(c)};
     sum = 0;
@@ -244,7 +245,7 @@ class Search {
     if (scopes.empty()) return children;
     const PerThread asked = work_of(x);
     const std::vector<std::uint64_t> whole(asked.begin(), asked.end());
-    const double mean = mean_of(whole);
+    const double mean = mean_work(x);
     std::vector<std::pair<double, std::size_t>> order;
     for (const ContextId c : scopes) {
       double sum = 0;
@@ -353,7 +354,8 @@ void find_below(const database::BlameRow& row, std::uint32_t role_index,
   const Late late = search.late_threads(row.context, work, epsilon);
   const double threads = static_cast<double>(work.size());
   const double blame = static_cast<double>(row.sum);
-  const double explainable = std::min(blame, threads * deviation(std::ranges::max(work), mean_of(work)));
+  const double explainable =
+      std::min(blame, threads * deviation(std::ranges::max(work), search.mean_work(row.context)));
   if (late.threads.empty() || explainable <= 0) return;
   constexpr double kRounding = 1 - 1e-9;
   const double least_share = kRounding * kListed * blame / explainable;

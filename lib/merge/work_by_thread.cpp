@@ -17,6 +17,11 @@ namespace {
 /// back over.
 constexpr std::size_t kMostKept = std::size_t{32} << 20;
 
+/// Tiles from one giving back of pages to the next, which takes as long as looking at one or two: a few lists
+/// are read of each as a rule, some hundred kilobytes, and where no inclusive values are kept of a context
+/// most of it, some megabytes.
+constexpr std::size_t kReleased = 16;
+
 constexpr int kAnswerTag = 205;
 
 using database::ContextId;
@@ -46,8 +51,7 @@ void WorkByThread::look_up(const Ranges& ranges, const Visit& visit) {
     values_.add_all(ranges, into, {.first = tile, .step = values_.tiles()});
     for (std::uint32_t l = 0; l < range.locations; ++l) time[l] -= idleness[l];
     visit(range.first, time);
-    // Where no inclusive values are kept of a context most of a tile is read, some megabytes.
-    writer_.release_values();
+    if (++looked_at_ % kReleased == 0) writer_.release_values();
   }
 }
 

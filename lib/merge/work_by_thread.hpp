@@ -58,6 +58,7 @@ class WorkByThread {
   const database::Writer& writer_;
   const database::TileValues& values_;
   std::span<const database::Context> contexts_;
+  std::size_t looked_at_ = 0;  // tiles
   std::list<Known> known_;
   std::unordered_map<database::ContextId, std::list<Known>::iterator> by_context_;
 };
