@@ -108,9 +108,12 @@ class Messages {
     friend bool operator==(const Channel&, const Channel&) = default;
   };
   struct ChannelHash {
+    /// Tags that follow each other come in turn: those of eight lie together.
     std::size_t operator()(const Channel& channel) const {
-      return hash_of(joined(channel.destination_rank, channel.source),
-                     joined(channel.context, static_cast<std::uint32_t>(channel.tag)));
+      const auto tag = static_cast<std::uint32_t>(channel.tag);
+      const std::size_t eight =
+          hash_of(joined(channel.destination_rank, channel.source), joined(channel.context, tag / 8));
+      return eight ^ tag % 8;
     }
   };
   /// Either is empty, but for probes that wait with receives.
