@@ -23,9 +23,6 @@ const Candidate* decisive(std::span<const Candidate> candidates, bool earliest, 
   return best;
 }
 
-/// So many candidates before a call is looked at, it is brought into the cache.
-constexpr std::ptrdiff_t kAhead = 8;
-
 bool inside(const Event& event, std::uint64_t ns) {
   return event.enter_ns < ns && ns < event.exit_ns;
 }
@@ -62,7 +59,6 @@ void Settlement::settle_part(std::size_t part, std::uint32_t first, std::uint32_
   for (auto begin = candidates_.cbegin(); begin != candidates_.cend();) {
     const auto end = std::find_if(begin, candidates_.cend(),
                                   [begin](const Candidate& one) { return one.event != begin->event; });
-    if (candidates_.cend() - begin > kAhead) line_->events.prefetch(begin[kAhead].event);
     decide({begin, end});
     begin = end;
   }
