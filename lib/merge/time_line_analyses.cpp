@@ -78,7 +78,8 @@ class Analyses {
             [this](waits::Location location, const auto& record) {
               marks_.observe(shape_, location, record);
             },
-            {.spill = {.directory = directory}}, [this] { marks_ = {}; })),
+            {.spill = {.directory = directory, .memory = waits::usual_memory(comm.size())}},
+            [this] { marks_ = {}; })),
         forward_(read_.forward) {
     found_.stopped = comm.all_sum(lines.stopped);
   }

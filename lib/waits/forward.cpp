@@ -4,6 +4,7 @@
 #include "waits/collectives.hpp"
 #include "waits/completions.hpp"
 #include "waits/contexts.hpp"
+#include "waits/free_memory.hpp"
 #include "waits/interval_starts.hpp"
 #include "waits/letter.hpp"
 #include "waits/locks.hpp"
@@ -50,13 +51,14 @@ constexpr std::size_t kWaitsTold = 1 << 18;
 
 /// Of each time line so many blocks are to fit into memory: eight that are being added to, half empty, are
 /// then an eighth of it, and half of what is not packed at least. (What is never filled has to be zeroed by
-/// the system none the less, which would take longer than all else.)
+/// the system none the less, which would take longer than all else: so also where more memory may be used.)
 constexpr std::size_t kBlocksOfLine = 32;
 
 SpillOptions fit_blocks(SpillOptions options, std::span<const std::unique_ptr<ProcessTrace>> own) {
   std::size_t lines = 0;
   for (const std::unique_ptr<ProcessTrace>& process : own) lines += process->threads();
-  const std::size_t most = options.memory / (kBlocksOfLine * std::max<std::size_t>(lines, 1));
+  const std::size_t memory = std::min(options.memory, SpillOptions::kLeastMemory);
+  const std::size_t most = memory / (kBlocksOfLine * std::max<std::size_t>(lines, 1));
   options.block = std::min(options.block, std::bit_floor(std::max(most, Spill::kLeastBlock)));
   return options;
 }
@@ -362,6 +364,13 @@ class Pass {
 };
 
 }  // namespace
+
+std::size_t usual_memory(int ranks) {
+  constexpr std::size_t kMost = std::size_t{1} << 30;
+  constexpr std::uint64_t kShare = 4;
+  return std::clamp<std::uint64_t>(free_memory() / kShare / static_cast<std::uint64_t>(ranks),
+                                   SpillOptions::kLeastMemory, kMost);
+}
 
 Forward read_forward(exchange::Communicator& analysis, const Roster& roster,
                      std::span<const std::unique_ptr<ProcessTrace>> own, const Observer& observer,

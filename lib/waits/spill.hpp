@@ -24,9 +24,10 @@ struct SpillOptions {
   std::filesystem::path directory = {};
   /// What an error says was being done.
   const char* purpose = "analyse time lines";
-  /// Bytes that stay in memory, per rank of the analysis: a run of some seconds then needs no file at all,
-  /// and the ranks of the analysis on one machine leave it room.
-  std::size_t memory = std::size_t{256} << 20;
+  /// Bytes that stay in memory, per rank of the analysis: with so few, a run of some seconds needs no file
+  /// at all, and the ranks of the analysis on one machine leave it room.
+  std::size_t memory = kLeastMemory;
+  static constexpr std::size_t kLeastMemory = std::size_t{256} << 20;
   /// Bytes of a block: as large as keeps writing sequential, as small as lets thousands of time lines have
   /// some blocks each in memory.
   std::size_t block = std::size_t{16} << 10;

@@ -442,7 +442,7 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
   double clock = cpu_seconds();
   const Roster roster(analysis, own);
   ForwardOptions options;
-  if (run.memory != 0) options.spill.memory = run.memory;
+  options.spill.memory = run.memory != 0 ? run.memory : usual_memory(analysis.size());
   const Forward forward = read_forward(analysis, roster, own, {}, options);
   const double forward_s = lap(clock);
   const Program program;
