@@ -224,7 +224,9 @@ class PapiEvents(Measuring):
         self.assert_one_line(done.stderr, "PAPI_TOT_CYC@f100", "by count")
         if environment is WITH_STAND_IN:
             done = harness.run([harness.HPCRUN, "-e", "PAPI_TOT_CYC", "true"], env=WITHOUT_COUNTERS, expect=1)
-            self.assert_one_line(done.stderr, "hpcrun-lite: event: PAPI_TOT_CYC: PAPI has no counters here: ")
+            self.assert_one_line(done.stderr, "hpcrun-lite: event: PAPI_TOT_CYC: ")
+            # Whether PAPI knows the processor, whose counters the host does not pass on, is another matter.
+            self.assertRegex(done.stderr, "(PAPI has no counters|the kernel offers no such counter) here: ")
 
 
 if __name__ == "__main__":
