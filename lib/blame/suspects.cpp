@@ -128,7 +128,8 @@ class Search {
 
   /// Of work_of(x), which need not be asked for.
   [[nodiscard]] double mean_work(ContextId x) const {
-    return static_cast<double>(role_.time[x].sum - role_.idleness[x].sum) / role_.threads;
+    return (static_cast<double>(role_.time[x].sum) - static_cast<double>(role_.idleness[x].sum)) /
+           role_.threads;
   }
 
   /// Valid until the next call.

@@ -35,7 +35,7 @@ class TileSums {
  private:
   /// A row of values, one per lane (location of the chunk).
   using Lanes = std::uint64_t*;
-  /// The rows of one slot in the chunk that have a value of the metric.
+  /// The rows of one slot in the chunk, if any of its rows in the tile has a value of the metric.
   struct Entry {
     std::uint32_t first = 0, end = 0;
     [[nodiscard]] bool empty() const { return first == end; }

@@ -57,6 +57,7 @@ void ComparedLine::add(const Interval& interval, IntervalProfile& profile) {
   } else {
     profile.add(*line_, present);
   }
+  profile.merge_samples();
 }
 
 std::pair<std::uint32_t, std::uint32_t> ComparedLine::waits(const Interval& interval) const {

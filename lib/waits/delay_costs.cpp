@@ -18,10 +18,11 @@ namespace culprit::waits {
 
 namespace {
 
-/// Waits of a round, at least: of each rank of the analysis, so that meeting takes a small part of the time;
-/// and of each time line, for the same with turning to it. Not more: those of one line are taken together,
-/// and between two that wait for the same call lie all of one line's.
-constexpr std::uint64_t kWaits = 1 << 12, kWaitsOfLine = 128;
+/// Waits of a round, at least: in all, so that meeting takes a small part of the time, and of each time line,
+/// for the same with turning to it. Not more: those of one line are taken together, and between two that wait
+/// for the same call lie all of one line's. What contradictory clocks make of a round depends on where it
+/// ends, so that must not depend on the number of ranks of the analysis.
+constexpr std::uint64_t kWaits = 1 << 13, kWaitsOfLine = 128;
 
 /// The profile of a waiter's synchronization interval, on its way to where the cause was recorded.
 struct ProfileLetter {
@@ -87,8 +88,7 @@ class Backward {
         explanations_(static_cast<std::size_t>(analysis.size())),
         sent_(static_cast<std::size_t>(analysis.size())) {
     if (options_.waits_per_round == 0)
-      options_.waits_per_round = std::max(kWaits * static_cast<std::uint64_t>(analysis.size()),
-                                          kWaitsOfLine * std::uint64_t{roster.locations()});
+      options_.waits_per_round = std::max(kWaits, kWaitsOfLine * std::uint64_t{roster.locations()});
     lines_.reserve(forward.ledger.lines().size());
     for (const TimeLine& line : forward.ledger.lines()) {
       Line& own = lines_.emplace_back(line, forward.pieces, forward.ledger.spill());
@@ -153,6 +153,7 @@ class Backward {
   void settle_queued();
   void distribute(const Explanation& explanation, std::uint64_t passed_ns);
   std::uint32_t account(std::uint32_t line, std::uint32_t piece);
+  [[nodiscard]] std::uint32_t piece_of(const Delay& delay) const { return accounts_[delay.account].piece; }
   void add_samples(const Explanation& explanation, std::span<const PieceTime> times, std::int64_t sign);
   void collect();
 
@@ -360,7 +361,10 @@ void Backward::distribute(const Explanation& explanation, std::uint64_t passed_n
   std::uint64_t parts_ns = explanation.waits_ns;
   for (const Delay& delay : delays) {
     parts_ns += delay.ns;
-    if (largest == nullptr || delay.ns > largest->ns) largest = &delay;
+    // Among equals the one of the first piece: in which order they came depends on what was kept of the line.
+    const bool larger = largest == nullptr || delay.ns > largest->ns ||
+                        (delay.ns == largest->ns && piece_of(delay) < piece_of(*largest));
+    if (larger) largest = &delay;
   }
   if (largest != nullptr && largest->ns < explanation.waits_ns) largest = nullptr;
   const std::uint64_t indirect = share(explanation.wait_ns, explanation.waits_ns, whole);

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <unordered_set>
 
 namespace culprit::waits {
 
@@ -116,9 +117,11 @@ class Pass {
 
  private:
   void open(const Roster& roster) {
+    std::unordered_set<std::int32_t> opened;
     for (std::size_t process = 0; process < own_.size(); ++process) {
       const std::int32_t rank = own_[process]->rank();
-      if (roster.owner_of(rank) != analysis_.rank()) continue;
+      // Of two that claim a rank the first has it, also where both are here.
+      if (roster.owner_of(rank) != analysis_.rank() || !opened.insert(rank).second) continue;
       for (std::size_t thread = 0; thread < own_[process]->threads(); ++thread) {
         Cursor& cursor = cursors_.emplace_back();
         cursor.process = process;

@@ -1,6 +1,7 @@
 #include "waits/interval_profile.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace culprit::waits {
 
@@ -76,6 +77,22 @@ void IntervalProfile::add_samples(const TimeLine& line, std::uint32_t gap) {
   for_samples(line, gap, [&](const Sample& sample) {
     samples_.push_back({.piece = piece, .context = sample.context, .ns = sample.ns});
   });
+}
+
+void IntervalProfile::merge_samples() {
+  if (samples_.size() < 2) return;
+  std::sort(samples_.begin(), samples_.end(), [](const PieceTime& a, const PieceTime& b) {
+    return std::tuple(a.piece, a.context) < std::tuple(b.piece, b.context);
+  });
+  auto sum = samples_.begin();
+  for (auto next = sum + 1; next != samples_.end(); ++next) {
+    if (next->piece == sum->piece && next->context == sum->context) {
+      sum->ns += next->ns;
+    } else {
+      *++sum = *next;
+    }
+  }
+  samples_.erase(sum + 1, samples_.end());
 }
 
 LongLine::LongLine(const TimeLine& line, const Pieces& pieces, Spill& spill)

@@ -61,7 +61,12 @@ class IntervalProfile {
   /// late. The line has the call in which it ends, which may be the one before `first`.
   void add(const TimeLine& line, const Interval& interval);
 
-  /// Each piece once, in the order in which they were added; samples may come more than once.
+  /// Adds up the samples of one piece and path, so that shares of them do not depend on whether they came one
+  /// by one.
+  void merge_samples();
+
+  /// Each piece once, in the order in which they were added; samples may come more than once until they are
+  /// merged.
   [[nodiscard]] std::span<const std::uint32_t> pieces() const { return std::span(pieces_).first(count_); }
   [[nodiscard]] const std::vector<PieceTime>& samples() const { return samples_; }
   /// The time of a piece; 0 where it is none of pieces().

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace culprit::waits {
 
@@ -79,6 +80,7 @@ void Messages::send(const CallSite& call, const Operation& operation) {
                                    .enter_ns = call.enter_ns,
                                    .exit_ns = blocking ? call.exit_ns : 0,
                                    .operation = operation.id,
+                                   .blocking = blocking,
                                    .buffered = buffered,
                                    .alone = call.alone,
                                    .call_context = call.context});
@@ -136,8 +138,17 @@ void Messages::post(const CallSite& call, const Operation& operation, const View
   if (operation.completes) {
     arrive(call, operation, posted, false);
   } else {
-    *posted_.try_emplace(call.process, operation.id).first = posted;
+    const auto [place, added] = posted_.try_emplace(call.process, operation.id);
+    const Posted before = std::exchange(*place, posted);
+    if (!added) forget(before, call.rank);
   }
+}
+
+/// Another receive has its request's number: only damage can say so. Nothing must wait for it.
+void Messages::forget(const Posted& posted, std::int32_t destination_rank) {
+  ++ledger_.unmatched.completions;
+  orders_[posted.slot].withdraw(posted.ticket, ready_);
+  release(posted, destination_rank);
 }
 
 void Messages::complete(const CallSite& call, const Operation& operation) {
@@ -238,12 +249,11 @@ void Messages::receive(const SendLetter& letter) {
                         .destination_rank = letter.destination_rank,
                         .tag = letter.tag};
   arrive(channel, [&letter] {
-    const bool blocking = letter.exit_ns != 0;
     return Sent{.call = letter.call,
                 .enter_ns = letter.enter_ns,
-                .exit_ns = blocking ? letter.exit_ns : letter.operation,
+                .exit_ns = letter.blocking ? letter.exit_ns : letter.operation,
                 .call_context = letter.call_context,
-                .blocking = blocking,
+                .blocking = letter.blocking,
                 .buffered = letter.buffered,
                 .alone = letter.alone};
   });

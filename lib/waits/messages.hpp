@@ -27,8 +27,9 @@ struct SendLetter {
   std::int32_t tag = 0;
   EventId call;
   std::uint64_t enter_ns = 0;
-  std::uint64_t exit_ns = 0;  ///< of a blocking send; else 0
+  std::uint64_t exit_ns = 0;  ///< of a blocking send
   std::uint64_t operation = 0;
+  bool blocking = false;
   bool buffered = false;
   bool alone = false;  ///< the call does nothing but this
   std::uint32_t call_context = 0;
@@ -130,6 +131,7 @@ class Messages {
                     const Posted& posted, bool probe);
   static Arrival arrival(const CallSite& call, const Posted& posted, bool probe);
   void release(const Posted& posted, std::int32_t destination_rank);
+  void forget(const Posted& posted, std::int32_t destination_rank);
   template <typename MakeSent>
   void arrive(const Channel& channel, MakeSent sent);
   void take(const Channel& channel, const Arrival& arrival);

@@ -15,6 +15,18 @@ namespace {
 
 constexpr std::uint32_t kNone = CallPaths::kNone;
 
+/// Inclusive time of one frame of a procedure.
+struct FrameSum {
+  std::uint32_t procedure = kNone, context = kNone;
+  std::uint64_t ns = 0;
+};
+
+/// What one rank of the analysis knows; of the sums' frames, nothing.
+struct OwnPart {
+  std::vector<ProcedureSum> sums;
+  std::vector<FrameSum> frames;
+};
+
 /// This rank's sums, from one time line after the other.
 class OwnSums {
  public:
@@ -25,7 +37,7 @@ class OwnSums {
         of_context_(paths.parent.size()) {}
 
   void add(const TimeLine& line);
-  [[nodiscard]] std::vector<ProcedureSum> take();
+  [[nodiscard]] OwnPart take();
 
  private:
   /// A procedure on a call path.
@@ -171,7 +183,7 @@ void OwnSums::close_line() {
   recurrences_.clear();
 }
 
-std::vector<ProcedureSum> OwnSums::take() {
+OwnPart OwnSums::take() {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> frames;
   for (std::uint32_t context = 0; context < of_context_.size(); ++context) {
     const std::uint64_t ns = of_context_[context].ns;
@@ -181,33 +193,34 @@ std::vector<ProcedureSum> OwnSums::take() {
       frames[{one.number, one.frame}] += ns;
     }
   }
-  for (const auto& [key, ns] : frames) {
-    ProcedureSum& sum = procedures_[key.first].sum;
-    if (ns <= sum.context_ns) continue;
-    sum.context = key.second;
-    sum.context_ns = ns;
-  }
-  std::vector<ProcedureSum> list;
-  list.reserve(procedures_.size());
-  for (const OfProcedure& procedure : procedures_) list.push_back(procedure.sum);
-  return list;
+  OwnPart part;
+  part.frames.reserve(frames.size());
+  for (const auto& [key, ns] : frames)
+    part.frames.push_back(
+        {.procedure = procedures_[key.first].sum.procedure, .context = key.second, .ns = ns});
+  part.sums.reserve(procedures_.size());
+  for (const OfProcedure& procedure : procedures_) part.sums.push_back(procedure.sum);
+  return part;
 }
 
 /// Those of all ranks of the analysis.
-std::vector<ProcedureSum> sums_of_all(exchange::Communicator& analysis,
-                                      const std::vector<ProcedureSum>& own) {
+std::vector<ProcedureSum> sums_of_all(exchange::Communicator& analysis, const OwnPart& own) {
   std::map<std::uint32_t, ProcedureSum> sums;
-  for (const ProcedureSum& part : items_of_all<ProcedureSum>(analysis, own)) {
+  for (const ProcedureSum& part : items_of_all<ProcedureSum>(analysis, own.sums)) {
     ProcedureSum& sum = sums[part.procedure];
     sum.procedure = part.procedure;
     sum.ns += part.ns;
     sum.invocations += part.invocations;
     sum.uneven += part.uneven;
-    if (part.context_ns > sum.context_ns ||
-        (part.context_ns == sum.context_ns && part.context < sum.context)) {
-      sum.context = part.context;
-      sum.context_ns = part.context_ns;
-    }
+  }
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> frames;
+  for (const FrameSum& part : items_of_all<FrameSum>(analysis, own.frames))
+    frames[{part.procedure, part.context}] += part.ns;
+  for (const auto& [frame, ns] : frames) {  // the lowest context first
+    ProcedureSum& sum = sums[frame.first];
+    if (ns <= sum.context_ns) continue;
+    sum.context = frame.second;
+    sum.context_ns = ns;
   }
   std::vector<ProcedureSum> list;
   list.reserve(sums.size());

@@ -20,7 +20,10 @@ namespace culprit::waits {
 template <typename Value>
 class RequestTable {
  public:
-  explicit RequestTable(std::size_t processes) : windows_(processes) {}
+  explicit RequestTable(std::size_t processes)
+      : windows_(processes),
+        kept_places_(std::clamp(kKeptPlaces / std::max<std::size_t>(processes, 1), kLeastPlaces, kMostKept)) {
+  }
 
   /// Of all processes together.
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -63,13 +66,15 @@ class RequestTable {
     }
     place->id = kNobody;
     // Many were open once: others may need the memory.
-    if (--window.used == 0 && window.places.size() > kKeptPlaces) window.places = {};
+    if (--window.used == 0 && window.places.size() > kept_places_) window.places = {};
   }
 
  private:
   /// Of a place that nobody has; a request with that number lies in the other table.
   static constexpr std::uint64_t kNobody = ~std::uint64_t{0};
-  static constexpr std::size_t kLeastPlaces = 16, kKeptPlaces = 4096;
+  static constexpr std::size_t kLeastPlaces = 16;
+  /// Places without a request that are kept for the next one: of a process, and of all together.
+  static constexpr std::size_t kMostKept = 4096, kKeptPlaces = 1 << 17;
   /// So many places are there at most for a request, before the last time that the table grew.
   static constexpr std::size_t kMostPlaces = 8;
 
@@ -101,6 +106,7 @@ class RequestTable {
   };
 
   std::vector<Window> windows_;  // by process
+  std::size_t kept_places_;      // of a process
   tsl::robin_map<Key, Value, KeyHash> elsewhere_;
   std::size_t size_ = 0;
 };

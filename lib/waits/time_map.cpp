@@ -113,8 +113,9 @@ TimeMap bins_for(exchange::Communicator& analysis, const std::vector<const TimeL
   const std::uint64_t wanted = std::clamp(kMostCells / rows, kLeastBins, kMostBins);
   TimeMap map;
   map.begin_ns = first;
-  map.bin_ns = (last - first + wanted - 1) / wanted;
-  map.bins = static_cast<std::uint32_t>((last - first + map.bin_ns - 1) / map.bin_ns);
+  // Without additions: damaged clocks may be at the end of their range.
+  map.bin_ns = (last - first - 1) / wanted + 1;
+  map.bins = static_cast<std::uint32_t>((last - first - 1) / map.bin_ns + 1);
   return map;
 }
 

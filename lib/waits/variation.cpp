@@ -85,7 +85,7 @@ std::uint32_t SegmentSamples::most_until(std::uint32_t gap) {
 
 /// The time in the segment without the calls in it.
 std::uint64_t without_calls(const TimeLine& line, const Bounds& bounds) {
-  std::uint64_t left = bounds.end_ns - bounds.begin_ns;
+  std::uint64_t left = bounds.end_ns - std::min(bounds.begin_ns, bounds.end_ns);
   for (std::uint32_t i = bounds.first; i < bounds.last; ++i) {
     const Event event = line.events[i];
     const std::uint64_t enter = std::max(event.enter_ns, bounds.begin_ns);

@@ -63,6 +63,8 @@ TEST_CASE("free memory is no more than the control groups leave, of either versi
   root.write("sys/fs/cgroup/user/memory.max", "4000000\n");
   root.write("sys/fs/cgroup/user/memory.current", "1000000\n");
   CHECK(free_memory(root.path()) == 3000000);
+  root.write("sys/fs/cgroup/user/memory.stat", "anon 5\ninactive_file 300000\nactive_file 70\n");
+  CHECK(free_memory(root.path()) == 3300000);
   root.write("sys/fs/cgroup/memory/job/step/memory.limit_in_bytes", "2000000\n");
   root.write("sys/fs/cgroup/memory/job/step/memory.usage_in_bytes", "500000\n");
   CHECK(free_memory(root.path()) == 1500000);
