@@ -1,4 +1,5 @@
 // Each wait state on a time line of its own, by hand.
+#include "exchange/threads.hpp"
 #include "scripted_run.hpp"
 
 #include <catch2/catch.hpp>
@@ -311,4 +312,33 @@ TEST_CASE("what finds no partner is counted, and nothing is guessed") {
     CHECK(found.unmatched.collectives == 1);
     CHECK(found.unmatched.strangers == 1);
   }
+}
+
+TEST_CASE("a receive whose request's number comes again holds nothing back") {
+  ScriptedRun run(2);
+  run.call(0, 100, 110, {message(kSend, 1, 7)});
+  run.call(1, 10, 11, {begun(message(kReceive, 0, 7), 5)});
+  run.call(1, 12, 13, {begun(message(kReceive, 0, 7), 5)});
+  const std::uint32_t waited = run.call(1, 20, 120, {completed(message(kReceive, 0, 7), 5)});
+  const Found found = analyse(run);
+  CHECK(found.waits == std::vector<FoundWait>{{1, waited, Pattern::late_sender, 80, 0, 0}});
+  CHECK(found.unmatched == Unmatched{.completions = 1});
+}
+
+TEST_CASE("of two processes that claim a rank the first has it, whatever the other has") {
+  ScriptedRun run(2);
+  run.call(0, 10, 60, {message(kReceive, 1)});
+  run.call(1, 40, 50, {message(kSend, 0)});
+  ScriptedRun other(2, 3);
+  for (std::size_t thread = 0; thread < 3; ++thread)
+    other.call(1, 5, 6, {on(OperationKind::barrier)}, thread);
+  culprit::exchange::run_on_threads(1, [&](culprit::exchange::Communicator& analysis) {
+    auto own = traces(run, analysis);
+    for (auto& trace : traces(other, analysis)) own.push_back(std::move(trace));
+    const Roster roster(analysis, own);
+    const Forward forward = read_forward(analysis, roster, own);
+    REQUIRE(forward.ledger.lines().size() == 2);
+    for (const TimeLine& line : forward.ledger.lines()) CHECK(line.events.size() == 1);
+    CHECK(forward.ledger.line(roster.location_of(0, 0)).waits.front().ns == 30);
+  });
 }
