@@ -10,6 +10,7 @@
 #include "waits/segment_values.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <set>
 #include <utility>
@@ -23,7 +24,7 @@ using database::Wait;
 using database::WaitPattern;
 
 /// The dominant procedure and those below it: so many levels at most.
-constexpr int kLevels = 3;
+constexpr std::size_t kLevels = 3;
 
 /// What time stamps tell replaces what was approximated for the same threads; waits of threads and for
 /// flushes are known by approximation only.

@@ -252,28 +252,16 @@ bool ProcedureSums::below(std::uint32_t context, std::uint32_t procedure) const 
   return false;
 }
 
-const ProcedureSum* ProcedureSums::dominant(int finer) const {
-  const ProcedureSum* found = nullptr;
+std::vector<std::uint32_t> ProcedureSums::levels(std::size_t most) const {
+  std::vector<std::uint32_t> levels;
   for (const bool even : {true, false}) {
-    int skip = finer;
     for (const ProcedureSum& sum : sums_) {
+      if (levels.size() == most) break;
       if (sum.invocations < 2 * rows_ || (even && 2 * sum.uneven > rows_)) continue;
       // A finer level lies below the one before.
-      if (found != nullptr && !below(sum.context, found->procedure)) continue;
-      found = &sum;
-      if (skip-- == 0) return found;
+      if (levels.empty() || below(sum.context, levels.back())) levels.push_back(sum.procedure);
     }
-    if (found != nullptr) return found;
-  }
-  return nullptr;
-}
-
-std::vector<std::uint32_t> ProcedureSums::levels(int most) const {
-  std::vector<std::uint32_t> levels;
-  for (int finer = 0; finer < most; ++finer) {
-    const ProcedureSum* const level = dominant(finer);
-    if (level == nullptr || (!levels.empty() && levels.back() == level->procedure)) break;
-    levels.push_back(level->procedure);
+    if (!levels.empty()) break;
   }
   return levels;
 }

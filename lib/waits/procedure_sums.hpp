@@ -5,6 +5,7 @@
 #include "waits/forward.hpp"
 #include "waits/roster.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -29,12 +30,10 @@ class ProcedureSums {
                 const CallPaths& paths);
 
   [[nodiscard]] const CallPaths& paths() const { return paths_; }
-  /// The `finer`-th procedure below the dominant one, which is the 0-th: the heaviest that was invoked at
-  /// least twice per rank, if there is one not so uneven that on most ranks one invocation has nearly all of
-  /// its time. Where there is none so fine the last one; nullptr where there is none at all.
-  [[nodiscard]] const ProcedureSum* dominant(int finer) const;
-  /// The dominant procedure and those below it, each finer than the one before: at most so many.
-  [[nodiscard]] std::vector<std::uint32_t> levels(int most) const;
+  /// The dominant procedure and those below it, each finer than the one before: at most so many. The dominant
+  /// one is the heaviest that was invoked at least twice per rank, if there is one not so uneven that on most
+  /// ranks one invocation has nearly all of its time. Nothing where none was.
+  [[nodiscard]] std::vector<std::uint32_t> levels(std::size_t most) const;
   /// nullptr: it was never seen.
   [[nodiscard]] const ProcedureSum* of(std::uint32_t procedure) const;
 

@@ -168,8 +168,12 @@ class VariationPass {
 };
 
 void VariationPass::choose() {
-  const ProcedureSum* const chosen =
-      options_.procedure != kNone ? sums_.of(options_.procedure) : sums_.dominant(0);
+  std::uint32_t procedure = options_.procedure;
+  if (procedure == kNone) {
+    const std::vector<std::uint32_t> dominant = sums_.levels(1);
+    if (!dominant.empty()) procedure = dominant.front();
+  }
+  const ProcedureSum* const chosen = sums_.of(procedure);
   if (chosen == nullptr) return;
   result_.procedure = chosen->procedure;
   result_.context = chosen->context;
