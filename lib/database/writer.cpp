@@ -100,6 +100,9 @@ struct Writer::State {
   std::unique_ptr<exchange::OutputFile> file;  ///< until the tiles end
   std::uint64_t end = format::kHeaderSize;     ///< the same on every rank
   std::uint64_t locations = 0;                 ///< in tiles, of all ranks
+  std::span<const Tile> placed;                ///< this rank's that are not written yet
+  std::vector<Bytes> placed_sums;              ///< their checksums
+  std::uint64_t placed_at = 0;
   bool tiles_ended = false, has_experiment = false, finished = false;
 
   // On rank 0.
@@ -111,8 +114,8 @@ struct Writer::State {
   MappedFile mapped;
   std::unique_ptr<TileValues> values;
 
-  void write_tiles(std::span<const Tile> tiles, std::uint64_t offset, std::uint64_t first,
-                   Encoder& index) const;
+  void enter_tiles(std::uint64_t offset, std::uint64_t first, Encoder& index);
+  void write_placed();
   void close_tiles();
   void add_section(Section section, ByteSpan bytes);
   void add_locations(const EachLocation& locations, const std::vector<std::string>& hosts);
@@ -124,6 +127,8 @@ Writer::Writer(exchange::Communicator& comm, const std::filesystem::path& path)
                        .path = path,
                        .temporary = {},
                        .file = {},
+                       .placed = {},
+                       .placed_sums = {},
                        .tile_index = {},
                        .rest = {},
                        .sections = {},
@@ -142,24 +147,35 @@ Writer::~Writer() {
   std::filesystem::remove(state_->temporary, ignored);
 }
 
-void Writer::State::write_tiles(std::span<const Tile> tiles, std::uint64_t offset, std::uint64_t first,
-                                Encoder& index) const {
-  for (const Tile& tile : tiles) {
+/// What the index tells of the tiles that are placed.
+void Writer::State::enter_tiles(std::uint64_t offset, std::uint64_t first, Encoder& index) {
+  placed_at = offset;
+  placed_sums.clear();
+  for (const Tile& tile : placed) {
     std::uint64_t sum = 0;
-    const Bytes sums = checksums_of(tile.bytes, sum);
-    file->write_at(offset, tile.bytes);
-    file->write_at(offset + tile.bytes.size(), sums);
+    placed_sums.push_back(checksums_of(tile.bytes, sum));
     index.put(offset);
     index.put<std::uint64_t>(tile.bytes.size());
     index.put(sum);
     index.put(static_cast<std::uint32_t>(first));
     index.put(tile.locations);
-    offset += tile.bytes.size() + sums.size();
+    offset += tile.bytes.size() + placed_sums.back().size();
     first += tile.locations;
   }
 }
 
-void Writer::add_tiles(std::span<const Tile> tiles) {
+void Writer::State::write_placed() {
+  std::uint64_t offset = placed_at;
+  const std::span<const Tile> tiles = std::exchange(placed, {});
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    for (const Bytes* part : {&tiles[i].bytes, &std::as_const(placed_sums)[i]}) {
+      file->write_at(offset, *part);
+      offset += part->size();
+    }
+  }
+}
+
+void Writer::place_tiles(std::span<const Tile> tiles) {
   State& s = *state_;
   std::uint64_t size = 0;
   std::uint64_t locations = 0;
@@ -173,16 +189,28 @@ void Writer::add_tiles(std::span<const Tile> tiles) {
   collectively(s.comm, [&] {
     if (s.tiles_ended) throw std::logic_error("a tile added after the last");
     if (first + locations >= kNone) throw std::length_error("more locations than can be numbered");
-    s.write_tiles(tiles, offset, first, index);
+    s.write_placed();
+    s.placed = tiles;
+    s.enter_tiles(offset, first, index);
   });
   for (const exchange::Bytes& part : s.comm.gather(index.bytes(), 0)) s.tile_index.append(part);
   s.end += s.comm.all_sum(size);
   s.locations += s.comm.all_sum(locations);
 }
 
+void Writer::write_placed() {
+  state_->write_placed();
+}
+
+void Writer::add_tiles(std::span<const Tile> tiles) {
+  place_tiles(tiles);
+  collectively(state_->comm, [&] { state_->write_placed(); });
+}
+
 /// Collective: from here on the file is rank 0's.
 void Writer::State::close_tiles() {
   if (std::exchange(tiles_ended, true)) return;
+  collectively(comm, [&] { write_placed(); });
   file->close();
   file.reset();
   collectively(comm, [&] {

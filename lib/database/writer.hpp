@@ -13,11 +13,11 @@
 namespace culprit::database {
 
 /// Writes a database in parallel and in one pass: first the per-thread values, tile by tile, then the rest
-/// from rank 0. Every member is collective. The file grows under a temporary name beside `path` and is
-/// renamed by finish(); without finish() the temporary file is removed. Bytes do not depend on the number of
-/// ranks, as long as the tiles do not. If a member fails on one rank it throws on every rank
-/// (std::system_error where a write fails, std::logic_error or std::invalid_argument where the caller broke
-/// the contract; the other ranks throw std::runtime_error with its message).
+/// from rank 0. Every member is collective unless it says otherwise. The file grows under a temporary name
+/// beside `path` and is renamed by finish(); without finish() the temporary file is removed. Bytes do not
+/// depend on the number of ranks, as long as the tiles do not. If a member fails on one rank it throws on
+/// every rank (std::system_error where a write fails, std::logic_error or std::invalid_argument where the
+/// caller broke the contract; the other ranks throw std::runtime_error with its message).
 ///
 ///     Writer writer(comm, path);
 ///     for (each round) writer.add_tiles(mine);          // tile after tile in the order of locations
@@ -30,8 +30,16 @@ class Writer {
   ~Writer();
 
   /// The next round of tiles: rank 0's, then rank 1's, ... follow those of the rounds before. A rank may have
-  /// none. Returns when this rank's are written; what a rank holds is what it passes here. Costs one scan and
-  /// one gather of 32 bytes per tile.
+  /// none. They must stay as they are until write_placed(). Costs one scan and one gather of 32 bytes per
+  /// tile.
+  void place_tiles(std::span<const Tile> tiles);
+
+  /// Not collective: writes what this rank placed last, unless it is written. When, is the caller's choice: a
+  /// file system lets one rank in at a time, so ranks that all write at once wait for each other. Throws
+  /// std::system_error. place_tiles() and end_tiles() do it otherwise.
+  void write_placed();
+
+  /// Both. Returns when this rank's are written.
   void add_tiles(std::span<const Tile> tiles);
 
   /// No more tiles. Every rank gets what it takes to look up per-thread values in the file that is being

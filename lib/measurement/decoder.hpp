@@ -16,12 +16,26 @@
 
 namespace culprit::measurement {
 
+/// How a varint's groups of seven bits become a number: by shifts, or by an instruction for it (BMI2).
+enum class Joining { shifts, pext };
+
+/// Whether this processor extracts bits in one instruction, and not in a hundred (AMD before Zen 3).
+[[nodiscard]] bool has_fast_pext();
+
+/// What a BasicDecoder does where it is in no hurry: a varint of any length, in front of `end`, which `at` is
+/// moved behind; and throwing MeasurementError.
+std::uint64_t varint_by_bytes(const unsigned char*& at, const unsigned char* end,
+                              const std::filesystem::path& path, const char* section);
+[[noreturn]] void fail_decoding(const std::filesystem::path& path, const char* section, const char* what);
+
 /// Reads the numbers and strings of a sealed section in turn; throws MeasurementError at the end of the
 /// bytes. Hands its own address to nothing, so that compilers keep where it is in registers: a tree is
-/// thousands of short numbers, each of which begins where the one before ends.
-class Decoder {
+/// thousands of short numbers, each of which begins where the one before ends. `kJoining`: pext only where
+/// has_fast_pext().
+template <Joining kJoining>
+class BasicDecoder {
  public:
-  Decoder(const std::filesystem::path& path, const char* section, std::span<const std::byte> bytes)
+  BasicDecoder(const std::filesystem::path& path, const char* section, std::span<const std::byte> bytes)
       : path_(&path),
         section_(section),
         at_(reinterpret_cast<const unsigned char*>(bytes.data())),
@@ -48,39 +62,30 @@ class Decoder {
     return joined(word);
   }
 
-  /// The next `count` varints, at most kMostAtOnce.
+  /// The next `count` varints, at least one and at most kMostAtOnce. `values` has room for kMostAtOnce; what
+  /// is behind them is arbitrary.
   void varints(unsigned count, std::uint64_t* values) {
-    const unsigned char* begin = at_;
-    std::uint32_t stops = left() >= kWindow + sizeof(std::uint64_t) ? stops_ahead() : 0;
-    for (unsigned i = 0; i < count; ++i) {
-      const unsigned char* const end = at_ + std::countr_zero(stops) + 1;
-      if (stops == 0 || end - begin > 8) [[unlikely]] {
-        at_ = begin;
-        for (; i < count; ++i) values[i] = any_varint();
+    if (left() >= kWindow + sizeof(std::uint64_t)) {
+      if (const unsigned size = join_ahead(count, values); size != 0) [[likely]] {
+        at_ += size;
         return;
       }
-      stops &= stops - 1;
-      std::uint64_t word = 0;
-      std::memcpy(&word, begin, sizeof word);
-      values[i] = joined(word & ~std::uint64_t{0} >> 8 * (8 - (end - begin)));
-      begin = end;
     }
-    at_ = begin;
+    for (unsigned i = 0; i < count; ++i) values[i] = any_varint();
   }
 
   /// Passes over the next `count` varints, at least one and at most kMostAtOnce.
   void skip_varints(unsigned count) {
-    std::uint32_t stops = left() >= kWindow ? stops_ahead() : 0;
-    const std::uint32_t inside = stops ^ 0xffffU;
-    std::uint32_t long_run = inside & inside >> 1;
+    const std::uint32_t stops = left() >= kWindow ? stops_ahead() : 0;
+    const std::uint32_t last = bit_of_stop(count, stops);
+    std::uint32_t long_run = ~stops & ~stops >> 1;
     long_run &= long_run >> 2;
     long_run &= long_run >> 4;
-    for (unsigned i = 1; i < count; ++i) stops &= stops - (stops != 0 ? 1 : 0);
     // One of more than nine bytes may be out of range; what does not end here is looked at one by one, too.
-    if (stops == 0 || (long_run & inside >> 8) != 0) [[unlikely]] {
+    if (last == 0 || (long_run & ~stops >> 8 & (last - 1)) != 0) [[unlikely]] {
       for (; count > 0; --count) any_varint();
     } else {
-      at_ += std::countr_zero(stops) + 1;
+      at_ += std::countr_zero(last) + 1;
     }
   }
   static constexpr unsigned kMostAtOnce = 6;
@@ -114,17 +119,25 @@ class Decoder {
   }
 
   /// A record that is preceded by its length.
-  Decoder record() { return {*path_, section_, bytes()}; }
+  BasicDecoder record() { return {*path_, section_, bytes()}; }
 
-  [[noreturn]] void fail(const char* what) const { fail(path_, section_, what); }
+  [[noreturn]] void fail(const char* what) const { fail_decoding(*path_, section_, what); }
 
  private:
   static_assert(std::endian::native == std::endian::little);
-  static constexpr std::size_t kWindow = 16;
+  static constexpr std::size_t kWindow = 32;
 
   /// The low seven bits of each byte, one after the other.
   static std::uint64_t joined(std::uint64_t word) {
-    word &= 0x7f7f7f7f7f7f7f7fu;
+    constexpr std::uint64_t kGroups = 0x7f7f7f7f7f7f7f7fu;
+#if defined(__x86_64__)
+    if constexpr (kJoining == Joining::pext) {
+      std::uint64_t number = 0;
+      __asm__("pextq %2, %1, %0" : "=r"(number) : "r"(word), "r"(kGroups));
+      return number;
+    }
+#endif
+    word &= kGroups;
     word = (word & 0x007f007f007f007fu) | (word & 0x7f007f007f007f00u) >> 1;
     word = (word & 0x00003fff00003fffu) | (word & 0x3fff00003fff0000u) >> 2;
     return (word & 0x000000000fffffffu) | (word & 0x0fffffff00000000u) >> 4;
@@ -134,27 +147,62 @@ class Decoder {
   /// and not each from the one before. 0 on machines where that is not simple.
   [[nodiscard]] std::uint32_t stops_ahead() const {
 #if defined(__SSE2__)
-    const __m128i window = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at_));
-    return static_cast<std::uint32_t>(_mm_movemask_epi8(window)) ^ 0xffffU;
+    const auto* const window = reinterpret_cast<const __m128i*>(at_);
+    const auto low = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_loadu_si128(window)));
+    const auto high = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_loadu_si128(window + 1)));
+    return ~(low | high << 16);
 #else
     return 0;
 #endif
   }
 
+  /// The bit of the count-th stop, 0 if it is not among them.
+  static std::uint32_t bit_of_stop(unsigned count, std::uint32_t stops) {
+#if defined(__x86_64__)
+    if constexpr (kJoining == Joining::pext) {
+      std::uint32_t bit = 0;
+      __asm__("pdepl %2, %1, %0" : "=r"(bit) : "r"(std::uint32_t{1} << (count - 1)), "r"(stops));
+      return bit;
+    }
+#endif
+    for (unsigned i = 1; i < count; ++i) stops &= stops - (stops != 0 ? 1 : 0);
+    return stops & (0 - stops);
+  }
+
+  /// Joins the next varints, kMostAtOnce whatever the count, which nobody could predict. The bytes of the
+  /// first `count`, or 0 where one of them is longer than a word or the window.
+  [[nodiscard]] unsigned join_ahead(unsigned count, std::uint64_t* values) const {
+    constexpr unsigned kWord = sizeof(std::uint64_t);
+    std::uint32_t stops = stops_ahead();
+    const std::uint32_t last = bit_of_stop(count, stops);
+    unsigned begin = 0;
+    unsigned longest = 0;
+    for (unsigned i = 0; i < kMostAtOnce; ++i) {
+      const auto end = static_cast<unsigned>(std::countr_zero(stops | std::uint32_t{1} << (kWindow - 1))) + 1;
+      stops &= stops - 1;
+      const unsigned size = end - begin;
+      longest |= i < count ? size - 1 : 0;  // at least 8 where one is longer than a word
+      std::uint64_t word = 0;
+      std::memcpy(&word, at_ + begin, sizeof word);
+      values[i] = joined(word & ~std::uint64_t{0} >> (8 * (kWord - size) & 63));
+      begin = end;
+    }
+    return last == 0 || longest >= kWord ? 0 : static_cast<unsigned>(std::countr_zero(last)) + 1;
+  }
+
   std::uint64_t any_varint() {
     const unsigned char* at = at_;
-    const std::uint64_t value = slow_varint(at, end_, path_, section_);
+    const std::uint64_t value = varint_by_bytes(at, end_, *path_, section_);
     at_ = at;
     return value;
   }
-  static std::uint64_t slow_varint(const unsigned char*& at, const unsigned char* end,
-                                   const std::filesystem::path* path, const char* section);
-  [[noreturn]] static void fail(const std::filesystem::path* path, const char* section, const char* what);
 
   const std::filesystem::path* path_;
   const char* section_;
   const unsigned char* at_;
   const unsigned char* end_;
 };
+
+using Decoder = BasicDecoder<Joining::shifts>;
 
 }  // namespace culprit::measurement

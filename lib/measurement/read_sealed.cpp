@@ -4,6 +4,7 @@
 #include "measurement/reading.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -20,6 +21,32 @@ constexpr std::int64_t kMostUnits = std::int64_t{1} << 26;
 constexpr std::uint64_t kMaxSection = std::uint64_t{1} << 30;  // far above what the largest arena gives
 
 using TreeSize = SealedScratch::TreeSize;
+
+/// Where the fields of a cell lie among its numbers.
+struct CellFields {
+  static constexpr unsigned kZero = Decoder::kMostAtOnce;  ///< behind them: of what is not there
+  unsigned count = 2;
+  unsigned weight_sq = 1, blocked = kZero, cpu = kZero, marked = kZero;
+};
+
+constexpr unsigned kCellFieldsMask = (1U << sealed::kCellMarkShift) - 1;
+
+/// By the low bits of a cell's tag: which fields there are nobody could predict, so no branch asks.
+constexpr auto kCellFields = [] {
+  std::array<CellFields, kCellFieldsMask + 1> all;
+  for (unsigned tag = 0; tag < all.size(); ++tag) {
+    CellFields& fields = all[tag];
+    if ((tag & sealed::kCellWeightSq) != 0) fields.weight_sq = fields.count++;
+    if ((tag & sealed::kCellBlocked) != 0) fields.blocked = fields.count++;
+    if ((tag & sealed::kCellCpu) != 0) fields.cpu = fields.count++;
+    if ((tag & sealed::kCellMarkedWhole) != 0) {
+      fields.marked = 0;
+    } else if ((tag & sealed::kCellMarked) != 0) {
+      fields.marked = fields.count++;
+    }
+  }
+  return all;
+}();
 
 class SealedReader {
  public:
@@ -40,7 +67,8 @@ class SealedReader {
   void read_table();
   [[nodiscard]] const SectionEntry& find(SectionType type, std::uint32_t index, const char* name) const;
   std::span<const std::byte> section_bytes(SectionType type, std::uint32_t index, const char* name);
-  Decoder section(SectionType type, std::uint32_t index, const char* name) {
+  template <Joining kJoining = Joining::shifts>
+  BasicDecoder<kJoining> section(SectionType type, std::uint32_t index, const char* name) {
     return {file_.path(), name, section_bytes(type, index, name)};
   }
 
@@ -48,11 +76,14 @@ class SealedReader {
   void read_modules();
   void read_module(Decoder record, Module& module) const;
   void read_threads(Decoder in);
-  void read_tree(Decoder in, ThreadProfile& thread, TreeSize size);
-  void read_cell(Decoder& in, ThreadProfile& thread) const;
+  template <Joining kJoining>
+  void read_tree(std::uint32_t index);
+  template <Joining kJoining>
+  void read_cell(BasicDecoder<kJoining>& in, ThreadProfile& thread) const;
   void read_epochs(std::uint32_t index, ThreadProfile& thread);
   void read_units(std::uint32_t index, ThreadProfile& thread);
-  [[nodiscard]] std::uint32_t module(const Decoder& in, std::uint32_t number) const;
+  template <Joining kJoining>
+  [[nodiscard]] std::uint32_t module(const BasicDecoder<kJoining>& in, std::uint32_t number) const;
 
   InputFile& file_;
   std::vector<SectionEntry>& table_;
@@ -137,8 +168,9 @@ void SealedReader::read(Extent extent) {
   }
   values_ = extent == Extent::whole;
   if (extent != Extent::summary) {
+    static const bool fast = has_fast_pext();
     for (std::uint32_t i = 0; i < result_.threads.size(); ++i) {
-      read_tree(section(SectionType::tree, i, "a tree"), result_.threads[i], sizes_[i]);
+      fast ? read_tree<Joining::pext>(i) : read_tree<Joining::shifts>(i);
       read_epochs(i, result_.threads[i]);
       if (result_.process.traced) read_units(i, result_.threads[i]);
     }
@@ -220,7 +252,8 @@ void SealedReader::read_module(Decoder record, Module& module) const {
   module.partial = record.varint();
 }
 
-std::uint32_t SealedReader::module(const Decoder& in, std::uint32_t number) const {
+template <Joining kJoining>
+std::uint32_t SealedReader::module(const BasicDecoder<kJoining>& in, std::uint32_t number) const {
   if (number > result_.modules.size()) in.fail("names a module that does not exist");
   return number == 0 ? cct::kNoModule : number - 1;
 }
@@ -261,7 +294,11 @@ void SealedReader::read_threads(Decoder in) {
   }
 }
 
-void SealedReader::read_tree(Decoder in, ThreadProfile& thread, TreeSize size) {
+template <Joining kJoining>
+void SealedReader::read_tree(std::uint32_t index) {
+  BasicDecoder<kJoining> in = section<kJoining>(SectionType::tree, index, "a tree");
+  ThreadProfile& thread = result_.threads[index];
+  const TreeSize size = sizes_[index];
   // A node takes two bytes at least, a cell three, and an event two: the counts cannot ask for more than is
   // there.
   if (size.nodes == 0 || size.nodes > in.left() / 2 || size.cells > in.left() / (3 + 2 * event_columns_)) {
@@ -346,29 +383,25 @@ void SealedReader::read_units(std::uint32_t index, ThreadProfile& thread) {
   }
 }
 
-void SealedReader::read_cell(Decoder& in, ThreadProfile& thread) const {
+template <Joining kJoining>
+void SealedReader::read_cell(BasicDecoder<kJoining>& in, ThreadProfile& thread) const {
   const unsigned tag = in.byte();
-  const auto has = [tag](unsigned bit) { return (tag & bit) != 0 ? 1U : 0U; };
-  const unsigned marked = has(sealed::kCellMarked) & (has(sealed::kCellMarkedWhole) ^ 1U);
-  const unsigned count =
-      2 + has(sealed::kCellWeightSq) + has(sealed::kCellBlocked) + has(sealed::kCellCpu) + marked;
+  const CellFields& fields = kCellFields[tag & kCellFieldsMask];
   if (!values_) {
-    in.skip_varints(count);
+    in.skip_varints(fields.count);
     for (std::size_t i = 0; i < event_columns_; ++i) in.skip_varints(2);
     return;
   }
-  std::uint64_t numbers[Decoder::kMostAtOnce];
-  in.varints(count, numbers);
-  const std::uint64_t* next = numbers;
-  Cell cell;
-  cell.mark = wait_kind(tag >> sealed::kCellMarkShift);
-  cell.time_ns = *next++;
-  cell.samples = *next++;
-  cell.weight_sq = has(sealed::kCellWeightSq) != 0 ? *next++ : cell.samples;
-  if (has(sealed::kCellBlocked) != 0) cell.blocked = *next++;
-  if (has(sealed::kCellCpu) != 0) cell.cpu_ns = *next++;
-  if (has(sealed::kCellMarkedWhole) != 0) cell.marked_ns = cell.time_ns;
-  if (marked != 0) cell.marked_ns = *next;
+  std::uint64_t numbers[Decoder::kMostAtOnce + 1];
+  in.varints(fields.count, numbers);
+  numbers[CellFields::kZero] = 0;
+  const Cell cell{.time_ns = numbers[0],
+                  .samples = numbers[1],
+                  .weight_sq = numbers[fields.weight_sq],
+                  .blocked = numbers[fields.blocked],
+                  .cpu_ns = numbers[fields.cpu],
+                  .marked_ns = numbers[fields.marked],
+                  .mark = wait_kind(tag >> sealed::kCellMarkShift)};
   thread.cells.push_back(cell);
   for (std::size_t i = 0; i < event_columns_; ++i) {
     EventValue& value = thread.events.emplace_back();

@@ -89,32 +89,44 @@ class Paths {
 /// The second pass of one rank.
 class Pass {
  public:
-  Pass(const cct::SharedTree& shared, const Shape& shape, ThreadAccumulation& accumulation, bool tiles,
-       const std::function<void()>& step)
-      : accumulation_(accumulation),
-        tiles_(tiles),
+  /// `writer`: gets the tiles, if anybody wants them.
+  Pass(const exchange::Communicator& comm, const cct::SharedTree& shared, const Shape& shape,
+       ThreadAccumulation& accumulation, database::Writer* writer, const std::function<void()>& step)
+      : comm_(comm),
+        accumulation_(accumulation),
+        writer_(writer),
         step_(step),
         builder_(parents_of(shape), database::tile_scopes(shape.contexts, shape.flat),
                  shape.columns.metrics()) {
     tree_.unite(shared);
   }
 
-  /// The tile of one round, if it holds anything and tiles are wanted. Valid until the next.
+  /// The tile of one round, if it holds anything and tiles are wanted. Valid until the next. The one before
+  /// is written while this one's files are read, by each rank at another time.
   std::span<const database::Tile> run(const DealtTile& planned) {
     location_ = planned.first_location;
     Paths paths(planned);
     ReadAhead ahead(reader_, [&] { return paths.next(); });
+    std::size_t left = planned.threads.size() * static_cast<std::size_t>(comm_.rank()) /
+                       static_cast<std::size_t>(comm_.size());
     planned.visit_files([&](const char* path, std::span<const std::uint32_t> roles) {
+      if (left-- == 0) write_last();
       add_file(path, roles);
       ahead.step();
     });
+    write_last();
     database::TileRows& rows = builder_.collected();
     if (rows.locations() == 0) return {};
     rows.arrange();
     accumulation_.add_tile(rows);
-    if (tiles_) tile_ = builder_.take(std::move(tile_));
+    if (writer_ != nullptr) tile_ = builder_.take(std::move(tile_));
     rows.clear();
-    return {&tile_, tiles_ ? std::size_t{1} : 0};
+    return {&tile_, writer_ != nullptr ? std::size_t{1} : 0};
+  }
+
+  /// The tile of the last round, unless it is written.
+  void write_last() const {
+    if (writer_ != nullptr) writer_->write_placed();
   }
 
   [[nodiscard]] const std::vector<LostFile>& lost() const { return lost_; }
@@ -125,8 +137,9 @@ class Pass {
   void add_thread(const measurement::ThreadProfile& thread, std::span<const cct::ModuleId> modules,
                   std::uint32_t role);
 
+  const exchange::Communicator& comm_;
   ThreadAccumulation& accumulation_;
-  bool tiles_;
+  database::Writer* writer_;
   const std::function<void()>& step_;
   measurement::Reader reader_;
   cct::TreeUnion tree_;
@@ -170,7 +183,7 @@ void Pass::add_thread(const measurement::ThreadProfile& thread, std::span<const 
   if (!thread.nodes.empty()) united = tree_.unite(thread.nodes, modules);
   accumulation_.add(thread, united, location_++, role);
   accumulation_.list_exclusive(builder_.collected());
-  if (tiles_) builder_.encode_locations();
+  if (writer_ != nullptr) builder_.encode_locations();
 }
 
 /// Collective: all ranks' on every rank.
@@ -250,12 +263,13 @@ void Dealing::for_each_round(const std::function<void(const DealtTile&)>& visit)
 void accumulate_values(exchange::Communicator& comm, const Dealing& dealing, const cct::SharedTree& shared,
                        const Shape& shape, ThreadAccumulation& accumulation, database::Writer* writer,
                        const std::function<void()>& step) {
-  Pass pass(shared, shape, accumulation, writer != nullptr, step);
+  Pass pass(comm, shared, shape, accumulation, writer, step);
   dealing.for_each_round([&](const DealtTile& planned) {
     std::span<const database::Tile> tiles;
     together(comm, [&] { tiles = pass.run(planned); });
-    if (writer != nullptr) writer->add_tiles(tiles);
+    if (writer != nullptr) writer->place_tiles(tiles);
   });
+  together(comm, [&] { pass.write_last(); });
   if (comm.all_max(pass.lost().size()) != 0) throw FilesLost(share_lost(comm, pass.lost()));
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <system_error>
 #include <utility>
 
@@ -19,13 +20,19 @@ using namespace culprit::database;
 
 namespace {
 
-/// Collective: this rank's tiles of an example, in turns.
-void add_tiles(exchange::Communicator& comm, Writer& writer, const std::vector<Tile>& tiles) {
+/// Collective: this rank's tiles of an example, in turns. `write`: called when they have their places.
+void place_tiles(exchange::Communicator& comm, Writer& writer, const std::vector<Tile>& tiles,
+                 const std::function<void(std::size_t round)>& write) {
   const auto ranks = static_cast<std::size_t>(comm.size());
   for (std::size_t round = 0; round * ranks < tiles.size(); ++round) {
     const std::size_t mine = round * ranks + static_cast<std::size_t>(comm.rank());
-    writer.add_tiles(mine < tiles.size() ? std::span(&tiles[mine], 1) : std::span<const Tile>());
+    writer.place_tiles(mine < tiles.size() ? std::span(&tiles[mine], 1) : std::span<const Tile>());
+    write(round);
   }
+}
+
+void add_tiles(exchange::Communicator& comm, Writer& writer, const std::vector<Tile>& tiles) {
+  place_tiles(comm, writer, tiles, [&](std::size_t /*round*/) { writer.write_placed(); });
 }
 
 void write_on(int ranks, const Example& example, const std::filesystem::path& path) {
@@ -68,6 +75,25 @@ TEST_CASE("the bytes do not depend on the number of ranks") {
     CHECK(bytes_of(scratch / "n.db") == expected);
   }
   CHECK(files_in(scratch.path()) == 2);
+}
+
+TEST_CASE("tiles that are placed are written whenever the rank pleases, and once") {
+  const Scratch scratch;
+  const Example example = make_example();
+  write_on(1, example, scratch / "1.db");
+  const std::vector<Tile> tiles = tiles_of(example, 3);
+  exchange::run_on_threads(2, [&](exchange::Communicator& comm) {
+    Writer writer(comm, scratch / "n.db");
+    // Rank 0 never asks for it, rank 1 in every second round, twice.
+    place_tiles(comm, writer, tiles, [&](std::size_t round) {
+      if (comm.rank() == 0 || round % 2 != 0) return;
+      writer.write_placed();
+      writer.write_placed();
+    });
+    writer.add_experiment(comm.rank() == 0 ? example.experiment : Experiment{});
+    writer.finish();
+  });
+  CHECK(bytes_of(scratch / "n.db") == bytes_of(scratch / "1.db"));
 }
 
 TEST_CASE("tiles are written round by round, with the same bytes for any number of ranks") {
