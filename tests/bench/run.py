@@ -31,7 +31,7 @@ ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROO
 BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "cold", "structure", "first-view", "one-sided", "transfers", "waits", "pooling")  # large-view: the second part of first-view alone
 # Frames per tree, depth, groups of ranks. A frame gives about two contexts, a call and what it calls: the first has
 # 4 000 contexts per profile once it is attributed, the second as many frames already.
-SCALE_TREES = {"4 000 contexts": (2000, 62, 16), "4 000 frames": (4400, 62, 16)}
+SCALE_TREES = {"4 400 frames": (4400, 62, 16), "2 000 frames": (2000, 62, 16)}
 MPIRUN = ["mpirun.openmpi", "--oversubscribe", "-n", "2"]
 
 
@@ -361,7 +361,8 @@ class Bench:
 
     def scale(self):
         """Merging as many profiles as the largest machines give: trees of a model with the frames of a real measurement
-        (tests/bench/model_tree.hpp), from start to the finished database, files in the page cache."""
+        (tests/bench/model_tree.hpp), from start to the finished database, files in the page cache. The trees that the
+        figure is about, of more than 4 000 contexts each once attributed, come last; others are more than twice as large."""
         profiles = int(os.environ.get("CULPRIT_BENCH_PROFILES", "100000"))
         source = self.real_frames()
         lines = [line for name, tree in SCALE_TREES.items() for line in self.scale_trees(name, source, profiles, tree)]
@@ -378,24 +379,35 @@ class Bench:
     def scale_trees(self, name, source, profiles, tree):
         """Merges `profiles` model trees of one shape on 1 and 2 ranks; the lines that tell the rate."""
         made = self.here / "scale.run"
-        shutil.rmtree(made, ignore_errors=True)
-        told = self.time([self.generator, source, made, profiles, 1, *tree])[2].stdout
-        print(f"scale, trees of {name} per profile: {told}", end="", flush=True)
-        size = sum(f.stat().st_size for f in made.rglob("*.culprit"))
         database = made.with_suffix(".db")
+        self.generate(source, made, 1, tree)
+        database.unlink(missing_ok=True)
+        alone = self.contexts(self.run_merge(1, made, database))
+        told = self.generate(source, made, profiles, tree)
+        print(f"scale, trees of {name}, {alone} contexts for one profile alone: {told}", end="", flush=True)
+        size = sum(f.stat().st_size for f in made.rglob("*.culprit"))
         lines = []
         for ranks in (1, 2):
             database.unlink(missing_ok=True)
-            wall, cpu, memory, told = self.run_merge(ranks, made, database)
-            contexts = re.search(r"(\d+) contexts", told).group(1)
+            wall, cpu, memory, told = merged = self.run_merge(ranks, made, database)
             print(f"  {ranks} ranks: {wall:.2f} s, {cpu:.2f} s of CPU time, largest rank {memory / 1e6:.0f} MB; input "
                   f"{size / 1e6:.0f} MB, database {database.stat().st_size / 1e6:.0f} MB "
                   f"({database.stat().st_size / size:.2f} of it)", flush=True)
-            lines.append(f"merged {profiles} profiles, {contexts} contexts, {ranks} ranks, {wall:.2f} s: "
+            lines.append(f"merged {profiles} profiles, {self.contexts(merged)} contexts, {ranks} ranks, {wall:.2f} s: "
                          f"{profiles / wall:.0f} profiles/s")
         shutil.rmtree(made)
         database.unlink(missing_ok=True)
         return lines
+
+    def generate(self, source, made, profiles, tree):
+        """Fresh measurements; what the generator tells."""
+        shutil.rmtree(made, ignore_errors=True)
+        return self.time([self.generator, source, made, profiles, 1, *tree])[2].stdout
+
+    @staticmethod
+    def contexts(merged):
+        """Of the database that run_merge() made."""
+        return int(re.search(r"(\d+) contexts", merged[3]).group(1))
 
     def run_merge(self, ranks, measurement, database):
         """Wall and CPU seconds, the most memory of any rank in bytes, and what prof-mpi printed."""
@@ -418,7 +430,7 @@ class Bench:
         have run."""
         profiles = os.environ.get("CULPRIT_BENCH_PROFILES", "6000")
         made = self.fresh("cold.run")
-        tree = SCALE_TREES["4 000 contexts"]
+        tree = SCALE_TREES["2 000 frames"]
         print("cold:", self.time([self.generator, self.real_frames(), made, profiles, 1, *tree])[2].stdout, end="")
         files = sorted(made.rglob("*.culprit"))
         database = made.with_suffix(".db")
