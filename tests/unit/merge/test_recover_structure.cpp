@@ -1,7 +1,10 @@
 // Structure recovered by several ranks, each a part of it.
 #include "exchange/threads.hpp"
 #include "merge/recover_structure.hpp"
+#include "structure/combine.hpp"
+#include "structure/structure.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,17 +18,32 @@ namespace {
 
 constexpr std::uint64_t kAddresses = 2000, kStep = 12;
 
-/// This very program, "sampled" at many addresses around one of its functions.
+/// Where the functions begin in this very program's file, whatever address it is loaded at.
+std::vector<std::uint64_t> begins_of_functions() {
+  std::vector<std::uint64_t> begins;
+  for (const void* function : {reinterpret_cast<const void*>(&merge::recover_structure),
+                               reinterpret_cast<const void*>(&structure::recover),
+                               reinterpret_cast<const void*>(&structure::combine),
+                               reinterpret_cast<const void*>(&exchange::run_on_threads)}) {
+    Dl_info here{};
+    void* mapping = nullptr;
+    REQUIRE(::dladdr1(function, &here, &mapping, RTLD_DL_LINKMAP) != 0);
+    begins.push_back(reinterpret_cast<std::uint64_t>(function) -
+                     static_cast<const link_map*>(mapping)->l_addr);
+  }
+  return begins;
+}
+
+/// This very program, "sampled" at many addresses from the beginnings of several of its functions on: one
+/// function may be large enough for all of them, as those are into which a sanitizer puts its checks.
 cct::SharedTree much_of_one_module() {
-  Dl_info here{};
-  void* mapping = nullptr;
-  const auto function = reinterpret_cast<std::uint64_t>(&merge::recover_structure);
-  REQUIRE(::dladdr1(reinterpret_cast<const void*>(function), &here, &mapping, RTLD_DL_LINKMAP) != 0);
-  const std::uint64_t begin = function - static_cast<const link_map*>(mapping)->l_addr;
   cct::SharedTree shared;
   const cct::ModuleId self = shared.modules.add({.path = "/proc/self/exe", .build_id = {}});
-  for (std::uint64_t i = 0; i < kAddresses; ++i)
-    shared.tree.child(0, {.offset = begin + i * kStep, .module = self, .kind = cct::FrameKind::sample});
+  const std::vector<std::uint64_t> begins = begins_of_functions();
+  for (const std::uint64_t begin : begins) {
+    for (std::uint64_t i = 0; i < kAddresses / begins.size(); ++i)
+      shared.tree.child(0, {.offset = begin + i * kStep, .module = self, .kind = cct::FrameKind::sample});
+  }
   return shared;
 }
 
@@ -60,6 +78,6 @@ TEST_CASE("a module that several ranks recover in parts comes out as if one had"
     CHECK(modules.back().files == modules.front().files);
   }
   CHECK(words.front().size() == kAddresses);
-  CHECK(modules.front().procedures.size() > 1);
+  CHECK(modules.front().procedures.size() >= 4);
   CHECK(modules.front().scopes.size() > 1);
 }
