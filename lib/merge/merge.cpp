@@ -305,8 +305,9 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
     if (!root || !dealing.traced()) return;
     each_location([&](const database::Location& location) { locations.push_back(location); });
   });
-  lines = open_time_lines(comm, dealing, found.shared, shape);
-  TimeLineFindings traced = analyse_time_lines(comm, lines, shape, locations, place_for_spills(options));
+  lines = open_time_lines(dealing, found.shared, shape);
+  TimeLineFindings traced =
+      analyse_time_lines(comm, dealing, lines, shape, locations, place_for_spills(options));
   lines.processes.clear();
   analysing.step();
   locations = {};

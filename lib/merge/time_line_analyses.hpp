@@ -28,11 +28,11 @@ struct TimeLineFindings {
   void adopt_into(database::Experiment& experiment) &&;
 };
 
-/// Collective: analyses the ranks' time lines, where there are any. `locations`: the threads of the database,
-/// on rank 0. What does not fit into memory goes to $TMPDIR, or else to `directory` (empty: /tmp); throws
-/// waits::SpillError where there is no room.
-TimeLineFindings analyse_time_lines(exchange::Communicator& comm, TimeLines& lines, const Shape& shape,
-                                    std::span<const database::Location> locations,
+/// Collective: analyses the ranks' time lines, where there are any. `dealing`: who gets their values.
+/// `locations`: the threads of the database, on rank 0. What does not fit into memory goes to $TMPDIR, or
+/// else to `directory` (empty: /tmp); throws waits::SpillError where there is no room.
+TimeLineFindings analyse_time_lines(exchange::Communicator& comm, const Dealing& dealing, TimeLines& lines,
+                                    const Shape& shape, std::span<const database::Location> locations,
                                     const std::filesystem::path& directory);
 
 }  // namespace culprit::merge

@@ -4,7 +4,6 @@
 #include "measurement/measurement.hpp"
 #include "measurement/trace.hpp"
 #include "merge/own_frames.hpp"
-#include "merge/together.hpp"
 #include "waits/clock_correction.hpp"
 
 #include <algorithm>
@@ -149,17 +148,10 @@ class Opening {
 
 }  // namespace
 
-TimeLines open_time_lines(exchange::Communicator& comm, const Dealing& dealing, const cct::SharedTree& shared,
-                          const Shape& shape) {
+TimeLines open_time_lines(const Dealing& dealing, const cct::SharedTree& shared, const Shape& shape) {
   if (!dealing.traced()) return {};
   Opening opening(shared, shape);
-  dealing.for_each_round([&](const DealtTile& tile) {
-    together(comm, [&] {
-      if (tile.traced == 0) return;
-      tile.visit_files(
-          [&](const char* path, std::span<const std::uint32_t> roles) { opening.open(path, roles.size()); });
-    });
-  });
+  dealing.for_each_traced([&](const char* path, std::uint32_t threads) { opening.open(path, threads); });
   return opening.take();
 }
 

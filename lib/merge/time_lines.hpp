@@ -1,6 +1,5 @@
 #pragma once
 
-#include "exchange/communicator.hpp"
 #include "merge/shape.hpp"
 #include "merge/survey.hpp"
 #include "merge/values.hpp"
@@ -24,7 +23,6 @@ struct TimeLines {
 /// times are on the clock of the process that clocks were compared with; readings name their events by the
 /// places in `shape.columns`. A trace that cannot be read is left out and told; one that breaks off is used
 /// as far as it goes.
-TimeLines open_time_lines(exchange::Communicator& comm, const Dealing& dealing, const cct::SharedTree& shared,
-                          const Shape& shape);
+TimeLines open_time_lines(const Dealing& dealing, const cct::SharedTree& shared, const Shape& shape);
 
 }  // namespace culprit::merge

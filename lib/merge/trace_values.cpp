@@ -1,5 +1,6 @@
 #include "merge/trace_values.hpp"
 
+#include "merge/values.hpp"
 #include "waits/letter.hpp"
 
 #include <algorithm>
@@ -94,9 +95,9 @@ std::string describe_trace_metric(const std::string& name) {
 void TraceValueCollector::add(waits::Location location, database::ContextId context, std::uint32_t metric,
                               std::uint64_t ns) {
   if (ns == 0) return;
-  found_.emplace_back(
-      roster_.owner_of(roster_.rank_of(location)),
-      TraceValue{.thread = threads_[location], .context = context, .metric = metric, .ns = ns});
+  const std::uint32_t thread = threads_[location];
+  found_.emplace_back(dealing_.rank_of(thread),
+                      TraceValue{.thread = thread, .context = context, .metric = metric, .ns = ns});
 }
 
 void TraceValueCollector::add_wait(waits::Location location, database::ContextId context, Pattern pattern,

@@ -3,7 +3,6 @@
 #include "database/database.hpp"
 #include "exchange/communicator.hpp"
 #include "waits/event.hpp"
-#include "waits/roster.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -12,6 +11,8 @@
 #include <vector>
 
 namespace culprit::merge {
+
+class Dealing;
 
 /// What time lines tell of one thread at one context, in ns.
 struct TraceValue {
@@ -39,8 +40,8 @@ std::string describe_trace_metric(const std::string& name);
 class TraceValueCollector {
  public:
   /// `threads`: of each time line, its thread in the database, on every rank.
-  TraceValueCollector(const waits::Roster& roster, std::span<const std::uint32_t> threads)
-      : roster_(roster), threads_(threads) {}
+  TraceValueCollector(const Dealing& dealing, std::span<const std::uint32_t> threads)
+      : dealing_(dealing), threads_(threads) {}
 
   void add_wait(waits::Location location, database::ContextId context, waits::Pattern pattern,
                 std::uint64_t ns);
@@ -48,13 +49,13 @@ class TraceValueCollector {
                 std::uint64_t long_term_ns);
   void add_critical(waits::Location location, database::ContextId context, std::uint64_t ns);
 
-  /// Collective: every rank gets those of the processes whose traces it opened.
+  /// Collective: every rank gets those of the threads that it accumulates.
   TraceValues take(exchange::Communicator& comm);
 
  private:
   void add(waits::Location location, database::ContextId context, std::uint32_t metric, std::uint64_t ns);
 
-  const waits::Roster& roster_;
+  const Dealing& dealing_;
   std::span<const std::uint32_t> threads_;
   std::vector<std::pair<int, TraceValue>> found_;  // with the rank that is to have it
 };

@@ -4,11 +4,13 @@
 #include "cct/tree_union.hpp"
 #include "database/tile.hpp"
 #include "measurement/measurement.hpp"
+#include "merge/divide.hpp"
 #include "merge/own_frames.hpp"
 #include "merge/read_ahead.hpp"
 #include "merge/together.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -27,14 +29,12 @@ class Dealer {
     tile.first_location = static_cast<std::uint32_t>(locations_);
     const std::uint64_t end = tile_ < ends_.size() ? ends_[tile_++] : dealt_;
     for (; dealt_ < end; ++dealt_, ++next_) {
-      tile.traced |= next_->trace_bytes != 0 ? 1 : 0;
       tile.paths.append(next_->path).push_back('\0');
       tile.threads.push_back(static_cast<std::uint32_t>(next_->threads.size()));
       locations_ += next_->threads.size();
     }
     cct::MessageWriter message;
     message.value(tile.first_location);
-    message.value(tile.traced);
     message.text(tile.paths);
     message.values(tile.threads);
     message.values(std::span(roles_.of).subspan(tile.first_location, locations_ - tile.first_location));
@@ -53,12 +53,43 @@ DealtTile to_tile(const exchange::Bytes& bytes) {
   cct::MessageReader message(bytes);
   DealtTile tile;
   tile.first_location = message.value<std::uint32_t>();
-  tile.traced = message.value<std::uint32_t>();
   tile.paths = message.text();
   tile.threads = message.values<std::uint32_t>();
   tile.roles = message.values<std::uint32_t>();
   return tile;
 }
+
+/// Rank 0: the messages with the files whose time lines a rank gets, one rank after the other.
+class TraceDealer {
+ public:
+  TraceDealer(const ProcessTable& processes, std::uint64_t trace_bytes, int ranks)
+      : trace_bytes_(trace_bytes), ranks_(static_cast<std::size_t>(ranks)), next_(processes.begin()) {}
+
+  exchange::Bytes deal(int rank) {
+    std::string paths;
+    std::vector<std::uint32_t> threads;
+    for (; next_ != std::default_sentinel; ++next_) {
+      // By its middle, so that one that is longer than a share makes the share of as few others as possible
+      // longer.
+      const std::uint64_t bytes = next_->trace_bytes;
+      if (part_of(dealt_ + bytes / 2, trace_bytes_, ranks_) > static_cast<std::size_t>(rank)) break;
+      dealt_ += bytes;
+      if (bytes == 0) continue;
+      paths.append(next_->path).push_back('\0');
+      threads.push_back(static_cast<std::uint32_t>(next_->threads.size()));
+    }
+    cct::MessageWriter message;
+    message.text(paths);
+    message.values(threads);
+    return message.take();
+  }
+
+ private:
+  std::uint64_t trace_bytes_;
+  std::size_t ranks_;
+  ProcessTable::Iterator next_;
+  std::uint64_t dealt_ = 0;
+};
 
 std::vector<database::ContextId> parents_of(const Shape& shape) {
   std::vector<database::ContextId> parents;
@@ -221,19 +252,23 @@ void Dealing::find_tiles() {
   std::uint64_t held = 0;
   std::uint64_t held_cells = 0;
   std::uint64_t before = 0;
+  std::uint32_t location = 0;
   for (const ProcessSummary& process : processes_) {
     if (held >= most || (held > 0 && held_cells + process.cells > most_cells)) {
       tiles_.push_back(before);
       held = held_cells = 0;
     }
+    if (locations_.size() == tiles_.size()) locations_.push_back(location);
+    location += static_cast<std::uint32_t>(process.threads.size());
     held += process.threads.size();
     held_cells += process.cells;
     files_ += tiles_.size() % ranks == 0 ? 1 : 0;
-    all_.traced |= process.trace_bytes != 0 ? 1 : 0;
+    trace_bytes_ += process.trace_bytes;
     ++before;
   }
   tiles_.push_back(before);
   all_.rounds = (tiles_.size() + ranks - 1) / ranks;
+  all_.traced = trace_bytes_ != 0 ? 1 : 0;
   all_.role_count = static_cast<std::uint32_t>(roles_.roles.size());
 }
 
@@ -244,9 +279,34 @@ Dealing::Dealing(exchange::Communicator& comm, const ProcessTable& processes, co
   });
   cct::MessageWriter message;
   message.value(all_);
+  message.values(locations_);
   exchange::Bytes bytes = message.take();
   comm.broadcast(bytes, 0);
-  all_ = cct::MessageReader(bytes).value<ForAll>();
+  cct::MessageReader reader(bytes);
+  all_ = reader.value<ForAll>();
+  locations_ = reader.values<std::uint32_t>();
+}
+
+int Dealing::rank_of(std::uint32_t location) const {
+  const auto behind = std::ranges::upper_bound(locations_, location);
+  return static_cast<int>((behind - locations_.begin() - 1) % comm_.size());
+}
+
+void Dealing::for_each_traced(const std::function<void(const char*, std::uint32_t)>& visit) const {
+  std::optional<TraceDealer> dealer;
+  const exchange::Bytes dealt = hand_out(comm_, [&](int rank) {
+    if (!dealer) dealer.emplace(processes_, trace_bytes_, comm_.size());
+    return dealer->deal(rank);
+  });
+  together(comm_, [&] {
+    cct::MessageReader message(dealt);
+    const std::string paths = message.text();
+    const char* path = paths.c_str();
+    for (const std::uint32_t threads : message.values<std::uint32_t>()) {
+      visit(path, threads);
+      path += std::char_traits<char>::length(path) + 1;
+    }
+  });
 }
 
 void Dealing::for_each_round(const std::function<void(const DealtTile&)>& visit) const {

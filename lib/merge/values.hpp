@@ -20,7 +20,6 @@ namespace culprit::merge {
 /// few pieces: there are as many files as processes.
 struct DealtTile {
   std::uint32_t first_location = 0;
-  std::uint32_t traced = 0;            ///< whether any process has a time line
   std::string paths;                   ///< of the files, each ended by a zero
   std::vector<std::uint32_t> threads;  ///< per file: how many
   std::vector<std::uint32_t> roles;    ///< per thread of all files
@@ -38,9 +37,10 @@ struct DealtTile {
   }
 };
 
-/// Rank 0 deals out processes by tiles of the database, whose bytes therefore do not depend on the number of
-/// ranks. In each round every rank gets one tile, in the order of ranks (the last round may not do for all).
-/// Nobody holds more than a tile's files.
+/// Rank 0 deals out processes. For their values, by tiles of the database, whose bytes therefore do not
+/// depend on the number of ranks: in each round every rank gets one tile, in the order of ranks (the last
+/// round may not do for all), so that nobody holds more than a tile's files. For their time lines, which stay
+/// where they are until all are analysed, by the bytes of these.
 class Dealing {
  public:
   /// Collective. Rank 0's `processes` and `roles`, which must outlive this.
@@ -55,6 +55,13 @@ class Dealing {
   /// Collective: calls `visit` on every rank in every round, with a tile without files where there is none.
   /// May be called again.
   void for_each_round(const std::function<void(const DealtTile&)>& visit) const;
+  /// The rank that is dealt the tile with a location.
+  [[nodiscard]] int rank_of(std::uint32_t location) const;
+
+  /// Collective: calls `visit` with the path of each measurement whose time line is this rank's, and how many
+  /// threads it has: those of consecutive processes, which often exchange messages, and about as many bytes
+  /// of traces on every rank.
+  void for_each_traced(const std::function<void(const char* path, std::uint32_t threads)>& visit) const;
 
  private:
   struct ForAll {
@@ -68,7 +75,9 @@ class Dealing {
   const Roles& roles_;
   ForAll all_;
   std::uint64_t files_ = 0;
-  std::vector<std::uint64_t> tiles_;  ///< rank 0: processes before the end of each
+  std::vector<std::uint64_t> tiles_;      ///< rank 0: processes before the end of each
+  std::vector<std::uint32_t> locations_;  ///< the first of each tile
+  std::uint64_t trace_bytes_ = 0;         ///< rank 0: of all processes
 };
 
 /// A file that could be read in the first pass, but not in the second.

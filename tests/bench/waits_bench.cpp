@@ -314,6 +314,11 @@ struct Case {
   std::uint64_t events = 0;
   std::size_t memory = 0;  // of each analyst's blocks; 0: as much as prof-mpi takes
 
+  /// Of a rank's calls, beside others'.
+  [[nodiscard]] std::uint64_t weight(std::int32_t rank) const {
+    return pattern == "master" && rank == 0 ? 2 * (static_cast<std::uint64_t>(ranks) - 1) : 2;
+  }
+
   [[nodiscard]] std::unique_ptr<ProcessTrace> trace(std::int32_t rank) const {
     const auto all = static_cast<std::uint64_t>(ranks);
     if (pattern == "master")
@@ -352,18 +357,38 @@ class Digest {
   std::uint64_t sum_ = 0;
 };
 
-/// CPU seconds of all analysts together, by phase; and what must hold.
+/// CPU seconds of all analysts together, by phase; wall seconds of the slowest; and what must hold.
 struct Totals {
+  double wall = 0;
   double forward = 0, delays = 0, path = 0, hotspots = 0, map = 0, variation = 0;
   std::uint64_t events = 0, waits = 0, waiting_ns = 0, costs_ns = 0, unmatched = 0, spilled = 0;
   std::uint64_t path_ns = 0, path_length_ns = 0, begin_ns = ~std::uint64_t{0}, end_ns = 0;
   Digest digest;
 };
 
-double lap(double& since) {
-  const double now = cpu_seconds();
-  return now - std::exchange(since, now);
-}
+/// What an analyst's thread spends, phase by phase.
+class Laps {
+ public:
+  /// CPU seconds of this thread since the lap before.
+  double lap() {
+    const Clock::time_point now = Clock::now();
+    wall_ += std::chrono::duration<double>(now - std::exchange(begin_, now)).count();
+    const double cpu = cpu_seconds();
+    return cpu - std::exchange(cpu_, cpu);
+  }
+  /// What passed since the lap before is not the analysis's.
+  void leave_out() {
+    begin_ = Clock::now();
+    cpu_ = cpu_seconds();
+  }
+  /// Seconds of all laps, waiting for other analysts included.
+  [[nodiscard]] double wall() const { return wall_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin_ = Clock::now();
+  double cpu_ = cpu_seconds(), wall_ = 0;
+};
 
 Digest digest_of(const std::vector<WaitSum>& sums, const DelayCosts& delays, const CriticalPath& path,
                  const std::vector<OwnTime>& times, const std::vector<Hotspot>& spots) {
@@ -414,8 +439,8 @@ void add(Digest& digest, const Variation& level) {
 /// The dominant procedure and two levels below it, as prof-mpi looks for them. Returns how many seconds that
 /// takes.
 double find_variations(culprit::exchange::Communicator& analysis, const Roster& roster,
-                       const Forward& forward, const CallPaths& paths, TimeMap& map, Digest& digest) {
-  double clock = cpu_seconds();
+                       const Forward& forward, const CallPaths& paths, TimeMap& map, Digest& digest,
+                       Laps& laps) {
   const ProcedureSums sums(analysis, roster, forward, paths);
   Variation level = variation(analysis, roster, forward, sums, {});
   find_segments(map, level);
@@ -425,46 +450,53 @@ double find_variations(culprit::exchange::Communicator& analysis, const Roster& 
       level = {};
       level = variation(analysis, roster, forward, sums, {}, {.procedure = procedure});
     }
-    seconds += lap(clock);
+    seconds += laps.lap();
     add(digest, level);
-    lap(clock);
+    laps.leave_out();
   }
-  return seconds + lap(clock);
+  return seconds;
 }
 
 void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals& totals, std::mutex& mutex) {
   std::vector<std::unique_ptr<ProcessTrace>> own;
+  // As a merge deals them out: neighbours, and as much to each.
+  std::uint64_t all = 0, before = 0;
+  for (std::int32_t rank = 0; rank < run.ranks; ++rank) all += run.weight(rank);
   for (std::int32_t rank = 0; rank < run.ranks; ++rank) {
-    // Blocks, as a merge would deal them out.
-    if (static_cast<std::int64_t>(rank) * analysis.size() / run.ranks == analysis.rank())
+    const std::uint64_t middle = before + run.weight(rank) / 2;
+    before += run.weight(rank);
+    if (middle * static_cast<std::uint64_t>(analysis.size()) / all ==
+        static_cast<std::uint64_t>(analysis.rank()))
       own.push_back(run.trace(rank));
   }
-  double clock = cpu_seconds();
+  analysis.barrier();
+  Laps laps;
   const Roster roster(analysis, own);
   ForwardOptions options;
   options.spill.memory = run.memory != 0 ? run.memory : usual_memory(analysis.size());
   const Forward forward = read_forward(analysis, roster, own, {}, options);
-  const double forward_s = lap(clock);
+  const double forward_s = laps.lap();
   const Program program;
   HotspotDiagnosis diagnosis(forward, program.procedures);
   const DelayCosts delays =
       delay_costs(analysis, roster, forward,
                   {.observer = [&diagnosis](const ComparedWait& wait) { diagnosis.add(wait); }});
-  const double delays_s = lap(clock);
+  const double delays_s = laps.lap();
   const CriticalPath path = critical_path(analysis, roster, forward);
-  const double path_s = lap(clock);
+  const double path_s = laps.lap();
   const std::vector<Hotspot> spots = diagnosis.find(analysis);
-  const double hotspots_s = lap(clock);
+  const double hotspots_s = laps.lap();
   TimeMap map = time_map(analysis, roster, forward, [](std::uint32_t context) { return context; });
   const Efficiency measures = efficiency(analysis, map, path);
-  const double map_s = lap(clock);
+  const double map_s = laps.lap();
   Digest digest;
-  const double variation_s = find_variations(analysis, roster, forward, program.paths, map, digest);
+  const double variation_s = find_variations(analysis, roster, forward, program.paths, map, digest, laps);
   digest.add(digest_of(forward.wait_sums, delays, path, forward.own_times, spots));
   add(digest, map);
   digest.add({10, static_cast<std::uint64_t>(1e9 * measures.parallel)}, analysis.rank() == 0 ? 1 : 0);
 
   const std::lock_guard lock(mutex);
+  totals.wall = std::max(totals.wall, laps.wall());
   totals.forward += forward_s;
   totals.delays += delays_s;
   totals.path += path_s;
@@ -501,11 +533,9 @@ int main(int count, char** arguments) {
                  count == 6 ? std::strtoull(arguments[5], nullptr, 10) << 20 : 0};
   Totals totals;
   std::mutex mutex;
-  const auto begin = std::chrono::steady_clock::now();
   culprit::exchange::run_on_threads(std::atoi(arguments[4]), [&](culprit::exchange::Communicator& analysis) {
     analyse(analysis, run, totals, mutex);
   });
-  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const double cpu =
@@ -516,7 +546,7 @@ int main(int count, char** arguments) {
       "\"spilled\": %llu, \"peak\": "
       "%ld, \"digest\": \"%016llx\"}\n",
       static_cast<unsigned long long>(totals.events), static_cast<unsigned long long>(totals.waits),
-      static_cast<unsigned long long>(totals.unmatched), wall, cpu, totals.forward, totals.delays,
+      static_cast<unsigned long long>(totals.unmatched), totals.wall, cpu, totals.forward, totals.delays,
       totals.path, totals.hotspots, totals.map, totals.variation,
       static_cast<unsigned long long>(totals.spilled), usage.ru_maxrss * 1024,
       static_cast<unsigned long long>(totals.digest.sum()));

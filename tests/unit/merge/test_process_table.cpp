@@ -146,7 +146,7 @@ struct Dealt {
 Dealt deal(exchange::Communicator& comm, const merge::ProcessTable& table, const merge::Roles& roles) {
   const merge::Dealing dealing(comm, table, roles);
   Dealt dealt;
-  std::uint64_t own = 0;
+  std::uint64_t own = 0, astray = 0;
   dealing.for_each_round([&](const merge::DealtTile& tile) {
     std::vector<std::byte> paths;
     tile.visit_files([&](const char* path, std::span<const std::uint32_t> of_file) {
@@ -156,6 +156,8 @@ Dealt deal(exchange::Communicator& comm, const merge::ProcessTable& table, const
       paths.push_back(std::byte{'\n'});
     });
     own += tile.threads.size();
+    for (std::uint32_t t = 0; t < tile.roles.size(); ++t)
+      astray += dealing.rank_of(tile.first_location + t) != comm.rank() ? 1 : 0;
     const auto all_paths = comm.gather(paths, 0);
     const auto all_roles = comm.gather(std::as_bytes(std::span(tile.roles)), 0);
     const auto all_first = comm.gather(std::as_bytes(std::span(&tile.first_location, 1)), 0);
@@ -167,8 +169,19 @@ Dealt deal(exchange::Communicator& comm, const merge::ProcessTable& table, const
       std::memcpy(&dealt.first_location.emplace_back(), all_first[rank].data(), sizeof(std::uint32_t));
     }
   });
+  astray = comm.all_sum(astray);
   if (comm.rank() == 0) CHECK(own == dealing.files());
+  if (comm.rank() == 0) CHECK(astray == 0);
   return dealt;
+}
+
+/// A rank's share of the time lines: paths and numbers of threads.
+std::vector<std::string> traced_files(const merge::Dealing& dealing) {
+  std::vector<std::string> files;
+  dealing.for_each_traced([&](const char* path, std::uint32_t threads) {
+    files.push_back(path + std::string(" ") + std::to_string(threads));
+  });
+  return files;
 }
 
 }  // namespace
@@ -238,6 +251,46 @@ TEST_CASE("tiles are dealt in the order of locations, the same ones to any numbe
     for (std::uint32_t t = 0; t < threads; ++t) RC_ASSERT(dealt[0].roles[t] == t % 3);
     RC_ASSERT(std::ranges::is_sorted(dealt[0].first_location));
     RC_ASSERT((dealt[0].first_location.empty() || dealt[0].first_location[0] == 0U));
+  }));
+}
+
+TEST_CASE(
+    "time lines are dealt in order, each to one rank, and as many bytes to each as their lengths allow") {
+  const Common common;
+  REQUIRE(rc::check([&] {
+    std::vector<ProcessSummary> processes = any_processes(common, 60);
+    for (ProcessSummary& process : processes)
+      process.trace_bytes =
+          *rc::gen::element(std::uint64_t{0}, std::uint64_t{70'000}, any<std::uint64_t>() >> 20);
+    const waits::SpillOptions options = tiny();
+    const auto ranks = *rc::gen::inRange(1, 6);
+    std::vector<std::vector<std::string>> dealt(static_cast<std::size_t>(ranks));
+    exchange::run_on_threads(ranks, [&](exchange::Communicator& comm) {
+      const merge::ProcessTable table = table_of(comm, processes, 7, options);
+      const merge::Roles roles{.roles = std::vector<database::Role>(1),
+                               .of = std::vector<std::uint32_t>(table.threads())};
+      dealt[static_cast<std::size_t>(comm.rank())] = traced_files(merge::Dealing(comm, table, roles));
+    });
+    std::erase_if(processes, [](const ProcessSummary& process) {
+      return !of_this_run(process) || process.trace_bytes == 0;
+    });
+    std::ranges::sort(processes, merge::canonically_before);
+    std::uint64_t all = 0, longest = 0;
+    for (const ProcessSummary& process : processes) {
+      all += process.trace_bytes;
+      longest = std::max(longest, process.trace_bytes);
+    }
+    auto next = processes.begin();
+    for (const std::vector<std::string>& files : dealt) {
+      std::uint64_t bytes = 0;
+      for (const std::string& file : files) {
+        RC_ASSERT(next != processes.end());
+        RC_ASSERT(file == next->path + " " + std::to_string(next->threads.size()));
+        bytes += next++->trace_bytes;
+      }
+      RC_ASSERT(bytes <= all / static_cast<std::uint64_t>(ranks) + longest + 1);
+    }
+    RC_ASSERT(next == processes.end());
   }));
 }
 
