@@ -64,6 +64,21 @@ def sor(bench):
               f"({100 * merged / run:.2f} %)", flush=True)
 
 
+def recorded(bench):
+    """Time lines that were recorded, read from their files: ranks that send messages to themselves."""
+    program = bench.here / "message_rate"
+    subprocess.run(["mpicc.openmpi", "-O2", "-g", pathlib.Path(__file__).with_name("message_rate.c"), "-o", program], check=True)
+    out, database = bench.fresh("recorded.run"), bench.fresh("recorded.db")
+    launch = ["mpirun.openmpi", "--oversubscribe", "-n"]
+    told = bench.time([*launch, 4, bench.hpcrun, "-q", "-t", "--trace-limit", "16G", "-o", out, program, 100_000])[2].stdout
+    calls = sum(int(line.split()[0]) for line in told.splitlines())
+    for ranks in (1, 2):
+        done = bench.time([*launch, ranks, bench.prof_mpi, "-v", "--force", out, "-o", database])[2]
+        seconds = float(re.search(r"time lines: ([0-9.]+) s", done.stdout + done.stderr).group(1))
+        print(f"recorded, 4 ranks, {calls / 1e6:.1f} M calls, {ranks} ranks of prof-mpi: {seconds:.2f} s, "
+              f"{calls / seconds / 1e6:.1f} M events/s", flush=True)
+
+
 def measure(bench):
     print("| time lines | ns of CPU time an event | M events/s by the clock, an analyst on each of 2 processors "
           "| forward and sums / delay costs, hotspots compared / critical path / hotspots / map and efficiencies / variation "
@@ -71,4 +86,5 @@ def measure(bench):
     print("|---|---|---|---|---|---|---|")
     found = [row(bench, *run) for run in (*RUNS, ("ring", 1024, LARGEST, 2))]
     bench.save("waits", found)
+    recorded(bench)
     sor(bench)
