@@ -21,9 +21,12 @@ struct Record {
   RecordKind kind = RecordKind::sample;
   std::uint8_t wait = 0;   ///< samples: measurement::WaitKind
   std::uint8_t event = 0;  ///< readings: which of the process's events besides REALTIME
-  std::uint64_t enter_ns = 0, exit_ns = 0;
-  std::uint32_t node = 0;   ///< of ThreadProfile::nodes, where the trace is read with its measurement
+  /// Not side by side: two that were just written one after the other would be read as one, for which a
+  /// processor has to wait until both have left it.
+  std::uint64_t enter_ns = 0;
   std::uint64_t value = 0;  ///< readings: in the event's unit, ns or a count
+  std::uint64_t exit_ns = 0;
+  std::uint32_t node = 0;  ///< of ThreadProfile::nodes, where the trace is read with its measurement
   /// The call returned as soon as one of several operations was complete: MPI_Waitany, MPI_Waitsome and their
   /// tests.
   bool any = false;

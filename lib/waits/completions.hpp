@@ -35,12 +35,12 @@ class Completions {
   struct Half {
     enum class Kind : std::uint8_t { nobody, candidate, call };
     std::uint64_t ns = 0;  // of the candidate; of the completing call: its enter
-    EventId event;         // the candidate's cause, or the completing call
     std::uint32_t cause_context = 0;
     Pattern pattern = Pattern::none;
     bool first = false;
     bool any = false;  // of the completing call
     Kind kind = Kind::nobody;
+    EventId event;  // the candidate's cause, or the completing call
   };
   /// What was there before the call can only matter to one that returns at the first of several.
   static bool may_matter(std::uint64_t ns, std::uint64_t enter_ns, bool any) { return any || ns > enter_ns; }

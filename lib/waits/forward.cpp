@@ -32,6 +32,7 @@ constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
 /// One time line while it is read: the record that comes next.
 struct Cursor {
   std::size_t process = 0, thread = 0;
+  std::int32_t rank = -1;
   Location location = kNoLocation;
   Record record;
   bool ended = false;
@@ -126,6 +127,7 @@ class Pass {
         Cursor& cursor = cursors_.emplace_back();
         cursor.process = process;
         cursor.thread = thread;
+        cursor.rank = rank;
         cursor.location = roster.location_of(rank, thread);
         result_.ledger.open(cursor.location);
         advance(cursor);
@@ -270,14 +272,14 @@ class Pass {
     }
     const EventId id = result_.ledger.add(cursor.location, event);
     const CallSite call{.process = cursor.process,
-                        .rank = own_[cursor.process]->rank(),
                         .id = id,
+                        .received_ns = cursor.received_ns,
+                        .rank = cursor.rank,
                         .context = record.node,
                         .enter_ns = record.enter_ns,
-                        .exit_ns = record.exit_ns,
                         .any = record.any,
                         .alone = record.operations.size() == 1,
-                        .received_ns = cursor.received_ns};
+                        .exit_ns = record.exit_ns};
     if (received) cursor.received_ns = std::max(cursor.received_ns, record.exit_ns);
     for (const Operation& operation : record.operations) dispatch(call, operation);
   }

@@ -1,6 +1,7 @@
 #include "waits/messages.hpp"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -28,17 +29,18 @@ void Messages::arrive(const Channel& channel, MakeSent sent) {
   const auto entry = channels_.try_emplace(channel).first;
   Queues& queues = entry.value();
   while (!queues.arrivals.empty()) {
-    const Arrival arrival = arrivals_.front(queues.arrivals);
-    arrivals_.pop(queues.arrivals);
+    const Arrival& arrival = arrivals_.front(queues.arrivals);
+    const bool probe = arrival.probe;
     match(sent(), arrival);
-    if (arrival.probe) {
+    arrivals_.pop(queues.arrivals);
+    if (probe) {
       --probes_;
       continue;
     }
     if (queues.arrivals.empty() && channels_.size() > kKeptChannels) channels_.erase(entry);
     return;
   }
-  sends_.push(queues.sends, sent());
+  sends_.push(queues.sends, sent);
 }
 
 // ---- what the processes did
@@ -128,19 +130,22 @@ void Messages::post(const CallSite& call, const Operation& operation, const View
   const auto any = [](std::int32_t number, std::int32_t wildcard) {
     return number == wildcard ? PostingOrder::kAny : number;
   };
-  Posted posted{call.id, call.context, call.enter_ns, {}, view.shared, view.slot};
+  const auto posted = [&](const PostingOrder::Ticket& ticket) {
+    return Posted{call.id, call.context, call.enter_ns, ticket, view.shared, view.slot};
+  };
   PostingOrder& order = orders_[view.slot];
   if (operation.completes && order.idle()) {
-    take_at_once(call, operation, posted, false);
+    take_at_once(call, operation, posted({}), false);
     return;
   }
-  posted.ticket = order.post(any(operation.peer, trace::kAnySource), any(operation.tag, trace::kAnyTag));
+  const PostingOrder::Ticket ticket =
+      order.post(any(operation.peer, trace::kAnySource), any(operation.tag, trace::kAnyTag));
   if (operation.completes) {
-    arrive(call, operation, posted, false);
+    arrive(call, operation, posted(ticket), false);
   } else {
     const auto [place, added] = posted_.try_emplace(call.process, operation.id);
-    const Posted before = std::exchange(*place, posted);
-    if (!added) forget(before, call.rank);
+    if (!added) forget(*place, call.rank);
+    ::new (static_cast<void*>(place)) Posted(posted(ticket));
   }
 }
 
@@ -152,20 +157,19 @@ void Messages::forget(const Posted& posted, std::int32_t destination_rank) {
 }
 
 void Messages::complete(const CallSite& call, const Operation& operation) {
-  const Posted* const found = posted_.find(call.process, operation.id);
-  if (found == nullptr) {
+  const Posted* const posted = posted_.find(call.process, operation.id);
+  if (posted == nullptr) {
     // MPI_PROC_NULL is posted nowhere; anything else began before the trace did.
     if (operation.peer != trace::kNobody) ++ledger_.unmatched.completions;
     return;
   }
-  const Posted posted = *found;
-  posted_.erase(call.process, operation.id);
   if (operation.cancelled || operation.peer < 0) {
-    orders_[posted.slot].withdraw(posted.ticket, ready_);
-    release(posted, call.rank);
+    orders_[posted->slot].withdraw(posted->ticket, ready_);
+    release(*posted, call.rank);
   } else {
-    arrive(call, operation, posted, false);
+    arrive(call, operation, *posted, false);
   }
+  posted_.erase(call.process, operation.id);
 }
 
 void Messages::arrive(const CallSite& call, const Operation& operation, const Posted& posted, bool probe) {
@@ -204,7 +208,7 @@ void Messages::take_at_once(const CallSite& call, const Operation& operation, co
         .source = operation.peer,
         .destination_rank = call.rank,
         .tag = operation.tag},
-       arrival(call, posted, probe));
+       [&] { return arrival(call, posted, probe); });
 }
 
 void Messages::release(const Posted& posted, std::int32_t destination_rank) {
@@ -213,7 +217,7 @@ void Messages::release(const Posted& posted, std::int32_t destination_rank) {
           .source = receive.source,
           .destination_rank = destination_rank,
           .tag = receive.tag},
-         held_[receive.item]);
+         [&]() -> const Arrival& { return held_[receive.item]; });
     free_.push_back(receive.item);
   }
   ready_.clear();
@@ -221,14 +225,16 @@ void Messages::release(const Posted& posted, std::int32_t destination_rank) {
 
 // ---- what meets
 
-void Messages::take(const Channel& channel, const Arrival& arrival) {
+/// An arrival that `arrived()` makes, once: mostly right where it is kept.
+template <typename MakeArrival>
+void Messages::take(const Channel& channel, MakeArrival arrived) {
   const auto entry = channels_.try_emplace(channel).first;
   Queues& queues = entry.value();
   if (queues.sends.empty()) {
-    arrivals_.push(queues.arrivals, arrival);
-    if (arrival.probe) ++probes_;
+    if (arrivals_.push(queues.arrivals, arrived).probe) ++probes_;
     return;
   }
+  const Arrival& arrival = arrived();
   match(sends_.front(queues.sends), arrival);
   if (arrival.probe) return;
   sends_.pop(queues.sends);
@@ -266,11 +272,13 @@ void Messages::match(const Sent& send, const Arrival& arrival) {
         ClockViolation{.location = receiver, .received_ns = arrival.exit_ns, .sent_ns = send.enter_ns});
   const bool before = send.enter_ns <= arrival.enter_ns;
   if (arrival.any || !before) {
-    ledger_.add(receiver, Candidate{.event = arrival.completed.index,
-                                    .pattern = Pattern::late_sender,
-                                    .ns = send.enter_ns,
-                                    .cause = send.call,
-                                    .cause_context = send.call_context});
+    ledger_.add(arrival.completed, [&] {
+      return Candidate{.event = arrival.completed.index,
+                       .pattern = Pattern::late_sender,
+                       .ns = send.enter_ns,
+                       .cause = send.call,
+                       .cause_context = send.call_context};
+    });
   }
   if (arrival.probe) return;
   // A message that was sent only now was there during no wait before.

@@ -134,7 +134,8 @@ class Messages {
   void forget(const Posted& posted, std::int32_t destination_rank);
   template <typename MakeSent>
   void arrive(const Channel& channel, MakeSent sent);
-  void take(const Channel& channel, const Arrival& arrival);
+  template <typename MakeArrival>
+  void take(const Channel& channel, MakeArrival arrived);
   void match(const Sent& send, const Arrival& arrival);
   static bool may_have_waited(const Sent& send, const Arrival& arrival);
   void tell_sender(const Sent& send, const Arrival& arrival);

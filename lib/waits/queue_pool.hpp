@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <type_traits>
 #include <vector>
 
 namespace culprit::waits {
@@ -10,6 +12,8 @@ namespace culprit::waits {
 /// most one item at a time, and there may be millions.
 template <typename Item>
 class QueuePool {
+  static_assert(std::is_trivially_destructible_v<Item>);
+
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
@@ -21,14 +25,18 @@ class QueuePool {
 
   /// Of all queues together.
   [[nodiscard]] std::size_t size() const { return size_; }
-  void push(Queue& queue, const Item& item) {
+  /// One more, which `make()` makes right where it is kept: what is first put together elsewhere and then
+  /// copied as a whole has the processor wait for each part.
+  template <typename MakeItem>
+  const Item& push(Queue& queue, MakeItem make) {
     const std::uint32_t at = place();
     Node& added = node(at);
-    added.item = item;
+    ::new (static_cast<void*>(&added.item)) Item(make());
     added.next = kNone;
     (queue.empty() ? queue.first : node(queue.last).next) = at;
     queue.last = at;
     ++size_;
+    return added.item;
   }
   [[nodiscard]] const Item& front(const Queue& queue) const { return node(queue.first).item; }
   void pop(Queue& queue) {
@@ -44,7 +52,11 @@ class QueuePool {
   }
 
  private:
-  struct Node {
+  static constexpr std::size_t kCacheLine = 64;
+  /// Where a node fills a cache line, it lies in one.
+  static constexpr std::size_t kAligned =
+      sizeof(Item) < kCacheLine && sizeof(Item) + alignof(Item) >= kCacheLine ? kCacheLine : alignof(Item);
+  struct alignas(kAligned) Node {
     Item item;
     std::uint32_t next = kNone;
   };

@@ -30,20 +30,18 @@ class RequestTable {
 
   /// The request's value, and whether it is new, and then a default one: until the next is added or erased.
   std::pair<Value*, bool> try_emplace(std::size_t process, std::uint64_t id) {
-    if (Value* const found = find(process, id)) return {found, false};
-    ++size_;
     Window& window = windows_[process];
-    while (id != kNobody) {
-      Place* const place = window.place_of(id);
-      if (place != nullptr && place->id == kNobody) {
-        ++window.used;
-        *place = {id, {}};
-        return {&place->value, true};
-      }
-      if (window.places.size() > kMostPlaces * window.used) break;
-      window.grow();
+    Place* place = window.place_of(id);
+    if (place == nullptr || place->id != kNobody || id == kNobody || !elsewhere_.empty()) {
+      if (Value* const found = find(process, id)) return {found, false};
+      place = id == kNobody ? nullptr : window.make_place(id);
     }
-    return {&elsewhere_.try_emplace({process, id}).first.value(), true};
+    ++size_;
+    if (place == nullptr) return {&elsewhere_.try_emplace({process, id}).first.value(), true};
+    ++window.used;
+    place->id = id;
+    place->value = {};
+    return {&place->value, true};
   }
 
   /// nullptr: there is none. Until the next is added or erased.
@@ -87,6 +85,14 @@ class RequestTable {
     std::size_t used = 0;
 
     Place* place_of(std::uint64_t id) { return places.empty() ? nullptr : &places[id & (places.size() - 1)]; }
+    /// A free one; nullptr: there is none, although there are many.
+    Place* make_place(std::uint64_t id) {
+      for (;; grow()) {
+        Place* const place = place_of(id);
+        if (place != nullptr && place->id == kNobody) return place;
+        if (places.size() > kMostPlaces * used) return nullptr;
+      }
+    }
     /// No two get into each other's way that did not before.
     void grow() {
       std::vector<Place> before(std::max(kLeastPlaces, 2 * places.size()));

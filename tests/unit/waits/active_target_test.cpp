@@ -36,8 +36,8 @@ class Fencing {
   CallSite call(std::int32_t rank, std::uint64_t enter, std::uint64_t exit) {
     const EventId id = ledger_.add(static_cast<Location>(rank), Event{.enter_ns = enter, .exit_ns = exit});
     return {.process = static_cast<std::size_t>(rank),
-            .rank = rank,
             .id = id,
+            .rank = rank,
             .enter_ns = enter,
             .exit_ns = exit};
   }
