@@ -28,6 +28,11 @@ struct Bracket {
   [[nodiscard]] bool holds(std::uint64_t value) const { return value - least <= most - least; }
 };
 
+/// How many values there are below a bracket and in it, on its ends and between them.
+struct Counts {
+  std::uint64_t below = 0, least = 0, between = 0, most = 0;
+};
+
 /// One in so many of all ranks' `count` values, or all where they are few; in order. They are taken at
 /// random, so that no order in which the values lie is a bad one.
 std::vector<std::uint64_t> sample_of(exchange::Communicator& analysis, Values values, std::uint64_t count,
@@ -56,6 +61,19 @@ Bracket around(Values sample, double share, std::uint64_t spread) {
   return bracket;
 }
 
+/// The ends by themselves: where few values differ, most of them are one of these, and it is found at once.
+Counts counts_of(Values values, const Bracket& bracket) {
+  std::uint64_t below = 0, inside = 0, least = 0, most = 0;
+  for (const std::uint64_t value : values) {
+    below += value < bracket.least ? 1 : 0;
+    inside += bracket.holds(value) ? 1 : 0;
+    least += value == bracket.least ? 1 : 0;
+    most += value == bracket.most ? 1 : 0;
+  }
+  if (bracket.least == bracket.most) most = 0;
+  return {below, least, inside - least - most, most};
+}
+
 /// Those in the bracket, `count`. Without branches, since which way one goes cannot be guessed.
 std::vector<std::uint64_t> kept_of(Values values, const Bracket& bracket, std::size_t count) {
   std::vector<std::uint64_t> kept(count + 1);
@@ -78,23 +96,25 @@ std::uint64_t order_statistic(exchange::Communicator& analysis, Values values, s
     const std::vector<std::uint64_t> sample = sample_of(analysis, values, count, round);
     if (count <= kSampled) return sample[place];
     Bracket bracket = around(sample, static_cast<double>(place) / static_cast<double>(count), spread);
-    std::size_t below = 0, inside = 0;
-    for (const std::uint64_t value : values) {
-      below += value < bracket.least ? 1 : 0;
-      inside += bracket.holds(value) ? 1 : 0;
-    }
-    const std::uint64_t all_below = analysis.all_sum(below), all_inside = analysis.all_sum(inside);
-    std::size_t left = inside;
-    if (place < all_below) {
+    const Counts own = counts_of(values, bracket);
+    const Counts all{analysis.all_sum(own.below), analysis.all_sum(own.least), analysis.all_sum(own.between),
+                     analysis.all_sum(own.most)};
+    const std::uint64_t since = all.below + all.least, until = since + all.between;
+    std::size_t left = own.between;
+    if (place < all.below) {
       bracket = {.least = 0, .most = bracket.least - 1};
-      left = below;
-    } else if (place < all_below + all_inside) {
-      if (bracket.least == bracket.most) return bracket.least;
-      place -= all_below;
+      left = own.below;
+    } else if (place < since) {
+      return bracket.least;
+    } else if (place < until) {
+      place -= since;
+      bracket = {.least = bracket.least + 1, .most = bracket.most - 1};
+    } else if (place < until + all.most) {
+      return bracket.most;
     } else {
+      left = values.size() - own.below - own.least - own.between - own.most;
+      place -= until + all.most;
       bracket = {.least = bracket.most + 1};
-      left = values.size() - below - inside;
-      place -= all_below + all_inside;
     }
     kept = kept_of(values, bracket, left);
     values = kept;
