@@ -4,7 +4,10 @@
 #include "waits/recurrence.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
 #include <utility>
+#include <vector>
 
 namespace culprit::waits {
 
@@ -95,16 +98,47 @@ std::uint64_t without_calls(const TimeLine& line, const Bounds& bounds) {
   return left;
 }
 
+/// A call of the first MPI call path below a procedure.
+struct RecurringCall {
+  std::uint32_t event = 0;
+  std::uint32_t depth = 0;  ///< of the outermost scope that control came back to since the last one
+  std::uint64_t enter_ns = 0;
+  std::uint64_t calls_ns = 0;  ///< that all calls before it took
+};
+
+/// Such calls of one time line after the other; the last one stands behind the last call below the procedure,
+/// as if it were entered when that is left. In parts, so that millions are never moved.
+class RecurringCalls {
+ public:
+  void clear() { size_ = 0; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const RecurringCall& operator[](std::size_t index) const {
+    return parts_[index / kPart][index % kPart];
+  }
+  /// One more, to be filled in.
+  RecurringCall& extend() {
+    if (size_ == parts_.size() * kPart) parts_.push_back(std::make_unique<RecurringCall[]>(kPart));
+    const std::size_t index = size_++;
+    return parts_[index / kPart][index % kPart];
+  }
+
+ private:
+  static constexpr std::size_t kPart = 4096;
+  std::vector<std::unique_ptr<RecurringCall[]>> parts_;
+  std::size_t size_ = 0;
+};
+
 class VariationPass {
  public:
   VariationPass(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                 const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
-                const VariationOptions& options)
+                const VariationOptions& options, Variation&& before)
       : analysis_(analysis),
         sums_(sums),
         paths_(sums.paths()),
         options_(options),
         returns_(paths_, forward.pieces) {
+    result_.rows = std::move(before.rows);
     const std::vector<TimeLine>& lines = forward.ledger.lines();
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::int32_t rank = roster.rank_of(lines[i].location);
@@ -118,10 +152,17 @@ class VariationPass {
     for (const Row& row : rows_) marked += row.marks.size();
     result_.marked = analysis_.all_sum(marked) > 0 && options_.procedure == kNone;
     if (!result_.marked) choose();
-    for (const Row& row : rows_) {
-      result_.ranks.push_back(row.rank);
-      result_.rows.push_back(result_.marked ? between_marks(row) : invocations(row));
+    result_.rows.resize(rows_.size());
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      result_.ranks.push_back(rows_[i].rank);
+      result_.rows[i].clear();
+      if (result_.marked) {
+        find_between_marks(rows_[i], result_.rows[i]);
+      } else {
+        find_invocations(rows_[i], result_.rows[i]);
+      }
     }
+    recurring_ = {};
     find_outliers();
     return std::move(result_);
   }
@@ -134,26 +175,16 @@ class VariationPass {
   };
   /// Of the chosen procedure, on one time line.
   struct Recurring {
-    struct Call {
-      std::uint32_t event = 0;
-      std::uint32_t depth = 0;  ///< of the outermost scope that control came back to since the last one
-      std::uint64_t enter_ns = 0;
-      std::uint64_t calls_ns = 0;  ///< that all calls before it took
-    };
-    /// Of its first MPI call path; the last one stands behind the last call below the procedure, as if it
-    /// were entered when that is left.
-    std::vector<Call> calls;
-    std::uint32_t frame_depth = 0;  ///< of the procedure's outermost frame on it
-    std::uint64_t until_ns = 0;     ///< all calls below the procedure were left
-    bool in_order = true;           ///< each call is entered after the one before was left
+    RecurringCalls calls;      ///< of its first MPI call path, and the end
+    Recurrences::Level level;  ///< which of these the procedure begins anew with
+    bool in_order = true;      ///< each call is entered after the one before was left
   };
 
   void choose();
   void find_frames();
-  [[nodiscard]] static std::vector<Segment> between_marks(const Row& row);
-  [[nodiscard]] std::vector<Segment> invocations(const Row& row);
+  static void find_between_marks(const Row& row, std::vector<Segment>& segments);
+  void find_invocations(const Row& row, std::vector<Segment>& segments);
   void find_recurring(const Sequence<Event>& events);
-  [[nodiscard]] Recurrences::Level recurring_level() const;
   void find_outliers();
 
   exchange::Communicator& analysis_;
@@ -191,8 +222,7 @@ void VariationPass::find_frames() {
 }
 
 /// From each mark to the next, and from the last to the last call.
-std::vector<Segment> VariationPass::between_marks(const Row& row) {
-  std::vector<Segment> segments;
+void VariationPass::find_between_marks(const Row& row, std::vector<Segment>& segments) {
   const Sequence<Event>& events = row.line->events;
   SegmentSamples samples(row.line->samples);
   for (std::size_t i = 0; i < row.marks.size(); ++i) {
@@ -212,43 +242,42 @@ std::vector<Segment> VariationPass::between_marks(const Row& row) {
                         .sos_ns = without_calls(*row.line, bounds),
                         .context = samples.most_sampled(bounds)});
   }
-  return segments;
 }
 
 /// From each recurrence of the first MPI call path below the procedure to the next; the last ends with the
 /// last call below it.
-std::vector<Segment> VariationPass::invocations(const Row& row) {
-  std::vector<Segment> segments;
-  if (result_.procedure == kNone) return segments;
+void VariationPass::find_invocations(const Row& row, std::vector<Segment>& segments) {
+  if (result_.procedure == kNone) return;
   find_recurring(row.line->events);
-  const Recurrences::Level level = recurring_level();
+  const Recurrences::Level& level = recurring_.level;
   segments.reserve(level.count);
   SegmentSamples samples(row.line->samples);
-  const std::vector<Recurring::Call>& calls = recurring_.calls;
-  for (auto start = calls.begin(); segments.size() < level.count;) {
-    const auto until = std::find_if(
-        start + 1, calls.end(), [&level](const Recurring::Call& call) { return call.depth <= level.depth; });
-    const Bounds bounds{start->event, until->event, start->enter_ns, until->enter_ns};
+  const RecurringCalls& calls = recurring_.calls;
+  for (std::size_t at = 0; segments.size() < level.count;) {
+    const RecurringCall& start = calls[at];
+    ++at;
+    while (at + 1 < calls.size() && calls[at].depth > level.depth) ++at;
+    const RecurringCall& until = calls[at];
+    const Bounds bounds{start.event, until.event, start.enter_ns, until.enter_ns};
     const std::uint64_t sos_ns = recurring_.in_order
-                                     ? bounds.end_ns - bounds.begin_ns - (until->calls_ns - start->calls_ns)
+                                     ? bounds.end_ns - bounds.begin_ns - (until.calls_ns - start.calls_ns)
                                      : without_calls(*row.line, bounds);
     Segment& segment = segments.emplace_back();
     segment.begin_ns = bounds.begin_ns;
     segment.end_ns = bounds.end_ns;
     segment.sos_ns = sos_ns;
     segment.context = samples.most_sampled(bounds);
-    start = until;
   }
-  return segments;
 }
 
-/// The calls of the first MPI call path below the procedure.
+/// The calls of the first MPI call path below the procedure, and which of them it begins anew with.
 void VariationPass::find_recurring(const Sequence<Event>& events) {
-  std::vector<Recurring::Call>& calls = recurring_.calls;
+  RecurringCalls& calls = recurring_.calls;
   calls.clear();
   returns_.begin_line();
-  Recurring::Call end;
-  std::uint32_t index = 0, first = kNone, outermost = 0;
+  Recurrences recurrences;
+  RecurringCall end;
+  std::uint32_t index = 0, first = kNone, outermost = 0, frame_depth = 0;
   std::uint64_t calls_ns = 0, left_ns = 0, until_ns = 0;
   bool in_order = true;
   events.for_each([&](const Event& event) {
@@ -263,31 +292,24 @@ void VariationPass::find_recurring(const Sequence<Event>& events) {
     if (first == kNone) {
       first = event.context;
       outermost = 0;  // of the first call it does not matter
-      recurring_.frame_depth = returns_.depth(frame_of_[first]);
+      frame_depth = returns_.depth(frame_of_[first]);
     }
     if (event.context == first) {
       // In its place at once: what is put together elsewhere has the processor wait when it is copied.
-      Recurring::Call& call = calls.emplace_back();
+      RecurringCall& call = calls.extend();
       call.event = index - 1;
       call.depth = outermost;
       call.enter_ns = event.enter_ns;
       call.calls_ns = before_ns;
+      recurrences.begins(event.enter_ns, outermost);
       outermost = returns_.depth(first);
     }
     end = {.event = index, .enter_ns = event.exit_ns, .calls_ns = calls_ns};
     until_ns = std::max(until_ns, event.exit_ns);
   });
-  if (first != kNone) calls.push_back(end);
-  recurring_.until_ns = until_ns;
+  if (first != kNone) calls.extend() = end;
+  recurring_.level = recurrences.level(frame_depth, until_ns);
   recurring_.in_order = in_order;
-}
-
-/// Which of these calls the procedure begins anew with.
-Recurrences::Level VariationPass::recurring_level() const {
-  Recurrences recurrences;
-  const std::vector<Recurring::Call>& calls = recurring_.calls;
-  for (std::size_t i = 0; i + 1 < calls.size(); ++i) recurrences.begins(calls[i].enter_ns, calls[i].depth);
-  return recurrences.level(recurring_.frame_depth, recurring_.until_ns);
 }
 
 /// By the median absolute deviation of all ranks' segments. The last segment of a row is cut off somewhere.
@@ -326,8 +348,8 @@ void VariationPass::find_outliers() {
 
 Variation variation(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                     const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
-                    const VariationOptions& options) {
-  return VariationPass(analysis, roster, forward, sums, marks, options).run();
+                    const VariationOptions& options, Variation&& before) {
+  return VariationPass(analysis, roster, forward, sums, marks, options, std::move(before)).run();
 }
 
 }  // namespace culprit::waits

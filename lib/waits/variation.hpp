@@ -56,8 +56,10 @@ struct IterationMark {
 /// unevenly that on most ranks one of them has nearly all of it (a loop over input lines, one of which starts
 /// the computation) is taken only where there is no other. `marks` are those of each of the ledger's time
 /// lines; where any rank has some, they make the segments. Of each process its first time line counts.
+/// `before` is one that is of no more use, the memory of which serves again: there may be millions of
+/// segments.
 Variation variation(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                     const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
-                    const VariationOptions& options = {});
+                    const VariationOptions& options = {}, Variation&& before = {});
 
 }  // namespace culprit::waits

@@ -446,10 +446,8 @@ double find_variations(culprit::exchange::Communicator& analysis, const Roster& 
   find_segments(map, level);
   double seconds = 0;
   for (const std::uint32_t procedure : sums.levels(3)) {
-    if (level.procedure != procedure) {
-      level = {};
-      level = variation(analysis, roster, forward, sums, {}, {.procedure = procedure});
-    }
+    if (level.procedure != procedure)
+      level = variation(analysis, roster, forward, sums, {}, {.procedure = procedure}, std::move(level));
     seconds += laps.lap();
     add(digest, level);
     laps.leave_out();
