@@ -159,9 +159,9 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   member.attendance = attendances.size() - 1;
   member.enter_ns = call.enter_ns;
   member.exit_ns = call.exit_ns;
-  const int home = home_of(context.global_id);
   if (operation.kind == OperationKind::prefix) {
-    mail_.send(home, PrefixLetter{context.global_id, instance, context.size, mail_.here(), enter});
+    mail_.send(home_of(context.global_id),
+               PrefixLetter{context.global_id, instance, context.size, mail_.here(), enter});
     return;
   }
   const bool root = view.inter ? operation.peer == trace::kRootHere : operation.peer == view.rank;
@@ -175,8 +175,8 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   ++own.part.members;
   own.part.blocking = own.part.blocking && blocking;
   if (own.part.members == context.own_processes) {
-    mail_.send(home, GatheringLetter{context.global_id, instance, context.size, mail_.here(), operation.kind,
-                                     own.part});
+    mail_.send(home_of(context.global_id), GatheringLetter{context.global_id, instance, context.size,
+                                                           mail_.here(), operation.kind, own.part});
   }
 }
 

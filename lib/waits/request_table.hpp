@@ -14,16 +14,14 @@ namespace culprit::waits {
 
 /// What is kept of the open requests of some processes, by process and request. A process numbers its
 /// requests as it makes them, so those that are open have numbers close together: each has its place by the
-/// lowest bits of its number, in a table of its process that grows with the number of them that are open.
+/// lowest bits of its number, in a table of its process that grows with the number of them that are open. The
+/// tables of processes without any are given to those who need larger ones: they are in a processor's cache.
 /// Those whose place is taken, which takes numbers that jump, lie in another table. `Value` is default
 /// constructed and small.
 template <typename Value>
 class RequestTable {
  public:
-  explicit RequestTable(std::size_t processes)
-      : windows_(processes),
-        kept_places_(std::clamp(kKeptPlaces / std::max<std::size_t>(processes, 1), kLeastPlaces, kMostKept)) {
-  }
+  explicit RequestTable(std::size_t processes) : windows_(processes) {}
 
   /// Of all processes together.
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -34,7 +32,7 @@ class RequestTable {
     Place* place = window.place_of(id);
     if (place == nullptr || place->id != kNobody || id == kNobody || !elsewhere_.empty()) {
       if (Value* const found = find(process, id)) return {found, false};
-      place = id == kNobody ? nullptr : window.make_place(id);
+      place = id == kNobody ? nullptr : make_place(window, id);
     }
     ++size_;
     if (place == nullptr) return {&elsewhere_.try_emplace({process, id}).first.value(), true};
@@ -63,16 +61,15 @@ class RequestTable {
       return;
     }
     place->id = kNobody;
-    // Many were open once: others may need the memory.
-    if (--window.used == 0 && window.places.size() > kept_places_) window.places = {};
+    if (--window.used == 0 && window.places.size() > kLeastPlaces) put_aside(window);
   }
 
  private:
   /// Of a place that nobody has; a request with that number lies in the other table.
   static constexpr std::uint64_t kNobody = ~std::uint64_t{0};
   static constexpr std::size_t kLeastPlaces = 16;
-  /// Places without a request that are kept for the next one: of a process, and of all together.
-  static constexpr std::size_t kMostKept = 4096, kKeptPlaces = 1 << 17;
+  /// Places in tables that nobody has.
+  static constexpr std::size_t kMostSpare = 1 << 16;
   /// So many places are there at most for a request, before the last time that the table grew.
   static constexpr std::size_t kMostPlaces = 8;
 
@@ -85,19 +82,10 @@ class RequestTable {
     std::size_t used = 0;
 
     Place* place_of(std::uint64_t id) { return places.empty() ? nullptr : &places[id & (places.size() - 1)]; }
-    /// A free one; nullptr: there is none, although there are many.
-    Place* make_place(std::uint64_t id) {
-      for (;; grow()) {
-        Place* const place = place_of(id);
-        if (place != nullptr && place->id == kNobody) return place;
-        if (places.size() > kMostPlaces * used) return nullptr;
-      }
-    }
     /// No two get into each other's way that did not before.
-    void grow() {
-      std::vector<Place> before(std::max(kLeastPlaces, 2 * places.size()));
-      before.swap(places);
-      for (const Place& one : before) {
+    void grow_to(std::vector<Place> larger) {
+      larger.swap(places);
+      for (const Place& one : larger) {
         if (one.id != kNobody) *place_of(one.id) = one;
       }
     }
@@ -111,8 +99,35 @@ class RequestTable {
     std::size_t operator()(const Key& key) const { return hash_of(key.id, key.process); }
   };
 
-  std::vector<Window> windows_;  // by process
-  std::size_t kept_places_;      // of a process
+  /// A free one; nullptr: there is none, although there are many.
+  Place* make_place(Window& window, std::uint64_t id) {
+    for (;;) {
+      Place* const place = window.place_of(id);
+      if (place != nullptr && place->id == kNobody) return place;
+      if (window.places.size() > kMostPlaces * window.used) return nullptr;
+      window.grow_to(larger_than(window.places.size()));
+    }
+  }
+  /// A table without any request: one that another process had, where the last of those is larger.
+  std::vector<Place> larger_than(std::size_t places) {
+    if (spare_.empty() || spare_.back().size() <= places)
+      return std::vector<Place>(std::max(kLeastPlaces, 2 * places));
+    std::vector<Place> larger = std::move(spare_.back());
+    spare_.pop_back();
+    spare_places_ -= larger.size();
+    return larger;
+  }
+  /// No request of the process is open any more: others may be about to have as many.
+  void put_aside(Window& window) {
+    std::vector<Place> places = std::exchange(window.places, {});
+    if (spare_places_ + places.size() > kMostSpare) return;
+    spare_places_ += places.size();
+    spare_.push_back(std::move(places));
+  }
+
+  std::vector<Window> windows_;            // by process
+  std::vector<std::vector<Place>> spare_;  // tables without any request
+  std::size_t spare_places_ = 0;
   tsl::robin_map<Key, Value, KeyHash> elsewhere_;
   std::size_t size_ = 0;
 };

@@ -51,16 +51,15 @@ class WaitSums {
   struct Amount {
     std::uint64_t ns = 0, count = 0;
   };
-  /// Sums of one time line, in their order: from `first` to before `last`.
+  /// Sums of one time line, in their order.
   struct Part {
     Location location = kNoLocation;
-    std::size_t first = 0, last = 0;
+    std::vector<WaitSum> sums;
   };
   /// Of buckets to sums: tables that have more were made for a time line with many more.
   static constexpr std::size_t kWide = 16;
 
   tsl::robin_map<Key, Amount, KeyHash> sums_of_line_;
-  std::vector<WaitSum> sums_;  // in parts
   std::vector<Part> parts_;
 };
 
