@@ -305,7 +305,7 @@ void SealedReader::read_tree(std::uint32_t index) {
     in.fail("is shorter than its node count says");
   }
   thread.nodes.resize(size.nodes);
-  thread.cell.resize(size.nodes, cct::kNoNode);
+  thread.cell.resize(size.nodes);
   thread.cells.reserve(size.cells);
   thread.events.reserve(size.cells * event_columns_);
   std::ranges::fill(last_offset_, 0);
@@ -313,35 +313,43 @@ void SealedReader::read_tree(std::uint32_t index) {
   // goes there.
   path_.resize(std::size_t{size.nodes} + 1);
   path_[0] = cct::kNoNode;
+  // Where they lie, no store into one of them can change; compilers cannot know that of members.
+  cct::Node* const nodes = thread.nodes.data();
+  std::uint32_t* const cell_of = thread.cell.data();
+  cct::NodeId* const path = path_.data();
+  std::uint64_t* const last_offset = last_offset_.data();
+  const auto modules = static_cast<std::uint32_t>(result_.modules.size());
   std::size_t depth = 0;
   std::uint32_t cells = 0;
   for (cct::NodeId id = 0; id < size.nodes; ++id) {
     const unsigned tag = in.byte();
     std::uint64_t up = tag >> sealed::kNodeUpShift;
-    if (up == sealed::kNodeUpMore) up += in.varint();
+    if (up == sealed::kNodeUpMore) [[unlikely]]
+      up += in.varint();
     if (up > depth) in.fail("is not a tree");
     depth -= up;
-    const cct::NodeId parent = path_[depth];
-    path_[++depth] = id;
-    cct::Node& node = thread.nodes[id];
+    const cct::NodeId parent = path[depth];
+    path[++depth] = id;
     const unsigned kind = tag & sealed::kNodeKindMask;
     const bool is_root = id == 0;
     if (kind >= cct::kFrameKinds || is_root != (parent == cct::kNoNode) || is_root != (kind == 0)) {
       in.fail("is not a tree");
     }
-    node.parent = parent;
-    node.frame.kind = static_cast<cct::FrameKind>(kind);
+    std::uint32_t module = cct::kNoModule;
     if (!is_root && (tag & sealed::kNodeParentsModule) != 0) {
-      node.frame.module = thread.nodes[parent].frame.module;
-    } else {
-      node.frame.module = module(in, in.number());
+      module = nodes[parent].frame.module;
+    } else if (const std::uint32_t number = in.number(); number != 0) {
+      if (number > modules) in.fail("names a module that does not exist");
+      module = number - 1;
     }
-    std::uint64_t& last =
-        node.frame.module == cct::kNoModule ? last_offset_.back() : last_offset_[node.frame.module];
-    last += static_cast<std::uint64_t>(in.zigzag());
-    node.frame.offset = last;
+    std::uint64_t& last = last_offset[std::min(module, modules)];
+    const std::uint64_t offset = last + static_cast<std::uint64_t>(in.zigzag());
+    last = offset;
+    nodes[id] = {.frame = {.offset = offset, .module = module, .kind = static_cast<cct::FrameKind>(kind)},
+                 .parent = parent};
+    cell_of[id] = cct::kNoNode;
     if ((tag & sealed::kNodeHasCell) != 0) {
-      thread.cell[id] = cells++;
+      cell_of[id] = cells++;
       read_cell(in, thread);
     }
   }
