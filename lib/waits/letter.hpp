@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -48,7 +49,7 @@ std::vector<Item> items_of_all(exchange::Communicator& analysis, std::span<const
 class Mail {
  public:
   explicit Mail(exchange::Communicator& analysis)
-      : analysis_(analysis), out_(static_cast<std::size_t>(analysis.size())) {}
+      : analysis_(analysis), out_(static_cast<std::size_t>(analysis.size())), most_(out_.size(), 0) {}
 
   [[nodiscard]] int here() const { return analysis_.rank(); }
   [[nodiscard]] int ranks() const { return analysis_.size(); }
@@ -81,6 +82,7 @@ class Mail {
   template <typename... Recipients>
   void deliver(Recipients&... recipients) {
     while (analysis_.all_sum(pending()) > 0) {
+      for (std::size_t to = 0; to < out_.size(); ++to) most_[to] = std::max(most_[to], out_[to].size());
       std::vector<exchange::Bytes> incoming = std::exchange(out_, empty_boxes());
       incoming = analysis_.all_to_all(std::move(incoming));
       for (exchange::Bytes& box : incoming) {
@@ -91,11 +93,19 @@ class Mail {
   }
 
  private:
-  /// Boxes whose letters were read serve again: new ones would have to be made by the system, piece by piece.
+  /// Boxes whose letters were read serve again, the largest for the rank that most went to: new ones would
+  /// have to be made by the system, piece by piece.
   std::vector<exchange::Bytes> empty_boxes() {
     std::vector<exchange::Bytes> boxes(out_.size());
-    for (auto box = boxes.begin(); box != boxes.end() && !spare_.empty(); ++box) {
-      *box = std::move(spare_.back());
+    std::vector<std::size_t> order(out_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(),
+              [this](std::size_t a, std::size_t b) { return most_[a] > most_[b]; });
+    std::sort(spare_.begin(), spare_.end(),
+              [](const exchange::Bytes& a, const exchange::Bytes& b) { return a.capacity() < b.capacity(); });
+    for (const std::size_t to : order) {
+      if (spare_.empty()) break;
+      boxes[to] = std::move(spare_.back());
       spare_.pop_back();
     }
     return boxes;
@@ -160,6 +170,7 @@ class Mail {
 
   exchange::Communicator& analysis_;
   std::vector<exchange::Bytes> out_;
+  std::vector<std::size_t> most_;           // bytes that went to each rank at once
   std::vector<exchange::Bytes> spare_;      // empty, with memory
   std::vector<std::max_align_t> enclosed_;  // with a letter: kept for its memory
 };
