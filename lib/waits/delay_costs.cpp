@@ -24,6 +24,9 @@ namespace {
 /// ends, so that must not depend on the number of ranks of the analysis.
 constexpr std::uint64_t kWaits = 1 << 13, kWaitsOfLine = 128;
 
+/// Waits that other ranks are asked for together, at least: a letter has some hundred bytes.
+constexpr std::size_t kAskedTogether = 1 << 14;
+
 /// The profile of a waiter's synchronization interval, on its way to where the cause was recorded.
 struct ProfileLetter {
   static constexpr std::uint8_t kLetter = 20;
@@ -145,6 +148,7 @@ class Backward {
   }
 
   std::uint64_t round(std::uint64_t since);
+  void list_all(std::uint64_t since);
   void list(std::uint32_t at, std::uint64_t since);
   void list(std::uint32_t at, const Wait& wait);
   void explain(const ProfileLetter& letter, const IntervalProfile& waiter);
@@ -188,6 +192,7 @@ class Backward {
   std::vector<Line> lines_;  // as in the ledger
   // Of this round.
   std::vector<Listed> listed_;
+  std::size_t asked_ = 0;  // on other ranks, of those that are explained together
   std::vector<std::vector<Explanation>> explanations_;  // by the rank that asked, as it numbers them
   std::vector<std::uint32_t> sent_;                     // by rank: profiles so far
   std::vector<Delay> delays_;                           // of all explanations
@@ -208,9 +213,8 @@ std::uint64_t Backward::round(std::uint64_t since) {
   delays_.clear();
   for (std::vector<Explanation>& from : explanations_) from.clear();
   std::fill(sent_.begin(), sent_.end(), 0);
-  for (std::uint32_t line = 0; line < lines_.size(); ++line) list(line, since);
+  list_all(since);
   const std::uint64_t count = analysis_.all_sum(listed_.size());
-  mail_.deliver(*this);
   for (const Listed& one : listed_) {
     const Burden& burden = lines_[one.line].burden;
     if (!burden.taken(one.wait) && burden.complete(one.wait)) pass_on(one);
@@ -225,6 +229,16 @@ std::uint64_t Backward::round(std::uint64_t since) {
   mail_.deliver(*this);
   for (Line& line : lines_) line.burden.close();
   return count;
+}
+
+/// Some lines at a time: the letters for all of them would fit into no cache.
+void Backward::list_all(std::uint64_t since) {
+  std::uint32_t line = 0;
+  while (analysis_.all_sum(lines_.size() - line) > 0) {
+    asked_ = 0;
+    for (; line < lines_.size() && asked_ < kAskedTogether; ++line) list(line, since);
+    mail_.deliver(*this);
+  }
 }
 
 /// Those of one line.
@@ -260,6 +274,7 @@ void Backward::list(std::uint32_t at, const Wait& wait) {
     times_.push_back({.piece = piece, .ns = waiter_.of(piece)});
   times_.insert(times_.end(), waiter_.samples().begin(), waiter_.samples().end());
   mail_.send(to, letter, times_);
+  ++asked_;
 }
 
 void Backward::pass_on(const Listed& one) {
