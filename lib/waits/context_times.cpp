@@ -3,7 +3,7 @@
 namespace culprit::waits {
 
 void ContextTimes::add(const TimeLine& line, const LineTimes& times, const Pieces& pieces) {
-  line.samples.for_each([this](const Sample& sample) { add(sample.context, sample.ns); });
+  line.samples.go_through([this](const Sample& sample) { add(sample.context, sample.ns); });
   for (const std::uint32_t number : times.found()) {
     const Piece& piece = pieces[number];
     if (piece.next == Piece::kCall) add(piece.previous, times.of(number));

@@ -15,7 +15,7 @@ PathJumps::PathJumps(exchange::Communicator& analysis, const Roster& roster, con
   for (const TimeLine& line : forward.ledger.lines()) {
     Own& own = own_.emplace_back(Own{.line = &line, .next = static_cast<std::uint32_t>(line.waits.size())});
     std::uint32_t call = 0, after_start = 0;
-    line.events.for_each([&](const Event& event) {
+    line.events.go_through([&](const Event& event) {
       ++call;
       if (event.initialize) after_start = call;
     });

@@ -159,8 +159,8 @@ void OwnSums::add(const Event& event) {
 void OwnSums::add(const TimeLine& line) {
   ++line_;
   returns_.begin_line();
-  line.samples.for_each([this](const Sample& sample) { of(sample.context).ns += sample.ns; });
-  line.events.for_each([this](const Event& event) { add(event); });
+  line.samples.go_through([this](const Sample& sample) { of(sample.context).ns += sample.ns; });
+  line.events.go_through([this](const Event& event) { add(event); });
   close_line();
 }
 

@@ -73,6 +73,20 @@ class Sequence {
       index += items.size();
     }
   }
+  /// The same, by who does not come back to them soon (Spill::leave).
+  template <typename Visit>
+  void go_through(Visit visit) const {
+    for (std::size_t index = 0; index < size_;) {
+      const std::span<const Item> items = together(index);
+      for (const Item& item : items) visit(item);
+      index += items.size();
+      leave(index);
+    }
+  }
+  /// Whether `index` is behind the last of those that lie together.
+  [[nodiscard]] bool ends_together(std::size_t index) const { return (index & mask_) == 0; }
+  /// Of those that lie together, the last of which is in front of `index`: not needed soon.
+  void leave(std::size_t index) const { spill_->leave(blocks_[(index - 1) >> shift_]); }
   [[nodiscard]] Item front() const { return (*this)[0]; }
   [[nodiscard]] Item back() const { return (*this)[size_ - 1]; }
 

@@ -75,6 +75,17 @@ class Spill {
     return state.memory;
   }
 
+  /// The block is not needed soon. Where there is a copy of what it is, its memory is given to the block that
+  /// is loaded next, while it is in the processor's cache: who goes through more than fits would have every
+  /// block go to memory that was not used for long.
+  void leave(Block block) {
+    State& state = states_[block];
+    if (state.memory == nullptr || state.changed || state.copy == Copy::none) return;
+    frames_[state.frame].owner = kNone;
+    free_frames_.push_back(state.frame);
+    state.memory = nullptr;
+  }
+
   /// Bytes that went to the file so far, and its size.
   [[nodiscard]] std::uint64_t written() const { return written_; }
   [[nodiscard]] std::uint64_t file_bytes() const { return std::uint64_t{file_units_} * unit_; }

@@ -182,7 +182,7 @@ void Rows::spend_call(const Event& event, TimeMapRow& row) {
 
 std::vector<WaitInBin> Rows::waits_of(const TimeLine& line) {
   std::array<bool, kPatterns> occurs{};
-  line.waits.for_each([&](const Wait& wait) {
+  line.waits.go_through([&](const Wait& wait) {
     occurs[static_cast<std::size_t>(wait.pattern)] = true;
     std::uint64_t* const waited = &waited_[static_cast<std::size_t>(wait.pattern) * map_.bins];
     bins_of_waits_.visit(wait.until_ns - std::min(wait.ns, wait.until_ns), wait.until_ns,
@@ -225,6 +225,7 @@ TimeMapRow Rows::row_of(const TimeLine& line, std::int32_t rank) {
       spend_call(sampled, row);
       break;
     }
+    if (line.events.ends_together(call)) line.events.leave(call);
   }
   return row;
 }

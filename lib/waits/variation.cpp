@@ -280,7 +280,7 @@ void VariationPass::find_recurring(const Sequence<Event>& events) {
   std::uint32_t index = 0, first = kNone, outermost = 0, frame_depth = 0;
   std::uint64_t calls_ns = 0, left_ns = 0, until_ns = 0;
   bool in_order = true;
-  events.for_each([&](const Event& event) {
+  events.go_through([&](const Event& event) {
     in_order &= left_ns <= event.enter_ns && event.enter_ns <= event.exit_ns;
     left_ns = event.exit_ns;
     const std::uint64_t before_ns = calls_ns;
