@@ -24,9 +24,6 @@ namespace {
 /// ends, so that must not depend on the number of ranks of the analysis.
 constexpr std::uint64_t kWaits = 1 << 13, kWaitsOfLine = 128;
 
-/// Waits that other ranks are asked for together, at least: a letter has some hundred bytes.
-constexpr std::size_t kAskedTogether = 1 << 14;
-
 /// The profile of a waiter's synchronization interval, on its way to where the cause was recorded.
 struct ProfileLetter {
   static constexpr std::uint8_t kLetter = 20;
@@ -90,6 +87,7 @@ class Backward {
         longer_(forward.pieces),
         explanations_(static_cast<std::size_t>(analysis.size())),
         sent_(static_cast<std::size_t>(analysis.size())) {
+    options_.asked_together = std::max<std::size_t>(options_.asked_together, 1);
     if (options_.waits_per_round == 0)
       options_.waits_per_round = std::max(kWaits, kWaitsOfLine * std::uint64_t{roster.locations()});
     lines_.reserve(forward.ledger.lines().size());
@@ -236,7 +234,7 @@ void Backward::list_all(std::uint64_t since) {
   std::uint32_t line = 0;
   while (analysis_.all_sum(lines_.size() - line) > 0) {
     asked_ = 0;
-    for (; line < lines_.size() && asked_ < kAskedTogether; ++line) list(line, since);
+    for (; line < lines_.size() && asked_ < options_.asked_together; ++line) list(line, since);
     mail_.deliver(*this);
   }
 }

@@ -35,6 +35,9 @@ struct DelayOptions {
   /// How many waits all ranks together take at a time, about. 0: so many that what is kept of them is some
   /// megabytes, or that turning to a time line takes a small part of the time.
   std::uint64_t waits_per_round = 0;
+  /// Waits that other ranks are asked for together, at least: a letter has some hundred bytes. The costs are
+  /// the same for any number.
+  std::size_t asked_together = 1 << 14;
   /// Told of each wait where its cause was recorded, in no order; nothing: nobody is.
   CompareObserver observer = {};
 };

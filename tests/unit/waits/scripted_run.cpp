@@ -253,7 +253,8 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     HotspotDiagnosis diagnosis(forward, {});
     DelayCosts delays =
         delay_costs(analysis, roster, forward,
-                    {.observer = [&diagnosis](const ComparedWait& wait) { diagnosis.add(wait); }});
+                    {.asked_together = static_cast<std::size_t>(records_per_round),
+                     .observer = [&diagnosis](const ComparedWait& wait) { diagnosis.add(wait); }});
     CriticalPath path = critical_path(analysis, roster, forward);
     const TimeMap map = time_map(analysis, roster, forward, [](std::uint32_t context) { return context; });
     const Efficiency efficiency = culprit::waits::efficiency(analysis, map, path);

@@ -87,7 +87,7 @@ struct Found {
   Efficiency efficiency;
 };
 
-/// Analyses the run on `analysts` ranks, `records_per_round` at a time.
+/// Analyses the run on `analysts` ranks, `records_per_round` at a time, as many waits asked for together.
 Found analyse(const ScriptedRun& run, int analysts = 1, std::uint64_t records_per_round = 1 << 18,
               const SpillOptions& spill = {});
 
