@@ -23,7 +23,11 @@ summary=() ran=0 failed=0
 half() {
   local directory=$2 tests targets unbuilt=0
   cmake -G Ninja -S . -B "$directory" -DCULPRIT_SANITIZE="$1" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-    -DCMAKE_C_FLAGS_RELWITHDEBINFO="$optimization" -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="$optimization" >/dev/null || exit
+    -DCMAKE_C_FLAGS_RELWITHDEBINFO="$optimization" -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="$optimization" >/dev/null || {
+    summary+=("sanitize: $1: not configured; CMake says why above")
+    failed=1
+    return
+  }
   mapfile -t tests < <(ctest --test-dir "$directory" -N -R "$regex" -E "$3" 2>/dev/null | # what is not built yet
     sed -nE 's/^ *Test +#[0-9]+: (unit_.*)/\1/p')
   # The name of a test is that of its program, and on real ranks their number.

@@ -114,7 +114,7 @@ struct Writer::State {
   MappedFile mapped;
   std::unique_ptr<TileValues> values;
 
-  void enter_tiles(std::uint64_t offset, std::uint64_t first, Encoder& index);
+  void enter_tiles(std::span<const Tile> tiles, std::uint64_t offset, std::uint64_t first, Encoder& index);
   void write_placed();
   void close_tiles();
   void add_section(Section section, ByteSpan bytes);
@@ -147,11 +147,12 @@ Writer::~Writer() {
   std::filesystem::remove(state_->temporary, ignored);
 }
 
-/// What the index tells of the tiles that are placed.
-void Writer::State::enter_tiles(std::uint64_t offset, std::uint64_t first, Encoder& index) {
+/// What the index tells of tiles that are going to be placed there.
+void Writer::State::enter_tiles(std::span<const Tile> tiles, std::uint64_t offset, std::uint64_t first,
+                                Encoder& index) {
   placed_at = offset;
   placed_sums.clear();
-  for (const Tile& tile : placed) {
+  for (const Tile& tile : tiles) {
     std::uint64_t sum = 0;
     placed_sums.push_back(checksums_of(tile.bytes, sum));
     index.put(offset);
@@ -190,8 +191,8 @@ void Writer::place_tiles(std::span<const Tile> tiles) {
     if (s.tiles_ended) throw std::logic_error("a tile added after the last");
     if (first + locations >= kNone) throw std::length_error("more locations than can be numbered");
     s.write_placed();
+    s.enter_tiles(tiles, offset, first, index);
     s.placed = tiles;
-    s.enter_tiles(offset, first, index);
   });
   for (const exchange::Bytes& part : s.comm.gather(index.bytes(), 0)) s.tile_index.append(part);
   s.end += s.comm.all_sum(size);

@@ -20,7 +20,8 @@ namespace culprit::database {
 /// caller broke the contract; the other ranks throw std::runtime_error with its message).
 ///
 ///     Writer writer(comm, path);
-///     for (each round) writer.add_tiles(mine);          // tile after tile in the order of locations
+///     for (each round) writer.add_tiles(mine);          // tile after tile in the order of locations; or
+///                                                       // place_tiles(mine), and write_placed() at leisure
 ///     const TileValues& values = writer.end_tiles();    // to look values up again
 ///     writer.add_experiment(experiment);
 ///     writer.finish();
@@ -36,7 +37,7 @@ class Writer {
 
   /// Not collective: writes what this rank placed last, unless it is written. When, is the caller's choice: a
   /// file system lets one rank in at a time, so ranks that all write at once wait for each other. Throws
-  /// std::system_error. place_tiles() and end_tiles() do it otherwise.
+  /// std::system_error. Whatever comes next does it otherwise.
   void write_placed();
 
   /// Both. Returns when this rank's are written.

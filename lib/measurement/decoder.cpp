@@ -6,7 +6,7 @@ namespace culprit::measurement {
 
 bool has_fast_pext() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("znver1") && !__builtin_cpu_is("znver2");
+  return __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("amdfam15h") && !__builtin_cpu_is("amdfam17h");
 #else
   return false;
 #endif

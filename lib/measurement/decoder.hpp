@@ -174,6 +174,8 @@ class BasicDecoder {
   [[nodiscard]] unsigned join_ahead(unsigned count, std::uint64_t* values) const {
     constexpr unsigned kWord = sizeof(std::uint64_t);
     std::uint32_t stops = stops_ahead();
+    if (stops == 0) [[unlikely]]
+      return 0;
     const std::uint32_t last = bit_of_stop(count, stops);
     unsigned begin = 0;
     unsigned longest = 0;

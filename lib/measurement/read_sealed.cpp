@@ -82,8 +82,7 @@ class SealedReader {
   void read_cell(BasicDecoder<kJoining>& in, ThreadProfile& thread) const;
   void read_epochs(std::uint32_t index, ThreadProfile& thread);
   void read_units(std::uint32_t index, ThreadProfile& thread);
-  template <Joining kJoining>
-  [[nodiscard]] std::uint32_t module(const BasicDecoder<kJoining>& in, std::uint32_t number) const;
+  [[nodiscard]] std::uint32_t module(const Decoder& in, std::uint32_t number) const;
 
   InputFile& file_;
   std::vector<SectionEntry>& table_;
@@ -252,8 +251,7 @@ void SealedReader::read_module(Decoder record, Module& module) const {
   module.partial = record.varint();
 }
 
-template <Joining kJoining>
-std::uint32_t SealedReader::module(const BasicDecoder<kJoining>& in, std::uint32_t number) const {
+std::uint32_t SealedReader::module(const Decoder& in, std::uint32_t number) const {
   if (number > result_.modules.size()) in.fail("names a module that does not exist");
   return number == 0 ? cct::kNoModule : number - 1;
 }

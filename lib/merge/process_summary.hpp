@@ -68,7 +68,7 @@ struct ProcessSummary {
   std::int64_t start_realtime_ns = 0;
   measurement::EndReason end = measurement::EndReason::running;
   std::uint64_t iterations = 0;
-  std::uint64_t trace_bytes = 0;  ///< size of the trace's file; 0 without one
+  std::uint64_t trace_bytes = 0;  ///< size of the trace's file, at least 1; 0 without one
   std::shared_ptr<const Launch> launch = std::make_shared<const Launch>();
   std::vector<ModuleFlaws> flaws;      ///< of modules that have any
   std::vector<ThreadSummary> threads;  ///< by ordinal

@@ -59,6 +59,11 @@ DealtTile to_tile(const exchange::Bytes& bytes) {
   return tile;
 }
 
+/// Nobody can have waited in MPI for a process that is no rank: its trace is not opened.
+std::uint64_t bytes_to_analyse(const ProcessSummary& process) {
+  return process.rank ? process.trace_bytes : 0;
+}
+
 /// Rank 0: the messages with the files whose time lines a rank gets, one rank after the other.
 class TraceDealer {
  public:
@@ -71,7 +76,7 @@ class TraceDealer {
     for (; next_ != std::default_sentinel; ++next_) {
       // By its middle, so that one that is longer than a share makes the share of as few others as possible
       // longer.
-      const std::uint64_t bytes = next_->trace_bytes;
+      const std::uint64_t bytes = bytes_to_analyse(*next_);
       if (part_of(dealt_ + bytes / 2, trace_bytes_, ranks_) > static_cast<std::size_t>(rank)) break;
       dealt_ += bytes;
       if (bytes == 0) continue;
@@ -263,7 +268,7 @@ void Dealing::find_tiles() {
     held += process.threads.size();
     held_cells += process.cells;
     files_ += tiles_.size() % ranks == 0 ? 1 : 0;
-    trace_bytes_ += process.trace_bytes;
+    trace_bytes_ += bytes_to_analyse(process);
     ++before;
   }
   tiles_.push_back(before);

@@ -47,7 +47,7 @@ class Dealing {
   Dealing(exchange::Communicator& comm, const ProcessTable& processes, const Roles& roles);
 
   [[nodiscard]] std::uint32_t role_count() const { return all_.role_count; }
-  /// Whether any process has a time line.
+  /// Whether any process that is a rank has a time line.
   [[nodiscard]] bool traced() const { return all_.traced != 0; }
   /// Rank 0: how many files it is dealt itself.
   [[nodiscard]] std::uint64_t files() const { return files_; }
@@ -77,7 +77,7 @@ class Dealing {
   std::uint64_t files_ = 0;
   std::vector<std::uint64_t> tiles_;      ///< rank 0: processes before the end of each
   std::vector<std::uint32_t> locations_;  ///< the first of each tile
-  std::uint64_t trace_bytes_ = 0;         ///< rank 0: of all processes
+  std::uint64_t trace_bytes_ = 0;         ///< rank 0: of all ranks' traces
 };
 
 /// A file that could be read in the first pass, but not in the second.

@@ -232,11 +232,11 @@ std::uint64_t Backward::round(std::uint64_t since) {
 /// Some lines at a time: the letters for all of them would fit into no cache.
 void Backward::list_all(std::uint64_t since) {
   std::uint32_t line = 0;
-  while (analysis_.all_sum(lines_.size() - line) > 0) {
+  do {
     asked_ = 0;
     for (; line < lines_.size() && asked_ < options_.asked_together; ++line) list(line, since);
     mail_.deliver(*this);
-  }
+  } while (analysis_.all_sum(lines_.size() - line) > 0);
 }
 
 /// Those of one line.

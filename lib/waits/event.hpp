@@ -39,12 +39,14 @@ struct Event {
 struct Candidate {
   std::uint32_t event = 0;  ///< the call's index on its time line
   Pattern pattern = Pattern::none;
-  bool first = true;  ///< of a collective: the call that was entered first
+  bool first = true;         ///< of a collective: the call that was entered first
+  std::uint16_t unused = 0;  ///< not left out: what lies there is packed with the rest, and may go to a file
   /// When what it depends on was entered; parts and completions tell since when they last instead:
   /// late_complete since the latest arrival, completions since all might have left.
   std::uint64_t ns = 0;
   EventId cause;
   std::uint32_t cause_context = 0;  ///< that call's path
+  std::uint32_t unused_behind = 0;
 };
 
 /// A call of this time line received a message.

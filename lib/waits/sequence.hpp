@@ -83,7 +83,7 @@ class Sequence {
       leave(index);
     }
   }
-  /// Whether `index` is behind the last of those that lie together.
+  /// Whether `index`, not 0, is behind the last of those that lie together.
   [[nodiscard]] bool ends_together(std::size_t index) const { return (index & mask_) == 0; }
   /// Of those that lie together, the last of which is in front of `index`: not needed soon.
   void leave(std::size_t index) const { spill_->leave(blocks_[(index - 1) >> shift_]); }

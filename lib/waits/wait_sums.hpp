@@ -31,7 +31,7 @@ class WaitSums {
   }
   /// All waits of that time line were added; each once.
   void close(Location location);
-  /// In the order of the fields.
+  /// In the order of pattern, location, context, cause and its context.
   [[nodiscard]] std::vector<WaitSum> take();
 
  private:

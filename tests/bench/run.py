@@ -29,8 +29,8 @@ RUNS = int(os.environ.get("CULPRIT_BENCH_RUNS", "7"))
 PROFILES = int(os.environ.get("CULPRIT_BENCH_PROFILES", "3072"))
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "cold", "structure", "first-view", "one-sided", "transfers", "waits", "pooling")  # large-view: the second part of first-view alone
-# Frames per tree, depth, groups of ranks. A frame gives about two contexts, a call and what it calls: the first has
-# 4 000 contexts per profile once it is attributed, the second as many frames already.
+# Frames per tree, depth, groups of ranks. A frame gives about two contexts, a call and what it calls: the second has
+# more than 4 000 contexts per profile once it is attributed, the first as many frames already.
 SCALE_TREES = {"4 400 frames": (4400, 62, 16), "2 000 frames": (2000, 62, 16)}
 MPIRUN = ["mpirun.openmpi", "--oversubscribe", "-n", "2"]
 

@@ -80,7 +80,7 @@ def recorded(bench):
 
 
 def measure(bench):
-    print("| time lines | ns of CPU time an event | M events/s by the clock, an analyst on each of 2 processors "
+    print("| time lines | ns of CPU time an event | M events/s by the clock "
           "| forward and sums / delay costs, hotspots compared / critical path / hotspots / map and efficiencies / variation "
           "| wall s | peak MB | MB to the file |")
     print("|---|---|---|---|---|---|---|")

@@ -272,7 +272,7 @@ TEST_CASE(
       dealt[static_cast<std::size_t>(comm.rank())] = traced_files(merge::Dealing(comm, table, roles));
     });
     std::erase_if(processes, [](const ProcessSummary& process) {
-      return !of_this_run(process) || process.trace_bytes == 0;
+      return !of_this_run(process) || process.trace_bytes == 0 || !process.rank;
     });
     std::ranges::sort(processes, merge::canonically_before);
     std::uint64_t all = 0, longest = 0;
