@@ -11,7 +11,7 @@ optimization="-O1 -finline-small-functions -g -DNDEBUG"
 export ASAN_OPTIONS=detect_stack_use_after_return=0
 export LSAN_OPTIONS=suppressions=$PWD/tests/leak_suppressions.txt:print_suppressions=0
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-export TSAN_OPTIONS=history_size=7 # both sides of a race with their stacks, however long ago the first was
+export TSAN_OPTIONS=suppressions=$PWD/tests/thread_suppressions.txt:history_size=7 # both sides of a race with their stacks, however long ago the first was
 
 # The copies of prof-mpi that the wrong launcher starts pass by what they say, whatever a sanitizer finds in them.
 without=_strangers_

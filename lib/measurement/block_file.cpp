@@ -83,9 +83,10 @@ int BlockFile::place(int fd, void* address, std::uint64_t offset, std::uint64_t 
   const int protection = PROT_READ | PROT_WRITE;
   if (!copied_) {
     void* at = raw_map(address, size, protection, MAP_SHARED | MAP_FIXED, fd, offset);
-    // The first block finds out whether this file system maps files for writing at all.
     if (at == MAP_FAILED && (offset != 0 || errno == ENOMEM)) return errno;
-    copied_ = at == MAP_FAILED;
+    // The first block finds out whether this file system maps files for writing at all; later ones, of
+    // several threads at once, leave that alone.
+    if (at == MAP_FAILED) copied_ = true;
   }
   if (copied_) {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;

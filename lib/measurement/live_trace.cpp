@@ -266,13 +266,17 @@ int LiveTrace::write_block(int fd, TraceStream& stream, std::uint32_t sequence, 
     const int error = write_all(fd, data + stream.written_, used - stream.written_, at);
     if (error != 0) return error;
   }
-  BlockHeader copy = *header;
-  copy.used = used;
-  copy.last_ns = std::atomic_ref(header->last_ns).load(std::memory_order_relaxed);
-  if (complete) {
-    copy.flags = trace::kBlockComplete;
-    copy.checksum = XXH64(data, used, 0);
-  }
+  // Member by member: the stream goes on counting in the two that are read as atomic ones.
+  const BlockHeader copy = {.magic = header->magic,
+                            .flags = complete ? trace::kBlockComplete : 0,
+                            .stream = header->stream,
+                            .sequence = sequence,
+                            .used = used,
+                            .unused1 = 0,
+                            .base_ns = header->base_ns,
+                            .last_ns = std::atomic_ref(header->last_ns).load(std::memory_order_relaxed),
+                            .checksum = complete ? XXH64(data, used, 0) : 0,
+                            .unused2 = {}};
   if (const int error = write_all(fd, &copy, sizeof copy, offset); error != 0) return error;
   index_[slot - 1] = {.stream = copy.stream,
                       .sequence = sequence,

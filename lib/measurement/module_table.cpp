@@ -68,7 +68,8 @@ std::uint32_t ModuleTable::find_or_add(std::uint64_t load_address, const char* p
   for (std::uint32_t at = hash(load_address) % kHashSlots;; at = (at + 1) % kHashSlots) {
     const std::uint32_t entry = hash_[at].load(std::memory_order_acquire);
     if (entry == 0) return add(candidate);
-    if (same(slots()[entry - 1], candidate)) return entry - 1;
+    const std::uint32_t slot = std::atomic_ref(slots()[entry - 1]).load(std::memory_order_relaxed);
+    if (same(slot, candidate)) return entry - 1;
   }
 }
 
