@@ -31,7 +31,7 @@ ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROO
 BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "cold", "structure", "first-view", "one-sided", "transfers", "waits", "pooling")  # large-view: the second part of first-view alone
 # Frames per tree, depth, groups of ranks. A frame gives about two contexts, a call and what it calls: the second has
 # more than 4 000 contexts per profile once it is attributed, the first as many frames already.
-SCALE_TREES = {"4 400 frames": (4400, 62, 16), "2 000 frames": (2000, 62, 16)}
+SCALE_TREES = {"4 400 frames": (4400, 62, 16), "1 750 frames": (1750, 62, 16)}
 MPIRUN = ["mpirun.openmpi", "--oversubscribe", "-n", "2"]
 
 
@@ -430,7 +430,7 @@ class Bench:
         have run."""
         profiles = os.environ.get("CULPRIT_BENCH_PROFILES", "6000")
         made = self.fresh("cold.run")
-        tree = SCALE_TREES["2 000 frames"]
+        tree = SCALE_TREES["1 750 frames"]
         print("cold:", self.time([self.generator, self.real_frames(), made, profiles, 1, *tree])[2].stdout, end="")
         files = sorted(made.rglob("*.culprit"))
         database = made.with_suffix(".db")
