@@ -67,21 +67,12 @@ class Sequence {
   /// Calls visit(item) for all in order. It must not use any sequence in the same Spill.
   template <typename Visit>
   void for_each(Visit visit) const {
-    for (std::size_t index = 0; index < size_;) {
-      const std::span<const Item> items = together(index);
-      for (const Item& item : items) visit(item);
-      index += items.size();
-    }
+    visit_all(visit, [](std::size_t /*index*/) {});
   }
   /// The same, by who does not come back to them soon (Spill::leave).
   template <typename Visit>
   void go_through(Visit visit) const {
-    for (std::size_t index = 0; index < size_;) {
-      const std::span<const Item> items = together(index);
-      for (const Item& item : items) visit(item);
-      index += items.size();
-      leave(index);
-    }
+    visit_all(visit, [this](std::size_t index) { leave(index); });
   }
   /// Whether `index`, not 0, is behind the last of those that lie together.
   [[nodiscard]] bool ends_together(std::size_t index) const { return (index & mask_) == 0; }
@@ -157,6 +148,17 @@ class Sequence {
   [[nodiscard]] Iterator end() const { return {*this, size_}; }
 
  private:
+  /// `left(index)` is called behind those that lie together.
+  template <typename Visit, typename Left>
+  void visit_all(Visit& visit, Left left) const {
+    for (std::size_t index = 0; index < size_;) {
+      const std::span<const Item> items = together(index);
+      for (const Item& item : items) visit(item);
+      index += items.size();
+      left(index);
+    }
+  }
+
   Spill* spill_;
   int shift_;
   std::size_t mask_;
