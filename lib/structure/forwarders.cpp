@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <Zydis/Zydis.h>
 
@@ -122,6 +123,23 @@ bool may_leave(const Module& module, const Symbols& symbols, const Symbol& symbo
   return false;
 }
 
+/// By address: the one function that leads there; null where several do, of which none can give its name.
+using Origins = std::map<std::uint64_t, const Symbol*>;
+
+void note_origin(Origins& origins, std::uint64_t target, const Symbol& symbol) {
+  const auto [known, added] = origins.try_emplace(target, &symbol);
+  if (!added && known->second != &symbol) known->second = nullptr;
+}
+
+std::vector<Symbol> named_after_origin(const Origins& origins, std::string_view suffix) {
+  std::vector<Symbol> found;
+  for (const auto& [target, symbol] : origins) {
+    if (symbol == nullptr) continue;
+    found.push_back({{target, target}, symbol->name + std::string(suffix), symbol->rank});
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<Symbol> part_symbols(const Module& module, const Symbols& symbols) {
@@ -131,38 +149,32 @@ std::vector<Symbol> part_symbols(const Module& module, const Symbols& symbols) {
            symbols.covering(address) == nullptr;
   };
   ForwardRun run(module);
-  std::map<std::uint64_t, const Symbol*> parts;  // null where several lead there
+  Origins parts;
   for (const Symbol& symbol : symbols.all()) {
     const std::uint64_t size = symbol.range.high - symbol.range.low;
     if (size == 0 || size > kMostPartBytes || !may_leave(module, symbols, symbol)) continue;
     // A part may itself leave its frame to the next.
     std::uint64_t target = run.way_out(symbol.range.low);
     for (int depth = 0; depth < kMostParts && target != 0 && nameless(target); ++depth) {
-      const auto [known, added] = parts.try_emplace(target, &symbol);
-      if (!added && known->second != &symbol) known->second = nullptr;
+      note_origin(parts, target, symbol);
       target = run.way_out(target);
     }
   }
-  std::vector<Symbol> found;
-  for (const auto& [target, symbol] : parts) {
-    if (symbol != nullptr)
-      found.push_back({{target, target}, symbol->name + std::string(kPartSuffix), symbol->rank});
-  }
-  return found;
+  return named_after_origin(parts, kPartSuffix);
 }
 
 std::vector<Symbol> forwarded_symbols(const Module& module, const Symbols& symbols) {
   if (!module.is_x86_64()) return {};
-  std::vector<Symbol> found;
+  Origins targets;
   for (const Symbol& symbol : symbols.all()) {
     const std::uint64_t size = symbol.range.high - symbol.range.low;
     if (size == 0 || size > kMostBytes) continue;
     const std::uint64_t target = jump_target(module, symbol.range.low, symbol.range.high);
     if (!module.executable(target) || symbols.at(target) != nullptr || symbols.covering(target) != nullptr)
       continue;
-    found.push_back({{target, target}, symbol.name, symbol.rank});
+    note_origin(targets, target, symbol);
   }
-  return found;
+  return named_after_origin(targets, {});
 }
 
 }  // namespace culprit::structure

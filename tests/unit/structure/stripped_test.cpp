@@ -53,6 +53,15 @@ TEST_CASE("what a function only jumps to bears its name where nothing else names
   CHECK(procedure_at(stripped, symbol_value(whole, "forwards")).low == symbol_value(whole, "forwards"));
 }
 
+TEST_CASE("what several functions only jump to bears the name of none") {
+  const auto whole = program("libgaps.so"), stripped = program("libgaps-stripped.so");
+  const std::uint64_t operate = symbol_value(whole, "operate");
+  REQUIRE(operate != 0);
+  CHECK(procedure_at(whole, operate + 4).name == "operate");
+  CHECK(procedure_at(stripped, operate + 4).name.starts_with("libgaps-stripped.so@0x"));
+  CHECK(procedure_at(stripped, operate + 4).low == operate);
+}
+
 TEST_CASE("what one function alone leaves its frame to is a part of that") {
   const auto whole = program("libgaps.so"), stripped = program("libgaps-stripped.so");
   const std::uint64_t rest = symbol_value(whole, "rest"), shared = symbol_value(whole, "shared");
