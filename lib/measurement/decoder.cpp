@@ -12,8 +12,8 @@ bool has_fast_pext() {
 #endif
 }
 
-std::uint64_t varint_by_bytes(const unsigned char*& at, const unsigned char* end,
-                              const std::filesystem::path& path, const char* section) {
+std::uint64_t varint_by_bytes(const unsigned char*& at, const unsigned char* end, const std::string& path,
+                              const char* section) {
   constexpr unsigned kLastShift = 63;
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift <= kLastShift; shift += 7) {
@@ -26,7 +26,7 @@ std::uint64_t varint_by_bytes(const unsigned char*& at, const unsigned char* end
   fail_decoding(path, section, "holds a number out of range");
 }
 
-void fail_decoding(const std::filesystem::path& path, const char* section, const char* what) {
+void fail_decoding(const std::string& path, const char* section, const char* what) {
   throw damaged(path, std::string(section) + " " + what);
 }
 

@@ -24,9 +24,9 @@ enum class Joining { shifts, pext };
 
 /// What a BasicDecoder does where it is in no hurry: a varint of any length, in front of `end`, which `at` is
 /// moved behind; and throwing MeasurementError.
-std::uint64_t varint_by_bytes(const unsigned char*& at, const unsigned char* end,
-                              const std::filesystem::path& path, const char* section);
-[[noreturn]] void fail_decoding(const std::filesystem::path& path, const char* section, const char* what);
+std::uint64_t varint_by_bytes(const unsigned char*& at, const unsigned char* end, const std::string& path,
+                              const char* section);
+[[noreturn]] void fail_decoding(const std::string& path, const char* section, const char* what);
 
 /// Reads the numbers and strings of a sealed section in turn; throws MeasurementError at the end of the
 /// bytes. Hands its own address to nothing, so that compilers keep where it is in registers: a tree is
@@ -35,7 +35,7 @@ std::uint64_t varint_by_bytes(const unsigned char*& at, const unsigned char* end
 template <Joining kJoining>
 class BasicDecoder {
  public:
-  BasicDecoder(const std::filesystem::path& path, const char* section, std::span<const std::byte> bytes)
+  BasicDecoder(const std::string& path, const char* section, std::span<const std::byte> bytes)
       : path_(&path),
         section_(section),
         at_(reinterpret_cast<const unsigned char*>(bytes.data())),
@@ -199,7 +199,7 @@ class BasicDecoder {
     return value;
   }
 
-  const std::filesystem::path* path_;
+  const std::string* path_;
   const char* section_;
   const unsigned char* at_;
   const unsigned char* end_;

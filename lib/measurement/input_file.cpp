@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::size_t kWindow = std::size_t{128} << 10;
 
-[[noreturn]] void fail(const std::filesystem::path& path, const char* what, int error) {
+[[noreturn]] void fail(const std::string& path, const char* what, int error) {
   throw MeasurementError(path, std::string(what) + ": " + std::generic_category().message(error) +
                                    " (check the file and its permissions)");
 }
 
 }  // namespace
 
-OpenedFile::OpenedFile(const std::filesystem::path& path)
+OpenedFile::OpenedFile(const std::string& path)
     : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // a fifo must not block us
   if (fd_ < 0) fail(path, "cannot be opened", errno);
   struct stat info {};

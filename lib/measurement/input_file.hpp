@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace culprit::measurement {
@@ -18,7 +18,7 @@ struct InputWindow {
 /// A regular file that is open for reading. Errors are MeasurementError.
 class OpenedFile {
  public:
-  explicit OpenedFile(const std::filesystem::path& path);
+  explicit OpenedFile(const std::string& path);
   OpenedFile(OpenedFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
   OpenedFile& operator=(OpenedFile&& other) noexcept {
     std::swap(fd_, other.fd_);
@@ -44,12 +44,11 @@ class OpenedFile {
 class InputFile {
  public:
   /// `window` must outlive this; one file uses it at a time.
-  InputFile(const std::filesystem::path& path, InputWindow& window)
-      : InputFile(path, OpenedFile(path), window) {}
-  InputFile(std::filesystem::path path, OpenedFile file, InputWindow& window)
+  InputFile(const std::string& path, InputWindow& window) : InputFile(path, OpenedFile(path), window) {}
+  InputFile(std::string path, OpenedFile file, InputWindow& window)
       : path_(std::move(path)), file_(std::move(file)), window_(window) {}
 
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::uint64_t size() const { return file_.size(); }
 
   /// `size` bytes at `offset`, valid until the next call of view. Precondition: they lie within size().
@@ -62,7 +61,7 @@ class InputFile {
   [[nodiscard]] std::uint64_t next_data(std::uint64_t offset) const;
 
  private:
-  std::filesystem::path path_;
+  std::string path_;
   OpenedFile file_;
   InputWindow& window_;
   std::uint64_t window_offset_ = 0;

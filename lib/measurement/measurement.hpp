@@ -95,6 +95,7 @@ struct ThreadProfile {
   std::uint64_t lived_ns = 0;  ///< the sum of their lives, up to end_ns
   Quality quality;
   std::vector<cct::Node> nodes;
+  bool own_frames = false;          ///< whether any node's module is one of ours (Module::own)
   std::vector<std::uint32_t> cell;  ///< per node: index into cells, or cct::kNoNode
   std::vector<Cell> cells;
   std::vector<EventValue> events;  ///< cells.size() × (number of events other than REALTIME), row by row
@@ -175,12 +176,12 @@ class Reader {
 
   /// The caller may change the threads, or move all of it out and give up the reader; it is valid until the
   /// next read.
-  Measurement& read(const std::filesystem::path& path);
-  Measurement& read(const std::filesystem::path& path, Extent extent);
+  Measurement& read(const std::string& path);
+  Measurement& read(const std::string& path, Extent extent);
 
   /// Opens a file that is soon to be read, and lets the system fetch its beginning meanwhile. What is
   /// announced is to be read in the same order, or is forgotten. Says nothing of errors: reading tells them.
-  void announce(const std::filesystem::path& path);
+  void announce(const std::string& path);
 
  private:
   struct State;

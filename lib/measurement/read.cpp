@@ -81,14 +81,14 @@ struct Reader::State {
   SealedScratch scratch;
   Measurement measurement;
 
-  OpenedFile open(const std::filesystem::path& path);
-  void read(const std::filesystem::path& path, Extent extent);
+  OpenedFile open(const std::string& path);
+  void read(const std::string& path, Extent extent);
 };
 
 /// As it was announced, if it was.
-OpenedFile Reader::State::open(const std::filesystem::path& path) {
+OpenedFile Reader::State::open(const std::string& path) {
   std::optional<OpenedFile> file;
-  if (!announced.empty() && announced.front().path() == path.native()) {
+  if (!announced.empty() && announced.front().path() == path) {
     file = announced.front().take();
     announced.pop_front();
   }
@@ -101,7 +101,7 @@ OpenedFile Reader::State::open(const std::filesystem::path& path) {
   return OpenedFile(path);
 }
 
-void Reader::State::read(const std::filesystem::path& path, Extent extent) {
+void Reader::State::read(const std::string& path, Extent extent) {
   InputFile file(path, open(path), window);
   char magic[kMagicSize] = {};
   const auto present = static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), kMagicSize));
@@ -125,11 +125,11 @@ void Reader::State::read(const std::filesystem::path& path, Extent extent) {
 Reader::Reader() : state_(std::make_unique<State>()) {}
 Reader::~Reader() = default;
 
-Measurement& Reader::read(const std::filesystem::path& path) {
+Measurement& Reader::read(const std::string& path) {
   return read(path, Extent::whole);
 }
 
-Measurement& Reader::read(const std::filesystem::path& path, Extent extent) {
+Measurement& Reader::read(const std::string& path, Extent extent) {
   try {
     state_->read(path, extent);
   } catch (const std::bad_alloc&) {
@@ -140,8 +140,8 @@ Measurement& Reader::read(const std::filesystem::path& path, Extent extent) {
   return state_->measurement;
 }
 
-void Reader::announce(const std::filesystem::path& path) {
-  state_->announced.emplace_back(path.native());
+void Reader::announce(const std::string& path) {
+  state_->announced.emplace_back(path);
 }
 
 Measurement read(const std::filesystem::path& path) {

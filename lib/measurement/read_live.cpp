@@ -39,7 +39,7 @@ struct OpenWait {
 class TreeReader {
  public:
   TreeReader(const ArenaImage& image, ThreadProfile& thread, OpenWait wait, std::size_t events,
-             std::size_t modules, bool with_epochs, bool with_units)
+             std::span<const Module> modules, bool with_epochs, bool with_units)
       : image_(image),
         thread_(thread),
         wait_(wait),
@@ -70,7 +70,7 @@ class TreeReader {
   ThreadProfile& thread_;
   OpenWait wait_;
   std::size_t events_;
-  std::size_t modules_;
+  std::span<const Module> modules_;
   bool with_epochs_;
   bool with_units_;
   std::vector<bool> seen_;
@@ -91,7 +91,7 @@ void TreeReader::push(NodeIndex unit, NodeIndex from, cct::NodeId parent) {
   stack_.push_back({.unit = unit,
                     .parent = parent,
                     .frame = {.offset = node.offset,
-                              .module = module < modules_ ? module : cct::kNoModule,
+                              .module = module < modules_.size() ? module : cct::kNoModule,
                               .kind = frame_kind(layout::kind_of(node.place))}});
 }
 
@@ -122,6 +122,7 @@ void TreeReader::read() {
     stack_.pop_back();
     const auto id = static_cast<cct::NodeId>(thread_.nodes.size());
     thread_.nodes.push_back({.frame = next.frame, .parent = next.parent});
+    thread_.own_frames |= next.frame.module < modules_.size() && modules_[next.frame.module].own;
     thread_.cell.push_back(cct::kNoNode);
     if (with_epochs_) number_[next.unit] = id;
     if (with_units_) thread_.units.push_back(next.unit);
@@ -337,7 +338,7 @@ Measurement read_live(InputFile& file, Extent extent) {
     ThreadProfile& thread =
         result.threads.emplace_back(profile_of(head, result.process, result.modules.size()));
     if (extent == Extent::summary) continue;
-    TreeReader reader(image, thread, open_wait(head, waits_end), events, result.modules.size(),
+    TreeReader reader(image, thread, open_wait(head, waits_end), events, result.modules,
                       head.first_epoch != 0, result.process.traced);
     reader.read();
     reader.read_epochs(head.first_epoch);

@@ -55,6 +55,7 @@ class SealedReader {
         table_(scratch.table),
         sizes_(scratch.sizes),
         last_offset_(scratch.last_offset),
+        own_(scratch.own),
         path_(scratch.path),
         module_bytes_(scratch.modules),
         result_(result) {
@@ -88,6 +89,7 @@ class SealedReader {
   std::vector<SectionEntry>& table_;
   std::vector<TreeSize>& sizes_;
   std::vector<std::uint64_t>& last_offset_;
+  std::vector<std::uint8_t>& own_;
   std::vector<cct::NodeId>& path_;
   std::vector<std::byte>& module_bytes_;
   Measurement& result_;
@@ -159,6 +161,7 @@ void SealedReader::read(Extent extent) {
   read_threads(section(SectionType::threads, 0, "the thread section"));
   for (ThreadProfile& thread : result_.threads) {
     if (extent == Extent::summary) thread.nodes.clear();  // else every node is written anew
+    thread.own_frames = false;
     thread.cell.clear();
     thread.cells.clear();
     thread.events.clear();
@@ -222,7 +225,10 @@ void SealedReader::read_process(Decoder in) {
 void SealedReader::read_modules() {
   constexpr const char* kName = "the module section";
   const std::span<const std::byte> bytes = section_bytes(SectionType::modules, 0, kName);
-  if (!module_bytes_.empty() && std::ranges::equal(bytes, module_bytes_)) return;
+  if (!module_bytes_.empty() && bytes.size() == module_bytes_.size() &&
+      std::memcmp(bytes.data(), module_bytes_.data(), bytes.size()) == 0) {
+    return;
+  }
   module_bytes_.clear();  // until the modules are those of these bytes
   result_.modules.clear();
   Decoder in(file_.path(), kName, bytes);
@@ -231,6 +237,8 @@ void SealedReader::read_modules() {
     read_module(record, result_.modules.emplace_back());
   }
   last_offset_.resize(result_.modules.size() + 1);
+  own_.assign(result_.modules.size() + 1, 0);
+  std::ranges::transform(result_.modules, own_.begin(), [](const Module& m) { return m.own ? 1 : 0; });
   module_bytes_.assign(bytes.begin(), bytes.end());
 }
 
@@ -317,8 +325,10 @@ void SealedReader::read_tree(std::uint32_t index) {
   cct::NodeId* const path = path_.data();
   std::uint64_t* const last_offset = last_offset_.data();
   const auto modules = static_cast<std::uint32_t>(result_.modules.size());
+  const std::uint8_t* const own = own_.data();
   std::size_t depth = 0;
   std::uint32_t cells = 0;
+  unsigned any_own = 0;
   for (cct::NodeId id = 0; id < size.nodes; ++id) {
     const unsigned tag = in.byte();
     std::uint64_t up = tag >> sealed::kNodeUpShift;
@@ -340,7 +350,9 @@ void SealedReader::read_tree(std::uint32_t index) {
       if (number > modules) in.fail("names a module that does not exist");
       module = number - 1;
     }
-    std::uint64_t& last = last_offset[std::min(module, modules)];
+    const std::uint32_t row = std::min(module, modules);
+    any_own |= own[row];
+    std::uint64_t& last = last_offset[row];
     const std::uint64_t offset = last + static_cast<std::uint64_t>(in.zigzag());
     last = offset;
     nodes[id] = {.frame = {.offset = offset, .module = module, .kind = static_cast<cct::FrameKind>(kind)},
@@ -351,6 +363,7 @@ void SealedReader::read_tree(std::uint32_t index) {
       read_cell(in, thread);
     }
   }
+  thread.own_frames = any_own != 0;
   if (!values_) {
     thread.cells.resize(cells);
     thread.events.resize(cells * event_columns_);

@@ -24,6 +24,7 @@ struct SealedScratch {
   std::vector<sealed::SectionEntry> table;
   std::vector<TreeSize> sizes;             ///< as the result's threads
   std::vector<std::uint64_t> last_offset;  ///< per module, and for none
+  std::vector<std::uint8_t> own;           ///< likewise: whether it is one of ours
   std::vector<cct::NodeId> path;           ///< to a node
   std::vector<std::byte> modules;          ///< those that the result's modules were read from
 };

@@ -40,7 +40,7 @@ class ProcessTrace {
     std::vector<Block> blocks;  ///< in their order
   };
 
-  [[nodiscard]] const std::filesystem::path& path() const { return file_.path(); }
+  [[nodiscard]] const std::string& path() const { return file_.path(); }
   /// In the order of their ordinals.
   [[nodiscard]] const std::vector<Thread>& threads() const { return threads_; }
   /// What contexts are indices into.

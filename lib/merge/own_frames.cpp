@@ -36,23 +36,10 @@ void move_values(ThreadProfile& thread, std::uint32_t from, cct::NodeId node, st
   }
 }
 
-/// Whether any frame is in a module of ours. Asks module by module, of which there is hardly more than one:
-/// looking up the module of every frame would take several times as long.
-bool any_in_own(const ThreadProfile& thread, const std::vector<measurement::Module>& modules) {
-  for (std::uint32_t own = 0; own < modules.size(); ++own) {
-    if (!modules[own].own) continue;
-    unsigned found = 0;
-    for (const cct::Node& node : thread.nodes) found |= node.frame.module == own ? 1U : 0U;
-    if (found != 0) return true;
-  }
-  return false;
-}
-
 void drop(ThreadProfile& thread, const std::vector<measurement::Module>& modules, std::size_t events) {
   const auto own = [&](const cct::Node& node) {
     return node.frame.module < modules.size() && modules[node.frame.module].own;
   };
-  if (!any_in_own(thread, modules)) return;
   const std::vector<cct::Node> nodes = std::move(thread.nodes);
   const std::vector<std::uint32_t> cells = std::move(thread.cell);
   const std::vector<std::uint32_t> units = std::move(thread.units);
@@ -89,9 +76,11 @@ Cell& cell_of(ThreadProfile& thread, cct::NodeId node, std::size_t events) {
 }
 
 void drop_own_frames(Measurement& file) {
-  const bool any = std::ranges::any_of(file.modules, [](const measurement::Module& m) { return m.own; });
-  if (!any) return;
-  for (ThreadProfile& thread : file.threads) drop(thread, file.modules, further_events(file));
+  for (ThreadProfile& thread : file.threads) {
+    if (!thread.own_frames) continue;
+    drop(thread, file.modules, further_events(file));
+    thread.own_frames = false;
+  }
 }
 
 }  // namespace culprit::merge

@@ -4,6 +4,7 @@
 #include "cct/message.hpp"
 #include "cct/tree_union.hpp"
 #include "measurement/measurement.hpp"
+#include "merge/file_modules.hpp"
 #include "merge/own_frames.hpp"
 #include "merge/read_ahead.hpp"
 #include "merge/together.hpp"
@@ -22,6 +23,7 @@ constexpr int kUnionTag = 201;
 /// tells.
 struct Trees {
   cct::TreeUnion all;
+  FileModules modules;  ///< in it
   std::vector<std::uint8_t> valued;
   Transfers transfers;
 
@@ -31,12 +33,9 @@ struct Trees {
 
 void Trees::add(const measurement::Measurement& file) {
   transfers.add(file);
-  std::vector<cct::ModuleKey> keys;
-  keys.reserve(file.modules.size());
-  for (const measurement::Module& module : file.modules) keys.push_back(module.key);
-  const std::vector<cct::ModuleId> modules = all.add_modules(keys);
+  const std::span<const cct::ModuleId> ids = modules.of(file, all);
   for (const measurement::ThreadProfile& thread : file.threads) {
-    const std::span<const cct::NodeId> image = all.unite(thread.nodes, modules);
+    const std::span<const cct::NodeId> image = all.unite(thread.nodes, ids);
     valued.resize(all.tree().size());
     for (std::size_t node = 0; node < image.size(); ++node) {
       // Without a branch, which nobody could predict.

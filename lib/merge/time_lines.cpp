@@ -3,6 +3,7 @@
 #include "cct/tree_union.hpp"
 #include "measurement/measurement.hpp"
 #include "measurement/trace.hpp"
+#include "merge/file_modules.hpp"
 #include "merge/own_frames.hpp"
 #include "waits/clock_correction.hpp"
 
@@ -124,9 +125,7 @@ class Opening {
     return numbers;
   }
   std::vector<NamedNodes> name_nodes(measurement::Measurement& file, std::size_t threads) {
-    std::vector<cct::ModuleKey> keys;
-    for (const measurement::Module& module : file.modules) keys.push_back(module.key);
-    const std::vector<cct::ModuleId> modules = tree_.add_modules(keys);
+    const std::span<const cct::ModuleId> modules = modules_.of(file, tree_);
     std::vector<NamedNodes> named(threads);
     for (std::size_t t = 0; t < threads && t < file.threads.size(); ++t) {
       measurement::ThreadProfile& thread = file.threads[t];
@@ -142,6 +141,7 @@ class Opening {
 
   const Shape& shape_;
   cct::TreeUnion tree_;
+  FileModules modules_;
   measurement::Reader reader_;
   TimeLines result_;
 };

@@ -5,6 +5,7 @@
 #include "database/tile.hpp"
 #include "measurement/measurement.hpp"
 #include "merge/divide.hpp"
+#include "merge/file_modules.hpp"
 #include "merge/own_frames.hpp"
 #include "merge/read_ahead.hpp"
 #include "merge/together.hpp"
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -179,6 +181,7 @@ class Pass {
   const std::function<void()>& step_;
   measurement::Reader reader_;
   cct::TreeUnion tree_;
+  FileModules modules_;
   database::TileBuilder builder_;
   database::Tile tile_;
   std::uint32_t location_ = 0;
@@ -200,10 +203,7 @@ const measurement::Measurement& Pass::read_again(const std::string& path) {
 
 void Pass::add_file(const std::string& path, std::span<const std::uint32_t> roles) {
   const measurement::Measurement& file = read_again(path);
-  std::vector<cct::ModuleKey> keys;
-  keys.reserve(file.modules.size());
-  for (const measurement::Module& module : file.modules) keys.push_back(module.key);
-  const std::vector<cct::ModuleId> modules = tree_.add_modules(keys);
+  const std::span<const cct::ModuleId> modules = modules_.of(file, tree_);
   accumulation_.begin_process(file);
   // Threads beyond the planned ones started after the first pass, in a process that still runs; nobody
   // counts on them.

@@ -31,7 +31,7 @@ std::vector<std::uint64_t> some_numbers() {
 
 template <Joining kJoining>
 BasicDecoder<kJoining> decoder_of(const std::vector<std::byte>& bytes) {
-  static const std::filesystem::path path = "numbers";
+  static const std::string path = "numbers";
   return {path, "a section", bytes};
 }
 
