@@ -1,5 +1,6 @@
 #include "merge/time_line_analyses.hpp"
 
+#include "exchange/machine.hpp"
 #include "merge/time_line_scopes.hpp"
 #include "merge/time_map_rows.hpp"
 #include "merge/trace_tables.hpp"
@@ -79,7 +80,8 @@ class Analyses {
             [this](waits::Location location, const auto& record) {
               marks_.observe(shape_, location, record);
             },
-            {.spill = {.directory = directory, .memory = waits::usual_memory(comm.size())}},
+            {.spill = {.directory = directory,
+                       .memory = waits::usual_memory(exchange::ranks_with(comm, exchange::this_machine()))}},
             [this] { marks_ = {}; })),
         forward_(read_.forward) {
     found_.stopped = comm.all_sum(lines.stopped);

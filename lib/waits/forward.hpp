@@ -31,10 +31,9 @@ struct ForwardOptions {
   SpillOptions spill = {};
 };
 
-/// For ForwardOptions::spill: bytes in each of `ranks` ranks of the analysis, which may all run on this
-/// machine. A quarter of what it has free for all of them together, up to 1 GiB for each, which twenty
-/// million calls take; never less than 256 MiB, with which long time lines are packed and unpacked again and
-/// again.
+/// For ForwardOptions::spill: bytes in each of the `ranks` ranks of the analysis that run on this machine. A
+/// quarter of what it has free for all of them together, up to 1 GiB for each, which twenty million calls
+/// take; never less than 256 MiB, with which long time lines are packed and unpacked again and again.
 std::size_t usual_memory(int ranks);
 
 /// What the pass found on this rank's time lines; their waits are settled.

@@ -1,5 +1,7 @@
 #include "suite.hpp"
 
+#include "exchange/machine.hpp"
+
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -111,6 +113,15 @@ void numbers(Communicator& comm) {
           "all_max, descending");
 }
 
+void machines(Communicator& comm) {
+  require(ranks_with(comm, this_machine()) == comm.size(), "ranks of this machine");
+  const int thirds = (comm.size() - comm.rank() % 3 + 2) / 3;
+  require(ranks_with(comm, std::string("machine ") + std::to_string(comm.rank() % 3)) == thirds,
+          "ranks of one machine of three");
+  require(ranks_with(comm, comm.rank() == 0 ? "" : "other") == (comm.rank() == 0 ? 1 : comm.size() - 1),
+          "ranks of no name");
+}
+
 void tree_reduction(Communicator& comm) {
   std::string value(1, static_cast<char>('a' + comm.rank()));
   const auto pack = [](const std::string& text) {
@@ -187,6 +198,7 @@ void run(Communicator& comm, std::size_t large, const std::filesystem::path& dir
   point_to_point(comm, large);
   collectives(comm, large);
   numbers(comm);
+  machines(comm);
   tree_reduction(comm);
   files(comm, large, directory);
   wrong_use(comm);

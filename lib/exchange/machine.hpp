@@ -1,0 +1,18 @@
+#pragma once
+
+#include "exchange/communicator.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace culprit::exchange {
+
+/// What programs on this machine, and only they, agree on: the boot of its kernel, which containers share as
+/// they share its memory; the machine's name where that is not told.
+std::string this_machine();
+
+/// Collective: how many ranks gave this name, this one included. With this_machine(): how many share its
+/// memory.
+int ranks_with(Communicator& comm, std::string_view name);
+
+}  // namespace culprit::exchange
