@@ -127,8 +127,12 @@ std::string shorten_middle(std::string_view text, std::size_t width, bool unicod
   if (width <= mark_width) return std::string(text.substr(0, position(text, width)));
   const std::size_t tail = (width - mark_width) / 2;
   const std::size_t head = width - mark_width - tail;
-  return std::string(text.substr(0, position(text, head))) + mark +
-         std::string(text.substr(position(text, length - tail)));
+  std::string_view before = text.substr(0, position(text, head));
+  std::string_view behind = text.substr(position(text, length - tail));
+  // A gap that was there before becomes part of this one.
+  if (before.ends_with(mark)) before.remove_suffix(mark.size());
+  if (behind.starts_with(mark)) behind.remove_prefix(mark.size());
+  return std::string(before) + mark + std::string(behind);
 }
 
 std::string without_parameters(std::string_view name) {
