@@ -35,10 +35,10 @@ const Burden::Leaf& Burden::leaf(std::uint32_t wait) const {
   return at < leaves_.size() ? leaves_[at] : kNothing;
 }
 
-void Burden::announce(const Range& range) {
+void Burden::announce(const Range& range, std::uint32_t times) {
   for_nodes({range.first, std::min(range.last, top_)},
-            [this](int level, std::uint32_t index, const Range& /*waits*/) {
-              ++(level == 0 ? leaf(index).awaited : nodes_[key(level, index)].awaited);
+            [&](int level, std::uint32_t index, const Range& /*waits*/) {
+              (level == 0 ? leaf(index).awaited : nodes_[key(level, index)].awaited) += times;
             });
 }
 

@@ -3,6 +3,7 @@
 #include "waits/burden.hpp"
 #include "waits/compared_line.hpp"
 #include "waits/event.hpp"
+#include "waits/hash.hpp"
 #include "waits/interval_profile.hpp"
 
 #include <array>
@@ -30,7 +31,8 @@ struct CauserInterval {
 };
 
 /// The intervals of causers that were asked for last. All who wait for one call, in a collective or next to a
-/// late neighbour, mostly met its line in the same call before, too, so that many are asked for again.
+/// late neighbour, mostly met its line in the same collective before, too, so that those that begin in one
+/// are asked for again.
 class CauserIntervals {
  public:
   /// Which interval explains a wait: the waiter knows that.
@@ -48,6 +50,7 @@ class CauserIntervals {
               .other_as = start.other_as,
               .cause_ends = ends};
     }
+    [[nodiscard]] std::size_t hash() const { return hash_of(joined(cause.location, cause.index), other); }
     friend bool operator==(const Key&, const Key&) = default;
   };
 
@@ -57,6 +60,8 @@ class CauserIntervals {
   CauserInterval find(const Key& key, ComparedLine& line, const Burden& burden);
 
  private:
+  CauserInterval put_together(const Key& key, ComparedLine& line, const Burden& burden);
+
   static constexpr std::size_t kKept = 1024;
   /// Larger ones are not kept: they would take too much memory, and are hardly ever asked for again.
   static constexpr std::size_t kMostTimes = 20, kMostSamples = 4;
@@ -74,7 +79,7 @@ class CauserIntervals {
   const Pieces& pieces_;
   IntervalProfile profile_;
   std::vector<Kept> kept_;                   // by hash
-  std::vector<CauserInterval::Time> times_;  // of one that is not kept
+  std::vector<CauserInterval::Time> times_;  // of the one put together last
 };
 
 }  // namespace culprit::waits

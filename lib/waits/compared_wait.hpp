@@ -9,7 +9,7 @@
 
 namespace culprit::waits {
 
-/// A wait, and what its waiter and its causer did since they last met: seen where its cause was recorded, as
+/// A wait, and what its waiter and its causer did since they last met: seen where the wait was recorded, as
 /// long as it is being compared.
 struct ComparedWait {
   Location waiter = kNoLocation;

@@ -1,18 +1,15 @@
 #include "waits/delay_costs.hpp"
 
+#include "waits/asked_intervals.hpp"
 #include "waits/burden.hpp"
 #include "waits/causer_intervals.hpp"
 #include "waits/compared_line.hpp"
-#include "waits/hash.hpp"
 #include "waits/interval_profile.hpp"
 #include "waits/letter.hpp"
 
 #include <algorithm>
-#include <map>
 #include <span>
 #include <utility>
-
-#include <tsl/robin_map.h>
 
 namespace culprit::waits {
 
@@ -24,24 +21,11 @@ namespace {
 /// ends, so that must not depend on the number of ranks of the analysis.
 constexpr std::uint64_t kWaits = 1 << 13, kWaitsOfLine = 128;
 
-/// The profile of a waiter's synchronization interval, on its way to where the cause was recorded.
-struct ProfileLetter {
-  static constexpr std::uint8_t kLetter = 20;
-  using Item = PieceTime;
-  EventId cause;
-  std::uint64_t wait_ns = 0;
-  IntervalStart start;
-  bool cause_ends = false;
-  bool first = false;
-  int from = 0;
-  Location waiter = kNoLocation;
-  std::uint32_t waiter_context = 0;
-};
-/// All that was passed on to a wait, once that is known.
+/// What a wait, and what was passed on to it, leaves to the waits of its causer: one of as many as was told.
 struct PassedOnLetter {
-  static constexpr std::uint8_t kLetter = 21;
-  int from = 0;
-  std::uint32_t number = 0;  ///< of the profile, among those from there in this round
+  static constexpr std::uint8_t kLetter = 22;
+  Location causer = kNoLocation;
+  Burden::Range waits;
   std::uint64_t ns = 0;
 };
 
@@ -51,7 +35,7 @@ struct Explanation {
   std::uint64_t whole_ns = 0;  // what the parts are shares of
   std::uint64_t waits_ns = 0;
   Burden::Range waits;
-  std::uint32_t line = 0;  // the causer's, here
+  Location causer = kNoLocation;
   std::uint32_t first_delay = 0, delays = 0;
 };
 struct Delay {
@@ -59,21 +43,9 @@ struct Delay {
   std::uint64_t ns = 0;
 };
 
-/// What a piece of one time line cost.
-struct Account {
-  std::uint32_t line = 0, piece = 0;
-  std::uint64_t short_ns = 0, long_ns = 0;
-};
-/// How much longer a call path sampled in a piece took than the waiters', in ns of cost; and how long it
-/// took, for where no excess tells.
-struct Sampled {
-  std::int64_t excess = 0;
-  std::uint64_t ns = 0;
-};
-
 class Backward {
  public:
-  using Letters = LetterList<ProfileLetter, PassedOnLetter>;
+  using Letters = LetterList<AskedLetter, AnswerLetter, PassedOnLetter>;
 
   Backward(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
            const DelayOptions& options)
@@ -82,11 +54,10 @@ class Backward {
         forward_(forward),
         options_(options),
         mail_(analysis),
+        accounts_(roster, forward.pieces),
         causers_(forward.pieces),
         waiter_(forward.pieces),
-        longer_(forward.pieces),
-        explanations_(static_cast<std::size_t>(analysis.size())),
-        sent_(static_cast<std::size_t>(analysis.size())) {
+        longer_(forward.pieces) {
     options_.asked_together = std::max<std::size_t>(options_.asked_together, 1);
     if (options_.waits_per_round == 0)
       options_.waits_per_round = std::max(kWaits, kWaitsOfLine * std::uint64_t{roster.locations()});
@@ -104,11 +75,16 @@ class Backward {
       if (count > options_.waits_per_round) span = std::max<std::uint64_t>(span / 2, 1);
       if (count < options_.waits_per_round / 2 && span < std::uint64_t{1} << 60) span *= 2;
     }
-    collect();
+    // These were gone through before what they are said to have caused.
+    for (const Line& line : lines_) give_up(line.burden.left());
+    result_.costs = accounts_.settle(mail_);
     return std::move(result_);
   }
 
-  void receive(const ProfileLetter& letter, std::span<const PieceTime> waiter);
+  void receive(const AskedLetter& letter);
+  void receive(const AnswerLetter& letter, std::span<const PieceTime> items) {
+    asked_.receive(letter, items);
+  }
   void receive(const PassedOnLetter& letter);
 
  private:
@@ -125,8 +101,9 @@ class Backward {
   /// A wait of this round, on its way to be passed on.
   struct Listed {
     std::uint32_t line = 0, wait = 0;
-    int to = 0;
-    std::uint32_t number = 0;
+    std::uint32_t asked = kNotAsked;  // the number of the causer's interval
+    Explanation explanation;
+    static constexpr std::uint32_t kNotAsked = ~std::uint32_t{0};
   };
 
   /// Leaves out parts and completions, which nobody is to blame for.
@@ -145,63 +122,37 @@ class Backward {
     return analysis_.all_max(latest);
   }
 
+  [[nodiscard]] Line& line_of(Location location) { return lines_[forward_.ledger.index_of(location)]; }
   std::uint64_t round(std::uint64_t since);
-  void list_all(std::uint64_t since);
+  void explain_all(std::uint64_t since);
   void list(std::uint32_t at, std::uint64_t since);
   void list(std::uint32_t at, const Wait& wait);
-  void explain(const ProfileLetter& letter, const IntervalProfile& waiter);
+  void explain(Listed& one, const Wait& wait, const CauserInterval& causer);
   void pass_on(const Listed& one);
   void pass_on_ready(const Line& own);
   void settle_queued();
-  void distribute(const Explanation& explanation, std::uint64_t passed_ns);
-  std::uint32_t account(std::uint32_t line, std::uint32_t piece);
-  [[nodiscard]] std::uint32_t piece_of(const Delay& delay) const { return accounts_[delay.account].piece; }
+  std::uint64_t distribute(const Explanation& explanation, std::uint64_t passed_ns);
+  void give_up(std::uint64_t ns);
+  [[nodiscard]] std::uint32_t piece_of(const Delay& delay) { return accounts_[delay.account].piece; }
   void add_samples(const Explanation& explanation, std::span<const PieceTime> times, std::int64_t sign);
-  void collect();
-
-  struct Hash {
-    std::size_t operator()(std::uint64_t key) const { return hash_of(key); }
-  };
-  struct SampledKey {
-    std::uint32_t account = 0, context = 0;
-    friend auto operator<=>(const SampledKey&, const SampledKey&) = default;  // NOLINT(modernize-use-nullptr)
-  };
-  struct SampledHash {
-    std::size_t operator()(const SampledKey& key) const { return hash_of(joined(key.account, key.context)); }
-  };
-
-  /// The one of these hashes that was asked for last.
-  struct SeenAccount {
-    std::uint64_t key = ~std::uint64_t{0};
-    std::uint32_t account = 0;
-  };
-  static constexpr std::size_t kSeen = 1024;
-
-  void settle_account(const Account& account, std::span<const std::pair<SampledKey, Sampled>> sampled);
 
   exchange::Communicator& analysis_;
   const Roster& roster_;
   const Forward& forward_;
   DelayOptions options_;
   Mail mail_;
+  CostAccounts accounts_;
   CauserIntervals causers_;
   IntervalProfile waiter_, longer_;  // kept for their memory
   DelayCosts result_;
   std::vector<Line> lines_;  // as in the ledger
   // Of this round.
   std::vector<Listed> listed_;
-  std::size_t asked_ = 0;  // on other ranks, of those that are explained together
-  std::vector<std::vector<Explanation>> explanations_;  // by the rank that asked, as it numbers them
-  std::vector<std::uint32_t> sent_;                     // by rank: profiles so far
-  std::vector<Delay> delays_;                           // of all explanations
-  std::vector<PassedOnLetter> queued_;                  // for here
-  std::vector<std::uint32_t> ready_;                    // waits of one line
-  std::vector<PieceTime> times_;                        // kept for its memory
-  // Of all.
-  tsl::robin_map<std::uint64_t, std::uint32_t, Hash> account_of_;  // by line and piece
-  std::vector<Account> accounts_;
-  std::vector<SeenAccount> seen_ = std::vector<SeenAccount>(kSeen);
-  tsl::robin_map<SampledKey, Sampled, SampledHash> sampled_;
+  AskedIntervals asked_;
+  std::vector<Delay> delays_;           // of all explanations
+  std::vector<PassedOnLetter> queued_;  // for here
+  std::vector<std::uint32_t> ready_;    // waits of one line
+  std::vector<PieceTime> items_;        // kept for its memory
 };
 
 /// All waits that ended after `since`: explained first, so that it is known what will be passed on to which;
@@ -209,9 +160,7 @@ class Backward {
 std::uint64_t Backward::round(std::uint64_t since) {
   listed_.clear();
   delays_.clear();
-  for (std::vector<Explanation>& from : explanations_) from.clear();
-  std::fill(sent_.begin(), sent_.end(), 0);
-  list_all(since);
+  explain_all(since);
   const std::uint64_t count = analysis_.all_sum(listed_.size());
   for (const Listed& one : listed_) {
     const Burden& burden = lines_[one.line].burden;
@@ -229,14 +178,23 @@ std::uint64_t Backward::round(std::uint64_t since) {
   return count;
 }
 
-/// Some lines at a time: the letters for all of them would fit into no cache.
-void Backward::list_all(std::uint64_t since) {
+/// Some lines at a time: what is asked for all of them would fit into no cache. While others find out what
+/// was asked for last, the answers that came are gone through, and the next lines.
+void Backward::explain_all(std::uint64_t since) {
   std::uint32_t line = 0;
-  do {
-    asked_ = 0;
-    for (; line < lines_.size() && asked_ < options_.asked_together; ++line) list(line, since);
-    mail_.deliver(*this);
-  } while (analysis_.all_sum(lines_.size() - line) > 0);
+  std::size_t explained = 0;
+  for (;;) {
+    const std::size_t answered = listed_.size();
+    for (; line < lines_.size() && asked_.size() < options_.asked_together; ++line) list(line, since);
+    asked_.send(mail_);
+    if (!mail_.deliver_once(*this)) return;
+    for (; explained < answered; ++explained) {
+      Listed& one = listed_[explained];
+      if (one.asked == Listed::kNotAsked) continue;
+      explain(one, lines_[one.line].compared.line().waits[one.wait], asked_[one.asked]);
+    }
+    asked_.forget();
+  }
 }
 
 /// Those of one line.
@@ -248,82 +206,73 @@ void Backward::list(std::uint32_t at, std::uint64_t since) {
   own.burden.list(own.next);
 }
 
-/// What explains a wait is asked for where its cause was recorded.
+/// What its causer did is asked for where that was recorded.
 void Backward::list(std::uint32_t at, const Wait& wait) {
-  Line& own = lines_[at];
-  const int to = roster_.holder_of(wait.cause.location);
-  listed_.push_back({at, own.next - 1, to, sent_[static_cast<std::size_t>(to)]++});
-  waiter_.clear();
-  own.compared.add(ComparedLine::of_wait(wait), waiter_);
-  const ProfileLetter letter{.cause = wait.cause,
-                             .wait_ns = wait.ns,
-                             .start = wait.start(),
-                             .cause_ends = wait.cause_ends,
-                             .first = wait.first,
-                             .from = mail_.here(),
-                             .waiter = own.compared.line().location,
-                             .waiter_context = wait.context};
-  if (to == mail_.here()) {
-    explain(letter, waiter_);
+  Listed& one = listed_.emplace_back();
+  one.line = at;
+  one.wait = lines_[at].next - 1;
+  const auto interval = CauserIntervals::Key::of(wait.cause, wait.start(), wait.cause_ends);
+  const int holder = roster_.holder_of(wait.cause.location);
+  if (holder != mail_.here()) {
+    one.asked = asked_.ask(holder, interval);
     return;
   }
-  times_.clear();
-  for (const std::uint32_t piece : waiter_.pieces())
-    times_.push_back({.piece = piece, .ns = waiter_.of(piece)});
-  times_.insert(times_.end(), waiter_.samples().begin(), waiter_.samples().end());
-  mail_.send(to, letter, times_);
-  ++asked_;
+  Line& causer = line_of(wait.cause.location);
+  explain(one, wait, causers_.find(interval, causer.compared, causer.burden));
+  causer.burden.announce(one.explanation.waits);
 }
 
-void Backward::pass_on(const Listed& one) {
-  const PassedOnLetter letter{mail_.here(), one.number, lines_[one.line].burden.take(one.wait)};
-  if (one.to == mail_.here()) {
-    queued_.push_back(letter);
-  } else {
-    mail_.send(one.to, letter);
-  }
+void Backward::receive(const AskedLetter& letter) {
+  Line& own = line_of(letter.interval.cause.location);
+  const CauserInterval found = causers_.find(letter.interval, own.compared, own.burden);
+  own.burden.announce(found.waits, letter.waits);
+  items_.clear();
+  for (const CauserInterval::Time& time : found.times) items_.push_back({.piece = time.piece, .ns = time.ns});
+  items_.insert(items_.end(), found.samples.begin(), found.samples.end());
+  mail_.send(letter.from,
+             AnswerLetter{.waits_ns = found.waits_ns,
+                          .waits = found.waits,
+                          .met_piece = found.met_piece,
+                          .times = static_cast<std::uint32_t>(found.times.size()),
+                          .number = letter.number},
+             items_);
 }
 
-void Backward::receive(const ProfileLetter& letter, std::span<const PieceTime> waiter) {
+/// By what the causer did longer than the waiter, and by its own waits.
+void Backward::explain(Listed& one, const Wait& wait, const CauserInterval& causer) {
+  ComparedLine& own = lines_[one.line].compared;
   waiter_.clear();
-  for (const PieceTime& time : waiter) waiter_.add(time);
-  explain(letter, waiter_);
-}
-
-void Backward::explain(const ProfileLetter& letter, const IntervalProfile& waiter) {
-  const std::uint32_t at = forward_.ledger.index_of(letter.cause.location);
-  Line& own = lines_[at];
-  const CauserInterval causer = causers_.find(
-      CauserIntervals::Key::of(letter.cause, letter.start, letter.cause_ends), own.compared, own.burden);
-  Explanation& explanation = explanations_[static_cast<std::size_t>(letter.from)].emplace_back();
-  explanation.wait_ns = letter.wait_ns;
+  own.add(ComparedLine::of_wait(wait), waiter_);
+  Explanation& explanation = one.explanation;
+  explanation.wait_ns = wait.ns;
   explanation.waits = causer.waits;
   explanation.waits_ns = causer.waits_ns;
-  explanation.line = at;
+  explanation.causer = wait.cause.location;
   explanation.first_delay = static_cast<std::uint32_t>(delays_.size());
   longer_.clear();
   std::uint64_t sum = 0;
   for (CauserInterval::Time& time : causer.times) {
-    const std::uint64_t less = waiter.of(time.piece);
+    const std::uint64_t less = waiter_.of(time.piece);
     if (time.ns <= less) continue;
-    if (time.account == CauserInterval::Time::kNoAccount)
-      time.account = account(at, time.piece == forward_.pieces.met() ? causer.met_piece : time.piece);
+    if (time.account == CauserInterval::Time::kNoAccount) {
+      const std::uint32_t piece = time.piece == forward_.pieces.met() ? causer.met_piece : time.piece;
+      time.account = accounts_.number(explanation.causer, piece);
+    }
     delays_.push_back({.account = time.account, .ns = time.ns - less});
     longer_.add(time.piece, time.ns - less);
     sum += time.ns - less;
   }
   explanation.delays = static_cast<std::uint32_t>(delays_.size()) - explanation.first_delay;
-  own.burden.announce(explanation.waits);
-  explanation.whole_ns = std::max(sum + explanation.waits_ns, letter.wait_ns);
+  explanation.whole_ns = std::max(sum + explanation.waits_ns, wait.ns);
   add_samples(explanation, causer.samples, 1);
-  add_samples(explanation, waiter.samples(), -1);
+  add_samples(explanation, waiter_.samples(), -1);
   if (!options_.observer) return;
-  options_.observer({.waiter = letter.waiter,
-                     .waiter_context = letter.waiter_context,
-                     .cause = letter.cause,
-                     .ns = letter.wait_ns,
-                     .first = letter.first,
-                     .waiter_profile = waiter,
+  options_.observer({.waiter = own.line().location,
+                     .waiter_context = wait.context,
+                     .cause = wait.cause,
+                     .ns = wait.ns,
+                     .first = wait.first,
+                     .waiter_profile = waiter_,
                      .longer = longer_,
                      .longer_ns = sum,
                      .causer_samples = causer.samples,
@@ -334,21 +283,24 @@ void Backward::explain(const ProfileLetter& letter, const IntervalProfile& waite
 void Backward::add_samples(const Explanation& explanation, std::span<const PieceTime> times,
                            std::int64_t sign) {
   for (const PieceTime& time : times) {
-    Sampled& sampled = sampled_[{account(explanation.line, time.piece), time.context}];
+    Sampled& sampled = accounts_.sampled(accounts_.number(explanation.causer, time.piece), time.context);
     sampled.excess +=
         sign * static_cast<std::int64_t>(share(time.ns, explanation.wait_ns, explanation.whole_ns));
     if (sign > 0) sampled.ns += time.ns;
   }
 }
 
-std::uint32_t Backward::account(std::uint32_t line, std::uint32_t piece) {
-  const std::uint64_t key = joined(line, piece);
-  SeenAccount& seen = seen_[hash_of(key) % kSeen];
-  if (seen.key == key) return seen.account;
-  const auto [entry, added] = account_of_.try_emplace(key, static_cast<std::uint32_t>(accounts_.size()));
-  if (added) accounts_.push_back({.line = line, .piece = piece});
-  seen = {key, entry->second};
-  return entry->second;
+void Backward::pass_on(const Listed& one) {
+  const Explanation& explanation = one.explanation;
+  const std::uint64_t to_waits = distribute(explanation, lines_[one.line].burden.take(one.wait));
+  if (explanation.waits.first >= explanation.waits.last) return give_up(to_waits);
+  const PassedOnLetter letter{.causer = explanation.causer, .waits = explanation.waits, .ns = to_waits};
+  const int holder = roster_.holder_of(explanation.causer);
+  if (holder == mail_.here()) {
+    queued_.push_back(letter);
+  } else {
+    mail_.send(holder, letter);
+  }
 }
 
 void Backward::receive(const PassedOnLetter& letter) {
@@ -361,12 +313,22 @@ void Backward::settle_queued() {
   while (!queued_.empty()) {
     const PassedOnLetter letter = queued_.back();
     queued_.pop_back();
-    distribute(explanations_[static_cast<std::size_t>(letter.from)][letter.number], letter.ns);
+    Line& causer = line_of(letter.causer);
+    ready_.clear();
+    give_up(causer.burden.give(letter.waits, letter.ns, ready_));
+    pass_on_ready(causer);
   }
 }
 
+/// What lies after that which it is said to have caused.
+void Backward::give_up(std::uint64_t ns) {
+  result_.unattributed_ns += ns;
+  result_.contradictory_ns += ns;
+}
+
 /// Divides a wait, and what was passed on to it, among its parts; what rounding leaves goes to the largest.
-void Backward::distribute(const Explanation& explanation, std::uint64_t passed_ns) {
+/// Returns what falls to the causer's waits.
+std::uint64_t Backward::distribute(const Explanation& explanation, std::uint64_t passed_ns) {
   const std::span<const Delay> delays =
       std::span(delays_).subspan(explanation.first_delay, explanation.delays);
   const std::uint64_t whole = explanation.whole_ns;
@@ -386,7 +348,7 @@ void Backward::distribute(const Explanation& explanation, std::uint64_t passed_n
 
   const bool all = parts_ns == whole;  // nothing remains unattributed but by rounding
   std::uint64_t to_waits = 0;
-  const auto divide = [&](std::uint64_t amount, std::uint64_t Account::*cost) {
+  const auto divide = [&](std::uint64_t amount, std::uint64_t CostAccounts::Account::*cost) {
     if (amount == 0) return;
     std::uint64_t left = amount;
     for (const Delay& delay : delays) {
@@ -405,15 +367,10 @@ void Backward::distribute(const Explanation& explanation, std::uint64_t passed_n
       to_waits += left;
     }
   };
-  divide(explanation.wait_ns, &Account::short_ns);
-  divide(passed_ns, &Account::long_ns);
+  divide(explanation.wait_ns, &CostAccounts::Account::short_ns);
+  divide(passed_ns, &CostAccounts::Account::long_ns);
 
-  Line& own = lines_[explanation.line];
-  ready_.clear();
-  const std::uint64_t late = own.burden.give(explanation.waits, to_waits, ready_);
-  result_.unattributed_ns += late;  // these lie after what they are said to have caused
-  result_.contradictory_ns += late;
-  pass_on_ready(own);
+  return to_waits;
 }
 
 /// Waits of a line to which nothing more will come.
@@ -425,45 +382,6 @@ void Backward::pass_on_ready(const Line& own) {
         std::lower_bound(begin, end, wait, [](const Listed& one, std::uint32_t at) { return one.wait > at; });
     // Parts of waits are nobody's concern.
     if (found != end && found->wait == wait && !own.burden.taken(wait)) pass_on(*found);
-  }
-}
-
-void Backward::collect() {
-  for (const Line& line : lines_) {  // gone through before what they are said to have caused
-    result_.unattributed_ns += line.burden.left();
-    result_.contradictory_ns += line.burden.left();
-  }
-  std::vector<std::pair<SampledKey, Sampled>> sampled(sampled_.begin(), sampled_.end());
-  std::sort(sampled.begin(), sampled.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  auto next = sampled.begin();
-  for (std::uint32_t i = 0; i < accounts_.size(); ++i) {
-    const auto first = next;
-    while (next != sampled.end() && next->first.account == i) ++next;
-    settle_account(accounts_[i], {first, next});
-  }
-  std::sort(result_.costs.begin(), result_.costs.end());
-}
-
-/// Samples only distribute the cost of a gap over call paths: by how much longer those took than the
-/// waiters', or, where that tells nothing, by how long they took.
-void Backward::settle_account(const Account& account,
-                              std::span<const std::pair<SampledKey, Sampled>> sampled) {
-  if (account.short_ns == 0 && account.long_ns == 0) return;
-  std::map<std::uint32_t, std::uint64_t> weights;
-  for (const auto& [key, one] : sampled) {
-    if (one.excess > 0) weights[key.context] = static_cast<std::uint64_t>(one.excess);
-  }
-  if (weights.empty()) {
-    for (const auto& [key, one] : sampled) {
-      if (one.ns > 0) weights[key.context] = one.ns;
-    }
-  }
-  for (const PathShare& part :
-       divide_over_paths(forward_.pieces[account.piece], weights, {account.short_ns, account.long_ns})) {
-    result_.costs.push_back({.location = lines_[account.line].compared.line().location,
-                             .path = part.path,
-                             .short_term_ns = part.amounts[0],
-                             .long_term_ns = part.amounts[1]});
   }
 }
 

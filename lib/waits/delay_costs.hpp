@@ -2,24 +2,14 @@
 
 #include "exchange/communicator.hpp"
 #include "waits/compared_wait.hpp"
+#include "waits/cost_accounts.hpp"
 #include "waits/forward.hpp"
-#include "waits/path_shares.hpp"
 #include "waits/roster.hpp"
 
 #include <cstdint>
 #include <vector>
 
 namespace culprit::waits {
-
-/// What one time line's call path cost others (algorithms.md 8), in ns of their waiting.
-struct DelayCost {
-  Location location = kNoLocation;
-  PathOfPiece path;
-  std::uint64_t short_term_ns = 0;  ///< of waits that it caused directly
-  std::uint64_t long_term_ns = 0;   ///< of waits that those caused in turn
-
-  friend auto operator<=>(const DelayCost&, const DelayCost&) = default;  // NOLINT(modernize-use-nullptr)
-};
 
 /// This rank's share of the causes of all waiting. Summed over all ranks, short-term, long-term and
 /// unattributed costs are the waiting time, to the ns.
@@ -35,16 +25,16 @@ struct DelayOptions {
   /// How many waits all ranks together take at a time, about. 0: so many that what is kept of them is some
   /// megabytes, or that turning to a time line takes a small part of the time.
   std::uint64_t waits_per_round = 0;
-  /// Waits that other ranks are asked for together, at least: a letter has some hundred bytes. The costs are
-  /// the same for any number.
+  /// Intervals of causers that other ranks are asked for together, at least: an answer has some hundred
+  /// bytes. The costs are the same for any number.
   std::size_t asked_together = 1 << 14;
-  /// Told of each wait where its cause was recorded, in no order; nothing: nobody is.
+  /// Told of each wait where it was recorded, in no order; nothing: nobody is.
   CompareObserver observer = {};
 };
 
-/// Collective: goes backwards through all waits; each is explained where its cause was recorded, by what that
-/// time line did longer than the waiter since they last met, and by its own waits, which pass their part on
-/// to their causes. The lines are what read_forward() found. Whole ns, the same for any number of ranks.
+/// Collective: goes backwards through all waits; each is explained by what the time line of its cause did
+/// longer than the waiter since they last met, and by that one's waits, which pass their part on to their
+/// causes. The lines are what read_forward() found. Whole ns, the same for any number of ranks.
 DelayCosts delay_costs(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                        const DelayOptions& options = {});
 

@@ -36,7 +36,7 @@ class HotspotDiagnosis {
   HotspotDiagnosis(const Forward& forward, std::span<const std::uint32_t> procedure_of)
       : forward_(forward), procedure_of_(procedure_of) {}
 
-  /// A wait whose cause was recorded here (DelayOptions::observer).
+  /// A wait that was recorded here (DelayOptions::observer).
   void add(const ComparedWait& wait);
   /// Collective, when all were added: this rank's share, in order. Procedures that took less than `threshold`
   /// of all time lines' time are left out.

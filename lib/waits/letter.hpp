@@ -76,19 +76,25 @@ class Mail {
   }
 
   /// Collective: hands the letters of this rank to the others, and theirs to `recipients`, in the order of
-  /// the senders' ranks and of sending; repeats it until nobody writes any more. Each recipient takes the
-  /// letters for which it has a `receive(const Letter&)` (with items: and a std::span of them) and names in
-  /// `using Letters = LetterList<...>`.
+  /// the senders' ranks and of sending. Each recipient takes the letters for which it has a
+  /// `receive(const Letter&)` (with items: and a std::span of them) and names in
+  /// `using Letters = LetterList<...>`. What it writes then stays here. False: there was no letter at all.
+  template <typename... Recipients>
+  bool deliver_once(Recipients&... recipients) {
+    if (analysis_.all_sum(pending()) == 0) return false;
+    for (std::size_t to = 0; to < out_.size(); ++to) most_[to] = std::max(most_[to], out_[to].size());
+    std::vector<exchange::Bytes> incoming = std::exchange(out_, empty_boxes());
+    incoming = analysis_.all_to_all(std::move(incoming));
+    for (exchange::Bytes& box : incoming) {
+      open(box, recipients...);
+      keep(std::move(box));
+    }
+    return true;
+  }
+  /// Collective: the same, until nobody writes any more.
   template <typename... Recipients>
   void deliver(Recipients&... recipients) {
-    while (analysis_.all_sum(pending()) > 0) {
-      for (std::size_t to = 0; to < out_.size(); ++to) most_[to] = std::max(most_[to], out_[to].size());
-      std::vector<exchange::Bytes> incoming = std::exchange(out_, empty_boxes());
-      incoming = analysis_.all_to_all(std::move(incoming));
-      for (exchange::Bytes& box : incoming) {
-        open(box, recipients...);
-        keep(std::move(box));
-      }
+    while (deliver_once(recipients...)) {
     }
   }
 

@@ -1,0 +1,88 @@
+#include "waits/cost_accounts.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace culprit::waits {
+
+std::uint32_t CostAccounts::number(Location location, std::uint32_t piece) {
+  const std::uint64_t key = joined(location, piece);
+  Seen& seen = seen_[hash_of(key) % kSeen];
+  if (seen.key == key) return seen.account;
+  const auto [entry, added] = account_of_.try_emplace(key, static_cast<std::uint32_t>(accounts_.size()));
+  if (added) accounts_.push_back({.location = location, .piece = piece});
+  seen = {key, entry->second};
+  return entry->second;
+}
+
+std::vector<DelayCost> CostAccounts::settle(Mail& mail) {
+  send(mail);
+  mail.deliver(*this);
+  std::vector<std::pair<SampledKey, Sampled>> sampled(sampled_.begin(), sampled_.end());
+  std::sort(sampled.begin(), sampled.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<DelayCost> costs;
+  auto next = sampled.begin();
+  for (std::uint32_t i = 0; i < accounts_.size(); ++i) {
+    const auto first = next;
+    while (next != sampled.end() && next->first.account == i) ++next;
+    if (roster_.holder_of(accounts_[i].location) == mail.here()) settle(accounts_[i], {first, next}, costs);
+  }
+  std::sort(costs.begin(), costs.end());
+  return costs;
+}
+
+/// What other ranks' time lines cost waiters here is told to those.
+void CostAccounts::send(Mail& mail) const {
+  for (const Account& one : accounts_) {
+    const int holder = roster_.holder_of(one.location);
+    if (holder == mail.here()) continue;
+    mail.send(
+        holder,
+        CostLetter{
+            .location = one.location, .piece = one.piece, .short_ns = one.short_ns, .long_ns = one.long_ns});
+  }
+  for (const auto& [key, sampled] : sampled_) {
+    const Account& one = accounts_[key.account];
+    const int holder = roster_.holder_of(one.location);
+    if (holder == mail.here()) continue;
+    mail.send(holder,
+              SampledLetter{
+                  .location = one.location, .piece = one.piece, .context = key.context, .sampled = sampled});
+  }
+}
+
+void CostAccounts::receive(const CostLetter& letter) {
+  Account& own = accounts_[number(letter.location, letter.piece)];
+  own.short_ns += letter.short_ns;
+  own.long_ns += letter.long_ns;
+}
+
+void CostAccounts::receive(const SampledLetter& letter) {
+  Sampled& own = sampled(number(letter.location, letter.piece), letter.context);
+  own.excess += letter.sampled.excess;
+  own.ns += letter.sampled.ns;
+}
+
+/// Samples only distribute the cost of a gap over call paths: by how much longer those took than the
+/// waiters', or, where that tells nothing, by how long they took.
+void CostAccounts::settle(const Account& account, SampledPaths sampled, std::vector<DelayCost>& costs) const {
+  if (account.short_ns == 0 && account.long_ns == 0) return;
+  std::map<std::uint32_t, std::uint64_t> weights;
+  for (const auto& [key, one] : sampled) {
+    if (one.excess > 0) weights[key.context] = static_cast<std::uint64_t>(one.excess);
+  }
+  if (weights.empty()) {
+    for (const auto& [key, one] : sampled) {
+      if (one.ns > 0) weights[key.context] = one.ns;
+    }
+  }
+  for (const PathShare& part :
+       divide_over_paths(pieces_[account.piece], weights, {account.short_ns, account.long_ns})) {
+    costs.push_back({.location = account.location,
+                     .path = part.path,
+                     .short_term_ns = part.amounts[0],
+                     .long_term_ns = part.amounts[1]});
+  }
+}
+
+}  // namespace culprit::waits

@@ -1,0 +1,113 @@
+#pragma once
+
+#include "waits/event.hpp"
+#include "waits/hash.hpp"
+#include "waits/letter.hpp"
+#include "waits/path_shares.hpp"
+#include "waits/pieces.hpp"
+#include "waits/roster.hpp"
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <tsl/robin_map.h>
+
+namespace culprit::waits {
+
+/// What one time line's call path cost others (algorithms.md 8), in ns of their waiting.
+struct DelayCost {
+  Location location = kNoLocation;
+  PathOfPiece path;
+  std::uint64_t short_term_ns = 0;  ///< of waits that it caused directly
+  std::uint64_t long_term_ns = 0;   ///< of waits that those caused in turn
+
+  friend auto operator<=>(const DelayCost&, const DelayCost&) = default;  // NOLINT(modernize-use-nullptr)
+};
+
+/// How much longer a call path sampled in a piece took than the waiters', in ns of the cost that it explains;
+/// and how long it took, for where no excess tells.
+struct Sampled {
+  std::int64_t excess = 0;
+  std::uint64_t ns = 0;
+};
+
+/// What a piece of a time line cost the waiters that the sender has.
+struct CostLetter {
+  static constexpr std::uint8_t kLetter = 23;
+  Location location = kNoLocation;
+  std::uint32_t piece = 0;
+  std::uint64_t short_ns = 0, long_ns = 0;
+};
+/// What was sampled in it, as those waiters tell.
+struct SampledLetter {
+  static constexpr std::uint8_t kLetter = 24;
+  Location location = kNoLocation;
+  std::uint32_t piece = 0, context = 0;
+  Sampled sampled;
+};
+
+/// What pieces of all time lines cost the waiters that this rank of the analysis has.
+class CostAccounts {
+ public:
+  using Letters = LetterList<CostLetter, SampledLetter>;
+  /// Of a piece.
+  struct Account {
+    Location location = kNoLocation;
+    std::uint32_t piece = 0;
+    std::uint64_t short_ns = 0, long_ns = 0;
+  };
+
+  /// Both must outlive it.
+  CostAccounts(const Roster& roster, const Pieces& pieces) : roster_(roster), pieces_(pieces), seen_(kSeen) {}
+
+  /// The number of a piece's account, which there is from now on.
+  std::uint32_t number(Location location, std::uint32_t piece);
+  [[nodiscard]] Account& operator[](std::uint32_t number) { return accounts_[number]; }
+  /// Of a call path sampled in it.
+  [[nodiscard]] Sampled& sampled(std::uint32_t number, std::uint32_t context) {
+    return sampled_[{number, context}];
+  }
+
+  /// Collective: all ranks' accounts together, divided over call paths: those of this rank's time lines, in
+  /// order.
+  std::vector<DelayCost> settle(Mail& mail);
+
+  void receive(const CostLetter& letter);
+  void receive(const SampledLetter& letter);
+
+ private:
+  struct Hash {
+    std::size_t operator()(std::uint64_t key) const { return hash_of(key); }
+  };
+  struct SampledKey {
+    std::uint32_t account = 0, context = 0;
+    friend auto operator<=>(const SampledKey&, const SampledKey&) = default;  // NOLINT(modernize-use-nullptr)
+  };
+  struct SampledHash {
+    std::size_t operator()(const SampledKey& key) const { return hash_of(joined(key.account, key.context)); }
+  };
+  using SampledPaths = std::span<const std::pair<SampledKey, Sampled>>;
+
+  /// The one of these hashes that was asked for last.
+  struct Seen {
+    std::uint64_t key = ~std::uint64_t{0};
+    std::uint32_t account = 0;
+  };
+  static constexpr std::size_t kSeen = 1024;
+
+  void send(Mail& mail) const;
+  void settle(const Account& account, SampledPaths sampled, std::vector<DelayCost>& costs) const;
+
+  const Roster& roster_;
+  const Pieces& pieces_;
+  tsl::robin_map<std::uint64_t, std::uint32_t, Hash> account_of_;  // by location and piece
+  std::vector<Account> accounts_;
+  std::vector<Seen> seen_;
+  tsl::robin_map<SampledKey, Sampled, SampledHash> sampled_;
+};
+
+}  // namespace culprit::waits
