@@ -30,11 +30,7 @@ class TileRows {
 
   /// `contexts`: how many there are; `metrics`: values per row.
   TileRows(std::size_t contexts, std::size_t metrics)
-      : contexts_(contexts),
-        columns_(metrics),
-        values_(metrics),
-        by_context_columns_(metrics),
-        sparse_(metrics) {}
+      : contexts_(contexts), columns_(metrics), held_(metrics), by_context_columns_(metrics) {}
 
   /// The rows that follow are those of the next location. Also for a location without rows.
   void add_location() { first_row_.push_back(static_cast<std::uint32_t>(rows_.size())); }
@@ -79,25 +75,24 @@ class TileRows {
                                             : static_cast<std::uint32_t>(rows_.size());
   }
   void count_rows();
-  void make_room();
-  void place_rows(std::uint32_t first_location, std::uint32_t end_location);
-  void find_metrics();
+  void place_rows();
+  void arrange_metric(std::size_t metric);
 
   std::size_t contexts_;
   std::vector<std::uint32_t> first_row_;             ///< per location
   std::vector<ContextId> rows_;                      ///< per row, its context
   std::vector<std::vector<std::uint64_t>> columns_;  ///< as the rows
-  std::vector<std::size_t> values_;                  ///< per metric, that are not zero
+  std::vector<std::uint64_t> held_;                  ///< per metric, bits that any value has
   std::vector<std::uint64_t> any_;                   ///< of some rows: whether they hold anything
 
   // By context.
   bool arranged_ = false;
   std::vector<std::uint32_t> next_row_;  ///< by context: how many rows, then where its next row goes
-  std::vector<std::uint32_t> place_;     ///< of some rows
   std::vector<OfContext> of_context_;
   std::vector<std::uint32_t> location_of_;
+  std::vector<std::uint32_t> row_of_;            ///< by location
+  std::vector<std::uint32_t> next_of_location_;  ///< while they are placed
   std::vector<std::vector<std::uint64_t>> by_context_columns_;
-  std::vector<std::uint8_t> sparse_;  ///< per metric: hardly any row has it
 };
 
 }  // namespace culprit::database
