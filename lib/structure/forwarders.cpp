@@ -35,6 +35,13 @@ std::size_t argument_length(Code code) {
   return moves && between_registers ? prefix + 2 : 0;
 }
 
+/// Where a near jump at `address` leads, of which `code` has all bytes.
+std::uint64_t near_jump_target(Code code, std::uint64_t address) {
+  std::int32_t distance = 0;
+  std::memcpy(&distance, code.data() + 1, sizeof distance);
+  return address + kNearJump + static_cast<std::uint64_t>(std::int64_t{distance});
+}
+
 /// Where the jump leads that is all a function does but for setting arguments; 0 if it does anything else.
 std::uint64_t jump_target(const Module& module, std::uint64_t address, std::uint64_t end) {
   Code code = module.bytes(address);
@@ -43,11 +50,7 @@ std::uint64_t jump_target(const Module& module, std::uint64_t address, std::uint
     code = code.subspan(length);
     address += length;
   }
-  if (code.size() >= kNearJump && code[0] == std::byte{0xe9}) {
-    std::int32_t distance = 0;
-    std::memcpy(&distance, code.data() + 1, sizeof distance);
-    return address + kNearJump + static_cast<std::uint64_t>(std::int64_t{distance});
-  }
+  if (code.size() >= kNearJump && code[0] == std::byte{0xe9}) return near_jump_target(code, address);
   if (code.size() >= kShortJump && code[0] == std::byte{0xeb})
     return address + kShortJump + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int8_t>(code[1])});
   return 0;
@@ -131,6 +134,22 @@ void note_origin(Origins& origins, std::uint64_t target, const Symbol& symbol) {
   if (!added && known->second != &symbol) known->second = nullptr;
 }
 
+/// Leaves out where functions jump to that do something else before, as `strtol` does to what `strtol_l` only
+/// jumps to. What lies behind the target without a symbol between may be the target itself.
+void leave_out_shared(const Module& module, const Symbols& symbols, Origins& origins) {
+  if (origins.empty()) return;
+  const Module::Section text = module.section(".text");
+  for (std::size_t at = 0; at + kNearJump <= text.bytes.size(); ++at) {
+    if (text.bytes[at] != std::byte{0xe9}) continue;
+    const std::uint64_t from = text.address + at;
+    const auto found = origins.find(near_jump_target(text.bytes.subspan(at), from));
+    if (found == origins.end() || found->second == nullptr || found->second->range.contains(from)) continue;
+    const Symbol* before = symbols.preceding(from);
+    const bool itself = from > found->first && (before == nullptr || before->range.low < found->first);
+    if (!itself) found->second = nullptr;
+  }
+}
+
 std::vector<Symbol> named_after_origin(const Origins& origins, std::string_view suffix) {
   std::vector<Symbol> found;
   for (const auto& [target, symbol] : origins) {
@@ -153,6 +172,7 @@ std::vector<Symbol> part_symbols(const Module& module, const Symbols& symbols) {
   for (const Symbol& symbol : symbols.all()) {
     const std::uint64_t size = symbol.range.high - symbol.range.low;
     if (size == 0 || size > kMostPartBytes || !may_leave(module, symbols, symbol)) continue;
+    if (jump_target(module, symbol.range.low, symbol.range.high) != 0) continue;  // that is no part
     // A part may itself leave its frame to the next.
     std::uint64_t target = run.way_out(symbol.range.low);
     for (int depth = 0; depth < kMostParts && target != 0 && nameless(target); ++depth) {
@@ -165,16 +185,17 @@ std::vector<Symbol> part_symbols(const Module& module, const Symbols& symbols) {
 
 std::vector<Symbol> forwarded_symbols(const Module& module, const Symbols& symbols) {
   if (!module.is_x86_64()) return {};
-  Origins targets;
+  Origins origins;
   for (const Symbol& symbol : symbols.all()) {
     const std::uint64_t size = symbol.range.high - symbol.range.low;
     if (size == 0 || size > kMostBytes) continue;
     const std::uint64_t target = jump_target(module, symbol.range.low, symbol.range.high);
     if (!module.executable(target) || symbols.at(target) != nullptr || symbols.covering(target) != nullptr)
       continue;
-    note_origin(targets, target, symbol);
+    note_origin(origins, target, symbol);
   }
-  return named_after_origin(targets, {});
+  leave_out_shared(module, symbols, origins);
+  return named_after_origin(origins, {});
 }
 
 }  // namespace culprit::structure

@@ -10,13 +10,13 @@ namespace culprit::structure {
 /// to an internal function (as in Debian's MPICH), or all that `pthread_join` does is set arguments and jump
 /// (glibc), that one never returns through the named one, which is on no call path; the function it jumps to
 /// is what MPI_Waitany is. One symbol for each target that no symbol of `symbols` begins at or covers, with
-/// the target's address and unknown size; none where several functions hand over to it (`gmtime` and
-/// `localtime`, all binary operators of CPython): which of them was called only the caller can tell.
+/// the target's address and unknown size; none where other code jumps to it as well (`localtime` where
+/// `gmtime` does, all binary operators of CPython): which of them was called only the caller can tell.
 std::vector<Symbol> forwarded_symbols(const Module& module, const Symbols& symbols);
 
-/// Names for the functions that exactly one named function, or a function so named, leaves its frame to when
-/// it does not just return, as `GOMP_barrier` does where there is a team: `GOMP_barrier.part`. Others may
-/// call them as well, so they do not get the name itself. One symbol for each target that no symbol of
+/// Names for the functions that exactly one small named function, or a function so named, leaves its frame to
+/// when it does not just return, as `GOMP_barrier` does where there is a team: `GOMP_barrier.part`. Others
+/// may call them as well, so they do not get the name itself. One symbol for each target that no symbol of
 /// `symbols` begins at or covers, with the target's address and unknown size.
 std::vector<Symbol> part_symbols(const Module& module, const Symbols& symbols);
 

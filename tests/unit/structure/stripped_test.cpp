@@ -53,13 +53,15 @@ TEST_CASE("what a function only jumps to bears its name where nothing else names
   CHECK(procedure_at(stripped, symbol_value(whole, "forwards")).low == symbol_value(whole, "forwards"));
 }
 
-TEST_CASE("what several functions only jump to bears the name of none") {
+TEST_CASE("what several functions jump to bears the name of none") {
   const auto whole = program("libgaps.so"), stripped = program("libgaps-stripped.so");
-  const std::uint64_t operate = symbol_value(whole, "operate");
-  REQUIRE(operate != 0);
-  CHECK(procedure_at(whole, operate + 4).name == "operate");
-  CHECK(procedure_at(stripped, operate + 4).name.starts_with("libgaps-stripped.so@0x"));
-  CHECK(procedure_at(stripped, operate + 4).low == operate);
+  for (const char* shared : {"operate", "scale"}) {
+    const std::uint64_t address = symbol_value(whole, shared);
+    REQUIRE(address != 0);
+    CHECK(procedure_at(whole, address + 4).name == shared);
+    CHECK(procedure_at(stripped, address + 4).name.starts_with("libgaps-stripped.so@0x"));
+    CHECK(procedure_at(stripped, address + 4).low == address);
+  }
 }
 
 TEST_CASE("what one function alone leaves its frame to is a part of that") {
@@ -71,6 +73,8 @@ TEST_CASE("what one function alone leaves its frame to is a part of that") {
   CHECK(procedure_at(stripped, rest + 4).name == "decides [part]");
   CHECK(procedure_at(stripped, rest + 4).low == rest);
   CHECK(procedure_at(stripped, shared + 4).name.starts_with("libgaps-stripped.so@0x"));
+  for (const char* part : {"middle", "end"})
+    CHECK(procedure_at(stripped, symbol_value(whole, part) + 4).name == "begins [part]");
 }
 
 TEST_CASE("a call of another module's function tells its name") {

@@ -65,3 +65,31 @@ static APART long operate(long n, long which) {
 }
 EXPORT long adds(long n) { return operate(n, 1); }
 EXPORT long multiplies(long n) { return operate(n, 2); }
+
+/* One function does nothing else than this one, another does something before. */
+static APART long scale(long n, long by) {
+  long product = by;
+  for (long i = 1; i < n; ++i) product *= first(i) ^ by;
+  return product;
+}
+EXPORT long doubles(long n) { return scale(n, 2); }
+EXPORT long scales(long n, const long* by) {
+  long sum = 0;
+  for (long i = 0; i < n; ++i) sum += by[i];
+  return scale(n, sum);
+}
+
+/* What one function alone leaves its frame to leaves it to another. */
+static APART long end(long n) {
+  long sum = 8;
+  for (long i = 1; i < n; ++i) sum -= first(i) & n;
+  return sum;
+}
+static APART long middle(long n) {
+  if (n == 4) return 2;
+  return end(n + 1);
+}
+EXPORT long begins(long n) {
+  if (n == 3) return 1;
+  return middle(n - 1);
+}
