@@ -7,10 +7,9 @@ namespace culprit::waits {
 
 /// A hash of two numbers for tables in memory; another one in the next version, perhaps.
 constexpr std::size_t hash_of(std::uint64_t a, std::uint64_t b = 0) {
-  std::uint64_t mixed = (a ^ a >> 32) * 0x9e3779b97f4a7c15U;
-  mixed ^= (b ^ b >> 29) * 0xd6e8feb86659fd93U;
-  mixed = (mixed ^ mixed >> 32) * 0x9e3779b97f4a7c15U;
-  return mixed ^ mixed >> 29;
+  __extension__ using Product = unsigned __int128;
+  const Product product = Product{a ^ 0x9e3779b97f4a7c15U} * (b ^ 0xd6e8feb86659fd93U);
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
 /// Two 32-bit numbers as one of 64.

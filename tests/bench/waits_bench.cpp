@@ -11,7 +11,6 @@
 #include "waits/delay_costs.hpp"
 #include "waits/efficiency.hpp"
 #include "waits/forward.hpp"
-#include "waits/hash.hpp"
 #include "waits/hotspots.hpp"
 #include "waits/time_map.hpp"
 #include "waits/variation.hpp"
@@ -344,7 +343,7 @@ class Digest {
  public:
   void add(std::initializer_list<std::uint64_t> of, std::uint64_t amount) {
     std::uint64_t key = 0;
-    for (const std::uint64_t part : of) key = hash_of(key + 1, part);
+    for (const std::uint64_t part : of) key = mixed(key + 1, part);
     sum_ += key * amount;
   }
   void add(const PathOfPiece& path, std::uint64_t location, std::uint64_t amount) {
@@ -354,6 +353,13 @@ class Digest {
   [[nodiscard]] std::uint64_t sum() const { return sum_; }
 
  private:
+  static std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
+    std::uint64_t mixed = (a ^ a >> 32) * 0x9e3779b97f4a7c15U;
+    mixed ^= (b ^ b >> 29) * 0xd6e8feb86659fd93U;
+    mixed = (mixed ^ mixed >> 32) * 0x9e3779b97f4a7c15U;
+    return mixed ^ mixed >> 29;
+  }
+
   std::uint64_t sum_ = 0;
 };
 
