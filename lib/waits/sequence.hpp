@@ -64,6 +64,10 @@ class Sequence {
     auto* const items = reinterpret_cast<Item*>(spill_->write(blocks_[index >> shift_]));
     return {items + at, std::min(mask_ + 1 - at, size_ - index)};
   }
+  /// One that will be needed soon: where it is in memory, it is brought into the cache.
+  void prefetch(std::size_t index) const {
+    spill_->prefetch(blocks_[index >> shift_], (index & mask_) * sizeof(Item));
+  }
   /// Calls visit(item) for all in order. It must not use any sequence in the same Spill.
   template <typename Visit>
   void for_each(Visit visit) const {

@@ -23,6 +23,9 @@ const Candidate* decisive(std::span<const Candidate> candidates, bool earliest, 
   return best;
 }
 
+/// So many candidates before a call is looked at, it is brought into the cache: it was read long ago.
+constexpr std::ptrdiff_t kAhead = 8;
+
 bool inside(const Event& event, std::uint64_t ns) {
   return event.enter_ns < ns && ns < event.exit_ns;
 }
@@ -33,11 +36,11 @@ const LineTimes& Settlement::settle(TimeLine& line) {
   line_ = &line;
   times_.clear();
   sum_ns_ = 0;
-  waits_ = latest_ = 0;
-  left_ns_ = until_ns_ = 0;
+  told_ = {};
   next_sample_ = 0;
   const std::uint32_t together = line.calls_sorted_together;
   const std::size_t count = line.events.size();
+  last_ = static_cast<std::uint32_t>(count) - 1;
   find_least_sent((count + together - 1) / together);
   for (std::size_t first = 0; first < count; first += together) {
     settle_part(first / together, static_cast<std::uint32_t>(first),
@@ -59,9 +62,11 @@ void Settlement::settle_part(std::size_t part, std::uint32_t first, std::uint32_
   for (auto begin = candidates_.cbegin(); begin != candidates_.cend();) {
     const auto end = std::find_if(begin, candidates_.cend(),
                                   [begin](const Candidate& one) { return one.event != begin->event; });
+    if (candidates_.cend() - begin > kAhead) line_->events.prefetch(begin[kAhead].event);
     decide({begin, end});
     begin = end;
   }
+  part_.push_back({.event = last});  // no call of this part
   tell_events(first, last);
   take_samples(last);
 }
@@ -152,7 +157,7 @@ void Settlement::add(Pattern pattern, std::uint64_t since, std::uint64_t until, 
 
 /// The calls from `first` to before `last`, of which part_ tells who waited.
 void Settlement::tell_events(std::uint32_t first, std::uint32_t last) {
-  next_ = 0;
+  told_.next = 0;
   while (first < last) {
     const std::span<Event> all = line_->events.change_together(first);
     const std::span<Event> events = all.first(std::min<std::size_t>(all.size(), last - first));
@@ -164,43 +169,44 @@ void Settlement::tell_events(std::uint32_t first, std::uint32_t last) {
 }
 
 void Settlement::tell_block(std::uint32_t first, std::span<Event> events) {
+  Told told = told_;  // apart: what others might refer to is read and written for each event
   std::uint32_t index = first;
   for (Event& event : events) {
     const std::uint32_t gap = pieces_.of_gap(event.gap);
     event.gap = 0xfffffffU & gap;
-    event.waits = waits_;
+    event.waits = told.waits;
     event.wait = 0;
-    if (event.enter_ns < until_ns_ && (overlapped_.empty() || overlapped_.back() != latest_))
-      overlapped_.push_back(latest_);
-    std::uint64_t wait_ns = 0;
-    if (next_ < part_.size() && part_[next_].event == index) {
-      const Decided& decided = part_[next_++];
-      wait_ns = decided.ns;
-      event.wait = static_cast<std::uint32_t>(std::min<std::uint64_t>(wait_ns, Event::kLongWait));
-      waits_ += decided.waits;
+    if (event.enter_ns < told.until_ns) overlap(told.latest);
+    if (event.enter_ns > told.left_ns) {
+      times_.add(gap, event.enter_ns - told.left_ns);
+      if (event.sampled) sampled_.push_back({index, gap});
+    }
+    told.left_ns = event.exit_ns;
+    std::uint64_t own_ns = event.exit_ns - event.enter_ns;
+    const Decided& decided = part_[told.next];
+    if (decided.event == index) {
+      ++told.next;
+      event.wait = static_cast<std::uint32_t>(std::min<std::uint64_t>(decided.ns, Event::kLongWait));
+      own_ns -= std::min(own_ns, decided.ns);
+      told.waits += decided.waits;
       if (decided.until_ns != 0) {
-        until_ns_ = decided.until_ns;
-        latest_ = decided.wait;
+        told.until_ns = decided.until_ns;
+        told.latest = decided.wait;
       }
     }
-    take_time(index++, event, wait_ns);
+    if (index == last_) {
+      times_.add_last_call(event.context, own_ns);
+    } else {
+      times_.add(pieces_.of_call(event.context), own_ns);
+    }
+    ++index;
   }
+  told_ = told;
 }
 
-/// Of the gap before the call, and of the call without its wait.
-void Settlement::take_time(std::uint32_t call, const Event& event, std::uint64_t wait_ns) {
-  if (call > 0 && event.enter_ns > left_ns_) {
-    times_.add(event.gap, event.enter_ns - left_ns_);
-    if (event.sampled) sampled_.push_back({call, event.gap});
-  }
-  left_ns_ = event.exit_ns;
-  const std::uint64_t ns = event.exit_ns - event.enter_ns;
-  const std::uint64_t own_ns = ns - std::min(ns, wait_ns);
-  if (call + 1 == line_->events.size()) {
-    times_.add_last_call(event.context, own_ns);
-  } else {
-    times_.add(pieces_.of_call(event.context), own_ns);
-  }
+/// Another call was entered before this wait ended.
+void Settlement::overlap(std::uint32_t wait) {
+  if (overlapped_.empty() || overlapped_.back() != wait) overlapped_.push_back(wait);
 }
 
 /// In the gaps before call `until`.

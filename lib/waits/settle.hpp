@@ -35,6 +35,14 @@ class Settlement {
     std::uint64_t until_ns = 0;  // the same; 0: it did not
     std::uint32_t wait = 0;      // which of the line's waits that is
   };
+  /// What telling the next event takes from those before.
+  struct Told {
+    std::size_t next = 0;                       // of those that are decided
+    std::uint64_t left_ns = ~std::uint64_t{0};  // when the call before was left; nothing comes after none
+    std::uint64_t until_ns = 0;                 // of the latest wait, no part of one; 0: there was none yet
+    std::uint32_t latest = 0;                   // that wait
+    std::uint32_t waits = 0;                    // of the calls before
+  };
   /// A gap that holds samples.
   struct SampledGap {
     std::uint32_t call = 0;  // that ends it
@@ -52,7 +60,7 @@ class Settlement {
 
   void tell_events(std::uint32_t first, std::uint32_t last);
   void tell_block(std::uint32_t first, std::span<Event> events);
-  void take_time(std::uint32_t call, const Event& event, std::uint64_t wait_ns);
+  void overlap(std::uint32_t wait);
   void take_samples(std::uint32_t until);
 
   void find_least_sent(std::size_t parts);
@@ -73,14 +81,11 @@ class Settlement {
   std::size_t next_receipt_ = 0;
   std::vector<std::uint64_t> least_sent_;       // by part: in it and those behind it
   std::vector<std::uint64_t> least_sent_from_;  // by receipt of this part: from there on
-  std::vector<Decided> part_;                   // of this part, in order
+  std::vector<Decided> part_;                   // of this part, in order, and one behind them
 
   // While its events are told:
-  std::size_t next_ = 0;                   // of these
-  std::uint32_t waits_ = 0;                // of the calls before
-  std::uint64_t left_ns_ = 0;              // the call before
-  std::uint64_t until_ns_ = 0;             // of the latest wait, no part of one; 0: there was none yet
-  std::uint32_t latest_ = 0;               // that wait
+  Told told_;
+  std::uint32_t last_ = 0;                 // of the line's calls
   std::vector<std::uint32_t> overlapped_;  // waits
   std::vector<SampledGap> sampled_;
   std::size_t next_sample_ = 0;

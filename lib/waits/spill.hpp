@@ -67,6 +67,11 @@ class Spill {
     state.used = true;
     return state.memory;
   }
+  /// Where the block is in memory, brings what lies `offset` bytes from its beginning into the cache.
+  void prefetch(Block block, std::size_t offset) const {
+    const std::byte* const memory = states_[block].memory;
+    if (memory != nullptr) __builtin_prefetch(memory + offset);
+  }
   /// The same, to be changed.
   std::byte* write(Block block) {
     State& state = states_[block];
