@@ -33,21 +33,40 @@ class AwaitedInOrder {
   std::vector<Awaited> items_;
 };
 
-/// Whether the call is one in which all members met, so that nobody need be told. Calls come in order.
-bool met_by_all(const TimeLine& line, std::uint32_t call, std::size_t& attendance) {
-  while (attendance < line.attendances.size() && line.attendances[attendance].event < call) ++attendance;
-  if (attendance == line.attendances.size()) return false;
-  const Attendance attended = line.attendances[attendance];
-  return attended.event == call && attended.met;
-}
+/// The collectives that one time line took part in, in the order of calls.
+class Attended {
+ public:
+  explicit Attended(const Sequence<Attendance>& all) : all_(all) { read(); }
+
+  /// The next one; nullptr: none.
+  [[nodiscard]] const Attendance* next() const { return at_ == all_.size() ? nullptr : &next_; }
+  void advance() {
+    ++at_;
+    read();
+  }
+  /// Whether the call is one in which all members met, so that nobody need be told. Calls come in order.
+  bool met_by_all(std::uint32_t call) {
+    while (at_ != all_.size() && next_.event < call) advance();
+    return at_ != all_.size() && next_.event == call && next_.met;
+  }
+
+ private:
+  void read() {
+    if (at_ != all_.size()) next_ = all_[at_];
+  }
+
+  const Sequence<Attendance>& all_;
+  std::size_t at_ = 0;
+  Attendance next_;
+};
 
 }  // namespace
 
 void IntervalStarts::tell(const TimeLine& line) {
-  std::size_t attendance = 0;
+  Attended attended(line.attendances);
   for (std::size_t i = 0; i < line.waits.size(); ++i) {
     const Wait wait = line.waits[i];
-    if (!is_wait(wait.pattern) || met_by_all(line, wait.event, attendance)) continue;
+    if (!is_wait(wait.pattern) || attended.met_by_all(wait.event)) continue;
     const AwaitedLetter letter{wait.cause, {line.location, wait.event}, wait.cause_ends};
     const int to = roster_.holder_of(wait.cause.location);
     if (to == mail_.here()) {
@@ -72,7 +91,7 @@ void IntervalStarts::find() {
 void IntervalStarts::find(TimeLine& line) {
   LastMeetings last(contexts_, roster_);
   AwaitedInOrder awaited(line.awaited);
-  std::size_t attendance = 0;
+  Attended attended(line.attendances);
   for (std::size_t i = 0; i < line.waits.size(); ++i) {
     const Wait wait = line.waits[i];
     if (!is_wait(wait.pattern)) continue;
@@ -82,14 +101,10 @@ void IntervalStarts::find(TimeLine& line) {
       last.met(*one);
       awaited.advance();
     }
-    for (; attendance < line.attendances.size(); ++attendance) {
-      const Attendance attended = line.attendances[attendance];
-      if (attended.event >= wait.event) break;
-      if (attended.met) last.met(attended);
+    for (; attended.next() != nullptr && attended.next()->event < wait.event; attended.advance()) {
+      if (attended.next()->met) last.met(*attended.next());
     }
-    const IntervalStart start = last.with(wait.cause);
-    line.waits.change(i).set_start(start);
-    last.met(wait);
+    line.waits.change(i).set_start(last.meet(wait));
   }
   line.awaited.clear();
 }

@@ -4,13 +4,6 @@
 
 namespace culprit::waits {
 
-void LastMeetings::met(const Wait& wait) {
-  met_[wait.cause.location] = {.own = wait.event,
-                               .other = wait.cause.index,
-                               .own_as = MetAs::waiter,
-                               .other_as = wait.cause_ends ? MetAs::leaving : MetAs::entering};
-}
-
 void LastMeetings::met(const Awaited& awaited) {
   met_[awaited.waiter.location] = {.own = awaited.event,
                                    .other = awaited.waiter.index,
@@ -30,12 +23,16 @@ void LastMeetings::met(const Attendance& attendance) {
   attended_.front().last = attendance;
 }
 
-IntervalStart LastMeetings::with(EventId cause) const {
+IntervalStart LastMeetings::meet(const Wait& wait) {
+  IntervalStart& met = met_[wait.cause.location];
   IntervalStart start;
-  const auto met = met_.find(cause.location);
   // Only clocks that contradict each other make two meet after the cause.
-  if (met != met_.end() && met->second.other < cause.index) start = met->second;
-  const std::int32_t rank = roster_.rank_of(cause.location);
+  if (met.other < wait.cause.index) start = met;
+  met = {.own = wait.event,
+         .other = wait.cause.index,
+         .own_as = MetAs::waiter,
+         .other_as = wait.cause_ends ? MetAs::leaving : MetAs::entering};
+  const std::int32_t rank = roster_.rank_of(wait.cause.location);
   for (const Attended& one : attended_) {
     if (start.own != IntervalStart::kBeginning && one.last.event <= start.own) break;
     if (one.context == View::kUnknown || !contexts_.shared(one.context).members.contains(rank)) continue;

@@ -19,11 +19,10 @@ class LastMeetings {
   LastMeetings(const Contexts& contexts, const Roster& roster) : contexts_(contexts), roster_(roster) {}
 
   /// What lies before the next wait, each in the order of calls.
-  void met(const Wait& wait);
   void met(const Awaited& awaited);
   void met(const Attendance& attendance);
-  /// Where the synchronization interval of a wait for `cause` that is next now begins.
-  [[nodiscard]] IntervalStart with(EventId cause) const;
+  /// The next wait, with which the two meet again: where its synchronization interval begins.
+  IntervalStart meet(const Wait& wait);
 
  private:
   struct Attended {

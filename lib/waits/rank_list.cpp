@@ -31,7 +31,8 @@ const RankList::Run& RankList::run_of(std::uint32_t index) const {
 bool RankList::contains(std::int32_t rank) const {
   return std::any_of(runs_.begin(), runs_.end(), [rank](const Run& run) {
     if (run.count == 1 || run.stride == 0) return rank == run.first;
-    const std::int64_t steps = (std::int64_t{rank} - run.first) / run.stride;
+    const std::int64_t beyond = std::int64_t{rank} - run.first;
+    const std::int64_t steps = run.stride == 1 ? beyond : beyond / run.stride;
     return steps >= 0 && steps < run.count && run.first + steps * run.stride == rank;
   });
 }
