@@ -203,10 +203,4 @@ std::optional<std::uint32_t> Contexts::find(std::uint64_t global_id) const {
   return found->second;
 }
 
-const View& Contexts::view(std::size_t process, Context context) const {
-  static const View kNone;
-  const std::vector<View>& views = views_[process];
-  return context < views.size() ? views[context] : kNone;
-}
-
 }  // namespace culprit::waits

@@ -32,6 +32,7 @@ struct View {
   std::uint32_t slot = 0;             ///< a number of this process and shared context, below slots()
   static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
 };
+inline constexpr View kNoView;
 
 /// What one process recorded of who is in a communicator or window.
 struct Membership {
@@ -53,7 +54,10 @@ class Contexts {
   /// By its global id; nothing where none of this rank's processes is a member.
   [[nodiscard]] std::optional<std::uint32_t> find(std::uint64_t global_id) const;
   /// Of the `process`-th of `own`; an unknown view where the context is none of its definitions.
-  [[nodiscard]] const View& view(std::size_t process, measurement::trace::Context context) const;
+  [[nodiscard]] const View& view(std::size_t process, measurement::trace::Context context) const {
+    const std::vector<View>& views = views_[process];
+    return context < views.size() ? views[context] : kNoView;
+  }
 
  private:
   /// Of an intercommunicator both groups, as its first side sees them; else `remote` is null.

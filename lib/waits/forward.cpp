@@ -33,7 +33,7 @@ constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
 struct Cursor {
   std::size_t process = 0, thread = 0;
   std::int32_t rank = -1;
-  Location location = kNoLocation;
+  TimeLine* line = nullptr;
   Record record;
   bool ended = false;
   std::uint64_t received_ns = 0;          // the exit of the last call that received or probed
@@ -128,11 +128,12 @@ class Pass {
         cursor.process = process;
         cursor.thread = thread;
         cursor.rank = rank;
-        cursor.location = roster.location_of(rank, thread);
-        result_.ledger.open(cursor.location);
+        result_.ledger.open(roster.location_of(rank, thread));
         advance(cursor);
       }
     }
+    for (Cursor& cursor : cursors_)
+      cursor.line = &result_.ledger.line(roster.location_of(cursor.rank, cursor.thread));
   }
 
   /// Some time lines at a time, so that what they tell others takes some megabytes.
@@ -213,7 +214,7 @@ class Pass {
 
   void take(Cursor& cursor) {
     const Record& record = cursor.record;
-    if (observer_) observer_(cursor.location, record);
+    if (observer_) observer_(cursor.line->location, record);
     if (record.kind == RecordKind::sample) {
       take_sample(cursor);
       return;
@@ -228,7 +229,7 @@ class Pass {
 
   /// A sample in a call was read before the call, which is recorded at its exit.
   void drop_samples(Cursor& cursor) {
-    Sequence<Sample>& samples = result_.ledger.line(cursor.location).samples;
+    Sequence<Sample>& samples = cursor.line->samples;
     for (; !cursor.sampled_ns.empty() && cursor.sampled_ns.back() >= cursor.record.enter_ns;
          cursor.sampled_ns.pop_back()) {
       samples.pop_back();
@@ -237,7 +238,7 @@ class Pass {
   }
 
   void take_sample(Cursor& cursor) {
-    TimeLine& line = result_.ledger.line(cursor.location);
+    TimeLine& line = *cursor.line;
     const Record& record = cursor.record;
     line.samples.push_back({.gap = static_cast<std::uint32_t>(line.events.size()),
                             .context = record.node,
@@ -249,9 +250,8 @@ class Pass {
   void take_reading(const Cursor& cursor) {
     if (cursor.thread != 0) return;
     const Record& record = cursor.record;
-    result_.ledger.line(cursor.location)
-        .readings.push_back(
-            {.ns = record.exit_ns, .value = record.value, .event = record.event, .context = record.node});
+    cursor.line->readings.push_back(
+        {.ns = record.exit_ns, .value = record.value, .event = record.event, .context = record.node});
   }
 
   /// Whether the call may have waited for a message.
@@ -262,15 +262,9 @@ class Pass {
 
   void take_call(Cursor& cursor) {
     const Record& record = cursor.record;
-    Event event{
-        .enter_ns = record.enter_ns, .exit_ns = record.exit_ns, .context = record.node, .any = record.any};
-    bool received = false;
-    for (const Operation& operation : record.operations) {
-      event.initialize |= operation.kind == OperationKind::initialize;
-      event.finalize |= operation.kind == OperationKind::finalize;
-      received |= may_receive(operation);
-    }
-    const EventId id = result_.ledger.add(cursor.location, event);
+    const EventId id = result_.ledger.add(
+        *cursor.line,
+        {.enter_ns = record.enter_ns, .exit_ns = record.exit_ns, .context = record.node, .any = record.any});
     const CallSite call{.process = cursor.process,
                         .id = id,
                         .received_ns = cursor.received_ns,
@@ -280,8 +274,10 @@ class Pass {
                         .any = record.any,
                         .alone = record.operations.size() == 1,
                         .exit_ns = record.exit_ns};
-    if (received) cursor.received_ns = std::max(cursor.received_ns, record.exit_ns);
-    for (const Operation& operation : record.operations) dispatch(call, operation);
+    for (const Operation& operation : record.operations) {
+      if (may_receive(operation)) cursor.received_ns = std::max(cursor.received_ns, record.exit_ns);
+      dispatch(call, operation);
+    }
   }
 
   void dispatch(const CallSite& call, const Operation& operation) {
@@ -341,8 +337,14 @@ class Pass {
       case OperationKind::create:
       case OperationKind::free:
       case OperationKind::file_access:
+        collectives_.observe(call, operation);
+        break;
       case OperationKind::initialize:
+        result_.ledger.change(call.id).initialize = true;
+        collectives_.observe(call, operation);
+        break;
       case OperationKind::finalize:
+        result_.ledger.change(call.id).finalize = true;
         collectives_.observe(call, operation);
         break;
       default:

@@ -102,9 +102,8 @@ class Ledger {
   [[nodiscard]] std::vector<TimeLine>& lines() { return lines_; }
   [[nodiscard]] const std::vector<TimeLine>& lines() const { return lines_; }
 
-  /// What the call is: all but the gap before it.
-  EventId add(Location location, const Event& event) {
-    TimeLine& line = this->line(location);
+  /// What the call is: all but the gap before it, and whether it initializes or finalizes MPI.
+  EventId add(TimeLine& line, const Event& event) {
     const auto index = static_cast<std::uint32_t>(line.events.size());
     const std::uint32_t gap = pieces.number({index == 0 ? Piece::kStart : line.last_context, event.context});
     const bool sampled = line.samples.size() != line.samples_before;
@@ -117,12 +116,13 @@ class Ledger {
     added.exit_ns = event.exit_ns;
     added.context = event.context;
     added.gap = 0xfffffffU & gap;
-    added.initialize = event.initialize;
-    added.finalize = event.finalize;
     added.sampled = sampled;
     added.any = event.any;
-    return {location, index};
+    return {line.location, index};
   }
+  EventId add(Location location, const Event& event) { return add(line(location), event); }
+  /// A call that was added, to be changed: until anything else is added.
+  Event& change(EventId call) { return line(call.location).events.change(call.index); }
   void add(Location location, const Candidate& candidate) { line(location).candidates.add(candidate); }
   /// The same, of this call, as `make()` makes it: right where it is kept.
   template <typename MakeCandidate>

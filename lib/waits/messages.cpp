@@ -60,10 +60,7 @@ void Messages::send(const CallSite& call, const Operation& operation) {
     const bool buffered = operation.kind == OperationKind::send_buffered;
     // Of each channel all sends come from one rank of the analysis: nothing overtakes.
     if (owner == mail_.here()) {
-      const Channel channel{.context = view.shared,
-                            .source = view.rank,
-                            .destination_rank = *destination,
-                            .tag = operation.tag};
+      const Channel channel(view.shared, view.rank, *destination, operation.tag);
       arrive(channel, [&] {
         return Sent{.call = call.id,
                     .enter_ns = call.enter_ns,
@@ -204,19 +201,13 @@ Messages::Arrival Messages::arrival(const CallSite& call, const Posted& posted, 
 /// Nothing else that is posted may take its message.
 void Messages::take_at_once(const CallSite& call, const Operation& operation, const Posted& posted,
                             bool probe) {
-  take({.context = posted.context,
-        .source = operation.peer,
-        .destination_rank = call.rank,
-        .tag = operation.tag},
+  take({posted.context, operation.peer, call.rank, operation.tag},
        [&] { return arrival(call, posted, probe); });
 }
 
 void Messages::release(const Posted& posted, std::int32_t destination_rank) {
   for (const PostingOrder::Receive& receive : ready_) {
-    take({.context = posted.context,
-          .source = receive.source,
-          .destination_rank = destination_rank,
-          .tag = receive.tag},
+    take({posted.context, receive.source, destination_rank, receive.tag},
          [&]() -> const Arrival& { return held_[receive.item]; });
     free_.push_back(receive.item);
   }
@@ -250,10 +241,7 @@ void Messages::receive(const SendLetter& letter) {
     ++ledger_.unmatched.sends;
     return;
   }
-  const Channel channel{.context = *context_,
-                        .source = letter.source,
-                        .destination_rank = letter.destination_rank,
-                        .tag = letter.tag};
+  const Channel channel(*context_, letter.source, letter.destination_rank, letter.tag);
   arrive(channel, [&letter] {
     return Sent{.call = letter.call,
                 .enter_ns = letter.enter_ns,

@@ -104,17 +104,15 @@ class Messages {
   static constexpr std::size_t kKeptChannels = 1 << 16;
   /// The messages of one source, destination, tag and communicator.
   struct Channel {
-    std::uint32_t context = 0;
-    std::int32_t source = 0, destination_rank = 0, tag = 0;
+    Channel(std::uint32_t context, std::int32_t source, std::int32_t destination_rank, std::int32_t tag)
+        : ranks(joined(destination_rank, source)), what(joined(context, static_cast<std::uint32_t>(tag))) {}
+    std::uint64_t ranks, what;
     friend bool operator==(const Channel&, const Channel&) = default;
   };
   struct ChannelHash {
     /// Tags that follow each other come in turn: those of eight lie together.
     std::size_t operator()(const Channel& channel) const {
-      const auto tag = static_cast<std::uint32_t>(channel.tag);
-      const std::size_t eight =
-          hash_of(joined(channel.destination_rank, channel.source), joined(channel.context, tag / 8));
-      return eight ^ tag % 8;
+      return hash_of(channel.ranks, channel.what / 8) ^ channel.what % 8;
     }
   };
   /// Either is empty, but for probes that wait with receives.
