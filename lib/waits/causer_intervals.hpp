@@ -5,6 +5,7 @@
 #include "waits/event.hpp"
 #include "waits/hash.hpp"
 #include "waits/interval_profile.hpp"
+#include "waits/prefetch.hpp"
 
 #include <array>
 #include <cstddef>
@@ -56,6 +57,8 @@ class CauserIntervals {
 
   explicit CauserIntervals(const Pieces& pieces) : pieces_(pieces), profile_(pieces), kept_(kKept) {}
 
+  /// find() is asked for it soon.
+  void expect(const Key& key) const { prefetch(&kept_[key.hash() % kept_.size()], kMostlyRead); }
   /// Of the causer's line, until the next one is asked for.
   CauserInterval find(const Key& key, ComparedLine& line, const Burden& burden);
 
@@ -75,6 +78,7 @@ class CauserIntervals {
     std::array<CauserInterval::Time, kMostTimes> all_times;
     std::array<PieceTime, kMostSamples> all_samples;
   };
+  static constexpr std::size_t kMostlyRead = 320;  ///< bytes of one: most have fewer times
 
   const Pieces& pieces_;
   IntervalProfile profile_;

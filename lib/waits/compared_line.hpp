@@ -58,6 +58,8 @@ class ComparedLine {
   std::size_t attendance_ = 0;  // where the last one was looked for
   std::size_t steps_ = 0;       // that looking took
   tsl::robin_map<Collective, std::uint32_t, Hash> all_attended_;  // once it took too many
+  /// Calls that are needed soon.
+  static constexpr std::uint32_t kAhead = 12;
   /// Sums are made once long intervals have had this part of the line gone through.
   static constexpr std::size_t kWorthSums = 4;
   std::size_t gone_through_ = 0;    // calls, of long intervals

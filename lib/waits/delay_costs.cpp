@@ -6,6 +6,7 @@
 #include "waits/compared_line.hpp"
 #include "waits/interval_profile.hpp"
 #include "waits/letter.hpp"
+#include "waits/prefetch.hpp"
 
 #include <algorithm>
 #include <span>
@@ -106,10 +107,14 @@ class Backward {
     static constexpr std::uint32_t kNotAsked = ~std::uint32_t{0};
   };
 
+  /// Waits of a line that come soon.
+  static constexpr std::uint32_t kAhead = 8;
   /// Leaves out parts and completions, which nobody is to blame for.
   static void find_latest(Line& line) {
     for (; line.next > 0; --line.next) {
-      line.latest = line.compared.line().waits[line.next - 1];
+      const Sequence<Wait>& waits = line.compared.line().waits;
+      if (line.next > kAhead) prefetch(waits.together(line.next - 1 - kAhead).data(), sizeof(Wait));
+      line.latest = waits[line.next - 1];
       if (is_wait(line.latest.pattern)) return;
     }
   }
@@ -127,6 +132,7 @@ class Backward {
   void explain_all(std::uint64_t since);
   void list(std::uint32_t at, std::uint64_t since);
   void list(std::uint32_t at, const Wait& wait);
+  void take_waiter(std::uint32_t line, const Wait& wait);
   void explain(Listed& one, const Wait& wait, const CauserInterval& causer);
   void pass_on(const Listed& one);
   void pass_on_ready(const Line& own);
@@ -191,7 +197,9 @@ void Backward::explain_all(std::uint64_t since) {
     for (; explained < answered; ++explained) {
       Listed& one = listed_[explained];
       if (one.asked == Listed::kNotAsked) continue;
-      explain(one, lines_[one.line].compared.line().waits[one.wait], asked_[one.asked]);
+      const Wait wait = lines_[one.line].compared.line().waits[one.wait];
+      take_waiter(one.line, wait);
+      explain(one, wait, asked_[one.asked]);
     }
     asked_.forget();
   }
@@ -218,6 +226,8 @@ void Backward::list(std::uint32_t at, const Wait& wait) {
     return;
   }
   Line& causer = line_of(wait.cause.location);
+  causers_.expect(interval);
+  take_waiter(at, wait);
   explain(one, wait, causers_.find(interval, causer.compared, causer.burden));
   causer.burden.announce(one.explanation.waits);
 }
@@ -238,11 +248,14 @@ void Backward::receive(const AskedLetter& letter) {
              items_);
 }
 
+/// What the waiter did.
+void Backward::take_waiter(std::uint32_t line, const Wait& wait) {
+  waiter_.clear();
+  lines_[line].compared.add(ComparedLine::of_wait(wait), waiter_);
+}
+
 /// By what the causer did longer than the waiter, and by its own waits.
 void Backward::explain(Listed& one, const Wait& wait, const CauserInterval& causer) {
-  ComparedLine& own = lines_[one.line].compared;
-  waiter_.clear();
-  own.add(ComparedLine::of_wait(wait), waiter_);
   Explanation& explanation = one.explanation;
   explanation.wait_ns = wait.ns;
   explanation.waits = causer.waits;
@@ -267,7 +280,7 @@ void Backward::explain(Listed& one, const Wait& wait, const CauserInterval& caus
   add_samples(explanation, causer.samples, 1);
   add_samples(explanation, waiter_.samples(), -1);
   if (!options_.observer) return;
-  options_.observer({.waiter = own.line().location,
+  options_.observer({.waiter = lines_[one.line].compared.line().location,
                      .waiter_context = wait.context,
                      .cause = wait.cause,
                      .ns = wait.ns,
