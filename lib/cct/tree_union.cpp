@@ -11,23 +11,34 @@ std::span<const NodeId> TreeUnion::unite(std::span<const Node> nodes, std::span<
   image_.resize(nodes.size());
   image_[0] = 0;
   Tree& tree = shared_.tree;
+  next_.resize(tree.size());
+  // Field by field, in registers: nodes that are put together first would wait for their own parts.
+  const Node* known = tree.nodes().data();
+  const NodeId* next = next_.data();
+  NodeId* const image = image_.data();
   NodeId before = 0;
   for (std::size_t i = 1; i < nodes.size(); ++i) {
-    if (nodes[i].parent >= i) throw std::invalid_argument("calling context tree: a node precedes its parent");
-    Node wanted{.frame = nodes[i].frame, .parent = image_[nodes[i].parent]};
-    if (wanted.frame.module != kNoModule) {
-      if (wanted.frame.module >= modules.size())
-        throw std::invalid_argument("calling context tree: no such load module");
-      wanted.frame.module = modules[wanted.frame.module];
+    const Node& node = nodes[i];
+    if (node.parent >= i) throw std::invalid_argument("calling context tree: a node precedes its parent");
+    const NodeId parent = image[node.parent];
+    ModuleId module = node.frame.module;
+    if (module < modules.size()) {
+      module = modules[module];
+    } else if (module != kNoModule) {
+      throw std::invalid_argument("calling context tree: no such load module");
     }
-    NodeId at = before < next_.size() ? next_[before] : 0;
-    if (tree[at] != wanted) {
-      at = tree.child(wanted.parent, wanted.frame);
+    NodeId at = next[before];
+    const Node& guess = known[at];
+    if (guess.frame.offset != node.frame.offset || guess.frame.module != module ||
+        guess.frame.kind != node.frame.kind || guess.parent != parent) {
+      at = tree.child(parent, {.offset = node.frame.offset, .module = module, .kind = node.frame.kind});
       if (next_.size() < tree.size()) next_.resize(tree.size());
       next_[before] = at;
+      known = tree.nodes().data();
+      next = next_.data();
       ++looked_up_;
     }
-    image_[i] = before = at;
+    image[i] = before = at;
   }
   return image_;
 }

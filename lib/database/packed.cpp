@@ -47,16 +47,18 @@ struct Differences {
   }
 
  private:
-  /// In two halves: many need equally many bits, and would wait for each other's count.
+  /// In four parts: many need equally many bits, and would wait for each other's count.
   void count_widths() {
-    std::array<std::uint8_t, kWidest + 1> of_odd{};
+    constexpr std::size_t kParts = 4;
+    std::array<std::array<std::uint8_t, kWidest + 1>, kParts> parts{};
     const std::size_t n = count;
-    for (std::size_t i = 0; i + 1 < n; i += 2) {
-      ++of_width[bits_of(of[i])];
-      ++of_odd[bits_of(of[i + 1])];
+    std::size_t i = 0;
+    for (; i + kParts <= n; i += kParts) {
+      for (std::size_t part = 0; part < kParts; ++part) ++parts[part][bits_of(of[i + part])];
     }
-    if (n % 2 != 0) ++of_width[bits_of(of[n - 1])];
-    for (unsigned w = 0; w <= widest; ++w) of_width[w] = static_cast<std::uint8_t>(of_width[w] + of_odd[w]);
+    for (; i < n; ++i) ++parts[0][bits_of(of[i])];
+    for (unsigned w = 0; w <= kWidest; ++w)
+      of_width[w] = static_cast<std::uint8_t>(parts[0][w] + parts[1][w] + parts[2][w] + parts[3][w]);
   }
 };
 
@@ -98,9 +100,18 @@ void join(std::array<std::uint64_t, kRun>& numbers, std::size_t& count, unsigned
   }
 }
 
-void put_bits(const Differences& run, unsigned width, Encoder& into) {
-  const std::size_t size = packed_size(run.count, width);
-  std::byte* to = into.extend(size + 2 * kOverread);
+/// What a run takes at most, and what writing it may touch behind it.
+constexpr std::size_t kMostOfVarint = 10;
+constexpr std::size_t kMostOfRun = kMostOfVarint + 2 + kRun * (8 + 1 + kMostOfVarint) + 2 * kOverread;
+
+std::byte* put_varint(std::uint64_t value, std::byte* to) {
+  for (; value >= 0x80; value >>= 7) *to++ = static_cast<std::byte>(value | 0x80);
+  *to++ = static_cast<std::byte>(value);
+  return to;
+}
+
+std::byte* put_bits(const Differences& run, unsigned width, std::byte* to) {
+  std::byte* const end = to + packed_size(run.count, width);
   std::array<std::uint64_t, kRun> numbers;  // NOLINT(cppcoreguidelines-pro-type-member-init): up to `count`
   std::size_t count = run.count;
   const std::uint64_t mask = low_bits(width);
@@ -120,21 +131,23 @@ void put_bits(const Differences& run, unsigned width, Encoder& into) {
     }
   }
   std::memcpy(to, &word, sizeof word);
-  into.drop(2 * kOverread);
+  return end;
 }
 
-void put_exceptions(const Differences& run, unsigned width, Encoder& into) {
+std::byte* put_exceptions(const Differences& run, unsigned width, std::byte* to) {
   // Which they are nobody could predict: they are listed without a branch.
   std::array<std::uint8_t, kRun + 1> places;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   std::size_t count = 0;
+  const std::uint64_t most = low_bits(width);
   for (std::size_t i = 0; i < run.count; ++i) {
     places[count] = static_cast<std::uint8_t>(i);
-    count += run.of[i] >> width != 0 ? 1 : 0;
+    count += run.of[i] > most ? 1 : 0;
   }
   for (std::size_t e = 0; e < count; ++e) {
-    into.put(places[e]);
-    into.put_varint(run.of[places[e]] >> width);
+    *to++ = static_cast<std::byte>(places[e]);
+    to = put_varint(run.of[places[e]] >> width, to);
   }
+  return to;
 }
 
 void put_run(std::span<const std::uint64_t> values, Encoder& into) {
@@ -145,11 +158,13 @@ void put_run(std::span<const std::uint64_t> values, Encoder& into) {
   const Differences run(values);
   unsigned exceptions = 0;
   const unsigned width = best_width(run, exceptions);
-  into.put_varint(run.base);
-  into.put(static_cast<std::uint8_t>(width));
-  into.put(static_cast<std::uint8_t>(exceptions));
-  if (width > 0) put_bits(run, width, into);
-  if (exceptions > 0) put_exceptions(run, width, into);
+  std::array<std::byte, kMostOfRun> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init): up to `to`
+  std::byte* to = put_varint(run.base, bytes.data());
+  *to++ = static_cast<std::byte>(width);
+  *to++ = static_cast<std::byte>(exceptions);
+  if (width > 0) to = put_bits(run, width, to);
+  if (exceptions > 0) to = put_exceptions(run, width, to);
+  into.append({bytes.data(), to});
 }
 
 void get_bits(Decoder& from, std::size_t count, std::uint64_t base, unsigned width, std::uint64_t* values) {
