@@ -14,7 +14,7 @@ std::span<const NodeId> TreeUnion::unite(std::span<const Node> nodes, std::span<
   next_.resize(tree.size());
   // Field by field, in registers: nodes that are put together first would wait for their own parts.
   const Node* known = tree.nodes().data();
-  const NodeId* next = next_.data();
+  Followers* next = next_.data();
   NodeId* const image = image_.data();
   NodeId before = 0;
   for (std::size_t i = 1; i < nodes.size(); ++i) {
@@ -27,16 +27,22 @@ std::span<const NodeId> TreeUnion::unite(std::span<const Node> nodes, std::span<
     } else if (module != kNoModule) {
       throw std::invalid_argument("calling context tree: no such load module");
     }
-    NodeId at = next[before];
-    const Node& guess = known[at];
-    if (guess.frame.offset != node.frame.offset || guess.frame.module != module ||
-        guess.frame.kind != node.frame.kind || guess.parent != parent) {
-      at = tree.child(parent, {.offset = node.frame.offset, .module = module, .kind = node.frame.kind});
-      if (next_.size() < tree.size()) next_.resize(tree.size());
-      next_[before] = at;
-      known = tree.nodes().data();
-      next = next_.data();
-      ++looked_up_;
+    const auto is_it = [&](NodeId guess) {
+      const Node& there = known[guess];
+      return there.frame.offset == node.frame.offset && there.frame.module == module &&
+             there.frame.kind == node.frame.kind && there.parent == parent;
+    };
+    NodeId at = next[before].last;
+    if (!is_it(at)) {
+      at = next[before].earlier;
+      if (!is_it(at)) {
+        at = tree.child(parent, {.offset = node.frame.offset, .module = module, .kind = node.frame.kind});
+        next_.resize(tree.size());
+        known = tree.nodes().data();
+        next = next_.data();
+        ++looked_up_;
+      }
+      next[before] = {.last = at, .earlier = next[before].last};
     }
     image[i] = before = at;
   }

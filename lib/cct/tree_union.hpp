@@ -10,9 +10,9 @@
 namespace culprit::cct {
 
 /// Unites the trees of many threads. Threads that ran the same code have mostly the same tree, so what
-/// followed a node in the tree before is tried first: alike trees, equal or not, cost one comparison per
-/// node, and only where they part does a look-up. (Recognising equal subtrees by hashes of them would cost a
-/// hash per node instead.)
+/// followed a node in the tree before is tried first, and what else followed it last: alike trees, equal or
+/// not, cost one comparison per node, and hardly any look-up where they part. (Recognising equal subtrees by
+/// hashes of them would cost a hash per node instead.)
 class TreeUnion {
  public:
   /// The modules of `keys` (e.g. of one measurement) as ids of the union; pass the result to unite.
@@ -31,10 +31,14 @@ class TreeUnion {
   [[nodiscard]] std::uint64_t looked_up() const { return looked_up_; }
 
  private:
+  /// What followed a node in the last tree that holds it, and what else did before; 0: nothing.
+  struct Followers {
+    NodeId last = 0, earlier = 0;
+  };
+
   SharedTree shared_;
-  std::vector<NodeId>
-      next_;  ///< per node of the union: what followed it in the last tree that holds it; 0: nothing
-  std::vector<NodeId> image_;  ///< of the last tree
+  std::vector<Followers> next_;  ///< per node of the union
+  std::vector<NodeId> image_;    ///< of the last tree
   std::uint64_t looked_up_ = 0;
 };
 
