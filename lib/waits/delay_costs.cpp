@@ -107,14 +107,16 @@ class Backward {
     static constexpr std::uint32_t kNotAsked = ~std::uint32_t{0};
   };
 
-  /// Waits of a line that come soon.
+  /// So many waits come soon.
   static constexpr std::uint32_t kAhead = 8;
+  static void expect(const Line& line, std::uint32_t wait) {
+    prefetch(line.compared.line().waits.together(wait).data(), sizeof(Wait));
+  }
   /// Leaves out parts and completions, which nobody is to blame for.
   static void find_latest(Line& line) {
     for (; line.next > 0; --line.next) {
-      const Sequence<Wait>& waits = line.compared.line().waits;
-      if (line.next > kAhead) prefetch(waits.together(line.next - 1 - kAhead).data(), sizeof(Wait));
-      line.latest = waits[line.next - 1];
+      if (line.next > kAhead) expect(line, line.next - 1 - kAhead);
+      line.latest = line.compared.line().waits[line.next - 1];
       if (is_wait(line.latest.pattern)) return;
     }
   }
@@ -196,6 +198,10 @@ void Backward::explain_all(std::uint64_t since) {
     if (!mail_.deliver_once(*this)) return;
     for (; explained < answered; ++explained) {
       Listed& one = listed_[explained];
+      if (explained + kAhead < answered) {
+        const Listed& soon = listed_[explained + kAhead];
+        expect(lines_[soon.line], soon.wait);
+      }
       if (one.asked == Listed::kNotAsked) continue;
       const Wait wait = lines_[one.line].compared.line().waits[one.wait];
       take_waiter(one.line, wait);

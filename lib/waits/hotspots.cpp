@@ -18,9 +18,11 @@ struct ProcedureTime {
 }  // namespace
 
 std::uint32_t HotspotDiagnosis::number(const Case& one) {
+  if (last_ < cases_.size() && cases_[last_].first == one) return last_;
   const auto [entry, added] = case_of_.try_emplace(one, static_cast<std::uint32_t>(cases_.size()));
   if (added) cases_.emplace_back(one, 0);
-  return entry->second;
+  last_ = entry->second;
+  return last_;
 }
 
 void HotspotDiagnosis::add(const ComparedWait& wait) {

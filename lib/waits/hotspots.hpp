@@ -73,7 +73,8 @@ class HotspotDiagnosis {
   const Forward& forward_;
   std::span<const std::uint32_t> procedure_of_;
   tsl::robin_map<Case, std::uint32_t, CaseHash> case_of_;
-  std::vector<std::pair<Case, std::uint64_t>> cases_;                      // with what was waited
+  std::vector<std::pair<Case, std::uint64_t>> cases_;  // with what was waited
+  std::uint32_t last_ = 0;  // the one that was added to last: many come one after the other
   tsl::robin_map<CaseProcedure, std::int64_t, CaseProcedureHash> excess_;  // of the waiting, in ns
 };
 
