@@ -340,11 +340,11 @@ class Pass {
         collectives_.observe(call, operation);
         break;
       case OperationKind::initialize:
-        result_.ledger.change(call.id).initialize = true;
+        result_.ledger.initializes(call.id);
         collectives_.observe(call, operation);
         break;
       case OperationKind::finalize:
-        result_.ledger.change(call.id).finalize = true;
+        result_.ledger.finalizes(call.id);
         collectives_.observe(call, operation);
         break;
       default:

@@ -45,6 +45,7 @@ struct TimeLine {
   Sequence<Sample> samples;          ///< outside MPI calls, in the order of time
   Sequence<Reading> readings;        ///< in the order of time
   Sequence<Wait> waits;              ///< once settled: in the order of calls, a wait before its parts
+  std::uint32_t initialized = 0;     ///< calls up to the last one that initialized MPI; 0: none did
   std::uint32_t last_context = 0;    ///< of the call added last
   std::size_t samples_before = 0;    ///< that call
   std::uint32_t calls_sorted_together = 1;
@@ -121,8 +122,12 @@ class Ledger {
     return {line.location, index};
   }
   EventId add(Location location, const Event& event) { return add(line(location), event); }
-  /// A call that was added, to be changed: until anything else is added.
-  Event& change(EventId call) { return line(call.location).events.change(call.index); }
+  /// A call that was added turns out to initialize MPI, or to finalize it.
+  void initializes(EventId call) {
+    line(call.location).events.change(call.index).initialize = true;
+    line(call.location).initialized = call.index + 1;
+  }
+  void finalizes(EventId call) { line(call.location).events.change(call.index).finalize = true; }
   void add(Location location, const Candidate& candidate) { line(location).candidates.add(candidate); }
   /// The same, of this call, as `make()` makes it: right where it is kept.
   template <typename MakeCandidate>

@@ -14,13 +14,8 @@ PathJumps::PathJumps(exchange::Communicator& analysis, const Roster& roster, con
   own_.reserve(forward.ledger.lines().size());
   for (const TimeLine& line : forward.ledger.lines()) {
     Own& own = own_.emplace_back(Own{.line = &line, .next = static_cast<std::uint32_t>(line.waits.size())});
-    std::uint32_t call = 0, after_start = 0;
-    line.events.go_through([&](const Event& event) {
-      ++call;
-      if (event.initialize) after_start = call;
-    });
-    if (after_start > 0)
-      own.last = after_start < line.events.size() ? line.events[after_start].waits : own.next;
+    if (line.initialized > 0)
+      own.last = line.initialized < line.events.size() ? line.events[line.initialized].waits : own.next;
   }
 }
 
@@ -32,8 +27,8 @@ PathJumps::Sent PathJumps::without_cause(Location location, std::uint32_t event)
 }
 
 /// Of this rank's lines, backwards on each.
-std::vector<PathJumps::Sent> PathJumps::take(std::uint64_t since_ns, std::uint64_t until_ns) {
-  std::vector<Sent> taken;
+void PathJumps::take(std::uint64_t since_ns, std::uint64_t until_ns) {
+  taken_.clear();
   for (Own& own : own_) {
     const Location location = own.line->location;
     std::optional<std::uint32_t> left_out;
@@ -46,12 +41,11 @@ std::vector<PathJumps::Sent> PathJumps::take(std::uint64_t since_ns, std::uint64
         left_out = wait.event;
         continue;
       }
-      if (left_out) taken.push_back(without_cause(location, *std::exchange(left_out, std::nullopt)));
-      taken.push_back({location, {wait.event, wait.cause_ends, wait.until_ns, wait.cause}});
+      if (left_out) taken_.push_back(without_cause(location, *std::exchange(left_out, std::nullopt)));
+      taken_.push_back({location, {wait.event, wait.cause_ends, wait.until_ns, wait.cause}});
     }
-    if (left_out) taken.push_back(without_cause(location, *left_out));
+    if (left_out) taken_.push_back(without_cause(location, *left_out));
   }
-  return taken;
 }
 
 void PathJumps::forget() {
@@ -65,8 +59,8 @@ void PathJumps::forget() {
 
 void PathJumps::bring(std::uint64_t until_ns) {
   forget();
-  const std::vector<Sent> taken = take(until_ns > span_ns_ ? until_ns - span_ns_ : 0, until_ns);
-  const std::vector<Sent> all = items_of_all<Sent>(analysis_, taken);
+  take(until_ns > span_ns_ ? until_ns - span_ns_ : 0, until_ns);
+  const std::vector<Sent> all = items_of_all<Sent>(analysis_, taken_);
   for (const Sent& one : all) {
     Line& line = lines_[one.location];
     if (!one.jump.cause.known()) {  // what is later was left out

@@ -62,12 +62,13 @@ class PathJumps {
 
   static Sent without_cause(Location location, std::uint32_t event);
   void forget();
-  [[nodiscard]] std::vector<Sent> take(std::uint64_t since_ns, std::uint64_t until_ns);
+  void take(std::uint64_t since_ns, std::uint64_t until_ns);
 
   exchange::Communicator& analysis_;
   bool worth_it_ = false;
   std::uint64_t span_ns_ = 1'000'000;
   std::vector<Own> own_;
+  std::vector<Sent> taken_;           // that are brought; kept for its memory
   std::vector<Line> lines_;           // by location
   std::vector<Location> lines_here_;  // those with jumps
 };
