@@ -35,11 +35,20 @@ std::vector<Item> items_of(const exchange::Bytes& bytes) {
 /// Collective: all ranks' items, in the order of the ranks.
 template <typename Item>
 std::vector<Item> items_of_all(exchange::Communicator& analysis, std::span<const Item> own) {
-  const auto ranks = static_cast<std::size_t>(analysis.size());
+  const auto here = static_cast<std::size_t>(analysis.rank());
+  std::vector<exchange::Bytes> boxes(static_cast<std::size_t>(analysis.size()));
+  for (std::size_t to = 0; to < boxes.size(); ++to) {
+    if (to != here) boxes[to] = bytes_of(own);
+  }
+  boxes = analysis.all_to_all(std::move(boxes));
   std::vector<Item> all;
-  for (const exchange::Bytes& bytes : analysis.all_to_all(std::vector(ranks, bytes_of(own)))) {
-    const std::vector<Item> part = items_of<Item>(bytes);
-    all.insert(all.end(), part.begin(), part.end());
+  for (std::size_t from = 0; from < boxes.size(); ++from) {
+    if (from == here) {
+      all.insert(all.end(), own.begin(), own.end());
+    } else {
+      const std::vector<Item> part = items_of<Item>(boxes[from]);
+      all.insert(all.end(), part.begin(), part.end());
+    }
   }
   return all;
 }
