@@ -79,6 +79,7 @@ class SealedReader {
   void read_threads(Decoder in);
   template <Joining kJoining>
   void read_tree(std::uint32_t index);
+  void read_tree_by_pext(std::uint32_t index);
   template <Joining kJoining>
   void read_cell(BasicDecoder<kJoining>& in, ThreadProfile& thread) const;
   void read_epochs(std::uint32_t index, ThreadProfile& thread);
@@ -172,7 +173,7 @@ void SealedReader::read(Extent extent) {
   if (extent != Extent::summary) {
     static const bool fast = has_fast_pext();
     for (std::uint32_t i = 0; i < result_.threads.size(); ++i) {
-      fast ? read_tree<Joining::pext>(i) : read_tree<Joining::shifts>(i);
+      fast ? read_tree_by_pext(i) : read_tree<Joining::shifts>(i);
       read_epochs(i, result_.threads[i]);
       if (result_.process.traced) read_units(i, result_.threads[i]);
     }
@@ -368,6 +369,15 @@ void SealedReader::read_tree(std::uint32_t index) {
     thread.cells.resize(cells);
     thread.events.resize(cells * event_columns_);
   }
+}
+
+/// Where there is that instruction there are those of BMI, too: counts and shifts of bits that wait for
+/// nothing else.
+#if defined(__x86_64__)
+[[gnu::target("bmi,bmi2")]]
+#endif
+void SealedReader::read_tree_by_pext(std::uint32_t index) {
+  read_tree<Joining::pext>(index);
 }
 
 // Where a thread has none the section is absent; it follows its tree.

@@ -95,8 +95,8 @@ void ThreadAccumulation::find_rows(const measurement::ThreadProfile& thread,
     with_values += thread.cell[node] != cct::kNoNode ? 1 : 0;
   }
   nodes_.resize(with_values);
-  node_slots_.clear();
-  for (const cct::NodeId node : nodes_) node_slots_.push_back(slot_of(thread, united, node));
+  node_slots_.resize(with_values);
+  for (std::size_t i = 0; i < with_values; ++i) node_slots_[i] = slot_of(thread, united, nodes_[i]);
   if (traced_ != nullptr) {
     for (const TraceValue& value : traced_->of(location))
       node_slots_.push_back(static_cast<std::uint32_t>(plan_.slot_at(value.context)));
