@@ -40,8 +40,9 @@ class PathJumps {
   /// as much however many lines there are (measured: 20 ns for each call, against 1 600 ns divided by the
   /// number of lines).
   static constexpr Location kMostLines = 80;
-  /// Waits brought at a time, about.
-  static constexpr std::uint64_t kWaits = 1 << 15;
+  /// Waits brought at a time, about. With more, the memory that they travel in goes back to the system each
+  /// time, and comes from it page by page.
+  static constexpr std::uint64_t kWaits = 1 << 13;
 
   /// One of this rank's time lines.
   struct Own {
