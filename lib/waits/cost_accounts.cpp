@@ -15,9 +15,29 @@ std::uint32_t CostAccounts::number(Location location, std::uint32_t piece) {
   return entry->second;
 }
 
-std::vector<DelayCost> CostAccounts::settle(Mail& mail) {
-  send(mail);
-  mail.deliver(*this);
+void CostAccounts::send(Mail& mail, const Roster& roster) const {
+  for (const Account& one : accounts_) {
+    mail.send(
+        roster.holder_of(one.location),
+        CostLetter{
+            .location = one.location, .piece = one.piece, .short_ns = one.short_ns, .long_ns = one.long_ns});
+  }
+  for (const auto& [key, sampled] : sampled_) {
+    const Account& one = accounts_[key.account];
+    mail.send(roster.holder_of(one.location),
+              SampledLetter{
+                  .location = one.location, .piece = one.piece, .context = key.context, .sampled = sampled});
+  }
+}
+
+void CostAccounts::clear() {
+  account_of_.clear();
+  accounts_.clear();
+  std::fill(seen_.begin(), seen_.end(), Seen{});
+  sampled_.clear();
+}
+
+std::vector<DelayCost> CostAccounts::settle(const Pieces& pieces) const {
   std::vector<std::pair<SampledKey, Sampled>> sampled(sampled_.begin(), sampled_.end());
   std::sort(sampled.begin(), sampled.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<DelayCost> costs;
@@ -25,30 +45,10 @@ std::vector<DelayCost> CostAccounts::settle(Mail& mail) {
   for (std::uint32_t i = 0; i < accounts_.size(); ++i) {
     const auto first = next;
     while (next != sampled.end() && next->first.account == i) ++next;
-    if (roster_.holder_of(accounts_[i].location) == mail.here()) settle(accounts_[i], {first, next}, costs);
+    settle(accounts_[i], {first, next}, pieces, costs);
   }
   std::sort(costs.begin(), costs.end());
   return costs;
-}
-
-/// What other ranks' time lines cost waiters here is told to those.
-void CostAccounts::send(Mail& mail) const {
-  for (const Account& one : accounts_) {
-    const int holder = roster_.holder_of(one.location);
-    if (holder == mail.here()) continue;
-    mail.send(
-        holder,
-        CostLetter{
-            .location = one.location, .piece = one.piece, .short_ns = one.short_ns, .long_ns = one.long_ns});
-  }
-  for (const auto& [key, sampled] : sampled_) {
-    const Account& one = accounts_[key.account];
-    const int holder = roster_.holder_of(one.location);
-    if (holder == mail.here()) continue;
-    mail.send(holder,
-              SampledLetter{
-                  .location = one.location, .piece = one.piece, .context = key.context, .sampled = sampled});
-  }
 }
 
 void CostAccounts::receive(const CostLetter& letter) {
@@ -65,7 +65,8 @@ void CostAccounts::receive(const SampledLetter& letter) {
 
 /// Samples only distribute the cost of a gap over call paths: by how much longer those took than the
 /// waiters', or, where that tells nothing, by how long they took.
-void CostAccounts::settle(const Account& account, SampledPaths sampled, std::vector<DelayCost>& costs) const {
+void CostAccounts::settle(const Account& account, SampledPaths sampled, const Pieces& pieces,
+                          std::vector<DelayCost>& costs) {
   if (account.short_ns == 0 && account.long_ns == 0) return;
   std::map<std::uint32_t, std::uint64_t> weights;
   for (const auto& [key, one] : sampled) {
@@ -77,7 +78,7 @@ void CostAccounts::settle(const Account& account, SampledPaths sampled, std::vec
     }
   }
   for (const PathShare& part :
-       divide_over_paths(pieces_[account.piece], weights, {account.short_ns, account.long_ns})) {
+       divide_over_paths(pieces[account.piece], weights, {account.short_ns, account.long_ns})) {
     costs.push_back({.location = account.location,
                      .path = part.path,
                      .short_term_ns = part.amounts[0],

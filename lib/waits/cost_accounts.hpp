@@ -50,7 +50,7 @@ struct SampledLetter {
   Sampled sampled;
 };
 
-/// What pieces of all time lines cost the waiters that this rank of the analysis has.
+/// What pieces of time lines cost the waiters that this rank of the analysis has.
 class CostAccounts {
  public:
   using Letters = LetterList<CostLetter, SampledLetter>;
@@ -61,8 +61,7 @@ class CostAccounts {
     std::uint64_t short_ns = 0, long_ns = 0;
   };
 
-  /// Both must outlive it.
-  CostAccounts(const Roster& roster, const Pieces& pieces) : roster_(roster), pieces_(pieces), seen_(kSeen) {}
+  CostAccounts() : seen_(kSeen) {}
 
   /// The number of a piece's account, which there is from now on.
   std::uint32_t number(Location location, std::uint32_t piece);
@@ -72,9 +71,14 @@ class CostAccounts {
     return sampled_[{number, context}];
   }
 
-  /// Collective: all ranks' accounts together, divided over call paths: those of this rank's time lines, in
-  /// order.
-  std::vector<DelayCost> settle(Mail& mail);
+  /// Accounts and sampled call paths: what it takes memory for.
+  [[nodiscard]] std::size_t size() const { return accounts_.size() + sampled_.size(); }
+  /// Tells all to the ranks of the analysis that have the time lines.
+  void send(Mail& mail, const Roster& roster) const;
+  /// Their numbers are free again.
+  void clear();
+  /// Divided over call paths, in order.
+  [[nodiscard]] std::vector<DelayCost> settle(const Pieces& pieces) const;
 
   void receive(const CostLetter& letter);
   void receive(const SampledLetter& letter);
@@ -99,11 +103,9 @@ class CostAccounts {
   };
   static constexpr std::size_t kSeen = 1024;
 
-  void send(Mail& mail) const;
-  void settle(const Account& account, SampledPaths sampled, std::vector<DelayCost>& costs) const;
+  static void settle(const Account& account, SampledPaths sampled, const Pieces& pieces,
+                     std::vector<DelayCost>& costs);
 
-  const Roster& roster_;
-  const Pieces& pieces_;
   tsl::robin_map<std::uint64_t, std::uint32_t, Hash> account_of_;  // by location and piece
   std::vector<Account> accounts_;
   std::vector<Seen> seen_;

@@ -55,7 +55,6 @@ class Backward {
         forward_(forward),
         options_(options),
         mail_(analysis),
-        accounts_(roster, forward.pieces),
         causers_(forward.pieces),
         waiter_(forward.pieces),
         longer_(forward.pieces) {
@@ -75,10 +74,12 @@ class Backward {
       const std::uint64_t count = round(latest > span ? latest - span : 0);
       if (count > options_.waits_per_round) span = std::max<std::uint64_t>(span / 2, 1);
       if (count < options_.waits_per_round / 2 && span < std::uint64_t{1} << 60) span *= 2;
+      if (analysis_.all_max(others_.size()) > options_.accounts_kept) tell_others();
     }
+    tell_others();
     // These were gone through before what they are said to have caused.
     for (const Line& line : lines_) give_up(line.burden.left());
-    result_.costs = accounts_.settle(mail_);
+    result_.costs = own_.settle(forward_.pieces);
     return std::move(result_);
   }
 
@@ -141,7 +142,11 @@ class Backward {
   void settle_queued();
   std::uint64_t distribute(const Explanation& explanation, std::uint64_t passed_ns);
   void give_up(std::uint64_t ns);
-  [[nodiscard]] std::uint32_t piece_of(const Delay& delay) { return accounts_[delay.account].piece; }
+  /// What the time line cost waiters here. Numbers in it hold until the round ends.
+  [[nodiscard]] CostAccounts& accounts_of(Location causer) {
+    return roster_.holder_of(causer) == mail_.here() ? own_ : others_;
+  }
+  void tell_others();
   void add_samples(const Explanation& explanation, std::span<const PieceTime> times, std::int64_t sign);
 
   exchange::Communicator& analysis_;
@@ -149,7 +154,7 @@ class Backward {
   const Forward& forward_;
   DelayOptions options_;
   Mail mail_;
-  CostAccounts accounts_;
+  CostAccounts own_, others_;  // what time lines here cost waiters here, and those elsewhere
   CauserIntervals causers_;
   IntervalProfile waiter_, longer_;  // kept for their memory
   DelayCosts result_;
@@ -176,14 +181,22 @@ std::uint64_t Backward::round(std::uint64_t since) {
     settle_queued();
   }
   mail_.deliver(*this);
-  // What is left waits for itself: only contradictory clocks can say so.
+  // What is left waits for itself: only contradictory clocks can say so. All of it is passed on before any of
+  // it arrives, on however many ranks of the analysis.
   for (const Listed& one : listed_) {
     if (!lines_[one.line].burden.taken(one.wait)) pass_on(one);
-    settle_queued();
   }
+  settle_queued();
   mail_.deliver(*this);
   for (Line& line : lines_) line.burden.close();
   return count;
+}
+
+/// What time lines elsewhere cost waiters here is told to those who have them.
+void Backward::tell_others() {
+  others_.send(mail_, roster_);
+  others_.clear();
+  mail_.deliver(own_);
 }
 
 /// Some lines at a time: what is asked for all of them would fit into no cache. While others find out what
@@ -269,13 +282,14 @@ void Backward::explain(Listed& one, const Wait& wait, const CauserInterval& caus
   explanation.causer = wait.cause.location;
   explanation.first_delay = static_cast<std::uint32_t>(delays_.size());
   longer_.clear();
+  CostAccounts& accounts = accounts_of(explanation.causer);
   std::uint64_t sum = 0;
   for (CauserInterval::Time& time : causer.times) {
     const std::uint64_t less = waiter_.of(time.piece);
     if (time.ns <= less) continue;
     if (time.account == CauserInterval::Time::kNoAccount) {
       const std::uint32_t piece = time.piece == forward_.pieces.met() ? causer.met_piece : time.piece;
-      time.account = accounts_.number(explanation.causer, piece);
+      time.account = accounts.number(explanation.causer, piece);
     }
     delays_.push_back({.account = time.account, .ns = time.ns - less});
     longer_.add(time.piece, time.ns - less);
@@ -301,8 +315,9 @@ void Backward::explain(Listed& one, const Wait& wait, const CauserInterval& caus
 /// How much longer each sampled call path took, in ns of the cost that it explains.
 void Backward::add_samples(const Explanation& explanation, std::span<const PieceTime> times,
                            std::int64_t sign) {
+  CostAccounts& accounts = accounts_of(explanation.causer);
   for (const PieceTime& time : times) {
-    Sampled& sampled = accounts_.sampled(accounts_.number(explanation.causer, time.piece), time.context);
+    Sampled& sampled = accounts.sampled(accounts.number(explanation.causer, time.piece), time.context);
     sampled.excess +=
         sign * static_cast<std::int64_t>(share(time.ns, explanation.wait_ns, explanation.whole_ns));
     if (sign > 0) sampled.ns += time.ns;
@@ -350,6 +365,8 @@ void Backward::give_up(std::uint64_t ns) {
 std::uint64_t Backward::distribute(const Explanation& explanation, std::uint64_t passed_ns) {
   const std::span<const Delay> delays =
       std::span(delays_).subspan(explanation.first_delay, explanation.delays);
+  CostAccounts& accounts = accounts_of(explanation.causer);
+  const auto piece_of = [&](const Delay& delay) { return accounts[delay.account].piece; };
   const std::uint64_t whole = explanation.whole_ns;
   const Delay* largest = nullptr;
   std::uint64_t parts_ns = explanation.waits_ns;
@@ -372,7 +389,7 @@ std::uint64_t Backward::distribute(const Explanation& explanation, std::uint64_t
     std::uint64_t left = amount;
     for (const Delay& delay : delays) {
       const std::uint64_t ns = share(amount, delay.ns, whole);
-      accounts_[delay.account].*cost += ns;
+      accounts[delay.account].*cost += ns;
       left -= ns;
     }
     const std::uint64_t ns = share(amount, explanation.waits_ns, whole);
@@ -381,7 +398,7 @@ std::uint64_t Backward::distribute(const Explanation& explanation, std::uint64_t
     if (!all) {
       result_.unattributed_ns += left;
     } else if (largest != nullptr) {
-      accounts_[largest->account].*cost += left;
+      accounts[largest->account].*cost += left;
     } else {
       to_waits += left;
     }

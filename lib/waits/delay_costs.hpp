@@ -28,6 +28,9 @@ struct DelayOptions {
   /// Intervals of causers that other ranks are asked for together, at least: an answer has some hundred
   /// bytes. The costs are the same for any number.
   std::size_t asked_together = 1 << 14;
+  /// What other ranks' time lines cost waiters here is told to those after a round with more accounts, which
+  /// take some hundred bytes each. The costs are the same for any number.
+  std::size_t accounts_kept = 1 << 18;
   /// Told of each wait where it was recorded, in no order; nothing: nobody is.
   CompareObserver observer = {};
 };

@@ -110,9 +110,36 @@ TEST_CASE("costs are all of the waiting, to the nanosecond, and the same for any
     RC_ASSERT(all_costs(first.delays) == waiting(first));
     RC_ASSERT(first.delays.contradictory_ns == 0u);
     RC_ASSERT(first.delays.direct_ns + first.delays.indirect_ns == waiting(first));
-    for (const auto& other : {analyse(simulated.run, 2), analyse(simulated.run, 3, 1)}) {
+    for (const auto& other :
+         {analyse(simulated.run, 2), analyse(simulated.run, 3, 1), analyse(simulated.run, 2, 1, {}, 1)}) {
       RC_ASSERT(other.delays.unattributed_ns == first.delays.unattributed_ns);
       RC_ASSERT(other.delays.costs == first.delays.costs);
     }
   }));
+}
+
+TEST_CASE(
+    "waits that wait for each other, as only contradictory clocks say, cost the same for any number of "
+    "analysts") {
+  ScriptedRun run(2);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, 0, 5, {on(OperationKind::initialize, 0)});
+    run.path(kInit);
+  }
+  run.call(0, 10, 1000, {message(OperationKind::receive, 1, 1)});
+  run.path(kReceive);
+  run.call(0, 300, 1010, {message(OperationKind::send, 1, 2)});
+  run.path(kSend);
+  run.call(1, 10, 400, {message(OperationKind::receive, 0, 2)});
+  run.path(kReceive);
+  run.call(1, 500, 510, {message(OperationKind::send, 0, 1)});
+  run.path(kSend);
+  const Found first = analyse(run, 1);
+  CHECK(first.delays.contradictory_ns > 0);
+  CHECK(all_costs(first.delays) == waiting(first));
+  for (const int analysts : {2, 3}) {
+    const Found other = analyse(run, analysts);
+    CHECK(other.delays.contradictory_ns == first.delays.contradictory_ns);
+    CHECK(other.delays.costs == first.delays.costs);
+  }
 }

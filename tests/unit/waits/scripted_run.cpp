@@ -242,7 +242,7 @@ std::vector<OwnTime> own_times_of(const ScriptedRun& run) {
 }
 
 Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_round,
-              const SpillOptions& spill) {
+              const SpillOptions& spill, std::uint64_t waits_per_round) {
   Found found;
   std::mutex mutex;
   exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
@@ -253,7 +253,9 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     HotspotDiagnosis diagnosis(forward, {});
     DelayCosts delays =
         delay_costs(analysis, roster, forward,
-                    {.asked_together = static_cast<std::size_t>(records_per_round),
+                    {.waits_per_round = waits_per_round,
+                     .asked_together = static_cast<std::size_t>(records_per_round),
+                     .accounts_kept = static_cast<std::size_t>(records_per_round),
                      .observer = [&diagnosis](const ComparedWait& wait) { diagnosis.add(wait); }});
     CriticalPath path = critical_path(analysis, roster, forward);
     const TimeMap map = time_map(analysis, roster, forward, [](std::uint32_t context) { return context; });
