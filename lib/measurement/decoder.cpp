@@ -6,7 +6,8 @@ namespace culprit::measurement {
 
 bool has_fast_pext() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("amdfam15h") && !__builtin_cpu_is("amdfam17h");
+  return __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("amdfam15h") &&
+         !__builtin_cpu_is("amdfam17h");
 #else
   return false;
 #endif

@@ -19,7 +19,8 @@ namespace culprit::measurement {
 /// How a varint's groups of seven bits become a number: by shifts, or by an instruction for it (BMI2).
 enum class Joining { shifts, pext };
 
-/// Whether this processor extracts bits in one instruction, and not in a hundred (AMD before Zen 3).
+/// Whether this processor extracts bits in one instruction, and not in a hundred (AMD before Zen 3), and has
+/// those of BMI beside it.
 [[nodiscard]] bool has_fast_pext();
 
 /// What a BasicDecoder does where it is in no hurry: a varint of any length, in front of `end`, which `at` is

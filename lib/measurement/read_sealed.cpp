@@ -371,7 +371,7 @@ void SealedReader::read_tree(std::uint32_t index) {
   }
 }
 
-/// Where there is that instruction there are those of BMI, too: counts and shifts of bits that wait for
+/// With has_fast_pext() there are the instructions of BMI, too: counts and shifts of bits that wait for
 /// nothing else.
 #if defined(__x86_64__)
 [[gnu::target("bmi,bmi2")]]

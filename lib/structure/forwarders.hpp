@@ -10,7 +10,7 @@ namespace culprit::structure {
 /// to an internal function (as in Debian's MPICH), or all that `pthread_join` does is set arguments and jump
 /// (glibc), that one never returns through the named one, which is on no call path; the function it jumps to
 /// is what MPI_Waitany is. One symbol for each target that no symbol of `symbols` begins at or covers, with
-/// the target's address and unknown size; none where other code jumps to it as well (`localtime` where
+/// the target's address and unknown size; none where other near jumps lead to it as well (`localtime` where
 /// `gmtime` does, all binary operators of CPython): which of them was called only the caller can tell.
 std::vector<Symbol> forwarded_symbols(const Module& module, const Symbols& symbols);
 

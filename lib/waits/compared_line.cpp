@@ -1,7 +1,5 @@
 #include "waits/compared_line.hpp"
 
-#include "waits/prefetch.hpp"
-
 #include <algorithm>
 
 namespace culprit::waits {
@@ -49,8 +47,7 @@ void ComparedLine::add(const Interval& interval, IntervalProfile& profile) {
   present.until = std::min(interval.until, static_cast<std::uint32_t>(line_->events.size() - 1));
   if (present.first > present.until) return;
   // The intervals of a line are gone through backwards: the calls before this one are those of the next.
-  if (present.first > kAhead)
-    prefetch(line_->events.together(present.first - kAhead).data(), kAhead * sizeof(Event));
+  if (present.first > kAhead) line_->events.prefetch(present.first - kAhead, kAhead);
   const std::uint32_t calls = present.until - present.first;
   if (sums_ == nullptr && calls >= LongLine::kLong) {
     gone_through_ += calls;

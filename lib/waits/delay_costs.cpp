@@ -6,7 +6,6 @@
 #include "waits/compared_line.hpp"
 #include "waits/interval_profile.hpp"
 #include "waits/letter.hpp"
-#include "waits/prefetch.hpp"
 
 #include <algorithm>
 #include <span>
@@ -110,9 +109,7 @@ class Backward {
 
   /// So many waits come soon.
   static constexpr std::uint32_t kAhead = 8;
-  static void expect(const Line& line, std::uint32_t wait) {
-    prefetch(line.compared.line().waits.together(wait).data(), sizeof(Wait));
-  }
+  static void expect(const Line& line, std::uint32_t wait) { line.compared.line().waits.prefetch(wait); }
   /// Leaves out parts and completions, which nobody is to blame for.
   static void find_latest(Line& line) {
     for (; line.next > 0; --line.next) {

@@ -64,9 +64,12 @@ class Sequence {
     auto* const items = reinterpret_cast<Item*>(spill_->write(blocks_[index >> shift_]));
     return {items + at, std::min(mask_ + 1 - at, size_ - index)};
   }
-  /// One that will be needed soon: where it is in memory, it is brought into the cache.
-  void prefetch(std::size_t index) const {
-    spill_->prefetch(blocks_[index >> shift_], (index & mask_) * sizeof(Item));
+  /// Some that will be needed soon: those that lie together with the first are brought into the cache, if
+  /// they are in memory.
+  void prefetch(std::size_t index, std::size_t count = 1) const {
+    const std::size_t at = index & mask_;
+    spill_->prefetch(blocks_[index >> shift_], at * sizeof(Item),
+                     std::min(count, mask_ + 1 - at) * sizeof(Item));
   }
   /// Calls visit(item) for all in order. It must not use any sequence in the same Spill.
   template <typename Visit>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "waits/prefetch.hpp"
+
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -67,17 +69,17 @@ class Spill {
     state.used = true;
     return state.memory;
   }
-  /// Where the block is in memory, brings what lies `offset` bytes from its beginning into the cache.
-  void prefetch(Block block, std::size_t offset) const {
-    const std::byte* const memory = states_[block].memory;
-    if (memory != nullptr) __builtin_prefetch(memory + offset);
-  }
   /// The same, to be changed.
   std::byte* write(Block block) {
     State& state = states_[block];
     if (state.memory == nullptr) load(block);
     state.used = state.changed = true;
     return state.memory;
+  }
+  /// Where the block is in memory, brings `bytes` bytes at `offset` in it into the cache.
+  void prefetch(Block block, std::size_t offset, std::size_t bytes) const {
+    const std::byte* memory = states_[block].memory;
+    if (memory != nullptr) waits::prefetch(memory + offset, bytes);
   }
 
   /// The block is not needed soon. Where there is a copy of what it is, its memory is given to the block that

@@ -129,9 +129,10 @@ std::string shorten_middle(std::string_view text, std::size_t width, bool unicod
   const std::size_t head = width - mark_width - tail;
   std::string_view before = text.substr(0, position(text, head));
   std::string_view behind = text.substr(position(text, length - tail));
-  // A gap that was there before becomes part of this one.
-  if (before.ends_with(mark)) before.remove_suffix(mark.size());
-  if (behind.starts_with(mark)) behind.remove_prefix(mark.size());
+  // A gap that was there before, or what the cut leaves of it, becomes part of this one.
+  const std::string_view signs = unicode ? std::string_view(mark) : ".";
+  while (before.ends_with(signs)) before.remove_suffix(signs.size());
+  while (behind.starts_with(signs)) behind.remove_prefix(signs.size());
   return std::string(before) + mark + std::string(behind);
 }
 

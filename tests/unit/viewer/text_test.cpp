@@ -62,6 +62,7 @@ TEST_CASE("Names give up parameters, then template arguments, then their middle"
   CHECK(columns(shorten_name(name, 12, true)) == 12);
   CHECK(shorten_name(name, 12, true) == "ns::so…apply");
   CHECK(shorten_name(name, 19, true) == "ns::solve…>::apply");
+  CHECK(shorten_name(name, 21, false) == "ns::solve...>::apply");
 }
 
 TEST_CASE("Operators, anonymous namespaces and remarks survive shortening") {
