@@ -4,7 +4,6 @@ path. And what the analysis of a real run takes beside the run itself: a Poisson
 
 import itertools
 import json
-import mmap
 import os
 import pathlib
 import re
@@ -31,13 +30,20 @@ MEMORY_OF_EVENT, MOST_MEMORY = 80, 3_500_000_000
 PHASES = ("forward", "delays", "path", "hotspots", "map", "variation")
 
 
+TOUCH = """
+import mmap, sys
+with mmap.mmap(-1, int(sys.argv[1]), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+    memory.madvise(mmap.MADV_HUGEPAGE)
+    for page in range(0, len(memory), mmap.PAGESIZE):
+        memory[page] = 1
+"""
+
+
 def touch_memory(size):
-    """Uses so many bytes once. The host of a virtual machine takes back what lies free for seconds, and to give it again
-    costs several times what the system's zeroing does: a tenth of an analysis that is none of its work."""
-    with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
-        memory.madvise(mmap.MADV_HUGEPAGE)
-        for page in range(0, size, mmap.PAGESIZE):
-            memory[page] = 1
+    """Uses so many bytes once, in a process of its own, as what a process used before counts as what its programs use. The host of
+    a virtual machine takes back what lies free for seconds, and to give it again costs several times what the system's
+    zeroing does: a tenth of an analysis that is none of its work."""
+    subprocess.run([sys.executable, "-c", TOUCH, str(size)], check=True)
 
 
 def row(bench, pattern, ranks, events, analysts):
