@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = 32;  // of a forwarding function: some arguments, a jump, and padding
 constexpr std::size_t kNearJump = 5, kShortJump = 2;
+constexpr int kNearJumpCode = 0xe9;
+constexpr std::size_t kMarks = 1 << 16;
 
 using Code = std::span<const std::byte>;
 
@@ -50,7 +52,7 @@ std::uint64_t jump_target(const Module& module, std::uint64_t address, std::uint
     code = code.subspan(length);
     address += length;
   }
-  if (code.size() >= kNearJump && code[0] == std::byte{0xe9}) return near_jump_target(code, address);
+  if (code.size() >= kNearJump && code[0] == std::byte{kNearJumpCode}) return near_jump_target(code, address);
   if (code.size() >= kShortJump && code[0] == std::byte{0xeb})
     return address + kShortJump + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int8_t>(code[1])});
   return 0;
@@ -118,7 +120,7 @@ bool may_leave(const Module& module, const Symbols& symbols, const Symbol& symbo
   for (std::size_t i = 0; i + kShortJump <= code.size(); ++i) {
     if (code[i] == std::byte{0xeb} && leaves(i + kShortJump, static_cast<std::int8_t>(code[i + 1])))
       return true;
-    if (code[i] != std::byte{0xe9} || i + kNearJump > code.size()) continue;
+    if (code[i] != std::byte{kNearJumpCode} || i + kNearJump > code.size()) continue;
     std::int32_t distance = 0;
     std::memcpy(&distance, code.data() + i + 1, sizeof distance);
     if (leaves(i + kNearJump, distance)) return true;
@@ -138,14 +140,21 @@ void note_origin(Origins& origins, std::uint64_t target, const Symbol& symbol) {
 /// jumps to. What lies behind the target without a symbol between may be the target itself.
 void leave_out_shared(const Module& module, const Symbols& symbols, Origins& origins) {
   if (origins.empty()) return;
+  // Nearly all jumps lead elsewhere, and there are hundreds of thousands.
+  std::vector<bool> marked(kMarks);
+  for (const auto& [target, symbol] : origins) marked[target % kMarks] = true;
   const Module::Section text = module.section(".text");
-  for (std::size_t at = 0; at + kNearJump <= text.bytes.size(); ++at) {
-    if (text.bytes[at] != std::byte{0xe9}) continue;
-    const std::uint64_t from = text.address + at;
-    const auto found = origins.find(near_jump_target(text.bytes.subspan(at), from));
+  for (Code code = text.bytes; code.size() >= kNearJump; code = code.subspan(1)) {
+    const void* next = std::memchr(code.data(), kNearJumpCode, code.size() + 1 - kNearJump);
+    if (next == nullptr) return;
+    code = code.subspan(static_cast<std::size_t>(static_cast<const std::byte*>(next) - code.data()));
+    const std::uint64_t from = text.address + (text.bytes.size() - code.size());
+    const std::uint64_t target = near_jump_target(code, from);
+    if (!marked[target % kMarks]) continue;
+    const auto found = origins.find(target);
     if (found == origins.end() || found->second == nullptr || found->second->range.contains(from)) continue;
     const Symbol* before = symbols.preceding(from);
-    const bool itself = from > found->first && (before == nullptr || before->range.low < found->first);
+    const bool itself = from > target && (before == nullptr || before->range.low < target);
     if (!itself) found->second = nullptr;
   }
 }
