@@ -14,18 +14,6 @@ bool decides(const Candidate& a, const Candidate& b, bool earliest) {
   return std::tuple(a.cause, a.pattern) < std::tuple(b.cause, b.pattern);
 }
 
-const Candidate* decisive(std::span<const Candidate> candidates, bool earliest, auto&& counts) {
-  const Candidate* best = nullptr;
-  for (const Candidate& candidate : candidates) {
-    if (counts(candidate.pattern) && (best == nullptr || decides(candidate, *best, earliest)))
-      best = &candidate;
-  }
-  return best;
-}
-
-/// So many candidates before a call is looked at, it is brought into the cache: it was read long ago.
-constexpr std::ptrdiff_t kAhead = 8;
-
 bool inside(const Event& event, std::uint64_t ns) {
   return event.enter_ns < ns && ns < event.exit_ns;
 }
@@ -36,7 +24,7 @@ const LineTimes& Settlement::settle(TimeLine& line) {
   line_ = &line;
   times_.clear();
   sum_ns_ = 0;
-  told_ = {};
+  settled_ = {};
   next_sample_ = 0;
   const std::uint32_t together = line.calls_sorted_together;
   const std::size_t count = line.events.size();
@@ -55,143 +43,47 @@ void Settlement::settle_part(std::size_t part, std::uint32_t first, std::uint32_
   line_->candidates.take(part, candidates_, [](const Candidate& a, const Candidate& b) {
     return std::tuple(a.pattern, a.ns, a.cause) < std::tuple(b.pattern, b.ns, b.cause);
   });
+  candidates_.emplace_back().event = last;  // no call of this part
+  candidate_ = candidates_.data();
   line_->receipts.take(part, receipts_,
                        [](const Receipt& a, const Receipt& b) { return a.sent_ns < b.sent_ns; });
   find_least_sent_after(part);
-  part_.clear();
-  for (auto begin = candidates_.cbegin(); begin != candidates_.cend();) {
-    const auto end = std::find_if(begin, candidates_.cend(),
-                                  [begin](const Candidate& one) { return one.event != begin->event; });
-    if (candidates_.cend() - begin > kAhead) line_->events.prefetch(begin[kAhead].event);
-    decide({begin, end});
-    begin = end;
+  for (std::uint32_t index = first; index < last;) {
+    waits_before_ = static_cast<std::uint32_t>(line_->waits.size());
+    const std::span<Event> all = line_->events.change_together(index);
+    const std::span<Event> events = all.first(std::min<std::size_t>(all.size(), last - index));
+    settle_block(index, events);
+    index += static_cast<std::uint32_t>(events.size());
+    add_waits();
   }
-  part_.push_back({.event = last});  // no call of this part
-  tell_events(first, last);
   take_samples(last);
 }
 
-// ---- what calls waited for
-
-/// All candidates of one call.
-void Settlement::decide(std::span<const Candidate> candidates) {
-  const std::uint32_t index = candidates.front().event;
-  event_ = line_->events[index];
-  decided_ = {.event = index};
-  const std::size_t before = line_->waits.size();
-  find_waits(candidates);
-  decided_.waits = static_cast<std::uint32_t>(line_->waits.size() - before);
-  if (decided_.waits != 0) part_.push_back(decided_);
-}
-
-void Settlement::find_waits(std::span<const Candidate> candidates) {
-  const std::uint32_t index = candidates.front().event;
-  const Candidate* main = decisive(candidates, event_.any, is_wait);
-  if (main != nullptr && inside(event_, main->ns)) {
-    add_wait(main->pattern, *main, false);
-    if (main->pattern == Pattern::late_sender && least_sent_after(index) < main->ns) {
-      add(Pattern::late_sender_wrong_order, event_.enter_ns, main->ns, *main);
-    }
-  } else {
-    main = nullptr;
-  }
-  if (main != nullptr && main->pattern == Pattern::early_wait) late_complete(candidates, *main);
-  early_fence(candidates, main);
-  completion(candidates);
-}
-
-/// Of an early wait, what lies after the last origin's data had arrived.
-void Settlement::late_complete(std::span<const Candidate> candidates, const Candidate& main) {
-  std::uint64_t since = event_.enter_ns;
-  for (const Candidate& candidate : candidates) {
-    if (candidate.pattern == Pattern::late_complete) since = std::max(since, candidate.ns);
-  }
-  if (since < main.ns) add(Pattern::late_complete, since, main.ns, main);
-}
-
-void Settlement::early_fence(std::span<const Candidate> candidates, const Candidate* main) {
-  const Candidate* last =
-      decisive(candidates, false, [](Pattern pattern) { return pattern == Pattern::early_fence; });
-  if (last == nullptr) return;
-  if (!inside(event_, last->ns)) return;
-  if (main == nullptr) add_wait(Pattern::wait_at_fence, *last, true);
-  add(Pattern::early_fence, event_.enter_ns, last->ns, *last);
-}
-
-void Settlement::completion(std::span<const Candidate> candidates) {
-  for (const Candidate& candidate : candidates) {
-    if (candidate.pattern != Pattern::barrier_completion && candidate.pattern != Pattern::nxn_completion)
-      continue;
-    if (candidate.ns < event_.exit_ns) add(candidate.pattern, candidate.ns, event_.exit_ns, candidate);
-  }
-}
-
-/// A wait since the call's enter, no part of one.
-void Settlement::add_wait(Pattern pattern, const Candidate& on, bool cause_ends) {
-  decided_.ns = on.ns - event_.enter_ns;
-  decided_.until_ns = on.ns;
-  decided_.wait = static_cast<std::uint32_t>(line_->waits.size());
-  sum_ns_ += decided_.ns;
-  add(pattern, event_.enter_ns, on.ns, on);
-  Wait& wait = line_->waits.change(decided_.wait);
-  wait.first = on.first;
-  wait.cause_ends = cause_ends;
-}
-
-void Settlement::add(Pattern pattern, std::uint64_t since, std::uint64_t until, const Candidate& on) {
-  Wait& wait = line_->waits.extend();
-  wait = Wait{};
-  wait.event = on.event;
-  wait.pattern = pattern;
-  wait.cause_ends = pattern == Pattern::early_fence;
-  wait.ns = until - since;
-  wait.until_ns = until;
-  wait.cause = on.cause;
-  wait.sum_ns = sum_ns_;
-  wait.context = event_.context;
-  wait.cause_context = on.cause_context;
-  sums_.add(wait);
-}
-
-// ---- what events tell of it, and what they took otherwise
-
-/// The calls from `first` to before `last`, of which part_ tells who waited.
-void Settlement::tell_events(std::uint32_t first, std::uint32_t last) {
-  told_.next = 0;
-  while (first < last) {
-    const std::span<Event> all = line_->events.change_together(first);
-    const std::span<Event> events = all.first(std::min<std::size_t>(all.size(), last - first));
-    tell_block(first, events);
-    first += static_cast<std::uint32_t>(events.size());
-    for (const std::uint32_t wait : overlapped_) line_->waits.change(wait).overlapped = true;
-    overlapped_.clear();
-  }
-}
-
-void Settlement::tell_block(std::uint32_t first, std::span<Event> events) {
-  Told told = told_;  // apart: what others might refer to is read and written for each event
+/// Events that lie together, the first of which is call `first`: no other sequence can be used meanwhile.
+void Settlement::settle_block(std::uint32_t first, std::span<Event> events) {
+  Settled settled = settled_;  // apart: what others might refer to is read and written for each event
   std::uint32_t index = first;
   for (Event& event : events) {
     const std::uint32_t gap = pieces_.of_gap(event.gap);
     event.gap = 0xfffffffU & gap;
-    event.waits = told.waits;
+    event.waits = waits_before_ + static_cast<std::uint32_t>(found_.size());
     event.wait = 0;
-    if (event.enter_ns < told.until_ns) overlap(told.latest);
-    if (event.enter_ns > told.left_ns) {
-      times_.add(gap, event.enter_ns - told.left_ns);
+    if (event.enter_ns < settled.until_ns) overlap(settled.latest);
+    if (event.enter_ns > settled.left_ns) {
+      times_.add(gap, event.enter_ns - settled.left_ns);
       if (event.sampled) sampled_.push_back({index, gap});
     }
-    told.left_ns = event.exit_ns;
+    settled.left_ns = event.exit_ns;
     std::uint64_t own_ns = event.exit_ns - event.enter_ns;
-    const Decided& decided = part_[told.next];
-    if (decided.event == index) {
-      ++told.next;
-      event.wait = static_cast<std::uint32_t>(std::min<std::uint64_t>(decided.ns, Event::kLongWait));
-      own_ns -= std::min(own_ns, decided.ns);
-      told.waits += decided.waits;
+    if (candidate_->event == index) {
+      const Candidate* const begin = candidate_;
+      while (candidate_->event == index) ++candidate_;
+      const Decided decided = decide(event, {begin, candidate_});
       if (decided.until_ns != 0) {
-        told.until_ns = decided.until_ns;
-        told.latest = decided.wait;
+        event.wait = static_cast<std::uint32_t>(std::min<std::uint64_t>(decided.ns, Event::kLongWait));
+        own_ns -= std::min(own_ns, decided.ns);
+        settled.until_ns = decided.until_ns;
+        settled.latest = event.waits;
       }
     }
     if (index == last_) {
@@ -201,12 +93,111 @@ void Settlement::tell_block(std::uint32_t first, std::span<Event> events) {
     }
     ++index;
   }
-  told_ = told;
+  settled_ = settled;
 }
 
 /// Another call was entered before this wait ended.
 void Settlement::overlap(std::uint32_t wait) {
   if (overlapped_.empty() || overlapped_.back() != wait) overlapped_.push_back(wait);
+}
+
+/// What was found of the events that lie together.
+void Settlement::add_waits() {
+  for (const Wait& wait : found_) line_->waits.push_back(wait);
+  found_.clear();
+  for (const std::uint32_t wait : overlapped_) line_->waits.change(wait).overlapped = true;
+  overlapped_.clear();
+}
+
+// ---- what calls waited for
+
+/// All candidates of one call. Its wait comes first, where it waited.
+Settlement::Decided Settlement::decide(const Event& event, std::span<const Candidate> candidates) {
+  const Candidate* main = nullptr;
+  bool rarer = false;
+  for (const Candidate& candidate : candidates) {
+    if (!is_wait(candidate.pattern)) {
+      rarer = true;
+    } else if (main == nullptr || decides(candidate, *main, event.any)) {
+      main = &candidate;
+    }
+  }
+  if (main != nullptr && !inside(event, main->ns)) main = nullptr;
+  Decided decided;
+  if (main != nullptr) decided = wait_for_main(event, *main);
+  if (!rarer) return decided;
+  if (main != nullptr && main->pattern == Pattern::early_wait) late_complete(event, candidates, *main);
+  const Decided at_fence = early_fence(event, candidates, main != nullptr);
+  completion(event, candidates);
+  return main != nullptr ? decided : at_fence;
+}
+
+Settlement::Decided Settlement::wait_for_main(const Event& event, const Candidate& main) {
+  const Decided decided = add_wait(main.pattern, event, main, false);
+  if (main.pattern == Pattern::late_sender && least_sent_after(main.event) < main.ns)
+    add(Pattern::late_sender_wrong_order, event, event.enter_ns, main.ns, main);
+  return decided;
+}
+
+/// Of an early wait, what lies after the last origin's data had arrived.
+void Settlement::late_complete(const Event& event, std::span<const Candidate> candidates,
+                               const Candidate& main) {
+  std::uint64_t since = event.enter_ns;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.pattern == Pattern::late_complete) since = std::max(since, candidate.ns);
+  }
+  if (since < main.ns) add(Pattern::late_complete, event, since, main.ns, main);
+}
+
+/// Part of what the call waited for, or, unless it `waits` for something else, all of it.
+Settlement::Decided Settlement::early_fence(const Event& event, std::span<const Candidate> candidates,
+                                            bool waits) {
+  const Candidate* last = nullptr;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.pattern != Pattern::early_fence) continue;
+    if (last == nullptr || decides(candidate, *last, false)) last = &candidate;
+  }
+  if (last == nullptr || !inside(event, last->ns)) return {};
+  Decided decided;
+  if (!waits) decided = add_wait(Pattern::wait_at_fence, event, *last, true);
+  add(Pattern::early_fence, event, event.enter_ns, last->ns, *last);
+  return decided;
+}
+
+void Settlement::completion(const Event& event, std::span<const Candidate> candidates) {
+  for (const Candidate& candidate : candidates) {
+    if (candidate.pattern != Pattern::barrier_completion && candidate.pattern != Pattern::nxn_completion)
+      continue;
+    if (candidate.ns < event.exit_ns) add(candidate.pattern, event, candidate.ns, event.exit_ns, candidate);
+  }
+}
+
+/// A wait since the call's enter, no part of one.
+Settlement::Decided Settlement::add_wait(Pattern pattern, const Event& event, const Candidate& on,
+                                         bool cause_ends) {
+  const std::uint64_t ns = on.ns - event.enter_ns;
+  sum_ns_ += ns;
+  Wait& wait = add(pattern, event, event.enter_ns, on.ns, on);
+  wait.first = on.first;
+  wait.cause_ends = cause_ends;
+  return {.ns = ns, .until_ns = on.ns};
+}
+
+/// Which can be changed until the next one.
+Wait& Settlement::add(Pattern pattern, const Event& event, std::uint64_t since, std::uint64_t until,
+                      const Candidate& on) {
+  Wait& wait = found_.emplace_back();
+  wait.event = on.event;
+  wait.pattern = pattern;
+  wait.cause_ends = pattern == Pattern::early_fence;
+  wait.ns = until - since;
+  wait.until_ns = until;
+  wait.cause = on.cause;
+  wait.sum_ns = sum_ns_;
+  wait.context = event.context;
+  wait.cause_context = on.cause_context;
+  sums_.add(wait);
+  return wait;
 }
 
 /// In the gaps before call `until`.

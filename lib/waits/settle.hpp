@@ -27,21 +27,16 @@ class Settlement {
   const LineTimes& settle(TimeLine& line);
 
  private:
-  /// A call that may have waited, once that is decided.
+  /// What a call waited.
   struct Decided {
-    std::uint32_t event = 0;
-    std::uint32_t waits = 0;     // of it, parts included
-    std::uint64_t ns = 0;        // how long it waited
-    std::uint64_t until_ns = 0;  // the same; 0: it did not
-    std::uint32_t wait = 0;      // which of the line's waits that is
+    std::uint64_t ns = 0;        // how long
+    std::uint64_t until_ns = 0;  // 0: it did not wait
   };
-  /// What telling the next event takes from those before.
-  struct Told {
-    std::size_t next = 0;                       // of those that are decided
+  /// What settling the next event takes from those before.
+  struct Settled {
     std::uint64_t left_ns = ~std::uint64_t{0};  // when the call before was left; nothing comes after none
     std::uint64_t until_ns = 0;                 // of the latest wait, no part of one; 0: there was none yet
     std::uint32_t latest = 0;                   // that wait
-    std::uint32_t waits = 0;                    // of the calls before
   };
   /// A gap that holds samples.
   struct SampledGap {
@@ -50,16 +45,17 @@ class Settlement {
   };
 
   void settle_part(std::size_t part, std::uint32_t first, std::uint32_t last);
-  void decide(std::span<const Candidate> candidates);
-  void find_waits(std::span<const Candidate> candidates);
-  void late_complete(std::span<const Candidate> candidates, const Candidate& main);
-  void early_fence(std::span<const Candidate> candidates, const Candidate* main);
-  void completion(std::span<const Candidate> candidates);
-  void add_wait(Pattern pattern, const Candidate& on, bool cause_ends);
-  void add(Pattern pattern, std::uint64_t since, std::uint64_t until, const Candidate& on);
+  void settle_block(std::uint32_t first, std::span<Event> events);
+  void add_waits();
+  [[nodiscard]] Decided decide(const Event& event, std::span<const Candidate> candidates);
+  Decided wait_for_main(const Event& event, const Candidate& main);
+  void late_complete(const Event& event, std::span<const Candidate> candidates, const Candidate& main);
+  [[nodiscard]] Decided early_fence(const Event& event, std::span<const Candidate> candidates, bool waits);
+  void completion(const Event& event, std::span<const Candidate> candidates);
+  Decided add_wait(Pattern pattern, const Event& event, const Candidate& on, bool cause_ends);
+  Wait& add(Pattern pattern, const Event& event, std::uint64_t since, std::uint64_t until,
+            const Candidate& on);
 
-  void tell_events(std::uint32_t first, std::uint32_t last);
-  void tell_block(std::uint32_t first, std::span<Event> events);
   void overlap(std::uint32_t wait);
   void take_samples(std::uint32_t until);
 
@@ -72,22 +68,24 @@ class Settlement {
   LineTimes times_;
   TimeLine* line_ = nullptr;  // that is being settled
 
-  // While it is decided what calls waited for:
-  Event event_;      // such a call
-  Decided decided_;  // of it, what is found so far
-  std::uint64_t sum_ns_ = 0;
-  std::vector<Candidate> candidates_;  // of a part
+  // Of the part that is being settled:
+  std::vector<Candidate> candidates_;     // and one behind them
+  const Candidate* candidate_ = nullptr;  // the next one
   std::vector<Receipt> receipts_;
   std::size_t next_receipt_ = 0;
   std::vector<std::uint64_t> least_sent_;       // by part: in it and those behind it
   std::vector<std::uint64_t> least_sent_from_;  // by receipt of this part: from there on
-  std::vector<Decided> part_;                   // of this part, in order, and one behind them
-
-  // While its events are told:
-  Told told_;
-  std::uint32_t last_ = 0;                 // of the line's calls
-  std::vector<std::uint32_t> overlapped_;  // waits
   std::vector<SampledGap> sampled_;
+
+  // Of the events that lie together, of which others must not be used:
+  std::vector<Wait> found_;
+  std::vector<std::uint32_t> overlapped_;  // waits
+
+  // Of the line:
+  Settled settled_;
+  std::uint64_t sum_ns_ = 0;
+  std::uint32_t waits_before_ = 0;  // those found_
+  std::uint32_t last_ = 0;          // of its calls
   std::size_t next_sample_ = 0;
 };
 
