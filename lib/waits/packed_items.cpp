@@ -11,8 +11,8 @@ namespace {
 
 /// Bytes of a column's value, as it is.
 constexpr std::size_t kWord = sizeof(std::uint32_t);
-/// Differences that take equally many bytes. Loops over just as many are made of vector instructions.
-constexpr std::size_t kTogether = 32;
+/// Loops over just as many are made of vector instructions.
+constexpr std::size_t kTogether = kPackedTogether;
 
 template <typename Number>
 using Group = std::array<Number, kTogether>;
@@ -25,12 +25,6 @@ Words folded(const Words& difference) {
 template <typename Words>
 Words unfolded(const Words& folded) {
   return folded >> 1 ^ -(folded & 1U);
-}
-
-std::size_t bytes_for(std::uint32_t largest) {
-  if (largest < 1U << 8) return largest == 0 ? 0 : 1;
-  if (largest < 1U << 16) return 2;
-  return largest < 1U << 24 ? 3 : 4;
 }
 
 /// The first `count` as numbers of this size, without their `kShift` lowest bits. Returns behind them.
@@ -184,11 +178,14 @@ const std::byte* unpack_one(const std::byte* at, std::size_t stride, std::size_t
   return at;
 }
 
-/// Calls four(column) or one(column, so many items) for the columns of the group that begins with item `row`.
-template <typename FourColumns, typename OneColumn>
-void for_columns(std::size_t row, std::size_t rows, std::size_t columns, FourColumns four, OneColumn one) {
+/// Calls eight(column), as long as `by_eight`, four(column), or one(column, so many items) for the columns of
+/// the group that begins with item `row`.
+template <typename EightOfThem, typename FourOfThem, typename OneOfThem>
+void for_columns(std::size_t row, std::size_t rows, std::size_t columns, bool by_eight, EightOfThem eight,
+                 FourOfThem four, OneOfThem one) {
   const std::size_t count = std::min(kTogether, rows - row);
   std::size_t column = 0;
+  for (; by_eight && count == kTogether && column + 8 <= columns; column += 8) eight(column);
   for (; count == kTogether && column + 4 <= columns; column += 4) four(column);
   for (; column < columns; ++column) one(column, count);
 }
@@ -204,7 +201,7 @@ std::size_t most_packed(std::size_t rows, std::size_t columns) {
 }
 
 std::size_t pack_items(std::span<const std::byte> items, std::size_t rows, std::size_t columns,
-                       std::span<std::byte> packed) {
+                       std::span<std::byte> packed, const EightColumns* eights) {
   const std::size_t stride = columns * kWord;
   Before before;
   std::memcpy(before.data(), items.data(), stride);
@@ -213,7 +210,8 @@ std::size_t pack_items(std::span<const std::byte> items, std::size_t rows, std::
   for (std::size_t row = 0; row < rows; row += kTogether) {
     const std::byte* const group = items.data() + row * stride;
     for_columns(
-        row, rows, columns,
+        row, rows, columns, eights != nullptr,
+        [&](std::size_t column) { at = eights->pack(group + column * kWord, stride, &before[column], at); },
         [&](std::size_t column) { at = pack_four(group + column * kWord, stride, &before[column], at); },
         [&](std::size_t column, std::size_t count) {
           at = pack_one(group + column * kWord, stride, count, before[column], at);
@@ -223,7 +221,7 @@ std::size_t pack_items(std::span<const std::byte> items, std::size_t rows, std::
 }
 
 void unpack_items(std::span<const std::byte> packed, std::size_t rows, std::size_t columns,
-                  std::span<std::byte> items) {
+                  std::span<std::byte> items, const EightColumns* eights) {
   const std::size_t stride = columns * kWord;
   Before before;
   std::memcpy(before.data(), packed.data(), stride);
@@ -231,7 +229,8 @@ void unpack_items(std::span<const std::byte> packed, std::size_t rows, std::size
   for (std::size_t row = 0; row < rows; row += kTogether) {
     std::byte* const group = items.data() + row * stride;
     for_columns(
-        row, rows, columns,
+        row, rows, columns, eights != nullptr,
+        [&](std::size_t column) { at = eights->unpack(at, stride, &before[column], group + column * kWord); },
         [&](std::size_t column) { at = unpack_four(at, stride, &before[column], group + column * kWord); },
         [&](std::size_t column, std::size_t count) {
           at = unpack_one(at, stride, count, before[column], group + column * kWord);

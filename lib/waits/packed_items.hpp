@@ -1,5 +1,7 @@
 #pragma once
 
+#include "waits/packed_eights.hpp"
+
 #include <cstddef>
 #include <span>
 
@@ -17,12 +19,12 @@ inline constexpr std::size_t kMostColumns = 64;
 std::size_t most_packed(std::size_t rows, std::size_t columns);
 
 /// Packs `rows` items of `columns` times four bytes into `packed`, which has room for most_packed(). Returns
-/// how many bytes it took.
+/// how many bytes it took. `eights`: nullptr, or how to do eight columns at once, which makes the same bytes.
 std::size_t pack_items(std::span<const std::byte> items, std::size_t rows, std::size_t columns,
-                       std::span<std::byte> packed);
+                       std::span<std::byte> packed, const EightColumns* eights = eight_columns());
 
 /// The reverse: what pack_items() made of so many items.
 void unpack_items(std::span<const std::byte> packed, std::size_t rows, std::size_t columns,
-                  std::span<std::byte> items);
+                  std::span<std::byte> items, const EightColumns* eights = eight_columns());
 
 }  // namespace culprit::waits
