@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -30,13 +31,15 @@ struct OwnPart {
 /// This rank's sums, from one time line after the other.
 class OwnSums {
  public:
-  OwnSums(const CallPaths& paths, const Pieces& pieces)
+  /// Adds the calls that recur to `calls`.
+  OwnSums(const CallPaths& paths, const Pieces& pieces, Sequence<RecurringCall>& calls)
       : paths_(paths),
         returns_(paths, pieces),
         came_back_(returns_.nothing() + std::size_t{1}, 0),
-        of_context_(paths.parent.size()) {}
+        of_context_(paths.parent.size()),
+        calls_(calls) {}
 
-  void add(const TimeLine& line);
+  LineInvocations add(const TimeLine& line);
   [[nodiscard]] OwnPart take();
 
  private:
@@ -48,18 +51,28 @@ class OwnSums {
   struct OfContext {
     std::uint64_t ns = 0;  // in it, on all lines
     // On the line that is gone through:
-    std::uint64_t last_exit = 0;        // of its calls
-    std::uint64_t last = 0;             // the number of its last call
     std::uint32_t line = 0;             // its number; of another one the rest means nothing
     std::uint32_t recurrences = kNone;  // its own, where it is the first MPI call path of a procedure
+    // Of its last call:
+    std::uint64_t exit_ns = 0;
+    std::uint64_t calls_ns = 0;  // what it and all before it took
+    std::uint64_t call = 0;      // its number
   };
   struct OfProcedure {
     ProcedureSum sum;
     // On the line that is gone through:
     std::uint32_t line = 0;         // its number; of another one the rest means nothing
     std::uint32_t recurrences = 0;  // of its first MPI call path
+    std::uint32_t context = 0;      // that path
     std::uint32_t depth = 0;        // of its outermost frame on that
+    std::uint32_t last = kNone;     // the path of its last call
     std::uint64_t end_ns = 0;       // until when its calls last
+  };
+  /// How far a line was gone through.
+  struct Passed {
+    std::uint64_t calls = 0;  // on all lines: the number of the last one
+    std::uint64_t calls_ns = 0, left_ns = 0;
+    bool in_order = true;
   };
 
   OfContext& of(std::uint32_t context) {
@@ -69,24 +82,29 @@ class OwnSums {
   [[nodiscard]] bool known(std::uint32_t context) const { return context < paths_.parent.size(); }
   const std::vector<Above>& above(std::uint32_t context);
   std::uint32_t number_of(std::uint32_t procedure);
-  void add(const Event& event);
+  void add(std::span<const Event> events);
   void begin(std::uint32_t context);
+  void recur(const OfContext& own, const Event& event, const Passed& passed);
   [[nodiscard]] std::uint32_t outermost_since(std::uint64_t since, std::uint32_t context) const;
-  void close_line();
+  void find_ends();
+  void close_line(LineInvocations& found);
 
   const CallPaths& paths_;
   Returns returns_;
   std::vector<std::uint64_t> came_back_;  // by depth: before which call
-  std::uint64_t calls_ = 0;
   std::vector<OfContext> of_context_;
   std::unordered_map<std::uint32_t, std::vector<Above>> above_;  // by context, once asked for
   std::unordered_map<std::uint32_t, std::uint32_t> number_of_;   // by procedure
   std::vector<OfProcedure> procedures_;
+  Sequence<RecurringCall>& calls_;
   std::uint32_t line_ = 0;
   // Of the line:
+  std::uint64_t before_ = 0;  // the number of the last call of the line before
+  Passed passed_;
   std::vector<std::uint32_t> called_;  // contexts
   std::vector<std::uint32_t> seen_;    // procedures, by number
   std::vector<Recurrences> recurrences_;
+  std::vector<RecurringCall> recurring_;  // of a block of calls
 };
 
 std::uint32_t OwnSums::number_of(std::uint32_t procedure) {
@@ -119,7 +137,7 @@ const std::vector<OwnSums::Above>& OwnSums::above(std::uint32_t context) {
 void OwnSums::begin(std::uint32_t context) {
   OfContext& own = of(context);
   own.line = line_;
-  own.last = 0;
+  own.call = 0;
   own.recurrences = kNone;
   called_.push_back(context);
   for (const Above& one : above(context)) {
@@ -131,7 +149,9 @@ void OwnSums::begin(std::uint32_t context) {
     }
     procedure.line = line_;
     procedure.recurrences = own.recurrences;
+    procedure.context = context;
     procedure.depth = returns_.depth(one.frame);
+    procedure.last = context;
     procedure.end_ns = 0;
     seen_.push_back(one.number);
   }
@@ -144,39 +164,91 @@ std::uint32_t OwnSums::outermost_since(std::uint64_t since, std::uint32_t contex
   return depth;
 }
 
-void OwnSums::add(const Event& event) {
-  OfContext& own = of(event.context);
-  own.ns += event.exit_ns - event.enter_ns;
-  if (!known(event.context)) return;
-  came_back_[returns_.call(event)] = ++calls_;
-  if (own.line != line_) begin(event.context);
-  own.last_exit = event.exit_ns;
-  if (own.recurrences == kNone) return;
-  recurrences_[own.recurrences].begins(event.enter_ns, outermost_since(own.last, event.context));
-  own.last = calls_;
+/// A call that a procedure may begin anew with; `own` tells of the one of its path before.
+void OwnSums::recur(const OfContext& own, const Event& event, const Passed& passed) {
+  const std::uint32_t depth = outermost_since(own.call, event.context);
+  recurrences_[own.recurrences].begins(event.enter_ns, depth);
+  RecurringCall& call = recurring_.emplace_back();
+  call.event = static_cast<std::uint32_t>(passed.calls - before_ - 1);
+  call.context = event.context;
+  call.depth = depth;
+  call.enter_ns = event.enter_ns;
+  call.calls_ns = passed.calls_ns - (event.exit_ns - event.enter_ns);
 }
 
-void OwnSums::add(const TimeLine& line) {
+void OwnSums::add(std::span<const Event> events) {
+  Passed passed = passed_;  // in registers
+  for (const Event& event : events) {
+    const std::uint64_t ns = event.exit_ns - event.enter_ns;
+    ++passed.calls;
+    passed.calls_ns += ns;
+    passed.in_order &= passed.left_ns <= event.enter_ns && event.enter_ns <= event.exit_ns;
+    passed.left_ns = event.exit_ns;
+    OfContext& own = of(event.context);
+    own.ns += ns;
+    if (!known(event.context)) continue;
+    came_back_[returns_.call(event)] = passed.calls;
+    if (own.line != line_) begin(event.context);
+    if (own.recurrences != kNone) recur(own, event, passed);
+    own.exit_ns = event.exit_ns;
+    own.calls_ns = passed.calls_ns;
+    own.call = passed.calls;
+  }
+  passed_ = passed;
+}
+
+LineInvocations OwnSums::add(const TimeLine& line) {
+  LineInvocations found;
+  found.first = calls_.size();
   ++line_;
   returns_.begin_line();
+  before_ = passed_.calls;
+  passed_ = {.calls = before_};
   line.samples.go_through([this](const Sample& sample) { of(sample.context).ns += sample.ns; });
-  line.events.go_through([this](const Event& event) { add(event); });
-  close_line();
+  for (std::size_t index = 0; index < line.events.size();) {
+    const std::span<const Event> events = line.events.together(index);
+    index += events.size();
+    add(events);
+    line.events.leave(index);
+    // To keep calls may take the memory of others.
+    for (const RecurringCall& call : recurring_) calls_.push_back(call);
+    recurring_.clear();
+  }
+  found.last = calls_.size();
+  found.in_order = passed_.in_order;
+  close_line(found);
+  return found;
 }
 
-void OwnSums::close_line() {
+/// Of the procedures that were seen on the line.
+void OwnSums::find_ends() {
   for (const std::uint32_t context : called_) {
+    const OfContext& own = of(context);
     for (const Above& one : above(context)) {
       OfProcedure& procedure = procedures_[one.number];
-      procedure.end_ns = std::max(procedure.end_ns, of(context).last_exit);
+      procedure.end_ns = std::max(procedure.end_ns, own.exit_ns);
+      if (own.call > of(procedure.last).call) procedure.last = context;
     }
   }
+}
+
+void OwnSums::close_line(LineInvocations& found) {
+  find_ends();
+  found.of.reserve(seen_.size());
   for (const std::uint32_t number : seen_) {
     OfProcedure& procedure = procedures_[number];
     const Recurrences::Level level =
         recurrences_[procedure.recurrences].level(procedure.depth, procedure.end_ns);
     procedure.sum.invocations += level.count;
     if (level.uneven(procedure.end_ns)) ++procedure.sum.uneven;
+    const OfContext& last = of(procedure.last);
+    found.of.push_back({.procedure = procedure.sum.procedure,
+                        .context = procedure.context,
+                        .depth = level.depth,
+                        .end_event = static_cast<std::uint32_t>(last.call - before_),
+                        .count = level.count,
+                        .end_ns = last.exit_ns,
+                        .end_calls_ns = last.calls_ns});
   }
   called_.clear();
   seen_.clear();
@@ -233,15 +305,13 @@ std::vector<ProcedureSum> sums_of_all(exchange::Communicator& analysis, const Ow
 
 ProcedureSums::ProcedureSums(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                              const CallPaths& paths)
-    : paths_(paths) {
-  OwnSums own(paths, forward.pieces);
-  std::uint64_t rows = 0;
+    : paths_(paths), calls_(forward.ledger.spill()) {
+  OwnSums own(paths, forward.pieces, calls_);
   for (const TimeLine& line : forward.ledger.lines()) {
     if (roster.location_of(roster.rank_of(line.location), 0) != line.location) continue;
-    own.add(line);
-    ++rows;
+    lines_.push_back(own.add(line));
   }
-  rows_ = analysis.all_sum(rows);
+  rows_ = analysis.all_sum(lines_.size());
   sums_ = sums_of_all(analysis, own.take());
 }
 

@@ -3,7 +3,9 @@
 #include "exchange/communicator.hpp"
 #include "waits/call_paths.hpp"
 #include "waits/forward.hpp"
+#include "waits/invocations.hpp"
 #include "waits/roster.hpp"
+#include "waits/sequence.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,11 +23,12 @@ struct ProcedureSum {
   std::uint64_t uneven = 0;  ///< ranks on which one invocation has nearly all of the time
 };
 
-/// What all procedures took, from which it is chosen whose invocations are compared: once for all choices. Of
-/// each process its first time line counts.
+/// What all procedures took, from which it is chosen whose invocations are compared, and with which calls
+/// those begin: found in one pass over all calls, for all choices. Of each process its first time line
+/// counts.
 class ProcedureSums {
  public:
-  /// Collective. `paths` must outlive it.
+  /// Collective. `paths` and `forward` must outlive it.
   ProcedureSums(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                 const CallPaths& paths);
 
@@ -37,12 +40,19 @@ class ProcedureSums {
   /// nullptr: it was never seen.
   [[nodiscard]] const ProcedureSum* of(std::uint32_t procedure) const;
 
+  /// Of this rank's time lines that count, in the order of the ledger.
+  [[nodiscard]] const std::vector<LineInvocations>& lines() const { return lines_; }
+  /// Of those lines, one after the other.
+  [[nodiscard]] const Sequence<RecurringCall>& calls() const { return calls_; }
+
  private:
   [[nodiscard]] bool below(std::uint32_t context, std::uint32_t procedure) const;
 
   const CallPaths& paths_;
   std::uint64_t rows_ = 0;
   std::vector<ProcedureSum> sums_;  // the heaviest first
+  std::vector<LineInvocations> lines_;
+  Sequence<RecurringCall> calls_;  // in the blocks of the ledger
 };
 
 }  // namespace culprit::waits

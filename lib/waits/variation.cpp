@@ -1,11 +1,9 @@
 #include "waits/variation.hpp"
 
 #include "waits/order_statistic.hpp"
-#include "waits/recurrence.hpp"
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -98,46 +96,12 @@ std::uint64_t without_calls(const TimeLine& line, const Bounds& bounds) {
   return left;
 }
 
-/// A call of the first MPI call path below a procedure.
-struct RecurringCall {
-  std::uint32_t event = 0;
-  std::uint32_t depth = 0;  ///< of the outermost scope that control came back to since the last one
-  std::uint64_t enter_ns = 0;
-  std::uint64_t calls_ns = 0;  ///< that all calls before it took
-};
-
-/// Such calls of one time line after the other; the last one stands behind the last call below the procedure,
-/// as if it were entered when that is left. In parts, so that millions are never moved.
-class RecurringCalls {
- public:
-  void clear() { size_ = 0; }
-  [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] const RecurringCall& operator[](std::size_t index) const {
-    return parts_[index / kPart][index % kPart];
-  }
-  /// One more, to be filled in.
-  RecurringCall& extend() {
-    if (size_ == parts_.size() * kPart) parts_.push_back(std::make_unique<RecurringCall[]>(kPart));
-    const std::size_t index = size_++;
-    return parts_[index / kPart][index % kPart];
-  }
-
- private:
-  static constexpr std::size_t kPart = 4096;
-  std::vector<std::unique_ptr<RecurringCall[]>> parts_;
-  std::size_t size_ = 0;
-};
-
 class VariationPass {
  public:
   VariationPass(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                 const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
                 const VariationOptions& options, Variation&& before)
-      : analysis_(analysis),
-        sums_(sums),
-        paths_(sums.paths()),
-        options_(options),
-        returns_(paths_, forward.pieces) {
+      : analysis_(analysis), sums_(sums), options_(options) {
     result_.rows = std::move(before.rows);
     const std::vector<TimeLine>& lines = forward.ledger.lines();
     for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -159,10 +123,9 @@ class VariationPass {
       if (result_.marked) {
         find_between_marks(rows_[i], result_.rows[i]);
       } else {
-        find_invocations(rows_[i], result_.rows[i]);
+        find_invocations(*rows_[i].line, sums_.lines()[i], result_.rows[i]);
       }
     }
-    recurring_ = {};
     find_outliers();
     return std::move(result_);
   }
@@ -173,29 +136,17 @@ class VariationPass {
     const TimeLine* line = nullptr;
     std::vector<IterationMark> marks;
   };
-  /// Of the chosen procedure, on one time line.
-  struct Recurring {
-    RecurringCalls calls;      ///< of its first MPI call path, and the end
-    Recurrences::Level level;  ///< which of these the procedure begins anew with
-    bool in_order = true;      ///< each call is entered after the one before was left
-  };
 
   void choose();
-  void find_frames();
   static void find_between_marks(const Row& row, std::vector<Segment>& segments);
-  void find_invocations(const Row& row, std::vector<Segment>& segments);
-  void find_recurring(const Sequence<Event>& events);
+  void find_invocations(const TimeLine& line, const LineInvocations& of_line, std::vector<Segment>& segments);
   void find_outliers();
 
   exchange::Communicator& analysis_;
   const ProcedureSums& sums_;
-  const CallPaths& paths_;
   VariationOptions options_;
-  Returns returns_;
   std::vector<Row> rows_;
   Variation result_;
-  std::vector<std::uint32_t> frame_of_;  // by call path: the outermost of the procedure's; kNone: it has none
-  Recurring recurring_;                  // of one time line, kept for its memory
 };
 
 void VariationPass::choose() {
@@ -208,17 +159,6 @@ void VariationPass::choose() {
   if (chosen == nullptr) return;
   result_.procedure = chosen->procedure;
   result_.context = chosen->context;
-  find_frames();
-}
-
-void VariationPass::find_frames() {
-  frame_of_.assign(paths_.parent.size(), kNone);
-  for (std::uint32_t context = 0; context < frame_of_.size(); ++context) {
-    const std::uint32_t parent = paths_.parent[context];  // comes before its children
-    if (parent != kNone) frame_of_[context] = frame_of_[parent];
-    if (frame_of_[context] == kNone && paths_.procedure[context] == result_.procedure)
-      frame_of_[context] = context;
-  }
 }
 
 /// From each mark to the next, and from the last to the last call.
@@ -246,70 +186,32 @@ void VariationPass::find_between_marks(const Row& row, std::vector<Segment>& seg
 
 /// From each recurrence of the first MPI call path below the procedure to the next; the last ends with the
 /// last call below it.
-void VariationPass::find_invocations(const Row& row, std::vector<Segment>& segments) {
-  if (result_.procedure == kNone) return;
-  find_recurring(row.line->events);
-  const Recurrences::Level& level = recurring_.level;
-  segments.reserve(level.count);
-  SegmentSamples samples(row.line->samples);
-  const RecurringCalls& calls = recurring_.calls;
-  for (std::size_t at = 0; segments.size() < level.count;) {
-    const RecurringCall& start = calls[at];
-    ++at;
-    while (at + 1 < calls.size() && calls[at].depth > level.depth) ++at;
-    const RecurringCall& until = calls[at];
-    const Bounds bounds{start.event, until.event, start.enter_ns, until.enter_ns};
-    const std::uint64_t sos_ns = recurring_.in_order
-                                     ? bounds.end_ns - bounds.begin_ns - (until.calls_ns - start.calls_ns)
-                                     : without_calls(*row.line, bounds);
+void VariationPass::find_invocations(const TimeLine& line, const LineInvocations& of_line,
+                                     std::vector<Segment>& segments) {
+  const auto is_it = [this](const Invocations& one) { return one.procedure == result_.procedure; };
+  const auto found = std::find_if(of_line.of.begin(), of_line.of.end(), is_it);
+  if (found == of_line.of.end()) return;
+  segments.reserve(found->count);
+  SegmentSamples samples(line.samples);
+  RecurringCall start;
+  const auto end = [&](std::uint32_t event, std::uint64_t ns, std::uint64_t calls_ns) {
+    const Bounds bounds{start.event, event, start.enter_ns, ns};
     Segment& segment = segments.emplace_back();
     segment.begin_ns = bounds.begin_ns;
     segment.end_ns = bounds.end_ns;
-    segment.sos_ns = sos_ns;
+    segment.sos_ns = of_line.in_order ? bounds.end_ns - bounds.begin_ns - (calls_ns - start.calls_ns)
+                                      : without_calls(line, bounds);
     segment.context = samples.most_sampled(bounds);
+  };
+  bool begun = false;
+  for (std::size_t i = of_line.first; i < of_line.last; ++i) {
+    const RecurringCall call = sums_.calls()[i];
+    if (call.context != found->context || (begun && call.depth > found->depth)) continue;
+    if (begun) end(call.event, call.enter_ns, call.calls_ns);
+    begun = true;
+    start = call;
   }
-}
-
-/// The calls of the first MPI call path below the procedure, and which of them it begins anew with.
-void VariationPass::find_recurring(const Sequence<Event>& events) {
-  RecurringCalls& calls = recurring_.calls;
-  calls.clear();
-  returns_.begin_line();
-  Recurrences recurrences;
-  RecurringCall end;
-  std::uint32_t index = 0, first = kNone, outermost = 0, frame_depth = 0;
-  std::uint64_t calls_ns = 0, left_ns = 0, until_ns = 0;
-  bool in_order = true;
-  events.go_through([&](const Event& event) {
-    in_order &= left_ns <= event.enter_ns && event.enter_ns <= event.exit_ns;
-    left_ns = event.exit_ns;
-    const std::uint64_t before_ns = calls_ns;
-    calls_ns += event.exit_ns - event.enter_ns;
-    ++index;
-    if (event.context >= frame_of_.size()) return;
-    outermost = std::min(outermost, returns_.call(event));
-    if (frame_of_[event.context] == kNone) return;
-    if (first == kNone) {
-      first = event.context;
-      outermost = 0;  // of the first call it does not matter
-      frame_depth = returns_.depth(frame_of_[first]);
-    }
-    if (event.context == first) {
-      // In its place at once: what is put together elsewhere has the processor wait when it is copied.
-      RecurringCall& call = calls.extend();
-      call.event = index - 1;
-      call.depth = outermost;
-      call.enter_ns = event.enter_ns;
-      call.calls_ns = before_ns;
-      recurrences.begins(event.enter_ns, outermost);
-      outermost = returns_.depth(first);
-    }
-    end = {.event = index, .enter_ns = event.exit_ns, .calls_ns = calls_ns};
-    until_ns = std::max(until_ns, event.exit_ns);
-  });
-  if (first != kNone) calls.extend() = end;
-  recurring_.level = recurrences.level(frame_depth, until_ns);
-  recurring_.in_order = in_order;
+  end(found->end_event, found->end_ns, found->end_calls_ns);
 }
 
 /// By the median absolute deviation of all ranks' segments. The last segment of a row is cut off somewhere.
