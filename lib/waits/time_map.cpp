@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 #include <utility>
 
 namespace culprit::waits {
@@ -28,6 +29,9 @@ class Bins {
       visit_several(begin, end, visit);
     }
   }
+  /// The one that was asked for last, and where it ends.
+  [[nodiscard]] std::uint32_t bin() const { return bin_; }
+  [[nodiscard]] std::uint64_t until_ns() const { return until_ns_; }
 
  private:
   template <typename Visit>
@@ -70,13 +74,20 @@ class Places {
       most_ = 0;
     }
     if (context >= spent_.size()) spent_.resize(context + std::size_t{1});
-    Spent& spent = spent_[context];
-    spent.ns = ns + (spent.cell == cell_ ? spent.ns : 0);
-    spent.cell = cell_;
-    if (spent.ns < most_ || (spent.ns == most_ && context > contexts_[bin])) return;
-    most_ = spent.ns;
-    contexts_[bin] = context;
+    spend(ns, context);
   }
+  /// In the bin that is open; a context that something was spent in before, in whichever bin.
+  void spend(std::uint64_t ns, std::uint32_t context) {
+    Spent& spent = spent_[context];
+    if (spent.cell != cell_) spent = {cell_, 0};
+    ns = spent.ns += ns;
+    if (ns < most_ || (ns == most_ && context > contexts_[bin_])) return;
+    most_ = ns;
+    contexts_[bin_] = context;
+  }
+  [[nodiscard]] bool knows(std::uint32_t context) const { return context < spent_.size(); }
+  /// The one that is open; kNothing: none.
+  [[nodiscard]] std::uint32_t bin() const { return bin_; }
 
  private:
   struct Spent {
@@ -132,11 +143,23 @@ class Rows {
   TimeMapRow row_of(const TimeLine& line, std::int32_t rank);
 
  private:
+  /// How far a line is gone through.
+  struct Passed {
+    std::uint64_t at_ns = 0, left_ns = 0;        // how far it is spent; when the last call was left
+    std::uint64_t outside_ns = 0;                // between calls
+    std::uint64_t useful_ns = TimeLine::kNever;  // the same before MPI was finalized, once it is
+  };
+
   void spend_samples(const TimeLine& line, std::uint32_t gap, std::uint64_t end);
-  void spend_call(const Event& event, TimeMapRow& row);
+  std::size_t spend_calls_in_bin(std::span<const Event> events, TimeMapRow& row);
+  [[gnu::noinline]] void spend_call(const Event& event, TimeMapRow& row);
+  /// Until when calls lie in the bin that is open; 0: there is none, or calls overlap.
+  [[nodiscard]] std::uint64_t open_until_ns() const {
+    return places_.bin() == bins_.bin() && passed_.left_ns == passed_.at_ns ? bins_.until_ns() : 0;
+  }
   std::vector<WaitInBin> waits_of(const TimeLine& line);
   std::uint32_t shown_at(std::uint32_t context) {
-    if (context >= shown_.size()) shown_.resize(context + 1, kNothing);
+    if (context >= shown_.size()) shown_.resize(context + std::size_t{1}, kNothing);
     if (shown_[context] == kNothing) shown_[context] = shown_at_(context);
     return shown_[context];
   }
@@ -149,15 +172,13 @@ class Rows {
   std::vector<WaitInBin> found_;       // of one row, kept for its memory
   Places places_;
   // Of the line:
-  std::size_t sample_ = 0;                    // the next one
-  std::uint64_t at_ = 0;                      // how far it is spent
-  std::uint64_t left_ns_ = TimeLine::kNever;  // the last call
-  bool finalized_ = false;
+  std::size_t sample_ = 0;  // the next one
+  Passed passed_;
 };
 
 /// Samples lie in their gap one after the other: each stands for the time before it.
 void Rows::spend_samples(const TimeLine& line, std::uint32_t gap, std::uint64_t end) {
-  std::uint64_t begin = at_;
+  std::uint64_t begin = passed_.at_ns;
   for (; sample_ < line.samples.size(); ++sample_) {
     const Sample sample = line.samples[sample_];
     if (sample.gap > gap) return;
@@ -168,16 +189,43 @@ void Rows::spend_samples(const TimeLine& line, std::uint32_t gap, std::uint64_t 
   }
 }
 
+/// Any call: not in the loop over most of them, which so stays in registers.
 void Rows::spend_call(const Event& event, TimeMapRow& row) {
-  if (!finalized_ && event.enter_ns > left_ns_) row.useful_ns += event.enter_ns - left_ns_;
-  left_ns_ = event.exit_ns;
-  finalized_ = finalized_ || event.finalize;
+  passed_.outside_ns += std::max(event.enter_ns, passed_.left_ns) - passed_.left_ns;
+  passed_.left_ns = event.exit_ns;
+  if (event.finalize) passed_.useful_ns = std::min(passed_.useful_ns, passed_.outside_ns);
+  const std::uint64_t begin = std::max(event.enter_ns, passed_.at_ns);
+  passed_.at_ns = std::max(passed_.at_ns, event.exit_ns);
   const std::uint32_t context = shown_at(event.context);
-  bins_.visit(std::max(event.enter_ns, at_), event.exit_ns, [&](std::uint32_t bin, std::uint64_t ns) {
+  bins_.visit(begin, event.exit_ns, [&](std::uint32_t bin, std::uint64_t ns) {
     row.calls_ns[bin] += ns;
     places_.spend(bin, ns, context);
   });
-  at_ = std::max(at_, event.exit_ns);
+}
+
+/// Those that lie, as a whole, in the bin that is open, as most do: up to the first that does not, or has
+/// samples in the gap before it. Returns how many.
+std::size_t Rows::spend_calls_in_bin(std::span<const Event> events, TimeMapRow& row) {
+  const std::uint64_t until_ns = open_until_ns();
+  std::uint64_t at_ns = passed_.at_ns, calls_ns = 0, outside_ns = 0;
+  std::size_t count = 0;
+  for (; count < events.size(); ++count) {
+    const Event& event = events[count];
+    const std::uint64_t enter_ns = event.enter_ns, exit_ns = event.exit_ns;
+    if (enter_ns < at_ns || enter_ns >= exit_ns || exit_ns > until_ns || event.sampled || event.finalize)
+      break;
+    const std::uint32_t context = event.context < shown_.size() ? shown_[event.context] : kNothing;
+    if (!places_.knows(context)) break;
+    places_.spend(exit_ns - enter_ns, context);
+    calls_ns += exit_ns - enter_ns;
+    outside_ns += enter_ns - at_ns;
+    at_ns = exit_ns;
+  }
+  if (count == 0) return 0;
+  row.calls_ns[bins_.bin()] += calls_ns;
+  passed_.outside_ns += outside_ns;
+  passed_.at_ns = passed_.left_ns = at_ns;
+  return count;
 }
 
 std::vector<WaitInBin> Rows::waits_of(const TimeLine& line) {
@@ -208,25 +256,22 @@ TimeMapRow Rows::row_of(const TimeLine& line, std::int32_t rank) {
   row.left_first_ns = line.events.front().exit_ns;
   row.left_last_ns = line.events.back().exit_ns;
   sample_ = 0;
-  at_ = line.events.front().enter_ns;
-  left_ns_ = TimeLine::kNever;
-  finalized_ = false;
-  const auto count = static_cast<std::uint32_t>(line.events.size());
-  for (std::uint32_t call = 0; call < count;) {
-    for (const Event& event : line.events.together(call)) {
-      const std::uint32_t gap = call++;
-      if (!event.sampled) {
-        spend_call(event, row);
-        continue;
-      }
-      // Looking at samples may move the events.
-      const Event sampled = event;
-      spend_samples(line, gap, std::max(sampled.enter_ns, at_));
-      spend_call(sampled, row);
-      break;
+  const std::uint64_t begin_ns = line.events.front().enter_ns;
+  passed_ = {.at_ns = begin_ns, .left_ns = begin_ns};
+  for (std::size_t call = 0; call < line.events.size();) {
+    const std::span<const Event> events = line.events.together(call);
+    const std::size_t in_bin = spend_calls_in_bin(events, row);
+    call += in_bin;
+    if (in_bin < events.size()) {
+      const Event event = events[in_bin];  // looking at samples may move it
+      if (event.sampled)
+        spend_samples(line, static_cast<std::uint32_t>(call), std::max(event.enter_ns, passed_.at_ns));
+      spend_call(event, row);
+      ++call;
     }
     if (line.events.ends_together(call)) line.events.leave(call);
   }
+  row.useful_ns = std::min(passed_.useful_ns, passed_.outside_ns);
   return row;
 }
 
