@@ -152,6 +152,7 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   own.size = context.size;
   own.kind = operation.kind;
   Member& member = own.members.emplace_back();
+  __builtin_prefetch(&member + 2, 1);  // many instances' members come in turn
   member.call = call.id;
   member.process_rank = call.rank;
   member.rank = rank;

@@ -10,6 +10,7 @@
 #include "waits/locks.hpp"
 #include "waits/messages.hpp"
 #include "waits/neighbors.hpp"
+#include "waits/prefetch.hpp"
 #include "waits/settle.hpp"
 
 #include <algorithm>
@@ -193,6 +194,7 @@ class Pass {
     for (auto first = cursors_.begin(); first != cursors_.end();) {
       const auto last = std::find_if(
           first, cursors_.end(), [&first](const Cursor& cursor) { return cursor.process != first->process; });
+      expect(last);
       while (Cursor* next = earliest_of({first, last}, until)) {
         take(*next);
         advance(*next);
@@ -201,6 +203,13 @@ class Pass {
       first = last;
     }
     return count;
+  }
+
+  /// This time line comes next, and then the one behind it.
+  void expect(std::vector<Cursor>::const_iterator next) const {
+    if (next == cursors_.end()) return;
+    prefetch(next->line, sizeof(TimeLine));
+    if (++next != cursors_.end()) prefetch(&*next, sizeof(Cursor));
   }
 
   static Cursor* earliest_of(std::span<Cursor> threads, std::uint64_t until) {

@@ -93,7 +93,10 @@ class Sequence {
   /// elsewhere from small parts and then copied as a whole has the processor wait for each part.)
   Item& extend() {
     if ((size_ & mask_) == 0) blocks_.push_back(spill_->allocate(sizeof(Item)));
-    return change(size_++);
+    Item& added = change(size_++);
+    // Who adds to thousands of sequences in turn would wait for the memory of each.
+    __builtin_prefetch(reinterpret_cast<std::byte*>(&added) + kAhead, 1);
+    return added;
   }
   void set(std::size_t index, const Item& item) { change(index) = item; }
   /// One that is there, to be changed: the same.
@@ -165,6 +168,9 @@ class Sequence {
       left(index);
     }
   }
+
+  /// What lies so many bytes behind the item that is added is brought into the cache.
+  static constexpr std::size_t kAhead = 256;
 
   Spill* spill_;
   int shift_;
