@@ -97,7 +97,10 @@ Definition world_of(std::int32_t rank, std::int32_t ranks) {
 class Ring final : public ProcessTrace {
  public:
   Ring(std::int32_t rank, std::int32_t ranks, std::uint64_t iterations)
-      : rank_(rank), ranks_(ranks), iterations_(iterations) {
+      : rank_(rank),
+        below_((rank + ranks - 1) % ranks),
+        above_((rank + 1) % ranks),
+        iterations_(iterations) {
     definitions_.push_back(world_of(rank, ranks));
   }
   [[nodiscard]] std::int32_t rank() const override { return rank_; }
@@ -117,25 +120,23 @@ class Ring final : public ProcessTrace {
     record.exit_ns = now_ + kCost;
     record.node = 10 + step_;
     record.any = false;
-    const std::int32_t below = (rank_ + ranks_ - 1) % ranks_;
-    const std::int32_t above = (rank_ + 1) % ranks_;
     switch (step_) {
       case 0:
-        post(record, OperationKind::receive, below, 0);
+        post(record, OperationKind::receive, below_, 0);
         break;
       case 1:
-        post(record, OperationKind::receive, above, 1);
+        post(record, OperationKind::receive, above_, 1);
         break;
       case 2:
         record.enter_ns = now_ += work(rank_, iteration_);
         record.exit_ns = now_ + kCost;
-        post(record, OperationKind::send, above, 2);
+        post(record, OperationKind::send, above_, 2);
         break;
       case 3:
-        post(record, OperationKind::send, below, 3);
+        post(record, OperationKind::send, below_, 3);
         break;
       case 4:
-        record.exit_ns = std::max(record.exit_ns, std::max(sent(below, 2), sent(above, 3)) + kCost);
+        record.exit_ns = std::max(record.exit_ns, std::max(sent(below_, 2), sent(above_, 3)) + kCost);
         for (int i = 0; i < 4; ++i) complete(record, i);
         break;
       default:
@@ -177,11 +178,11 @@ class Ring final : public ProcessTrace {
     operation.begins = false;
     operation.context = 0;
     const bool up = which == 1 || which == 2;
-    operation.peer = up ? (rank_ + 1) % ranks_ : (rank_ + ranks_ - 1) % ranks_;
+    operation.peer = up ? above_ : below_;
     operation.id = 1 + 4 * iteration_ + static_cast<std::uint64_t>(which);
   }
 
-  std::int32_t rank_, ranks_;
+  std::int32_t rank_, below_, above_;
   std::uint64_t iterations_, iteration_ = 0;
   std::uint32_t step_ = 0;
   bool sampled_ = false;  // in this iteration
