@@ -26,29 +26,21 @@ class RequestTable {
   /// Of all processes together.
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  /// The request's value, and whether it is new, and then a default one: until the next is added or erased.
+  /// The request's value, and whether it is new, and then to be filled in: what is there is anything. Until
+  /// the next is added or erased.
   std::pair<Value*, bool> try_emplace(std::size_t process, std::uint64_t id) {
     Window& window = windows_[process];
-    Place* place = window.place_of(id);
-    if (place == nullptr || place->id != kNobody || id == kNobody || !elsewhere_.empty()) {
-      if (Value* const found = find(process, id)) return {found, false};
-      place = id == kNobody ? nullptr : make_place(window, id);
-    }
-    ++size_;
-    if (place == nullptr) return {&elsewhere_.try_emplace({process, id}).first.value(), true};
-    ++window.used;
-    place->id = id;
-    place->value = {};
-    return {&place->value, true};
+    Place* const place = window.place_of(id);
+    if (place == nullptr || place->id != kNobody || id == kNobody || !elsewhere_.empty())
+      return find_or_make(window, process, id);
+    return {take(window, *place, id), true};
   }
 
   /// nullptr: there is none. Until the next is added or erased.
   Value* find(std::size_t process, std::uint64_t id) {
     Place* const place = windows_[process].place_of(id);
     if (place != nullptr && place->id == id && id != kNobody) return &place->value;
-    if (elsewhere_.empty()) return nullptr;
-    const auto found = elsewhere_.find({process, id});
-    return found == elsewhere_.end() ? nullptr : &found.value();
+    return elsewhere_.empty() ? nullptr : find_elsewhere(process, id);
   }
 
   /// One that is there.
@@ -79,12 +71,14 @@ class RequestTable {
   };
   struct Window {
     std::vector<Place> places;  // none, or a power of two
+    std::uint64_t mask = 0;     // one less
     std::size_t used = 0;
 
-    Place* place_of(std::uint64_t id) { return places.empty() ? nullptr : &places[id & (places.size() - 1)]; }
+    Place* place_of(std::uint64_t id) { return places.empty() ? nullptr : &places[id & mask]; }
     /// No two get into each other's way that did not before.
     void grow_to(std::vector<Place> larger) {
       larger.swap(places);
+      mask = places.size() - 1;
       for (const Place& one : larger) {
         if (one.id != kNobody) *place_of(one.id) = one;
       }
@@ -98,6 +92,26 @@ class RequestTable {
   struct KeyHash {
     std::size_t operator()(const Key& key) const { return hash_of(key.id, key.process); }
   };
+
+  Value* take(Window& window, Place& place, std::uint64_t id) {
+    ++size_;
+    ++window.used;
+    place.id = id;
+    return &place.value;
+  }
+  /// What try_emplace() does where the place by its number is not just free. (Apart: it is rare.)
+  [[gnu::noinline]] std::pair<Value*, bool> find_or_make(Window& window, std::size_t process,
+                                                         std::uint64_t id) {
+    if (Value* const found = find(process, id)) return {found, false};
+    Place* const place = id == kNobody ? nullptr : make_place(window, id);
+    if (place != nullptr) return {take(window, *place, id), true};
+    ++size_;
+    return {&elsewhere_.try_emplace({process, id}).first.value(), true};
+  }
+  [[gnu::noinline]] Value* find_elsewhere(std::size_t process, std::uint64_t id) {
+    const auto found = elsewhere_.find({process, id});
+    return found == elsewhere_.end() ? nullptr : &found.value();
+  }
 
   /// A free one; nullptr: there is none, although there are many.
   Place* make_place(Window& window, std::uint64_t id) {
