@@ -9,7 +9,7 @@ namespace culprit::waits {
 namespace {
 
 /// What is pushed forward may push others, along chains of messages between hosts; few of those are long.
-constexpr int kPasses = 8;
+constexpr int kPasses = 16;
 
 /// Begins all processes anew, with their receives moved; false: they cannot be read again.
 bool rewind(const Roster& roster, std::span<const std::unique_ptr<ProcessTrace>> own,
