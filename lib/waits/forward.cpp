@@ -43,7 +43,7 @@ struct Cursor {
 
 /// Records in a round, at least: of each rank of the analysis, some milliseconds' work, and of each time
 /// line, that what is kept of it is brought into a processor's cache for as many.
-constexpr std::uint64_t kRecordsOfRank = 1 << 15, kRecordsOfLine = 512;
+constexpr std::uint64_t kRecordsOfRank = 1 << 15, kRecordsOfLine = 1024;
 
 /// Records that one rank of the analysis reads before it turns to the first time line again, at least.
 constexpr std::uint64_t kRecordsTogether = 1 << 12;
