@@ -31,14 +31,17 @@ class ByCall {
   /// b)` decides. They are given away.
   template <typename Earlier>
   void take(std::size_t part, std::vector<Item>& items, Earlier earlier) {
-    items.clear();
-    if (part >= parts_.size()) return;
+    if (part >= parts_.size()) return items.clear();
     const Sequence<Item>& found = parts_[part];
     // Sorted by counting: most calls have a few items each.
     const auto base = static_cast<std::uint32_t>(part << shift_);
-    const std::uint32_t calls = calls_in(found, base);
-    std::vector<std::uint32_t> next(calls + 1, 0);
-    found.for_each([&](const Item& item) { ++next[item.event - base + 1]; });
+    std::vector<std::uint32_t> next((std::size_t{1} << shift_) + 1, 0);
+    std::uint32_t calls = 0;  // up to the last one that has an item
+    found.for_each([&](const Item& item) {
+      const std::uint32_t behind = item.event - base + 1;
+      ++next[behind];
+      calls = std::max(calls, behind);
+    });
     for (std::size_t call = 0; call < calls; ++call) next[call + 1] += next[call];
     items.resize(found.size());
     found.for_each([&](const Item& item) { items[next[item.event - base]++] = item; });
@@ -57,12 +60,6 @@ class ByCall {
     const std::size_t at = event >> shift_;
     while (parts_.size() <= at) parts_.emplace_back(*spill_);
     return parts_[at].extend();
-  }
-  /// Up to the last one that has an item.
-  static std::uint32_t calls_in(const Sequence<Item>& items, std::uint32_t base) {
-    std::uint32_t calls = 0;
-    items.for_each([&](const Item& item) { calls = std::max(calls, item.event - base + 1); });
-    return calls;
   }
 
   Spill* spill_;

@@ -9,10 +9,26 @@ namespace {
 
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
-/// How long a call of a settled line waited.
-std::uint64_t wait_of(const TimeLine& line, const Event& event) {
-  return event.wait == Event::kLongWait ? line.waits[event.waits].ns : event.wait;
-}
+/// A settled line's calls, one after the other, while no other sequence is used.
+class CallsInOrder {
+ public:
+  CallsInOrder(const Sequence<Event>& events, std::uint32_t first) : events_(events), next_(first) {}
+
+  const Event& next() {
+    if (at_ == end_) {
+      const std::span<const Event> together = events_.together(next_);
+      next_ += static_cast<std::uint32_t>(together.size());
+      at_ = together.data();
+      end_ = at_ + together.size();
+    }
+    return *at_++;
+  }
+
+ private:
+  const Sequence<Event>& events_;
+  std::uint32_t next_;  // behind those that lie together
+  const Event *at_ = nullptr, *end_ = nullptr;
+};
 
 }  // namespace
 
@@ -26,57 +42,59 @@ void IntervalProfile::clear() {
 }
 
 void IntervalProfile::add(const TimeLine& line, const Interval& interval) {
-  std::uint32_t call = interval.first;
+  const bool met = interval.first > 0;
+  CallsInOrder calls(line.events, met ? interval.first - 1 : 0);
+  Adding to = adding();
   std::uint64_t before_ns = kNever;
-  if (call > 0) {
-    const Event met = line.events[call - 1];
-    if (interval.met_as != MetAs::leaving) add_call(line, met, all_.met());
-    before_ns = met.exit_ns;
+  if (met) {
+    const Event& event = calls.next();
+    if (interval.met_as != MetAs::leaving) add_call(to, event, all_.met());
+    before_ns = event.exit_ns;
   }
-  while (call < interval.until) {
-    const std::span<const Event> events = line.events.together(call);
-    const auto count =
-        static_cast<std::uint32_t>(std::min<std::size_t>(events.size(), interval.until - call));
-    for (const Event& event : events.first(count)) {
-      ++call;
-      // What takes other sequences to tell: the events may be elsewhere then.
-      if (event.sampled || event.wait == Event::kLongWait) {
-        const Event copy = event;
-        add_gap(line, call - 1, copy, before_ns);
-        add_call(line, copy, all_.of_call(copy.context));
-        before_ns = copy.exit_ns;
-        break;
-      }
-      if (event.enter_ns > before_ns) add(event.gap, event.enter_ns - before_ns);
-      const std::uint64_t ns = event.exit_ns - event.enter_ns;
-      if (ns > event.wait) add(all_.of_call(event.context), ns - event.wait);
-      before_ns = event.exit_ns;
-    }
+  std::uint32_t call = interval.first;
+  for (; call < interval.until; ++call) {
+    const Event& event = calls.next();
+    add_gap(to, call, event, before_ns);
+    add_call(to, event, all_.of_call(event.context));
+    before_ns = event.exit_ns;
   }
-  if (call > interval.until) return;
-  const Event last = line.events[call];
-  add_gap(line, call, last, before_ns);
-  if (interval.through) add_call(line, last, all_.of_call(last.context));
+  if (call == interval.until) {
+    const Event& event = calls.next();
+    add_gap(to, call, event, before_ns);
+    if (interval.through) add_call(to, event, all_.of_call(event.context));
+  }
+  added(to);
+  if (!sampled_gaps_.empty() || !long_calls_.empty()) add_told_elsewhere(line);
 }
 
-void IntervalProfile::add_gap(const TimeLine& line, std::uint32_t call, const Event& event,
-                              std::uint64_t before_ns) {
+inline void IntervalProfile::add_gap(Adding& to, std::uint32_t call, const Event& event,
+                                     std::uint64_t before_ns) {
   if (event.enter_ns <= before_ns) return;
-  add(event.gap, event.enter_ns - before_ns);
-  if (event.sampled) add_samples(line, call);
+  to.add(event.gap, event.enter_ns - before_ns);
+  if (event.sampled) add_told_elsewhere(SampledGap{.call = call, .piece = event.gap});
 }
 
-void IntervalProfile::add_call(const TimeLine& line, const Event& event, std::uint32_t piece) {
+inline void IntervalProfile::add_call(Adding& to, const Event& event, std::uint32_t piece) {
   const std::uint64_t ns = event.exit_ns - event.enter_ns;
-  const std::uint64_t wait = wait_of(line, event);
-  if (ns > wait) add(piece, ns - wait);
+  if (event.wait == Event::kLongWait) {
+    add_told_elsewhere(LongCall{.piece = piece, .wait = event.waits, .ns = ns});
+  } else if (ns > event.wait) {
+    to.add(piece, ns - event.wait);
+  }
 }
 
-void IntervalProfile::add_samples(const TimeLine& line, std::uint32_t gap) {
-  const std::uint32_t piece = line.events[gap].gap;
-  for_samples(line, gap, [&](const Sample& sample) {
-    samples_.push_back({.piece = piece, .context = sample.context, .ns = sample.ns});
-  });
+void IntervalProfile::add_told_elsewhere(const TimeLine& line) {
+  for (const SampledGap& gap : sampled_gaps_) {
+    for_samples(line, gap.call, [&](const Sample& sample) {
+      samples_.push_back({.piece = gap.piece, .context = sample.context, .ns = sample.ns});
+    });
+  }
+  sampled_gaps_.clear();
+  for (const LongCall& call : long_calls_) {
+    const std::uint64_t wait = line.waits[call.wait].ns;
+    if (call.ns > wait) add(call.piece, call.ns - wait);
+  }
+  long_calls_.clear();
 }
 
 void IntervalProfile::merge_samples() {

@@ -47,14 +47,9 @@ class IntervalProfile {
     }
   }
   void add(std::uint32_t piece, std::uint64_t ns) {
-    Slot& slot = slots_[piece];
-    if (slot.round == round_) {
-      slot.ns += ns;
-      return;
-    }
-    slot.round = round_;
-    slot.ns = ns;
-    pieces_[count_++] = piece;
+    Adding one = adding();
+    one.add(piece, ns);
+    added(one);
   }
   /// What the line did in the interval, and what is left of the call before it, in which the two met, which
   /// is all but its wait: they did when the later one came, and whichever then takes longer to leave starts
@@ -79,9 +74,44 @@ class IntervalProfile {
     std::uint64_t ns = 0;
     std::uint32_t round = 0;
   };
-  void add_gap(const TimeLine& line, std::uint32_t call, const Event& event, std::uint64_t before_ns);
-  void add_call(const TimeLine& line, const Event& event, std::uint32_t piece);
-  void add_samples(const TimeLine& line, std::uint32_t gap);
+  /// What adds times one after the other: apart, so that where they go need not be read again for each.
+  struct Adding {
+    Slot* slots = nullptr;
+    std::uint32_t round = 0;
+    std::uint32_t* pieces_end = nullptr;
+
+    void add(std::uint32_t piece, std::uint64_t ns) {
+      Slot& slot = slots[piece];
+      if (slot.round == round) {
+        slot.ns += ns;
+        return;
+      }
+      slot.round = round;
+      slot.ns = ns;
+      *pieces_end++ = piece;
+    }
+  };
+  /// A gap that holds samples.
+  struct SampledGap {
+    std::uint32_t call = 0;  // that ends it
+    std::uint32_t piece = 0;
+  };
+  /// A call whose wait is told elsewhere.
+  struct LongCall {
+    std::uint32_t piece = 0;
+    std::uint32_t wait = 0;  // which of the line's that is
+    std::uint64_t ns = 0;    // the call, wait included
+  };
+
+  [[nodiscard]] Adding adding() { return {slots_.data(), round_, pieces_.data() + count_}; }
+  void added(const Adding& adding) { count_ = static_cast<std::size_t>(adding.pieces_end - pieces_.data()); }
+  [[gnu::always_inline]] void add_gap(Adding& to, std::uint32_t call, const Event& event,
+                                      std::uint64_t before_ns);
+  [[gnu::always_inline]] void add_call(Adding& to, const Event& event, std::uint32_t piece);
+  // Rare: apart, so that what is frequent stays in registers.
+  [[gnu::noinline]] void add_told_elsewhere(const SampledGap& gap) { sampled_gaps_.push_back(gap); }
+  [[gnu::noinline]] void add_told_elsewhere(const LongCall& call) { long_calls_.push_back(call); }
+  void add_told_elsewhere(const TimeLine& line);
 
   const Pieces& all_;
   std::uint32_t round_ = 1;
@@ -89,6 +119,9 @@ class IntervalProfile {
   std::vector<std::uint32_t> pieces_;  // the first of them are those of this round
   std::size_t count_ = 0;              // so many
   std::vector<PieceTime> samples_;
+  // Of what is being added: what takes other sequences than the events to tell.
+  std::vector<SampledGap> sampled_gaps_;
+  std::vector<LongCall> long_calls_;
 };
 
 /// What a long time line did from its beginning up to some of its calls, so that a long while of it is the
