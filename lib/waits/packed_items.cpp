@@ -17,6 +17,8 @@ constexpr std::size_t kTogether = kPackedTogether;
 template <typename Number>
 using Group = std::array<Number, kTogether>;
 
+constexpr std::array<std::byte, kTogether> kZeros{};
+
 /// Small where the difference is, upwards or downwards.
 template <typename Words>
 Words folded(const Words& difference) {
@@ -67,7 +69,8 @@ template <typename Number>
                                                           Group<std::uint32_t>& words) {
   switch (std::to_integer<unsigned>(*at++)) {
     case 0:
-      words = {};
+      // Compilers would set this to zero by an instruction that is slow to start.
+      take<std::uint8_t>(kZeros.data(), count, words);
       return at;
     case 1:
       return take<std::uint8_t>(at, count, words);
@@ -142,11 +145,15 @@ const std::byte* unpack_four(const std::byte* at, std::size_t stride, std::uint3
     Four a = unfolded(four_at(&words[0][i])), b = unfolded(four_at(&words[1][i]));
     Four c = unfolded(four_at(&words[2][i])), d = unfolded(four_at(&words[3][i]));
     transpose(a, b, c, d);
-    for (const Four& difference : {a, b, c, d}) {
-      last += difference;
-      store(items, last);
-      items += stride;
-    }
+    a += last;
+    b += a;
+    c += b;
+    last = c + d;
+    store(items, a);
+    store(items + stride, b);
+    store(items + 2 * stride, c);
+    store(items + 3 * stride, last);
+    items += 4 * stride;
   }
   store(before, last);
   return at;
