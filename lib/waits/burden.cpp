@@ -23,18 +23,6 @@ void Burden::for_nodes(const Range& range, Visit visit) {
   }
 }
 
-Burden::Leaf& Burden::leaf(std::uint32_t wait) {
-  const std::size_t at = gone_ + (top_ - 1 - wait);
-  if (at >= leaves_.size()) leaves_.resize(at + 1);
-  return leaves_[at];
-}
-
-const Burden::Leaf& Burden::leaf(std::uint32_t wait) const {
-  static const Leaf kNothing;
-  const std::size_t at = gone_ + (top_ - 1 - wait);
-  return at < leaves_.size() ? leaves_[at] : kNothing;
-}
-
 void Burden::announce(const Range& range, std::uint32_t times) {
   for_nodes({range.first, std::min(range.last, top_)},
             [&](int level, std::uint32_t index, const Range& /*waits*/) {
@@ -79,9 +67,7 @@ void Burden::collect_complete(int level, std::uint32_t index, std::vector<std::u
   }
 }
 
-bool Burden::complete(std::uint32_t wait) const {
-  if (leaf(wait).awaited != 0) return false;
-  if (nodes_.empty()) return true;
+bool Burden::nodes_complete(std::uint32_t wait) const {
   for (int level = 1; level <= kLevels; ++level) {
     const auto node = nodes_.find(key(level, wait >> (kBits * level)));
     if (node != nodes_.end() && node->second.awaited != 0) return false;

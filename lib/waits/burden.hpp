@@ -43,7 +43,9 @@ class Burden {
   /// comes too late: these waits were passed on in an earlier round, or forced.
   std::uint64_t give(const Range& range, std::uint64_t ns, std::vector<std::uint32_t>& ready);
   /// Whether all that will come to a wait of this round is there.
-  [[nodiscard]] bool complete(std::uint32_t wait) const;
+  [[nodiscard]] bool complete(std::uint32_t wait) const {
+    return leaf(wait).awaited == 0 && (nodes_.empty() || nodes_complete(wait));
+  }
   /// Passes a wait of this round on: what came to it, whether that is all or not.
   std::uint64_t take(std::uint32_t wait);
   [[nodiscard]] bool taken(std::uint32_t wait) const { return wait >= top_ || leaf(wait).taken; }
@@ -77,8 +79,18 @@ class Burden {
   }
   template <typename Visit>
   static void for_nodes(const Range& range, Visit visit);
-  Leaf& leaf(std::uint32_t wait);
-  [[nodiscard]] const Leaf& leaf(std::uint32_t wait) const;
+  Leaf& leaf(std::uint32_t wait) {
+    const std::size_t at = place_of(wait);
+    if (at >= leaves_.size()) leaves_.resize(at + 1);
+    return leaves_[at];
+  }
+  [[nodiscard]] const Leaf& leaf(std::uint32_t wait) const {
+    static constexpr Leaf kNothing{};
+    const std::size_t at = place_of(wait);
+    return at < leaves_.size() ? leaves_[at] : kNothing;
+  }
+  [[nodiscard]] std::size_t place_of(std::uint32_t wait) const { return gone_ + (top_ - 1 - wait); }
+  [[nodiscard]] bool nodes_complete(std::uint32_t wait) const;
   void divide(int level, std::uint32_t index, Node& node);
   void collect_complete(int level, std::uint32_t index, std::vector<std::uint32_t>& ready) const;
 

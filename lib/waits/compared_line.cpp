@@ -70,7 +70,7 @@ std::pair<std::uint32_t, std::uint32_t> ComparedLine::waits(const Interval& inte
 
 /// The number of waits before a call.
 std::uint32_t ComparedLine::waits_before(std::uint32_t call) const {
-  return call < line_->events.size() ? line_->events[call].waits
+  return call < line_->events.size() ? line_->events.together(call).front().waits
                                      : static_cast<std::uint32_t>(line_->waits.size());
 }
 

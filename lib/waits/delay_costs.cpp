@@ -144,7 +144,8 @@ class Backward {
     return roster_.holder_of(causer) == mail_.here() ? own_ : others_;
   }
   void tell_others();
-  void add_samples(const Explanation& explanation, std::span<const PieceTime> times, std::int64_t sign);
+  static void add_samples(CostAccounts& accounts, const Explanation& explanation,
+                          std::span<const PieceTime> times, std::int64_t sign);
 
   exchange::Communicator& analysis_;
   const Roster& roster_;
@@ -158,6 +159,7 @@ class Backward {
   std::vector<Line> lines_;  // as in the ledger
   // Of this round.
   std::vector<Listed> listed_;
+  std::size_t passed_on_ = 0;  // of them
   AskedIntervals asked_;
   std::vector<Delay> delays_;           // of all explanations
   std::vector<PassedOnLetter> queued_;  // for here
@@ -169,6 +171,7 @@ class Backward {
 /// then each is passed on once all that it will get has arrived. Returns how many.
 std::uint64_t Backward::round(std::uint64_t since) {
   listed_.clear();
+  passed_on_ = 0;
   delays_.clear();
   explain_all(since);
   const std::uint64_t count = analysis_.all_sum(listed_.size());
@@ -180,8 +183,10 @@ std::uint64_t Backward::round(std::uint64_t since) {
   mail_.deliver(*this);
   // What is left waits for itself: only contradictory clocks can say so. All of it is passed on before any of
   // it arrives, on however many ranks of the analysis.
-  for (const Listed& one : listed_) {
-    if (!lines_[one.line].burden.taken(one.wait)) pass_on(one);
+  if (passed_on_ != listed_.size()) {
+    for (const Listed& one : listed_) {
+      if (!lines_[one.line].burden.taken(one.wait)) pass_on(one);
+    }
   }
   settle_queued();
   mail_.deliver(*this);
@@ -294,8 +299,8 @@ void Backward::explain(Listed& one, const Wait& wait, const CauserInterval& caus
   }
   explanation.delays = static_cast<std::uint32_t>(delays_.size()) - explanation.first_delay;
   explanation.whole_ns = std::max(sum + explanation.waits_ns, wait.ns);
-  add_samples(explanation, causer.samples, 1);
-  add_samples(explanation, waiter_.samples(), -1);
+  if (!causer.samples.empty()) add_samples(accounts, explanation, causer.samples, 1);
+  if (!waiter_.samples().empty()) add_samples(accounts, explanation, waiter_.samples(), -1);
   if (!options_.observer) return;
   options_.observer({.waiter = lines_[one.line].compared.line().location,
                      .waiter_context = wait.context,
@@ -310,9 +315,8 @@ void Backward::explain(Listed& one, const Wait& wait, const CauserInterval& caus
 }
 
 /// How much longer each sampled call path took, in ns of the cost that it explains.
-void Backward::add_samples(const Explanation& explanation, std::span<const PieceTime> times,
-                           std::int64_t sign) {
-  CostAccounts& accounts = accounts_of(explanation.causer);
+void Backward::add_samples(CostAccounts& accounts, const Explanation& explanation,
+                           std::span<const PieceTime> times, std::int64_t sign) {
   for (const PieceTime& time : times) {
     Sampled& sampled = accounts.sampled(accounts.number(explanation.causer, time.piece), time.context);
     sampled.excess +=
@@ -322,6 +326,7 @@ void Backward::add_samples(const Explanation& explanation, std::span<const Piece
 }
 
 void Backward::pass_on(const Listed& one) {
+  ++passed_on_;
   const Explanation& explanation = one.explanation;
   const std::uint64_t to_waits = distribute(explanation, lines_[one.line].burden.take(one.wait));
   if (explanation.waits.first >= explanation.waits.last) return give_up(to_waits);

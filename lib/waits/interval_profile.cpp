@@ -32,13 +32,10 @@ class CallsInOrder {
 
 }  // namespace
 
-void IntervalProfile::clear() {
-  count_ = 0;
-  samples_.clear();
-  if (++round_ == 0) {  // it went round: no slot may look like one of this round
-    slots_.assign(slots_.size(), {});
-    round_ = 1;
-  }
+/// They went round: no slot may look like one of this round.
+void IntervalProfile::start_rounds() {
+  slots_.assign(slots_.size(), {});
+  round_ = 1;
 }
 
 void IntervalProfile::add(const TimeLine& line, const Interval& interval) {
@@ -97,8 +94,7 @@ void IntervalProfile::add_told_elsewhere(const TimeLine& line) {
   long_calls_.clear();
 }
 
-void IntervalProfile::merge_samples() {
-  if (samples_.size() < 2) return;
+void IntervalProfile::merge_several_samples() {
   std::sort(samples_.begin(), samples_.end(), [](const PieceTime& a, const PieceTime& b) {
     return std::tuple(a.piece, a.context) < std::tuple(b.piece, b.context);
   });

@@ -38,7 +38,11 @@ class IntervalProfile {
   explicit IntervalProfile(const Pieces& pieces)
       : all_(pieces), slots_(pieces.size()), pieces_(pieces.size()) {}
 
-  void clear();
+  void clear() {
+    count_ = 0;
+    samples_.clear();
+    if (++round_ == 0) start_rounds();
+  }
   void add(const PieceTime& time) {
     if (time.context == PieceTime::kWhole) {
       add(time.piece, time.ns);
@@ -58,7 +62,9 @@ class IntervalProfile {
 
   /// Adds up the samples of one piece and path, so that shares of them do not depend on whether they came one
   /// by one.
-  void merge_samples();
+  void merge_samples() {
+    if (samples_.size() > 1) merge_several_samples();
+  }
 
   /// Each piece once, in the order in which they were added; samples may come more than once until they are
   /// merged.
@@ -105,6 +111,8 @@ class IntervalProfile {
 
   [[nodiscard]] Adding adding() { return {slots_.data(), round_, pieces_.data() + count_}; }
   void added(const Adding& adding) { count_ = static_cast<std::size_t>(adding.pieces_end - pieces_.data()); }
+  void start_rounds();
+  void merge_several_samples();
   [[gnu::always_inline]] void add_gap(Adding& to, std::uint32_t call, const Event& event,
                                       std::uint64_t before_ns);
   [[gnu::always_inline]] void add_call(Adding& to, const Event& event, std::uint32_t piece);
