@@ -110,6 +110,13 @@ class Backward {
   /// So many waits come soon.
   static constexpr std::uint32_t kAhead = 8;
   static void expect(const Line& line, std::uint32_t wait) { line.compared.line().waits.prefetch(wait); }
+  /// A line's waits are gone through next: the first of them, and what they take.
+  static void expect_turn(const Line& line) {
+    if (line.next == 0) return;
+    const std::uint32_t ahead = std::min(line.next, kAhead + 1);
+    line.compared.line().waits.prefetch(line.next - ahead, ahead);
+    line.compared.expect({}, line.latest.event);
+  }
   /// Leaves out parts and completions, which nobody is to blame for.
   static void find_latest(Line& line) {
     for (; line.next > 0; --line.next) {
@@ -131,7 +138,8 @@ class Backward {
   std::uint64_t round(std::uint64_t since);
   void explain_all(std::uint64_t since);
   void list(std::uint32_t at, std::uint64_t since);
-  void list(std::uint32_t at, const Wait& wait);
+  void expect_next(const Line& line) const;
+  void list(std::uint32_t at, std::uint32_t number, const Wait& wait);
   void take_waiter(std::uint32_t line, const Wait& wait);
   void explain(Listed& one, const Wait& wait, const CauserInterval& causer);
   void pass_on(const Listed& one);
@@ -229,17 +237,33 @@ void Backward::explain_all(std::uint64_t since) {
 /// Those of one line.
 void Backward::list(std::uint32_t at, std::uint64_t since) {
   Line& own = lines_[at];
+  if (at + 1 < lines_.size()) expect_turn(lines_[at + 1]);
   own.listed = static_cast<std::uint32_t>(listed_.size());
-  for (; own.next > 0 && own.latest.until_ns > since; --own.next, find_latest(own)) list(at, own.latest);
+  while (own.next > 0 && own.latest.until_ns > since) {
+    const std::uint32_t number = --own.next;
+    const Wait wait = own.latest;
+    find_latest(own);
+    expect_next(own);
+    list(at, number, wait);
+  }
   own.listed_end = static_cast<std::uint32_t>(listed_.size());
   own.burden.list(own.next);
 }
 
+/// What it takes to list the line's next wait is brought into the cache.
+void Backward::expect_next(const Line& line) const {
+  if (line.next == 0) return;
+  const Wait& wait = line.latest;
+  if (roster_.holder_of(wait.cause.location) != mail_.here()) return;
+  causers_.expect(CauserIntervals::Key::of(wait.cause, wait.start(), wait.cause_ends));
+  lines_[forward_.ledger.index_of(wait.cause.location)].compared.expect(wait.start(), wait.cause.index);
+}
+
 /// What its causer did is asked for where that was recorded.
-void Backward::list(std::uint32_t at, const Wait& wait) {
+void Backward::list(std::uint32_t at, std::uint32_t number, const Wait& wait) {
   Listed& one = listed_.emplace_back();
   one.line = at;
-  one.wait = lines_[at].next - 1;
+  one.wait = number;
   const auto interval = CauserIntervals::Key::of(wait.cause, wait.start(), wait.cause_ends);
   const int holder = roster_.holder_of(wait.cause.location);
   if (holder != mail_.here()) {
@@ -247,7 +271,6 @@ void Backward::list(std::uint32_t at, const Wait& wait) {
     return;
   }
   Line& causer = line_of(wait.cause.location);
-  causers_.expect(interval);
   take_waiter(at, wait);
   explain(one, wait, causers_.find(interval, causer.compared, causer.burden));
   causer.burden.announce(one.explanation.waits);
