@@ -2,6 +2,7 @@
 
 #include "waits/call_paths.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -37,6 +38,13 @@ struct LineInvocations {
   std::size_t first = 0, last = 0;  ///< its recurring calls: from `first` to before `last`
   bool in_order = true;             ///< each call was entered after the one before was left
   std::vector<Invocations> of;      ///< one of each procedure that was seen
+
+  /// nullptr: the procedure was not seen.
+  [[nodiscard]] const Invocations* find(std::uint32_t procedure) const {
+    const auto found = std::find_if(
+        of.begin(), of.end(), [procedure](const Invocations& one) { return one.procedure == procedure; });
+    return found == of.end() ? nullptr : &*found;
+  }
 };
 
 }  // namespace culprit::waits

@@ -12,6 +12,8 @@ namespace culprit::waits {
 namespace {
 
 constexpr std::uint32_t kNone = CallPaths::kNone;
+/// How many scaled median absolute deviations above the median make an outlier.
+constexpr double kOutlier = 5;
 /// Of a normal distribution: its standard deviation in median absolute deviations.
 constexpr double kScaled = 1.4826;
 /// Deviations below this share of the median are noise, however alike the segments are.
@@ -30,10 +32,12 @@ class SegmentSamples {
 
   /// The call path that has most of the samples in the segment's gaps.
   std::uint32_t most_sampled(const Bounds& bounds) {
-    if (before_ > bounds.first) go_back(bounds.first);
+    if (before_ > bounds.first) go_behind(bounds.first);
     while (next_ <= bounds.first) advance();
     return next_ > bounds.last ? kNone : most_until(bounds.last);
   }
+  /// The samples up to this gap are passed over.
+  void go_behind(std::uint32_t gap);
 
  private:
   /// Behind the last one a gap behind all.
@@ -44,7 +48,6 @@ class SegmentSamples {
     before_ = next_;
     next_ = gap_at(++at_);
   }
-  void go_back(std::uint32_t gap);
   std::uint32_t most_until(std::uint32_t gap);
 
   const Sequence<Sample>& samples_;
@@ -53,8 +56,7 @@ class SegmentSamples {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> sampled_;  // few paths; kept for its memory
 };
 
-/// Behind the samples in this gap.
-void SegmentSamples::go_back(std::uint32_t gap) {
+void SegmentSamples::go_behind(std::uint32_t gap) {
   const auto behind = [](std::uint32_t wanted, const Sample& one) { return wanted < one.gap; };
   const auto found = std::upper_bound(samples_.begin(), samples_.end(), gap, behind);
   at_ = static_cast<std::size_t>(found - samples_.begin());
@@ -96,13 +98,45 @@ std::uint64_t without_calls(const TimeLine& line, const Bounds& bounds) {
   return left;
 }
 
+/// Makes the segments of a time line from the calls that a procedure begins anew with.
+class Division {
+ public:
+  Division(const TimeLine& line, bool in_order, std::vector<Segment>& segments)
+      : line_(line), in_order_(in_order), samples_(line.samples), segments_(segments) {}
+
+  void begin(const RecurringCall& call) { start_ = call; }
+  /// The one that was begun last: in front of this call.
+  void end(std::uint32_t event, std::uint64_t ns, std::uint64_t calls_ns) {
+    const Bounds bounds{start_.event, event, start_.enter_ns, ns};
+    Segment& segment = segments_.emplace_back();
+    segment.begin_ns = bounds.begin_ns;
+    segment.end_ns = bounds.end_ns;
+    segment.sos_ns = in_order_ ? bounds.end_ns - bounds.begin_ns - (calls_ns - start_.calls_ns)
+                               : without_calls(line_, bounds);
+    segment.context = samples_.most_sampled(bounds);
+  }
+  /// The last one, with the last call below the procedure.
+  void end(const Invocations& of) { end(of.end_event, of.end_ns, of.end_calls_ns); }
+  /// It is the only one that is made.
+  void end_only(const Invocations& of) {
+    samples_.go_behind(start_.event);
+    end(of);
+  }
+
+ private:
+  const TimeLine& line_;
+  bool in_order_;
+  SegmentSamples samples_;
+  std::vector<Segment>& segments_;
+  RecurringCall start_;
+};
+
 class VariationPass {
  public:
   VariationPass(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                 const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
                 const VariationOptions& options, Variation&& before)
-      : analysis_(analysis), sums_(sums), options_(options) {
-    result_.rows = std::move(before.rows);
+      : analysis_(analysis), sums_(sums), options_(options), before_(std::move(before)) {
     const std::vector<TimeLine>& lines = forward.ledger.lines();
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::int32_t rank = roster.rank_of(lines[i].location);
@@ -116,17 +150,28 @@ class VariationPass {
     for (const Row& row : rows_) marked += row.marks.size();
     result_.marked = analysis_.all_sum(marked) > 0 && options_.procedure == kNone;
     if (!result_.marked) choose();
+    result_.rows = std::move(before_.rows);
     result_.rows.resize(rows_.size());
+    std::uint64_t divided = 0;  // anew
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       result_.ranks.push_back(rows_[i].rank);
+      if (begins_as_before(i)) {
+        end_last(i);
+        continue;
+      }
+      ++divided;
       result_.rows[i].clear();
       if (result_.marked) {
         find_between_marks(rows_[i], result_.rows[i]);
       } else {
-        find_invocations(*rows_[i].line, sums_.lines()[i], result_.rows[i]);
+        find_invocations(i);
       }
     }
-    find_outliers();
+    if (analysis_.all_sum(divided) > 0) {
+      find_outliers();
+    } else {
+      take_outliers();
+    }
     return std::move(result_);
   }
 
@@ -139,14 +184,17 @@ class VariationPass {
 
   void choose();
   static void find_between_marks(const Row& row, std::vector<Segment>& segments);
-  void find_invocations(const TimeLine& line, const LineInvocations& of_line, std::vector<Segment>& segments);
+  [[nodiscard]] bool begins_as_before(std::size_t row) const;
+  void find_invocations(std::size_t row);
+  void end_last(std::size_t row);
   void find_outliers();
+  void take_outliers();
 
   exchange::Communicator& analysis_;
   const ProcedureSums& sums_;
   VariationOptions options_;
   std::vector<Row> rows_;
-  Variation result_;
+  Variation before_, result_;
 };
 
 void VariationPass::choose() {
@@ -184,34 +232,51 @@ void VariationPass::find_between_marks(const Row& row, std::vector<Segment>& seg
   }
 }
 
+/// Whether its segments are those of before, but for the last, which may end with another call.
+bool VariationPass::begins_as_before(std::size_t row) const {
+  if (result_.procedure == kNone || before_.procedure == kNone) return false;
+  const Invocations* const before = sums_.lines()[row].find(before_.procedure);
+  const Invocations* const now = sums_.lines()[row].find(result_.procedure);
+  if (before == nullptr || now == nullptr) return before == now;
+  return before->context == now->context && before->depth == now->depth;
+}
+
 /// From each recurrence of the first MPI call path below the procedure to the next; the last ends with the
 /// last call below it.
-void VariationPass::find_invocations(const TimeLine& line, const LineInvocations& of_line,
-                                     std::vector<Segment>& segments) {
-  const auto is_it = [this](const Invocations& one) { return one.procedure == result_.procedure; };
-  const auto found = std::find_if(of_line.of.begin(), of_line.of.end(), is_it);
-  if (found == of_line.of.end()) return;
-  segments.reserve(found->count);
-  SegmentSamples samples(line.samples);
-  RecurringCall start;
-  const auto end = [&](std::uint32_t event, std::uint64_t ns, std::uint64_t calls_ns) {
-    const Bounds bounds{start.event, event, start.enter_ns, ns};
-    Segment& segment = segments.emplace_back();
-    segment.begin_ns = bounds.begin_ns;
-    segment.end_ns = bounds.end_ns;
-    segment.sos_ns = of_line.in_order ? bounds.end_ns - bounds.begin_ns - (calls_ns - start.calls_ns)
-                                      : without_calls(line, bounds);
-    segment.context = samples.most_sampled(bounds);
-  };
-  bool begun = false;
-  for (std::size_t i = of_line.first; i < of_line.last; ++i) {
+void VariationPass::find_invocations(std::size_t row) {
+  const LineInvocations& line = sums_.lines()[row];
+  const Invocations* const of = line.find(result_.procedure);
+  if (of == nullptr) return;
+  std::vector<Segment>& segments = result_.rows[row];
+  segments.reserve(of->count);
+  Division division(*rows_[row].line, line.in_order, segments);
+  bool first = true;
+  for (std::size_t i = line.first; i < line.last; ++i) {
     const RecurringCall call = sums_.calls()[i];
-    if (call.context != found->context || (begun && call.depth > found->depth)) continue;
-    if (begun) end(call.event, call.enter_ns, call.calls_ns);
-    begun = true;
-    start = call;
+    if (call.context != of->context || (!first && call.depth > of->depth)) continue;
+    if (!first) division.end(call.event, call.enter_ns, call.calls_ns);
+    division.begin(call);
+    first = false;
   }
-  end(found->end_event, found->end_ns, found->end_calls_ns);
+  division.end(*of);
+}
+
+/// Of segments of before.
+void VariationPass::end_last(std::size_t row) {
+  const LineInvocations& line = sums_.lines()[row];
+  const Invocations* const of = line.find(result_.procedure);
+  if (of == nullptr) return;
+  RecurringCall start;
+  for (std::size_t i = line.last; i > line.first;) {
+    const RecurringCall call = sums_.calls()[--i];
+    if (call.context != of->context) continue;
+    start = call;
+    if (call.depth <= of->depth) break;  // else it may be the first of all
+  }
+  result_.rows[row].pop_back();
+  Division division(*rows_[row].line, line.in_order, result_.rows[row]);
+  division.begin(start);
+  division.end_only(*of);
 }
 
 /// By the median absolute deviation of all ranks' segments. The last segment of a row is cut off somewhere.
@@ -232,7 +297,7 @@ void VariationPass::find_outliers() {
   const auto middle = static_cast<double>(result_.median_ns);
   const auto apart = static_cast<double>(order_statistic(analysis_, own, count / 2));
   const double deviation = std::max(kScaled * apart, kLeastDeviation * middle);
-  const double limit = middle + options_.outlier * deviation;
+  const double limit = middle + kOutlier * deviation;
   auto distance = own.cbegin();
   for (std::size_t row = 0; row < result_.rows.size(); ++row) {
     for (std::size_t i = 0; i + 1 < result_.rows[row].size(); ++i) {
@@ -244,6 +309,12 @@ void VariationPass::find_outliers() {
           {result_.ranks[row], static_cast<std::uint32_t>(i), one.sos_ns, one.context});
     }
   }
+}
+
+/// The last segments of rows, which may differ from those of before, count neither for them nor among them.
+void VariationPass::take_outliers() {
+  result_.median_ns = before_.median_ns;
+  result_.outliers = std::move(before_.outliers);
 }
 
 }  // namespace

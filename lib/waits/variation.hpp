@@ -40,8 +40,6 @@ struct Variation {
 struct VariationOptions {
   /// The procedure to use instead of marks and of the dominant one; kNone: choose.
   std::uint32_t procedure = CallPaths::kNone;
-  /// How many scaled median absolute deviations above the median make an outlier.
-  double outlier = 5;
 };
 
 /// A mark of the program on a time line.
@@ -56,8 +54,8 @@ struct IterationMark {
 /// unevenly that on most ranks one of them has nearly all of it (a loop over input lines, one of which starts
 /// the computation) is taken only where there is no other. `marks` are those of each of the ledger's time
 /// lines; where any rank has some, they make the segments. Of each process its first time line counts.
-/// `before` is one that is of no more use, the memory of which serves again: there may be millions of
-/// segments.
+/// `before` is one of the same run that is of no more use: its memory serves again, as there may be millions
+/// of segments, and so do its segments where a procedure begins anew with the same calls.
 Variation variation(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                     const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
                     const VariationOptions& options = {}, Variation&& before = {});

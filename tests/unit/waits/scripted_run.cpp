@@ -187,7 +187,7 @@ SegmentValues segment_values_of(const ScriptedRun& run, const CallPaths& paths,
 
 Variation vary(const ScriptedRun& run, const CallPaths& paths,
                const std::vector<std::vector<IterationMark>>& marks, int analysts,
-               const VariationOptions& options) {
+               const VariationOptions& options, std::uint32_t before) {
   std::vector<std::pair<std::int32_t, std::vector<Segment>>> rows;
   Variation all;
   std::mutex mutex;
@@ -196,7 +196,11 @@ Variation vary(const ScriptedRun& run, const CallPaths& paths,
     const Roster roster(analysis, own);
     const Forward forward = read_forward(analysis, roster, own);
     const ProcedureSums sums(analysis, roster, forward, paths);
-    Variation found = variation(analysis, roster, forward, sums, marks_of(forward, roster, marks), options);
+    Variation other;
+    if (before != CallPaths::kNone)
+      other = variation(analysis, roster, forward, sums, {}, {.procedure = before});
+    Variation found = variation(analysis, roster, forward, sums, marks_of(forward, roster, marks), options,
+                                std::move(other));
     const std::lock_guard lock(mutex);
     for (std::size_t i = 0; i < found.rows.size(); ++i) rows.emplace_back(found.ranks[i], found.rows[i]);
     found.outliers.insert(found.outliers.end(), all.outliers.begin(), all.outliers.end());

@@ -92,10 +92,10 @@ struct Found {
 Found analyse(const ScriptedRun& run, int analysts = 1, std::uint64_t records_per_round = 1 << 18,
               const SpillOptions& spill = {}, std::uint64_t waits_per_round = 0);
 
-/// Its variation over time; `marks` by rank.
+/// Its variation over time; `marks` by rank. `before`: the procedure of one that is found before, if any.
 Variation vary(const ScriptedRun& run, const CallPaths& paths,
                const std::vector<std::vector<IterationMark>>& marks, int analysts,
-               const VariationOptions& options = {});
+               const VariationOptions& options = {}, std::uint32_t before = CallPaths::kNone);
 
 /// What was counted of so many events in the segments of that, by rank, event and segment.
 SegmentValues segment_values_of(const ScriptedRun& run, const CallPaths& paths,

@@ -6,6 +6,8 @@
 #include <array>
 #include <random>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
@@ -312,20 +314,42 @@ std::vector<Times> divided(const CallPaths& paths, std::uint32_t procedure, cons
 
 }  // namespace
 
+namespace {
+
+/// By rank and line, with samples between calls.
+ScriptedRun random_run(std::mt19937_64& random, int ranks, std::vector<std::vector<Call>>& lines) {
+  ScriptedRun run(ranks);
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    std::uint64_t left = 0;
+    for (const Call& call : lines.emplace_back(random_calls(random))) {
+      if (left != 0 && call.enter_ns > left + 1 && random() % 4 == 0)
+        run.sample(rank, call.enter_ns - 1, left, static_cast<std::uint32_t>(random() % kContexts));
+      run.call(rank, call.enter_ns, call.exit_ns, {});
+      run.path(call.context);
+      left = call.exit_ns;
+    }
+  }
+  return run;
+}
+
+using Place = std::pair<std::int32_t, std::uint32_t>;  // rank, segment
+
+std::set<Place> places(const Variation& found) {
+  std::set<Place> all;
+  for (const Outlier& one : found.outliers) all.emplace(one.rank, one.segment);
+  return all;
+}
+
+}  // namespace
+
 TEST_CASE(
     "a procedure is divided where the outermost scope recurs that divides its time, whatever is called") {
   REQUIRE(rc::check("as it is defined", [] {
     std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
     const CallPaths paths = random_paths(random);
     const int ranks = *rc::gen::inRange(1, 4);
-    ScriptedRun run(ranks);
     std::vector<std::vector<Call>> lines;
-    for (std::int32_t rank = 0; rank < ranks; ++rank) {
-      for (const Call& call : lines.emplace_back(random_calls(random))) {
-        run.call(rank, call.enter_ns, call.exit_ns, {});
-        run.path(call.context);
-      }
-    }
+    const ScriptedRun run = random_run(random, ranks, lines);
     const std::uint32_t procedure = kMain + *rc::gen::inRange(0U, 3U);
     const Variation found = vary(run, paths, {}, *rc::gen::inRange(1, 4), {.procedure = procedure});
     RC_ASSERT(found.rows.size() == static_cast<std::size_t>(ranks));
@@ -333,6 +357,29 @@ TEST_CASE(
       std::vector<Times> segments;
       for (const Segment& one : found.rows[rank]) segments.push_back({one.begin_ns, one.end_ns, one.sos_ns});
       RC_ASSERT(segments == divided(paths, procedure, lines[rank]));
+    }
+  }));
+}
+
+TEST_CASE("what was found of another procedure before changes nothing") {
+  REQUIRE(rc::check("as if nothing was", [] {
+    std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
+    const CallPaths paths = random_paths(random);
+    std::vector<std::vector<Call>> lines;
+    const ScriptedRun run = random_run(random, *rc::gen::inRange(1, 4), lines);
+    const int analysts = *rc::gen::inRange(1, 4);
+    const VariationOptions options{.procedure = kMain + *rc::gen::inRange(0U, 3U)};
+    const Variation alone = vary(run, paths, {}, analysts, options);
+    const Variation found = vary(run, paths, {}, analysts, options, kMain + *rc::gen::inRange(0U, 3U));
+    RC_ASSERT(found.median_ns == alone.median_ns);
+    RC_ASSERT(places(found) == places(alone));
+    for (std::size_t rank = 0; rank < lines.size(); ++rank) {
+      const auto same = [](const Segment& a, const Segment& b) {
+        return std::tie(a.begin_ns, a.end_ns, a.sos_ns, a.context) ==
+               std::tie(b.begin_ns, b.end_ns, b.sos_ns, b.context);
+      };
+      RC_ASSERT(std::equal(found.rows[rank].begin(), found.rows[rank].end(), alone.rows[rank].begin(),
+                           alone.rows[rank].end(), same));
     }
   }));
 }
