@@ -45,10 +45,11 @@ class QueuePool {
     --size_;
     if (queue.first == kNone) {
       queue.last = kNone;
-    } else {
-      // It may lie anywhere: others' turns come first, while it is brought into the cache.
-      __builtin_prefetch(&node(queue.first));
+      return;
     }
+    // The one behind it may lie anywhere: it is brought into the cache while the next one's turn comes.
+    const std::uint32_t behind = node(queue.first).next;
+    if (behind != kNone) __builtin_prefetch(&node(behind));
   }
 
  private:
