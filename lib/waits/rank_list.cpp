@@ -32,7 +32,9 @@ bool RankList::contains(std::int32_t rank) const {
   return std::any_of(runs_.begin(), runs_.end(), [rank](const Run& run) {
     if (run.count == 1 || run.stride == 0) return rank == run.first;
     const std::int64_t beyond = std::int64_t{rank} - run.first;
-    const std::int64_t steps = run.stride == 1 ? beyond : beyond / run.stride;
+    // Apart: dividing by one takes as long as by any other number.
+    if (run.stride == 1) return beyond >= 0 && beyond < run.count;
+    const std::int64_t steps = beyond / run.stride;
     return steps >= 0 && steps < run.count && run.first + steps * run.stride == rank;
   });
 }
