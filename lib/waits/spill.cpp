@@ -150,11 +150,11 @@ bool Spill::put_away(Block block) {
   const std::uint32_t frame = state.frame;
   if (state.changed) {
     drop_copy(state);
-    const std::uint32_t units = pack(state);
-    if (find_slot(state, units)) {
-      const std::span<std::byte> there = slot(state.place);
-      std::memcpy(there.data(), packed_.data(), std::min(there.size(), packed_.size()));
+    const std::size_t bytes = pack(state);
+    if (find_slot(state, bytes)) {
+      std::memcpy(slot(state.place).data(), packed_.data(), bytes);
     } else {
+      const auto units = static_cast<std::uint32_t>((bytes + unit_ - 1) / unit_);
       put_into_file(state, units, units == kUnits ? state.memory : packed_.data());
     }
   }
@@ -163,20 +163,20 @@ bool Spill::put_away(Block block) {
   return frames_[frame].owner != kSlots;
 }
 
-/// Into packed_. Returns how many units it takes; kUnits: it is not worth it, or cannot be done.
-std::uint32_t Spill::pack(const State& state) {
-  if (state.columns == 0) return kUnits;
+/// Into packed_. Returns how many bytes it takes; as many as a block has: it is not worth it, or cannot be
+/// done.
+std::size_t Spill::pack(const State& state) {
+  if (state.columns == 0) return options_.block;
   const std::size_t rows = items_in_block(state.columns * sizeof(std::uint32_t));
   const std::size_t most = most_packed(rows, state.columns);  // whole units are written, and read back
   packed_.resize(std::max(packed_.size(), (most + unit_ - 1) / unit_ * unit_));
-  const std::size_t bytes = pack_items({state.memory, options_.block}, rows, state.columns, packed_);
-  return static_cast<std::uint32_t>(std::min<std::size_t>((bytes + unit_ - 1) / unit_, kUnits));
+  return std::min(pack_items({state.memory, options_.block}, rows, state.columns, packed_), options_.block);
 }
 
 /// In memory, for a packed block: where there is none yet, its own frame is divided, as long as enough others
 /// are left. False: there is none.
-bool Spill::find_slot(State& state, std::uint32_t units) {
-  const std::uint32_t slots = kUnits / units;
+bool Spill::find_slot(State& state, std::size_t bytes) {
+  const auto slots = static_cast<std::uint32_t>(std::min<std::size_t>(options_.block / bytes, kUnits));
   if (slots < 2) return false;
   if (with_free_slots_[slots] == kNone) {
     if (with_slots_ == most_with_slots_) return false;
@@ -199,7 +199,7 @@ bool Spill::find_slot(State& state, std::uint32_t units) {
 
 std::span<std::byte> Spill::slot(std::uint32_t place) const {
   const Frame& frame = frames_[place / kUnits];
-  const std::size_t bytes = kUnits / frame.slots * unit_;
+  const std::size_t bytes = options_.block / frame.slots;
   return {frame.memory + place % kUnits * bytes, bytes};
 }
 

@@ -101,7 +101,8 @@ class Spill {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   /// As owner of a frame: it is divided into slots for packed blocks.
   static constexpr Block kSlots = kNone - 1;
-  /// What packed blocks take is measured in such parts of a block.
+  /// What packed blocks take in the file is measured in such parts of a block; and in memory, so many at most
+  /// share a frame.
   static constexpr std::uint32_t kUnits = 16;
   /// One frame in so many holds a block as it is at least, however many are packed: those that are being
   /// added to, and those that are being read.
@@ -137,8 +138,8 @@ class Spill {
   std::uint32_t free_frame();
   std::uint32_t next_to_go();
   bool put_away(Block block);
-  std::uint32_t pack(const State& state);
-  bool find_slot(State& state, std::uint32_t units);
+  std::size_t pack(const State& state);
+  bool find_slot(State& state, std::size_t bytes);
   [[nodiscard]] std::span<std::byte> slot(std::uint32_t place) const;
   void drop_copy(State& state);
   void link(std::uint32_t frame);
