@@ -68,7 +68,7 @@ class ComparedLine {
   /// Calls that are needed soon.
   static constexpr std::uint32_t kAhead = 12;
   /// As many calls as most intervals have.
-  static constexpr std::uint32_t kShort = 4;
+  static constexpr std::uint32_t kShort = 7;
   /// Sums are made once long intervals have had this part of the line gone through.
   static constexpr std::size_t kWorthSums = 4;
   std::size_t gone_through_ = 0;    // calls, of long intervals
