@@ -45,6 +45,11 @@ struct Cursor {
 /// line, that what is kept of it is brought into a processor's cache for as many.
 constexpr std::uint64_t kRecordsOfRank = 1 << 15, kRecordsOfLine = 1024;
 
+/// Bytes of letters that one rank of the analysis writes in a round, at most, about: what waits for what they
+/// tell stays in a processor's cache. As many as it writes where all its messages are with other ranks'
+/// processes and the round is no larger than kRecordsOfRank.
+constexpr std::uint64_t kLetters = 2 << 20;
+
 /// Records that one rank of the analysis reads before it turns to the first time line again, at least.
 constexpr std::uint64_t kRecordsTogether = 1 << 12;
 
@@ -99,10 +104,12 @@ class Pass {
       const std::uint64_t from = until;
       until = until > kEnd - span ? kEnd : until + span;
       const std::uint64_t records = analysis_.all_sum(read(from, until));
+      const std::uint64_t letters = analysis_.all_max(mail_.pending());
       deliver();
       // Rounds of about the wished size, whatever the density of records; over gaps at once.
-      if (records > options_.records_per_round) span = std::max<std::uint64_t>(span / 2, 1);
-      if (records < options_.records_per_round / 2) span = span > kEnd / 4 ? span : span * 2;
+      const std::uint64_t most = options_.records_per_round;
+      if (records > most || letters > kLetters) span = std::max<std::uint64_t>(span / 2, 1);
+      if (records < most / 2 && letters < kLetters / 2) span = span > kEnd / 4 ? span : span * 2;
       if (records == 0) until = earliest();
     }
     collectives_.flush();

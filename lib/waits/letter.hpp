@@ -61,6 +61,12 @@ class Mail {
       : analysis_(analysis), out_(static_cast<std::size_t>(analysis.size())), most_(out_.size(), 0) {}
 
   [[nodiscard]] int here() const { return analysis_.rank(); }
+  /// Bytes of letters that were not delivered yet.
+  [[nodiscard]] std::uint64_t pending() const {
+    std::uint64_t bytes = 0;
+    for (const exchange::Bytes& box : out_) bytes += box.size();
+    return bytes;
+  }
   [[nodiscard]] int ranks() const { return analysis_.size(); }
 
   template <typename Letter>
@@ -137,12 +143,6 @@ class Mail {
   static void append(exchange::Bytes& box, const void* data, std::size_t size) {
     const auto* const bytes = static_cast<const std::byte*>(data);
     box.insert(box.end(), bytes, bytes + size);
-  }
-
-  [[nodiscard]] std::uint64_t pending() const {
-    std::uint64_t bytes = 0;
-    for (const exchange::Bytes& box : out_) bytes += box.size();
-    return bytes;
   }
 
   template <typename... Recipients>
