@@ -35,10 +35,11 @@ class ByCall {
     const Sequence<Item>& found = parts_[part];
     // Sorted by counting: most calls have a few items each.
     const auto base = static_cast<std::uint32_t>(part << shift_);
-    std::vector<std::uint32_t> next((std::size_t{1} << shift_) + 1, 0);
+    std::vector<std::uint32_t> next(2, 0);
     std::uint32_t calls = 0;  // up to the last one that has an item
     found.for_each([&](const Item& item) {
       const std::uint32_t behind = item.event - base + 1;
+      if (behind >= next.size()) next.resize(std::bit_ceil(behind + 1), 0);
       ++next[behind];
       calls = std::max(calls, behind);
     });
