@@ -97,10 +97,7 @@ Definition world_of(std::int32_t rank, std::int32_t ranks) {
 class Ring final : public ProcessTrace {
  public:
   Ring(std::int32_t rank, std::int32_t ranks, std::uint64_t iterations)
-      : rank_(rank),
-        below_((rank + ranks - 1) % ranks),
-        above_((rank + 1) % ranks),
-        iterations_(iterations) {
+      : rank_(rank), below_((rank + ranks - 1) % ranks), above_((rank + 1) % ranks), iterations_(iterations) {
     definitions_.push_back(world_of(rank, ranks));
   }
   [[nodiscard]] std::int32_t rank() const override { return rank_; }
