@@ -70,7 +70,11 @@ void Completions::depends(std::int32_t rank, std::uint64_t id, const Candidate& 
 void Completions::independent(std::int32_t rank, std::uint64_t id) {
   const std::uint32_t process = process_of_[static_cast<std::size_t>(rank)];
   const auto [half, first] = halves_.try_emplace(process, id);
-  if (!first && half->kind == Half::Kind::call) halves_.erase(process, id);
+  if (first) {
+    half->kind = Half::Kind::nobody;
+  } else if (half->kind == Half::Kind::call) {
+    halves_.erase(process, id);
+  }
 }
 
 }  // namespace culprit::waits

@@ -47,8 +47,9 @@ constexpr std::uint64_t kRecordsOfRank = 1 << 15, kRecordsOfLine = 1024;
 
 /// Bytes of letters that one rank of the analysis writes in a round, at most, about: what waits for what they
 /// tell stays in a processor's cache. As many as it writes where all its messages are with other ranks'
-/// processes and the round is no larger than kRecordsOfRank.
-constexpr std::uint64_t kLetters = 2 << 20;
+/// processes and the round is no larger than kRecordsOfRank; and of thousands of time lines some letters
+/// each.
+constexpr std::uint64_t kLettersOfRank = 2 << 20, kLettersOfLine = 1 << 10;
 
 /// Records that one rank of the analysis reads before it turns to the first time line again, at least.
 constexpr std::uint64_t kRecordsTogether = 1 << 12;
@@ -90,6 +91,8 @@ class Pass {
         neighbors_(roster, contexts_, own, mail_, result_.ledger, completions_),
         active_target_(roster, contexts_, mail_, result_.ledger),
         locks_(roster, contexts_, mail_, result_.ledger) {
+    const std::uint64_t lines = roster.locations() / static_cast<std::uint64_t>(analysis.size());
+    most_letters_ = std::max(kLettersOfRank, kLettersOfLine * lines);
     open(roster);
     if (options_.records_per_round == 0) {
       options_.records_per_round = std::max(kRecordsOfRank * static_cast<std::uint64_t>(analysis.size()),
@@ -108,8 +111,8 @@ class Pass {
       deliver();
       // Rounds of about the wished size, whatever the density of records; over gaps at once.
       const std::uint64_t most = options_.records_per_round;
-      if (records > most || letters > kLetters) span = std::max<std::uint64_t>(span / 2, 1);
-      if (records < most / 2 && letters < kLetters / 2) span = span > kEnd / 4 ? span : span * 2;
+      if (records > most || letters > most_letters_) span = std::max<std::uint64_t>(span / 2, 1);
+      if (records < most / 2 && letters < most_letters_ / 2) span = span > kEnd / 4 ? span : span * 2;
       if (records == 0) until = earliest();
     }
     collectives_.flush();
@@ -384,6 +387,7 @@ class Pass {
   Locks locks_;
   std::vector<Cursor> cursors_;  // those of one process together
   std::uint64_t records_ = 0;    // of the last round
+  std::uint64_t most_letters_ = 0;
 };
 
 }  // namespace

@@ -76,7 +76,7 @@ class OwnSums {
   };
 
   OfContext& of(std::uint32_t context) {
-    if (context >= of_context_.size()) of_context_.resize(context + 1);
+    if (context >= of_context_.size()) of_context_.resize(context + std::size_t{1});
     return of_context_[context];
   }
   [[nodiscard]] bool known(std::uint32_t context) const { return context < paths_.parent.size(); }

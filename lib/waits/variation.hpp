@@ -54,8 +54,8 @@ struct IterationMark {
 /// unevenly that on most ranks one of them has nearly all of it (a loop over input lines, one of which starts
 /// the computation) is taken only where there is no other. `marks` are those of each of the ledger's time
 /// lines; where any rank has some, they make the segments. Of each process its first time line counts.
-/// `before` is one of the same run that is of no more use: its memory serves again, as there may be millions
-/// of segments, and so do its segments where a procedure begins anew with the same calls.
+/// `before` is one made of the same `sums` that is of no more use: its memory serves again, as there may be
+/// millions of segments, and so do its segments where a procedure begins anew with the same calls.
 Variation variation(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                     const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
                     const VariationOptions& options = {}, Variation&& before = {});

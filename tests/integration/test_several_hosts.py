@@ -13,7 +13,7 @@ from against_logs import truth
 AHEAD, DRIFT = 50_000_000_000, 100_000  # ns, longer than the run, and ns a second: of the second host's clock
 REPETITIONS, DELAY = 3, 20  # ms
 APART = 5_000_000_000  # ns: each host's clock is ahead of the next one's that the baton goes to
-CHAIN, MENDED = 10, 7  # ranks; those to which pushing forward gets
+CHAIN, MENDED = 18, 15  # ranks; those to which pushing forward gets
 RECEIVES = ("receive", "receive_matched")
 SLOT, BLOCK_HEADER = 32768, 64
 PROCESS_STREAM = 0xFFFFFFFF

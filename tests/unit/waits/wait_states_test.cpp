@@ -166,6 +166,45 @@ TEST_CASE("a nonblocking collective is waited for where it is completed") {
   CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 1, Pattern::wait_at_barrier, 500, 1, 0}});
 }
 
+TEST_CASE(
+    "who waits for nobody in a nonblocking collective does not, whatever request had its place before") {
+  for (const std::uint64_t per_round : {std::uint64_t{1}, std::uint64_t{1} << 18}) {
+    ScriptedRun run(2);
+    run.call(0, 1'000'000, 1'001'000, {begun(on(OperationKind::barrier, 0), 4)});
+    run.call(0, 2'000'000, 7'010'000, {completed(on(OperationKind::barrier, 0), 4)});
+    run.call(1, 7'000'000, 7'001'000, {begun(on(OperationKind::barrier, 0), 4)});
+    run.call(1, 7'002'000, 7'011'000, {completed(on(OperationKind::barrier, 0), 4)});
+    // The root of a broadcast, as a later request whose number has the same lowest bits.
+    for (const std::int32_t rank : {0, 1})
+      run.call(rank, 10'000'000, 10'001'000, {begun(on(OperationKind::one_to_all, 0, 0), 20)});
+    for (const std::int32_t rank : {0, 1})
+      run.call(rank, 20'000'000, 20'001'000, {completed(on(OperationKind::one_to_all, 0, 0), 20)});
+    const Found found = analyse(run, 1, per_round);
+    CHECK(found.waits == std::vector<FoundWait>{{0, 1, Pattern::wait_at_barrier, 5'000'000, 1, 0}});
+    CHECK(found.unmatched == Unmatched{});
+  }
+}
+
+TEST_CASE("a request for which nobody waits keeps no other one from being waited for") {
+  ScriptedRun run(2);
+  const auto self = run.define(DefinitionKind::communicator, {0});
+  run.call(0, 1'000'000, 1'000'001, {begun(on(OperationKind::barrier, 0), 4)});
+  run.call(1, 2'000'000, 2'000'001, {begun(on(OperationKind::barrier, 0), 4)});
+  for (const std::int32_t rank : {0, 1})
+    run.call(rank, 8'000'000, 8'010'000, {completed(on(OperationKind::barrier, 0), 4)});
+  run.call(0, 10'000'000, 10'001'000, {begun(on(OperationKind::barrier, self), 20)});
+  run.call(0, 10'002'000, 10'003'000, {begun(message(OperationKind::receive, 1), 21)});
+  run.call(1, 15'000'000, 15'001'000, {message(OperationKind::send, 0)});
+  // The first of several: MPI_Waitsome.
+  run.call(
+      0, 11'000'000, 15'005'000,
+      {completed(on(OperationKind::barrier, self), 20), completed(message(OperationKind::receive, 1), 21)}, 0,
+      true);
+  const Found found = analyse(run, 1, 1);
+  CHECK(found.waits == std::vector<FoundWait>{{0, 4, Pattern::late_sender, 4'000'000, 1, 2}});
+  CHECK(found.unmatched == Unmatched{});
+}
+
 TEST_CASE("the origin of a one-sided epoch waits for a late post, or its transfer does") {
   ScriptedRun run(2);
   const auto window = run.define(DefinitionKind::window, {0, 1});
