@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 #include <ostream>
 
 namespace culprit::waits::testing {
@@ -29,8 +30,8 @@ Operation message(OperationKind kind, std::int32_t peer, std::int32_t tag) {
 ScriptedRun::ScriptedRun(std::int32_t ranks, std::size_t threads)
     : processes(static_cast<std::size_t>(ranks)) {
   for (Process& process : processes) process.threads.resize(threads);
-  std::vector<std::int32_t> all;
-  for (std::int32_t rank = 0; rank < ranks; ++rank) all.push_back(rank);
+  std::vector<std::int32_t> all(processes.size());
+  std::iota(all.begin(), all.end(), 0);
   define(trace::DefinitionKind::communicator, all);
 }
 
