@@ -78,7 +78,8 @@ void world_ranks(MPI_Group group, int size, int* ranks) {
 }
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t number) {
-  hash = (hash ^ number) * 0x9e3779b97f4a7c15U;
+  // Not `hash ^ number`: two small numbers that are equal would cancel each other out.
+  hash = (hash * 0x94d049bb133111ebU + number) * 0x9e3779b97f4a7c15U;
   hash ^= hash >> 29;
   hash *= 0xbf58476d1ce4e5b9U;
   return hash ^ hash >> 32;

@@ -313,6 +313,15 @@ static void communicators(void) {
   const int half = rank / 2, odd = rank % 2;
   MPI_Comm one, two, three;
   MPI_Request request[2];
+  /* The first that is made of all, with the ranks backwards, beside that of a process by itself */
+  MPI_Comm_split(world, half, -rank, &one);
+  E("create on=world made=first%d", half);
+  E("members first%d %d %d", half, 2 * half + 1, 2 * half);
+  MPI_Barrier(one);
+  E("barrier on=first%d", half);
+  let_go(&one);
+  MPI_Barrier(MPI_COMM_SELF);
+  E("barrier on=self%d", rank);
   /* Handles are used again: each round makes others. */
   for (int round = 0; round < 3; ++round) {
     MPI_Comm_dup(world, &one);
