@@ -49,8 +49,8 @@ std::string unread_modules(const database::Contents& experiment) {
 /// `3 sends, 1 receive`, those that there are.
 std::string unmatched_text(const database::UnmatchedOperations& unmatched) {
   std::vector<std::string> parts;
-  const auto add = [&parts](std::uint64_t count, const std::string& noun) {
-    if (count > 0) parts.push_back(keep(counted(count, noun)));
+  const auto add = [&parts](std::uint64_t count, const std::string& noun, const std::string& of = {}) {
+    if (count > 0) parts.push_back(keep(counted(count, noun) + of));
   };
   add(unmatched.sends, "send");
   add(unmatched.receives, "receive");
@@ -60,7 +60,7 @@ std::string unmatched_text(const database::UnmatchedOperations& unmatched) {
   add(unmatched.epochs, "epoch");
   add(unmatched.locks, "lock");
   add(unmatched.completions, "completion");
-  add(unmatched.strangers, "operation with unrecorded processes");
+  add(unmatched.strangers, "operation", " with unrecorded processes");
   return enumerate(parts);
 }
 

@@ -25,6 +25,18 @@ Json where_json(const std::vector<IdleIn>& where, double idle_s) {
   return array;
 }
 
+Json unmatched_json(const database::UnmatchedOperations& unmatched) {
+  return {{"sends", unmatched.sends},
+          {"receives", unmatched.receives},
+          {"probes", unmatched.probes},
+          {"collectives", unmatched.collectives},
+          {"fences", unmatched.fences},
+          {"epochs", unmatched.epochs},
+          {"locks", unmatched.locks},
+          {"completions", unmatched.completions},
+          {"with_unrecorded_processes", unmatched.strangers}};
+}
+
 }  // namespace
 
 Json blame_json(const views::Figures& figures, const std::vector<Blamed>& blamed, double idle_s) {
@@ -91,7 +103,9 @@ Json quality_json(const database::Contents& experiment) {
            seconds(experiment.run.period_ns << std::min<std::uint64_t>(quality.most_halvings, 63))},
           {"epochs_lost", quality.epochs_lost},
           {"unclassified_wait_s", seconds(quality.unclassified_wait_ns)},
-          {"excess_wait_s", seconds(quality.excess_wait_ns)}};
+          {"excess_wait_s", seconds(quality.excess_wait_ns)},
+          {"traces_stopped", experiment.trace().stopped},
+          {"unmatched", unmatched_json(experiment.trace().unmatched)}};
 }
 
 Json report_json(const views::Figures& figures) {

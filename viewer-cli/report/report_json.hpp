@@ -15,7 +15,8 @@ Json suspects_json(const database::Contents& experiment, const std::vector<Suspe
 /// `{"idle_share","idle_s","total_s","where","roles","blame","suspects","quality"}`.
 Json report_json(const views::Figures& figures);
 
-/// The counters of the measurement's quality.
+/// The counters of the measurement's quality; of the time lines, those that end early (`traces_stopped`) and
+/// how many operations of each kind found no partner (`unmatched`).
 Json quality_json(const database::Contents& experiment);
 
 }  // namespace culprit::viewer

@@ -3,6 +3,7 @@
 #include "views/solver_sample.hpp"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 namespace culprit::viewer::testing {
 namespace {
@@ -199,6 +200,28 @@ TEST_CASE("What makes the figures less than complete is noted") {
   CHECK(text.find("down to 1/4 of the rate") != std::string::npos);
   CHECK(text.find("Note: 5 samples met a full memory area") != std::string::npos);
   CHECK(text.find("no names") == std::string::npos);
+}
+
+TEST_CASE("What found no partner in the time lines is counted by kind") {
+  SolverSample solver;
+  database::TraceAnalyses& trace = solver.sample.build().trace;
+  trace.traced = 8;
+  trace.stopped = 1;
+  trace.unmatched = {.sends = 1, .receives = 5, .strangers = 3};
+  std::string text;
+  for (const char c : run(solver.sample, {}))
+    if (c != '\n' && c != ' ') text += c;
+  INFO(text);
+  CHECK(text.find(
+            "9operationsinthetracesfoundnopartner(1send,5receivesand3operationswithunrecordedprocesses)") !=
+        std::string::npos);
+  const nlohmann::json quality =
+      nlohmann::json::parse(run(solver.sample, {"report", "--format", "json"}))["quality"];
+  CHECK(quality["traces_stopped"] == 1);
+  CHECK(quality["unmatched"]["sends"] == 1);
+  CHECK(quality["unmatched"]["receives"] == 5);
+  CHECK(quality["unmatched"]["collectives"] == 0);
+  CHECK(quality["unmatched"]["with_unrecorded_processes"] == 3);
 }
 
 TEST_CASE("A program that was rebuilt or deleted before merging is told, with what to do") {
