@@ -1,6 +1,7 @@
 #include "exchange/message_communicator.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -87,10 +88,19 @@ std::uint64_t MessageCommunicator::exclusive_scan(std::uint64_t value) {
 
 template <class Combine>
 std::uint64_t MessageCommunicator::all_reduce(std::uint64_t value, Combine combine) {
-  reduce_tree(*this, value, kCollectiveTag, to_bytes, from_bytes, combine);
-  Bytes result = to_bytes(value);
-  broadcast(result, 0);
-  return from_bytes(result);
+  const int paired = std::bit_floor(static_cast<unsigned>(size()));
+  const int others = size() - paired;
+  if (rank() >= paired) {
+    send(rank() - paired, kCollectiveTag, to_bytes(value));
+    return from_bytes(receive(rank() - paired, kCollectiveTag));
+  }
+  if (rank() < others) combine(value, from_bytes(receive(rank() + paired, kCollectiveTag)));
+  for (int step = 1; step < paired; step *= 2) {
+    const int peer = rank() ^ step;
+    combine(value, from_bytes(send_receive(peer, to_bytes(value), peer, kCollectiveTag)));
+  }
+  if (rank() < others) send(rank() + paired, kCollectiveTag, to_bytes(value));
+  return value;
 }
 
 std::uint64_t MessageCommunicator::all_sum(std::uint64_t value) {

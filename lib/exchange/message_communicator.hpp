@@ -23,7 +23,7 @@ class MessageCommunicator : public Communicator {
   [[nodiscard]] std::vector<Bytes> all_to_all(std::vector<Bytes> outgoing) override;
   /// Recursive doubling (Hillis and Steele).
   [[nodiscard]] std::uint64_t exclusive_scan(std::uint64_t value) override;
-  /// reduce_tree, then broadcast.
+  /// Recursive doubling among the first 2^⌊log₂ p⌋ ranks, each of which speaks for at most one of the others.
   [[nodiscard]] std::uint64_t all_sum(std::uint64_t value) override;
   [[nodiscard]] std::uint64_t all_max(std::uint64_t value) override;
 

@@ -57,7 +57,8 @@ class Backward {
         causers_(forward.pieces),
         waiter_(forward.pieces),
         longer_(forward.pieces) {
-    options_.asked_together = std::max<std::size_t>(options_.asked_together, 1);
+    options_.waits_together =
+        std::max<std::size_t>(options_.waits_together, 1) * static_cast<std::size_t>(analysis.size());
     if (options_.waits_per_round == 0)
       options_.waits_per_round = std::max(kWaits, kWaitsOfLine * std::uint64_t{roster.locations()});
     lines_.reserve(forward.ledger.lines().size());
@@ -143,6 +144,7 @@ class Backward {
   void take_waiter(std::uint32_t line, const Wait& wait);
   void explain(Listed& one, const Wait& wait, const CauserInterval& causer);
   void pass_on(const Listed& one);
+  void pass_on_complete();
   void pass_on_ready(const Line& own);
   void settle_queued();
   std::uint64_t distribute(const Explanation& explanation, std::uint64_t passed_ns);
@@ -183,12 +185,7 @@ std::uint64_t Backward::round(std::uint64_t since) {
   delays_.clear();
   explain_all(since);
   const std::uint64_t count = analysis_.all_sum(listed_.size());
-  for (const Listed& one : listed_) {
-    const Burden& burden = lines_[one.line].burden;
-    if (!burden.taken(one.wait) && burden.complete(one.wait)) pass_on(one);
-    settle_queued();
-  }
-  mail_.deliver(*this);
+  pass_on_complete();
   // What is left waits for itself: only contradictory clocks can say so. All of it is passed on before any of
   // it arrives, on however many ranks of the analysis.
   if (passed_on_ != listed_.size()) {
@@ -200,6 +197,23 @@ std::uint64_t Backward::round(std::uint64_t since) {
   mail_.deliver(*this);
   for (Line& line : lines_) line.burden.close();
   return count;
+}
+
+/// Waits to which nothing more will come, and those to which that leads. Some at a time: what reaches other
+/// ranks' waits is passed on there meanwhile.
+void Backward::pass_on_complete() {
+  std::size_t next = 0;
+  for (std::uint64_t most = analysis_.all_max(listed_.size()); next < most;) {
+    for (const std::size_t end = next + options_.waits_together; next < end; ++next) {
+      if (next >= listed_.size()) continue;
+      const Listed& one = listed_[next];
+      const Burden& burden = lines_[one.line].burden;
+      if (!burden.taken(one.wait) && burden.complete(one.wait)) pass_on(one);
+      settle_queued();
+    }
+    mail_.deliver_once(*this);
+  }
+  mail_.deliver(*this);
 }
 
 /// What time lines elsewhere cost waiters here is told to those who have them.
@@ -216,7 +230,7 @@ void Backward::explain_all(std::uint64_t since) {
   std::size_t explained = 0;
   for (;;) {
     const std::size_t answered = listed_.size();
-    for (; line < lines_.size() && asked_.size() < options_.asked_together; ++line) list(line, since);
+    for (; line < lines_.size() && asked_.size() < options_.waits_together; ++line) list(line, since);
     asked_.send(mail_);
     if (!mail_.deliver_once(*this)) return;
     for (; explained < answered; ++explained) {

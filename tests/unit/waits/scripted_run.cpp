@@ -259,7 +259,7 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     DelayCosts delays =
         delay_costs(analysis, roster, forward,
                     {.waits_per_round = waits_per_round,
-                     .asked_together = static_cast<std::size_t>(records_per_round),
+                     .waits_together = static_cast<std::size_t>(records_per_round),
                      .accounts_kept = static_cast<std::size_t>(records_per_round),
                      .observer = [&diagnosis](const ComparedWait& wait) { diagnosis.add(wait); }});
     CriticalPath path = critical_path(analysis, roster, forward);
