@@ -1,7 +1,9 @@
 #include "waits/contexts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <functional>
 #include <unordered_map>
 
 namespace culprit::waits {
@@ -94,6 +96,25 @@ std::vector<Bytes> recorded_memberships(std::span<const std::unique_ptr<ProcessT
   return to;
 }
 
+/// What members of contexts that nobody recorded the members of (their first member's time line is missing)
+/// know of them: their own places.
+std::vector<Bytes> own_places(std::span<const std::unique_ptr<ProcessTrace>> own, std::size_t ranks,
+                              const std::function<bool(std::uint64_t)>& recorded) {
+  std::vector<Bytes> to(ranks);
+  for (const auto& process : own) {
+    for (const Definition& definition : process->definitions()) {
+      const bool has_place =
+          definition.kind == DefinitionKind::communicator || definition.kind == DefinitionKind::window;
+      if (!has_place || recorded(definition.global_id)) continue;
+      const std::array<std::uint64_t, 3> place = {definition.global_id,
+                                                  static_cast<std::uint64_t>(definition.rank),
+                                                  static_cast<std::uint64_t>(process->rank())};
+      put(to[home_of(definition.global_id, ranks)], place.data(), sizeof place);
+    }
+  }
+  return to;
+}
+
 using Memberships = std::unordered_map<std::uint64_t, std::vector<Membership>>;
 
 Memberships read_memberships(const std::vector<Bytes>& boxes) {
@@ -106,6 +127,25 @@ Memberships read_memberships(const std::vector<Bytes>& boxes) {
       if (all.size() < 2) all.push_back(std::move(one));
     }
   }
+  return known;
+}
+
+/// Reads what own_places() wrote; who is missing is nobody. A damaged definition may name any place.
+Memberships read_places(const std::vector<Bytes>& boxes) {
+  std::unordered_map<std::uint64_t, std::vector<std::int32_t>> members;
+  for (const Bytes& box : boxes) {
+    for (Reading reading(box); reading.more();) {
+      constexpr std::uint64_t kMostPlaces = std::uint64_t{1} << 26;
+      std::vector<std::int32_t>& all = members[reading.number()];
+      const std::uint64_t place = reading.number();
+      const auto rank = static_cast<std::int32_t>(reading.number());
+      if (place >= kMostPlaces) continue;
+      if (place >= all.size()) all.resize(place + 1, measurement::trace::kNobody);
+      all[place] = rank;
+    }
+  }
+  Memberships known;
+  for (const auto& [id, ranks] : members) known[id].push_back({id, RankList(ranks), {}});
   return known;
 }
 
@@ -151,7 +191,10 @@ Contexts::Contexts(exchange::Communicator& analysis, std::span<const std::unique
   }
   const auto ranks = static_cast<std::size_t>(analysis.size());
   const Memberships at_home = read_memberships(analysis.all_to_all(recorded_memberships(own, ranks)));
-  const Memberships known = fetch(analysis, at_home, shared_);
+  Memberships known = fetch(analysis, at_home, shared_);
+  const auto recorded = [&known](std::uint64_t id) { return known.contains(id); };
+  const Memberships pieced = read_places(analysis.all_to_all(own_places(own, ranks, recorded)));
+  known.merge(fetch(analysis, pieced, shared_));
   std::unordered_map<std::uint64_t, Groups> groups;
   for (const auto& [id, memberships] : known)
     groups[id] = add_members(shared_[by_id_.at(id)], memberships.front());

@@ -2,6 +2,9 @@
 #include "exchange/threads.hpp"
 #include "scripted_run.hpp"
 
+#include <algorithm>
+#include <mutex>
+
 #include <catch2/catch.hpp>
 
 using namespace culprit::waits;
@@ -362,6 +365,41 @@ TEST_CASE("a receive whose request's number comes again holds nothing back") {
   const Found found = analyse(run);
   CHECK(found.waits == std::vector<FoundWait>{{1, waited, Pattern::late_sender, 80, 0, 0}});
   CHECK(found.unmatched == Unmatched{.completions = 1});
+}
+
+TEST_CASE("where the first member's time line is missing, the others are found by their own places") {
+  ScriptedRun run(4);
+  const auto backwards = run.define(DefinitionKind::communicator, {0, 3, 2, 1});
+  const auto others = run.define(DefinitionKind::communicator, {1, 2, 3});
+  run.call(1, 10, 60, {message(kReceive, 2)});
+  run.call(2, 40, 50, {message(kSend, 1)});
+  run.call(1, 70, 120, {on(kReceive, backwards, 1)});
+  run.call(3, 90, 95, {on(kSend, backwards, 3)});
+  run.call(1, 130, 140, {message(kReceive, 0)});
+  run.call(2, 60, 150, {on(OperationKind::barrier)});
+  for (const std::int32_t rank : {1, 2, 3})
+    run.call(rank, 160 + 10 * static_cast<std::uint64_t>(rank), 200, {on(OperationKind::barrier, others)});
+  for (const int analysts : {1, 2, 3}) {
+    std::mutex mutex;
+    std::vector<std::pair<Pattern, std::uint64_t>> found;
+    Unmatched unmatched;
+    culprit::exchange::run_on_threads(analysts, [&](culprit::exchange::Communicator& analysis) {
+      auto own = traces(run, analysis);
+      std::erase_if(own, [](const auto& process) { return process->rank() == 0; });
+      const Roster roster(analysis, own);
+      Forward forward = read_forward(analysis, roster, own);
+      const std::lock_guard lock(mutex);
+      unmatched.add(forward.unmatched());
+      for (TimeLine& line : forward.ledger.lines())
+        for (const Wait& wait : line.waits) found.emplace_back(wait.pattern, wait.ns);
+    });
+    std::sort(found.begin(), found.end());
+    CHECK(found == std::vector<std::pair<Pattern, std::uint64_t>>{{Pattern::late_sender, 20},
+                                                                  {Pattern::late_sender, 30},
+                                                                  {Pattern::wait_at_barrier, 10},
+                                                                  {Pattern::wait_at_barrier, 20}});
+    CHECK(unmatched == Unmatched{.receives = 1, .collectives = 1});
+  }
 }
 
 TEST_CASE("of two processes that claim a rank the first has it, whatever the other has") {
