@@ -47,9 +47,9 @@ constexpr std::uint64_t kRecordsOfRank = 1 << 15, kRecordsOfLine = 1024;
 
 /// Bytes of letters that one rank of the analysis writes in a round, at most, about: what waits for what they
 /// tell stays in a processor's cache. As many as it writes where all its messages are with other ranks'
-/// processes and the round is no larger than kRecordsOfRank; and of thousands of time lines some letters
-/// each.
-constexpr std::uint64_t kLettersOfRank = 2 << 20, kLettersOfLine = 1 << 10;
+/// processes and the round is no larger than kRecordsOfRank; and of thousands of time lines a hundred letters
+/// each: turning to the lines and to their partners' would take longer than what then falls out of the cache.
+constexpr std::uint64_t kLettersOfRank = 2 << 20, kLettersOfLine = 8 << 10;
 
 /// Records that one rank of the analysis reads before it turns to the first time line again, at least.
 constexpr std::uint64_t kRecordsTogether = 1 << 12;

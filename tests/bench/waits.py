@@ -18,6 +18,7 @@ MOST = 1_000_000  # events of what naive analyses take quadratic time for: they 
 RUNS = (
     [("ring", ranks, EVENTS, 2) for ranks in (16, 64, 256, 1024, 4096)]
     + [("ring", 1024, EVENTS, 1)]
+    + [("scattered", ranks, EVENTS, 2) for ranks in (64, 1024, 4096)]
     + [("master", ranks, events, 2) for ranks, events in ((64, MOST), (1024, MOST), (1024, 4 * MOST), (4096, 4 * MOST))]
     + [("unmatched", ranks, events, 2) for ranks, events in ((2, MOST), (64, MOST), (64, 4 * MOST))]
     + [("truncated", 64, events, 2) for events in (MOST, 4 * MOST)]

@@ -93,11 +93,15 @@ Definition world_of(std::int32_t rank, std::int32_t ranks) {
   return world;
 }
 
-/// A rank's time line: all end their reduction together, when the last would.
+/// A rank's time line: all end their reduction together, when the last would. Neighbours in the ring are so
+/// many ranks apart as `step` says.
 class Ring final : public ProcessTrace {
  public:
-  Ring(std::int32_t rank, std::int32_t ranks, std::uint64_t iterations)
-      : rank_(rank), below_((rank + ranks - 1) % ranks), above_((rank + 1) % ranks), iterations_(iterations) {
+  Ring(std::int32_t rank, std::int32_t ranks, std::int32_t step, std::uint64_t iterations)
+      : rank_(rank),
+        below_((rank + ranks - step) % ranks),
+        above_((rank + step) % ranks),
+        iterations_(iterations) {
     definitions_.push_back(world_of(rank, ranks));
   }
   [[nodiscard]] std::int32_t rank() const override { return rank_; }
@@ -321,7 +325,10 @@ struct Case {
     if (pattern == "master")
       return std::make_unique<Served>(rank, ranks, std::max<std::uint64_t>(events / (4 * (all - 1)), 1));
     if (pattern == "unmatched") return std::make_unique<Unmatched>(rank, ranks, events / all);
-    auto ring = std::make_unique<Ring>(rank, ranks, std::max<std::uint64_t>(events / (6 * all), 1));
+    // Of a multiple of four ranks: one ring, whose messages are almost all between the two halves of the
+    // ranks.
+    const std::int32_t step = pattern == "scattered" ? ranks / 2 - 1 : 1;
+    auto ring = std::make_unique<Ring>(rank, ranks, step, std::max<std::uint64_t>(events / (6 * all), 1));
     if (pattern == "truncated" && rank == 1)
       return std::make_unique<Truncated>(std::move(ring), events / all / 2);
     return ring;
@@ -527,8 +534,9 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
 
 int main(int count, char** arguments) {
   if (count != 5 && count != 6) {
-    std::fputs("usage: bench_waits ring|master|unmatched|truncated RANKS EVENTS ANALYSTS [MEGABYTES]\n",
-               stderr);
+    std::fputs(
+        "usage: bench_waits ring|scattered|master|unmatched|truncated RANKS EVENTS ANALYSTS [MEGABYTES]\n",
+        stderr);
     return 2;
   }
   const Case run{arguments[1], std::atoi(arguments[2]), std::strtoull(arguments[3], nullptr, 10),
