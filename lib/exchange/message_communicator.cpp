@@ -88,7 +88,7 @@ std::uint64_t MessageCommunicator::exclusive_scan(std::uint64_t value) {
 
 template <class Combine>
 std::uint64_t MessageCommunicator::all_reduce(std::uint64_t value, Combine combine) {
-  const int paired = std::bit_floor(static_cast<unsigned>(size()));
+  const int paired = static_cast<int>(std::bit_floor(static_cast<unsigned>(size())));
   const int others = size() - paired;
   if (rank() >= paired) {
     send(rank() - paired, kCollectiveTag, to_bytes(value));
