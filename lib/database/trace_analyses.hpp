@@ -103,7 +103,7 @@ struct UnmatchedOperations {
 struct TraceAnalyses {
   std::uint64_t traced =
       0;  ///< ranks whose time lines were analysed; 0: there was no trace, nothing else is set
-  std::uint64_t stopped = 0;  ///< of them, those whose trace ends early: a limit, a full disk
+  std::uint64_t stopped = 0;  ///< of them, those whose trace ends early: a limit, a full disk, damage
   UnmatchedOperations unmatched;
 
   double parallel = 0, load_balance = 0, communication = 0, serialization = 0, transfer = 0;

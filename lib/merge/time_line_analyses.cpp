@@ -84,7 +84,7 @@ class Analyses {
                        .memory = waits::usual_memory(exchange::ranks_with(comm, exchange::this_machine()))}},
             [this] { marks_ = {}; })),
         forward_(read_.forward) {
-    found_.stopped = comm.all_sum(lines.stopped);
+    found_.stopped = comm.all_sum(lines.stopped + lines.broken_off->size());
   }
 
   /// The same calls on all ranks.

@@ -29,9 +29,10 @@ struct NamedNodes {
 class TracedProcess final : public waits::ProcessTrace {
  public:
   TracedProcess(std::int32_t rank, const std::string& path, std::vector<NamedNodes> nodes,
-                std::vector<std::uint8_t> events)
+                std::vector<std::uint8_t> events, std::map<std::string, std::string>& broken_off)
       : rank_(rank),
         trace_(path),
+        broken_off_(broken_off),
         clock_(trace_.clocks()),
         nodes_(std::move(nodes)),
         events_(std::move(events)) {
@@ -48,7 +49,8 @@ class TracedProcess final : public waits::ProcessTrace {
     if (records_[thread] == nullptr) return false;
     try {
       if (!records_[thread]->next(record)) return false;
-    } catch (const measurement::MeasurementError&) {
+    } catch (const measurement::MeasurementError& error) {
+      broken_off_.try_emplace(trace_.path(), error.what());
       records_[thread].reset();  // what was read before it is good
       return false;
     }
@@ -83,6 +85,7 @@ class TracedProcess final : public waits::ProcessTrace {
 
   std::int32_t rank_;
   trace::ProcessTrace trace_;
+  std::map<std::string, std::string>& broken_off_;
   waits::ClockCorrection clock_;
   waits::PushForward pushed_;
   std::vector<NamedNodes> nodes_;
@@ -103,7 +106,7 @@ class Opening {
       if (!file.process.rank) return;  // nobody can have waited for it in MPI
       drop_own_frames(file);
       auto process = std::make_unique<TracedProcess>(*file.process.rank, path, name_nodes(file, threads),
-                                                     number_events(file.process));
+                                                     number_events(file.process), *result_.broken_off);
       if (process->stopped()) ++result_.stopped;
       result_.processes.push_back(std::move(process));
     } catch (const measurement::MeasurementError& error) {

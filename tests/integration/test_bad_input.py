@@ -10,6 +10,8 @@ import unittest
 
 import harness
 
+SLOT = 32768  # bytes of a block of a time line (docs/formats.md)
+
 
 class Launcher(harness.Workspace):
     def hpcrun(self, *arguments, expect, **options):
@@ -160,6 +162,20 @@ class Merging(harness.Workspace):
             self.assertEqual(harness.viewer_json(database, "info")["ranks"], len(good))
             databases.append(database.read_bytes())
         self.assertEqual(databases, databases[:1] * len(databases))
+
+    def test_a_damaged_time_line_is_used_as_far_as_it_goes_and_told(self):
+        directory = self.measure("mpich", 2, harness.PROGRAMS / "truth_point_to_point.mpich", self.here, 2, 5, options=("--trace",))
+        path = sorted(directory.rglob("*.culprit.trace"))[1]
+        data = bytearray(path.read_bytes())
+        slots = (slot for slot in range(SLOT, len(data), SLOT) if data[slot : slot + 4] == b"CTRB")
+        line = next(slot for slot in slots if data[slot + 8 : slot + 12] != bytes(4 * [255]))  # not the process's stream
+        data[line + 100] ^= 4
+        path.write_bytes(data)
+        done = self.prof_mpi("-q", directory, expect=3)
+        self.assert_one_line(done.stderr, path.name, "the checksum of a block is wrong")
+        quality = harness.viewer_json(self.here / "run.db", "report")["quality"]
+        self.assertEqual(quality["traces_stopped"], 1)
+        self.assertGreater(sum(quality["unmatched"].values()), 0)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody who may not read")
     def test_files_and_directories_that_may_not_be_read_are_left_out(self):

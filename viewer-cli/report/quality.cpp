@@ -150,7 +150,8 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment, 
   }
   if (experiment.trace().stopped > 0) {
     warn(counted(experiment.trace().stopped, "trace") + (experiment.trace().stopped == 1 ? " ends" : " end") +
-         " before the run (--trace-limit, or a full disk): what came after is missing in waits, causes and "
+         " before the run (--trace-limit, a full disk, or damage): what came after is missing in waits, "
+         "causes and "
          "the "
          "critical path.");
   }
