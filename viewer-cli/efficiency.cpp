@@ -271,7 +271,7 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
   line("  communication efficiency", result.communication, "largest useful time / run time");
   if (result.exact) {
     line("    serialization", result.serialization, "communication / transfer efficiency");
-    line("    transfer", result.transfer, "critical path outside MPI / run time");
+    line("    transfer", result.transfer, "run time if data moved at once / run time");
   }
   const auto time = [&](double seconds) { return keep(duration(seconds, screen.unicode)); };
   out << '\n'

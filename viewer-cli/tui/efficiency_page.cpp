@@ -51,7 +51,7 @@ Page efficiency_page(const Workspace& workspace, const Findings& findings, int w
     add_line(page, "    serialization", result.serialization,
              "what an ideal network would reach: low, ranks depend on each other", width, unicode);
     add_line(page, "    transfer", result.transfer,
-             "critical path outside MPI / run time: low, data moves too long", width, unicode);
+             "run time if data moved at once / run time: low, data moves too long", width, unicode);
   }
   page.blank();
   page.say((result.exact ? "From time lines: run time " : "From a profile: run time ") +

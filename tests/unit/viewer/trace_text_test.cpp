@@ -290,7 +290,7 @@ TEST_CASE("efficiency: of the run, and of iterations each by itself") {
   load balance               80.0 %  mean / largest useful time
   communication efficiency   95.0 %  largest useful time / run time
     serialization            96.0 %  communication / transfer efficiency
-    transfer                 99.0 %  critical path outside MPI / run time
+    transfer                 99.0 %  run time if data moved at once / run time
 
 From time lines: run time 1 000 s (first end of MPI_Init to last end of MPI_Finalize), useful time
 outside MPI 760 s on average, 950 s at most, over 8 ranks.
