@@ -78,6 +78,17 @@ TEST_CASE("Chosen metrics become columns with their statistic, scope and unit") 
   CHECK(text.find("max (I) s") != std::string::npos);
 }
 
+TEST_CASE("Sorted by what scopes take themselves, branches are as large as what lies below them") {
+  const SolverSample solver;
+  const std::string text = run(solver.sample, {"view", "--sort", "REALTIME:sum (E)"});
+  INFO(text);
+  CHECK(text.find("MPI_Allreduce") != std::string::npos);
+  CHECK(text.find("nothing to show") == std::string::npos);
+  const std::string large = run(solver.sample, {"view", "--sort", "REALTIME:sum (E)", "--min", "30"});
+  CHECK(large.find("spmv") != std::string::npos);
+  CHECK(large.find("setup") == std::string::npos);
+}
+
 TEST_CASE("Long names give way, whatever the width") {
   SampleExperiment sample({"REALTIME"});
   sample.add_location(0, 0, sample.add_role("main"));
