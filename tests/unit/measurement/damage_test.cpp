@@ -37,28 +37,6 @@ bool same(const culprit::measurement::ThreadProfile& a, const culprit::measureme
          std::ranges::equal(a.cells, b.cells, alike) && std::ranges::equal(a.events, b.events, alike_events);
 }
 
-std::vector<char> small_file(bool seal, const Directory& directory) {
-  const auto path = directory / (seal ? "sealed.culprit" : "live.culprit");
-  File file(path, process(2));
-  file->module(0x1000, "/lib/a.so", "id", 2, 0);
-  file->module(0x2000, "/lib/b.so", nullptr, 0, 0);
-  for (unsigned t = 0; t < 2; ++t) {
-    ThreadTree& tree = *file->add_thread(t, t == 0, call(3, 1), kStart);
-    for (std::uint64_t i = 0; i < 40; ++i) {
-      const auto leaf = insert(tree, {call(i % 3), call(i % 7, 1), call(i, cct::kNoModule), sample(i)});
-      tree.record(leaf, values(i * 1'000'000, 1 + i % 3));
-      tree.record_event(leaf, 0, i);
-    }
-    tree.begin_wait(tree.child(tree.program_root(), call(1)), kStart + 1,
-                    culprit::measurement::WaitKind::lock);
-  }
-  file->set_rank(1, 2, "ab", "MPI");
-  file->note("note");
-  file->maintain(kStart + 1000);
-  if (seal) REQUIRE(file->seal(EndReason::exit, kStart + 2000) == 0);
-  return bytes_of(path);
-}
-
 // Reads bytes as a file: valid, or refused with a reason; anything else fails the test.
 enum class Outcome : std::uint8_t { read, refused };
 

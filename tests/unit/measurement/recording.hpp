@@ -199,4 +199,28 @@ inline void write_bytes(const std::filesystem::path& path, const std::vector<cha
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
+/// The bytes of a small measurement, sealed or as the process left it: two modules, and two threads of 40
+/// paths each.
+inline std::vector<char> small_file(bool seal, const Directory& directory) {
+  const auto path = directory / (seal ? "sealed.culprit" : "live.culprit");
+  File file(path, process(2));
+  file->module(0x1000, "/lib/a.so", "id", 2, 0);
+  file->module(0x2000, "/lib/b.so", nullptr, 0, 0);
+  for (unsigned t = 0; t < 2; ++t) {
+    measurement::ThreadTree& tree = *file->add_thread(t, t == 0, call(3, 1), kStart);
+    for (std::uint64_t i = 0; i < 40; ++i) {
+      const auto leaf = insert(tree, {call(i % 3), call(i % 7, 1), call(i, cct::kNoModule), sample(i)});
+      tree.record(leaf, values(i * 1'000'000, 1 + i % 3));
+      tree.record_event(leaf, 0, i);
+    }
+    tree.begin_wait(tree.child(tree.program_root(), call(1)), kStart + 1, measurement::WaitKind::lock);
+  }
+  file->set_rank(1, 2, "ab", "MPI");
+  file->note("note");
+  file->maintain(kStart + 1000);
+  if (seal && file->seal(measurement::EndReason::exit, kStart + 2000) != 0)
+    throw std::runtime_error("not sealed");
+  return bytes_of(path);
+}
+
 }  // namespace recording
