@@ -36,6 +36,7 @@ MADE = {
     "collectives": {"wait-at-barrier", "wait-at-nxn", "late-broadcast", "early-reduce", "early-scan"},
     "active_target": {"late-post", "early-wait", "late-complete", "wait-at-fence", "early-fence", "wait-at-create", "wait-at-free"},
     "passive_target": {"lock-wait"},
+    "mixed": {"late-sender", "late-post", "early-wait", "late-complete", "wait-at-fence", "early-fence", "wait-at-nxn"},
     "fortran_f08": {
         "late-sender", "late-receiver", "wait-at-barrier", "wait-at-nxn", "late-broadcast", "early-reduce", "early-scan",
         "late-post", "early-wait", "late-complete", "wait-at-fence", "early-fence", "lock-wait",
@@ -43,7 +44,8 @@ MADE = {
 }
 EVERYWHERE = {"wait-at-init", "wait-at-finalize"}  # however short
 # In some scenarios a third rank waits.
-LEAST_RANKS = {"point_to_point": 3, "requests": 3, "active_target": 3, "passive_target": 3, "fortran_f08": 3}
+LEAST_RANKS = {"point_to_point": 3, "requests": 3, "active_target": 3, "passive_target": 3, "mixed": 4, "fortran_f08": 3}
+FURTHER_RANKS = {"mixed": (2,)}  # its first communicator, two ranks backwards, once had another's name
 RANKS_TRIED = [int(ranks) for ranks in os.environ.get("CULPRIT_RANKS_TRIED", "4").split()]
 DELAY = 20  # ms
 REPETITIONS = 3
@@ -220,7 +222,7 @@ class ExactWaits(harness.AgainstClocks):
             self.assertLessEqual(row["imbalance_s"], row["seconds"])
 
     def compare(self, mpi, program):
-        for ranks in RANKS_TRIED:
+        for ranks in sorted({*RANKS_TRIED, *FURTHER_RANKS.get(program, ())}):
             with self.subTest(ranks=ranks):
                 self.compare_on(mpi, ranks, program, MADE[program] if ranks >= LEAST_RANKS.get(program, 2) else set())
 
@@ -273,7 +275,7 @@ class ExactWaits(harness.AgainstClocks):
         self.assertIsNone(harness.viewer_json(database, "efficiency")["transfer"])
 
 
-PROGRAMS = ("point_to_point", "requests", "collectives", "active_target", "passive_target", "fortran_f08")
+PROGRAMS = ("point_to_point", "requests", "collectives", "active_target", "passive_target", "mixed", "fortran_f08")
 for mpi in harness.LAUNCHERS:
     for program in PROGRAMS:
         setattr(
