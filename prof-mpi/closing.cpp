@@ -26,8 +26,7 @@ void tell_remarks(const database::Quality& quality) {
   }
   if (quality.clock_violations > 0) {
     const bool one = quality.clock_violations == 1;
-    fmt::print(stderr,
-               "prof-mpi: {} {} received before {} sent, by the hosts' clocks; pushed forward, {} still {}\n",
+    fmt::print(stderr, "prof-mpi: {} {} received before {} sent; pushed forward, {} still {}\n",
                quality.clock_violations, one ? "message was" : "messages were", one ? "it was" : "they were",
                quality.clock_violations_left == 0 ? "none" : std::to_string(quality.clock_violations_left),
                quality.clock_violations_left == 1 ? "is" : "are");

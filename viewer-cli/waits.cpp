@@ -60,7 +60,8 @@ std::size_t rows_shown(const database::Contents& experiment, const Scale& scale)
 }
 
 /// What the approximation could not place, and what clocks made doubtful.
-void write_remainder(std::ostream& out, const Screen& screen, const database::Quality& quality) {
+void write_remainder(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
+  const database::Quality& quality = experiment.quality;
   std::string text;
   const auto amount = [&screen](std::uint64_t ns) {
     const double s = static_cast<double>(ns) / 1e9;
@@ -73,7 +74,7 @@ void write_remainder(std::ostream& out, const Screen& screen, const database::Qu
     text +=
         amount(quality.excess_wait_ns) + " of estimated waits were not sampled as idle, and are left out.";
   if (!text.empty()) out << wrap(text, screen.width) << '\n';
-  if (const std::string clocks = clocks_text(quality); !clocks.empty())
+  if (const std::string clocks = clocks_text(experiment); !clocks.empty())
     out << wrap(clocks, screen.width) << '\n';
 }
 
@@ -131,7 +132,7 @@ void write_waits(std::ostream& out, const Screen& screen, const database::Conten
   }
   if (shown < experiment.waits().size())
     out << "and " << experiment.waits().size() - shown << " more (--format csv or json)\n";
-  write_remainder(out, screen, experiment.quality);
+  write_remainder(out, screen, experiment);
 }
 
 void write_waits_csv(std::ostream& out, const database::Contents& experiment) {

@@ -66,16 +66,27 @@ std::string unmatched_text(const database::UnmatchedOperations& unmatched) {
 
 }  // namespace
 
-std::string clocks_text(const database::Quality& quality) {
+std::string clocks_text(const database::Contents& experiment) {
+  const database::Quality& quality = experiment.quality;
   if (quality.clock_violations == 0) return {};
   const bool one = quality.clock_violations == 1;
+  const bool one_host = experiment.run.hosts.size() == 1;
   std::string text = counted(quality.clock_violations, "message") + (one ? " was" : " were") +
-                     " received before being sent, by the clocks of the hosts, and " +
-                     (one ? "was" : "were") + " moved, with what follows: ";
-  if (quality.clock_violations_left == 0) return text + "waits there are estimates.";
-  return text + grouped(static_cast<double>(quality.clock_violations_left)) + " still " +
-         (quality.clock_violations_left == 1 ? "is" : "are") +
-         " in the wrong order, and waits there and their causes are wrong.";
+                     " received before being sent" + (one_host ? "" : ", by the clocks of the hosts,") +
+                     " and " + (one ? "was" : "were") + " moved, with what follows: ";
+  if (quality.clock_violations_left == 0) {
+    text += "waits there are estimates.";
+  } else {
+    text += grouped(static_cast<double>(quality.clock_violations_left)) + " still " +
+            (quality.clock_violations_left == 1 ? "is" : "are") +
+            " in the wrong order, and waits there and their causes are wrong.";
+  }
+  // One clock does not err.
+  if (one_host)
+    text +=
+        " On one host that is so where a rank's sampling was stopped while messages were under way: later "
+        "ones are then taken for them.";
+  return text;
 }
 
 double sampling_microseconds(const database::Quality& quality) {
@@ -159,7 +170,7 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment, 
     warn(counted(unmatched, "operation") + " in the traces found no partner (" +
          unmatched_text(experiment.trace().unmatched) + "); waits in them are not known.");
   }
-  if (const std::string clocks = clocks_text(quality); !clocks.empty()) warn(clocks);
+  if (const std::string clocks = clocks_text(experiment); !clocks.empty()) warn(clocks);
   if (partial_share(experiment, total_s) > kManyPartial) {
     warn(percent(partial_share(experiment, total_s)) +
          " of the time lies in partial unwinds (under <partial>); `info` " +

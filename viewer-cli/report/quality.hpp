@@ -10,8 +10,9 @@ namespace culprit::viewer {
 /// The quality of the measurement in one sentence: ranks, threads, samples, partial, unresolved, dropped.
 std::string quality_text(const database::Contents& experiment, double total_s);
 
-/// What the hosts' clocks did to the order of messages, in a sentence; empty where they agree.
-std::string clocks_text(const database::Quality& quality);
+/// What the hosts' clocks, or on one host gaps in the recording, did to the order of messages, in a sentence;
+/// empty where none is received before being sent.
+std::string clocks_text(const database::Contents& experiment);
 
 /// One line for each thing that makes the figures less than complete, with what to do.
 std::vector<std::string> quality_warnings(const database::Contents& experiment, double total_s);
