@@ -61,7 +61,7 @@ const Variation& variation_of(const database::Contents& experiment, std::uint32_
   static const Variation nothing;
   const std::vector<Variation>& all = experiment.trace().variations;
   const auto levels = static_cast<std::size_t>(std::ranges::count(all, false, &Variation::chosen));
-  if (levels == 0) return nothing;
+  if (levels == 0) return all.empty() ? nothing : all.front();
   if (finer < levels) return all[finer];
   throw UsageError("--finer: there " + std::string(levels == 2 ? "is " : "are ") +
                    (levels == 1 ? "no finer levels" : counted(levels - 1, "finer level")));

@@ -275,6 +275,10 @@ Left to right: 3 invocations; a full block is 21 ms without MPI.
 
 None of them took unusually long.
 )");
+  TracedSample named;
+  std::vector<database::Variation>& variations = named.sample.build().trace.variations;
+  std::erase_if(variations, [](const database::Variation& one) { return !one.chosen; });
+  CHECK(run(named.sample, {"variation"}) == run(named.sample, {"variation", "--procedure", "spmv"}));
   // What was named is no level; what was not named is not there.
   CHECK_THROWS_WITH(run(traced.sample, {"variation", "--finer", "2"}), "--finer: there is 1 finer level");
   CHECK_THROWS_WITH(
