@@ -75,8 +75,10 @@ void CompletingCall::exit(const Requests& requests, int result, const CallPlace&
          [&](int n, Operation* operations) { return completed(requests, n, result, operations); });
 }
 
-void record_starts(const RequestStart& facts, const CallPlace& call) {
+void StartingCall::exit(const RequestStart& facts, const CallPlace& call) {
   record(call, false, std::max(facts.count, 0), [&](int n, Operation* operations) {
+    const MPI_Request before = handles_.before(facts, n);
+    if (before != facts.requests[n]) rename_persistent(before, facts.requests[n]);
     return start_persistent(facts.requests[n], operations[0]) ? 1 : 0;
   });
 }

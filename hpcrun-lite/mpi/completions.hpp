@@ -2,6 +2,7 @@
 
 #include "mpi/call_facts.hpp"
 #include "mpi/open_requests.hpp"
+#include "mpi/started_handles.hpp"
 #include "runtime/api.hpp"
 
 #include <cstddef>
@@ -51,8 +52,16 @@ class CompletingCall {
   MPI_Status few_statuses_[kFew];
 };
 
-/// After MPI_Start or MPI_Startall.
-void record_starts(const RequestStart& facts, const CallPlace& call);
+/// MPI_Start or MPI_Startall.
+class StartingCall {
+ public:
+  void enter(const RequestStart& facts) { handles_.keep(facts); }
+  /// After it: records the call and the operations that it began.
+  void exit(const RequestStart& facts, const CallPlace& call);
+
+ private:
+  StartedHandles handles_;
+};
 
 /// After MPI_Request_get_status found the request complete, which stays.
 void record_query(const StatusQuery& facts, std::uint64_t before, const CallPlace& call);

@@ -160,6 +160,17 @@ void add_persistent(MPI_Request request, const Operation& operation) {
   if (!requests.add(key_of(request), open)) lost.fetch_add(1, std::memory_order_relaxed);
 }
 
+void rename_persistent(MPI_Request before, MPI_Request now) {
+  OpenRequest open;
+  const bool known = requests.visit(
+      key_of(before), [](const OpenRequest& one) { return one.persistent; },
+      [&](const OpenRequest& one) {
+        open = one;
+        return false;
+      });
+  if (known && !requests.add(key_of(now), open)) lost.fetch_add(1, std::memory_order_relaxed);
+}
+
 bool start_persistent(MPI_Request request, Operation& operation) {
   return requests.visit(
       key_of(request), [](const OpenRequest& open) { return open.persistent; },

@@ -50,6 +50,8 @@ class TracedCall {
     if (call_.recorded) note_enter(spinning);
     if constexpr (CompletesRequests<Facts>) {
       own_.enter(facts.requests);
+    } else if constexpr (std::is_same_v<Facts, RequestStart>) {
+      own_.enter(facts);
     } else if constexpr (ReadsStatus<Facts>) {
       if (facts.status == MPI_STATUS_IGNORE) facts.status = &own_.status;
       if constexpr (std::is_same_v<Facts, StatusQuery>) own_.last = last_operation();
@@ -75,7 +77,7 @@ class TracedCall {
     } else {
       if (result != MPI_SUCCESS && !happened_all_the_same(window)) return record(nullptr, 0);
       if constexpr (std::is_same_v<Facts, RequestStart>) {
-        record_starts(facts, call_);
+        own_.exit(facts, call_);
       } else if constexpr (std::is_same_v<Facts, StatusQuery>) {
         record_query(facts, own_.last, call_);
       } else {
@@ -99,8 +101,10 @@ class TracedCall {
     MPI_Status status;
     std::uint64_t last;
   };
-  using Own = std::conditional_t<CompletesRequests<Facts>, CompletingCall,
-                                 std::conditional_t<ReadsStatus<Facts>, StatusOf, Consumed>>;
+  using Own =
+      std::conditional_t<CompletesRequests<Facts>, CompletingCall,
+                         std::conditional_t<std::is_same_v<Facts, RequestStart>, StartingCall,
+                                            std::conditional_t<ReadsStatus<Facts>, StatusOf, Consumed>>>;
 
   void note_enter(bool spinning) {
     if constexpr (Facts::kRule == WaitRule::polls) {

@@ -412,15 +412,18 @@ void StartCall::exit(const PersistentReceive& facts, std::uint32_t /*call*/) {
   start_message(facts.received, false, *facts.request, true);
 }
 
-void StartCall::enter(const RequestStart& /*facts*/) {
-  if (started_operations != 0) started_ = occurrence_.entered();
+void RequestStartCall::enter(const RequestStart& facts) {
+  if (started_operations == 0) return;
+  started_ = occurrence_.entered();
+  handles_.keep(facts);
 }
 
-void StartCall::exit(const RequestStart& facts, std::uint32_t /*call*/) {
+void RequestStartCall::exit(const RequestStart& facts, std::uint32_t /*call*/) {
   if (started_ == 0) return;
   for (int i = 0; i < facts.count; ++i) {
-    Started* const entry = started.find(facts.requests[i]);
+    Started* const entry = started.find(handles_.before(facts, i));
     if (entry == nullptr) continue;
+    entry->request = facts.requests[i];
     entry->active = true;
     entry->started = started_;
     if (entry->kind == Started::sent)

@@ -4,6 +4,7 @@
 #include "mpi/call_facts.hpp"
 #include "mpi/occurrence.hpp"
 #include "mpi/prototypes.hpp"
+#include "mpi/started_handles.hpp"
 #include "mpi/transfer_stamps.hpp"
 #include "runtime/api.hpp"
 
@@ -289,7 +290,6 @@ class StartCall {
   void enter(const CollectiveFileTransferStart& facts) {
     begin(bytes_of(facts.data.count, facts.data.datatype));
   }
-  void enter(const RequestStart& facts);
   void enter(const RequestRelease& facts) { forget(*facts.request); }
   void enter(const Cancellation& facts) { forget(*facts.request); }
 
@@ -306,7 +306,6 @@ class StartCall {
     }
   }
   void exit(const CollectiveFileTransferStart& facts, std::uint32_t call);
-  void exit(const RequestStart& facts, std::uint32_t call);
   void exit(const MatchedReceiveStart& facts, std::uint32_t /*call*/) { forget(*facts.request); }
   void exit(const ExchangeStart& facts, std::uint32_t /*call*/) { forget(*facts.request); }
   void exit(const RequestRelease& /*facts*/, std::uint32_t /*call*/) {}
@@ -330,6 +329,20 @@ class StartCall {
   std::uint64_t bytes_ = 0;
   std::uint64_t started_ = 0;
   CollectiveAmount amount_{};
+};
+
+/// MPI_Start or MPI_Startall: the large ones among what the thread remembers begin.
+class RequestStartCall {
+ public:
+  explicit RequestStartCall(Occurrence& occurrence) : occurrence_(occurrence) {}
+
+  void enter(const RequestStart& facts);
+  void exit(const RequestStart& facts, std::uint32_t call);
+
+ private:
+  Occurrence& occurrence_;
+  std::uint64_t started_ = 0;  ///< 0: nothing is remembered
+  StartedHandles handles_;
 };
 
 /// The beginning or the end of what transfers are numbered in.
@@ -414,7 +427,7 @@ struct TransferOf<ExchangeStart> {
 };
 template <>
 struct TransferOf<RequestStart> {
-  using Call = StartCall;
+  using Call = RequestStartCall;
 };
 template <>
 struct TransferOf<RequestRelease> {

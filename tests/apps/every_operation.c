@@ -190,6 +190,33 @@ static void nonblocking(void) {
   align();
 }
 
+/* Large messages that nobody receives yet: Open MPI gives the request another handle at each start. */
+static void persistent_buffered(void) {
+  static char space[4 * sizeof out];
+  MPI_Request request;
+  int size;
+  void* attached;
+  MPI_Buffer_attach(space, sizeof space);
+  MPI_Bsend_init(out, kMany, MPI_INT, right, 41, world, &request);
+  E("");
+  for (int i = 0; i < 3; ++i) {
+    MPI_Start(&request);
+    E("+send_buffered on=world peer=%d tag=41 bytes=%d id=b%d", right, 4 * kMany, i);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    E("-send_buffered on=world peer=%d tag=41 bytes=%d id=b%d", right, 4 * kMany, i);
+  }
+  align();
+  for (int i = 0; i < 3; ++i) {
+    MPI_Recv(in, kMany, MPI_INT, left, 41, world, MPI_STATUS_IGNORE);
+    E("receive on=world peer=%d tag=41 bytes=%d", left, 4 * kMany);
+  }
+  MPI_Request_free(&request);
+  E("");
+  MPI_Buffer_detach(&attached, &size);
+  E("");
+  align();
+}
+
 static void persistent(void) {
   MPI_Request request[2];
   MPI_Send_init(out, 7, MPI_INT, right, 40, world, &request[0]);
@@ -219,6 +246,7 @@ static void persistent(void) {
     E("");
   }
   align();
+  persistent_buffered();
 }
 
 /* More requests than anyone has room for on a stack. */
