@@ -310,7 +310,8 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
       analyse_time_lines(comm, dealing, lines, shape, locations, place_for_spills(options));
   lines.processes.clear();
   for (const auto& [file, why] : *lines.broken_off)
-    lines.problems.push_back(file + ": " + why + "; what lies before the damage is used");
+    lines.problems.emplace_back(file).append(": ").append(why).append(
+        "; what lies before the damage is used");
   analysing.step();
   locations = {};
   shape.columns.traced = traced.values.names;
