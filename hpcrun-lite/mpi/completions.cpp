@@ -77,7 +77,7 @@ void CompletingCall::exit(const Requests& requests, int result, const CallPlace&
 
 void StartingCall::exit(const RequestStart& facts, const CallPlace& call) {
   record(call, false, std::max(facts.count, 0), [&](int n, Operation* operations) {
-    const MPI_Request before = handles_.before(facts, n);
+    MPI_Request before = handles_.before(facts, n);
     if (before != facts.requests[n]) rename_persistent(before, facts.requests[n]);
     return start_persistent(facts.requests[n], operations[0]) ? 1 : 0;
   });

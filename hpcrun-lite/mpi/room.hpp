@@ -11,6 +11,7 @@ template <typename Item, std::size_t kFew>
 class Room {
  public:
   explicit Room(std::size_t size)
+      // NOLINTNEXTLINE(bugprone-sizeof-expression): Open MPI's handles are pointers
       : items_(size <= kFew ? few_ : static_cast<Item*>(malloc(size * sizeof(Item)))),
         size_(items_ != nullptr ? size : 0) {}
   ~Room() {
