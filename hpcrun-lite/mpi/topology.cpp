@@ -3,6 +3,8 @@
 #include "measurement/trace_operation.hpp"
 #include "mpi/real_call.hpp"
 
+#include <cstdint>
+
 namespace culprit::mpi {
 
 Neighbors::Neighbors(MPI_Comm comm) : counts_(count(comm)), ranks_(counts_.sources + counts_.destinations) {
@@ -15,6 +17,27 @@ Neighbors::Neighbors(MPI_Comm comm) : counts_(count(comm)), ranks_(counts_.sourc
   }
 }
 
+namespace {
+
+constexpr std::size_t kFew = 8;  ///< dimensions
+
+/// Whether its extents are those of its processes. In Open MPI what MPI_Comm_create_group makes of some of a
+/// grid's processes has the whole grid's, and MPI_Cart_shift divides by zero there.
+bool is_grid(MPI_Comm comm, int dimensions) {
+  const auto size = static_cast<std::size_t>(dimensions);
+  Room<int, 3 * kFew> room(3 * size);
+  if (room.size() == 0) return false;
+  int* extents = room.data();
+  CULPRIT_MPI(PMPI_Cart_get)(comm, dimensions, extents, extents + size, extents + 2 * size);
+  std::int64_t processes = 1;
+  for (std::size_t i = 0; i < size; ++i) processes *= extents[i];
+  int all = 0;
+  CULPRIT_MPI(PMPI_Comm_size)(comm, &all);
+  return processes == all;
+}
+
+}  // namespace
+
 Neighbors::Counts Neighbors::count(MPI_Comm comm) {
   Counts counts{.kind = MPI_UNDEFINED, .dimensions = 0, .sources = 0, .destinations = 0};
   CULPRIT_MPI(PMPI_Topo_test)(comm, &counts.kind);
@@ -22,7 +45,7 @@ Neighbors::Counts Neighbors::count(MPI_Comm comm) {
   int destinations = 0;
   if (counts.kind == MPI_CART) {
     CULPRIT_MPI(PMPI_Cartdim_get)(comm, &counts.dimensions);
-    sources = destinations = 2 * counts.dimensions;
+    if (is_grid(comm, counts.dimensions)) sources = destinations = 2 * counts.dimensions;
   } else if (counts.kind == MPI_GRAPH) {
     int rank = 0;
     CULPRIT_MPI(PMPI_Comm_rank)(comm, &rank);

@@ -9,7 +9,7 @@ namespace culprit::mpi {
 
 /// Whom this process receives from and sends to in the neighbourhood collectives of a communicator, in their
 /// order (MPI-3.1, 7.6): ranks of the communicator, kNobody where a grid ends. None where it has no
-/// topology.
+/// topology, or not one of its own.
 class Neighbors {
  public:
   explicit Neighbors(MPI_Comm comm);

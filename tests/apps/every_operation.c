@@ -424,6 +424,25 @@ static void communicators(void) {
   let_go(&one);
 }
 
+/* No grid itself, whatever Open MPI says */
+static void part_of_grid(MPI_Comm grid) {
+  const int ranks[] = {0, 1};
+  MPI_Group all, some;
+  MPI_Comm part;
+  MPI_Comm_group(grid, &all);
+  E("");
+  MPI_Group_incl(all, 2, ranks, &some);
+  E("");
+  MPI_Comm_create_group(grid, some, 5, &part);
+  E("create made=part");
+  E("members part 0 1");
+  let_go(&part);
+  MPI_Group_free(&some);
+  E("");
+  MPI_Group_free(&all);
+  E("");
+}
+
 static void topologies(void) {
   const int dims[] = {4}, periods[] = {0};
   const int neighbors = rank == 0 || rank == 3 ? 1 : 2;
@@ -442,6 +461,7 @@ static void topologies(void) {
   MPI_Neighbor_alltoall(out, 3, MPI_INT, in, 3, MPI_INT, graph);
   E("neighbors on=graph bytes=12 received=12");
   let_go(&graph);
+  if (rank < 2) part_of_grid(grid);
   let_go(&grid);
 }
 

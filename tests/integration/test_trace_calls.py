@@ -98,7 +98,7 @@ class TraceCalls(harness.AgainstClocks):
             self.assertTrue(process.sealed)
             self.assertEqual(process.dropped, 0)
             comparison.rank(process, lines, process.threads[0])
-        self.assertEqual(len(comparison.contexts.of), 23)
+        self.assertEqual(len(comparison.contexts.of), 24)
 
     def test_every_operation_openmpi(self):
         self.check_every_operation("openmpi")
