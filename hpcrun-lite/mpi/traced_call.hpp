@@ -20,7 +20,7 @@ namespace culprit::mpi {
 inline std::atomic<bool> calls_are_followed{false};
 
 // When this thread's present series of polls in vain began (polling.hpp): the poll that ends it successfully
-// stands for all of them, and they are not recorded. 0: none.
+// stands for all of them, and they are not recorded. 0: none, or another call was recorded since.
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
 inline __thread std::uint64_t polled_since __attribute__((tls_model("initial-exec")));
 
@@ -111,6 +111,7 @@ class TracedCall {
       if (!spinning || polled_since == 0) polled_since = host_time(occurrence_.entered());
       call_.entered = polled_since;
     } else {
+      polled_since = 0;  // however short this call is: what polls after it stand for begins after it
       call_.entered = host_time(occurrence_.entered());
     }
   }

@@ -111,6 +111,18 @@ static void probes(void) {
   align();
 }
 
+/* Calls that are done at once, between polls in vain */
+static void polls(void) {
+  for (int i = 0; i < 100; ++i) {
+    int found = 0;
+    MPI_Iprobe(left, 15, world, &found, MPI_STATUS_IGNORE);
+    MPI_Send(out, 1, MPI_INT, MPI_PROC_NULL, 15, world);
+    E("send on=world tag=15 bytes=0");
+    MPI_Iprobe(MPI_PROC_NULL, 15, world, &found, MPI_STATUS_IGNORE);
+    E("probe on=world tag=15 bytes=0");
+  }
+}
+
 static void nonblocking(void) {
   MPI_Request request[4];
   MPI_Status status[4];
@@ -571,6 +583,7 @@ int main(int argc, char** argv) {
   right = (rank + 1) % kRanks;
   blocking();
   probes();
+  polls();
   nonblocking();
   persistent();
   many();

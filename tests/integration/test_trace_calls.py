@@ -1,5 +1,6 @@
 """Time lines hold every MPI call with its operations, and name communicators, groups and windows the same everywhere."""
 
+import itertools
 import unittest
 
 import harness
@@ -98,6 +99,8 @@ class TraceCalls(harness.AgainstClocks):
             self.assertTrue(process.sealed)
             self.assertEqual(process.dropped, 0)
             comparison.rank(process, lines, process.threads[0])
+            for before, after in itertools.pairwise(process.threads[0]):
+                self.assertLessEqual(before["exit"], after["enter"])
         self.assertEqual(len(comparison.contexts.of), 24)
 
     def test_every_operation_openmpi(self):
