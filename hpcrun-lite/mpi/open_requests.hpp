@@ -28,7 +28,7 @@ void begin_request(MPI_Request request, Operation& operation, MPI_Comm* made, st
 
 /// A persistent request, which begins nothing yet.
 void add_persistent(MPI_Request request, const Operation& operation);
-/// Its handle is another one from now on.
+/// The persistent request has another handle from now on; nothing where it is not known.
 void rename_persistent(MPI_Request before, MPI_Request now);
 /// After MPI_Start: the operation that begins. False: not known.
 bool start_persistent(MPI_Request request, Operation& operation);

@@ -202,10 +202,10 @@ std::uint64_t Backward::round(std::uint64_t since) {
 /// Waits to which nothing more will come, and those to which that leads. Some at a time: what reaches other
 /// ranks' waits is passed on there meanwhile.
 void Backward::pass_on_complete() {
-  std::size_t next = 0;
-  for (std::uint64_t most = analysis_.all_max(listed_.size()); next < most;) {
-    for (const std::size_t end = next + options_.waits_together; next < end; ++next) {
-      if (next >= listed_.size()) continue;
+  const std::uint64_t most = analysis_.all_max(listed_.size());
+  for (std::size_t first = 0; first < most; first += options_.waits_together) {
+    const std::size_t end = std::min(first + options_.waits_together, listed_.size());
+    for (std::size_t next = first; next < end; ++next) {
       const Listed& one = listed_[next];
       const Burden& burden = lines_[one.line].burden;
       if (!burden.taken(one.wait) && burden.complete(one.wait)) pass_on(one);
