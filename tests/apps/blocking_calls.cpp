@@ -966,7 +966,10 @@ void act(const Row& row, Report& report) {
   const auto begin = Clock::now();
   report.outcome = row.act();
   const auto elapsed = Clock::now() - begin;
-  report.lasted = row.kind != Kind::timed || elapsed >= std::chrono::nanoseconds(kLimit);
+  // Half: sockets count the limit by the kernel's ticks, and without any signal 60 ms were 50 now and then
+  // where a virtual machine's processor had been taken away. A signal breaks off within the first
+  // milliseconds.
+  report.lasted = row.kind != Kind::timed || 2 * elapsed >= std::chrono::nanoseconds(kLimit);
   report.done = true;
 }
 
