@@ -14,6 +14,7 @@ Checksums are XXH3-64; they are verified where the Python package xxhash is inst
 """
 
 import mmap
+import re
 import struct
 import sys
 
@@ -28,6 +29,17 @@ META, STRING_ENDS, STRING_BYTES, CONTEXTS, FLAT, LOCATIONS = 1, 2, 3, 5, 6, 7
 SUMMARY_INDEX, SUMMARY_DATA, TILES = 8, 9, 22
 VARIATION, TIME_MAP, SEGMENT_METRICS = 33, 34, 35
 MODULE, FILE = 3, 4  # kinds of scopes
+
+
+# What a terminal would obey instead of showing it.
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]")
+
+
+def text(data):
+    """Names hold any bytes; what cannot be printed comes out escaped, as viewer-cli shows it."""
+    short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    escape = lambda found: short.get(found.group(), f"\\u{ord(found.group()):04x}")
+    return UNPRINTABLE.sub(escape, data.decode(errors="backslashreplace"))
 
 
 class Cursor:
@@ -54,7 +66,7 @@ class Cursor:
     def string(self):
         size = self.varint()
         self.at += size
-        return bytes(self.data[self.at - size : self.at]).decode(errors="replace")
+        return text(bytes(self.data[self.at - size : self.at]))
 
     def strings(self):
         return [self.string() for _ in range(self.get("I"))]
@@ -199,7 +211,7 @@ class Database:
     def string(self, number):
         ends = self.sections[STRING_ENDS]
         begin = struct.unpack_from("<Q", ends, 8 * (number - 1))[0] if number else 0
-        return bytes(self.sections[STRING_BYTES][begin : struct.unpack_from("<Q", ends, 8 * number)[0]]).decode(errors="replace")
+        return text(bytes(self.sections[STRING_BYTES][begin : struct.unpack_from("<Q", ends, 8 * number)[0]]))
 
     def frame(self, context):
         _, _, name, file, line, _, _, kind = struct.unpack_from("<7IB", self.sections[CONTEXTS], 32 * context)

@@ -1,7 +1,10 @@
 #include "closing.hpp"
 
+#include "files/write_failure.hpp"
+#include "print/output.hpp"
+#include "print/text.hpp"
+
 #include <algorithm>
-#include <cstdio>
 #include <new>
 #include <string>
 #include <system_error>
@@ -13,23 +16,29 @@ namespace {
 
 constexpr std::size_t kProblemsListed = 20;
 
+void say(const std::string& line) {
+  print::complain("prof-mpi", line);
+}
+
 /// What does not make the result worse than it says it is.
 void tell_remarks(const database::Quality& quality) {
   if (quality.slowed > 0) {
-    fmt::print(stderr,
-               "prof-mpi: sampling took more than a tenth of the time on {} threads, which were sampled more "
-               "slowly, down to 1/{} of the rate; times stay right\n",
-               quality.slowed, std::uint64_t{1} << std::min<std::uint64_t>(quality.most_halvings, 63));
+    say(
+        fmt::format("sampling cost more than it may (a tenth of a thread's time, a twentieth of the "
+                    "processors): {} {} sampled more slowly, at times at 1/{} of the rate; times stay right",
+                    quality.slowed, quality.slowed == 1 ? "thread was" : "threads were",
+                    std::uint64_t{1} << std::min<std::uint64_t>(quality.most_halvings, 63)));
   }
   if (quality.full > 0) {
-    fmt::print(stderr, "prof-mpi: {} samples met a full memory area and count for a caller\n", quality.full);
+    say(fmt::format("{} samples met a full memory area and count for a caller", quality.full));
   }
   if (quality.clock_violations > 0) {
     const bool one = quality.clock_violations == 1;
-    fmt::print(stderr, "prof-mpi: {} {} received before {} sent; pushed forward, {} still {}\n",
-               quality.clock_violations, one ? "message was" : "messages were", one ? "it was" : "they were",
-               quality.clock_violations_left == 0 ? "none" : std::to_string(quality.clock_violations_left),
-               quality.clock_violations_left == 1 ? "is" : "are");
+    say(fmt::format(
+        "{} {} received before {} sent; pushed forward, {} still {}", quality.clock_violations,
+        one ? "message was" : "messages were", one ? "it was" : "they were",
+        quality.clock_violations_left == 0 ? "none" : std::to_string(quality.clock_violations_left),
+        quality.clock_violations_left == 1 ? "is" : "are"));
   }
 }
 
@@ -42,18 +51,22 @@ int status_of(const merge::Outcome& outcome) {
 void tell(const merge::Outcome& outcome, const CommandLine& line, int ranks) {
   const std::size_t listed =
       line.verbose ? outcome.problems.size() : std::min(outcome.problems.size(), kProblemsListed);
-  for (std::size_t i = 0; i < listed; ++i) fmt::print(stderr, "prof-mpi: {}\n", outcome.problems[i]);
-  if (listed < outcome.problems.size()) {
-    fmt::print(stderr, "prof-mpi: and {} more (-v lists all)\n", outcome.problems.size() - listed);
-  }
+  for (std::size_t i = 0; i < listed; ++i) say(outcome.problems[i]);
+  if (listed < outcome.problems.size())
+    say(fmt::format("and {} more (-v lists all)", outcome.problems.size() - listed));
   if (line.quiet) return;
-  if (!outcome.some_ranks.empty()) fmt::print("only {} were measured\n", outcome.some_ranks);
+  if (outcome.private_for_inputs) {
+    print::announce(
+        line.options.output.string() +
+        ": not everybody may read it, because not everybody may read what it was made from (chmod "
+        "shares it; --no-source leaves sources out)");
+  }
+  if (!outcome.some_ranks.empty()) print::announce("only " + outcome.some_ranks + " were measured");
   tell_remarks(outcome.quality);
   const double rate = outcome.seconds > 0 ? static_cast<double>(outcome.profiles) / outcome.seconds : 0;
-  fmt::print("merged {} profiles, {} contexts, {} ranks, {:.2f} s: {:.0f} profiles/s; {} {}\n",
-             outcome.profiles, outcome.contexts, ranks, outcome.seconds, rate,
-             line.options.dry_run ? "would write" : "wrote", line.options.output.string());
-  std::fflush(stdout);
+  print::announce(fmt::format("merged {} profiles, {} contexts, {} ranks, {:.2f} s: {:.0f} profiles/s; {} {}",
+                              outcome.profiles, outcome.contexts, ranks, outcome.seconds, rate,
+                              line.options.dry_run ? "would write" : "wrote", line.options.output.string()));
 }
 
 std::string cause_of(const std::exception_ptr& error, const CommandLine& line) {
@@ -63,20 +76,23 @@ std::string cause_of(const std::exception_ptr& error, const CommandLine& line) {
   } catch (const std::bad_alloc&) {
     cause = fmt::format("merge: {}: out of memory (merge on more nodes, or with fewer ranks per node)",
                         line.options.measurement.string());
+  } catch (const files::WriteFailure& refused) {
+    cause = refused.what();
   } catch (const std::system_error& refused) {
-    cause = fmt::format("write: {} (make room there, or name another place with -o)", refused.what());
+    cause =
+        fmt::format("merge: {}: {} (raise the limits of this shell, ulimit -a, or merge on another machine)",
+                    line.options.measurement.string(), refused.code().message());
   } catch (const std::exception& other) {
     cause = other.what();
   } catch (...) {
     cause = fmt::format("merge: {}: failed for an unknown reason (please report it)",
                         line.options.measurement.string());
   }
-  std::replace(cause.begin(), cause.end(), '\n', ' ');
-  return cause;
+  return print::spelled(cause);
 }
 
 void tell_failure(const std::string& cause) {
-  fmt::print(stderr, "prof-mpi: {}\n", cause);
+  say(cause);
 }
 
 }  // namespace culprit::prof_mpi

@@ -1,10 +1,10 @@
 #include "command_line.hpp"
 
+#include "print/output.hpp"
 #include "spelling/closest.hpp"
 #include "spelling/unknown_option.hpp"
 #include "structure/structure.hpp"
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -158,8 +158,7 @@ std::variant<CommandLine, int> parse_command_line(int argc, char** argv, bool sp
     if (speak) app.exit(wanted);
     return 0;
   } catch (const CLI::ParseError& error) {
-    if (speak)
-      std::fprintf(stderr, "prof-mpi: usage: %s\n", spelling::explain(app, error, "prof-mpi --help").c_str());
+    if (speak) print::complain("prof-mpi", "usage: " + spelling::explain(app, error, "prof-mpi --help"));
     return kUsage;
   }
   line.options.blame.mode = balance == "paper" ? blame::Mode::paper : blame::Mode::noise_aware;

@@ -4,6 +4,8 @@
 #include "closing.hpp"
 #include "command_line.hpp"
 #include "exchange/threads.hpp"
+#include "files/at_death.hpp"
+#include "files/own_program.hpp"
 #include "launch.hpp"
 #include "merge/merge.hpp"
 #include "progress_line.hpp"
@@ -13,7 +15,6 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <variant>
 
@@ -52,8 +53,14 @@ int merge_on_threads(const CommandLine& line) {
 
 /// Replaces this process by the executable for the launcher's MPI. Returns only where there is none.
 int become_mpi(const Launch& launch, char** argv) {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path self = files::own_program();
+  if (self.empty()) {
+    if (launch.rank == 0)
+      tell_failure(
+          "start: /proc: is not mounted, and prof-mpi's own place is not known otherwise (mount it, or start "
+          "prof-mpi by its whole path)");
+    return kFailure;
+  }
   const std::filesystem::path directory = self.parent_path().parent_path() / "lib" / "culprit";
   std::string why = "no such file";
   std::filesystem::path tried;
@@ -84,5 +91,6 @@ int main(int argc, char** argv) {
   const Launch launch = detect_launch();
   const std::variant<CommandLine, int> parsed = parse_command_line(argc, argv, launch.rank == 0);
   if (const int* status = std::get_if<int>(&parsed)) return *status;
+  culprit::files::put_right_at_death("prof-mpi");
   return launch.launched ? become_mpi(launch, argv) : merge_on_threads(std::get<CommandLine>(parsed));
 }

@@ -2,6 +2,7 @@
 
 #include "closing.hpp"
 #include "command_line.hpp"
+#include "files/at_death.hpp"
 #include "launch.hpp"
 #include "merge/merge.hpp"
 #include "mpi_communicator.hpp"
@@ -73,6 +74,7 @@ int main(int argc, char** argv) {
   if (const int* status = std::get_if<int>(&parsed)) return *status;
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  culprit::files::put_right_at_death("prof-mpi");
   const int status = strangers(launch) ? kFailure : merge_on_all_ranks(std::get<CommandLine>(parsed));
   MPI_Finalize();
   return status;

@@ -1,14 +1,14 @@
 #include "mpi_file.hpp"
 
 #include "exchange/shared_file.hpp"
+#include "files/new_file.hpp"
+#include "files/write_failure.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <string>
-#include <system_error>
 #include <utility>
 
-#include <fcntl.h>
 #include <mpi.h>
 #include <unistd.h>
 
@@ -64,14 +64,14 @@ class MpiFile : public exchange::OutputFile {
 
  private:
   int open(bool create) {
-    // The system says why a file cannot be created; MPI-IO would not.
-    if (create) {
-      const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-      if (descriptor < 0) return errno;
-      ::close(descriptor);
-    }
-    const int failed =
-        errno_of(MPI_File_open(MPI_COMM_SELF, path_.c_str(), MPI_MODE_WRONLY, MPI_INFO_NULL, &file_));
+    // The system says why a file cannot be created; MPI-IO would not. Nor can it be kept from following
+    // links: so it opens what is open already.
+    plain_ = create ? files::create_exclusively(path_) : files::open_created(path_);
+    if (!plain_.good()) return errno;
+    const std::string opened = "/proc/self/fd/" + std::to_string(plain_.get());
+    const bool reachable = ::access(opened.c_str(), W_OK) == 0;
+    const int failed = errno_of(MPI_File_open(MPI_COMM_SELF, reachable ? opened.c_str() : path_.c_str(),
+                                              MPI_MODE_WRONLY, MPI_INFO_NULL, &file_));
     if (failed != 0) file_ = MPI_FILE_NULL;
     return failed;
   }
@@ -79,22 +79,19 @@ class MpiFile : public exchange::OutputFile {
   /// Where MPI-IO could not write it says little more than "I/O error": the system, asked for the same, gives
   /// the reason. Returns the bytes written, should it succeed.
   int write_plainly(std::uint64_t offset, std::span<const std::byte> piece) const {
-    const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor < 0) throw_if(errno);
-    const ssize_t written = ::pwrite(descriptor, piece.data(), piece.size(), static_cast<off_t>(offset));
-    const int failed = written > 0 ? 0 : written < 0 ? errno : ENOSPC;
-    ::close(descriptor);
-    throw_if(failed);
+    const ssize_t written = ::pwrite(plain_.get(), piece.data(), piece.size(), static_cast<off_t>(offset));
+    throw_if(written > 0 ? 0 : written < 0 ? errno : ENOSPC);
     return static_cast<int>(written);
   }
 
   void throw_if(int error) const {
-    if (error != 0) throw std::system_error(error, std::generic_category(), path_.string());
+    if (error != 0) throw files::WriteFailure(path_, error);
   }
 
   exchange::Communicator& comm_;
   std::filesystem::path path_;
   std::size_t piece_;
+  files::Descriptor plain_;
   MPI_File file_ = MPI_FILE_NULL;
 };
 

@@ -1,6 +1,7 @@
 #include "progress_line.hpp"
 
-#include <cstdio>
+#include "print/output.hpp"
+
 #include <ctime>
 
 #include <fmt/core.h>
@@ -33,19 +34,15 @@ void ProgressLine::update(const char* phase, std::uint64_t done, std::uint64_t t
     phase_start_cpu_ = cpu_time();
   }
   if (!terminal_ || (drawn_ && now - last_drawn_ < kBetweenDrawings)) return;
-  if (total > 0) {
-    fmt::print(stderr, "\r\033[Kprof-mpi: {} {} of {} ({} %)", phase_, done, total, 100 * done / total);
-  } else {
-    fmt::print(stderr, "\r\033[Kprof-mpi: {}", phase_);
-  }
-  std::fflush(stderr);
+  print::show_progress(
+      total > 0 ? fmt::format("prof-mpi: {} {} of {} ({} %)", phase_, done, total, 100 * done / total)
+                : "prof-mpi: " + phase_);
   drawn_ = true;
   last_drawn_ = now;
 }
 
 void ProgressLine::erase() {
-  if (drawn_) fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  if (drawn_) print::show_progress("");
   drawn_ = false;
 }
 
@@ -54,8 +51,8 @@ void ProgressLine::finish() {
   erase();
   if (verbose_) {
     const std::chrono::duration<double> spent = Clock::now() - phase_start_;
-    fmt::print(stderr, "prof-mpi: {}: {:.2f} s, {:.2f} s of CPU time\n", phase_, spent.count(),
-               cpu_time() - phase_start_cpu_);
+    print::complain("prof-mpi", fmt::format("{}: {:.2f} s, {:.2f} s of CPU time", phase_, spent.count(),
+                                            cpu_time() - phase_start_cpu_));
   }
   phase_.clear();
 }

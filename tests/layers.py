@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that the arrows between folders run one way (docs/how-it-works.md): who may include whom."""
+"""Checks that the arrows between folders run one way (docs/how-it-works.md): who may include whom; and that what the tools
+say has one way out."""
 
 import pathlib
 import re
@@ -9,33 +10,56 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Each folder may include itself and these.
 MAY_INCLUDE = {
+    "lib/print": set(),
     "lib/spelling": set(),
+    "lib/files": {"print"},
     "lib/cct": set(),
     "lib/metrics": set(),
-    "lib/exchange": set(),
+    "lib/exchange": {"files"},
     "lib/unwind": {"cct"},
     "lib/measurement": {"cct"},
-    "lib/structure": set(),
-    "lib/database": {"metrics", "exchange"},
+    "lib/structure": {"files"},
+    "lib/database": {"print", "metrics", "exchange", "files"},
     "lib/blame": {"metrics", "database"},
     "lib/waits": {"measurement", "exchange"},
-    "lib/merge": {"cct", "metrics", "measurement", "structure", "exchange", "database", "blame", "waits"},
+    "lib/merge": {"files", "cct", "metrics", "measurement", "structure", "exchange", "database", "blame", "waits"},
     "lib/views": {"spelling", "metrics", "database", "blame"},
-    "hpcrun-lite/runtime": {"unwind", "measurement", "cct"},
+    "hpcrun-lite/runtime": {"print", "unwind", "measurement", "cct"},
     "hpcrun-lite/mpi": {"unwind"},
-    "hpcrun-lite/launcher": {"measurement", "spelling"},
-    "prof-mpi": {"spelling", "exchange", "merge", "structure", "blame", "database"},
-    "viewer-cli": {"spelling", "exchange", "merge", "structure", "blame", "database", "metrics", "views"},
+    "hpcrun-lite/launcher": {"files", "print", "measurement", "spelling"},
+    "prof-mpi": {"files", "print", "spelling", "exchange", "merge", "structure", "blame", "database"},
+    "viewer-cli": {"files", "print", "spelling", "exchange", "merge", "structure", "blame", "database", "metrics", "views"},
 }
 # The runtime may see only what never allocates.
 RUNTIME_HEADERS = {"cct/frame.hpp", "measurement/kinds.hpp", "measurement/limits.hpp", "measurement/live.hpp", "measurement/live_trace.hpp",
                    "measurement/raw_memory.hpp", "measurement/trace_operation.hpp", "measurement/trace_stream.hpp",
-                   "measurement/transfer_cost.hpp", "measurement/write_signals.hpp", "unwind/known_walk.hpp", "unwind/rule.hpp",
+                   "measurement/transfer_cost.hpp", "measurement/write_signals.hpp", "print/printable.hpp", "print/shell_word.hpp", "unwind/known_walk.hpp", "unwind/rule.hpp",
                    "unwind/walker.hpp"}
 # Enumerations and classes of numbers that files and tools share; they include nothing.
 FREE_TO_ALL = {"measurement/kinds.hpp", "measurement/trace_operation.hpp", "measurement/transfer_cost.hpp"}
 FOLDERS = {path.split("/")[1] for path in MAY_INCLUDE if path.startswith("lib/")}
+# Where what the tools say comes out; all else goes through these, so that no name gets to a terminal as it is. The wrappers
+# of MPI say two things, of their own words and numbers; a handler of signals spells what it says by itself.
+WAYS_OUT = {"lib/print/output.cpp", "lib/files/at_death.cpp", "hpcrun-lite/runtime/closing.cpp", "hpcrun-lite/mpi/traced_lifetime.cpp",
+            "hpcrun-lite/mpi/real_call.cpp"}
+# What they take: a stream of text around it, or the browser's screen.
+TAKES_STREAM = {"viewer-cli/main.cpp": {"std::cout"}, "hpcrun-lite/launcher/options.cpp": {"std::cout"},
+                "viewer-cli/tui/terminal.cpp": {"stdout", "STDOUT_FILENO"}}
+OUT = re.compile(r"std::cout|std::cerr|std::clog|\bstderr\b|\bstdout\b|\bfmt::print\b|\bputs\b|\bprintf\b|\bperror\b|STDERR_FILENO|STDOUT_FILENO")
+ASKS_ONLY = re.compile(r"(isatty|ioctl|dup2|posix_spawn_file_actions_\w+)\([^)]*STD(OUT|ERR)_FILENO")
 INCLUDE = re.compile(r'^\s*#include "((\w+)/[^"]+)"', re.M)
+
+
+def other_ways_out(path, text):
+    """What writes to standard output or standard error by itself."""
+    if path in WAYS_OUT:
+        return []
+    wrong = []
+    for number, line in enumerate(text.splitlines(), 1):
+        code = ASKS_ONLY.sub("", line.split("//")[0])
+        if (found := OUT.search(code)) and found.group() not in TAKES_STREAM.get(path, ()):
+            wrong.append(f"{path}:{number}: {found.group()} (say it by print/output.hpp)")
+    return wrong
 
 
 def main():
@@ -44,7 +68,9 @@ def main():
         for path in sorted((ROOT / where).rglob("*")):
             if path.suffix not in (".hpp", ".cpp", ".h", ".c"):
                 continue
-            for header, folder in INCLUDE.findall(path.read_text(errors="replace")):
+            text = path.read_text(errors="replace")
+            wrong += other_ways_out(str(path.relative_to(ROOT)), text)
+            for header, folder in INCLUDE.findall(text):
                 own = where.split("/")[-1]
                 if folder in FOLDERS and folder not in allowed | {own} and header not in FREE_TO_ALL:
                     wrong.append(f"{path.relative_to(ROOT)}: includes {header} (not allowed from {where})")

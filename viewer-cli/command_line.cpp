@@ -1,6 +1,7 @@
 #include "command_line.hpp"
 
 #include "help.hpp"
+#include "print/text.hpp"
 #include "spelling/closest.hpp"
 #include "spelling/unknown_option.hpp"
 
@@ -61,7 +62,7 @@ struct OptionUse {
   std::string_view option;
   std::initializer_list<Command> commands;
 };
-const std::array<OptionUse, 18> kUses = {{
+const std::array<OptionUse, 17> kUses = {{
     {"--sort", {Command::view}},
     {"--metrics", {Command::view}},
     {"--depth", {Command::view, Command::diff}},
@@ -76,7 +77,6 @@ const std::array<OptionUse, 18> kUses = {{
     {"--metric",
      {Command::hot_path, Command::threads, Command::variation, Command::diff, Command::exporting}},
     {"--derive", {Command::view, Command::hot_path, Command::threads, Command::diff, Command::exporting}},
-    {"--output", {Command::exporting}},
     {"--finer", {Command::variation}},
     {"--procedure", {Command::variation}},
     {"--scaling", {Command::diff}},
@@ -209,6 +209,16 @@ bool has_csv(Command command) {
   return command != Command::report && command != Command::info && command != Command::efficiency;
 }
 
+/// -o names what is written: the export, or else the database of a measurement directory.
+void check_output(const Invocation& invocation, std::string_view name) {
+  if (invocation.output.empty() || invocation.command == Command::exporting) return;
+  std::error_code error;
+  if (invocation.command == Command::diff || !std::filesystem::is_directory(invocation.database, error))
+    throw UsageError(
+        "--output: " + std::string(name) +
+        " writes nothing (with a measurement directory, -o names the database to merge it into)");
+}
+
 /// An empty value asks for nothing: most likely a variable of a script that was not set.
 void refuse_empty(const CLI::App& app) {
   for (const CLI::Option* const option : app.get_options()) {
@@ -226,7 +236,7 @@ void refuse_command_first(const std::vector<std::string>& words) {
   std::error_code ignored;
   if (std::filesystem::exists(words[0], ignored)) return;  // a database of that name
   throw UsageError(words[0] + ": the database or directory stands before the command (write: viewer-cli " +
-                   words[1] + ' ' + words[0] + ')');
+                   print::shell_path(words[1]) + ' ' + words[0] + ')');
 }
 
 /// The browser compares whole runs.
@@ -297,6 +307,7 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
   invocation.command = choose(kCommands, name, "no such command");
   take_arguments(raw.words, invocation, name);
   check_options(app, invocation.command, name);
+  check_output(invocation, name);
   invocation.format = choose(kFormats, raw.format, "--format");
   if (invocation.format == Format::csv && !has_csv(invocation.command)) {
     throw UsageError("--format csv: " + name + " is no table (use text or json)");
@@ -320,7 +331,7 @@ std::vector<std::string> export_format_names() {
 }
 
 std::vector<std::string> option_names(std::string_view command) {
-  std::vector<std::string> names = {"--format", "--help", "--quiet", "--version"};
+  std::vector<std::string> names = {"--format", "--help", "--output", "--quiet", "--version"};
   const auto* const found = std::find_if(kCommands.begin(), kCommands.end(),
                                          [&](const auto& each) { return each.first == command; });
   if (found == kCommands.end()) return names;

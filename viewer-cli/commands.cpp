@@ -5,6 +5,7 @@
 #include "export/export.hpp"
 #include "frame_json.hpp"
 #include "info.hpp"
+#include "print/output.hpp"
 #include "report/findings.hpp"
 #include "report/report_json.hpp"
 #include "report/report_text.hpp"
@@ -214,10 +215,9 @@ void run_on_trace(std::ostream& out, const Screen& screen, const database::Conte
   }
 }
 
-}  // namespace
-
-void run_command(std::ostream& out, const Screen& screen, const views::Source& source,
-                 const Invocation& invocation, const views::Source* other) {
+/// All but exports, some of which are no text.
+void run_text_command(std::ostream& out, const Screen& screen, const views::Source& source,
+                      const Invocation& invocation, const views::Source* other) {
   const bool json = invocation.format == Format::json;
   switch (invocation.command) {
     case Command::report:
@@ -261,9 +261,6 @@ void run_command(std::ostream& out, const Screen& screen, const views::Source& s
     case Command::diff:
       run_diff(out, screen, source, *other, invocation);
       break;
-    case Command::exporting:
-      run_export(out, source, invocation);
-      break;
     case Command::info:
       if (json) {
         out << write(info_json(source.experiment()));
@@ -271,7 +268,28 @@ void run_command(std::ostream& out, const Screen& screen, const views::Source& s
         write_info(out, screen, source.experiment());
       }
       break;
+    case Command::exporting:
+      break;
   }
+}
+
+}  // namespace
+
+void run_command(std::ostream& out, const Screen& screen, const views::Source& source,
+                 const Invocation& invocation, const views::Source* other) {
+  if (invocation.command == Command::exporting) {
+    run_export(out, source, invocation);
+    out.flush();
+    return;
+  }
+  print::TextStream text(out, screen.colour);
+  try {
+    run_text_command(text, screen, source, invocation, other);
+  } catch (...) {
+    text.flush();  // what was found before a database proves to be damaged
+    throw;
+  }
+  text.flush();
 }
 
 }  // namespace culprit::viewer

@@ -1,6 +1,7 @@
 #include "efficiency.hpp"
 
 #include "measurement/kinds.hpp"
+#include "report/coverage.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "views/column.hpp"
@@ -281,7 +282,8 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
                                            : " (the longest rank, without MPI_Init), ") +
                              "useful time outside MPI " + time(result.useful_mean_s) + " on average, " +
                              time(result.useful_max_s) + " at most, over " +
-                             keep(counted(result.ranks, "rank")) + '.',
+                             keep(counted(result.ranks, "rank")) + '.' +
+                             partial_figures_phrase(figures.experiment()),
                          screen.width))
       << '\n';
   write_regions(out, screen, efficiency_of_regions(figures));

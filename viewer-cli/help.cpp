@@ -46,6 +46,7 @@ commands
 options
   --format text|json|csv  text for people (default), json for programs, csv for tables
   --source-map FROM=TO    the browser: where sources compiled under FROM are now; repeatable, remembered
+  -o, --output DB         of a directory: merge it into DB, or show DB, if it is there (default: DIR.db beside it)
   -q, --quiet             no progress while merging
   -h, --help              this; after a command, its options
   --version

@@ -1,5 +1,6 @@
 #include "info.hpp"
 
+#include "print/text.hpp"
 #include "report/phrases.hpp"
 #include "report/quality.hpp"
 #include "report/report_json.hpp"
@@ -27,24 +28,6 @@ std::string date(std::int64_t realtime_ns) {
   if (::gmtime_r(&seconds, &utc) == nullptr) return "";
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
                      utc.tm_hour, utc.tm_min, utc.tm_sec);
-}
-
-/// As one would type it in a shell.
-std::string command_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    const bool plain =
-        !word.empty() && word.find_first_of(" \t\n'\"\\$`*?&|;<>()[]{}!#~") == std::string::npos;
-    if (plain) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char letter : word) line += letter == '\'' ? "'\\''" : std::string(1, letter);
-    line += '\'';
-  }
-  return line;
 }
 
 class Info {
@@ -116,23 +99,15 @@ class Info {
   }
 
   void quality() {
-    double total_s = 0;
-    for (std::uint32_t l = 0; l < experiment_.locations.size(); ++l) {
-      const database::LocationEntry location = experiment_.locations[l];
-      total_s += static_cast<double>(location.end_ns - std::min(location.start_ns, location.end_ns)) /
-                 static_cast<double>(kNsPerSecond);
-    }
-    std::string text = quality_text(experiment_, total_s);
+    std::string text = quality_text(experiment_);
     text.erase(0, std::string("Measured: ").size());
     line("quality", text);
     const database::Quality& quality = experiment_.quality;
-    if (total_s > 0 && quality.handler_ns > 0) {
-      line("sampling", fmt::format("{}, {:.1f} {} each: {} of the time", counted(quality.samples, "sample"),
-                                   sampling_microseconds(quality), screen_.unicode ? "µs" : "us",
-                                   percent(static_cast<double>(quality.handler_ns) /
-                                           static_cast<double>(kNsPerSecond) / total_s)));
+    if (const std::string share = sampling_share_text(experiment_); !share.empty()) {
+      line("sampling", fmt::format("{}, {:.1f} {} each: {}", counted(quality.samples, "sample"),
+                                   sampling_microseconds(quality), screen_.unicode ? "µs" : "us", share));
     }
-    for (const std::string& warning : quality_warnings(experiment_, total_s)) line("", warning);
+    for (const std::string& warning : quality_warnings(experiment_)) line("", warning);
   }
 
   /// What walks of the stack could not do by the module's call-frame information; empty where that is
@@ -195,6 +170,12 @@ class Info {
 
 }  // namespace
 
+std::string command_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + print::shell_word(word);
+  return line;
+}
+
 void write_info(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
   Info(out, screen, experiment).write();
 }
@@ -231,7 +212,6 @@ Json info_json(const database::Contents& experiment) {
   info["hosts"] = run.hosts;
   info["mpi"] = run.mpi;
   info["run_id"] = run.run_id;
-  info["world_size"] = run.world_size;
   info["period_s"] = static_cast<double>(run.period_ns) / static_cast<double>(kNsPerSecond);
   info["contexts"] = experiment.contexts.size();
   info["metrics"] = metrics;

@@ -5,15 +5,15 @@
 #include "commands.hpp"
 #include "completion.hpp"
 #include "database/reader.hpp"
+#include "files/at_death.hpp"
 #include "open_database.hpp"
+#include "print/output.hpp"
 #include "text/screen.hpp"
 #include "tui/browse.hpp"
 #include "tui/terminal.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <ios>
@@ -31,16 +31,19 @@ constexpr int kFailure = 1;
 constexpr int kUsage = 2;
 constexpr int kDegraded = 3;
 
-int complain(int status, std::string why) {
-  std::replace(why.begin(), why.end(), '\n', ' ');
-  std::fprintf(stderr, "viewer-cli: %s\n", why.c_str());
+int fail(int status, const std::string& why) {
+  print::complain("viewer-cli", why);
   return status;
 }
 
-/// What the program still holds back is written; main() tells what cannot be.
-int finish_output(int status) {
-  std::cout.flush();
-  return status;
+/// Why what was read of databases means nothing: one was written to since it was opened. Empty: none was.
+std::string change_of(const Opened& opened, const Opened& other) {
+  for (const Opened* const each : {&opened, &other}) {
+    if (each->source && each->source->changed())
+      return "read: " + each->path +
+             ": was overwritten while it was read (start again; replace databases by renaming)";
+  }
+  return {};
 }
 
 /// Without a command people get the browser, programs the report.
@@ -52,8 +55,10 @@ bool wants_browser(const Invocation& invocation) {
 /// `viewer-cli --complete WORD...`, asked by shells: candidates for the last word, one a line.
 int print_completions(int argc, const char* const* argv) {
   const std::vector<std::string> words(argv + 2, argv + argc);
-  for (const std::string& word : complete(words)) std::cout << word << '\n';
-  return finish_output(0);
+  print::TextStream out(std::cout);
+  for (const std::string& word : complete(words)) out << word << '\n';
+  out.flush();
+  return 0;
 }
 
 int run(int argc, const char* const* argv) {
@@ -61,12 +66,15 @@ int run(int argc, const char* const* argv) {
   std::optional<Answer> answer;
   const Invocation invocation = parse_command_line(argc, argv, answer);
   if (answer) {
-    std::cout << answer->text;
-    return finish_output(0);
+    print::TextStream out(std::cout);
+    out << answer->text << std::flush;
+    return 0;
   }
-  const Opened opened = open_database(invocation.database, invocation.quiet);
+  const bool exports = invocation.command == Command::exporting;
+  const Opened opened =
+      open_database(invocation.database, exports ? std::string() : invocation.output, invocation.quiet);
   Opened other;
-  if (!invocation.other.empty()) other = open_database(invocation.other, invocation.quiet);
+  if (!invocation.other.empty()) other = open_database(invocation.other, {}, invocation.quiet);
   try {
     if (wants_browser(invocation)) {
       tui::BrowseStart start;
@@ -78,10 +86,13 @@ int run(int argc, const char* const* argv) {
     }
     run_command(std::cout, find_screen(), *opened.source, invocation, other.source.get());
   } catch (const database::DatabaseError& damaged) {
-    std::cout.flush();
-    return complain(kFailure, "read: " + damaged.path().string() + ": " + damaged.what());
+    const std::string change = change_of(opened, other);
+    return fail(kFailure,
+                change.empty() ? "read: " + damaged.path().string() + ": " + damaged.what() : change);
   }
-  return finish_output(opened.degraded || other.degraded ? kDegraded : 0);
+  std::cout.flush();
+  if (const std::string change = change_of(opened, other); !change.empty()) return fail(kFailure, change);
+  return opened.degraded || other.degraded ? kDegraded : 0;
 }
 
 }  // namespace
@@ -94,17 +105,17 @@ int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   // Ends at the first write that fails, while errno tells why.
   std::cout.exceptions(std::ios::badbit);
+  culprit::files::put_right_at_death("viewer-cli");
   try {
     return run(argc, argv);
   } catch (const UsageError& error) {
-    return complain(kUsage, error.what());
+    return fail(kUsage, error.what());
   } catch (const std::ios_base::failure&) {
-    return complain(kFailure, std::string("write: standard output: ") +
-                                  std::strerror(errno == 0 ? EIO : errno) +
-                                  " (make room, or write elsewhere)");
+    return fail(kFailure, std::string("write: standard output: ") + std::strerror(errno == 0 ? EIO : errno) +
+                              " (make room, or write elsewhere)");
   } catch (const std::bad_alloc&) {
-    return complain(kFailure, "out of memory (show less with --depth or --min, or use a machine with more)");
+    return fail(kFailure, "out of memory (show less with --depth or --min, or use a machine with more)");
   } catch (const std::exception& error) {
-    return complain(kFailure, error.what());
+    return fail(kFailure, error.what());
   }
 }

@@ -1,19 +1,19 @@
 #include "open_database.hpp"
 
 #include "exchange/threads.hpp"
+#include "merge/marker.hpp"
 #include "merge/merge.hpp"
+#include "print/output.hpp"
+#include "print/text.hpp"
 #include "structure/structure.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <thread>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace culprit::viewer {
@@ -29,7 +29,7 @@ class ProgressLine {
  public:
   explicit ProgressLine(bool shown) : shown_(shown) {}
   ~ProgressLine() {
-    if (drawn_) fmt::print(stderr, "\r\033[K");
+    if (drawn_) print::show_progress("");
   }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -39,12 +39,8 @@ class ProgressLine {
     if (!shown_ || now - last_ < kBetweenProgress) return;
     last_ = now;
     drawn_ = true;
-    if (total == 0) {
-      fmt::print(stderr, "\r\033[Kmerging: {}", phase);
-    } else {
-      fmt::print(stderr, "\r\033[Kmerging: {} {} of {}", phase, done, total);
-    }
-    std::fflush(stderr);
+    print::show_progress(total == 0 ? fmt::format("merging: {}", phase)
+                                    : fmt::format("merging: {} {} of {}", phase, done, total));
   }
 
  private:
@@ -56,11 +52,11 @@ class ProgressLine {
 void tell_problems(const merge::Outcome& outcome) {
   const std::size_t listed = std::min(outcome.problems.size(), kProblemsListed);
   for (std::size_t problem = 0; problem < listed; ++problem) {
-    fmt::print(stderr, "viewer-cli: {}\n", outcome.problems[problem]);
+    print::complain("viewer-cli", outcome.problems[problem]);
   }
   if (listed < outcome.problems.size()) {
-    fmt::print(stderr, "viewer-cli: and {} more (prof-mpi -v --dry-run lists all)\n",
-               outcome.problems.size() - listed);
+    print::complain("viewer-cli", fmt::format("and {} more (prof-mpi -v --dry-run lists all)",
+                                              outcome.problems.size() - listed));
   }
 }
 
@@ -102,14 +98,13 @@ bool is_of_an_older_run(const fs::path& database, const std::string& run_id, con
   std::error_code error;
   const fs::file_time_type begun = fs::last_write_time(marker, error);
   if (error || begun <= fs::last_write_time(database, error) || error) return false;
-  std::ifstream file(marker);
-  const nlohmann::json run = nlohmann::json::parse(file, nullptr, false);
-  return run.is_object() && run.value("run_id", run_id) != run_id;
+  const std::string run = merge::marked_run(directory);
+  return !run.empty() && run != run_id;
 }
 
 }  // namespace
 
-Opened open_database(const std::string& path, bool quiet) {
+Opened open_database(const std::string& path, const std::string& output, bool quiet) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) {
@@ -121,7 +116,7 @@ Opened open_database(const std::string& path, bool quiet) {
   Opened opened;
   fs::path database = path;
   if (fs::is_directory(status)) {
-    database = database_beside(path);
+    database = output.empty() ? database_beside(path) : fs::path(output);
     if (!fs::exists(database)) opened.degraded = merge_directory(path, database, quiet);
   }
   try {
@@ -133,7 +128,7 @@ Opened open_database(const std::string& path, bool quiet) {
   if (database != fs::path(path) &&
       is_of_an_older_run(database, opened.source->experiment().run.run_id, path)) {
     throw std::runtime_error("open: " + database.string() + ": is of another run than " + path +
-                             ", which was measured later (prof-mpi --force " + path +
+                             ", which was measured later (prof-mpi --force " + print::shell_path(path) +
                              " replaces it, or give the database itself)");
   }
   return opened;

@@ -14,10 +14,10 @@ struct Opened {
   std::string path;  ///< of the database
 };
 
-/// Opens a database, or the one beside a measurement directory (DIR.db), merging in-process on all cores
-/// where there is none yet; a database that an older run left there is refused. Problems of the merge and
-/// progress (on a terminal, unless `quiet`) go to stderr. Throws std::runtime_error whose what() is `what:
-/// file: why (what to do)`.
-Opened open_database(const std::string& path, bool quiet);
+/// Opens a database, or that of a measurement directory: `output`, or DIR.db beside it where that is empty;
+/// merges in-process on all cores where there is none yet; a database that an older run left there is
+/// refused. Problems of the merge and progress (on a terminal, unless `quiet`) go to stderr. Throws
+/// std::runtime_error whose what() is `what: file: why (what to do)`.
+Opened open_database(const std::string& path, const std::string& output, bool quiet);
 
 }  // namespace culprit::viewer

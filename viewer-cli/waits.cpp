@@ -1,6 +1,7 @@
 #include "waits.hpp"
 
 #include "call_path_text.hpp"
+#include "report/coverage.hpp"
 #include "report/quality.hpp"
 #include "text/csv.hpp"
 #include "text/prose.hpp"
@@ -84,6 +85,15 @@ const char* pattern_name(database::WaitPattern pattern) {
   return kNames.at(static_cast<std::size_t>(pattern));
 }
 
+std::string no_listed_waits_phrase(const database::Contents& experiment) {
+  const std::string none = "No waits of one-sided communication or of threads.";
+  if (experiment.run.ranks == 0) return "No waits of threads for each other.";
+  if (experiment.trace().traced > 0) return none + ' ' + no_waits_phrase(experiment);
+  return none + " Waits for messages and in collectives are in the views, as idleness" +
+         (are_ranks_comparable(experiment) ? "; measured with hpcrun-lite --trace they are listed here."
+                                           : ".");
+}
+
 Json waits_json(const database::Contents& experiment) {
   Json array = Json::array();
   for (const Wait& wait : experiment.waits()) {
@@ -107,12 +117,7 @@ Json waits_json(const database::Contents& experiment) {
 
 void write_waits(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
   if (experiment.waits().empty()) {
-    out << wrap(
-               "No waits of one-sided communication or of threads. (Waits for messages and in collectives "
-               "are "
-               "in the views, as idleness.)",
-               screen.width)
-        << '\n';
+    out << wrap(no_listed_waits_phrase(experiment), screen.width) << '\n';
     return;
   }
   const Scale scale = scale_for(seconds(experiment.waits().front()), "s", screen.unicode);

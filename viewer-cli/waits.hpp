@@ -13,6 +13,9 @@ namespace culprit::viewer {
 const char* pattern_name(database::WaitPattern pattern);
 
 Json waits_json(const database::Contents& experiment);
+/// What to say where there are none to list.
+std::string no_listed_waits_phrase(const database::Contents& experiment);
+
 void write_waits(std::ostream& out, const Screen& screen, const database::Contents& experiment);
 void write_waits_csv(std::ostream& out, const database::Contents& experiment);
 

@@ -1,56 +1,56 @@
 #include "launcher/dynamic_section.hpp"
 
+#include "files/named_file.hpp"
+
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <limits>
 
 #include <elf.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace culprit::launcher {
 namespace {
 
-/// A whole file mapped for reading.
-class MappedFile {
+/// Far more than any program has. Without a bound, small files could take hours: each may name one string
+/// anew.
+constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 16;
+constexpr std::size_t kMostNeeded = 4096;
+
+/// A program's file. Read rather than mapped: somebody may be building it.
+class ProgramFile {
  public:
-  explicit MappedFile(const std::string& path) {
-    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return;
-    struct stat status {};
-    if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-      size_ = static_cast<std::size_t>(status.st_size);
-      void* memory = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-      if (memory != MAP_FAILED) bytes_ = static_cast<const char*>(memory);
-    }
-    close(descriptor);
+  explicit ProgramFile(const std::string& path) {
+    std::error_code error;
+    file_ = files::open_named(path, std::numeric_limits<std::uint64_t>::max(), error);
   }
-  ~MappedFile() {
-    if (bytes_ != nullptr) munmap(const_cast<char*>(bytes_), size_);
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
 
   /// Copies a structure at `offset`; false outside the file.
   template <typename Value>
   bool get(std::uint64_t offset, Value& value) const {
-    if (bytes_ == nullptr || offset > size_ || size_ - offset < sizeof value) return false;
-    std::memcpy(&value, bytes_ + offset, sizeof value);
-    return true;
+    return read(offset, &value, sizeof value) == sizeof value;
   }
-  /// A string that ends within the file; empty otherwise.
+  /// A string that ends within the file, not far from its beginning; empty otherwise.
   [[nodiscard]] std::string text(std::uint64_t offset) const {
-    if (bytes_ == nullptr || offset >= size_) return "";
-    const std::size_t length = strnlen(bytes_ + offset, size_ - offset);
-    return length == size_ - offset ? "" : std::string(bytes_ + offset, length);
+    std::array<char, 4096> bytes{};
+    const std::size_t size = read(offset, bytes.data(), bytes.size());
+    const std::size_t length = strnlen(bytes.data(), size);
+    return length == size ? "" : std::string(bytes.data(), length);
   }
 
  private:
-  const char* bytes_ = nullptr;
-  std::size_t size_ = 0;
+  /// How many bytes there are.
+  std::size_t read(std::uint64_t offset, void* to, std::size_t size) const {
+    if (!file_.good() || offset > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) return 0;
+    const ssize_t got = pread(file_.get(), to, size, static_cast<off_t>(offset));
+    return got < 0 ? 0 : static_cast<std::size_t>(got);
+  }
+
+  files::Descriptor file_;
 };
 
-std::vector<Elf64_Phdr> read_segments(const MappedFile& file, const Elf64_Ehdr& header) {
+std::vector<Elf64_Phdr> read_segments(const ProgramFile& file, const Elf64_Ehdr& header) {
   std::vector<Elf64_Phdr> segments;
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
@@ -71,16 +71,18 @@ std::uint64_t offset_of(const std::vector<Elf64_Phdr>& segments, std::uint64_t a
   return ~std::uint64_t{0};
 }
 
-std::vector<std::string> read_needed(const MappedFile& file, const std::vector<Elf64_Phdr>& segments,
+std::vector<std::string> read_needed(const ProgramFile& file, const std::vector<Elf64_Phdr>& segments,
                                      const Elf64_Phdr& dynamic) {
   std::vector<std::uint64_t> names;
-  std::uint64_t strings = ~std::uint64_t{0};
+  std::uint64_t table = 0;
   Elf64_Dyn entry;
-  for (std::uint64_t at = 0; at + sizeof entry <= dynamic.p_filesz; at += sizeof entry) {
-    if (!file.get(dynamic.p_offset + at, entry) || entry.d_tag == DT_NULL) break;
-    if (entry.d_tag == DT_NEEDED) names.push_back(entry.d_un.d_val);
-    if (entry.d_tag == DT_STRTAB) strings = offset_of(segments, entry.d_un.d_ptr);
+  const std::uint64_t entries = std::min(dynamic.p_filesz / sizeof entry, kMostEntries);
+  for (std::uint64_t i = 0; i < entries; ++i) {
+    if (!file.get(dynamic.p_offset + i * sizeof entry, entry) || entry.d_tag == DT_NULL) break;
+    if (entry.d_tag == DT_NEEDED && names.size() < kMostNeeded) names.push_back(entry.d_un.d_val);
+    if (entry.d_tag == DT_STRTAB) table = entry.d_un.d_ptr;
   }
+  const std::uint64_t strings = offset_of(segments, table);
   std::vector<std::string> needed;
   for (const std::uint64_t name : names) {
     if (strings <= ~std::uint64_t{0} - name) needed.push_back(file.text(strings + name));
@@ -91,7 +93,7 @@ std::vector<std::string> read_needed(const MappedFile& file, const std::vector<E
 }  // namespace
 
 std::optional<DynamicSection> read_dynamic_section(const std::string& path) {
-  const MappedFile file(path);
+  const ProgramFile file(path);
   unsigned char identification[EI_NIDENT];
   if (!file.get(0, identification) || std::memcmp(identification, ELFMAG, SELFMAG) != 0) return std::nullopt;
   DynamicSection section;
@@ -103,10 +105,13 @@ std::optional<DynamicSection> read_dynamic_section(const std::string& path) {
   if (!file.get(0, header) || header.e_phentsize != sizeof(Elf64_Phdr)) return section;
   section.machine = header.e_machine == EM_X86_64 ? Machine::this_one : Machine::other;
   const std::vector<Elf64_Phdr> segments = read_segments(file, header);
-  for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type == PT_INTERP) section.loader = file.text(segment.p_offset);
-    if (segment.p_type == PT_DYNAMIC) section.needed = read_needed(file, segments, segment);
-  }
+  const auto first = [&segments](std::uint32_t type) {
+    return std::ranges::find(segments, type, &Elf64_Phdr::p_type);
+  };
+  if (const auto loader = first(PT_INTERP); loader != segments.end())
+    section.loader = file.text(loader->p_offset);
+  if (const auto dynamic = first(PT_DYNAMIC); dynamic != segments.end())
+    section.needed = read_needed(file, segments, *dynamic);
   return section;
 }
 

@@ -1,16 +1,17 @@
 // hpcrun-lite: translates its options into environment variables for the preloaded runtime, and becomes the
 // program.
+#include "files/own_program.hpp"
 #include "launcher/failure.hpp"
 #include "launcher/mpi_choice.hpp"
 #include "launcher/options.hpp"
 #include "launcher/program.hpp"
 #include "launcher/run_claim.hpp"
+#include "print/output.hpp"
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 
 #include <unistd.h>
 
@@ -37,10 +38,13 @@ void refuse_job_launcher(const std::string& program) {
 
 /// Where the preloaded libraries are: beside this program, in a prefix that may be moved as a whole.
 fs::path library_directory() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  fs::path directory = (self.parent_path() / ".." / "lib" / "culprit").lexically_normal();
-  if (error || !fs::exists(directory / "libculprit-runtime.so")) {
+  const fs::path self = files::own_program();
+  if (self.empty())
+    throw Failure(kFailure,
+                  "start: /proc: is not mounted, and hpcrun-lite's own place is not known otherwise (mount "
+                  "it, or start hpcrun-lite by its whole path)");
+  const fs::path directory = (self.parent_path() / ".." / "lib" / "culprit").lexically_normal();
+  if (!fs::exists(directory / "libculprit-runtime.so")) {
     throw Failure(kFailure, "start: " + (directory / "libculprit-runtime.so").string() +
                                 ": not found (the installation is incomplete: install it again)");
   }
@@ -53,7 +57,7 @@ fs::path library_directory() {
 }
 
 void warn(const std::string& line) {
-  std::cerr << "hpcrun-lite: " + line + "\n";
+  print::complain("hpcrun-lite", line);
 }
 
 /// The wrapper library for the program's MPI; empty where it needs none or has none.
@@ -76,6 +80,14 @@ std::string preload_list(const fs::path& libraries, const fs::path& mpi_wrapper)
   const char* theirs = std::getenv("LD_PRELOAD");
   if (theirs != nullptr && theirs[0] != '\0') list += std::string(":") + theirs;
   return list;
+}
+
+/// AddressSanitizer as a shared library ends programs before which another library is loaded. Only its place
+/// is ours: calls that we pass on reach it as ever.
+std::string sanitizer_options() {
+  const char* theirs = std::getenv("ASAN_OPTIONS");
+  const std::string before = theirs == nullptr || theirs[0] == '\0' ? "" : std::string(theirs) + ":";
+  return before + "verify_asan_link_order=0";
 }
 
 void set(const char* name, const std::string& value) {
@@ -114,6 +126,7 @@ int run(int argc, char** argv) {
   set("CULPRIT_QUIET", options->quiet ? "1" : "");
   set("CULPRIT_VERBOSE", options->verbose ? "1" : "");
   set("CULPRIT_LAUNCHED", std::to_string(getpid()));
+  set("ASAN_OPTIONS", sanitizer_options());
   set("LD_PRELOAD", preload_list(libraries, mpi_wrapper));
   if (options->verbose) {
     warn("measuring " + program.path + " into " + claim.directory.string() + ": " +
@@ -133,10 +146,13 @@ int main(int argc, char** argv) {
   try {
     return culprit::launcher::run(argc, argv);
   } catch (const culprit::launcher::Failure& failure) {
-    std::cerr << std::string("hpcrun-lite: ") + failure.what() + "\n";
+    culprit::print::complain("hpcrun-lite", failure.what());
     return failure.status();
+  } catch (const std::bad_alloc&) {
+    culprit::print::complain("hpcrun-lite", "start: out of memory (raise the limit: ulimit -v)");
+    return culprit::launcher::kFailure;
   } catch (const std::exception& error) {
-    std::cerr << std::string("hpcrun-lite: ") + error.what() + "\n";
+    culprit::print::complain("hpcrun-lite", error.what());
     return culprit::launcher::kFailure;
   }
 }

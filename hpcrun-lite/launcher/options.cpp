@@ -4,6 +4,7 @@
 #include "launcher/failure.hpp"
 #include "launcher/list_events.hpp"
 #include "measurement/limits.hpp"
+#include "print/output.hpp"
 #include "runtime/event_list.hpp"
 #include "spelling/unknown_option.hpp"
 
@@ -229,7 +230,9 @@ std::optional<Options> read_options(int argc, char** argv) {
     throw Failure(kUsage, "usage: " + spelling::explain(app, error, "hpcrun-lite --help"));
   }
   if (list) {
-    list_events(std::cout);
+    print::TextStream out(std::cout);
+    list_events(out);
+    out.flush();
     return std::nullopt;
   }
   if (!limit.empty() && !options.trace) {

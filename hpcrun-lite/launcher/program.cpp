@@ -1,13 +1,17 @@
 #include "launcher/program.hpp"
 
+#include "files/named_file.hpp"
 #include "launcher/dynamic_section.hpp"
 #include "launcher/failure.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <limits>
 #include <sstream>
+#include <string_view>
+#include <system_error>
 
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -68,11 +72,13 @@ void refuse_privileged(const std::string& path) {
 
 /// The interpreter that a script's first line names; empty where the file is none.
 std::string interpreter_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string line(2, '\0');
-  if (!file.read(line.data(), 2) || line != "#!") return "";
-  std::getline(file, line);
-  std::istringstream words(line.substr(0, 4096));
+  std::error_code error;
+  const files::Descriptor file = files::open_named(path, std::numeric_limits<std::uint64_t>::max(), error);
+  std::array<char, 4096> beginning{};
+  const ssize_t size = file.good() ? pread(file.get(), beginning.data(), beginning.size(), 0) : 0;
+  const std::string_view text(beginning.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  if (!text.starts_with("#!")) return "";
+  std::istringstream words(std::string(text.substr(2, text.find('\n') - 2)));
   std::string interpreter;
   std::string argument;
   words >> interpreter >> argument;

@@ -1,6 +1,8 @@
 #include "launcher/run_claim.hpp"
 
 #include "launcher/failure.hpp"
+#include "measurement/measurement.hpp"
+#include "measurement/run_marker.hpp"
 #include "measurement/write_signals.hpp"
 #include "runtime/job_key.hpp"
 #include "runtime/run_directory.hpp"
@@ -9,12 +11,11 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <random>
 #include <thread>
 
 #include <fcntl.h>
-#include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace culprit::launcher {
@@ -22,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kMarker = "culprit.run";
+constexpr const char* kMarker = measurement::kRunMarker;
 
 std::string random_id() {
   std::random_device random;
@@ -48,10 +49,12 @@ std::string time_name() {
 /// The run id in a marker. Siblings on file systems without hard links may see it before it is written.
 std::string read_marker(const fs::path& directory) {
   for (int attempt = 0; attempt < 20; ++attempt) {
-    std::ifstream file(directory / kMarker);
-    const auto marker = nlohmann::json::parse(file, nullptr, false);
-    if (marker.is_object() && marker.contains("run_id") && marker["run_id"].is_string())
-      return marker["run_id"];
+    try {
+      const measurement::RunMarker marker = measurement::read_run_marker(directory);
+      if (marker.state == measurement::RunMarker::State::read) return marker.run_id;
+    } catch (const measurement::MeasurementError& error) {
+      refuse(directory, "its run marker " + std::string(error.what()));
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   refuse(directory, "its run marker cannot be read (remove the directory or choose another one with -o)");
@@ -93,9 +96,16 @@ void claim(const fs::path& directory, const std::string& run_id) {
 /// Notes that this rank is measured; each rank has a byte of its own.
 void register_rank(const fs::path& directory, long rank) {
   const measurement::WriteSignals signals;
-  const int descriptor = open((directory / runtime::kRegister).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  const int descriptor = open((directory / runtime::kRegister).c_str(),
+                              O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
   if (descriptor < 0)
     refuse(directory, std::string(std::strerror(errno)) + " (choose another directory with -o)");
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink != 1) {
+    close(descriptor);
+    refuse(directory, std::string(runtime::kRegister) +
+                          " in it is no file of this run's own (choose another directory with -o)");
+  }
   const ssize_t written = pwrite(descriptor, &runtime::kRegistered, 1, rank);
   const int error = errno;
   if (close(descriptor) != 0 || written != 1) {

@@ -19,6 +19,8 @@ struct CulpritThread {
   std::uintptr_t
       marked_below;   ///< stack address of the outermost marked call: frames below it are inside; 0 none
   std::uint8_t mark;  ///< culprit::measurement::WaitKind of that call
+  bool parked;        ///< the thread is not sampled since it waited (runtime/parking.hpp)
+  std::uintptr_t ends_below;  ///< stack address of the innermost EndOfWait (runtime/parking.hpp); 0 none
   std::uintptr_t
       call;  ///< address of that call's function, which stands for the caller's frame in call paths
 };
@@ -26,10 +28,11 @@ struct CulpritThread {
 /// Sums for the closing line; all of them add up over ranks.
 struct CulpritTotals {
   std::uint64_t samples, partial, dropped, processes;
-  std::uint64_t time_lines;      ///< processes that recorded calls
-  std::uint64_t delayed;         ///< processes that were to wait for culprit_start, and never called it
-  std::uint64_t traces_limited;  ///< traces that reached their limit
-  std::uint64_t traces_failed;   ///< traces that could not be written to their end
+  std::uint64_t time_lines;         ///< processes that recorded calls
+  std::uint64_t delayed;            ///< processes that were to wait for culprit_start, and never called it
+  std::uint64_t unsampled_threads;  ///< that got no timer
+  std::uint64_t traces_limited;     ///< traces that reached their limit
+  std::uint64_t traces_failed;      ///< traces that could not be written to their end
 };
 
 /// A call of one-sided communication, or a gap, that ended: culprit::measurement::EpochValues.
@@ -146,6 +149,8 @@ __attribute__((visibility("default"))) culprit::measurement::trace::Context culp
 /// start and end are recorded without this.
 __attribute__((visibility("default"))) void culprit_rt_trace_clock(
     const culprit::measurement::trace::ClockPair* pair);
+/// The calling thread, which is parked, runs again. Async-signal-safe.
+__attribute__((visibility("default"))) void culprit_rt_unpark();
 /// MPI_Abort: ends the measurement as aborted.
 __attribute__((visibility("default"))) void culprit_rt_abort();
 }

@@ -90,6 +90,7 @@ BlockedCall::BlockedCall(const void* function, std::uint64_t limit_ns) : thread_
     thread_ = nullptr;
   if (thread_ != nullptr && process.ended.load(std::memory_order_relaxed)) thread_ = nullptr;
   if (thread_ == nullptr) return;
+  unpark();
   const bool blocked = (change_mask(SIG_BLOCK, process.mask) & process.mask) != 0;
   // By a call that this one interrupts, or by the program; else a longjmp left a call without unblocking.
   const auto place = reinterpret_cast<std::uintptr_t>(this);

@@ -11,7 +11,8 @@ namespace culprit::runtime {
 /// function stands in call paths for the wrapper's own frame: libraries leave some calls by a jump, and their
 /// frame is gone while they wait. Calls within calls (the Fortran bindings over C, PMPI under a tool, the
 /// library over itself, its locks) count as the outermost one. A mark that a longjmp or a cancelled thread
-/// left behind counts no more (call_path.hpp), and is overwritten. Async-signal-safe; a few stores.
+/// left behind counts no more (call_path.hpp), and is overwritten. Whoever comes by here runs: a wait in
+/// which the thread was parked is over. Async-signal-safe; a few stores.
 class CallMark {
  public:
   /// As culprit::measurement::WaitKind (call_path.cpp compares them).
@@ -19,6 +20,8 @@ class CallMark {
 
   CallMark(Kind kind, const void* function) {
     CulpritThread& thread = culprit_rt_thread;
+    if (thread.parked) [[unlikely]]
+      culprit_rt_unpark();
     const auto here = reinterpret_cast<std::uintptr_t>(this);
     outermost_ = thread.marked_below <= here;
     if (!outermost_) return;
@@ -30,6 +33,8 @@ class CallMark {
     thread.marked_below = here;
   }
   ~CallMark() {
+    if (culprit_rt_thread.parked) [[unlikely]]
+      culprit_rt_unpark();
     if (outermost_) culprit_rt_thread.marked_below = 0;
   }
   CallMark(const CallMark&) = delete;

@@ -65,6 +65,18 @@ NodeIndex add_own_frame(Thread* thread, NodeIndex parent, const Frame* frames, s
   return thread->tree->child(parent, key_of_stand_in(thread, function, kind));
 }
 
+constexpr std::uint64_t kGapTrail = 0x6a09e667f3bcc909U;  // any number that no frame's offset is
+
+/// Adds what stands for the frames that the walk left out, below `parent`.
+[[gnu::cold]] NodeIndex add_gap(Thread* thread, NodeIndex parent, std::uint64_t trail) {
+  return thread->tree->child(parent, cct::kGap, trail);
+}
+
+/// The first of a walk's frames, from i on, that are part of its path.
+std::size_t past_gap(const unwind::Gap& gap, std::size_t i) {
+  return gap.holds(i) ? gap.end : i;
+}
+
 [[gnu::cold]] NodeIndex add_region(Thread* thread, NodeIndex parent, const OpenRegion& region) {
   return thread->tree->child(parent,
                              {.offset = 0, .module = region_module(region.name), .kind = FrameKind::region});
@@ -74,9 +86,22 @@ NodeIndex add_own_frame(Thread* thread, NodeIndex parent, const Frame* frames, s
 [[gnu::cold]] NodeIndex add_regions(Thread* thread, NodeIndex parent, const unwind::Walk& walk, std::size_t i,
                                     std::uint64_t sp) {
   const bool outermost = i + 1 == walk.depth;
-  const RegionPlace place{.low = i == 0 ? sp : walk.frames[i - 1].cfa,
+  const bool after_gap = i != 0 && walk.gap.holds(i - 1);
+  const RegionPlace place{.low = i == 0      ? sp
+                                 : after_gap ? walk.frames[i].sp
+                                             : walk.frames[i - 1].cfa,
                           .high = walk.frames[i].cfa,
                           .return_to = outermost ? 0 : walk.frames[i + 1].pc};
+  std::uint32_t next = 0;
+  while (const OpenRegion* region = region_at(thread->regions, place, next))
+    parent = add_region(thread, parent, *region);
+  return parent;
+}
+
+/// Adds the regions that the frames in a walk's gap began.
+[[gnu::cold]] NodeIndex add_regions_in_gap(Thread* thread, NodeIndex parent, const unwind::Walk& walk) {
+  const RegionPlace place{
+      .low = walk.frames[walk.gap.begin - 1].cfa, .high = walk.frames[walk.gap.end].sp, .return_to = 0};
   std::uint32_t next = 0;
   while (const OpenRegion* region = region_at(thread->regions, place, next))
     parent = add_region(thread, parent, *region);
@@ -108,6 +133,17 @@ bool reached_entry(const Thread* thread, const unwind::Walk& walk) {
 NodeIndex root_of(const Thread* thread, bool partial) {
   if (partial) return thread->tree->partial();
   return thread->main ? thread->tree->program_root() : thread->tree->thread_root();
+}
+
+/// Once for each measurement.
+[[gnu::cold]] void note_too_deep() {
+  static std::atomic<std::uint64_t> noted_in{0};
+  const auto id = static_cast<std::uint64_t>(process.pid);
+  if (noted_in.exchange(id, std::memory_order_relaxed) == id) return;
+  Text<256> line;
+  line.add("some call stacks are deeper than ").number(unwind::Walker::kMaxSteps);
+  line.add(" frames: samples there are partial unwinds, with their innermost frames");
+  file.note(line.c_str());
 }
 
 /// What the thread walked last, from `start`, and the node that it found.
@@ -153,7 +189,8 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
     thread->modules_seen = generation;
   }
   const unwind::Walk walk = thread->walker.walk(start);
-  flaws.partial = walk.end == unwind::WalkEnd::partial && !reached_entry(thread, walk);
+  flaws.too_deep = walk.end == unwind::WalkEnd::too_deep;
+  flaws.partial = flaws.too_deep || (walk.end == unwind::WalkEnd::partial && !reached_entry(thread, walk));
   flaws.bridged = walk.bridged;
   Frame* frames = thread->walker.mutable_frames();
   // The innermost frame that is not ours is where the sample is; all frames within it vanish or are stood in
@@ -161,8 +198,9 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
   std::size_t innermost = 0;
   while (innermost < walk.depth && frames[innermost].own) ++innermost;
   // Reused frames know their nodes, unless the tree was full when they were met.
-  std::size_t known = walk.fresh;
-  while (known < walk.depth && frames[known].user == measurement::kNoNodeIndex) ++known;
+  std::size_t known = past_gap(walk.gap, walk.fresh);
+  while (known < walk.depth && frames[known].user == measurement::kNoNodeIndex)
+    known = past_gap(walk.gap, known + 1);
   Regions& regions = thread->regions;
   if (regions.seen != regions.changes) known = walk.depth;
   regions.seen = regions.changes;
@@ -172,6 +210,15 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
   bool full = false;
   std::uint64_t trail = node;  // tells the path so far, and is known before its nodes are
   for (std::size_t i = known; i-- > 0;) {
+    if (i + 1 == walk.gap.end) [[unlikely]] {
+      if (regions.depth != 0) node = add_regions_in_gap(thread, node, walk);
+      trail = (trail ^ node ^ kGapTrail) * kSpread;
+      const NodeIndex parent = node;
+      node = add_gap(thread, parent, trail);
+      full = full || node == parent;
+      i = walk.gap.begin;
+      continue;
+    }
     const Frame& frame = frames[i];
     if (regions.depth != 0) [[unlikely]] {
       node = add_regions(thread, node, walk, i, start.sp);
@@ -211,8 +258,16 @@ measurement::WaitKind current_mark(Thread* thread, const unwind::Registers& star
   const auto mark = static_cast<measurement::WaitKind>(shared.mark);
   const Frame* frames = thread->walker.mutable_frames();
   const std::size_t depth = thread->walker.depth();
+  const unwind::Gap gap = thread->walker.gap();
   std::uint64_t low = start.sp;
   for (std::size_t i = 0; i < depth; ++i) {
+    if (gap.holds(i)) {
+      if (place >= low && place < frames[gap.end].sp) return mark;  // left out with its frame
+      i = gap.end;
+      low = frames[i].sp;
+    }
+    // What a handler of the program's does in the middle of a wait is no part of it.
+    if (frames[i].origin == FrameOrigin::interrupted) return measurement::WaitKind::none;
     if (place >= low && place < frames[i].cfa) return frames[i].own ? mark : measurement::WaitKind::none;
     low = frames[i].cfa;
   }
@@ -224,7 +279,11 @@ void count_flaws(Thread* thread, WalkFlaws flaws, std::uint64_t elapsed) {
   const std::size_t depth = thread->walker.depth();
   if (flaws.partial) {
     thread->tree->count_partial(elapsed);
-    if (depth != 0) file.count_partial(frames[depth - 1].module);
+    if (flaws.too_deep) {
+      note_too_deep();
+    } else if (depth != 0) {
+      file.count_partial(frames[depth - 1].module);
+    }
   }
   if (!flaws.bridged) return;
   thread->tree->count_bridged();

@@ -17,8 +17,9 @@ cct::FrameKey key_of_address(std::uint64_t address, cct::FrameKind kind);
 
 /// What call-frame information did not say.
 struct WalkFlaws {
-  bool partial = false;  ///< the walk stopped early
-  bool bridged = false;  ///< some frame's caller was found otherwise
+  bool partial = false;   ///< the walk stopped early
+  bool too_deep = false;  ///< since it had taken all the steps that a walk may take
+  bool bridged = false;   ///< some frame's caller was found otherwise
 
   [[nodiscard]] bool any() const { return partial || bridged; }
 };

@@ -6,6 +6,7 @@
 #include "runtime/modules.hpp"
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
+#include "runtime/refusals.hpp"
 
 #include <cstring>
 
@@ -13,15 +14,39 @@
 
 namespace culprit::runtime {
 
+namespace {
+
+/// What is on its way to standard error.
+class Spelled {
+ public:
+  void put(char c) {
+    if (size_ == sizeof characters_) write();
+    characters_[size_++] = c;
+  }
+  void write() {
+    for (std::size_t done = 0; done < size_;) {
+      const long written =
+          system_call(SYS_write, STDERR_FILENO, word(characters_ + done), static_cast<long>(size_ - done));
+      if (written <= 0) break;
+      done += static_cast<std::size_t>(written);
+    }
+    size_ = 0;
+  }
+
+ private:
+  char characters_[4096];  // what a pipe takes in one piece
+  std::size_t size_ = 0;
+};
+
+}  // namespace
+
 void say(const char* line, std::size_t length) {
   // Standard error may be a pipe without a reader, or a file at its size limit.
   const measurement::WriteSignals signals;
-  while (length > 0) {
-    const long written = system_call(SYS_write, STDERR_FILENO, word(line), static_cast<long>(length));
-    if (written <= 0) return;
-    line += written;
-    length -= static_cast<std::size_t>(written);
-  }
+  Spelled spelled;
+  print::spell(line, length, [&spelled](char c) { spelled.put(c); });
+  spelled.put('\n');
+  spelled.write();
 }
 
 namespace {
@@ -65,7 +90,14 @@ void add_ranks(Line& line, std::uint64_t processes) {
 }
 
 void add_next(Line& line) {
-  line.add("; next: viewer-cli ").add(shown_directory());
+  line.add("; next: viewer-cli ").shell_path(shown_directory());
+}
+
+/// Threads that the kernel gave no timer; why is known where it was refused in this process.
+void add_unsampled(Line& line, const CulpritTotals& totals) {
+  add_count(line, totals.unsampled_threads, "thread", "threads");
+  line.add(" got no timer");
+  if (first_refusal() != nullptr) line.add(" (").add(first_refusal()).add(")");
 }
 
 void add_samples(Line& line, const CulpritTotals& totals) {
@@ -77,11 +109,16 @@ void add_samples(Line& line, const CulpritTotals& totals) {
   line.add(" in ").add(shown_directory());
   if (rank_here < 0 && mpi_was_sampled())
     line.add("; MPI calls were not seen: ranks and waits are not known");
+  if (totals.unsampled_threads != 0) {
+    line.add("; ");
+    add_unsampled(line, totals);
+  }
   add_stopped_traces(line, totals);
   add_next(line);
 }
 
-void add_too_short(Line& line) {
+void add_cause(Line& line, const CulpritTotals& totals) {
+  if (totals.unsampled_threads != 0) return add_unsampled(line, totals);
   line.add("the program ran for ").number((now() - process.start_ns) / 1'000'000);
   line.add(" ms, too short to be sampled, or never used its processor time");
 }
@@ -89,7 +126,7 @@ void add_too_short(Line& line) {
 /// MPI calls are in time lines however short the program.
 void add_time_lines(Line& line, const CulpritTotals& totals) {
   line.add("no samples: ");
-  add_too_short(line);
+  add_cause(line, totals);
   line.add("; time lines of its calls");
   add_ranks(line, totals.time_lines);
   line.add(" in ").add(shown_directory());
@@ -105,7 +142,7 @@ void add_why_none(Line& line, const CulpritTotals& totals) {
   } else if (totals.delayed > 0) {
     line.add("--delay was given, and the program never called culprit_start() or MPI_Pcontrol(1)");
   } else {
-    add_too_short(line);
+    add_cause(line, totals);
   }
   line.add(" (nothing was recorded in ").add(shown_directory()).add(")");
 }

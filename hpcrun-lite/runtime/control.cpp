@@ -37,23 +37,16 @@ class Change {
   KernelMask before_;
 };
 
-/// CPU time of another thread of this process: the kernel's number for that clock.
-std::uint64_t cpu_time_of(const Thread* thread) {
-  constexpr int kPerThreadSchedulerClock = 6;
-  return read_clock(static_cast<clockid_t>((~static_cast<unsigned>(thread->tid) << 3U) |
-                                           static_cast<unsigned>(kPerThreadSchedulerClock)));
-}
-
 /// What a thread consumes from here to resume_thread counts for nothing.
 void pause_thread(Thread* thread) {
   pause_timers(thread);
   pause_kernel_events(thread);
-  thread->cpu_at_stop.store(cpu_time_of(thread), std::memory_order_relaxed);
+  thread->cpu_at_stop.store(cpu_time_of(thread->tid), std::memory_order_relaxed);
 }
 
 void resume_thread(Thread* thread) {
   const std::uint64_t before = thread->cpu_at_stop.load(std::memory_order_relaxed);
-  const std::uint64_t now_used = cpu_time_of(thread);
+  const std::uint64_t now_used = cpu_time_of(thread->tid);
   if (now_used > before) thread->cpu_stopped.fetch_add(now_used - before, std::memory_order_relaxed);
   resume_kernel_events(thread);
   resume_timers(thread);

@@ -27,11 +27,11 @@ class Grid {
   [[nodiscard]] std::uint64_t next() const { return tick_; }
   [[nodiscard]] std::uint64_t period() const { return period_; }
 
-  /// Doubles the width of the cells from the next one on: half as many samples of twice the weight.
-  void halve_rate() {
+  /// From the next cell on cells are 2^halvings periods wide: fewer samples of as much more weight.
+  void set_halvings(std::uint32_t halvings) {
     origin_ += cell_ * width_;
     cell_ = 0;
-    width_ *= 2;
+    width_ = period_ << halvings;
     tick_ = origin_ + draw();
   }
 

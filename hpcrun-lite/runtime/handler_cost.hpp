@@ -4,10 +4,10 @@
 
 namespace culprit::runtime {
 
-/// What the handler costs one thread. Some of its runs are timed with the thread's CPU clock, from its first
-/// instruction to the arming of the next tick; that stands for all of them. Where it takes more than a tenth
-/// of the time that passes, the thread is to be sampled at half the rate. Pure arithmetic, in zeroed memory;
-/// times in ns.
+/// What samples cost one thread. Some runs of the handler are timed with the thread's CPU clock, from its
+/// first instruction to the arming of the next tick; with what a signal costs besides, that stands for all of
+/// them. Where they take more than a tenth of the time that passes, the thread is to be sampled at half the
+/// rate. Pure arithmetic, in zeroed memory; times in ns.
 class HandlerCost {
  public:
   /// One run in so many is timed: reading the clock twice costs a quarter of a run.
@@ -15,6 +15,7 @@ class HandlerCost {
   /// The first runs are timed each and stand for themselves: they create the file and compile the rules of
   /// the first paths, and say nothing about those to come.
   static constexpr std::uint64_t kFirst = 16;
+  static constexpr std::uint64_t kNew = 4;
   /// Timed runs to a verdict, 256 runs in all: 1.3 s at 200 Hz, 26 ms at 10 kHz. Fewer would let chance
   /// decide, more would let a costly handler go on for longer.
   static constexpr std::uint64_t kWindow = 16;
@@ -26,9 +27,13 @@ class HandlerCost {
   /// Begins a run. True: it is to be timed, and ended by end().
   bool begin() { return ++runs_ <= kFirst || runs_ % kEvery == 0; }
 
+  /// The first few runs come in a burst where thousands of threads begin, and then wait.
+  [[nodiscard]] bool is_new() const { return runs_ <= kNew; }
+
   struct Account {
     std::uint64_t ns = 0;     ///< to be charged: this run's time, or what it stands for
     bool too_costly = false;  ///< the last kWindow timed runs were
+    bool usual = false;       ///< none of the first
   };
 
   /// Ends a timed run that took `ns`; `now` is CLOCK_MONOTONIC.
@@ -42,7 +47,7 @@ class HandlerCost {
     const bool complete = ++timed_ == kWindow;
     const bool too_costly = complete && cost() > (now - since_) / kShare;
     if (complete) begin_window(now);
-    return {.ns = ns * kEvery, .too_costly = too_costly};
+    return {.ns = ns * kEvery, .too_costly = too_costly, .usual = true};
   }
 
  private:

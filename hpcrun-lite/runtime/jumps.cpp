@@ -1,6 +1,7 @@
 // A jump out of a handler that interrupted a blocking call leaves the signal held back, unless the jump
 // restores the mask of signals: sampling of the thread would rest until the next such call.
 #include "runtime/export.hpp"
+#include "runtime/parking.hpp"
 #include "runtime/process.hpp"
 #include "runtime/real.hpp"
 #include "runtime/thread.hpp"
@@ -16,6 +17,8 @@ using Jump = void(__jmp_buf_tag*, int);
 /// What was held back arrives here, while the stack still tells the call. Should the jump stay inside of the
 /// handler, then its return holds the signal back again, and the end of the call lets it go.
 void let_go() {
+  if (culprit_rt_thread.parked) unpark();
+  culprit_rt_thread.ends_below = 0;
   Thread* thread = this_thread();
   if (thread == nullptr || thread->blocked_from == 0 || !own_process()) return;
   thread->blocked_from = 0;

@@ -3,10 +3,13 @@
 #include "measurement/raw_memory.hpp"
 #include "runtime/backoff.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/kernel_thread.hpp"
+#include "runtime/parking.hpp"
 #include "runtime/process.hpp"
 #include "runtime/recording.hpp"
 #include "runtime/tracing.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -21,11 +24,10 @@ namespace culprit::runtime {
 namespace {
 
 constexpr std::uint64_t kTurn = kSecond / 4;
+constexpr std::uint64_t kLeastSleep = kSecond / 250;
 constexpr std::size_t kStack = 64 * 1024;
-constexpr std::size_t kTlsBelow =
-    64 * 1024;  // above what any set of libraries may hold in static TLS (glibc: 4 KB spare)
-constexpr std::size_t kTlsAbove = 16 * 1024;  // the C library's own thread descriptor is 2.3 KB
-constexpr std::size_t kMemory = kStack + kTlsBelow + kTlsAbove;
+constexpr std::size_t kTlsSpare = 64 * 1024;  // the C library's own thread-local variables take 150 bytes
+constexpr std::size_t kTlsAbove = 16 * 1024;  // and its thread descriptor 2.3 KB
 
 // Held: the bit, and the id of the thread that holds the keeper.
 constexpr std::uint32_t idle = 0;
@@ -37,13 +39,21 @@ std::atomic<bool> started{false};
 std::atomic<bool> running{false};
 std::atomic<bool> dismissed{false};
 std::atomic<std::uint32_t> bell{0};  // a futex: the keeper sleeps on it
+std::atomic<std::uint64_t> asleep_until{0};
+std::atomic<bool> turn_wanted{false};
 std::atomic<pid_t> keeper_id{0};
 void* memory = nullptr;
+std::size_t memory_size = 0;
 
 std::uintptr_t thread_pointer() {
   std::uintptr_t pointer;
   __asm__("mov %%fs:0, %0" : "=r"(pointer));
   return pointer;
+}
+
+void ring() {
+  bell.fetch_add(1, std::memory_order_release);
+  system_call(SYS_futex, word(&bell), FUTEX_WAKE_PRIVATE, 1);
 }
 
 bool told = false;  // that the file does not grow any more
@@ -85,25 +95,49 @@ void tend(bool separate, ToHold& to_hold) {
   state.store(idle, std::memory_order_release);
 }
 
-int keep(void* /*argument*/) {
+int keep() {
   system_call(SYS_prctl, PR_SET_NAME, word("culprit"));
   const bool separate = separate_descriptors();
   ToHold to_hold{.measurement = separate, .trace = separate && process.traced};
+  std::uint64_t due = 0;
   while (!process.ended.load(std::memory_order_acquire)) {
     const std::uint32_t heard = bell.load(std::memory_order_acquire);
     if (dismissed.load(std::memory_order_acquire)) break;
-    tend(separate, to_hold);
-    const timespec turn = to_timespec(kTurn);
+    const bool wanted = turn_wanted.exchange(false, std::memory_order_relaxed);
+    if (wanted || now() >= due) {
+      tend(separate, to_hold);
+      process.brake.judge(now());
+      due = now() + kTurn;
+    }
+    asleep_until.store(due, std::memory_order_seq_cst);  // whoever is parked during the look rings
+    const std::uint64_t look = look_at_parked_threads(now());
+    const std::uint64_t time = now();
+    const std::uint64_t until = look < due ? look : due;
+    const std::uint64_t rest = until > time + kLeastSleep ? until - time : kLeastSleep;
+    asleep_until.store(time + rest, std::memory_order_relaxed);
+    const timespec turn = to_timespec(rest);
     system_call(SYS_futex, word(&bell), FUTEX_WAIT_PRIVATE, heard, word(&turn));
   }
   running.store(false, std::memory_order_release);
   return 0;
 }
 
-/// A thread control block that satisfies what the C library's system call wrappers look at: zeroed
-/// thread-local variables, the pointers to itself, and the process's two guards.
-void* make_thread_pointer(char* area) {
-  char* pointer = area + kTlsBelow;
+/// How far below the thread pointer the variables lie that the keeper uses: its own, and the C library's
+/// errno. Those of every library that was loaded between the two lie there too (ThreadSanitizer's take 780
+/// KB).
+std::size_t tls_below() {
+  const std::uintptr_t top = thread_pointer();
+  std::uintptr_t lowest = top;
+  for (const void* variable :
+       {static_cast<const void*>(&errno), static_cast<const void*>(&culprit_rt_thread)})
+    lowest = std::min(lowest, reinterpret_cast<std::uintptr_t>(variable));
+  constexpr std::size_t kPage = 4096;
+  return (top - lowest + kTlsSpare + kPage - 1) / kPage * kPage;
+}
+
+/// A thread control block at `pointer` that satisfies what the C library's system call wrappers look at:
+/// zeroed thread-local variables, the pointers to itself, and the process's two guards.
+void* make_thread_control(char* pointer) {
   const auto self = reinterpret_cast<std::uintptr_t>(pointer);
   const auto* original = reinterpret_cast<const char*>(thread_pointer());
   memcpy(pointer, &self, sizeof self);          // %fs:0, read by every thread-local access
@@ -116,18 +150,23 @@ void* make_thread_pointer(char* area) {
 
 void start_keeper() {
   if (started.exchange(true, std::memory_order_acq_rel)) return;
-  void* area = measurement::raw_map(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+  const std::size_t below = tls_below();
+  const std::size_t size = kStack + below + kTlsAbove;
+  void* area = measurement::raw_map(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
   if (area == MAP_FAILED) {
     file.note("no memory for the keeper thread: no heartbeat, the measurement cannot grow");
     return;
   }
   memory = area;
-  auto* stack = static_cast<char*>(area);
+  memory_size = size;
+  char* stack_end = static_cast<char*>(area) + kStack;
   const KernelMask before = change_mask(SIG_SETMASK, ~KernelMask{0});
   running.store(true, std::memory_order_relaxed);
-  const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
-                    CLONE_SETTLS | CLONE_PARENT_SETTID;
-  if (clone(keep, stack + kStack, flags, nullptr, &keeper_id, make_thread_pointer(stack + kStack)) < 0) {
+  constexpr unsigned long kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+                                   CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID;
+  static_assert(sizeof keeper_id == sizeof(pid_t));
+  if (culprit_start_kernel_thread(kFlags, stack_end, reinterpret_cast<pid_t*>(&keeper_id), keep,
+                                  make_thread_control(stack_end + below)) < 0) {
     running.store(false, std::memory_order_relaxed);
     file.note("the keeper thread could not be started: no heartbeat, the measurement cannot grow");
   }
@@ -135,7 +174,7 @@ void start_keeper() {
 }
 
 void forget_keeper() {
-  if (memory != nullptr) measurement::raw_unmap(memory, kMemory);
+  if (memory != nullptr) measurement::raw_unmap(memory, memory_size);
   memory = nullptr;
   running.store(false, std::memory_order_relaxed);
   dismissed.store(false, std::memory_order_relaxed);
@@ -155,7 +194,7 @@ bool dismiss_keeper() {
   // Only when the kernel knows it no more is the program alone.
   while (system_call(SYS_tgkill, process_id(), keeper_id.load(std::memory_order_relaxed), 0) == 0)
     backoff.pause();
-  measurement::raw_unmap(memory, kMemory);
+  measurement::raw_unmap(memory, memory_size);
   memory = nullptr;
   keeper_id.store(0, std::memory_order_relaxed);
   dismissed.store(false, std::memory_order_release);
@@ -164,8 +203,15 @@ bool dismiss_keeper() {
 }
 
 void ring_keeper() {
-  bell.fetch_add(1, std::memory_order_release);
-  system_call(SYS_futex, word(&bell), FUTEX_WAKE_PRIVATE, 1);
+  turn_wanted.store(true, std::memory_order_relaxed);
+  ring();
+}
+
+void ring_keeper_before(std::uint64_t time) {
+  std::uint64_t until = asleep_until.load(std::memory_order_seq_cst);
+  // A keeper that wakes a little later is left alone, and is rung once by many.
+  if (until > time + kLeastSleep && asleep_until.compare_exchange_strong(until, 0, std::memory_order_relaxed))
+    ring();
 }
 
 void relieve(Thread* thread) {

@@ -15,6 +15,8 @@ void forget_keeper();
 
 /// Has the keeper's next turn begin now. Async-signal-safe.
 void ring_keeper();
+/// Has it look at parked threads before `time` (CLOCK_MONOTONIC), more or less. Async-signal-safe.
+void ring_keeper_before(std::uint64_t time);
 
 /// For a thread whose tree is low on room (ThreadTree::is_low): has the keeper add some, and waits for that
 /// where the next call paths would find none, some milliseconds at most. MPI calls can bring more new paths

@@ -2,24 +2,14 @@
 
 #include "runtime/control.hpp"
 #include "runtime/event_problems.hpp"
+#include "runtime/interrupted_call.hpp"
 #include "runtime/process.hpp"
 #include "runtime/sampling.hpp"
 
 #include <cstring>
 
-#include <ucontext.h>
-
 namespace culprit::runtime {
 namespace {
-
-/// True if the interrupted code is a system call that starts over when the handler returns: the kernel has
-/// put the program counter back onto the two bytes of the instruction, behind which it still has the return
-/// address in rcx.
-bool starts_over(const void* context) {
-  constexpr greg_t kSystemCallSize = 2;
-  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
-  return registers[REG_RCX] == registers[REG_RIP] + kSystemCallSize;
-}
 
 /// What the program itself did of the `count` switches.
 std::uint64_t without_own(Thread* thread, std::uint64_t count) {

@@ -1,6 +1,7 @@
 #include "runtime/process.hpp"
 
 #include "runtime/blocked_signal.hpp"
+#include "runtime/c_library.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/closing.hpp"
 #include "runtime/control.hpp"
@@ -13,13 +14,18 @@
 #include "runtime/mpi_wrapper.hpp"
 #include "runtime/own_memory.hpp"
 #include "runtime/papi_sampling.hpp"
+#include "runtime/parking.hpp"
+#include "runtime/processors.hpp"
 #include "runtime/real.hpp"
 #include "runtime/recording.hpp"
+#include "runtime/refusals.hpp"
 #include "runtime/regions.hpp"
 #include "runtime/sampling.hpp"
+#include "runtime/signal_cost.hpp"
 #include "runtime/thread.hpp"
 #include "runtime/tracing.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -133,10 +139,18 @@ void begin_main_thread() {
   watch_end_of_thread(thread);
 }
 
+void start_brake(std::uint64_t signal_ns) {
+  const Event& first = process.events.events[0];
+  constexpr std::uint64_t kUsualPeriod = kSecond / 200;
+  process.brake.start(now(), first.time() ? first.period : kUsualPeriod, processors_of_process(), signal_ns,
+                      measurement::kMaxHalvings);
+}
+
 __attribute__((tls_model("initial-exec"))) __thread bool blocked_before_fork;
 
 /// A fork that signals keep interrupting starts over each time; a child must not begin inside the handler.
 void before_fork() {
+  unpark();
   blocked_before_fork = (change_mask(SIG_BLOCK, process.mask) & process.mask) != 0;
   hold_papi();
 }
@@ -156,8 +170,10 @@ void after_fork_in_child() {
   process.stopped.store(false, std::memory_order_relaxed);
   process.ended.store(false, std::memory_order_relaxed);
   reset_control_after_fork();
+  start_brake(process.brake.signal_ns());
   restart_regions_after_fork();
   forget_keeper();
+  forget_refusals();
   forget_file();
   forget_snapshot();
   forget_unloading();
@@ -183,6 +199,7 @@ void finish_quickly() {
 }
 
 __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char** /*envp*/) {
+  bind_to_c_library();
   find_all_next();
   process.pid = process_id();
   if (!prepare_identity() || !read_settings() || !to_be_measured()) return;
@@ -191,7 +208,13 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   process.start_realtime_ns = static_cast<std::int64_t>(read_clock(CLOCK_REALTIME));
   process.arguments = argv;
   prepare_modules();
-  if (!install_handler()) return;
+  errno = 0;
+  if (!install_handler()) {
+    handler_refused(errno);
+    return;
+  }
+  const char* signal_ns = getenv("CULPRIT_SIGNAL_NS");  // tests and benchmarks: as if a signal cost so much
+  start_brake(signal_ns == nullptr ? measure_signal_cost() : strtoull(signal_ns, nullptr, 10));
   if (set("CULPRIT_DELAY")) delay_sampling(process.start_ns);
   if (sends_by_descriptor()) guard_against_full_queue();
   prepare_papi();
@@ -214,8 +237,10 @@ __attribute__((destructor)) void finish_process() {
 void end_process(measurement::EndReason reason) {
   if (process.ended.exchange(true, std::memory_order_acq_rel)) return;
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
-  stop_recording();
+  unpark();
+  const bool stopped = stop_recording();
   hold_keeper();
+  if (stopped) note_open_waits();
   if (Thread* thread = this_thread()) delete_timers(thread);
   close_process();
   note_end();

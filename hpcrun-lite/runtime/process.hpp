@@ -2,6 +2,7 @@
 
 #include "measurement/kinds.hpp"
 #include "measurement/live.hpp"
+#include "runtime/brake.hpp"
 #include "runtime/event_list.hpp"
 #include "runtime/system_calls.hpp"
 #include "runtime/text.hpp"
@@ -34,6 +35,7 @@ struct Process {
   const char* const* arguments = nullptr;  ///< the program's, where the kernel laid them out
   bool samples_kernel_events = false;      ///< events of the kernel are among them
   bool samples_switches = false;           ///< in particular, context switches
+  Brake brake;
   std::uint64_t start_ns = 0;
   std::int64_t start_realtime_ns = 0;
   std::atomic<bool> stopped{false};  ///< no thread may record any more

@@ -58,4 +58,9 @@ std::uint64_t sampled_cpu_time(const Thread* thread) {
   return used > stopped ? used - stopped : 0;
 }
 
+std::uint64_t cpu_time_unsampled(const Thread* thread) {
+  const std::uint64_t used = sampled_cpu_time(thread);
+  return used > thread->last_cpu_ns ? used - thread->last_cpu_ns : 0;
+}
+
 }  // namespace culprit::runtime

@@ -22,5 +22,7 @@ void read_sampled_event(Thread* thread, std::size_t event, std::uint64_t time, m
 
 /// CPU time of the calling thread but for what it used while sampling was stopped. Async-signal-safe.
 std::uint64_t sampled_cpu_time(const Thread* thread);
+/// Of that, what was used since the last sample that was recorded. Async-signal-safe.
+std::uint64_t cpu_time_unsampled(const Thread* thread);
 
 }  // namespace culprit::runtime

@@ -9,7 +9,9 @@
 #include "runtime/keeper.hpp"
 #include "runtime/modules.hpp"
 #include "runtime/process.hpp"
+#include "runtime/refusals.hpp"
 #include "runtime/regions.hpp"
+#include "runtime/system_calls.hpp"
 #include "runtime/tracing.hpp"
 
 #include <atomic>
@@ -33,6 +35,7 @@ bool file_refused = false;           // it could not be created, or is not wante
 // The program has used up its descriptors: the keeper, which has its own, is to create the file.
 std::atomic<bool> file_wanted{false};
 int known_rank = -1;
+bool rank_is_parents = false;  // it was that of the process that this one was forked from
 std::uint32_t known_ranks = 0;
 char known_mpi[128];
 RankFrom rank_from = RankFrom::world;
@@ -66,8 +69,19 @@ void explain(const char* path, int error) {
   say(line);
 }
 
+/// Tells this file and its trace from those of all other processes. Where the kernel has no random numbers
+/// yet, as early as at the boot, from the instant and what the process's clock and number are.
+std::uint64_t draw_key() {
+  std::uint64_t key = 0;
+  constexpr long kNonBlocking = 1;
+  if (system_call(SYS_getrandom, word(&key), sizeof key, kNonBlocking) != sizeof key || key == 0)
+    key = (now() ^ static_cast<std::uint64_t>(process.pid) << 40) * 0x9e3779b97f4a7c15U | 1;
+  return key;
+}
+
 int create_file(const PathText& path) {
-  const bool traced = create_trace(path.c_str());
+  const std::uint64_t key = draw_key();
+  const bool traced = create_trace(path.c_str(), key);
   static_assert(EventList::kMax == measurement::kMaxEvents + 1);
   measurement::ProcessDescription::Event events[EventList::kMax];
   for (std::size_t i = 0; i < process.events.count; ++i) {
@@ -82,6 +96,8 @@ int create_file(const PathText& path) {
                                                     .pid = static_cast<std::uint64_t>(process.pid),
                                                     .start_ns = process.start_ns,
                                                     .start_realtime_ns = process.start_realtime_ns,
+                                                    .key = key,
+                                                    .forked = rank_is_parents,
                                                     .events = events,
                                                     .event_count = process.events.count,
                                                     .has_realtime = process.events.has_realtime(),
@@ -180,6 +196,7 @@ CulpritTotals count_totals() {
                        .processes = 0,
                        .time_lines = trace_file.recorded() ? 1u : 0u,
                        .delayed = 0,
+                       .unsampled_threads = unsampled_threads(),
                        .traces_limited = trace_file.limit_reached() ? 1u : 0u,
                        .traces_failed = trace_file.stopped() && !trace_file.limit_reached() ? 1u : 0u};
   for (std::size_t i = 0; i < file.thread_count(); ++i) {
@@ -201,6 +218,7 @@ void join_run(int rank, int ranks, const char* mpi, RankFrom from) {
   const bool named = rank == known_rank;  // by a session, before MPI_Init
   rank_from = from;
   known_rank = rank;
+  rank_is_parents = false;
   known_ranks = static_cast<std::uint32_t>(ranks);
   strncpy(known_mpi, mpi, sizeof known_mpi - 1);
   if (file.open()) {
@@ -218,6 +236,7 @@ void join_run(int rank, int ranks, const char* mpi, RankFrom from) {
 
 void note_end() {
   note_regions();
+  note_unsampled_threads();
   if (rank_from == RankFrom::session && file.open()) {
     file.note(
         "MPI was begun by a session, without MPI_Init: waiting is known, but time lines hold no MPI calls, "
@@ -259,6 +278,7 @@ void discard_file() {
 void forget_file() {
   forget_trace();
   file.forget();
+  rank_is_parents = known_rank >= 0;
   file_refused = false;
   file_wanted = false;
   file_lock.store(false, std::memory_order_relaxed);

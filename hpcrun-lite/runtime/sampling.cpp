@@ -1,5 +1,6 @@
 #include "runtime/sampling.hpp"
 
+#include "runtime/c_library.hpp"
 #include "runtime/call_path.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/control.hpp"
@@ -10,8 +11,11 @@
 #include "runtime/process.hpp"
 #include "runtime/readings.hpp"
 #include "runtime/recording.hpp"
+#include "runtime/refusals.hpp"
 #include "runtime/shadow_action.hpp"
+#include "runtime/signal_cost.hpp"
 #include "runtime/signal_set.hpp"
+#include "runtime/thread_timer.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -23,6 +27,9 @@ namespace {
 
 using measurement::SampleValues;
 
+/// REALTIME is the first event wherever it is sampled.
+constexpr std::size_t kWallClock = 0;
+
 void set_timer(int timer, int flags, std::uint64_t first, std::uint64_t interval, itimerspec* before) {
   const itimerspec expiry{.it_interval = to_timespec(interval), .it_value = to_timespec(first)};
   system_call(SYS_timer_settime, timer, flags, word(&expiry), word(before));
@@ -30,19 +37,11 @@ void set_timer(int timer, int flags, std::uint64_t first, std::uint64_t interval
 
 /// Arms a wall-clock timer for a tick of the sampling clock. Who stops sampling says so before it disarms the
 /// timers: either it disarms what was armed here, or it is noticed here.
-void arm(Thread* thread, std::size_t event, std::uint64_t tick) {
+void arm(Thread* thread, std::uint64_t tick) {
   thread->due.store(tick, std::memory_order_relaxed);
-  const int timer = thread->timers[event].load(std::memory_order_relaxed);
+  const int timer = thread->timers[kWallClock].load(std::memory_order_relaxed);
   set_timer(timer, TIMER_ABSTIME, monotonic_time(tick), 0, nullptr);
   if (sampling_stopped()) set_timer(timer, 0, 0, 0, nullptr);
-}
-
-/// CPU time of the calling thread since its last sample, but for what it used while sampling was stopped.
-std::uint64_t cpu_since_sample(Thread* thread) {
-  const std::uint64_t used = sampled_cpu_time(thread);
-  const std::uint64_t since = used > thread->last_cpu_ns ? used - thread->last_cpu_ns : 0;
-  thread->last_cpu_ns += since;
-  return since;
 }
 
 /// The ticks that passed, on the thread's time line, with what further events counted meanwhile.
@@ -67,15 +66,19 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   const std::uint64_t elapsed = weight * thread->grid.period();
   if (flaws.any()) [[unlikely]]
     count_flaws(thread, flaws, elapsed);
+  const measurement::WaitKind mark = current_mark(thread, start);
+  const std::uint64_t cpu = cpu_time_unsampled(thread);
+  thread->last_cpu_ns += cpu;
   thread->tree->record(node, SampleValues{.time_ns = elapsed,
                                           .weight = weight,
-                                          .cpu_ns = cpu_since_sample(thread),
+                                          .cpu_ns = cpu,
                                           .blocked = thread->blocked_call,
-                                          .mark = current_mark(thread, start)});
+                                          .mark = mark});
   if (thread->trace != nullptr) [[unlikely]]
-    trace_ticks(thread, time, elapsed, node, current_mark(thread, start));
+    trace_ticks(thread, time, elapsed, node, mark);
   if (thread->tree->asks_for_room()) [[unlikely]]
     ring_keeper();
+  park_if_waiting(thread, context, node, mark, cpu, time);
   return true;
 }
 
@@ -103,31 +106,50 @@ void forget_carried(Thread* thread, std::size_t event) {
   if (process.events.events[event].source != EventSource::cputime) thread->told[event] = 0;
 }
 
-/// Charges a timed run of the handler; where they take too much of the time, halves the rate.
+/// Charges a timed run of the handler, with what its signal cost besides.
 [[gnu::cold, gnu::noinline]] void account(Thread* thread) {
   const std::uint64_t taken = thread_cpu_time() - thread->timed_from + process.added_cost;
   thread->timed_from = 0;
-  const HandlerCost::Account account = thread->cost.end(taken, now());
+  // A thread that was woken has done nothing else since: that counts its way back to sleep, too.
+  const std::uint64_t run = taken + process.brake.signal_ns();
+  const HandlerCost::Account account =
+      thread->cost.end(thread->woken_ns > run ? thread->woken_ns : run, now());
+  if (account.usual) process.brake.time(account.ns / HandlerCost::kEvery);
+  if (account.too_costly && thread->own_halvings < measurement::kMaxHalvings) ++thread->own_halvings;
+  if (!begin_recording(thread)) return;
+  if (thread->tree != nullptr) thread->tree->add_handler_time(account.ns);
+  end_recording(thread);
+}
+
+/// Samples the thread as often as it and the whole process can bear.
+[[gnu::cold, gnu::noinline]] void change_rate(Thread* thread, std::uint32_t halvings) {
   if (!begin_recording(thread)) return;
   if (thread->tree != nullptr) {
-    thread->tree->add_handler_time(account.ns);
-    if (account.too_costly && thread->halvings < measurement::kMaxHalvings) {
-      if (process.events.has_realtime()) thread->grid.halve_rate();
-      thread->tree->count_halving(++thread->halvings);
-    }
+    if (halvings > thread->halvings) thread->tree->count_halving(halvings);
+    thread->halvings = halvings;
+    if (process.events.has_realtime()) thread->grid.set_halvings(halvings);
   }
   end_recording(thread);
 }
 
 /// The end of what counts as the handler's own time. To arm the next tick is part of what a timer costs, as
 /// its interrupt is: a handler that does nothing else has to do that too.
-void end_timing(Thread* thread) {
+void end_run(Thread* thread) {
+  if (thread->run_is_counted) return;
+  thread->run_is_counted = true;
   if (thread->timed_from != 0) [[unlikely]]
     account(thread);
+  const bool parked = thread->parking.on.load(std::memory_order_relaxed);
+  if (!thread->cost.is_new() && process.brake.count()) [[unlikely]]
+    process.brake.judge(now());
+  const std::uint32_t together = process.brake.halvings();
+  const std::uint32_t halvings = thread->own_halvings > together ? thread->own_halvings : together;
+  if (halvings != thread->halvings && !parked) [[unlikely]]
+    change_rate(thread, halvings);
 }
 
 /// One tick of the wall clock, from the kernel's signal to the next arming.
-void take_tick(Thread* thread, std::size_t event, const void* context) {
+void take_tick(Thread* thread, const void* context) {
   if (sampling_stopped()) return;  // a straggler: its tick stays due, on a clock that stands still
   const std::uint64_t time = sampling_time(now());
   bool done = false;
@@ -135,12 +157,17 @@ void take_tick(Thread* thread, std::size_t event, const void* context) {
     thread->grid.pass(time);
     done = true;
   } else if (!is_counting(thread, unwind::registers_of(context).sp) && begin_recording(thread)) {
+    if (thread->parking.on.load(std::memory_order_relaxed)) end_parking(thread, time);
     done = record_ticks(thread, context, time);
     end_recording(thread);
   }
-  end_timing(thread);
-  // A tick that could not be recorded stays due; asking for it at once would spin.
-  arm(thread, event, done ? thread->grid.next() : time + thread->grid.period());
+  end_run(thread);
+  if (thread->parking.on.load(std::memory_order_relaxed)) {
+    fall_asleep(thread);
+  } else {
+    // A tick that could not be recorded stays due; asking for it at once would spin.
+    arm(thread, done ? thread->grid.next() : time + thread->grid.period());
+  }
 }
 
 /// A signal on its way from the kernel to the handler's own stack.
@@ -153,17 +180,22 @@ struct Delivery {
 
 /// True if a timer of this thread's sampling expired: the program may have timers on the same signal.
 bool is_own_timer(const Thread* thread, const siginfo_t* info) {
+  if (info->si_code != SI_TIMER) return false;
   const auto index = static_cast<std::size_t>(info->si_value.sival_int);
-  return info->si_code == SI_TIMER && index < process.events.count &&
-         thread->timers[index] == info->si_timerid;
+  if (index == kParkingTimer) return thread->parking.timer == info->si_timerid;
+  return index < process.events.count && thread->timers[index] == info->si_timerid;
 }
 
 void take_expiration(Thread* thread, const siginfo_t* info, const void* context) {
   const auto index = static_cast<std::size_t>(info->si_value.sival_int);
-  const Event& event = process.events.events[index];
   count_own_switch(thread, context);
+  if (index == kParkingTimer) {
+    if (thread->parking.on.load(std::memory_order_relaxed)) take_tick(thread, context);
+    return;
+  }
+  const Event& event = process.events.events[index];
   if (event.source == EventSource::realtime) {
-    take_tick(thread, index, context);
+    take_tick(thread, context);
   } else {
     charge(thread, index, (1 + static_cast<std::uint64_t>(info->si_overrun)) * event.period, context);
   }
@@ -183,8 +215,9 @@ void dispatch(Delivery& delivery) {
   Thread* thread = delivery->thread;
   const bool timed = !process.empty_handler && thread->cost.begin();
   thread->timed_from = timed ? thread_cpu_time() : 0;
+  thread->run_is_counted = process.empty_handler;
   dispatch(*delivery);
-  end_timing(thread);
+  end_run(thread);
 }
 
 [[gnu::hot]] void handle(int signal, siginfo_t* info, void* context) {
@@ -193,7 +226,7 @@ void dispatch(Delivery& delivery) {
   if (delivery.thread != nullptr) {
     culprit_call_on_stack(&delivery, take, delivery.thread->handler_stack + kHandlerStack);
   } else {
-    delivery.taken = is_overflow(info);  // sent before the thread's events ended
+    delivery.taken = is_overflow(info) || take_trial(info);  // sent before the thread's events ended
   }
   if (!delivery.taken) act_in_shadow(signal, info, context);
   errno = saved_errno;
@@ -233,7 +266,7 @@ bool install_handler() {
   // sigfillset would leave out the C library's own signals, one of which cancels a thread wherever it is.
   set_mask(action.sa_mask, ~KernelMask{0});
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&action.sa_mask, fault);
-  return sigaction(process.signal, &action, nullptr) == 0;
+  return set_own_action(process.signal, action, nullptr) == 0;
 }
 
 void start_timers(Thread* thread) {
@@ -242,21 +275,14 @@ void start_timers(Thread* thread) {
     const Event& event = process.events.events[i];
     const bool wall = event.source == EventSource::realtime;
     if (!wall && event.source != EventSource::cputime) continue;
-    if (wall) {
-      thread->grid.start(sampling_time(thread->start_ns), event.period,
-                         thread->start_ns ^ (static_cast<std::uint64_t>(thread->tid) << 32));
-      thread->due.store(thread->grid.next(), std::memory_order_relaxed);
-    }
     thread->remaining[i] = event.period;
-    sigevent notify{};
-    notify.sigev_notify = SIGEV_THREAD_ID;
-    notify.sigev_signo = process.signal;
-    notify.sigev_value.sival_int = static_cast<int>(i);
-    notify._sigev_un._tid = thread->tid;
-    int id = -1;
-    const long failed = system_call(SYS_timer_create, wall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID,
-                                    word(&notify), word(&id));
-    if (failed == 0) thread->timers[i].store(id, std::memory_order_seq_cst);
+    const clockid_t clock = wall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
+    const long timer = create_thread_timer(clock, process.signal, thread->tid, static_cast<int>(i));
+    if (timer >= 0) {
+      thread->timers[i].store(static_cast<int>(timer), std::memory_order_seq_cst);
+    } else {
+      timer_refused(i, static_cast<int>(-timer));
+    }
   }
   // As in arm(): who changes the state says so first, then looks for timers.
   if (!sampling_stopped()) resume_timers(thread);
@@ -268,6 +294,7 @@ void delete_timers(Thread* thread) {
     const int id = timer.exchange(-1, std::memory_order_acq_rel);
     if (id >= 0) system_call(SYS_timer_delete, id);
   }
+  delete_parking_timer(thread);
 }
 
 // The kernel numbers timers in ascending order: an id whose thread is just ending is no other timer's.
@@ -281,6 +308,7 @@ void pause_timers(Thread* thread) {
                       static_cast<std::uint64_t>(before.it_value.tv_nsec);
     if (left != 0) thread->remaining[i] = left;
   }
+  disarm_parked(thread);
 }
 
 void resume_timers(Thread* thread) {
@@ -288,7 +316,9 @@ void resume_timers(Thread* thread) {
     const int timer = thread->timers[i].load(std::memory_order_seq_cst);
     if (timer < 0) continue;
     const Event& event = process.events.events[i];
-    if (event.source == EventSource::realtime) {
+    if (event.source == EventSource::realtime && thread->parking.on.load(std::memory_order_seq_cst)) {
+      arm_parked(thread);
+    } else if (event.source == EventSource::realtime) {
       const std::uint64_t due = monotonic_time(thread->due.load(std::memory_order_relaxed));
       set_timer(timer, TIMER_ABSTIME, due, 0, nullptr);
     } else {
@@ -297,22 +327,36 @@ void resume_timers(Thread* thread) {
   }
 }
 
+void arm_wall_clock(Thread* thread) {
+  arm(thread, thread->grid.next());
+}
+
+void sample_now(Thread* thread) {
+  const int timer = thread->timers[kWallClock].load(std::memory_order_seq_cst);
+  if (timer < 0) return;
+  set_timer(timer, 0, 1, 0, nullptr);
+  if (sampling_stopped()) set_timer(timer, 0, 0, 0, nullptr);
+}
+
+void charge_wait(Thread* thread, measurement::NodeIndex node, measurement::WaitKind mark,
+                 std::uint64_t weight, std::uint64_t time) {
+  const std::uint64_t elapsed = weight * thread->grid.period();
+  thread->tree->record(
+      node, SampleValues{.time_ns = elapsed, .weight = weight, .cpu_ns = 0, .blocked = true, .mark = mark});
+  if (thread->trace != nullptr) thread->trace->sample(monotonic_time(time), elapsed, node, mark);
+}
+
 void charge_blocked(Thread* thread, const unwind::Registers& start) {
   if (!process.events.has_realtime() || !ensure_tree(thread)) return;
   const std::uint64_t time = sampling_time(now());
   const std::uint64_t weight = thread->grid.pass(time);
   thread->due.store(thread->grid.next(), std::memory_order_relaxed);
   if (weight == 0) return;
-  const std::uint64_t elapsed = weight * thread->grid.period();
   WalkFlaws flaws;
   const measurement::NodeIndex node = current_path(thread, start, flaws);
-  if (flaws.any()) count_flaws(thread, flaws, elapsed);
-  thread->tree->record(node, SampleValues{.time_ns = elapsed,
-                                          .weight = weight,
-                                          .cpu_ns = 0,
-                                          .blocked = true,
-                                          .mark = current_mark(thread, start)});
-  if (thread->trace != nullptr) trace_ticks(thread, time, elapsed, node, current_mark(thread, start));
+  if (flaws.any()) count_flaws(thread, flaws, weight * thread->grid.period());
+  charge_wait(thread, node, current_mark(thread, start), weight, time);
+  if (thread->trace != nullptr && samples_further_events()) read_events(thread, monotonic_time(time), node);
 }
 
 }  // namespace culprit::runtime

@@ -24,6 +24,16 @@ void delete_timers(Thread* thread);
 void pause_timers(Thread* thread);
 void resume_timers(Thread* thread);
 
+/// Arms the wall-clock timer of the calling thread for its next tick; and that of any thread, to be sampled
+/// now.
+void arm_wall_clock(Thread* thread);
+void sample_now(Thread* thread);
+
+/// Charges `weight` periods up to `time` on the sampling clock to the wait at `node`. By the thread itself,
+/// recording, with the signal blocked.
+void charge_wait(Thread* thread, measurement::NodeIndex node, measurement::WaitKind mark,
+                 std::uint64_t weight, std::uint64_t time);
+
 /// Charges the ticks that are due to the call that ends here and now, in which the signal was held back. By
 /// the thread itself, recording, with the signal blocked.
 void charge_blocked(Thread* thread, const unwind::Registers& start);

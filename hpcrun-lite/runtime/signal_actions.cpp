@@ -1,6 +1,7 @@
 // The sampling signals are ours: a program that gives every signal a handler, as some do, keeps its handler
 // in a shadow, which is called for signals that no event of ours sent.
 #include "runtime/blocked_signal.hpp"
+#include "runtime/c_library.hpp"
 #include "runtime/export.hpp"
 #include "runtime/full_queue.hpp"
 #include "runtime/papi_sampling.hpp"
@@ -79,7 +80,7 @@ using culprit::runtime::shadow_of;
 CULPRIT_EXPORT int sigaction(int signal, const struct sigaction* action, struct sigaction* before) noexcept {
   if (culprit::runtime::papi_installs_handler() && action != nullptr) {
     const struct sigaction taken = culprit::runtime::take_papi_handler(signal, *action);
-    return real_sigaction(signal, &taken, before);
+    return culprit::runtime::set_own_action(signal, taken, before);
   }
   int result = 0;
   if (culprit::runtime::change_guarded(real_sigaction.get(), signal, action, before, result)) return result;

@@ -1,7 +1,10 @@
 #pragma once
 
+#include "print/shell_word.hpp"
+
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace culprit::runtime {
 
@@ -18,6 +21,11 @@ class Text {
   }
   Text& add(const char* string, std::size_t length) {
     for (std::size_t i = 0; i < length; ++i) put(string[i]);
+    return *this;
+  }
+  /// A path as one types it in a shell, where no command takes it for an option.
+  Text& shell_path(const char* path) {
+    print::quote_path_for_shell(path, strlen(path), [this](char c) { put(c); });
     return *this;
   }
   /// Decimal, with leading zeros up to `width` digits.
@@ -58,11 +66,12 @@ class Text {
   bool cut_ = false;
 };
 
-/// Writes one line to standard error with a single write, so that lines of several ranks do not mix.
+/// Prints one line on standard error, whatever `line` holds: what is not printable is spelled
+/// (print/printable.hpp). With a single write where it is no longer than 4 KiB, so that lines of several
+/// ranks do not mix. Async-signal-safe.
 void say(const char* line, std::size_t length);
 template <std::size_t Size>
-void say(Text<Size>& line) {
-  line.add("\n");
+void say(const Text<Size>& line) {
   say(line.c_str(), line.size());
 }
 

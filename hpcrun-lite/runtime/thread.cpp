@@ -3,6 +3,7 @@
 #include "measurement/raw_memory.hpp"
 #include "runtime/backoff.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/control.hpp"
 #include "runtime/kernel_sampling.hpp"
 #include "runtime/modules.hpp"
 #include "runtime/papi_sampling.hpp"
@@ -20,13 +21,17 @@ namespace culprit::runtime {
 namespace {
 
 std::atomic<Thread*> threads{nullptr};
+std::atomic<std::uint64_t> unused_threads{0};
+std::atomic<std::size_t> known_threads{0};
 
 // Recording takes microseconds, and the first time milliseconds. A thread that seems to take longer than this
 // left it by a longjmp out of a handler of the program's.
 constexpr std::uint64_t kLongestRecording = 5 * kSecond;
+constexpr std::size_t kTogether = 16;
 
 void forget_timers(Thread* thread) {
   for (auto& timer : thread->timers) timer.store(-1, std::memory_order_relaxed);
+  thread->parking.timer.store(-1, std::memory_order_relaxed);
 }
 
 void set_up(Thread* thread) {
@@ -40,7 +45,9 @@ void set_up(Thread* thread) {
   thread->own_switches = 0;
   thread->cost.start();
   thread->halvings = 0;
+  thread->own_halvings = 0;
   for (std::uint32_t& skipped : thread->skipped) skipped = 0;
+  begin_parking(thread->parking);
   thread->stand_ins.depth = 0;
   thread->busy.store(false, std::memory_order_relaxed);
   thread->tid = static_cast<int>(thread_id());
@@ -50,12 +57,18 @@ void set_up(Thread* thread) {
   thread->cpu_stopped.store(0, std::memory_order_relaxed);
   for (std::size_t i = 0; i < process.events.count; ++i)
     thread->told[i] = process.events.events[i].source == EventSource::cputime ? thread->last_cpu_ns : 0;
+  if (process.events.has_realtime()) {
+    const auto seed = static_cast<std::uint64_t>(thread->tid) << 32 ^ thread->start_ns;
+    thread->grid.start(sampling_time(thread->start_ns), process.events.events[0].period, seed);
+    thread->due.store(thread->grid.next(), std::memory_order_relaxed);
+  }
   thread->modules_seen = module_generation();
   thread->stand_in_places.forget();
 }
 
 /// Gives a thread the pages that its handler will usually touch, some 120 KiB, so that no sample waits for
-/// the kernel to find them. Where memory is too short for that the handler finds them one by one.
+/// the kernel to find them. Where memory is too short for that, and in a program with very many threads, the
+/// handler finds them one by one.
 void populate(Thread* thread) {
   constexpr std::uintptr_t kPage = 4096;
   const auto range = [](const void* begin, std::size_t size) {
@@ -71,6 +84,64 @@ void populate(Thread* thread) {
   range(thread->handler_stack + kHandlerStack - kUsualHandlerStack, kUsualHandlerStack);
 }
 
+/// The first of the unused threads, and in the bits that no address has a count of changes: a thread that was
+/// taken and put back meanwhile is not taken for the same.
+constexpr unsigned kAddressBits = 48;
+constexpr std::uint64_t kAddress = (std::uint64_t{1} << kAddressBits) - 1;
+
+Thread* first_of(std::uint64_t head) {
+  return reinterpret_cast<Thread*>(head & kAddress);  // NOLINT(performance-no-int-to-ptr): packed below
+}
+std::uint64_t changed(std::uint64_t head, const Thread* first) {
+  return ((head >> kAddressBits) + 1) << kAddressBits | reinterpret_cast<std::uint64_t>(first);
+}
+
+void add_unused(Thread* thread) {
+  std::uint64_t head = unused_threads.load(std::memory_order_relaxed);
+  do {
+    thread->next_unused.store(first_of(head), std::memory_order_relaxed);
+  } while (!unused_threads.compare_exchange_weak(head, changed(head, thread), std::memory_order_release,
+                                                 std::memory_order_relaxed));
+}
+
+/// One of the unused threads, or null.
+Thread* take_unused() {
+  std::uint64_t head = unused_threads.load(std::memory_order_acquire);
+  Thread* first = nullptr;
+  do {
+    first = first_of(head);
+    if (first == nullptr) return nullptr;
+    // Where another thread took it meanwhile this reads what does not matter: threads are never unmapped.
+  } while (!unused_threads.compare_exchange_weak(
+      head, changed(head, first->next_unused.load(std::memory_order_relaxed)), std::memory_order_acquire));
+  return first;
+}
+
+/// Adds a thread, in memory that is still zero, to the list of all.
+Thread* add_thread(void* memory) {
+  auto* thread = static_cast<Thread*>(memory);  // all zero is a valid state, but for the timers
+  thread->number = static_cast<std::uint32_t>(known_threads.fetch_add(1, std::memory_order_relaxed));
+  if (thread->number < measurement::kPopulatedThreads) populate(thread);
+  forget_timers(thread);
+  thread->next = first_thread();
+  while (!threads.compare_exchange_weak(thread->next, thread, std::memory_order_release)) {
+  }
+  return thread;
+}
+
+/// A thread in memory of its own; where there are many, some at a time in one mapping, of which the kernel
+/// has a limited number.
+Thread* map_threads() {
+  const std::size_t known = known_threads.load(std::memory_order_relaxed);
+  const std::size_t count = known < measurement::kPopulatedThreads ? 1 : kTogether;
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* memory = measurement::raw_map(nullptr, count * sizeof(Thread), PROT_READ | PROT_WRITE, flags);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* first = static_cast<Thread*>(memory);
+  for (std::size_t i = 1; i < count; ++i) add_unused(add_thread(first + i));
+  return add_thread(first);
+}
+
 }  // namespace
 
 Thread* first_thread() {
@@ -78,25 +149,15 @@ Thread* first_thread() {
 }
 
 Thread* allocate_thread() {
-  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
-    bool unused = false;
-    if (thread->used.compare_exchange_strong(unused, true, std::memory_order_acquire)) return thread;
-  }
-  void* memory =
-      measurement::raw_map(nullptr, sizeof(Thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
-  if (memory == MAP_FAILED) return nullptr;
-  auto* thread = static_cast<Thread*>(memory);  // all zero is a valid state, but for the timers
-  populate(thread);
-  forget_timers(thread);
-  thread->used.store(true, std::memory_order_relaxed);
-  thread->next = first_thread();
-  while (!threads.compare_exchange_weak(thread->next, thread, std::memory_order_release)) {
-  }
+  Thread* thread = take_unused();
+  if (thread == nullptr) thread = map_threads();
+  if (thread != nullptr) thread->used.store(true, std::memory_order_release);
   return thread;
 }
 
 void free_thread(Thread* thread) {
   thread->used.store(false, std::memory_order_release);
+  add_unused(thread);
 }
 
 void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_high) {
@@ -104,7 +165,8 @@ void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_h
   thread->counting_at = 0;
   thread->walker.reset(find_module, nullptr, stack_low, stack_high);
   reset_regions(thread->regions, stack_low, stack_high);
-  culprit_rt_thread = CulpritThread{.state = thread, .marked_below = 0, .mark = 0, .call = 0};
+  culprit_rt_thread = CulpritThread{
+      .state = thread, .marked_below = 0, .mark = 0, .parked = false, .ends_below = 0, .call = 0};
   start_kernel_events(thread);
   start_papi_events(thread);
   start_timers(thread);
@@ -114,6 +176,7 @@ void end_thread() {
   Thread* thread = this_thread();
   if (thread == nullptr) return;
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
+  unpark();
   delete_timers(thread);
   stop_kernel_events(thread);
   stop_papi_events(thread);
@@ -135,11 +198,13 @@ void restart_after_fork() {
     forget_timers(thread);       // a child has none of its parent's
     if (thread != mine) free_thread(thread);
   }
+  forget_parked_threads();
   restart_papi();
   if (mine == nullptr) return;
   mine->walker.invalidate();
   const std::uint32_t depth = mine->stand_ins.depth;
   set_up(mine);
+  culprit_rt_thread.parked = false;
   mine->stand_ins.depth = depth;
   mine->main = true;
   start_kernel_events(mine);

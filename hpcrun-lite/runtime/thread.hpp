@@ -9,6 +9,7 @@
 #include "runtime/handler_stack.hpp"
 #include "runtime/kernel_sampler.hpp"
 #include "runtime/known_paths.hpp"
+#include "runtime/parking.hpp"
 #include "runtime/perf_descriptors.hpp"
 #include "runtime/regions.hpp"
 #include "runtime/system_calls.hpp"
@@ -64,8 +65,11 @@ struct Thread {
   std::uint64_t last_cpu_ns;               ///< at the last sample, without cpu_stopped
   std::atomic<std::uint64_t> cpu_stopped;  ///< CPU time used while sampling was stopped
   HandlerCost cost;
+  std::uint64_t woken_ns;      ///< CPU time since the last sample that was used for our signal alone
   std::uint64_t timed_from;    ///< the thread's CPU clock when the running, timed handler began; 0 otherwise
-  std::uint32_t halvings;      ///< how often the sampling rate was halved
+  bool run_is_counted;         ///< the running handler's cost is in the account
+  std::uint32_t own_halvings;  ///< how often this thread's rate was to be halved for what it costs it
+  std::uint32_t halvings;      ///< how often it is halved at present, for that or for the whole process
   std::uint32_t modules_seen;  ///< the generation of loaded modules that the walker knows
   std::uint32_t tree_number;   ///< tells the thread's trees apart: a forked child begins another; never 0
   bool main;
@@ -77,6 +81,7 @@ struct Thread {
   /// Kernel timer ids in the order of the process's events, -1 for none. Set by the thread itself, read by
   /// whoever starts or stops sampling.
   std::atomic<int> timers[EventList::kMax];
+  Parking parking;
   // What few of them touch.
   KernelMask created_blocked;   ///< what its creator believed blocked of our signals
   std::uintptr_t blocked_from;  ///< stack address of the outermost BlockedCall; 0 none
@@ -101,7 +106,9 @@ struct Thread {
   void* argument;
   std::size_t stack_size;
   std::atomic<bool> used;
+  std::uint32_t number;                           ///< among all threads that ever were
   Thread* next;                                   ///< list of all threads, never shortened
+  std::atomic<Thread*> next_unused;               ///< list of those that threads to come may have
   alignas(16) char handler_stack[kHandlerStack];  ///< behind what is populated: few pages of it are touched
   KnownPaths known_paths;                         ///< of threads that call MPI
 };

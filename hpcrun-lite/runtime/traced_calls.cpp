@@ -143,6 +143,7 @@ static inline void end_call(Thread* thread) {
 __attribute__((noinline)) void culprit_rt_trace_call(std::uint64_t enter_ns, std::uint64_t exit_ns,
                                                      const Operation* operations, std::size_t count, bool any,
                                                      CulpritPath* path) {
+  unpark();  // what was waited inside of the call comes before it
   Thread* thread = this_thread();
   if (!begin_call(thread, __builtin_dwarf_cfa(), enter_ns, exit_ns, any, *path)) return;
   for (std::size_t i = 0; i < count; ++i) thread->trace->add(operations[i]);
@@ -151,6 +152,7 @@ __attribute__((noinline)) void culprit_rt_trace_call(std::uint64_t enter_ns, std
 
 __attribute__((noinline)) bool culprit_rt_trace_begin(std::uint64_t enter_ns, std::uint64_t exit_ns, bool any,
                                                       CulpritPath* path) {
+  unpark();
   return begin_call(this_thread(), __builtin_dwarf_cfa(), enter_ns, exit_ns, any, *path);
 }
 

@@ -3,7 +3,6 @@
 #include "runtime/clock.hpp"
 #include "runtime/control.hpp"
 #include "runtime/process.hpp"
-#include "runtime/readings.hpp"
 #include "runtime/recording.hpp"
 
 #include <cstring>
@@ -66,14 +65,15 @@ void update_tracing() {
   culprit_rt_tracing.store(on, std::memory_order_relaxed);
 }
 
-bool create_trace(const char* path) {
+bool create_trace(const char* path, std::uint64_t key) {
   if (!process.traced) return false;
   PathText trace;
   const int error = trace_path(trace, path)
                         ? trace_file.create(trace.c_str(), {.pid = static_cast<std::uint64_t>(process.pid),
                                                             .start_ns = process.start_ns,
-                                                            .limit = process.trace_limit,
-                                                            .readings = samples_further_events()})
+                                                            .start_realtime_ns = process.start_realtime_ns,
+                                                            .key = key,
+                                                            .limit = process.trace_limit})
                         : ENAMETOOLONG;
   return error == 0;
 }

@@ -15,8 +15,8 @@ extern constinit measurement::LiveTrace
 void update_tracing();
 
 /// Creates the trace of the measurement that is about to be created at `path`, if one was asked for. False:
-/// there is none, which was told.
-bool create_trace(const char* path);
+/// there is none, which was told. `key`: the measurement's.
+bool create_trace(const char* path, std::uint64_t key);
 /// Once the measurement is there: its first pair of clocks, or a note why there is no trace.
 void note_trace();
 

@@ -3,6 +3,7 @@
 #include "runtime/blocked_call.hpp"
 #include "runtime/export.hpp"
 #include "runtime/interruptible.hpp"
+#include "runtime/parking.hpp"
 #include "runtime/real.hpp"
 
 #include <cstddef>
@@ -12,12 +13,14 @@
 #include <unistd.h>
 
 using culprit::runtime::BlockedCall;
+using culprit::runtime::EndOfWait;
 using culprit::runtime::length_of;
 using culprit::runtime::reads_interruptibly;
 using culprit::runtime::Real;
 
 CULPRIT_EXPORT ssize_t read(int descriptor, void* buffer, std::size_t size) {
   static CULPRIT_REAL Real<ssize_t(int, void*, std::size_t)> real{"read"};
+  const EndOfWait end;
   if (!reads_interruptibly(descriptor, size)) return real(descriptor, buffer, size);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, buffer, size);
@@ -26,6 +29,7 @@ CULPRIT_EXPORT ssize_t read(int descriptor, void* buffer, std::size_t size) {
 // NOLINTNEXTLINE(bugprone-reserved-identifier): what fortified programs call
 CULPRIT_EXPORT ssize_t __read_chk(int descriptor, void* buffer, std::size_t size, std::size_t room) {
   static CULPRIT_REAL Real<ssize_t(int, void*, std::size_t, std::size_t)> real{"__read_chk"};
+  const EndOfWait end;
   if (!reads_interruptibly(descriptor, size)) return real(descriptor, buffer, size, room);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, buffer, size, room);
@@ -33,6 +37,7 @@ CULPRIT_EXPORT ssize_t __read_chk(int descriptor, void* buffer, std::size_t size
 
 CULPRIT_EXPORT ssize_t readv(int descriptor, const iovec* pieces, int count) {
   static CULPRIT_REAL Real<ssize_t(int, const iovec*, int)> real{"readv"};
+  const EndOfWait end;
   if (!reads_interruptibly(descriptor, length_of(pieces, count))) return real(descriptor, pieces, count);
   const BlockedCall call(real.address(), BlockedCall::kForever);
   return real(descriptor, pieces, count);

@@ -34,4 +34,8 @@ struct FrameKey {
                                     const FrameKey&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
+/// Stands for the frames of a deep recursion that were left out of a path. A region without a name, since
+/// none begins at offset 1: who does not know it shows it as one.
+inline constexpr FrameKey kGap{.offset = 1, .module = kNoModule, .kind = FrameKind::region};
+
 }  // namespace culprit::cct

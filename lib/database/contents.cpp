@@ -4,9 +4,11 @@
 #include "database/database_error.hpp"
 #include "database/load.hpp"
 #include "database/sections.hpp"
+#include "print/text.hpp"
 
 #include <algorithm>
 #include <mutex>
+#include <unordered_map>
 
 namespace culprit::database {
 namespace {
@@ -22,7 +24,50 @@ BlameSums difference(const BlameSums& a, const BlameSums& b) {
   return {a.sum - b.sum, a.min - b.min, a.max - b.max};
 }
 
+void spell(std::string& text) {
+  text = print::spelled(text);
+}
+
+void spell(std::vector<std::string>& texts) {
+  for (std::string& text : texts) spell(text);
+}
+
+void spell(Run& run) {
+  for (std::string* text : {&run.run_id, &run.mpi, &run.program, &run.directory, &run.balance}) spell(*text);
+  for (std::vector<std::string>* texts : {&run.hosts, &run.events, &run.notes}) spell(*texts);
+}
+
+void spell(std::vector<ModuleInfo>& modules) {
+  for (ModuleInfo& module : modules) {
+    spell(module.path);
+    spell(module.build_id);
+    spell(module.notes);
+  }
+}
+
+void spell(std::vector<Metric>& metrics) {
+  for (Metric& metric : metrics)
+    for (std::string* text : {&metric.name, &metric.unit, &metric.description}) spell(*text);
+}
+
 }  // namespace
+
+/// What was handed out of names that are not their own spelling; there are hardly any.
+struct Strings::Spelled {
+  std::mutex lock;
+  std::unordered_map<StringId, std::string> names;
+};
+
+Strings::Strings(CheckedBytes ends, CheckedBytes bytes)
+    : ends_(std::move(ends)), bytes_(std::move(bytes)), spelled_(std::make_shared<Spelled>()) {}
+
+std::string_view Strings::spelled(StringId id, std::string_view name) const {
+  if (print::is_spelled(name)) return name;
+  const std::lock_guard guard(spelled_->lock);
+  const auto [found, added] = spelled_->names.try_emplace(id);
+  if (added) found->second = print::spelled(name);
+  return found->second;
+}
 
 std::string_view Strings::operator[](StringId id) const {
   if (id >= size()) ends_.fail("has no such string");
@@ -31,7 +76,7 @@ std::string_view Strings::operator[](StringId id) const {
       id == 0 ? 0 : load<std::uint64_t>(ends_.at((id - 1) * format::kStringEndSize, format::kStringEndSize));
   if (begin > end) ends_.fail("has strings that overlap");
   const ByteSpan bytes = bytes_.at(begin, end - begin);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  return spelled(id, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 LocationEntry Locations::operator[](std::size_t location) const {
@@ -233,6 +278,11 @@ Contents::Contents(const CheckedSections& sections, const std::filesystem::path&
     metrics = std::move(meta.metrics);
     roles = std::move(meta.roles);
     modules = decode_modules(section(Section::modules).all());
+    spell(run);
+    spell(meta.hosts);
+    spell(metrics);
+    for (Role& role : roles) spell(role.name);
+    spell(modules);
     strings = Strings(section(Section::string_ends), section(Section::string_bytes));
     const ScopeBounds bounds{.strings = strings.size(),
                              .flat = section(Section::flat).size() / format::kFlatSize};

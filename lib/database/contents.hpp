@@ -18,16 +18,22 @@
 // contradicts itself; an index beyond the end throws it too. Const members are thread-safe.
 namespace culprit::database {
 
+/// Names, as they may come out of any tool (print/printable.hpp): those that hold what is not printable are
+/// handed out spelled, so that no output has to think of it.
 class Strings {
  public:
   Strings() = default;
-  Strings(CheckedBytes ends, CheckedBytes bytes) : ends_(std::move(ends)), bytes_(std::move(bytes)) {}
+  Strings(CheckedBytes ends, CheckedBytes bytes);
   [[nodiscard]] std::size_t size() const { return ends_.size() / format::kStringEndSize; }
-  /// Belongs to the file.
+  /// Belongs to the database.
   [[nodiscard]] std::string_view operator[](StringId id) const;
 
  private:
+  struct Spelled;
+  [[nodiscard]] std::string_view spelled(StringId id, std::string_view name) const;
+
   CheckedBytes ends_, bytes_;
+  std::shared_ptr<Spelled> spelled_;
 };
 
 /// How many of what a scope may refer to there are.
@@ -169,7 +175,8 @@ class ProcedureTable {
   std::size_t flat_ = 0, contexts_ = 0;
 };
 
-/// Everything but the per-thread values.
+/// Everything but the per-thread values. All texts are spelled like Strings, but for the words of the command
+/// and the lines of sources, which are what was given.
 struct Contents {
   Contents() = default;
   Contents(const CheckedSections& sections, const std::filesystem::path& path);

@@ -43,6 +43,10 @@ Reader::~Reader() = default;
 Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
 
+bool Reader::changed() const {
+  return mapped_->file.changed();
+}
+
 const Contents& Reader::experiment() const {
   return mapped_->contents;
 }

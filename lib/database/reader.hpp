@@ -26,6 +26,9 @@ class Reader {
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) noexcept;
 
+  /// Whether somebody wrote to the file since it was opened: then what it says means nothing.
+  [[nodiscard]] bool changed() const;
+
   /// Everything but the per-thread values.
   [[nodiscard]] const Contents& experiment() const;
 

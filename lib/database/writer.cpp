@@ -7,15 +7,17 @@
 #include "database/section_table.hpp"
 #include "database/sections.hpp"
 #include "database/tile_values.hpp"
+#include "files/at_death.hpp"
+#include "files/new_file.hpp"
+#include "files/write_failure.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <new>
 #include <string>
-#include <system_error>
 #include <utility>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 namespace culprit::database {
@@ -23,15 +25,33 @@ namespace {
 
 using format::Section;
 
+/// Runs `write`; a failure names the file that the user gave, not the temporary one.
+template <class Write>
+void naming(const std::filesystem::path& target, Write write) {
+  try {
+    write();
+  } catch (const files::WriteFailure& failure) {
+    throw files::WriteFailure(target, failure.code().value());
+  }
+}
+
 /// Runs `local` (which must not communicate) on every rank; if it throws on one, every rank throws.
 template <class Local>
-void collectively(exchange::Communicator& comm, Local local) {
+void collectively(exchange::Communicator& comm, const std::filesystem::path& target, Local local) {
   std::exception_ptr own;
   exchange::Bytes message;
   try {
-    local();
-  } catch (const std::exception& error) {
+    naming(target, local);
+  } catch (const std::bad_alloc&) {
+    own = std::make_exception_ptr(
+        std::runtime_error("write: " + target.string() +
+                           ": out of memory (merge on more nodes, or with a higher limit: ulimit -v)"));
+  } catch (const std::exception&) {
     own = std::current_exception();
+  }
+  try {
+    if (own) std::rethrow_exception(own);
+  } catch (const std::exception& error) {
     const auto text = std::as_bytes(std::span(error.what(), std::char_traits<char>::length(error.what())));
     message.assign(text.begin(), text.end());
   }
@@ -42,15 +62,14 @@ void collectively(exchange::Communicator& comm, Local local) {
   throw std::runtime_error(std::string(reinterpret_cast<const char*>(message.data()), message.size()));
 }
 
-/// A name beside the target that no other run uses at the same time.
+/// Rank 0's choice.
 std::filesystem::path temporary_beside(exchange::Communicator& comm, const std::filesystem::path& path) {
-  Encoder pid;
-  pid.put(static_cast<std::uint64_t>(::getpid()));
-  exchange::Bytes bytes = pid.take();
+  Encoder name;
+  name.put_string(files::unforeseen_name_beside(path).filename().string());
+  exchange::Bytes bytes = name.take();
   comm.broadcast(bytes, 0);
-  Decoder from(bytes, "rank 0's process id");
-  const std::string name = "." + path.filename().string() + "." + std::to_string(from.get<std::uint64_t>());
-  return path.parent_path() / (name + ".tmp");
+  Decoder from(bytes, "rank 0's temporary name");
+  return path.parent_path() / from.get_string();
 }
 
 EachLocation those_of(const Experiment& experiment) {
@@ -58,21 +77,16 @@ EachLocation those_of(const Experiment& experiment) {
 }
 
 /// Rank 0's own hold on the file, once all ranks have written their tiles and closed it.
-class Descriptor {
+class Rest {
  public:
-  explicit Descriptor(const std::filesystem::path& path)
-      : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CLOEXEC)) {
-    if (descriptor_ < 0) fail();
+  explicit Rest(const std::filesystem::path& path) : path_(path), descriptor_(files::open_created(path)) {
+    if (!descriptor_.good()) fail();
   }
-  ~Descriptor() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
 
   void write_at(std::uint64_t offset, ByteSpan data) const {
     while (!data.empty()) {
-      const ssize_t written = ::pwrite(descriptor_, data.data(), data.size(), static_cast<off_t>(offset));
+      const ssize_t written =
+          ::pwrite(descriptor_.get(), data.data(), data.size(), static_cast<off_t>(offset));
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) fail();
       data = data.subspan(static_cast<std::size_t>(written));
@@ -80,16 +94,25 @@ class Descriptor {
     }
   }
 
+  /// Whether the mask of modes alone would have let more read it. Where the file system has no permissions,
+  /// it stays as it is.
+  [[nodiscard]] bool allow(const files::Readership& readers) const {
+    constexpr mode_t kAll = 0666;
+    const mode_t mode = readers.mode(kAll, descriptor_.get());
+    (void)files::allow(descriptor_.get(), mode);
+    return (kAll & ~mode & ~files::mask_of_modes()) != 0;
+  }
+
   /// Network file systems report a failed write-back here at the latest.
   void close() {
-    if (::close(std::exchange(descriptor_, -1)) != 0) fail();
+    if (::close(descriptor_.release()) != 0) fail();
   }
 
  private:
-  [[noreturn]] void fail() const { throw std::system_error(errno, std::generic_category(), path_.string()); }
+  [[noreturn]] void fail() const { throw files::WriteFailure(path_, errno); }
 
   std::filesystem::path path_;
-  int descriptor_;
+  files::Descriptor descriptor_;
 };
 
 }  // namespace
@@ -107,7 +130,8 @@ struct Writer::State {
 
   // On rank 0.
   Encoder tile_index;
-  std::unique_ptr<Descriptor> rest;
+  std::unique_ptr<files::Unfinished> unfinished;
+  std::unique_ptr<Rest> rest;
   std::unique_ptr<SectionTable> sections;
 
   // When the tiles have ended.
@@ -130,12 +154,14 @@ Writer::Writer(exchange::Communicator& comm, const std::filesystem::path& path)
                        .placed = {},
                        .placed_sums = {},
                        .tile_index = {},
+                       .unfinished = {},
                        .rest = {},
                        .sections = {},
                        .mapped = {},
                        .values = {}}) {
   state_->temporary = temporary_beside(comm, path);
-  state_->file = comm.create_file(state_->temporary);
+  if (comm.rank() == 0) state_->unfinished = std::make_unique<files::Unfinished>(state_->temporary);
+  naming(path, [&] { state_->file = comm.create_file(state_->temporary); });
 }
 
 Writer::~Writer() {
@@ -187,7 +213,7 @@ void Writer::place_tiles(std::span<const Tile> tiles) {
   const std::uint64_t offset = s.end + s.comm.exclusive_scan(size);
   const std::uint64_t first = s.locations + s.comm.exclusive_scan(locations);
   Encoder index;
-  collectively(s.comm, [&] {
+  collectively(s.comm, s.path, [&] {
     if (s.tiles_ended) throw std::logic_error("a tile added after the last");
     if (first + locations >= kNone) throw std::length_error("more locations than can be numbered");
     s.write_placed();
@@ -200,23 +226,23 @@ void Writer::place_tiles(std::span<const Tile> tiles) {
 }
 
 void Writer::write_placed() {
-  state_->write_placed();
+  naming(state_->path, [&] { state_->write_placed(); });
 }
 
 void Writer::add_tiles(std::span<const Tile> tiles) {
   place_tiles(tiles);
-  collectively(state_->comm, [&] { state_->write_placed(); });
+  collectively(state_->comm, state_->path, [&] { state_->write_placed(); });
 }
 
 /// Collective: from here on the file is rank 0's.
 void Writer::State::close_tiles() {
   if (std::exchange(tiles_ended, true)) return;
-  collectively(comm, [&] { write_placed(); });
-  file->close();
+  collectively(comm, path, [&] { write_placed(); });
+  naming(path, [&] { file->close(); });
   file.reset();
-  collectively(comm, [&] {
+  collectively(comm, path, [&] {
     if (comm.rank() != 0) return;
-    rest = std::make_unique<Descriptor>(temporary);
+    rest = std::make_unique<Rest>(temporary);
     sections = std::make_unique<SectionTable>(end);
   });
 }
@@ -226,8 +252,8 @@ const TileValues& Writer::end_tiles(std::span<const ContextId> parents, std::siz
   s.close_tiles();
   exchange::Bytes index = s.tile_index.bytes();
   s.comm.broadcast(index, 0);
-  collectively(s.comm, [&] {
-    if (s.locations > 0) s.mapped = MappedFile(s.temporary);
+  collectively(s.comm, s.path, [&] {
+    if (s.locations > 0) s.mapped = MappedFile(s.temporary, true);
     s.values = std::make_unique<TileValues>(index, s.mapped.bytes(), parents.size(), metrics, 0, s.temporary);
   });
   return *s.values;
@@ -287,24 +313,28 @@ void Writer::State::write_experiment(const Experiment& experiment, const EachLoc
 void Writer::add_experiment(const Experiment& experiment, const EachLocation& locations) {
   State& s = *state_;
   s.close_tiles();
-  collectively(s.comm, [&] {
+  collectively(s.comm, s.path, [&] {
     if (std::exchange(s.has_experiment, true)) throw std::logic_error("an experiment added twice");
     if (s.comm.rank() == 0) s.write_experiment(experiment, locations ? locations : those_of(experiment));
   });
 }
 
-void Writer::finish() {
+bool Writer::finish(const files::Readership& readers) {
   State& s = *state_;
-  collectively(s.comm, [&] {
+  bool narrowed = false;
+  collectively(s.comm, s.path, [&] {
     if (!s.has_experiment) throw std::logic_error("a database without an experiment");
     if (s.comm.rank() != 0) return;
     const std::uint64_t place = s.sections->place();
     s.rest->write_at(place, s.sections->table());
     s.rest->write_at(0, s.sections->header());
+    narrowed = s.rest->allow(readers);
     s.rest->close();
-    std::filesystem::rename(s.temporary, s.path);
+    if (::rename(s.temporary.c_str(), s.path.c_str()) != 0) throw files::WriteFailure(s.path, errno);
+    s.unfinished->done();
   });
   s.finished = true;
+  return narrowed;
 }
 
 }  // namespace culprit::database

@@ -5,6 +5,7 @@
 #include "database/tile.hpp"
 #include "database/tile_values.hpp"
 #include "exchange/communicator.hpp"
+#include "files/readership.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -14,10 +15,11 @@ namespace culprit::database {
 
 /// Writes a database in parallel and in one pass: first the per-thread values, tile by tile, then the rest
 /// from rank 0. Every member is collective unless it says otherwise. The file grows under a temporary name
-/// beside `path` and is renamed by finish(); without finish() the temporary file is removed. Bytes do not
-/// depend on the number of ranks, as long as the tiles do not. If a member fails on one rank it throws on
-/// every rank (std::system_error where a write fails, std::logic_error or std::invalid_argument where the
-/// caller broke the contract; the other ranks throw std::runtime_error with its message).
+/// beside `path`, its owner's alone, and is renamed by finish(); without finish() the temporary file is
+/// removed, also if the process dies. Bytes do not depend on the number of ranks, as long as the tiles do
+/// not. If a member fails on one rank it throws on every rank (files::WriteFailure where a write fails,
+/// std::logic_error or std::invalid_argument where the caller broke the contract; the other ranks throw
+/// std::runtime_error with its message).
 ///
 ///     Writer writer(comm, path);
 ///     for (each round) writer.add_tiles(mine);          // tile after tile in the order of locations; or
@@ -37,7 +39,7 @@ class Writer {
 
   /// Not collective: writes what this rank placed last, unless it is written. When, is the caller's choice: a
   /// file system lets one rank in at a time, so ranks that all write at once wait for each other. Throws
-  /// std::system_error. Whatever comes next does it otherwise.
+  /// files::WriteFailure. Whatever comes next does it otherwise.
   void write_placed();
 
   /// Both. Returns when this rank's are written.
@@ -55,8 +57,10 @@ class Writer {
   /// `locations`: where they are not in the experiment, but too many for that.
   void add_experiment(const Experiment& experiment, const EachLocation& locations = {});
 
-  /// Table of sections, checksums, rename.
-  void finish();
+  /// Table of sections, checksums, rename. `readers` (rank 0's counts): who may read what went into it; the
+  /// process's mask of modes is kept, too. Rank 0 learns whether that took permissions away that the mask
+  /// leaves.
+  bool finish(const files::Readership& readers = {});
 
  private:
   struct State;

@@ -1,10 +1,11 @@
 #include "exchange/shared_file.hpp"
 
-#include <cerrno>
-#include <string>
-#include <system_error>
+#include "files/new_file.hpp"
+#include "files/write_failure.hpp"
 
-#include <fcntl.h>
+#include <cerrno>
+#include <utility>
+
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -15,22 +16,18 @@ class SharedFile : public OutputFile {
  public:
   SharedFile(Communicator& comm, std::filesystem::path path) : comm_(comm), path_(std::move(path)) {
     open_together(comm_, path_, [this](bool create) {
-      descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | (create ? O_CREAT | O_TRUNC : 0), 0666);
-      return descriptor_ < 0 ? errno : 0;
+      descriptor_ = create ? files::create_exclusively(path_) : files::open_created(path_);
+      return descriptor_.good() ? 0 : errno;
     });
   }
-  ~SharedFile() override {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  SharedFile(const SharedFile&) = delete;
-  SharedFile& operator=(const SharedFile&) = delete;
 
   void write_at(std::uint64_t offset, std::span<const std::byte> data) override {
     while (!data.empty()) {
-      const ssize_t written = ::pwrite(descriptor_, data.data(), data.size(), static_cast<off_t>(offset));
+      const ssize_t written =
+          ::pwrite(descriptor_.get(), data.data(), data.size(), static_cast<off_t>(offset));
       if (written < 0) {
         if (errno == EINTR) continue;
-        throw std::system_error(errno, std::generic_category(), path_.string());
+        throw files::WriteFailure(path_, errno);
       }
       data = data.subspan(static_cast<std::size_t>(written));
       offset += static_cast<std::uint64_t>(written);
@@ -39,16 +36,15 @@ class SharedFile : public OutputFile {
 
   void close() override {
     // Network file systems report a failed write-back here at the latest.
-    const int failed = descriptor_ >= 0 && ::close(descriptor_) != 0 ? errno : 0;
-    descriptor_ = -1;
+    const int failed = descriptor_.good() && ::close(descriptor_.release()) != 0 ? errno : 0;
     const auto worst = static_cast<int>(comm_.all_max(static_cast<std::uint64_t>(failed)));
-    if (worst != 0) throw std::system_error(worst, std::generic_category(), path_.string());
+    if (worst != 0) throw files::WriteFailure(path_, worst);
   }
 
  private:
   Communicator& comm_;
   std::filesystem::path path_;
-  int descriptor_ = -1;
+  files::Descriptor descriptor_;
 };
 
 }  // namespace
@@ -57,7 +53,7 @@ void open_together(Communicator& comm, const std::filesystem::path& path,
                    const std::function<int(bool create)>& open) {
   const auto agree = [&](int failed) {
     const auto worst = static_cast<int>(comm.all_max(static_cast<std::uint64_t>(failed)));
-    if (worst != 0) throw std::system_error(worst, std::generic_category(), path.string());
+    if (worst != 0) throw files::WriteFailure(path, worst);
   };
   agree(comm.rank() == 0 ? open(true) : 0);
   agree(comm.rank() == 0 ? 0 : open(false));

@@ -1,5 +1,6 @@
 #include "measurement/arena.hpp"
 
+#include "measurement/block_checksum.hpp"
 #include "measurement/live_layout.hpp"
 #include "measurement/raw_memory.hpp"
 
@@ -40,7 +41,8 @@ int Arena::reserve(std::uint64_t bytes, std::uint64_t least) noexcept {
   return errno != 0 ? errno : ENOMEM;
 }
 
-int Arena::grow(BlockFile& file, std::uint32_t type, std::uint32_t index, std::uint64_t bytes) noexcept {
+int Arena::grow(BlockFile& file, std::uint32_t type, std::uint32_t index, std::uint64_t bytes,
+                std::uint64_t present) noexcept {
   const std::uint32_t mapped = limit();
   const std::uint64_t start = static_cast<std::uint64_t>(mapped) * layout::kUnit;
   bytes = round_up(bytes);
@@ -49,12 +51,13 @@ int Arena::grow(BlockFile& file, std::uint32_t type, std::uint32_t index, std::u
     exhausted_.store(true, std::memory_order_relaxed);
     return ENOBUFS;
   }
-  if (const int error = file.map(base_ + start, bytes); error != 0) return error;
+  if (const int error = file.map(base_ + start, bytes, present); error != 0) return error;
   auto* header = reinterpret_cast<layout::BlockHeader*>(base_ + start);
   header->type = type;
   header->index = index;
   header->sequence = sequence_++;
   header->size = bytes;
+  header->checksum = layout::block_checksum(*header);
   std::atomic_ref(header->magic).store(layout::kBlockMagic, std::memory_order_release);
   limit_.store(static_cast<std::uint32_t>((start + bytes) / layout::kUnit), std::memory_order_release);
   return 0;

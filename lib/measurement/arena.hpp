@@ -18,9 +18,10 @@ class Arena {
   /// an errno.
   int reserve(std::uint64_t bytes, std::uint64_t least) noexcept;
 
-  /// Appends a block of `bytes` (rounded to granules, cut to the reservation). Returns 0 or an errno: ENOBUFS
-  /// when the reservation is used up.
-  int grow(BlockFile& file, std::uint32_t type, std::uint32_t index, std::uint64_t bytes) noexcept;
+  /// Appends a block of `bytes` (rounded to granules, cut to the reservation), the first `present` of them in
+  /// memory. Returns 0 or an errno: ENOBUFS when the reservation is used up.
+  int grow(BlockFile& file, std::uint32_t type, std::uint32_t index, std::uint64_t bytes,
+           std::uint64_t present = ~std::uint64_t{0}) noexcept;
 
   /// Unmaps everything. Nobody may use the arena any more.
   void release() noexcept;

@@ -44,6 +44,7 @@ int BlockFile::create(const char* path, bool copied) noexcept {
   device_ = info.st_dev;
   inode_ = info.st_ino;
   end_.store(0, std::memory_order_relaxed);
+  mapped_.store(0, std::memory_order_relaxed);
   holder_.store(0, std::memory_order_relaxed);
   open_.store(true, std::memory_order_release);
   return 0;
@@ -79,7 +80,8 @@ int BlockFile::hold() noexcept {
 }
 
 // Maps reserved space, or memory that stands for it.
-int BlockFile::place(int fd, void* address, std::uint64_t offset, std::uint64_t size) noexcept {
+int BlockFile::place(int fd, void* address, std::uint64_t offset, std::uint64_t size,
+                     std::uint64_t present) noexcept {
   const int protection = PROT_READ | PROT_WRITE;
   if (!copied_) {
     void* at = raw_map(address, size, protection, MAP_SHARED | MAP_FIXED, fd, offset);
@@ -94,7 +96,9 @@ int BlockFile::place(int fd, void* address, std::uint64_t offset, std::uint64_t 
   }
   // Present and writable pages: without them the handler's first store into each would fault, and on a file
   // system that broke the promise of reserve_space it would be a SIGBUS.
-  int error = raw_populate(address, size);
+  // Without advice the kernel would fill the page cache with what lies around the first page.
+  if (!copied_ && present < size) (void)raw_advise(address, size, MADV_RANDOM);
+  int error = raw_populate(address, present < size ? present : size);
   if (error == 0 && copied_) error = pages_.add(static_cast<std::byte*>(address), size, offset);
   if (error != 0) {
     (void)raw_map(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED);
@@ -102,15 +106,21 @@ int BlockFile::place(int fd, void* address, std::uint64_t offset, std::uint64_t 
   return error;
 }
 
-int BlockFile::map(void* address, std::uint64_t size) noexcept {
+int BlockFile::map(void* address, std::uint64_t size, std::uint64_t present) noexcept {
   if (!is_open()) return EBADF;
   const int fd = open_again();
   if (fd < 0) return -fd;
   const std::uint64_t offset = end_.fetch_add(size, std::memory_order_relaxed);
   int error = reserve_space(fd, offset, size);
-  if (error == 0) error = place(fd, address, offset, size);
+  if (error == 0) error = place(fd, address, offset, size, present);
   close_again(fd);
-  if (error == 0) return 0;
+  if (error == 0) {
+    std::uint64_t before = mapped_.load(std::memory_order_relaxed);
+    while (before < offset + size &&
+           !mapped_.compare_exchange_weak(before, offset + size, std::memory_order_release)) {
+    }
+    return 0;
+  }
   // Nothing was written there, so the next block may take the place, unless one was appended meanwhile; a gap
   // of zeros does no harm.
   std::uint64_t end = offset + size;

@@ -24,9 +24,9 @@ class BlockFile {
   int create(const char* path, bool copied) noexcept;
 
   /// Appends `size` bytes (a multiple of the granule) to the file and maps them shared at `address`,
-  /// replacing what is mapped there; their pages are present and zero. Returns 0 or an errno; the mapping at
-  /// `address` is then as before.
-  int map(void* address, std::uint64_t size) noexcept;
+  /// replacing what is mapped there; they are zero, and the first `present` bytes are in memory. Returns 0 or
+  /// an errno; the mapping at `address` is then as before.
+  int map(void* address, std::uint64_t size, std::uint64_t present) noexcept;
 
   /// Keeps the file open for the calling thread, whose table of descriptors is its own: its later calls need
   /// neither a free descriptor nor the right to open the file. Returns 0 or an errno.
@@ -61,12 +61,14 @@ class BlockFile {
   void release() noexcept;
 
   [[nodiscard]] const char* path() const noexcept { return paths_[current_.load(std::memory_order_acquire)]; }
+  /// What the file is known to have space for: up to the last block that was mapped.
+  [[nodiscard]] std::uint64_t size() const noexcept { return mapped_.load(std::memory_order_acquire); }
   [[nodiscard]] bool is_open() const noexcept { return open_.load(std::memory_order_acquire); }
 
  private:
   int open_again() noexcept;
   void close_again(int fd) const noexcept;
-  int place(int fd, void* address, std::uint64_t offset, std::uint64_t size) noexcept;
+  int place(int fd, void* address, std::uint64_t offset, std::uint64_t size, std::uint64_t present) noexcept;
   [[nodiscard]] bool is_ours(int fd) const noexcept;
 
   std::atomic<bool> open_{false};
@@ -74,6 +76,7 @@ class BlockFile {
   std::atomic<long> holder_{0};  // the thread that has the file open as held_
   int held_ = -1;
   std::atomic<std::uint64_t> end_{0};
+  std::atomic<std::uint64_t> mapped_{0};
   std::uint64_t device_ = 0;
   std::uint64_t inode_ = 0;
   CopiedPages pages_;

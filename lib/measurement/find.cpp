@@ -1,6 +1,7 @@
 #include "measurement/find.hpp"
 
 #include "measurement/measurement.hpp"
+#include "measurement/run_marker.hpp"
 
 #include <algorithm>
 #include <string>
@@ -11,7 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kMarker = "culprit.run";
 constexpr const char* kExtension = ".culprit";
 
 bool is_shard(const fs::path& name) {
@@ -73,7 +73,7 @@ void for_each_measurement(const fs::path& directory, const std::function<void(co
       visit_one(directory / name);
     }
   }
-  if (!found && !fs::exists(directory / kMarker, error)) {
+  if (!found && !fs::exists(directory / kRunMarker, error)) {
     throw MeasurementError(directory, "is not a measurement directory (name the one that hpcrun-lite wrote)");
   }
 }

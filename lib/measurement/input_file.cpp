@@ -46,6 +46,12 @@ void OpenedFile::fetch() const {
                                     POSIX_FADV_WILLNEED));
 }
 
+std::uint64_t InputFile::present_size() const {
+  struct stat info {};
+  if (fstat(file_.descriptor(), &info) != 0) fail(path_, "cannot be examined", errno);
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
 void InputFile::copy(std::uint64_t offset, std::byte* to, std::size_t size) const {
   while (size > 0) {
     const ssize_t got = pread(file_.descriptor(), to, size, static_cast<off_t>(offset));

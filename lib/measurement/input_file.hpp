@@ -51,8 +51,14 @@ class InputFile {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::uint64_t size() const { return file_.size(); }
 
+  /// What the file holds by now: more than size() where it is written to meanwhile, less where it is cut.
+  [[nodiscard]] std::uint64_t present_size() const;
+
   /// `size` bytes at `offset`, valid until the next call of view. Precondition: they lie within size().
   std::span<const std::byte> view(std::uint64_t offset, std::size_t size);
+
+  /// Has the next view read what the file holds by then.
+  void forget() { window_size_ = 0; }
 
   /// Copies `size` bytes at `offset` to `to`; bytes that the file no longer has become 0.
   void copy(std::uint64_t offset, std::byte* to, std::size_t size) const;

@@ -15,7 +15,12 @@ inline constexpr std::uint64_t kMaxHalvings = 6;
 inline constexpr std::size_t kMaxEvents = 8;  // besides REALTIME
 /// What one thread's tree may grow to: some 700 000 contexts. A program with more has no use for more.
 inline constexpr std::uint64_t kTreeBytes = std::uint64_t{64} << 20;
-inline constexpr std::size_t kMaxThreads = 4096;  // that live at one time, and the ended trees beside them
+/// That live at one time, and the ended trees beside them. The kernel allows a process some 65 000 mappings:
+/// a thread takes two of them for its stack, and its tree two more.
+inline constexpr std::size_t kMaxThreads = 12288;
+/// Of so many threads the memory that samples usually touch is present from their start. Of further ones,
+/// which mostly wait, it is found page by page.
+inline constexpr std::size_t kPopulatedThreads = 256;
 // Programs that start some threads anew for each phase or task see each of them; beyond this many ended ones
 // of one start routine a new thread continues the tree of an ended one, or each would cost 64 KiB of disk.
 inline constexpr std::uint32_t kEndedTrees = 64;
@@ -31,6 +36,11 @@ inline constexpr std::size_t kEpochStamps = 1024;
 /// No thread has more records of both.
 inline constexpr std::size_t kEpochRecords = kEpochAccumulators + kCoarseAccumulators + kEpochStamps;
 inline constexpr std::size_t kMaxModules = 4096;
+/// Ranks of a run: more than the largest machines have cores. What is kept by rank is bounded by it.
+inline constexpr std::uint32_t kMaxRanks = std::uint32_t{1} << 24;
+/// No clock gets so far, in ns: 146 years. So times can be added, and moved from one host's clock to
+/// another's.
+inline constexpr std::uint64_t kEndOfTime = std::uint64_t{1} << 62;
 // No trace of a process grows beyond this, whatever its limit: the table of its blocks is made for so many.
 inline constexpr std::uint64_t kMostTraceBytes = std::uint64_t{1} << 36;
 // The least limit: its header, what the process defines, and a block for each of some threads.

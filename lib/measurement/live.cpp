@@ -1,5 +1,6 @@
 #include "measurement/live.hpp"
 
+#include "measurement/header_sum.hpp"
 #include "measurement/raw_memory.hpp"
 
 #include <cerrno>
@@ -48,6 +49,30 @@ void copy_arguments(Header& header, const char* const* arguments) noexcept {
 
 }  // namespace
 
+void* TreeTable::provide(std::uint32_t index) noexcept {
+  std::atomic<ThreadTree*>& part = parts_[index / kPart];
+  ThreadTree* trees = part.load(std::memory_order_acquire);
+  if (trees == nullptr) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* memory = raw_map(nullptr, kPart * sizeof(ThreadTree), PROT_READ | PROT_WRITE, flags);
+    if (memory == MAP_FAILED) return nullptr;
+    auto* fresh = static_cast<ThreadTree*>(memory);
+    if (part.compare_exchange_strong(trees, fresh, std::memory_order_acq_rel)) {
+      trees = fresh;
+    } else {
+      raw_unmap(memory, kPart * sizeof(ThreadTree));  // another thread was faster
+    }
+  }
+  return trees + index % kPart;
+}
+
+void TreeTable::release() noexcept {
+  for (auto& part : parts_) {
+    if (ThreadTree* trees = part.exchange(nullptr, std::memory_order_acq_rel))
+      raw_unmap(trees, kPart * sizeof(ThreadTree));
+  }
+}
+
 int LiveFile::describe(const ProcessDescription& process) noexcept {
   if (process.event_count > kMaxEvents + (process.has_realtime ? 1u : 0u)) return EINVAL;
   Header& header = *header_;
@@ -56,12 +81,14 @@ int LiveFile::describe(const ProcessDescription& process) noexcept {
   header.granule = layout::kGranule;
   header.unit = layout::kUnit;
   header.event_count = static_cast<std::uint32_t>(process.event_count);
-  header.flags =
-      (process.has_realtime ? layout::kFlagRealtime : 0) | (process.traced ? layout::kFlagTraced : 0);
+  header.flags = (process.has_realtime ? layout::kFlagRealtime : 0) |
+                 (process.traced ? layout::kFlagTraced : 0) | (file_.copied() ? layout::kFlagCopied : 0) |
+                 (process.forked ? layout::kFlagForked : 0);
   header.cell_units = layout::cell_units(process.event_count - (process.has_realtime ? 1 : 0));
   header.pid = process.pid;
   header.start_ns = process.start_ns;
   header.start_realtime_ns = process.start_realtime_ns;
+  header.key = process.key;
   header.heartbeat_ns = process.start_ns;
   for (std::size_t i = 0; i < process.event_count; ++i) {
     copy_text(header.events[i].name, process.events[i].name);
@@ -86,21 +113,22 @@ int LiveFile::create(const char* path, const ProcessDescription& process) noexce
     return error;
   };
   const int reserve = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  void* threads = raw_map(nullptr, kMaxThreads * sizeof(ThreadTree), PROT_READ | PROT_WRITE, reserve);
-  if (threads == MAP_FAILED) return give_up(errno);
-  threads_ = static_cast<ThreadTree*>(threads);
   void* header = raw_map(nullptr, sizeof(Header), PROT_NONE, reserve);
   if (header == MAP_FAILED) return give_up(errno);
   header_ = static_cast<Header*>(header);
-  if (const int error = file_.map(header, sizeof(Header)); error != 0) return give_up(error);
+  if (const int error = file_.map(header, sizeof(Header), sizeof(Header)); error != 0) return give_up(error);
   if (const int error = describe(process); error != 0) return give_up(error);
   if (const int error = modules_.create(file_); error != 0) return give_up(error);
   thread_count_.store(0, std::memory_order_relaxed);
   next_ordinal_.store(1, std::memory_order_relaxed);
+  ended_trees_.store(0, std::memory_order_relaxed);
+  taken_over_.store(0, std::memory_order_relaxed);
   sealing_.store(false, std::memory_order_relaxed);
   copy_due_ns_ = 0;
   spares_wanted_.store(false, std::memory_order_relaxed);
   for (auto& spare : spares_) spare.store(nullptr, std::memory_order_relaxed);
+  header_->file_bytes = file_.size();
+  header_->sum = layout::header_sum(*header_);
   // Stored as one word, last: a header without magic is not a measurement yet.
   std::uint64_t magic = 0;
   std::memcpy(&magic, layout::kLiveMagic, sizeof magic);
@@ -112,11 +140,15 @@ int LiveFile::create(const char* path, const ProcessDescription& process) noexce
 // The tree of an ended thread with this start routine, if there are more than `spared` of them.
 ThreadTree* LiveFile::take_over(std::uint64_t tid, cct::FrameKey routine, std::uint64_t start_ns,
                                 std::uint32_t spared) noexcept {
+  if (ended_trees_.load(std::memory_order_relaxed) <= spared) return nullptr;
   const std::uint32_t count = thread_count_.load(std::memory_order_acquire);
+  const std::uint32_t first = taken_over_.load(std::memory_order_relaxed);
   std::uint32_t ended = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (!threads_[i].ended(routine) || ++ended <= spared) continue;
-    if (threads_[i].take_over(tid, start_ns)) return &threads_[i];
+    ThreadTree& tree = threads_[(first + i) % count];
+    if (!tree.ended(routine) || ++ended <= spared || !tree.take_over(tid, start_ns)) continue;
+    taken_over_.store(tree.index(), std::memory_order_relaxed);
+    return &tree;
   }
   return nullptr;
 }
@@ -126,11 +158,14 @@ ThreadTree* LiveFile::create_tree(bool main, int& error) noexcept {
   do {
     error = ENOBUFS;
     if (index == kMaxThreads) return nullptr;
-  } while (!thread_count_.compare_exchange_weak(index, index + 1, std::memory_order_relaxed));
-  auto* tree = new (threads_ + index) ThreadTree;
+    // Before it is counted: whoever goes through the trees finds memory for all of them.
+    if (threads_.provide(index) == nullptr) return nullptr;
+  } while (!thread_count_.compare_exchange_weak(index, index + 1, std::memory_order_release));
+  auto* tree = new (threads_.provide(index)) ThreadTree;
   const bool realtime = (header_->flags & layout::kFlagRealtime) != 0;
   const std::size_t events = header_->event_count - (realtime ? 1 : 0);
-  error = tree->create(file_, index, main ? kMainFirstBlock : kFirstBlock, tree_bytes_, realtime, events);
+  error = tree->create(file_, index, main ? kMainFirstBlock : kFirstBlock, tree_bytes_, realtime, events,
+                       ended_trees_);
   if (error == 0) return tree;
   // Its place is free again, unless another thread took the next one meanwhile.
   std::uint32_t after = index + 1;
@@ -172,13 +207,15 @@ ThreadTree* LiveFile::add_thread(std::uint64_t tid, bool main, cct::FrameKey sta
     again = false;
     const std::uint32_t ordinal = main ? 0 : next_ordinal_.fetch_add(1, std::memory_order_relaxed);
     tree->start(tid, ordinal, main, start_routine, start_ns);
+    layout::count_field(*header_, header_->threads);
+    note_size();
     return tree;
   }
   if (!main) {  // no room for one more: sharing is better than losing
     if (ThreadTree* shared = take_over(tid, start_routine, start_ns, 0)) return shared;
   }
   if (again) spares_wanted_.store(true, std::memory_order_release);
-  if (!again) std::atomic_ref(header_->threads_lost).fetch_add(1, std::memory_order_relaxed);
+  if (!again) layout::count_field(*header_, header_->threads_lost);
   return nullptr;
 }
 
@@ -186,40 +223,45 @@ std::uint32_t LiveFile::module(std::uint64_t load_address, const char* path, con
                                std::size_t build_id_size, unsigned flags) noexcept {
   if (!open()) return cct::kNoModule;
   const std::uint32_t index = modules_.find_or_add(load_address, path, build_id, build_id_size, flags);
-  if (index == cct::kNoModule) std::atomic_ref(header_->modules_lost).fetch_add(1, std::memory_order_relaxed);
+  if (index == cct::kNoModule) layout::count_field(*header_, header_->modules_lost);
   return index;
 }
 
 void LiveFile::set_rank(std::int32_t rank, std::uint32_t world_size, const char* run_id_hex,
                         const char* mpi) noexcept {
   if (!open()) return;
-  header_->rank = rank;
-  header_->world_size = world_size;
-  copy_text(header_->run_id, run_id_hex);
-  copy_text(header_->mpi, mpi);
-  std::atomic_ref(header_->rank_set).store(1, std::memory_order_release);
+  Header& header = *header_;
+  layout::set_field(header, header.rank, rank);
+  layout::set_field(header, header.world_size, world_size);
+  layout::set_bytes(header, header.run_id, sizeof header.run_id,
+                    [&] { copy_text(header.run_id, run_id_hex); });
+  layout::set_bytes(header, header.mpi, sizeof header.mpi, [&] { copy_text(header.mpi, mpi); });
+  layout::set_field(header, header.rank_set, std::uint32_t{1});
 }
 
 void LiveFile::note(const char* text) noexcept {
   if (!open()) return;
-  const std::uint32_t index = std::atomic_ref(header_->notes).fetch_add(1, std::memory_order_relaxed);
-  if (index < layout::kMaxNotes) copy_text(header_->note[index], text);
+  const std::uint32_t index = layout::count_field(*header_, header_->notes);
+  if (index >= layout::kMaxNotes) return;
+  layout::Note& note = header_->note[index];
+  copy_text(note.text, text);
+  std::atomic_ref(note.checksum).store(layout::note_checksum(note), std::memory_order_release);
 }
 
 void LiveFile::set_stopped(std::uint64_t total_ns, std::uint64_t since_ns) noexcept {
   if (!open()) return;
   // In this order a reader between the two finds too little time, not too much.
-  std::atomic_ref(header_->stopped_total).store(total_ns, std::memory_order_release);
-  std::atomic_ref(header_->stopped_since).store(since_ns, std::memory_order_release);
+  layout::set_field(*header_, header_->stopped_total, total_ns);
+  layout::set_field(*header_, header_->stopped_since, since_ns);
 }
 
 void LiveFile::set_iterations(std::uint64_t count) noexcept {
-  if (open()) std::atomic_ref(header_->iterations).store(count, std::memory_order_relaxed);
+  if (open()) layout::set_field(*header_, header_->iterations, count);
 }
 
 int LiveFile::maintain(std::uint64_t now_ns) noexcept {
   if (!open()) return 0;
-  std::atomic_ref(header_->heartbeat_ns).store(now_ns, std::memory_order_release);
+  layout::set_field(*header_, header_->heartbeat_ns, now_ns);
   int error = modules_.maintain(file_);
   modules_.stat_new();
   const std::uint32_t count = thread_count_.load(std::memory_order_acquire);
@@ -228,13 +270,19 @@ int LiveFile::maintain(std::uint64_t now_ns) noexcept {
     if (const int failed = threads_[i].maintain(file_); failed != 0) error = failed;
   }
   provide_spares();
+  note_size();
   const int failed = write_out(now_ns);
   return failed != 0 ? failed : error;
 }
 
+// What a reader must find, or the file was cut.
+void LiveFile::note_size() noexcept {
+  const std::uint64_t bytes = file_.size();
+  if (header_->file_bytes < bytes) layout::set_field(*header_, header_->file_bytes, bytes);
+}
+
 int LiveFile::write_out(std::uint64_t now_ns) noexcept {
   if (!file_.copied() || now_ns < copy_due_ns_) return 0;
-  header_->flags |= layout::kFlagCopied;
   const std::uint64_t begin = monotonic();
   const int error = file_.write_out();
   const std::uint64_t rest = kCopyShare * (monotonic() - begin);
@@ -248,19 +296,15 @@ int LiveFile::rename(const char* new_path) noexcept {
 
 void LiveFile::resume() noexcept {
   if (!open()) return;
-  std::atomic_ref(header_->end_reason)
-      .store(static_cast<std::uint32_t>(EndReason::running), std::memory_order_relaxed);
-  std::atomic_ref(header_->end_ns).store(0, std::memory_order_release);
+  layout::set_field(*header_, header_->end_reason, static_cast<std::uint32_t>(EndReason::running));
+  layout::set_field(*header_, header_->end_ns, std::uint64_t{0});
 }
 
 void LiveFile::release() noexcept {
   modules_.release();
-  if (threads_ != nullptr) {
-    const std::uint32_t count = thread_count_.load(std::memory_order_acquire);
-    for (std::uint32_t i = 0; i < count; ++i) threads_[i].release();
-    raw_unmap(threads_, kMaxThreads * sizeof(ThreadTree));
-    threads_ = nullptr;
-  }
+  const std::uint32_t count = thread_count_.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < count; ++i) threads_[i].release();
+  threads_.release();
   if (header_ != nullptr) raw_unmap(header_, sizeof(Header));
   header_ = nullptr;
   file_.release();
@@ -278,7 +322,9 @@ std::size_t LiveFile::thread_count() const noexcept {
 }
 
 const ThreadTree* LiveFile::thread(std::size_t index) const noexcept {
-  return threads_ != nullptr && threads_[index].exists() ? &threads_[index] : nullptr;
+  return index < thread_count() && threads_[static_cast<std::uint32_t>(index)].exists()
+             ? &threads_[static_cast<std::uint32_t>(index)]
+             : nullptr;
 }
 
 }  // namespace culprit::measurement

@@ -59,6 +59,8 @@ struct ProcessDescription {
   std::uint64_t pid = 0;
   std::uint64_t start_ns = 0;
   std::int64_t start_realtime_ns = 0;
+  std::uint64_t key = 0;  ///< drawn at random for this file and its trace
+  bool forked = false;    ///< its rank is that of the process that it was forked from
   struct Event {
     const char* name;
     const char* unit;
@@ -101,7 +103,7 @@ class ThreadTree {
   /// [handler] Starts to fetch what record() will need into the cache.
   void prefetch() const noexcept {
     __builtin_prefetch(&header()->samples, 1);
-    __builtin_prefetch(&header()->tree_sum, 1);
+    __builtin_prefetch(&header()->sum, 1);
   }
 
   /// The fixed nodes that every tree starts with.
@@ -168,7 +170,7 @@ class ThreadTree {
   friend class Sealer;
 
   int create(BlockFile& file, std::uint32_t index, std::uint64_t first_block, std::uint64_t limit,
-             bool has_realtime, std::size_t event_count) noexcept;
+             bool has_realtime, std::size_t event_count, std::atomic<std::uint32_t>& ended_trees) noexcept;
   void start(std::uint64_t tid, std::uint32_t ordinal, bool main, cct::FrameKey routine,
              std::uint64_t start_ns) noexcept;
   bool take_over(std::uint64_t tid, std::uint64_t start_ns) noexcept;
@@ -178,7 +180,9 @@ class ThreadTree {
   int maintain(BlockFile& file) noexcept;
   void release() noexcept;
   [[nodiscard]] bool exists() const noexcept { return exists_.load(std::memory_order_acquire); }
-  [[gnu::hot]] void count_samples(bool charged_elsewhere, bool handler_run) noexcept;
+  [[gnu::hot]] std::uint64_t count_samples(bool charged_elsewhere, bool handler_run) noexcept;
+  std::uint64_t count(std::uint64_t& counter, std::uint64_t value) noexcept;
+  [[nodiscard]] std::uint64_t growth_since(std::uint32_t used) const noexcept;
 
   NodeIndex find_child(NodeIndex parent, std::uint64_t offset, std::uint32_t place) noexcept;
 
@@ -207,9 +211,12 @@ class ThreadTree {
   [[nodiscard]] bool can_grow() const noexcept {
     return !arena_.exhausted() && !growth_refused_.load(std::memory_order_relaxed);
   }
-  layout::EpochRecord* epoch_record(NodeIndex node, const EpochValues& values, std::size_t most) noexcept;
-  layout::EpochRecord* stamp_record() noexcept;
-  void thin_stamps() noexcept;
+  NodeIndex allocate_record(std::uint64_t& sum) noexcept;
+  NodeIndex epoch_record(NodeIndex node, const EpochValues& values, std::size_t most,
+                         std::uint64_t& sum) noexcept;
+  NodeIndex stamp_record(std::uint64_t& sum) noexcept;
+  void thin_stamps(std::uint64_t& sum) noexcept;
+  static void write_stamp(layout::EpochRecord& record, NodeIndex node, const StampValues& values) noexcept;
   NodeIndex make_cell(NodeIndex index) noexcept;
   [[gnu::hot]] NodeIndex cell_of(NodeIndex index, bool& charged_elsewhere) noexcept;
   void begin_change() noexcept;
@@ -228,13 +235,33 @@ class ThreadTree {
   cct::FrameKey routine_;                    // as in the header, which is a cache miss away
   std::atomic<bool> exists_{false};
   std::atomic<bool> usable_{false};
-  std::atomic<bool> ended_{false};  // its thread has ended: a later one may take it over
-  NodeIndex recent_[std::size_t{1} << kRecentBits] = {};
-  NodeIndex epochs_[kEpochSlots] = {};  // records by hash of their key, open addressing
+  std::atomic<bool> ended_{false};                     // its thread has ended: a later one may take it over
+  std::atomic<std::uint32_t>* ended_trees_ = nullptr;  // how many of the file's have
+  // Zero as the kernel made them: to write them would touch six pages of each thread.
+  NodeIndex recent_[std::size_t{1} << kRecentBits];
+  NodeIndex epochs_[kEpochSlots];  // records by hash of their key, open addressing
   std::uint32_t epoch_count_ = 0;
-  NodeIndex stamps_[kEpochStamps] = {};  // records, the first stamp_count_ of them in use
+  NodeIndex stamps_[kEpochStamps];  // records, the first stamp_count_ of them in use
   std::uint32_t stamp_count_ = 0, stamp_records_ = 0;
   unsigned stamp_level_ = 0;
+};
+
+/// The trees of one file by their index, in memory that is mapped some at a time and costs nothing until it
+/// is used. Nothing moves; any thread may look up what was provided. Async-signal-safe throughout.
+class TreeTable {
+ public:
+  /// Memory for the tree with this index, below kMaxThreads: zero, not constructed; null where there is none.
+  void* provide(std::uint32_t index) noexcept;
+  /// A tree that was provided.
+  [[nodiscard]] ThreadTree& operator[](std::uint32_t index) const noexcept {
+    return parts_[index / kPart].load(std::memory_order_acquire)[index % kPart];
+  }
+  /// Unmaps all of them.
+  void release() noexcept;
+
+ private:
+  static constexpr std::uint32_t kPart = 128;
+  std::atomic<ThreadTree*> parts_[kMaxThreads / kPart] = {};
 };
 
 /// The file of one process.
@@ -323,6 +350,7 @@ class LiveFile {
   friend class Sealer;
 
   int describe(const ProcessDescription& process) noexcept;
+  void note_size() noexcept;
   int write_out(std::uint64_t now_ns) noexcept;
   ThreadTree* take_over(std::uint64_t tid, cct::FrameKey routine, std::uint64_t start_ns,
                         std::uint32_t spared) noexcept;
@@ -334,8 +362,10 @@ class LiveFile {
   BlockFile file_;
   layout::Header* header_ = nullptr;
   ModuleTable modules_;
-  ThreadTree* threads_ = nullptr;  // kMaxThreads of them, in anonymous memory that costs nothing until used
+  TreeTable threads_;
   std::atomic<std::uint32_t> thread_count_{0};
+  std::atomic<std::uint32_t> ended_trees_{0};
+  std::atomic<std::uint32_t> taken_over_{0};  // the place of the last one that was: the next may be behind it
   std::atomic<std::uint32_t> next_ordinal_{1};
   std::atomic<bool> open_{false};
   std::atomic<bool> sealing_{false};

@@ -1,5 +1,8 @@
 #include "measurement/live_image.hpp"
 
+#include "measurement/block_checksum.hpp"
+#include "measurement/reading.hpp"
+
 #include <algorithm>
 
 namespace culprit::measurement {
@@ -32,12 +35,14 @@ BlockMap find_blocks(InputFile& file) {
     layout::BlockHeader header{};
     std::memcpy(&header, file.view(offset, sizeof header).data(), sizeof header);
     const std::uint64_t left = file.size() - offset;
-    if (header.magic != layout::kBlockMagic || header.size == 0 || header.size % layout::kGranule != 0) {
+    if (header.magic == 0) {  // a file may claim any length: what was never written is passed over at once
       offset += layout::kGranule;
-      // A file may claim any length: what was never written is passed over at once.
-      if (header.magic == 0)
-        offset = std::max(offset, file.next_data(offset) / layout::kGranule * layout::kGranule);
+      offset = std::max(offset, file.next_data(offset) / layout::kGranule * layout::kGranule);
       continue;
+    }
+    if (header.magic != layout::kBlockMagic || header.checksum != layout::block_checksum(header) ||
+        header.size == 0 || header.size % layout::kGranule != 0) {
+      throw damaged(file.path(), "the header of a block is wrong");
     }
     const Block block{.sequence = header.sequence,
                       .offset = offset,

@@ -27,7 +27,8 @@ struct BlockMap {
   std::map<std::uint32_t, std::vector<Block>> threads;  // by arena index
 };
 
-/// Finds the blocks. Granules that hold none are skipped, as are blocks of unknown type.
+/// Finds the blocks. Granules that hold none are skipped, as are blocks of unknown type. Throws where the
+/// header of one is damaged.
 BlockMap find_blocks(InputFile& file);
 
 /// An arena in memory: whatever is left of its blocks, one after the other.

@@ -10,7 +10,7 @@
 namespace culprit::measurement::layout {
 
 inline constexpr char kLiveMagic[8] = {'C', 'U', 'L', 'P', 'R', 'I', 'T', 'A'};
-inline constexpr std::uint32_t kLiveVersion = 1;
+inline constexpr std::uint32_t kLiveVersion = 2;
 inline constexpr std::uint32_t kGranule = 65536;
 inline constexpr std::uint32_t kUnit = 32;
 inline constexpr std::uint32_t kGranuleUnits = kGranule / kUnit;
@@ -26,6 +26,7 @@ inline constexpr std::size_t kArgumentBytes = 45056;
 inline constexpr std::uint32_t kFlagRealtime = 1;
 inline constexpr std::uint32_t kFlagTraced = 2;
 inline constexpr std::uint32_t kFlagCopied = 4;
+inline constexpr std::uint32_t kFlagForked = 8;  // its rank is that of the process which it was forked from
 inline constexpr std::uint32_t kFlagMainThread = 1;
 inline constexpr std::uint32_t kFlagSummed = 2;
 
@@ -35,6 +36,13 @@ struct EventField {
   std::uint64_t period;
   std::uint64_t unused;
 };
+
+/// The checksum is stored last: without it the process was killed while it wrote the note.
+struct Note {
+  char text[248];
+  std::uint64_t checksum;
+};
+static_assert(sizeof(Note) == 256);
 
 /// Granule 0 of the file.
 struct Header {
@@ -63,7 +71,14 @@ struct Header {
   std::uint64_t stopped_total;  // ns of all stops of sampling that are over
   std::uint64_t stopped_since;  // of the present stop, 0 while sampling goes on
   std::uint64_t iterations;     // that the program marked
-  std::byte unused1[512 - 136];
+  std::uint64_t key;            // drawn at random for this file and its trace
+  std::uint64_t sum;            // of all other words but the magic, the changes and the notes: word_sum.hpp
+  std::uint32_t changes_begun;  // of words that the sum is of: while these differ, it need not be right
+  std::uint32_t changes_done;
+  std::uint64_t file_bytes;  // how large the file was when this was stored
+  std::uint32_t threads;     // arenas of threads that are in use
+  std::uint32_t unused4;
+  std::byte unused1[512 - 176];
   EventField events[kMaxEvents + 1];
   std::byte unused2[2048 - 512 - sizeof(EventField) * (kMaxEvents + 1)];
   char host[256];
@@ -72,7 +87,7 @@ struct Header {
   std::byte unused3[4096 - 2624];
   char program[kMaxPath];
   char directory[kMaxPath];
-  char note[kMaxNotes][256];
+  Note note[kMaxNotes];
   char arguments[kArgumentBytes];
 };
 static_assert(sizeof(Header) == kGranule);
@@ -80,6 +95,7 @@ static_assert(offsetof(Header, end_reason) == 36 && offsetof(Header, modules_los
 static_assert(offsetof(Header, events) == 512 && offsetof(Header, host) == 2048);
 static_assert(offsetof(Header, program) == 4096 && offsetof(Header, note) == 12288);
 static_assert(offsetof(Header, arguments) == 20480);
+static_assert(offsetof(Header, sum) == 144 && offsetof(Header, threads) == 168);
 
 /// The clock of waits at `time`: CLOCK_MONOTONIC that stands still while sampling is stopped.
 constexpr std::uint64_t sampling_time(const Header& header, std::uint64_t time) {
@@ -96,8 +112,10 @@ struct BlockHeader {
   std::uint32_t index;
   std::uint32_t sequence;
   std::uint64_t size;
-  std::byte unused[40];
+  std::uint64_t checksum;  // XXH64 of the four fields between magic and this
+  std::byte unused[32];
 };
+static_assert(offsetof(BlockHeader, checksum) == 24);
 static_assert(sizeof(BlockHeader) == kReservedUnits * kUnit);
 
 /// Units 2 to 9 of a thread's arena.
@@ -126,22 +144,21 @@ struct ThreadHeader {
   std::uint32_t epochs_lost;    // calls that found no room for theirs
   std::uint64_t halvings;       // how often the sampling rate was halved because the handler took too long
   std::uint64_t most_halvings;  // of one thread: its rate was the nominal one / 2^most_halvings at last
-  std::uint64_t tree_sum;       // tree_sum.hpp, where kFlagSummed is set
-  std::uint32_t changes;        // odd while a node or a value is being added
+  std::uint64_t sum;            // of the thread: thread_sum.hpp, where kFlagSummed is set
+  std::uint32_t changes;        // odd while anything that the sum is of changes
   std::uint32_t unused3;
   std::byte unused[232 - 168];
   std::uint64_t life_start_ns;  // of the last thread that used the tree
   std::uint64_t lived_ns;       // those before it: the sum of their lives
-  std::uint32_t lives;          // how many threads used the tree; 0 in files of older writers: one
+  std::uint32_t lives;          // how many threads used the tree
   std::uint32_t unused2;
 };
-static_assert(offsetof(ThreadHeader, tree_sum) == 152 && offsetof(ThreadHeader, changes) == 160);
+static_assert(offsetof(ThreadHeader, sum) == 152 && offsetof(ThreadHeader, changes) == 160);
 static_assert(sizeof(ThreadHeader) == 8 * kUnit && offsetof(ThreadHeader, life_start_ns) == 232);
 
 /// The sum of the lives of a tree's threads; the last one ends, or is seen, at `end_ns`.
 constexpr std::uint64_t lived(const ThreadHeader& head, std::uint64_t end_ns) {
-  const std::uint64_t start = head.lives == 0 ? head.start_ns : head.life_start_ns;
-  return head.lived_ns + (end_ns > start ? end_ns - start : 0);
+  return head.lived_ns + (end_ns > head.life_start_ns ? end_ns - head.life_start_ns : 0);
 }
 
 inline constexpr NodeIndex kThreadHeaderUnit = kReservedUnits;
@@ -229,18 +246,19 @@ struct ModuleRecord {
   std::uint64_t size;
   std::int64_t mtime_ns;
   std::uint32_t flags;
-  std::uint32_t stated;
+  std::uint32_t stated;  // 0 before size and modification time were looked up; then their checksum
   std::uint16_t path_size;
   std::uint16_t build_id_size;
   std::uint32_t counters;  // the unit of its ModuleCounters; 0: it has none
+  std::uint64_t checksum;  // of all but size, modification time and stated: module_checksum.hpp
   // build-id, then path
 };
-static_assert(sizeof(ModuleRecord) == 40);
+static_assert(sizeof(ModuleRecord) == 48);
 
 /// What walks could not do by a module's call-frame information.
 struct ModuleCounters {
-  std::uint64_t bridged;
-  std::uint64_t partial;
+  std::uint64_t bridged;  // as checked_count() has it
+  std::uint64_t partial;  // likewise
   std::uint64_t unused[2];
 };
 static_assert(sizeof(ModuleCounters) == kUnit);

@@ -150,14 +150,16 @@ int LiveTrace::create(const char* path, const TraceDescription& description) noe
   limit_ = std::clamp(description.limit, kLeastTraceBytes, kMostTraceBytes);
   most_slots_ = static_cast<std::uint32_t>(limit_ / kSlot);
   next_slot_.store(1, std::memory_order_relaxed);
+  slots_.store(1, std::memory_order_relaxed);
   stopped_.store(0, std::memory_order_relaxed);
   stopped_ns_.store(0, std::memory_order_relaxed);
   error_.store(0, std::memory_order_relaxed);
   dropped_.store(0, std::memory_order_relaxed);
   process_lock_.store(false, std::memory_order_relaxed);
   definitions_ = 0;
+  all_written_ = false;
   header_ = {.magic = {},
-             .version = description.readings ? trace::kVersion : trace::kVersionWithoutReadings,
+             .version = trace::kVersion,
              .header_size = sizeof header_,
              .slot = kSlot,
              .flags = 0,
@@ -172,7 +174,11 @@ int LiveTrace::create(const char* path, const TraceDescription& description) noe
              .index_entries = 0,
              .index_offset = 0,
              .index_checksum = 0,
-             .unused = {}};
+             .start_realtime_ns = description.start_realtime_ns,
+             .key = description.key,
+             .slots = 1,
+             .unused = 0,
+             .checksum = 0};
   std::memcpy(header_.magic, trace::kMagic, sizeof header_.magic);
   new (&process_) TraceStream;
   void* streams = reserve(kMaxThreads * sizeof(TraceStream));
@@ -267,16 +273,18 @@ int LiveTrace::write_block(int fd, TraceStream& stream, std::uint32_t sequence, 
     if (error != 0) return error;
   }
   // Member by member: the stream goes on counting in the two that are read as atomic ones.
-  const BlockHeader copy = {.magic = header->magic,
-                            .flags = complete ? trace::kBlockComplete : 0,
-                            .stream = header->stream,
-                            .sequence = sequence,
-                            .used = used,
-                            .unused1 = 0,
-                            .base_ns = header->base_ns,
-                            .last_ns = std::atomic_ref(header->last_ns).load(std::memory_order_relaxed),
-                            .checksum = complete ? XXH64(data, used, 0) : 0,
-                            .unused2 = {}};
+  BlockHeader copy = {.magic = header->magic,
+                      .flags = complete ? trace::kBlockComplete : 0,
+                      .stream = header->stream,
+                      .sequence = sequence,
+                      .used = used,
+                      .unused1 = 0,
+                      .base_ns = header->base_ns,
+                      .last_ns = std::atomic_ref(header->last_ns).load(std::memory_order_relaxed),
+                      .checksum = XXH64(data, used, 0),
+                      .unused2 = 0,
+                      .header_checksum = 0};
+  copy.header_checksum = XXH64(&copy, offsetof(BlockHeader, header_checksum), 0);
   if (const int error = write_all(fd, &copy, sizeof copy, offset); error != 0) return error;
   index_[slot - 1] = {.stream = copy.stream,
                       .sequence = sequence,
@@ -285,6 +293,9 @@ int LiveTrace::write_block(int fd, TraceStream& stream, std::uint32_t sequence, 
                       .base_ns = copy.base_ns,
                       .last_ns = copy.last_ns};
   stream.written_ = used;
+  std::uint32_t slots = slots_.load(std::memory_order_relaxed);
+  while (slots <= slot && !slots_.compare_exchange_weak(slots, slot + 1, std::memory_order_release)) {
+  }
   return 0;
 }
 
@@ -326,9 +337,12 @@ int LiveTrace::write_header() noexcept {
   const BlockFile::Use use(file_);
   if (use.fd() < 0) return -use.fd();
   header_.stopped_ns = stopped_ns_.load(std::memory_order_acquire);
-  header_.flags = header_.stopped_ns == 0 ? 0 : stopped_.load(std::memory_order_relaxed);
+  header_.flags = (header_.stopped_ns == 0 ? 0 : stopped_.load(std::memory_order_relaxed)) |
+                  (all_written_ ? trace::kAllWritten : 0);
   header_.error = static_cast<std::uint64_t>(error());
   header_.dropped = dropped();
+  header_.slots = slots_.load(std::memory_order_acquire);
+  header_.checksum = XXH64(&header_, offsetof(trace::Header, checksum), 0);
   return write_all(use.fd(), &header_, sizeof header_, 0);
 }
 
@@ -336,8 +350,9 @@ void LiveTrace::maintain() noexcept {
   if (!open()) return;
   flush(process_, false);
   for_each_stream([this](TraceStream& stream) { flush(stream, false); });
-  const bool news =
-      header_.dropped != dropped() || header_.stopped_ns != stopped_ns_.load(std::memory_order_acquire);
+  const bool news = header_.dropped != dropped() ||
+                    header_.stopped_ns != stopped_ns_.load(std::memory_order_acquire) ||
+                    header_.slots != slots_.load(std::memory_order_acquire);
   if (news) write_header();
 }
 
@@ -348,6 +363,8 @@ int LiveTrace::write_index() noexcept {
   const std::uint64_t offset = std::uint64_t{slots} * kSlot;
   const std::size_t size = (slots - 1) * sizeof(trace::IndexEntry);
   if (!size_allowed(offset + size)) return EFBIG;
+  all_written_ = true;
+  if (const int error = write_header(); error != 0) return error;
   if (const int error = write_all(use.fd(), index_, size, offset); error != 0) return error;
   header_.index_entries = slots - 1;
   header_.index_offset = offset;

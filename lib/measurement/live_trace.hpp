@@ -18,8 +18,9 @@ namespace culprit::measurement {
 struct TraceDescription {
   std::uint64_t pid = 0;
   std::uint64_t start_ns = 0;
+  std::int64_t start_realtime_ns = 0;
+  std::uint64_t key = 0;                  ///< ProcessDescription's
   std::uint64_t limit = kMostTraceBytes;  ///< bytes that the file may grow to
-  bool readings = false;                  ///< it will hold readings
 };
 
 /// The trace of one process. Has no destructor: it lives in static memory and ends with the process.
@@ -94,11 +95,13 @@ class LiveTrace {
   std::uint64_t limit_ = 0;
   std::uint32_t most_slots_ = 0;
   std::atomic<std::uint32_t> next_slot_{1};
+  std::atomic<std::uint32_t> slots_{1};    // up to the last that was written
   std::atomic<std::uint32_t> stopped_{0};  // the flag of the reason
   std::atomic<int> error_{0};
   std::atomic<std::uint64_t> stopped_ns_{0};
   std::atomic<std::uint64_t> dropped_{0};
   std::uint32_t definitions_ = 0;
+  bool all_written_ = false;  // no block will follow
   std::atomic<bool> process_lock_{false};
   TraceStream process_;
   std::atomic<std::uint32_t> streams_end_{0};  // above all indices of streams

@@ -129,6 +129,8 @@ struct ProcessInfo {
   std::uint64_t start_ns = 0;  ///< CLOCK_MONOTONIC
   std::uint64_t end_ns = 0;
   std::int64_t start_realtime_ns = 0;  ///< CLOCK_REALTIME at start_ns
+  std::uint64_t key = 0;  ///< drawn at random for this measurement and its trace; 0 from older writers
+  bool forked = false;    ///< the rank is that of the process which it was forked from
   EndReason end = EndReason::running;
   std::vector<EventInfo> events;
   bool has_realtime = true;
@@ -143,6 +145,7 @@ struct Measurement {
   std::vector<Module> modules;
   std::vector<ThreadProfile> threads;
   bool sealed = false;  ///< false: the process was killed, replaced itself by exec, or found no room to seal
+  std::vector<std::string> losses;  ///< what the file should hold and does not, a line each: it was cut
 
   /// Whether the process did not come to an end of its own (measurement/kinds.hpp). A file that is complete
   /// but could not be sealed (exec; a full disk) is not cut short.

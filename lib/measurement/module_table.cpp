@@ -1,5 +1,8 @@
 #include "measurement/module_table.hpp"
 
+#include "measurement/checked_count.hpp"
+#include "measurement/module_checksum.hpp"
+
 #include <cstring>
 
 #include <sys/stat.h>
@@ -95,6 +98,7 @@ NodeIndex ModuleTable::write(const Candidate& candidate) noexcept {
   auto* text = reinterpret_cast<std::byte*>(record + 1);
   if (candidate.build_id_size > 0) std::memcpy(text, candidate.build_id, candidate.build_id_size);
   std::memcpy(text + candidate.build_id_size, candidate.path, candidate.path_size);
+  record->checksum = layout::module_checksum(*record, text);
   return at;
 }
 
@@ -131,19 +135,22 @@ layout::ModuleCounters* ModuleTable::counters_of(std::uint32_t module) const noe
 
 void ModuleTable::count_bridged(std::uint32_t module) noexcept {
   if (layout::ModuleCounters* counters = counters_of(module))
-    std::atomic_ref(counters->bridged).fetch_add(1, std::memory_order_relaxed);
+    std::atomic_ref(counters->bridged).fetch_add(layout::kCountStep, std::memory_order_relaxed);
 }
 
 void ModuleTable::count_partial(std::uint32_t module) noexcept {
   if (layout::ModuleCounters* counters = counters_of(module))
-    std::atomic_ref(counters->partial).fetch_add(1, std::memory_order_relaxed);
+    std::atomic_ref(counters->partial).fetch_add(layout::kCountStep, std::memory_order_relaxed);
 }
 
 layout::ModuleCounters ModuleTable::counters(std::uint32_t module) const noexcept {
   layout::ModuleCounters copy{};
   if (layout::ModuleCounters* counters = counters_of(module)) {
-    copy.bridged = std::atomic_ref(counters->bridged).load(std::memory_order_relaxed);
-    copy.partial = std::atomic_ref(counters->partial).load(std::memory_order_relaxed);
+    const auto count = [](std::uint64_t& word) {
+      return layout::checked_count(std::atomic_ref(word).load(std::memory_order_relaxed)).value_or(0);
+    };
+    copy.bridged = count(counters->bridged);
+    copy.partial = count(counters->partial);
   }
   return copy;
 }
@@ -167,7 +174,7 @@ void ModuleTable::stat_new() noexcept {
       record->size = static_cast<std::uint64_t>(info.st_size);
       record->mtime_ns = info.st_mtim.tv_sec * std::int64_t{1'000'000'000} + info.st_mtim.tv_nsec;
     }
-    std::atomic_ref(record->stated).store(1, std::memory_order_release);
+    std::atomic_ref(record->stated).store(layout::stat_checksum(*record), std::memory_order_release);
   }
   stated_.store(count, std::memory_order_relaxed);
 }

@@ -35,7 +35,7 @@ class ModuleTable {
   [[nodiscard]] std::uint32_t size() const noexcept;
   [[nodiscard]] const layout::ModuleRecord& record(std::uint32_t module) const noexcept;
   [[nodiscard]] const char* path(std::uint32_t module) const noexcept;
-  /// A copy of its counters.
+  /// What its counters counted.
   [[nodiscard]] layout::ModuleCounters counters(std::uint32_t module) const noexcept;
   [[nodiscard]] const std::byte* build_id(std::uint32_t module) const noexcept;
 

@@ -32,6 +32,16 @@ int most_ahead() {
   return static_cast<int>(std::min(limit.rlim_cur / 4, kMost));
 }
 
+/// Whatever the file's checksums say: what is kept by rank, or asks for a rank by its number, relies on it.
+void check_rank(const std::string& path, const ProcessInfo& process) {
+  if (process.world_size > kMaxRanks) throw damaged(path, "it is of more ranks than there can be");
+  if (!process.rank) return;
+  const std::int32_t rank = *process.rank;
+  if (rank < 0 || static_cast<std::uint32_t>(rank) >= process.world_size)
+    throw damaged(path,
+                  "its rank " + std::to_string(rank) + " is none of " + std::to_string(process.world_size));
+}
+
 /// A file that is to be read later.
 class Announced {
  public:
@@ -117,6 +127,7 @@ void Reader::State::read(const std::string& path, Extent extent) {
   } else {
     throw MeasurementError(path, "is not a measurement (remove it from the measurement directory)");
   }
+  check_rank(path, measurement.process);
   tell_shared(measurement);
   if (!std::ranges::is_sorted(measurement.threads, {}, &ThreadProfile::ordinal))
     std::ranges::stable_sort(measurement.threads, {}, &ThreadProfile::ordinal);
@@ -156,9 +167,14 @@ MeasurementError damaged(const std::filesystem::path& path, const std::string& w
   return {path, "is damaged: " + what + " (leave it out, or measure again)"};
 }
 
-MeasurementError too_new(const std::filesystem::path& path, std::uint32_t version) {
-  return {path, "has format version " + std::to_string(version) +
-                    ", written by a newer Culprit (use the tools of that version)"};
+void check_version(const std::filesystem::path& path, std::uint32_t version, std::uint32_t oldest,
+                   std::uint32_t newest) {
+  if (version >= oldest && version <= newest) return;
+  const bool newer = version > newest;
+  throw MeasurementError(path, "has format version " + std::to_string(version) + ", written by " +
+                                   (newer ? "a newer" : "an older") +
+                                   " Culprit (use the tools of that version" +
+                                   (newer ? ")" : ", or measure again)"));
 }
 
 void tell_losses(ProcessInfo& process, const Losses& losses) {

@@ -1,8 +1,12 @@
+#include "measurement/checked_count.hpp"
+#include "measurement/header_sum.hpp"
 #include "measurement/live_image.hpp"
+#include "measurement/module_checksum.hpp"
 #include "measurement/reading.hpp"
-#include "measurement/tree_sum.hpp"
+#include "measurement/thread_sum.hpp"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -17,15 +21,9 @@ using layout::ThreadHeader;
 
 namespace {
 
-constexpr std::size_t kFixedFields = 112;  // of the header; the rest is text and may be cut off
-
 template <std::size_t Size>
 std::string text(const char (&field)[Size]) {
   return {field, strnlen(field, Size)};
-}
-
-std::uint64_t max_bytes(Extent extent, std::uint32_t summary_units) {
-  return extent == Extent::summary ? std::uint64_t{summary_units} * layout::kUnit : UINT64_MAX;
 }
 
 /// The call that a thread is blocked in, if any.
@@ -52,8 +50,10 @@ class TreeReader {
   void read();
   /// After read().
   void read_epochs(NodeIndex first);
-  /// After read(): the checksum of all that was reached (tree_sum.hpp).
+  /// After both: what all that was reached adds to the thread's checksum (thread_sum.hpp).
   [[nodiscard]] std::uint64_t sum() const { return sum_; }
+  /// After read(): whether a node is of a module that `modules` lack.
+  [[nodiscard]] bool lacks_module() const { return lacks_module_; }
 
  private:
   struct Pending {
@@ -75,6 +75,7 @@ class TreeReader {
   bool with_units_;
   std::vector<bool> seen_;
   std::uint64_t sum_ = 0;
+  bool lacks_module_ = false;
   std::vector<Pending> stack_;
   std::unordered_map<NodeIndex, cct::NodeId> number_;
 };
@@ -88,6 +89,7 @@ void TreeReader::push(NodeIndex unit, NodeIndex from, cct::NodeId parent) {
   reached.parent = from;  // so that the sum notices links that lead to others' children
   sum_ += layout::node_sum(unit, reached);
   const std::uint32_t module = layout::module_of(node.place);
+  lacks_module_ = lacks_module_ || (module != cct::kNoModule && module >= modules_.size());
   stack_.push_back({.unit = unit,
                     .parent = parent,
                     .frame = {.offset = node.offset,
@@ -134,6 +136,7 @@ void TreeReader::read() {
 void TreeReader::read_epochs(NodeIndex at) {
   for (std::size_t left = kEpochRecords; left > 0 && at != kNoNodeIndex && image_.holds(at, 2); --left) {
     const auto record = image_.load<layout::EpochRecord>(at);
+    sum_ += layout::epoch_sum(at, record);
     at = record.next;
     const auto node = number_.find(record.node);
     if (node == number_.end() || record.count == 0 || record.kind == 0) continue;
@@ -184,14 +187,33 @@ void TreeReader::read_cell(NodeIndex unit, NodeIndex at) {
   thread_.events.insert(thread_.events.end(), values.begin(), values.end());
 }
 
-Header read_header(InputFile& file) {
+/// Whether what the file's header holds changed since this was read.
+bool changes(const InputFile& file, const Header& header) {
+  Header now{};
+  file.copy(0, reinterpret_cast<std::byte*>(&now), sizeof now);
+  return now.changes_begun != header.changes_begun || now.sum != header.sum;
+}
+
+/// Read again where a thread is just changing it, which takes nanoseconds. A process that was killed just
+/// then leaves a header whose sum is not right yet.
+Header read_checked_header(const InputFile& file) {
+  constexpr int kAttempts = 100;
   Header header{};
-  if (file.size() < kFixedFields) {
+  for (int i = 0; i < kAttempts; ++i) {
+    file.copy(0, reinterpret_cast<std::byte*>(&header), sizeof header);
+    check_version(file.path(), header.version, layout::kLiveVersion, layout::kLiveVersion);
+    if (header.sum == layout::header_sum(header)) break;
+    if (header.changes_begun == header.changes_done && !changes(file, header))
+      throw damaged(file.path(), "its header does not match its checksum");
+  }
+  return header;
+}
+
+Header read_header(const InputFile& file) {
+  if (file.size() < sizeof(Header)) {
     throw MeasurementError(file.path(), "is cut off within its header: nothing can be recovered (remove it)");
   }
-  const auto present = static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), sizeof header));
-  file.copy(0, reinterpret_cast<std::byte*>(&header), present);
-  if (header.version > layout::kLiveVersion) throw too_new(file.path(), header.version);
+  const Header header = read_checked_header(file);
   const std::uint32_t realtime = header.flags & layout::kFlagRealtime;
   if (header.header_size != sizeof header || header.granule != layout::kGranule ||
       header.unit != layout::kUnit || header.event_count > kMaxEvents + realtime ||
@@ -202,7 +224,21 @@ Header read_header(InputFile& file) {
   return header;
 }
 
-ProcessInfo process_of(const Header& header) {
+/// Returns how many are lost: those that found no room, and one that was being written when the process
+/// ended.
+std::uint64_t read_notes(const InputFile& file, const Header& header, ProcessInfo& process) {
+  const auto notes = std::min<std::uint32_t>(header.notes, layout::kMaxNotes);
+  for (std::uint32_t i = 0; i < notes; ++i) {
+    const layout::Note& note = header.note[i];
+    if (note.checksum == 0) continue;
+    if (note.checksum != layout::note_checksum(note))
+      throw damaged(file.path(), "a note does not match its checksum");
+    process.notes.push_back(text(note.text));
+  }
+  return header.notes - process.notes.size();
+}
+
+ProcessInfo process_of(const InputFile& file, const Header& header) {
   ProcessInfo process;
   process.host = text(header.host);
   process.pid = header.pid;
@@ -218,6 +254,8 @@ ProcessInfo process_of(const Header& header) {
   process.end = end_reason(header.end_reason);
   process.has_realtime = (header.flags & layout::kFlagRealtime) != 0;
   process.traced = (header.flags & layout::kFlagTraced) != 0;
+  process.forked = (header.flags & layout::kFlagForked) != 0;
+  process.key = header.key;
   for (std::uint32_t i = 0; i < header.event_count; ++i) {
     const layout::EventField& event = header.events[i];
     process.events.push_back({.name = text(event.name), .unit = text(event.unit), .period = event.period});
@@ -230,49 +268,118 @@ ProcessInfo process_of(const Header& header) {
     process.arguments.emplace_back(at, stop);
     at = stop == end ? end : stop + 1;
   }
-  const auto notes = std::min<std::uint32_t>(header.notes, layout::kMaxNotes);
-  for (std::uint32_t i = 0; i < notes; ++i) process.notes.push_back(text(header.note[i]));
+  const std::uint64_t notes_lost = read_notes(file, header, process);
   const auto arguments = std::min<std::size_t>(process.arguments.size(), header.argument_count);
   tell_losses(process, {.threads = header.threads_lost,
-                        .notes = header.notes - notes,
+                        .notes = notes_lost,
                         .modules = header.modules_lost,
                         .arguments = header.argument_count - arguments});
   return process;
 }
 
-Module module_of(const ArenaImage& image, std::uint32_t unit) {
+/// How much of a live file there is to be checked.
+class Wholeness {
+ public:
+  Wholeness(const InputFile& file, const Header& header)
+      : present_(file.present_size()),
+        expected_(header.file_bytes),
+        copied_((header.flags & layout::kFlagCopied) != 0),
+        growing_(present_ > file.size()) {}
+
+  /// The file was cut: it holds less than its process had written.
+  [[nodiscard]] bool cut() const { return present_ < expected_; }
+  /// Its pages were copied one after the other (docs/formats.md): what they refer to may be missing.
+  [[nodiscard]] bool copied() const { return copied_; }
+  /// All that it refers to is there, unless it is damaged.
+  [[nodiscard]] bool complete() const { return !cut() && !copied_ && !growing_; }
+
+  [[nodiscard]] std::string describe_cut() const {
+    return "is cut off: only " + std::to_string(present_) + " of its " + std::to_string(expected_) +
+           " bytes are there";
+  }
+
+ private:
+  std::uint64_t present_, expected_;
+  bool copied_, growing_;  // growing: it is written to meanwhile
+};
+
+/// Reads the modules' records. Throws where one is damaged; of a file that is not complete it may be missing.
+class ModuleReader {
+ public:
+  ModuleReader(const InputFile& file, const ArenaImage& image, const Wholeness& whole)
+      : file_(file), image_(image), whole_(whole) {}
+
+  [[nodiscard]] std::vector<Module> read() const;
+
+ private:
+  [[nodiscard]] std::uint32_t slot(std::uint32_t number) const {
+    return image_.load<std::uint32_t>(layout::kSlotUnit, number * sizeof(std::uint32_t));
+  }
+  [[nodiscard]] Module read(std::uint32_t unit) const;
+  void read_counters(std::uint32_t unit, Module& module) const;
+  void check(bool right) const {
+    if (!right) throw damaged(file_.path(), "the record of a module does not match its checksum");
+  }
+
+  const InputFile& file_;
+  const ArenaImage& image_;
+  const Wholeness& whole_;
+};
+
+void ModuleReader::read_counters(std::uint32_t unit, Module& module) const {
+  if (unit == 0 || !image_.holds(unit, 1)) return;
+  const auto counters = image_.load<layout::ModuleCounters>(unit);
+  const auto bridged = layout::checked_count(counters.bridged);
+  const auto partial = layout::checked_count(counters.partial);
+  check(bridged && partial);
+  module.bridged = *bridged;
+  module.partial = *partial;
+}
+
+Module ModuleReader::read(std::uint32_t unit) const {
   Module module;
-  const auto record = image.load<ModuleRecord>(unit);
+  const auto record = image_.load<ModuleRecord>(unit);
   const std::size_t bytes = sizeof record + record.build_id_size + record.path_size;
+  const bool held =
+      image_.holds(unit, static_cast<std::uint32_t>((bytes + layout::kUnit - 1) / layout::kUnit));
+  const bool right =
+      held && layout::module_checksum(record, image_.at(unit, sizeof record)) == record.checksum;
+  if (!right && !whole_.complete()) return module;
+  check(right);
   module.own = (record.flags & layout::kModuleOwn) != 0;
   module.executable = (record.flags & layout::kModuleExecutable) != 0;
   module.vdso = (record.flags & layout::kModuleVdso) != 0;
   module.no_unwind = (record.flags & layout::kModuleNoUnwind) != 0;
-  if (record.counters != 0 && image.holds(record.counters, 1)) {
-    const auto counters = image.load<layout::ModuleCounters>(record.counters);
-    module.bridged = counters.bridged;
-    module.partial = counters.partial;
-  }
   module.region = (record.flags & layout::kModuleRegion) != 0;
-  module.key.size = record.size;
-  module.key.mtime_ns = record.mtime_ns;
-  if (!image.holds(unit, static_cast<std::uint32_t>((bytes + layout::kUnit - 1) / layout::kUnit)))
-    return module;
-  module.key.build_id = hex({image.at(unit, sizeof record), record.build_id_size});
-  module.key.path.assign(reinterpret_cast<const char*>(image.at(unit, sizeof record + record.build_id_size)),
+  read_counters(record.counters, module);
+  if (record.stated != 0) {
+    check(record.stated == layout::stat_checksum(record));
+    module.key.size = record.size;
+    module.key.mtime_ns = record.mtime_ns;
+  }
+  module.key.build_id = hex({image_.at(unit, sizeof record), record.build_id_size});
+  module.key.path.assign(reinterpret_cast<const char*>(image_.at(unit, sizeof record + record.build_id_size)),
                          record.path_size);
   return module;
 }
 
-std::vector<Module> modules_of(const ArenaImage& image) {
+std::vector<Module> ModuleReader::read() const {
   std::vector<Module> modules;
-  if (!image.holds(layout::kSlotUnit, layout::kFirstModuleUnit - layout::kSlotUnit)) return modules;
-  constexpr std::uint32_t units_of_record = 2;
-  for (std::uint32_t i = 0; i < kMaxModules; ++i) {
-    const auto unit = image.load<std::uint32_t>(layout::kSlotUnit, i * sizeof(std::uint32_t));
-    if (unit < layout::kFirstModuleUnit || !image.holds(unit, units_of_record)) break;
-    modules.push_back(module_of(image, unit));
+  if (!image_.holds(layout::kSlotUnit, layout::kFirstModuleUnit - layout::kSlotUnit)) {
+    if (whole_.complete()) throw damaged(file_.path(), "its modules are missing");
+    return modules;
   }
+  constexpr std::uint32_t units_of_record = 2;
+  std::set<std::uint32_t> units;
+  std::uint32_t number = 0;
+  for (; number < kMaxModules && slot(number) != 0; ++number) {
+    const std::uint32_t unit = slot(number);
+    const bool there = unit >= layout::kFirstModuleUnit && image_.holds(unit, units_of_record);
+    if (!there && !whole_.complete()) return modules;
+    check(there && units.insert(unit).second);
+    modules.push_back(read(unit));
+  }
+  for (; number < kMaxModules; ++number) check(slot(number) == 0);  // they are taken one after the other
   return modules;
 }
 
@@ -306,46 +413,135 @@ OpenWait open_wait(const ThreadHeader& head, std::uint64_t end_ns) {
   return {.node = head.wait_node, .ns = end_ns - head.wait_enter_ns, .mark = wait_kind(head.wait_mark)};
 }
 
-/// Throws where the tree that was read is not the one that was written. A file that was cut holds less, one
-/// that is copied page by page (docs/formats.md) is torn, and one that is written to meanwhile is neither of
-/// two.
-void check_sum(const InputFile& file, std::uint64_t place, const ArenaImage& image, std::uint32_t flags,
-               const ThreadHeader& head, std::uint64_t sum) {
-  const bool whole = (flags & layout::kFlagCopied) == 0 && head.used <= image.units();
-  if (!whole || (head.flags & layout::kFlagSummed) == 0 || head.tree_sum == sum) return;
-  ThreadHeader now{};
-  file.copy(place, reinterpret_cast<std::byte*>(&now), sizeof now);
-  if (head.changes % 2 != 0 || now.changes != head.changes || now.tree_sum != head.tree_sum) return;
-  throw damaged(file.path(), "contexts and values of thread " + std::to_string(head.ordinal) +
-                                 " do not match their checksum");
+std::string seconds(std::uint64_t ns) {
+  constexpr std::uint64_t kTenth = 100'000'000;
+  const std::uint64_t tenths = (ns + kTenth / 2) / kTenth;
+  return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10);
+}
+
+/// Reads the arenas of a live file.
+class LiveReader {
+ public:
+  LiveReader(InputFile& file, Extent extent)
+      : file_(file), header_(read_header(file)), whole_(file, header_), extent_(extent) {}
+
+  Measurement read();
+
+ private:
+  void read_thread(const std::vector<Block>& parts);
+  void check(const std::vector<Block>& parts, const ArenaImage& image, const ThreadHeader& head,
+             const TreeReader& reader) const;
+  void tell_cut();
+  [[nodiscard]] bool has_new_modules() const;
+  [[nodiscard]] bool has_new_blocks() const;
+
+  InputFile& file_;
+  const Header header_;
+  const Wholeness whole_;
+  const Extent extent_;
+  BlockMap blocks_;
+  std::vector<std::string> cut_;  // what is missing of which thread
+  Measurement result_;
+};
+
+/// Whether the process has found modules since they were read.
+bool LiveReader::has_new_modules() const {
+  const ArenaImage image(file_, blocks_.modules, UINT64_MAX);
+  return ModuleReader(file_, image, whole_).read().size() > result_.modules.size();
+}
+
+/// Whether the process has added blocks since they were looked for: in the file's end, or where space was
+/// reserved.
+bool LiveReader::has_new_blocks() const {
+  const auto count = [](const BlockMap& blocks) {
+    std::size_t sum = 0;
+    for (const auto& [index, parts] : blocks.threads) sum += parts.size();
+    return sum;
+  };
+  if (file_.present_size() > file_.size()) return true;
+  file_.forget();
+  return count(find_blocks(file_)) > count(blocks_);
+}
+
+/// Throws where what was read is not what was written. A file that was cut holds less, one that is copied
+/// page by page is torn, and one that is written to meanwhile is neither of two.
+void LiveReader::check(const std::vector<Block>& parts, const ArenaImage& image, const ThreadHeader& head,
+                       const TreeReader& reader) const {
+  if (whole_.copied()) return;
+  const std::string thread = "thread " + std::to_string(head.ordinal);
+  const bool has_all = head.used <= image.units();
+  if (!has_all && whole_.complete() && !has_new_blocks())
+    throw damaged(file_.path(), "a block of " + thread + " is missing");
+  if (has_all && (head.flags & layout::kFlagSummed) != 0 &&
+      head.sum != reader.sum() + layout::thread_header_sum(head)) {
+    const std::uint64_t place = parts.front().offset + layout::kThreadHeaderUnit * layout::kUnit;
+    ThreadHeader now{};
+    file_.copy(place, reinterpret_cast<std::byte*>(&now), sizeof now);
+    if (head.changes % 2 == 0 && now.changes == head.changes && now.sum == head.sum)
+      throw damaged(file_.path(), "contexts and values of " + thread + " do not match their checksum");
+  }
+  if (reader.lacks_module() && whole_.complete() && !has_new_modules())
+    throw damaged(file_.path(), thread + " has contexts of modules that are missing");
+}
+
+void LiveReader::read_thread(const std::vector<Block>& parts) {
+  const bool summary = extent_ == Extent::summary;
+  const ArenaImage image(file_, parts,
+                         summary ? std::uint64_t{layout::kFirstFreeUnit} * layout::kUnit : UINT64_MAX);
+  if (!image.holds(layout::kThreadHeaderUnit, layout::kRootUnit + 1 - layout::kThreadHeaderUnit)) return;
+  const auto head = image.load<ThreadHeader>(layout::kThreadHeaderUnit);
+  if (head.used == 0 && head.changes <= 1) return;  // the process ended while the thread was added
+  ThreadProfile& thread =
+      result_.threads.emplace_back(profile_of(head, result_.process, result_.modules.size()));
+  if (summary) return;
+  const std::uint64_t waits_end = layout::sampling_time(header_, result_.process.end_ns);
+  const std::size_t events = result_.process.events.size() - (result_.process.has_realtime ? 1 : 0);
+  TreeReader reader(image, thread, open_wait(head, waits_end), events, result_.modules, head.first_epoch != 0,
+                    result_.process.traced);
+  reader.read();
+  reader.read_epochs(head.first_epoch);
+  check(parts, image, head, reader);
+  if (!whole_.cut() || head.used <= image.units()) return;
+  std::uint64_t recorded = 0;
+  for (const Cell& cell : thread.cells) recorded += cell.time_ns;
+  const std::uint64_t lost = thread.lived_ns - std::min(recorded, thread.lived_ns);
+  cut_.push_back("up to " + seconds(lost) + " of " + seconds(thread.lived_ns) + " s of thread " +
+                 std::to_string(head.ordinal));
+}
+
+/// Says what is missing of a file that was cut; throws where that is all.
+void LiveReader::tell_cut() {
+  const std::size_t there = result_.threads.size();
+  if (there < header_.threads && whole_.complete() && !has_new_blocks())
+    throw damaged(file_.path(),
+                  "the blocks of " + std::to_string(header_.threads - there) + " thread(s) are missing");
+  if (!whole_.cut()) return;
+  constexpr const char* kRemedy = " (leave it out, or measure again)";
+  if (there == 0 && header_.threads > 0)
+    throw MeasurementError(file_.path(), whole_.describe_cut() + ", and none of its threads" + kRemedy);
+  if (there < header_.threads) {
+    cut_.insert(cut_.begin(), std::to_string(header_.threads - there) + " of " +
+                                  std::to_string(header_.threads) + " threads");
+  }
+  std::string list;
+  for (const std::string& part : cut_) list += (list.empty() ? "; missing are " : ", ") + part;
+  result_.losses.push_back(whole_.describe_cut() + list + kRemedy);
+}
+
+Measurement LiveReader::read() {
+  result_.process = process_of(file_, header_);
+  blocks_ = find_blocks(file_);
+  const ArenaImage modules(file_, blocks_.modules, UINT64_MAX);
+  result_.modules = ModuleReader(file_, modules, whole_).read();
+  for (const auto& [index, parts] : blocks_.threads) read_thread(parts);
+  tell_cut();
+  return std::move(result_);
 }
 
 }  // namespace
 
 Measurement read_live(InputFile& file, Extent extent) {
-  Measurement result;
-  const Header header = read_header(file);
-  result.process = process_of(header);
-  const std::uint64_t waits_end = layout::sampling_time(header, result.process.end_ns);
-  const std::size_t events = result.process.events.size() - (result.process.has_realtime ? 1 : 0);
-  const BlockMap blocks = find_blocks(file);
-  result.modules = modules_of(ArenaImage(file, blocks.modules, UINT64_MAX));
-  for (const auto& [index, parts] : blocks.threads) {
-    const ArenaImage image(file, parts, max_bytes(extent, layout::kFirstFreeUnit));
-    if (!image.holds(layout::kThreadHeaderUnit, layout::kRootUnit + 1 - layout::kThreadHeaderUnit)) continue;
-    const auto head = image.load<ThreadHeader>(layout::kThreadHeaderUnit);
-    if (head.used == 0) continue;  // the process ended while the thread was added
-    ThreadProfile& thread =
-        result.threads.emplace_back(profile_of(head, result.process, result.modules.size()));
-    if (extent == Extent::summary) continue;
-    TreeReader reader(image, thread, open_wait(head, waits_end), events, result.modules,
-                      head.first_epoch != 0, result.process.traced);
-    reader.read();
-    reader.read_epochs(head.first_epoch);
-    check_sum(file, parts.front().offset + layout::kThreadHeaderUnit * layout::kUnit, image, header.flags,
-              head, reader.sum());
-  }
-  return result;
+  return LiveReader(file, extent).read();
 }
 
 }  // namespace culprit::measurement

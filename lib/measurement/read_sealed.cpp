@@ -103,7 +103,7 @@ void SealedReader::read_table() {
   Header header{};
   if (file_.size() < sizeof header) throw damaged(path, "it ends within its header");
   std::memcpy(&header, file_.view(0, sizeof header).data(), sizeof header);
-  if (header.version > sealed::kVersion) throw too_new(path, header.version);
+  check_version(path, header.version, sealed::kVersion, sealed::kVersion);
   if (XXH64(&header, offsetof(Header, header_checksum), 0) != header.header_checksum) {
     throw damaged(path, "the checksum of its header is wrong");
   }
@@ -179,6 +179,7 @@ void SealedReader::read(Extent extent) {
     }
   }
   result_.sealed = true;
+  result_.losses.clear();
 }
 
 void SealedReader::read_process(Decoder in) {
@@ -200,6 +201,7 @@ void SealedReader::read_process(Decoder in) {
   const unsigned flags = in.byte();
   process.has_realtime = (flags & layout::kFlagRealtime) != 0;
   process.traced = (flags & layout::kFlagTraced) != 0;
+  process.forked = (flags & layout::kFlagForked) != 0;
   const std::uint64_t events = in.varint();
   if (events > kMaxEvents + 1 || (process.has_realtime && events == 0))
     in.fail("has an impossible number of events");
@@ -220,6 +222,7 @@ void SealedReader::read_process(Decoder in) {
   losses.modules = in.varint();
   losses.arguments = in.varint();
   process.iterations = in.left() > 0 ? in.varint() : 0;
+  process.key = in.left() > 0 ? in.varint() : 0;
   tell_losses(process, losses);
 }
 

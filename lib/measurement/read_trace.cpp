@@ -60,6 +60,7 @@ ClockPair read_clocks(Decoder& in) {
   pair.reference = static_cast<std::int32_t>(in.zigzag());
   pair.reference_ns = in.varint();
   pair.round_trip_ns = in.varint();
+  if (pair.monotonic_ns > kEndOfTime || pair.reference_ns > kEndOfTime) in.fail("hold a time that cannot be");
   return pair;
 }
 
@@ -110,9 +111,16 @@ void ProcessTrace::read_header() {
   if (std::memcmp(header_.magic, kMagic, sizeof kMagic) != 0) {
     throw MeasurementError(path(), "is not a trace (remove it from the measurement directory)");
   }
-  if (header_.version > kVersion) throw too_new(path(), header_.version);
+  check_version(path(), header_.version, kVersion, kVersion);
+  if (header_.checksum != XXH64(&header_, offsetof(Header, checksum), 0))
+    throw damaged(path(), "its header does not match its checksum");
   if (header_.slot != kSlot || header_.header_size < sizeof header_)
     throw damaged(path(), "its header is wrong");
+  if (header_.slots > 1 && file_.size() < (header_.slots - 1) * std::uint64_t{kSlot} + sizeof(BlockHeader)) {
+    throw damaged(path(), "only " + std::to_string(file_.size()) + " bytes of its " +
+                              std::to_string(header_.slots) + " slots of " + std::to_string(kSlot) +
+                              " are there");
+  }
   if (file_.size() > 2 * kMostTraceBytes) throw damaged(path(), "it is larger than any trace");
 }
 
@@ -129,7 +137,7 @@ void ProcessTrace::read_index() {
   for (std::uint32_t i = 0; i < header_.index_entries; ++i) {
     IndexEntry entry{};
     std::memcpy(&entry, bytes.data() + std::size_t{i} * sizeof entry, sizeof entry);
-    if (entry.used == 0) continue;
+    if (entry.base_ns == 0 && entry.used == 0) continue;  // the slot holds nothing
     add_block(entry.stream, {.slot = i + 1,
                              .sequence = entry.sequence,
                              .used = entry.used,
@@ -139,7 +147,8 @@ void ProcessTrace::read_index() {
 }
 
 void ProcessTrace::scan_slots() {
-  const std::uint64_t slots = (file_.size() + kSlot - 1) / kSlot;
+  const bool ended = (header_.flags & kAllWritten) != 0;
+  const std::uint64_t slots = ended ? header_.slots : (file_.size() + kSlot - 1) / kSlot;
   for (std::uint64_t slot = 1; slot < slots; ++slot) {
     const std::uint64_t offset = slot * kSlot;
     if (const std::uint64_t data = file_.next_data(offset); data >= offset + kSlot) {
@@ -148,13 +157,26 @@ void ProcessTrace::scan_slots() {
     }
     BlockHeader header{};
     file_.copy(offset, reinterpret_cast<std::byte*>(&header), sizeof header);
-    if (header.magic != kBlockMagic || header.used == 0) continue;
+    if (header.magic == 0 && header.header_checksum == 0) continue;  // was not written yet
+    check_block(header);
     add_block(header.stream, {.slot = static_cast<std::uint32_t>(slot),
                               .sequence = header.sequence,
                               .used = header.used,
                               .base_ns = header.base_ns,
                               .last_ns = header.last_ns});
   }
+}
+
+void ProcessTrace::check_block(const BlockHeader& header) const {
+  if (header.magic != kBlockMagic || header.used > kPayload ||
+      header.header_checksum != XXH64(&header, offsetof(BlockHeader, header_checksum), 0)) {
+    throw damaged(path(), "the header of a block is wrong");
+  }
+}
+
+bool ProcessTrace::is_of(const ProcessInfo& process) const {
+  return header_.key == process.key && header_.pid == process.pid && header_.start_ns == process.start_ns &&
+         header_.start_realtime_ns == process.start_realtime_ns;
 }
 
 void ProcessTrace::add_block(std::uint32_t stream, const Thread::Block& block) {
@@ -193,17 +215,25 @@ void ProcessTrace::read_block(std::uint32_t stream, const Thread::Block& block, 
       (complete && header.used != block.used && sealed())) {
     throw damaged(path(), "a block is not the one that was there");
   }
+  check_block(header);
   file_.copy(offset + sizeof header, to, block.used);
-  if (complete && header.used == block.used && XXH64(to, block.used, 0) != header.checksum) {
-    throw damaged(path(), "the checksum of a block is wrong");
+  if (header.used == block.used) {
+    if (XXH64(to, block.used, 0) != header.checksum)
+      throw damaged(path(), "the checksum of a block is wrong");
+    return;
   }
+  // It was added to since the outline was read: what was there then is the beginning of what is there now.
+  std::vector<std::byte> all(header.used);
+  file_.copy(offset + sizeof header, all.data(), all.size());
+  if (XXH64(all.data(), all.size(), 0) != header.checksum)
+    throw damaged(path(), "the checksum of a block is wrong");
 }
 
 void ProcessTrace::read_process() {
   std::vector<std::byte> stream;
   std::uint32_t expected = 0;
   for (const Thread::Block& block : process_.blocks) {
-    if (block.sequence != expected++) break;  // what follows a gap cannot be told apart
+    if (block.sequence != expected++) throw damaged(path(), "a block of its definitions is missing");
     const std::size_t before = stream.size();
     stream.resize(before + block.used);
     read_block(kProcessStream, block, stream.data() + before);

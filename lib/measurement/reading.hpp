@@ -35,8 +35,9 @@ void read_sealed(InputFile& file, Extent extent, SealedScratch& scratch, Measure
 /// The error for content that no writer leaves behind.
 MeasurementError damaged(const std::filesystem::path& path, const std::string& what);
 
-/// The error for a format version that is newer than this program.
-MeasurementError too_new(const std::filesystem::path& path, std::uint32_t version);
+/// Throws for a format version that this program does not read: others than those from `oldest` to `newest`.
+void check_version(const std::filesystem::path& path, std::uint32_t version, std::uint32_t oldest,
+                   std::uint32_t newest);
 
 /// What found no room while the process ran.
 struct Losses {

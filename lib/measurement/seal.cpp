@@ -1,4 +1,5 @@
 #include "measurement/file_space.hpp"
+#include "measurement/header_sum.hpp"
 #include "measurement/live.hpp"
 #include "measurement/raw_memory.hpp"
 #include "measurement/sealed_writer.hpp"
@@ -419,12 +420,13 @@ void Sealer::write_process() noexcept {
   const std::uint32_t all_notes = load(header_.notes);
   const auto notes = std::min<std::uint32_t>(all_notes, layout::kMaxNotes);
   out_.varint(notes);
-  for (std::uint32_t i = 0; i < notes; ++i) text(header_.note[i]);
+  for (std::uint32_t i = 0; i < notes; ++i) text(header_.note[i].text);
   out_.varint(header_.threads_lost);
   out_.varint(all_notes - notes);
   out_.varint(header_.modules_lost);
   out_.varint(header_.argument_count - arguments);
   out_.varint(load(header_.iterations));
+  out_.varint(header_.key);
   out_.end_section();
 }
 
@@ -471,8 +473,8 @@ void Sealer::write_thread(const ThreadTree& tree, const Counts& counts) noexcept
 int LiveFile::seal(EndReason reason, std::uint64_t end_ns) noexcept {
   if (!open()) return EBADF;
   if (sealing_.exchange(true, std::memory_order_acq_rel)) return EALREADY;
-  std::atomic_ref(header_->end_ns).store(end_ns, std::memory_order_release);
-  std::atomic_ref(header_->end_reason).store(static_cast<std::uint32_t>(reason), std::memory_order_release);
+  layout::set_field(*header_, header_->end_ns, end_ns);
+  layout::set_field(*header_, header_->end_reason, static_cast<std::uint32_t>(reason));
   int error = 0;
   if (reason != EndReason::exec) {
     modules_.stat_new();

@@ -1,5 +1,5 @@
 #include "measurement/live.hpp"
-#include "measurement/tree_sum.hpp"
+#include "measurement/thread_sum.hpp"
 
 #include <bit>
 #include <cerrno>
@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::uint64_t kGrowth =
     2 * layout::kGranule;  // at least; an eighth of what there is if that is more
+/// What is in memory of the first block of a thread beyond kPopulatedThreads: its header and some paths.
+constexpr std::uint64_t kFirstPaths = 4096;
 constexpr std::uint64_t kMaxGrowth = std::uint64_t{4} << 20;
 
 // A single writer: plain addition, but visible whole to readers of other threads.
@@ -32,6 +34,15 @@ T peek(T& field) noexcept {
 template <typename T>
 void publish(T& field, T value) noexcept {
   std::atomic_ref(field).store(value, std::memory_order_release);
+}
+
+/// What the thread's sum grows by where `field` of its header turns to `after`.
+template <typename T>
+std::uint64_t growth(const ThreadHeader& head, const T& field, T after) noexcept {
+  const auto offset = reinterpret_cast<const std::byte*>(&field) - reinterpret_cast<const std::byte*>(&head);
+  const T before = std::atomic_ref(const_cast<T&>(field)).load(std::memory_order_relaxed);
+  return layout::field_sum(layout::place_of_unit(layout::kThreadHeaderUnit), static_cast<std::size_t>(offset),
+                           before, after);
 }
 
 // Spreads keys so that the search trees stay shallow for the ascending addresses that real code has.
@@ -53,15 +64,18 @@ std::uint32_t& side(Node& node, std::uint64_t rank, std::uint64_t offset, std::u
 }  // namespace
 
 int ThreadTree::create(BlockFile& file, std::uint32_t index, std::uint64_t first_block, std::uint64_t limit,
-                       bool has_realtime, std::size_t event_count) noexcept {
+                       bool has_realtime, std::size_t event_count,
+                       std::atomic<std::uint32_t>& ended_trees) noexcept {
   if (limit < first_block) limit = first_block;
   if (const int error = arena_.reserve(limit, first_block); error != 0) return error;
   const auto type = static_cast<std::uint32_t>(layout::BlockType::thread);
-  if (const int error = arena_.grow(file, type, index, first_block); error != 0) {
+  const std::uint64_t present = index < kPopulatedThreads ? first_block : kFirstPaths;
+  if (const int error = arena_.grow(file, type, index, first_block, present); error != 0) {
     arena_.release();
     return error;
   }
   index_ = index;
+  ended_trees_ = &ended_trees;
   has_realtime_ = has_realtime;
   event_count_ = static_cast<std::uint32_t>(event_count);
   cell_units_ = layout::cell_units(event_count);
@@ -71,6 +85,7 @@ int ThreadTree::create(BlockFile& file, std::uint32_t index, std::uint64_t first
 void ThreadTree::start(std::uint64_t tid, std::uint32_t ordinal, bool main, cct::FrameKey routine,
                        std::uint64_t start_ns) noexcept {
   ThreadHeader& head = *header();
+  begin_change();
   head.tid = tid;
   head.ordinal = ordinal;
   head.flags = layout::kFlagSummed | (main ? layout::kFlagMainThread : 0);
@@ -84,13 +99,19 @@ void ThreadTree::start(std::uint64_t tid, std::uint32_t ordinal, bool main, cct:
   head.used = layout::kRootUnit + 1;
   Node& top = *node(layout::kRootUnit);
   top.place = layout::place_of(cct::FrameKey{});
+  end_change(layout::thread_header_sum(head));
   for (const auto kind :
        {cct::FrameKind::program_root, cct::FrameKind::thread_root, cct::FrameKind::partial}) {
     child(layout::kRootUnit, {.kind = kind});
   }
   // Cells of the fixed nodes exist from the start: whatever the arena lacks later, an ancestor can be
   // charged.
-  for (NodeIndex i = layout::kRootUnit; i < layout::kFirstFreeUnit; ++i) make_cell(i);
+  for (NodeIndex i = layout::kRootUnit; i < layout::kFirstFreeUnit; ++i) {
+    begin_change();
+    const std::uint32_t used = head.used;
+    make_cell(i);
+    end_change(growth_since(used));
+  }
   exists_.store(true, std::memory_order_release);
   usable_.store(true, std::memory_order_release);
 }
@@ -100,12 +121,16 @@ void ThreadTree::start(std::uint64_t tid, std::uint32_t ordinal, bool main, cct:
 bool ThreadTree::take_over(std::uint64_t tid, std::uint64_t start_ns) noexcept {
   bool ended = true;
   if (!ended_.compare_exchange_strong(ended, false, std::memory_order_acq_rel)) return false;
+  ended_trees_->fetch_sub(1, std::memory_order_relaxed);
   ThreadHeader& head = *header();
+  begin_change();
+  const std::uint64_t sum = layout::thread_header_sum(head);
   std::atomic_ref(head.tid).store(tid, std::memory_order_relaxed);
   std::atomic_ref(head.lived_ns).store(layout::lived(head, head.end_ns), std::memory_order_relaxed);
   std::atomic_ref(head.life_start_ns).store(start_ns, std::memory_order_relaxed);
   std::atomic_ref(head.lives).store(head.lives + 1, std::memory_order_relaxed);
   publish(head.end_ns, std::uint64_t{0});
+  end_change(layout::thread_header_sum(head) - sum);
   overflowed_ = false;
   usable_.store(true, std::memory_order_release);
   return true;
@@ -124,6 +149,12 @@ NodeIndex ThreadTree::allocate(std::uint32_t units) noexcept {
   return at;
 }
 
+// What was allocated since so many units were used, in the sum.
+std::uint64_t ThreadTree::growth_since(std::uint32_t used) const noexcept {
+  const ThreadHeader& head = *header();
+  return 0 - growth(head, head.used, used);
+}
+
 // Between the two a reader finds the count odd, whenever the process is killed: the sum is not right yet. Nor
 // will it be where the count is odd before: a signal's handler jumped out of a change.
 void ThreadTree::begin_change() noexcept {
@@ -139,7 +170,7 @@ void ThreadTree::begin_change() noexcept {
 
 void ThreadTree::end_change(std::uint64_t added_sum) noexcept {
   ThreadHeader& head = *header();
-  add(head.tree_sum, added_sum);
+  add(head.sum, added_sum);
   publish(head.changes, head.changes + 1);
 }
 
@@ -153,18 +184,20 @@ NodeIndex ThreadTree::find_child(NodeIndex parent, std::uint64_t offset, std::ui
     if (there.offset == offset && there.place == place) return at;
     link = &side(there, rank, offset, place);
   }
+  begin_change();
+  const std::uint32_t used = header()->used;
   const NodeIndex fresh = allocate(1);
   if (fresh == kNoNodeIndex) {
+    end_change(0);
     overflowed_ = true;
     return parent;
   }
-  begin_change();
   Node& added = *node(fresh);
   added.offset = offset;
   added.place = place;
   added.parent = parent;
   publish(*link, fresh);
-  end_change(layout::node_sum(fresh, added));
+  end_change(layout::node_sum(fresh, added) + growth_since(used));
   return fresh;
 }
 
@@ -186,19 +219,30 @@ NodeIndex ThreadTree::cell_of(NodeIndex index, bool& charged_elsewhere) noexcept
   return at;
 }
 
-void ThreadTree::count_samples(bool charged_elsewhere, bool handler_run) noexcept {
-  if (charged_elsewhere || overflowed_) add(header()->full, 1);
+// What that adds to the sum.
+std::uint64_t ThreadTree::count_samples(bool charged_elsewhere, bool handler_run) noexcept {
+  std::uint64_t sum = 0;
+  if (charged_elsewhere || overflowed_) sum += count(header()->full, 1);
   overflowed_ = false;
-  if (handler_run) add(header()->samples, 1);
+  if (handler_run) sum += count(header()->samples, 1);
+  return sum;
+}
+
+// Adds to a counter of the header: returns what that adds to the sum. Within a change.
+std::uint64_t ThreadTree::count(std::uint64_t& counter, std::uint64_t value) noexcept {
+  const std::uint64_t sum = growth(*header(), counter, counter + value);
+  add(counter, value);
+  return sum;
 }
 
 void ThreadTree::record(NodeIndex index, const SampleValues& values) noexcept {
   end_wait();
+  begin_change();
+  const std::uint32_t used = header()->used;
   bool elsewhere = false;
   const NodeIndex at = cell_of(index, elsewhere);
   auto& cell = *arena_.at<layout::Cell>(at);
   layout::Cell added = {};
-  begin_change();
   add(cell.time_ns, added.time_ns = values.time_ns);
   add(cell.cpu_ns, added.cpu_ns = values.cpu_ns);
   if (values.blocked) {
@@ -212,25 +256,27 @@ void ThreadTree::record(NodeIndex index, const SampleValues& values) noexcept {
     added.mark = static_cast<std::uint64_t>(values.mark) - cell.mark;
     cell.mark = static_cast<std::uint64_t>(values.mark);
   }
-  end_change(layout::cell_sum(at, added));
-  count_samples(elsewhere, true);
+  const std::uint64_t counted = count_samples(elsewhere, true);
+  end_change(layout::cell_sum(at, added) + counted + growth_since(used));
 }
 
 void ThreadTree::record_event(NodeIndex index, std::size_t event, std::uint64_t value) noexcept {
   if (event >= event_count_) return;
+  begin_change();
+  const std::uint32_t used = header()->used;
   bool elsewhere = false;
   const NodeIndex at = cell_of(index, elsewhere);
   auto& slot = reinterpret_cast<layout::CellEvent*>(arena_.at<layout::Cell>(at) + 1)[event];
-  begin_change();
   add(slot.value, value);
   add(slot.samples, 1);
-  end_change(layout::event_sum(at, event, {.value = value, .samples = 1}));
-  count_samples(elsewhere, !has_realtime_);
+  const std::uint64_t counted = count_samples(elsewhere, !has_realtime_);
+  end_change(layout::event_sum(at, event, {.value = value, .samples = 1}) + counted + growth_since(used));
 }
 
-// The record with this key, found or, while there are fewer than `most`, added; null where there is no room.
-layout::EpochRecord* ThreadTree::epoch_record(NodeIndex node, const EpochValues& values,
-                                              std::size_t most) noexcept {
+// The record with this key, found or, while there are fewer than `most`, added; none where there is no room.
+// Within a change, whose sum grows by what a new one adds.
+NodeIndex ThreadTree::epoch_record(NodeIndex node, const EpochValues& values, std::size_t most,
+                                   std::uint64_t& sum) noexcept {
   const std::uint64_t mixed =
       (values.window ^ values.peers << 17 ^ std::uint64_t{node} << 32 ^
        std::uint64_t{values.size_class} << 8 ^ static_cast<std::uint64_t>(values.kind)) *
@@ -243,11 +289,11 @@ layout::EpochRecord* ThreadTree::epoch_record(NodeIndex node, const EpochValues&
     if (record->node == node && record->kind == static_cast<std::uint32_t>(values.kind) &&
         record->size_class == values.size_class && record->window == values.window &&
         record->peers == values.peers)
-      return record;
+      return at;
   }
-  if (epoch_count_ >= most) return nullptr;
-  const NodeIndex fresh = allocate(2);
-  if (fresh == kNoNodeIndex) return nullptr;
+  if (epoch_count_ >= most) return kNoNodeIndex;
+  const NodeIndex fresh = allocate_record(sum);
+  if (fresh == kNoNodeIndex) return kNoNodeIndex;
   ++epoch_count_;
   auto* record = arena_.at<layout::EpochRecord>(fresh);
   *record = {.next = header()->first_epoch,
@@ -260,46 +306,65 @@ layout::EpochRecord* ThreadTree::epoch_record(NodeIndex node, const EpochValues&
              .total_ns = 0,
              .least_ns = values.time_ns,
              .order = 0};
+  sum += layout::epoch_sum(fresh, *record) + growth(*header(), header()->first_epoch, fresh);
   publish(header()->first_epoch, fresh);
-  return arena_.at<layout::EpochRecord>(epochs_[slot % kEpochSlots] = fresh);
+  return epochs_[slot % kEpochSlots] = fresh;
+}
+
+// Within a change, whose sum grows by what the allocation adds.
+NodeIndex ThreadTree::allocate_record(std::uint64_t& sum) noexcept {
+  const std::uint32_t used = header()->used;
+  const NodeIndex fresh = allocate(2);
+  sum += growth_since(used);
+  return fresh;
 }
 
 void ThreadTree::count_epoch(NodeIndex node, const EpochValues& values) noexcept {
   overflowed_ = false;
-  layout::EpochRecord* record = epoch_record(node, values, kEpochAccumulators);
-  if (record == nullptr && !is_transfer(values.kind)) {
+  begin_change();
+  std::uint64_t sum = 0;
+  NodeIndex at = epoch_record(node, values, kEpochAccumulators, sum);
+  if (at == kNoNodeIndex && !is_transfer(values.kind)) {
     EpochValues coarse = values;
     coarse.window = coarse.peers = 0;
-    record = epoch_record(node, coarse, kEpochAccumulators + kCoarseAccumulators);
+    at = epoch_record(node, coarse, kEpochAccumulators + kCoarseAccumulators, sum);
   }
-  if (record == nullptr) {
-    std::atomic_ref(header()->epochs_lost).store(header()->epochs_lost + 1, std::memory_order_relaxed);
-    return;
+  if (at == kNoNodeIndex) {
+    std::uint32_t& lost = header()->epochs_lost;
+    sum += growth(*header(), lost, lost + 1);
+    std::atomic_ref(lost).store(lost + 1, std::memory_order_relaxed);
+  } else {
+    auto& record = *arena_.at<layout::EpochRecord>(at);
+    sum -= layout::epoch_sum(at, record);
+    add(record.total_ns, values.time_ns);
+    if (values.time_ns < record.least_ns)
+      std::atomic_ref(record.least_ns).store(values.time_ns, std::memory_order_relaxed);
+    add(record.count, 1);
+    sum += layout::epoch_sum(at, record);
   }
-  add(record->total_ns, values.time_ns);
-  if (values.time_ns < record->least_ns)
-    std::atomic_ref(record->least_ns).store(values.time_ns, std::memory_order_relaxed);
-  add(record->count, 1);
+  end_change(sum);
 }
 
-// A record for one more stamp, marked as none; null where there is no room.
-layout::EpochRecord* ThreadTree::stamp_record() noexcept {
-  while (stamp_count_ == kEpochStamps && stamp_level_ < 64) thin_stamps();
-  if (stamp_count_ == kEpochStamps) return nullptr;
-  if (stamp_count_ < stamp_records_) return arena_.at<layout::EpochRecord>(stamps_[stamp_count_++]);
-  const NodeIndex fresh = allocate(2);
-  if (fresh == kNoNodeIndex) return nullptr;
+// A record for one more stamp, marked as none; none where there is no room. Within a change, whose sum grows
+// by what that adds.
+NodeIndex ThreadTree::stamp_record(std::uint64_t& sum) noexcept {
+  while (stamp_count_ == kEpochStamps && stamp_level_ < 64) thin_stamps(sum);
+  if (stamp_count_ == kEpochStamps) return kNoNodeIndex;
+  if (stamp_count_ < stamp_records_) return stamps_[stamp_count_++];
+  const NodeIndex fresh = allocate_record(sum);
+  if (fresh == kNoNodeIndex) return kNoNodeIndex;
   auto* record = arena_.at<layout::EpochRecord>(fresh);
   *record = {};
   record->next = header()->first_epoch;
+  sum += layout::epoch_sum(fresh, *record) + growth(*header(), header()->first_epoch, fresh);
   publish(header()->first_epoch, fresh);
   stamps_[stamp_records_++] = fresh;
   ++stamp_count_;
-  return record;
+  return fresh;
 }
 
-// Lets go about half of the stamps.
-void ThreadTree::thin_stamps() noexcept {
+// Lets go about half of the stamps. Within a change, likewise.
+void ThreadTree::thin_stamps(std::uint64_t& sum) noexcept {
   ++stamp_level_;
   for (std::uint32_t i = 0; i < stamp_count_;) {
     auto* record = arena_.at<layout::EpochRecord>(stamps_[i]);
@@ -307,7 +372,9 @@ void ThreadTree::thin_stamps() noexcept {
       ++i;
       continue;
     }
+    sum -= layout::epoch_sum(stamps_[i], *record);
     publish(record->kind, static_cast<std::uint32_t>(EpochKind::none));
+    sum += layout::epoch_sum(stamps_[i], *record);
     std::swap(stamps_[i], stamps_[--stamp_count_]);
   }
 }
@@ -316,55 +383,77 @@ void ThreadTree::keep_stamp(NodeIndex node, const StampValues& values) noexcept 
   const auto chosen = [&] { return std::countl_zero(values.order) >= static_cast<int>(stamp_level_); };
   if (!chosen()) return;
   overflowed_ = false;
-  layout::EpochRecord* record = stamp_record();
-  if (record == nullptr) return;
-  if (!chosen()) {  // making room took this one's turn away
+  begin_change();
+  std::uint64_t sum = 0;
+  const NodeIndex at = stamp_record(sum);
+  if (at != kNoNodeIndex && !chosen()) {  // making room took this one's turn away
     --stamp_count_;
-    return;
+  } else if (at != kNoNodeIndex) {
+    auto& record = *arena_.at<layout::EpochRecord>(at);
+    sum -= layout::epoch_sum(at, record);
+    write_stamp(record, node, values);
+    sum += layout::epoch_sum(at, record);
   }
-  record->node = node;
-  record->size_class = values.instance;
-  record->window = values.window;
-  record->peers = std::uint64_t{values.members} << 32 | values.peer;
-  record->order = values.order;
-  record->count = values.enter_ns;
-  record->total_ns = values.exit_ns;
-  record->least_ns = values.last_ns;
-  publish(record->kind, static_cast<std::uint32_t>(values.kind));
+  end_change(sum);
+}
+
+void ThreadTree::write_stamp(layout::EpochRecord& record, NodeIndex node,
+                             const StampValues& values) noexcept {
+  record.node = node;
+  record.size_class = values.instance;
+  record.window = values.window;
+  record.peers = std::uint64_t{values.members} << 32 | values.peer;
+  record.order = values.order;
+  record.count = values.enter_ns;
+  record.total_ns = values.exit_ns;
+  record.least_ns = values.last_ns;
+  publish(record.kind, static_cast<std::uint32_t>(values.kind));
 }
 
 void ThreadTree::count_partial(std::uint64_t time_ns) noexcept {
-  add(header()->partial, 1);
-  add(header()->partial_ns, time_ns);
+  begin_change();
+  const std::uint64_t sum = count(header()->partial, 1) + count(header()->partial_ns, time_ns);
+  end_change(sum);
 }
 
 void ThreadTree::count_bridged() noexcept {
-  add(header()->bridged, 1);
+  begin_change();
+  end_change(count(header()->bridged, 1));
 }
 
 void ThreadTree::count_dropped(std::uint64_t expirations) noexcept {
-  add(header()->dropped, expirations);
+  begin_change();
+  end_change(count(header()->dropped, expirations));
 }
 
 void ThreadTree::add_handler_time(std::uint64_t ns) noexcept {
-  add(header()->handler_ns, ns);
+  begin_change();
+  end_change(count(header()->handler_ns, ns));
 }
 
 void ThreadTree::count_halving(std::uint64_t times) noexcept {
-  add(header()->halvings, 1);
-  if (times > peek(header()->most_halvings))
-    std::atomic_ref(header()->most_halvings).store(times, std::memory_order_relaxed);
+  begin_change();
+  std::uint64_t sum = count(header()->halvings, 1);
+  std::uint64_t& most = header()->most_halvings;
+  if (times > peek(most)) sum += count(most, times - most);
+  end_change(sum);
 }
 
 void ThreadTree::begin_wait(NodeIndex index, std::uint64_t enter_ns, WaitKind mark) noexcept {
   ThreadHeader& head = *header();
   end_wait();
   waiting_ = true;
+  begin_change();
   const std::uint32_t sequence = peek(head.wait_sequence);
+  std::uint64_t sum = growth(head, head.wait_node, index);
   std::atomic_ref(head.wait_node).store(index, std::memory_order_relaxed);
+  sum += growth(head, head.wait_mark, static_cast<std::uint32_t>(mark));
   std::atomic_ref(head.wait_mark).store(static_cast<std::uint32_t>(mark), std::memory_order_relaxed);
+  sum += growth(head, head.wait_enter_ns, enter_ns);
   std::atomic_ref(head.wait_enter_ns).store(enter_ns, std::memory_order_relaxed);
+  sum += growth(head, head.wait_sequence, sequence + 1);
   publish(head.wait_sequence, sequence + 1);
+  end_change(sum);
 }
 
 void ThreadTree::end_wait() noexcept {
@@ -372,13 +461,21 @@ void ThreadTree::end_wait() noexcept {
   waiting_ = false;
   ThreadHeader& head = *header();
   const std::uint32_t sequence = peek(head.wait_sequence);
-  if ((sequence & 1) != 0) publish(head.wait_sequence, sequence + 1);
+  if ((sequence & 1) == 0) return;
+  begin_change();
+  const std::uint64_t sum = growth(head, head.wait_sequence, sequence + 1);
+  publish(head.wait_sequence, sequence + 1);
+  end_change(sum);
 }
 
 void ThreadTree::finish(std::uint64_t end_ns) noexcept {
   usable_.store(false, std::memory_order_release);
   end_wait();
+  begin_change();
+  const std::uint64_t sum = growth(*header(), header()->end_ns, end_ns);
   publish(header()->end_ns, end_ns);
+  end_change(sum);
+  ended_trees_->fetch_add(1, std::memory_order_relaxed);
   ended_.store(true, std::memory_order_release);
 }
 

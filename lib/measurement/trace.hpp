@@ -2,6 +2,7 @@
 
 #include "measurement/input_file.hpp"
 #include "measurement/kinds.hpp"
+#include "measurement/measurement.hpp"
 #include "measurement/trace_event.hpp"
 #include "measurement/trace_layout.hpp"
 
@@ -47,6 +48,8 @@ class ProcessTrace {
   [[nodiscard]] const std::vector<Definition>& definitions() const { return definitions_; }
   [[nodiscard]] const std::vector<ClockPair>& clocks() const { return clocks_; }
 
+  /// Whether it is the trace of the process that this measurement is of.
+  [[nodiscard]] bool is_of(const ProcessInfo& process) const;
   /// Of the process, as its measurement tells them too.
   [[nodiscard]] std::uint64_t pid() const { return header_.pid; }
   [[nodiscard]] std::uint64_t start_ns() const { return header_.start_ns; }
@@ -69,6 +72,7 @@ class ProcessTrace {
   void read_header();
   void read_index();
   void scan_slots();
+  void check_block(const BlockHeader& header) const;
   void add_block(std::uint32_t stream, const Thread::Block& block);
   void sort_blocks();
   void read_process();
@@ -129,6 +133,7 @@ class ThreadRecords {
   std::unique_ptr<unsigned char[]> buffer_;
   const unsigned char* at_ = nullptr;
   const unsigned char* end_ = nullptr;
+  std::uint64_t last_ns_ = 0;  // of the block
   BlockState state_;
 };
 

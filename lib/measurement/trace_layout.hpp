@@ -10,9 +10,7 @@
 namespace culprit::measurement::trace {
 
 inline constexpr char kMagic[8] = {'C', 'U', 'L', 'P', 'R', 'I', 'T', 'T'};
-inline constexpr std::uint32_t kVersion = 2;
-/// Of traces without readings, which older readers understand.
-inline constexpr std::uint32_t kVersionWithoutReadings = 1;
+inline constexpr std::uint32_t kVersion = 3;
 /// Of a block with its header. Small enough that four of them per thread are no burden, large enough that a
 /// new block's fresh start costs less than a percent.
 inline constexpr std::uint32_t kSlot = 32768;
@@ -21,6 +19,7 @@ inline constexpr std::uint32_t kProcessStream = 0xffffffff;
 
 inline constexpr std::uint32_t kLimitReached = 1;
 inline constexpr std::uint32_t kWriteFailed = 2;
+inline constexpr std::uint32_t kAllWritten = 4;  // what lies behind the slots is the index
 
 struct Header {
   char magic[8];
@@ -39,9 +38,13 @@ struct Header {
   std::uint32_t index_entries;
   std::uint64_t index_offset;
   std::uint64_t index_checksum;
-  std::byte unused[24];
+  std::int64_t start_realtime_ns;
+  std::uint64_t key;    // the measurement's
+  std::uint32_t slots;  // up to the last that was written when this was
+  std::uint32_t unused;
+  std::uint64_t checksum;  // XXH64 of all before it
 };
-static_assert(sizeof(Header) == 128 && offsetof(Header, index_checksum) == 96);
+static_assert(sizeof(Header) == 136 && offsetof(Header, checksum) == 128);
 
 inline constexpr std::uint32_t kBlockComplete = 1;
 
@@ -54,8 +57,9 @@ struct BlockHeader {
   std::uint32_t unused1;
   std::uint64_t base_ns;
   std::uint64_t last_ns;
-  std::uint64_t checksum;
-  std::byte unused2[16];
+  std::uint64_t checksum;  // of the used bytes
+  std::uint64_t unused2;
+  std::uint64_t header_checksum;  // XXH64 of all before it
 };
 static_assert(sizeof(BlockHeader) == 64 && offsetof(BlockHeader, checksum) == 40);
 

@@ -72,19 +72,24 @@ inline std::uint32_t ThreadRecords::node_of(std::uint32_t unit) {
 
 bool ThreadRecords::next_block() {
   if (next_block_ == thread_.blocks.size()) return false;
-  const ProcessTrace::Thread::Block& block = thread_.blocks[next_block_++];
+  const ProcessTrace::Thread::Block& block = thread_.blocks[next_block_];
+  if (block.sequence != next_block_++) fail("lacks a block");
   trace_.read_block(thread_.ordinal, block, reinterpret_cast<std::byte*>(buffer_.get()));
   at_ = buffer_.get();
   end_ = at_ + block.used;
   std::fill_n(buffer_.get() + block.used, kPadding, static_cast<unsigned char>(0));
   if (block.base_ns < state_.time) fail("goes back in time");
+  if (block.last_ns > kEndOfTime) fail("goes beyond the end of time");
   state_.start(block.base_ns);
+  last_ns_ = block.last_ns;
   return true;
 }
 
 bool ThreadRecords::next(Record& record) {
   for (;;) {
-    if (at_ == end_ && !next_block()) return false;
+    while (at_ == end_) {
+      if (!next_block()) return false;
+    }
     const unsigned lead = *at_++;
     switch (lead & kRecordMask) {
       case kSample:
@@ -140,6 +145,7 @@ void ThreadRecords::end_sample(std::uint64_t since, Record& record) {
   check_end();
   if (since > (UINT64_MAX - state_.time) >> kSampleTimeShift) fail("goes beyond the end of time");
   state_.time += since << kSampleTimeShift;
+  if (state_.time > last_ns_) fail("goes beyond the end of its block");
   record.any = false;
   record.exit_ns = state_.time;
   record.node = node_of(state_.sampled_node);
@@ -151,6 +157,7 @@ void ThreadRecords::read_call(unsigned lead, Record& record) {
   const std::uint64_t duration = varint();
   if (since > UINT64_MAX - state_.time || duration > state_.time + since) fail("goes beyond the end of time");
   state_.time += since;
+  if (state_.time > last_ns_) fail("goes beyond the end of its block");
   unsigned place = 0;
   if ((lead & kCallNode) != 0) {
     const std::uint32_t node = number();
@@ -194,8 +201,6 @@ void ThreadRecords::read_operations(Operation& before, bool of_place, Record& re
 /// The rest of a call stands at the beginning of the next block, unless the process was killed before that.
 bool ThreadRecords::continue_call() {
   if (next_block_ == thread_.blocks.size()) return false;
-  const auto& blocks = thread_.blocks;
-  if (blocks[next_block_].sequence != blocks[next_block_ - 1].sequence + 1) return false;
   if (!next_block()) return false;
   if ((*at_ & kRecordMask) != kContinuation) fail("lacks the rest of a call");
   ++at_;

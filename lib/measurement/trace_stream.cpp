@@ -71,7 +71,8 @@ bool TraceStream::open_block(std::uint64_t base_ns, bool wait) noexcept {
              .base_ns = base_ns,
              .last_ns = base_ns,
              .checksum = 0,
-             .unused2 = {}};
+             .unused2 = 0,
+             .header_checksum = 0};
   at_ = reinterpret_cast<unsigned char*>(header + 1);
   end_ = at_ + trace::kPayload;
   state_.start(base_ns);

@@ -247,8 +247,10 @@ void Overlay::place_region(cct::NodeId node) {
   Position& parent = positions_[raw.parent];
   const cct::ModuleId name = raw.frame.module;
   const std::string& text = name < shared_.modules.size() ? shared_.modules[name].path : "<region>";
-  const Id scope =
-      forest_.child(call_context(parent), {.kind = ContextKind::region, .name = strings_.add(text)});
+  const Label label = raw.frame == cct::kGap
+                          ? Label{.kind = ContextKind::procedure, .name = strings_.add(kLeftOut)}
+                          : Label{.kind = ContextKind::region, .name = strings_.add(text)};
+  const Id scope = forest_.child(call_context(parent), label);
   positions_[node] = {
       .scope = scope, .call = scope, .call_label = {}, .mpi_frame = parent.mpi_frame, .mpi = parent.mpi};
   own_[node] = scope;

@@ -12,6 +12,10 @@
 
 namespace culprit::merge {
 
+/// The procedure that stands for frames which the sampler left out of a deep recursion (cct::kGap); in no
+/// module.
+inline constexpr const char* kLeftOut = "(recursion: frames left out)";
+
 /// Where source files moved since they were compiled: old and new prefix, the first that fits is replaced.
 using PrefixMap = std::vector<std::pair<std::string, std::string>>;
 std::string replace_prefix(const std::string& path, const PrefixMap& prefixes);

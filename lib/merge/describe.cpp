@@ -300,14 +300,23 @@ database::Quality judge_quality(const Survey& survey, const Attribution& attribu
 
 namespace {
 
-const char* how_it_ended(measurement::EndReason end) {
-  switch (end) {
+std::string seconds(std::uint64_t ns) {
+  constexpr std::uint64_t kTenth = 100'000'000;
+  const std::uint64_t tenths = (ns + kTenth / 2) / kTenth;
+  return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10);
+}
+
+/// And what is missing of it.
+std::string how_it_ended(const ProcessSummary& process) {
+  switch (process.end) {
     case measurement::EndReason::abort:
       return "it aborted (abort, an uncaught exception or MPI_Abort); what it did until then is all here";
     case measurement::EndReason::signal:
       return "a signal ended it; what it did until then is all here";
     default:
-      return "its end was not recorded, up to a second of it is missing (was it killed, or is it still "
+      return "its end was not recorded: it was last seen " +
+             seconds(process.end_ns - std::min(process.start_ns, process.end_ns)) +
+             " s after its start, and up to a second after that is missing (was it killed, or is it still "
              "running?)";
   }
 }
@@ -322,7 +331,8 @@ std::vector<std::string> list_problems(const ProcessTable& processes, const data
   std::uint64_t cut = 0;
   for (const ProcessSummary& process : processes) {
     if (process.cut_short() && ++cut <= kListed) {
-      problems.push_back(process.path + ": cut short: " + how_it_ended(process.end));
+      const std::string whose = process.rank ? "rank " + std::to_string(*process.rank) + " was " : "";
+      problems.push_back(process.path + ": " + whose + "cut short: " + how_it_ended(process));
     }
   }
   if (cut > kListed) {

@@ -2,6 +2,7 @@
 
 #include "measurement/find.hpp"
 #include "measurement/measurement.hpp"
+#include "measurement/run_marker.hpp"
 #include "merge/together.hpp"
 #include "metrics/accumulator.hpp"
 
@@ -9,6 +10,8 @@
 #include <stdexcept>
 #include <system_error>
 #include <utility>
+
+#include <sys/stat.h>
 
 namespace culprit::merge {
 namespace {
@@ -20,13 +23,32 @@ std::uint64_t weight_of(std::uint64_t bytes) {
   return bytes + kBytesOfAnOpen;
 }
 
-InputFiles find_files(const std::filesystem::path& directory) {
+/// Enters a file, and returns its size; 0 where it is not known.
+std::uint64_t look_at(const std::filesystem::path& path, Provenance& provenance) {
+  constexpr mode_t kRead = 4;
+  struct stat file {};
+  // The owner of a link is among those who say what is merged.
+  if (::lstat(path.c_str(), &file) != 0) return 0;
+  provenance.owners.insert(file.st_uid);
+  if (S_ISLNK(file.st_mode)) {
+    if (::stat(path.c_str(), &file) != 0) return 0;
+    provenance.owners.insert(file.st_uid);
+  }
+  if (!S_ISREG(file.st_mode)) return 0;
+  provenance.readership.restrict_to(file, kRead);
+  return static_cast<std::uint64_t>(file.st_size);
+}
+
+InputFiles find_files(const std::filesystem::path& directory, const std::filesystem::path& shared,
+                      Provenance& provenance) {
   InputFiles files;
+  std::filesystem::path first;
   try {
+    static_cast<void>(
+        measurement::read_run_marker(directory));  // of a version that this program knows, or none
     measurement::for_each_measurement(directory, [&](const std::filesystem::path& path) {
-      std::error_code unknown_size;
-      const auto bytes = std::filesystem::file_size(path, unknown_size);
-      files.add(path.native(), unknown_size ? 0 : bytes);
+      if (first.empty()) first = path;
+      files.add(path.native(), look_at(path, provenance));
     });
   } catch (const measurement::MeasurementError& error) {
     throw std::runtime_error("reading: " + error.path().string() + ": " + error.what());
@@ -36,6 +58,8 @@ InputFiles find_files(const std::filesystem::path& directory) {
         "reading: " + directory.string() +
         ": holds no measurement (was anything sampled? run: hpcrun-lite -o DIR program)");
   }
+  // All have the same directories, but for shards, which are made together.
+  provenance.readership.restrict_to(first, shared);
   return files;
 }
 
@@ -104,10 +128,13 @@ std::size_t part_of(std::uint64_t before, std::uint64_t total, std::size_t parts
   return static_cast<std::size_t>(std::min(part, metrics::Uint128{parts - 1}));
 }
 
-InputFiles divide(exchange::Communicator& comm, const std::filesystem::path& directory) {
+InputFiles divide(exchange::Communicator& comm, const std::filesystem::path& directory,
+                  const std::filesystem::path& shared, Provenance& provenance) {
   std::vector<InputFiles> shares;
   together(comm, [&] {
-    if (comm.rank() == 0) shares = share_out(find_files(directory), static_cast<std::size_t>(comm.size()));
+    provenance = {};
+    if (comm.rank() == 0)
+      shares = share_out(find_files(directory, shared, provenance), static_cast<std::size_t>(comm.size()));
   });
   return InputFiles::from(
       hand_out(comm, [&](int rank) { return std::move(shares[static_cast<std::size_t>(rank)]).take(); }));

@@ -2,14 +2,18 @@
 
 #include "database/encoding.hpp"
 #include "exchange/communicator.hpp"
+#include "files/readership.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace culprit::merge {
 
@@ -52,10 +56,18 @@ class InputFiles {
   database::Encoder packed_;
 };
 
+/// Whose files a measurement consists of, and who may read them.
+struct Provenance {
+  std::set<uid_t> owners;
+  files::Readership readership;
+};
+
 /// Collective: rank 0 finds the measurement files below `directory`; every rank gets a contiguous range of
-/// them, in the order of their paths, with about the same number of bytes. Throws std::runtime_error on every
-/// rank where there are none.
-InputFiles divide(exchange::Communicator& comm, const std::filesystem::path& directory);
+/// them, in the order of their paths, with about the same number of bytes. Sets rank 0's `provenance`; who
+/// comes to `shared` comes through the directories that lead there. Throws std::runtime_error on every rank
+/// where there are no files.
+InputFiles divide(exchange::Communicator& comm, const std::filesystem::path& directory,
+                  const std::filesystem::path& shared, Provenance& provenance);
 
 /// Which of `parts` contiguous ranges with about the same weight an item is in that has the weight `before`
 /// in front of it, of `total`.

@@ -1,11 +1,11 @@
 #include "merge/idle_rules.hpp"
 
+#include "files/named_file.hpp"
 #include "merge/built_in_rules.hpp"
 #include "merge/mpi_names.hpp"
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <sstream>
 
 namespace culprit::merge {
@@ -48,13 +48,16 @@ IdleRules IdleRules::built_in() {
 }
 
 void IdleRules::add_file(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file) {
-    throw RulesError(path.string() + ": cannot be read (give --idle-rules a readable text file)");
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;
+  std::error_code error;
+  const std::string text = files::read_named(path, kLargest, error);
+  if (error == std::errc::no_message) return;  // no rules are none to add
+  if (error) {
+    const std::string why = error == std::errc::invalid_argument ? "is no regular file" : error.message();
+    throw RulesError(path.string() + ": cannot be read: " + why +
+                     " (give --idle-rules a readable text file)");
   }
-  std::ostringstream text;
-  text << file.rdbuf();
-  add(text.str(), path.string());
+  add(text, path.string());
 }
 
 void IdleRules::add(std::string_view text, const std::string& source) {

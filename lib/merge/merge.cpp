@@ -8,6 +8,7 @@
 #include "merge/diagnose.hpp"
 #include "merge/divide.hpp"
 #include "merge/idle_rules.hpp"
+#include "merge/marker.hpp"
 #include "merge/phase.hpp"
 #include "merge/plan.hpp"
 #include "merge/recover_structure.hpp"
@@ -26,6 +27,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -177,6 +179,7 @@ void broadcast(exchange::Communicator& comm, Outcome& outcome) {
       message.value(value);
     message.value(outcome.quality);
     message.text(outcome.some_ranks);
+    message.value(outcome.private_for_inputs);
     message.value(std::uint64_t{outcome.problems.size()});
     for (const std::string& problem : outcome.problems) message.text(problem);
     bytes = message.take();
@@ -189,6 +192,7 @@ void broadcast(exchange::Communicator& comm, Outcome& outcome) {
   }
   outcome.quality = message.value<database::Quality>();
   outcome.some_ranks = message.text();
+  outcome.private_for_inputs = message.value<bool>();
   for (auto left = message.value<std::uint64_t>(); left != 0; --left)
     outcome.problems.push_back(message.text());
 }
@@ -208,7 +212,6 @@ database::Experiment describe(const Survey& survey, const Options& options,
   experiment.context_summaries = std::move(summaries.contexts);
   experiment.flat_summaries = std::move(summaries.flat);
   experiment.modules = describe_modules(survey.processes, survey.shared, structure, experiment);
-  if (options.sources) experiment.sources = copy_sources(experiment.contexts, experiment.strings);
   return experiment;
 }
 
@@ -246,15 +249,38 @@ std::vector<std::string> vain_segments(const Options& options, const Shape& shap
   return lines;
 }
 
+/// The directory of the database.
+std::filesystem::path place_of(const Options& options) {
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(options.output).parent_path());
+}
+
 /// Where what does not fit into memory may go: beside the database, which will need room there as well.
 std::filesystem::path place_for_spills(const Options& options) {
   return options.dry_run ? std::filesystem::path() : std::filesystem::absolute(options.output).parent_path();
 }
 
+/// Rank 0: copies the sources that the experiment names. Returns who may read all that it was made from.
+files::Readership add_sources(const Options& options, const Provenance& provenance, const Survey& survey,
+                              database::Experiment& experiment, std::vector<std::string>& problems) {
+  files::Readership readership = provenance.readership;
+  const std::filesystem::path shared = place_of(options);
+  for (const cct::ModuleKey& module : survey.shared.modules.keys())
+    readership.restrict_to(module.path, shared);
+  if (!options.sources) return readership;
+  SourceRights rights{.readers = {}, .shared = shared};
+  for (const uid_t owner : provenance.owners) rights.readers.emplace_back(owner);
+  CopiedSources sources =
+      copy_sources(experiment.contexts, experiment.strings, read_source_for(std::move(rights)));
+  experiment.sources = std::move(sources.files);
+  readership.restrict_to(sources.readership);
+  if (!sources.problem.empty()) problems.push_back(std::move(sources.problem));
+  return readership;
+}
+
 /// Collective: the first pass, over all files but those that are lost.
 Survey survey_rest(exchange::Communicator& comm, const Options& options, const Lost& lost,
-                   const Progress& progress) {
-  InputFiles files = divide(comm, options.measurement);
+                   const Progress& progress, Provenance& provenance) {
+  InputFiles files = divide(comm, options.measurement, place_of(options), provenance);
   if (!lost.empty()) files = files.without(lost);
   Phase reading(comm, progress, "reading", files.size());
   Survey found = survey(comm, files, place_for_spills(options), [&] { reading.step(); });
@@ -262,6 +288,11 @@ Survey survey_rest(exchange::Communicator& comm, const Options& options, const L
     found.unreadable += lost.size();
     for (const auto& [path, why] : lost) found.problems.push_back(why);
   }
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    const std::string problem = marker_problem(options.measurement, found.run);
+    if (!problem.empty()) found.problems.push_back(problem);
+  });
   return found;
 }
 
@@ -271,7 +302,8 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   const bool root = comm.rank() == 0;
 
   // First pass: which processes are there, and which contexts?
-  const Survey found = survey_rest(comm, options, lost, progress);
+  Provenance provenance;
+  const Survey found = survey_rest(comm, options, lost, progress, provenance);
   check_survey(comm, found, options);
 
   // What code are they? On rank 0, which then tells the others as much as they need.
@@ -335,13 +367,21 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   });
   find_waits(comm, accumulation, each_location, experiment);
   std::vector<std::string> problems = vain_segments(options, shape, traced);
+  files::Readership readership;
   together(comm, [&] {
-    if (root) std::move(traced).adopt_into(experiment);
+    if (root) readership = add_sources(options, provenance, found, experiment, problems);
   });
+  together(comm, [&] {
+    if (!root || std::move(traced).adopt_into(experiment, found.processes.threads())) return;
+    problems.push_back(
+        options.measurement.string() +
+        ": the time lines contradict each other; waits, causes, variation and critical path from traces are left out (measure again)");
+  });
+  bool private_for_inputs = false;
   if (writer) {
     find_blame(comm, options, roles, summaries, shape, *writer, experiment);
     writer->add_experiment(experiment, each_location);
-    writer->finish();
+    private_for_inputs = writer->finish(readership);
   }
   const std::vector<std::string> unused = gather_lines(comm, lines.problems);
   problems.insert(problems.end(), unused.begin(), unused.end());
@@ -350,6 +390,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
     if (root) outcome = judge(found, options, experiment);
   });
   outcome.problems.insert(outcome.problems.end(), problems.begin(), problems.end());
+  outcome.private_for_inputs = private_for_inputs;
   broadcast(comm, outcome);
   writing.step();
   return outcome;
@@ -368,6 +409,8 @@ Outcome merge(exchange::Communicator& comm, const Options& options, const Progre
       Outcome outcome = merge_rest(comm, options, rules, lost, progress);
       outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       return outcome;
+    } catch (const std::bad_alloc&) {
+      throw std::runtime_error(out_of_memory());
     } catch (const FilesLost& found) {
       for (const LostFile& file : found.files) lost.emplace(file.path, file.why);
     }

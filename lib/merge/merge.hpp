@@ -33,6 +33,7 @@ struct Outcome {
   std::vector<std::string> problems;  ///< one line each: file: why (what to do)
   std::string some_ranks;             ///< "ranks 0-3 of 16" where not all were measured; else empty
   double seconds = 0;
+  bool private_for_inputs = false;  ///< fewer may read the database than the mask of modes would let
   /// Written, but files were unreadable, processes cut short, samples dropped, or more than 1 % of the time
   /// is in partial unwinds.
   [[nodiscard]] bool degraded() const { return !problems.empty(); }

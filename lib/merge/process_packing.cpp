@@ -54,6 +54,8 @@ void ProcessPacker::add(const ProcessSummary& process, database::Encoder& into) 
   path_ = process.path;
   to.put_varint(process.rank ? zigzag(*process.rank) + 1 : 0);
   to.put(static_cast<std::uint8_t>(process.end));
+  to.put(process.key);
+  to.put<std::uint8_t>(process.forked ? 1 : 0);
   to.put_varint(zigzag(process.start_realtime_ns));
   to.put_varint(since(process.start_ns, process.end_ns));
   for (const std::uint64_t value :
@@ -110,6 +112,8 @@ void unpack(database::ByteSpan packed, const SharedByProcesses& shared, ProcessS
   process.rank.reset();
   if (rank != 0) process.rank = static_cast<std::int32_t>(from_zigzag(rank - 1));
   process.end = static_cast<measurement::EndReason>(from.get<std::uint8_t>());
+  process.key = from.get<std::uint64_t>();
+  process.forked = from.get<std::uint8_t>() != 0;
   process.start_realtime_ns = from_zigzag(from.get_varint());
   const std::uint64_t length = from.get_varint();
   for (std::uint64_t* const value : {&process.bytes, &process.cells, &process.pid, &process.start_ns,

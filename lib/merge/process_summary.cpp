@@ -21,10 +21,12 @@ std::uint64_t trace_bytes(const std::string& path) {
 }  // namespace
 
 bool canonically_before(const ProcessSummary& a, const ProcessSummary& b) {
+  // Of copies, first the one that tells most.
   const auto key = [](const ProcessSummary& s) {
-    return std::tuple<bool, std::int32_t, const std::string&, std::uint64_t, std::uint64_t,
-                      const std::string&>(!s.rank.has_value(), s.rank.value_or(0), s.launch->host, s.pid,
-                                          s.start_ns, s.path);
+    return std::tuple<bool, std::int32_t, const std::string&, std::uint64_t, std::uint64_t, std::uint64_t,
+                      std::uint64_t, bool, const std::string&>(!s.rank.has_value(), s.rank.value_or(0),
+                                                               s.launch->host, s.pid, s.start_ns, s.key,
+                                                               ~s.end_ns, s.trace_bytes == 0, s.path);
   };
   return key(a) < key(b);
 }
@@ -56,6 +58,8 @@ ProcessSummary Summarizer::summarize(const measurement::Measurement& file, std::
                          .start_ns = process.start_ns,
                          .end_ns = process.end_ns,
                          .start_realtime_ns = process.start_realtime_ns,
+                         .key = process.key,
+                         .forked = process.forked,
                          .end = process.end,
                          .iterations = process.iterations,
                          .trace_bytes = traced,

@@ -66,6 +66,8 @@ struct ProcessSummary {
   std::optional<std::int32_t> rank;
   std::uint64_t start_ns = 0, end_ns = 0;
   std::int64_t start_realtime_ns = 0;
+  std::uint64_t key = 0;  ///< measurement::ProcessInfo's
+  bool forked = false;    ///< likewise
   measurement::EndReason end = measurement::EndReason::running;
   std::uint64_t iterations = 0;
   std::uint64_t trace_bytes = 0;  ///< size of the trace's file, at least 1; 0 without one
@@ -78,7 +80,8 @@ struct ProcessSummary {
 };
 
 /// The order of locations: ranks by rank, then processes that are no rank by host and pid; a process that was
-/// measured in several files (before and after exec) by its files' start.
+/// measured in several files (before and after exec) by its files' start; of copies the one that ends last
+/// first.
 bool canonically_before(const ProcessSummary& a, const ProcessSummary& b);
 
 /// What many summaries have in common, to be referred to by number.

@@ -4,6 +4,7 @@
 #include "cct/message.hpp"
 #include "cct/tree_union.hpp"
 #include "measurement/measurement.hpp"
+#include "merge/duplicates.hpp"
 #include "merge/file_modules.hpp"
 #include "merge/own_frames.hpp"
 #include "merge/read_ahead.hpp"
@@ -97,11 +98,30 @@ struct Local {
   Summarizer summarizer;
   std::unique_ptr<waits::Spill> spill;
   ProcessRuns processes;
-  std::vector<std::string> problems;
+  std::vector<std::string> unreadable;  ///< a line each
+  std::vector<std::string> losses;      ///< of files that were cut, likewise
   std::map<std::string, Trees> trees;
 
   void read(const InputFiles& files, const Step& step);
 };
+
+/// Of what rank a file is by its name (docs/formats.md), where that is all there is to tell it.
+std::string rank_in_name(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  constexpr std::string_view kBefore = "rank-";
+  if (!name.starts_with(kBefore)) return {};
+  const std::size_t end = name.find_first_not_of("0123456789", kBefore.size());
+  const std::size_t first = std::min(name.find_first_not_of('0', kBefore.size()), end - 1);
+  if (end == std::string::npos || end == kBefore.size()) return {};
+  return name.substr(first, end - first);
+}
+
+/// Why a file cannot be read, and what is lost with it.
+std::string describe_unreadable(const measurement::MeasurementError& error, const std::string& path) {
+  const std::string rank = rank_in_name(path);
+  const std::string lost = rank.empty() ? "" : "; all of it, of rank " + rank + ", is missing";
+  return path + ": " + error.what() + lost;
+}
 
 void Local::read(const InputFiles& files, const Step& step) {
   measurement::Reader reader;
@@ -112,10 +132,12 @@ void Local::read(const InputFiles& files, const Step& step) {
     try {
       measurement::Measurement& file = reader.read(path, measurement::Extent::structure);
       drop_own_frames(file);
+      const std::string whose = file.process.rank ? "rank " + std::to_string(*file.process.rank) + ": " : "";
+      for (const std::string& loss : file.losses) losses.push_back(path + ": " + whose + loss);
       processes.add(summarizer.summarize(file, path, file_at.bytes()));
       trees[file.process.run_id].add(file);
     } catch (const measurement::MeasurementError& error) {
-      problems.push_back(path + ": " + error.what());
+      unreadable.push_back(describe_unreadable(error, path));
     }
     ahead.step();
     step();
@@ -123,15 +145,17 @@ void Local::read(const InputFiles& files, const Step& step) {
 }
 
 /// Collective: rank 0 gets the processes of one run, and says which files are of another. Returns the run, on
-/// rank 0.
+/// rank 0. Throws FilesLost where any is there twice.
 std::string find_processes(exchange::Communicator& comm, Local& local, Survey& survey) {
   std::string run;
+  std::vector<LostFile> duplicates;
   PackedRuns mine = local.processes.take();
   std::vector<PackedRuns> runs = gather(comm, local.summarizer, std::move(mine), *local.spill);
   together(comm, [&] {
     if (comm.rank() != 0) return;
     run = local.summarizer.prevailing_run();
     std::vector<std::string> strangers;
+    Duplicates twice;
     survey.processes =
         ProcessTable(std::move(local.spill), std::move(runs), [&](const ProcessSummary& process) {
           const std::string& id = process.launch->run_id;
@@ -139,13 +163,16 @@ std::string find_processes(exchange::Communicator& comm, Local& local, Survey& s
           if (stranger)
             strangers.push_back(process.path + ": belongs to run " + id + ", not to " + run +
                                 " like the others, and is left out (keep one run per directory)");
+          if (!stranger) twice.add(process);
           return !stranger;
         });
+    duplicates = twice.found();
     std::ranges::sort(strangers);  // as files are read
     survey.problems.insert(survey.problems.end(), strangers.begin(), strangers.end());
     survey.quality = local.summarizer.quality(run);
     if (!run.empty()) survey.quality.add(local.summarizer.quality({}));
   });
+  give_up_lost(comm, duplicates);
   return run;
 }
 
@@ -185,13 +212,15 @@ Survey survey(exchange::Communicator& comm, const InputFiles& files, const std::
   Local local(spill_options(comm, files, directory));
   together(comm, [&] { local.read(files, step); });
   Survey survey;
-  survey.problems = gather_lines(comm, local.problems);
+  survey.problems = gather_lines(comm, local.unreadable);
   survey.unreadable = survey.problems.size();
+  for (std::string& loss : gather_lines(comm, local.losses)) survey.problems.push_back(std::move(loss));
   std::string run = find_processes(comm, local, survey);
   const auto name = std::as_bytes(std::span(run));
   exchange::Bytes bytes(name.begin(), name.end());
   comm.broadcast(bytes, 0);
   run.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  survey.run = run;
   Trees trees = trees_of(local.trees, run);
   local.trees.clear();
   unite(comm, trees, survey);

@@ -19,6 +19,7 @@ using Step = std::function<void()>;
 
 /// Which processes there are, and which contexts.
 struct Survey {
+  std::string run;                    ///< its id; the same on every rank
   ProcessTable processes;             ///< rank 0: all of the run; others: empty
   SamplingQuality quality;            ///< rank 0: of their threads
   std::uint64_t unreadable = 0;       ///< rank 0: files left out as unreadable
@@ -29,9 +30,10 @@ struct Survey {
 };
 
 /// Collective: first pass over the input, `files` on this rank, one at a time. Leaves out what is unreadable
-/// or of another run. Every rank unites the trees of its files; the unions are reduced along a binomial tree
-/// (structure only; algorithms.md 1), brought into canonical form and broadcast. `directory`: where summaries
-/// may go that do not fit into memory.
+/// or of another run. Throws FilesLost where a measurement or a rank is there twice. Every rank unites the
+/// trees of its files; the unions are reduced along a binomial tree (structure only; algorithms.md 1),
+/// brought into canonical form and broadcast. `directory`: where summaries may go that do not fit into
+/// memory.
 Survey survey(exchange::Communicator& comm, const InputFiles& files, const std::filesystem::path& directory,
               const Step& step);
 

@@ -1,5 +1,6 @@
 #include "merge/time_line_analyses.hpp"
 
+#include "database/consistency.hpp"
 #include "exchange/machine.hpp"
 #include "merge/time_line_scopes.hpp"
 #include "merge/time_map_rows.hpp"
@@ -258,12 +259,15 @@ TimeLineFindings analyse_time_lines(exchange::Communicator& comm, const Dealing&
   return Analyses(comm, dealing, lines, shape, locations, directory).run();
 }
 
-void TimeLineFindings::adopt_into(Experiment& experiment) && {
-  if (trace.traced == 0) return;
+bool TimeLineFindings::adopt_into(Experiment& experiment, std::size_t locations) && {
+  if (!database::is_sound(trace, locations, experiment.contexts.size(), experiment.metrics.size()))
+    return false;
+  if (trace.traced == 0) return true;
   experiment.trace = std::move(trace);
   experiment.quality.clock_violations += clock_violations;
   experiment.quality.clock_violations_left += clock_violations_left;
   replace_approximations(experiment.waits, std::move(waits), threads);
+  return true;
 }
 
 }  // namespace culprit::merge

@@ -6,6 +6,7 @@
 #include "merge/time_lines.hpp"
 #include "merge/trace_values.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <set>
@@ -24,8 +25,10 @@ struct TimeLineFindings {
   std::set<std::uint32_t> varied;  ///< of Shape::segments, by name: those whose variation is known
 
   /// Rank 0: sets what the experiment says of time lines: exact waits in place of approximated ones, their
-  /// causes, the critical path, variation over time, efficiencies, and what did not fit together.
-  void adopt_into(database::Experiment& experiment) &&;
+  /// causes, the critical path, variation over time, efficiencies, and what did not fit together. False, and
+  /// nothing is set, where that is not sound: time lines may say anything behind right checksums.
+  /// `locations`: how many the experiment has.
+  [[nodiscard]] bool adopt_into(database::Experiment& experiment, std::size_t locations) &&;
 };
 
 /// Collective: analyses the ranks' time lines, where there are any. `dealing`: who gets their values.

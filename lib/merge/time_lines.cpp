@@ -28,14 +28,19 @@ struct NamedNodes {
 
 class TracedProcess final : public waits::ProcessTrace {
  public:
-  TracedProcess(std::int32_t rank, const std::string& path, std::vector<NamedNodes> nodes,
-                std::vector<std::uint8_t> events, std::map<std::string, std::string>& broken_off)
-      : rank_(rank),
+  TracedProcess(const measurement::ProcessInfo& process, const std::string& path,
+                std::vector<NamedNodes> nodes, std::vector<std::uint8_t> events,
+                std::map<std::string, std::string>& broken_off)
+      : rank_(process.rank.value()),
         trace_(path),
         broken_off_(broken_off),
         clock_(trace_.clocks()),
         nodes_(std::move(nodes)),
         events_(std::move(events)) {
+    if (!trace_.is_of(process)) {
+      throw measurement::MeasurementError(
+          path, "is the trace of another process than the measurement beside it (put it beside its own)");
+    }
     begin();
   }
 
@@ -103,14 +108,15 @@ class Opening {
     if (!std::filesystem::exists(path)) return;
     try {
       measurement::Measurement& file = reader_.read(measured);
-      if (!file.process.rank) return;  // nobody can have waited for it in MPI
+      // Nobody can have waited for it in MPI; and what a rank forked must not stand for the rank.
+      if (!file.process.rank || file.process.forked) return;
       drop_own_frames(file);
-      auto process = std::make_unique<TracedProcess>(*file.process.rank, path, name_nodes(file, threads),
+      auto process = std::make_unique<TracedProcess>(file.process, path, name_nodes(file, threads),
                                                      number_events(file.process), *result_.broken_off);
       if (process->stopped()) ++result_.stopped;
       result_.processes.push_back(std::move(process));
     } catch (const measurement::MeasurementError& error) {
-      result_.problems.push_back(path + ": " + error.what());
+      result_.problems.push_back(path + ": " + error.what() + "; this time line is not used");
     }
   }
 

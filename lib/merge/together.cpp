@@ -1,9 +1,11 @@
 #include "merge/together.hpp"
 
 #include "cct/message.hpp"
+#include "merge/phase.hpp"
 
 #include <cstring>
 #include <exception>
+#include <new>
 
 namespace culprit::merge {
 namespace {
@@ -31,6 +33,8 @@ void together(exchange::Communicator& comm, const std::function<void()>& work) {
   std::vector<std::string> failure;
   try {
     work();
+  } catch (const std::bad_alloc&) {
+    failure.emplace_back(out_of_memory());
   } catch (const std::exception& error) {
     failure.emplace_back(error.what());
   }

@@ -222,27 +222,6 @@ void Pass::add_thread(const measurement::ThreadProfile& thread, std::span<const 
   if (writer_ != nullptr) builder_.encode_locations();
 }
 
-/// Collective: all ranks' on every rank.
-std::vector<LostFile> share_lost(exchange::Communicator& comm, const std::vector<LostFile>& lost) {
-  cct::MessageWriter own;
-  own.value(std::uint64_t{lost.size()});
-  for (const LostFile& file : lost) {
-    own.text(file.path);
-    own.text(file.why);
-  }
-  std::vector<LostFile> all;
-  const exchange::Bytes message = own.take();
-  const std::vector<exchange::Bytes> copies(static_cast<std::size_t>(comm.size()), message);
-  for (const exchange::Bytes& bytes : comm.all_to_all(copies)) {
-    cct::MessageReader reader(bytes);
-    for (auto left = reader.value<std::uint64_t>(); left != 0; --left) {
-      std::string path = reader.text();
-      all.push_back({.path = std::move(path), .why = reader.text()});
-    }
-  }
-  return all;
-}
-
 }  // namespace
 
 void Dealing::find_tiles() {
@@ -335,7 +314,7 @@ void accumulate_values(exchange::Communicator& comm, const Dealing& dealing, con
     if (writer != nullptr) writer->place_tiles(tiles);
   });
   together(comm, [&] { pass.write_last(); });
-  if (comm.all_max(pass.lost().size()) != 0) throw FilesLost(share_lost(comm, pass.lost()));
+  give_up_lost(comm, pass.lost());
 }
 
 }  // namespace culprit::merge

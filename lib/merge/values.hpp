@@ -4,6 +4,7 @@
 #include "database/writer.hpp"
 #include "exchange/communicator.hpp"
 #include "merge/accumulate.hpp"
+#include "merge/lost_files.hpp"
 #include "merge/process_table.hpp"
 #include "merge/roles.hpp"
 
@@ -78,20 +79,6 @@ class Dealing {
   std::vector<std::uint64_t> tiles_;      ///< rank 0: processes before the end of each
   std::vector<std::uint32_t> locations_;  ///< the first of each tile
   std::uint64_t trace_bytes_ = 0;         ///< rank 0: of all ranks' traces
-};
-
-/// A file that could be read in the first pass, but not in the second.
-struct LostFile {
-  std::string path;
-  std::string why;  ///< path: why (what to do)
-};
-
-/// What was accumulated and written is worth nothing, since some files were lost meanwhile. To be merged
-/// again without them.
-struct FilesLost : std::runtime_error {
-  explicit FilesLost(std::vector<LostFile> lost)
-      : std::runtime_error("reading: " + lost.at(0).why), files(std::move(lost)) {}
-  std::vector<LostFile> files;  ///< of all ranks
 };
 
 /// Collective: second pass over the input. Rereads this rank's files, accumulates their values, one thread at

@@ -69,6 +69,7 @@ class FrontierSearch {
   bool waits(database::StringId module);
   void find_program();
   bool in_run_time_library(const Context& context);
+  [[nodiscard]] bool stands_for_left_out(const Context& context) const;
 
   Attribution& attribution_;
   const IdleRules& rules_;
@@ -165,6 +166,11 @@ bool FrontierSearch::in_run_time_library(const Context& context) {
   return entry->second;
 }
 
+bool FrontierSearch::stands_for_left_out(const Context& context) const {
+  return context.kind == ContextKind::procedure && context.module == 0 &&
+         attribution_.strings[context.name] == kLeftOut;
+}
+
 void FrontierSearch::library_statement(database::ContextId x) {
   if (around_[x].works) return;
   const WaitKind kind = kind_in(attribution_.contexts[x].module, x);
@@ -188,7 +194,8 @@ void FrontierSearch::visit(database::ContextId x) {
   waiting_[x] = waiting_[parent];
   constexpr unsigned kInherited = database::kInWait | database::kMoves;
   context.flags |= static_cast<std::uint8_t>(attribution_.contexts[parent].flags & kInherited);
-  if (in_run_time_library(context)) context.flags |= database::kRunTime;
+  // Nor can anybody change what stands for frames that were left out.
+  if (in_run_time_library(context) || stands_for_left_out(context)) context.flags |= database::kRunTime;
   if (context.kind == ContextKind::procedure) note_library(x);
   if ((context.flags & database::kInWait) != 0) {
     below_frontier(x);

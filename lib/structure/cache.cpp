@@ -1,5 +1,6 @@
 #include "structure/cache.hpp"
 
+#include "files/new_file.hpp"
 #include "structure/vdso.hpp"
 
 #include <algorithm>
@@ -41,21 +42,6 @@ struct Header {
   std::uint64_t checksum;  ///< XXH64 of key and map
 };
 static_assert(sizeof(Header) == kHeaderSize);
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool good() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 /// The bytes of a regular file of an entry's size; empty where it cannot be read.
 std::string read_whole(int fd) {
@@ -160,7 +146,7 @@ class Lock {
   }
 
  private:
-  Descriptor file_;
+  files::Descriptor file_;
 };
 
 }  // namespace
@@ -177,8 +163,9 @@ fs::path default_cache() {
   return {};
 }
 
-Cache::Cache(fs::path directory, const std::string& build_id, std::string key)
+Cache::Cache(fs::path directory, fs::path module, const std::string& build_id, std::string key)
     : directory_(std::move(directory)),
+      module_(std::move(module)),
       file_(directory_ / fmt::format("{}-{:016x}", build_id, XXH64(key.data(), key.size(), 0))),
       key_(std::move(key)) {}
 
@@ -187,11 +174,11 @@ std::optional<Cache> Cache::of(const Request& request, Module& module) {
   constexpr std::size_t kLongest = 128;
   const std::string& build_id = module.build_id();
   if (request.cache.empty() || build_id.empty() || build_id.size() > kLongest) return std::nullopt;
-  return Cache(request.cache, build_id, key_of(request, module));
+  return Cache(request.cache, request.path, build_id, key_of(request, module));
 }
 
 std::optional<CodeMap> Cache::read() const {
-  const Descriptor file(::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  const files::Descriptor file(::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   if (!file.good()) return std::nullopt;
   std::optional<CodeMap> map = map_in(read_whole(file.get()), key_);
   if (map) mark_used(file.get());
@@ -214,8 +201,12 @@ void Cache::store(const CodeMap& learnt) const {
   std::random_device random;
   const fs::path made = directory_ / fmt::format("{}{:08x}{:08x}", kNewPrefix, random(), random());
   {
-    const Descriptor file(::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+    const files::Descriptor file = files::create_exclusively(made);
     if (!file.good()) return;
+    // A cache may be a group's: an entry is for those who may read the module.
+    files::Readership readers;
+    readers.restrict_to(module_, fs::weakly_canonical(directory_, error));
+    (void)files::allow(file.get(), readers.mode(0666, file.get()));
     if (!write_whole(file.get(), bytes)) error = std::make_error_code(std::errc::io_error);
   }
   if (!error) fs::rename(made, file_, error);

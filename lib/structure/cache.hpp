@@ -30,12 +30,13 @@ class Cache {
   void store(const CodeMap& learnt) const;
 
  private:
-  Cache(std::filesystem::path directory, const std::string& build_id, std::string key);
+  Cache(std::filesystem::path directory, std::filesystem::path module, const std::string& build_id,
+        std::string key);
   [[nodiscard]] std::optional<CodeMap> read() const;
   /// Removes what was used longest ago until the directory is small enough.
   void make_room() const;
 
-  std::filesystem::path directory_;
+  std::filesystem::path directory_, module_;
   std::filesystem::path file_;
   std::string key_;  ///< all that the contents depend on
 };

@@ -1,3 +1,4 @@
+#include "structure/rust_symbol.hpp"
 #include "structure/structure.hpp"
 
 #include <cstdlib>
@@ -16,16 +17,6 @@ bool digits_only(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// Rust's older mangling is Itanium's with a hash as the last component: `::h` and sixteen hexadecimal
-/// digits.
-void drop_rust_hash(std::string& name) {
-  constexpr std::size_t kHash = 19;
-  if (name.size() <= kHash) return;
-  const std::string_view tail = std::string_view(name).substr(name.size() - kHash);
-  if (tail.starts_with("::h") && tail.find_first_not_of("0123456789abcdef", 3) == std::string_view::npos)
-    name.resize(name.size() - kHash);
-}
-
 /// Within its file, what stands in an unnamed namespace is called without it.
 void drop_unnamed_namespaces(std::string& name) {
   constexpr std::string_view kUnnamed = "(anonymous namespace)::";
@@ -39,7 +30,7 @@ std::string demangle_cpp(const std::string& symbol) {
       abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
   if (status != 0 || !text) return symbol;
   std::string name = text.get();
-  drop_rust_hash(name);
+  read_legacy_rust(name);
   drop_unnamed_namespaces(name);
   return name;
 }
@@ -59,6 +50,7 @@ std::string demangle_fortran(const std::string& symbol) {
 
 std::string demangle_base(const std::string& base) {
   if (base.starts_with("_Z") || base.starts_with("___Z")) return demangle_cpp(base);
+  if (base.starts_with("_R")) return demangle_rust(base).value_or(base);
   return demangle_fortran(base);
 }
 

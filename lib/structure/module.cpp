@@ -1,5 +1,7 @@
 #include "structure/module.hpp"
 
+#include "files/at_death.hpp"
+#include "files/named_file.hpp"
 #include "structure/debug_servers.hpp"
 #include "structure/vdso.hpp"
 
@@ -34,14 +36,21 @@ std::string to_hex(const unsigned char* bytes, int count) {
   return text;
 }
 
+/// libdwfl reads all of a debug file for its checksum. The largest there are take some seconds.
+constexpr std::uint64_t kLargestDebugFile = std::uint64_t{32} << 30U;
+
 /// A descriptor of a regular file, or -1 with the reason: a FIFO or device must not be waited for.
 int open_regular(const std::string& path, std::string& why) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    why = "not a regular file";
+    return -1;
+  }
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) {
     why = std::strerror(errno);
     return -1;
   }
-  struct stat status {};
   if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
     why = "not a regular file";
     ::close(fd);
@@ -94,7 +103,11 @@ bool Module::load(const Request& request, std::string& why) {
     return false;
   }
   struct stat status {};
-  if (path != kVdsoPath && ::fstat(fd, &status) == 0) stamp_ = stamp_of(status);
+  if (path != kVdsoPath && ::fstat(fd, &status) == 0) {
+    stamp_ = stamp_of(status);
+    own_ = files::Descriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  }
+  note_directories_of(request.path);
   callbacks_.find_elf = find_no_elf;
   callbacks_.find_debuginfo = find_debug_file;
   callbacks_.section_address = dwfl_offline_section_address;
@@ -153,6 +166,7 @@ void Module::read_segments() {
 Dwarf* Module::dwarf(std::uint64_t& bias) const {
   Dwarf_Addr found = 0;
   Dwarf* dwarf = dwfl_module_getdwarf(module_, &found);
+  if (dwarf != nullptr) dwarf_new_oom_handler(dwarf, reinterpret_cast<Dwarf_OOM>(files::end_without_memory));
   bias = found;
   return dwarf;
 }
@@ -175,13 +189,39 @@ std::string Module::files() {
 /// libdwfl's callback: what it would find by itself, noted.
 int Module::find_debug_file(Dwfl_Module* module, void** self, const char* name, Dwarf_Addr base,
                             const char* file, const char* link, GElf_Word checksum, char** found) {
-  bound_question(static_cast<Module*>(*self)->dwfl_.get());
+  auto* const own = static_cast<Module*>(*self);
+  const std::string plain =
+      std::filesystem::path(file == nullptr ? name : file).filename().string() + ".debug";
+  const char* const sought = link == nullptr ? plain.c_str() : link;
+  if (!own->may_seek(sought) || !own->may_seek(sought, ".debug")) return -1;
+  bound_question(own->dwfl_.get());
   const int fd = dwfl_standard_find_debuginfo(module, self, name, base, file, link, checksum, found);
-  if (fd >= 0) static_cast<Module*>(*self)->note_debug_file(fd);
+  if (fd >= 0) own->note_debug_file(fd, *found);
   return fd;
 }
 
-void Module::note_debug_file(int fd) {
+void Module::note_directories_of(const std::filesystem::path& file) {
+  directories_.push_back(file.parent_path());
+  std::error_code error;
+  const std::filesystem::path resolved = std::filesystem::canonical(file, error);
+  if (!error) directories_.push_back(resolved.parent_path());
+}
+
+bool Module::may_seek(const char* name, const char* below) const {
+  return std::ranges::all_of(directories_, [&](const std::filesystem::path& directory) {
+    struct stat file {};
+    const std::filesystem::path path = directory / below / name;
+    return ::stat(path.c_str(), &file) != 0 || !files::judge_named(file, kLargestDebugFile);
+  });
+}
+
+bool Module::changed() const {
+  struct stat now {};
+  return own_.good() && ::fstat(own_.get(), &now) == 0 && stamp_of(now) != stamp_;
+}
+
+void Module::note_debug_file(int fd, const char* path) {
+  if (path != nullptr) note_directories_of(path);
   struct stat status {};
   debug_files_ += ::fstat(fd, &status) == 0 ? "; debug " + stamp_of(status) : "; debug";
   Elf* elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
@@ -190,14 +230,14 @@ void Module::note_debug_file(int fd) {
 }
 
 /// The build-id of the file that dwz moved common parts to, if it is there.
-std::string Module::supplementary_file(Elf* of) {
+std::string Module::supplementary_file(Elf* of) const {
   if (of == nullptr || section_of(of, kSupplementaryLink).bytes.empty()) return {};
   Dwarf* const debug = dwarf_begin_elf(of, DWARF_C_READ, nullptr);
   const char* name = nullptr;
   const void* bits = nullptr;
   const ssize_t length = debug == nullptr ? 0 : dwelf_dwarf_gnu_debugaltlink(debug, &name, &bits);
   std::string found;
-  if (length > 0 && dwarf_getalt(debug) != nullptr)
+  if (length > 0 && may_seek(name) && dwarf_getalt(debug) != nullptr)
     found = "; supplementary " + to_hex(static_cast<const unsigned char*>(bits), static_cast<int>(length));
   dwarf_end(debug);
   return found;

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "files/descriptor.hpp"
 #include "structure/structure.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -66,14 +68,22 @@ class Module {
   };
   [[nodiscard]] Section section(const char* wanted) const;
 
+  /// Whether the file's size or time of change are no longer what they were when it was opened.
+  [[nodiscard]] bool changed() const;
+  /// Whether libdw may be let look for a file that debug information names, perhaps below a directory that it
+  /// names too: not where what has that name is no regular file, since libdw opens it and waits, for a FIFO's
+  /// writer for one.
+  [[nodiscard]] bool may_seek(const char* name, const char* below = "") const;
+
  private:
   Module() = default;
   bool load(const Request& request, std::string& why);
   void read_segments();
   static int find_debug_file(Dwfl_Module* module, void** self, const char* name, Dwarf_Addr base,
                              const char* file, const char* link, GElf_Word checksum, char** found);
-  void note_debug_file(int fd);
-  static std::string supplementary_file(Elf* of);
+  void note_directories_of(const std::filesystem::path& file);
+  void note_debug_file(int fd, const char* path);
+  std::string supplementary_file(Elf* of) const;
   static Section section_of(Elf* elf, const char* wanted);
   struct Segment {
     Range range;
@@ -92,6 +102,8 @@ class Module {
   Elf* elf_ = nullptr;
   std::uint64_t bias_ = 0;
   std::string name_, build_id_, stamp_, debug_files_;
+  files::Descriptor own_;                           ///< to see whether it changed
+  std::vector<std::filesystem::path> directories_;  ///< of the module and its debug file
   bool x86_64_ = false;
   std::vector<Segment> segments_;
   struct Relocation {

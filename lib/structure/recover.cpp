@@ -1,3 +1,4 @@
+#include "files/at_death.hpp"
 #include "structure/cache.hpp"
 #include "structure/code_map.hpp"
 #include "structure/combine.hpp"
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -55,6 +57,12 @@ std::size_t threads_for(const Request& request, const Module& module) {
   return most;
 }
 
+/// Throws if the module, or a file of its debug information, was truncated or overwritten while this thread
+/// read it.
+void refuse_changed(const Module& module, const files::LostPages& lost) {
+  if (lost.count() > 0 || module.changed()) throw std::runtime_error("changed while it was read");
+}
+
 /// What `one` makes of each of as many parts of the request as there are threads.
 template <class Part>
 std::vector<Part> in_threads(const Request& request, const Module& module, const FunctionBounds& bounds,
@@ -69,10 +77,12 @@ std::vector<Part> in_threads(const Request& request, const Module& module, const
         parts[index] = one(part, module, bounds);
         return;
       }
+      const files::LostPages lost;
       std::string why;
       const std::unique_ptr<Module> own = Module::open(part, why);
       if (!own || own->build_id() != module.build_id()) throw std::runtime_error("changed while it was read");
       parts[index] = one(part, *own, bounds);
+      refuse_changed(*own, lost);
     } catch (...) {
       failures[index] = std::current_exception();
     }
@@ -112,12 +122,14 @@ std::unique_ptr<Module> open_measured(const Request& request) {
 }
 
 /// With what `cache` knows; what it lacks is added to it.
-ModuleStructure recover_with(const Cache& cache, const Request& request) {
+ModuleStructure recover_with(const Cache& cache, const Request& request, const files::LostPages& lost) {
   CodeMap known = cache.load();
   Request rest = request;
   rest.addresses = known.unknown(request.addresses);
   if (!rest.addresses.empty()) {
-    CodeMap learnt = map_code(rest, *open_measured(rest));
+    const std::unique_ptr<Module> module = open_measured(rest);
+    CodeMap learnt = map_code(rest, *module);
+    refuse_changed(*module, lost);
     cache.store(learnt);
     known.add(std::move(learnt));
   }
@@ -128,13 +140,19 @@ ModuleStructure recover_with(const Cache& cache, const Request& request) {
 
 ModuleStructure recover(const Request& request) {
   try {
+    const files::LostPages lost;
     std::unique_ptr<Module> module = open_measured(request);
     const auto cache = request.addresses.empty() ? std::nullopt : Cache::of(request, *module);
-    if (cache) return recover_with(*cache, request);
+    if (cache) return recover_with(*cache, request, lost);
     const FunctionBounds bounds(*module);
-    return combine(in_threads(request, *module, bounds, threads_for(request, *module), recover_part));
+    ModuleStructure whole =
+        combine(in_threads(request, *module, bounds, threads_for(request, *module), recover_part));
+    refuse_changed(*module, lost);
+    return whole;
   } catch (const Unusable& reason) {
     return give_up(request, reason.what());
+  } catch (const std::bad_alloc&) {
+    return give_up(request, "cannot be read: out of memory");
   } catch (const std::exception& error) {
     return give_up(request, std::string("cannot be read: ") + error.what());
   }

@@ -305,6 +305,18 @@ std::vector<Range> common(const std::vector<Range>& code, const std::vector<Rang
   return merged;
 }
 
+/// Whether libdw may be let look for a unit's split part, which it seeks by itself.
+bool may_seek_split(const Module& module, Dwarf_Die& head) {
+  const auto text = [&](unsigned name) {
+    Dwarf_Attribute attribute;
+    const char* const value = dwarf_formstring(dwarf_attr(&head, name, &attribute));
+    return value == nullptr ? "" : value;
+  };
+  const char* name = text(DW_AT_dwo_name);
+  if (*name == '\0') name = text(DW_AT_GNU_dwo_name);
+  return *name == '\0' || (module.may_seek(name) && module.may_seek(name, text(DW_AT_comp_dir)));
+}
+
 }  // namespace
 
 /// `body` has the DIEs: the unit itself or its split part (.dwo).
@@ -317,7 +329,7 @@ DebugInfo::DebugInfo(const Module& module, std::span<const std::uint64_t> addres
     : files_(files) {
   dwarf_ = module.dwarf(bias_);
   if (dwarf_ == nullptr) return;
-  select_units(addresses);
+  select_units(module, addresses);
   std::size_t file_size = 0;
   elf_rawfile(dwarf_getelf(dwarf_), &file_size);
   // Every entry takes a byte or more; compressed sections hold more than the file, hence the factor.
@@ -358,16 +370,21 @@ DebugInfo::DebugInfo(const Module& module, std::span<const std::uint64_t> addres
 
 DebugInfo::~DebugInfo() = default;
 
-void DebugInfo::select_units(std::span<const std::uint64_t> addresses) {
+void DebugInfo::select_units(const Module& module, std::span<const std::uint64_t> addresses) {
   Dwarf_CU* unit = nullptr;
   Dwarf_Half version = 0;
   std::uint8_t type = 0;
   Unit found;
-  while (dwarf_get_units(dwarf_, unit, &unit, &version, &type, &found.head, &found.body) == 0) {
+  while (dwarf_get_units(dwarf_, unit, &unit, &version, &type, &found.head, nullptr) == 0) {
     if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
     found.ranges = ranges_of(&found.head, bias_);
     if (!holds_any(addresses, found.ranges)) continue;
-    if (type == DW_UT_skeleton) split_ = true;
+    found.body = {};
+    if (type == DW_UT_skeleton) {
+      split_ = true;
+      if (may_seek_split(module, found.head))
+        dwarf_cu_info(unit, nullptr, nullptr, nullptr, &found.body, nullptr, nullptr, nullptr);
+    }
     const bool missing = type == DW_UT_skeleton && dwarf_tag(&found.body) == DW_TAG_invalid;
     lacks_split_ = lacks_split_ || missing;
     if (type != DW_UT_skeleton || missing) found.body = found.head;

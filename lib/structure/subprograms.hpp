@@ -57,7 +57,7 @@ class DebugInfo {
 
  private:
   struct Unit;
-  void select_units(std::span<const std::uint64_t> addresses);
+  void select_units(const Module& module, std::span<const std::uint64_t> addresses);
   Dwarf* dwarf_ = nullptr;
   std::uint64_t bias_ = 0;
   bool split_ = false, lacks_split_ = false;

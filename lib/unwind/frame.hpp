@@ -35,18 +35,29 @@ struct alignas(64) Frame {
 static_assert(sizeof(Frame) == 64);
 
 enum class WalkEnd : std::uint8_t {
-  root,     ///< reached the thread's first frame (undefined return address, or a return address of 0)
-  partial,  ///< stopped earlier: no rule, a value out of bounds, or the depth limit
+  root,      ///< reached the thread's first frame (undefined return address, or a return address of 0)
+  partial,   ///< stopped earlier: no rule, or a value out of bounds
+  too_deep,  ///< stopped earlier: the walk took Walker::kMaxSteps steps
+};
+
+/// Frames of a deep path that were left out, and what stands for them.
+struct Gap {
+  std::size_t begin = 0, end = 0;  ///< Walk::frames[begin, end) are no part of the path: the walker's own
+  std::size_t frames = 0;          ///< how many were left out
+
+  /// Whether frames[i] stands in the gap.
+  [[nodiscard]] bool holds(std::size_t i) const noexcept { return i >= begin && i < end; }
 };
 
 struct Walk {
   const Frame* frames =
-      nullptr;  ///< innermost first; valid until the next walk; writable through mutable_frames()
-  std::size_t depth = 0;
+      nullptr;            ///< innermost first; valid until the next walk; writable through mutable_frames()
+  std::size_t depth = 0;  ///< entries of `frames`, those in the gap included
   std::size_t fresh = 0;  ///< frames[0, fresh) were walked now; frames[fresh, depth) are reused from the last
                           ///< walk unchanged, `user` included. 0: nothing has changed at all
   WalkEnd end = WalkEnd::partial;
   bool bridged = false;  ///< some frame of the path is
+  Gap gap;               ///< empty unless the path is deeper than Walker::kMaxDepth
 };
 
 }  // namespace culprit::unwind

@@ -48,6 +48,9 @@ std::uint8_t uses_of(SlotBase base) noexcept {
   return 0;
 }
 
+/// Alternate stacks, coroutines and realigned frames that one path goes through.
+constexpr unsigned kMostSwitches = 1024;
+
 // The second half of a Frame's fixed part, from `module` on, as one number.
 constexpr unsigned kOriginShift = 32;
 constexpr std::uint64_t kOwn = std::uint64_t{1} << 40U;
@@ -69,6 +72,11 @@ void Walker::reset(FindModule find, void* context, std::uint64_t stack_low,
   path_.clear();
 }
 
+WalkEnd Walker::end_of(Outcome outcome) noexcept {
+  if (outcome == Outcome::partial) return WalkEnd::partial;
+  return outcome == Outcome::too_deep ? WalkEnd::too_deep : WalkEnd::root;
+}
+
 Walk Walker::walk(const Registers& start) noexcept {
   if (__atomic_load_n(&invalidated_, __ATOMIC_RELAXED) != 0) [[unlikely]] {
     __atomic_exchange_n(&invalidated_, std::uint32_t{0}, __ATOMIC_ACQUIRE);
@@ -84,14 +92,15 @@ Walk Walker::walk(const Registers& start) noexcept {
     outcome = trace<true>(start, last, count);
   }
   const bool spliced = outcome == Outcome::spliced;
-  const WalkEnd end = outcome == Outcome::partial ? WalkEnd::partial : WalkEnd::root;
-  path_.remember(steps_, count, {last.pc, last.sp, last.bp, last.bx, last.origin}, spliced, end,
-                 bounds_.foreign());
+  const WalkEnd end = end_of(outcome);
+  const std::size_t fresh = path_.remember(steps_, count, {last.pc, last.sp, last.bp, last.bx, last.origin},
+                                           spliced, end, bounds_.foreign());
   return {.frames = path_.frames(),
           .depth = path_.depth(),
-          .fresh = count,
+          .fresh = fresh,
           .end = end,
-          .bridged = path_.bridged()};
+          .bridged = path_.bridged(),
+          .gap = path_.gap()};
 }
 
 // The loop keeps the position in scalars: nearly all steps are plain, and cost a handful of loads each.
@@ -104,16 +113,24 @@ Walker::Outcome Walker::trace(const Registers& start, Position& last, std::size_
   const bool inside = bounds_.enter(at.sp);
   path_.start(inside && !bounds_.foreign(), bounds_.floor(at.sp));
   Outcome outcome = Outcome::onward;
-  Step* step = steps_;
+  Step* step = steps_.begin();
+  const Step* end = steps_.first_end();
+  std::size_t thinned = 0;
+  unsigned backwards = 0;
   while (outcome == Outcome::onward) {
-    if (path_.matches({at.pc, at.sp, at.bp, at.bx, at.origin}) &&
-        splices(at, static_cast<std::size_t>(step - steps_))) {
+    if (path_.matches({at.pc, at.sp, at.bp, at.bx, at.origin}) && splices(at, steps_.count(step, thinned))) {
       outcome = Outcome::spliced;
       break;
     }
-    if (step == steps_ + kMaxDepth) {
-      outcome = Outcome::partial;
-      break;
+    if (step == end) [[unlikely]] {
+      Step* block = steps_.make_room(thinned);
+      if (block == nullptr) {
+        outcome = Outcome::too_deep;
+        break;
+      }
+      ++thinned;
+      step = block;
+      end = block + Steps::kStride;
     }
     const Rule& rule = rules_.rule_at(find_, context_, at.lookup());
     describe(rule, at, *step);
@@ -122,6 +139,12 @@ Walker::Outcome Walker::trace(const Registers& start, Position& last, std::size_
     } else {
       const Moved moved =
           inside ? step_slowly(rule, at, *step, kAll ? &all : nullptr) : Moved{at, Outcome::partial};
+      // From stack to stack and back again: it would go on for ever.
+      if (moved.to.sp <= at.sp && moved.outcome == Outcome::onward && ++backwards == kMostSwitches) {
+        outcome = Outcome::partial;
+        ++step;
+        break;
+      }
       at.pc = moved.to.pc;
       at.sp = moved.to.sp;
       at.bp = moved.to.bp;
@@ -133,15 +156,14 @@ Walker::Outcome Walker::trace(const Registers& start, Position& last, std::size_
     if (outcome == Outcome::onward && at.pc == 0) [[unlikely]]
       outcome = Outcome::root;
   }
-  count = static_cast<std::size_t>(step - steps_);
+  count = steps_.count(step, thinned);
   last = at;
   return outcome;
 }
 
-// Not spliced where the whole would exceed the depth limit: a fresh walk would end there.
 [[gnu::noinline]] bool Walker::splices(Position at, std::size_t steps) noexcept {
   do {
-    if (path_.spliced_depth(steps) > kMaxDepth) return false;
+    if (!path_.serves(steps)) return false;
     if (path_.verify(bounds_)) return true;
   } while (path_.matches({at.pc, at.sp, at.bp, at.bx, at.origin}));
   return false;
@@ -343,7 +365,7 @@ class Walker::Trial final : public OnwardWalk {
       if (outcome != Outcome::onward || at.sp <= base) return false;
       if (at.pc == 0) return true;
     }
-    return false;
+    return true;  // so many frames in a row are none by chance
   }
 
  private:

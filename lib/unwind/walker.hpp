@@ -48,12 +48,15 @@ inline Registers registers_of(const void* ucontext) noexcept {
   return here;
 }
 
-/// A thread's unwinding state: rule cache and last path. Large (about 400 KiB, touched only as far as used);
+/// A thread's unwinding state: rule cache and last path. Large (about 700 KiB, touched only as far as used);
 /// it lives in zeroed memory that the caller provides, that is aligned to 64 bytes and does not move. One
 /// thread at a time, and not reentrant: a handler must not walk with a walker whose walk() it interrupted.
 class Walker {
  public:
-  static constexpr std::size_t kMaxDepth = Path::kMaxDepth;
+  /// Deeper paths have a gap.
+  static constexpr std::size_t kMaxDepth = Steps::kMaxDepth;
+  /// A walk that has reached neither the root nor the last path by then ends as too deep.
+  static constexpr std::size_t kMaxSteps = Steps::kMost;
 
   /// Bytes of memory that a walker needs.
   static constexpr std::size_t size() noexcept;
@@ -65,7 +68,7 @@ class Walker {
   /// pages beforehand spares them page faults.
   template <typename Range>
   void usual_memory(Range range) noexcept {
-    range(steps_, kUsualSteps * sizeof(Step));
+    steps_.usual(range);
     path_.usual_slots(range);
     std::byte* const frames = reinterpret_cast<std::byte*>(path_.usual_frames());
     range(frames, static_cast<std::size_t>(reinterpret_cast<std::byte*>(this + 1) - frames));
@@ -83,6 +86,8 @@ class Walker {
   [[nodiscard]] Frame* mutable_frames() noexcept { return path_.frames(); }
   /// How many they are.
   [[nodiscard]] std::size_t depth() const noexcept { return path_.depth(); }
+  /// Which of them are none of the path.
+  [[nodiscard]] Gap gap() const noexcept { return path_.gap(); }
 
   /// What the last walk depends on.
   [[nodiscard]] Path::Dependence dependence() const noexcept { return path_.dependence(); }
@@ -94,9 +99,7 @@ class Walker {
   void invalidate() noexcept { __atomic_store_n(&invalidated_, std::uint32_t{1}, __ATOMIC_RELEASE); }
 
  private:
-  static constexpr std::size_t kUsualSteps = 32;  // walked afresh
-
-  enum class Outcome : std::uint8_t { onward, root, partial, spliced, needs_all_registers };
+  enum class Outcome : std::uint8_t { onward, root, partial, too_deep, spliced, needs_all_registers };
   /// The registers of the frame that the walk looks at.
   struct Position;
   /// A step's result.
@@ -104,6 +107,7 @@ class Walker {
   /// Whether a guess leads on.
   class Trial;
 
+  static WalkEnd end_of(Outcome outcome) noexcept;
   template <bool kAll>
   [[gnu::hot]] Outcome trace(const Registers& start, Position& last, std::size_t& count) noexcept;
   void describe(const Rule& rule, const Position& at, Step& step) const noexcept;
@@ -117,7 +121,7 @@ class Walker {
 
   // In the order that brings together what walks touch: the first steps, and from the end of the last path's
   // frames to the last rule.
-  Step steps_[kMaxDepth];
+  Steps steps_;
   Path path_;
   FindModule find_;
   void* context_;

@@ -2,7 +2,7 @@
 
 namespace culprit::views {
 
-DatabaseSource::DatabaseSource(const std::filesystem::path& path) : reader_(path) {}
+DatabaseSource::DatabaseSource(const std::filesystem::path& path) : path_(path), reader_(path) {}
 
 const database::Contents& DatabaseSource::experiment() const {
   return reader_.experiment();

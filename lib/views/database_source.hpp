@@ -20,8 +20,11 @@ class DatabaseSource final : public Source {
                                                             std::uint32_t metric) const override;
   [[nodiscard]] std::optional<std::vector<std::uint64_t>> flat_exclusive_values(
       database::FlatId scope, std::uint32_t metric) const override;
+  [[nodiscard]] std::filesystem::path file() const override { return path_; }
+  [[nodiscard]] bool changed() const override { return reader_.changed(); }
 
  private:
+  std::filesystem::path path_;
   database::Reader reader_;
 };
 

@@ -10,6 +10,8 @@
 namespace culprit::views {
 namespace {
 
+/// Definitions may come with a database, from anybody: one rests on another, and muParser on the stack.
+constexpr std::size_t kMostDefinitions = 128, kLongestFormula = 2048;
 constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN();
 
 bool is_letter(char c) {
@@ -171,6 +173,11 @@ double Derived::evaluate(std::span<const double> values) const {
 
 Column define_column(const database::Contents& experiment, std::string_view definition,
                      std::optional<std::uint32_t> role, std::span<const Column> defined) {
+  if (defined.size() >= kMostDefinitions)
+    throw BadDefinition(std::to_string(kMostDefinitions) + " metrics are defined already (define fewer)");
+  if (definition.size() > kLongestFormula)
+    throw BadDefinition("longer than " + std::to_string(kLongestFormula) +
+                        " characters (divide it among several metrics)");
   const std::size_t equals = definition.find('=');
   if (equals == std::string_view::npos) throw BadDefinition("no '=' (write NAME=FORMULA)");
   const std::string_view name = trim(definition.substr(0, equals));

@@ -48,7 +48,8 @@ class Derived {
 /// The column that `NAME=FORMULA` defines. In the formula, `$METRIC` is a metric (with `:STAT` its statistic,
 /// else the sum), inclusive; `${EVENT:STAT (I|E)}` names one in full; both may be of `defined`. Operators and
 /// functions are muParser's (+ - * / ^ ?: min max sqrt ...). `role` as for find_column. Throws BadDefinition,
-/// also for metrics that the database does not have.
+/// also for metrics that the database does not have,
+/// formulas of more than 2048 characters and more than 128 metrics.
 Column define_column(const database::Contents& experiment, std::string_view definition,
                      std::optional<std::uint32_t> role, std::span<const Column> defined);
 

@@ -3,6 +3,7 @@
 #include "database/contents.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <vector>
@@ -29,6 +30,11 @@ class Source {
   /// database::DatabaseError.
   [[nodiscard]] virtual std::vector<std::uint64_t> exclusive_values(
       std::span<const database::ContextId> contexts, std::uint32_t metric) const = 0;
+
+  /// The file that all comes from; empty where there is none.
+  [[nodiscard]] virtual std::filesystem::path file() const { return {}; }
+  /// Whether somebody wrote to it since it was opened: then what it says means nothing.
+  [[nodiscard]] virtual bool changed() const { return false; }
 
   /// The exclusive values of a file or load module, one entry per location; not set where they are not kept,
   /// and have to be added up. May throw database::DatabaseError.

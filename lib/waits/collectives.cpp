@@ -11,13 +11,18 @@ using trace::OperationKind;
 
 namespace {
 
+/// Two members may say that they have the same rank: none is taken for another, whichever comes first.
+bool is_lower(const Mark& a, const Mark& b) {
+  return a.rank != b.rank ? a.rank < b.rank : a.call < b.call;
+}
+
 bool enters_later(const Mark& a, const Mark& b) {
-  return a.ns != b.ns ? a.ns > b.ns : a.rank < b.rank;
+  return a.ns != b.ns ? a.ns > b.ns : is_lower(a, b);
 }
 
 /// Of an `other` that may be nobody.
 bool comes_before(const Mark& mark, const Mark& other) {
-  return other.rank < 0 || mark.ns < other.ns || (mark.ns == other.ns && mark.rank < other.rank);
+  return other.rank < 0 || mark.ns < other.ns || (mark.ns == other.ns && is_lower(mark, other));
 }
 
 /// What an instance of this kind makes its members wait for; none where that depends on the member.
@@ -88,14 +93,28 @@ void Gathering::leave(const Mark& mark) {
   if (comes_before(mark, first_out)) first_out = mark;
 }
 
+void Gathering::join(OperationKind operation, bool blocks) {
+  if (members != 0 && kind != operation) contradictory = true;
+  kind = operation;
+  ++members;
+  blocking = blocking && blocks;
+}
+
+void Gathering::lead(const Mark& mark) {
+  if (root.rank >= 0) contradictory = true;
+  root = mark;
+}
+
 void Gathering::add(const Gathering& other) {
   if (other.members == 0) return;
+  if (other.contradictory || (members != 0 && kind != other.kind)) contradictory = true;
+  kind = other.kind;
   if (other.first_in.rank >= 0 && comes_before(other.first_in, first_in)) first_in = other.first_in;
   if (other.first_out.rank >= 0) leave(other.first_out);
   for (const Mark* mark : {&other.latest, &other.second}) {
     if (mark->rank >= 0) come_last(*mark);
   }
-  if (other.root.rank >= 0) root = other.root;
+  if (other.root.rank >= 0) lead(other.root);
   members += other.members;
   blocking = blocking && other.blocking;
 }
@@ -150,12 +169,10 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   Own& own = this->own({context.global_id, instance});
   own.expected = context.own_processes;
   own.size = context.size;
-  own.kind = operation.kind;
   Member& member = own.members.emplace_back();
   __builtin_prefetch(&member + 2, 1);  // many instances' members come in turn
   member.call = call.id;
   member.process_rank = call.rank;
-  member.rank = rank;
   member.operation = blocking ? 0 : operation.id;
   member.attendance = attendances.size() - 1;
   member.enter_ns = call.enter_ns;
@@ -171,13 +188,12 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   if (!bystander) {
     own.part.enter(enter);
     own.part.leave({call.exit_ns, call.id, rank, call.context});
-    if (root) own.part.root = enter;
+    if (root) own.part.lead(enter);
   }
-  ++own.part.members;
-  own.part.blocking = own.part.blocking && blocking;
+  own.part.join(operation.kind, blocking);
   if (own.part.members == context.own_processes) {
-    mail_.send(home_of(context.global_id), GatheringLetter{context.global_id, instance, context.size,
-                                                           mail_.here(), operation.kind, own.part});
+    mail_.send(home_of(context.global_id),
+               GatheringLetter{context.global_id, instance, context.size, mail_.here(), own.part});
   }
 }
 
@@ -187,8 +203,9 @@ void Collectives::receive(const GatheringLetter& letter) {
   instance.whole.add(letter.part);
   instance.from.push_back(letter.from);
   if (instance.whole.members < letter.size) return;
+  if (instance.whole.contradictory) ++ledger_.unmatched.collectives;
   for (const int from : instance.from) {
-    mail_.send(from, GatheredLetter{letter.context, letter.instance, letter.kind, instance.whole});
+    mail_.send(from, GatheredLetter{letter.context, letter.instance, instance.whole});
   }
   instances_.erase(key);
 }
@@ -207,7 +224,7 @@ void Collectives::settle_gathered() {
     for (const Gathered& one : gathered_) {
       const std::vector<Member>& members = owns_[one.own].members;
       const std::size_t last = std::min(first + kMembersTogether, members.size());
-      for (std::size_t i = first; i < last; ++i) settle(members[i], one.letter.kind, one.letter.whole);
+      for (std::size_t i = first; i < last; ++i) settle(members[i], one.letter.whole);
     }
   }
 }
@@ -218,10 +235,10 @@ void Collectives::receive(const PrefixLetter& letter) {
   members.push_back(letter);
   if (members.size() < letter.size) return;
   std::sort(members.begin(), members.end(),
-            [](const PrefixLetter& a, const PrefixLetter& b) { return a.enter.rank < b.enter.rank; });
+            [](const PrefixLetter& a, const PrefixLetter& b) { return is_lower(a.enter, b.enter); });
   Mark latest;
   for (const PrefixLetter& member : members) {
-    mail_.send(member.from, PrefixedLetter{letter.context, letter.instance, member.enter.rank, latest});
+    mail_.send(member.from, PrefixedLetter{letter.context, letter.instance, member.enter.call, latest});
     if (latest.rank < 0 || enters_later(member.enter, latest)) latest = member.enter;
   }
   instances_.erase(key);
@@ -233,7 +250,7 @@ void Collectives::receive(const PrefixedLetter& letter) {
   Own& own = owns_[found->second];
   const std::vector<Member>& members = own.members;
   const auto member = std::find_if(members.begin(), members.end(),
-                                   [&letter](const Member& one) { return one.rank == letter.rank; });
+                                   [&letter](const Member& one) { return one.call == letter.call; });
   if (member == members.end()) return;
   depend(*member, Pattern::early_scan, letter.latest, true);
   if (++own.answered < members.size()) return;
@@ -242,7 +259,13 @@ void Collectives::receive(const PrefixedLetter& letter) {
 }
 
 /// What one member may have waited for, now that all of them are known.
-void Collectives::settle(const Member& member, OperationKind kind, const Gathering& whole) {
+void Collectives::settle(const Member& member, const Gathering& whole) {
+  const OperationKind kind = whole.kind;
+  if (whole.contradictory) {
+    part_ways(member);
+    depend(member, Pattern::none, {}, false);
+    return;
+  }
   const Pattern pattern = pattern_of(kind);
   Mark on = whole.latest;
   if (kind == OperationKind::one_to_all) on = member.call == whole.root.call ? Mark{} : whole.root;
@@ -304,7 +327,7 @@ void Collectives::flush() {
     const Own& own = owns_[number];
     if (own.part.members == 0 || own.part.members == own.expected) continue;
     mail_.send(home_of(key.context),
-               GatheringLetter{key.context, key.instance, own.size, mail_.here(), own.kind, own.part});
+               GatheringLetter{key.context, key.instance, own.size, mail_.here(), own.part});
   }
 }
 

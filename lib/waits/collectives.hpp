@@ -26,15 +26,20 @@ struct Mark {
 struct Gathering {
   std::uint32_t members = 0;
   bool blocking = true;
+  bool contradictory = false;  ///< they took part in different operations, or have several roots
+  measurement::trace::OperationKind kind{};
   Mark latest, second;  ///< the last two to enter
   Mark first_in;        ///< the first to enter
   Mark first_out;       ///< the first to leave
   Mark root;            ///< the root's enter
 
   void add(const Gathering& other);
-  /// One more has entered the operation, and left it: what is known of its marks, not yet its number.
+  /// One more takes part in an operation of this kind.
+  void join(measurement::trace::OperationKind operation, bool blocks);
+  /// One more has entered the operation, and left it, and is its root: what is known of its marks.
   void enter(const Mark& mark);
   void leave(const Mark& mark);
+  void lead(const Mark& mark);
 
  private:
   void come_last(const Mark& mark);
@@ -46,7 +51,6 @@ struct GatheringLetter {
   std::uint32_t instance = 0;
   std::uint32_t size = 0;  ///< of the context
   int from = 0;
-  measurement::trace::OperationKind kind{};
   Gathering part;
 };
 /// The whole, back to those who contributed.
@@ -54,7 +58,6 @@ struct GatheredLetter {
   static constexpr std::uint8_t kLetter = 4;
   std::uint64_t context = 0;
   std::uint32_t instance = 0;
-  measurement::trace::OperationKind kind{};
   Gathering whole;
 };
 /// One member of a prefix reduction, where each waits for those below it only.
@@ -71,7 +74,7 @@ struct PrefixedLetter {
   static constexpr std::uint8_t kLetter = 6;
   std::uint64_t context = 0;
   std::uint32_t instance = 0;
-  std::int32_t rank = -1;
+  EventId call;
   Mark latest;
 };
 
@@ -104,7 +107,8 @@ class Collectives {
   void close_round(Fenced fenced) {
     settle_gathered();
     for (const Gathered& one : gathered_) {
-      if (one.letter.kind != measurement::trace::OperationKind::fence) continue;
+      const Gathering& whole = one.letter.whole;
+      if (whole.kind != measurement::trace::OperationKind::fence || whole.contradictory) continue;
       for (const Member& member : owns_[one.own].members)
         fenced(one.letter.context, member.process_rank, member.call);
     }
@@ -129,7 +133,6 @@ class Collectives {
   struct Member {
     EventId call;
     std::int32_t process_rank = -1;  ///< in MPI_COMM_WORLD
-    std::int32_t rank = -1;          ///< in the communicator
     std::uint64_t operation = 0;     ///< 0: blocking
     std::size_t attendance = 0;      ///< which of its time line's
     std::uint64_t enter_ns = 0, exit_ns = 0;
@@ -137,7 +140,6 @@ class Collectives {
   /// This rank's members of one instance, until its answer is there.
   struct Own {
     std::uint32_t expected = 0, size = 0;  ///< members here, and in all
-    measurement::trace::OperationKind kind{};
     Gathering part;
     std::vector<Member> members;
     std::uint32_t answered = 0;  ///< of a prefix reduction, which answers each
@@ -160,7 +162,7 @@ class Collectives {
   Own& own(const Key& key);
   void begin(const CallSite& call, const measurement::trace::Operation& operation);
   void settle_gathered();
-  void settle(const Member& member, measurement::trace::OperationKind kind, const Gathering& whole);
+  void settle(const Member& member, const Gathering& whole);
   void part_ways(const Member& member);
   void depend(const Member& member, Pattern pattern, const Mark& on, bool first);
   [[nodiscard]] int home_of(std::uint64_t context) const;

@@ -1,10 +1,15 @@
 #include "waits/contexts.hpp"
 
+#include "measurement/limits.hpp"
+#include "waits/letter.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace culprit::waits {
 
@@ -74,6 +79,61 @@ bool is_shared(const Definition& definition) {
   return definition.kind != DefinitionKind::group;
 }
 
+/// What processes say of a context that all of them must agree on.
+struct Said {
+  std::uint64_t global_id = 0;
+  std::uint64_t least = ~std::uint64_t{0}, most = 0;
+
+  void add(std::uint64_t said) {
+    least = std::min(least, said);
+    most = std::max(most, said);
+  }
+};
+
+/// Its size; the two groups of an intercommunicator differ in that.
+std::uint64_t said_by(const Definition& definition) {
+  constexpr std::uint64_t kBetweenGroups = std::uint64_t{1} << 32;
+  return definition.kind == DefinitionKind::intercommunicator ? kBetweenGroups : definition.size;
+}
+
+/// Collective: of the contexts that this rank's processes are in those of which any two processes, wherever
+/// they are, say different things: whoever believed one of them would depend on which.
+std::unordered_set<std::uint64_t> find_contradictory(exchange::Communicator& analysis,
+                                                     std::span<const std::unique_ptr<ProcessTrace>> own) {
+  std::unordered_map<std::uint64_t, Said> here;
+  for (const auto& process : own) {
+    for (const Definition& definition : process->definitions()) {
+      if (is_shared(definition)) here[definition.global_id].add(said_by(definition));
+    }
+  }
+  const auto ranks = static_cast<std::size_t>(analysis.size());
+  std::vector<Bytes> to(ranks);
+  for (auto& [id, said] : here) {
+    said.global_id = id;
+    put(to[home_of(id, ranks)], &said, sizeof said);
+  }
+  std::unordered_map<std::uint64_t, Said> at_home;
+  const std::vector<Bytes> boxes = analysis.all_to_all(std::move(to));
+  for (const Bytes& box : boxes) {
+    for (const Said& said : items_of<Said>(box)) {
+      at_home[said.global_id].add(said.least);
+      at_home[said.global_id].add(said.most);
+    }
+  }
+  std::vector<Bytes> answers(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    for (const Said& said : items_of<Said>(boxes[rank])) {
+      const Said& by_all = at_home[said.global_id];
+      if (by_all.least != by_all.most) put(answers[rank], &said.global_id, sizeof said.global_id);
+    }
+  }
+  std::unordered_set<std::uint64_t> contradictory;
+  for (const Bytes& box : analysis.all_to_all(std::move(answers))) {
+    for (const std::uint64_t id : items_of<std::uint64_t>(box)) contradictory.insert(id);
+  }
+  return contradictory;
+}
+
 /// Where a process recorded the members of a context: there, or where it has the same ones, in what it was
 /// made from, which was defined before it.
 const Definition& with_members(std::span<const Definition> all, std::size_t at) {
@@ -130,22 +190,20 @@ Memberships read_memberships(const std::vector<Bytes>& boxes) {
   return known;
 }
 
-/// Reads what own_places() wrote; who is missing is nobody. A damaged definition may name any place.
+/// Reads what own_places() wrote; who is missing is nobody. Takes memory for those who said so only: a
+/// damaged definition may name any place.
 Memberships read_places(const std::vector<Bytes>& boxes) {
-  std::unordered_map<std::uint64_t, std::vector<std::int32_t>> members;
+  std::unordered_map<std::uint64_t, std::map<std::uint32_t, std::int32_t>> members;
   for (const Bytes& box : boxes) {
     for (Reading reading(box); reading.more();) {
-      constexpr std::uint64_t kMostPlaces = std::uint64_t{1} << 26;
-      std::vector<std::int32_t>& all = members[reading.number()];
+      std::map<std::uint32_t, std::int32_t>& all = members[reading.number()];
       const std::uint64_t place = reading.number();
       const auto rank = static_cast<std::int32_t>(reading.number());
-      if (place >= kMostPlaces) continue;
-      if (place >= all.size()) all.resize(place + 1, measurement::trace::kNobody);
-      all[place] = rank;
+      if (place < measurement::kMaxRanks) all.try_emplace(static_cast<std::uint32_t>(place), rank);
     }
   }
   Memberships known;
-  for (const auto& [id, ranks] : members) known[id].push_back({id, RankList(ranks), {}});
+  for (const auto& [id, ranks] : members) known[id].push_back({id, RankList::at_places(ranks), {}});
   return known;
 }
 
@@ -181,12 +239,14 @@ std::uint32_t Contexts::add(std::uint64_t global_id) {
 }
 
 Contexts::Contexts(exchange::Communicator& analysis, std::span<const std::unique_ptr<ProcessTrace>> own) {
+  const std::unordered_set<std::uint64_t> contradictory = find_contradictory(analysis, own);
   for (const auto& process : own) {
+    std::unordered_set<std::uint64_t> defined;  // what is defined twice is one
     for (const Definition& definition : process->definitions()) {
-      if (!is_shared(definition)) continue;
+      if (!is_shared(definition) || contradictory.contains(definition.global_id)) continue;
       SharedContext& context = shared_[add(definition.global_id)];
       context.size = std::max(context.size, definition.size);
-      ++context.own_processes;
+      if (defined.insert(definition.global_id).second) ++context.own_processes;
     }
   }
   const auto ranks = static_cast<std::size_t>(analysis.size());
@@ -218,6 +278,7 @@ void Contexts::add_views(const ProcessTrace& process,
   std::unordered_map<std::uint32_t, std::uint32_t> slots;  // what is defined twice has one
   for (const Definition& definition : process.definitions()) {
     View& view = views.emplace_back();
+    if (is_shared(definition) && !by_id_.contains(definition.global_id)) continue;  // contradictory
     view.rank = definition.rank;
     if (!is_shared(definition)) {
       view.members = keep(RankList(definition.members));

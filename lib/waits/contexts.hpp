@@ -41,7 +41,8 @@ struct Membership {
 };
 
 /// What the communicators, windows and groups in the processes' definitions are. Members are recorded by one
-/// process of each only; here they are brought to all ranks of the analysis that need them.
+/// process of each only; here they are brought to all ranks of the analysis that need them. One that
+/// processes define differently is unknown to all of them.
 class Contexts {
  public:
   /// Collective.

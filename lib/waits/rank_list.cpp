@@ -1,10 +1,31 @@
 #include "waits/rank_list.hpp"
 
+#include "measurement/trace_operation.hpp"
+
 #include <algorithm>
 
 namespace culprit::waits {
 
 RankList::RankList(std::span<const std::int32_t> ranks) {
+  add(ranks);
+}
+
+RankList RankList::at_places(const std::map<std::uint32_t, std::int32_t>& ranks) {
+  RankList list;
+  std::vector<std::int32_t> together;  // behind those of the list
+  for (const auto& [place, rank] : ranks) {
+    if (place != list.size_ + together.size()) {
+      list.add(together);
+      together.clear();
+      list.add({.first = measurement::trace::kNobody, .stride = 0, .count = place - list.size_, .start = 0});
+    }
+    together.push_back(rank);
+  }
+  list.add(together);
+  return list;
+}
+
+void RankList::add(std::span<const std::int32_t> ranks) {
   for (std::size_t i = 0; i < ranks.size();) {
     Run run{.first = ranks[i], .stride = 1, .count = 1, .start = 0};
     if (i + 1 < ranks.size()) run.stride = ranks[i + 1] - ranks[i];

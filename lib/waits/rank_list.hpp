@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,6 +15,9 @@ class RankList {
  public:
   RankList() = default;
   explicit RankList(std::span<const std::int32_t> ranks);
+  /// Of those members that are known, by their rank in the communicator; the others below the last are
+  /// nobody.
+  static RankList at_places(const std::map<std::uint32_t, std::int32_t>& ranks);
 
   [[nodiscard]] std::uint32_t size() const { return size_; }
   /// The member with this rank; nothing where there is none.
@@ -35,6 +39,7 @@ class RankList {
     std::uint32_t count = 0, start = 0;
   };
   void add(Run run);
+  void add(std::span<const std::int32_t> ranks);
   [[nodiscard]] const Run& run_of(std::uint32_t index) const;
 
   std::vector<Run> runs_;

@@ -104,10 +104,15 @@ class Division {
   Division(const TimeLine& line, bool in_order, std::vector<Segment>& segments)
       : line_(line), in_order_(in_order), samples_(line.samples), segments_(segments) {}
 
-  void begin(const RecurringCall& call) { start_ = call; }
+  /// Calls may overlap (a loop of polls lasts until after later calls): segments follow each other none the
+  /// less.
+  void begin(const RecurringCall& call) {
+    start_ = call;
+    if (!segments_.empty()) start_.enter_ns = std::max(start_.enter_ns, segments_.back().begin_ns);
+  }
   /// The one that was begun last: in front of this call.
   void end(std::uint32_t event, std::uint64_t ns, std::uint64_t calls_ns) {
-    const Bounds bounds{start_.event, event, start_.enter_ns, ns};
+    const Bounds bounds{start_.event, event, start_.enter_ns, std::max(ns, start_.enter_ns)};
     Segment& segment = segments_.emplace_back();
     segment.begin_ns = bounds.begin_ns;
     segment.end_ns = bounds.end_ns;
@@ -213,9 +218,10 @@ void VariationPass::choose() {
 void VariationPass::find_between_marks(const Row& row, std::vector<Segment>& segments) {
   const Sequence<Event>& events = row.line->events;
   SegmentSamples samples(row.line->samples);
+  std::uint64_t begin = 0;
   for (std::size_t i = 0; i < row.marks.size(); ++i) {
-    const std::uint64_t begin = row.marks[i].ns;
-    std::uint64_t end = i + 1 < row.marks.size() ? row.marks[i + 1].ns : begin;
+    begin = std::max(begin, row.marks[i].ns);
+    std::uint64_t end = i + 1 < row.marks.size() ? std::max(begin, row.marks[i + 1].ns) : begin;
     if (i + 1 == row.marks.size() && !events.empty()) {
       end = std::max(begin, events.back().finalize ? events.back().enter_ns : events.back().exit_ns);
     }

@@ -1,3 +1,4 @@
+#include "file_formats.hpp"
 #include "repair.hpp"
 
 #include <cstddef>
@@ -6,6 +7,8 @@
 #include <vector>
 
 // Any bytes, with their checksums made right, give a database that can be read in whole, or a DatabaseError.
+FUZZ_MUTATE_BY(fuzz::kDatabase)
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto* first = reinterpret_cast<const std::byte*>(data);
   std::vector<std::byte> file(first, first + size);

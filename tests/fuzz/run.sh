@@ -1,19 +1,33 @@
 #!/usr/bin/env bash
-# Builds and runs every fuzzer for the given time. Corpora stay in BUILD/corpus. Usage: run.sh BUILD SECONDS
+# Builds and runs every fuzzer for the given time. Corpora stay in BUILD/corpus. Ends with an error where any fuzzer found
+# something. Usage: run.sh BUILD SECONDS
 set -euo pipefail
 build=$(realpath "$1") seconds=$2
-targets=(database_reader measurement_reader trace_reader module_reader structure_cache)
-cmake --build "$build" -j "${JOBS:-$(nproc)}" --target "${targets[@]/#/fuzz_}" make_example_db make_measurement -- --quiet
-mkdir -p "${targets[@]/#/$build/corpus/}"
+corpus=$build/corpus
+tests=$(dirname "$(readlink -f "$0")")/..
+targets=(measurement_reader live_reader trace_reader database_reader merge run_marker idle_rules derived_metrics module_reader
+         structure_cache symbol call_frames program)
+cmake --build "$build" -j "${JOBS:-$(nproc)}" --target fuzzers -- --quiet
+mkdir -p "${targets[@]/#/$corpus/}"
 # Whole files to begin with: nobody comes upon one by chance, and the readers give up at the first thing that is wrong.
-"$build/tests/unit/database/make_example_db" "$build/corpus/database_reader/seed"
-"$build/tests/fuzz/make_measurement" "$build/corpus/measurement_reader/seed"
+"$build/tests/fuzz/make_seeds" "$corpus"
+"$build/tests/unit/database/make_example_db" "$corpus/database_reader/seed"
 for optimization in -O1 -O3; do
-  gcc -g "$optimization" -shared -fPIC -o "$build/corpus/module_reader/seed$optimization" \
-    "$(dirname "$0")/../unit/structure/programs/gaps.c"
+  gcc -g "$optimization" -shared -fPIC -o "$corpus/module_reader/seed$optimization" "$tests/unit/structure/programs/gaps.c"
+  cp "$corpus/module_reader/seed$optimization" "$corpus/program/"
+  objcopy -O binary --only-section=.eh_frame_hdr --only-section=.eh_frame "$corpus/module_reader/seed$optimization" \
+    "$corpus/call_frames/seed$optimization"
 done
+cp "$tests"/../lib/merge/rules/*.rules "$corpus/idle_rules/"
+grep -o '"_[RZ][^"]*"' "$tests/unit/structure/demangle_test.cpp" | tr -d '"' | sed 's/^_R//' |
+  split -l 1 - "$corpus/symbol/seed"
+printf '%s\n' 'IPC=$CPUTIME / $REALTIME' 'TWICE=2 * $IPC' 'ODD=max(${REALTIME:Mean (E)}, 1e3) ? 1 : sqrt(2)' \
+  >"$corpus/derived_metrics/seed"
+failed=0
 for target in "${targets[@]}"; do
   echo "fuzz: $target for $seconds s"
-  "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=4096 -print_final_stats=1 \
-    -artifact_prefix="$build/$target-" "$build/corpus/$target" 2>&1 | tail -n 8
+  "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len=65536 -timeout=20 -rss_limit_mb=4096 \
+    -print_final_stats=1 -artifact_prefix="$build/$target-" "$corpus/$target" >"$build/$target.log" 2>&1 || failed=1
+  grep -E '^#[0-9]+.* cov: |ERROR|SUMMARY|Test unit written' "$build/$target.log" | tail -n 4
 done
+exit $failed

@@ -196,14 +196,14 @@ class Merging(harness.Workspace):
         self.assertEqual(harness.viewer_json(self.here / "run.db", "info")["ranks"], 1)
 
     def test_many_threads_with_few_file_descriptors_lose_no_file(self):
-        directory = self.measured(1)
-        file = self.files(directory)[0]
-        for number in range(400):
-            shutil.copy(file, file.with_name(f"copy-{number}.culprit"))
+        directory = self.here / "run"
+        for _ in range(100):  # processes of one run
+            harness.run([harness.HPCRUN, "-o", directory, harness.PROGRAMS / "spin", "0.03"],
+                        env=dict(harness.ENVIRONMENT, PMI_RANK="0", PMIX_NAMESPACE="one"))
         done = harness.run([harness.PROF_MPI, "--threads", 8, directory], expect=None,
-                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48)))
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24)))
         self.assertNotIn("open files", done.stderr)
-        self.assertIn("merged 401 profiles", done.stdout + done.stderr)
+        self.assertIn("merged 100 profiles", done.stdout + done.stderr)
 
     def test_devices_are_not_replaced(self):
         directory = self.measured(1)
@@ -229,7 +229,7 @@ class Merging(harness.Workspace):
             data = gzip.decompress(done.stdout) if "pprof" in words else done.stdout
             self.assertNotIn(b"sp\xe4n", data, words)
             if "pprof" in words or words[0] != "export":
-                self.assertIn("sp\ufffdn".encode(), data, words)  # the others name no modules
+                self.assertIn(rb"sp\\xe4n" if "json" in words else rb"sp\xe4n", data, words)  # the others name no modules
             if "pprof" not in words:
                 data.decode()
 

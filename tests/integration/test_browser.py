@@ -257,7 +257,8 @@ class Browser(unittest.TestCase):
         again.wait_for("▼idle")
 
     def test_signals_give_the_terminal_back(self):
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS,
+                       signal.SIGUSR1):
             with self.subTest(signal=number.name):
                 terminal = self.terminal()
                 terminal.wait_for("WHAT MAKES THEM WAIT")
@@ -267,6 +268,27 @@ class Browser(unittest.TestCase):
                         os.kill(int(process), number)
                 terminal.wait_for(f"ended {128 + number}")
                 self.assertNotIn("-icanon", terminal.wait_for("icanon"))
+                terminal.close()
+
+    def test_a_database_that_is_changed_in_place_ends_it_with_one_line(self):
+        database = self.folder / "run.db"
+        whole = database.read_bytes()
+        for what, change in {
+            "truncated": lambda: os.truncate(database, 0),
+            "overwritten": lambda: database.write_bytes(whole[::-1]),
+            "another": lambda: shutil.copyfile(self.folder / "after.db", database),
+        }.items():
+            with self.subTest(change=what):
+                database.unlink()
+                database.write_bytes(whole)
+                terminal = self.terminal()
+                terminal.wait_for("WHAT MAKES THEM WAIT")
+                change()
+                terminal.keys("2")
+                shown = terminal.wait_for("icanon")
+                self.assertIn("ended 1\n", shown)
+                self.assertIn(f"viewer-cli: read: {database}: was ", shown)
+                self.assertNotIn("-icanon", shown)
                 terminal.close()
 
     def test_a_terminal_that_tells_its_background_has_colours_for_it(self):

@@ -138,7 +138,7 @@ SUSPECTS = [{
 WHERE = [{"name": text, "idleness_s": number, "share": share}]
 QUALITY = {
     "ranks": whole, "threads": whole, "samples": whole, "partial": whole, "partial_s": number, "bridged": whole, "unresolved": whole,
-    "dropped": whole, "full": whole, "clock_violations": whole, "clock_violations_left": whole, "cut_short": whole, "unreadable": whole, "sampling_s": number,
+    "dropped": whole, "full": whole, "world_size": whole, "clock_violations": whole, "clock_violations_left": whole, "cut_short": whole, "unreadable": whole, "sampling_s": number,
     "sampling_us": number, "slowed_threads": whole, "slowest_period_s": number, "epochs_lost": whole,
     "unclassified_wait_s": number, "excess_wait_s": number, "traces_stopped": whole,
     "unmatched": dict.fromkeys(
@@ -230,7 +230,7 @@ class Answers:
             if command in ON_TRACE and not traced:
                 done = harness.run([harness.VIEWER, database, command, "--format", "json"], expect=1)
                 self.assertEqual(done.stdout, "")
-                self.assert_one_line(done.stderr, f"viewer-cli: {command}: ", "--trace")
+                self.assert_one_line(done.stderr, f"viewer-cli: {command}: ", "--trace" if ranks > 0 else "no MPI ranks")
                 continue
             answers[command] = result = harness.viewer_json(database, command, *words)
             check(result, shape, command)

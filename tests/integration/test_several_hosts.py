@@ -3,10 +3,10 @@ there are none, messages tell that causes come before their effects."""
 
 import collections
 import shutil
-import struct
 import unittest
 
 import harness
+import trace_bytes
 import traces
 from against_logs import truth
 
@@ -15,8 +15,6 @@ REPETITIONS, DELAY = 3, 20  # ms
 APART = 5_000_000_000  # ns: each host's clock is ahead of the next one's that the baton goes to
 CHAIN, MENDED = 18, 15  # ranks; those to which pushing forward gets
 RECEIVES = ("receive", "receive_matched")
-SLOT, BLOCK_HEADER = 32768, 64
-PROCESS_STREAM = 0xFFFFFFFF
 CLOCK_PAIR = 2
 
 
@@ -33,16 +31,11 @@ def varint(data, at):
 def forget_comparisons(file):
     """Makes a trace's comparisons of clocks ones that have no reference, as a trace that was never sealed."""
     data = bytearray(file.read_bytes())
-    struct.pack_into("<I", data, 76, 0)  # no index: neither it nor its checksum is looked at
     forgotten = 0
-    for slot in range(SLOT, len(data) - BLOCK_HEADER, SLOT):
-        magic, _, stream, _, used = struct.unpack_from("<4sIIII", data, slot)
-        if magic != b"CTRB":
-            continue
-        struct.pack_into("<I", data, slot + 4, 0)  # not complete: its checksum may be anything
-        at = slot + BLOCK_HEADER
+    for slot, stream, used in trace_bytes.blocks(data):
+        at = slot + trace_bytes.BLOCK_HEADER
         end = at + used
-        while stream == PROCESS_STREAM and at < end:
+        while stream == trace_bytes.PROCESS_STREAM and at < end:
             size, at = varint(data, at)
             if data[at] == CLOCK_PAIR:
                 _, place = varint(data, at + 1)  # monotonic
@@ -51,6 +44,7 @@ def forget_comparisons(file):
                     data[place] = 1  # nobody
                     forgotten += 1
             at += size
+    trace_bytes.mend(data)
     file.write_bytes(data)
     return forgotten
 

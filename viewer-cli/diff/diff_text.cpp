@@ -1,6 +1,7 @@
 #include "diff/diff_text.hpp"
 
 #include "diff/change_words.hpp"
+#include "print/text.hpp"
 #include "text/guides.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -152,8 +153,8 @@ void write_heading(std::ostream& out, const Screen& screen, const views::Differe
                    const DiffSetting& setting, const Invocation& invocation) {
   const double before = difference.total_a();
   const double after = difference.total_b();
-  out << "before  " << run_text(invocation.database, setting.first, screen.unicode) << '\n'
-      << "after   " << run_text(invocation.other, setting.second, screen.unicode) << '\n';
+  out << "before  " << run_text(print::spelled(invocation.database), setting.first, screen.unicode) << '\n'
+      << "after   " << run_text(print::spelled(invocation.other), setting.second, screen.unicode) << '\n';
   const Scale scale =
       scale_for(std::max(std::abs(before), std::abs(after)), difference.column().unit, screen.unicode);
   const auto amount = [&](double value) {

@@ -4,15 +4,20 @@
 #include "export/hatchet.hpp"
 #include "export/pprof.hpp"
 #include "export/stacks.hpp"
+#include "files/new_file.hpp"
+#include "files/write_failure.hpp"
+#include "print/output.hpp"
 #include "view/view_json.hpp"
 #include "view/view_request.hpp"
 
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <ostream>
+
+#include <ext/stdio_filebuf.h>
+#include <fcntl.h>
 
 namespace culprit::viewer {
 namespace {
@@ -47,17 +52,19 @@ void write_table(std::ostream& out, const views::Source& source, const Invocatio
   }
 }
 
-void write_export(std::ostream& out, const views::Source& source, const Invocation& invocation) {
+void write_export(std::ostream& file, const views::Source& source, const Invocation& invocation) {
   const views::Figures figures(source);
+  if (invocation.export_format == ExportFormat::pprof) {
+    write_pprof(file, figures, stack_column(source, invocation));
+    return;
+  }
+  print::TextStream out(file);
   switch (invocation.export_format) {
     case ExportFormat::collapsed:
       write_collapsed(out, figures, stack_column(source, invocation));
       break;
     case ExportFormat::speedscope:
       write_speedscope(out, figures, stack_column(source, invocation));
-      break;
-    case ExportFormat::pprof:
-      write_pprof(out, figures, stack_column(source, invocation));
       break;
     case ExportFormat::hatchet:
       write_hatchet(out, figures);
@@ -69,7 +76,10 @@ void write_export(std::ostream& out, const views::Source& source, const Invocati
     case ExportFormat::json:
       write_table(out, source, invocation);
       break;
+    case ExportFormat::pprof:
+      break;
   }
+  out.flush();
 }
 
 /// Browsers hold no longer text than about 512 MiB.
@@ -78,8 +88,38 @@ void warn_of_browsers(const fs::path& written) {
   std::error_code ignored;
   const std::uintmax_t size = fs::file_size(written, ignored);
   if (ignored || size < kLongestText) return;
-  std::fprintf(stderr, "viewer-cli: export: %s: is longer than browsers can read (use pprof or collapsed)\n",
-               written.c_str());
+  print::complain("viewer-cli", "export: " + written.string() +
+                                    ": is longer than browsers can read (use pprof or collapsed)");
+}
+
+/// Writes to what `descriptor` is of, and closes that.
+void write_to(int descriptor, const fs::path& target, const views::Source& source,
+              const Invocation& invocation) {
+  errno = 0;
+  __gnu_cxx::stdio_filebuf<char> file(descriptor, std::ios::out | std::ios::binary);
+  std::ostream stream(&file);
+  write_export(stream, source, invocation);
+  if (file.close() == nullptr || !stream) throw files::WriteFailure(target, errno == 0 ? EIO : errno);
+}
+
+/// Devices and pipes are written in place.
+void write_special(const fs::path& target, const views::Source& source, const Invocation& invocation) {
+  const int descriptor = ::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  if (descriptor < 0) throw files::WriteFailure(target, errno);
+  write_to(descriptor, target, source, invocation);
+}
+
+/// A file gets its name once it is complete, and is for those who may read the database.
+void write_file(const fs::path& target, const views::Source& source, const Invocation& invocation) {
+  if (fs::is_symlink(target))
+    throw CommandError("export: " + target.string() +
+                       ": is a link to a file (name the file itself with -o, or - for standard output)");
+  files::NewFile made(target);
+  write_to(::fcntl(made.descriptor(), F_DUPFD_CLOEXEC, 0), target, source, invocation);
+  files::Readership readers;
+  readers.restrict_to(source.file(), fs::weakly_canonical(fs::absolute(target).parent_path()));
+  made.finish(readers);
+  if (invocation.export_format == ExportFormat::speedscope) warn_of_browsers(target);
 }
 
 }  // namespace
@@ -90,35 +130,13 @@ void run_export(std::ostream& out, const views::Source& source, const Invocation
     return;
   }
   const fs::path target(invocation.output);
-  const auto refuse = [&](int error) {
-    throw CommandError("export: " + invocation.output + ": " + std::strerror(error) +
-                       " (name another file with -o, or make room)");
-  };
-  // Devices and pipes are written in place; a file only gets its name once it is complete.
   std::error_code ignored;
   const bool special = fs::exists(target, ignored) && !fs::is_regular_file(target, ignored);
-  fs::path written = target;
-  if (!special) written += ".tmp";
-  errno = 0;
-  std::ofstream file(written, std::ios::binary | std::ios::trunc);
-  if (!file) refuse(errno);
   try {
-    write_export(file, source, invocation);
-    file.close();
-  } catch (...) {
-    if (!special) fs::remove(written, ignored);
-    throw;
+    (special ? write_special : write_file)(target, source, invocation);
+  } catch (const files::WriteFailure& failure) {
+    throw CommandError("export: " + invocation.output + ": " + failure.why());
   }
-  if (!file) {
-    const int error = errno == 0 ? EIO : errno;
-    if (!special) fs::remove(written, ignored);
-    refuse(error);
-  }
-  if (special) return;
-  std::error_code error;
-  fs::rename(written, target, error);
-  if (error) refuse(error.value());
-  if (invocation.export_format == ExportFormat::speedscope) warn_of_browsers(target);
 }
 
 }  // namespace culprit::viewer

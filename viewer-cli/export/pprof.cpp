@@ -3,8 +3,9 @@
 #include "commands.hpp"
 #include "export/gzip.hpp"
 #include "frame_json.hpp"
+#include "info.hpp"
+#include "print/text.hpp"
 #include "profile.pb.h"
-#include "text/utf8.hpp"
 #include "views/frame.hpp"
 
 #include <map>
@@ -47,9 +48,7 @@ class ProfileBuilder {
       profile_.set_period(static_cast<std::int64_t>(run.period_ns));
     }
     profile_.set_default_sample_type(text(column.name.event));
-    std::string command;
-    for (const std::string& word : run.command) command += (command.empty() ? "" : " ") + word;
-    profile_.add_comment(text(command));
+    profile_.add_comment(text(command_line(run.command)));
   }
 
   void add_samples(std::uint32_t location) {
@@ -96,7 +95,8 @@ class ProfileBuilder {
   }
 
   std::int64_t text(std::string_view value) {
-    const auto [found, added] = texts_.try_emplace(as_utf8(value), static_cast<std::int64_t>(texts_.size()));
+    const auto [found, added] =
+        texts_.try_emplace(print::spelled(value), static_cast<std::int64_t>(texts_.size()));
     if (added) in_order_.push_back(&found->first);
     return found->second;
   }

@@ -2,7 +2,6 @@
 
 #include "commands.hpp"
 #include "frame_json.hpp"
-#include "text/utf8.hpp"
 #include "views/frame.hpp"
 
 #include <algorithm>
@@ -32,11 +31,8 @@ bool is_shown(const database::Context& context, ContextId id) {
 /// A frame's name that no reader of collapsed stacks misreads: no separators, and no blank before trailing
 /// digits.
 std::string collapsed_name(const views::Frame& frame) {
-  std::string name = as_utf8(label(frame));
-  for (char& letter : name) {
-    if (letter == ';') letter = ':';
-    if (letter == '\n' || letter == '\r' || letter == '\t') letter = ' ';
-  }
+  std::string name = label(frame);
+  std::replace(name.begin(), name.end(), ';', ':');
   while (name.ends_with(' ')) name.pop_back();
   const std::size_t digits = name.find_last_not_of("0123456789.");
   if (digits != std::string::npos && digits + 1 < name.size() && name[digits] == ' ') name[digits] = '_';

@@ -1,6 +1,7 @@
 #include "report/findings.hpp"
 
 #include "call_path_text.hpp"
+#include "report/coverage.hpp"
 #include "report/phrases.hpp"
 #include "text/csv.hpp"
 #include "text/prose.hpp"
@@ -116,9 +117,7 @@ void write_blame_csv(std::ostream& out, const views::Figures& figures) {
 void write_suspects(std::ostream& out, const Screen& screen, const views::Figures& figures) {
   const database::Contents& experiment = figures.experiment();
   if (experiment.suspects().empty()) {
-    out << wrap("No suspects: no part of balanced code does lastingly more work on some of its threads.",
-                screen.width)
-        << '\n';
+    out << wrap(no_suspects_phrase(experiment), screen.width) << '\n';
     return;
   }
   std::size_t number = 0;

@@ -1,5 +1,6 @@
 #include "report/quality.hpp"
 
+#include "report/coverage.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 
 constexpr double kManyPartial = 0.01;     // of the time
 constexpr double kManyUnresolved = 0.05;  // of the samples
-constexpr double kCostly = 0.02;          // of the time spent in the sampler
+constexpr double kCostly = 0.05;          // of the time: what the runtime keeps sampling below
 constexpr double kNsPerSecond = 1e9;
 
 double share(std::uint64_t part, std::uint64_t whole) {
@@ -95,11 +96,45 @@ double sampling_microseconds(const database::Quality& quality) {
              : static_cast<double>(quality.handler_ns) / static_cast<double>(quality.samples) / 1000;
 }
 
-double partial_share(const database::Contents& experiment, double total_s) {
+namespace {
+
+/// Of all threads; 0 where the metric was not recorded.
+double total_seconds(const database::Contents& experiment, std::string_view metric) {
+  double sum = 0;
+  for (std::uint32_t m = 0; m < experiment.metrics.size() && !experiment.contexts.empty(); ++m) {
+    if (experiment.metrics[m].name != metric) continue;
+    for (std::uint32_t role = 0; role < experiment.roles.size(); ++role)
+      sum += static_cast<double>(experiment.context_summaries.get(role, m, 0, true).sum) / kNsPerSecond;
+  }
+  return sum;
+}
+
+/// A thread that waits takes no processor, and is not sampled for long: what sampling took is a part of what
+/// the processors did.
+struct SamplingShare {
+  double share = 0;
+  const char* of = "time";
+};
+SamplingShare sampling_share(const database::Contents& experiment) {
+  const double taken = static_cast<double>(experiment.quality.handler_ns) / kNsPerSecond;
+  if (const double cpu = total_seconds(experiment, "CPU"); cpu > 0) return {taken / cpu, "CPU time"};
+  const double time = total_seconds(experiment, "REALTIME");
+  return {time > 0 ? taken / time : 0, "time"};
+}
+
+}  // namespace
+
+std::string sampling_share_text(const database::Contents& experiment) {
+  const auto [share, of] = sampling_share(experiment);
+  return share > 0 ? keep(percent(share)) + " of the " + of : "";
+}
+
+double partial_share(const database::Contents& experiment) {
+  const double total_s = total_seconds(experiment, "REALTIME");
   return total_s > 0 ? static_cast<double>(experiment.quality.partial_ns) / kNsPerSecond / total_s : 0;
 }
 
-std::string quality_text(const database::Contents& experiment, double total_s) {
+std::string quality_text(const database::Contents& experiment) {
   const database::Quality& quality = experiment.quality;
   const std::size_t threads = experiment.locations.size();
   std::string text = "Measured: ";
@@ -118,14 +153,12 @@ std::string quality_text(const database::Contents& experiment, double total_s) {
     if (quality.clock_violations_left > 0)
       text += keep(" (" + grouped(static_cast<double>(quality.clock_violations_left)) + " left)");
   }
-  if (total_s > 0 && quality.handler_ns > 0) {
-    text += "; sampling took " +
-            keep(percent(static_cast<double>(quality.handler_ns) / kNsPerSecond / total_s)) + " of the time";
-  }
+  if (const std::string share = sampling_share_text(experiment); !share.empty())
+    text += "; sampling took " + share;
   return text + '.';
 }
 
-std::vector<std::string> quality_warnings(const database::Contents& experiment, double total_s) {
+std::vector<std::string> quality_warnings(const database::Contents& experiment) {
   const database::Quality& quality = experiment.quality;
   std::vector<std::string> lines;
   const auto warn = [&](const std::string& text) { lines.push_back("Note: " + text); };
@@ -138,10 +171,8 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment, 
     warn(counted(quality.unreadable, "measurement file") + " could not be read and " +
          (quality.unreadable == 1 ? "is" : "are") + " missing here.");
   }
-  if (experiment.run.world_size > experiment.run.ranks && experiment.run.ranks > 0) {
-    warn("only " + grouped(experiment.run.ranks) + " of " + counted(experiment.run.world_size, "rank") +
-         " were measured.");
-  }
+  if (const std::string partly = partly_measured(experiment); !partly.empty())
+    warn(partly + ": what the others did, and who waited for them, is not known.");
   if (quality.dropped > 0) {
     warn(counted(quality.dropped, "sample") + " recorded nothing; times are that much too small.");
   }
@@ -150,9 +181,10 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment, 
   }
   if (quality.slowed > 0) {
     const std::uint64_t factor = std::uint64_t{1} << std::min<std::uint64_t>(quality.most_halvings, 63);
-    warn("sampling took more than a tenth of the time on " + counted(quality.slowed, "thread") + ", so " +
-         (quality.slowed == 1 ? "it was" : "they were") + " sampled more slowly, down to 1/" +
-         grouped(static_cast<double>(factor)) + " of the rate; times stay right, of fewer samples.");
+    warn("sampling cost more than it may (a tenth of a thread's time, a twentieth of the processors): " +
+         counted(quality.slowed, "thread") + (quality.slowed == 1 ? " was" : " were") +
+         " sampled more slowly, at times at 1/" + grouped(static_cast<double>(factor)) +
+         " of the rate; times stay right, of fewer samples.");
   }
   if (quality.epochs_lost > 0) {
     warn(counted(quality.epochs_lost, "call") +
@@ -171,10 +203,10 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment, 
          unmatched_text(experiment.trace().unmatched) + "); waits in them are not known.");
   }
   if (const std::string clocks = clocks_text(experiment); !clocks.empty()) warn(clocks);
-  if (partial_share(experiment, total_s) > kManyPartial) {
-    warn(percent(partial_share(experiment, total_s)) +
+  if (partial_share(experiment) > kManyPartial) {
+    warn(percent(partial_share(experiment)) +
          " of the time lies in partial unwinds (under <partial>); `info` " +
-         "lists modules without unwind information.");
+         "says which modules they end in, and notes why.");
   }
   if (share(quality.unresolved, quality.samples) > kManyUnresolved) {
     warn(percent(share(quality.unresolved, quality.samples)) +
@@ -183,9 +215,9 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment, 
   if (const std::string unread = unread_modules(experiment); !unread.empty())
     warn("no names for the procedures of " + unread +
          ". Merge again where the files are those that were measured.");
-  if (total_s > 0 && static_cast<double>(quality.handler_ns) / kNsPerSecond / total_s > kCostly) {
-    warn("sampling itself took " + percent(static_cast<double>(quality.handler_ns) / kNsPerSecond / total_s) +
-         " of the time; sample more slowly (hpcrun-lite -e REALTIME@f100).");
+  if (const auto [share, of] = sampling_share(experiment); share > kCostly) {
+    warn("sampling itself took " + percent(share) + " of the " + of +
+         "; sample more slowly (hpcrun-lite -e REALTIME@f100).");
   }
   return lines;
 }

@@ -84,6 +84,7 @@ Json suspects_json(const database::Contents& experiment, const std::vector<Suspe
 Json quality_json(const database::Contents& experiment) {
   const database::Quality& quality = experiment.quality;
   return {{"ranks", experiment.run.ranks},
+          {"world_size", experiment.run.world_size},
           {"threads", experiment.locations.size()},
           {"samples", quality.samples},
           {"partial", quality.partial},

@@ -1,5 +1,7 @@
 #include "report/report_text.hpp"
 
+#include "print/text.hpp"
+#include "report/coverage.hpp"
 #include "report/phrases.hpp"
 #include "report/quality.hpp"
 #include "text/prose.hpp"
@@ -11,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 namespace culprit::viewer {
 namespace {
@@ -47,8 +50,8 @@ class Report {
       work();
       busy_machine();
     }
-    out_ << '\n' << screen_.dim(wrap(quality_text(experiment_, diagnosis_.total_s), width_)) << '\n';
-    for (const std::string& line : quality_warnings(experiment_, diagnosis_.total_s)) {
+    out_ << '\n' << screen_.dim(wrap(quality_text(experiment_), width_)) << '\n';
+    for (const std::string& line : quality_warnings(experiment_)) {
       out_ << screen_.warning(wrap(line, width_, 2)) << '\n';
     }
   }
@@ -105,14 +108,14 @@ class Report {
     if (diagnosis_.idle_s == 0) {
       const bool alone = experiment_.run.ranks == 0;
       say("None of the run is idle (" + amount + ')' +
-          (alone ? ": it ran without MPI, and no thread was seen to wait." : ": no waiting was seen."));
+          (alone ? ": it ran without MPI, and no thread was seen to wait." : ": no waiting was seen.") +
+          (partly_measured(experiment_).empty() ? "" : ' ' + little_idleness_phrase(experiment_)));
       return;
     }
     std::string text = share(diagnosis_.idle_share()) + " of the run is idle (" + amount + ")";
     const std::string where = calls(diagnosis_.where, diagnosis_.idle_s);
     text += where.empty() ? "." : "; " + where + '.';
-    if (diagnosis_.idle_share() < kWorthTelling)
-      text += " The load is balanced: there is nothing to gain from waiting.";
+    if (diagnosis_.idle_share() < kWorthTelling) text += ' ' + little_idleness_phrase(experiment_);
     say(text);
   }
 
@@ -160,7 +163,7 @@ class Report {
     if (rest < kWorthListing * diagnosis_.idle_s) return;
     const std::uint64_t others = diagnosis_.blamed.size() - listed;
     say("The other " + time(rest) + " of idleness fall on " + keep(counted(others, "further place")) +
-        " (viewer-cli " + database_ + " blame).");
+        " (viewer-cli " + print::shell_path(database_) + " blame).");
   }
 
   void blame(const Blamed& blamed, bool first) {
@@ -198,12 +201,7 @@ class Report {
     for (const SuspectFacts& each : facts) cpu(each, facts.size() > 1);
     const double left = blamed.idle_s - explained;
     if (left >= kUnexplained * blamed.idle_s) {
-      say((here.empty() ? "No part of it does lastingly more work on some of its threads, so "
-                        : "No lasting difference explains the other " + time(left) + ": ") +
-              std::string(traced() ? "delays move from rank to rank; see `causes`."
-                                   : "delays may move from rank to rank, which a profile cannot show: "
-                                     "measure with hpcrun-lite --trace."),
-          2);
+      say(unexplained_phrase(experiment_, blamed.role, here.empty() ? "" : time(left)), 2);
     }
   }
 
@@ -291,6 +289,12 @@ class Report {
     say("From the time lines:" + text);
   }
 
+  /// Whether time lines show waiting, be its cause known or not.
+  [[nodiscard]] bool waited() const {
+    const database::TraceAnalyses& trace = experiment_.trace();
+    return trace.unattributed_ns > 0 || !trace.causes.empty();
+  }
+
   [[nodiscard]] std::string longest_wait() const {
     for (const database::Wait& wait : experiment_.waits()) {
       if (!wait.exact || wait.cause_location == database::kNone) continue;
@@ -298,7 +302,10 @@ class Report {
              " for " + location_label(experiment_, wait.cause_location) + " in " +
              scope(wait.context, false, width_ / 3) + ", the longest of all waits.";
     }
-    return " no rank waited for another.";
+    if (waited() || experiment_.run.world_size < 2) return "";
+    std::string text = no_waits_phrase(experiment_);
+    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+    return ' ' + text;
   }
 
   [[nodiscard]] std::string dearest_cause() const {
@@ -317,6 +324,8 @@ class Report {
   }
 
   [[nodiscard]] std::string critical() const {
+    if (!are_ranks_comparable(experiment_))
+      return "";  // it leads over ranks that were not measured, or has no choice
     const std::vector<database::CriticalScope> paths = critical_by_scope(experiment_, &users_scope);
     const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
     if (paths.empty() || length == 0) return "";

@@ -1,7 +1,5 @@
 #include "text/csv.hpp"
 
-#include "text/utf8.hpp"
-
 #include <cmath>
 
 #include <fmt/core.h>
@@ -11,7 +9,7 @@ namespace culprit::viewer {
 void write_csv_row(std::ostream& out, const std::vector<std::string>& fields) {
   for (std::size_t index = 0; index < fields.size(); ++index) {
     if (index != 0) out << ',';
-    const std::string field = as_utf8(fields[index]);
+    const std::string& field = fields[index];
     if (field.find_first_of(",\"\n\r") == std::string::npos) {
       out << field;
       continue;

@@ -1,6 +1,7 @@
 #include "trace/causes.hpp"
 
 #include "call_path_text.hpp"
+#include "report/coverage.hpp"
 #include "text/csv.hpp"
 #include "text/prose.hpp"
 #include "trace/rows.hpp"
@@ -69,7 +70,7 @@ void write_causes(std::ostream& out, const Screen& screen, const database::Conte
   std::uint64_t sum = unattributed;
   for (const Cause& cause : causes) sum += cost_of(cause);
   if (sum == 0) {
-    out << "No rank waited for another.\n";
+    out << wrap(no_waits_phrase(experiment), screen.width) << '\n';
     return;
   }
   const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), screen.unicode)); };

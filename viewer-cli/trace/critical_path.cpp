@@ -1,6 +1,7 @@
 #include "trace/critical_path.hpp"
 
 #include "call_path_text.hpp"
+#include "report/coverage.hpp"
 #include "text/csv.hpp"
 #include "text/prose.hpp"
 #include "trace/rows.hpp"
@@ -87,11 +88,18 @@ void write_critical_path(std::ostream& out, const Screen& screen, const database
   const auto share = [&](std::uint64_t ns) {
     return keep(percent(static_cast<double>(ns) / static_cast<double>(length)));
   };
+  std::string gain;
+  if (const std::string partly = partly_measured(experiment); !partly.empty()) {
+    gain = "But " + partly + ": the critical path of the whole run may go through the others.";
+  } else if (experiment.run.ranks > 1) {
+    gain = time(imbalance) + " (" + share(imbalance) +
+           ") are more than its code takes on an average rank: as much is to be gained by spreading that "
+           "evenly.";
+  } else {
+    gain = "It is all of the only rank's time.";
+  }
   out << wrap("The critical path is " + time(length) + " long, from MPI_Init to MPI_Finalize; " +
-                  share(experiment.trace().critical_calls_ns) + " of it in MPI calls. " + time(imbalance) +
-                  " (" + share(imbalance) +
-                  ") are more than its code takes on an average rank: as much is to be gained by " +
-                  "spreading that evenly.",
+                  share(experiment.trace().critical_calls_ns) + " of it in MPI calls. " + gain,
               screen.width)
       << "\n\n";
   const RowWriter rows(out, screen, experiment, paths.front().ns);

@@ -1,7 +1,9 @@
 #include "trace/hotspots.hpp"
 
 #include "call_path_text.hpp"
+#include "report/coverage.hpp"
 #include "text/csv.hpp"
+#include "text/prose.hpp"
 #include "trace/rows.hpp"
 
 #include <algorithm>
@@ -30,7 +32,11 @@ Json hotspots_json(const database::Contents& experiment) {
 void write_hotspots(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
   const auto& hotspots = experiment.trace().hotspots;
   if (hotspots.empty()) {
-    out << "No procedure with a notable share of the time made another rank wait.\n";
+    out << wrap(are_ranks_comparable(experiment)
+                    ? "No procedure with a notable share of the time made another rank wait."
+                    : no_waits_phrase(experiment),
+                screen.width)
+        << '\n';
     return;
   }
   const RowWriter rows(out, screen, experiment, hotspots.front().ns);

@@ -2,6 +2,7 @@
 
 #include "call_path_text.hpp"
 #include "commands.hpp"
+#include "report/coverage.hpp"
 #include "text/prose.hpp"
 
 namespace culprit::viewer {
@@ -15,8 +16,7 @@ constexpr std::size_t kUnbroken = 100000;  // columns: a row is one line
 void require_trace(const database::Contents& experiment, const std::string& command,
                    const std::string& database) {
   if (experiment.trace().traced > 0) return;
-  throw CommandError(command + ": " + database +
-                     ": the run was measured without a trace (measure it with hpcrun-lite --trace)");
+  throw CommandError(command + ": " + database + ": " + no_time_lines_phrase(experiment));
 }
 
 RowWriter::RowWriter(std::ostream& out, const Screen& screen, const database::Contents& experiment,

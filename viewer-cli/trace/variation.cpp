@@ -3,6 +3,7 @@
 #include "call_path_text.hpp"
 #include "command_line.hpp"
 #include "database/procedure_name.hpp"
+#include "print/text.hpp"
 #include "text/csv.hpp"
 #include "text/prose.hpp"
 #include "text/shorten.hpp"
@@ -76,8 +77,8 @@ const Variation& variation_of(const database::Contents& experiment, const std::s
     names += (names.empty() ? "" : ", ") + without_parameters(name);
   }
   throw UsageError("--procedure: " + procedure + ": this database has the invocations of " +
-                   (names.empty() ? "no procedure" : names) + " (prof-mpi --segment '" + procedure +
-                   "' adds those of another)");
+                   (names.empty() ? "no procedure" : names) + " (prof-mpi --segment " +
+                   print::shell_word(procedure) + " adds those of another)");
 }
 
 Json variation_json(const database::Contents& experiment, const Variation& variation,

@@ -1,3 +1,4 @@
+#include "report/coverage.hpp"
 #include "report/phrases.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -71,7 +72,7 @@ std::string suspect_text(const Workspace& workspace, const SuspectFacts& facts) 
 Page suspects_page(const Workspace& workspace, const Findings& /*findings*/, int width) {
   Page page;
   if (workspace.experiment().suspects().empty()) {
-    page.say("No suspects: no part of balanced code does lastingly more work on some of its threads.", width);
+    page.say(no_suspects_phrase(workspace.experiment()), width);
     return page;
   }
   page.say("Code inside balanced code that does more work on some threads, so that the others wait.", width,

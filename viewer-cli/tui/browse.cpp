@@ -1,5 +1,7 @@
 #include "tui/browse.hpp"
 
+#include "database/database_error.hpp"
+#include "files/at_death.hpp"
 #include "tui/background.hpp"
 #include "tui/browser.hpp"
 #include "tui/derived_metrics.hpp"
@@ -22,24 +24,32 @@ constexpr int kForFindings = 20;        // while the findings are being formed
 constexpr std::array kEnding = {SIGTERM, SIGHUP, SIGINT};
 
 std::atomic<int> ended_by{0};
+std::atomic<bool> resumed{false};
 static_assert(std::atomic<int>::is_always_lock_free);
 
-/// While it lives, signals that end a program are noted instead.
-class EndNoted {
+/// While it lives, signals that end a program are noted instead: the second one, in case nobody looks, ends
+/// it at once. Notes as well that the program goes on after it was stopped.
+class SignalsNoted {
  public:
-  EndNoted() {
+  SignalsNoted() {
     struct sigaction action {};
-    action.sa_handler = [](int signal) { ended_by.store(signal); };
+    action.sa_handler = [](int) { resumed.store(true); };
+    ::sigaction(SIGCONT, &action, &before_going_on_);
+    action.sa_handler = [](int signal) {
+      if (ended_by.exchange(signal) != 0) files::die_of(signal);
+    };
     for (std::size_t i = 0; i < kEnding.size(); ++i) ::sigaction(kEnding.at(i), &action, &before_.at(i));
   }
-  ~EndNoted() {
+  ~SignalsNoted() {
+    ::sigaction(SIGCONT, &before_going_on_, nullptr);
     for (std::size_t i = 0; i < kEnding.size(); ++i) ::sigaction(kEnding.at(i), &before_.at(i), nullptr);
   }
-  EndNoted(const EndNoted&) = delete;
-  EndNoted& operator=(const EndNoted&) = delete;
+  SignalsNoted(const SignalsNoted&) = delete;
+  SignalsNoted& operator=(const SignalsNoted&) = delete;
 
  private:
   std::array<struct sigaction, kEnding.size()> before_{};
+  struct sigaction before_going_on_ {};
 };
 
 void define_remembered(Workspace& workspace) {
@@ -61,11 +71,19 @@ void paint(Terminal& terminal, Browser& browser) {
 }
 
 /// Draws again only after something happened: an event, a step of what takes long, another size.
-void run(Terminal& terminal, Browser& browser, const FindingsTask& findings) {
+void run(Terminal& terminal, Browser& browser, const FindingsTask& findings, const views::Source& source) {
   bool more = true;
   int height = 0;
   int width = 0;
   while (!browser.finished() && ended_by.load() == 0) {
+    if (source.changed())
+      throw database::DatabaseError(source.file(),
+                                    "was overwritten while it was shown (start again; replace "
+                                    "databases by renaming)");
+    if (resumed.exchange(false)) {
+      terminal.resume();
+      more = true;
+    }
     if (more || height != terminal.height() || width != terminal.width()) paint(terminal, browser);
     height = terminal.height();
     width = terminal.width();
@@ -95,9 +113,9 @@ int browse(const views::Source& source, const std::string& database, const Scree
   if (!start.source_map.empty()) browser.source().put_first(start.source_map);
   if (start.other) browser.compare(std::move(*start.other));
   {
-    const EndNoted noted;
+    const SignalsNoted noted;
     Terminal terminal(light_background_stated());
-    run(terminal, browser, findings);
+    run(terminal, browser, findings, source);
   }
   save_view(browser, workspace);
   if (const int signal = ended_by.load(); signal != 0) {

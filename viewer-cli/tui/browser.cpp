@@ -1,6 +1,7 @@
 #include "tui/browser.hpp"
 
 #include "open_database.hpp"
+#include "print/text.hpp"
 #include "text/shorten.hpp"
 #include "tui/choices.hpp"
 #include "tui/compare_pane.hpp"
@@ -78,11 +79,11 @@ void Browser::ask_other_run() {
     if (text.empty()) return;
     std::error_code error;
     if (std::filesystem::is_directory(text, error) && !std::filesystem::exists(text + ".db", error)) {
-      tell(text + " is not merged yet (prof-mpi " + text + ')');
+      tell(text + " is not merged yet (prof-mpi " + print::shell_path(text) + ')');
       return;
     }
     try {
-      Opened opened = open_database(text, true);
+      Opened opened = open_database(text, {}, true);
       compare({std::move(opened.source), opened.path, {}, {}});
     } catch (const std::exception& refused) {
       tell(refused.what());

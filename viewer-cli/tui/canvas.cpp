@@ -1,35 +1,17 @@
 #include "tui/canvas.hpp"
 
+#include "print/printable.hpp"
+
 #include <algorithm>
 
 namespace culprit::viewer::tui {
-namespace {
-
-/// How many bytes follow the first one of a code point; -1: it is no first byte.
-int continuation_bytes(unsigned char first) {
-  if (first < 0x80) return 0;
-  if (first >= 0xc2 && first < 0xe0) return 1;
-  if (first >= 0xe0 && first < 0xf0) return 2;
-  return first >= 0xf0 && first < 0xf5 ? 3 : -1;
-}
-
-}  // namespace
 
 std::u32string decode(std::string_view text) {
-  constexpr char32_t kUnknown = U'?';
   std::u32string result;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto first = static_cast<unsigned char>(text[at++]);
-    const int more = continuation_bytes(first);
-    if (more <= 0) {
-      result += more < 0 ? kUnknown : static_cast<char32_t>(first);
-      continue;
-    }
-    char32_t letter = first & (0x3fU >> static_cast<unsigned>(more));
-    int read = 0;
-    for (; read < more && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U; ++read)
-      letter = (letter << 6U) | (static_cast<unsigned char>(text[at++]) & 0x3fU);
-    result += read == more ? letter : kUnknown;
+  while (!text.empty()) {
+    const print::Character first = print::first_character(text.data(), text.size());
+    result += first.encoded ? first.code : U'?';
+    text.remove_prefix(first.length);
   }
   return result;
 }
@@ -55,11 +37,10 @@ void encode(char32_t letter, std::string& into) {
 }
 
 bool is_narrow(char32_t letter) {
-  if (letter < 0x20 || (letter >= 0x7f && letter < 0xa0)) return false;
+  if (!print::is_printable(letter)) return false;
   if (letter >= 0x300 && letter < 0x370) return false;    // combining
   if (letter >= 0x1100 && letter < 0x1160) return false;  // Hangul, the first of the wide scripts
-  if (letter >= 0x200b && letter < 0x2010) return false;  // no width, or a change of direction
-  if (letter >= 0x2028 && letter < 0x202f) return false;
+  if (letter >= 0x200b && letter < 0x2010) return false;  // no width
   if (letter >= 0x2e80 && letter < 0xd7b0) return false;
   return letter < 0xd800;  // private use, presentation forms and what lies beyond: nobody knows
 }

@@ -1,3 +1,4 @@
+#include "report/coverage.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "tui/finding_pages.hpp"
@@ -58,7 +59,8 @@ Page efficiency_page(const Workspace& workspace, const Findings& findings, int w
                keep(seconds_text(workspace, result.run_s)) + ", useful time outside MPI " +
                keep(seconds_text(workspace, result.useful_mean_s)) + " on average, " +
                keep(seconds_text(workspace, result.useful_max_s)) + " at most, over " +
-               keep(counted(result.ranks, "rank")) + ". The product of the parts is the whole.",
+               keep(counted(result.ranks, "rank")) + ". The product of the parts is the whole." +
+               partial_figures_phrase(workspace.experiment()),
            width, 0, Tone::dim);
   return page;
 }

@@ -1,9 +1,9 @@
 #include "tui/source_text.hpp"
 
+#include "files/named_file.hpp"
 #include "views/frame.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <sstream>
 
@@ -33,10 +33,8 @@ std::vector<std::string> lines_of(std::istream& in) {
 
 std::optional<SourceText> read(const fs::path& path) {
   std::error_code error;
-  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kLargest || error)
-    return std::nullopt;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return std::nullopt;
+  std::istringstream in(files::read_named(path, kLargest, error));
+  if (error) return std::nullopt;
   return SourceText{lines_of(in), path.string()};
 }
 

@@ -1,3 +1,4 @@
+#include "report/coverage.hpp"
 #include "report/phrases.hpp"
 #include "report/quality.hpp"
 #include "text/prose.hpp"
@@ -64,8 +65,7 @@ class StartPage {
     }
     if (!parts.empty()) text += ": " + enumerate(parts);
     text += '.';
-    if (diagnosis_.idle_share() < kWorthTelling)
-      text += " The load is balanced: there is nothing to gain from waiting.";
+    if (diagnosis_.idle_share() < kWorthTelling) text += ' ' + little_idleness_phrase(experiment_);
     page_.say(text, width_, 0, Tone::strong);
   }
 
@@ -112,7 +112,7 @@ class StartPage {
     if (listed == 0) {
       page_.say(std::exchange(told_that_delays_move_, true)
                     ? "No suspect here either."
-                    : "No part of it does lastingly more work on some threads: delays move between them.",
+                    : unexplained_phrase(experiment_, blamed.role, ""),
                 width_, 4, Tone::dim);
     } else {
       worth(blamed, saved);
@@ -129,7 +129,9 @@ class StartPage {
 
   /// Who waited for whom, and what the run's length depends on.
   void time_lines() {
+    const auto before = static_cast<std::ptrdiff_t>(page_.lines.size());
     add_heading(page_, "FROM THE TIME LINES", "", width_);
+    const std::size_t behind = page_.lines.size();
     if (!findings_.causes_of_user.empty()) {
       const database::Cause& first = findings_.causes_of_user.front();
       link("made others wait most: " + scope(first.scope.context) + " on " +
@@ -138,13 +140,14 @@ class StartPage {
            to_context(first.scope.context, {first.location}), 0);
     }
     const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
-    if (!findings_.critical_of_user.empty() && length > 0) {
+    if (!findings_.critical_of_user.empty() && length > 0 && are_ranks_comparable(experiment_)) {
       const database::CriticalScope& first = findings_.critical_of_user.front();
       link("longest on the critical path: " + scope(first.scope.context),
            round_percent(static_cast<double>(first.ns) / static_cast<double>(length)) + " of it",
            to_context(first.scope.context), 0);
     }
     outlier();
+    if (page_.lines.size() == behind) page_.lines.erase(page_.lines.begin() + before, page_.lines.end());
   }
 
   void outlier() {
@@ -175,9 +178,8 @@ class StartPage {
 
   void quality() {
     add_heading(page_, "HOW GOOD THE DATA IS", "", width_);
-    page_.say(quality_text(experiment_, diagnosis_.total_s), width_, 0, Tone::dim);
-    for (const std::string& line : quality_warnings(experiment_, diagnosis_.total_s))
-      page_.say(line, width_, 0, Tone::warning);
+    page_.say(quality_text(experiment_), width_, 0, Tone::dim);
+    for (const std::string& line : quality_warnings(experiment_)) page_.say(line, width_, 0, Tone::warning);
   }
 
   const Workspace& workspace_;

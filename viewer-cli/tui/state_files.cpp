@@ -1,12 +1,13 @@
 #include "tui/state_files.hpp"
 
+#include "files/named_file.hpp"
+#include "files/new_file.hpp"
+#include "files/write_failure.hpp"
+
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 namespace culprit::viewer::tui {
 namespace {
@@ -44,29 +45,21 @@ std::optional<fs::path> state_file(const std::string& database, const std::strin
 bool write_whole(const fs::path& file, const std::string& text) {
   std::error_code error;
   if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
-  const fs::path temporary = file.string() + fmt::format(".{}.new", ::getpid());
-  {
-    std::ofstream out(temporary, std::ios::binary);
-    out << text;
-    if (!out.flush()) {
-      out.close();
-      fs::remove(temporary, error);
-      return false;
-    }
+  try {
+    files::NewFile made(file);
+    made.write(text);
+    made.finish();
+    return true;
+  } catch (const files::WriteFailure&) {
+    return false;
   }
-  fs::rename(temporary, file, error);
-  if (!error) return true;
-  fs::remove(temporary, error);
-  return false;
 }
 
 std::optional<std::string> read_whole(const fs::path& file) {
   std::error_code error;
-  const std::uintmax_t size = fs::file_size(file, error);
-  if (error || size > kLargest) return std::nullopt;
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(in), {});
+  std::string text = files::read_named(file, kLargest, error);
+  if (error) return std::nullopt;
+  return text;
 }
 
 }  // namespace culprit::viewer::tui

@@ -1,5 +1,6 @@
 #include "tui/terminal.hpp"
 
+#include "files/at_death.hpp"
 #include "tui/background.hpp"
 #include "tui/colours.hpp"
 
@@ -15,6 +16,7 @@
 #define NCURSES_WIDECHAR 1  // the functions for wide characters
 #define NCURSES_NOMACROS    // functions stay functions
 #include <curses.h>
+#include <termios.h>
 #include <unistd.h>
 
 namespace culprit::viewer::tui {
@@ -114,12 +116,42 @@ Event typed(wint_t letter) {
   }
 }
 
+/// What a handler of signals needs to give the terminal back; curses' own functions may not be called there.
+struct Before {
+  termios modes{};
+  bool known = false;
+  std::array<char, 256> sequences{};
+  std::size_t length = 0;
+};
+Before before;
+
+/// What the terminal does at the end of a screen: no mouse, keys as usual, a cursor, no colours, the main
+/// screen.
+void note_sequences() {
+  std::string all = "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l";
+  for (const char* const name : {"rmkx", "cnorm", "sgr0", "op", "rmcup"}) {
+    const char* const sequence = ::tigetstr(name);
+    if (sequence == nullptr || sequence == reinterpret_cast<const char*>(-1)) continue;
+    all += sequence;
+  }
+  before.length = all.copy(before.sequences.data(), before.sequences.size());
+}
+
+/// Async-signal-safe.
+void give_back() noexcept {
+  (void)!::write(STDOUT_FILENO, before.sequences.data(), before.length);
+  if (before.known) ::tcsetattr(STDIN_FILENO, TCSANOW, &before.modes);
+}
+
 }  // namespace
 
 Terminal::Terminal(std::optional<bool> light) {
   std::setlocale(LC_CTYPE, "");
+  before.known = ::tcgetattr(STDIN_FILENO, &before.modes) == 0;
   if (::newterm(nullptr, stdout, stdin) == nullptr)
     throw std::runtime_error("browse: the terminal cannot show a screen (use viewer-cli DB report)");
+  note_sequences();
+  files::restore_terminal_by(give_back);
   ::cbreak();
   ::noecho();
   ::nonl();
@@ -137,6 +169,13 @@ Terminal::Terminal(std::optional<bool> light) {
 
 Terminal::~Terminal() {
   ::endwin();
+  files::restore_terminal_by(nullptr);
+}
+
+void Terminal::resume() {
+  ::reset_prog_mode();
+  ::clearok(curscr, TRUE);
+  ::refresh();
 }
 
 /// The answer comes among the keys, whenever it does: as a key of its own, so that it is never taken for

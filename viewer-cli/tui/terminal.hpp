@@ -9,7 +9,8 @@
 namespace culprit::viewer::tui {
 
 /// The terminal through ncurses: shows canvases, tells events. One at a time. Whatever way this ends, its
-/// destructor gives the terminal back as it was; Ctrl-Z does too, for as long as it lasts.
+/// destructor, or files/at_death.hpp, gives the terminal back as it was; Ctrl-Z does too, for as long as it
+/// lasts.
 class Terminal {
  public:
   /// `light`: the background is. Where it is not told, the terminal is asked, and taken to be dark until it
@@ -24,6 +25,9 @@ class Terminal {
   void show(const Canvas& canvas);
   /// Draws everything anew with the next canvas: something else wrote on the screen.
   void forget();
+
+  /// Takes the terminal as its own again, after the program was stopped by what could not be noticed.
+  void resume();
 
   /// Waits for an event, so many milliseconds at most (-1: for ever); nothing where none came, or the size
   /// changed.

@@ -1,5 +1,6 @@
 #include "tui/time_pane.hpp"
 
+#include "report/coverage.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
 #include "tui/explain.hpp"
@@ -375,8 +376,8 @@ void TimePane::draw_missing(Canvas& canvas, const Area& area) const {
       traced
           ? "No procedure was seen to be called again and again: mark iterations with culprit_iteration(n) "
             "(culprit.h)."
-          : "How long iterations took needs the ranks' time lines, and the run was measured without: measure "
-            "it with hpcrun-lite --trace.",
+          : "How long iterations took needs the ranks' time lines: " +
+                no_time_lines_phrase(workspace_.experiment()) + '.',
       area.width);
   for (std::size_t line = 0; line < page.lines.size(); ++line)
     canvas.write(area.row + static_cast<int>(line), area.column, text_of(page.lines[line]), Tone::plain,

@@ -1,4 +1,5 @@
 #include "frame_json.hpp"
+#include "report/coverage.hpp"
 #include "report/phrases.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -27,10 +28,7 @@ std::string scope_of(const Workspace& workspace, const database::TimedScope& sco
 /// True: there are time lines. Else the page says how to get them.
 bool has_trace(Page& page, const Workspace& workspace, int width) {
   if (workspace.experiment().trace().traced > 0) return true;
-  page.say(
-      "This needs the ranks' time lines, and the run was measured without: measure it with hpcrun-lite "
-      "--trace.",
-      width);
+  page.say("This needs the ranks' time lines: " + no_time_lines_phrase(workspace.experiment()) + '.', width);
   return false;
 }
 
@@ -40,10 +38,7 @@ Page waits_page(const Workspace& workspace, int width) {
   Page page;
   const database::Contents& experiment = workspace.experiment();
   if (experiment.waits().empty()) {
-    page.say(
-        "No waits of one-sided communication or of threads. Waits for messages and in collectives are in the "
-        "trees, as idleness; measured with hpcrun-lite --trace they are listed here.",
-        width);
+    page.say(no_listed_waits_phrase(experiment), width);
     return page;
   }
   page.say("Who waited where, and for whom: the longest first. e explains the pattern.", width, 0, Tone::dim);
@@ -72,7 +67,7 @@ Page causes_page(const Workspace& workspace, const Findings& findings, int width
   std::uint64_t sum = experiment.trace().unattributed_ns;
   for (const database::Cause& cause : findings.causes) sum += cause.short_term_ns + cause.long_term_ns;
   if (sum == 0) {
-    page.say("No rank waited for another.", width);
+    page.say(no_waits_phrase(experiment), width);
     return page;
   }
   page.say("What made ranks wait, of " + keep(ns_text(workspace, sum)) +
@@ -110,11 +105,14 @@ Page critical_path_page(const Workspace& workspace, const Findings& findings, in
   const auto share = [&](std::uint64_t ns) {
     return percent(static_cast<double>(ns) / static_cast<double>(length));
   };
-  page.say("The path that the run's length depends on: " + keep(ns_text(workspace, length)) + ", " +
-               keep(share(trace.critical_calls_ns)) +
-               " of it in MPI calls. Imbalance is what its code takes here more "
-               "than on an average rank.",
-           width, 0, Tone::dim);
+  const std::string partly = partly_measured(workspace.experiment());
+  page.say(
+      "The path that the run's length depends on: " + keep(ns_text(workspace, length)) + ", " +
+          keep(share(trace.critical_calls_ns)) +
+          " of it in MPI calls. Imbalance is what its code takes here more "
+          "than on an average rank." +
+          (partly.empty() ? partly : " But " + partly + ": the critical path of the whole run may go through the others."),
+      width, 0, Tone::dim);
   add_heading(page, "CRITICAL PATH", "of it", width);
   for (std::size_t i = 0; i < std::min(kMostRows, findings.critical.size()); ++i) {
     const database::CriticalScope& one = findings.critical[i];
@@ -137,7 +135,10 @@ Page hotspots_page(const Workspace& workspace, int width) {
   const database::Contents& experiment = workspace.experiment();
   const std::vector<database::Hotspot>& hotspots = experiment.trace().hotspots;
   if (hotspots.empty()) {
-    page.say("No procedure with a notable share of the time made another rank wait.", width);
+    page.say(are_ranks_comparable(experiment)
+                 ? "No procedure with a notable share of the time made another rank wait."
+                 : no_waits_phrase(experiment),
+             width);
     return page;
   }
   page.say("Procedures with a notable share of the time that made another rank wait.", width, 0, Tone::dim);

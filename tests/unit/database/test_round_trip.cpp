@@ -45,6 +45,37 @@ TEST_CASE("what is written is read back") {
   }
 }
 
+TEST_CASE("a reader hands out no text that is not printable, but for the words of the command") {
+  const std::string odd = "a\n\033[31m\xff";
+  const std::string spelled = "a\\n\\u001b[31m\\xff";
+  const Scratch scratch;
+  Example example = make_example();
+  Experiment& e = example.experiment;
+  e.strings.back() += odd;
+  e.run.program = e.run.directory = e.run.mpi = odd;
+  e.run.command = e.run.notes = e.run.events = {odd};
+  e.modules[0].path = odd;
+  e.modules[0].notes = {odd};
+  for (Role& role : e.roles) role.name += odd;
+  for (std::string& host : e.run.hosts) host += odd;
+  for (Location& location : e.locations) location.host += odd;
+  for (Metric& metric : e.metrics) metric.description = odd;
+  write_example(example, scratch / "a.db");
+  const Reader reader(scratch / "a.db");
+  const Contents& read = reader.experiment();
+  const auto last = static_cast<StringId>(read.strings.size() - 1);
+  CHECK(read.strings[last].ends_with(spelled));
+  CHECK(read.strings[last].data() == read.strings[last].data());  // it stays where it is
+  CHECK(read.run.command == std::vector{odd});
+  for (const std::string& text :
+       {read.run.program, read.run.directory, read.run.mpi, read.run.notes[0], read.run.events[0],
+        read.modules[0].path, read.modules[0].notes[0], read.metrics[0].description})
+    CHECK(text == spelled);
+  for (const Role& role : read.roles) CHECK(role.name.ends_with(spelled));
+  for (const std::string& host : read.run.hosts) CHECK(host.ends_with(spelled));
+  for (std::uint32_t l = 0; l < read.locations.size(); ++l) CHECK(read.locations[l].host.ends_with(spelled));
+}
+
 TEST_CASE("a reader looks things up by name and by number") {
   const Scratch scratch;
   const Example example = make_example();

@@ -4,13 +4,17 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
 
 #include <catch2/catch.hpp>
+#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace culprit::exchange;
@@ -84,13 +88,41 @@ TEST_CASE("one rank runs on the calling thread", "[threads]") {
   CHECK_THROWS_AS(run_on_threads(0, [](Communicator&) {}), ExchangeError);
 }
 
-TEST_CASE("a full disk is an error of the write", "[threads]") {
-  if (::access("/dev/full", W_OK) != 0) return;
-  const auto work = [](Communicator& comm) { comm.create_file("/dev/full")->write_at(0, Bytes(10)); };
+TEST_CASE("what cannot be written is an error that names the file and says why", "[threads]") {
+  const TemporaryDirectory scratch;
+  const struct rlimit small = {.rlim_cur = 4096, .rlim_max = RLIM_INFINITY};
+  struct rlimit before {};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  void (*const handler)(int) = std::signal(SIGXFSZ, SIG_IGN);
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  std::string why;
   try {
-    run_on_threads(1, work);
-    FAIL("written to a full disk");
+    run_on_threads(2, [&](Communicator& comm) {
+      const auto file = comm.create_file(scratch.path / "out");
+      if (comm.rank() == 1) file->write_at(0, Bytes(5000));
+    });
   } catch (const std::system_error& error) {
-    CHECK(error.code() == std::errc::no_space_on_device);
+    why = error.what();
+    CHECK(error.code() == std::errc::file_too_large);
   }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  CHECK(why.starts_with("write: " + (scratch.path / "out").string() + ": "));
+  CHECK(why.find("4096 bytes") != std::string::npos);
+}
+
+TEST_CASE("only what did not exist is written, and no link is followed", "[threads]") {
+  const TemporaryDirectory scratch;
+  const std::filesystem::path victim = scratch.path / "victim";
+  std::ofstream(victim) << "precious";
+  std::filesystem::create_symlink(victim, scratch.path / "link");
+  std::filesystem::create_symlink(scratch.path / "nothing", scratch.path / "dangling");
+  for (const char* name : {"victim", "link", "dangling"}) {
+    INFO(name);
+    const auto work = [&](Communicator& comm) { (void)comm.create_file(scratch.path / name); };
+    CHECK_THROWS_AS(run_on_threads(2, work), std::system_error);
+  }
+  CHECK_FALSE(std::filesystem::exists(scratch.path / "nothing"));
+  std::ifstream in(victim);
+  CHECK(std::string(std::istreambuf_iterator<char>(in), {}) == "precious");
 }

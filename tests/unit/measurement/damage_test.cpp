@@ -88,14 +88,18 @@ TEST_CASE("a live file that is cut anywhere gives what is left") {
   const auto path = directory / "cut.culprit";
   write_bytes(path, whole);
   const std::size_t nodes = culprit::measurement::read(path).threads.at(1).nodes.size();
+  constexpr std::size_t kFirstTree = kFirstThread + (layout::kRootUnit + 1) * layout::kUnit;
   std::size_t before = 0;
   for (std::size_t size = 0; size < whole.size(); size += size % 65536 < 10'000 ? 97 : 4099) {
     const std::vector<char> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     const Outcome result = outcome(path, cut);
-    if ((result == Outcome::refused) != (size < 112)) FAIL("cut at " << size);
+    if ((result == Outcome::refused) != (size < kFirstTree)) FAIL("cut at " << size);
     if (result == Outcome::refused) continue;
     std::size_t now = 0;
-    for (const auto& thread : culprit::measurement::read(path).threads) now += thread.nodes.size();
+    const Measurement m = culprit::measurement::read(path);
+    if (m.losses.size() != 1 || m.losses[0].find("is cut off: only " + std::to_string(size)) != 0)
+      FAIL("not told at " << size);
+    for (const auto& thread : m.threads) now += thread.nodes.size();
     if (now < before) FAIL("more was lost at " << size << " than before");
     before = now;
   }
@@ -132,6 +136,48 @@ TEST_CASE("no content of a sealed file, even with right checksums, is taken for 
   CHECK(refused > 100);
 }
 
+TEST_CASE("what a cut live file lacks is told by threads and seconds") {
+  const Directory directory(scratch());
+  auto whole = small_file(false, directory);
+  const auto path = directory / "cut.culprit";
+  const auto losses_at = [&](std::size_t size) {
+    write_bytes(path, {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)});
+    return culprit::measurement::read(path).losses.at(0);
+  };
+  const std::string begin = "is cut off: only ";
+  const std::string end = " (leave it out, or measure again)";
+  const std::string all = " of its " + std::to_string(whole.size()) + " bytes are there";
+  CHECK(losses_at(whole.size() - 1) == begin + std::to_string(whole.size() - 1) + all + end);
+  const std::size_t second = kFirstThread + std::size_t{2} * layout::kGranule;
+  CHECK(losses_at(second) == begin + std::to_string(second) + all + "; missing are 1 of 2 threads" + end);
+  const std::size_t within = kFirstThread + 1024;
+  CHECK(losses_at(within) == begin + std::to_string(within) + all +
+                                 "; missing are 1 of 2 threads, up to 0.0 of 0.0 s of thread 0" + end);
+  whole.resize(kFirstThread);
+  write_bytes(path, whole);
+  CHECK(why(path) == begin + std::to_string(kFirstThread) + all + ", and none of its threads" + end);
+}
+
+TEST_CASE("a flipped bit anywhere in a live file is noticed, or changes nothing") {
+  const Directory directory(scratch());
+  const auto whole = small_file(false, directory);
+  const auto path = directory / "flip.culprit";
+  write_bytes(path, whole);
+  const Measurement before = culprit::measurement::read(path);
+  int refused = 0;
+  for (std::size_t i = 0; i < whole.size(); i += whole[i] != 0 ? 1 : 61) {
+    auto flipped = whole;
+    flipped[i] = static_cast<char>(flipped[i] ^ (1 << (i % 8)));
+    if (outcome(path, flipped) == Outcome::refused) {
+      ++refused;
+    } else if (const Measurement after = culprit::measurement::read(path);
+               !difference(before, after).empty()) {
+      FAIL("byte " << i << ": " << difference(before, after));
+    }
+  }
+  CHECK(refused > 1000);
+}
+
 TEST_CASE("a flipped byte among a live file's contexts and values is noticed, or changes nothing") {
   const Directory directory(scratch());
   const auto whole = small_file(false, directory);
@@ -159,6 +205,77 @@ TEST_CASE("a flipped byte among a live file's contexts and values is noticed, or
   CHECK(refused > 100);
 }
 
+TEST_CASE("a rank that its world does not have is refused, whatever the checksums say") {
+  const Directory directory(scratch());
+  const auto path = directory / "rank.culprit";
+  constexpr std::uint32_t kTooMany = culprit::measurement::kMaxRanks + 1;
+  const std::tuple<std::int32_t, std::uint32_t, std::string> ranks[] = {
+      {2, 2, "its rank 2 is none of 2"},
+      {-1, 2, "its rank -1 is none of 2"},
+      {INT32_MAX, 0, "its rank 2147483647 is none of 0"},
+      {kTooMany - 1, kTooMany, "it is of more ranks than there can be"}};
+  for (const bool sealed_form : {false, true}) {
+    for (const auto& [rank, world, expected] : ranks) {
+      std::filesystem::remove(path);
+      File file(path, process());
+      file->add_thread(1, true, {}, kStart);
+      file->set_rank(rank, world, "ab", "MPI");
+      if (sealed_form) REQUIRE(file->seal(EndReason::exit, kStart + 1) == 0);
+      CHECK(why(path) == "is damaged: " + expected + " (leave it out, or measure again)");
+    }
+  }
+}
+
+TEST_CASE("what changes a live file keeps its checksums right") {
+  const Directory directory(scratch());
+  const auto path = directory / "changing.culprit";
+  File file(path, process(2));
+  const auto check = [&path](const char* after) {
+    INFO(after);
+    CHECK(why(path).empty());
+  };
+  file->module(0, "/m", "id", 2, 0);
+  ThreadTree* tree = file->add_thread(1, true, {}, kStart);
+  check("a thread");
+  file->set_rank(3, 4, "abcdef", "MPI");
+  file->set_rank(3, 4, "ab", "M");
+  check("a rank");
+  for (int i = 0; i < 40; ++i) file->note(std::to_string(i).c_str());
+  check("notes");
+  file->set_stopped(10, 20);
+  file->set_stopped(30, 0);
+  file->set_iterations(99);
+  file->count_bridged(0);
+  check("counters");
+  for (std::uint32_t i = 0; i < 3000; ++i) {  // stamps are thinned, accumulators run out
+    tree->keep_stamp(tree->root(), {.kind = culprit::measurement::EpochKind::fence,
+                                    .instance = i,
+                                    .order = i * 0x9e3779b97f4a7c15U,
+                                    .enter_ns = i + 1});
+    tree->count_epoch(tree->root(),
+                      {.kind = culprit::measurement::EpochKind::access, .window = i, .time_ns = i});
+  }
+  check("one-sided communication");
+  tree->begin_wait(tree->child(tree->root(), call(1)), kStart, culprit::measurement::WaitKind::lock);
+  check("a wait");
+  tree->record(tree->child(tree->root(), sample(1)),
+               {.time_ns = 5, .weight = 1, .mark = culprit::measurement::WaitKind::mpi});
+  tree->record_event(tree->root(), 0, 5);
+  check("a sample");
+  tree->finish(kStart + 5);
+  check("a thread's end");
+  for (int i = 0; i < 70; ++i) {
+    ThreadTree* next = file->add_thread(static_cast<std::uint64_t>(i), false, call(7), kStart);
+    next->record(insert(*next, {call(1)}), values(1));
+    next->finish(kStart + 9);
+  }
+  check("trees that are taken over");
+  CHECK(file->seal(EndReason::exec, kStart + 10) == 0);
+  check("exec");
+  file->resume();
+  check("exec that failed");
+}
+
 TEST_CASE("a live file is read as it is where its checksum cannot be right") {
   const Directory directory(scratch());
   auto bytes = small_file(false, directory);
@@ -179,11 +296,12 @@ TEST_CASE("a live file is read as it is where its checksum cannot be right") {
     std::memcpy(&header, bytes.data() + head, sizeof header);
     set(head + offsetof(layout::ThreadHeader, changes), header.changes + 1);
   }
-  SECTION("an older writer, which kept none") {
+  SECTION("a change was never finished") {
     set(head + offsetof(layout::ThreadHeader, flags), 1);
   }
   SECTION("its pages were copied one after the other") {
     set(offsetof(layout::Header, flags), layout::kFlagRealtime | layout::kFlagCopied);
+    validity::mend_live(bytes);
   }
   CHECK(outcome(path, bytes) == Outcome::read);
 }
@@ -192,11 +310,12 @@ TEST_CASE("a change that a handler jumped out of leaves the file readable, witho
   const Directory directory(scratch());
   const auto path = directory / "jumped.culprit";
   File file(path, process());
+  file->module(0, "/m", nullptr, 0, 0);
   ThreadTree& tree = *file->add_thread(1, true, call(3, 1), kStart);
   const auto jump = [&tree] {  // as begin_change() leaves it
     auto& header = const_cast<layout::ThreadHeader&>(tree.counters());
     ++header.changes;
-    ++header.tree_sum;
+    ++header.sum;
   };
   for (std::uint64_t jumps = 1; jumps <= 3; ++jumps) {
     jump();
@@ -221,6 +340,8 @@ TEST_CASE("no content of a live file makes the reader fail") {
       changed[used[random() % used.size()]] = static_cast<char>(random());
     }
     outcome(path, changed);
+    validity::mend_live(changed);
+    outcome(path, changed);
   }
   SUCCEED("every outcome was a valid measurement or a clear error");
 }
@@ -239,7 +360,7 @@ TEST_CASE("links of a live file that go in circles end") {
   }
   CHECK(outcome(path, bytes) == Outcome::refused);
   link(layout::kThreadHeaderUnit, offsetof(layout::ThreadHeader, flags), layout::kFlagMainThread);
-  CHECK(outcome(path, bytes) == Outcome::read);  // without a checksum, as older writers left it
+  CHECK(outcome(path, bytes) == Outcome::read);  // without a checksum
 }
 
 TEST_CASE("a newer format, a foreign file and an empty one are told apart") {
@@ -247,9 +368,13 @@ TEST_CASE("a newer format, a foreign file and an empty one are told apart") {
   const auto path = directory / "odd.culprit";
   for (const bool seal : {false, true}) {
     auto bytes = small_file(seal, directory);
-    bytes[8] = 2;
+    bytes[8] = 7;
     write_bytes(path, bytes);
-    CHECK(why(path) == "has format version 2, written by a newer Culprit (use the tools of that version)");
+    CHECK(why(path) == "has format version 7, written by a newer Culprit (use the tools of that version)");
+    bytes[8] = seal ? 0 : 1;
+    write_bytes(path, bytes);
+    CHECK(why(path) == "has format version " + std::to_string(seal ? 0 : 1) +
+                           ", written by an older Culprit (use the tools of that version, or measure again)");
   }
   write_bytes(path, {'#', '!', '/', 'b', 'i', 'n', '/', 's', 'h', '\n'});
   CHECK(why(path) == "is not a measurement (remove it from the measurement directory)");

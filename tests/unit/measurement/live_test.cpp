@@ -425,7 +425,7 @@ TEST_CASE("notes and long strings are bounded, and what is lost is told") {
     CHECK(m.process.host == std::string(255, 'h'));
     CHECK(m.process.arguments == std::vector<std::string>{"app", argument});
     REQUIRE(m.process.notes.size() == 34);
-    CHECK(m.process.notes[31] == std::string(255, 'n'));
+    CHECK(m.process.notes[31] == std::string(247, 'n'));
     CHECK(m.process.notes[32].substr(0, 14) == "1 argument(s) ");
     CHECK(m.process.notes[33].substr(0, 17) == "8 further note(s)");
   }

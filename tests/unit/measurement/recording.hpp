@@ -50,6 +50,8 @@ class Directory {
 };
 
 inline constexpr std::uint64_t kStart = 1'000'000'000;
+inline constexpr std::int64_t kStartRealtime = 1'700'000'000'000'000'000;
+inline constexpr std::uint64_t kKey = 0x1234'5678'9abc'def0;
 inline constexpr const char* kArguments[] = {"app", "-n", "three words here", nullptr};
 inline constexpr measurement::ProcessDescription::Event kEvents[] = {
     {"REALTIME", "ns", 5'000'000}, {"PAPI_TOT_CYC", "count", 4'000'000}, {"CPUTIME", "ns", 10'000'000}};
@@ -62,7 +64,8 @@ inline measurement::ProcessDescription process(std::size_t events = 1) {
           .host = "node17",
           .pid = 4711,
           .start_ns = kStart,
-          .start_realtime_ns = 1'700'000'000'000'000'000,
+          .start_realtime_ns = kStartRealtime,
+          .key = kKey,
           .events = kEvents,
           .event_count = events,
           .has_realtime = true,
@@ -135,7 +138,7 @@ inline std::string difference(const measurement::Measurement& a, const measureme
     return "identity";
   }
   if (p.start_ns != q.start_ns || p.end_ns != q.end_ns || p.start_realtime_ns != q.start_realtime_ns ||
-      p.end != q.end) {
+      p.end != q.end || p.key != q.key || p.forked != q.forked) {
     return "times";
   }
   if (p.events.size() != q.events.size() || p.has_realtime != q.has_realtime || p.notes != q.notes)
@@ -171,6 +174,7 @@ inline std::string difference(const measurement::Measurement& a, const measureme
       return "quality";
     }
     if (s.units != t.units) return "units";
+    if (s.epochs != t.epochs) return "epochs";
     if (s.nodes.size() != t.nodes.size() || s.cell != t.cell || s.cells.size() != t.cells.size() ||
         s.events.size() != t.events.size()) {
       return "tree size";
@@ -213,9 +217,31 @@ inline std::vector<char> small_file(bool seal, const Directory& directory) {
       tree.record(leaf, values(i * 1'000'000, 1 + i % 3));
       tree.record_event(leaf, 0, i);
     }
+    tree.count_partial(3);
+    tree.count_bridged();
+    tree.add_handler_time(17);
+    tree.count_halving(1);
+    for (std::uint32_t i = 0; i < 6; ++i) {
+      tree.count_epoch(insert(tree, {call(i % 2)}), {.kind = measurement::EpochKind::lock,
+                                                     .size_class = i % 3,
+                                                     .window = 5,
+                                                     .peers = 6,
+                                                     .time_ns = 100 + i});
+      tree.keep_stamp(insert(tree, {call(2)}), {.kind = measurement::EpochKind::fence,
+                                                .instance = i,
+                                                .members = 2,
+                                                .window = 5,
+                                                .order = i,
+                                                .enter_ns = kStart + i,
+                                                .exit_ns = kStart + 2 * i});
+    }
     tree.begin_wait(tree.child(tree.program_root(), call(1)), kStart + 1, measurement::WaitKind::lock);
   }
   file->set_rank(1, 2, "ab", "MPI");
+  file->count_bridged(1);
+  file->count_partial(0);
+  file->set_stopped(3, 0);
+  file->set_iterations(7);
   file->note("note");
   file->maintain(kStart + 1000);
   if (seal && file->seal(measurement::EndReason::exit, kStart + 2000) != 0)

@@ -108,6 +108,7 @@ TEST_CASE("calls that are alike share an accumulator, and their number is bounde
   const Directory directory;
   const auto path = directory / "a.culprit";
   File file(path, process());
+  file->module(0, "/m", nullptr, 0, 0);
   ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
   const auto leaf = tree.child(tree.program_root(), sample(1, 0));
   for (const std::uint64_t ns : {30, 10, 20}) {
@@ -132,6 +133,7 @@ TEST_CASE(
   const Directory directory;
   const auto path = directory / "a.culprit";
   File file(path, process());
+  file->module(0, "/m", nullptr, 0, 0);
   ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
   const auto leaf = tree.child(tree.program_root(), sample(1, 0));
   const auto count = [&](std::uint32_t size_class, std::uint64_t window) {
@@ -169,6 +171,7 @@ TEST_CASE("of many epochs a uniform choice that all processes share keeps its st
   for (const unsigned stamps_each : {1U, 2U}) {
     const auto path = directory / std::to_string(stamps_each);
     File file(path, process());
+    file->module(0, "/m", nullptr, 0, 0);
     ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
     const auto leaf = tree.child(tree.program_root(), sample(1, 0));
     for (std::uint32_t instance = 0; instance < kInstances; ++instance) {

@@ -20,8 +20,11 @@ namespace trace = culprit::measurement::trace;
 class Trace {
  public:
   explicit Trace(const std::filesystem::path& path, std::uint64_t limit = measurement::kMostTraceBytes)
-      : error_(trace_->create(path.c_str(),
-                              {.pid = 4711, .start_ns = kStart, .limit = limit, .readings = true})) {}
+      : error_(trace_->create(path.c_str(), {.pid = 4711,
+                                             .start_ns = kStart,
+                                             .start_realtime_ns = kStartRealtime,
+                                             .key = kKey,
+                                             .limit = limit})) {}
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
   ~Trace() { trace_->forget(); }

@@ -396,19 +396,24 @@ TEST_CASE("readings that do not change take three bytes, and mostly one more for
   REQUIRE((found[5].kind == RecordKind::reading && found[5].event == 7 && found[5].value == 5'000'000));
 }
 
-TEST_CASE("a trace without readings is one that older readers understand, with them it is not") {
-  for (const bool readings : {false, true}) {
-    const Directory directory(scratch());
-    const auto path = directory / "a.trace";
-    auto trace = std::make_unique<LiveTrace>();
-    REQUIRE(trace->create(path.c_str(), {.pid = 1, .start_ns = kStart, .readings = readings}) == 0);
-    trace->end(EndReason::exit, kStart);
-    trace->forget();
-    std::ifstream file(path, std::ios::binary);
-    trace::Header header{};
-    REQUIRE(file.read(reinterpret_cast<char*>(&header), sizeof header));
-    REQUIRE(header.version == (readings ? 2u : 1u));
+TEST_CASE("a trace is its own process's, and no other's") {
+  const Directory directory(scratch());
+  const auto path = directory / "a.trace";
+  const Trace live(path);
+  const trace::ProcessTrace trace(path);
+  culprit::measurement::ProcessInfo process;
+  process.pid = trace.pid();
+  process.start_ns = trace.start_ns();
+  process.start_realtime_ns = kStartRealtime;
+  process.key = kKey;
+  CHECK(trace.is_of(process));
+  for (std::uint64_t* const field : {&process.pid, &process.start_ns, &process.key}) {
+    ++*field;
+    CHECK_FALSE(trace.is_of(process));
+    --*field;
   }
+  ++process.start_realtime_ns;
+  CHECK_FALSE(trace.is_of(process));
 }
 
 TEST_CASE("an event takes eleven bytes and a sample six") {

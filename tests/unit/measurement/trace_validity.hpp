@@ -1,10 +1,13 @@
 #pragma once
 
+#include "measurement/checksum.hpp"
 #include "measurement/limits.hpp"
 #include "measurement/measurement.hpp"
 #include "measurement/trace.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -53,6 +56,25 @@ inline std::string invalid_trace(const std::filesystem::path& path) {
     }
   }
   return {};
+}
+
+/// Makes the checksums of a trace right again that has no index.
+inline void mend_trace(std::vector<char>& bytes) {
+  trace::Header header{};
+  if (bytes.size() < sizeof header) return;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  header.checksum = XXH64(&header, offsetof(trace::Header, checksum), 0);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  for (std::size_t slot = trace::kSlot; slot + sizeof(trace::BlockHeader) <= bytes.size();
+       slot += trace::kSlot) {
+    trace::BlockHeader block{};
+    std::memcpy(&block, bytes.data() + slot, sizeof block);
+    if (block.magic != trace::kBlockMagic) continue;
+    const std::size_t left = bytes.size() - slot - sizeof block;
+    if (block.used <= left) block.checksum = XXH64(bytes.data() + slot + sizeof block, block.used, 0);
+    block.header_checksum = XXH64(&block, offsetof(trace::BlockHeader, header_checksum), 0);
+    std::memcpy(bytes.data() + slot, &block, sizeof block);
+  }
 }
 
 }  // namespace validity

@@ -1,7 +1,10 @@
 #pragma once
 
+#include "measurement/block_checksum.hpp"
 #include "measurement/checksum.hpp"
+#include "measurement/header_sum.hpp"
 #include "measurement/measurement.hpp"
+#include "measurement/module_checksum.hpp"
 #include "measurement/sealed_layout.hpp"
 
 #include <cstddef>
@@ -16,6 +19,7 @@ namespace validity {
 
 namespace cct = culprit::cct;
 namespace sealed = culprit::measurement::sealed;
+namespace layout = culprit::measurement::layout;
 
 inline std::string invalid_node(const culprit::measurement::ThreadProfile& thread, cct::NodeId i,
                                 std::size_t modules) {
@@ -70,6 +74,56 @@ inline void mend(std::vector<char>& bytes) {
   }
   header.header_checksum = XXH64(&header, offsetof(sealed::Header, header_checksum), 0);
   std::memcpy(bytes.data(), &header, sizeof header);
+}
+
+template <typename T>
+T load(const std::vector<char>& bytes, std::size_t at) {
+  T object{};
+  if (at + sizeof object <= bytes.size()) std::memcpy(&object, bytes.data() + at, sizeof object);
+  return object;
+}
+template <typename T>
+void store(std::vector<char>& bytes, std::size_t at, const T& object) {
+  if (at + sizeof object <= bytes.size()) std::memcpy(bytes.data() + at, &object, sizeof object);
+}
+
+/// Of the modules' records that the block at `block` refers to.
+inline void mend_modules(std::vector<char>& bytes, std::size_t block) {
+  for (std::size_t i = 0; i < culprit::measurement::kMaxModules; ++i) {
+    const auto unit =
+        load<std::uint32_t>(bytes, block + layout::kSlotUnit * layout::kUnit + i * sizeof(std::uint32_t));
+    const std::size_t at = block + std::size_t{unit} * layout::kUnit;
+    auto record = load<layout::ModuleRecord>(bytes, at);
+    const std::size_t text = std::size_t{record.build_id_size} + record.path_size;
+    if (unit == 0 || at + sizeof record + text > bytes.size()) continue;
+    record.checksum = layout::module_checksum(
+        record, reinterpret_cast<const std::byte*>(bytes.data() + at + sizeof record));
+    if (record.stated != 0) record.stated = layout::stat_checksum(record);
+    store(bytes, at, record);
+  }
+}
+
+/// The same for a live file. Of its threads it says that their sums are not known.
+inline void mend_live(std::vector<char>& bytes) {
+  auto header = load<layout::Header>(bytes, 0);
+  header.changes_done = header.changes_begun;
+  header.sum = layout::header_sum(header);
+  for (layout::Note& note : header.note) note.checksum = layout::note_checksum(note);
+  store(bytes, 0, header);
+  for (std::size_t at = layout::kGranule; at < bytes.size(); at += layout::kGranule) {
+    auto block = load<layout::BlockHeader>(bytes, at);
+    if (block.magic != layout::kBlockMagic) {
+      store(bytes, at, std::uint32_t{0});
+      continue;
+    }
+    block.checksum = layout::block_checksum(block);
+    store(bytes, at, block);
+    if (block.type == static_cast<std::uint32_t>(layout::BlockType::modules)) mend_modules(bytes, at);
+    const std::size_t place = at + layout::kThreadHeaderUnit * layout::kUnit;
+    auto head = load<layout::ThreadHeader>(bytes, place);
+    head.flags &= ~layout::kFlagSummed;
+    if (block.type == static_cast<std::uint32_t>(layout::BlockType::thread)) store(bytes, place, head);
+  }
 }
 
 }  // namespace validity

@@ -271,3 +271,17 @@ TEST_CASE("the flat tree holds every scope once, whatever its callers") {
     CHECK(a.flat[context.flat].name == context.name);
   }
 }
+
+TEST_CASE("a gap is a procedure in no module, with what its frames called below it") {
+  Code code;
+  for (const char* name : {"main", "descend"}) code.procedure(name);
+  const auto outer = code.add(code.add(code.root(), 10), 110);
+  const auto gap = code.shared.tree.child(outer, cct::kGap);
+  code.sample(code.add(gap, 110), 120);
+  const Attribution a = code.attribute();
+  CHECK(outline(a) == Outline{"root", " root <program root>", "  procedure main", "   call 10",
+                              "    procedure descend", "     call 110",
+                              std::string("      procedure ") + merge::kLeftOut, "       procedure descend",
+                              "        call 110", "         procedure descend", "          statement 120"});
+  CHECK(a.contexts[a.own[gap]].module == 0);
+}

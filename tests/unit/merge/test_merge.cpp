@@ -1,6 +1,7 @@
 #include "database/reader.hpp"
 #include "exchange/threads.hpp"
 #include "merge/merge.hpp"
+#include "merge/time_line_analyses.hpp"
 #include "sampled.hpp"
 
 #include <algorithm>
@@ -227,8 +228,27 @@ TEST_CASE("unreadable and cut-short files are reported and do not stop the merge
     REQUIRE(outcome.problems.size() == 3);
     CHECK(outcome.problems[0].find("empty.culprit: ") != std::string::npos);
     CHECK(outcome.problems[1].find("zz.culprit: ") != std::string::npos);
-    CHECK(outcome.problems[2].find("r3cafe.culprit: cut short") != std::string::npos);
+    CHECK(outcome.problems[2].find("r3cafe.culprit: rank 3 was cut short: its end was not recorded") !=
+          std::string::npos);
   }
+}
+
+TEST_CASE("what time lines told is adopted as a whole or not at all") {
+  database::Experiment experiment;
+  experiment.contexts.resize(2);
+  const auto adopted = [&experiment](std::uint64_t begin_ns, database::ContextId context) {
+    merge::TimeLineFindings findings;
+    findings.trace.traced = 1;
+    findings.trace.critical_begin_ns = begin_ns;
+    findings.trace.critical_end_ns = 10;
+    findings.trace.causes.push_back({.location = 0, .scope = {.context = context}});
+    return std::move(findings).adopt_into(experiment, 1);
+  };
+  CHECK_FALSE(adopted(11, 1));
+  CHECK_FALSE(adopted(1, 2));
+  CHECK(experiment.trace.traced == 0);
+  CHECK(adopted(1, 1));
+  CHECK(experiment.trace.traced == 1);
 }
 
 TEST_CASE("a damaged tree is left out, whichever rank meets it") {
@@ -301,6 +321,42 @@ TEST_CASE("partial unwinds beyond one per cent are a problem") {
   CHECK(outcome.problems[0].find("10.0 % of the time") != std::string::npos);
 }
 
+TEST_CASE("a copied measurement counts once, whoever meets which of the two") {
+  const recorder::Directory directory;
+  record_run(directory, 4);
+  const merge::Outcome once = merge_with(1, options_for(directory, "once.db"));
+  std::filesystem::copy_file(directory / "run" / "r1cafe.culprit", directory / "run" / "a.culprit");
+  std::filesystem::create_directory(directory / "run" / "7f");
+  std::filesystem::copy_file(directory / "run" / "r1cafe.culprit", directory / "run" / "7f" / "z.culprit");
+  for (const int ranks : {1, 3}) {
+    auto options = options_for(directory);
+    options.force = true;
+    const merge::Outcome outcome = merge_with(ranks, options);
+    CHECK(outcome.profiles == once.profiles);
+    CHECK(outcome.quality.samples == once.quality.samples);
+    REQUIRE(outcome.problems.size() == 2);
+    CHECK(outcome.problems[0].find("a.culprit: is a copy of ") != std::string::npos);
+    CHECK(outcome.problems[1].find("r1cafe.culprit: is a copy of ") != std::string::npos);
+    CHECK(outcome.problems[1].find("7f/z.culprit, and is left out (remove one of them)") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("of two processes that are the same rank at the same time one is used") {
+  const recorder::Directory directory;
+  record_run(directory, 4);
+  const merge::Outcome once = merge_with(1, options_for(directory, "once.db"));
+  {
+    Process process(directory / "run" / "other.culprit", {.rank = 2, .world = 4, .pid = 777, .run = "cafe"});
+    process.thread();
+    process.seal();
+  }
+  const merge::Outcome outcome = merge_with(2, options_for(directory));
+  CHECK(outcome.profiles == once.profiles);
+  REQUIRE(outcome.problems.size() == 1);
+  CHECK(outcome.problems[0].find("other.culprit: is of rank 2 of the same run as ") != std::string::npos);
+}
+
 TEST_CASE("what cannot be merged says why, on every rank") {
   const recorder::Directory directory;
   for (const int ranks : {1, 3}) {
@@ -312,7 +368,7 @@ TEST_CASE("what cannot be merged says why, on every rank") {
   CHECK(failure(2, options_for(directory)).find("no readable measurement") != std::string::npos);
   std::filesystem::remove(directory / "run" / "bad.culprit");
   {
-    Process process(directory / "run" / "idle.culprit", {});
+    Process process(directory / "run" / "idle.culprit", {.rank = -1, .pid = 7});
     process.thread();
     process.seal();
   }

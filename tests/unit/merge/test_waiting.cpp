@@ -229,3 +229,17 @@ TEST_CASE("code of an OpenMP runtime that hands out work does not wait") {
   CHECK(waiting[body_line] == Waiting{});
   CHECK(waiting[barrier_line] == Waiting{WaitKind::omp_barrier, true, false});
 }
+
+TEST_CASE("frames that were left out are never blamed, and waiting below them is seen") {
+  Tree tree;
+  const auto [main, main_line] = tree.procedure(1, "main", 1);
+  const ContextId gap = tree.add(main, ContextKind::procedure, merge::kLeftOut, 0);
+  const auto [bottom, bottom_line] = tree.procedure(gap, "bottom", 1);
+  const auto [barrier, barrier_line] = tree.procedure(bottom, "MPI_Barrier");
+  const auto waiting = tree.find();
+  CHECK(tree.of_run_time(gap));
+  CHECK_FALSE(tree.of_run_time(bottom));
+  CHECK(waiting[bottom_line] == Waiting{});
+  CHECK(tree.flags(barrier) == kFrontierFlags);
+  CHECK(waiting[barrier_line] == Waiting{WaitKind::mpi, true, false});
+}

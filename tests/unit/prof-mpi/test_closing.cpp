@@ -1,4 +1,5 @@
 #include "closing.hpp"
+#include "files/write_failure.hpp"
 
 #include <cerrno>
 #include <exception>
@@ -24,9 +25,11 @@ std::string cause(const Error& error) {
 
 TEST_CASE("whatever is thrown becomes one line", "[closing]") {
   CHECK(cause(std::runtime_error("read: f: why (what to do)")) == "read: f: why (what to do)");
-  CHECK(cause(std::runtime_error("two\nlines")) == "two lines");
+  CHECK(cause(std::runtime_error("two\nlines")) == "two\\nlines");
   CHECK_THAT(cause(std::bad_alloc()), Catch::Contains("run1: out of memory"));
-  CHECK_THAT(cause(std::system_error(ENOSPC, std::generic_category(), "run1.db")),
+  CHECK_THAT(cause(std::system_error(EAGAIN, std::generic_category())),
+             Catch::Contains("merge: run1: Resource temporarily unavailable (") && Catch::Contains("ulimit"));
+  CHECK_THAT(cause(culprit::files::WriteFailure("run1.db", ENOSPC)),
              Catch::Contains("write: run1.db: No space left on device ("));
   CHECK_THAT(cause(42), Catch::Contains("run1: failed"));
 }

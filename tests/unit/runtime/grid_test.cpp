@@ -91,6 +91,7 @@ TEST_CASE("weights add up to the time that passed when the rate is halved on the
     std::uint64_t now = kStart;
     std::uint64_t sum = 0;
     std::uint64_t width = 1;  // in periods
+    std::uint32_t halvings = 0;
     for (int i = 0; i < 700; ++i) {
       now = std::max(now, grid.next()) + random() % (i % 7 == 0 ? 40 * kPeriod : kPeriod / 50);
       const std::uint64_t weight = grid.pass(now);
@@ -101,7 +102,7 @@ TEST_CASE("weights add up to the time that passed when the rate is halved on the
       REQUIRE(static_cast<double>(sum) < periods + static_cast<double>(width));
       REQUIRE(grid.period() == kPeriod);
       if (i % 100 != 99) continue;
-      grid.halve_rate();
+      grid.set_halvings(++halvings);
       width *= 2;
       REQUIRE(grid.pass(grid.next() - 1) == 0);
     }
@@ -111,8 +112,7 @@ TEST_CASE("weights add up to the time that passed when the rate is halved on the
 
 TEST_CASE("halving the rate halves the number of samples") {
   Grid grid = make_grid(6);
-  grid.halve_rate();
-  grid.halve_rate();
+  grid.set_halvings(2);
   for (std::uint64_t cell = 0; cell < 1000; ++cell) {
     REQUIRE(grid.next() >= kStart + cell * 4 * kPeriod);
     REQUIRE(grid.next() < kStart + (cell + 1) * 4 * kPeriod);

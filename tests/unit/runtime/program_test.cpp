@@ -4,11 +4,13 @@
 #include "launcher/failure.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <catch2/catch.hpp>
+#include <elf.h>
 #include <unistd.h>
 
 using culprit::launcher::Failure;
@@ -104,4 +106,35 @@ TEST_CASE("damaged programs neither crash nor mislead") {
     damaged[i] = static_cast<char>(~damaged[i]);
     CHECK(read_dynamic_section(here.write("damaged", damaged).string()).has_value());
   }
+}
+
+TEST_CASE("a program that names libraries without end costs what some thousand cost") {
+  const Workspace here;
+  constexpr std::size_t kNames = 100'000;
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_machine = EM_X86_64;
+  header.e_phoff = sizeof header;
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  header.e_phnum = 3;
+  Elf64_Phdr load{}, dynamic{}, again{};
+  load.p_type = PT_LOAD;
+  load.p_filesz = 1 << 20;
+  dynamic.p_type = again.p_type = PT_DYNAMIC;
+  dynamic.p_offset = sizeof header + 3 * sizeof load;
+  dynamic.p_filesz = (kNames + 1) * sizeof(Elf64_Dyn);
+  std::string image(reinterpret_cast<const char*>(&header), sizeof header);
+  for (const Elf64_Phdr* segment : {&load, &dynamic, &again})
+    image.append(reinterpret_cast<const char*>(segment), sizeof *segment);
+  Elf64_Dyn entry{};
+  entry.d_tag = DT_STRTAB;
+  entry.d_un.d_ptr = 1;  // "ELF..."
+  image.append(reinterpret_cast<const char*>(&entry), sizeof entry);
+  entry = {.d_tag = DT_NEEDED, .d_un = {}};
+  for (std::size_t i = 0; i < kNames; ++i) image.append(reinterpret_cast<const char*>(&entry), sizeof entry);
+  const auto section = read_dynamic_section(here.write("names", image).string());
+  REQUIRE(section.has_value());
+  CHECK(section->needed.size() == 4096);
+  CHECK(section->needed.at(0).starts_with("ELF"));
 }

@@ -1,4 +1,5 @@
 // Debug information that lies in a file of its own.
+#include "files/at_death.hpp"
 #include "modules.hpp"
 #include "structure/module.hpp"
 
@@ -7,6 +8,8 @@
 #include <iterator>
 
 #include <catch2/catch.hpp>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace culprit::structure;
@@ -83,6 +86,63 @@ TEST_CASE("debug files are found by build-id below a given directory") {
   fs::copy_file(program("loops.debug"), directory / (id.substr(2) + ".debug"));
   request.debug_path = place.path / "debug";
   CHECK(has_lines(recover(request)));
+}
+
+TEST_CASE("a FIFO where a debug file might be is not waited for") {
+  const Place place;
+  fs::copy_file(program("loops-linked"), place.path / "loops-linked");
+  for (const char* directory : {".", ".debug"}) {
+    INFO(directory);
+    fs::create_directories(place.path / directory);
+    const fs::path fifo = place.path / directory / "loops.debug";
+    REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+    CHECK_FALSE(has_lines(recover(request_for(place.path / "loops-linked"))));
+    fs::remove(fifo);
+  }
+}
+
+TEST_CASE("a FIFO where split debug information might be is not waited for") {
+  const Place place;
+  std::ifstream in(program("loops-split"), std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const std::string there = ".dwo", instead = ".fif";
+  std::string name;
+  for (std::size_t at = 0; (at = bytes.find(there, at)) != std::string::npos; ++at) {
+    bytes.replace(at, there.size(), instead);
+    const std::size_t begin = bytes.rfind('\0', at) + 1;
+    name = bytes.substr(begin, at + instead.size() - begin);
+  }
+  REQUIRE_FALSE(name.empty());
+  std::ofstream(place.path / "split", std::ios::binary) << bytes;
+  REQUIRE(::mkfifo((place.path / fs::path(name).filename()).c_str(), 0600) == 0);
+  const ModuleStructure module = recover(request_for(place.path / "split"));
+  CHECK(has_lines(module));
+  REQUIRE(module.notes.size() == 1);
+  CHECK(module.notes[0].starts_with("split debug information (.dwo) is missing"));
+}
+
+TEST_CASE("a module that is truncated while it is read is one that cannot be read") {
+  const Place place;
+  const fs::path file = place.path / "loops";
+  fs::copy_file(program("loops-O2"), file);
+  // In a process of its own, since the handler of faults is for the whole process.
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    culprit::files::put_right_at_death("test");
+    const culprit::files::LostPages lost;
+    std::string why;
+    const auto module = Module::open(request_for(file), why);
+    fs::resize_file(file, 0);
+    std::uint64_t bias = 0;
+    (void)module->dwarf(bias);
+    for (const char* section : {".text", ".debug_info", ".debug_str", ".symtab"})
+      for (const std::byte byte : module->section(section).bytes) bias += static_cast<std::uint64_t>(byte);
+    ::_exit(lost.count() > 0 && module->changed() ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
 
 #ifdef STRUCTURE_XZ

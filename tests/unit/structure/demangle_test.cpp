@@ -14,6 +14,79 @@ TEST_CASE("C++ names come out as the user wrote them") {
   CHECK(demangle("_ZN4core3fmt5write17h0123456789abcdefE") == "core::fmt::write");
 }
 
+TEST_CASE("Rust's older names come out without their hash and in Rust's letters") {
+  CHECK(demangle("_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$"
+                 "3bar17h930b740aa94f1d3aE") == "<Test + 'static as foo::Bar<Test>>::bar");
+  CHECK(demangle("_ZN4main4main28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE") ==
+        "main::main::{{closure}}");
+  CHECK(demangle("_ZN4core3fmt5write17h0123456789abcdefE.llvm.1234567890") == "core::fmt::write");
+  CHECK(demangle("_ZN4cost9$u20$each3sumEv") == "cost::$u20$each::sum()");  // of no hash, so not Rust's
+}
+
+// What rustc 1.95 made, and what the specification shows.
+TEST_CASE("Rust's names of mangling v0 come out as rustc writes them") {
+  CHECK(demangle("_RNvC6_123foo3bar") == "123foo::bar");
+  CHECK(demangle("_RNvCs6xxl1lAjzDf_1a4main") == "a::main");
+  CHECK(demangle("_RINvCs6xxl1lAjzDf_1a2ccKc27_Kb1_Kxn5_EB2_") == "a::cc::<'\\'', true, -5>");
+  CHECK(demangle("_RINvCs6xxl1lAjzDf_1a2ccKce9_Kb0_Kxn8000000000000000_EB2_") ==
+        "a::cc::<'é', false, -9223372036854775808>");
+  CHECK(demangle("_RINvCs6xxl1lAjzDf_1a2ttFG0_RL1_hQL0_SlERL1_hEB2_") ==
+        "a::tt::<for<'a, 'b> fn(&'a u8, &'b mut [i32]) -> &'a u8>");
+  CHECK(demangle("_RINvCs6xxl1lAjzDf_1a2ttFUKCPaOuEuEB2_") ==
+        "a::tt::<unsafe extern \"C\" fn(*const i8, *mut ())>");
+  CHECK(demangle("_RINvCs6xxl1lAjzDf_1a2ttRDG_INtNtNtCsgEmfK2I1SDS_4core3ops8function2FnTRL0_"
+                 "eEEp6OutputINtNtBw_6option"
+                 "6OptionRL0_eEEL_EB2_") ==
+        "a::tt::<&dyn for<'a> core::ops::function::Fn<(&'a str,), Output = core::option::Option<&'a str>>>");
+  CHECK(demangle("_RINvCs6xxl1lAjzDf_1a3genNCNvB2_4main0EB2_") == "a::gen::<a::main::{closure#0}>");
+  CHECK(demangle("_RNvXCs6xxl1lAjzDf_1aINtB2_1SlKj3_ENtB2_2Tr2goB2_") == "<a::S<i32, 3> as a::Tr>::go");
+  CHECK(demangle("_RNvMsi_NtNtNtCslNYArtu3iFV_5alloc11collections5btree3mapINtB5_"
+                 "8BTreeMapyNtNtNtCsduwmD7cSIQq_5gimli4"
+                 "read6abbrev12AbbreviationE5entryB1e_") ==
+        "<alloc::collections::btree::map::BTreeMap<u64, gimli::read::abbrev::Abbreviation>>::entry");
+  CHECK(demangle("_RINvMNtCsgEmfK2I1SDS_4core5sliceSh11copy_withinINtNtNtB5_"
+                 "3ops5range14RangeInclusivejEECsfEOYDRpO4Ta_"
+                 "11miniz_oxide") == "<[u8]>::copy_within::<core::ops::range::RangeInclusive<usize>>");
+  CHECK(demangle("_RNvCs6xxl1lAjzDf_1a4main.cold") == "a::main [cold part]");
+  CHECK(demangle("_RNvCs6xxl1lAjzDf_1a4main.llvm.4844761284832175596") == "a::main");
+}
+
+TEST_CASE("Rust's names in other scripts, and constants that are no numbers") {
+  CHECK(demangle("_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y") ==
+        "utf8_idents::საჭმელად_გემრიელი_სადილი");
+  CHECK(demangle("_RNvNtCs_1cu8gdel_5qa4main") == "c::gödel::main");
+  CHECK(demangle("_RMCs4fqI2P2rA04_13const_genericINtB0_3FooKRe616263_E") == "<const_generic::Foo<\"abc\">>");
+  CHECK(demangle("_RIC1aKRAh1_h2_h3_EE") == "a::<&[1, 2, 3]>");
+  CHECK(demangle("_RIC1aKTj1_b0_EE") == "a::<(1, false)>");
+  CHECK(demangle("_RIC1aKVNtC1b1PS1xj1_1yj2_EE") == "a::<b::P { x: 1, y: 2 }>");
+  CHECK(demangle("_RIC1aKo123456789abcdef01234_E") == "a::<0x123456789abcdef01234>");
+}
+
+TEST_CASE("What is no name of Rust's, or grows without end, stays") {
+  for (const std::string name :
+       {"_R", "_Rust_function", "_RN", "_RNvC", "_RNvC1a", "_RNvC9a1b", "_R0NvC1a1b", "_RNvC1a1bX", "_RBa_",
+        "_RB_", "_RNvB_1a", "_RIC1aKb2_E", "_RIC1aKcd800_E", "_RIC1aL1_E", "_RNvC1au3a_!1b",
+        "_RNvC99999999999999999999991a1b", "_RNvCszzzzzzzzzzzzzzzz_1a1b", "_RIC1aKj_"})
+    CHECK(demangle(name) == name);
+  // Each pair holds the pair before it twice.
+  std::string doubling = "_RIC1aTuuE";
+  std::size_t last = 4;
+  for (int i = 0; i < 60; ++i) {
+    std::string place;
+    for (std::size_t value = last - 1;; value /= 62) {
+      place.insert(place.begin(),
+                   "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[value % 62]);
+      if (value < 62) break;
+    }
+    last = doubling.size() - 2;
+    doubling += "TB" + place + "_B" + place + "_E";
+  }
+  doubling += 'E';
+  CHECK(demangle(doubling) == doubling);
+  const std::string deep = "_RIC1a" + std::string(16000, 'S') + "uE";
+  CHECK(demangle(deep) == deep);
+}
+
 TEST_CASE("Fortran module procedures come out with their module") {
   CHECK(demangle("__solver_MOD_iterate") == "solver::iterate");
   CHECK(demangle("solver_mp_iterate_") == "solver::iterate");

@@ -282,7 +282,7 @@ TEST_CASE("That no part of a place does more work is said of the first in full, 
                        [](database::Example& example) { example.experiment.suspects.clear(); });
   const std::string screen = driven.screen();
   INFO(screen);
-  const std::size_t told = screen.find("No part of it does lastingly more work on some threads");
+  const std::size_t told = screen.find("No part of it does lastingly more work on some of its");
   REQUIRE(told != std::string::npos);
   CHECK(screen.find("lastingly", told + 30) == std::string::npos);
   CHECK(contains(screen.substr(told), "No suspect here either."));

@@ -64,8 +64,8 @@ void add_functions(FakeModule& module) {
 
 class Machine {
  public:
-  explicit Machine(FakeModule& module)
-      : module_(module), sp_(stack.at(FakeStack::kWords - 8)), pc_(module.at(kRoot + 9)) {}
+  explicit Machine(FakeModule& module, std::uint64_t words = FakeStack::kWords)
+      : stack(words), module_(module), sp_(stack.at(words - 8)), pc_(module.at(kRoot + 9)) {}
 
   FakeStack stack;
 
@@ -166,12 +166,22 @@ class Machine {
   std::vector<Activation> activations_;
 };
 
+/// The frames of a walk's path, without its gap.
+std::vector<Frame> path_of(const Walk& walk) {
+  std::vector<Frame> path;
+  for (std::size_t i = 0; i < walk.depth; ++i) {
+    if (!walk.gap.holds(i)) path.push_back(walk.frames[i]);
+  }
+  return path;
+}
+
 /// What a walk must not depend on the way it was found.
 bool same(const Walk& a, const Walk& b) {
-  if (a.depth != b.depth || a.end != b.end) return false;
-  for (std::size_t i = 0; i < a.depth; ++i) {
-    const Frame& x = a.frames[i];
-    const Frame& y = b.frames[i];
+  const std::vector<Frame> frames_a = path_of(a), frames_b = path_of(b);
+  if (frames_a.size() != frames_b.size() || a.end != b.end || a.gap.frames != b.gap.frames) return false;
+  for (std::size_t i = 0; i < frames_a.size(); ++i) {
+    const Frame& x = frames_a[i];
+    const Frame& y = frames_b[i];
     if (x.pc != y.pc || x.cfa != y.cfa || x.offset != y.offset || x.module != y.module ||
         x.origin != y.origin || x.own != y.own || x.bridged != y.bridged)
       return false;
@@ -237,6 +247,50 @@ TEST_CASE("splice: every walk equals a fresh one and what really happened") {
       all += spliced.depth;
     }
   }));
+  CHECK(reused > all / 4);
+}
+
+TEST_CASE("splice: of deep recursions, too") {
+  FakeModule module;
+  add_functions(module);
+  std::size_t reused = 0, all = 0, deep = 0;
+  CHECK(rc::check([&](std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    Machine machine(module, 60'000);
+    const auto splicing = machine.stack.walker(module);
+    const auto fresh = machine.stack.walker(module);
+    for (int walks = 0; walks < 40; ++walks) {
+      // Far in or out, by one function or by many; or about the innermost frames.
+      const std::uint64_t far = random() % 4 == 0 ? random() % 2500 : random() % 40;
+      const std::uint64_t way = random() % 8;
+      for (std::uint64_t i = 0; i < far; ++i) {
+        if (way < 3) machine.call(static_cast<unsigned>(random() % kUndescribed), 3);
+        if (way == 3) machine.call(kLocals, 0);
+        if (way == 4 || way == 5) machine.leave();
+      }
+      for (std::uint64_t moves = random() % 12; moves != 0; --moves) {
+        if (random() % 2 == 0) machine.move(static_cast<unsigned>(random() % 8));
+        machine.call(static_cast<unsigned>(random() % kUndescribed), 6);
+        machine.leave();
+      }
+      const Walk spliced = splicing->walk(machine.registers());
+      fresh->forget_path();
+      const Walk walked = fresh->walk(machine.registers());
+      RC_ASSERT(walked.end == WalkEnd::root);
+      RC_ASSERT(same(spliced, walked));
+      auto record = machine.record();
+      RC_ASSERT(record.size() == pcs(walked).size() + walked.gap.frames);
+      if (walked.gap.frames != 0) {
+        ++deep;
+        const auto begin = record.begin() + static_cast<std::ptrdiff_t>(walked.gap.begin);
+        record.erase(begin, begin + static_cast<std::ptrdiff_t>(walked.gap.frames));
+      }
+      RC_ASSERT(record == pcs(walked));
+      reused += spliced.depth - spliced.fresh;
+      all += spliced.depth;
+    }
+  }));
+  CHECK(deep > 100);
   CHECK(reused > all / 4);
 }
 

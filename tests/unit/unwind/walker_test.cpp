@@ -360,25 +360,92 @@ TEST_CASE("values out of bounds make the walk partial") {
   CHECK(partial({.pc = f.pc(kTrampoline + 1), .sp = f.stack.top() - 64}));
 }
 
-TEST_CASE("endless recursion stops at the depth limit") {
+namespace {
+
+/// A stack on which one function called itself up to `words` - 1 times, and walks that begin on it.
+struct Recursion {
+  explicit Recursion(std::uint64_t words) : stack(words), depth(words) {
+    for (std::uint64_t i = 0; i + 1 < words; ++i) stack[i] = f.pc(kLeaf + 2);
+    stack[words - 1] = 0;
+    walker = stack.walker(f.module);
+  }
+  /// A walk of `frames` frames, of which the innermost is elsewhere in the function.
+  Walk walk(std::uint64_t frames, std::uint64_t at = 4) {
+    return walker->walk({.pc = f.pc(kLeaf + at), .sp = stack.at(depth - frames)});
+  }
+
   Fixture f;
-  for (std::uint64_t i = 0; i < FakeStack::kWords; ++i) f.stack[i] = f.pc(kLeaf + 2);
-  const Registers start{.pc = f.pc(kLeaf + 2), .sp = f.stack.at(0)};
-  const Walk walk = f.walker->walk(start);
-  CHECK(walk.end == WalkEnd::partial);
-  CHECK(walk.depth == Walker::kMaxDepth);
-  CHECK(f.walker->walk(start).fresh == Walker::kMaxDepth);  // a partial path is never reused
+  FakeStack stack;
+  std::uint64_t depth;
+  std::unique_ptr<Walker> walker;
+};
+
+/// Frames that are shown of a path deeper than Walker::kMaxDepth: the innermost is none of the recursion's.
+constexpr std::size_t kShown = Steps::kOutermost + Steps::kReach + 1;
+
+}  // namespace
+
+TEST_CASE("of a deep recursion the outermost and the innermost frames are kept") {
+  for (const std::size_t frames :
+       {1025U, 1279U, 1280U, 1281U, 1535U, 1536U, 1537U, 2047U, 2048U, 2049U, 100'000U, 262'144U}) {
+    CAPTURE(frames);
+    Recursion recursion(frames);
+    const Walk walk = recursion.walk(frames);
+    CHECK(walk.end == WalkEnd::root);
+    CHECK(pcs(walk).size() == kShown);
+    CHECK(walk.gap.frames == frames - kShown);
+    CHECK(walk.depth - walk.gap.end == Steps::kOutermost);
+    CHECK(walk.gap.end > walk.gap.begin);
+    CHECK(walk.frames[walk.depth - 1].sp == recursion.stack.at(frames - 1));
+    CHECK(walk.frames[walk.gap.end].sp == recursion.stack.at(frames - Steps::kOutermost));
+    CHECK(walk.frames[walk.gap.begin - 1].sp == recursion.stack.at(walk.gap.begin - 1));
+    CHECK(walk.fresh == walk.depth);
+  }
 }
 
-TEST_CASE("a splice does not carry a walk beyond the depth limit") {
-  Fixture f;
-  for (std::uint64_t i = 0; i < FakeStack::kWords; ++i) f.stack[i] = f.pc(kLeaf + 2);
-  f.stack[2000] = 0;
-  CHECK(f.walker->walk({.pc = f.pc(kLeaf + 2), .sp = f.stack.at(1100)}).depth == 901);
-  const Walk walk = f.walker->walk({.pc = f.pc(kLeaf + 1), .sp = f.stack.at(900)});
-  CHECK(walk.end == WalkEnd::partial);
+TEST_CASE("a path of as many frames as are kept has no gap") {
+  Recursion recursion(Walker::kMaxDepth);
+  const Walk walk = recursion.walk(Walker::kMaxDepth);
+  CHECK(walk.end == WalkEnd::root);
   CHECK(walk.depth == Walker::kMaxDepth);
-  CHECK(walk.fresh == Walker::kMaxDepth);
+  CHECK(walk.gap.begin == walk.gap.end);
+  CHECK(walk.gap.frames == 0);
+}
+
+TEST_CASE("endless recursion ends as too deep") {
+  const std::size_t frames = Walker::kMaxSteps + 1;
+  Recursion recursion(frames);
+  const Walk walk = recursion.walk(frames);
+  CHECK(walk.end == WalkEnd::too_deep);
+  CHECK(pcs(walk).size() < Walker::kMaxDepth);
+  const Walk again = recursion.walk(frames);
+  CHECK(again.end == WalkEnd::too_deep);
+  CHECK(again.fresh == again.depth);  // a path that did not reach the root is never reused
+}
+
+TEST_CASE("in a deep recursion only the innermost frames are walked again") {
+  Recursion recursion(100'000);
+  recursion.walk(99'990);
+  CHECK(recursion.walk(99'990, 3).fresh == 1);
+  const Walk more = recursion.walk(99'995);
+  CHECK(more.fresh == more.gap.end);  // all the innermost frames have another place now
+  CHECK(recursion.walk(99'995, 3).fresh == 1);
+  // Returned from more of them than are kept: as far as the next milestone.
+  const Walk less = recursion.walk(90'000);
+  CHECK(less.end == WalkEnd::root);
+  CHECK(less.fresh == less.gap.end);
+  CHECK(less.gap.frames == 90'000 - kShown);
+  CHECK(recursion.walk(90'000, 3).fresh == 1);
+}
+
+TEST_CASE("deeper than a walk is long, as long as it grows by less") {
+  const std::size_t frames = 2 * Walker::kMaxSteps;
+  Recursion recursion(frames);
+  recursion.walk(Walker::kMaxSteps - 1);
+  const Walk walk = recursion.walk(frames - 10'000);
+  CHECK(walk.end == WalkEnd::root);
+  CHECK(walk.gap.frames == frames - 10'000 - kShown);
+  CHECK(recursion.walk(frames - 10'000, 3).fresh == 1);
 }
 
 TEST_CASE("user values survive on reused frames, and only there") {

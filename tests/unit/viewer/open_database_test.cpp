@@ -23,7 +23,7 @@ struct Place {
 
 std::string refusal(const fs::path& path) {
   try {
-    open_database(path.string(), true);
+    open_database(path.string(), {}, true);
   } catch (const std::exception& error) {
     return error.what();
   }

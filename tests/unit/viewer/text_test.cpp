@@ -3,7 +3,6 @@
 #include "text/quantity.hpp"
 #include "text/screen.hpp"
 #include "text/shorten.hpp"
-#include "text/utf8.hpp"
 
 #include <sstream>
 #include <string>
@@ -113,25 +112,6 @@ TEST_CASE("CSV fields are quoted where they must be") {
   CHECK(out.str() == "plain,\"f(int, int)\",\"say \"\"hi\"\"\",\n");
   CHECK(csv_number(0.1) == "0.1");
   CHECK(csv_number(std::numeric_limits<double>::quiet_NaN()).empty());
-}
-
-TEST_CASE("What is no UTF-8 is replaced byte by byte, and all else kept") {
-  const std::string good = "plain \xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80";
-  CHECK(as_utf8(good) == good);
-  CHECK(as_utf8("").empty());
-  const std::string mark = "\xEF\xBF\xBD";
-  CHECK(as_utf8("a\xFF"
-                "b") == "a" + mark + "b");
-  CHECK(as_utf8("\xC3") == mark);  // cut short
-  CHECK(as_utf8("\xE2\x82") == mark + mark);
-  CHECK(as_utf8("\xC0\xAF") == mark + mark);                        // overlong
-  CHECK(as_utf8("\xED\xA0\x80") == mark + mark + mark);             // a surrogate
-  CHECK(as_utf8("\xF4\x90\x80\x80") == mark + mark + mark + mark);  // beyond U+10FFFF
-  for (unsigned byte = 0; byte < 0x100; ++byte) {
-    const std::string json =
-        nlohmann::json(as_utf8(std::string(1, static_cast<char>(byte)))).dump();  // throws otherwise
-    CHECK_FALSE(json.empty());
-  }
 }
 
 TEST_CASE("Colour is written only where it is wanted") {

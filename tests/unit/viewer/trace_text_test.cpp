@@ -284,7 +284,7 @@ None of them took unusually long.
   CHECK_THROWS_WITH(
       run(traced.sample, {"variation", "--procedure", "setup"}),
       "--procedure: setup: this database has the invocations of cg_iterate, spmv (prof-mpi --segment "
-      "'setup' adds those of another)");
+      "setup adds those of another)");
 }
 
 TEST_CASE("efficiency: of the run, and of iterations each by itself") {

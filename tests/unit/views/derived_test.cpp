@@ -160,6 +160,19 @@ TEST_CASE("What divides by nothing has no value") {
   CHECK(std::isnan(value_of("1 + $imbalance:cv")));
 }
 
+TEST_CASE("Definitions are bounded in number and length: they may come with a database from anybody") {
+  const SolverSample solver;
+  std::vector<Column> defined;
+  const auto define = [&](std::size_t i) {
+    const std::string before = i == 0 ? "$REALTIME" : "$m" + std::to_string(i - 1);
+    defined.push_back(
+        define_column(solver.sample.experiment(), "m" + std::to_string(i) + " = " + before, {}, defined));
+  };
+  for (std::size_t i = 0; i < 128; ++i) define(i);
+  CHECK_THROWS_WITH(define(128), "128 metrics are defined already (define fewer)");
+  CHECK(refusal("x = " + std::string(100'000, '(')).starts_with("longer than 2048 characters"));
+}
+
 TEST_CASE("Mistakes in a definition are told in one line with a remedy") {
   CHECK_THAT(refusal("cpi"), Catch::Contains("NAME=FORMULA"));
   CHECK_THAT(refusal("=1"), Catch::Contains("is no name"));

@@ -1,5 +1,7 @@
 #include "waits/rank_list.hpp"
 
+#include "measurement/trace_operation.hpp"
+
 #include <algorithm>
 
 #include <catch2/catch.hpp>
@@ -18,6 +20,17 @@ TEST_CASE("a rank list gives back any ranks") {
       RC_ASSERT(list.contains(rank) == (std::find(ranks.begin(), ranks.end(), rank) != ranks.end()));
     }
   }));
+}
+
+TEST_CASE("a rank list of few members takes memory for these only") {
+  const RankList list = RankList::at_places({{2, 7}, {3, 8}, {16'000'000, 9}});
+  CHECK(list.packed().size() == 12);
+  CHECK(list.size() == 16'000'001);
+  CHECK(list.at(0) == culprit::measurement::trace::kNobody);
+  CHECK(list.at(3) == 8);
+  CHECK(list.at(4) == culprit::measurement::trace::kNobody);
+  CHECK(list.at(16'000'000) == 9);
+  CHECK(RankList::at_places({}).size() == 0);
 }
 
 TEST_CASE("a rank list of regular ranks is small, and has no member beside its own") {

@@ -50,6 +50,35 @@ ScriptedRun iterations() {
 
 }  // namespace
 
+TEST_CASE("segments follow each other in time, also where calls overlap") {
+  ScriptedRun run(1);
+  run.call(0, 0, 10, {on(OperationKind::barrier)});
+  run.path(kInit);
+  // A loop of polls lasts until after the calls that were made meanwhile: entered first, left last.
+  for (const std::uint64_t at : {100, 400, 700, 1000}) {
+    run.call(0, at + 50, at + 60, {on(OperationKind::barrier)});
+    run.path(kBarrier);
+    run.call(0, at + 90, at + 100, {on(OperationKind::barrier)});
+    run.path(kReduce);
+    run.call(0, at - (at == 400 ? 350 : 50), at + 110, {on(OperationKind::barrier)});
+    run.path(kBarrier);
+  }
+  const auto ascending = [](const Variation& found) {
+    REQUIRE(found.rows.size() == 1);
+    REQUIRE(found.rows[0].size() > 2);
+    std::uint64_t before = 0;
+    for (const Segment& segment : found.rows[0]) {
+      CHECK(segment.begin_ns >= before);
+      CHECK(segment.end_ns >= segment.begin_ns);
+      CHECK(segment.sos_ns <= segment.end_ns - segment.begin_ns);
+      before = segment.begin_ns;
+    }
+  };
+  ascending(vary(run, paths(), {}, 1, {.procedure = kSolve}));
+  ascending(vary(run, paths(),
+                 {{{.ns = 300, .number = 0}, {.ns = 100, .number = 1}, {.ns = 500, .number = 2}}}, 1));
+}
+
 TEST_CASE(
     "the dominant procedure is the heaviest that recurs, and an invocation that takes longer stands out") {
   for (const int analysts : {1, 2}) {

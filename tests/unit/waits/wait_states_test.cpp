@@ -356,6 +356,46 @@ TEST_CASE("what finds no partner is counted, and nothing is guessed") {
   }
 }
 
+TEST_CASE("a communicator whose members say different sizes is unknown to all, wherever they are analysed") {
+  ScriptedRun run(3);
+  run.processes[2].definitions[0].size = 2;
+  for (const std::int32_t rank : {0, 1, 2})
+    run.call(rank, 10 + 20 * static_cast<std::uint64_t>(rank), 60, {on(OperationKind::barrier)});
+  for (const int analysts : {1, 2, 3}) {
+    const Found found = analyse(run, analysts);
+    CHECK(found.waits.empty());
+    CHECK(found.unmatched == Unmatched{.strangers = 3});
+  }
+}
+
+TEST_CASE("a communicator that a process defines twice has that member once") {
+  ScriptedRun run(2);
+  run.processes[0].definitions.push_back(run.processes[0].definitions[0]);
+  run.call(0, 10, 60, {on(OperationKind::barrier)});
+  run.call(1, 50, 60, {on(OperationKind::barrier)});
+  run.call(0, 70, 120, {message(kReceive, 1)});
+  run.call(1, 100, 110, {message(kSend, 0)});
+  for (const int analysts : {1, 2}) {
+    CHECK(analyse(run, analysts).waits == std::vector<FoundWait>{{0, 0, Pattern::wait_at_barrier, 40, 1, 0},
+                                                                 {0, 1, Pattern::late_sender, 30, 1, 1}});
+  }
+}
+
+TEST_CASE("members of a collective that do different things, or are all its root, are counted") {
+  ScriptedRun run(2);
+  run.call(0, 10, 60, {on(OperationKind::barrier)});
+  run.call(1, 50, 60, {on(OperationKind::one_to_all, 0, 0)});
+  run.call(0, 70, 120, {on(OperationKind::one_to_all, 0, 0)});
+  run.call(1, 100, 120, {on(OperationKind::one_to_all, 0, 1)});
+  run.call(0, 130, 180, {on(OperationKind::barrier)});
+  run.call(1, 160, 180, {on(OperationKind::barrier)});
+  for (const int analysts : {1, 2}) {
+    const Found found = analyse(run, analysts);
+    CHECK(found.waits == std::vector<FoundWait>{{0, 2, Pattern::wait_at_barrier, 30, 1, 2}});
+    CHECK(found.unmatched == Unmatched{.collectives = 2});
+  }
+}
+
 TEST_CASE("a receive whose request's number comes again holds nothing back") {
   ScriptedRun run(2);
   run.call(0, 100, 110, {message(kSend, 1, 7)});

@@ -1,13 +1,14 @@
 #pragma once
 
 #include "measurement/live_layout.hpp"
+#include "measurement/word_sum.hpp"
 
 #include <cstddef>
 #include <cstdint>
 
-// The checksum of a live thread's tree: a sum, modulo 2^64, to which every node and every value that is added
-// contributes once, so that the handler keeps it up to date by adding to it and never looks at the rest. A
-// changed bit of any of them, and any one changed word, changes it. Shared by writer and reader;
+// The checksum of a live thread: a sum, modulo 2^64, to which its header, every node, every value and every
+// epoch record contribute, so that the handler keeps it up to date by adding to it and never looks at the
+// rest. A changed bit of any of them, and any one changed word, changes it. Shared by writer and reader;
 // docs/formats.md, chapter "Live measurement".
 namespace culprit::measurement::layout {
 
@@ -34,6 +35,24 @@ constexpr std::uint64_t cell_sum(std::uint32_t unit, const Cell& cell) {
 constexpr std::uint64_t event_sum(std::uint32_t unit, std::size_t event, const CellEvent& values) {
   const std::uint64_t fields = values.value * 0x8ebc6af09c88c6e3U + values.samples * 0x589965cc75374cc3U;
   return fields * (2 * std::uint64_t{unit} + 1) * (2 * std::uint64_t{event} + 3);
+}
+
+/// The place of a unit's first word, as word_sum() counts words.
+constexpr std::uint64_t place_of_unit(std::uint32_t unit) {
+  return std::uint64_t{unit} * (kUnit / sizeof(std::uint64_t));
+}
+
+/// What the thread's header adds: all of it but the sum itself and the count of changes.
+inline std::uint64_t thread_header_sum(const ThreadHeader& head) {
+  ThreadHeader covered = head;
+  covered.sum = 0;
+  covered.changes = covered.unused3 = 0;
+  return words_sum(place_of_unit(kThreadHeaderUnit), &covered, sizeof covered);
+}
+
+/// What an epoch record that lies at `unit` adds.
+inline std::uint64_t epoch_sum(std::uint32_t unit, const EpochRecord& record) {
+  return words_sum(place_of_unit(unit), &record, sizeof record);
 }
 
 }  // namespace culprit::measurement::layout

@@ -1,0 +1,59 @@
+"""Waits that are broken into (by a stop of sampling, a vfork, a jump, a handler of the program's, the end of the process) are
+charged to where they were, and take nothing from the program."""
+
+import pathlib
+import re
+import sys
+import unittest
+
+import harness
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "apps"))
+import waiting_threads  # noqa: E402
+
+
+class BrokenWaits(harness.AgainstClocks):
+    def run_measured(self, mode, **options):
+        return harness.run([harness.HPCRUN, "-q", "-o", self.here / "run", harness.PROGRAMS / "broken_waits", mode], **options)
+
+    def check(self, mode):
+        spent = waiting_threads.spent(self.run_measured(mode).stdout)
+        self.assertGreater(len(spent), 0)
+        database = self.merge(self.here / "run")
+        view = harness.viewer_json(database, "view", "calling-context", "--metrics", "REALTIME:sum (I),idleness:sum (I)")
+        found = waiting_threads.found(view["roots"], spent)
+        # What a handler does in the middle of a wait lies below it.
+        below = {name: waiting_threads.found(view["roots"], [name]).get(name, 0) for name in spent}
+        for name, seconds in spent.items():
+            self.assertAlmostEqual(found.get(name, below[name]), seconds, delta=0.05 + 0.07 * seconds, msg=name)
+        return view["roots"]
+
+    def test_a_stop_of_sampling(self):
+        self.check("stop")
+
+    def test_a_child_that_shares_memory(self):
+        self.check("vfork")
+
+    def test_a_jump_out_of_a_wait(self):
+        self.check("jump")
+
+    def test_a_handler_that_waits_in_a_wait(self):
+        roots = self.check("handler")
+        idle = waiting_threads.found(roots, ["waits_in_sem"], "idleness:sum (I)")["waits_in_sem"]
+        self.assertAlmostEqual(idle, 2.92, delta=0.1)  # all but what the handler does
+
+    def test_the_end_of_the_process(self):
+        self.check("exit")
+
+    def test_timers_are_left_to_the_program(self):
+        limited = ["sh", "-c", 'ulimit -i 100; exec "$@"', "sh", harness.HPCRUN, "-q", "-o", self.here / "run"]
+        done = harness.run([*limited, harness.PROGRAMS / "broken_waits", "timers"])
+        self.assertIn("20 of 20 timers", done.stdout)
+
+    def test_threads_that_end_leave_their_memory_to_others(self):
+        grown = int(re.search(r"grew by (-?\d+) kB", self.run_measured("churn").stdout).group(1))
+        self.assertLess(grown, 4096)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,181 @@
+"""Files are what they say they are: of this process, of this run, whole. Whatever is not is left out and named."""
+
+import json
+import random
+import shutil
+import unittest
+
+import harness
+import trace_bytes
+
+FLIPS = 60  # of each run; each costs a merge
+
+
+class Measured(harness.Workspace):
+    def prof_mpi(self, directory, expect, launcher=()):
+        self.database = self.here / "merged.db"
+        self.database.unlink(missing_ok=True)
+        return harness.run([*launcher, harness.PROF_MPI, "-q", directory, "-o", self.database], expect=expect, timeout=60)
+
+    def traced(self, name="run", ranks=3):
+        program = harness.PROGRAMS / "truth_point_to_point.mpich"
+        return self.measure("mpich", ranks, program, self.here, 2, 5, name=name, options=("--trace",))
+
+    def killed(self):
+        directory = self.here / "run"
+        command = [harness.HPCRUN, "--trace", "-o", directory, harness.PROGRAMS / "dies.mpich", "KILL"]
+        harness.launch("mpich", 3, command, expect=None)
+        return directory
+
+    def files(self, directory, ending=".culprit"):
+        """By their names, which begin with their ranks."""
+        return sorted((path for path in directory.rglob("*" + ending)), key=lambda path: path.name)
+
+
+class Identity(Measured):
+    def test_a_trace_of_another_rank_or_run_is_not_used(self):
+        directory = self.traced()
+        self.prof_mpi(directory, 0)
+        whole = harness.viewer_json(self.database, "report")["quality"]
+        first, second, third = self.files(directory, ".trace")
+        shutil.copy(first, second)
+        shutil.copy(self.files(self.traced("other"), ".trace")[2], third)
+        done = self.prof_mpi(directory, 3)
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 2, done.stderr)
+        for path, line in zip((second, third), lines):
+            self.assertIn(f"{path}: is the trace of another process", line)
+        report = harness.viewer_json(self.database, "report")
+        self.assertEqual(report["quality"]["samples"], whole["samples"])
+        self.assertEqual(harness.viewer_json(self.database, "info")["ranks"], 3)
+
+    def test_a_copied_measurement_counts_once(self):
+        directory = self.traced()
+        self.prof_mpi(directory, 0)
+        before = harness.viewer_json(self.database, "report")
+        file = self.files(directory)[1]
+        beside = file.with_name("y.culprit")
+        shutil.copy(file, beside)
+        shard = directory / "00"
+        shard.mkdir(exist_ok=True)
+        shutil.copy(file, shard)
+        for launcher in ((), [*harness.LAUNCHERS["mpich"], "-n", 2]):
+            done = self.prof_mpi(directory, 3, launcher)
+            for path in (beside, shard / file.name):
+                self.assertEqual(done.stderr.count(f"{path}: is a copy of {file}"), 1, done.stderr)
+            report = harness.viewer_json(self.database, "report")
+            self.assertEqual(report["total_s"], before["total_s"])
+            self.assertEqual(report["quality"]["traces_stopped"], 0)
+
+    def test_the_marker_is_of_this_version_and_run(self):
+        directory = self.traced(ranks=2)
+        path = directory / "culprit.run"
+        marker = json.loads(path.read_text())
+        for text, expect, why in (
+            (json.dumps(marker | {"version": 2}), 1, "written by a newer Culprit"),
+            (json.dumps(marker | {"run_id": "0123"}), 3, "names run 0123"),
+            (json.dumps(marker | {"format": "other"}), 3, "is no run marker"),
+            (json.dumps(marker | {"run_id": 7}), 3, "is no run marker"),
+            ("garbage", 3, "is no run marker"),
+            ("[" * 10000, 3, "is no run marker"),
+            ("", 3, "is no run marker"),
+        ):
+            path.write_text(text)
+            done = self.prof_mpi(directory, expect)
+            self.assert_one_line(done.stderr, f"{path}: ", why)
+        for words in (("-o", directory, "true"),):
+            done = harness.run([harness.HPCRUN, *words], expect=1)
+            self.assert_one_line(done.stderr, "hpcrun-lite: ", "run marker")
+        path.unlink()
+        self.prof_mpi(directory, 0)
+
+
+class Losses(Measured):
+    def test_what_a_cut_file_lacks_is_told_by_rank_and_seconds(self):
+        directory = self.killed()
+        path = self.files(directory)[1]
+        data = path.read_bytes()
+        for size, why in (
+            (1000, "; all of it, of rank 1, is missing"),
+            (100_000, "and none of its threads (leave it out, or measure again); all of it, of rank 1, is missing"),
+            (200_000, "rank 1: is cut off: only 200000 of its "),
+        ):
+            path.write_bytes(data[:size])
+            done = self.prof_mpi(directory, 3)
+            [line] = [line for line in done.stderr.splitlines() if path.name in line and "cut off" in line]
+            self.assertIn(why, line)
+            self.assertEqual(harness.viewer_json(self.database, "info")["ranks"], 2 if size < 200_000 else 3)
+        self.assertRegex(line, r"missing are up to \d+\.\d of \d+\.\d s of thread 0")
+        self.assertRegex(done.stderr, r"rank 2 was cut short: .* it was last seen \d+\.\d s after its start")
+
+    def test_a_damaged_time_line_ends_no_merge(self):
+        directory = self.killed()
+        path = self.files(directory, ".trace")[0]
+        data = path.read_bytes()
+        for at in range(2 * 32768 + 64, min(len(data), 2 * 32768 + 1064), 37):
+            changed = bytearray(data)
+            changed[at] ^= 0x80
+            path.write_bytes(changed)
+            done = self.prof_mpi(directory, 3)
+            self.assertIn(f"{path}: is damaged", done.stderr)
+
+
+class Hostile(Measured):
+    def test_what_a_time_line_says_ends_no_merge(self):
+        """Any records, with right checksums: in the worst case the time line is left out."""
+        directory = self.killed()
+        choice = random.Random(4)
+        for _ in range(FLIPS):
+            path = choice.choice(self.files(directory, ".trace"))
+            before = path.read_bytes()
+            data = bytearray(before)
+            for _ in range(choice.choice((1, 1, 3, 10))):
+                slot, _, used = choice.choice(list(trace_bytes.blocks(data)))
+                at = choice.choice((24, 32, trace_bytes.BLOCK_HEADER, trace_bytes.BLOCK_HEADER))  # base, last, records
+                at += slot + choice.randrange(used if at == trace_bytes.BLOCK_HEADER else 8)
+                data[at] ^= 1 << choice.randrange(8)
+            trace_bytes.mend(data)
+            path.write_bytes(data)
+            self.prof_mpi(directory, 3)
+            path.write_bytes(before)
+
+
+class Flips(Measured):
+    """Bits flipped all over a run: either nothing changes, or the file is named and the exit status says so."""
+
+    def assert_told(self, directory, path, data, whole):
+        status, lines, database = whole
+        path.write_bytes(data)
+        done = self.prof_mpi(directory, None)
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        if self.database.read_bytes() == database:
+            return
+        told = [line for line in done.stderr.splitlines() if line not in lines and path.name in line]
+        self.assertTrue(done.returncode == 3 and told, done.stderr)
+
+    def flip_all_over(self, directory):
+        done = self.prof_mpi(directory, None)
+        whole = done.returncode, done.stderr.splitlines(), self.database.read_bytes()
+        choice = random.Random(21)
+        paths = [*self.files(directory), *self.files(directory, ".trace"), directory / "culprit.run"]
+        for _ in range(FLIPS):
+            path = choice.choice(paths)
+            before = path.read_bytes()
+            used = [at for at, byte in enumerate(before) if byte != 0]
+            at = choice.choice(used) if choice.random() < 0.8 else choice.randrange(len(before))
+            bit = choice.randrange(8)
+            data = bytearray(before)
+            data[at] ^= 1 << bit
+            with self.subTest(file=path.name, at=at, bit=bit):
+                self.assert_told(directory, path, data, whole)
+            path.write_bytes(before)
+
+    def test_sealed(self):
+        self.flip_all_over(self.traced())
+
+    def test_live(self):
+        self.flip_all_over(self.killed())
+
+
+if __name__ == "__main__":
+    unittest.main()

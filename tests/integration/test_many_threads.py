@@ -1,0 +1,61 @@
+"""Threads that wait are not woken for samples, in whatever they wait, and none of their time is lost or laid on what they do
+next: waiting_threads says how long each of its functions took by its own clock."""
+
+import pathlib
+import sys
+import unittest
+
+import harness
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "apps"))
+import waiting_threads  # noqa: E402
+
+PERIOD = 0.005
+WAITS = ["sem", "cond", "read", "barrier", "mutex", "poll", "futex"]
+
+
+class ManyThreads(harness.AgainstClocks):
+    def measured(self, kind, threads, seconds, *options):
+        """What the program says it spent by function, what was measured, and `info`."""
+        program = [harness.PROGRAMS / "waiting_threads", kind, threads, seconds]
+        done = harness.run([harness.HPCRUN, "-o", self.here / "run", *options, *program])
+        self.assertIn(f"{threads} of {threads} returned", done.stdout)
+        spent = waiting_threads.spent(done.stdout)
+        database = self.merge(self.here / "run")
+        view = harness.viewer_json(database, "view", "calling-context", "--metrics", "REALTIME:sum (I)")
+        found = waiting_threads.found(view["roots"], spent)
+        return spent, found, harness.viewer_json(database, "info")
+
+    def assert_spent(self, spent, found, threads, share=0.02):
+        self.assertEqual(set(spent), set(found))
+        for name, seconds in spent.items():
+            self.assertAlmostEqual(found[name], seconds, delta=share * seconds + 2 * PERIOD * threads, msg=name)
+
+    def test_no_thread_is_woken_while_it_waits(self):
+        threads, seconds = 50 * len(WAITS), 3
+        spent, found, info = self.measured("mixed", threads, seconds)
+        self.assertEqual(len(spent), len(WAITS) + 1)
+        self.assert_spent(spent, found, 50)
+        # Each a few, until it is found to wait, and the one that works; woken at each tick they were 210 000.
+        self.assertLess(info["samples"], 20 * threads + seconds / PERIOD)
+        self.assertEqual(info["dropped"], 0)
+
+    def test_time_lines_have_the_same_waits(self):
+        spent, found, info = self.measured("mixed", len(WAITS), 2, "--trace")
+        self.assert_spent(spent, found, 1)
+        self.assertLess(info["samples"], 20 * len(WAITS) + 2 / PERIOD)
+
+    def test_a_wait_is_not_laid_on_the_next_one(self):
+        """Waits of which nobody sees the end, one after the other, without work between that a tick could meet."""
+        spent, found, _ = self.measured("turns", 40, 3)
+        self.assert_spent(spent, found, 40, share=0.05)
+
+    def test_ten_thousand_threads(self):
+        spent, found, info = self.measured("mixed", 10_000, 2)
+        # Of threads whose first sample was their last, some share a tree.
+        self.assertGreater(info["threads"], 9000)
+        self.assert_spent(spent, found, 10_000 / len(WAITS))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "database/contents.hpp"
+
+#include <cstdint>
+#include <string>
+
+// What may be concluded of ranks and threads that wait for each other, from as much of the run as was
+// measured. A run may have no MPI ranks, or one; of several, some may have been measured alone (hpcrun-lite
+// --ranks).
+namespace culprit::viewer {
+
+/// `only 1 of 3 ranks was measured`; empty where all were, and where the run has none.
+std::string partly_measured(const database::Contents& experiment);
+
+/// Whether all ranks were measured, and they are several.
+bool are_ranks_comparable(const database::Contents& experiment);
+
+/// One sentence for where time lines show no rank that waited for another: whether none did, or it cannot be
+/// known.
+std::string no_waits_phrase(const database::Contents& experiment);
+
+/// One sentence for where next to nothing of the run is idle.
+std::string little_idleness_phrase(const database::Contents& experiment);
+
+/// One sentence on idleness of a role that no suspect explains. `left`: an amount, where others explain the
+/// rest; else empty.
+std::string unexplained_phrase(const database::Contents& experiment, std::uint32_t role,
+                               const std::string& left);
+
+/// One sentence for where there are no suspects.
+std::string no_suspects_phrase(const database::Contents& experiment);
+
+/// A sentence behind figures of ranks, with a blank before it: those of ranks that were not measured are
+/// missing in them. Empty where none are.
+std::string partial_figures_phrase(const database::Contents& experiment);
+
+/// Why analyses of the ranks' time lines cannot be shown, and what to do, without a capital and a full stop.
+std::string no_time_lines_phrase(const database::Contents& experiment);
+
+}  // namespace culprit::viewer
