@@ -10,9 +10,9 @@
 
 namespace culprit::viewer {
 
-/// POP efficiencies of the ranks' main threads (algorithms.md 10): useful time is what lies outside MPI. As
-/// a profile knows them the run lasts as long as the longest rank less the time in MPI_Init; time lines tell
-/// it exactly, and what communication is divided into.
+/// POP efficiencies of the ranks' main threads (docs/algorithms.md 10): useful time is what lies outside MPI.
+/// As a profile knows them the run lasts as long as the longest rank less the time in MPI_Init; time lines
+/// tell it exactly, and what communication is divided into.
 struct Efficiency {
   double parallel = 0, load_balance = 0, communication = 0;
   double serialization = 0, transfer = 0;  ///< where `exact`

@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 
-// One-sided communication, watched for the approximation of its waits without a trace (algorithms.md 6): how
-// long each call took, by window and peers, and the gaps between an origin's last operation on a target and
-// the call that closes its epoch. Of some epochs, which a hash of their number chooses on all processes
+// One-sided communication, watched for the approximation of its waits without a trace (docs/algorithms.md 6):
+// how long each call took, by window and peers, and the gaps between an origin's last operation on a target
+// and the call that closes its epoch. Of some epochs, which a hash of their number chooses on all processes
 // alike, the calls' times themselves are kept (stamps). Memory is bounded; what finds no room is left out.
 namespace culprit::mpi {
 

@@ -27,15 +27,16 @@ struct RoleView {
   std::span<const std::uint64_t> blocked;       ///< Σ over threads of samples that stand for blocked calls
 };
 
-/// Decides balance for every context (algorithms.md 5.2). Contexts with kInWait are untested, and so are call
-/// sites and contexts with kRunTime in noise-aware mode, so that blame falls on the loop or procedure of the
-/// user around them, and what waits much longer than it works (docs/blame.md), since the cause is not in it;
-/// contexts[0] is balanced.
+/// Decides balance for every context (docs/algorithms.md 5.2). Contexts with kInWait are untested, and so are
+/// call sites and contexts with kRunTime in noise-aware mode, so that blame falls on the loop or procedure of
+/// the user around them, and what waits much longer than it works (docs/blame.md), since the cause is not in
+/// it; contexts[0] is balanced.
 std::vector<database::Balance> test_balance(std::span<const database::Context> contexts, const RoleView& role,
                                             const Options& options);
 
-/// Shifts the idleness of the frontier to the deepest balanced ancestors in one pass (algorithms.md 5.3).
-/// Rows with a non-zero sum only, ascending. Conservation: Σ sum over rows == idleness at the root.
+/// Shifts the idleness of the frontier to the deepest balanced ancestors in one pass
+/// (docs/algorithms.md 5.3). Rows with a non-zero sum only, ascending. Conservation: Σ sum over rows ==
+/// idleness at the root.
 std::vector<database::BlameRow> shift_blame(std::span<const database::Context> contexts, const RoleView& role,
                                             std::span<const database::Balance> balance);
 
@@ -43,9 +44,9 @@ std::vector<database::BlameRow> shift_blame(std::span<const database::Context> c
 /// Valid until the next call.
 using WorkOf = std::function<std::span<const std::uint64_t>(database::ContextId)>;
 
-/// Finds the suspects of every blamed context (algorithms.md 5.4, 5.5). `locations` maps the role's threads
-/// to location indices. Largest explains first; nothing where T < 2. Where simulation showed that the plain
-/// rule of 5.4 accuses the innocent, it is refined (docs/blame.md gives the figures):
+/// Finds the suspects of every blamed context (docs/algorithms.md 5.4, 5.5). `locations` maps the role's
+/// threads to location indices. Largest explains first; nothing where T < 2. Where simulation showed that the
+/// plain rule of 5.4 accuses the innocent, it is refined (docs/blame.md gives the figures):
 /// - X(t) is kept for the *late* threads only: those whose excess is at least a quarter of the largest, and
 /// beyond what
 ///   sampling alone explains (the quantile of the extremes test times the standard error of W). The others

@@ -10,8 +10,8 @@
 #include <vector>
 
 // Single epochs of one-sided communication of which all processes kept their calls' times: their waits are
-// exact, by the definitions of algorithms.md 7. What share of its time a call waited there is an estimate for
-// all its calls.
+// exact, by the definitions of docs/algorithms.md 7. What share of its time a call waited there is an
+// estimate for all its calls.
 namespace culprit::blame {
 
 /// One call of one epoch, or of one member of its group.

@@ -8,7 +8,8 @@
 #include <span>
 #include <vector>
 
-// The waits of one-sided communication, approximated without a trace (algorithms.md 6), and those of threads.
+// The waits of one-sided communication, approximated without a trace (docs/algorithms.md 6), and those of
+// threads.
 namespace culprit::blame {
 
 /// One accumulator of one thread, at the frontier frame of its call path.

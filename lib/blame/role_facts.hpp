@@ -5,8 +5,8 @@
 namespace culprit::blame {
 
 /// Sampling variance v of a value that samples of `weight_sq` = Σ weight² and `blocked` samples of blocked
-/// calls make up, averaged over `threads`, in ns² (algorithms.md 5.2): (1 − share) · period² · Σ weight² / T
-/// for samples taken separately, and period² / 4 for each that stands for a blocked call, whose ends are
+/// calls make up, averaged over `threads`, in ns² (docs/algorithms.md 5.2): (1 − share) · period² · Σ weight²
+/// / T for samples taken separately, and period² / 4 for each that stands for a blocked call, whose ends are
 /// known to half a period. `share` is the value's share of the root's: what always holds all of a thread's
 /// samples does not vary.
 double sampling_variance(metrics::Uint128 weight_sq, std::uint64_t blocked, double share,

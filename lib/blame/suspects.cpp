@@ -327,7 +327,7 @@ double gain_by_removing(const Search& search, ContextId balanced, ContextId susp
   return static_cast<double>(std::ranges::max(whole)) - last;
 }
 
-/// The two figures of algorithms.md 5.5, of `threads` threads.
+/// The two figures of docs/algorithms.md 5.5, of `threads` threads.
 void state_worth(Suspect& suspect, double explains, const Excess& e, const Late& late, double threads,
                  const Search& search) {
   suspect.save_balanced_ns = rounded(explains / threads);

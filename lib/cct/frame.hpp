@@ -6,7 +6,7 @@
 namespace culprit::cct {
 
 /// What a frame of a call path stands for. Part of a frame's key: the same address seen as a return address
-/// and as an interrupted pc are two frames (algorithms.md 1).
+/// and as an interrupted pc are two frames (docs/algorithms.md 1).
 enum class FrameKind : std::uint8_t {
   root = 0,      ///< the super-root of one thread's tree; address 0
   program_root,  ///< `<program root>`: paths that reached the main thread's first frame

@@ -34,7 +34,7 @@ class ModuleTable {
   [[nodiscard]] std::span<const ModuleKey> keys() const { return keys_; }
   [[nodiscard]] std::size_t size() const { return keys_.size(); }
 
-  /// Entry `id` is the position of module `id` in the order by ModuleKey (algorithms.md 1).
+  /// Entry `id` is the position of module `id` in the order by ModuleKey (docs/algorithms.md 1).
   [[nodiscard]] std::vector<ModuleId> canonical_positions() const;
 
  private:

@@ -100,7 +100,7 @@ class Locations {
   std::size_t roles_ = 0;
 };
 
-/// Blame by context (algorithms.md 5.3).
+/// Blame by context (docs/algorithms.md 5.3).
 class BlameTable {
  public:
   BlameTable() = default;

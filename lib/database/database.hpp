@@ -36,7 +36,7 @@ enum class ContextKind : std::uint8_t {
 // between a call and the procedure that began it); the flat tree root, module, file, procedure, inlined, loop
 // and statement.
 
-/// What a context is to idleness (algorithms.md 5); bits.
+/// What a context is to idleness (docs/algorithms.md 5); bits.
 enum ContextFlags : std::uint8_t {
   kFrontier = 1,  ///< outermost communication or wait frame of its path
   kInWait = 2,    ///< at or below a frontier frame: never tested for balance
@@ -127,14 +127,14 @@ struct BlameSums {
   }
 };
 
-/// Blame at one context of one role: idleness whose deepest balanced ancestor it is (B_E; algorithms.md 5.3),
-/// in ns. Inclusive blame is the sum over the subtree.
+/// Blame at one context of one role: idleness whose deepest balanced ancestor it is (B_E;
+/// docs/algorithms.md 5.3), in ns. Inclusive blame is the sum over the subtree.
 struct BlameRow {
   ContextId context = 0;
   std::uint64_t sum = 0, min = 0, max = 0;
 };
 
-/// A suspect (algorithms.md 5.4). Times in ns.
+/// A suspect (docs/algorithms.md 5.4). Times in ns.
 struct Suspect {
   std::uint32_t role = 0;
   ContextId balanced = 0, suspect = 0;

@@ -19,7 +19,7 @@ struct TimedScope {
   friend auto operator<=>(const TimedScope&, const TimedScope&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// What code on one thread cost others, in ns of their waiting (algorithms.md 8).
+/// What code on one thread cost others, in ns of their waiting (docs/algorithms.md 8).
 struct Cause {
   std::uint32_t location = 0;
   TimedScope scope;

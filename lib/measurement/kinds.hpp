@@ -5,7 +5,7 @@
 // Enumerations that the runtime, the files and the tools share; free of anything that allocates.
 namespace culprit::measurement {
 
-/// Why a wait is a wait; what the layer that knows the call marked a sample with (algorithms.md 5.1).
+/// Why a wait is a wait; what the layer that knows the call marked a sample with (docs/algorithms.md 5.1).
 enum class WaitKind : std::uint8_t {
   none = 0,
   mpi,          ///< inside a blocking MPI call
@@ -17,8 +17,8 @@ enum class WaitKind : std::uint8_t {
 };
 inline constexpr int kWaitKinds = 7;
 
-/// What an accumulator of one-sided communication is about (algorithms.md 6): the calls that may wait, and
-/// the gaps between an origin's last operation on a target and the call that closes its epoch.
+/// What an accumulator of one-sided communication is about (docs/algorithms.md 6): the calls that may wait,
+/// and the gaps between an origin's last operation on a target and the call that closes its epoch.
 enum class EpochKind : std::uint8_t {
   none = 0,
   create,        ///< MPI_Win_create and its like

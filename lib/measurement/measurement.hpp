@@ -19,10 +19,10 @@ namespace culprit::measurement {
 struct Cell {
   std::uint64_t time_ns = 0;    ///< Σ weight · period
   std::uint64_t samples = 0;    ///< samples taken separately
-  std::uint64_t weight_sq = 0;  ///< Σ weight² over those (weight in nominal periods; algorithms.md 5.2)
+  std::uint64_t weight_sq = 0;  ///< Σ weight² over those (weight in nominal periods; docs/algorithms.md 5.2)
   std::uint64_t blocked = 0;    ///< samples that stand for a blocked call (their weight is not in weight_sq)
   std::uint64_t cpu_ns = 0;     ///< CPU time since the thread's sample before
-  std::uint64_t marked_ns = 0;  ///< the part of time_ns that a layer marked as waiting
+  std::uint64_t marked_ns = 0;     ///< the part of time_ns that a layer marked as waiting
   WaitKind mark = WaitKind::none;  ///< the kind of that mark (the last one seen)
 };
 
@@ -68,9 +68,9 @@ struct Quality {
   }
 };
 
-/// An accumulator of one-sided communication (algorithms.md 6). kinds.hpp says what it is about. Of a stamp,
-/// size_class is the instance, peers members << 32 | peer, count the time of the enter, total_ns that of the
-/// exit, least_ns that of the last operation's exit.
+/// An accumulator of one-sided communication (docs/algorithms.md 6). kinds.hpp says what it is about. Of a
+/// stamp, size_class is the instance, peers members << 32 | peer, count the time of the enter, total_ns that
+/// of the exit, least_ns that of the last operation's exit.
 struct Epoch {
   cct::NodeId node = 0;  ///< the call's path
   EpochKind kind = EpochKind::none;

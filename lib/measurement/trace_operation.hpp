@@ -101,7 +101,7 @@ struct NewDefinition {
   std::size_t destination_count = 0;
 };
 
-/// Two clocks read at one moment, or this process's clock against another's (algorithms.md 11).
+/// Two clocks read at one moment, or this process's clock against another's (docs/algorithms.md 11).
 struct ClockPair {
   std::uint64_t monotonic_ns = 0;
   std::int64_t realtime_ns = 0;

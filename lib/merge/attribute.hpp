@@ -20,7 +20,7 @@ inline constexpr const char* kLeftOut = "(recursion: frames left out)";
 using PrefixMap = std::vector<std::pair<std::string, std::string>>;
 std::string replace_prefix(const std::string& path, const PrefixMap& prefixes);
 
-/// The united tree with static structure overlaid (algorithms.md 1), and the flat tree that it maps to.
+/// The united tree with static structure overlaid (docs/algorithms.md 1), and the flat tree that it maps to.
 ///
 /// A raw frame at an address becomes: the frame of the procedure that holds it, then the loops and inlined
 /// procedures around it, outermost first, then a statement (a sample) or a call (any other frame), named by

@@ -26,14 +26,14 @@ class IdLists {
   std::vector<std::uint32_t> ids_;
 };
 
-/// How a thread's values at contexts become its values at flat scopes (algorithms.md 4), with recursion, in
-/// one pass.
+/// How a thread's values at contexts become its values at flat scopes (docs/algorithms.md 4), with recursion,
+/// in one pass.
 ///
 /// Inclusive: a context is an instance of its flat scope and of all that enclose it (file, module, all). A
 /// flat scope's inclusive value is the sum over its *outermost* instances: those with no instance of the same
 /// scope above them. They are disjoint subtrees, so nothing is counted twice, through direct or mutual
-/// recursion alike. Exclusive: the sum over all instances, by the hybrid rule of algorithms.md 3; files and
-/// modules have the exclusive value of all their procedures.
+/// recursion alike. Exclusive: the sum over all instances, by the hybrid rule of docs/algorithms.md 3; files
+/// and modules have the exclusive value of all their procedures.
 class FlatTargets {
  public:
   explicit FlatTargets(const Shape& shape);
@@ -55,7 +55,8 @@ class FlatTargets {
 };
 
 /// The contexts whose exclusive value time recorded at context `x` adds to: itself; the loop or inlined
-/// procedure that it directly belongs to; the procedure frame around it (algorithms.md 3). For every context.
+/// procedure that it directly belongs to; the procedure frame around it (docs/algorithms.md 3). For every
+/// context.
 IdLists exclusive_contexts(const Shape& shape);
 
 }  // namespace culprit::merge

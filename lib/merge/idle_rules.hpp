@@ -19,7 +19,7 @@ class RulesError : public std::runtime_error {
 };
 
 /// What a procedure is when it is the outermost frame of its path that any rule knows: a frontier of idleness
-/// (algorithms.md 5.3), and of which sort.
+/// (docs/algorithms.md 5.3), and of which sort.
 enum class Frontier : std::uint8_t {
   none = 0,
   communication,  ///< not waiting, unless marked or in a progress loop
@@ -40,9 +40,9 @@ struct NameRule {
   friend bool operator==(const NameRule&, const NameRule&) = default;
 };
 
-/// Which procedures wait, communicate, or work below a wait, by name (algorithms.md 5.1). The built-in rules
-/// are the files of lib/merge/rules; users add their own. Syntax of a file, one rule per line, `#` starts a
-/// comment, a line that starts with a blank continues the one before:
+/// Which procedures wait, communicate, or work below a wait, by name (docs/algorithms.md 5.1). The built-in
+/// rules are the files of lib/merge/rules; users add their own. Syntax of a file, one rule per line, `#`
+/// starts a comment, a line that starts with a blank continues the one before:
 ///
 ///     setup NAME…              communication, never idleness (MPI_Init)
 ///     communication NAME…      communication; idle only where marked or in a progress loop

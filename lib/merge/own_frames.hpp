@@ -4,9 +4,9 @@
 
 namespace culprit::merge {
 
-/// Takes frames of the sampler's own libraries out of every tree (algorithms.md 1: they never appear): their
-/// children and values go to the nearest frame outside. The runtime already drops them; this holds for any
-/// measurement.
+/// Takes frames of the sampler's own libraries out of every tree (docs/algorithms.md 1: they never appear):
+/// their children and values go to the nearest frame outside. The runtime already drops them; this holds for
+/// any measurement.
 void drop_own_frames(measurement::Measurement& file);
 
 /// The cell of `node`; made if it has none yet.

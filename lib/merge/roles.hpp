@@ -11,7 +11,8 @@
 
 namespace culprit::merge {
 
-/// Who does alike work (algorithms.md, Role): threads that are compared with each other and with no others.
+/// Who does alike work (docs/algorithms.md, Roles): threads that are compared with each other and with no
+/// others.
 ///  - `main`: the main threads of all ranks; where no process is a rank, of all processes;
 ///  - workers, by the procedure that they were started with;
 ///  - in a run with ranks, the threads of processes that are no rank form roles of their own:

@@ -31,7 +31,7 @@ struct Survey {
 
 /// Collective: first pass over the input, `files` on this rank, one at a time. Leaves out what is unreadable
 /// or of another run. Throws FilesLost where a measurement or a rank is there twice. Every rank unites the
-/// trees of its files; the unions are reduced along a binomial tree (structure only; algorithms.md 1),
+/// trees of its files; the unions are reduced along a binomial tree (structure only; docs/algorithms.md 1),
 /// brought into canonical form and broadcast. `directory`: where summaries may go that do not fit into
 /// memory.
 Survey survey(exchange::Communicator& comm, const InputFiles& files, const std::filesystem::path& directory,

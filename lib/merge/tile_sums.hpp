@@ -13,7 +13,7 @@
 namespace culprit::merge {
 
 /// Forms the inclusive values of every thread of a tile and adds them, and the exclusive ones, to the
-/// accumulators of the threads' roles (algorithms.md 2: inclusive values are formed per thread, then
+/// accumulators of the threads' roles (docs/algorithms.md 2: inclusive values are formed per thread, then
 /// accumulated). Metric by metric and scope by scope, for many threads at once: what one scope's values add
 /// to is looked up once for all of them, and an accumulator is loaded once. Not thread-safe.
 class TileSums {

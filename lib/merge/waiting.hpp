@@ -12,7 +12,7 @@
 
 namespace culprit::merge {
 
-/// What decides whether time at a context is idle (algorithms.md 5.1).
+/// What decides whether time at a context is idle (docs/algorithms.md 5.1).
 struct Waiting {
   measurement::WaitKind kind =
       measurement::WaitKind::none;  ///< of the enclosing frontier frame; none: outside all

@@ -41,7 +41,7 @@ struct Accumulator {
   friend constexpr bool operator==(const Accumulator&, const Accumulator&) = default;
 };
 
-/// The statistics shown for a summary over `threads` = T threads of one role (algorithms.md 2). Division
+/// The statistics shown for a summary over `threads` = T threads of one role (docs/algorithms.md 2). Division
 /// happens here and nowhere else. Mean, standard deviation (population) and CV are over all T; min is the
 /// minimum *observation*.
 struct Statistics {
@@ -52,7 +52,7 @@ struct Statistics {
 /// Finalizes `a` over `threads` threads; n·Σx² − (Σx)² is formed exactly in 256 bits. T = 0 gives all zeros.
 Statistics finalize(const Accumulator& a, std::uint64_t threads);
 
-/// As finalize, but min is over all T: 0 where some thread observed nothing (idleness; algorithms.md 2).
+/// As finalize, but min is over all T: 0 where some thread observed nothing (idleness; docs/algorithms.md 2).
 Statistics finalize_over_all(const Accumulator& a, std::uint64_t threads);
 
 }  // namespace culprit::metrics

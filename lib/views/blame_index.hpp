@@ -8,7 +8,7 @@ namespace culprit::views {
 
 using Blame = database::BlameSums;
 
-/// Blame by context (algorithms.md 5.3), exclusive and inclusive.
+/// Blame by context (docs/algorithms.md 5.3), exclusive and inclusive.
 class BlameIndex {
  public:
   /// `experiment` must outlive this.

@@ -93,7 +93,7 @@ class Figures {
 };
 
 /// The contexts whose own values are the exclusive ones of `context`, ascending: itself and what belongs to
-/// it (algorithms.md 3): to a procedure everything but callees, to other scopes their statements.
+/// it (docs/algorithms.md 3): to a procedure everything but callees, to other scopes their statements.
 std::vector<database::ContextId> exclusive_part(const database::Contents& experiment,
                                                 database::ContextId context);
 

@@ -7,7 +7,7 @@
 namespace culprit::views {
 
 /// The contexts inside a flat scope that no other context inside it encloses: its outermost (exposed)
-/// instances (algorithms.md 4), ascending. With recursion the inner instances are left out, so that the
+/// instances (docs/algorithms.md 4), ascending. With recursion the inner instances are left out, so that the
 /// inclusive values of what is listed add up to at most the total.
 std::vector<database::ContextId> outermost_instances(const database::Contents& experiment,
                                                      database::FlatId scope);

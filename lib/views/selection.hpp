@@ -10,7 +10,7 @@
 namespace culprit::views {
 
 /// Summaries over some of the locations only, formed from their per-thread values exactly as merging forms
-/// those over all (algorithms.md 2, 3, 4).
+/// those over all (docs/algorithms.md 2, 3, 4).
 struct Selection {
   std::vector<database::Summary> contexts, flat;  ///< one per (role, metric) asked for
   std::vector<std::uint64_t> threads;             ///< T per role, of the selected locations
@@ -22,7 +22,7 @@ Selection summarise(const Source& source, std::span<const std::uint32_t> locatio
                     std::span<const std::uint32_t> metrics);
 
 /// The scope whose exclusive value a statement's cost is, besides the statement's own and its procedure's:
-/// the one it stands in directly (algorithms.md 3). For other contexts the context itself.
+/// the one it stands in directly (docs/algorithms.md 3). For other contexts the context itself.
 database::ContextId owner_of(const database::Contents& experiment, database::ContextId context);
 
 /// The procedure frame at or above `context`, kNone where there is none.

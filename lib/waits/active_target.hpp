@@ -44,9 +44,9 @@ struct LastAccessLetter {
 };
 
 /// One-sided communication with active targets: fences and general (post, start, complete, wait) epochs,
-/// matched by window and group (algorithms.md 7; Hermanns 2009, 2013). Posts are matched with starts at the
-/// origin's, completes with waits at the target's. That all fence at one time is Collectives' to find; here
-/// are the operations that reach a target after it entered its fence.
+/// matched by window and group (docs/algorithms.md 7; Hermanns 2009, 2013). Posts are matched with starts at
+/// the origin's, completes with waits at the target's. That all fence at one time is Collectives' to find;
+/// here are the operations that reach a target after it entered its fence.
 class ActiveTarget {
  public:
   using Letters = LetterList<PostLetter, CompleteLetter, LastAccessLetter>;

@@ -7,9 +7,9 @@
 
 namespace culprit::waits {
 
-/// Brings one process's CLOCK_MONOTONIC to that of the reference process (algorithms.md 11): linear between
-/// the comparisons at the start and at the end of the run, and beyond them; an offset where there was but
-/// one; nothing where there was none, as on the reference's own host. Monotone.
+/// Brings one process's CLOCK_MONOTONIC to that of the reference process (docs/algorithms.md 11): linear
+/// between the comparisons at the start and at the end of the run, and beyond them; an offset where there was
+/// but one; nothing where there was none, as on the reference's own host. Monotone.
 class ClockCorrection {
  public:
   ClockCorrection() = default;

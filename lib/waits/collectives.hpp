@@ -79,8 +79,8 @@ struct PrefixedLetter {
 };
 
 /// Collective operations, fences included: the n-th of each member of a communicator or window belong
-/// together, in the order of initiation (algorithms.md 7). Each rank of the analysis first adds up its own
-/// members, so that what travels does not grow with their number; the sums meet at one rank per context.
+/// together, in the order of initiation (docs/algorithms.md 7). Each rank of the analysis first adds up its
+/// own members, so that what travels does not grow with their number; the sums meet at one rank per context.
 class Collectives {
  public:
   using Letters = LetterList<GatheringLetter, GatheredLetter, PrefixLetter, PrefixedLetter>;

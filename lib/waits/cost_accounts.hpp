@@ -18,7 +18,7 @@
 
 namespace culprit::waits {
 
-/// What one time line's call path cost others (algorithms.md 8), in ns of their waiting.
+/// What one time line's call path cost others (docs/algorithms.md 8), in ns of their waiting.
 struct DelayCost {
   Location location = kNoLocation;
   PathOfPiece path;

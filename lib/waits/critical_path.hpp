@@ -20,8 +20,8 @@ struct CriticalTime {
                           const CriticalTime&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// The critical path of a run (algorithms.md 8): from the last enter of MPI_Finalize backwards, at every wait
-/// over to its cause, to the end of MPI_Init.
+/// The critical path of a run (docs/algorithms.md 8.1): from the last enter of MPI_Finalize backwards, at
+/// every wait over to its cause, to the end of MPI_Init.
 struct CriticalPath {
   std::uint64_t begin_ns = 0, end_ns = 0;  ///< the same on all ranks of the analysis; equal: there is none
   EventId last;                     ///< the call it ends at; of several at one time the first time line's

@@ -8,7 +8,8 @@
 
 namespace culprit::waits {
 
-/// The POP efficiencies of the whole run (algorithms.md 10), shares of 1. All 0 where the run has no length.
+/// The POP efficiencies of the whole run (docs/algorithms.md 10), shares of 1. All 0 where the run has no
+/// length.
 struct Efficiency {
   double parallel = 0, load_balance = 0, communication = 0;
   double serialization = 0, transfer = 0;

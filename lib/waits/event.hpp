@@ -119,7 +119,7 @@ struct Wait {
   std::uint64_t sum_ns = 0;  ///< of the time line's waits up to it, parts and completions left out
   std::uint32_t context = 0, cause_context = 0;  ///< the paths of the call and of that which caused it
 
-  /// Of its synchronization interval (algorithms.md 8).
+  /// Of its synchronization interval (docs/algorithms.md 8).
   [[nodiscard]] IntervalStart start() const {
     return {.context = met_in, .own = own, .other = other, .own_as = own_as, .other_as = other_as};
   }

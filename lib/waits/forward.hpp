@@ -52,10 +52,10 @@ struct Forward {
 };
 
 /// Collective: reads the processes of this rank of the analysis once, in step with the others, and finds all
-/// that may have kept calls waiting (algorithms.md 7). What stays in memory are operations without a partner
-/// so far, and the blocks that `options.spill` allows; throws SpillError where the rest cannot be put away.
-/// The result does not depend on how processes are spread over ranks, nor on the length of rounds. Damaged
-/// and contradictory traces are counted, never guessed at.
+/// that may have kept calls waiting (docs/algorithms.md 7). What stays in memory are operations without a
+/// partner so far, and the blocks that `options.spill` allows; throws SpillError where the rest cannot be put
+/// away. The result does not depend on how processes are spread over ranks, nor on the length of rounds.
+/// Damaged and contradictory traces are counted, never guessed at.
 Forward read_forward(exchange::Communicator& analysis, const Roster& roster,
                      std::span<const std::unique_ptr<ProcessTrace>> own, const Observer& observer = {},
                      const ForwardOptions& options = {});

@@ -17,9 +17,9 @@ struct AwaitedLetter {
   bool by_its_end = false;
 };
 
-/// Finds where the synchronization intervals of all waits begin (algorithms.md 8): the last moment before at
-/// which the waiter and the causer met. First all waits are told to those that caused them, which met the
-/// waiters there; then each time line is gone along.
+/// Finds where the synchronization intervals of all waits begin (docs/algorithms.md 8): the last moment
+/// before at which the waiter and the causer met. First all waits are told to those that caused them, which
+/// met the waiters there; then each time line is gone along.
 class IntervalStarts {
  public:
   using Letters = LetterList<AwaitedLetter>;

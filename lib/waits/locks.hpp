@@ -40,10 +40,10 @@ struct LockWaitLetter {
   std::uint64_t until_ns = 0;
 };
 
-/// One-sided communication with passive targets (algorithms.md 7): a call between an origin's lock and unlock
-/// waited for a lock if another origin's conflicting one was given back while it lasted. Libraries get locks
-/// at any call from MPI_Win_lock to the first that has to complete something; whoever is done with a lock
-/// later than this origin, and may not have had it before, did not keep it waiting.
+/// One-sided communication with passive targets (docs/algorithms.md 7): a call between an origin's lock and
+/// unlock waited for a lock if another origin's conflicting one was given back while it lasted. Libraries get
+/// locks at any call from MPI_Win_lock to the first that has to complete something; whoever is done with a
+/// lock later than this origin, and may not have had it before, did not keep it waiting.
 class Locks {
  public:
   using Letters = LetterList<HoldingLetter, LockWaitLetter>;

@@ -47,7 +47,7 @@ struct ReceiptLetter {
 };
 
 /// Point-to-point messages: matches receives in posting order with sends in order, per communicator, source,
-/// destination and tag (algorithms.md 7), and finds late senders and late receivers. Matched at the
+/// destination and tag (docs/algorithms.md 7), and finds late senders and late receivers. Matched at the
 /// receiver's. What waits for its partner is kept; nothing else is.
 class Messages {
  public:

@@ -15,8 +15,8 @@ struct ClockViolation {
   std::uint64_t sent_ns = 0;        ///< the send's beginning, after it
 };
 
-/// A controlled logical clock (algorithms.md 11): moves a process's receives behind their sends, and what
-/// follows with them; the shift then shrinks by one part in kRecovery of the time that passes, so that
+/// A controlled logical clock (docs/algorithms.md 11): moves a process's receives behind their sends, and
+/// what follows with them; the shift then shrinks by one part in kRecovery of the time that passes, so that
 /// intervals keep their lengths but for that. Nothing is moved backwards, and order is kept.
 class PushForward {
  public:

@@ -14,7 +14,7 @@ namespace culprit::waits {
 
 /// Settles one time line after the other: decides for each call what it waited for, now that all candidates
 /// are known: the latest of what it depended on, or for calls that return at the first, the earliest; and
-/// that only if it falls between the call's enter and its exit (algorithms.md 7). Then what is part of a
+/// that only if it falls between the call's enter and its exit (docs/algorithms.md 7). Then what is part of a
 /// wait: wrong order, late complete, early fence; and completions.
 class Settlement {
  public:

@@ -24,7 +24,7 @@ struct RoleIdleness {
   std::vector<IdleIn> where;  ///< most first
 };
 
-/// A suspect with what its threads did (algorithms.md 5.4–5.6).
+/// A suspect with what its threads did (docs/algorithms.md 5.4 to 5.6).
 struct SuspectFacts {
   const database::Suspect* suspect = nullptr;
   std::optional<double> more_work;  ///< the culprits' mean work over that of the other threads, less one
@@ -50,7 +50,7 @@ struct Work {
 std::optional<double> cpu_share_of_work(const views::Figures& figures, std::uint32_t role);
 
 /// Whether a suspect's excess lacks the CPU time that work of its kind usually has: the code was preempted,
-/// slept or did I/O there (algorithms.md 5.6).
+/// slept or did I/O there (docs/algorithms.md 5.6).
 bool lacks_cpu(const SuspectFacts& facts);
 
 /// What the report says, in figures.

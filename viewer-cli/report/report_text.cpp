@@ -237,7 +237,7 @@ class Report {
     return keep((share >= 0.005 ? "about " : "") + round_percent(share));
   }
 
-  /// Run time that mending the suspects saves, as shares of it (algorithms.md 5.5).
+  /// Run time that mending the suspects saves, as shares of it (docs/algorithms.md 5.5).
   void worth(const std::vector<const SuspectFacts*>& here, std::uint32_t role) {
     const RoleIdleness& threads = diagnosis_.roles[role];
     const double run_s = threads.threads > 0 ? threads.total_s / static_cast<double>(threads.threads) : 0;
@@ -266,7 +266,7 @@ class Report {
         2);
   }
 
-  /// CPU time beside wall time (algorithms.md 5.6): a busy machine slows everything down.
+  /// CPU time beside wall time (docs/algorithms.md 5.6): a busy machine slows everything down.
   void busy_machine() {
     for (const RoleIdleness& role : diagnosis_.roles) {
       const std::optional<double> share = cpu_share_of_work(figures_, role.role);

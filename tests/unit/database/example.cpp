@@ -29,7 +29,7 @@ void add(Amounts& to, const Amounts& from) {
   for (std::uint32_t m = 0; m < kExampleMetrics; ++m) to[m] += from[m];
 }
 
-/// Inclusive and exclusive amounts of one thread in both trees (algorithms.md 3 and 4).
+/// Inclusive and exclusive amounts of one thread in both trees (docs/algorithms.md 3 and 4).
 class ThreadAmounts {
  public:
   ThreadAmounts(const Experiment& e, const std::vector<ExampleTree::Leaf>& leaves, std::uint32_t location)

@@ -11,8 +11,8 @@
 
 namespace culprit::views::testing {
 
-/// An experiment in memory whose summaries are formed by the definitions of algorithms.md 2-4, one scope at a
-/// time and without the views' code: the reference that views are tested against.
+/// An experiment in memory whose summaries are formed by the definitions of docs/algorithms.md 2-4, one scope
+/// at a time and without the views' code: the reference that views are tested against.
 class SampleExperiment final : public Source {
  public:
   /// `metrics` are names; times in ns. Context 0, the super-root, exists from the start.
