@@ -1,3 +1,9 @@
+// One-sided communication with active targets (Hermanns 2009, section 4; Hermanns 2013, section 4;
+// docs/algorithms.md 7). Per pair of origin and target the n-th MPI_Win_post opens the n-th MPI_Win_start's
+// epoch: late post at start and complete, early transfer at the operations between. The n-th MPI_Win_complete
+// ends the n-th exposure: early wait, and late complete after the origin's last operation. For fences each
+// origin reports to its targets the exit of its last operation before the fence: early fence.
+// Cost: one message per pair and epoch.
 #include "waits/active_target.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Remote intervals: what delayers did whose time lines other ranks of the analysis have. Asked for some
+// hundred at a time, once for all waits that one explains; answers hold the regions' times and the samples.
+// While others answer, the answers to the last questions are gone through.
 #include "waits/asked_intervals.hpp"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// Propagated cost that reaches the waits of one time line (docs/algorithms.md 8). Explanations of other
+// lines' waits name a range of waits here: first announced, then given an amount, which is divided in
+// proportion to the waits' lengths. A range is a few nodes of a tree over the waits, sixteen children each. A
+// node divides what it got among its children only when one of its waits is passed on; a wait may be passed
+// on when nothing is announced to it or the nodes above it. Differences of rounded sums lose no nanosecond.
+// Cost: the logarithm of the range's length.
 #include "waits/burden.hpp"
 
 #include "waits/path_shares.hpp"

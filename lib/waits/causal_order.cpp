@@ -1,3 +1,7 @@
+// Reads the traces until no receive precedes its send (docs/algorithms.md 11): after each matching pass the
+// violations that are left are pushed forward and all traces are read again, 16 times at most, since a moved
+// receive may move others along chains of hosts. On one host one reading does. What is left in the end is
+// counted.
 #include "waits/causal_order.hpp"
 
 #include <algorithm>

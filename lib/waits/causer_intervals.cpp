@@ -1,3 +1,7 @@
+// Delayers' intervals that were asked for last. All who wait for one call of a collective, and both
+// neighbours of a late rank, mostly synchronized with it in the same collective before, so intervals that
+// begin in a collective are put together once and kept in a table of 1024 by hash, small ones only (20
+// regions, 4 samples).
 #include "waits/causer_intervals.hpp"
 
 #include <algorithm>

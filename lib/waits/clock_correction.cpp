@@ -1,3 +1,6 @@
+// Brings a process's clock to the reference process's (docs/algorithms.md 11): linear between the comparisons
+// in MPI_Init and MPI_Finalize, and beyond them. With one comparison an offset; a rate that differs by more
+// than a tenth is damage, and only the offset counts. 128 bits, so that no product overflows.
 #include "waits/clock_correction.hpp"
 
 #include <algorithm>

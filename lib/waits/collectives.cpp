@@ -1,3 +1,10 @@
+// Matches collective operations and finds what each member waited for (docs/algorithms.md 7). The n-th call
+// of each member on a communicator or window is one collective instance. Each rank of the analysis adds up
+// its own members (the last two to enter, the first to enter, the first to leave, the root): an associative
+// sum, so messages do not grow with members. One rank per context combines the sums and sends the whole back.
+// Prefix reductions send each member, since each waits for the lower ranks alone.
+// Contradictory members (other kind, two roots) wait for nobody. Cost: two messages per instance and rank of
+// the analysis.
 #include "waits/collectives.hpp"
 
 #include <algorithm>

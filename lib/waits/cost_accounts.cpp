@@ -1,3 +1,8 @@
+// Sums of delay costs per time line and computation region, and their division over call paths
+// (docs/algorithms.md 8). Samples only distribute the cost of a gap: by how much more each path was sampled
+// on the delayer than on the waiters, weighted with the cost of each interval, summed over all intervals
+// before it is clamped at zero; where no path has more, by the delayer's own samples; where there are none,
+// the gap keeps its cost. Cost: a hash look-up per region and sampled path of an interval.
 #include "waits/cost_accounts.hpp"
 
 #include <algorithm>

@@ -1,3 +1,12 @@
+// Explains each wait by what its delayer did longer (Böhme 2010; Hermanns 2013, section 3;
+// docs/algorithms.md 8). Since both ranks' last synchronization point the time of each computation region
+// (gap) is compared: what the delayer spent more bears the wait as short-term cost; the part that falls to
+// the delayer's own waits is passed on to their delayers as long-term cost; the rest is unattributed.
+// One pass backwards, in rounds of waits: explain each wait and announce what will be passed on, then pass
+// each on once all that was announced to it has arrived. Whole ns: the three costs add up to all waiting, for
+// any number of ranks of the analysis.
+// Cost: 71 to 111 ns of CPU time per event for halos, up to 203 for a master with its workers
+// (docs/figures.md).
 #include "waits/delay_costs.hpp"
 
 #include "waits/asked_intervals.hpp"

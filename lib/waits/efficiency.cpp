@@ -1,3 +1,7 @@
+// POP's efficiencies of the whole run (docs/algorithms.md 10): load balance = mean U / max U, communication =
+// max U / R, parallel = mean U / R, with U a rank's time outside MPI and R the run's length. Transfer = what
+// the critical path spends outside MPI calls (at least max U) / R; serialization = communication / transfer.
+// Five reductions of one number each.
 #include "waits/efficiency.hpp"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// The matching pass: reads all time lines once, in step on all ranks of the analysis, and finds what may have
+// kept each call waiting (docs/algorithms.md 7). Each round reads the records up to a common time, hands the
+// operations to the matching of their kind (messages, collectives, epochs, locks) and exchanges what concerns
+// other ranks' processes. After the last round waits are classified (settle.cpp) and their synchronization
+// intervals found (interval_starts.cpp).
+// Rounds grow and shrink to a wished number of records; the result does not depend on it. Cost: 131 to 244 ns
+// of CPU time per event with all that is named here (docs/figures.md); memory for operations without a
+// partner.
 #include "waits/forward.hpp"
 
 #include "waits/active_target.hpp"

@@ -1,3 +1,8 @@
+// Hotspot diagnosis (Wu 2020, equation 5; docs/algorithms.md 8.2): the delayer's hot procedures, with 1 % of
+// all time or more, bear each wait in proportion to what they took longer than on the waiter. Excesses are
+// summed per delayer, waiter and waiting call path, each weighted with its wait, before they are clamped at
+// zero. Nothing is passed on; of a collective only the wait of who came first counts. Uses the comparisons
+// that delay costs make. Cost: a hash look-up per longer region or sample.
 #include "waits/hotspots.hpp"
 
 #include "waits/letter.hpp"

@@ -1,3 +1,8 @@
+// What a time line did in an interval, waits excluded: time by computation region (gap, or call by its path)
+// and samples in the gaps (docs/algorithms.md 8). Short intervals are gone through call by call into slots by
+// region that are never cleared, only outdated. Long ones (64 calls and more) are differences of running sums
+// that are closed every sixteen calls or later; a sum stores only those groups of eight numbers that changed,
+// so an interval costs what happened in it and not what the line ever did.
 #include "waits/interval_profile.hpp"
 
 #include <algorithm>

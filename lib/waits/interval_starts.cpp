@@ -1,3 +1,8 @@
+// Finds where the synchronization interval of each wait begins (docs/algorithms.md 8): the last moment before
+// it at which waiter and delayer synchronized. First each wait is reported to the time line that caused it,
+// unless all members of its collective synchronized there. Then each time line is gone along once, with its
+// own waits, the waits that it ended, and the collectives in which all synchronized; last_meetings.cpp keeps
+// the latest per partner. Cost: one message per wait of another rank's, linear otherwise.
 #include "waits/interval_starts.hpp"
 
 #include "waits/last_meetings.hpp"

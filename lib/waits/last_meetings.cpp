@@ -1,3 +1,7 @@
+// The last synchronization point of one time line with each other time line (docs/algorithms.md 8): by
+// partner the last wait of either for the other; by communicator the last collective instance in which all
+// members synchronized, the latest first. A wait's interval begins at the later of both. Cost: a hash look-up
+// per wait, and the communicators used since.
 #include "waits/last_meetings.hpp"
 
 #include <algorithm>

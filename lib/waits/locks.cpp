@@ -1,3 +1,10 @@
+// Waits for locks of passive targets (ours; docs/algorithms.md 7). From each origin's lock to its unlock the
+// calls that may have been blocked travel to the rank of the analysis that has the target. There holdings are
+// compared in the order of their ends: a call waited if another origin's conflicting lock was given back
+// while it lasted. Libraries may get a lock at any call up to the first that has to complete an operation, so
+// all these calls are looked at. A holding that ends later and may not have had the lock before kept nobody
+// waiting.
+// Cost: each holding with those that overlap it, at most 4096.
 #include "waits/locks.hpp"
 
 #include <algorithm>

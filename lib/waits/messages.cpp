@@ -1,3 +1,9 @@
+// Matches point-to-point messages and finds late senders and late receivers (docs/algorithms.md 7). The n-th
+// send of a source, destination, tag and communicator matches the n-th receive posted for it. Sends travel to
+// the rank of the analysis that has the receiver; where the sender may have waited, it reports back when the
+// receive was posted. Receives with wildcards wait in their posting order (posting_order.cpp) until their
+// source and tag are known. A matched probe takes its message, another probe only looks at it.
+// Only operations without a partner are kept. Cost: a hash look-up per operation.
 #include "waits/messages.hpp"
 
 #include <algorithm>

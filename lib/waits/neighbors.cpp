@@ -1,3 +1,7 @@
+// Collectives on the neighbours of a topology: each process waits for those that it receives from, and for
+// nobody else (docs/algorithms.md 7). Each call reports its enter to all its destinations; a process's share
+// of the instance is complete when its own call and all its sources have come, and the latest of these
+// decides. Cost: one message per pair of neighbours and instance.
 #include "waits/neighbors.hpp"
 
 #include <optional>

@@ -1,3 +1,8 @@
+// Spares the critical path most of its messages: all time lines' waits of a window of time (some 8000) are
+// brought to all ranks of the analysis, so each finds the next jumps by itself and walks only its own lines.
+// The window goes backwards with the path and adapts its length. Where a later call of the line was entered
+// before a wait ended, only the rank that has the line knows the way: such waits are left out. Worth it for
+// more than one rank of the analysis and at most 80 time lines.
 #include "waits/path_jumps.hpp"
 
 #include "waits/letter.hpp"

@@ -1,3 +1,9 @@
+// Finds the dominant procedures (Weber 2016, section IV; docs/algorithms.md 9): inclusive time and number of
+// invocations of each procedure, over all ranks. One pass over the calls of each rank's first time line adds
+// up time by context and keeps the calls of paths that are the first MPI call path of some procedure
+// (recurrence.cpp); sums over contexts follow in the end. Dominant is the procedure with most time of those
+// invoked at least twice per rank; finer levels lie below it. Cost: some 20 ns per event of halos, with
+// segments (docs/figures.md).
 #include "waits/procedure_sums.hpp"
 
 #include "waits/letter.hpp"

@@ -1,3 +1,7 @@
+// A controlled logical clock (docs/algorithms.md 11): moves receives that end before their sends begin to 1
+// ns behind them, and what follows on the process with them. The shift shrinks by a hundredth of the time
+// that passes; nothing moves backwards. Each reading of the traces adds a set of shifts on top of the earlier
+// ones. Cost: a binary search per set and time stamp.
 #include "waits/push_forward.hpp"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// When a procedure is invoked anew, as a sampler sees it (docs/algorithms.md 9): its first MPI call path
+// recurs. Between two such calls control came back to some scope around them; the innermost scope that holds
+// both follows from the call paths, and is remembered per gap. Per path the recurrences are kept by the depth
+// that control came back to. A procedure takes its outermost scope that recurs at least once and divides the
+// time: no invocation has more than three quarters of it. Cost: constant per call, and a few levels per path.
 #include "waits/recurrence.hpp"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// What was counted of other events in each segment outside MPI calls (docs/algorithms.md 9), as SOS-times
+// leave them out. A reading says what was counted since the one before, not when: it is spread evenly over
+// that time, and each stretch without a call gets its part. The call path of a reading counts where no call
+// lies between. Cost: linear in readings and calls.
 #include "waits/segment_values.hpp"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Classifies waits: decides what each call of a time line waited for, once all candidates are known
+// (definitions of Hermanns 2009 and Scalasca; docs/algorithms.md 7). The latest candidate decides, or the
+// earliest where the call returns at the first of its operations. The call waited only if that moment lies
+// between its enter and its exit. Then the parts of waits (wrong order, late complete, early fence) and
+// completions are added.
+// Candidates come in no order: they are sorted for some thousand calls at a time. The same pass adds up what
+// the line spent in its computation regions. Cost: linear in events and candidates.
 #include "waits/settle.hpp"
 
 #include <algorithm>

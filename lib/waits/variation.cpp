@@ -1,3 +1,10 @@
+// Variation of run time over ranks and time (Weber 2016; docs/algorithms.md 9). Divides each rank's first
+// time line into segments: iterations that the program marked, else invocations of the dominant procedure,
+// inferred from the recurrence of its first MPI call path. The SOS-time of a segment is its duration without
+// its MPI calls. Outliers lie more than five scaled median absolute deviations above the median of all ranks'
+// segments, the last of each rank left out.
+// Cost: linear in recurring calls and segments, plus two order statistics over all ranks
+// (order_statistic.cpp).
 #include "waits/variation.hpp"
 
 #include "waits/order_statistic.hpp"
