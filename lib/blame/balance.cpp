@@ -1,3 +1,9 @@
+// Decides for each context of a role whether all threads spend the same time there (docs/algorithms.md 5.2).
+// The paper's test (Tallent 2010, section II): CV(x) <= 1.1 CV(root). The default allows for noise: a
+// tolerance from the root's CV, the variance of sampling and 1 % of jitter bounds the CV (chi-squared
+// quantile) and the farthest thread (normal quantile); with too few samples a context is undecided. Waits,
+// and by default call sites, run-time libraries and wrappers around communication, are not tested.
+// Cost: constant per context, from the summaries; quantiles once per role.
 #include "blame/blame.hpp"
 #include "blame/role_facts.hpp"
 

@@ -44,22 +44,10 @@ std::vector<database::BlameRow> shift_blame(std::span<const database::Context> c
 /// Valid until the next call.
 using WorkOf = std::function<std::span<const std::uint64_t>(database::ContextId)>;
 
-/// Finds the suspects of every blamed context (docs/algorithms.md 5.4, 5.5). `locations` maps the role's
-/// threads to location indices. Largest explains first; nothing where T < 2. Where simulation showed that the
-/// plain rule of 5.4 accuses the innocent, it is refined (docs/blame.md gives the figures):
-/// - X(t) is kept for the *late* threads only: those whose excess is at least a quarter of the largest, and
-/// beyond what
-///   sampling alone explains (the quantile of the extremes test times the standard error of W). The others
-///   delay nobody, and summed over many threads their noise would drown one slow thread.
-/// - A child's excess counts with the share that its siblings do not compensate: the slope of W(b, ·) over
-/// W(c, ·),
-///   between 0 and 1. The largest Σ_t min(that, X(t)) comes first.
-/// - "Most" is 80 % of the excess with which the walk began, so that a deep suspect still explains what its
-/// ancestor did. A suspect is a procedure, an inlined procedure, a loop or a statement: call sites and roots
-/// are passed through. Communication and waits are no suspects; their work stays part of the W of what holds
-/// them. Where culprits are not alike (the least excess is under half of the largest), the worth of removing
-/// is at most what the last thread gains when they fall to the others' mean. Throws std::invalid_argument if
-/// sizes do not fit.
+/// Finds the suspects of every blamed context, and what mending them saves (docs/algorithms.md 5.4, 5.5).
+/// `locations` maps the role's threads to location indices. Largest explains first; nothing where T < 2. A
+/// suspect is a procedure, an inlined procedure, a loop or a statement; call sites and roots are passed
+/// through, and communication and waits are none. Throws std::invalid_argument if sizes do not fit.
 std::vector<database::Suspect> find_suspects(std::span<const database::Context> contexts,
                                              std::uint32_t role_index, const RoleView& role,
                                              std::span<const database::BlameRow> blame,

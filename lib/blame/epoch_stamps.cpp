@@ -1,3 +1,8 @@
+// Waits of single epochs, exact by the definitions of traces (docs/algorithms.md 7), where all processes of
+// an epoch kept the times of their calls: collective creations, releases and fences by window and number,
+// starts with posts and completes, waits with completes. Epochs that some process left out, or of several
+// hosts, do not count. Sums waiting and duration per call path: their ratio is the estimate for all its
+// calls. Cost: a map entry per stamp.
 #include "blame/epoch_stamps.hpp"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// Divides the idleness sampled in frames of one-sided calls among patterns, without a trace (patterns of
+// Hermanns 2009; the estimate is ours; docs/algorithms.md 6). Calls wait for the share of their time that
+// they waited in epochs with stamps; waits for locks and posts were measured; else calls waited for as long
+// as they took beyond the shortest of their kind and size class in the run. Measured waits come first, and no
+// frame gets more than its idleness. Late complete and early fence are parts, from stamps or from sums of
+// gaps. Waits of threads pass through. Cost: a sort of the rows, then a few look-ups each.
 #include "blame/one_sided.hpp"
 
 #include "metrics/accumulator.hpp"

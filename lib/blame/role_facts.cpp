@@ -1,3 +1,5 @@
+// Sampling variance of a context's time and what counts as waiting, as balance and suspects need them
+// (docs/algorithms.md 5.2).
 #include "blame/role_facts.hpp"
 
 #include <stdexcept>

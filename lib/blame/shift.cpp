@@ -1,3 +1,7 @@
+// Blame (Tallent 2010, section II; docs/algorithms.md 5.3): the idleness of each frontier frame goes to its
+// deepest balanced ancestor, since what is balanced cannot make others wait, but a part of it can. Idleness
+// outside any frontier goes the same way. Nothing is lost: the sums add up to the idleness of the root. One
+// pass in pre-order, in which a parent's anchor is known before its children come. Exact integers.
 #include "blame/blame.hpp"
 #include "blame/role_facts.hpp"
 

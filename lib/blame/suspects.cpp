@@ -1,3 +1,11 @@
+// Which parts of a blamed context made the others wait, on which threads, and what mending them saves (ours;
+// docs/algorithms.md 5.4, 5.5; figures in docs/blame.md). The late threads' excess of work over the mean is
+// given to the context's children: each offers its own excess times the slope of the whole over it, which is
+// what its siblings do not compensate; the largest offer first. From each child the walk goes down while one
+// child keeps 80 % of the excess. A suspect explains its share of the excess, less what sampling noise alone
+// would give.
+// Cost: work per thread of few contexts; bounds from the summaries, and chains of contexts with equal sums,
+// spare most.
 #include "blame/blame.hpp"
 #include "blame/role_facts.hpp"
 

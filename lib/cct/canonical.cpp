@@ -1,3 +1,7 @@
+// The canonical form of a tree (docs/algorithms.md 1): modules in the order of their keys, children sorted by
+// (module, offset, kind), nodes numbered in pre-order. It depends on the set of contexts only. Children are
+// grouped by counting, sorted per parent, and walked with an explicit stack, since paths may be deeper than
+// the machine's. Cost: O(n log n) in the children of one node.
 #include "cct/canonical.hpp"
 
 #include <algorithm>

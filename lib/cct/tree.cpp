@@ -1,3 +1,7 @@
+// A calling context tree (docs/algorithms.md 1): nodes in the order in which they were added, parents first,
+// and a flat hash table of (parent, frame) with linear probing, at most half full, 32 bits of the hash in
+// each slot. Find-or-add is one probe. Union and look-up of another tree walk its nodes in order, translating
+// modules and parents.
 #include "cct/tree.hpp"
 
 #include <algorithm>

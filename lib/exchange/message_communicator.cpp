@@ -1,3 +1,7 @@
+// Collective operations made of messages (docs/algorithms.md 16), so that a failure that ends a receive ends
+// all of them: barrier by dissemination, broadcast along a binomial tree, all-to-all in p − 1 rounds with one
+// partner each, prefix sums by recursive doubling (Hillis and Steele), sums and maxima by recursive doubling
+// among the first 2^⌊log₂ p⌋ ranks. Cost: ⌈log₂ p⌉ rounds but for gather and all-to-all.
 #include "exchange/message_communicator.hpp"
 
 #include <algorithm>

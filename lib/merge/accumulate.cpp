@@ -1,3 +1,9 @@
+// From one thread's nodes to the columns that summaries are made of (docs/algorithms.md 2, 5.1). Each node's
+// values go to its context's row: time, CPU time, samples, events, what time lines found. Time at a waiting
+// context is divided into idleness and communication by the marks of the wrappers and the rules; large
+// transfers are then counted as work (transfer_work.cpp). Rows of a tile's threads are summed up the tree
+// together (tile_sums.cpp). One-sided accumulators and stamps are listed with the idleness of their frames.
+// Cost: linear in a thread's nodes with values: 0.06 ms per profile of 2000 frames (docs/scaling.md).
 #include "merge/accumulate.hpp"
 
 #include "merge/transfer_work.hpp"

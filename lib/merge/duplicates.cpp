@@ -1,3 +1,6 @@
+// Finds files that must not count beside another, among processes in canonical order: copies of one
+// measurement, and processes that claim the same rank of a run at the same time. What a rank forks, and what
+// it becomes by exec, may claim it. One comparison with the last process and the rank's last owner each.
 #include "merge/duplicates.hpp"
 
 namespace culprit::merge {

@@ -1,3 +1,7 @@
+// Which flat scopes a context's values add to (docs/algorithms.md 3, 4). Inclusive: its flat scope and those
+// around it, as far as no other instance of the same scope lies above on the path; so recursion counts
+// nothing twice. Exclusive: the scope itself, the loop or inlined procedure directly around, procedure, file
+// and module. One walk in pre-order that counts the open instances of each flat scope.
 #include "merge/flat.hpp"
 
 namespace culprit::merge {

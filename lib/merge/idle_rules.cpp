@@ -1,3 +1,7 @@
+// The rules that say by name what a procedure is to idleness (docs/algorithms.md 5.1): reads rule files, and
+// finds all rules that fit a name, its MPI binding included; `*` stands for any characters. The strongest
+// frontier wins: set-up, wait, wait-below, may-wait, communication; `ignore` overrides all. Cost: a hash
+// look-up and the patterns, once per name.
 #include "merge/idle_rules.hpp"
 
 #include "files/named_file.hpp"

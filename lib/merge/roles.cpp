@@ -1,3 +1,6 @@
+// Roles (docs/algorithms.md, Roles): main threads of the ranks; workers by their start routine, or by their
+// library where that has no name; the same again for processes that are no rank, by program. Threads are
+// compared within their role alone.
 #include "merge/roles.hpp"
 
 #include "merge/idle_rules.hpp"

@@ -1,3 +1,7 @@
+// Combines all ranks' accumulators (docs/algorithms.md 2, 16): each rank of the analysis gets a range of
+// contexts from all others, combines it, and rank 0 gathers the ranges; the sums of the balance test go along
+// a binomial tree. Exact, so the partition does not show. Sent: at most 72 bytes per group and metric that
+// occurs (docs/scaling.md).
 #include "merge/summarize.hpp"
 
 #include "cct/message.hpp"

@@ -1,3 +1,8 @@
+// The first pass over the measurements (docs/algorithms.md 16): each rank of the analysis reads its files one
+// at a time, keeps a packed summary of each process, and unites the trees. Summaries go to rank 0, which
+// finds the run, its processes and duplicates; structure alone is reduced along a binomial tree, brought into
+// canonical form and broadcast. Cost: 0.05 ms of CPU time per profile of 2000 frames; 21 bytes per united
+// node and message (docs/scaling.md).
 #include "merge/survey.hpp"
 
 #include "cct/archive.hpp"

@@ -1,3 +1,6 @@
+// All analyses of time lines, in order: read and match in causal order, waits, delay costs with hotspots, map
+// of time, critical path, efficiencies, variation by levels and by chosen procedures (docs/algorithms.md 7 to
+// 11). Their results become tables on rank 0 and metrics of the threads. Costs per event: docs/figures.md.
 #include "merge/time_line_analyses.hpp"
 
 #include "database/consistency.hpp"

@@ -1,3 +1,6 @@
+// Where findings of time lines are shown in the tree: MPI calls at their frontier frame, gaps in which
+// nothing was sampled at the innermost scope around the calls before and after, and procedures as variation
+// looks at them.
 #include "merge/time_line_scopes.hpp"
 
 #include "merge/transfer_work.hpp"

@@ -1,3 +1,7 @@
+// When the processes of single large transfers came (ours; docs/algorithms.md 5.1): stamps of all processes
+// are brought together on rank 0, grouped by stream and sequence number, checked against each other, and the
+// arrivals are broadcast. At most 2^20 stamps are looked at, chosen by leading zeros of a hash of their
+// numbers, so the choice does not depend on the rank that reads them. Cost: a sort of the stamps.
 #include "merge/transfer_arrivals.hpp"
 
 #include "cct/message.hpp"

@@ -1,3 +1,7 @@
+// What a byte costs where nobody waits (ours; docs/algorithms.md 5.1): in each message or collective of P
+// processes somebody comes last, so at least one call in P shows the cost itself. The quantile 1/(4P) of all
+// calls of a family and size class, from counts by class of cost, is taken for the cost of all; it errs
+// towards idleness. Nothing is known where one side of messages was not counted.
 #include "merge/transfer_costs.hpp"
 
 #include "cct/message.hpp"

@@ -1,3 +1,7 @@
+// Makes communication work of the part of sampled idleness in which large transfers move data (ours;
+// docs/algorithms.md 5.1, docs/blame.md). Per frontier frame of a thread: calls with known arrivals waited
+// until the last they depend on had begun; the others work as long on average, or as long as their bytes
+// cost. The frame's idleness is scaled to the share that is waiting. Cost: a map entry per stamped call.
 #include "merge/transfer_work.hpp"
 
 #include "measurement/transfer_cost.hpp"

@@ -1,3 +1,8 @@
+// The second pass over the measurements (docs/algorithms.md 16): partitions processes by tiles of the
+// database in rounds, one tile per rank of the analysis and round, so that the database's bytes do not depend
+// on the number of ranks; rereads a tile's files, accumulates and encodes thread by thread, and writes the
+// tile at the offset that a scan of the sizes gives. Time lines are partitioned by bytes instead. Cost: 0.25
+// ms of CPU time per profile of 2000 frames, all steps included (docs/scaling.md).
 #include "merge/values.hpp"
 
 #include "cct/message.hpp"

@@ -1,3 +1,8 @@
+// Finds the frontier of idleness in the attributed tree (Tallent 2010, section II; docs/algorithms.md 5.1,
+// 5.3): the outermost frames that a rule knows as waiting or communication, and what below them moves data,
+// computes or calls back into the program. Run-time libraries that wait in their own code (OpenMP's) are
+// found by module: their statements are frontiers, and so is what they call to yield or sleep. One pass in
+// pre-order; each context inherits from its parent.
 #include "merge/waiting.hpp"
 
 #include "merge/run_time_libraries.hpp"

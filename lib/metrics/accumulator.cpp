@@ -1,3 +1,8 @@
+// Sum, mean, min, max, standard deviation and CV over the threads of a role (Tallent 2010, Algorithm 1;
+// docs/algorithms.md 2). n, Σx and Σx² are exact integers of 128 bits, so accumulators combine in any order
+// to the same bytes; T·Σx² − (Σx)² is formed in 256 bits, and rounding happens once, when a number is shown.
+// (The textbook formula in floating point cancels, and depends on the order.) Cost: a few additions and a
+// multiplication per value.
 #include "metrics/accumulator.hpp"
 
 #include <cmath>
