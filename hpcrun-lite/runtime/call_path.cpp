@@ -1,3 +1,7 @@
+// From a walk to a node of the thread's tree: only frames inside of the splice are looked up, from the
+// outermost of them on. Frames of our own libraries vanish or give way to the function that they stand for;
+// open regions are put between the frame that began them and its caller; the frames left out of a deep
+// recursion become one.
 #include "runtime/call_path.hpp"
 
 #include "runtime/call_mark.hpp"

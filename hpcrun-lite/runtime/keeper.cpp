@@ -1,3 +1,7 @@
+// The flusher thread: a bare kernel thread that tends the measurement every quarter of a second (heartbeat,
+// room ahead of need, trace blocks) and looks at parked threads in between. The C library does not know it.
+// It sleeps on a futex until its turn, the next parked thread is due, or somebody is short of room; a word
+// with the holder's id keeps it from the file meanwhile.
 #include "runtime/keeper.hpp"
 
 #include "measurement/raw_memory.hpp"

@@ -1,3 +1,9 @@
+// Parking: a thread that waits is not woken by ticks (docs/algorithms.md 13; parking.hpp says who ends it). A
+// sample parks its thread in an interposed wait at once, else after two or more samples at one path within a
+// system call with hardly any CPU time between. The flusher thread looks at parked threads ever more rarely,
+// from a table side by side; what a thread uses to fall asleep again is learned as a quantile. The wait is
+// charged as one sample of its weight, less the periods in which the thread ran. Cost: nothing while the
+// thread waits (docs/figures.md, Many threads).
 #include "runtime/parking.hpp"
 
 #include "runtime/clock.hpp"

@@ -1,3 +1,6 @@
+// Measures what a signal costs its thread besides the handler: a timer is aimed 20 µs ahead, a loop reads the
+// clock, and the gap in it, with the time to arm the timer, is the cost; the least of five trials, some 0.2
+// ms in all.
 #include "runtime/signal_cost.hpp"
 
 #include "runtime/clock.hpp"

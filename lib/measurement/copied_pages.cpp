@@ -1,3 +1,6 @@
+// Brings a measurement that cannot be mapped up to date: every page of the anonymous memory that stands for
+// the file is summed up, and written where its sum changed, the file's last page first, because links lead
+// from older pages to newer ones. Cost: one checksum per page and turn.
 #include "measurement/copied_pages.hpp"
 
 #include "measurement/checksum.hpp"

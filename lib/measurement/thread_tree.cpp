@@ -1,3 +1,9 @@
+// One thread's calling context tree in a mapped arena, written by its signal handler (docs/algorithms.md 13).
+// A node's children form a binary search tree by a scrambled key, insert-only, whose links are stored after
+// what they point to, so the file holds a tree at any moment. A cache of recent nodes finds most children in
+// one comparison. Every change adds to the thread's sum (thread_sum.hpp) what it adds to the nodes and
+// values. Of stamps it keeps a uniform choice: when they are full, only those with one more leading zero bit
+// of a hash stay. Nothing allocates or locks.
 #include "measurement/live.hpp"
 #include "measurement/thread_sum.hpp"
 
@@ -5,8 +11,6 @@
 #include <cerrno>
 #include <utility>
 
-// One thread's tree in its arena: a node's children form a binary search tree, insert-only, whose links are
-// stored after what they point to.
 namespace culprit::measurement {
 
 using layout::Node;

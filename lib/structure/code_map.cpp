@@ -1,3 +1,6 @@
+// What is known of a module's code by pieces of all of whose addresses the same is said
+// (docs/algorithms.md 15), as the cache keeps it: looks up addresses by binary search, adds what another map
+// knows beyond it, and takes out the structure around given addresses as recovering it anew would say.
 #include "structure/code_map.hpp"
 
 #include "structure/combine.hpp"

@@ -1,3 +1,6 @@
+// Puts the structure of a module's parts together, which several threads or ranks of the analysis recovered:
+// procedures and scopes that are equal become one, files are numbered anew. The result does not depend on how
+// the addresses were divided. Hash and map look-ups, linear in points.
 #include "structure/combine.hpp"
 
 #include "structure/scope_table.hpp"

@@ -1,3 +1,8 @@
+// Names for functions that a named one hands over to at once by a jump, and which are therefore on call paths
+// in its place (docs/algorithms.md 15). A target without a symbol gets the name of the one function that does
+// nothing but jump there; where a small named function leaves its frame to it otherwise, the name with
+// `.part`; none where several lead there. Cost: one pass over the bytes of the code, once per module that was
+// sampled.
 #include "structure/forwarders.hpp"
 
 #include "structure/structure.hpp"

@@ -1,3 +1,6 @@
+// Where the computed jumps of switch statements lead, by the forms that gcc and clang give them on x86-64
+// (jump_tables.hpp). Looks back from the jump for the load of an entry (16 instructions), the bounds check
+// (24) and the table's address (4096), and reads entries until one is no instruction of the procedure.
 #include "structure/jump_tables.hpp"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Unites the loops that a compiler made of one (vectorised body and remainder; docs/algorithms.md 15): among
+// siblings of one file, a loop whose lines are all lines of another that begins earlier gets its place;
+// unless that one holds a loop at the same place. Level by level, as copies have copies inside. Quadratic in
+// siblings, of which at most 64 are compared.
 #include "structure/loop_copies.hpp"
 
 #include <algorithm>

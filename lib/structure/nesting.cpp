@@ -1,3 +1,8 @@
+// Brings loops and inlined instances of a procedure into one nesting, and finds each loop's line
+// (docs/algorithms.md 15). A loop is where the branches are that leave it at its header or latches, else
+// elsewhere: it lies in the innermost instance that holds all of them and most of its instructions, and its
+// line is the smallest of theirs as seen from there. An instance entered anew in every round lies in the
+// loop.
 #include "structure/nesting.hpp"
 
 #include <algorithm>

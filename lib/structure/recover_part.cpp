@@ -1,3 +1,8 @@
+// Recovers the structure around sampled addresses of one module (docs/algorithms.md 15): finds the procedure
+// of each address, in debug information or by symbols and call-frame information; reads the line table of
+// these procedures alone; disassembles them for loops; and says of each address its procedure, scopes and
+// line, or, for the cache, the same of all addresses of these procedures in pieces. Cost: 0.19 s of CPU time
+// for 703 addresses in 25 modules (docs/figures.md).
 #include "structure/recover_part.hpp"
 
 #include "structure/code_reader.hpp"

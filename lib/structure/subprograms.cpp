@@ -1,3 +1,5 @@
+// Reads debug information around sampled addresses: only the compilation units that hold some, each in one
+// pass, keep the procedures that hold some with all their inlined instances. Damaged parts are left out.
 #include "structure/subprograms.hpp"
 
 #include "structure/parameters.hpp"

@@ -1,3 +1,6 @@
+// Steps out of code without call-frame information (docs/algorithms.md 14): by the shape of a PLT stub, by
+// following the code to its return (way_out.cpp), then along the frame-pointer chain. Believed is only what
+// follows a call instruction. Such frames are marked as bridged.
 #include "unwind/bridge.hpp"
 
 #include "unwind/byte_cursor.hpp"

@@ -1,7 +1,9 @@
+// The call-frame instructions (DWARF 5, 6.4.2) and GNU's extensions, run up to one code address: the rules
+// for CFA and registers that hold there. Bounded: eight remembered states; rules of registers that the walker
+// never needs are parsed and dropped.
 #include "unwind/byte_cursor.hpp"
 #include "unwind/call_frame.hpp"
 
-// The call-frame instructions (DWARF 5, 6.4.2) and GNU's extensions, run up to one code address.
 namespace culprit::unwind {
 
 namespace {

@@ -1,6 +1,8 @@
-#include "unwind/path.hpp"
-
+// The last walk, and how a new one is spliced to it (path.hpp; docs/algorithms.md 14): compares remembered
+// stack slots from the outermost on, four at a time, and keeps frames right-justified, so that the outer part
+// of a spliced path stays where it is. Cost: one load and comparison per slot.
 // No <algorithm>: clang refuses it where only general registers may be used (CMakeLists.txt).
+#include "unwind/path.hpp"
 
 namespace culprit::unwind {
 

@@ -1,3 +1,7 @@
+// Reduces a row of call-frame information to a rule of 24 bytes (docs/algorithms.md 14): CFA = register +
+// offset, perhaps loaded, and slots of the return address and of six registers. Expressions are folded
+// symbolically (expression.hpp). What no rule can say has the form `general` and is interpreted at each use
+// (general_step.hpp).
 #include "unwind/rule.hpp"
 
 #include "unwind/expression.hpp"

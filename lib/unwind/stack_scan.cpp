@@ -1,3 +1,7 @@
+// The last resort of a walk: the nearest word within 1 KiB of stack that is a return address and from which
+// call-frame information alone leads to the thread's first frame. Where the call before it names a target,
+// that must be the code in question, at most 64 KiB before the pc and without a description; PLT stubs are
+// followed. That distinguishes it from what earlier calls left on the stack.
 #include "unwind/stack_scan.hpp"
 
 #include "unwind/byte_cursor.hpp"
