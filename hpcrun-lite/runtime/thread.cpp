@@ -66,10 +66,10 @@ void set_up(Thread* thread) {
   thread->stand_in_places.forget();
 }
 
-/// Gives a thread the pages that its handler will usually touch, some 120 KiB, so that no sample waits for
-/// the kernel to find them. Where memory is too short for that, and in a program with very many threads, the
-/// handler finds them one by one.
-void populate(Thread* thread) {
+/// Gives a thread the pages that its handler will usually touch, so that no sample waits for the kernel to
+/// find them: some 120 KiB, or, in a program with very many threads, the 50 KiB of one that hardly does
+/// anything but wait. Where memory is too short for that, the handler finds them one by one.
+void populate(Thread* thread, std::uint32_t number) {
   constexpr std::uintptr_t kPage = 4096;
   const auto range = [](const void* begin, std::size_t size) {
     const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(begin) / kPage * kPage;
@@ -77,7 +77,10 @@ void populate(Thread* thread) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): whole pages
     (void)measurement::raw_populate(reinterpret_cast<void*>(first), end - first);
   };
-  thread->walker.usual_memory(range);
+  if (number < measurement::kPopulatedThreads)
+    thread->walker.usual_memory(range);
+  else
+    thread->walker.least_memory(range);
   const auto* behind_walker = reinterpret_cast<const std::byte*>(&thread->walker + 1);
   range(behind_walker,
         static_cast<std::size_t>(reinterpret_cast<const std::byte*>(thread->handler_stack) - behind_walker));
@@ -120,8 +123,9 @@ Thread* take_unused() {
 /// Adds a thread, in memory that is still zero, to the list of all.
 Thread* add_thread(void* memory) {
   auto* thread = static_cast<Thread*>(memory);  // all zero is a valid state, but for the timers
-  thread->number = static_cast<std::uint32_t>(known_threads.fetch_add(1, std::memory_order_relaxed));
-  if (thread->number < measurement::kPopulatedThreads) populate(thread);
+  const auto number = static_cast<std::uint32_t>(known_threads.fetch_add(1, std::memory_order_relaxed));
+  populate(thread, number);
+  thread->number = number;
   forget_timers(thread);
   thread->next = first_thread();
   while (!threads.compare_exchange_weak(thread->next, thread, std::memory_order_release)) {

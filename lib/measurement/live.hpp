@@ -79,8 +79,8 @@ class LiveFile;
 /// The tree of a thread in the arena, or of several threads of one start routine that lived one after the
 /// other (LiveFile::add_thread). Only its own thread inserts and records (from the handler, or with the
 /// signal blocked); the keeper grows it; readers map the file. Lives in static or anonymous memory, never
-/// moves.
-class ThreadTree {
+/// moves. Of a thread that only waits the first page is used.
+class alignas(4096) ThreadTree {
  public:
   /// [handler] Finds or adds the child of `parent` with this key. When the arena is full returns `parent`
   /// itself, and does so for all further calls up to the next record or record_event, so that the rest of the
@@ -237,13 +237,13 @@ class ThreadTree {
   std::atomic<bool> usable_{false};
   std::atomic<bool> ended_{false};                     // its thread has ended: a later one may take it over
   std::atomic<std::uint32_t>* ended_trees_ = nullptr;  // how many of the file's have
-  // Zero as the kernel made them: to write them would touch six pages of each thread.
-  NodeIndex recent_[std::size_t{1} << kRecentBits];
-  NodeIndex epochs_[kEpochSlots];  // records by hash of their key, open addressing
   std::uint32_t epoch_count_ = 0;
-  NodeIndex stamps_[kEpochStamps];  // records, the first stamp_count_ of them in use
   std::uint32_t stamp_count_ = 0, stamp_records_ = 0;
   unsigned stamp_level_ = 0;
+  // Zero as the kernel made them: to write them would touch six pages of each thread.
+  NodeIndex recent_[std::size_t{1} << kRecentBits];
+  NodeIndex epochs_[kEpochSlots];   // records by hash of their key, open addressing
+  NodeIndex stamps_[kEpochStamps];  // records, the first stamp_count_ of them in use
 };
 
 /// The trees of one file by their index, in memory that is mapped some at a time and costs nothing until it

@@ -90,9 +90,8 @@ class Steps {
 
   /// Room for the steps of walks of usual depth, see Walker::usual_memory.
   template <typename Range>
-  void usual(Range range) noexcept {
-    constexpr std::size_t kUsual = 32;  // walked afresh
-    range(steps_, kUsual * sizeof(Step));
+  void usual(std::size_t steps, Range range) noexcept {
+    range(steps_, steps * sizeof(Step));
   }
 
  private:
@@ -161,12 +160,14 @@ class Path {
   [[gnu::hot]] std::size_t remember(const Steps& steps, std::size_t count, const At& last, bool spliced,
                                     WalkEnd end, bool foreign) noexcept;
 
-  /// Memory that paths of usual depth take up, see Walker::usual_memory.
+  /// Memory that paths of `depth` frames take up, see Walker::usual_memory.
   template <typename Range>
-  void usual_slots(Range range) noexcept {
-    range(checks_, 2 * kUsualDepth * sizeof(Check));
+  void usual_slots(std::size_t depth, Range range) noexcept {
+    range(checks_, 2 * depth * sizeof(Check));
   }
-  [[nodiscard]] Frame* usual_frames() noexcept { return frames_ + kFrames - kUsualDepth; }
+  [[nodiscard]] Frame* usual_frames(std::size_t depth) noexcept { return frames_ + kFrames - depth; }
+  static constexpr std::size_t kUsualDepth = 64;
+  static constexpr std::size_t kLeastDepth = 12;
 
   /// The remembered walk's frames, innermost first.
   [[nodiscard]] Frame* frames() noexcept { return frames_ + first_; }
@@ -202,7 +203,6 @@ class Path {
   }
 
  private:
-  static constexpr std::size_t kUsualDepth = 64;
   static constexpr std::uint8_t kNever = 0x80;
   static constexpr std::size_t kMostInner = Steps::kInnermost + 512;       // they grow by splices
   static constexpr std::size_t kMaxMilestones = Steps::kMilestones + 256;  // so does the depth

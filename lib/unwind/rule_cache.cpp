@@ -6,6 +6,12 @@ namespace culprit::unwind {
 
 void RuleCache::clear() noexcept {
   module_count_ = 0;
+  if (shift_ == 0) shift_ = 64 - kFewBits;
+  forget_rules();
+}
+
+void RuleCache::forget_rules() noexcept {
+  compiled_ = 0;
   tag_bits_ += std::uint64_t{1} << kAddressBits;
   if (tag_bits_ != 0) return;
   // All generations were used: what is tagged with an early one must not come back to life.
@@ -25,7 +31,7 @@ std::uint8_t RuleCache::remember_module(const CodeModule& module) noexcept {
   return static_cast<std::uint8_t>(module_count_++);
 }
 
-const Rule& RuleCache::compile(FindModule find, void* context, std::uint64_t pc, Set& set) noexcept {
+const Rule& RuleCache::compile(FindModule find, void* context, std::uint64_t pc) noexcept {
   CodeModule module;
   if (pc >> kAddressBits != 0 || !find(context, pc, module)) {
     // Not cached: code may be mapped there before the next invalidate().
@@ -34,7 +40,12 @@ const Rule& RuleCache::compile(FindModule find, void* context, std::uint64_t pc,
   }
   Entry entry{.tag = 0, .rule = compile_rule(module, pc, workspace_)};
   entry.rule.module = remember_module(module);
+  if (++compiled_ > kFewRules && shift_ != 64 - kSetBits) {
+    shift_ = 64 - kSetBits;
+    forget_rules();
+  }
   entry.tag = pc | tag_bits_;
+  Set& set = sets_[index_of(pc)];
   set.ways[1] = set.ways[0];
   set.ways[0] = entry;
   return set.ways[0].rule;

@@ -68,10 +68,12 @@ class Walker {
   /// pages beforehand spares them page faults.
   template <typename Range>
   void usual_memory(Range range) noexcept {
-    steps_.usual(range);
-    path_.usual_slots(range);
-    std::byte* const frames = reinterpret_cast<std::byte*>(path_.usual_frames());
-    range(frames, static_cast<std::size_t>(reinterpret_cast<std::byte*>(this + 1) - frames));
+    populate(Path::kUsualDepth, this + 1, range);
+  }
+  /// The same for a thread that does little but wait: few frames, few rules.
+  template <typename Range>
+  void least_memory(Range range) noexcept {
+    populate(Path::kLeastDepth, rules_.end_of_few(), range);
   }
 
   /// [stack_low, stack_high) bounds every stack read; a walk that starts outside it (an alternate stack, a
@@ -106,6 +108,15 @@ class Walker {
   struct Moved;
   /// Whether a guess leads on.
   class Trial;
+
+  /// Calls range() for the memory of walks of `depth` frames, and for all up to `end`.
+  template <typename Range>
+  void populate(std::size_t depth, const void* end, Range range) noexcept {
+    steps_.usual(depth / 2, range);  // walked afresh
+    path_.usual_slots(depth, range);
+    const auto* const frames = reinterpret_cast<const std::byte*>(path_.usual_frames(depth));
+    range(frames, static_cast<std::size_t>(static_cast<const std::byte*>(end) - frames));
+  }
 
   static WalkEnd end_of(Outcome outcome) noexcept;
   template <bool kAll>
