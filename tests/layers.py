@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Checks that the arrows between folders run one way (docs/how-it-works.md): who may include whom; and that what the tools
-say has one way out."""
+"""Checks that the arrows between folders, and between the folders within them, run one way (docs/how-it-works.md): who may
+include whom; that no units include each other in a circle; and that what the tools say has one way out."""
 
+import graphlib
 import pathlib
 import re
 import sys
@@ -15,14 +16,16 @@ MAY_INCLUDE = {
     "lib/files": {"print"},
     "lib/cct": set(),
     "lib/metrics": set(),
-    "lib/exchange": {"files"},
+    "lib/storage": set(),
+    "lib/exchange": {"files", "storage"},
     "lib/unwind": {"cct"},
     "lib/measurement": {"cct"},
     "lib/structure": {"files"},
     "lib/database": {"print", "metrics", "exchange", "files"},
     "lib/blame": {"metrics", "database"},
-    "lib/waits": {"measurement", "exchange"},
-    "lib/merge": {"files", "cct", "metrics", "measurement", "structure", "exchange", "database", "blame", "waits"},
+    "lib/waits": {"measurement", "exchange", "storage"},
+    "lib/merge": {"files", "cct", "metrics", "measurement", "structure", "exchange", "database", "blame", "storage",
+                  "waits"},
     "lib/views": {"spelling", "metrics", "database", "blame"},
     "hpcrun-lite/runtime": {"print", "unwind", "measurement", "cct"},
     "hpcrun-lite/mpi": {"unwind"},
@@ -30,6 +33,13 @@ MAY_INCLUDE = {
     "prof-mpi": {"files", "print", "spelling", "exchange", "merge", "structure", "blame", "database"},
     "viewer-cli": {"files", "print", "spelling", "exchange", "merge", "structure", "blame", "database", "metrics", "views"},
 }
+# The folders within these, each of which may include itself and those before it; what lies beside them may include all.
+ORDER = {
+    "lib/waits": ["timeline", "matching", "states", "clocks", "variation", "causes", "path"],
+    "lib/merge": ["input", "rules", "attribution", "idleness", "values", "diagnosis", "timelines"],
+}
+# Where there still are circles of units.
+CIRCLES_LEFT = {"lib/measurement", "lib/structure", "lib/merge", "lib/views", "hpcrun-lite/runtime", "viewer-cli"}
 # The runtime may see only what never allocates.
 RUNTIME_HEADERS = {"cct/frame.hpp", "measurement/kinds.hpp", "measurement/limits.hpp", "measurement/live.hpp", "measurement/live_trace.hpp",
                    "measurement/raw_memory.hpp", "measurement/trace_operation.hpp", "measurement/trace_stream.hpp",
@@ -40,13 +50,14 @@ FREE_TO_ALL = {"measurement/kinds.hpp", "measurement/trace_operation.hpp", "meas
 FOLDERS = {path.split("/")[1] for path in MAY_INCLUDE if path.startswith("lib/")}
 # Where what the tools say comes out; all else goes through these, so that no name gets to a terminal as it is. The wrappers
 # of MPI say two things, of their own words and numbers; a handler of signals spells what it says by itself.
-WAYS_OUT = {"lib/print/output.cpp", "lib/files/at_death.cpp", "hpcrun-lite/runtime/closing.cpp", "hpcrun-lite/mpi/traced_lifetime.cpp",
+WAYS_OUT = {"lib/print/output.cpp", "lib/files/at_death.cpp", "hpcrun-lite/runtime/process/closing.cpp", "hpcrun-lite/mpi/traced_lifetime.cpp",
             "hpcrun-lite/mpi/real_call.cpp"}
 # What they take: a stream of text around it, or the browser's screen.
 TAKES_STREAM = {"viewer-cli/main.cpp": {"std::cout"}, "hpcrun-lite/launcher/options.cpp": {"std::cout"},
                 "viewer-cli/tui/terminal.cpp": {"stdout", "STDOUT_FILENO"}}
 OUT = re.compile(r"std::cout|std::cerr|std::clog|\bstderr\b|\bstdout\b|\bfmt::print\b|\bputs\b|\bprintf\b|\bperror\b|STDERR_FILENO|STDOUT_FILENO")
 ASKS_ONLY = re.compile(r"(isatty|ioctl|dup2|posix_spawn_file_actions_\w+)\([^)]*STD(OUT|ERR)_FILENO")
+ANY_INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.M)
 INCLUDE = re.compile(r'^\s*#include "((\w+)/[^"]+)"', re.M)
 
 
@@ -62,15 +73,57 @@ def other_ways_out(path, text):
     return wrong
 
 
+def against_the_order(where, path, headers):
+    """Includes of a folder further up in ORDER."""
+    order = ORDER.get(where)
+    own = path.relative_to(ROOT / where).parts[0]
+    if order is None or own not in order:
+        return []
+    allowed = order[: order.index(own) + 1]
+    base = where.split("/")[-1]
+    return [f"{path.relative_to(ROOT)}: includes {header} (not allowed from {own})" for header, folder in headers
+            if folder == base and header.split("/")[1] not in allowed]
+
+
+def circles():
+    """Units (a header and its source are one) that include each other, each circle once."""
+    includes = {}
+    for where in MAY_INCLUDE.keys() - CIRCLES_LEFT:
+        base = ROOT / where
+        for path in sorted(base.rglob("*")):
+            if path.suffix not in (".hpp", ".cpp", ".h", ".c"):
+                continue
+            unit = includes.setdefault(path.with_suffix("").relative_to(ROOT), set())
+            for header in ANY_INCLUDE.findall(path.read_text(errors="replace")):
+                for start in (ROOT / "lib", ROOT / "hpcrun-lite", base, path.parent):
+                    if (start / header).exists():
+                        unit.add((start / header).with_suffix("").relative_to(ROOT))
+                        break
+    for unit, others in includes.items():
+        others.discard(unit)
+    found = []
+    while True:
+        try:
+            graphlib.TopologicalSorter(includes).prepare()
+            return found
+        except graphlib.CycleError as error:
+            circle = error.args[1]
+            found.append("circle of units: " + " <- ".join(map(str, circle)))
+            for unit, other in zip(circle, circle[1:]):  # either way round, whichever includes the other
+                includes[other].discard(unit)
+
+
 def main():
-    wrong = []
+    wrong = circles()
     for where, allowed in MAY_INCLUDE.items():
         for path in sorted((ROOT / where).rglob("*")):
             if path.suffix not in (".hpp", ".cpp", ".h", ".c"):
                 continue
             text = path.read_text(errors="replace")
             wrong += other_ways_out(str(path.relative_to(ROOT)), text)
-            for header, folder in INCLUDE.findall(text):
+            headers = INCLUDE.findall(text)
+            wrong += against_the_order(where, path, headers)
+            for header, folder in headers:
                 own = where.split("/")[-1]
                 if folder in FOLDERS and folder not in allowed | {own} and header not in FREE_TO_ALL:
                     wrong.append(f"{path.relative_to(ROOT)}: includes {header} (not allowed from {where})")

@@ -1,7 +1,7 @@
 #include "open_database.hpp"
 
 #include "exchange/threads.hpp"
-#include "merge/marker.hpp"
+#include "merge/input/marker.hpp"
 #include "merge/merge.hpp"
 #include "print/output.hpp"
 #include "print/text.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/event_list.hpp"
+#include "runtime/events/event_list.hpp"
 
 #include <string>
 #include <string_view>

@@ -2,7 +2,7 @@
 
 #include "launcher/event_refusal.hpp"
 #include "launcher/papi_probe.hpp"
-#include "runtime/kernel_event.hpp"
+#include "runtime/events/kernel_event.hpp"
 
 #include <string>
 

@@ -5,7 +5,7 @@
 #include "launcher/list_events.hpp"
 #include "measurement/limits.hpp"
 #include "print/output.hpp"
-#include "runtime/event_list.hpp"
+#include "runtime/events/event_list.hpp"
 #include "spelling/unknown_option.hpp"
 
 #include <cctype>

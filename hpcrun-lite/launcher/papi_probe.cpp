@@ -2,7 +2,7 @@
 
 #include "launcher/event_refusal.hpp"
 #include "launcher/separate_process.hpp"
-#include "runtime/papi_event_set.hpp"
+#include "runtime/events/papi_event_set.hpp"
 
 #include <cstring>
 #include <memory>

@@ -4,8 +4,8 @@
 #include "measurement/measurement.hpp"
 #include "measurement/run_marker.hpp"
 #include "measurement/write_signals.hpp"
-#include "runtime/job_key.hpp"
-#include "runtime/run_directory.hpp"
+#include "runtime/process/job_key.hpp"
+#include "runtime/process/run_directory.hpp"
 
 #include <cerrno>
 #include <chrono>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/call_mark.hpp"
+#include "runtime/interpose/call_mark.hpp"
 
 namespace culprit::mpi {
 

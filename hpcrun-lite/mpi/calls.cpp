@@ -6,7 +6,7 @@
 #include "mpi/observed_call.hpp"
 #include "mpi/prototypes.hpp"
 #include "mpi/real_call.hpp"
-#include "runtime/export.hpp"
+#include "runtime/system/export.hpp"
 
 using namespace culprit::mpi;
 

@@ -7,7 +7,7 @@
 #include "mpi/traced_lifetime.hpp"
 #include "mpi/world.hpp"
 #include "runtime/api.hpp"
-#include "runtime/export.hpp"
+#include "runtime/system/export.hpp"
 
 namespace {
 

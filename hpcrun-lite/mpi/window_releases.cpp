@@ -2,7 +2,7 @@
 
 #include "mpi/members.hpp"
 #include "mpi/occurrence.hpp"
-#include "runtime/system_calls.hpp"
+#include "runtime/system/system_calls.hpp"
 
 #include <cinttypes>
 #include <cstdio>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "measurement/trace_operation.hpp"
-#include "runtime/export.hpp"
+#include "runtime/system/export.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -3,25 +3,25 @@
 #include "blame/one_sided.hpp"
 #include "cct/message.hpp"
 #include "database/writer.hpp"
-#include "merge/attribute.hpp"
-#include "merge/describe.hpp"
-#include "merge/diagnose.hpp"
-#include "merge/divide.hpp"
-#include "merge/idle_rules.hpp"
-#include "merge/marker.hpp"
-#include "merge/phase.hpp"
-#include "merge/plan.hpp"
-#include "merge/recover_structure.hpp"
-#include "merge/roles.hpp"
-#include "merge/shape.hpp"
-#include "merge/sources.hpp"
-#include "merge/summarize.hpp"
-#include "merge/survey.hpp"
-#include "merge/time_line_analyses.hpp"
-#include "merge/time_lines.hpp"
-#include "merge/together.hpp"
-#include "merge/values.hpp"
-#include "merge/waiting.hpp"
+#include "merge/attribution/attribute.hpp"
+#include "merge/attribution/recover_structure.hpp"
+#include "merge/attribution/roles.hpp"
+#include "merge/attribution/sources.hpp"
+#include "merge/diagnosis/diagnose.hpp"
+#include "merge/diagnosis/summarize.hpp"
+#include "merge/idleness/waiting.hpp"
+#include "merge/input/divide.hpp"
+#include "merge/input/marker.hpp"
+#include "merge/input/phase.hpp"
+#include "merge/input/together.hpp"
+#include "merge/rules/idle_rules.hpp"
+#include "merge/timelines/time_line_analyses.hpp"
+#include "merge/timelines/time_lines.hpp"
+#include "merge/values/describe.hpp"
+#include "merge/values/plan.hpp"
+#include "merge/values/shape.hpp"
+#include "merge/values/survey.hpp"
+#include "merge/values/values.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -373,9 +373,9 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   });
   together(comm, [&] {
     if (!root || std::move(traced).adopt_into(experiment, found.processes.threads())) return;
-    problems.push_back(
-        options.measurement.string() +
-        ": the time lines contradict each other; waits, causes, variation and critical path from traces are left out (measure again)");
+    problems.push_back(options.measurement.string() +
+                       ": the time lines contradict each other; waits, causes, variation and critical path "
+                       "from traces are left out (measure again)");
   });
   bool private_for_inputs = false;
   if (writer) {

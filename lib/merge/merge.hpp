@@ -3,10 +3,10 @@
 #include "blame/blame.hpp"
 #include "database/database.hpp"
 #include "exchange/communicator.hpp"
+#include "merge/input/phase.hpp"
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,9 +38,6 @@ struct Outcome {
   /// is in partial unwinds.
   [[nodiscard]] bool degraded() const { return !problems.empty(); }
 };
-
-/// Called now and then on rank 0: phase, and done of total in it.
-using Progress = std::function<void(const char* phase, std::uint64_t done, std::uint64_t total)>;
 
 /// Collective: reads the measurements below `options.measurement`, unites them, attributes, shifts blame and
 /// writes the database; the same bytes for any number of ranks. Throws std::runtime_error (message "what:

@@ -1,8 +1,8 @@
 #include "measurement/live.hpp"
-#include "runtime/call_path.hpp"
-#include "runtime/clock.hpp"
-#include "runtime/modules.hpp"
-#include "runtime/process.hpp"
+#include "runtime/modules/modules.hpp"
+#include "runtime/process/process.hpp"
+#include "runtime/recording/call_path.hpp"
+#include "runtime/system/clock.hpp"
 
 #include <algorithm>
 #include <array>

@@ -7,13 +7,13 @@
 //         is late by turns. Six calls an iteration and rank, and a sample in each eighth iteration.
 //   master, unmatched, truncated: what naive analyses take quadratic time for.
 #include "exchange/threads.hpp"
-#include "waits/critical_path.hpp"
-#include "waits/delay_costs.hpp"
-#include "waits/efficiency.hpp"
-#include "waits/forward.hpp"
-#include "waits/hotspots.hpp"
-#include "waits/time_map.hpp"
-#include "waits/variation.hpp"
+#include "waits/causes/delay_costs.hpp"
+#include "waits/causes/hotspots.hpp"
+#include "waits/path/critical_path.hpp"
+#include "waits/path/efficiency.hpp"
+#include "waits/states/forward.hpp"
+#include "waits/variation/time_map.hpp"
+#include "waits/variation/variation.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "merge/idle_rules.hpp"
+#include "merge/rules/idle_rules.hpp"
 
 #include <cstddef>
 #include <cstdint>

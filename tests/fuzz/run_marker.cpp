@@ -2,7 +2,7 @@
 
 #include "file_formats.hpp"
 #include "measurement/measurement.hpp"
-#include "merge/marker.hpp"
+#include "merge/input/marker.hpp"
 #include "recording.hpp"
 
 #include <cstddef>

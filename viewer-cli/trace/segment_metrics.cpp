@@ -15,7 +15,7 @@ using database::Variation;
 
 constexpr double kNsPerSecond = 1e9;
 /// Of a normal distribution: its standard deviation in median absolute deviations; and how many of them make
-/// an outlier, as in lib/waits/variation.cpp.
+/// an outlier, as in lib/waits/variation/variation.cpp.
 constexpr double kScaled = 1.4826;
 constexpr double kUnusual = 5;
 /// Deviations below this share of the median are noise.

@@ -1,8 +1,8 @@
 // Where two ranks meet rarely and do much in between: a master and its workers.
 #include "exchange/threads.hpp"
 #include "scripted_run.hpp"
-#include "waits/burden.hpp"
-#include "waits/interval_profile.hpp"
+#include "waits/causes/burden.hpp"
+#include "waits/causes/interval_profile.hpp"
 
 #include <algorithm>
 #include <cmath>

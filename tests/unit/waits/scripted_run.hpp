@@ -1,16 +1,16 @@
 #pragma once
 
-#include "waits/causal_order.hpp"
-#include "waits/critical_path.hpp"
-#include "waits/delay_costs.hpp"
-#include "waits/efficiency.hpp"
-#include "waits/forward.hpp"
-#include "waits/hotspots.hpp"
-#include "waits/own_times.hpp"
-#include "waits/process_trace.hpp"
-#include "waits/segment_values.hpp"
-#include "waits/time_map.hpp"
-#include "waits/variation.hpp"
+#include "waits/causes/delay_costs.hpp"
+#include "waits/causes/hotspots.hpp"
+#include "waits/clocks/causal_order.hpp"
+#include "waits/path/critical_path.hpp"
+#include "waits/path/efficiency.hpp"
+#include "waits/states/forward.hpp"
+#include "waits/timeline/own_times.hpp"
+#include "waits/timeline/process_trace.hpp"
+#include "waits/variation/segment_values.hpp"
+#include "waits/variation/time_map.hpp"
+#include "waits/variation/variation.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,5 @@
 #include "scripted_run.hpp"
-#include "waits/delay_costs.hpp"
+#include "waits/causes/delay_costs.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,0 +1,119 @@
+#include "runtime/interpose/blocked_call.hpp"
+
+#include "runtime/interpose/blocked_signal.hpp"
+#include "runtime/process/process.hpp"
+#include "runtime/recording/call_path.hpp"
+#include "runtime/recording/recording.hpp"
+#include "runtime/sampling/control.hpp"
+#include "runtime/sampling/sampling.hpp"
+#include "runtime/system/clock.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+
+namespace culprit::runtime {
+namespace {
+
+/// Waits shorter than this are not published: what a process loses when it dies is less than the one second
+/// promised.
+constexpr std::uint64_t kPublish = kSecond / 4;
+
+/// Something to record of a call by the thread that makes it.
+struct Record {
+  Thread* thread;
+  unwind::Registers start;
+  bool done;
+};
+
+/// Publishes that the thread waits from now on.
+void publish(void* argument) {
+  auto* publication = static_cast<Record*>(argument);
+  Thread* thread = publication->thread;
+  if (!begin_recording(thread)) return;
+  publication->done = ensure_tree(thread);
+  if (publication->done) {
+    WalkFlaws flaws;
+    const measurement::NodeIndex node = current_path(thread, publication->start, flaws);
+    thread->tree->begin_wait(node, sampling_time(now()), current_mark(thread, publication->start));
+  }
+  end_recording(thread);
+}
+
+/// Charges what is due up to the instant at which sampling was stopped, during the call.
+void cut(void* argument) {
+  auto* record = static_cast<Record*>(argument);
+  if (!begin_recording(record->thread)) return;
+  charge_blocked(record->thread, record->start);
+  end_recording(record->thread);
+}
+
+/// Calls `act` with a Record on the handler's stack; false where it could not do what it is for. Not inlined:
+/// the walk starts in this frame, which vanishes from the path as all of ours.
+__attribute__((noinline)) bool record_here(Thread* thread, void (*act)(void*)) {
+  if (!own_process()) return false;  // a child by a raw system call shares the parent's file
+  Record record{.thread = thread, .start = unwind::registers_here(), .done = false};
+  // The handler's stack is no place for handlers of the program's.
+  const KernelMask before = change_mask(SIG_BLOCK, ~KernelMask{0});
+  culprit_call_on_stack(&record, act, thread->handler_stack + kHandlerStack);
+  change_mask(SIG_SETMASK, before);
+  return record.done;
+}
+
+void withdraw(Thread* thread) {
+  if (!begin_recording(thread)) return;
+  if (thread->tree != nullptr) thread->tree->end_wait();
+  end_recording(thread);
+}
+
+/// From now on `function` stands in call paths for the frame that holds the address `frame`. Returns the
+/// number of those around it.
+std::uint32_t push(StandIns& stand_ins, const void* frame, const void* function) {
+  const auto place = reinterpret_cast<std::uintptr_t>(frame);
+  // What lies deeper on the stack than this was left behind by a longjmp.
+  while (stand_ins.depth > 0 && stand_ins.stack[stand_ins.depth - 1] <= place) --stand_ins.depth;
+  const std::uint32_t around = stand_ins.depth;
+  if (around < StandIns::kMax) {
+    stand_ins.stack[around] = place;
+    stand_ins.function[around] = reinterpret_cast<std::uintptr_t>(function);
+    ++stand_ins.depth;
+  }
+  return around;
+}
+
+}  // namespace
+
+BlockedCall::BlockedCall(const void* function, std::uint64_t limit_ns) : thread_(this_thread()) {
+  // A handler of the program's may have interrupted the thread while it used its walker (epochs.cpp).
+  if (thread_ != nullptr && (control.off.load(std::memory_order_relaxed) ||
+                             is_counting(thread_, reinterpret_cast<std::uintptr_t>(this))))
+    thread_ = nullptr;
+  if (thread_ != nullptr && process.ended.load(std::memory_order_relaxed)) thread_ = nullptr;
+  if (thread_ == nullptr) return;
+  unpark();
+  const bool blocked = (change_mask(SIG_BLOCK, process.mask) & process.mask) != 0;
+  // By a call that this one interrupts, or by the program; else a longjmp left a call without unblocking.
+  const auto place = reinterpret_cast<std::uintptr_t>(this);
+  was_blocked_ = blocked && (thread_->blocked_from > place || blocked_by_program() != 0);
+  outer_ = thread_->blocked_from;
+  if (!was_blocked_) thread_->blocked_from = place;
+  stand_ins_around_ = push(thread_->stand_ins, this, function);
+  published_ = limit_ns >= kPublish && !sampling_stopped() && record_here(thread_, publish);
+}
+
+BlockedCall::~BlockedCall() {
+  if (thread_ == nullptr) return;
+  const int error = errno;
+  if (published_) withdraw(thread_);
+  if (sampling_stopped()) record_here(thread_, cut);
+  if (!was_blocked_) {
+    thread_->blocked_from = outer_ > reinterpret_cast<std::uintptr_t>(this) ? outer_ : 0;
+    thread_->blocked_call = true;
+    change_mask(SIG_UNBLOCK, process.mask);  // the held-back signal arrives here
+    thread_->blocked_call = false;
+  }
+  thread_->stand_ins.depth = stand_ins_around_;
+  errno = error;
+}
+
+}  // namespace culprit::runtime

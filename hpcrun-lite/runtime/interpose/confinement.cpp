@@ -1,0 +1,49 @@
+#include "runtime/interpose/confinement.hpp"
+
+#include "runtime/process/keeper.hpp"
+#include "runtime/process/process.hpp"
+#include "runtime/recording/recording.hpp"
+#include "runtime/sampling/control.hpp"
+#include "runtime/system/export.hpp"
+#include "runtime/system/real.hpp"
+
+#include <atomic>
+#include <cstdarg>
+
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+
+namespace culprit::runtime {
+
+void end_before_confinement() {
+  if (!own_process() || process.ended.load(std::memory_order_acquire)) return;
+  if (file.open()) file.note("the program restricted its own system calls: nothing is recorded from then on");
+  end_sampling();
+  end_process(measurement::EndReason::exit);
+  await_keeper();
+  culprit_rt_thread.state = nullptr;
+  process.active = false;  // from here on, even asking for the process id may be deadly
+}
+
+bool confines_by_prctl(long option, long mode, long filter) {
+  return option == PR_SET_SECCOMP && (mode != SECCOMP_MODE_FILTER || filter != 0);
+}
+
+bool confines_by_seccomp(long operation, long filter) {
+  return operation == SECCOMP_SET_MODE_STRICT || (operation == SECCOMP_SET_MODE_FILTER && filter != 0);
+}
+
+}  // namespace culprit::runtime
+
+CULPRIT_EXPORT int prctl(int option, ...) noexcept {
+  using Word = unsigned long;
+  static CULPRIT_REAL culprit::runtime::Real<int(int, Word, Word, Word, Word)> real{"prctl"};
+  va_list list;
+  va_start(list, option);
+  Word words[4];
+  for (Word& word : words) word = va_arg(list, Word);  // read as the C library does, given or not
+  va_end(list);
+  if (culprit::runtime::confines_by_prctl(option, static_cast<long>(words[0]), static_cast<long>(words[1])))
+    culprit::runtime::end_before_confinement();
+  return real(option, words[0], words[1], words[2], words[3]);
+}

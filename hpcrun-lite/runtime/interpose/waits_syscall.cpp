@@ -1,0 +1,185 @@
+// syscall(): system calls by number. Those that a signal would break off are treated as their named functions
+// are; all others jump to the C library's function with registers and stack as they came, since some (clone)
+// do not return the way they were called.
+#include "runtime/interpose/blocked_call.hpp"
+#include "runtime/interpose/call_mark.hpp"
+#include "runtime/interpose/confinement.hpp"
+#include "runtime/interpose/wait_time.hpp"
+#include "runtime/process/process.hpp"
+#include "runtime/system/export.hpp"
+#include "runtime/system/real.hpp"
+#include "runtime/system/system_calls.hpp"
+
+#include <cstdint>
+#include <ctime>
+
+#include <linux/futex.h>
+#include <linux/io_uring.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace culprit::runtime {
+namespace {
+
+constexpr unsigned kNumbers = 512;  // x86-64 has no 64-bit calls beyond
+
+struct Watched {
+  std::uint8_t call[kNumbers];
+};
+
+constexpr Watched watch() {
+  Watched watched{};
+  for (const long number :
+       {SYS_nanosleep,    SYS_clock_nanosleep, SYS_poll,     SYS_ppoll,      SYS_select,
+        SYS_epoll_wait,   SYS_epoll_pwait,     SYS_recvfrom, SYS_recvmsg,    SYS_recvmmsg,
+        SYS_accept,       SYS_accept4,         SYS_connect,  SYS_sendto,     SYS_sendmsg,
+        SYS_msgrcv,       SYS_msgsnd,          SYS_semop,    SYS_semtimedop, SYS_futex,
+        SYS_io_getevents, SYS_io_uring_enter,  SYS_pause,    SYS_prctl,      SYS_seccomp}) {
+    watched.call[number] = 1;
+  }
+  return watched;
+}
+
+/// A system call's arguments, by their usual letters.
+struct Call {
+  long number, a, b, c, d, e, f;
+};
+
+const timespec* time_at(long argument) {
+  return reinterpret_cast<const timespec*>(argument);
+}
+
+long futex_operation(const Call& call) {
+  constexpr long kOptions = FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME;
+  return call.b & ~kOptions;
+}
+
+/// What waiting in the call is waiting for. Locks, conditions and barriers that a language's library makes of
+/// futexes (std::atomic::wait, Rust's) all look the same here.
+CallMark::Kind wait_kind(const Call& call) {
+  if (call.number != SYS_futex) return CallMark::work;
+  switch (futex_operation(call)) {
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET:
+      return CallMark::condition;
+    case FUTEX_LOCK_PI:
+      return CallMark::lock;
+    default:
+      return CallMark::work;
+  }
+}
+
+/// How long a futex call may wait; 0 where a signal does it no harm.
+std::uint64_t futex_limit(const Call& call) {
+  const long operation = futex_operation(call);
+  if (call.d == 0) return 0;  // untimed waits are restarted
+  if (operation == FUTEX_WAIT) return limit_of(time_at(call.d));
+  return operation == FUTEX_WAIT_BITSET ? BlockedCall::kForever : 0;
+}
+
+/// How long the call may last, as far as a signal would break it off; 0 where it would not.
+std::uint64_t call_limit(const Call& call) {
+  switch (call.number) {
+    case SYS_nanosleep:
+      return limit_of(time_at(call.a));
+    case SYS_poll:
+      return limit_of_ms(static_cast<int>(call.c));
+    case SYS_ppoll:
+      return limit_of(time_at(call.c));
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+      return limit_of_ms(static_cast<int>(call.d));
+    case SYS_select:
+      return limit_of(reinterpret_cast<const timeval*>(call.e));
+    case SYS_futex:
+      return futex_limit(call);
+    case SYS_io_uring_enter:
+      return call.c > 0 && (call.d & IORING_ENTER_GETEVENTS) != 0 ? BlockedCall::kForever : 0;
+    case SYS_prctl:
+    case SYS_seccomp:
+      return 0;
+    default:
+      return BlockedCall::kForever;
+  }
+}
+
+/// The mask that a call installs while it waits; null for calls without one.
+long* mask_in(Call& call) {
+  if (call.number == SYS_ppoll) return &call.d;
+  if (call.number == SYS_epoll_pwait) return &call.e;
+  return nullptr;
+}
+
+bool confines(const Call& call) {
+  return (call.number == SYS_prctl && confines_by_prctl(call.a, call.b, call.c)) ||
+         (call.number == SYS_seccomp && confines_by_seccomp(call.a, call.c));
+}
+
+using Function = long (*)(long, long, long, long, long, long, long);
+CULPRIT_REAL Real<long(long, long, long, long, long, long, long)> real{"syscall"};
+
+/// Makes the call, with our signal held back where that would break it off.
+long call_watched(Call& call) {
+  const std::uint64_t limit = call_limit(call);
+  if (limit == 0) return real(call.number, call.a, call.b, call.c, call.d, call.e, call.f);
+  const BlockedCall blocked(real.address(), limit);
+  KernelMask mask = 0;
+  long* given = mask_in(call);
+  if (given != nullptr && *given != 0 && process.active) {
+    mask = *reinterpret_cast<const KernelMask*>(*given) | process.mask;
+    *given = word(&mask);
+  }
+  return real(call.number, call.a, call.b, call.c, call.d, call.e, call.f);
+}
+
+}  // namespace
+
+extern "C" {
+// NOLINTBEGIN(misc-use-internal-linkage): the code below names them
+__attribute__((visibility("hidden"))) extern const Watched culprit_watched_calls;
+constinit const Watched culprit_watched_calls = watch();
+__attribute__((visibility("hidden"))) Function culprit_real_syscall = nullptr;
+
+/// A watched call.
+__attribute__((visibility("hidden"))) long culprit_watched_call(long number, long a, long b, long c, long d,
+                                                                long e, long f) {
+  Call call{number, a, b, c, d, e, f};
+  if (confines(call)) end_before_confinement();
+  const CallMark::Kind kind = wait_kind(call);
+  if (kind == CallMark::work) return call_watched(call);
+  const CallMark mark(kind, real.address());
+  return call_watched(call);
+}
+
+/// The first of the other calls: from then on the address of the C library's function is known.
+__attribute__((visibility("hidden"))) long culprit_first_call(long number, long a, long b, long c, long d,
+                                                              long e, long f) {
+  culprit_real_syscall = real.get();
+  return real(number, a, b, c, d, e, f);
+}
+// NOLINTEND(misc-use-internal-linkage)
+}
+
+__asm__(R"(
+  .text
+  .p2align 4
+  .globl syscall
+  .type syscall, @function
+syscall:
+  .cfi_startproc
+  cmp $512, %rdi
+  jae 1f
+  lea culprit_watched_calls(%rip), %rax
+  cmpb $0, (%rax, %rdi)
+  jne culprit_watched_call
+1:
+  mov culprit_real_syscall(%rip), %rax
+  test %rax, %rax
+  je culprit_first_call
+  jmp *%rax
+  .cfi_endproc
+  .size syscall, . - syscall
+)");
+
+}  // namespace culprit::runtime

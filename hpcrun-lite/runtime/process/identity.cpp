@@ -1,0 +1,168 @@
+#include "runtime/process/identity.hpp"
+
+#include "runtime/process/job_key.hpp"
+#include "runtime/process/run_directory.hpp"
+#include "runtime/system/clock.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace culprit::runtime {
+namespace {
+
+PathText directory;
+PathText program;
+PathText start;
+Text<kCulpritRunId> id;
+bool inner_run = false;
+Text<256> host_name;
+Text<1024> wanted_ranks;
+
+/// The machine's name, with nothing in it that a file name could not hold.
+void read_host() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  for (char* c = name; *c != '\0'; ++c) {
+    if (*c == '/' || *c < ' ') *c = '_';
+  }
+  host_name.add(name[0] == '\0' ? "localhost" : name);
+}
+
+void read_program() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  if (length > 0) program.add(path, static_cast<std::size_t>(length));
+  if (getcwd(path, sizeof path) != nullptr) start.add(path);
+}
+
+/// The process is a rank of another MPI run than the one that the launcher was started in, as when a measured
+/// script calls mpirun: two runs never share a directory.
+void separate_inner_run() {
+  JobKey key;
+  if (!find_job_key(key)) return;
+  if (strcmp(key.id.c_str(), id.c_str()) == 0) return;
+  directory.add("-").add(key.id.c_str(), 12);
+  id = key.id;
+  inner_run = true;
+}
+
+/// Reads "3" or "3-7" at `*at`; false at the end or on anything else.
+bool next_range(const char*& at, long& first, long& last) {
+  char* end = nullptr;
+  first = strtol(at, &end, 10);
+  if (end == at) return false;
+  last = first;
+  if (*end == '-') {
+    at = end + 1;
+    last = strtol(at, &end, 10);
+  }
+  at = *end == ',' ? end + 1 : end;
+  return true;
+}
+
+}  // namespace
+
+bool prepare_identity() {
+  const char* output = getenv("CULPRIT_OUTPUT");
+  const char* given = getenv("CULPRIT_RUN_ID");
+  if (output == nullptr || given == nullptr || output[0] == '\0' || given[0] == '\0') return false;
+  read_program();
+  if (output[0] != '/') directory.add(start.c_str()).add("/");
+  directory.add(output);
+  id.add(given);
+  separate_inner_run();
+  const char* ranks = getenv("CULPRIT_RANKS");
+  if (ranks != nullptr) wanted_ranks.add(ranks);
+  read_host();
+  return !directory.cut();
+}
+
+const char* output_directory() {
+  return directory.c_str();
+}
+const char* run_id() {
+  return id.c_str();
+}
+const char* host() {
+  return host_name.c_str();
+}
+const char* program_path() {
+  return program.c_str();
+}
+const char* start_directory() {
+  return start.c_str();
+}
+
+bool measurement_path(PathText& path, int rank) {
+  path.clear();
+  path.add(directory.c_str()).add("/").hex(static_cast<std::uint64_t>(process.pid) & 0xff, 2).add("/");
+  if (rank >= 0) path.add("rank-").number(static_cast<std::uint64_t>(rank), 6).add("-");
+  path.add(host_name.c_str()).add("-").number(static_cast<std::uint64_t>(process.pid)).add("-");
+  path.number(process.start_ns / 1000).add(".culprit");
+  return !path.cut();
+}
+
+int make_directories(const char* path) {
+  PathText parent;
+  for (std::size_t i = 1; path[i] != '\0'; ++i) {
+    if (path[i] != '/' || i < directory.size()) continue;
+    parent.clear();
+    parent.add(path, i);
+    const long error = -system_call(SYS_mkdirat, AT_FDCWD, word(parent.c_str()), 0777);
+    if (error != 0 && error != EEXIST) return static_cast<int>(error);
+  }
+  return 0;
+}
+
+int make_run_directory() {
+  if (!inner_run) return 0;
+  PathText path;
+  path.add(directory.c_str()).add("/culprit.run");
+  int error = make_directories(path.c_str());
+  if (error == 0) error = write_marker(path.c_str(), id.c_str());
+  return error == EEXIST ? 0 : error;  // whichever rank comes first
+}
+
+void set_run_id(const char* new_id) {
+  id.clear();
+  id.add(new_id);
+}
+
+bool all_ranks_registered(int ranks) {
+  PathText path;
+  path.add(directory.c_str()).add("/").add(kRegister);
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  int found = 0;
+  char block[4096];
+  for (ssize_t length = 0; (length = read(descriptor, block, sizeof block)) > 0;) {
+    for (ssize_t i = 0; i < length; ++i) found += block[i] == kRegistered ? 1 : 0;
+  }
+  close(descriptor);
+  return found == ranks;
+}
+
+bool rank_wanted(int rank) {
+  if (wanted_ranks.size() == 0) return true;
+  const char* at = wanted_ranks.c_str();
+  long first = 0;
+  long last = 0;
+  while (next_range(at, first, last)) {
+    if (rank >= first && rank <= last) return true;
+  }
+  return false;
+}
+
+bool any_rank_wanted(int ranks) {
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (rank_wanted(rank)) return true;
+  }
+  return false;
+}
+
+}  // namespace culprit::runtime

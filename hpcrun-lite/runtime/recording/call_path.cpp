@@ -1,0 +1,302 @@
+// From a walk to a node of the thread's tree: only frames inside of the splice are looked up, from the
+// outermost of them on. Frames of our own libraries vanish or give way to the function that they stand for;
+// open regions are put between the frame that began them and its caller; the frames left out of a deep
+// recursion become one.
+#include "runtime/recording/call_path.hpp"
+
+#include "runtime/interpose/call_mark.hpp"
+#include "runtime/modules/modules.hpp"
+#include "runtime/process/process.hpp"
+#include "runtime/recording/recording.hpp"
+#include "runtime/recording/regions.hpp"
+
+namespace culprit::runtime {
+namespace {
+
+using cct::FrameKey;
+using cct::FrameKind;
+using measurement::NodeIndex;
+using unwind::Frame;
+using unwind::FrameOrigin;
+
+static_assert(static_cast<int>(measurement::WaitKind::mpi) == CallMark::waiting &&
+              static_cast<int>(measurement::WaitKind::lock) == CallMark::lock &&
+              static_cast<int>(measurement::WaitKind::condition) == CallMark::condition &&
+              static_cast<int>(measurement::WaitKind::join) == CallMark::join);
+
+constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15U;  // odd, with its bits well mixed
+
+FrameKind kind_of(FrameOrigin origin) {
+  switch (origin) {
+    case FrameOrigin::leaf:
+      return FrameKind::sample;
+    case FrameOrigin::interrupted:
+      return FrameKind::interrupted;
+    case FrameOrigin::call:
+      break;
+  }
+  return FrameKind::call;
+}
+
+/// The function that stands in for an own frame which reaches from `low` to `high` on the stack; 0 if none
+/// does.
+std::uintptr_t stand_in_for(const StandIns& stand_ins, std::uint64_t low, std::uint64_t high) {
+  const CulpritThread& shared = culprit_rt_thread;
+  if (shared.marked_below >= low && shared.marked_below < high) return shared.call;
+  for (std::uint32_t i = stand_ins.depth; i > 0; --i) {
+    if (stand_ins.stack[i - 1] >= low && stand_ins.stack[i - 1] < high) return stand_ins.function[i - 1];
+  }
+  return 0;
+}
+
+FrameKey key_of_stand_in(Thread* thread, std::uintptr_t function, FrameKind kind) {
+  StandInPlaces::Place& place = thread->stand_in_places.of(function);
+  if (place.function != function) {
+    const FrameKey key = key_of_address(function, kind);
+    if (key.module == cct::kNoModule) return key;
+    place = {.function = function, .offset = key.offset, .module = key.module};
+  }
+  return {.offset = place.offset, .module = place.module, .kind = kind};
+}
+
+/// Adds a frame of ours below `parent`: it vanishes or gives way to what it stands for.
+NodeIndex add_own_frame(Thread* thread, NodeIndex parent, const Frame* frames, std::size_t i,
+                        std::uint64_t sp, bool innermost) {
+  const std::uint64_t low = i == 0 ? sp : frames[i - 1].cfa;
+  const std::uintptr_t function = stand_in_for(thread->stand_ins, low, frames[i].cfa);
+  if (function == 0) return parent;
+  const FrameKind kind = innermost ? FrameKind::sample : FrameKind::call;
+  return thread->tree->child(parent, key_of_stand_in(thread, function, kind));
+}
+
+constexpr std::uint64_t kGapTrail = 0x6a09e667f3bcc909U;  // any number that no frame's offset is
+
+/// Adds what stands for the frames that the walk left out, below `parent`.
+[[gnu::cold]] NodeIndex add_gap(Thread* thread, NodeIndex parent, std::uint64_t trail) {
+  return thread->tree->child(parent, cct::kGap, trail);
+}
+
+/// The first of a walk's frames, from i on, that are part of its path.
+std::size_t past_gap(const unwind::Gap& gap, std::size_t i) {
+  return gap.holds(i) ? gap.end : i;
+}
+
+[[gnu::cold]] NodeIndex add_region(Thread* thread, NodeIndex parent, const OpenRegion& region) {
+  return thread->tree->child(parent,
+                             {.offset = 0, .module = region_module(region.name), .kind = FrameKind::region});
+}
+
+/// Adds the regions that frame i of a walk began, below `parent`: it lies in them, with all inside of it.
+[[gnu::cold]] NodeIndex add_regions(Thread* thread, NodeIndex parent, const unwind::Walk& walk, std::size_t i,
+                                    std::uint64_t sp) {
+  const bool outermost = i + 1 == walk.depth;
+  const bool after_gap = i != 0 && walk.gap.holds(i - 1);
+  const RegionPlace place{.low = i == 0      ? sp
+                                 : after_gap ? walk.frames[i].sp
+                                             : walk.frames[i - 1].cfa,
+                          .high = walk.frames[i].cfa,
+                          .return_to = outermost ? 0 : walk.frames[i + 1].pc};
+  std::uint32_t next = 0;
+  while (const OpenRegion* region = region_at(thread->regions, place, next))
+    parent = add_region(thread, parent, *region);
+  return parent;
+}
+
+/// Adds the regions that the frames in a walk's gap began.
+[[gnu::cold]] NodeIndex add_regions_in_gap(Thread* thread, NodeIndex parent, const unwind::Walk& walk) {
+  const RegionPlace place{
+      .low = walk.frames[walk.gap.begin - 1].cfa, .high = walk.frames[walk.gap.end].sp, .return_to = 0};
+  std::uint32_t next = 0;
+  while (const OpenRegion* region = region_at(thread->regions, place, next))
+    parent = add_region(thread, parent, *region);
+  return parent;
+}
+
+/// Adds the regions that were begun outside of what a partial walk reached.
+[[gnu::cold]] NodeIndex add_outer_regions(Thread* thread, NodeIndex parent, const unwind::Walk& walk) {
+  const Regions& regions = thread->regions;
+  const RegionPlace place{.low = walk.frames[walk.depth - 1].cfa, .high = regions.stack_high, .return_to = 0};
+  if (place.low < regions.stack_low) return parent;
+  std::uint32_t next = 0;
+  while (const OpenRegion* region = region_at(regions, place, next))
+    parent = add_region(thread, parent, *region);
+  return parent;
+}
+
+/// The loader's entry code, from which the constructors of libraries run, has no call-frame information; a
+/// walk that came as far as the stack that the kernel made has nevertheless reached the main thread's first
+/// frame. (The last frame of a partial walk holds its own stack pointer.)
+bool reached_entry(const Thread* thread, const unwind::Walk& walk) {
+  constexpr std::uint64_t kEntryFrame = 128;  // what the entry code itself pushes
+  if (!thread->main || walk.depth == 0) return false;
+  const auto entry = reinterpret_cast<std::uint64_t>(process.arguments);
+  const std::uint64_t sp = walk.frames[walk.depth - 1].cfa;
+  return sp <= entry && entry - sp <= kEntryFrame;
+}
+
+NodeIndex root_of(const Thread* thread, bool partial) {
+  if (partial) return thread->tree->partial();
+  return thread->main ? thread->tree->program_root() : thread->tree->thread_root();
+}
+
+/// Once for each measurement.
+[[gnu::cold]] void note_too_deep() {
+  static std::atomic<std::uint64_t> noted_in{0};
+  const auto id = static_cast<std::uint64_t>(process.pid);
+  if (noted_in.exchange(id, std::memory_order_relaxed) == id) return;
+  Text<256> line;
+  line.add("some call stacks are deeper than ").number(unwind::Walker::kMaxSteps);
+  line.add(" frames: samples there are partial unwinds, with their innermost frames");
+  file.note(line.c_str());
+}
+
+/// What the thread walked last, from `start`, and the node that it found.
+void keep(KnownPaths::Place& place, Thread* thread, const unwind::Registers& start, NodeIndex node) {
+  place.tree = 0;
+  const bool found = thread->walker.depth() != 0 && thread->walker.mutable_frames()[0].user == node;
+  if (!found) return;  // the tree is full
+  place.walk.keep(thread->walker, start);
+  place.modules = thread->modules_seen;
+  place.regions = thread->regions.changes;
+  place.node = node;
+  std::atomic_signal_fence(std::memory_order_release);
+  place.tree = thread->tree_number;
+}
+
+/// As current_path, for a start in the wrapper of an MPI call that returns to `site`.
+NodeIndex known_path(Thread* thread, const unwind::Registers& start, std::uint64_t site) {
+  KnownPaths::Place& place = thread->known_paths.of(site, start.sp);
+  if (place.tree == thread->tree_number && place.modules == module_generation() &&
+      place.regions == thread->regions.changes && place.walk.holds(start))
+    return place.node;
+  WalkFlaws flaws;
+  const NodeIndex node = current_path(thread, start, flaws);
+  keep(place, thread, start, node);
+  return node;
+}
+
+}  // namespace
+
+FrameKey key_of_address(std::uint64_t address, FrameKind kind) {
+  unwind::CodeModule module;
+  if (!find_module(nullptr, address, module))
+    return {.offset = address, .module = cct::kNoModule, .kind = kind};
+  return {.offset = address - module.bias, .module = module.index, .kind = kind};
+}
+
+NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws& flaws) {
+  thread->tree->prefetch();
+  const std::uint32_t generation = module_generation();
+  if (generation != thread->modules_seen) {
+    thread->walker.invalidate();
+    thread->stand_in_places.forget();
+    thread->modules_seen = generation;
+  }
+  const unwind::Walk walk = thread->walker.walk(start);
+  flaws.too_deep = walk.end == unwind::WalkEnd::too_deep;
+  flaws.partial = flaws.too_deep || (walk.end == unwind::WalkEnd::partial && !reached_entry(thread, walk));
+  flaws.bridged = walk.bridged;
+  Frame* frames = thread->walker.mutable_frames();
+  // The innermost frame that is not ours is where the sample is; all frames within it vanish or are stood in
+  // for.
+  std::size_t innermost = 0;
+  while (innermost < walk.depth && frames[innermost].own) ++innermost;
+  // Reused frames know their nodes, unless the tree was full when they were met.
+  std::size_t known = past_gap(walk.gap, walk.fresh);
+  while (known < walk.depth && frames[known].user == measurement::kNoNodeIndex)
+    known = past_gap(walk.gap, known + 1);
+  Regions& regions = thread->regions;
+  if (regions.seen != regions.changes) known = walk.depth;
+  regions.seen = regions.changes;
+  NodeIndex node = known < walk.depth ? frames[known].user : root_of(thread, flaws.partial);
+  if (regions.depth != 0 && flaws.partial && walk.depth != 0) [[unlikely]]
+    node = add_outer_regions(thread, node, walk);
+  bool full = false;
+  std::uint64_t trail = node;  // tells the path so far, and is known before its nodes are
+  for (std::size_t i = known; i-- > 0;) {
+    if (i + 1 == walk.gap.end) [[unlikely]] {
+      if (regions.depth != 0) node = add_regions_in_gap(thread, node, walk);
+      trail = (trail ^ node ^ kGapTrail) * kSpread;
+      const NodeIndex parent = node;
+      node = add_gap(thread, parent, trail);
+      full = full || node == parent;
+      i = walk.gap.begin;
+      continue;
+    }
+    const Frame& frame = frames[i];
+    if (regions.depth != 0) [[unlikely]] {
+      node = add_regions(thread, node, walk, i, start.sp);
+      trail ^= node;  // the same code inside of a region and outside of it are different paths
+    }
+    const NodeIndex parent = node;
+    if (frame.own) [[unlikely]] {
+      node = add_own_frame(thread, parent, frames, i, start.sp, i < innermost);
+    } else {
+      const FrameKey key{.offset = frame.offset, .module = frame.module, .kind = kind_of(frame.origin)};
+      node = thread->tree->child(parent, key, trail);
+      full = full || node == parent;
+    }
+    trail = (trail ^ frame.offset) * kSpread;
+    frames[i].user = full ? measurement::kNoNodeIndex : node;
+  }
+  return node;
+}
+
+NodeIndex find_call_path(Thread* thread, const unwind::Registers& here, CulpritPath& path) {
+  WalkFlaws flaws;
+  if (path.pc == 0) {
+    path.node = current_path(thread, here, flaws);
+  } else {
+    const unwind::Registers wrapper{
+        .pc = path.pc, .sp = path.sp, .bp = path.bp, .bx = path.bx, .context = nullptr};
+    path.node = known_path(thread, wrapper, path.site);
+  }
+  path.tree = thread->tree_number;
+  return path.node;
+}
+
+measurement::WaitKind current_mark(Thread* thread, const unwind::Registers& start) {
+  const CulpritThread& shared = culprit_rt_thread;
+  const std::uintptr_t place = shared.marked_below;
+  if (shared.mark == CallMark::work || start.sp >= place) return measurement::WaitKind::none;
+  const auto mark = static_cast<measurement::WaitKind>(shared.mark);
+  const Frame* frames = thread->walker.mutable_frames();
+  const std::size_t depth = thread->walker.depth();
+  const unwind::Gap gap = thread->walker.gap();
+  std::uint64_t low = start.sp;
+  for (std::size_t i = 0; i < depth; ++i) {
+    if (gap.holds(i)) {
+      if (place >= low && place < frames[gap.end].sp) return mark;  // left out with its frame
+      i = gap.end;
+      low = frames[i].sp;
+    }
+    // What a handler of the program's does in the middle of a wait is no part of it.
+    if (frames[i].origin == FrameOrigin::interrupted) return measurement::WaitKind::none;
+    if (place >= low && place < frames[i].cfa) return frames[i].own ? mark : measurement::WaitKind::none;
+    low = frames[i].cfa;
+  }
+  return mark;  // the walk did not come that far
+}
+
+void count_flaws(Thread* thread, WalkFlaws flaws, std::uint64_t elapsed) {
+  const Frame* frames = thread->walker.mutable_frames();
+  const std::size_t depth = thread->walker.depth();
+  if (flaws.partial) {
+    thread->tree->count_partial(elapsed);
+    if (flaws.too_deep) {
+      note_too_deep();
+    } else if (depth != 0) {
+      file.count_partial(frames[depth - 1].module);
+    }
+  }
+  if (!flaws.bridged) return;
+  thread->tree->count_bridged();
+  std::uint32_t last = Frame::kNoModule;  // a module's frames often follow each other: one sample, one count
+  for (std::size_t i = 0; i < depth; ++i) {
+    if (!frames[i].bridged || frames[i].module == last) continue;
+    last = frames[i].module;
+    file.count_bridged(last);
+  }
+}
+
+}  // namespace culprit::runtime

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "cct/frame.hpp"
+#include "measurement/kinds.hpp"
+#include "measurement/live.hpp"
+#include "runtime/threads/thread.hpp"
+#include "unwind/walker.hpp"
+
+#include <cstdint>
+
+// From a walk of the stack to a node of the thread's tree.
+namespace culprit::runtime {
+
+/// The frame that stands for code at `address`: its module and offset, or the raw address where no module is.
+/// Async-signal-safe.
+cct::FrameKey key_of_address(std::uint64_t address, cct::FrameKind kind);
+
+/// What call-frame information did not say.
+struct WalkFlaws {
+  bool partial = false;   ///< the walk stopped early
+  bool too_deep = false;  ///< since it had taken all the steps that a walk may take
+  bool bridged = false;   ///< some frame's caller was found otherwise
+
+  [[nodiscard]] bool any() const { return partial || bridged; }
+};
+
+/// Walks the calling thread's stack from `start` and returns the node of its call path. The thread must be
+/// recording, with a tree, and with the sampling signal blocked. Async-signal-safe.
+[[gnu::hot]] measurement::NodeIndex current_path(Thread* thread, const unwind::Registers& start,
+                                                 WalkFlaws& flaws);
+
+/// The same for the calls of an MPI wrapper, of which the first finds the node, and leaves it in `path`.
+/// `here`: where to start if the path does not tell.
+[[gnu::hot]] measurement::NodeIndex find_call_path(Thread* thread, const unwind::Registers& here,
+                                                   CulpritPath& path);
+inline measurement::NodeIndex call_path(Thread* thread, const unwind::Registers& here, CulpritPath& path) {
+  return path.tree == thread->tree_number ? path.node : find_call_path(thread, here, path);
+}
+
+/// What the code at `start`, whose path the thread walked last, is marked with: the mark counts while the
+/// frame that it was made in is on the stack. Async-signal-safe.
+[[gnu::hot]] measurement::WaitKind current_mark(Thread* thread, const unwind::Registers& start);
+
+/// Counts the flaws of the thread's last walk, for which `elapsed` nanoseconds stand, in the thread and in
+/// the modules concerned. Async-signal-safe.
+void count_flaws(Thread* thread, WalkFlaws flaws, std::uint64_t elapsed);
+
+}  // namespace culprit::runtime

@@ -1,0 +1,288 @@
+#include "runtime/recording/recording.hpp"
+
+#include "runtime/events/event_problems.hpp"
+#include "runtime/modules/modules.hpp"
+#include "runtime/process/identity.hpp"
+#include "runtime/process/keeper.hpp"
+#include "runtime/process/process.hpp"
+#include "runtime/recording/call_path.hpp"
+#include "runtime/recording/regions.hpp"
+#include "runtime/recording/tracing.hpp"
+#include "runtime/sampling/control.hpp"
+#include "runtime/sampling/refusals.hpp"
+#include "runtime/system/backoff.hpp"
+#include "runtime/system/clock.hpp"
+#include "runtime/system/system_calls.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace culprit::runtime {
+
+constinit measurement::LiveFile file;
+
+namespace {
+
+using cct::FrameKey;
+using cct::FrameKind;
+
+std::atomic<bool> file_lock{false};  // creating, renaming or discarding the file
+bool file_refused = false;           // it could not be created, or is not wanted
+// The program has used up its descriptors: the keeper, which has its own, is to create the file.
+std::atomic<bool> file_wanted{false};
+int known_rank = -1;
+bool rank_is_parents = false;  // it was that of the process that this one was forked from
+std::uint32_t known_ranks = 0;
+char known_mpi[128];
+RankFrom rank_from = RankFrom::world;
+std::atomic<std::uint64_t> lost{0};
+
+bool try_lock_file() {
+  return !file_lock.exchange(true, std::memory_order_acquire);
+}
+void lock_file() {
+  Backoff backoff;
+  while (!try_lock_file()) backoff.pause();
+}
+void unlock_file() {
+  file_lock.store(false, std::memory_order_release);
+}
+
+bool short_of_descriptors(int error) {
+  return error == EMFILE || error == ENFILE;
+}
+
+void explain(const char* path, int error) {
+  Text<4400> line;
+  line.add("hpcrun-lite: create measurement: ").add(path).add(": ");
+  const char* reason = strerrordesc_np(error);
+  if (reason != nullptr) {
+    line.add(reason);
+  } else {
+    line.add("error ").number(static_cast<std::uint64_t>(error));
+  }
+  line.add(" (this process is not measured; choose another directory with -o)");
+  say(line);
+}
+
+/// Tells this file and its trace from those of all other processes. Where the kernel has no random numbers
+/// yet, as early as at the boot, from the instant and what the process's clock and number are.
+std::uint64_t draw_key() {
+  std::uint64_t key = 0;
+  constexpr long kNonBlocking = 1;
+  if (system_call(SYS_getrandom, word(&key), sizeof key, kNonBlocking) != sizeof key || key == 0)
+    key = (now() ^ static_cast<std::uint64_t>(process.pid) << 40) * 0x9e3779b97f4a7c15U | 1;
+  return key;
+}
+
+int create_file(const PathText& path) {
+  const std::uint64_t key = draw_key();
+  const bool traced = create_trace(path.c_str(), key);
+  static_assert(EventList::kMax == measurement::kMaxEvents + 1);
+  measurement::ProcessDescription::Event events[EventList::kMax];
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    const Event& event = process.events.events[i];
+    events[i] = {.name = event.name, .unit = event.time() ? "ns" : "count", .period = event.period};
+  }
+  const measurement::ProcessDescription description{.program = program_path(),
+                                                    .arguments = process.arguments,
+                                                    .directory = start_directory(),
+                                                    .host = host(),
+                                                    .run_id = run_id(),
+                                                    .pid = static_cast<std::uint64_t>(process.pid),
+                                                    .start_ns = process.start_ns,
+                                                    .start_realtime_ns = process.start_realtime_ns,
+                                                    .key = key,
+                                                    .forked = rank_is_parents,
+                                                    .events = events,
+                                                    .event_count = process.events.count,
+                                                    .has_realtime = process.events.has_realtime(),
+                                                    .tree_bytes = process.tree_bytes,
+                                                    .traced = traced,
+                                                    .copied = process.no_shared_mapping};
+  const int error = file.create(path.c_str(), description);
+  if (error != 0) discard_trace(true);
+  return error;
+}
+
+int create_files() {
+  PathText path;
+  int error = ENAMETOOLONG;
+  if (measurement_path(path, known_rank)) {
+    error = make_run_directory();
+    if (error == 0) error = make_directories(path.c_str());
+    if (error == 0) error = create_file(path);
+  }
+  if (error != 0 && !short_of_descriptors(error)) explain(path.c_str(), error);
+  return error;
+}
+
+/// What a reader should know of a file that is not mapped.
+void note_copying() {
+  if (!file.copied()) return;
+  file.note(
+      "the file system of the measurement serves no shared mappings, or not safely: the measurement is a "
+      "copy, "
+      "written twice a second; what a killed process did after its last copy is missing");
+  if (process.verbose) {
+    Text<256> line;
+    line.add(
+        "hpcrun-lite: the file system of the measurement serves no shared mappings, or not safely: it is ");
+    line.add("copied twice a second, and a killed process lacks what came after its last copy");
+    say(line);
+  }
+}
+
+}  // namespace
+
+bool ensure_file() {
+  if (file.open()) return true;
+  if (!try_lock_file()) return false;
+  bool open = file.open();
+  if (!open && !file_refused) {
+    const int error = create_files();
+    open = error == 0;
+    file_wanted = short_of_descriptors(error);
+    file_refused = !open && !file_wanted;
+    if (open && known_rank >= 0) file.set_rank(known_rank, known_ranks, run_id(), known_mpi);
+    if (open) {
+      file.set_stopped(control.stopped_total.load(std::memory_order_relaxed), 0);
+      note_event_problems();
+      note_copying();
+      note_trace();
+    }
+    if (!file_refused) start_keeper();
+  }
+  unlock_file();
+  return open;
+}
+
+bool file_is_wanted() {
+  return file_wanted && !file.open();
+}
+
+bool ensure_tree(Thread* thread) {
+  if (thread->tree != nullptr) return true;
+  if (thread->tree_refused) return false;
+  if (!ensure_file()) {
+    thread->tree_refused = file_refused;
+    return false;
+  }
+  const FrameKey role = thread->main ? FrameKey{} : key_of_address(thread->routine, FrameKind::sample);
+  bool again = false;
+  thread->tree =
+      file.add_thread(static_cast<std::uint64_t>(thread->tid), thread->main, role, thread->start_ns, again);
+  if (thread->tree != nullptr) thread->trace = trace_of(*thread->tree);
+  thread->tree_refused = thread->tree == nullptr && !again;
+  return thread->tree != nullptr;
+}
+
+void count_lost(std::uint64_t expirations) {
+  lost.fetch_add(expirations, std::memory_order_relaxed);
+}
+
+bool recording_refused() {
+  return file_refused;
+}
+
+CulpritTotals count_totals() {
+  CulpritTotals totals{.samples = 0,
+                       .partial = 0,
+                       .dropped = lost.load(std::memory_order_relaxed),
+                       .processes = 0,
+                       .time_lines = trace_file.recorded() ? 1u : 0u,
+                       .delayed = 0,
+                       .unsampled_threads = unsampled_threads(),
+                       .traces_limited = trace_file.limit_reached() ? 1u : 0u,
+                       .traces_failed = trace_file.stopped() && !trace_file.limit_reached() ? 1u : 0u};
+  for (std::size_t i = 0; i < file.thread_count(); ++i) {
+    const measurement::ThreadTree* tree = file.thread(i);
+    if (tree == nullptr) continue;
+    const auto& counters = tree->counters();
+    totals.samples += counters.samples;
+    totals.partial += counters.partial;
+    totals.dropped += counters.dropped + counters.full;
+  }
+  totals.processes = totals.samples != 0 ? 1 : 0;
+  totals.delayed = control.delayed.load(std::memory_order_relaxed) && !file_refused ? 1 : 0;
+  return totals;
+}
+
+void join_run(int rank, int ranks, const char* mpi, RankFrom from) {
+  const KernelMask before = change_mask(SIG_BLOCK, process.mask);
+  lock_file();
+  const bool named = rank == known_rank;  // by a session, before MPI_Init
+  rank_from = from;
+  known_rank = rank;
+  rank_is_parents = false;
+  known_ranks = static_cast<std::uint32_t>(ranks);
+  strncpy(known_mpi, mpi, sizeof known_mpi - 1);
+  if (file.open()) {
+    file.set_rank(rank, known_ranks, run_id(), known_mpi);
+    PathText path;
+    int error = 0;
+    if (!named) error = measurement_path(path, rank) ? make_directories(path.c_str()) : ENAMETOOLONG;
+    if (!named && error == 0) error = file.rename(path.c_str());
+    if (!named && error == 0) error = rename_trace(path.c_str());
+    if (error != 0) file.note("the file could not be renamed after its rank");
+  }
+  unlock_file();
+  change_mask(SIG_SETMASK, before);
+}
+
+void note_end() {
+  note_regions();
+  note_unsampled_threads();
+  if (rank_from == RankFrom::session && file.open()) {
+    file.note(
+        "MPI was begun by a session, without MPI_Init: waiting is known, but time lines hold no MPI calls, "
+        "and windows are not matched between the ranks");
+  }
+  if (mpi_was_sampled() && known_rank < 0 && file.open()) {
+    file.note(
+        "MPI was used, but its calls were not seen: rank and waiting are not known (start each rank with "
+        "hpcrun-lite; functions that a program looks up with dlsym or holds itself stay unseen)");
+  }
+}
+
+void change_run_id(const char* id) {
+  const KernelMask before = change_mask(SIG_BLOCK, process.mask);
+  lock_file();
+  set_run_id(id);
+  if (file.open()) {
+    file.set_rank(known_rank, known_ranks, run_id(), known_mpi);
+    file.note("this process was started under another run id than rank 0");
+  }
+  unlock_file();
+  change_mask(SIG_SETMASK, before);
+}
+
+void discard_file() {
+  const KernelMask before = change_mask(SIG_BLOCK, process.mask);
+  const bool unused = stop_recording();
+  hold_keeper();
+  lock_file();
+  file_refused = true;
+  if (file.open()) unlink(file.path());
+  discard_trace(unused);
+  if (unused) file.forget();
+  unlock_file();
+  release_keeper();
+  change_mask(SIG_SETMASK, before);
+}
+
+void forget_file() {
+  forget_trace();
+  file.forget();
+  rank_is_parents = known_rank >= 0;
+  file_refused = false;
+  file_wanted = false;
+  file_lock.store(false, std::memory_order_relaxed);
+  lost.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace culprit::runtime

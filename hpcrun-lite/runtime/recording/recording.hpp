@@ -1,0 +1,52 @@
+#pragma once
+
+#include "measurement/live.hpp"
+#include "runtime/threads/thread.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+// The process's measurement file and how call paths get into it.
+namespace culprit::runtime {
+
+extern constinit measurement::LiveFile file;  // NOLINT(bugprone-dynamic-static-initializers): it is constinit
+
+/// Gives the thread its tree, creating the process's file if this is its first sample. False: not now
+/// (another thread is creating the file) or never (tree_refused). Async-signal-safe; the thread must be
+/// recording.
+bool ensure_tree(Thread* thread);
+
+/// Creates the process's file unless it exists. False: another thread is at it, the program is short of
+/// descriptors (then the keeper does it), or there will be none. Async-signal-safe.
+bool ensure_file();
+/// True while the keeper is to call ensure_file().
+bool file_is_wanted();
+
+/// Samples that were lost for good because a thread found no place in the file.
+void count_lost(std::uint64_t expirations);
+
+/// True if the file could not be created (which was told) or is not wanted.
+bool recording_refused();
+
+/// Totals over all threads of this process, ended ones included.
+CulpritTotals count_totals();
+
+/// Where the process has its rank: in MPI_COMM_WORLD or in mpi://WORLD.
+enum class RankFrom : std::uint8_t { world, session };
+
+/// Takes over the rank: renames the file, or lets it be created under its final name.
+void join_run(int rank, int ranks, const char* mpi, RankFrom from);
+
+/// Takes over the run id that rank 0 has.
+void change_run_id(const char* id);
+
+/// At the end: notes what a reader of the measurement should know of how it came about.
+void note_end();
+
+/// Removes this process's file: its rank is not wanted.
+void discard_file();
+
+/// In a forked child: the parent's file is not ours.
+void forget_file();
+
+}  // namespace culprit::runtime

@@ -1,0 +1,94 @@
+#include "runtime/recording/region_names.hpp"
+
+#include "runtime/recording/recording.hpp"
+
+#include <atomic>
+#include <cstring>
+
+namespace culprit::runtime {
+namespace {
+
+struct Name {
+  std::uint64_t hash;
+  std::size_t size;
+  char text[kRegionNameBytes + 1];
+  std::atomic<std::uint32_t> module;  ///< its index + 1, 0 while it has none
+};
+
+constexpr std::uint32_t kSlots = 2 * kRegionNames;  // half empty: look-ups stay short
+
+constinit Name names[kRegionNames] = {{.hash = 0, .size = 17, .text = "<further regions>", .module = 0}};
+std::atomic<RegionName> used{kFurtherRegions + 1};
+std::atomic<std::uint32_t> slots[kSlots];  // open addressing; the number of a name, 0 for none
+std::atomic<bool> full{false};
+
+/// FNV-1a.
+std::uint64_t hash_of(const char* text, std::size_t size) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (std::size_t i = 0; i < size; ++i) hash = (hash ^ static_cast<unsigned char>(text[i])) * 0x100000001b3U;
+  return hash;
+}
+
+std::size_t kept_size(const char* text) {
+  std::size_t size = strnlen(text, kRegionNameBytes + 1);
+  if (size <= kRegionNameBytes) return size;
+  constexpr unsigned kContinues = 0x80, kContinuationMask = 0xc0;  // of UTF-8
+  --size;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & kContinuationMask) == kContinues) --size;
+  return size;
+}
+
+/// A name that nobody can find yet; kFurtherRegions where there is no room.
+RegionName write(const char* text, std::size_t size, std::uint64_t hash) {
+  RegionName name = used.load(std::memory_order_relaxed);
+  do {
+    if (name == kRegionNames) {
+      full.store(true, std::memory_order_relaxed);
+      return kFurtherRegions;
+    }
+  } while (!used.compare_exchange_weak(name, name + 1, std::memory_order_relaxed));
+  memcpy(names[name].text, text, size);
+  names[name].size = size;
+  names[name].hash = hash;
+  return name;
+}
+
+}  // namespace
+
+RegionName region_name(const char* text) {
+  if (text == nullptr || text[0] == '\0') text = "<region>";
+  const std::size_t size = kept_size(text);
+  const std::uint64_t hash = hash_of(text, size);
+  RegionName fresh = kFurtherRegions;
+  for (std::uint64_t at = hash % kSlots;; at = (at + 1) % kSlots) {
+    std::uint32_t there = slots[at].load(std::memory_order_acquire);
+    if (there == 0) {
+      if (fresh == kFurtherRegions) fresh = write(text, size, hash);
+      if (fresh == kFurtherRegions) return kFurtherRegions;
+      if (slots[at].compare_exchange_strong(there, fresh, std::memory_order_acq_rel)) return fresh;
+    }
+    // Another thread may have added the same name here just now; then ours stays unused.
+    const Name& name = names[there];
+    if (name.hash == hash && name.size == size && memcmp(name.text, text, size) == 0) return there;
+  }
+}
+
+std::uint32_t region_module(RegionName name) {
+  Name& entry = names[name];
+  const std::uint32_t known = entry.module.load(std::memory_order_relaxed);
+  if (known != 0) return known - 1;
+  const std::uint32_t module =
+      file.module(entry.hash, entry.text, nullptr, 0, measurement::LiveFile::kModuleRegion);
+  if (module != cct::kNoModule) entry.module.store(module + 1, std::memory_order_relaxed);
+  return module;
+}
+
+bool region_names_full() {
+  return full.load(std::memory_order_relaxed);
+}
+
+void forget_region_modules() {
+  for (Name& name : names) name.module.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace culprit::runtime

@@ -1,0 +1,130 @@
+#include "runtime/recording/tracing.hpp"
+
+#include "runtime/process/process.hpp"
+#include "runtime/recording/recording.hpp"
+#include "runtime/sampling/control.hpp"
+#include "runtime/system/clock.hpp"
+
+#include <cstring>
+
+std::atomic<bool> culprit_rt_tracing{false};
+
+namespace culprit::runtime {
+
+constinit measurement::LiveTrace trace_file;
+
+namespace {
+
+bool told = false;  // that it stopped
+
+/// Where the trace of the measurement at `path` is; read_trace.cpp has the same. False: too long.
+bool trace_path(PathText& trace, const char* path) {
+  trace.add(path).add(".trace");
+  return !trace.cut();
+}
+
+void add_own_clocks() {
+  const std::uint64_t monotonic = now();
+  trace_file.add_clocks({.monotonic_ns = monotonic,
+                         .realtime_ns = static_cast<std::int64_t>(read_clock(CLOCK_REALTIME)),
+                         .reference = measurement::trace::kNobody,
+                         .reference_ns = 0,
+                         .round_trip_ns = 0});
+}
+
+void add_reason(Text<256>& line, int error) {
+  const char* reason = strerrordesc_np(error);
+  if (reason != nullptr) {
+    line.add(reason);
+  } else {
+    line.add("error ").number(static_cast<std::uint64_t>(error));
+  }
+}
+
+void note_stop() {
+  if (told || !trace_file.stopped()) return;
+  told = true;
+  update_tracing();
+  Text<256> line;
+  if (trace_file.limit_reached()) {
+    // No word that differs from rank to rank: equal notes are shown once.
+    line.add("the trace reached its limit of ").number(trace_file.limit());
+    line.add(" bytes: what came later is missing in it");
+  } else {
+    line.add("the trace could not be written any further: ");
+    add_reason(line, trace_file.error());
+  }
+  file.note(line.c_str());
+}
+
+}  // namespace
+
+void update_tracing() {
+  const bool on = process.traced && process.active && !sampling_stopped() && !trace_file.stopped() &&
+                  !process.ended.load(std::memory_order_relaxed);
+  culprit_rt_tracing.store(on, std::memory_order_relaxed);
+}
+
+bool create_trace(const char* path, std::uint64_t key) {
+  if (!process.traced) return false;
+  PathText trace;
+  const int error = trace_path(trace, path)
+                        ? trace_file.create(trace.c_str(), {.pid = static_cast<std::uint64_t>(process.pid),
+                                                            .start_ns = process.start_ns,
+                                                            .start_realtime_ns = process.start_realtime_ns,
+                                                            .key = key,
+                                                            .limit = process.trace_limit})
+                        : ENAMETOOLONG;
+  return error == 0;
+}
+
+void note_trace() {
+  if (trace_file.open()) {
+    add_own_clocks();
+  } else if (process.traced) {
+    file.note("there is no trace: its file could not be created");
+    process.traced = false;
+    update_tracing();
+  }
+}
+
+measurement::TraceStream* trace_of(const measurement::ThreadTree& tree) {
+  return trace_file.open() ? trace_file.stream(tree.index(), tree.ordinal()) : nullptr;
+}
+
+int rename_trace(const char* path) {
+  if (!trace_file.open()) return 0;
+  PathText trace;
+  return trace_path(trace, path) ? trace_file.rename(trace.c_str()) : ENAMETOOLONG;
+}
+
+void maintain_trace() {
+  if (!trace_file.open()) return;
+  trace_file.maintain();
+  note_stop();
+}
+
+void end_trace(measurement::EndReason reason) {
+  if (!trace_file.open()) return;
+  add_own_clocks();
+  trace_file.end(reason, now());
+  note_stop();
+  update_tracing();
+}
+
+void resume_trace() {
+  trace_file.resume();
+  update_tracing();
+}
+
+void discard_trace(bool unused) {
+  trace_file.discard();
+  if (unused) trace_file.forget();
+}
+
+void forget_trace() {
+  trace_file.forget();
+  told = false;
+}
+
+}  // namespace culprit::runtime

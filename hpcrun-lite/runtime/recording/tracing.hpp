@@ -1,0 +1,44 @@
+#pragma once
+
+#include "measurement/live_trace.hpp"
+#include "runtime/api.hpp"
+#include "runtime/threads/thread.hpp"
+
+// The process's trace, which is created, renamed and ended with its measurement (recording.hpp).
+namespace culprit::runtime {
+
+extern constinit measurement::LiveTrace
+    trace_file;  // NOLINT(bugprone-dynamic-static-initializers): it is constinit
+
+/// Sets culprit_rt_tracing to what holds now: to be called when anything changes that it depends on.
+/// Async-signal-safe, as all that follows.
+void update_tracing();
+
+/// Creates the trace of the measurement that is about to be created at `path`, if one was asked for. False:
+/// there is none, which was told. `key`: the measurement's.
+bool create_trace(const char* path, std::uint64_t key);
+/// Once the measurement is there: its first pair of clocks, or a note why there is no trace.
+void note_trace();
+
+/// The stream of the thread that has just got this tree; null without a trace.
+measurement::TraceStream* trace_of(const measurement::ThreadTree& tree);
+
+/// The measurement was renamed to `path`. Returns 0 or an errno.
+int rename_trace(const char* path);
+
+/// The keeper's turn. Notes in the measurement where the trace stopped.
+void maintain_trace();
+
+/// With the keeper held, before the measurement is sealed. And after an exec that failed.
+void end_trace(measurement::EndReason reason);
+void resume_trace();
+
+/// Removes the trace; `unused`: no thread is in the middle of recording.
+void discard_trace(bool unused);
+/// In a forked child: the parent's is not ours.
+void forget_trace();
+
+/// Records culprit_iteration(number) at the calling thread's path.
+void trace_iteration(long number);
+
+}  // namespace culprit::runtime

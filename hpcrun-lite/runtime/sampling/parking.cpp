@@ -1,0 +1,308 @@
+// Parking: a thread that waits is not woken by ticks (docs/algorithms.md 13; parking.hpp says who ends it). A
+// sample parks its thread in an interposed wait at once, else after two or more samples at one path within a
+// system call with hardly any CPU time between. The flusher thread looks at parked threads ever more rarely,
+// from a table side by side; what a thread uses to fall asleep again is learned as a quantile. The wait is
+// charged as one sample of its weight, less the periods in which the thread ran. Cost: nothing while the
+// thread waits (docs/figures.md, Many threads).
+#include "runtime/sampling/parking.hpp"
+
+#include "runtime/events/readings.hpp"
+#include "runtime/process/keeper.hpp"
+#include "runtime/process/process.hpp"
+#include "runtime/sampling/control.hpp"
+#include "runtime/sampling/sampling.hpp"
+#include "runtime/system/clock.hpp"
+#include "runtime/system/interrupted_call.hpp"
+#include "runtime/system/thread_timer.hpp"
+#include "runtime/threads/thread.hpp"
+
+#include <csignal>
+#include <ctime>
+
+#include <sys/resource.h>
+
+namespace culprit::runtime {
+namespace {
+
+using measurement::WaitKind;
+
+/// What a thread that waits uses at most between two samples: for our handler, and to go back to sleep.
+constexpr std::uint64_t kHardlyAny = 100'000;
+/// A parked thread is noticed at the first tick of the kernel after it has used so much.
+constexpr std::uint64_t kNoticed = 50'000;
+constexpr std::uint32_t kMostPatience = 64;
+/// Waits shorter than this were not worth it where nobody sees their end.
+constexpr std::uint64_t kWorthwhile = kSecond / 10;
+/// The keeper looks again when the wait has lasted so much longer, or after a second: as much is in doubt.
+constexpr std::uint64_t kInterval = 8;
+constexpr std::uint64_t kLongestInterval = kSecond;
+/// Of the signals that the user's processes may have pending, the part that timers of parked threads take
+/// here.
+constexpr std::uint64_t kTimersShare = 8;
+
+/// When the keeper looks at each thread; 0: not at all. By Thread::number, side by side, since it goes
+/// through them often.
+struct Look {
+  std::atomic<std::uint64_t> due;
+  std::atomic<Thread*> thread;
+};
+constexpr std::size_t kMostWatched = 16384;
+constinit Look looks[kMostWatched] = {};
+std::atomic<std::uint32_t> looks_end{0};  // above all threads that were ever watched
+
+/// CPU time that a thread uses to return to its wait after it last read its clock; to go on from one wait to
+/// another takes several times as much. Only the keeper changes it, up and down until two of three threads
+/// need less: the third is sampled once more, which costs no more than that.
+std::atomic<std::uint64_t> falling_asleep{1000};
+constexpr std::uint64_t kStep = 16;
+constexpr std::uint64_t kMostFallingAsleep = 3000;
+
+void learn_falling_asleep(std::uint64_t used) {
+  const std::uint64_t before = falling_asleep.load(std::memory_order_relaxed);
+  std::uint64_t after = before;
+  if (used > before && before < kMostFallingAsleep) after += 2 * kStep;
+  if (used <= before && before > kStep) after -= kStep;
+  falling_asleep.store(after, std::memory_order_relaxed);
+}
+
+/// Timers of parked threads that this process may still create.
+std::atomic<std::int64_t> timers_left{-1};
+
+bool may_create_timer() {
+  std::int64_t left = timers_left.load(std::memory_order_relaxed);
+  if (left < 0) {
+    rlimit limit{};
+    const bool known = getrlimit(RLIMIT_SIGPENDING, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    left = known ? static_cast<std::int64_t>(limit.rlim_cur / kTimersShare) : kMostWatched;
+    std::int64_t unknown = -1;
+    timers_left.compare_exchange_strong(unknown, left, std::memory_order_relaxed);
+  }
+  left = timers_left.load(std::memory_order_relaxed);
+  while (left > 0 && !timers_left.compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) {
+  }
+  return left > 0;
+}
+
+/// Whether the wait, with the stack pointer `sp`, ends where an interposed function returns.
+bool end_is_seen(WaitKind mark, std::uint64_t sp) {
+  return mark == WaitKind::lock || mark == WaitKind::condition || mark == WaitKind::join ||
+         sp < culprit_rt_thread.ends_below;
+}
+
+/// Where the kernel has no more timers, or they are to be left to the program, the keeper alone looks.
+void create_timer(Thread* thread) {
+  if (thread->parking.timer.load(std::memory_order_relaxed) >= 0 || !may_create_timer()) return;
+  const long timer = create_thread_timer(CLOCK_THREAD_CPUTIME_ID, process.signal, thread->tid, kParkingTimer);
+  if (timer >= 0) {
+    thread->parking.timer.store(static_cast<int>(timer), std::memory_order_seq_cst);
+  } else {
+    timers_left.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void set_timer(Thread* thread, std::uint64_t length) {
+  const itimerspec expiry{.it_interval = {}, .it_value = to_timespec(length)};
+  const int timer = thread->parking.timer.load(std::memory_order_seq_cst);
+  if (timer >= 0) system_call(SYS_timer_settime, timer, 0, word(&expiry), 0);
+}
+
+void stop_watching(const Thread* thread) {
+  if (thread->number < kMostWatched) looks[thread->number].due.store(0, std::memory_order_relaxed);
+}
+
+void park(Thread* thread, measurement::NodeIndex node, WaitKind mark, std::uint64_t time) {
+  Parking& parking = thread->parking;
+  create_timer(thread);
+  parking.mark = mark;
+  parking.since_ns = time;
+  parking.doubt_ns.store(0, std::memory_order_relaxed);
+  // A process that is killed has waited up to its last heartbeat.
+  thread->tree->begin_wait(node, time, mark);
+  culprit_rt_thread.parked = true;
+  parking.on.store(true, std::memory_order_seq_cst);
+}
+
+/// Lets the keeper look.
+void watch(Thread* thread) {
+  Parking& parking = thread->parking;
+  const std::uint64_t time = now();
+  const std::uint64_t due = time + thread->grid.period();
+  parking.began_ns.store(time, std::memory_order_relaxed);
+  parking.looked_ns.store(sampling_time(time), std::memory_order_relaxed);
+  parking.looked_at.store(false, std::memory_order_relaxed);
+  parking.cpu_ns.store(thread_cpu_time(), std::memory_order_relaxed);
+  std::uint32_t end = looks_end.load(std::memory_order_relaxed);
+  while (end <= thread->number &&
+         !looks_end.compare_exchange_weak(end, thread->number + 1, std::memory_order_relaxed)) {
+  }
+  looks[thread->number].thread.store(thread, std::memory_order_relaxed);
+  looks[thread->number].due.store(due, std::memory_order_seq_cst);
+  ring_keeper_before(due);
+  // Once more, long before it is looked at: what the thread uses from here on is to be little.
+  parking.cpu_ns.store(thread_cpu_time(), std::memory_order_relaxed);
+}
+
+/// The thread has gone on from a wait: who waited long may wait long again.
+void learn(Parking& parking) {
+  parking.ended = false;
+  if (parking.end_is_seen) return;
+  if (parking.waited_ns >= kWorthwhile) {
+    parking.patience = 1;
+  } else if (parking.patience < kMostPatience) {
+    parking.patience *= 2;
+  }
+}
+
+/// Periods up to now in which the thread did not wait any more, as far as is known.
+std::uint64_t periods_awake(Thread* thread) {
+  const std::uint64_t period = thread->grid.period();
+  const std::uint64_t ran = cpu_time_unsampled(thread);
+  const std::uint64_t doubtful = thread->parking.doubt_ns.load(std::memory_order_relaxed) / 2;
+  return ((ran > doubtful ? ran : doubtful) + period / 2) / period;
+}
+
+/// Returns when to look again; 0: no more.
+std::uint64_t look_at(Thread* thread, std::uint64_t time) {
+  Parking& parking = thread->parking;
+  const std::uint64_t clock = cpu_time_of(thread->tid);
+  const std::uint64_t before = parking.cpu_ns.load(std::memory_order_relaxed);
+  if (clock < before) return 0;  // it has ended
+  const bool first = !parking.looked_at.load(std::memory_order_relaxed);
+  const std::uint64_t usual = first ? falling_asleep.load(std::memory_order_relaxed) : 0;
+  if (first) learn_falling_asleep(clock - before);
+  const std::uint64_t here = sampling_time(time);
+  if (clock - before > usual) {
+    const std::uint64_t looked = parking.looked_ns.load(std::memory_order_relaxed);
+    parking.doubt_ns.store(here > looked ? here - looked : 0, std::memory_order_relaxed);
+    sample_now(thread);
+    return 0;
+  }
+  parking.looked_at.store(true, std::memory_order_relaxed);
+  parking.cpu_ns.store(clock, std::memory_order_relaxed);
+  parking.looked_ns.store(here, std::memory_order_relaxed);
+  const std::uint64_t waited = time - parking.began_ns.load(std::memory_order_relaxed);
+  const std::uint64_t period = thread->grid.period();
+  const std::uint64_t interval = waited / kInterval > period ? waited / kInterval : period;
+  return time + (interval < kLongestInterval ? interval : kLongestInterval);
+}
+
+}  // namespace
+
+void begin_parking(Parking& parking) {
+  parking.node = measurement::kNoNodeIndex;
+  parking.unchanged = 0;
+  parking.patience = 1;
+  parking.ended = false;
+  parking.on.store(false, std::memory_order_relaxed);
+}
+
+void park_if_waiting(Thread* thread, const void* context, measurement::NodeIndex node, WaitKind mark,
+                     std::uint64_t cpu_ns, std::uint64_t time) {
+  Parking& parking = thread->parking;
+  const bool same = node == parking.node;
+  parking.node = node;
+  parking.unchanged = same && cpu_ns <= kHardlyAny ? parking.unchanged + 1 : 0;
+  if (parking.ended && !same) learn(parking);
+  parking.ended = false;
+  thread->woken_ns = 0;
+  if (!in_system_call(context)) return;
+  if (same && cpu_ns <= kHardlyAny) thread->woken_ns = cpu_ns;  // for us alone
+  if (thread->number >= kMostWatched) return;
+  parking.end_is_seen = end_is_seen(mark, unwind::registers_of(context).sp);
+  if (parking.end_is_seen || parking.unchanged >= parking.patience) park(thread, node, mark, time);
+}
+
+void fall_asleep(Thread* thread) {
+  arm_parked(thread);
+  const bool has_timer = thread->parking.timer.load(std::memory_order_relaxed) >= 0;
+  if (!thread->parking.end_is_seen || !has_timer) watch(thread);
+}
+
+// As with the wall clock: who stops sampling says so first, then disarms.
+void arm_parked(Thread* thread) {
+  set_timer(thread, kNoticed);
+  if (sampling_stopped()) disarm_parked(thread);
+}
+
+void disarm_parked(Thread* thread) {
+  set_timer(thread, 0);
+}
+
+void end_parking(Thread* thread, std::uint64_t time) {
+  Parking& parking = thread->parking;
+  stop_watching(thread);
+  culprit_rt_thread.parked = false;
+  parking.on.store(false, std::memory_order_seq_cst);
+  parking.ended = true;
+  parking.waited_ns = time - parking.since_ns;
+  thread->tree->end_wait();
+  const std::uint64_t passed = thread->grid.pass(time);
+  const std::uint64_t ran = periods_awake(thread);
+  const std::uint64_t awake = ran < passed ? ran : passed;
+  thread->grid.put_back(awake);
+  if (passed > awake)
+    charge_wait(thread, parking.node, parking.mark, passed - awake, time - awake * thread->grid.period());
+}
+
+void unpark() {
+  Thread* thread = this_thread();
+  if (thread == nullptr || !thread->parking.on.load(std::memory_order_relaxed) || !own_process()) return;
+  const KernelMask before = change_mask(SIG_BLOCK, ~KernelMask{0});
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  if (thread->parking.on.load(std::memory_order_relaxed) && !is_counting(thread, here) &&
+      begin_recording(thread)) {
+    end_parking(thread, sampling_time(now()));
+    learn(thread->parking);
+    thread->parking.node = measurement::kNoNodeIndex;
+    end_recording(thread);
+    disarm_parked(thread);
+    arm_wall_clock(thread);
+  }
+  change_mask(SIG_SETMASK, before);
+}
+
+std::uint64_t look_at_parked_threads(std::uint64_t time) {
+  std::uint64_t next = kNever;
+  if (sampling_stopped()) return next;
+  const std::uint32_t end = looks_end.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < end; ++i) {
+    std::uint64_t due = looks[i].due.load(std::memory_order_acquire);
+    if (due != 0 && due <= time) {
+      const std::uint64_t again = look_at(looks[i].thread.load(std::memory_order_relaxed), time);
+      // Unless the thread was faster.
+      if (looks[i].due.compare_exchange_strong(due, again, std::memory_order_relaxed)) due = again;
+    }
+    if (due != 0 && due < next) next = due;
+  }
+  return next;
+}
+
+void delete_parking_timer(Thread* thread) {
+  const int id = thread->parking.timer.exchange(-1, std::memory_order_acq_rel);
+  if (id < 0) return;
+  system_call(SYS_timer_delete, id);
+  timers_left.fetch_add(1, std::memory_order_relaxed);
+}
+
+void note_open_waits() {
+  const std::uint64_t time = sampling_time(now());
+  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
+    const Parking& parking = thread->parking;
+    if (!thread->used.load(std::memory_order_acquire) || !parking.on.load(std::memory_order_acquire))
+      continue;
+    if (thread->trace == nullptr || time <= parking.since_ns) continue;
+    thread->trace->sample(monotonic_time(time), time - parking.since_ns, parking.node, parking.mark);
+  }
+}
+
+void forget_parked_threads() {
+  timers_left.store(-1, std::memory_order_relaxed);
+  const std::uint32_t end = looks_end.exchange(0, std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < end; ++i) looks[i].due.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace culprit::runtime
+
+void culprit_rt_unpark() {
+  culprit::runtime::unpark();
+}

@@ -1,0 +1,201 @@
+#pragma once
+
+#include "exchange/communicator.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+// How small records travel between the ranks of the analysis, which are the same program on the same sort of
+// machine.
+namespace culprit::exchange {
+
+template <typename Item>
+Bytes bytes_of(std::span<const Item> items) {
+  static_assert(std::is_trivially_copyable_v<Item>);
+  Bytes bytes(items.size_bytes());
+  if (!items.empty()) std::memcpy(bytes.data(), items.data(), bytes.size());
+  return bytes;
+}
+
+template <typename Item>
+std::vector<Item> items_of(const Bytes& bytes) {
+  static_assert(std::is_trivially_copyable_v<Item>);
+  std::vector<Item> items(bytes.size() / sizeof(Item));
+  if (!items.empty()) std::memcpy(items.data(), bytes.data(), items.size() * sizeof(Item));
+  return items;
+}
+
+/// Collective: all ranks' items, in the order of the ranks.
+template <typename Item>
+std::vector<Item> items_of_all(Communicator& analysis, std::span<const Item> own) {
+  const auto here = static_cast<std::size_t>(analysis.rank());
+  std::vector<Bytes> boxes(static_cast<std::size_t>(analysis.size()));
+  for (std::size_t to = 0; to < boxes.size(); ++to) {
+    if (to != here) boxes[to] = bytes_of(own);
+  }
+  boxes = analysis.all_to_all(std::move(boxes));
+  std::vector<Item> all;
+  for (std::size_t from = 0; from < boxes.size(); ++from) {
+    if (from == here) {
+      all.insert(all.end(), own.begin(), own.end());
+    } else {
+      const std::vector<Item> part = items_of<Item>(boxes[from]);
+      all.insert(all.end(), part.begin(), part.end());
+    }
+  }
+  return all;
+}
+
+/// Collects letters of several kinds for every rank of the analysis, this one included. A letter is a
+/// trivially copyable struct with a number of its own, `static constexpr std::uint8_t kLetter`.
+class Mail {
+ public:
+  explicit Mail(Communicator& analysis)
+      : analysis_(analysis), out_(static_cast<std::size_t>(analysis.size())), most_(out_.size(), 0) {}
+
+  [[nodiscard]] int here() const { return analysis_.rank(); }
+  /// Bytes of letters that were not delivered yet.
+  [[nodiscard]] std::uint64_t pending() const {
+    std::uint64_t bytes = 0;
+    for (const Bytes& box : out_) bytes += box.size();
+    return bytes;
+  }
+  [[nodiscard]] int ranks() const { return analysis_.size(); }
+
+  template <typename Letter>
+  void send(int to, const Letter& letter) {
+    static_assert(std::is_trivially_copyable_v<Letter>);
+    Bytes& box = out_[static_cast<std::size_t>(to)];
+    box.push_back(std::byte{Letter::kLetter});
+    append(box, &letter, sizeof(Letter));
+  }
+
+  /// A letter with items enclosed: its struct names their type, `using Item = …`.
+  template <typename Letter>
+  void send(int to, const Letter& letter, std::span<const typename Letter::Item> items) {
+    static_assert(std::is_trivially_copyable_v<Letter> &&
+                  std::is_trivially_copyable_v<typename Letter::Item>);
+    Bytes& box = out_[static_cast<std::size_t>(to)];
+    const auto count = static_cast<std::uint64_t>(items.size());
+    box.push_back(std::byte{Letter::kLetter});
+    append(box, &letter, sizeof(Letter));
+    append(box, &count, sizeof count);
+    append(box, items.data(), items.size_bytes());
+  }
+
+  /// Collective: hands the letters of this rank to the others, and theirs to `recipients`, in the order of
+  /// the senders' ranks and of sending. Each recipient takes the letters for which it has a
+  /// `receive(const Letter&)` (with items: and a std::span of them) and names in
+  /// `using Letters = LetterList<...>`. What it writes then stays here. False: there was no letter at all.
+  template <typename... Recipients>
+  bool deliver_once(Recipients&... recipients) {
+    if (analysis_.all_sum(pending()) == 0) return false;
+    for (std::size_t to = 0; to < out_.size(); ++to) most_[to] = std::max(most_[to], out_[to].size());
+    std::vector<Bytes> incoming = std::exchange(out_, empty_boxes());
+    incoming = analysis_.all_to_all(std::move(incoming));
+    for (Bytes& box : incoming) {
+      open(box, recipients...);
+      keep(std::move(box));
+    }
+    return true;
+  }
+  /// Collective: the same, until nobody writes any more.
+  template <typename... Recipients>
+  void deliver(Recipients&... recipients) {
+    while (deliver_once(recipients...)) {
+    }
+  }
+
+ private:
+  /// So many bytes of a box before they are read, they are brought into the cache.
+  static constexpr std::size_t kAhead = 512;
+
+  /// Boxes whose letters were read serve again, the largest for the rank that most went to: new ones would
+  /// have to be made by the system, piece by piece.
+  std::vector<Bytes> empty_boxes() {
+    std::vector<Bytes> boxes(out_.size());
+    std::vector<std::size_t> order(out_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(),
+              [this](std::size_t a, std::size_t b) { return most_[a] > most_[b]; });
+    std::sort(spare_.begin(), spare_.end(),
+              [](const Bytes& a, const Bytes& b) { return a.capacity() < b.capacity(); });
+    for (const std::size_t to : order) {
+      if (spare_.empty()) break;
+      boxes[to] = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    return boxes;
+  }
+  void keep(Bytes box) {
+    if (box.capacity() == 0 || spare_.size() >= out_.size()) return;
+    box.clear();
+    spare_.push_back(std::move(box));
+  }
+
+  static void append(Bytes& box, const void* data, std::size_t size) {
+    const auto* const bytes = static_cast<const std::byte*>(data);
+    box.insert(box.end(), bytes, bytes + size);
+  }
+
+  template <typename... Recipients>
+  void open(const Bytes& box, Recipients&... recipients) {
+    const std::byte* at = box.data();
+    const std::byte* const end = at + box.size();
+    while (at < end) {
+      // Another rank's processor wrote it, millions of letters ago.
+      __builtin_prefetch(at + kAhead);
+      const std::uint8_t kind = std::to_integer<std::uint8_t>(*at);
+      std::size_t size = 0;
+      ((size = size != 0 ? size : offer(kind, at + 1, recipients, typename Recipients::Letters{})), ...);
+      at += 1 + size;
+    }
+  }
+
+  template <typename Recipient, template <typename...> typename List, typename... Letter>
+  std::size_t offer(std::uint8_t kind, const std::byte* at, Recipient& recipient,
+                    List<Letter...> /*letters*/) {
+    std::size_t size = 0;
+    ((kind == Letter::kLetter ? (size = hand_over<Letter>(at, recipient)) : std::size_t{0}), ...);
+    return size;
+  }
+  /// Returns how many bytes the letter took.
+  template <typename Letter, typename Recipient>
+  std::size_t hand_over(const std::byte* at, Recipient& recipient) {
+    Letter letter;
+    std::memcpy(&letter, at, sizeof(Letter));
+    if constexpr (requires { typename Letter::Item; }) {
+      std::uint64_t count = 0;
+      std::memcpy(&count, at + sizeof(Letter), sizeof count);
+      using Item = typename Letter::Item;
+      static_assert(alignof(Item) <= alignof(std::max_align_t));
+      const std::size_t bytes = count * sizeof(Item);
+      enclosed_.resize(
+          std::max(enclosed_.size(), (bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t)));
+      if (count != 0) std::memcpy(enclosed_.data(), at + sizeof(Letter) + sizeof count, bytes);
+      recipient.receive(letter, std::span(reinterpret_cast<const Item*>(enclosed_.data()), count));
+      return sizeof(Letter) + sizeof count + bytes;
+    } else {
+      recipient.receive(letter);
+      return sizeof(Letter);
+    }
+  }
+
+  Communicator& analysis_;
+  std::vector<Bytes> out_;
+  std::vector<std::size_t> most_;           // bytes that went to each rank at once
+  std::vector<Bytes> spare_;                // empty, with memory
+  std::vector<std::max_align_t> enclosed_;  // with a letter: kept for its memory
+};
+
+template <typename... Letter>
+struct LetterList {};
+
+}  // namespace culprit::exchange

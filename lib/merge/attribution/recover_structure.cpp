@@ -1,0 +1,191 @@
+#include "merge/attribution/recover_structure.hpp"
+
+#include "cct/message.hpp"
+#include "merge/input/together.hpp"
+#include "structure/combine.hpp"
+#include "structure/serialize.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <span>
+#include <sstream>
+#include <thread>
+
+#include <boost/archive/binary_iarchive.hpp>
+#include <boost/archive/binary_oarchive.hpp>
+
+namespace culprit::merge {
+namespace {
+
+using Modules = std::vector<RecoveredStructure::Module>;
+
+/// Every rank's copy of rank 0's places.
+std::vector<Place> broadcast_places(exchange::Communicator& comm, const std::vector<Place>& places) {
+  cct::MessageWriter writer;
+  writer.value(std::uint64_t{places.size()});
+  for (const Place& place : places) {
+    writer.value(place.module);
+    writer.value(place.offset);
+  }
+  exchange::Bytes message = writer.take();
+  comm.broadcast(message, 0);
+  cct::MessageReader reader(message);
+  std::vector<Place> all(reader.value<std::uint64_t>());
+  for (Place& place : all) {
+    place.module = reader.value<cct::ModuleId>();
+    place.offset = reader.value<std::uint64_t>();
+  }
+  return all;
+}
+
+/// The addresses to ask for, per module.
+Modules collect_addresses(const cct::SharedTree& shared, const std::vector<Place>& more) {
+  Modules modules(shared.modules.size());
+  const auto add = [&modules](cct::ModuleId module, std::uint64_t offset) {
+    if (module < modules.size()) modules[module].addresses.push_back(offset);
+  };
+  for (const cct::Node& node : shared.tree.nodes()) {
+    if (node.frame.kind != cct::FrameKind::region) add(node.frame.module, node.frame.offset);
+  }
+  for (const Place& place : more) add(place.module, place.offset);
+  for (RecoveredStructure::Module& module : modules) {
+    std::ranges::sort(module.addresses);
+    const auto rest = std::unique(module.addresses.begin(), module.addresses.end());
+    module.addresses.erase(rest, module.addresses.end());
+  }
+  return modules;
+}
+
+/// A part of a module's addresses: those from `first` up to `last`.
+struct Part {
+  cct::ModuleId module = 0;
+  std::size_t first = 0, last = 0;
+  [[nodiscard]] std::size_t size() const { return last - first; }
+};
+
+/// The parts that each rank recovers: the largest first, each to the rank with the least to do so far. A
+/// module that holds most of what was sampled must not keep one rank busy while the others wait for it.
+std::vector<std::vector<Part>> deal_out(const Modules& modules, std::size_t ranks) {
+  // A module costs its opening and reading even where few of its addresses were sampled.
+  constexpr std::size_t kAddressesOfAModule = 200;
+  // With fewer, opening the module would be most of the work.
+  constexpr std::size_t kAddressesOfAPart = 250;
+  std::vector<Part> parts;
+  for (cct::ModuleId id = 0; id < modules.size(); ++id) {
+    const std::size_t all = modules[id].addresses.size();
+    const std::size_t count = std::min(ranks, (all + kAddressesOfAPart - 1) / kAddressesOfAPart);
+    for (std::size_t i = 0; i < count; ++i) parts.push_back({id, all * i / count, all * (i + 1) / count});
+  }
+  std::ranges::stable_sort(parts, std::ranges::greater(), &Part::size);
+  std::vector<std::vector<Part>> dealt(ranks);
+  std::vector<std::size_t> load(ranks, 0);
+  for (const Part& part : parts) {
+    const auto least = static_cast<std::size_t>(std::ranges::min_element(load) - load.begin());
+    dealt[least].push_back(part);
+    load[least] += part.size() + kAddressesOfAModule;
+  }
+  return dealt;
+}
+
+/// The structure of each part of the share.
+std::vector<structure::ModuleStructure> recover_share(const cct::SharedTree& shared, const Modules& modules,
+                                                      const std::vector<Part>& share, bool loops,
+                                                      const std::filesystem::path& cache, std::size_t threads,
+                                                      const std::function<void()>& step) {
+  std::vector<structure::ModuleStructure> recovered(share.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&](bool first) {
+    for (std::size_t i = next++; i < share.size(); i = next++) {
+      const cct::ModuleKey& key = shared.modules[share[i].module];
+      const std::span addresses =
+          std::span(modules[share[i].module].addresses).subspan(share[i].first, share[i].size());
+      structure::Request request;
+      request.path = key.path;
+      request.build_id = key.build_id;
+      request.addresses.assign(addresses.begin(), addresses.end());
+      request.loops = loops;
+      request.cache = cache;
+      // The first part is the largest and seldom ends before the others; the threads that those leave idle
+      // help.
+      request.threads = i == 0 ? threads : 1;
+      recovered[i] = structure::recover(request);
+      if (first) step();
+    }
+  };
+  std::vector<std::jthread> helpers;
+  for (std::size_t t = 1; t < std::min(threads, share.size()); ++t) helpers.emplace_back(work, false);
+  work(true);
+  helpers.clear();
+  return recovered;
+}
+
+std::string to_text(const structure::ModuleStructure& structure) {
+  std::ostringstream stream;
+  boost::archive::binary_oarchive archive(stream, boost::archive::no_header);
+  archive << structure;
+  return stream.str();
+}
+
+structure::ModuleStructure to_structure(const std::string& text) {
+  std::istringstream stream(text);
+  boost::archive::binary_iarchive archive(stream, boost::archive::no_header);
+  structure::ModuleStructure structure;
+  archive >> structure;
+  return structure;
+}
+
+/// The module of these parts.
+structure::ModuleStructure join(std::map<std::size_t, structure::ModuleStructure>&& parts) {
+  std::vector<structure::ModuleStructure> ordered;
+  ordered.reserve(parts.size());
+  for (auto& [first, part] : parts) ordered.push_back(std::move(part));
+  return ordered.empty() ? structure::ModuleStructure{} : structure::combine(std::move(ordered));
+}
+
+}  // namespace
+
+const structure::Point* RecoveredStructure::point(const Place& place) const {
+  if (place.module >= modules_.size()) return nullptr;
+  const Module& module = modules_[place.module];
+  const auto found = std::ranges::lower_bound(module.addresses, place.offset);
+  if (found == module.addresses.end() || *found != place.offset) return nullptr;
+  const auto index = static_cast<std::size_t>(found - module.addresses.begin());
+  return index < module.structure.points.size() ? &module.structure.points[index] : nullptr;
+}
+
+RecoveredStructure recover_structure(exchange::Communicator& comm, const cct::SharedTree& shared,
+                                     const std::vector<Place>& more, bool loops,
+                                     const std::filesystem::path& cache, const std::function<void()>& step) {
+  Modules modules = collect_addresses(shared, broadcast_places(comm, more));
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  const auto dealt = deal_out(modules, ranks);
+  const std::vector<Part>& share = dealt[static_cast<std::size_t>(comm.rank())];
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<structure::ModuleStructure> mine;
+  together(comm, [&] {
+    mine = recover_share(shared, modules, share, loops, cache, std::max<std::size_t>(1, cores / ranks), step);
+  });
+
+  cct::MessageWriter writer;
+  if (comm.rank() != 0) {
+    for (const structure::ModuleStructure& structure : mine) writer.text(to_text(structure));
+  }
+  const std::vector<exchange::Bytes> messages = comm.gather(writer.take(), 0);
+  std::vector<std::map<std::size_t, structure::ModuleStructure>> parts(
+      modules.size());  // by their first address
+  for (std::size_t rank = 0; rank < messages.size(); ++rank) {
+    cct::MessageReader reader(messages[rank]);
+    for (std::size_t i = 0; i < dealt[rank].size(); ++i) {
+      const Part& part = dealt[rank][i];
+      parts[part.module][part.first] = rank == 0 ? std::move(mine[i]) : to_structure(reader.text());
+    }
+  }
+  if (comm.rank() == 0) {
+    for (cct::ModuleId id = 0; id < modules.size(); ++id) modules[id].structure = join(std::move(parts[id]));
+  }
+  if (comm.rank() != 0) modules.clear();
+  return RecoveredStructure(std::move(modules));
+}
+
+}  // namespace culprit::merge

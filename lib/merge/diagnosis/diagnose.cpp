@@ -1,0 +1,55 @@
+#include "merge/diagnosis/diagnose.hpp"
+
+#include "merge/diagnosis/work_by_thread.hpp"
+
+#include <algorithm>
+
+namespace culprit::merge {
+namespace {
+
+using database::ContextId;
+
+void diagnose_role(database::Experiment& experiment, std::span<const std::uint32_t> roles, std::uint32_t role,
+                   const RoleTotals& totals, WorkByThread& work, const blame::Options& options) {
+  const blame::RoleView view{.threads = experiment.roles[role].threads,
+                             .time = totals.time,
+                             .idleness = totals.idleness,
+                             .weight_sq = totals.weight_sq,
+                             .blocked = totals.blocked};
+  experiment.balance.push_back(blame::test_balance(experiment.contexts, view, options));
+  experiment.blame.push_back(blame::shift_blame(experiment.contexts, view, experiment.balance.back()));
+  std::vector<std::uint32_t> locations;
+  locations.reserve(experiment.roles[role].threads);
+  for (std::uint32_t l = 0; l < roles.size(); ++l) {
+    if (roles[l] == role) locations.push_back(l);
+  }
+  std::vector<std::uint64_t> of_role;
+  const blame::WorkOf work_in_role = [&](ContextId context) -> std::span<const std::uint64_t> {
+    const std::vector<std::uint64_t>& all = work.of(context);
+    if (locations.size() == all.size()) return all;
+    of_role.resize(locations.size());
+    std::ranges::transform(locations, of_role.begin(), [&](std::uint32_t l) { return all[l]; });
+    return of_role;
+  };
+  const auto suspects = blame::find_suspects(experiment.contexts, role, view, experiment.blame.back(),
+                                             locations, work_in_role, options);
+  experiment.suspects.insert(experiment.suspects.end(), suspects.begin(), suspects.end());
+}
+
+}  // namespace
+
+void diagnose(exchange::Communicator& comm, database::Experiment& experiment,
+              std::span<const std::uint32_t> roles, const Summaries& summaries,
+              const database::Writer& writer, const database::TileValues& values,
+              const blame::Options& options) {
+  blame::Options measured = options;
+  if (experiment.run.period_ns != 0) measured.period_ns = experiment.run.period_ns;
+  WorkByThread work(comm, writer, values, experiment.contexts);
+  work.run([&] {
+    for (std::uint32_t role = 0; role < experiment.roles.size(); ++role)
+      diagnose_role(experiment, roles, role, summaries.roles[role], work, measured);
+  });
+  std::ranges::stable_sort(experiment.suspects, std::ranges::greater(), &database::Suspect::explains_ns);
+}
+
+}  // namespace culprit::merge

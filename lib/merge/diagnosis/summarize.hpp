@@ -1,0 +1,33 @@
+#pragma once
+
+#include "database/database.hpp"
+#include "exchange/communicator.hpp"
+#include "merge/values/plan.hpp"
+#include "merge/values/role_sums.hpp"
+#include "merge/values/shape.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace culprit::merge {
+
+/// The accumulators of one role over all threads of the run, as blame needs them: dense by context. Rank 0
+/// only.
+struct RoleTotals {
+  std::vector<metrics::Accumulator> time, idleness;  ///< inclusive
+  std::vector<metrics::Uint128> weight_sq;
+  std::vector<std::uint64_t> blocked;
+};
+
+/// Summaries of all roles and metrics. Rank 0 only.
+struct Summaries {
+  std::vector<database::Summary> contexts, flat;  ///< by (role, metric)
+  std::vector<RoleTotals> roles;
+};
+
+/// Collective: reduces every rank's accumulators, which are given up. Each rank combines a range of them,
+/// all-to-all; rank 0 gathers the ranges. Exact, so the partition does not show.
+Summaries summarize(exchange::Communicator& comm, const Shape& shape, const Plan& plan,
+                    std::vector<RoleSums>& roles);
+
+}  // namespace culprit::merge

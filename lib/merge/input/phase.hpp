@@ -1,0 +1,57 @@
+#pragma once
+
+#include "exchange/communicator.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace culprit::merge {
+
+/// Called now and then on rank 0: phase, and done of total in it.
+using Progress = std::function<void(const char* phase, std::uint64_t done, std::uint64_t total)>;
+
+/// Counts the steps of one phase and tells rank 0's observer. The total is rank 0's share.
+class Phase {
+ public:
+  /// `progress` must outlive this.
+  Phase(const exchange::Communicator& comm, const Progress& progress, const char* name, std::uint64_t total)
+      : before_(std::exchange(current, name)),
+        progress_(comm.rank() == 0 && progress ? &progress : nullptr),
+        name_(name),
+        total_(total) {
+    if (progress_ != nullptr) (*progress_)(name_, 0, total_);
+  }
+
+  ~Phase() { current = before_; }
+  Phase(const Phase&) = delete;
+  Phase& operator=(const Phase&) = delete;
+
+  /// What this rank is at, for messages.
+  static const char* now() { return current; }
+
+  void step() {
+    ++done_;
+    if (progress_ != nullptr) (*progress_)(name_, std::min(done_, total_), total_);
+  }
+
+ private:
+  static constinit inline thread_local const char* current = "start";
+
+  const char* before_;
+  const Progress* progress_;
+  const char* name_;
+  std::uint64_t total_;
+  std::uint64_t done_ = 0;
+};
+
+/// The line for std::bad_alloc.
+inline std::string out_of_memory() {
+  return std::string("merge: ") + Phase::now() +
+         ": out of memory (merge with fewer ranks on each node, on more nodes, or with a higher limit: "
+         "ulimit -v)";
+}
+
+}  // namespace culprit::merge

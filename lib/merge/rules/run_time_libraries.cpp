@@ -1,0 +1,26 @@
+#include "merge/rules/run_time_libraries.hpp"
+
+#include "merge/rules/idle_rules.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace culprit::merge {
+namespace {
+
+constexpr std::array<std::string_view, 27> kPatterns = {
+    "[vdso]",        "ld-linux*.so*", "ld-musl*.so*",   "ld-2*.so",      "libc.so*",        "libc-2*.so",
+    "libm.so*",      "libm-2*.so",    "libmvec.so*",    "libmvec-2*.so", "libpthread*.so*", "librt.so*",
+    "libdl.so*",     "libgcc_s.so*",  "libstdc++.so*",  "libc++.so*",    "libc++abi.so*",   "libgfortran.so*",
+    "libflang*.so*", "libgomp.so*",   "libomp.so*",     "libiomp5.so*",  "libquadmath.so*", "libimf.so*",
+    "libsvml.so*",   "libintlc.so*",  "libifcore*.so*",
+};
+
+}  // namespace
+
+bool is_run_time_library(std::string_view module_path) {
+  const std::string_view name = module_path.substr(module_path.rfind('/') + 1);
+  return std::ranges::any_of(kPatterns, [&](std::string_view pattern) { return matches(pattern, name); });
+}
+
+}  // namespace culprit::merge

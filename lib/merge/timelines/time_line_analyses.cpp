@@ -1,0 +1,276 @@
+// All analyses of time lines, in order: read and match in causal order, waits, delay costs with hotspots, map
+// of time, critical path, efficiencies, variation by levels and by chosen procedures (docs/algorithms.md 7 to
+// 11). Their results become tables on rank 0 and metrics of the threads. Costs per event: docs/figures.md.
+#include "merge/timelines/time_line_analyses.hpp"
+
+#include "database/consistency.hpp"
+#include "exchange/machine.hpp"
+#include "merge/timelines/time_line_scopes.hpp"
+#include "merge/timelines/time_map_rows.hpp"
+#include "merge/timelines/trace_tables.hpp"
+#include "waits/clocks/causal_order.hpp"
+#include "waits/path/efficiency.hpp"
+#include "waits/states/forward.hpp"
+#include "waits/timeline/roster.hpp"
+#include "waits/variation/segment_values.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace culprit::merge {
+namespace {
+
+using database::ContextId;
+using database::Experiment;
+using database::Wait;
+using database::WaitPattern;
+
+/// The dominant procedure and those below it: so many levels at most.
+constexpr std::size_t kLevels = 3;
+
+/// What time stamps tell replaces what was approximated for the same threads; waits of threads and for
+/// flushes are known by approximation only.
+void replace_approximations(std::vector<Wait>& waits, std::vector<Wait>&& exact,
+                            const std::set<std::uint32_t>& traced) {
+  std::erase_if(waits, [&](const Wait& wait) {
+    return wait.pattern < WaitPattern::flush_wait && traced.contains(wait.location);
+  });
+  waits.insert(waits.end(), exact.begin(), exact.end());
+  std::ranges::stable_sort(waits, std::ranges::greater(), &Wait::ns);
+}
+
+/// The program's marks of iterations, by time line.
+struct Marks {
+  std::map<waits::Location, std::vector<waits::IterationMark>> marks;
+  ContextId around = database::kNone;  ///< the innermost context around all of them
+
+  void observe(const Shape& shape, waits::Location location, const measurement::trace::Record& record) {
+    if (record.kind != measurement::trace::RecordKind::call) return;
+    for (const measurement::trace::Operation& operation : record.operations) {
+      if (operation.kind != measurement::trace::OperationKind::iteration) continue;
+      marks[location].push_back({.ns = record.enter_ns, .number = operation.bytes});
+      around = around_both(shape, around == database::kNone ? record.node : around, record.node);
+    }
+  }
+
+  /// In the order of the lines.
+  [[nodiscard]] std::vector<std::vector<waits::IterationMark>> of(
+      const std::vector<waits::TimeLine>& lines) const {
+    std::vector<std::vector<waits::IterationMark>> ordered;
+    for (const waits::TimeLine& line : lines) {
+      const auto found = marks.find(line.location);
+      ordered.push_back(found == marks.end() ? std::vector<waits::IterationMark>{} : found->second);
+    }
+    return ordered;
+  }
+};
+
+/// One run of all analyses over what was read.
+class Analyses {
+ public:
+  Analyses(exchange::Communicator& comm, const Dealing& dealing, TimeLines& lines, const Shape& shape,
+           std::span<const database::Location> locations, const std::filesystem::path& directory)
+      : comm_(comm),
+        shape_(shape),
+        roster_(comm, lines.processes),
+        threads_(threads_of(comm, roster_, locations)),
+        tables_(comm, shape, threads_),
+        values_(dealing, threads_),
+        read_(waits::read_in_causal_order(
+            comm, roster_, lines.processes,
+            [this](waits::Location location, const auto& record) {
+              marks_.observe(shape_, location, record);
+            },
+            {.spill = {.directory = directory,
+                       .memory = waits::usual_memory(exchange::ranks_with(comm, exchange::this_machine()))}},
+            [this] { marks_ = {}; })),
+        forward_(read_.forward) {
+    found_.stopped = comm.all_sum(lines.stopped + lines.broken_off->size());
+  }
+
+  /// The same calls on all ranks.
+  TimeLineFindings run() {
+    TimeLineFindings findings;
+    count();
+    findings.waits = find_waits();
+    find_causes();
+    waits::TimeMap map = waits::time_map(comm_, roster_, forward_,
+                                         [this](ContextId context) { return call_scope(shape_, context); });
+    find_critical_path(map);
+    find_variations(map);
+    found_.time_map = gather_time_map(comm_, map);
+    findings.values = values_.take(comm_);
+    findings.trace = std::move(found_);
+    findings.threads = {threads_.begin(), threads_.end()};
+    findings.clock_violations = comm_.all_sum(read_.violations);
+    findings.clock_violations_left = comm_.all_sum(read_.left);
+    findings.varied = std::move(varied_);
+    return findings;
+  }
+
+ private:
+  void count() {
+    std::uint64_t own = 0;
+    for (const waits::TimeLine& line : forward_.ledger.lines()) {
+      if (roster_.location_of(roster_.rank_of(line.location), 0) == line.location) ++own;
+    }
+    found_.traced = comm_.all_sum(own);
+    const waits::Unmatched& unmatched = forward_.unmatched();
+    const auto sum = [this](std::uint64_t value) { return comm_.all_sum(value); };
+    found_.unmatched = {.sends = sum(unmatched.sends),
+                        .receives = sum(unmatched.receives),
+                        .probes = sum(unmatched.probes),
+                        .collectives = sum(unmatched.collectives),
+                        .fences = sum(unmatched.fences),
+                        .epochs = sum(unmatched.epochs),
+                        .locks = sum(unmatched.locks),
+                        .completions = sum(unmatched.completions),
+                        .strangers = sum(unmatched.strangers)};
+  }
+
+  std::vector<Wait> find_waits() {
+    for (const waits::WaitSum& sum : forward_.wait_sums)
+      values_.add_wait(sum.location, call_scope(shape_, sum.context), sum.pattern, sum.ns);
+    return tables_.waits(forward_.wait_sums);
+  }
+
+  void find_causes() {
+    const std::vector<ContextId> procedures = enclosing_procedures(shape_);
+    waits::HotspotDiagnosis hotspots(forward_, procedures);
+    const waits::DelayCosts costs = waits::delay_costs(
+        comm_, roster_, forward_,
+        {.observer = [&hotspots](const waits::ComparedWait& wait) { hotspots.add(wait); }});
+    found_.hotspots = tables_.hotspots(hotspots.find(comm_));
+    for (const waits::DelayCost& cost : costs.costs) {
+      values_.add_cost(cost.location, scope_of(shape_, cost.path).context, cost.short_term_ns,
+                       cost.long_term_ns);
+    }
+    found_.causes = tables_.causes(costs.costs);
+    found_.unattributed_ns = comm_.all_sum(costs.unattributed_ns);
+    found_.direct_ns = comm_.all_sum(costs.direct_ns);
+    found_.indirect_ns = comm_.all_sum(costs.indirect_ns);
+  }
+
+  void find_critical_path(const waits::TimeMap& map) {
+    const waits::CriticalPath path = waits::critical_path(comm_, roster_, forward_);
+    for (const waits::CriticalTime& time : path.times)
+      values_.add_critical(time.location, scope_of(shape_, time.path).context, time.ns);
+    found_.critical_begin_ns = path.begin_ns;
+    found_.critical_end_ns = path.end_ns;
+    found_.critical_calls_ns = path.calls_ns;
+    found_.critical = tables_.critical_path(path, forward_.own_times, found_.traced);
+    const waits::Efficiency efficiency = waits::efficiency(comm_, map, path);
+    found_.parallel = efficiency.parallel;
+    found_.load_balance = efficiency.load_balance;
+    found_.communication = efficiency.communication;
+    found_.serialization = efficiency.serialization;
+    found_.transfer = efficiency.transfer;
+    found_.run_ns = efficiency.run_ns;
+  }
+
+  /// The events that the time lines have readings of.
+  void find_read_events() {
+    std::vector<std::uint64_t> readings(shape_.columns.events.size(), 0);
+    for (const waits::TimeLine& line : forward_.ledger.lines()) {
+      line.readings.for_each([&](const waits::Reading& reading) {
+        if (reading.event < readings.size()) ++readings[reading.event];
+      });
+    }
+    for (std::uint32_t event = 0; event < readings.size(); ++event) {
+      if (comm_.all_sum(readings[event]) == 0) continue;
+      read_events_.push_back(event);
+      found_.metrics.push_back(static_cast<std::uint32_t>(Columns::kFirstEvent) + event);
+    }
+  }
+
+  /// With what those events counted in the segments.
+  database::Variation table_of(const waits::Variation& level, ContextId around_marks) {
+    waits::SegmentValues values;
+    if (!read_events_.empty())
+      values = waits::segment_values(roster_, forward_, level, shape_.columns.events.size());
+    for (auto& row : values) {
+      std::vector<waits::RowValues> kept;
+      kept.reserve(read_events_.size());
+      for (const std::uint32_t event : read_events_) kept.push_back(std::move(row[event]));
+      row = std::move(kept);
+    }
+    return tables_.variation(level, around_marks, values, read_events_.size());
+  }
+
+  /// Marked iterations are the coarsest level; procedures follow. The bins of `map` are told which segments
+  /// of the coarsest one lie in them.
+  void find_variations(waits::TimeMap& map) {
+    find_read_events();
+    const waits::CallPaths paths = call_paths(shape_);
+    const waits::ProcedureSums sums(comm_, roster_, forward_, paths);
+    const auto marks = marks_.of(forward_.ledger.lines());
+    waits::Variation level = waits::variation(comm_, roster_, forward_, sums, marks);
+    waits::find_segments(map, level);
+    if (level.marked) found_.variations.push_back(table_of(level, marks_.around));
+    for (const std::uint32_t procedure : sums.levels(kLevels)) {
+      if (level.procedure != procedure) {
+        level =
+            waits::variation(comm_, roster_, forward_, sums, {}, {.procedure = procedure}, std::move(level));
+      }
+      found_.variations.push_back(table_of(level, database::kNone));
+    }
+    if (shape_.segments.empty()) return;
+    const waits::CallPaths all = call_paths(shape_, true);
+    const waits::ProcedureSums sums_of_all(comm_, roster_, forward_, all);
+    for (const Shape::Chosen& chosen : shape_.segments) add_chosen(sums_of_all, chosen);
+  }
+
+  /// Of a procedure that the user named, unless that is a level.
+  void add_chosen(const waits::ProcedureSums& sums, const Shape::Chosen& chosen) {
+    const waits::Variation found =
+        waits::variation(comm_, roster_, forward_, sums, {}, {.procedure = chosen.procedure});
+    std::uint64_t segments = 0;
+    for (const std::vector<waits::Segment>& row : found.rows) segments += row.size();
+    if (comm_.all_sum(segments) == 0) return;
+    varied_.insert(chosen.name);
+    database::Variation table = table_of(found, database::kNone);
+    table.chosen = true;
+    const auto same = [&table](const database::Variation& one) {
+      return !one.marked && one.context == table.context;
+    };
+    if (std::ranges::none_of(found_.variations, same)) found_.variations.push_back(std::move(table));
+  }
+
+  exchange::Communicator& comm_;
+  const Shape& shape_;
+  waits::Roster roster_;
+  std::vector<std::uint32_t> threads_;
+  TraceTables tables_;
+  TraceValueCollector values_;
+  Marks marks_;
+  waits::CausalForward read_;
+  const waits::Forward& forward_;
+  database::TraceAnalyses found_;
+  std::set<std::uint32_t> varied_;
+  std::vector<std::uint32_t> read_events_;  // by their places in the columns
+};
+
+}  // namespace
+
+TimeLineFindings analyse_time_lines(exchange::Communicator& comm, const Dealing& dealing, TimeLines& lines,
+                                    const Shape& shape, std::span<const database::Location> locations,
+                                    const std::filesystem::path& directory) {
+  if (comm.all_sum(lines.processes.size()) == 0) return {};
+  return Analyses(comm, dealing, lines, shape, locations, directory).run();
+}
+
+bool TimeLineFindings::adopt_into(Experiment& experiment, std::size_t locations) && {
+  if (!database::is_sound(trace, locations, experiment.contexts.size(), experiment.metrics.size()))
+    return false;
+  if (trace.traced == 0) return true;
+  experiment.trace = std::move(trace);
+  experiment.quality.clock_violations += clock_violations;
+  experiment.quality.clock_violations_left += clock_violations_left;
+  replace_approximations(experiment.waits, std::move(waits), threads);
+  return true;
+}
+
+}  // namespace culprit::merge

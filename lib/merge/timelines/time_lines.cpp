@@ -1,0 +1,168 @@
+#include "merge/timelines/time_lines.hpp"
+
+#include "cct/tree_union.hpp"
+#include "measurement/measurement.hpp"
+#include "measurement/trace.hpp"
+#include "merge/input/file_modules.hpp"
+#include "merge/input/own_frames.hpp"
+#include "waits/clocks/clock_correction.hpp"
+#include "waits/clocks/push_forward.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+namespace culprit::merge {
+namespace {
+
+namespace trace = measurement::trace;
+
+constexpr std::uint8_t kUnknownEvent = 255;
+
+/// A thread's tree as its trace names nodes.
+struct NamedNodes {
+  std::uint32_t ordinal = 0;
+  std::vector<std::uint32_t> units;           // per node: its number in the trace
+  std::vector<database::ContextId> contexts;  // per node
+};
+
+class TracedProcess final : public waits::ProcessTrace {
+ public:
+  TracedProcess(const measurement::ProcessInfo& process, const std::string& path,
+                std::vector<NamedNodes> nodes, std::vector<std::uint8_t> events,
+                std::map<std::string, std::string>& broken_off)
+      : rank_(process.rank.value()),
+        trace_(path),
+        broken_off_(broken_off),
+        clock_(trace_.clocks()),
+        nodes_(std::move(nodes)),
+        events_(std::move(events)) {
+    if (!trace_.is_of(process)) {
+      throw measurement::MeasurementError(
+          path, "is the trace of another process than the measurement beside it (put it beside its own)");
+    }
+    begin();
+  }
+
+  [[nodiscard]] std::int32_t rank() const override { return rank_; }
+  [[nodiscard]] const std::vector<trace::Definition>& definitions() const override {
+    return trace_.definitions();
+  }
+  [[nodiscard]] std::size_t threads() const override { return records_.size(); }
+
+  bool next(std::size_t thread, trace::Record& record) override {
+    if (records_[thread] == nullptr) return false;
+    try {
+      if (!records_[thread]->next(record)) return false;
+    } catch (const measurement::MeasurementError& error) {
+      broken_off_.try_emplace(trace_.path(), error.what());
+      records_[thread].reset();  // what was read before it is good
+      return false;
+    }
+    const std::vector<database::ContextId>& contexts = nodes_[thread].contexts;
+    record.node = record.node < contexts.size() ? contexts[record.node] : 0;
+    record.enter_ns = pushed_(clock_(record.enter_ns));
+    record.exit_ns = pushed_(clock_(record.exit_ns));
+    if (record.kind == trace::RecordKind::reading)
+      record.event = record.event < events_.size() ? events_[record.event] : kUnknownEvent;
+    return true;
+  }
+
+  bool rewind(std::span<const waits::ClockViolation> violations) override {
+    pushed_.add(violations);
+    begin();
+    return true;
+  }
+
+  [[nodiscard]] bool stopped() const { return trace_.stopped_ns() != 0; }
+
+ private:
+  void begin() {
+    records_.clear();
+    for (const NamedNodes& thread : nodes_) {
+      const auto& traced = trace_.threads();
+      const auto found = std::ranges::find(traced, thread.ordinal, &trace::ProcessTrace::Thread::ordinal);
+      std::unique_ptr<trace::ThreadRecords>& records = records_.emplace_back();
+      if (found != traced.end())
+        records = std::make_unique<trace::ThreadRecords>(trace_, *found, thread.units);
+    }
+  }
+
+  std::int32_t rank_;
+  trace::ProcessTrace trace_;
+  std::map<std::string, std::string>& broken_off_;
+  waits::ClockCorrection clock_;
+  waits::PushForward pushed_;
+  std::vector<NamedNodes> nodes_;
+  std::vector<std::uint8_t> events_;  // their numbers in the run
+  std::vector<std::unique_ptr<trace::ThreadRecords>> records_;
+};
+
+/// Opens one process after the other.
+class Opening {
+ public:
+  Opening(const cct::SharedTree& shared, const Shape& shape) : shape_(shape) { tree_.unite(shared); }
+
+  void open(const std::string& measured, std::size_t threads) {
+    const std::string path = trace::trace_path(measured).string();
+    if (!std::filesystem::exists(path)) return;
+    try {
+      measurement::Measurement& file = reader_.read(measured);
+      // Nobody can have waited for it in MPI; and what a rank forked must not stand for the rank.
+      if (!file.process.rank || file.process.forked) return;
+      drop_own_frames(file);
+      auto process = std::make_unique<TracedProcess>(file.process, path, name_nodes(file, threads),
+                                                     number_events(file.process), *result_.broken_off);
+      if (process->stopped()) ++result_.stopped;
+      result_.processes.push_back(std::move(process));
+    } catch (const measurement::MeasurementError& error) {
+      result_.problems.push_back(path + ": " + error.what() + "; this time line is not used");
+    }
+  }
+
+  TimeLines take() { return std::move(result_); }
+
+ private:
+  /// Of a process's events beside REALTIME, their places among the run's.
+  [[nodiscard]] std::vector<std::uint8_t> number_events(const measurement::ProcessInfo& process) const {
+    const std::vector<std::string>& names = shape_.columns.events;
+    std::vector<std::uint8_t> numbers;
+    for (std::size_t e = process.has_realtime ? 1 : 0; e < process.events.size(); ++e) {
+      const auto place = std::ranges::lower_bound(names, process.events[e].name) - names.begin();
+      numbers.push_back(static_cast<std::uint8_t>(std::min<std::ptrdiff_t>(place, kUnknownEvent)));
+    }
+    return numbers;
+  }
+  std::vector<NamedNodes> name_nodes(measurement::Measurement& file, std::size_t threads) {
+    const std::span<const cct::ModuleId> modules = modules_.of(file, tree_);
+    std::vector<NamedNodes> named(threads);
+    for (std::size_t t = 0; t < threads && t < file.threads.size(); ++t) {
+      measurement::ThreadProfile& thread = file.threads[t];
+      named[t].ordinal = thread.ordinal;
+      named[t].units = std::move(thread.units);
+      if (thread.nodes.empty()) continue;
+      for (const cct::NodeId node : tree_.unite(thread.nodes, modules)) {
+        named[t].contexts.push_back(node < shape_.own.size() ? shape_.own[node] : 0);
+      }
+    }
+    return named;
+  }
+
+  const Shape& shape_;
+  cct::TreeUnion tree_;
+  FileModules modules_;
+  measurement::Reader reader_;
+  TimeLines result_;
+};
+
+}  // namespace
+
+TimeLines open_time_lines(const Dealing& dealing, const cct::SharedTree& shared, const Shape& shape) {
+  if (!dealing.traced()) return {};
+  Opening opening(shared, shape);
+  dealing.for_each_traced([&](const char* path, std::uint32_t threads) { opening.open(path, threads); });
+  return opening.take();
+}
+
+}  // namespace culprit::merge

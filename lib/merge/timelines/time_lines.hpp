@@ -1,0 +1,32 @@
+#pragma once
+
+#include "merge/values/shape.hpp"
+#include "merge/values/survey.hpp"
+#include "merge/values/values.hpp"
+#include "waits/timeline/process_trace.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace culprit::merge {
+
+/// The traces of a rank's processes, as lib/waits reads them.
+struct TimeLines {
+  std::vector<std::unique_ptr<waits::ProcessTrace>> processes;  ///< ranks that have a trace
+  std::vector<std::string> problems;  ///< one line per trace that is not used: file: why (what to do)
+  std::uint64_t stopped = 0;          ///< traces that end before their process: a limit, a full disk
+  /// By file, why it is damaged, of traces that turned out to break off while `processes` were read.
+  std::unique_ptr<std::map<std::string, std::string>> broken_off =
+      std::make_unique<std::map<std::string, std::string>>();
+};
+
+/// Collective: opens the traces of the files that `dealing` deals. Call paths are contexts (`shape.own`),
+/// times are on the clock of the process that clocks were compared with; readings name their events by the
+/// places in `shape.columns`. A trace that cannot be read is left out and told; one that breaks off is used
+/// as far as it goes, and told once it was read.
+TimeLines open_time_lines(const Dealing& dealing, const cct::SharedTree& shared, const Shape& shape);
+
+}  // namespace culprit::merge

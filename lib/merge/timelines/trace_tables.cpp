@@ -1,0 +1,217 @@
+#include "merge/timelines/trace_tables.hpp"
+
+#include "exchange/letter.hpp"
+#include "merge/timelines/time_line_scopes.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace culprit::merge {
+namespace {
+
+using database::ContextId;
+using database::TimedScope;
+using database::WaitPattern;
+using waits::Pattern;
+
+WaitPattern named(Pattern pattern) {
+  static_assert(static_cast<int>(Pattern::late_sender) == static_cast<int>(WaitPattern::late_sender) + 1);
+  static_assert(static_cast<int>(Pattern::lock_wait) == static_cast<int>(WaitPattern::lock_wait) + 1);
+  return static_cast<WaitPattern>(static_cast<int>(pattern) - 1);
+}
+
+/// A row of a variation as it travels; its segments follow it.
+struct RowHead {
+  std::int32_t rank = -1;
+  std::uint64_t segments = 0;
+};
+struct SegmentTimes {
+  std::uint64_t begin_ns = 0, sos_ns = 0, duration_ns = 0;
+};
+
+struct SegmentValue {
+  std::uint64_t value = 0;
+  ContextId context = database::kNone;
+};
+
+/// One after the other: rows, events, segments.
+std::vector<SegmentValue> in_line(const waits::SegmentValues& values) {
+  std::vector<SegmentValue> all;
+  for (const auto& row : values) {
+    for (const waits::RowValues& event : row) {
+      for (std::size_t i = 0; i < event.values.size(); ++i)
+        all.push_back({.value = event.values[i], .context = event.contexts[i]});
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> threads_of(exchange::Communicator& comm, const waits::Roster& roster,
+                                      std::span<const database::Location> locations) {
+  std::map<std::int32_t, std::uint32_t> first;
+  for (std::uint32_t i = 0; i < locations.size(); ++i) first.try_emplace(locations[i].rank, i);
+  std::vector<std::uint32_t> threads(roster.locations(), 0);
+  for (waits::Location location = 0; location < roster.locations(); ++location) {
+    const std::int32_t rank = roster.rank_of(location);
+    const auto found = first.find(rank);
+    if (found != first.end()) threads[location] = found->second + (location - roster.location_of(rank, 0));
+  }
+  exchange::Bytes bytes = exchange::bytes_of(std::span<const std::uint32_t>(threads));
+  comm.broadcast(bytes, 0);
+  return exchange::items_of<std::uint32_t>(bytes);
+}
+
+template <class Item>
+std::vector<Item> TraceTables::gather(std::span<const Item> own) {
+  std::vector<Item> all;
+  for (const exchange::Bytes& bytes : comm_.gather(exchange::bytes_of(own), 0)) {
+    const std::vector<Item> part = exchange::items_of<Item>(bytes);
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
+std::vector<database::Wait> TraceTables::waits(const std::vector<waits::WaitSum>& own) {
+  std::map<std::tuple<WaitPattern, std::uint32_t, ContextId, std::uint32_t, ContextId>, database::Wait> sums;
+  for (const waits::WaitSum& sum : gather(std::span(own))) {
+    const database::Wait part{.pattern = named(sum.pattern),
+                              .location = threads_[sum.location],
+                              .context = call_scope(shape_, sum.context),
+                              .cause_location = threads_[sum.cause],
+                              .cause_context = call_scope(shape_, sum.cause_context),
+                              .exact = true,
+                              .ns = 0,
+                              .count = 0};
+    const std::tuple key{part.pattern, part.location, part.context, part.cause_location, part.cause_context};
+    database::Wait& whole = sums.try_emplace(key, part).first->second;
+    whole.ns += sum.ns;
+    whole.count += sum.count;
+  }
+  std::vector<database::Wait> list;
+  list.reserve(sums.size());
+  for (const auto& [key, wait] : sums) list.push_back(wait);
+  return list;
+}
+
+std::vector<database::Cause> TraceTables::causes(const std::vector<waits::DelayCost>& own) {
+  std::map<std::pair<std::uint32_t, TimedScope>, database::Cause> sums;
+  for (const waits::DelayCost& cost : gather(std::span(own))) {
+    const std::uint32_t thread = threads_[cost.location];
+    const TimedScope scope = scope_of(shape_, cost.path);
+    database::Cause& sum = sums[{thread, scope}];
+    sum.location = thread;
+    sum.scope = scope;
+    sum.short_term_ns += cost.short_term_ns;
+    sum.long_term_ns += cost.long_term_ns;
+  }
+  std::vector<database::Cause> list;
+  list.reserve(sums.size());
+  for (const auto& [key, cause] : sums) list.push_back(cause);
+  std::ranges::stable_sort(list, std::ranges::greater(), [](const database::Cause& cause) {
+    return cause.short_term_ns + cause.long_term_ns;
+  });
+  return list;
+}
+
+std::vector<database::CriticalScope> TraceTables::critical_path(const waits::CriticalPath& own,
+                                                                const std::vector<waits::OwnTime>& own_times,
+                                                                std::uint64_t ranks) {
+  std::map<TimedScope, std::uint64_t> of_all;
+  for (const waits::OwnTime& time : gather(std::span(own_times)))
+    of_all[scope_of(shape_, time.path)] += time.ns;
+  std::map<TimedScope, std::map<std::uint32_t, std::uint64_t>> shares;
+  for (const waits::CriticalTime& time : gather(std::span(own.times)))
+    shares[scope_of(shape_, time.path)][threads_[time.location]] += time.ns;
+  std::vector<database::CriticalScope> list;
+  for (const auto& [scope, by_thread] : shares) {
+    database::CriticalScope one{.scope = scope, .ns = 0, .imbalance_ns = 0, .shares = {}};
+    for (const auto& [thread, ns] : by_thread) {
+      one.ns += ns;
+      one.shares.push_back({thread, ns});
+    }
+    const std::uint64_t mean = ranks == 0 ? 0 : of_all[scope] / ranks;
+    one.imbalance_ns = one.ns - std::min(one.ns, mean);
+    list.push_back(std::move(one));
+  }
+  std::ranges::stable_sort(list, std::ranges::greater(), &database::CriticalScope::ns);
+  return list;
+}
+
+std::vector<database::Hotspot> TraceTables::hotspots(const std::vector<waits::Hotspot>& own) {
+  std::map<std::tuple<std::uint32_t, ContextId, std::uint32_t, ContextId>, std::uint64_t> sums;
+  for (const waits::Hotspot& hotspot : gather(std::span(own))) {
+    sums[{threads_[hotspot.location], hotspot.context, threads_[hotspot.waiter],
+          call_scope(shape_, hotspot.waiter_context)}] += hotspot.ns;
+  }
+  std::vector<database::Hotspot> list;
+  list.reserve(sums.size());
+  for (const auto& [key, ns] : sums) {
+    list.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), ns});
+  }
+  std::ranges::stable_sort(list, std::ranges::greater(), &database::Hotspot::ns);
+  return list;
+}
+
+ContextId TraceTables::gather_around(ContextId own) {
+  ContextId around = database::kNone;
+  for (const ContextId part : gather(std::span<const ContextId>(&own, 1))) {
+    if (part == database::kNone) continue;
+    around = around == database::kNone ? part : around_both(shape_, around, part);
+  }
+  return around;
+}
+
+database::Variation TraceTables::variation(const waits::Variation& own, ContextId around_marks,
+                                           const waits::SegmentValues& values, std::size_t events) {
+  std::vector<RowHead> heads;
+  std::vector<SegmentTimes> segments;
+  for (std::size_t i = 0; i < own.rows.size(); ++i) {
+    heads.push_back({own.ranks[i], own.rows[i].size()});
+    for (const waits::Segment& segment : own.rows[i])
+      segments.push_back({segment.begin_ns, segment.sos_ns, segment.end_ns - segment.begin_ns});
+  }
+  const ContextId around = gather_around(around_marks);
+  const std::vector<RowHead> all_heads = gather(std::span<const RowHead>(heads));
+  const std::vector<SegmentTimes> all_segments = gather(std::span<const SegmentTimes>(segments));
+  const std::vector<SegmentValue> all_values = gather(std::span<const SegmentValue>(in_line(values)));
+  std::vector<waits::Outlier> outliers = gather(std::span(own.outliers));
+
+  database::Variation found{.marked = own.marked,
+                            .context = own.marked ? around : own.context,
+                            .median_ns = own.median_ns,
+                            .rows = {},
+                            .outliers = {},
+                            .longest_ns = {}};
+  auto next = all_segments.begin();
+  auto next_value = all_values.begin();
+  for (const RowHead& head : all_heads) {
+    database::Variation::Row& row = found.rows.emplace_back();
+    row.rank = head.rank;
+    if (own.marked && found.longest_ns.size() < head.segments) found.longest_ns.resize(head.segments);
+    for (std::size_t i = 0; i < head.segments; ++i, ++next) {
+      row.sos_ns.push_back(next->sos_ns);
+      row.begin_ns.push_back(next->begin_ns);
+      if (own.marked) found.longest_ns[i] = std::max(found.longest_ns[i], next->duration_ns);
+    }
+    for (std::size_t event = 0; head.segments > 0 && event < events; ++event) {
+      std::vector<std::uint64_t>& of_event = row.values.emplace_back();
+      std::vector<ContextId>& contexts = row.contexts.emplace_back();
+      for (std::size_t i = 0; i < head.segments; ++i, ++next_value) {
+        of_event.push_back(next_value->value);
+        contexts.push_back(next_value->context);
+      }
+    }
+  }
+  std::ranges::sort(found.rows, {}, &database::Variation::Row::rank);
+  std::ranges::sort(outliers, [](const waits::Outlier& a, const waits::Outlier& b) {
+    return std::tuple(b.sos_ns, a.rank, a.segment) < std::tuple(a.sos_ns, b.rank, b.segment);
+  });
+  for (const waits::Outlier& one : outliers)
+    found.outliers.push_back({one.rank, one.segment, one.sos_ns, one.context});
+  return found;
+}
+
+}  // namespace culprit::merge

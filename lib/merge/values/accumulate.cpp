@@ -1,0 +1,270 @@
+// From one thread's nodes to the columns that summaries are made of (docs/algorithms.md 2, 5.1). Each node's
+// values go to its context's row: time, CPU time, samples, events, what time lines found. Time at a waiting
+// context is divided into idleness and communication by the marks of the wrappers and the rules; large
+// transfers are then counted as work (transfer_work.cpp). Rows of a tile's threads are summed up the tree
+// together (tile_sums.cpp). One-sided accumulators and stamps are listed with the idleness of their frames.
+// Cost: linear in a thread's nodes with values: 0.06 ms per profile of 2000 frames (docs/scaling.md).
+#include "merge/values/accumulate.hpp"
+
+#include "merge/values/transfer_work.hpp"
+
+#include <algorithm>
+
+namespace culprit::merge {
+
+using database::ContextId;
+using measurement::Cell;
+using measurement::WaitKind;
+
+namespace {
+
+constexpr std::uint32_t bit_of(WaitKind kind) {
+  return std::uint32_t{1} << static_cast<unsigned>(kind);
+}
+
+}  // namespace
+
+ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, const Transfers& transfers,
+                                       std::size_t roles, const TraceValues* traced)
+    : shape_(shape),
+      plan_(plan),
+      transfers_(transfers),
+      traced_(traced),
+      own_(plan.slots.size(), shape.columns.metrics()),
+      sums_(shape, plan),
+      roles_(roles) {
+  slots_.reserve(plan.slots.size());
+  for (const ContextId x : plan.slots) {
+    const bool waits = shape.contexts[x].wait != WaitKind::none;
+    slots_.push_back({.group = plan.group_of[x], .waits = waits});
+  }
+  for (ContextId x = 0; x < shape.contexts.size(); ++x) {
+    const WaitKind kind = shape.contexts[x].wait;
+    if (kind != WaitKind::none && kind != WaitKind::mpi && frontier_of(shape, x) == x)
+      thread_waits_.push_back(x);
+  }
+}
+
+void ThreadAccumulation::begin_process(const measurement::Measurement& file) {
+  event_columns_.clear();
+  const std::vector<std::string>& names = shape_.columns.events;
+  for (std::size_t e = file.process.has_realtime ? 1 : 0; e < file.process.events.size(); ++e) {
+    const auto found = std::ranges::lower_bound(names, file.process.events[e].name);
+    event_columns_.push_back(Columns::kFirstEvent + static_cast<std::size_t>(found - names.begin()));
+  }
+  has_realtime_ = file.process.has_realtime;
+  marked_kinds_ = 0;
+  for (const measurement::ThreadProfile& thread : file.threads) {
+    for (const Cell& cell : thread.cells) {
+      if (cell.marked_ns != 0) marked_kinds_ |= bit_of(cell.mark);
+    }
+  }
+}
+
+std::uint64_t ThreadAccumulation::idle_time(const Cell& cell, ContextId context) {
+  const Shape::Scope& scope = shape_.contexts[context];
+  const std::uint64_t marked = std::min(cell.marked_ns, cell.time_ns);
+  if (scope.never_idle != 0) return 0;
+  if (scope.wait == WaitKind::none) {
+    // Marked, but no frame of the path is known to wait (a partial unwind, a name that no rule has): the
+    // statement itself becomes the frontier. Other contexts have others below them and cannot.
+    if (marked == 0 || scope.kind != database::ContextKind::statement) return 0;
+    WaitKind& kind = lone_waits_[context];
+    kind = std::max(kind, cell.mark);
+    return marked;
+  }
+  // The wrappers of MPI see every call. Threads also wait in calls that are not seen, as those of the C
+  // library itself, in functions that mark the rest: they are known by name.
+  const bool all_marked =
+      scope.wait == WaitKind::mpi && scope.unmarked == 0 && (marked_kinds_ & bit_of(scope.wait)) != 0;
+  return all_marked || scope.idle_by_name == 0 ? marked : cell.time_ns;
+}
+
+/// What a file that grew between the passes holds anew is charged to the nearest ancestor that is known.
+std::uint32_t ThreadAccumulation::slot_of(const measurement::ThreadProfile& thread,
+                                          std::span<const cct::NodeId> united, std::size_t node) const {
+  const auto known = [&] {
+    return united[node] < plan_.slot_of.size() && plan_.slot_of[united[node]] != database::kNone;
+  };
+  while (!known()) node = thread.nodes[node].parent;
+  return plan_.slot_of[united[node]];
+}
+
+/// The nodes with values, their slots, and rows for these and for what time lines tell.
+void ThreadAccumulation::find_rows(const measurement::ThreadProfile& thread,
+                                   std::span<const cct::NodeId> united, std::uint32_t location) {
+  // Which nodes have values nobody could predict: they are listed without a branch.
+  nodes_.resize(thread.cell.size());
+  std::size_t with_values = 0;
+  for (std::size_t node = 0; node < thread.cell.size(); ++node) {
+    nodes_[with_values] = static_cast<cct::NodeId>(node);
+    with_values += thread.cell[node] != cct::kNoNode ? 1 : 0;
+  }
+  nodes_.resize(with_values);
+  node_slots_.resize(with_values);
+  for (std::size_t i = 0; i < with_values; ++i) node_slots_[i] = slot_of(thread, united, nodes_[i]);
+  if (traced_ != nullptr) {
+    for (const TraceValue& value : traced_->of(location))
+      node_slots_.push_back(static_cast<std::uint32_t>(plan_.slot_at(value.context)));
+  }
+  own_.reset(node_slots_);
+  contexts_.clear();
+  for (const std::uint32_t slot : own_.numbers()) contexts_.push_back(plan_.slots[slot]);
+}
+
+void ThreadAccumulation::record(const measurement::ThreadProfile& thread, RoleSums& role) {
+  const auto time = own_.column(Columns::kRealtime), idleness = own_.column(Columns::kIdleness);
+  const auto communication = own_.column(Columns::kCommunication), cpu = own_.column(Columns::kCpu);
+  const auto samples = own_.column(Columns::kSamples);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const Cell& cell = thread.cells[thread.cell[nodes_[i]]];
+    const Slot& slot = slots_[node_slots_[i]];
+    const std::size_t row = own_.row_of(node_slots_[i]);
+    time[row] += cell.time_ns;
+    cpu[row] += cell.cpu_ns;
+    samples[row] += cell.samples + cell.blocked;
+    role.weight_sq[slot.group] += cell.weight_sq;
+    role.blocked[slot.group] += cell.blocked;
+    if (!slot.waits && cell.marked_ns == 0) continue;
+    const std::uint64_t idle = idle_time(cell, plan_.slots[node_slots_[i]]);
+    idleness[row] += idle;
+    if (slot.waits) communication[row] += cell.time_ns - idle;
+  }
+}
+
+void ThreadAccumulation::record_events(const measurement::ThreadProfile& thread) {
+  const std::size_t events = event_columns_.size();
+  const auto samples = own_.column(Columns::kSamples);
+  for (std::size_t e = 0; e < events; ++e) {
+    const auto column = own_.column(event_columns_[e]);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const measurement::EventValue& event = thread.events[thread.cell[nodes_[i]] * events + e];
+      column[own_.row_of(node_slots_[i])] += event.value;
+      if (!has_realtime_) samples[own_.row_of(node_slots_[i])] += event.samples;
+    }
+  }
+}
+
+void ThreadAccumulation::record_traced(std::uint32_t location) {
+  if (traced_ == nullptr) return;
+  for (const TraceValue& value : traced_->of(location)) {
+    const auto slot = static_cast<std::uint32_t>(plan_.slot_at(value.context));
+    own_.column(shape_.columns.first_traced() + value.metric)[own_.row_of(slot)] += value.ns;
+  }
+}
+
+void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
+                                     std::span<const cct::NodeId> united, std::uint32_t location) {
+  for (const measurement::Epoch& epoch : thread.epochs) {
+    if (measurement::is_transfer(epoch.kind) || measurement::is_transfer_stamp(epoch.kind)) continue;
+    const ContextId own = context_of(shape_, thread, united, epoch.node);
+    const ContextId frame = frontier_of(shape_, own);
+    if (measurement::is_stamp(epoch.kind)) {  // of calls that never wait, too
+      stamps_.push_back({.location = location,
+                         .context = frame == database::kNone ? own : frame,
+                         .kind = epoch.kind,
+                         .instance = epoch.size_class,
+                         .members = static_cast<std::uint32_t>(epoch.peers >> 32),
+                         .peer = static_cast<std::int32_t>(epoch.peers & 0x7fffffff),
+                         .window = epoch.window,
+                         .enter_ns = epoch.count,
+                         .exit_ns = epoch.total_ns,
+                         .last_ns = epoch.least_ns});
+      continue;
+    }
+    if (frame == database::kNone || epoch.kind == measurement::EpochKind::none) continue;
+    tile_epochs_.push_back({.location = location,
+                            .context = frame,
+                            .size_class = epoch.size_class,
+                            .kind = epoch.kind,
+                            .window = epoch.window,
+                            .peers = epoch.peers,
+                            .count = epoch.count,
+                            .total_ns = epoch.total_ns,
+                            .least_ns = epoch.least_ns});
+  }
+}
+
+RoleSums& ThreadAccumulation::role_sums(std::uint32_t number) {
+  RoleSums& role = roles_[number];
+  if (role.used()) return role;
+  const std::size_t metrics = shape_.columns.metrics();
+  role.inclusive.resize(plan_.groups() * metrics);
+  role.exclusive.resize(plan_.exclusive_rows * metrics);
+  role.flat_inclusive.resize(shape_.flat.size() * metrics);
+  role.flat_exclusive.resize(shape_.flat.size() * metrics);
+  role.weight_sq.resize(plan_.groups());
+  role.blocked.resize(plan_.groups());
+  return role;
+}
+
+void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
+                             std::uint32_t location, std::uint32_t role) {
+  if (role_of_.empty()) first_location_ = location;
+  role_of_.push_back(role);
+  find_rows(thread, united, location);
+  record(thread, role_sums(role));
+  record_events(thread);
+  if (has_transfers(thread)) {
+    std::vector<RecordedRow> rows;
+    for (std::size_t row = 0; row < contexts_.size(); ++row) {
+      rows.push_back({.context = contexts_[row],
+                      .time = &own_.column(Columns::kRealtime)[row],
+                      .idleness = &own_.column(Columns::kIdleness)[row],
+                      .communication = &own_.column(Columns::kCommunication)[row]});
+    }
+    count_transfers_as_work(thread, united, shape_, transfers_, rows);
+  }
+  record_traced(location);
+  list_epochs(thread, united, location);
+}
+
+void ThreadAccumulation::list_exclusive(database::TileRows& rows) {
+  rows.add_location();
+  rows.add_rows(contexts_, own_.values());
+}
+
+/// The groups whose idleness the waits of the tile's threads tell.
+void ThreadAccumulation::find_watched() {
+  watched_.groups.clear();
+  for (const ContextId x : thread_waits_) watched_.groups.push_back(plan_.group_of[x]);
+  for (const blame::EpochRow& epoch : tile_epochs_) watched_.groups.push_back(plan_.group_of[epoch.context]);
+  std::ranges::sort(watched_.groups);
+  const auto rest = std::unique(watched_.groups.begin(), watched_.groups.end());
+  watched_.groups.erase(rest, watched_.groups.end());
+}
+
+/// Location by location: its one-sided communication, then where it waited for other threads.
+void ThreadAccumulation::list_waits(std::size_t tile_locations) {
+  const auto idleness = [&](ContextId context) {
+    const auto found = std::ranges::lower_bound(watched_.groups, plan_.group_of[context]);
+    return &watched_.idleness[static_cast<std::size_t>(found - watched_.groups.begin()) * tile_locations];
+  };
+  std::vector<const std::uint64_t*> thread_waits;
+  for (const ContextId x : thread_waits_) thread_waits.push_back(idleness(x));
+  auto epoch = tile_epochs_.begin();
+  for (std::uint32_t l = 0; l < tile_locations; ++l) {
+    const std::uint32_t location = first_location_ + l;
+    for (; epoch != tile_epochs_.end() && epoch->location == location; ++epoch) {
+      epoch->idle_ns = idleness(epoch->context)[l];
+      epochs_.push_back(*epoch);
+    }
+    for (std::size_t i = 0; i < thread_waits.size(); ++i) {
+      if (thread_waits[i][l] == 0) continue;
+      epochs_.push_back({.location = location,
+                         .context = thread_waits_[i],
+                         .thread_wait = shape_.contexts[thread_waits_[i]].wait,
+                         .idle_ns = thread_waits[i][l]});
+    }
+  }
+}
+
+void ThreadAccumulation::add_tile(const database::TileRows& rows) {
+  find_watched();
+  sums_.add(rows, role_of_, roles_, watched_);
+  list_waits(rows.locations());
+  tile_epochs_.clear();
+  role_of_.clear();
+}
+
+}  // namespace culprit::merge

@@ -1,0 +1,104 @@
+#pragma once
+
+#include "blame/one_sided.hpp"
+#include "database/database.hpp"
+#include "measurement/measurement.hpp"
+#include "merge/idleness/transfers.hpp"
+#include "merge/values/plan.hpp"
+#include "merge/values/role_sums.hpp"
+#include "merge/values/shape.hpp"
+#include "merge/values/thread_rows.hpp"
+#include "merge/values/tile_sums.hpp"
+#include "merge/values/trace_values.hpp"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace culprit::merge {
+
+/// Second pass over the input: one thread at a time exclusive values at contexts, and tile by tile, from
+/// them, each thread's inclusive values (TileSums), all into the accumulators of the threads' roles. Cost per
+/// thread: linear in the contexts it touched. Not thread-safe.
+class ThreadAccumulation {
+ public:
+  /// `roles`: number of roles. `traced`: what time lines tell of this rank's threads; null: nothing. What is
+  /// referred to must outlive this.
+  ThreadAccumulation(const Shape& shape, const Plan& plan, const Transfers& transfers, std::size_t roles,
+                     const TraceValues* traced = nullptr);
+
+  /// Which events of this process feed which columns, and which kinds of wait its layers mark; before its
+  /// threads.
+  void begin_process(const measurement::Measurement& file);
+
+  /// Adds one thread. `united[n]`: the node of the united tree of the thread's node n; what the united tree
+  /// does not hold (a file that grew between the passes) is charged to its nearest ancestor.
+  void add(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
+           std::uint32_t location, std::uint32_t role);
+
+  /// The threads that were added since are a tile; `rows`: what list_exclusive added for each of
+  /// them, arranged.
+  void add_tile(const database::TileRows& rows);
+
+  /// Adds a location to `rows`: the exclusive values of the thread that was added last.
+  void list_exclusive(database::TileRows& rows);
+
+  /// What the approximation of waits needs of the tiles that were added, ranks left out, in the order of add.
+  [[nodiscard]] const std::vector<blame::EpochRow>& epochs() const { return epochs_; }
+  /// Ranks and hosts left out likewise.
+  [[nodiscard]] const std::vector<blame::EpochStamp>& stamps() const { return stamps_; }
+  /// Of the tiles that were added.
+  [[nodiscard]] std::vector<RoleSums>& roles() { return roles_; }
+  /// Contexts outside every frontier frame where marked waiting was found, and its kind.
+  [[nodiscard]] const std::map<database::ContextId, measurement::WaitKind>& lone_waits() const {
+    return lone_waits_;
+  }
+
+ private:
+  void find_rows(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
+                 std::uint32_t location);
+  void record(const measurement::ThreadProfile& thread, RoleSums& role);
+  void record_events(const measurement::ThreadProfile& thread);
+  [[nodiscard]] std::uint32_t slot_of(const measurement::ThreadProfile& thread,
+                                      std::span<const cct::NodeId> united, std::size_t node) const;
+  void record_traced(std::uint32_t location);
+  std::uint64_t idle_time(const measurement::Cell& cell, database::ContextId context);
+  void list_epochs(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
+                   std::uint32_t location);
+  RoleSums& role_sums(std::uint32_t role);
+  void find_watched();
+  void list_waits(std::size_t tile_locations);
+
+  const Shape& shape_;
+  const Plan& plan_;
+  const Transfers& transfers_;
+  const TraceValues* traced_;
+  std::vector<database::ContextId> thread_waits_;  ///< frontiers where threads wait for each other
+  /// What recording needs of a slot.
+  struct Slot {
+    std::uint32_t group = 0;
+    bool waits = false;  ///< in a frame that waits
+  };
+  std::vector<Slot> slots_;
+  // Of the thread that was added last.
+  std::vector<cct::NodeId> nodes_;             ///< with values
+  std::vector<std::uint32_t> node_slots_;      ///< theirs
+  ThreadRows own_;                             ///< by slot
+  std::vector<database::ContextId> contexts_;  ///< of the rows
+  // Of the tile.
+  std::uint32_t first_location_ = 0;
+  std::vector<std::uint32_t> role_of_;        ///< per location
+  std::vector<blame::EpochRow> tile_epochs_;  ///< whose idleness is not known yet
+  TileSums::Watched watched_;
+  TileSums sums_;
+  std::vector<std::size_t> event_columns_;  ///< of the process: event beside REALTIME → column
+  bool has_realtime_ = true;                ///< of the process; else its events' samples are the samples
+  std::uint32_t marked_kinds_ = 0;          ///< of the process: bit per WaitKind
+  std::vector<RoleSums> roles_;
+  std::vector<blame::EpochRow> epochs_;
+  std::vector<blame::EpochStamp> stamps_;
+  std::map<database::ContextId, measurement::WaitKind> lone_waits_;
+};
+
+}  // namespace culprit::merge

@@ -1,0 +1,355 @@
+#include "merge/values/describe.hpp"
+
+#include "merge/values/shape.hpp"
+#include "merge/values/trace_values.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+namespace culprit::merge {
+
+using database::Metric;
+using measurement::EventInfo;
+
+namespace {
+
+/// The events of a launch's processes beside REALTIME.
+std::span<const EventInfo> beside_realtime(const Launch& launch) {
+  const std::span<const EventInfo> events = launch.events;
+  return launch.has_realtime && !events.empty() ? events.subspan(1) : events;
+}
+
+std::string event_text(const EventInfo& event) {
+  // Periods of times are given and shown in microseconds.
+  const std::uint64_t period = event.unit == "ns" ? event.period / 1000 : event.period;
+  return event.name + "@" + std::to_string(period);
+}
+
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  const std::uint64_t per_mille =
+      whole == 0 ? 0 : static_cast<std::uint64_t>(metrics::Uint128{part} * 1000 / whole);
+  return std::to_string(per_mille / 10) + "." + std::to_string(per_mille % 10) + " %";
+}
+
+/// Ranks that are told in ascending order, as "0-3, 8": no more ranges of them than a line holds.
+class RankRanges {
+ public:
+  void add(std::int32_t rank) {
+    if (count_ != 0 && rank == last_) return;  // several files of one rank
+    if (count_ != 0 && rank == last_ + 1) {
+      last_ = rank;
+    } else {
+      if (count_ != 0) close();
+      first_ = last_ = rank;
+    }
+    ++count_;
+  }
+  [[nodiscard]] std::uint32_t count() const { return count_; }
+  /// Nothing may be added after.
+  std::string list() {
+    if (count_ != 0) close();
+    return listed_ > kListed ? text_ + ", ..." : text_;
+  }
+
+ private:
+  static constexpr int kListed = 10;
+
+  void close() {
+    if (++listed_ > kListed) return;
+    if (!text_.empty()) text_ += ", ";
+    text_ += std::to_string(first_);
+    if (last_ != first_) text_ += "-" + std::to_string(last_);
+  }
+
+  std::string text_;
+  int listed_ = 0;
+  std::uint32_t count_ = 0;
+  std::int32_t first_ = 0, last_ = 0;
+};
+
+/// What the program marked; processes may differ.
+std::string describe_iterations(const ProcessTable& processes) {
+  std::uint64_t least = ~std::uint64_t{0};
+  std::uint64_t most = 0;
+  for (const ProcessSummary& process : processes) {
+    least = std::min(least, process.iterations);
+    most = std::max(most, process.iterations);
+  }
+  if (most == 0) return {};
+  if (least == most) return std::to_string(most) + " iterations marked in every process (culprit_iteration)";
+  return std::to_string(least) + " to " + std::to_string(most) +
+         " iterations marked per process (culprit_iteration)";
+}
+
+/// The files beside the measurements.
+std::string describe_traces(const ProcessTable& processes) {
+  std::size_t traced = 0;
+  std::uint64_t bytes = 0;
+  for (const ProcessSummary& process : processes) {
+    traced += process.trace_bytes != 0 ? 1 : 0;
+    bytes += process.trace_bytes;
+  }
+  if (traced == 0) return {};
+  return "time lines were recorded in " + std::to_string(traced) + " of " + std::to_string(processes.size()) +
+         " processes: files of " + std::to_string((bytes + 1023) / 1024) + " KiB (--trace)";
+}
+
+}  // namespace
+
+std::vector<std::string> further_events(const ProcessTable& processes) {
+  std::set<std::string> names;
+  for (const auto& launch : processes.launches()) {
+    for (const EventInfo& event : beside_realtime(*launch)) names.insert(event.name);
+  }
+  return {names.begin(), names.end()};
+}
+
+database::Run describe_run(const ProcessTable& processes, const blame::Options& options) {
+  const ProcessTable::Iterator begin = processes.begin();
+  const ProcessSummary& first = *begin;
+  database::Run run;
+  run.mpi = first.launch->mpi;
+  run.program = first.launch->program;
+  run.directory = first.launch->directory;
+  run.command = first.launch->arguments;
+  run.start_realtime_ns = first.start_realtime_ns;
+  run.balance = options.mode == blame::Mode::paper ? "paper" : "noise-aware";
+  run.alpha = options.alpha;
+  run.tau = options.tau;
+  run.epsilon = options.epsilon;
+  std::set<std::string> hosts;
+  std::set<std::string> events;
+  std::set<std::string> notes;
+  RankRanges ranks;
+  std::int64_t latest = first.start_realtime_ns;
+  const Launch* before = nullptr;  // most processes share it with their neighbours
+  for (const ProcessSummary& process : processes) {
+    if (process.rank) ranks.add(*process.rank);
+    // CLOCK_MONOTONIC differs from host to host: compare wall-clock times, lengthened by monotonic durations.
+    const std::uint64_t length = process.end_ns > process.start_ns ? process.end_ns - process.start_ns : 0;
+    run.start_realtime_ns = std::min(run.start_realtime_ns, process.start_realtime_ns);
+    latest = std::max(latest, process.start_realtime_ns + static_cast<std::int64_t>(length));
+    if (process.launch.get() == before) continue;
+    const Launch& launch = *process.launch;
+    before = &launch;
+    if (run.run_id.empty()) run.run_id = launch.run_id;
+    run.world_size = std::max(run.world_size, launch.world_size);
+    hosts.insert(launch.host);
+    notes.insert(launch.notes.begin(), launch.notes.end());
+    for (const EventInfo& event : launch.events) events.insert(event_text(event));
+    if (launch.has_realtime && !launch.events.empty())
+      run.period_ns = std::max(run.period_ns, launch.events.front().period);
+  }
+  if (std::string iterations = describe_iterations(processes); !iterations.empty())
+    notes.insert(std::move(iterations));
+  if (std::string traces = describe_traces(processes); !traces.empty()) notes.insert(std::move(traces));
+  run.duration_ns = static_cast<std::uint64_t>(latest - run.start_realtime_ns);
+  run.ranks = ranks.count();
+  run.hosts.assign(hosts.begin(), hosts.end());
+  run.events.assign(events.begin(), events.end());
+  run.notes.assign(notes.begin(), notes.end());
+  return run;
+}
+
+std::string describe_ranks(const ProcessTable& processes) {
+  RankRanges ranks;
+  std::uint32_t world = 0;
+  for (const ProcessSummary& process : processes) {
+    world = std::max(world, process.launch->world_size);
+    if (process.rank) ranks.add(*process.rank);
+  }
+  if (ranks.count() == 0 || ranks.count() >= world) return {};
+  return (ranks.count() == 1 ? "rank " : "ranks ") + ranks.list() + " of " + std::to_string(world);
+}
+
+database::EachLocation describe_locations(const ProcessTable& processes, const Roles& roles) {
+  return [&](const std::function<void(const database::Location&)>& visit) {
+    std::size_t next = 0;
+    for (const ProcessSummary& process : processes) {
+      for (const ThreadSummary& thread : process.threads) {
+        visit({.rank = process.rank.value_or(-1),
+               .thread = thread.ordinal,
+               .role = roles.of[next++],
+               .pid = process.pid,
+               .host = process.launch->host,
+               .start_ns = thread.start_ns,
+               .end_ns = thread.end_ns,
+               .cut_short = process.cut_short()});
+      }
+    }
+  };
+}
+
+std::vector<Metric> describe_metrics(const ProcessTable& processes, const Columns& columns) {
+  std::vector<Metric> metrics = {
+      {.name = "REALTIME",
+       .unit = "ns",
+       .description = "Wall-clock time, sampled: what the thread spent here, waiting included."},
+      {.name = "idleness",
+       .unit = "ns",
+       .description =
+           "Wall-clock time spent waiting: in calls that block, for messages, other threads or locks."},
+      {.name = "communication",
+       .unit = "ns",
+       .description =
+           "Wall-clock time in communication and synchronization calls that is not waiting: moving data, "
+           "reductions, set-up."},
+      {.name = "CPU",
+       .unit = "ns",
+       .description = "CPU time. Time on the wall without CPU time is waiting, sleep, I/O or preemption."},
+      {.name = "samples", .unit = "count", .description = "Samples taken."},
+  };
+  std::map<std::string, std::string> units;
+  for (const auto& launch : processes.launches()) {
+    for (const EventInfo& event : beside_realtime(*launch)) units.try_emplace(event.name, event.unit);
+  }
+  for (const std::string& name : columns.events) {
+    metrics.push_back({.name = name, .unit = units[name], .description = "Sampled event " + name + "."});
+  }
+  for (const std::string& name : columns.traced) {
+    metrics.push_back({.name = name, .unit = "ns", .description = describe_trace_metric(name)});
+  }
+  metrics.push_back({.name = "imbalance",
+                     .unit = "ns",
+                     .description =
+                         "Blame: waiting whose deepest balanced ancestor is this scope; the load below it is "
+                         "unevenly spread over the threads.",
+                     .summary_only = true});
+  return metrics;
+}
+
+namespace {
+
+/// What all processes together say of modules.
+std::map<cct::ModuleKey, ModuleFlaws> sum_up_flaws(const ProcessTable& processes) {
+  std::unordered_map<const cct::ModuleKey*, ModuleFlaws> sums;  // processes share their modules
+  for (const ProcessSummary& process : processes) {
+    for (const ModuleFlaws& flaws : process.flaws) {
+      ModuleFlaws& sum = sums[flaws.module.get()];
+      sum.module = flaws.module;
+      sum.bridged += flaws.bridged;
+      sum.partial += flaws.partial;
+      sum.no_unwind = sum.no_unwind || flaws.no_unwind;
+    }
+  }
+  std::map<cct::ModuleKey, ModuleFlaws> by_key;
+  for (const auto& [module, sum] : sums) by_key.emplace(*module, sum);
+  return by_key;
+}
+
+}  // namespace
+
+std::vector<database::ModuleInfo> describe_modules(const ProcessTable& processes,
+                                                   const cct::SharedTree& shared,
+                                                   const RecoveredStructure& structure,
+                                                   const database::Experiment& experiment) {
+  std::map<std::string, std::uint64_t> samples;
+  for (const database::Summary& summary : experiment.flat_summaries) {
+    if (summary.metric != Columns::kSamples) continue;
+    for (const database::SummaryEntry& entry : summary.entries) {
+      const database::FlatScope& scope = experiment.flat[entry.scope];
+      if (scope.kind != database::ContextKind::module) continue;
+      samples[experiment.strings[scope.module]] += static_cast<std::uint64_t>(entry.exclusive.sum);
+    }
+  }
+  const std::map<cct::ModuleKey, ModuleFlaws> flaws = sum_up_flaws(processes);
+  std::vector<database::ModuleInfo> modules;
+  for (cct::ModuleId id = 0; id < shared.modules.size(); ++id) {
+    const RecoveredStructure::Module& module = structure.modules()[id];
+    if (module.addresses.empty()) continue;
+    const cct::ModuleKey& key = shared.modules[id];
+    modules.push_back({.path = key.path,
+                       .build_id = key.build_id,
+                       .samples = samples[key.path],
+                       .notes = module.structure.notes});
+    const auto known = flaws.find(key);
+    if (known == flaws.end()) continue;
+    modules.back().bridged = known->second.bridged;
+    modules.back().partial = known->second.partial;
+    modules.back().no_unwind = known->second.no_unwind;
+  }
+  return modules;
+}
+
+database::Quality judge_quality(const Survey& survey, const Attribution& attribution,
+                                std::span<const database::Summary> context_summaries) {
+  const measurement::Quality& sum = survey.quality.sum;
+  database::Quality quality{.unreadable = survey.unreadable};
+  for (const ProcessSummary& process : survey.processes) quality.cut_short += process.cut_short() ? 1 : 0;
+  quality.slowed = survey.quality.slowed;
+  quality.samples = sum.samples;
+  quality.partial = sum.partial;
+  quality.partial_ns = sum.partial_ns;
+  quality.bridged = sum.bridged;
+  quality.dropped = sum.dropped;
+  quality.full = sum.full;
+  quality.handler_ns = sum.handler_ns;
+  quality.most_halvings = sum.most_halvings;
+  quality.epochs_lost = sum.epochs_lost;
+  for (const database::Summary& summary : context_summaries) {
+    if (summary.metric != Columns::kSamples) continue;
+    for (const database::SummaryEntry& entry : summary.entries) {
+      if (attribution.unresolved[entry.scope] == 0) continue;
+      quality.unresolved += static_cast<std::uint64_t>(entry.exclusive.sum);
+    }
+  }
+  return quality;
+}
+
+namespace {
+
+std::string seconds(std::uint64_t ns) {
+  constexpr std::uint64_t kTenth = 100'000'000;
+  const std::uint64_t tenths = (ns + kTenth / 2) / kTenth;
+  return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10);
+}
+
+/// And what is missing of it.
+std::string how_it_ended(const ProcessSummary& process) {
+  switch (process.end) {
+    case measurement::EndReason::abort:
+      return "it aborted (abort, an uncaught exception or MPI_Abort); what it did until then is all here";
+    case measurement::EndReason::signal:
+      return "a signal ended it; what it did until then is all here";
+    default:
+      return "its end was not recorded: it was last seen " +
+             seconds(process.end_ns - std::min(process.start_ns, process.end_ns)) +
+             " s after its start, and up to a second after that is missing (was it killed, or is it still "
+             "running?)";
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> list_problems(const ProcessTable& processes, const database::Quality& quality,
+                                       std::uint64_t total_ns, const std::string& directory) {
+  // A run that was killed has one such line per process; a few tell the story.
+  constexpr std::uint64_t kListed = 5;
+  std::vector<std::string> problems;
+  std::uint64_t cut = 0;
+  for (const ProcessSummary& process : processes) {
+    if (process.cut_short() && ++cut <= kListed) {
+      const std::string whose = process.rank ? "rank " + std::to_string(*process.rank) + " was " : "";
+      problems.push_back(process.path + ": " + whose + "cut short: " + how_it_ended(process));
+    }
+  }
+  if (cut > kListed) {
+    problems.push_back(directory + ": " + std::to_string(cut - kListed) + " more processes were cut short (" +
+                       std::to_string(cut) + " of " + std::to_string(processes.size()) + " in all)");
+  }
+  if (quality.dropped > 0) {
+    problems.push_back(directory + ": " + std::to_string(quality.dropped) +
+                       " samples were dropped (disk full, or a process too busy starting and ending)");
+  }
+  if (metrics::Uint128{quality.partial_ns} * 100 > total_ns) {
+    problems.push_back(
+        directory + ": " + percent(quality.partial_ns, total_ns) +
+        " of the time is in call paths that could not be unwound to their root, shown under <partial> "
+        "(see viewer-cli info for the modules)");
+  }
+  return problems;
+}
+
+}  // namespace culprit::merge

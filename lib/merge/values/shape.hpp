@@ -1,0 +1,61 @@
+#pragma once
+
+#include "database/database.hpp"
+#include "exchange/communicator.hpp"
+#include "merge/idleness/waiting.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace culprit::merge {
+
+/// The columns that are accumulated per context: the metrics of the database in their order.
+struct Columns {
+  static constexpr std::size_t kRealtime = 0, kIdleness = 1, kCommunication = 2, kCpu = 3, kSamples = 4,
+                               kFirstEvent = 5;
+
+  std::vector<std::string> events;  ///< beside REALTIME, by name
+  std::vector<std::string> traced;  ///< what time lines tell (trace_values.hpp), after the events
+  [[nodiscard]] std::size_t first_traced() const { return kFirstEvent + events.size(); }
+  [[nodiscard]] std::size_t metrics() const { return first_traced() + traced.size(); }
+};
+
+/// What every rank needs of contexts and flat scopes to accumulate values, free of names.
+struct Shape {
+  struct Scope {
+    database::ContextId parent = database::kNone;
+    database::FlatId flat = database::kNone;
+    database::ContextKind kind = database::ContextKind::root;
+    measurement::WaitKind wait = measurement::WaitKind::none;
+    std::uint8_t idle_by_name = 0, unmarked = 0, never_idle = 0;
+    std::uint8_t unused[3] = {};  // no padding: scopes are sent as they are
+  };
+  struct Flat {
+    database::FlatId parent = database::kNone;
+    database::ContextKind kind = database::ContextKind::root;
+    std::uint8_t unused[3] = {};
+  };
+  std::vector<Scope> contexts;
+  std::vector<Flat> flat;
+  /// A procedure that the user named, by its place in Options::segments.
+  struct Chosen {
+    std::uint32_t name = 0;
+    database::FlatId procedure = database::kNone;
+  };
+  std::vector<database::ContextId> own;  ///< per node of the united tree
+  std::vector<Chosen> segments;
+  Columns columns;
+};
+
+/// Rank 0: what the others need of its attribution.
+Shape shape_of(const Attribution& attribution, const std::vector<Waiting>& waiting, Columns columns);
+
+/// Rank 0: the procedures that the user named, one after the other; several may have one name.
+std::vector<Shape::Chosen> chosen_segments(const Attribution& attribution,
+                                           const std::vector<std::string>& names);
+
+/// Collective: every rank gets rank 0's.
+void broadcast(exchange::Communicator& comm, Shape& shape);
+
+}  // namespace culprit::merge

@@ -1,0 +1,151 @@
+#include "merge/values/trace_values.hpp"
+
+#include "exchange/letter.hpp"
+#include "merge/values/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+namespace culprit::merge {
+namespace {
+
+using waits::Pattern;
+
+// Metrics are numbered: the patterns, then these.
+constexpr std::uint32_t kShortTerm = waits::kPatterns, kLongTerm = kShortTerm + 1, kCritical = kLongTerm + 1,
+                        kMetrics = kCritical + 1;
+constexpr const char* kShortTermName = "delay-cost-short";
+constexpr const char* kLongTermName = "delay-cost-long";
+constexpr const char* kCriticalName = "critical-path";
+
+std::string name_of_metric(std::uint32_t metric) {
+  switch (metric) {
+    case kShortTerm:
+      return kShortTermName;
+    case kLongTerm:
+      return kLongTermName;
+    case kCritical:
+      return kCriticalName;
+    default:
+      return std::string(waits::name_of(static_cast<Pattern>(metric)));
+  }
+}
+
+Pattern pattern_named(const std::string& name) {
+  for (int pattern = 1; pattern < waits::kPatterns; ++pattern) {
+    if (waits::name_of(static_cast<Pattern>(pattern)) == name) return static_cast<Pattern>(pattern);
+  }
+  return Pattern::none;
+}
+
+/// Sorted, what has the same place and metric added up.
+void add_up(std::vector<TraceValue>& values) {
+  std::ranges::sort(values);
+  const auto place = [](const TraceValue& value) {
+    return std::tuple(value.thread, value.context, value.metric);
+  };
+  std::size_t kept = 0;
+  for (const TraceValue& value : values) {
+    if (kept > 0 && place(values[kept - 1]) == place(value)) {
+      values[kept - 1].ns += value.ns;
+    } else {
+      values[kept++] = value;
+    }
+  }
+  values.resize(kept);
+}
+
+/// Collective: those of all ranks, ascending, each once.
+std::vector<std::uint32_t> united(exchange::Communicator& comm, std::vector<std::uint32_t> own) {
+  const auto unique = [](std::vector<std::uint32_t>& numbers) {
+    std::ranges::sort(numbers);
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  };
+  unique(own);
+  std::vector<std::uint32_t> all = exchange::items_of_all<std::uint32_t>(comm, own);
+  unique(all);
+  return all;
+}
+
+}  // namespace
+
+std::span<const TraceValue> TraceValues::of(std::uint32_t thread) const {
+  const auto first = std::ranges::lower_bound(values, thread, {}, &TraceValue::thread);
+  const auto last = std::ranges::upper_bound(values, thread, {}, &TraceValue::thread);
+  return {first, last};
+}
+
+std::string describe_trace_metric(const std::string& name) {
+  if (name == kShortTermName)
+    return "From time lines: waiting of other ranks that this code caused directly, by taking longer.";
+  if (name == kLongTermName)
+    return "From time lines: waiting of other ranks that this code caused through those it kept waiting.";
+  if (name == kCriticalName) return "From time lines: time on the critical path of the run.";
+  const Pattern pattern = pattern_named(name);
+  const Pattern whole = waits::container_of(pattern);
+  if (whole != Pattern::none)
+    return "From time lines: exact waiting time, a part of " + std::string(waits::name_of(whole)) + '.';
+  if (!waits::is_wait(pattern)) return "From time lines: time in a collective that all had entered.";
+  return "From time lines: exact waiting time of this pattern.";
+}
+
+void TraceValueCollector::add(waits::Location location, database::ContextId context, std::uint32_t metric,
+                              std::uint64_t ns) {
+  if (ns == 0) return;
+  const std::uint32_t thread = threads_[location];
+  found_.emplace_back(dealing_.rank_of(thread),
+                      TraceValue{.thread = thread, .context = context, .metric = metric, .ns = ns});
+}
+
+void TraceValueCollector::add_wait(waits::Location location, database::ContextId context, Pattern pattern,
+                                   std::uint64_t ns) {
+  add(location, context, static_cast<std::uint32_t>(pattern), ns);
+}
+
+void TraceValueCollector::add_cost(waits::Location location, database::ContextId context,
+                                   std::uint64_t short_term_ns, std::uint64_t long_term_ns) {
+  add(location, context, kShortTerm, short_term_ns);
+  add(location, context, kLongTerm, long_term_ns);
+}
+
+void TraceValueCollector::add_critical(waits::Location location, database::ContextId context,
+                                       std::uint64_t ns) {
+  add(location, context, kCritical, ns);
+}
+
+TraceValues TraceValueCollector::take(exchange::Communicator& comm) {
+  std::vector<std::vector<TraceValue>> boxes(static_cast<std::size_t>(comm.size()));
+  for (const auto& [owner, value] : std::exchange(found_, {})) {
+    boxes[static_cast<std::size_t>(owner)].push_back(value);
+  }
+  std::vector<exchange::Bytes> outgoing;
+  for (std::vector<TraceValue>& box : boxes) {
+    add_up(box);
+    outgoing.push_back(exchange::bytes_of(std::span<const TraceValue>(box)));
+  }
+  TraceValues taken;
+  for (const exchange::Bytes& bytes : comm.all_to_all(std::move(outgoing))) {
+    const std::vector<TraceValue> part = exchange::items_of<TraceValue>(bytes);
+    taken.values.insert(taken.values.end(), part.begin(), part.end());
+  }
+  add_up(taken.values);
+
+  std::vector<std::uint32_t> metrics, contexts;
+  for (const TraceValue& value : taken.values) {
+    metrics.push_back(value.metric);
+    contexts.push_back(value.context);
+  }
+  taken.contexts = united(comm, std::move(contexts));
+  std::array<std::uint32_t, kMetrics> number{};
+  for (const std::uint32_t metric : united(comm, std::move(metrics))) {
+    number.at(metric) = static_cast<std::uint32_t>(taken.names.size());
+    taken.names.push_back(name_of_metric(metric));
+  }
+  for (TraceValue& value : taken.values) value.metric = number.at(value.metric);
+  return taken;
+}
+
+}  // namespace culprit::merge

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "database/database.hpp"
+#include "exchange/communicator.hpp"
+#include "waits/timeline/event.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace culprit::merge {
+
+class Dealing;
+
+/// What time lines tell of one thread at one context, in ns.
+struct TraceValue {
+  std::uint32_t thread = 0;  ///< in the database
+  database::ContextId context = 0;
+  std::uint32_t metric = 0;  ///< of TraceValues::names
+  std::uint64_t ns = 0;
+
+  friend auto operator<=>(const TraceValue&, const TraceValue&) = default;  // NOLINT(modernize-use-nullptr)
+};
+
+/// Waits by pattern, delay costs and the critical path as metrics of the threads that this rank accumulates.
+struct TraceValues {
+  std::vector<std::string> names;             ///< of what occurs in the run; the same on every rank
+  std::vector<database::ContextId> contexts;  ///< that any thread has values at, ascending; likewise
+  std::vector<TraceValue> values;             ///< in order
+
+  [[nodiscard]] std::span<const TraceValue> of(std::uint32_t thread) const;
+};
+
+/// What a metric of these names means, for the user.
+std::string describe_trace_metric(const std::string& name);
+
+/// Gathers them from what the analyses found, wherever it lies.
+class TraceValueCollector {
+ public:
+  /// `threads`: of each time line, its thread in the database, on every rank.
+  TraceValueCollector(const Dealing& dealing, std::span<const std::uint32_t> threads)
+      : dealing_(dealing), threads_(threads) {}
+
+  void add_wait(waits::Location location, database::ContextId context, waits::Pattern pattern,
+                std::uint64_t ns);
+  void add_cost(waits::Location location, database::ContextId context, std::uint64_t short_term_ns,
+                std::uint64_t long_term_ns);
+  void add_critical(waits::Location location, database::ContextId context, std::uint64_t ns);
+
+  /// Collective: every rank gets those of the threads that it accumulates.
+  TraceValues take(exchange::Communicator& comm);
+
+ private:
+  void add(waits::Location location, database::ContextId context, std::uint32_t metric, std::uint64_t ns);
+
+  const Dealing& dealing_;
+  std::span<const std::uint32_t> threads_;
+  std::vector<std::pair<int, TraceValue>> found_;  // with the rank that is to have it
+};
+
+}  // namespace culprit::merge

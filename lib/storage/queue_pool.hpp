@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <vector>
+
+namespace culprit::storage {
+
+/// Many short queues of one sort of item in some large pieces of memory, which are used again: most have at
+/// most one item at a time, and there may be millions.
+template <typename Item>
+class QueuePool {
+  static_assert(std::is_trivially_destructible_v<Item>);
+
+ public:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  /// One queue. It belongs to the pool that filled it, which must be used for all of it.
+  struct Queue {
+    std::uint32_t first = kNone, last = kNone;
+    [[nodiscard]] bool empty() const { return first == kNone; }
+  };
+
+  /// Of all queues together.
+  [[nodiscard]] std::size_t size() const { return size_; }
+  /// One more, which `make()` makes right where it is kept: what is first put together elsewhere and then
+  /// copied as a whole has the processor wait for each part.
+  template <typename MakeItem>
+  const Item& push(Queue& queue, MakeItem make) {
+    const std::uint32_t at = place();
+    Node& added = node(at);
+    ::new (static_cast<void*>(&added.item)) Item(make());
+    added.next = kNone;
+    (queue.empty() ? queue.first : node(queue.last).next) = at;
+    queue.last = at;
+    ++size_;
+    return added.item;
+  }
+  [[nodiscard]] const Item& front(const Queue& queue) const { return node(queue.first).item; }
+  void pop(Queue& queue) {
+    free_.push_back(queue.first);
+    queue.first = node(queue.first).next;
+    --size_;
+    if (queue.first == kNone) {
+      queue.last = kNone;
+      return;
+    }
+    // The one behind it may lie anywhere: it is brought into the cache while the next one's turn comes.
+    const std::uint32_t behind = node(queue.first).next;
+    if (behind != kNone) __builtin_prefetch(&node(behind));
+  }
+
+ private:
+  static constexpr std::size_t kCacheLine = 64;
+  /// Where a node fills a cache line, it lies in one.
+  static constexpr std::size_t kAligned =
+      sizeof(Item) < kCacheLine && sizeof(Item) + alignof(Item) >= kCacheLine ? kCacheLine : alignof(Item);
+  struct alignas(kAligned) Node {
+    Item item;
+    std::uint32_t next = kNone;
+  };
+  /// Nodes in a piece, two to the power of this: growing moves none of them.
+  static constexpr int kBits = 13;
+  /// So many items before a free node is filled, it is brought into the cache: it may lie anywhere.
+  static constexpr std::size_t kAhead = 4;
+
+  [[nodiscard]] Node& node(std::uint32_t at) { return pieces_[at >> kBits][at & ((1U << kBits) - 1)]; }
+  [[nodiscard]] const Node& node(std::uint32_t at) const {
+    return pieces_[at >> kBits][at & ((1U << kBits) - 1)];
+  }
+  /// Where one more goes.
+  std::uint32_t place() {
+    if (free_.empty()) return add_node();
+    const std::uint32_t at = free_.back();
+    free_.pop_back();
+    if (free_.size() >= kAhead) __builtin_prefetch(&node(free_[free_.size() - kAhead]), 1);
+    return at;
+  }
+  std::uint32_t add_node() {
+    if (pieces_.empty() || pieces_.back().size() == std::size_t{1} << kBits)
+      pieces_.emplace_back().reserve(std::size_t{1} << kBits);
+    pieces_.back().emplace_back();
+    return nodes_++;
+  }
+
+  std::vector<std::vector<Node>> pieces_;
+  std::uint32_t nodes_ = 0;
+  std::vector<std::uint32_t> free_;  // not in a list through the nodes: those are in no cache any more
+  std::size_t size_ = 0;
+};
+
+}  // namespace culprit::storage

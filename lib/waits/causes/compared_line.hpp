@@ -1,0 +1,80 @@
+#pragma once
+
+#include "waits/causes/interval_profile.hpp"
+#include "waits/timeline/ledger.hpp"
+#include "waits/timeline/pieces.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include <tsl/robin_map.h>
+
+namespace culprit::waits {
+
+/// A settled time line with all that it takes to compare its synchronization intervals with others': as that
+/// of a waiter, and as that of whom others waited for. It refers to the line and the pieces, which must
+/// outlive it.
+class ComparedLine {
+ public:
+  ComparedLine(const TimeLine& line, const Pieces& pieces, storage::Spill& spill)
+      : line_(&line), pieces_(&pieces), spill_(&spill) {}
+
+  [[nodiscard]] const TimeLine& line() const { return *line_; }
+  /// The line is asked what it did, as the cause in call `until`, soon.
+  void expect(const IntervalStart& start, std::uint32_t until) const {
+    line_->events.prefetch(until - std::min(until, kShort), kShort + 1);
+    const std::size_t place = start.other + ahead_;
+    if (start.context != 0 && place < line_->attendances.size()) line_->attendances.prefetch(place);
+  }
+  /// As the cause, in call `until`, of another line's wait, which knows its interval by `start`.
+  Interval of_cause(const IntervalStart& start, std::uint32_t until, bool through);
+  /// Of a wait of this line.
+  static Interval of_wait(const Wait& wait) {
+    return {.first = after(wait.own), .met_as = wait.own_as, .until = wait.event};
+  }
+  /// Adds what the line did in the interval (IntervalProfile::add()); nothing where that begins after its
+  /// end.
+  void add(const Interval& interval, IntervalProfile& profile);
+  /// The piece itself where one of add(interval, …) is what is left of a call.
+  [[nodiscard]] std::uint32_t known_piece(std::uint32_t piece, const Interval& interval) const {
+    return piece == pieces_->met() ? pieces_->of_call(line_->events[interval.first - 1].context) : piece;
+  }
+  /// Which of the line's waits lie in it: the first, and one past the last.
+  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> waits(const Interval& interval) const;
+
+ private:
+  struct Collective {
+    std::uint64_t context = 0;
+    std::uint32_t instance = 0;
+    friend bool operator==(const Collective&, const Collective&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Collective& key) const {
+      return storage::hash_of(key.context, key.instance);
+    }
+  };
+  static std::uint32_t after(std::uint32_t call) { return call == IntervalStart::kBeginning ? 0 : call + 1; }
+  [[nodiscard]] std::uint32_t waits_before(std::uint32_t call) const;
+  std::uint32_t attended(const Collective& collective, std::uint32_t until);
+
+  const TimeLine* line_;
+  const Pieces* pieces_;
+  storage::Spill* spill_;
+  std::size_t ahead_ = 0;       // of where its instance would be, was the last one found; modulo 2^64
+  std::size_t attendance_ = 0;  // where the last one was looked for
+  std::size_t steps_ = 0;       // that looking took
+  tsl::robin_map<Collective, std::uint32_t, Hash> all_attended_;  // once it took too many
+  /// Calls that are needed soon.
+  static constexpr std::uint32_t kAhead = 12;
+  /// As many calls as most intervals have.
+  static constexpr std::uint32_t kShort = 7;
+  /// Sums are made once long intervals have had this part of the line gone through.
+  static constexpr std::size_t kWorthSums = 4;
+  std::size_t gone_through_ = 0;    // calls, of long intervals
+  std::unique_ptr<LongLine> sums_;  // once they are worth it
+};
+
+}  // namespace culprit::waits

@@ -1,0 +1,479 @@
+// Explains each wait by what its delayer did longer (Böhme 2010; Hermanns 2013, section 3;
+// docs/algorithms.md 8). Since both ranks' last synchronization point the time of each computation region
+// (gap) is compared: what the delayer spent more bears the wait as short-term cost; the part that falls to
+// the delayer's own waits is passed on to their delayers as long-term cost; the rest is unattributed.
+// One pass backwards, in rounds of waits: explain each wait and announce what will be passed on, then pass
+// each on once all that was announced to it has arrived. Whole ns: the three costs add up to all waiting, for
+// any number of ranks of the analysis.
+// Cost: 71 to 111 ns of CPU time per event for halos, up to 203 for a master with its workers
+// (docs/figures.md).
+#include "waits/causes/delay_costs.hpp"
+
+#include "exchange/letter.hpp"
+#include "waits/causes/asked_intervals.hpp"
+#include "waits/causes/burden.hpp"
+#include "waits/causes/causer_intervals.hpp"
+#include "waits/causes/compared_line.hpp"
+#include "waits/causes/interval_profile.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace culprit::waits {
+
+namespace {
+
+/// Waits of a round, at least: in all, so that meeting takes a small part of the time, and of each time line,
+/// for the same with turning to it. Not more: those of one line are taken together, and between two that wait
+/// for the same call lie all of one line's. What contradictory clocks make of a round depends on where it
+/// ends, so that must not depend on the number of ranks of the analysis.
+constexpr std::uint64_t kWaits = 1 << 13, kWaitsOfLine = 128;
+
+/// What a wait, and what was passed on to it, leaves to the waits of its causer: one of as many as was told.
+struct PassedOnLetter {
+  static constexpr std::uint8_t kLetter = 22;
+  Location causer = kNoLocation;
+  Burden::Range waits;
+  std::uint64_t ns = 0;
+};
+
+/// What explains one wait: the pieces that its causer did longer, and the causer's own waits.
+struct Explanation {
+  std::uint64_t wait_ns = 0;
+  std::uint64_t whole_ns = 0;  // what the parts are shares of
+  std::uint64_t waits_ns = 0;
+  Burden::Range waits;
+  Location causer = kNoLocation;
+  std::uint32_t first_delay = 0, delays = 0;
+};
+struct Delay {
+  std::uint32_t account = 0;
+  std::uint64_t ns = 0;
+};
+
+class Backward {
+ public:
+  using Letters = exchange::LetterList<AskedLetter, AnswerLetter, PassedOnLetter>;
+
+  Backward(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+           const DelayOptions& options)
+      : analysis_(analysis),
+        roster_(roster),
+        forward_(forward),
+        options_(options),
+        mail_(analysis),
+        causers_(forward.pieces),
+        waiter_(forward.pieces),
+        longer_(forward.pieces) {
+    options_.waits_together =
+        std::max<std::size_t>(options_.waits_together, 1) * static_cast<std::size_t>(analysis.size());
+    if (options_.waits_per_round == 0)
+      options_.waits_per_round = std::max(kWaits, kWaitsOfLine * std::uint64_t{roster.locations()});
+    lines_.reserve(forward.ledger.lines().size());
+    for (const TimeLine& line : forward.ledger.lines()) {
+      Line& own = lines_.emplace_back(line, forward.pieces, forward.ledger.spill());
+      find_latest(own);
+    }
+  }
+
+  DelayCosts run() {
+    std::uint64_t span = 1'000'000;
+    for (std::uint64_t latest = latest_wait(); latest != 0; latest = latest_wait()) {
+      const std::uint64_t count = round(latest > span ? latest - span : 0);
+      if (count > options_.waits_per_round) span = std::max<std::uint64_t>(span / 2, 1);
+      if (count < options_.waits_per_round / 2 && span < std::uint64_t{1} << 60) span *= 2;
+      if (analysis_.all_max(others_.size()) > options_.accounts_kept) tell_others();
+    }
+    tell_others();
+    // These were gone through before what they are said to have caused.
+    for (const Line& line : lines_) give_up(line.burden.left());
+    result_.costs = own_.settle(forward_.pieces);
+    return std::move(result_);
+  }
+
+  void receive(const AskedLetter& letter);
+  void receive(const AnswerLetter& letter, std::span<const PieceTime> items) {
+    asked_.receive(letter, items);
+  }
+  void receive(const PassedOnLetter& letter);
+
+ private:
+  struct Line {
+    Line(const TimeLine& line, const Pieces& pieces, storage::Spill& spill)
+        : compared(line, pieces, spill), burden(line), next(static_cast<std::uint32_t>(line.waits.size())) {}
+    ComparedLine compared;
+    Burden burden;
+    std::uint32_t next = 0;        // one past the wait that is next, backwards
+    Wait latest;                   // that one
+    std::uint32_t listed = 0;      // where those of this round begin
+    std::uint32_t listed_end = 0;  // and end, in the list
+  };
+  /// A wait of this round, on its way to be passed on.
+  struct Listed {
+    std::uint32_t line = 0, wait = 0;
+    std::uint32_t asked = kNotAsked;  // the number of the causer's interval
+    Explanation explanation;
+    static constexpr std::uint32_t kNotAsked = ~std::uint32_t{0};
+  };
+
+  /// So many waits come soon.
+  static constexpr std::uint32_t kAhead = 8;
+  static void expect(const Line& line, std::uint32_t wait) { line.compared.line().waits.prefetch(wait); }
+  /// A line's waits are gone through next: the first of them, and what they take.
+  static void expect_turn(const Line& line) {
+    if (line.next == 0) return;
+    const std::uint32_t ahead = std::min(line.next, kAhead + 1);
+    line.compared.line().waits.prefetch(line.next - ahead, ahead);
+    line.compared.expect({}, line.latest.event);
+  }
+  /// Leaves out parts and completions, which nobody is to blame for.
+  static void find_latest(Line& line) {
+    for (; line.next > 0; --line.next) {
+      if (line.next > kAhead) expect(line, line.next - 1 - kAhead);
+      line.latest = line.compared.line().waits[line.next - 1];
+      if (is_wait(line.latest.pattern)) return;
+    }
+  }
+  /// Over all ranks: when the latest wait ended that was not looked at yet; 0 for none.
+  std::uint64_t latest_wait() {
+    std::uint64_t latest = 0;
+    for (const Line& line : lines_) {
+      if (line.next > 0) latest = std::max(latest, line.latest.until_ns);
+    }
+    return analysis_.all_max(latest);
+  }
+
+  [[nodiscard]] Line& line_of(Location location) { return lines_[forward_.ledger.index_of(location)]; }
+  std::uint64_t round(std::uint64_t since);
+  void explain_all(std::uint64_t since);
+  void list(std::uint32_t at, std::uint64_t since);
+  void expect_next(const Line& line) const;
+  void list(std::uint32_t at, std::uint32_t number, const Wait& wait);
+  void take_waiter(std::uint32_t line, const Wait& wait);
+  void explain(Listed& one, const Wait& wait, const CauserInterval& causer);
+  void pass_on(const Listed& one);
+  void pass_on_complete();
+  void pass_on_ready(const Line& own);
+  void settle_queued();
+  std::uint64_t distribute(const Explanation& explanation, std::uint64_t passed_ns);
+  void give_up(std::uint64_t ns);
+  /// What the time line cost waiters here. Numbers in it hold until the round ends.
+  [[nodiscard]] CostAccounts& accounts_of(Location causer) {
+    return roster_.holder_of(causer) == mail_.here() ? own_ : others_;
+  }
+  void tell_others();
+  static void add_samples(CostAccounts& accounts, const Explanation& explanation,
+                          std::span<const PieceTime> times, std::int64_t sign);
+
+  exchange::Communicator& analysis_;
+  const Roster& roster_;
+  const Forward& forward_;
+  DelayOptions options_;
+  exchange::Mail mail_;
+  CostAccounts own_, others_;  // what time lines here cost waiters here, and those elsewhere
+  CauserIntervals causers_;
+  IntervalProfile waiter_, longer_;  // kept for their memory
+  DelayCosts result_;
+  std::vector<Line> lines_;  // as in the ledger
+  // Of this round.
+  std::vector<Listed> listed_;
+  std::size_t passed_on_ = 0;  // of them
+  AskedIntervals asked_;
+  std::vector<Delay> delays_;           // of all explanations
+  std::vector<PassedOnLetter> queued_;  // for here
+  std::vector<std::uint32_t> ready_;    // waits of one line
+  std::vector<PieceTime> items_;        // kept for its memory
+};
+
+/// All waits that ended after `since`: explained first, so that it is known what will be passed on to which;
+/// then each is passed on once all that it will get has arrived. Returns how many.
+std::uint64_t Backward::round(std::uint64_t since) {
+  listed_.clear();
+  passed_on_ = 0;
+  delays_.clear();
+  explain_all(since);
+  const std::uint64_t count = analysis_.all_sum(listed_.size());
+  pass_on_complete();
+  // What is left waits for itself: only contradictory clocks can say so. All of it is passed on before any of
+  // it arrives, on however many ranks of the analysis.
+  if (passed_on_ != listed_.size()) {
+    for (const Listed& one : listed_) {
+      if (!lines_[one.line].burden.taken(one.wait)) pass_on(one);
+    }
+  }
+  settle_queued();
+  mail_.deliver(*this);
+  for (Line& line : lines_) line.burden.close();
+  return count;
+}
+
+/// Waits to which nothing more will come, and those to which that leads. Some at a time: what reaches other
+/// ranks' waits is passed on there meanwhile.
+void Backward::pass_on_complete() {
+  const std::uint64_t most = analysis_.all_max(listed_.size());
+  for (std::size_t first = 0; first < most; first += options_.waits_together) {
+    const std::size_t end = std::min(first + options_.waits_together, listed_.size());
+    for (std::size_t next = first; next < end; ++next) {
+      const Listed& one = listed_[next];
+      const Burden& burden = lines_[one.line].burden;
+      if (!burden.taken(one.wait) && burden.complete(one.wait)) pass_on(one);
+      settle_queued();
+    }
+    mail_.deliver_once(*this);
+  }
+  mail_.deliver(*this);
+}
+
+/// What time lines elsewhere cost waiters here is told to those who have them.
+void Backward::tell_others() {
+  others_.send(mail_, roster_);
+  others_.clear();
+  mail_.deliver(own_);
+}
+
+/// Some lines at a time: what is asked for all of them would fit into no cache. While others find out what
+/// was asked for last, the answers that came are gone through, and the next lines.
+void Backward::explain_all(std::uint64_t since) {
+  std::uint32_t line = 0;
+  std::size_t explained = 0;
+  for (;;) {
+    const std::size_t answered = listed_.size();
+    for (; line < lines_.size() && asked_.size() < options_.waits_together; ++line) list(line, since);
+    asked_.send(mail_);
+    if (!mail_.deliver_once(*this)) return;
+    for (; explained < answered; ++explained) {
+      Listed& one = listed_[explained];
+      if (explained + kAhead < answered) {
+        const Listed& soon = listed_[explained + kAhead];
+        expect(lines_[soon.line], soon.wait);
+      }
+      if (one.asked == Listed::kNotAsked) continue;
+      const Wait wait = lines_[one.line].compared.line().waits[one.wait];
+      take_waiter(one.line, wait);
+      explain(one, wait, asked_[one.asked]);
+    }
+    asked_.forget();
+  }
+}
+
+/// Those of one line.
+void Backward::list(std::uint32_t at, std::uint64_t since) {
+  Line& own = lines_[at];
+  if (at + 1 < lines_.size()) expect_turn(lines_[at + 1]);
+  own.listed = static_cast<std::uint32_t>(listed_.size());
+  while (own.next > 0 && own.latest.until_ns > since) {
+    const std::uint32_t number = --own.next;
+    const Wait wait = own.latest;
+    find_latest(own);
+    expect_next(own);
+    list(at, number, wait);
+  }
+  own.listed_end = static_cast<std::uint32_t>(listed_.size());
+  own.burden.list(own.next);
+}
+
+/// What it takes to list the line's next wait is brought into the cache.
+void Backward::expect_next(const Line& line) const {
+  if (line.next == 0) return;
+  const Wait& wait = line.latest;
+  if (roster_.holder_of(wait.cause.location) != mail_.here()) return;
+  causers_.expect(CauserIntervals::Key::of(wait.cause, wait.start(), wait.cause_ends));
+  lines_[forward_.ledger.index_of(wait.cause.location)].compared.expect(wait.start(), wait.cause.index);
+}
+
+/// What its causer did is asked for where that was recorded.
+void Backward::list(std::uint32_t at, std::uint32_t number, const Wait& wait) {
+  Listed& one = listed_.emplace_back();
+  one.line = at;
+  one.wait = number;
+  const auto interval = CauserIntervals::Key::of(wait.cause, wait.start(), wait.cause_ends);
+  const int holder = roster_.holder_of(wait.cause.location);
+  if (holder != mail_.here()) {
+    one.asked = asked_.ask(holder, interval);
+    return;
+  }
+  Line& causer = line_of(wait.cause.location);
+  take_waiter(at, wait);
+  explain(one, wait, causers_.find(interval, causer.compared, causer.burden));
+  causer.burden.announce(one.explanation.waits);
+}
+
+void Backward::receive(const AskedLetter& letter) {
+  Line& own = line_of(letter.interval.cause.location);
+  const CauserInterval found = causers_.find(letter.interval, own.compared, own.burden);
+  own.burden.announce(found.waits, letter.waits);
+  items_.clear();
+  for (const CauserInterval::Time& time : found.times) items_.push_back({.piece = time.piece, .ns = time.ns});
+  items_.insert(items_.end(), found.samples.begin(), found.samples.end());
+  mail_.send(letter.from,
+             AnswerLetter{.waits_ns = found.waits_ns,
+                          .waits = found.waits,
+                          .met_piece = found.met_piece,
+                          .times = static_cast<std::uint32_t>(found.times.size()),
+                          .number = letter.number},
+             items_);
+}
+
+/// What the waiter did.
+void Backward::take_waiter(std::uint32_t line, const Wait& wait) {
+  waiter_.clear();
+  lines_[line].compared.add(ComparedLine::of_wait(wait), waiter_);
+}
+
+/// By what the causer did longer than the waiter, and by its own waits.
+void Backward::explain(Listed& one, const Wait& wait, const CauserInterval& causer) {
+  Explanation& explanation = one.explanation;
+  explanation.wait_ns = wait.ns;
+  explanation.waits = causer.waits;
+  explanation.waits_ns = causer.waits_ns;
+  explanation.causer = wait.cause.location;
+  explanation.first_delay = static_cast<std::uint32_t>(delays_.size());
+  longer_.clear();
+  CostAccounts& accounts = accounts_of(explanation.causer);
+  std::uint64_t sum = 0;
+  for (CauserInterval::Time& time : causer.times) {
+    const std::uint64_t less = waiter_.of(time.piece);
+    if (time.ns <= less) continue;
+    if (time.account == CauserInterval::Time::kNoAccount) {
+      const std::uint32_t piece = time.piece == forward_.pieces.met() ? causer.met_piece : time.piece;
+      time.account = accounts.number(explanation.causer, piece);
+    }
+    delays_.push_back({.account = time.account, .ns = time.ns - less});
+    longer_.add(time.piece, time.ns - less);
+    sum += time.ns - less;
+  }
+  explanation.delays = static_cast<std::uint32_t>(delays_.size()) - explanation.first_delay;
+  explanation.whole_ns = std::max(sum + explanation.waits_ns, wait.ns);
+  if (!causer.samples.empty()) add_samples(accounts, explanation, causer.samples, 1);
+  if (!waiter_.samples().empty()) add_samples(accounts, explanation, waiter_.samples(), -1);
+  if (!options_.observer) return;
+  options_.observer({.waiter = lines_[one.line].compared.line().location,
+                     .waiter_context = wait.context,
+                     .cause = wait.cause,
+                     .ns = wait.ns,
+                     .first = wait.first,
+                     .waiter_profile = waiter_,
+                     .longer = longer_,
+                     .longer_ns = sum,
+                     .causer_samples = causer.samples,
+                     .met_piece = causer.met_piece});
+}
+
+/// How much longer each sampled call path took, in ns of the cost that it explains.
+void Backward::add_samples(CostAccounts& accounts, const Explanation& explanation,
+                           std::span<const PieceTime> times, std::int64_t sign) {
+  for (const PieceTime& time : times) {
+    Sampled& sampled = accounts.sampled(accounts.number(explanation.causer, time.piece), time.context);
+    sampled.excess +=
+        sign * static_cast<std::int64_t>(share(time.ns, explanation.wait_ns, explanation.whole_ns));
+    if (sign > 0) sampled.ns += time.ns;
+  }
+}
+
+void Backward::pass_on(const Listed& one) {
+  ++passed_on_;
+  const Explanation& explanation = one.explanation;
+  const std::uint64_t to_waits = distribute(explanation, lines_[one.line].burden.take(one.wait));
+  if (explanation.waits.first >= explanation.waits.last) return give_up(to_waits);
+  const PassedOnLetter letter{.causer = explanation.causer, .waits = explanation.waits, .ns = to_waits};
+  const int holder = roster_.holder_of(explanation.causer);
+  if (holder == mail_.here()) {
+    queued_.push_back(letter);
+  } else {
+    mail_.send(holder, letter);
+  }
+}
+
+void Backward::receive(const PassedOnLetter& letter) {
+  queued_.push_back(letter);
+  settle_queued();
+}
+
+/// What settles one may make others ready: not by recursion, chains of waits are long.
+void Backward::settle_queued() {
+  while (!queued_.empty()) {
+    const PassedOnLetter letter = queued_.back();
+    queued_.pop_back();
+    Line& causer = line_of(letter.causer);
+    ready_.clear();
+    give_up(causer.burden.give(letter.waits, letter.ns, ready_));
+    pass_on_ready(causer);
+  }
+}
+
+/// What lies after that which it is said to have caused.
+void Backward::give_up(std::uint64_t ns) {
+  result_.unattributed_ns += ns;
+  result_.contradictory_ns += ns;
+}
+
+/// Divides a wait, and what was passed on to it, among its parts; what rounding leaves goes to the largest.
+/// Returns what falls to the causer's waits.
+std::uint64_t Backward::distribute(const Explanation& explanation, std::uint64_t passed_ns) {
+  const std::span<const Delay> delays =
+      std::span(delays_).subspan(explanation.first_delay, explanation.delays);
+  CostAccounts& accounts = accounts_of(explanation.causer);
+  const auto piece_of = [&](const Delay& delay) { return accounts[delay.account].piece; };
+  const std::uint64_t whole = explanation.whole_ns;
+  const Delay* largest = nullptr;
+  std::uint64_t parts_ns = explanation.waits_ns;
+  for (const Delay& delay : delays) {
+    parts_ns += delay.ns;
+    // Among equals the one of the first piece: in which order they came depends on what was kept of the line.
+    const bool larger = largest == nullptr || delay.ns > largest->ns ||
+                        (delay.ns == largest->ns && piece_of(delay) < piece_of(*largest));
+    if (larger) largest = &delay;
+  }
+  if (largest != nullptr && largest->ns < explanation.waits_ns) largest = nullptr;
+  const std::uint64_t indirect = share(explanation.wait_ns, explanation.waits_ns, whole);
+  result_.indirect_ns += indirect;
+  result_.direct_ns += explanation.wait_ns - indirect;
+
+  const bool all = parts_ns == whole;  // nothing remains unattributed but by rounding
+  std::uint64_t to_waits = 0;
+  const auto divide = [&](std::uint64_t amount, std::uint64_t CostAccounts::Account::*cost) {
+    if (amount == 0) return;
+    std::uint64_t left = amount;
+    for (const Delay& delay : delays) {
+      const std::uint64_t ns = share(amount, delay.ns, whole);
+      accounts[delay.account].*cost += ns;
+      left -= ns;
+    }
+    const std::uint64_t ns = share(amount, explanation.waits_ns, whole);
+    to_waits += ns;
+    left -= ns;
+    if (!all) {
+      result_.unattributed_ns += left;
+    } else if (largest != nullptr) {
+      accounts[largest->account].*cost += left;
+    } else {
+      to_waits += left;
+    }
+  };
+  divide(explanation.wait_ns, &CostAccounts::Account::short_ns);
+  divide(passed_ns, &CostAccounts::Account::long_ns);
+
+  return to_waits;
+}
+
+/// Waits of a line to which nothing more will come.
+void Backward::pass_on_ready(const Line& own) {
+  const auto begin = listed_.begin() + own.listed;
+  const auto end = listed_.begin() + own.listed_end;
+  for (const std::uint32_t wait : ready_) {
+    const auto found =
+        std::lower_bound(begin, end, wait, [](const Listed& one, std::uint32_t at) { return one.wait > at; });
+    // Parts of waits are nobody's concern.
+    if (found != end && found->wait == wait && !own.burden.taken(wait)) pass_on(*found);
+  }
+}
+
+}  // namespace
+
+DelayCosts delay_costs(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+                       const DelayOptions& options) {
+  return Backward(analysis, roster, forward, options).run();
+}
+
+}  // namespace culprit::waits

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "exchange/communicator.hpp"
+#include "waits/causes/compared_wait.hpp"
+#include "waits/causes/cost_accounts.hpp"
+#include "waits/states/forward.hpp"
+#include "waits/timeline/roster.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace culprit::waits {
+
+/// This rank's share of the causes of all waiting. Summed over all ranks, short-term, long-term and
+/// unattributed costs are the waiting time, to the ns.
+struct DelayCosts {
+  std::vector<DelayCost> costs;        ///< in the order of locations, then contexts and pieces
+  std::uint64_t unattributed_ns = 0;   ///< of waits for somebody who had not been met before
+  std::uint64_t direct_ns = 0;         ///< waiting whose causer did not itself wait
+  std::uint64_t indirect_ns = 0;       ///< waiting that its causer's waits passed on
+  std::uint64_t contradictory_ns = 0;  ///< part of unattributed_ns: causes that lie after their effects
+};
+
+struct DelayOptions {
+  /// How many waits all ranks together take at a time, about. 0: so many that what is kept of them is some
+  /// megabytes, or that turning to a time line takes a small part of the time.
+  std::uint64_t waits_per_round = 0;
+  /// Waits for whose causers' intervals other ranks are asked, or that are passed on, between two exchanges,
+  /// for each rank of the analysis: many enough for an exchange to take a small part of the time, and few
+  /// enough for all ranks to have something to do meanwhile. The costs are the same for any number.
+  std::size_t waits_together = 1 << 9;
+  /// What other ranks' time lines cost waiters here is told to those after a round with more accounts, which
+  /// take some hundred bytes each. The costs are the same for any number.
+  std::size_t accounts_kept = 1 << 18;
+  /// Told of each wait where it was recorded, in no order; nothing: nobody is.
+  CompareObserver observer = {};
+};
+
+/// Collective: goes backwards through all waits; each is explained by what the time line of its cause did
+/// longer than the waiter since they last met, and by that one's waits, which pass their part on to their
+/// causes. The lines are what read_forward() found. Whole ns, the same for any number of ranks.
+DelayCosts delay_costs(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+                       const DelayOptions& options = {});
+
+}  // namespace culprit::waits

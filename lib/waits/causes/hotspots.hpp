@@ -1,0 +1,81 @@
+#pragma once
+
+#include "exchange/communicator.hpp"
+#include "storage/hash.hpp"
+#include "waits/causes/compared_wait.hpp"
+#include "waits/states/forward.hpp"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <tsl/robin_map.h>
+
+namespace culprit::waits {
+
+/// What a hot procedure of one time line cost a waiter (Wu 2020, equation 5), in ns of its waiting.
+struct Hotspot {
+  Location location = kNoLocation;
+  std::uint32_t context = 0;  ///< the procedure's call path
+  Location waiter = kNoLocation;
+  std::uint32_t waiter_context = 0;
+  std::uint64_t ns = 0;
+
+  friend auto operator<=>(const Hotspot&, const Hotspot&) = default;  // NOLINT(modernize-use-nullptr)
+};
+
+/// Hotspot diagnosis, a leaner one than delay costs, of the waits that those compare: the causer's hot
+/// procedures alone bear each wait, in proportion to what they took longer than on the waiter since both last
+/// met; nothing is passed on. Of a collective only the wait of who came first counts.
+class HotspotDiagnosis {
+ public:
+  /// `procedure_of` gives for each call path of the united tree the path of the procedure that it is in. Both
+  /// must outlive it.
+  HotspotDiagnosis(const Forward& forward, std::span<const std::uint32_t> procedure_of)
+      : forward_(forward), procedure_of_(procedure_of) {}
+
+  /// A wait that was recorded here (DelayOptions::observer).
+  void add(const ComparedWait& wait);
+  /// Collective, when all were added: this rank's share, in order. Procedures that took less than `threshold`
+  /// of all time lines' time are left out.
+  [[nodiscard]] std::vector<Hotspot> find(exchange::Communicator& analysis, double threshold = 0.01) const;
+
+ private:
+  struct Case {
+    Location causer = kNoLocation, waiter = kNoLocation;
+    std::uint32_t waiter_context = 0;
+    friend bool operator==(const Case&, const Case&) = default;
+  };
+  struct CaseHash {
+    std::size_t operator()(const Case& key) const {
+      return storage::hash_of(storage::joined(key.causer, key.waiter), key.waiter_context);
+    }
+  };
+  struct CaseProcedure {
+    std::uint32_t of_case = 0, procedure = 0;
+    friend bool operator==(const CaseProcedure&, const CaseProcedure&) = default;
+  };
+  struct CaseProcedureHash {
+    std::size_t operator()(const CaseProcedure& key) const {
+      return storage::hash_of(storage::joined(key.of_case, key.procedure));
+    }
+  };
+
+  [[nodiscard]] std::uint32_t procedure(std::uint32_t context) const {
+    return context < procedure_of_.size() ? procedure_of_[context] : context;
+  }
+  std::uint32_t number(const Case& one);
+  [[nodiscard]] std::map<std::uint32_t, bool> find_hot(exchange::Communicator& analysis,
+                                                       double threshold) const;
+
+  const Forward& forward_;
+  std::span<const std::uint32_t> procedure_of_;
+  tsl::robin_map<Case, std::uint32_t, CaseHash> case_of_;
+  std::vector<std::pair<Case, std::uint64_t>> cases_;  // with what was waited
+  std::uint32_t last_ = 0;  // the one that was added to last: many come one after the other
+  tsl::robin_map<CaseProcedure, std::int64_t, CaseProcedureHash> excess_;  // of the waiting, in ns
+};
+
+}  // namespace culprit::waits

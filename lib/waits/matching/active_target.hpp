@@ -1,0 +1,132 @@
+#pragma once
+
+#include "exchange/letter.hpp"
+#include "waits/matching/contexts.hpp"
+#include "waits/timeline/call_site.hpp"
+#include "waits/timeline/ledger.hpp"
+#include "waits/timeline/roster.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+namespace culprit::waits {
+
+/// A target exposed its window to an origin.
+struct PostLetter {
+  static constexpr std::uint8_t kLetter = 10;
+  std::uint64_t window = 0;
+  std::int32_t target_rank = 0, origin_rank = 0;  ///< in MPI_COMM_WORLD
+  EventId call;
+  std::uint32_t call_context = 0;
+  std::uint64_t enter_ns = 0;
+};
+/// An origin ended its access to a target's window.
+struct CompleteLetter {
+  static constexpr std::uint8_t kLetter = 11;
+  std::uint64_t window = 0;
+  std::int32_t target_rank = 0, origin_rank = 0;
+  EventId call;
+  std::uint32_t call_context = 0;
+  std::uint64_t enter_ns = 0;
+  std::uint64_t arrived_ns = 0;  ///< exit of its last operation towards the target, or of MPI_Win_start
+};
+/// The last operation of an origin towards a target before a fence.
+struct LastAccessLetter {
+  static constexpr std::uint8_t kLetter = 12;
+  std::uint64_t window = 0;
+  std::int32_t target_rank = 0;
+  std::uint32_t fence = 0;
+  EventId call;
+  std::uint32_t call_context = 0;
+  std::uint64_t exit_ns = 0;
+};
+
+/// One-sided communication with active targets: fences and general (post, start, complete, wait) epochs,
+/// matched by window and group (docs/algorithms.md 7; Hermanns 2009, 2013). Posts are matched with starts at
+/// the origin's, completes with waits at the target's. That all fence at one time is Collectives' to find;
+/// here are the operations that reach a target after it entered its fence.
+class ActiveTarget {
+ public:
+  using Letters = exchange::LetterList<PostLetter, CompleteLetter, LastAccessLetter>;
+
+  ActiveTarget(const Roster& roster, const Contexts& contexts, exchange::Mail& mail, Ledger& ledger)
+      : roster_(roster), contexts_(contexts), mail_(mail), ledger_(ledger) {}
+
+  /// MPI_Put, MPI_Get, MPI_Accumulate and their like.
+  void access(const CallSite& call, const measurement::trace::Operation& operation);
+  void fence(const CallSite& call, const measurement::trace::Operation& operation);
+  void start(const CallSite& call, const measurement::trace::Operation& operation);
+  void complete(const CallSite& call, const measurement::trace::Operation& operation);
+  void post(const CallSite& call, const measurement::trace::Operation& operation);
+  void wait(const CallSite& call, const measurement::trace::Operation& operation);
+
+  void receive(const PostLetter& letter);
+  void receive(const CompleteLetter& letter);
+  void receive(const LastAccessLetter& letter);
+
+  /// All have entered this fence, and what they did before it has arrived: nothing will be said of it, nor of
+  /// the process's earlier ones on the window.
+  void fenced(std::uint64_t window, std::int32_t rank, EventId call);
+
+  void finish();
+
+  /// Fences that operations may yet reach.
+  [[nodiscard]] std::size_t open_fences() const;
+
+ private:
+  /// A process and a window.
+  struct Place {
+    std::int32_t rank = -1;  ///< in MPI_COMM_WORLD
+    std::uint64_t window = 0;
+    friend auto operator<=>(const Place&, const Place&) = default;  // NOLINT(modernize-use-nullptr)
+  };
+  /// A place and the process at the other end.
+  struct Pair {
+    Place place;
+    std::int32_t other_rank = -1;
+    friend auto operator<=>(const Pair&, const Pair&) = default;  // NOLINT(modernize-use-nullptr)
+  };
+  struct Last {
+    EventId call;
+    std::uint32_t context = 0;  // the call's path
+    std::uint64_t exit_ns = 0;
+  };
+  /// What an origin does between MPI_Win_start and MPI_Win_complete with one target.
+  struct Access {
+    EventId start, complete;
+    std::uint64_t start_exit_ns = 0;
+    std::vector<EventId> operations;
+    std::uint64_t last_exit_ns = 0;
+  };
+  struct Origin {
+    std::vector<std::int32_t> targets;        // of the open epoch
+    std::map<std::int32_t, Last> fence_last;  // by target, since the last fence
+  };
+
+  [[nodiscard]] Place place(const CallSite& call, const measurement::trace::Operation& operation) const;
+  void match(const Pair& pair);
+  void explain(const Access& access, const PostLetter& post);
+  void expose(const Pair& pair);
+
+  const Roster& roster_;
+  const Contexts& contexts_;
+  exchange::Mail& mail_;
+  Ledger& ledger_;
+  std::map<Place, Origin> origins_;
+  std::map<Pair, std::deque<Access>> accesses_;   // of own origins, by target; the last may be open
+  std::map<Pair, std::deque<PostLetter>> posts_;  // to own origins
+  std::map<Place, std::deque<std::vector<std::int32_t>>> exposed_;  // origins of own targets' open epochs
+  std::map<Pair, std::deque<EventId>> waits_;                       // of own targets, by origin
+  std::map<Pair, std::deque<CompleteLetter>> completes_;
+  /// Fences of an own target that operations may yet reach.
+  struct Fences {
+    std::uint32_t first = 0;  // how many there were before
+    std::deque<EventId> calls;
+  };
+  std::map<Place, Fences> fences_;
+  std::map<std::pair<Place, std::uint32_t>, std::vector<LastAccessLetter>> early_;  // for fences not yet read
+};
+
+}  // namespace culprit::waits

@@ -1,0 +1,345 @@
+// Matches collective operations and finds what each member waited for (docs/algorithms.md 7). The n-th call
+// of each member on a communicator or window is one collective instance. Each rank of the analysis adds up
+// its own members (the last two to enter, the first to enter, the first to leave, the root): an associative
+// sum, so messages do not grow with members. One rank per context combines the sums and sends the whole back.
+// Prefix reductions send each member, since each waits for the lower ranks alone.
+// Contradictory members (other kind, two roots) wait for nobody. Cost: two messages per instance and rank of
+// the analysis.
+#include "waits/matching/collectives.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace culprit::waits {
+
+namespace trace = measurement::trace;
+using trace::Operation;
+using trace::OperationKind;
+
+namespace {
+
+/// Two members may say that they have the same rank: none is taken for another, whichever comes first.
+bool is_lower(const Mark& a, const Mark& b) {
+  return a.rank != b.rank ? a.rank < b.rank : a.call < b.call;
+}
+
+bool enters_later(const Mark& a, const Mark& b) {
+  return a.ns != b.ns ? a.ns > b.ns : is_lower(a, b);
+}
+
+/// Of an `other` that may be nobody.
+bool comes_before(const Mark& mark, const Mark& other) {
+  return other.rank < 0 || mark.ns < other.ns || (mark.ns == other.ns && is_lower(mark, other));
+}
+
+/// What an instance of this kind makes its members wait for; none where that depends on the member.
+Pattern pattern_of(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::barrier:
+      return Pattern::wait_at_barrier;
+    case OperationKind::one_to_all:
+      return Pattern::late_broadcast;
+    case OperationKind::all_to_one:
+      return Pattern::early_reduce;
+    case OperationKind::prefix:
+      return Pattern::early_scan;
+    case OperationKind::initialize:
+      return Pattern::wait_at_init;
+    case OperationKind::finalize:
+      return Pattern::wait_at_finalize;
+    case OperationKind::create:
+      return Pattern::wait_at_create;
+    case OperationKind::free:
+      return Pattern::wait_at_free;
+    case OperationKind::fence:
+      return Pattern::wait_at_fence;
+    default:
+      return Pattern::wait_at_nxn;
+  }
+}
+
+/// Whether all members meet in it, if none leaves it before the last one enters it.
+bool joins_all(OperationKind kind) {
+  return kind != OperationKind::one_to_all && kind != OperationKind::all_to_one &&
+         kind != OperationKind::prefix;
+}
+
+bool is_rooted(OperationKind kind) {
+  return kind == OperationKind::one_to_all || kind == OperationKind::all_to_one;
+}
+
+Pattern completion_of(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::barrier:
+      return Pattern::barrier_completion;
+    case OperationKind::all_to_all:
+      return Pattern::nxn_completion;
+    default:
+      return Pattern::none;
+  }
+}
+
+}  // namespace
+
+/// One of the last two, perhaps.
+void Gathering::come_last(const Mark& mark) {
+  if (latest.rank < 0 || enters_later(mark, latest)) {
+    second = latest;
+    latest = mark;
+  } else if (second.rank < 0 || enters_later(mark, second)) {
+    second = mark;
+  }
+}
+
+void Gathering::enter(const Mark& mark) {
+  come_last(mark);
+  if (comes_before(mark, first_in)) first_in = mark;
+}
+
+void Gathering::leave(const Mark& mark) {
+  if (comes_before(mark, first_out)) first_out = mark;
+}
+
+void Gathering::join(OperationKind operation, bool blocks) {
+  if (members != 0 && kind != operation) contradictory = true;
+  kind = operation;
+  ++members;
+  blocking = blocking && blocks;
+}
+
+void Gathering::lead(const Mark& mark) {
+  if (root.rank >= 0) contradictory = true;
+  root = mark;
+}
+
+void Gathering::add(const Gathering& other) {
+  if (other.members == 0) return;
+  if (other.contradictory || (members != 0 && kind != other.kind)) contradictory = true;
+  kind = other.kind;
+  if (other.first_in.rank >= 0 && comes_before(other.first_in, first_in)) first_in = other.first_in;
+  if (other.first_out.rank >= 0) leave(other.first_out);
+  for (const Mark* mark : {&other.latest, &other.second}) {
+    if (mark->rank >= 0) come_last(*mark);
+  }
+  if (other.root.rank >= 0) lead(other.root);
+  members += other.members;
+  blocking = blocking && other.blocking;
+}
+
+int Collectives::home_of(std::uint64_t context) const {
+  return static_cast<int>((context * 0x9e3779b97f4a7c15U >> 33) % static_cast<std::uint64_t>(mail_.ranks()));
+}
+
+void Collectives::observe(const CallSite& call, const Operation& operation) {
+  if (operation.begins) begin(call, operation);
+  if (operation.completes && !operation.begins) completions_.completed(call, operation.id);
+}
+
+/// This rank's members of an instance; none yet where it is new.
+Collectives::Own& Collectives::own(const Key& key) {
+  const auto [entry, added] = own_.try_emplace(key, static_cast<std::uint32_t>(owns_.size()));
+  if (!added) return owns_[entry->second];
+  if (free_.empty()) return owns_.emplace_back();
+  entry.value() = free_.back();
+  free_.pop_back();
+  Own& again = owns_[entry->second];
+  std::vector<Member> members = std::move(again.members);
+  members.clear();
+  again = {};
+  again.members = std::move(members);
+  return again;
+}
+
+void Collectives::begin(const CallSite& call, const Operation& operation) {
+  // Some make a communicator of a part of another: only those who are in it take part.
+  const bool partial = operation.kind == OperationKind::create && operation.context == trace::kNoContext;
+  const View& view = contexts_.view(call.process, partial ? operation.made : operation.context);
+  if (view.shared == View::kUnknown || view.rank < 0) {
+    ++ledger_.unmatched.strangers;
+    return;
+  }
+  const SharedContext& context = contexts_.shared(view.shared);
+  const bool blocking = operation.completes;
+  const std::uint32_t instance = initiated_[view.slot]++;
+  if (context.size < 2) {
+    if (!blocking) completions_.independent(call.rank, operation.id);
+    return;
+  }
+  storage::Sequence<Attendance>& attendances = ledger_.line(call.id.location).attendances;
+  attendances.push_back({.event = call.id.index,
+                         .instance = 0x7fffffffU & instance,
+                         .met = blocking && joins_all(operation.kind),
+                         .context = context.global_id});
+  // Ranks of an intercommunicator's two groups are alike.
+  const std::int32_t rank = view.inter ? call.rank : view.rank;
+  const Mark enter{.ns = call.enter_ns, .call = call.id, .rank = rank, .context = call.context};
+  Own& own = this->own({context.global_id, instance});
+  own.expected = context.own_processes;
+  own.size = context.size;
+  Member& member = own.members.emplace_back();
+  __builtin_prefetch(&member + 2, 1);  // many instances' members come in turn
+  member.call = call.id;
+  member.process_rank = call.rank;
+  member.operation = blocking ? 0 : operation.id;
+  member.attendance = attendances.size() - 1;
+  member.enter_ns = call.enter_ns;
+  member.exit_ns = call.exit_ns;
+  if (operation.kind == OperationKind::prefix) {
+    mail_.send(home_of(context.global_id),
+               PrefixLetter{context.global_id, instance, context.size, mail_.here(), enter});
+    return;
+  }
+  const bool root = view.inter ? operation.peer == trace::kRootHere : operation.peer == view.rank;
+  // Those beside an intercommunicator's root in its group have no part in the operation.
+  const bool bystander = view.inter && is_rooted(operation.kind) && operation.peer == trace::kNobody;
+  if (!bystander) {
+    own.part.enter(enter);
+    own.part.leave({call.exit_ns, call.id, rank, call.context});
+    if (root) own.part.lead(enter);
+  }
+  own.part.join(operation.kind, blocking);
+  if (own.part.members == context.own_processes) {
+    mail_.send(home_of(context.global_id),
+               GatheringLetter{context.global_id, instance, context.size, mail_.here(), own.part});
+  }
+}
+
+void Collectives::receive(const GatheringLetter& letter) {
+  const Key key{letter.context, letter.instance};
+  Instance& instance = instances_[key];
+  instance.whole.add(letter.part);
+  instance.from.push_back(letter.from);
+  if (instance.whole.members < letter.size) return;
+  if (instance.whole.contradictory) ++ledger_.unmatched.collectives;
+  for (const int from : instance.from) {
+    mail_.send(from, GatheredLetter{letter.context, letter.instance, instance.whole});
+  }
+  instances_.erase(key);
+}
+
+void Collectives::receive(const GatheredLetter& letter) {
+  const auto own = own_.find({letter.context, letter.instance});
+  if (own == own_.end()) return;
+  gathered_.push_back({letter, own->second});
+  own_.erase(own);
+}
+
+void Collectives::settle_gathered() {
+  std::size_t most = 0;
+  for (const Gathered& one : gathered_) most = std::max(most, owns_[one.own].members.size());
+  for (std::size_t first = 0; first < most; first += kMembersTogether) {
+    for (const Gathered& one : gathered_) {
+      const std::vector<Member>& members = owns_[one.own].members;
+      const std::size_t last = std::min(first + kMembersTogether, members.size());
+      for (std::size_t i = first; i < last; ++i) settle(members[i], one.letter.whole);
+    }
+  }
+}
+
+void Collectives::receive(const PrefixLetter& letter) {
+  const Key key{letter.context, letter.instance};
+  std::vector<PrefixLetter>& members = instances_[key].prefix;
+  members.push_back(letter);
+  if (members.size() < letter.size) return;
+  std::sort(members.begin(), members.end(),
+            [](const PrefixLetter& a, const PrefixLetter& b) { return is_lower(a.enter, b.enter); });
+  Mark latest;
+  for (const PrefixLetter& member : members) {
+    mail_.send(member.from, PrefixedLetter{letter.context, letter.instance, member.enter.call, latest});
+    if (latest.rank < 0 || enters_later(member.enter, latest)) latest = member.enter;
+  }
+  instances_.erase(key);
+}
+
+void Collectives::receive(const PrefixedLetter& letter) {
+  const auto found = own_.find({letter.context, letter.instance});
+  if (found == own_.end()) return;
+  Own& own = owns_[found->second];
+  const std::vector<Member>& members = own.members;
+  const auto member = std::find_if(members.begin(), members.end(),
+                                   [&letter](const Member& one) { return one.call == letter.call; });
+  if (member == members.end()) return;
+  depend(*member, Pattern::early_scan, letter.latest, true);
+  if (++own.answered < members.size()) return;
+  free_.push_back(found->second);
+  own_.erase(found);
+}
+
+/// What one member may have waited for, now that all of them are known.
+void Collectives::settle(const Member& member, const Gathering& whole) {
+  const OperationKind kind = whole.kind;
+  if (whole.contradictory) {
+    part_ways(member);
+    depend(member, Pattern::none, {}, false);
+    return;
+  }
+  const Pattern pattern = pattern_of(kind);
+  Mark on = whole.latest;
+  if (kind == OperationKind::one_to_all) on = member.call == whole.root.call ? Mark{} : whole.root;
+  if (kind == OperationKind::all_to_one) {
+    on = member.call != whole.root.call     ? Mark{}
+         : whole.latest.call == member.call ? whole.second
+                                            : whole.latest;
+  }
+  if (whole.latest.ns > whole.first_out.ns) {
+    // A fence that somebody left before all had entered did not synchronize them.
+    if (kind == OperationKind::fence) on = {};
+    part_ways(member);
+  }
+  depend(member, pattern, on, member.call == whole.first_in.call);
+
+  const Pattern completion = completion_of(kind);
+  if (completion == Pattern::none || !whole.blocking || member.call == whole.first_out.call) return;
+  const std::uint64_t free_ns = std::max(whole.latest.ns, whole.first_out.ns);
+  if (free_ns >= member.exit_ns) return;  // it left at once
+  ledger_.add(member.call.location, Candidate{.event = member.call.index,
+                                              .pattern = completion,
+                                              .ns = free_ns,
+                                              .cause = whole.first_out.call,
+                                              .cause_context = whole.first_out.context});
+}
+
+/// The member did not meet all others there after all.
+void Collectives::part_ways(const Member& member) {
+  storage::Sequence<Attendance>& attendances = ledger_.line(member.call.location).attendances;
+  Attendance attendance = attendances[member.attendance];
+  if (!attendance.met) return;
+  attendance.met = false;
+  attendances.set(member.attendance, attendance);
+}
+
+void Collectives::depend(const Member& member, Pattern pattern, const Mark& on, bool first) {
+  const bool nobody = on.rank < 0 || on.call == member.call;
+  if (nobody) {
+    if (member.operation != 0) completions_.independent(member.process_rank, member.operation);
+    return;
+  }
+  const auto candidate = [&] {
+    return Candidate{.event = member.call.index,
+                     .pattern = pattern,
+                     .first = first,
+                     .ns = on.ns,
+                     .cause = on.call,
+                     .cause_context = on.context};
+  };
+  if (member.operation != 0) {
+    completions_.depends(member.process_rank, member.operation, candidate());
+  } else if (on.ns > member.enter_ns) {
+    ledger_.add(member.call, candidate);
+  }
+}
+
+void Collectives::flush() {
+  for (const auto& [key, number] : own_) {
+    const Own& own = owns_[number];
+    if (own.part.members == 0 || own.part.members == own.expected) continue;
+    mail_.send(home_of(key.context),
+               GatheringLetter{key.context, key.instance, own.size, mail_.here(), own.part});
+  }
+}
+
+void Collectives::finish() {
+  ledger_.unmatched.collectives += instances_.size();
+}
+
+}  // namespace culprit::waits

@@ -1,0 +1,182 @@
+#pragma once
+
+#include "exchange/letter.hpp"
+#include "storage/hash.hpp"
+#include "waits/matching/completions.hpp"
+#include "waits/matching/contexts.hpp"
+#include "waits/timeline/call_site.hpp"
+#include "waits/timeline/ledger.hpp"
+
+#include <cstdint>
+#include <vector>
+
+#include <tsl/robin_map.h>
+
+namespace culprit::waits {
+
+/// A member's enter or exit; the first of several is the one with the lowest rank.
+struct Mark {
+  std::uint64_t ns = 0;
+  EventId call;
+  std::int32_t rank = -1;     ///< in the communicator
+  std::uint32_t context = 0;  ///< the call's path
+};
+
+/// What some members know together of one collective: an associative and commutative sum.
+struct Gathering {
+  std::uint32_t members = 0;
+  bool blocking = true;
+  bool contradictory = false;  ///< they took part in different operations, or have several roots
+  measurement::trace::OperationKind kind{};
+  Mark latest, second;  ///< the last two to enter
+  Mark first_in;        ///< the first to enter
+  Mark first_out;       ///< the first to leave
+  Mark root;            ///< the root's enter
+
+  void add(const Gathering& other);
+  /// One more takes part in an operation of this kind.
+  void join(measurement::trace::OperationKind operation, bool blocks);
+  /// One more has entered the operation, and left it, and is its root: what is known of its marks.
+  void enter(const Mark& mark);
+  void leave(const Mark& mark);
+  void lead(const Mark& mark);
+
+ private:
+  void come_last(const Mark& mark);
+};
+
+struct GatheringLetter {
+  static constexpr std::uint8_t kLetter = 3;
+  std::uint64_t context = 0;
+  std::uint32_t instance = 0;
+  std::uint32_t size = 0;  ///< of the context
+  int from = 0;
+  Gathering part;
+};
+/// The whole, back to those who contributed.
+struct GatheredLetter {
+  static constexpr std::uint8_t kLetter = 4;
+  std::uint64_t context = 0;
+  std::uint32_t instance = 0;
+  Gathering whole;
+};
+/// One member of a prefix reduction, where each waits for those below it only.
+struct PrefixLetter {
+  static constexpr std::uint8_t kLetter = 5;
+  std::uint64_t context = 0;
+  std::uint32_t instance = 0;
+  std::uint32_t size = 0;  ///< of the context
+  int from = 0;
+  Mark enter;
+};
+/// The latest of those below the member.
+struct PrefixedLetter {
+  static constexpr std::uint8_t kLetter = 6;
+  std::uint64_t context = 0;
+  std::uint32_t instance = 0;
+  EventId call;
+  Mark latest;
+};
+
+/// Collective operations, fences included: the n-th of each member of a communicator or window belong
+/// together, in the order of initiation (docs/algorithms.md 7). Each rank of the analysis first adds up its
+/// own members, so that what travels does not grow with their number; the sums meet at one rank per context.
+class Collectives {
+ public:
+  using Letters = exchange::LetterList<GatheringLetter, GatheredLetter, PrefixLetter, PrefixedLetter>;
+
+  Collectives(const Contexts& contexts, exchange::Mail& mail, Ledger& ledger, Completions& completions)
+      : contexts_(contexts),
+        mail_(mail),
+        ledger_(ledger),
+        completions_(completions),
+        initiated_(contexts.slots()) {}
+
+  /// A call that begins, completes or does both.
+  void observe(const CallSite& call, const measurement::trace::Operation& operation);
+
+  void receive(const GatheringLetter& letter);
+  void receive(const GatheredLetter& letter);
+  void receive(const PrefixLetter& letter);
+  void receive(const PrefixedLetter& letter);
+
+  /// After the letters were delivered: what members of the instances that are whole now may have waited for.
+  /// Calls fenced(window, a member's rank in MPI_COMM_WORLD, its call) for all fences among them: all that
+  /// enter such a fence have done so.
+  template <typename Fenced>
+  void close_round(Fenced fenced) {
+    settle_gathered();
+    for (const Gathered& one : gathered_) {
+      const Gathering& whole = one.letter.whole;
+      if (whole.kind != measurement::trace::OperationKind::fence || whole.contradictory) continue;
+      for (const Member& member : owns_[one.own].members)
+        fenced(one.letter.context, member.process_rank, member.call);
+    }
+    for (const Gathered& one : gathered_) free_.push_back(one.own);
+    gathered_.clear();
+  }
+  /// At the end of all time lines: parts that lack a member travel after all, so that an instance without it
+  /// is counted once.
+  void flush();
+  /// After the last letter: counts what was not complete.
+  void finish();
+
+ private:
+  struct Key {
+    std::uint64_t context;
+    std::uint32_t instance;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const { return storage::hash_of(key.context, key.instance); }
+  };
+  struct Member {
+    EventId call;
+    std::int32_t process_rank = -1;  ///< in MPI_COMM_WORLD
+    std::uint64_t operation = 0;     ///< 0: blocking
+    std::size_t attendance = 0;      ///< which of its time line's
+    std::uint64_t enter_ns = 0, exit_ns = 0;
+  };
+  /// This rank's members of one instance, until its answer is there.
+  struct Own {
+    std::uint32_t expected = 0, size = 0;  ///< members here, and in all
+    Gathering part;
+    std::vector<Member> members;
+    std::uint32_t answered = 0;  ///< of a prefix reduction, which answers each
+  };
+  /// The answer, and whom it concerns: the number of those here.
+  struct Gathered {
+    GatheredLetter letter;
+    std::uint32_t own = 0;
+  };
+  /// Members settled together, for one instance after the other: what there is of so many time lines fits
+  /// into a processor's cache.
+  static constexpr std::size_t kMembersTogether = 64;
+  /// An instance at the rank where its parts meet.
+  struct Instance {
+    Gathering whole;
+    std::vector<int> from;
+    std::vector<PrefixLetter> prefix;
+  };
+
+  Own& own(const Key& key);
+  void begin(const CallSite& call, const measurement::trace::Operation& operation);
+  void settle_gathered();
+  void settle(const Member& member, const Gathering& whole);
+  void part_ways(const Member& member);
+  void depend(const Member& member, Pattern pattern, const Mark& on, bool first);
+  [[nodiscard]] int home_of(std::uint64_t context) const;
+
+  const Contexts& contexts_;
+  exchange::Mail& mail_;
+  Ledger& ledger_;
+  Completions& completions_;
+  std::vector<std::uint32_t> initiated_;             // by slot of the contexts
+  tsl::robin_map<Key, std::uint32_t, KeyHash> own_;  // their numbers
+  std::vector<Own> owns_;                            // by number; kept for the next one's members
+  std::vector<std::uint32_t> free_;
+  std::vector<Gathered> gathered_;  // in this round
+  tsl::robin_map<Key, Instance, KeyHash> instances_;
+};
+
+}  // namespace culprit::waits

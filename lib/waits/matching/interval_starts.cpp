@@ -1,0 +1,117 @@
+// Finds where the synchronization interval of each wait begins (docs/algorithms.md 8): the last moment before
+// it at which waiter and delayer synchronized. First each wait is reported to the time line that caused it,
+// unless all members of its collective synchronized there. Then each time line is gone along once, with its
+// own waits, the waits that it ended, and the collectives in which all synchronized; last_meetings.cpp keeps
+// the latest per partner. Cost: one message per wait of another rank's, linear otherwise.
+#include "waits/matching/interval_starts.hpp"
+
+#include "waits/matching/last_meetings.hpp"
+
+#include <cstddef>
+#include <tuple>
+#include <vector>
+
+namespace culprit::waits {
+
+namespace {
+
+/// What ended others' waits on one time line, in the order of calls.
+class AwaitedInOrder {
+ public:
+  explicit AwaitedInOrder(ByCall<Awaited>& all) : all_(all) {}
+
+  /// The next one; nullptr: none.
+  const Awaited* next() {
+    for (; at_ == items_.size(); at_ = 0) {
+      if (part_ == all_.parts()) return nullptr;
+      all_.take(part_++, items_, [](const Awaited& a, const Awaited& b) {
+        return std::tuple(a.by_its_end, a.waiter) < std::tuple(b.by_its_end, b.waiter);
+      });
+    }
+    return &items_[at_];
+  }
+  void advance() { ++at_; }
+
+ private:
+  ByCall<Awaited>& all_;
+  std::size_t part_ = 0, at_ = 0;
+  std::vector<Awaited> items_;
+};
+
+/// The collectives that one time line took part in, in the order of calls.
+class Attended {
+ public:
+  explicit Attended(const storage::Sequence<Attendance>& all) : all_(all) { read(); }
+
+  /// The next one; nullptr: none.
+  [[nodiscard]] const Attendance* next() const { return at_ == all_.size() ? nullptr : &next_; }
+  void advance() {
+    ++at_;
+    read();
+  }
+  /// Whether the call is one in which all members met, so that nobody need be told. Calls come in order.
+  bool met_by_all(std::uint32_t call) {
+    while (at_ != all_.size() && next_.event < call) advance();
+    return at_ != all_.size() && next_.event == call && next_.met;
+  }
+
+ private:
+  void read() {
+    if (at_ != all_.size()) next_ = all_[at_];
+  }
+
+  const storage::Sequence<Attendance>& all_;
+  std::size_t at_ = 0;
+  Attendance next_;
+};
+
+}  // namespace
+
+void IntervalStarts::tell(const TimeLine& line) {
+  Attended attended(line.attendances);
+  for (std::size_t i = 0; i < line.waits.size(); ++i) {
+    const Wait wait = line.waits[i];
+    if (!is_wait(wait.pattern) || attended.met_by_all(wait.event)) continue;
+    const AwaitedLetter letter{wait.cause, {line.location, wait.event}, wait.cause_ends};
+    const int to = roster_.holder_of(wait.cause.location);
+    if (to == mail_.here()) {
+      receive(letter);
+    } else {
+      mail_.send(to, letter);
+    }
+  }
+}
+
+void IntervalStarts::receive(const AwaitedLetter& letter) {
+  ledger_.line(letter.cause.location)
+      .awaited.add({.event = letter.cause.index, .by_its_end = letter.by_its_end, .waiter = letter.waiter});
+}
+
+/// Backwards through the time lines: those that were told of last are still in memory.
+void IntervalStarts::find() {
+  std::vector<TimeLine>& lines = ledger_.lines();
+  for (std::size_t i = lines.size(); i-- > 0;) find(lines[i]);
+}
+
+void IntervalStarts::find(TimeLine& line) {
+  LastMeetings last(contexts_, roster_);
+  AwaitedInOrder awaited(line.awaited);
+  Attended attended(line.attendances);
+  for (std::size_t i = 0; i < line.waits.size(); ++i) {
+    const Wait wait = line.waits[i];
+    if (!is_wait(wait.pattern)) continue;
+    for (const Awaited* one = awaited.next(); one != nullptr; one = awaited.next()) {
+      // Who was waited for when it entered the call had met the waiter before it waits in it.
+      if (one->event > wait.event || (one->event == wait.event && one->by_its_end)) break;
+      last.met(*one);
+      awaited.advance();
+    }
+    for (; attended.next() != nullptr && attended.next()->event < wait.event; attended.advance()) {
+      if (attended.next()->met) last.met(*attended.next());
+    }
+    line.waits.change(i).set_start(last.meet(wait));
+  }
+  line.awaited.clear();
+}
+
+}  // namespace culprit::waits

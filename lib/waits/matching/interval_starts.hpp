@@ -1,0 +1,49 @@
+#pragma once
+
+#include "exchange/communicator.hpp"
+#include "exchange/letter.hpp"
+#include "waits/matching/contexts.hpp"
+#include "waits/timeline/ledger.hpp"
+#include "waits/timeline/roster.hpp"
+
+#include <cstdint>
+
+namespace culprit::waits {
+
+/// A call on the recipient's time line ended a wait.
+struct AwaitedLetter {
+  static constexpr std::uint8_t kLetter = 15;
+  EventId cause, waiter;
+  bool by_its_end = false;
+};
+
+/// Finds where the synchronization intervals of all waits begin (docs/algorithms.md 8): the last moment
+/// before at which the waiter and the causer met. First all waits are told to those that caused them, which
+/// met the waiters there; then each time line is gone along.
+class IntervalStarts {
+ public:
+  using Letters = exchange::LetterList<AwaitedLetter>;
+
+  IntervalStarts(exchange::Communicator& analysis, const Roster& roster, const Contexts& contexts,
+                 Ledger& ledger)
+      : roster_(roster), contexts_(contexts), ledger_(ledger), mail_(analysis) {}
+
+  /// Tells the causes of a settled time line's waits.
+  void tell(const TimeLine& line);
+  /// Collective: what was told since the last time arrives.
+  void deliver() { mail_.deliver(*this); }
+  /// After all of all time lines arrived: fills in where the intervals begin.
+  void find();
+
+  void receive(const AwaitedLetter& letter);
+
+ private:
+  void find(TimeLine& line);
+
+  const Roster& roster_;
+  const Contexts& contexts_;
+  Ledger& ledger_;
+  exchange::Mail mail_;
+};
+
+}  // namespace culprit::waits

@@ -1,0 +1,111 @@
+#pragma once
+
+#include "exchange/letter.hpp"
+#include "waits/matching/contexts.hpp"
+#include "waits/timeline/call_site.hpp"
+#include "waits/timeline/ledger.hpp"
+#include "waits/timeline/roster.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace culprit::waits {
+
+/// A call of an origin that held, or was to get, a lock.
+struct HoldingCall {
+  EventId call;
+  std::uint64_t enter_ns = 0, exit_ns = 0;
+  bool completes = false;     ///< when it returns, the lock is held for sure
+  std::uint32_t context = 0;  ///< its path
+};
+
+/// From an origin's lock to its unlock, on the way to the rank of the analysis that has the target. Encloses
+/// the calls between that may have been blocked, both included.
+struct HoldingLetter {
+  static constexpr std::uint8_t kLetter = 13;
+  using Item = HoldingCall;
+  std::uint64_t window = 0;
+  std::int32_t target_rank = 0, origin_rank = 0;  ///< in MPI_COMM_WORLD
+  bool exclusive = false;
+};
+
+/// One origin held a lock; this is how an other one's answer gets to it.
+struct LockWaitLetter {
+  static constexpr std::uint8_t kLetter = 14;
+  EventId call, unlock;
+  std::uint32_t unlock_context = 0;
+  std::uint64_t until_ns = 0;
+};
+
+/// One-sided communication with passive targets (docs/algorithms.md 7): a call between an origin's lock and
+/// unlock waited for a lock if another origin's conflicting one was given back while it lasted. Libraries get
+/// locks at any call from MPI_Win_lock to the first that has to complete something; whoever is done with a
+/// lock later than this origin, and may not have had it before, did not keep it waiting.
+class Locks {
+ public:
+  using Letters = exchange::LetterList<HoldingLetter, LockWaitLetter>;
+
+  Locks(const Roster& roster, const Contexts& contexts, exchange::Mail& mail, Ledger& ledger)
+      : roster_(roster), contexts_(contexts), mail_(mail), ledger_(ledger) {}
+
+  void lock(const CallSite& call, const measurement::trace::Operation& operation);
+  /// An operation on the target, or a flush.
+  void use(const CallSite& call, const measurement::trace::Operation& operation);
+  void unlock(const CallSite& call, const measurement::trace::Operation& operation);
+
+  void receive(const HoldingLetter& letter, std::span<const HoldingCall> calls);
+  void receive(const LockWaitLetter& letter);
+
+  /// After each round: all that ended up to its time has arrived, and can be compared in the order of ending.
+  void close_round();
+  void finish();
+
+ private:
+  /// Holdings that are looked back at; of more that overlap, the earliest are forgotten.
+  static constexpr std::size_t kRemembered = 4096;
+
+  struct Place {
+    std::uint64_t window = 0;
+    std::int32_t target_rank = -1;
+    friend auto operator<=>(const Place&, const Place&) = default;  // NOLINT(modernize-use-nullptr)
+  };
+  struct Holding {
+    std::int32_t origin_rank = -1;
+    bool exclusive = false;
+    std::vector<HoldingCall> calls;  // never empty
+    [[nodiscard]] std::uint64_t begin_ns() const { return calls.front().enter_ns; }
+    [[nodiscard]] std::uint64_t end_ns() const { return calls.back().exit_ns; }
+    /// Something was complete before the unlock.
+    [[nodiscard]] bool surely_held() const;
+  };
+  /// A lock that an own process has, or locks to all.
+  struct Held {
+    bool exclusive = false;
+    HoldingCall lock;
+    std::map<std::int32_t, std::vector<HoldingCall>> uses;  // by target
+    std::vector<HoldingCall> uses_of_all;                   // flushes of all targets
+  };
+  struct Owner {
+    std::int32_t rank = -1;
+    std::uint64_t window = 0;
+    std::int32_t target_rank = -1;                                  // kAllTargets for MPI_Win_lock_all
+    friend auto operator<=>(const Owner&, const Owner&) = default;  // NOLINT(modernize-use-nullptr)
+  };
+
+  [[nodiscard]] Owner owner(const CallSite& call, const measurement::trace::Operation& operation) const;
+  void release(const Owner& owner, std::int32_t target, const Held& held, const HoldingCall& unlock);
+  void compare(const Holding& waiter, const Holding& other);
+
+  const Roster& roster_;
+  const Contexts& contexts_;
+  exchange::Mail& mail_;
+  Ledger& ledger_;
+  std::map<Owner, Held> held_;
+  std::map<Place, std::vector<Holding>> arrived_;  // in this round
+  std::map<Place, std::deque<Holding>> ended_;     // in the order of ending
+};
+
+}  // namespace culprit::waits

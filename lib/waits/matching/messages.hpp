@@ -1,0 +1,162 @@
+#pragma once
+
+#include "exchange/letter.hpp"
+#include "storage/queue_pool.hpp"
+#include "waits/matching/completions.hpp"
+#include "waits/matching/contexts.hpp"
+#include "waits/matching/posting_order.hpp"
+#include "waits/matching/request_table.hpp"
+#include "waits/timeline/call_site.hpp"
+#include "waits/timeline/ledger.hpp"
+#include "waits/timeline/roster.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <tsl/robin_map.h>
+
+namespace culprit::waits {
+
+/// A send, on its way to the rank of the analysis that has the receiver.
+struct SendLetter {
+  static constexpr std::uint8_t kLetter = 1;
+  std::uint64_t communicator = 0;
+  std::int32_t source = 0;            ///< in the communicator
+  std::int32_t destination_rank = 0;  ///< in MPI_COMM_WORLD
+  std::int32_t tag = 0;
+  EventId call;
+  std::uint64_t enter_ns = 0;
+  std::uint64_t exit_ns = 0;  ///< of a blocking send
+  std::uint64_t operation = 0;
+  bool blocking = false;
+  bool buffered = false;
+  bool alone = false;  ///< the call does nothing but this
+  std::uint32_t call_context = 0;
+};
+
+/// The receive that took it, on its way back: its sender may have waited for that.
+struct ReceiptLetter {
+  static constexpr std::uint8_t kLetter = 2;
+  std::int32_t source_rank = 0;
+  bool blocking = false;
+  std::uint32_t posted_context = 0;
+  EventId send, posted;
+  std::uint64_t posted_ns = 0;
+  std::uint64_t operation = 0;
+};
+
+/// Point-to-point messages: matches receives in posting order with sends in order, per communicator, source,
+/// destination and tag (docs/algorithms.md 7), and finds late senders and late receivers. Matched at the
+/// receiver's. What waits for its partner is kept; nothing else is.
+class Messages {
+ public:
+  using Letters = exchange::LetterList<SendLetter, ReceiptLetter>;
+
+  /// `processes` are how many this rank of the analysis has.
+  Messages(const Roster& roster, const Contexts& contexts, std::size_t processes, exchange::Mail& mail,
+           Ledger& ledger, Completions& completions)
+      : roster_(roster),
+        contexts_(contexts),
+        mail_(mail),
+        ledger_(ledger),
+        completions_(completions),
+        orders_(contexts.slots()),
+        posted_(processes) {}
+
+  void send(const CallSite& call, const measurement::trace::Operation& operation);
+  void receive(const CallSite& call, const measurement::trace::Operation& operation);
+  void probe(const CallSite& call, const measurement::trace::Operation& operation);
+
+  void receive(const SendLetter& letter);
+  void receive(const ReceiptLetter& letter);
+
+  /// After the last letter: counts what found no partner.
+  void finish();
+
+ private:
+  /// A send that waits for its receive. Small: there may be millions.
+  struct Sent {
+    EventId call;
+    std::uint64_t enter_ns = 0;
+    std::uint64_t exit_ns = 0;  ///< of a blocking send; of another one, its operation
+    std::uint32_t call_context = 0;
+    bool blocking = false, buffered = false, alone = false;
+  };
+  /// A receive or probe that may take a message now, or has to wait for it.
+  struct Arrival {
+    EventId posted, completed;
+    std::uint64_t posted_ns = 0, enter_ns = 0, exit_ns = 0;  ///< enter and exit of the completing call
+    std::uint64_t received_ns = 0;                           ///< CallSite::received_ns of the completing call
+    bool any = false;
+    bool probe = false;
+    std::uint32_t posted_context = 0;
+  };
+  struct Posted {
+    EventId call;
+    std::uint32_t call_context = 0;
+    std::uint64_t enter_ns = 0;
+    PostingOrder::Ticket ticket;
+    std::uint32_t context = View::kUnknown;
+    std::uint32_t slot = 0;  // of its process and context
+  };
+  /// Channels without any message that are kept for the next one.
+  static constexpr std::size_t kKeptChannels = 1 << 16;
+  /// The messages of one source, destination, tag and communicator.
+  struct Channel {
+    Channel(std::uint32_t context, std::int32_t source, std::int32_t destination_rank, std::int32_t tag)
+        : ranks(storage::joined(destination_rank, source)),
+          what(storage::joined(context, static_cast<std::uint32_t>(tag))) {}
+    std::uint64_t ranks, what;
+    friend bool operator==(const Channel&, const Channel&) = default;
+  };
+  struct ChannelHash {
+    /// Tags that follow each other come in turn: those of eight lie together.
+    std::size_t operator()(const Channel& channel) const {
+      return storage::hash_of(channel.ranks, channel.what / 8) ^ channel.what % 8;
+    }
+  };
+  /// Either is empty, but for probes that wait with receives.
+  struct Queues {
+    storage::QueuePool<Sent>::Queue sends;
+    storage::QueuePool<Arrival>::Queue arrivals;
+  };
+
+  void post(const CallSite& call, const measurement::trace::Operation& operation, const View& view);
+  void complete(const CallSite& call, const measurement::trace::Operation& operation);
+  void arrive(const CallSite& call, const measurement::trace::Operation& operation, const Posted& posted,
+              bool probe);
+  void take_at_once(const CallSite& call, const measurement::trace::Operation& operation,
+                    const Posted& posted, bool probe);
+  static Arrival arrival(const CallSite& call, const Posted& posted, bool probe);
+  void release(const Posted& posted, std::int32_t destination_rank);
+  void forget(const Posted& posted, std::int32_t destination_rank);
+  template <typename MakeSent>
+  void arrive(const Channel& channel, MakeSent sent);
+  template <typename MakeArrival>
+  void take(const Channel& channel, MakeArrival arrived);
+  void match(const Sent& send, const Arrival& arrival);
+  static bool may_have_waited(const Sent& send, const Arrival& arrival);
+  void tell_sender(const Sent& send, const Arrival& arrival);
+  void depend(const Candidate& candidate, Location sender, std::int32_t rank, bool blocking,
+              std::uint64_t operation);
+
+  const Roster& roster_;
+  const Contexts& contexts_;
+  exchange::Mail& mail_;
+  Ledger& ledger_;
+  Completions& completions_;
+  std::vector<PostingOrder> orders_;  // by slot
+  RequestTable<Posted> posted_;
+  std::vector<Arrival> held_;  // complete receives in their posting orders, by item
+  std::vector<std::uint64_t> free_;
+  tsl::robin_map<Channel, Queues, ChannelHash> channels_;
+  storage::QueuePool<Sent> sends_;
+  storage::QueuePool<Arrival> arrivals_;
+  std::size_t probes_ = 0;                    // of those
+  std::uint64_t communicator_ = 0;            // of the letter read last
+  std::optional<std::uint32_t> context_;      // which that is here
+  std::vector<PostingOrder::Receive> ready_;  // kept for its memory
+};
+
+}  // namespace culprit::waits

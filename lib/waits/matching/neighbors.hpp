@@ -1,0 +1,86 @@
+#pragma once
+
+#include "exchange/letter.hpp"
+#include "storage/hash.hpp"
+#include "waits/matching/completions.hpp"
+#include "waits/matching/contexts.hpp"
+#include "waits/timeline/call_site.hpp"
+#include "waits/timeline/ledger.hpp"
+#include "waits/timeline/process_trace.hpp"
+#include "waits/timeline/roster.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <tsl/robin_map.h>
+
+namespace culprit::waits {
+
+/// A process entered a neighbourhood collective; to each of those that it sends to.
+struct NeighborLetter {
+  static constexpr std::uint8_t kLetter = 7;
+  std::uint64_t context = 0;
+  std::uint32_t instance = 0;
+  std::int32_t to_rank = -1;  ///< in MPI_COMM_WORLD
+  EventId call;
+  std::uint32_t call_context = 0;
+  std::uint64_t enter_ns = 0;
+};
+
+/// Collective operations over the neighbours of a topology: each process waits for those that it receives
+/// from, and for nobody else.
+class Neighbors {
+ public:
+  using Letters = exchange::LetterList<NeighborLetter>;
+
+  Neighbors(const Roster& roster, const Contexts& contexts,
+            std::span<const std::unique_ptr<ProcessTrace>> own, exchange::Mail& mail, Ledger& ledger,
+            Completions& completions)
+      : roster_(roster),
+        contexts_(contexts),
+        own_(own),
+        mail_(mail),
+        ledger_(ledger),
+        completions_(completions),
+        initiated_(contexts.slots()) {}
+
+  void observe(const CallSite& call, const measurement::trace::Operation& operation);
+  void receive(const NeighborLetter& letter);
+  void finish();
+
+ private:
+  struct Key {
+    std::uint64_t context;
+    std::uint32_t instance;
+    std::int32_t rank;  ///< in MPI_COMM_WORLD
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const {
+      return storage::hash_of(key.context,
+                              storage::joined(key.instance, static_cast<std::uint32_t>(key.rank)));
+    }
+  };
+  /// One process's share of one instance, until it and all that it receives from have entered.
+  struct Share {
+    EventId call;                 ///< unknown: not entered yet
+    std::uint64_t operation = 0;  ///< 0: blocking
+    std::uint32_t sources = 0, arrived = 0;
+    NeighborLetter latest;
+  };
+
+  void settle(const Key& key, const Share& share);
+
+  const Roster& roster_;
+  const Contexts& contexts_;
+  std::span<const std::unique_ptr<ProcessTrace>> own_;
+  exchange::Mail& mail_;
+  Ledger& ledger_;
+  Completions& completions_;
+  std::vector<std::uint32_t> initiated_;  // by slot
+  tsl::robin_map<Key, Share, KeyHash> shares_;
+};
+
+}  // namespace culprit::waits

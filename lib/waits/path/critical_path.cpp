@@ -1,0 +1,203 @@
+// The critical path of a run (Böhme 2012; docs/algorithms.md 8.1): from the last enter of MPI_Finalize
+// backwards along its time line; at a call that waited, back to the end of the wait and over to the call that
+// caused it; until the end of MPI_Init. Time in calls and gaps on the way is charged to them; a gap's time is
+// divided over its sampled call paths.
+// The rank of the analysis that has the time line walks on and broadcasts where it came to; path_jumps.cpp
+// spares most of these messages. Clocks that contradict each other cannot make it go around: no line is
+// walked forwards.
+// Cost: one step per call on the path; 13 ns per event with 16 ranks, less with more (docs/figures.md).
+#include "waits/path/critical_path.hpp"
+
+#include "exchange/letter.hpp"
+#include "waits/path/path_jumps.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace culprit::waits {
+
+namespace {
+
+/// Where the walk is: on this time line, before `call`, at this time; and all that came before.
+struct Position {
+  EventId call;
+  std::uint64_t ns = 0;
+  bool at_exit = false;  ///< the call itself lies before, too
+  bool ended = false;
+};
+/// Where the walk has come, and the call on the time line it comes from at which it left that.
+struct Step {
+  Position at;
+  std::uint32_t left = 0;
+};
+
+class Walk {
+ public:
+  Walk(exchange::Communicator& analysis, const Roster& roster, const Forward& forward)
+      : analysis_(analysis),
+        roster_(roster),
+        jumps_(analysis, roster, forward),
+        passed_(roster.locations(), ~std::uint32_t{0}) {
+    for (const TimeLine& line : forward.ledger.lines()) lines_[line.location] = &line;
+  }
+
+  CriticalPath run() {
+    Position at = start();
+    result_.last = at.call;
+    result_.end_ns = result_.begin_ns = at.ns;
+    while (at.call.known() && !at.ended) {
+      if (jumps_.worth_it()) {
+        jumps_.bring(at.ns);
+        at = jump(at);
+      }
+      const Location location = at.call.location;
+      const int holder = roster_.holder_of(location);
+      Step step{at, passed_[location]};
+      if (holder == analysis_.rank()) {
+        step.at = along(at, jumps_.worth_it());
+        step.left = passed_[location];
+      }
+      exchange::Bytes bytes = exchange::bytes_of(std::span<const Step>(&step, 1));
+      analysis_.broadcast(bytes, holder);
+      step = exchange::items_of<Step>(bytes).front();
+      passed_[location] = step.left;
+      at = step.at;
+      result_.begin_ns = at.ns;
+    }
+    collect();
+    return std::move(result_);
+  }
+
+ private:
+  struct Stretch {
+    std::uint64_t ns = 0;
+    std::map<std::uint32_t, std::uint64_t> sampled;
+  };
+
+  /// The last enter of MPI_Finalize; where there is none the last exit of all.
+  Position start() {
+    Position own;
+    bool finalized = false;
+    for (const auto& [location, line] : lines_) {
+      const storage::Sequence<Event>& events = line->events;
+      if (events.empty()) continue;
+      const auto index = static_cast<std::uint32_t>(events.size() - 1);
+      const bool finalizes = events.back().finalize;
+      const std::uint64_t ns = finalizes ? events.back().enter_ns : events.back().exit_ns;
+      if (std::tuple(finalizes, ns) <= std::tuple(finalized, own.ns)) continue;
+      finalized = finalizes;
+      own = {.call = {location, index}, .ns = ns, .at_exit = !finalizes, .ended = false};
+    }
+    const bool any = analysis_.all_max(finalized ? 1 : 0) != 0;
+    if (any && !finalized) own = {};
+    const std::uint64_t latest = analysis_.all_max(own.ns);
+    const std::uint64_t candidate =
+        own.call.known() && own.ns == latest ? kNoLocation - own.call.location : 0;
+    const std::uint64_t chosen = analysis_.all_max(candidate);
+    const auto location = static_cast<Location>(kNoLocation - chosen);
+    if (chosen == 0) return {};
+    const int holder = roster_.owner_of(roster_.rank_of(location));
+    exchange::Bytes bytes = exchange::bytes_of(std::span<const Position>(&own, 1));
+    analysis_.broadcast(bytes, holder);
+    return exchange::items_of<Position>(bytes).front();
+  }
+
+  /// Over to causes as long as it is known here which they are; all ranks of the analysis do the same.
+  Position jump(Position at) {
+    for (;;) {
+      const std::optional<PathJump> next = jumps_.before(at.call, at.at_exit);
+      if (!next || at.call.index > passed_[at.call.location]) return at;
+      if (roster_.holder_of(at.call.location) == analysis_.rank()) along(at, true);
+      passed_[at.call.location] = next->event;
+      at = {.call = next->cause,
+            .ns = std::min(at.ns, next->until_ns),
+            .at_exit = next->cause_ends,
+            .ended = false};
+    }
+  }
+
+  /// Goes back on one time line, up to the first wait; or on through waits whose causes lie on lines of this
+  /// rank of the analysis, if not `one_wait`; or to the beginning.
+  Position along(Position at, bool one_wait) {
+    for (;;) {
+      const Location location = at.call.location;
+      const auto found = lines_.find(location);
+      if (found == lines_.end()) return at;
+      const TimeLine& own = *found->second;
+      // Contradictory clocks could lead it around for ever.
+      if (at.call.index > passed_[location]) break;
+      passed_[location] = at.call.index;
+      const storage::Sequence<Event>& events = own.events;
+      if (!at.at_exit) {
+        if (at.call.index == 0 || events[at.call.index].initialize) break;
+        add_gap(own, at);
+        --at.call.index;
+        at.ns = std::min(at.ns, events[at.call.index].exit_ns);
+        if (events[at.call.index].initialize) break;
+      }
+      passed_[location] = at.call.index;
+      const bool waited = events[at.call.index].wait != 0;
+      at = through_call(own, at);
+      if (waited && one_wait) return at;
+    }
+    at.ended = true;
+    return at;
+  }
+
+  /// From the exit of a call to its enter, or to what it waited for.
+  Position through_call(const TimeLine& line, Position at) {
+    const Event event = line.events[at.call.index];
+    const bool waited = event.wait != 0;
+    const Wait wait = waited ? line.waits[event.waits] : Wait{};
+    const std::uint64_t until = waited ? std::min(at.ns, wait.until_ns) : event.enter_ns;
+    Stretch& stretch = stretches_[{at.call.location, Piece{event.context, Piece::kCall}}];
+    stretch.ns += at.ns - std::min(at.ns, until);
+    at.ns = std::min(at.ns, until);
+    at.at_exit = false;
+    if (!waited) return at;
+    // An early fence waits for an operation's end, all others for a call's beginning.
+    return {.call = wait.cause, .ns = at.ns, .at_exit = wait.cause_ends, .ended = false};
+  }
+
+  void add_gap(const TimeLine& line, const Position& at) {
+    const Event before = line.events[at.call.index - 1];
+    const Event after = line.events[at.call.index];
+    Stretch& stretch = stretches_[{at.call.location, Piece{before.context, after.context}}];
+    stretch.ns += at.ns - std::min(at.ns, before.exit_ns);
+    if (!after.sampled) return;
+    for_samples(line, at.call.index,
+                [&stretch](const Sample& sample) { stretch.sampled[sample.context] += sample.ns; });
+  }
+
+  void collect() {
+    std::uint64_t calls_ns = 0;
+    for (const auto& [key, stretch] : stretches_) {
+      if (stretch.ns == 0) continue;
+      if (key.second.next == Piece::kCall) calls_ns += stretch.ns;
+      for (const PathShare& part : divide_over_paths(key.second, stretch.sampled, {stretch.ns})) {
+        result_.times.push_back({key.first, part.path, part.amounts[0]});
+      }
+    }
+    std::sort(result_.times.begin(), result_.times.end());
+    result_.calls_ns = analysis_.all_sum(calls_ns);
+  }
+
+  exchange::Communicator& analysis_;
+  const Roster& roster_;
+  CriticalPath result_;
+  PathJumps jumps_;
+  std::map<Location, const TimeLine*> lines_;
+  std::vector<std::uint32_t> passed_;  // by location: where the walk was last
+  std::map<std::pair<Location, Piece>, Stretch> stretches_;
+};
+
+}  // namespace
+
+CriticalPath critical_path(exchange::Communicator& analysis, const Roster& roster, const Forward& forward) {
+  return Walk(analysis, roster, forward).run();
+}
+
+}  // namespace culprit::waits

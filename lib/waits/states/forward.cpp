@@ -1,0 +1,417 @@
+// The matching pass: reads all time lines once, in step on all ranks of the analysis, and finds what may have
+// kept each call waiting (docs/algorithms.md 7). Each round reads the records up to a common time, hands the
+// operations to the matching of their kind (messages, collectives, epochs, locks) and exchanges what concerns
+// other ranks' processes. After the last round waits are classified (settle.cpp) and their synchronization
+// intervals found (interval_starts.cpp).
+// Rounds grow and shrink to a wished number of records; the result does not depend on it. Cost: 131 to 244 ns
+// of CPU time per event with all that is named here (docs/figures.md); memory for operations without a
+// partner.
+#include "waits/states/forward.hpp"
+
+#include "exchange/letter.hpp"
+#include "storage/free_memory.hpp"
+#include "storage/prefetch.hpp"
+#include "waits/matching/active_target.hpp"
+#include "waits/matching/collectives.hpp"
+#include "waits/matching/completions.hpp"
+#include "waits/matching/contexts.hpp"
+#include "waits/matching/interval_starts.hpp"
+#include "waits/matching/locks.hpp"
+#include "waits/matching/messages.hpp"
+#include "waits/matching/neighbors.hpp"
+#include "waits/states/settle.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <unordered_set>
+
+namespace culprit::waits {
+
+namespace trace = measurement::trace;
+using trace::Operation;
+using trace::OperationKind;
+using trace::Record;
+using trace::RecordKind;
+
+namespace {
+
+constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
+
+/// One time line while it is read: the record that comes next.
+struct Cursor {
+  std::size_t process = 0, thread = 0;
+  std::int32_t rank = -1;
+  TimeLine* line = nullptr;
+  Record record;
+  bool ended = false;
+  std::uint64_t received_ns = 0;          // the exit of the last call that received or probed
+  std::vector<std::uint64_t> sampled_ns;  // the samples since the last call
+};
+
+/// Records in a round, at least: of each rank of the analysis, some milliseconds' work, and of each time
+/// line, that what is kept of it is brought into a processor's cache for as many.
+constexpr std::uint64_t kRecordsOfRank = 1 << 15, kRecordsOfLine = 1024;
+
+/// Bytes of letters that one rank of the analysis writes in a round, at most, about: what waits for what they
+/// tell stays in a processor's cache. As many as it writes where all its messages are with other ranks'
+/// processes and the round is no larger than kRecordsOfRank; and of thousands of time lines a hundred letters
+/// each: turning to the lines and to their partners' would take longer than what then falls out of the cache.
+constexpr std::uint64_t kLettersOfRank = 2 << 20, kLettersOfLine = 8 << 10;
+
+/// Records that one rank of the analysis reads before it turns to the first time line again, at least.
+constexpr std::uint64_t kRecordsTogether = 1 << 12;
+
+/// Waits of which one rank of the analysis tells others between two exchanges, and those of one time line:
+/// some megabytes.
+constexpr std::size_t kWaitsTold = 1 << 18;
+
+/// Of each time line so many blocks are to fit into memory: eight that are being added to, half empty, are
+/// then an eighth of it, and half of what is not packed at least. (What is never filled has to be zeroed by
+/// the system none the less, which would take longer than all else: so also where more memory may be used.)
+constexpr std::size_t kBlocksOfLine = 32;
+
+storage::SpillOptions fit_blocks(storage::SpillOptions options,
+                                 std::span<const std::unique_ptr<ProcessTrace>> own) {
+  std::size_t lines = 0;
+  for (const std::unique_ptr<ProcessTrace>& process : own) lines += process->threads();
+  const std::size_t memory = std::min(options.memory, storage::SpillOptions::kLeastMemory);
+  const std::size_t most = memory / (kBlocksOfLine * std::max<std::size_t>(lines, 1));
+  options.block = std::min(options.block, std::bit_floor(std::max(most, storage::Spill::kLeastBlock)));
+  return options;
+}
+
+class Pass {
+ public:
+  Pass(exchange::Communicator& analysis, const Roster& roster,
+       std::span<const std::unique_ptr<ProcessTrace>> own, const Observer& observer,
+       const ForwardOptions& options)
+      : analysis_(analysis),
+        own_(own),
+        observer_(observer),
+        options_(options),
+        roster_(roster),
+        result_(fit_blocks(options.spill, own)),
+        contexts_(*(result_.contexts = std::make_unique<Contexts>(analysis, own))),
+        mail_(analysis),
+        completions_(result_.ledger, own),
+        messages_(roster, contexts_, own.size(), mail_, result_.ledger, completions_),
+        collectives_(contexts_, mail_, result_.ledger, completions_),
+        neighbors_(roster, contexts_, own, mail_, result_.ledger, completions_),
+        active_target_(roster, contexts_, mail_, result_.ledger),
+        locks_(roster, contexts_, mail_, result_.ledger) {
+    const std::uint64_t lines = roster.locations() / static_cast<std::uint64_t>(analysis.size());
+    most_letters_ = std::max(kLettersOfRank, kLettersOfLine * lines);
+    open(roster);
+    if (options_.records_per_round == 0) {
+      options_.records_per_round = std::max(kRecordsOfRank * static_cast<std::uint64_t>(analysis.size()),
+                                            kRecordsOfLine * std::uint64_t{roster.locations()});
+    }
+  }
+
+  Forward run() {
+    std::uint64_t until = earliest();
+    std::uint64_t span = 1'000'000;
+    while (until != kEnd) {
+      const std::uint64_t from = until;
+      until = until > kEnd - span ? kEnd : until + span;
+      const std::uint64_t records = analysis_.all_sum(read(from, until));
+      const std::uint64_t letters = analysis_.all_max(mail_.pending());
+      deliver();
+      // Rounds of about the wished size, whatever the density of records; over gaps at once.
+      const std::uint64_t most = options_.records_per_round;
+      if (records > most || letters > most_letters_) span = std::max<std::uint64_t>(span / 2, 1);
+      if (records < most / 2 && letters < most_letters_ / 2) span = span > kEnd / 4 ? span : span * 2;
+      if (records == 0) until = earliest();
+    }
+    collectives_.flush();
+    deliver();
+    messages_.finish();
+    collectives_.finish();
+    neighbors_.finish();
+    active_target_.finish();
+    locks_.finish();
+    result_.pieces = Pieces(analysis_, result_.ledger.pieces);
+    settle_lines();
+    return std::move(result_);
+  }
+
+ private:
+  void open(const Roster& roster) {
+    std::unordered_set<std::int32_t> opened;
+    for (std::size_t process = 0; process < own_.size(); ++process) {
+      const std::int32_t rank = own_[process]->rank();
+      // Of two that claim a rank the first has it, also where both are here.
+      if (roster.owner_of(rank) != analysis_.rank() || !opened.insert(rank).second) continue;
+      for (std::size_t thread = 0; thread < own_[process]->threads(); ++thread) {
+        Cursor& cursor = cursors_.emplace_back();
+        cursor.process = process;
+        cursor.thread = thread;
+        cursor.rank = rank;
+        result_.ledger.open(roster.location_of(rank, thread));
+        advance(cursor);
+      }
+    }
+    for (Cursor& cursor : cursors_)
+      cursor.line = &result_.ledger.line(roster.location_of(cursor.rank, cursor.thread));
+  }
+
+  /// Some time lines at a time, so that what they tell others takes some megabytes.
+  void settle_lines() {
+    OwnTimes own_times(roster_, result_.pieces);
+    WaitSums wait_sums;
+    Settlement settlement(result_.pieces, wait_sums);
+    IntervalStarts starts(analysis_, roster_, contexts_, result_.ledger);
+    std::vector<TimeLine>& lines = result_.ledger.lines();
+    for (auto line = lines.begin(); analysis_.all_sum(line != lines.end() ? 1 : 0) > 0; starts.deliver()) {
+      for (std::size_t waits = 0; line != lines.end() && waits < kWaitsTold; ++line) {
+        const LineTimes& times = settlement.settle(*line);
+        waits += line->waits.size();
+        starts.tell(*line);
+        own_times.add(*line, times);
+        result_.context_times.add(*line, times, result_.pieces);
+      }
+    }
+    result_.own_times = own_times.take();
+    result_.wait_sums = wait_sums.take();
+    starts.find();
+  }
+
+  void deliver() {
+    mail_.deliver(messages_, collectives_, neighbors_, active_target_, locks_);
+    collectives_.close_round([this](std::uint64_t window, std::int32_t rank, EventId call) {
+      active_target_.fenced(window, rank, call);
+    });
+    locks_.close_round();
+    mail_.deliver(messages_, collectives_, neighbors_, active_target_, locks_);
+  }
+
+  void advance(Cursor& cursor) { cursor.ended = !own_[cursor.process]->next(cursor.thread, cursor.record); }
+
+  /// Over all ranks: the exit of the earliest record still to be read, or kEnd.
+  std::uint64_t earliest() {
+    std::uint64_t first = kEnd;
+    for (const Cursor& cursor : cursors_) {
+      if (!cursor.ended) first = std::min(first, cursor.record.exit_ns);
+    }
+    return kEnd - analysis_.all_max(kEnd - first);
+  }
+
+  /// All records up to `until`, since the round before, `from`. Returns how many. Some of all time lines,
+  /// then some more: what has no partner yet is still in a processor's cache when its partner comes.
+  std::uint64_t read(std::uint64_t from, std::uint64_t until) {
+    const std::uint64_t together = std::max(kRecordsTogether, kRecordsOfLine * cursors_.size());
+    const std::uint64_t times = records_ / together + 1;
+    records_ = 0;
+    for (std::uint64_t i = 1; i < times; ++i) records_ += read(from + (until - from) / times * i);
+    return records_ += read(until);
+  }
+
+  /// All records up to `until`; those of one process in the order of their exits. Returns how many.
+  std::uint64_t read(std::uint64_t until) {
+    std::uint64_t count = 0;
+    for (auto first = cursors_.begin(); first != cursors_.end();) {
+      const auto last = std::find_if(
+          first, cursors_.end(), [&first](const Cursor& cursor) { return cursor.process != first->process; });
+      expect(last);
+      while (Cursor* next = earliest_of({first, last}, until)) {
+        take(*next);
+        advance(*next);
+        ++count;
+      }
+      first = last;
+    }
+    return count;
+  }
+
+  /// This time line comes next, and then the one behind it.
+  void expect(std::vector<Cursor>::const_iterator next) const {
+    if (next == cursors_.end()) return;
+    storage::prefetch(next->line, sizeof(TimeLine));
+    if (++next != cursors_.end()) storage::prefetch(&*next, sizeof(Cursor));
+  }
+
+  static Cursor* earliest_of(std::span<Cursor> threads, std::uint64_t until) {
+    Cursor* best = nullptr;
+    for (Cursor& cursor : threads) {
+      if (cursor.ended || cursor.record.exit_ns > until) continue;
+      if (best == nullptr || cursor.record.exit_ns < best->record.exit_ns) best = &cursor;
+    }
+    return best;
+  }
+
+  void take(Cursor& cursor) {
+    const Record& record = cursor.record;
+    if (observer_) observer_(cursor.line->location, record);
+    if (record.kind == RecordKind::sample) {
+      take_sample(cursor);
+      return;
+    }
+    if (record.kind == RecordKind::reading) {
+      take_reading(cursor);
+      return;
+    }
+    if (!cursor.sampled_ns.empty()) drop_samples(cursor);
+    take_call(cursor);
+  }
+
+  /// A sample in a call was read before the call, which is recorded at its exit.
+  void drop_samples(Cursor& cursor) {
+    storage::Sequence<Sample>& samples = cursor.line->samples;
+    for (; !cursor.sampled_ns.empty() && cursor.sampled_ns.back() >= cursor.record.enter_ns;
+         cursor.sampled_ns.pop_back()) {
+      samples.pop_back();
+    }
+    cursor.sampled_ns.clear();
+  }
+
+  void take_sample(Cursor& cursor) {
+    TimeLine& line = *cursor.line;
+    const Record& record = cursor.record;
+    line.samples.push_back({.gap = static_cast<std::uint32_t>(line.events.size()),
+                            .context = record.node,
+                            .ns = record.exit_ns - record.enter_ns});
+    cursor.sampled_ns.push_back(record.exit_ns);
+  }
+
+  /// Variation, which they are for, looks at a process's first time line only.
+  void take_reading(const Cursor& cursor) {
+    if (cursor.thread != 0) return;
+    const Record& record = cursor.record;
+    cursor.line->readings.push_back(
+        {.ns = record.exit_ns, .value = record.value, .event = record.event, .context = record.node});
+  }
+
+  /// Whether the call may have waited for a message.
+  static bool may_receive(const Operation& operation) {
+    if (operation.kind == OperationKind::receive) return operation.completes || !operation.begins;
+    return operation.kind == OperationKind::probe;
+  }
+
+  void take_call(Cursor& cursor) {
+    const Record& record = cursor.record;
+    const EventId id = result_.ledger.add(
+        *cursor.line,
+        {.enter_ns = record.enter_ns, .exit_ns = record.exit_ns, .context = record.node, .any = record.any});
+    const CallSite call{.process = cursor.process,
+                        .id = id,
+                        .received_ns = cursor.received_ns,
+                        .rank = cursor.rank,
+                        .context = record.node,
+                        .enter_ns = record.enter_ns,
+                        .any = record.any,
+                        .alone = record.operations.size() == 1,
+                        .exit_ns = record.exit_ns};
+    for (const Operation& operation : record.operations) {
+      if (may_receive(operation)) cursor.received_ns = std::max(cursor.received_ns, record.exit_ns);
+      dispatch(call, operation);
+    }
+  }
+
+  void dispatch(const CallSite& call, const Operation& operation) {
+    switch (operation.kind) {
+      case OperationKind::send:
+      case OperationKind::send_synchronous:
+      case OperationKind::send_buffered:
+        messages_.send(call, operation);
+        break;
+      case OperationKind::receive:
+      case OperationKind::receive_matched:
+        messages_.receive(call, operation);
+        break;
+      case OperationKind::probe:
+        messages_.probe(call, operation);
+        break;
+      case OperationKind::put:
+      case OperationKind::get:
+      case OperationKind::accumulate:
+        active_target_.access(call, operation);
+        locks_.use(call, operation);
+        break;
+      case OperationKind::flush:
+      case OperationKind::flush_local:
+        locks_.use(call, operation);
+        break;
+      case OperationKind::lock:
+        locks_.lock(call, operation);
+        break;
+      case OperationKind::unlock:
+        locks_.unlock(call, operation);
+        break;
+      case OperationKind::fence:
+        collectives_.observe(call, operation);
+        active_target_.fence(call, operation);
+        break;
+      case OperationKind::neighbors:
+        neighbors_.observe(call, operation);
+        break;
+      case OperationKind::start:
+        active_target_.start(call, operation);
+        break;
+      case OperationKind::complete:
+        active_target_.complete(call, operation);
+        break;
+      case OperationKind::post:
+        active_target_.post(call, operation);
+        break;
+      case OperationKind::wait:
+        active_target_.wait(call, operation);
+        break;
+      case OperationKind::barrier:
+      case OperationKind::one_to_all:
+      case OperationKind::all_to_one:
+      case OperationKind::all_to_all:
+      case OperationKind::prefix:
+      case OperationKind::create:
+      case OperationKind::free:
+      case OperationKind::file_access:
+        collectives_.observe(call, operation);
+        break;
+      case OperationKind::initialize:
+        result_.ledger.initializes(call.id);
+        collectives_.observe(call, operation);
+        break;
+      case OperationKind::finalize:
+        result_.ledger.finalizes(call.id);
+        collectives_.observe(call, operation);
+        break;
+      default:
+        break;
+    }
+  }
+
+  exchange::Communicator& analysis_;
+  std::span<const std::unique_ptr<ProcessTrace>> own_;
+  const Observer& observer_;
+  ForwardOptions options_;
+  const Roster& roster_;
+  Forward result_;
+  const Contexts& contexts_;
+  exchange::Mail mail_;
+  Completions completions_;
+  Messages messages_;
+  Collectives collectives_;
+  Neighbors neighbors_;
+  ActiveTarget active_target_;
+  Locks locks_;
+  std::vector<Cursor> cursors_;  // those of one process together
+  std::uint64_t records_ = 0;    // of the last round
+  std::uint64_t most_letters_ = 0;
+};
+
+}  // namespace
+
+std::size_t usual_memory(int ranks) {
+  constexpr std::size_t kMost = std::size_t{1} << 30;
+  constexpr std::uint64_t kShare = 4;
+  return std::clamp<std::uint64_t>(storage::free_memory() / kShare / static_cast<std::uint64_t>(ranks),
+                                   storage::SpillOptions::kLeastMemory, kMost);
+}
+
+Forward read_forward(exchange::Communicator& analysis, const Roster& roster,
+                     std::span<const std::unique_ptr<ProcessTrace>> own, const Observer& observer,
+                     const ForwardOptions& options) {
+  return Pass(analysis, roster, own, observer, options).run();
+}
+
+}  // namespace culprit::waits

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "waits/timeline/ledger.hpp"
+#include "waits/timeline/line_times.hpp"
+#include "waits/timeline/pieces.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace culprit::waits {
+
+/// What this rank's time lines spent in each call path, waits left out: by samples where there are no calls,
+/// and by the calls' own stamps.
+class ContextTimes {
+ public:
+  /// A settled time line, and what it took.
+  void add(const TimeLine& line, const LineTimes& times, const Pieces& pieces);
+  /// In ns, by call path of the united tree.
+  [[nodiscard]] const std::vector<std::uint64_t>& all() const { return times_; }
+
+ private:
+  void add(std::uint32_t context, std::uint64_t ns) {
+    if (context >= times_.size()) times_.resize(context + 1, 0);
+    times_[context] += ns;
+  }
+
+  std::vector<std::uint64_t> times_;
+};
+
+}  // namespace culprit::waits

@@ -1,0 +1,27 @@
+#include "waits/timeline/own_times.hpp"
+
+namespace culprit::waits {
+
+PathOfPiece summed_path(const PathOfPiece& path) {
+  return path.context == PathOfPiece::kBetween ? path : PathOfPiece{.context = path.context, .piece = {}};
+}
+
+void OwnTimes::add(const TimeLine& line, const LineTimes& times) {
+  const bool first = roster_.location_of(roster_.rank_of(line.location), 0) == line.location;
+  if (line.events.empty() || !first) return;
+  std::map<std::uint32_t, std::map<std::uint32_t, std::uint64_t>> weights;
+  for (const LineTimes::Sampled& one : times.samples()) weights[one.piece][one.context] += one.ns;
+  for (const std::uint32_t piece : times.found()) {
+    for (const PathShare& part : divide_over_paths(pieces_[piece], weights[piece], {times.of(piece)}))
+      sums_[summed_path(part.path)] += part.amounts[0];
+  }
+}
+
+std::vector<OwnTime> OwnTimes::take() const {
+  std::vector<OwnTime> list;
+  list.reserve(sums_.size());
+  for (const auto& [path, ns] : sums_) list.push_back({path, ns});
+  return list;
+}
+
+}  // namespace culprit::waits

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "waits/timeline/ledger.hpp"
+#include "waits/timeline/line_times.hpp"
+#include "waits/timeline/path_shares.hpp"
+#include "waits/timeline/pieces.hpp"
+#include "waits/timeline/roster.hpp"
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace culprit::waits {
+
+/// What a call path took, waits left out.
+struct OwnTime {
+  PathOfPiece path;  ///< `piece` tells where nothing was sampled, else it is the default one
+  std::uint64_t ns = 0;
+};
+
+/// Over the first time lines of this rank's processes together: by call path, in order, divided just as the
+/// critical path is, so that the two can be compared.
+class OwnTimes {
+ public:
+  OwnTimes(const Roster& roster, const Pieces& pieces) : roster_(roster), pieces_(pieces) {}
+
+  /// A settled time line, and what it took; of no interest is which comes first.
+  void add(const TimeLine& line, const LineTimes& times);
+  [[nodiscard]] std::vector<OwnTime> take() const;
+
+ private:
+  const Roster& roster_;
+  const Pieces& pieces_;
+  std::map<PathOfPiece, std::uint64_t> sums_;
+};
+
+/// The path by which such times are added up: pieces are told apart only where there is no call path.
+PathOfPiece summed_path(const PathOfPiece& path);
+
+}  // namespace culprit::waits

@@ -1,0 +1,60 @@
+// Divides whole numbers of ns over call paths in proportion to weights: each part rounded down, what is left
+// to the heaviest path, so that the parts add up. Exact: products of 128 bits where 64 do not do, floating
+// point only where it is exact.
+#include "waits/timeline/path_shares.hpp"
+
+#include <algorithm>
+
+namespace culprit::waits {
+
+namespace {
+
+/// product / whole, rounded down. By floating point where that is exact, which is mostly, and much faster.
+std::uint64_t quotient(std::uint64_t product, std::uint64_t whole) {
+  constexpr std::uint64_t kExact = std::uint64_t{1} << 52;
+  if (product >= kExact || whole >= kExact) return product / whole;
+  // The quotient of two such numbers lies further below the next whole number than rounding takes it.
+  return static_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(product)) /
+                                    static_cast<double>(static_cast<std::int64_t>(whole)));
+}
+
+}  // namespace
+
+std::uint64_t share(std::uint64_t amount, std::uint64_t part, std::uint64_t whole) {
+  __extension__ using Wide = unsigned __int128;
+  if (part == 0 || whole == 0) return 0;
+  if (part == whole) return amount;
+  std::uint64_t product = 0;
+  if (!__builtin_mul_overflow(amount, part, &product)) return quotient(product, whole);
+  return static_cast<std::uint64_t>(Wide{amount} * part / whole);
+}
+
+std::vector<PathShare> divide_over_paths(const Piece& piece,
+                                         const std::map<std::uint32_t, std::uint64_t>& weights,
+                                         const std::vector<std::uint64_t>& amounts) {
+  if (piece.next == Piece::kCall) return {{{piece.previous, piece}, amounts}};
+  std::uint64_t sum = 0;
+  for (const auto& [context, weight] : weights) sum += weight;
+  if (sum == 0) return {{{PathOfPiece::kBetween, piece}, amounts}};
+
+  std::vector<PathShare> shares;
+  std::vector<std::uint64_t> left = amounts;
+  std::size_t heaviest = 0;
+  std::uint64_t most = 0;
+  for (const auto& [context, weight] : weights) {
+    if (weight == 0) continue;
+    PathShare& one = shares.emplace_back(PathShare{{context, piece}, {}});
+    for (std::size_t i = 0; i < amounts.size(); ++i) {
+      one.amounts.push_back(share(amounts[i], weight, sum));
+      left[i] -= one.amounts[i];
+    }
+    if (weight > most) {
+      most = weight;
+      heaviest = shares.size() - 1;
+    }
+  }
+  for (std::size_t i = 0; i < amounts.size(); ++i) shares[heaviest].amounts[i] += left[i];
+  return shares;
+}
+
+}  // namespace culprit::waits

@@ -1,0 +1,352 @@
+// Finds the dominant procedures (Weber 2016, section IV; docs/algorithms.md 9): inclusive time and number of
+// invocations of each procedure, over all ranks. One pass over the calls of each rank's first time line adds
+// up time by context and keeps the calls of paths that are the first MPI call path of some procedure
+// (recurrence.cpp); sums over contexts follow in the end. Dominant is the procedure with most time of those
+// invoked at least twice per rank; finer levels lie below it. Cost: some 20 ns per event of halos, with
+// segments (docs/figures.md).
+#include "waits/variation/procedure_sums.hpp"
+
+#include "exchange/letter.hpp"
+#include "waits/variation/recurrence.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+namespace culprit::waits {
+
+namespace {
+
+constexpr std::uint32_t kNone = CallPaths::kNone;
+
+/// Inclusive time of one frame of a procedure.
+struct FrameSum {
+  std::uint32_t procedure = kNone, context = kNone;
+  std::uint64_t ns = 0;
+};
+
+/// What one rank of the analysis knows; of the sums' frames, nothing.
+struct OwnPart {
+  std::vector<ProcedureSum> sums;
+  std::vector<FrameSum> frames;
+};
+
+/// This rank's sums, from one time line after the other.
+class OwnSums {
+ public:
+  /// Adds the calls that recur to `calls`.
+  OwnSums(const CallPaths& paths, const Pieces& pieces, storage::Sequence<RecurringCall>& calls)
+      : paths_(paths),
+        returns_(paths, pieces),
+        came_back_(returns_.nothing() + std::size_t{1}, 0),
+        of_context_(paths.parent.size()),
+        calls_(calls) {}
+
+  LineInvocations add(const TimeLine& line);
+  [[nodiscard]] OwnPart take();
+
+ private:
+  /// A procedure on a call path.
+  struct Above {
+    std::uint32_t number = 0;     ///< among procedures_
+    std::uint32_t frame = kNone;  ///< the outermost one of it on the path
+  };
+  struct OfContext {
+    std::uint64_t ns = 0;  // in it, on all lines
+    // On the line that is gone through:
+    std::uint32_t line = 0;             // its number; of another one the rest means nothing
+    std::uint32_t recurrences = kNone;  // its own, where it is the first MPI call path of a procedure
+    // Of its last call:
+    std::uint64_t exit_ns = 0;
+    std::uint64_t calls_ns = 0;  // what it and all before it took
+    std::uint64_t call = 0;      // its number
+  };
+  struct OfProcedure {
+    ProcedureSum sum;
+    // On the line that is gone through:
+    std::uint32_t line = 0;         // its number; of another one the rest means nothing
+    std::uint32_t recurrences = 0;  // of its first MPI call path
+    std::uint32_t context = 0;      // that path
+    std::uint32_t depth = 0;        // of its outermost frame on that
+    std::uint32_t last = kNone;     // the path of its last call
+    std::uint64_t end_ns = 0;       // until when its calls last
+  };
+  /// How far a line was gone through.
+  struct Passed {
+    std::uint64_t calls = 0;  // on all lines: the number of the last one
+    std::uint64_t calls_ns = 0, left_ns = 0;
+    bool in_order = true;
+  };
+
+  OfContext& of(std::uint32_t context) {
+    if (context >= of_context_.size()) of_context_.resize(context + std::size_t{1});
+    return of_context_[context];
+  }
+  [[nodiscard]] bool known(std::uint32_t context) const { return context < paths_.parent.size(); }
+  const std::vector<Above>& above(std::uint32_t context);
+  std::uint32_t number_of(std::uint32_t procedure);
+  void add(std::span<const Event> events);
+  void begin(std::uint32_t context);
+  void recur(const OfContext& own, const Event& event, const Passed& passed);
+  [[nodiscard]] std::uint32_t outermost_since(std::uint64_t since, std::uint32_t context) const;
+  void find_ends();
+  void close_line(LineInvocations& found);
+
+  const CallPaths& paths_;
+  Returns returns_;
+  std::vector<std::uint64_t> came_back_;  // by depth: before which call
+  std::vector<OfContext> of_context_;
+  std::unordered_map<std::uint32_t, std::vector<Above>> above_;  // by context, once asked for
+  std::unordered_map<std::uint32_t, std::uint32_t> number_of_;   // by procedure
+  std::vector<OfProcedure> procedures_;
+  storage::Sequence<RecurringCall>& calls_;
+  std::uint32_t line_ = 0;
+  // Of the line:
+  std::uint64_t before_ = 0;  // the number of the last call of the line before
+  Passed passed_;
+  std::vector<std::uint32_t> called_;  // contexts
+  std::vector<std::uint32_t> seen_;    // procedures, by number
+  std::vector<Recurrences> recurrences_;
+  std::vector<RecurringCall> recurring_;  // of a block of calls
+};
+
+std::uint32_t OwnSums::number_of(std::uint32_t procedure) {
+  const auto [entry, added] =
+      number_of_.try_emplace(procedure, static_cast<std::uint32_t>(procedures_.size()));
+  if (added) procedures_.emplace_back().sum.procedure = procedure;
+  return entry->second;
+}
+
+/// Each procedure on the path, once.
+const std::vector<OwnSums::Above>& OwnSums::above(std::uint32_t context) {
+  const auto [entry, added] = above_.try_emplace(context);
+  std::vector<Above>& list = entry->second;
+  if (!added) return list;
+  for (std::uint32_t at = context; known(at); at = paths_.parent[at]) {
+    if (paths_.procedure[at] == kNone) continue;
+    const std::uint32_t number = number_of(paths_.procedure[at]);
+    const auto found =
+        std::find_if(list.begin(), list.end(), [number](const Above& one) { return one.number == number; });
+    if (found == list.end()) {
+      list.push_back({number, at});
+    } else {
+      found->frame = at;
+    }
+  }
+  return list;
+}
+
+/// The first call of this path on the line.
+void OwnSums::begin(std::uint32_t context) {
+  OfContext& own = of(context);
+  own.line = line_;
+  own.call = 0;
+  own.recurrences = kNone;
+  called_.push_back(context);
+  for (const Above& one : above(context)) {
+    OfProcedure& procedure = procedures_[one.number];
+    if (procedure.line == line_) continue;
+    if (own.recurrences == kNone) {
+      own.recurrences = static_cast<std::uint32_t>(recurrences_.size());
+      recurrences_.emplace_back();
+    }
+    procedure.line = line_;
+    procedure.recurrences = own.recurrences;
+    procedure.context = context;
+    procedure.depth = returns_.depth(one.frame);
+    procedure.last = context;
+    procedure.end_ns = 0;
+    seen_.push_back(one.number);
+  }
+}
+
+/// The depth of the outermost scope that control came back to since a call, which was at this context too.
+std::uint32_t OwnSums::outermost_since(std::uint64_t since, std::uint32_t context) const {
+  std::uint32_t depth = 0;
+  while (depth < returns_.depth(context) && came_back_[depth] <= since) ++depth;
+  return depth;
+}
+
+/// A call that a procedure may begin anew with; `own` tells of the one of its path before.
+void OwnSums::recur(const OfContext& own, const Event& event, const Passed& passed) {
+  const std::uint32_t depth = outermost_since(own.call, event.context);
+  recurrences_[own.recurrences].begins(event.enter_ns, depth);
+  RecurringCall& call = recurring_.emplace_back();
+  call.event = static_cast<std::uint32_t>(passed.calls - before_ - 1);
+  call.context = event.context;
+  call.depth = depth;
+  call.enter_ns = event.enter_ns;
+  call.calls_ns = passed.calls_ns - (event.exit_ns - event.enter_ns);
+}
+
+void OwnSums::add(std::span<const Event> events) {
+  Passed passed = passed_;  // in registers
+  for (const Event& event : events) {
+    const std::uint64_t ns = event.exit_ns - event.enter_ns;
+    ++passed.calls;
+    passed.calls_ns += ns;
+    passed.in_order &= passed.left_ns <= event.enter_ns && event.enter_ns <= event.exit_ns;
+    passed.left_ns = event.exit_ns;
+    OfContext& own = of(event.context);
+    own.ns += ns;
+    if (!known(event.context)) continue;
+    came_back_[returns_.call(event)] = passed.calls;
+    if (own.line != line_) begin(event.context);
+    if (own.recurrences != kNone) recur(own, event, passed);
+    own.exit_ns = event.exit_ns;
+    own.calls_ns = passed.calls_ns;
+    own.call = passed.calls;
+  }
+  passed_ = passed;
+}
+
+LineInvocations OwnSums::add(const TimeLine& line) {
+  LineInvocations found;
+  found.first = calls_.size();
+  ++line_;
+  returns_.begin_line();
+  before_ = passed_.calls;
+  passed_ = {.calls = before_};
+  line.samples.go_through([this](const Sample& sample) { of(sample.context).ns += sample.ns; });
+  for (std::size_t index = 0; index < line.events.size();) {
+    const std::span<const Event> events = line.events.together(index);
+    index += events.size();
+    add(events);
+    line.events.leave(index);
+    // To keep calls may take the memory of others.
+    for (const RecurringCall& call : recurring_) calls_.push_back(call);
+    recurring_.clear();
+  }
+  found.last = calls_.size();
+  found.in_order = passed_.in_order;
+  close_line(found);
+  return found;
+}
+
+/// Of the procedures that were seen on the line.
+void OwnSums::find_ends() {
+  for (const std::uint32_t context : called_) {
+    const OfContext& own = of(context);
+    for (const Above& one : above(context)) {
+      OfProcedure& procedure = procedures_[one.number];
+      procedure.end_ns = std::max(procedure.end_ns, own.exit_ns);
+      if (own.call > of(procedure.last).call) procedure.last = context;
+    }
+  }
+}
+
+void OwnSums::close_line(LineInvocations& found) {
+  find_ends();
+  found.of.reserve(seen_.size());
+  for (const std::uint32_t number : seen_) {
+    OfProcedure& procedure = procedures_[number];
+    const Recurrences::Level level =
+        recurrences_[procedure.recurrences].level(procedure.depth, procedure.end_ns);
+    procedure.sum.invocations += level.count;
+    if (level.uneven(procedure.end_ns)) ++procedure.sum.uneven;
+    const OfContext& last = of(procedure.last);
+    found.of.push_back({.procedure = procedure.sum.procedure,
+                        .context = procedure.context,
+                        .depth = level.depth,
+                        .end_event = static_cast<std::uint32_t>(last.call - before_),
+                        .count = level.count,
+                        .end_ns = last.exit_ns,
+                        .end_calls_ns = last.calls_ns});
+  }
+  called_.clear();
+  seen_.clear();
+  recurrences_.clear();
+}
+
+OwnPart OwnSums::take() {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> frames;
+  for (std::uint32_t context = 0; context < of_context_.size(); ++context) {
+    const std::uint64_t ns = of_context_[context].ns;
+    if (ns == 0) continue;
+    for (const Above& one : above(context)) {
+      procedures_[one.number].sum.ns += ns;
+      frames[{one.number, one.frame}] += ns;
+    }
+  }
+  OwnPart part;
+  part.frames.reserve(frames.size());
+  for (const auto& [key, ns] : frames)
+    part.frames.push_back(
+        {.procedure = procedures_[key.first].sum.procedure, .context = key.second, .ns = ns});
+  part.sums.reserve(procedures_.size());
+  for (const OfProcedure& procedure : procedures_) part.sums.push_back(procedure.sum);
+  return part;
+}
+
+/// Those of all ranks of the analysis.
+std::vector<ProcedureSum> sums_of_all(exchange::Communicator& analysis, const OwnPart& own) {
+  std::map<std::uint32_t, ProcedureSum> sums;
+  for (const ProcedureSum& part : exchange::items_of_all<ProcedureSum>(analysis, own.sums)) {
+    ProcedureSum& sum = sums[part.procedure];
+    sum.procedure = part.procedure;
+    sum.ns += part.ns;
+    sum.invocations += part.invocations;
+    sum.uneven += part.uneven;
+  }
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> frames;
+  for (const FrameSum& part : exchange::items_of_all<FrameSum>(analysis, own.frames))
+    frames[{part.procedure, part.context}] += part.ns;
+  for (const auto& [frame, ns] : frames) {  // the lowest context first
+    ProcedureSum& sum = sums[frame.first];
+    if (ns <= sum.context_ns) continue;
+    sum.context = frame.second;
+    sum.context_ns = ns;
+  }
+  std::vector<ProcedureSum> list;
+  list.reserve(sums.size());
+  for (const auto& [procedure, sum] : sums) list.push_back(sum);
+  std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.ns > b.ns; });
+  return list;
+}
+
+}  // namespace
+
+ProcedureSums::ProcedureSums(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+                             const CallPaths& paths)
+    : paths_(paths), calls_(forward.ledger.spill()) {
+  OwnSums own(paths, forward.pieces, calls_);
+  for (const TimeLine& line : forward.ledger.lines()) {
+    if (roster.location_of(roster.rank_of(line.location), 0) != line.location) continue;
+    lines_.push_back(own.add(line));
+  }
+  rows_ = analysis.all_sum(lines_.size());
+  sums_ = sums_of_all(analysis, own.take());
+}
+
+bool ProcedureSums::below(std::uint32_t context, std::uint32_t procedure) const {
+  for (; context < paths_.parent.size(); context = paths_.parent[context]) {
+    if (paths_.procedure[context] == procedure) return true;
+  }
+  return false;
+}
+
+std::vector<std::uint32_t> ProcedureSums::levels(std::size_t most) const {
+  std::vector<std::uint32_t> levels;
+  for (const bool even : {true, false}) {
+    for (const ProcedureSum& sum : sums_) {
+      if (levels.size() == most) break;
+      if (sum.invocations < 2 * rows_ || (even && 2 * sum.uneven > rows_)) continue;
+      // A finer level lies below the one before.
+      if (levels.empty() || below(sum.context, levels.back())) levels.push_back(sum.procedure);
+    }
+    if (!levels.empty()) break;
+  }
+  return levels;
+}
+
+const ProcedureSum* ProcedureSums::of(std::uint32_t procedure) const {
+  const auto found = std::find_if(sums_.begin(), sums_.end(), [procedure](const ProcedureSum& sum) {
+    return sum.procedure == procedure;
+  });
+  return found == sums_.end() ? nullptr : &*found;
+}
+
+}  // namespace culprit::waits

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "exchange/communicator.hpp"
+#include "storage/sequence.hpp"
+#include "waits/states/forward.hpp"
+#include "waits/timeline/call_paths.hpp"
+#include "waits/timeline/invocations.hpp"
+#include "waits/timeline/roster.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace culprit::waits {
+
+/// Inclusive time and invocations of a procedure, on all ranks together.
+struct ProcedureSum {
+  std::uint32_t procedure = CallPaths::kNone;
+  std::uint32_t context = CallPaths::kNone;  ///< its frame with the most time
+  std::uint64_t context_ns = 0;
+  std::uint64_t ns = 0;
+  std::uint64_t invocations = 0;
+  std::uint64_t uneven = 0;  ///< ranks on which one invocation has nearly all of the time
+};
+
+/// What all procedures took, from which it is chosen whose invocations are compared, and with which calls
+/// those begin: found in one pass over all calls, for all choices. Of each process its first time line
+/// counts.
+class ProcedureSums {
+ public:
+  /// Collective. `paths` and `forward` must outlive it.
+  ProcedureSums(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+                const CallPaths& paths);
+
+  [[nodiscard]] const CallPaths& paths() const { return paths_; }
+  /// The dominant procedure and those below it, each finer than the one before: at most so many. The dominant
+  /// one is the heaviest that was invoked at least twice per rank, if there is one not so uneven that on most
+  /// ranks one invocation has nearly all of its time. Nothing where none was.
+  [[nodiscard]] std::vector<std::uint32_t> levels(std::size_t most) const;
+  /// nullptr: it was never seen.
+  [[nodiscard]] const ProcedureSum* of(std::uint32_t procedure) const;
+
+  /// Of this rank's time lines that count, in the order of the ledger.
+  [[nodiscard]] const std::vector<LineInvocations>& lines() const { return lines_; }
+  /// Of those lines, one after the other.
+  [[nodiscard]] const storage::Sequence<RecurringCall>& calls() const { return calls_; }
+
+ private:
+  [[nodiscard]] bool below(std::uint32_t context, std::uint32_t procedure) const;
+
+  const CallPaths& paths_;
+  std::uint64_t rows_ = 0;
+  std::vector<ProcedureSum> sums_;  // the heaviest first
+  std::vector<LineInvocations> lines_;
+  storage::Sequence<RecurringCall> calls_;  // in the blocks of the ledger
+};
+
+}  // namespace culprit::waits

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "exchange/communicator.hpp"
+#include "waits/states/forward.hpp"
+#include "waits/timeline/roster.hpp"
+#include "waits/variation/variation.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace culprit::waits {
+
+/// Waiting of one pattern in one bin.
+struct WaitInBin {
+  Pattern pattern = Pattern::none;
+  std::uint32_t bin = 0;
+  std::uint64_t ns = 0;
+};
+
+/// Which segments of a rank a bin overlaps.
+struct SegmentsInBin {
+  std::uint32_t first = 0, count = 0;
+};
+
+/// What a rank did in each bin of time.
+struct TimeMapRow {
+  std::int32_t rank = -1;
+  std::uint64_t left_first_ns = 0, left_last_ns = 0;  ///< when it left its first call, and its last one
+  std::uint64_t useful_ns = 0;  ///< outside MPI, between its MPI_Init and its MPI_Finalize or its last call
+  std::vector<std::uint64_t> calls_ns;  ///< by bin: in MPI calls
+  std::vector<std::uint32_t> contexts;  ///< by bin: where most of its known time went; ~0: nothing is known
+  std::vector<WaitInBin> waits;         ///< by pattern, then bin; parts and completions have patterns too
+  std::vector<SegmentsInBin> segments;  ///< by bin; see find_segments
+};
+
+/// What the ranks did over time, in bins of equal length.
+struct TimeMap {
+  std::uint64_t begin_ns = 0, bin_ns = 0;  ///< on the clock of the traces
+  std::uint32_t bins = 0;
+  std::vector<TimeMapRow> rows;  ///< of this rank of the analysis, in the order of its time lines
+};
+
+/// So many bins at most, and so many cells (ranks times bins) about, but kLeastBins bins for any number of
+/// ranks: a cell takes ten bytes or so in the database and twice as many in memory.
+inline constexpr std::uint64_t kMostBins = 1000, kLeastBins = 64, kMostCells = 1'000'000;
+
+/// Collective. `shown_at`: the context that a call of a context of the united tree is shown at. Of each
+/// process its first time line counts. From the first call's enter to the last one's exit on any rank.
+TimeMap time_map(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+                 const std::function<std::uint32_t(std::uint32_t)>& shown_at);
+
+/// Local: finds for the rows of `map` which of `variation`'s segments lie in each bin.
+void find_segments(TimeMap& map, const Variation& variation);
+
+}  // namespace culprit::waits

@@ -1,0 +1,341 @@
+// Variation of run time over ranks and time (Weber 2016; docs/algorithms.md 9). Divides each rank's first
+// time line into segments: iterations that the program marked, else invocations of the dominant procedure,
+// inferred from the recurrence of its first MPI call path. The SOS-time of a segment is its duration without
+// its MPI calls. Outliers lie more than five scaled median absolute deviations above the median of all ranks'
+// segments, the last of each rank left out.
+// Cost: linear in recurring calls and segments, plus two order statistics over all ranks
+// (order_statistic.cpp).
+#include "waits/variation/variation.hpp"
+
+#include "exchange/order_statistic.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace culprit::waits {
+
+namespace {
+
+constexpr std::uint32_t kNone = CallPaths::kNone;
+/// How many scaled median absolute deviations above the median make an outlier.
+constexpr double kOutlier = 5;
+/// Of a normal distribution: its standard deviation in median absolute deviations.
+constexpr double kScaled = 1.4826;
+/// Deviations below this share of the median are noise, however alike the segments are.
+constexpr double kLeastDeviation = 0.01;
+
+/// A segment and its calls: from `first` to before `last`.
+struct Bounds {
+  std::uint32_t first = 0, last = 0;
+  std::uint64_t begin_ns = 0, end_ns = 0;
+};
+
+/// Looks for the samples of a time line's segments, which are mostly in order.
+class SegmentSamples {
+ public:
+  explicit SegmentSamples(const storage::Sequence<Sample>& samples) : samples_(samples), next_(gap_at(0)) {}
+
+  /// The call path that has most of the samples in the segment's gaps.
+  std::uint32_t most_sampled(const Bounds& bounds) {
+    if (before_ > bounds.first) go_behind(bounds.first);
+    while (next_ <= bounds.first) advance();
+    return next_ > bounds.last ? kNone : most_until(bounds.last);
+  }
+  /// The samples up to this gap are passed over.
+  void go_behind(std::uint32_t gap);
+
+ private:
+  /// Behind the last one a gap behind all.
+  [[nodiscard]] std::uint64_t gap_at(std::size_t sample) const {
+    return sample < samples_.size() ? samples_[sample].gap : TimeLine::kNever;
+  }
+  void advance() {
+    before_ = next_;
+    next_ = gap_at(++at_);
+  }
+  std::uint32_t most_until(std::uint32_t gap);
+
+  const storage::Sequence<Sample>& samples_;
+  std::size_t at_ = 0;
+  std::uint64_t before_ = 0, next_ = 0;  // gaps: that of the sample before, and that of the one there
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> sampled_;  // few paths; kept for its memory
+};
+
+void SegmentSamples::go_behind(std::uint32_t gap) {
+  const auto behind = [](std::uint32_t wanted, const Sample& one) { return wanted < one.gap; };
+  const auto found = std::upper_bound(samples_.begin(), samples_.end(), gap, behind);
+  at_ = static_cast<std::size_t>(found - samples_.begin());
+  before_ = at_ == 0 ? 0 : gap_at(at_ - 1);
+  next_ = gap_at(at_);
+}
+
+std::uint32_t SegmentSamples::most_until(std::uint32_t gap) {
+  sampled_.clear();
+  for (; next_ <= gap; advance()) {
+    const Sample one = samples_[at_];
+    const auto found = std::find_if(sampled_.begin(), sampled_.end(),
+                                    [&one](const auto& path) { return path.first == one.context; });
+    if (found == sampled_.end()) {
+      sampled_.emplace_back(one.context, one.ns);
+    } else {
+      found->second += one.ns;
+    }
+  }
+  std::uint32_t context = kNone;
+  std::uint64_t most = 0;
+  for (const auto& [path, ns] : sampled_) {
+    if (ns < most || ns == 0 || (ns == most && path > context)) continue;
+    most = ns;
+    context = path;
+  }
+  return context;
+}
+
+/// The time in the segment without the calls in it.
+std::uint64_t without_calls(const TimeLine& line, const Bounds& bounds) {
+  std::uint64_t left = bounds.end_ns - std::min(bounds.begin_ns, bounds.end_ns);
+  for (std::uint32_t i = bounds.first; i < bounds.last; ++i) {
+    const Event event = line.events[i];
+    const std::uint64_t enter = std::max(event.enter_ns, bounds.begin_ns);
+    const std::uint64_t exit = std::min(event.exit_ns, bounds.end_ns);
+    if (exit > enter) left -= std::min(left, exit - enter);
+  }
+  return left;
+}
+
+/// Makes the segments of a time line from the calls that a procedure begins anew with.
+class Division {
+ public:
+  Division(const TimeLine& line, bool in_order, std::vector<Segment>& segments)
+      : line_(line), in_order_(in_order), samples_(line.samples), segments_(segments) {}
+
+  /// Calls may overlap (a loop of polls lasts until after later calls): segments follow each other none the
+  /// less.
+  void begin(const RecurringCall& call) {
+    start_ = call;
+    if (!segments_.empty()) start_.enter_ns = std::max(start_.enter_ns, segments_.back().begin_ns);
+  }
+  /// The one that was begun last: in front of this call.
+  void end(std::uint32_t event, std::uint64_t ns, std::uint64_t calls_ns) {
+    const Bounds bounds{start_.event, event, start_.enter_ns, std::max(ns, start_.enter_ns)};
+    Segment& segment = segments_.emplace_back();
+    segment.begin_ns = bounds.begin_ns;
+    segment.end_ns = bounds.end_ns;
+    segment.sos_ns = in_order_ ? bounds.end_ns - bounds.begin_ns - (calls_ns - start_.calls_ns)
+                               : without_calls(line_, bounds);
+    segment.context = samples_.most_sampled(bounds);
+  }
+  /// The last one, with the last call below the procedure.
+  void end(const Invocations& of) { end(of.end_event, of.end_ns, of.end_calls_ns); }
+  /// It is the only one that is made.
+  void end_only(const Invocations& of) {
+    samples_.go_behind(start_.event);
+    end(of);
+  }
+
+ private:
+  const TimeLine& line_;
+  bool in_order_;
+  SegmentSamples samples_;
+  std::vector<Segment>& segments_;
+  RecurringCall start_;
+};
+
+class VariationPass {
+ public:
+  VariationPass(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+                const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
+                const VariationOptions& options, Variation&& before)
+      : analysis_(analysis), sums_(sums), options_(options), before_(std::move(before)) {
+    const std::vector<TimeLine>& lines = forward.ledger.lines();
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const std::int32_t rank = roster.rank_of(lines[i].location);
+      if (roster.location_of(rank, 0) != lines[i].location) continue;
+      rows_.push_back({rank, &lines[i], i < marks.size() ? marks[i] : std::vector<IterationMark>{}});
+    }
+  }
+
+  Variation run() {
+    std::uint64_t marked = 0;
+    for (const Row& row : rows_) marked += row.marks.size();
+    result_.marked = analysis_.all_sum(marked) > 0 && options_.procedure == kNone;
+    if (!result_.marked) choose();
+    result_.rows = std::move(before_.rows);
+    result_.rows.resize(rows_.size());
+    std::uint64_t divided = 0;  // anew
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      result_.ranks.push_back(rows_[i].rank);
+      if (begins_as_before(i)) {
+        end_last(i);
+        continue;
+      }
+      ++divided;
+      result_.rows[i].clear();
+      if (result_.marked) {
+        find_between_marks(rows_[i], result_.rows[i]);
+      } else {
+        find_invocations(i);
+      }
+    }
+    if (analysis_.all_sum(divided) > 0) {
+      find_outliers();
+    } else {
+      take_outliers();
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct Row {
+    std::int32_t rank = -1;
+    const TimeLine* line = nullptr;
+    std::vector<IterationMark> marks;
+  };
+
+  void choose();
+  static void find_between_marks(const Row& row, std::vector<Segment>& segments);
+  [[nodiscard]] bool begins_as_before(std::size_t row) const;
+  void find_invocations(std::size_t row);
+  void end_last(std::size_t row);
+  void find_outliers();
+  void take_outliers();
+
+  exchange::Communicator& analysis_;
+  const ProcedureSums& sums_;
+  VariationOptions options_;
+  std::vector<Row> rows_;
+  Variation before_, result_;
+};
+
+void VariationPass::choose() {
+  std::uint32_t procedure = options_.procedure;
+  if (procedure == kNone) {
+    const std::vector<std::uint32_t> dominant = sums_.levels(1);
+    if (!dominant.empty()) procedure = dominant.front();
+  }
+  const ProcedureSum* const chosen = sums_.of(procedure);
+  if (chosen == nullptr) return;
+  result_.procedure = chosen->procedure;
+  result_.context = chosen->context;
+}
+
+/// From each mark to the next, and from the last to the last call.
+void VariationPass::find_between_marks(const Row& row, std::vector<Segment>& segments) {
+  const storage::Sequence<Event>& events = row.line->events;
+  SegmentSamples samples(row.line->samples);
+  std::uint64_t begin = 0;
+  for (std::size_t i = 0; i < row.marks.size(); ++i) {
+    begin = std::max(begin, row.marks[i].ns);
+    std::uint64_t end = i + 1 < row.marks.size() ? std::max(begin, row.marks[i + 1].ns) : begin;
+    if (i + 1 == row.marks.size() && !events.empty()) {
+      end = std::max(begin, events.back().finalize ? events.back().enter_ns : events.back().exit_ns);
+    }
+    const auto by_exit = [](const Event& event, std::uint64_t ns) { return event.exit_ns <= ns; };
+    const auto by_enter = [](const Event& event, std::uint64_t ns) { return event.enter_ns < ns; };
+    const auto first = std::lower_bound(events.begin(), events.end(), begin, by_exit);
+    const auto last = std::lower_bound(first, events.end(), end, by_enter);
+    const Bounds bounds{static_cast<std::uint32_t>(first - events.begin()),
+                        static_cast<std::uint32_t>(last - events.begin()), begin, end};
+    segments.push_back({.begin_ns = begin,
+                        .end_ns = end,
+                        .sos_ns = without_calls(*row.line, bounds),
+                        .context = samples.most_sampled(bounds)});
+  }
+}
+
+/// Whether its segments are those of before, but for the last, which may end with another call.
+bool VariationPass::begins_as_before(std::size_t row) const {
+  if (result_.procedure == kNone || before_.procedure == kNone) return false;
+  const Invocations* const before = sums_.lines()[row].find(before_.procedure);
+  const Invocations* const now = sums_.lines()[row].find(result_.procedure);
+  if (before == nullptr || now == nullptr) return before == now;
+  return before->context == now->context && before->depth == now->depth;
+}
+
+/// From each recurrence of the first MPI call path below the procedure to the next; the last ends with the
+/// last call below it.
+void VariationPass::find_invocations(std::size_t row) {
+  const LineInvocations& line = sums_.lines()[row];
+  const Invocations* const of = line.find(result_.procedure);
+  if (of == nullptr) return;
+  std::vector<Segment>& segments = result_.rows[row];
+  segments.reserve(of->count);
+  Division division(*rows_[row].line, line.in_order, segments);
+  bool first = true;
+  for (std::size_t i = line.first; i < line.last; ++i) {
+    const RecurringCall call = sums_.calls()[i];
+    if (call.context != of->context || (!first && call.depth > of->depth)) continue;
+    if (!first) division.end(call.event, call.enter_ns, call.calls_ns);
+    division.begin(call);
+    first = false;
+  }
+  division.end(*of);
+}
+
+/// Of segments of before.
+void VariationPass::end_last(std::size_t row) {
+  const LineInvocations& line = sums_.lines()[row];
+  const Invocations* const of = line.find(result_.procedure);
+  if (of == nullptr) return;
+  RecurringCall start;
+  for (std::size_t i = line.last; i > line.first;) {
+    const RecurringCall call = sums_.calls()[--i];
+    if (call.context != of->context) continue;
+    start = call;
+    if (call.depth <= of->depth) break;  // else it may be the first of all
+  }
+  result_.rows[row].pop_back();
+  Division division(*rows_[row].line, line.in_order, result_.rows[row]);
+  division.begin(start);
+  division.end_only(*of);
+}
+
+/// By the median absolute deviation of all ranks' segments. The last segment of a row is cut off somewhere.
+void VariationPass::find_outliers() {
+  std::size_t most = 0;
+  for (const std::vector<Segment>& row : result_.rows) most += row.size();
+  std::vector<std::uint64_t> own;  // first SOS-times, then their distances from the median
+  own.reserve(most);
+  for (const std::vector<Segment>& row : result_.rows) {
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) own.push_back(row[i].sos_ns);
+  }
+  const std::uint64_t count = analysis_.all_sum(own.size());
+  if (count == 0) return;
+  result_.median_ns = exchange::order_statistic(analysis_, own, count / 2);
+  for (std::uint64_t& value : own) {
+    value = value > result_.median_ns ? value - result_.median_ns : result_.median_ns - value;
+  }
+  const auto middle = static_cast<double>(result_.median_ns);
+  const auto apart = static_cast<double>(exchange::order_statistic(analysis_, own, count / 2));
+  const double deviation = std::max(kScaled * apart, kLeastDeviation * middle);
+  const double limit = middle + kOutlier * deviation;
+  auto distance = own.cbegin();
+  for (std::size_t row = 0; row < result_.rows.size(); ++row) {
+    for (std::size_t i = 0; i + 1 < result_.rows[row].size(); ++i) {
+      // Most segments are not even looked at.
+      if (static_cast<double>(result_.median_ns + *distance++) <= limit) continue;
+      const Segment& one = result_.rows[row][i];
+      if (static_cast<double>(one.sos_ns) <= limit) continue;
+      result_.outliers.push_back(
+          {result_.ranks[row], static_cast<std::uint32_t>(i), one.sos_ns, one.context});
+    }
+  }
+}
+
+/// The last segments of rows, which may differ from those of before, count neither for them nor among them.
+void VariationPass::take_outliers() {
+  result_.median_ns = before_.median_ns;
+  result_.outliers = std::move(before_.outliers);
+}
+
+}  // namespace
+
+Variation variation(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+                    const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
+                    const VariationOptions& options, Variation&& before) {
+  return VariationPass(analysis, roster, forward, sums, marks, options, std::move(before)).run();
+}
+
+}  // namespace culprit::waits

@@ -1,0 +1,23 @@
+// Failures that all ranks share.
+#include "merge/input/together.hpp"
+
+#include "exchange/threads.hpp"
+#include "merge/input/phase.hpp"
+
+#include <new>
+
+#include <catch2/catch.hpp>
+
+using namespace culprit;
+
+TEST_CASE("memory that is short on one rank is told on all, with the step that wanted it") {
+  const merge::Progress nobody;
+  CHECK_THROWS_WITH(exchange::run_on_threads(3,
+                                             [&](exchange::Communicator& comm) {
+                                               const merge::Phase phase(comm, nobody, "time lines", 1);
+                                               merge::together(comm, [&] {
+                                                 if (comm.rank() == 1) throw std::bad_alloc();
+                                               });
+                                             }),
+                    Catch::StartsWith("merge: time lines: out of memory ("));
+}

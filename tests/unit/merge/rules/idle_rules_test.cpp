@@ -1,0 +1,95 @@
+#include "merge/rules/idle_rules.hpp"
+
+#include "merge/rules/mpi_names.hpp"
+
+#include <catch2/catch.hpp>
+
+using culprit::measurement::WaitKind;
+using culprit::merge::Frontier;
+using culprit::merge::IdleRules;
+using culprit::merge::matches;
+using culprit::merge::mpi_name;
+using culprit::merge::RulesError;
+
+TEST_CASE("every binding of an MPI call has the C name") {
+  for (const char* binding :
+       {"MPI_Allreduce", "PMPI_Allreduce", "mpi_allreduce", "mpi_allreduce_", "mpi_allreduce__",
+        "MPI_ALLREDUCE", "PMPI_ALLREDUCE", "pmpi_allreduce_", "mpi_allreduce_f08_", "MPI_Allreduce_f08",
+        "MPI_Allreduce_f", "mpi_allreduce_f08ts_", "pmpir_allreduce_f08ts_", "ompi_allreduce_f",
+        "PMPI_Allreduce_c", "PMPI_Allreduce@plt", "mpi_allreduce_@plt"}) {
+    CHECK(mpi_name(binding) == "MPI_Allreduce");
+  }
+  CHECK(mpi_name("mpi_comm_rank_") == "MPI_Comm_rank");
+  for (const char* other : {"main", "MPI", "MPI_", "mpi_", "ompi_request_default_wait_all", "MPIR_Allreduce",
+                            "mpirun", "memcpy", "", "P", "xMPI_Send"}) {
+    CHECK(mpi_name(other).empty());
+  }
+}
+
+TEST_CASE("patterns with stars") {
+  CHECK(matches("a*c", "abbc"));
+  CHECK(matches("a*c", "ac"));
+  CHECK(matches("*", ""));
+  CHECK(matches("*b*b*", "abcbd"));
+  CHECK(matches("libgomp.so*", "libgomp.so.1"));
+  CHECK_FALSE(matches("a*c", "abbcd"));
+  CHECK_FALSE(matches("abc", "ab"));
+  CHECK_FALSE(matches("", "a"));
+  CHECK_FALSE(matches("*x", "abc"));
+}
+
+TEST_CASE("the built-in rules know what waits") {
+  const IdleRules rules = IdleRules::built_in();
+  CHECK(rules.procedure("PMPI_Recv").frontier == Frontier::wait);
+  CHECK(rules.procedure("PMPI_Recv").kind == WaitKind::mpi);
+  CHECK(rules.procedure("mpi_win_fence_").frontier == Frontier::wait);
+  CHECK(rules.procedure("MPI_Isend").frontier == Frontier::communication);
+  CHECK(rules.procedure("mpi_put_").frontier == Frontier::may_wait);
+  CHECK(rules.procedure("MPI_Init_thread").frontier == Frontier::setup);
+  CHECK(rules.procedure("GOMP_barrier").kind == WaitKind::omp_barrier);
+  CHECK(rules.procedure("pthread_mutex_lock").frontier == Frontier::wait_below);
+  CHECK(rules.procedure("pthread_cond_wait").kind == WaitKind::condition);
+  CHECK(rules.procedure("opal_progress").progress);
+  CHECK(rules.procedure("memcpy").moves);
+  CHECK(rules.procedure("my_solver") == culprit::merge::NameRule{});
+  CHECK(rules.procedure("mpi_init_my_tables_") == culprit::merge::NameRule{});
+  CHECK(rules.mpi_call("mpi_allreduce_") == "MPI_Allreduce");
+  CHECK(rules.mpi_call("mpi_init_my_tables_").empty());
+  CHECK(rules.library("/usr/lib/libgomp.so.1", true) == WaitKind::omp_barrier);
+  CHECK(rules.library("/usr/lib/libgomp.so.1", false) == WaitKind::omp_idle);
+  CHECK(rules.library("/usr/lib/libc.so.6", true) == WaitKind::none);
+}
+
+TEST_CASE("users' rules come on top") {
+  IdleRules rules = IdleRules::built_in();
+  rules.add(
+      "# mine\nwait lock  take_lock_* # the old ones\n  take_it\nignore MPI_Recv\nlibrary omp-idle "
+      "libtask.so*\n",
+      "mine");
+  CHECK(rules.procedure("take_lock_2").kind == WaitKind::lock);
+  CHECK(rules.procedure("take_it").frontier == Frontier::wait);
+  CHECK(rules.procedure("PMPI_Recv").frontier == Frontier::none);
+  CHECK(rules.procedure("PMPI_Send").frontier == Frontier::wait);
+  CHECK(rules.library("libtask.so.2", true) == WaitKind::omp_idle);
+}
+
+TEST_CASE("a wrong rules file is refused with its line") {
+  const auto error = [](const char* text) {
+    IdleRules rules;
+    try {
+      rules.add(text, "my.rules");
+    } catch (const RulesError& caught) {
+      return std::string(caught.what());
+    }
+    return std::string();
+  };
+  CHECK(error("wait mpi MPI_X\nbusy foo\n").starts_with("my.rules:2: unknown rule 'busy'"));
+  CHECK(error("\nwait sleep foo\n").starts_with("my.rules:2: unknown kind 'sleep'"));
+  CHECK(error("wait omp foo\n").starts_with("my.rules:1: unknown kind 'omp'"));
+  CHECK(error("wait").starts_with("my.rules:1: unknown kind ''"));
+  CHECK(error("moves\n").starts_with("my.rules:1: names nothing"));
+  CHECK(error("  foo\n").starts_with("my.rules:1: continues no rule"));
+  CHECK(error("").empty());
+  IdleRules rules;
+  CHECK_THROWS_AS(rules.add_file("/no/such/file"), RulesError);
+}

@@ -1,0 +1,80 @@
+#include "runtime/process/job_key.hpp"
+
+#include <cstdlib>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+using culprit::runtime::find_job_key;
+using culprit::runtime::JobKey;
+
+namespace {
+
+constexpr const char* kVariables[] = {"OMPI_COMM_WORLD_RANK",
+                                      "OMPI_COMM_WORLD_SIZE",
+                                      "OMPI_MCA_orte_precondition_transports",
+                                      "PMIX_NAMESPACE",
+                                      "PMIX_RANK",
+                                      "PMI_RANK",
+                                      "PMI_SIZE",
+                                      "MPI_LOCALNRANKS",
+                                      "SLURM_JOB_ID",
+                                      "SLURM_STEP_ID",
+                                      "SLURM_RESTART_COUNT",
+                                      "SLURM_NTASKS"};
+
+struct CleanEnvironment {
+  CleanEnvironment() {
+    for (const char* name : kVariables) unsetenv(name);
+  }
+  ~CleanEnvironment() {
+    for (const char* name : kVariables) unsetenv(name);
+  }
+};
+
+std::string open_mpi_key(const char* transports, const char* job, const char* rank) {
+  setenv("OMPI_MCA_orte_precondition_transports", transports, 1);
+  setenv("PMIX_NAMESPACE", job, 1);
+  setenv("OMPI_COMM_WORLD_RANK", rank, 1);
+  setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
+  JobKey key;
+  REQUIRE(find_job_key(key));
+  CHECK(key.rank == std::atol(rank));
+  CHECK(key.ranks == 4);
+  return key.id.c_str();
+}
+
+}  // namespace
+
+TEST_CASE("outside of an MPI job there is no key") {
+  const CleanEnvironment clean;
+  JobKey key;
+  CHECK_FALSE(find_job_key(key));
+  setenv("SLURM_JOB_ID", "17", 1);  // a batch script is no rank
+  CHECK_FALSE(find_job_key(key));
+}
+
+TEST_CASE("ranks of one job agree, other jobs differ") {
+  const CleanEnvironment clean;
+  const std::string first = open_mpi_key("b282d6b19e6c7877-17b4cfc4ca08a09c", "1241251841", "0");
+  CHECK(first.size() == 32);
+  CHECK(first == open_mpi_key("b282d6b19e6c7877-17b4cfc4ca08a09c", "1241251841", "3"));
+  CHECK(first != open_mpi_key("b282d6b19e6c7877-17b4cfc4ca08a09c", "1241251842", "0"));
+  CHECK(first != open_mpi_key("0000d6b19e6c7877-17b4cfc4ca08a09c", "1241251841", "0"));
+}
+
+TEST_CASE("steps of one Slurm job are different runs") {
+  const CleanEnvironment clean;
+  setenv("SLURM_JOB_ID", "17", 1);
+  setenv("PMI_RANK", "2", 1);
+  setenv("SLURM_NTASKS", "8", 1);
+  setenv("SLURM_STEP_ID", "0", 1);
+  JobKey first;
+  REQUIRE(find_job_key(first));
+  CHECK(first.rank == 2);
+  CHECK(first.ranks == 8);
+  setenv("SLURM_STEP_ID", "1", 1);
+  JobKey second;
+  REQUIRE(find_job_key(second));
+  CHECK(std::string(first.id.c_str()) != second.id.c_str());
+}

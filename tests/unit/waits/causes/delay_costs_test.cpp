@@ -1,0 +1,145 @@
+#include "waits/causes/delay_costs.hpp"
+
+#include "scripted_run.hpp"
+#include "simulated_run.hpp"
+
+#include <catch2/catch.hpp>
+#include <rapidcheck.h>
+
+using namespace culprit::waits;
+using namespace culprit::waits::testing;
+using culprit::measurement::trace::DefinitionKind;
+
+namespace {
+
+std::uint64_t waiting(const Found& found) {
+  std::uint64_t sum = 0;
+  for (const FoundWait& wait : found.waits) {
+    if (container_of(wait.pattern) == Pattern::none && wait.pattern != Pattern::barrier_completion &&
+        wait.pattern != Pattern::nxn_completion) {
+      sum += wait.ns;
+    }
+  }
+  return sum;
+}
+
+std::uint64_t all_costs(const DelayCosts& costs) {
+  std::uint64_t sum = costs.unattributed_ns;
+  for (const DelayCost& cost : costs.costs) sum += cost.short_term_ns + cost.long_term_ns;
+  return sum;
+}
+
+// Call paths.
+constexpr std::uint32_t kInit = 1, kSend = 2, kReceive = 3, kPost = 4, kStart = 5, kComplete = 6, kFoo = 20,
+                        kBar = 21;
+
+/// Process 0 works 1000 ns in foo before it sends; process 1 waits for that, works 200 ns more than process 2
+/// in bar, and posts late; process 2 waits at MPI_Win_start.
+ScriptedRun chain() {
+  ScriptedRun run(3);
+  const auto window = run.define(DefinitionKind::window, {0, 1, 2});
+  const auto one = run.define(DefinitionKind::group, {1});
+  const auto two = run.define(DefinitionKind::group, {2});
+  for (std::int32_t rank = 0; rank < 3; ++rank) {
+    run.call(rank, 0, 10, {on(OperationKind::initialize, 0)});
+    run.path(kInit);
+  }
+  run.sample(0, 500, 10, kFoo);
+  run.sample(0, 1000, 500, kFoo);
+  run.call(0, 1010, 1020, {on(OperationKind::send, 0, 1)});
+  run.path(kSend);
+  run.call(1, 10, 1020, {on(OperationKind::receive, 0, 0)});
+  run.path(kReceive);
+  run.sample(1, 1150, 1020, kBar);
+  run.call(1, 1220, 1221, {on(OperationKind::post, window, -1, two)});
+  run.path(kPost);
+  run.call(2, 10, 1230, {on(OperationKind::start, window, -1, one)});
+  run.path(kStart);
+  run.call(2, 1230, 1240, {on(OperationKind::complete, window)});
+  run.path(kComplete);
+  run.call(1, 1231, 1250, {on(OperationKind::wait, window)});
+  run.path(kPost);
+  return run;
+}
+
+const DelayCost& cost_of(const Found& found, Location location, std::uint32_t context) {
+  for (const DelayCost& cost : found.delays.costs) {
+    if (cost.location == location && cost.path.context == context) return cost;
+  }
+  FAIL("no cost of call path " << context << " on time line " << location);
+  throw 0;
+}
+
+}  // namespace
+
+TEST_CASE("a delay bears the waits that it causes, directly and through those who had to wait") {
+  for (const int analysts : {1, 2, 3}) {
+    const Found found = analyse(chain(), analysts);
+    // Waits: 1000 ns of process 1 for process 0; 1210 ns of process 2 for process 1, of which process 1
+    // itself waited 1000, worked 200 longer in bar, and spent 10 longer in its call.
+    const DelayCost& foo = cost_of(found, 0, kFoo);
+    const DelayCost& bar = cost_of(found, 1, kBar);
+    CHECK(foo.short_term_ns == 1000);
+    CHECK(foo.long_term_ns == Approx(1000).epsilon(0.01));
+    CHECK(bar.short_term_ns == Approx(200).epsilon(0.01));
+    CHECK(bar.long_term_ns == 0);
+    CHECK(all_costs(found.delays) == waiting(found));
+    CHECK(found.delays.direct_ns + found.delays.indirect_ns == waiting(found));
+    CHECK(found.delays.indirect_ns == Approx(1000).epsilon(0.01));
+  }
+}
+
+TEST_CASE("all waiting has a cause, but in the first call, before which nobody had met") {
+  REQUIRE(rc::check("nothing else is unattributed", [] {
+    const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+    const std::int32_t ranks = *rc::gen::inRange(2, 9);
+    const Found found = analyse(simulate(seed, ranks, *rc::gen::inRange(0, 60)).run);
+    std::uint64_t at_init = 0;
+    for (const FoundWait& wait : found.waits) at_init += wait.pattern == Pattern::wait_at_init ? wait.ns : 0;
+    RC_ASSERT(found.delays.unattributed_ns == at_init);
+  }));
+}
+
+TEST_CASE("costs are all of the waiting, to the nanosecond, and the same for any number of analysts") {
+  REQUIRE(rc::check("costs are conserved", [] {
+    const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+    const std::int32_t ranks = *rc::gen::inRange(2, 9);
+    const int steps = *rc::gen::inRange(0, 60);
+    const SimulatedRun simulated = simulate(seed, ranks, steps);
+    const Found first = analyse(simulated.run, 1);
+    RC_ASSERT(all_costs(first.delays) == waiting(first));
+    RC_ASSERT(first.delays.contradictory_ns == 0u);
+    RC_ASSERT(first.delays.direct_ns + first.delays.indirect_ns == waiting(first));
+    for (const auto& other :
+         {analyse(simulated.run, 2), analyse(simulated.run, 3, 1), analyse(simulated.run, 2, 1, {}, 1)}) {
+      RC_ASSERT(other.delays.unattributed_ns == first.delays.unattributed_ns);
+      RC_ASSERT(other.delays.costs == first.delays.costs);
+    }
+  }));
+}
+
+TEST_CASE(
+    "waits that wait for each other, as only contradictory clocks say, cost the same for any number of "
+    "analysts") {
+  ScriptedRun run(2);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, 0, 5, {on(OperationKind::initialize, 0)});
+    run.path(kInit);
+  }
+  run.call(0, 10, 1000, {message(OperationKind::receive, 1, 1)});
+  run.path(kReceive);
+  run.call(0, 300, 1010, {message(OperationKind::send, 1, 2)});
+  run.path(kSend);
+  run.call(1, 10, 400, {message(OperationKind::receive, 0, 2)});
+  run.path(kReceive);
+  run.call(1, 500, 510, {message(OperationKind::send, 0, 1)});
+  run.path(kSend);
+  const Found first = analyse(run, 1);
+  CHECK(first.delays.contradictory_ns > 0);
+  CHECK(all_costs(first.delays) == waiting(first));
+  for (const int analysts : {2, 3}) {
+    const Found other = analyse(run, analysts);
+    CHECK(other.delays.contradictory_ns == first.delays.contradictory_ns);
+    CHECK(other.delays.costs == first.delays.costs);
+  }
+}

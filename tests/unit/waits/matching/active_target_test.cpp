@@ -1,0 +1,109 @@
+#include "waits/matching/active_target.hpp"
+
+#include "exchange/threads.hpp"
+#include "scripted_run.hpp"
+#include "waits/matching/collectives.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace culprit::waits;
+using namespace culprit::waits::testing;
+using culprit::measurement::trace::DefinitionKind;
+
+namespace {
+
+/// What the forward pass has of fences: two ranks' on one window.
+class Fencing {
+ public:
+  Fencing(culprit::exchange::Communicator& analysis, const ScriptedRun& run,
+          culprit::measurement::trace::Context window)
+      : window_(window),
+        own_(traces(run, analysis)),
+        roster_(analysis, own_),
+        contexts_(analysis, own_),
+        mail_(analysis),
+        completions_(ledger_, own_),
+        collectives_(contexts_, mail_, ledger_, completions_),
+        active_(roster_, contexts_, mail_, ledger_) {
+    for (Location location = 0; location < roster_.locations(); ++location) ledger_.open(location);
+  }
+
+  CallSite call(std::int32_t rank, std::uint64_t enter, std::uint64_t exit) {
+    const EventId id = ledger_.add(static_cast<Location>(rank), Event{.enter_ns = enter, .exit_ns = exit});
+    return {.process = static_cast<std::size_t>(rank),
+            .id = id,
+            .rank = rank,
+            .enter_ns = enter,
+            .exit_ns = exit};
+  }
+  void fence(std::int32_t rank, std::uint64_t enter, std::uint64_t exit) {
+    const CallSite site = call(rank, enter, exit);
+    collectives_.observe(site, on(OperationKind::fence, window_));
+    active_.fence(site, on(OperationKind::fence, window_));
+  }
+  void put(std::int32_t rank, std::int32_t target, std::uint64_t enter, std::uint64_t exit) {
+    active_.access(call(rank, enter, exit), on(OperationKind::put, window_, target));
+  }
+  void close_round() {
+    mail_.deliver(collectives_, active_);
+    collectives_.close_round([this](std::uint64_t window, std::int32_t rank, EventId call) {
+      active_.fenced(window, rank, call);
+    });
+  }
+  [[nodiscard]] std::size_t open() const { return active_.open_fences(); }
+  /// What may have kept the rank's calls waiting in early fences.
+  [[nodiscard]] std::size_t early_fences(std::int32_t rank) {
+    std::vector<Candidate> found;
+    TimeLine& line = ledger_.line(static_cast<Location>(rank));
+    line.candidates.take(0, found, [](const Candidate& a, const Candidate& b) { return a.cause < b.cause; });
+    return static_cast<std::size_t>(std::ranges::count(found, Pattern::early_fence, &Candidate::pattern));
+  }
+
+ private:
+  culprit::measurement::trace::Context window_;
+  std::vector<std::unique_ptr<ProcessTrace>> own_;
+  Roster roster_;
+  Contexts contexts_;
+  Mail mail_;
+  Ledger ledger_;
+  Completions completions_;
+  Collectives collectives_;
+  ActiveTarget active_;
+};
+
+}  // namespace
+
+TEST_CASE("fences that all have entered are forgotten, those that somebody is late for are not") {
+  ScriptedRun run(2);
+  const auto window = run.define(DefinitionKind::window, {0, 1});
+  culprit::exchange::run_on_threads(1, [&](culprit::exchange::Communicator& analysis) {
+    Fencing fencing(analysis, run, window);
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      fencing.fence(0, 1000 * i + 10, 1000 * i + 90);
+      fencing.close_round();
+      CHECK(fencing.open() == 1);
+      fencing.put(1, 0, 1000 * i + 20, 1000 * i + 50);
+      fencing.fence(1, 1000 * i + 60, 1000 * i + 90);
+      fencing.close_round();
+      CHECK(fencing.open() == 0);
+    }
+    CHECK(fencing.early_fences(0) == 100);
+    CHECK(fencing.early_fences(1) == 0);
+  });
+}
+
+TEST_CASE("fences of a window of one process are not kept") {
+  ScriptedRun run(2);
+  const auto window = run.define(DefinitionKind::window, {0});
+  culprit::exchange::run_on_threads(1, [&](culprit::exchange::Communicator& analysis) {
+    Fencing fencing(analysis, run, window);
+    for (std::uint64_t i = 0; i < 10; ++i) fencing.fence(0, 100 * i, 100 * i + 10);
+    fencing.close_round();
+    CHECK(fencing.open() == 0);
+  });
+}

@@ -1,0 +1,108 @@
+#include "waits/path/critical_path.hpp"
+
+#include "scripted_run.hpp"
+#include "simulated_run.hpp"
+
+#include <catch2/catch.hpp>
+#include <rapidcheck.h>
+
+using namespace culprit::waits;
+using namespace culprit::waits::testing;
+
+namespace {
+
+std::uint64_t all_times(const CriticalPath& path) {
+  std::uint64_t sum = 0;
+  for (const CriticalTime& time : path.times) sum += time.ns;
+  return sum;
+}
+
+std::uint64_t time_of(const CriticalPath& path, Location location, std::uint32_t context) {
+  std::uint64_t sum = 0;
+  for (const CriticalTime& time : path.times) {
+    if (time.location == location && time.path.context == context) sum += time.ns;
+  }
+  return sum;
+}
+
+constexpr std::uint32_t kInit = 1, kSend = 2, kReceive = 3, kFinalize = 4, kFoo = 20, kBar = 21;
+
+}  // namespace
+
+TEST_CASE("the critical path goes over to what a wait was for, and is as long as the run") {
+  // Process 0 works in foo until 1000, process 1 waits for its message, then works in bar until 1500.
+  ScriptedRun run(2);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, 0, 10, {on(OperationKind::initialize)});
+    run.path(kInit);
+  }
+  run.sample(0, 500, 10, kFoo);
+  run.call(0, 1000, 1005, {message(OperationKind::send, 1)});
+  run.path(kSend);
+  run.call(1, 20, 1020, {message(OperationKind::receive, 0)});
+  run.path(kReceive);
+  run.sample(1, 1200, 1100, kBar);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, rank == 0 ? 1100 : 1500, 1510, {on(OperationKind::finalize)});
+    run.path(kFinalize);
+  }
+  for (const int analysts : {1, 2}) {
+    const CriticalPath path = analyse(run, analysts).path;
+    CHECK(path.begin_ns == 10);
+    CHECK(path.end_ns == 1500);
+    CHECK(path.last.location == 1);
+    CHECK(time_of(path, 0, kFoo) == 990);
+    CHECK(time_of(path, 1, kReceive) == 20);
+    CHECK(time_of(path, 1, kBar) == 480);
+    CHECK(path.calls_ns == 20);
+    CHECK(all_times(path) == path.length_ns());
+  }
+}
+
+TEST_CASE(
+    "a loop of polls around other calls takes no part of the critical path twice, for any number of "
+    "analysts") {
+  // Process 1 polls from 30 to 1200, and in between waits from 20 to 1020 for process 0's message.
+  ScriptedRun run(2);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, 0, 10, {on(OperationKind::initialize)});
+    run.path(kInit);
+  }
+  run.call(0, 1000, 1005, {message(OperationKind::send, 1)});
+  run.path(kSend);
+  run.call(1, 20, 1020, {message(OperationKind::receive, 0)});
+  run.path(kReceive);
+  run.call(1, 30, 1200, {});
+  run.path(kBar);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, rank == 0 ? 1100 : 1500, 1510, {on(OperationKind::finalize)});
+    run.path(kFinalize);
+  }
+  const CriticalPath path = analyse(run, 1).path;
+  CHECK(all_times(path) == path.length_ns());
+  CHECK(time_of(path, 1, kBar) > 0);
+  CHECK(analyse(run, 2).path.times == path.times);
+}
+
+TEST_CASE("the critical path of a random run is as long as the run, for any number of analysts") {
+  REQUIRE(rc::check("length", [] {
+    const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+    const std::int32_t ranks = *rc::gen::inRange(2, 9);
+    const int steps = *rc::gen::inRange(0, 60);
+    SimulatedRun simulated = simulate(seed, ranks, steps);
+    const CriticalPath path = analyse(simulated.run, 1).path;
+    RC_ASSERT(all_times(path) == path.length_ns());
+    std::uint64_t end = 0;
+    for (const auto& process : simulated.run.processes) {
+      if (!process.threads[0].empty()) end = std::max(end, process.threads[0].back().exit_ns);
+    }
+    RC_ASSERT(path.end_ns == end);
+    const CriticalPath other = analyse(simulated.run, 3).path;
+    RC_ASSERT(other.times == path.times);
+    RC_ASSERT(other.last == path.last);
+  }));
+}
+
+TEST_CASE("a run without calls has no critical path") {
+  CHECK(analyse(ScriptedRun(2)).path.length_ns() == 0);
+}

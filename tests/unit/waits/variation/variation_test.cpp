@@ -1,0 +1,414 @@
+#include "waits/variation/variation.hpp"
+
+#include "scripted_run.hpp"
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include <catch2/catch.hpp>
+#include <rapidcheck.h>
+
+using namespace culprit::waits;
+using namespace culprit::waits::testing;
+
+namespace {
+
+// root 0 → main 1 → { MPI_Init 2, solve 3 → { MPI_Barrier 4, MPI_Allreduce 5, work 6 } }
+constexpr std::uint32_t kInit = 2, kBarrier = 4, kReduce = 5, kWork = 6;
+constexpr std::uint32_t kMain = 100, kSolve = 101, kWorkProcedure = 102;
+
+CallPaths paths() {
+  const std::uint32_t none = CallPaths::kNone;
+  return {.parent = {none, 0, 1, 1, 3, 3, 3},
+          .procedure = {none, kMain, none, kSolve, none, none, kWorkProcedure}};
+}
+
+/// 2 ranks, 6 iterations of 100 ns of work, 10 ns in each of two collectives; rank 1 works 400 ns in
+/// iteration 3.
+ScriptedRun iterations() {
+  ScriptedRun run(2);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, 0, 10, {on(OperationKind::barrier)});
+    run.path(kInit);
+    std::uint64_t now = 20;
+    for (int i = 0; i < 6; ++i) {
+      run.call(rank, now, now + 10, {on(OperationKind::barrier)});
+      run.path(kBarrier);
+      const std::uint64_t work = rank == 1 && i == 3 ? 400 : 100;
+      run.sample(rank, now + 9 + work, now + 9, kWork);
+      run.call(rank, now + 10 + work, now + 20 + work, {on(OperationKind::barrier)});
+      run.path(kReduce);
+      now += 20 + work;
+    }
+  }
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("segments follow each other in time, also where calls overlap") {
+  ScriptedRun run(1);
+  run.call(0, 0, 10, {on(OperationKind::barrier)});
+  run.path(kInit);
+  // A loop of polls lasts until after the calls that were made meanwhile: entered first, left last.
+  for (const std::uint64_t at : {100, 400, 700, 1000}) {
+    run.call(0, at + 50, at + 60, {on(OperationKind::barrier)});
+    run.path(kBarrier);
+    run.call(0, at + 90, at + 100, {on(OperationKind::barrier)});
+    run.path(kReduce);
+    run.call(0, at - (at == 400 ? 350 : 50), at + 110, {on(OperationKind::barrier)});
+    run.path(kBarrier);
+  }
+  const auto ascending = [](const Variation& found) {
+    REQUIRE(found.rows.size() == 1);
+    REQUIRE(found.rows[0].size() > 2);
+    std::uint64_t before = 0;
+    for (const Segment& segment : found.rows[0]) {
+      CHECK(segment.begin_ns >= before);
+      CHECK(segment.end_ns >= segment.begin_ns);
+      CHECK(segment.sos_ns <= segment.end_ns - segment.begin_ns);
+      before = segment.begin_ns;
+    }
+  };
+  ascending(vary(run, paths(), {}, 1, {.procedure = kSolve}));
+  ascending(vary(run, paths(),
+                 {{{.ns = 300, .number = 0}, {.ns = 100, .number = 1}, {.ns = 500, .number = 2}}}, 1));
+}
+
+TEST_CASE(
+    "the dominant procedure is the heaviest that recurs, and an invocation that takes longer stands out") {
+  for (const int analysts : {1, 2}) {
+    const Variation found = vary(iterations(), paths(), {}, analysts);
+    CHECK_FALSE(found.marked);
+    CHECK(found.procedure == kSolve);
+    CHECK(found.context == 3);
+    REQUIRE(found.rows.size() == 2);
+    REQUIRE(found.rows[0].size() == 6);
+    CHECK(found.rows[0][2].sos_ns == 100);
+    CHECK(found.rows[1][3].sos_ns == 400);
+    CHECK(found.median_ns == 100);
+    REQUIRE(found.outliers.size() == 1);
+    CHECK(found.outliers[0].rank == 1);
+    CHECK(found.outliers[0].segment == 3);
+    CHECK(found.outliers[0].sos_ns == 400);
+    CHECK(found.outliers[0].context == kWork);
+  }
+}
+
+TEST_CASE("iterations that the program marks are used as they are") {
+  std::vector<std::vector<IterationMark>> marks(2);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    marks[0].push_back({20 + 240 * i, i});
+    marks[1].push_back({20 + 240 * i, i});
+  }
+  const Variation found = vary(iterations(), paths(), marks, 1);
+  CHECK(found.marked);
+  REQUIRE(found.rows[0].size() == 3);
+  CHECK(found.rows[0][0].sos_ns == 200);
+  CHECK(found.rows[0][1].begin_ns == 260);
+}
+
+TEST_CASE("a run in which nothing recurs has no dominant procedure") {
+  ScriptedRun run(2);
+  const Variation found = vary(run, paths(), {}, 2);
+  CHECK(found.procedure == CallPaths::kNone);
+  CHECK(found.outliers.empty());
+}
+
+namespace {
+
+// root 0 → main 1 → { MPI_Init 2, read 7 → { MPI_Bcast 8, solve 3 → { MPI_Barrier 4, MPI_Allreduce 5, work 6
+// } } }
+constexpr std::uint32_t kBroadcast = 8, kRead = 103;
+
+CallPaths reader_paths() {
+  const std::uint32_t none = CallPaths::kNone;
+  return {.parent = {none, 0, 1, 7, 3, 3, 3, 1, 7},
+          .procedure = {none, kMain, none, kSolve, none, none, kWorkProcedure, kRead, none}};
+}
+
+/// A program that broadcasts each line of its input; the third of five makes it compute.
+ScriptedRun reader() {
+  ScriptedRun run(2);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, 0, 10, {on(OperationKind::barrier)});
+    run.path(kInit);
+    std::uint64_t now = 20;
+    for (int line = 0; line < 5; ++line) {
+      run.call(rank, now, now + 10, {on(OperationKind::barrier)});
+      run.path(kBroadcast);
+      now += 20;
+      for (int i = 0; line == 2 && i < 20; ++i) {
+        run.call(rank, now, now + 10, {on(OperationKind::barrier)});
+        run.path(kBarrier);
+        run.sample(rank, now + 110, now + 10, kWork);
+        now += 120;
+      }
+    }
+  }
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("a procedure that recurs, but of which one invocation has nearly all the time, divides nothing") {
+  for (const int analysts : {1, 2}) {
+    const Variation found = vary(reader(), reader_paths(), {}, analysts);
+    CHECK(found.procedure == kSolve);
+    REQUIRE(found.rows.size() == 2);
+    CHECK(found.rows[0].size() == 20);
+    CHECK(found.median_ns == 110);
+  }
+}
+
+TEST_CASE("a procedure of one's choice is taken as it is") {
+  const Variation found = vary(reader(), reader_paths(), {}, 2, {.procedure = kRead});
+  CHECK(found.procedure == kRead);
+  CHECK(found.context == 7);
+  REQUIRE(found.rows.size() == 2);
+  CHECK(found.rows[1].size() == 5);
+  CHECK(vary(reader(), reader_paths(), {}, 2, {.procedure = 999}).procedure == CallPaths::kNone);
+}
+
+namespace {
+
+// root 0 → main 1 → { MPI_Init 2, run 3 → loop 4 → { exchange 5 → loop 6 → { MPI_Isend 7, MPI_Wait 8 },
+// MPI_Allreduce 9 } }
+constexpr std::uint32_t kSend = 7, kComplete = 8, kSum = 9;
+constexpr std::uint32_t kRun = 102, kExchange = 103;
+
+CallPaths stepper_paths() {
+  const std::uint32_t none = CallPaths::kNone;
+  return {.parent = {none, 0, 1, 1, 3, 4, 5, 6, 6, 4},
+          .procedure = {none, kMain, none, kRun, none, kExchange, none, none, none, none}};
+}
+
+/// 2 ranks, 6 steps, in each three exchanges with neighbours and 100 ns of work; then, where `reduced`, a
+/// reduction.
+ScriptedRun stepper(bool reduced) {
+  ScriptedRun run(2);
+  const auto call = [&](std::int32_t rank, std::uint64_t& now, std::uint32_t path) {
+    run.call(rank, now, now + 10, {on(OperationKind::barrier)});
+    run.path(path);
+    now += 10;
+  };
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    std::uint64_t now = 0;
+    call(rank, now, kInit);
+    for (int step = 0; step < 6; ++step) {
+      for (int neighbour = 0; neighbour < 3; ++neighbour) {
+        call(rank, now, kSend);
+        call(rank, now, kComplete);
+      }
+      now += 100;
+      if (reduced) call(rank, now, kSum);
+    }
+  }
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("loops deep inside do not begin invocations anew where control comes back farther out") {
+  const Variation found = vary(stepper(true), stepper_paths(), {}, 2);
+  CHECK(found.procedure == kRun);
+  REQUIRE(found.rows.size() == 2);
+  CHECK(found.rows[0].size() == 6);
+  CHECK(found.median_ns == 100);
+  const Variation inner = vary(stepper(true), stepper_paths(), {}, 2, {.procedure = kExchange});
+  REQUIRE(inner.rows.size() == 2);
+  CHECK(inner.rows[0].size() == 6);
+}
+
+TEST_CASE("where control is seen to come back to a loop deep inside alone, that recurs") {
+  const Variation found = vary(stepper(false), stepper_paths(), {}, 2);
+  REQUIRE(found.rows.size() == 2);
+  CHECK(found.rows[0].size() == 18);
+}
+
+namespace {
+
+constexpr std::uint32_t kNone = CallPaths::kNone;
+constexpr std::uint32_t kContexts = 20;
+
+struct Call {
+  std::uint32_t context = 0;
+  std::uint64_t enter_ns = 0, exit_ns = 0;
+};
+
+/// Any scope may be a frame of one of three procedures, and call.
+CallPaths random_paths(std::mt19937_64& random) {
+  CallPaths paths{.parent = {kNone}, .procedure = {kMain}};
+  for (std::uint32_t context = 1; context < kContexts; ++context) {
+    paths.parent.push_back(context - 1 - static_cast<std::uint32_t>(random() % std::min(context, 3U)));
+    const auto procedure = kMain + static_cast<std::uint32_t>(random() % 3);
+    paths.procedure.push_back(random() % 2 == 0 ? kNone : procedure);
+  }
+  return paths;
+}
+
+/// A few calls over and over, some left out here and there; one may be where the paths tell nothing.
+std::vector<Call> random_calls(std::mt19937_64& random) {
+  std::vector<std::uint32_t> period(1 + random() % 6);
+  for (std::uint32_t& context : period) context = static_cast<std::uint32_t>(random() % (kContexts + 1));
+  std::vector<Call> calls;
+  std::uint64_t now = random() % 100;
+  for (std::uint64_t i = random() % 60; i > 0; --i) {
+    if (random() % 8 == 0) continue;
+    const std::uint64_t enter = now + random() % 100;
+    now = enter + random() % 10;
+    calls.push_back({period[i % period.size()], enter, now});
+  }
+  return calls;
+}
+
+/// With itself, from the inside.
+std::vector<std::uint32_t> around(const CallPaths& paths, std::uint32_t context) {
+  std::vector<std::uint32_t> scopes;
+  for (; context != kNone; context = paths.parent[context]) scopes.push_back(context);
+  return scopes;
+}
+
+/// A call of the first path below the procedure.
+struct Recurrence {
+  std::size_t call = 0;
+  std::size_t depth = 0;  // below the procedure's frame: of what control came back to since the last one
+};
+
+/// Those of a line, as they are defined.
+std::vector<Recurrence> recurrences(const CallPaths& paths, std::uint32_t procedure,
+                                    const std::vector<Call>& calls) {
+  std::vector<Recurrence> found;
+  std::set<std::uint32_t> came_back;
+  std::uint32_t previous = kNone, first = kNone;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const std::uint32_t context = calls[i].context;
+    if (context >= kContexts) continue;
+    const std::vector<std::uint32_t> scopes = around(paths, context);
+    if (previous != kNone) {
+      std::vector<std::uint32_t> others = around(paths, previous);
+      if (previous == context) others.erase(others.begin());
+      const auto both = std::find_first_of(scopes.begin(), scopes.end(), others.begin(), others.end());
+      if (both != scopes.end()) came_back.insert(*both);
+    }
+    previous = context;
+    const auto frame = std::find_if(scopes.rbegin(), scopes.rend(),
+                                    [&](std::uint32_t scope) { return paths.procedure[scope] == procedure; });
+    if (frame == scopes.rend() || (first != kNone && context != first)) continue;
+    first = context;
+    const auto outermost = std::find_if(scopes.rbegin(), scopes.rend() - 1,
+                                        [&](std::uint32_t scope) { return came_back.contains(scope); });
+    found.push_back({i, static_cast<std::size_t>(std::max<std::ptrdiff_t>(outermost - frame, 0))});
+    came_back.clear();
+  }
+  return found;
+}
+
+using Times = std::array<std::uint64_t, 3>;  // begin, end, without calls
+
+/// A line's segments, as they are defined.
+std::vector<Times> divided(const CallPaths& paths, std::uint32_t procedure, const std::vector<Call>& calls) {
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i].context >= kContexts) continue;
+    for (const std::uint32_t scope : around(paths, calls[i].context))
+      if (paths.procedure[scope] == procedure) end = i + 1;
+  }
+  std::vector<Times> segments;
+  const std::vector<Recurrence> all = recurrences(paths, procedure, calls);
+  for (std::size_t depth = 0; depth < kContexts; ++depth) {
+    segments.clear();
+    std::uint64_t longest = 0;
+    for (std::size_t i = 0; i < all.size();) {
+      std::size_t next = i + 1;
+      while (next < all.size() && all[next].depth > depth) ++next;
+      const std::size_t until = next == all.size() ? end : all[next].call;
+      const std::uint64_t begin_ns = calls[all[i].call].enter_ns;
+      const std::uint64_t end_ns = next == all.size() ? calls[end - 1].exit_ns : calls[until].enter_ns;
+      std::uint64_t sos_ns = end_ns - begin_ns;
+      for (std::size_t call = all[i].call; call < until; ++call)
+        sos_ns -= calls[call].exit_ns - calls[call].enter_ns;
+      segments.push_back({begin_ns, end_ns, sos_ns});
+      longest = std::max(longest, end_ns - begin_ns);
+      i = next;
+    }
+    if (segments.size() >= 2 && 4 * longest <= 3 * (segments.back()[1] - segments.front()[0])) break;
+  }
+  return segments;
+}
+
+}  // namespace
+
+namespace {
+
+/// By rank and line, with samples between calls.
+ScriptedRun random_run(std::mt19937_64& random, int ranks, std::vector<std::vector<Call>>& lines) {
+  ScriptedRun run(ranks);
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    std::uint64_t left = 0;
+    for (const Call& call : lines.emplace_back(random_calls(random))) {
+      if (left != 0 && call.enter_ns > left + 1 && random() % 4 == 0)
+        run.sample(rank, call.enter_ns - 1, left, static_cast<std::uint32_t>(random() % kContexts));
+      run.call(rank, call.enter_ns, call.exit_ns, {});
+      run.path(call.context);
+      left = call.exit_ns;
+    }
+  }
+  return run;
+}
+
+using Place = std::pair<std::int32_t, std::uint32_t>;  // rank, segment
+
+std::set<Place> places(const Variation& found) {
+  std::set<Place> all;
+  for (const Outlier& one : found.outliers) all.emplace(one.rank, one.segment);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a procedure is divided where the outermost scope recurs that divides its time, whatever is called") {
+  REQUIRE(rc::check("as it is defined", [] {
+    std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
+    const CallPaths paths = random_paths(random);
+    const int ranks = *rc::gen::inRange(1, 4);
+    std::vector<std::vector<Call>> lines;
+    const ScriptedRun run = random_run(random, ranks, lines);
+    const std::uint32_t procedure = kMain + *rc::gen::inRange(0U, 3U);
+    const Variation found = vary(run, paths, {}, *rc::gen::inRange(1, 4), {.procedure = procedure});
+    RC_ASSERT(found.rows.size() == static_cast<std::size_t>(ranks));
+    for (std::size_t rank = 0; rank < lines.size(); ++rank) {
+      std::vector<Times> segments;
+      for (const Segment& one : found.rows[rank]) segments.push_back({one.begin_ns, one.end_ns, one.sos_ns});
+      RC_ASSERT(segments == divided(paths, procedure, lines[rank]));
+    }
+  }));
+}
+
+TEST_CASE("what was found of another procedure before changes nothing") {
+  REQUIRE(rc::check("as if nothing was", [] {
+    std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
+    const CallPaths paths = random_paths(random);
+    std::vector<std::vector<Call>> lines;
+    const ScriptedRun run = random_run(random, *rc::gen::inRange(1, 4), lines);
+    const int analysts = *rc::gen::inRange(1, 4);
+    const VariationOptions options{.procedure = kMain + *rc::gen::inRange(0U, 3U)};
+    const Variation alone = vary(run, paths, {}, analysts, options);
+    const Variation found = vary(run, paths, {}, analysts, options, kMain + *rc::gen::inRange(0U, 3U));
+    RC_ASSERT(found.median_ns == alone.median_ns);
+    RC_ASSERT(places(found) == places(alone));
+    for (std::size_t rank = 0; rank < lines.size(); ++rank) {
+      const auto same = [](const Segment& a, const Segment& b) {
+        return std::tie(a.begin_ns, a.end_ns, a.sos_ns, a.context) ==
+               std::tie(b.begin_ns, b.end_ns, b.sos_ns, b.context);
+      };
+      RC_ASSERT(std::equal(found.rows[rank].begin(), found.rows[rank].end(), alone.rows[rank].begin(),
+                           alone.rows[rank].end(), same));
+    }
+  }));
+}
