@@ -10,7 +10,7 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
-using namespace culprit::waits;
+using namespace culprit::storage;
 
 namespace {
 

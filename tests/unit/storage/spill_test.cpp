@@ -1,24 +1,24 @@
 #include "storage/spill.hpp"
 
-#include "simulated_run.hpp"
 #include "storage/sequence.hpp"
-#include "waits/timeline/by_call.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <cstdint>
 #include <random>
-#include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
-#include <sys/resource.h>
 
-using namespace culprit::waits;
-using namespace culprit::waits::testing;
+using namespace culprit::storage;
 
 namespace {
+
+/// Of several fields, one of which goes on by steps.
+struct Item {
+  std::uint32_t event = 0;
+  std::uint64_t sent_ns = 0;
+};
 
 /// One block of a few items in memory, everything else in the file.
 SpillOptions tiny() {
@@ -34,7 +34,7 @@ TEST_CASE("a sequence gives back what was put in, however little of it fits into
     options.memory = *rc::gen::inRange<std::size_t>(1, 3000);
     Spill spill(options);
     Sequence<std::uint64_t> first(spill);
-    Sequence<Receipt> second(spill);
+    Sequence<Item> second(spill);
     std::vector<std::uint64_t> numbers;
     std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
     const int steps = *rc::gen::inRange(0, 2000);
@@ -69,22 +69,22 @@ TEST_CASE("blocks that do not fit into memory stay there packed, and only what i
     Spill spill(options);
     std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
     // Some are packed to a sixteenth, some not at all.
-    std::vector<Sequence<Receipt>> sequences;
-    std::vector<std::vector<Receipt>> vectors(6);
+    std::vector<Sequence<Item>> sequences;
+    std::vector<std::vector<Item>> vectors(6);
     for (std::size_t i = 0; i < vectors.size(); ++i) sequences.emplace_back(spill);
     for (int i = 0; i < 6000; ++i) {
       const std::size_t which = random() % vectors.size();
-      std::vector<Receipt>& expected = vectors[which];
-      Receipt receipt;
-      receipt.event = static_cast<std::uint32_t>(i);
-      receipt.sent_ns = which == 0 ? 7 : random() >> (12 * which - 1);
+      std::vector<Item>& expected = vectors[which];
+      Item item;
+      item.event = static_cast<std::uint32_t>(i);
+      item.sent_ns = which == 0 ? 7 : random() >> (12 * which - 1);
       if (random() % 4 == 0 && !expected.empty()) {
         const std::size_t at = random() % expected.size();
-        expected[at] = receipt;
-        sequences[which].set(at, receipt);
+        expected[at] = item;
+        sequences[which].set(at, item);
       } else {
-        expected.push_back(receipt);
-        sequences[which].push_back(receipt);
+        expected.push_back(item);
+        sequences[which].push_back(item);
       }
       if (random() % 2000 == 0) {
         expected.clear();
@@ -94,7 +94,7 @@ TEST_CASE("blocks that do not fit into memory stay there packed, and only what i
     for (std::size_t which = 0; which < vectors.size(); ++which) {
       RC_ASSERT(std::equal(
           sequences[which].begin(), sequences[which].end(), vectors[which].begin(), vectors[which].end(),
-          [](const Receipt& a, const Receipt& b) { return a.event == b.event && a.sent_ns == b.sent_ns; }));
+          [](const Item& a, const Item& b) { return a.event == b.event && a.sent_ns == b.sent_ns; }));
     }
   }));
 }
@@ -117,73 +117,4 @@ TEST_CASE("three times as much as fits into memory needs no file, if it can be p
   for (std::uint64_t i = 0; i < kCount; ++i) numbers.push_back(random());
   CHECK(spill.written() > 0);
   CHECK(numbers[17] == 1'000'000'001'700);
-}
-
-TEST_CASE("items in no order are taken in the order of calls") {
-  Spill spill(tiny());
-  ByCall<Receipt> all(spill);
-  for (const std::uint32_t event : {9U, 1U, 4U, 2U, 1U, 0U, 8U, 3U, 1U}) {
-    all.add({.event = event, .sent_ns = 100 - all.parts()});
-  }
-  std::vector<std::uint32_t> taken;
-  std::vector<Receipt> some;
-  for (std::size_t part = 0; part < all.parts(); ++part) {
-    all.take(part, some, [](const Receipt& a, const Receipt& b) { return a.sent_ns < b.sent_ns; });
-    for (const Receipt& one : some) taken.push_back(one.event);
-  }
-  CHECK(taken == std::vector<std::uint32_t>{0, 1, 1, 1, 2, 3, 4, 8, 9});
-  all.take(0, some, [](const Receipt&, const Receipt&) { return false; });
-  CHECK(some.empty());
-}
-
-TEST_CASE("a run analysed in blocks of one call says the same as in memory") {
-  REQUIRE(rc::check("the same", [] {
-    const auto seed = *rc::gen::arbitrary<std::uint64_t>();
-    const std::int32_t ranks = *rc::gen::inRange(2, 9);
-    const int steps = *rc::gen::inRange(0, 60);
-    const SimulatedRun simulated = simulate(seed, ranks, steps);
-    const Found memory = analyse(simulated.run, 2);
-    SpillOptions packed = tiny();
-    packed.block = 2048;
-    packed.memory = 12 * packed.block;
-    for (const int analysts : {1, 2, 3}) {
-      const Found spilled = analyse(simulated.run, analysts, 7, analysts == 2 ? packed : tiny());
-      RC_ASSERT(spilled.waits == memory.waits);
-      RC_ASSERT(spilled.unmatched == memory.unmatched);
-      RC_ASSERT(spilled.delays.costs == memory.delays.costs);
-      RC_ASSERT(spilled.delays.unattributed_ns == memory.delays.unattributed_ns);
-      RC_ASSERT(spilled.path.times == memory.path.times);
-      RC_ASSERT(spilled.hotspots == memory.hotspots);
-    }
-  }));
-}
-
-TEST_CASE("where there is no room for what does not fit into memory, that is told with the place") {
-  SpillOptions options = tiny();
-  options.directory = "/nowhere/at/all";
-  const SimulatedRun simulated = simulate(1, 4, 20);
-  CHECK_THROWS_WITH(analyse(simulated.run, 2, 100, options),
-                    Catch::Contains("/nowhere/at/all") && Catch::Contains("No such file or directory") &&
-                        Catch::Contains("TMPDIR"));
-  CHECK_THROWS_AS(analyse(simulated.run, 2, 100, options), SpillError);
-}
-
-TEST_CASE("a disk that is full while blocks are put away is told, and nothing hangs") {
-  // The limit on a file's size stands in for it: writing fails half-way.
-  struct rlimit before {};
-  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
-  struct rlimit small = before;
-  small.rlim_cur = 4096;
-  const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
-  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
-  const SimulatedRun simulated = simulate(1, 4, 60);
-  bool told = false;
-  try {
-    analyse(simulated.run, 2, 100, tiny());
-  } catch (const SpillError& error) {
-    told = std::string(error.what()).find("File too large") != std::string::npos;
-  }
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, ignored);
-  CHECK(told);
 }

@@ -1,6 +1,7 @@
 #include "scripted_run.hpp"
 
 #include "exchange/threads.hpp"
+#include "waits/clocks/push_forward.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -247,7 +248,7 @@ std::vector<OwnTime> own_times_of(const ScriptedRun& run) {
 }
 
 Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_round,
-              const SpillOptions& spill, std::uint64_t waits_per_round) {
+              const storage::SpillOptions& spill, std::uint64_t waits_per_round) {
   Found found;
   std::mutex mutex;
   exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {

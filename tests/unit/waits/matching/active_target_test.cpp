@@ -69,7 +69,7 @@ class Fencing {
   std::vector<std::unique_ptr<ProcessTrace>> own_;
   Roster roster_;
   Contexts contexts_;
-  Mail mail_;
+  culprit::exchange::Mail mail_;
   Ledger ledger_;
   Completions completions_;
   Collectives collectives_;
