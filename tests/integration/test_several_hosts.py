@@ -15,38 +15,6 @@ REPETITIONS, DELAY = 3, 20  # ms
 APART = 5_000_000_000  # ns: each host's clock is ahead of the next one's that the baton goes to
 CHAIN, MENDED = 18, 15  # ranks; those to which pushing forward gets
 RECEIVES = ("receive", "receive_matched")
-CLOCK_PAIR = 2
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        shift, at = shift + 7, at + 1
-        if byte < 0x80:
-            return value, at
-
-
-def forget_comparisons(file):
-    """Makes a trace's comparisons of clocks ones that have no reference, as a trace that was never sealed."""
-    data = bytearray(file.read_bytes())
-    forgotten = 0
-    for slot, stream, used in trace_bytes.blocks(data):
-        at = slot + trace_bytes.BLOCK_HEADER
-        end = at + used
-        while stream == trace_bytes.PROCESS_STREAM and at < end:
-            size, at = varint(data, at)
-            if data[at] == CLOCK_PAIR:
-                _, place = varint(data, at + 1)  # monotonic
-                _, place = varint(data, place)  # real time
-                if data[place] % 2 == 0:  # the reference is a rank below 64
-                    data[place] = 1  # nobody
-                    forgotten += 1
-            at += size
-    trace_bytes.mend(data)
-    file.write_bytes(data)
-    return forgotten
 
 
 class SeveralHosts(harness.AgainstClocks):
@@ -85,7 +53,7 @@ class SeveralHosts(harness.AgainstClocks):
 
         apart = self.here / "apart"
         shutil.copytree(measured, apart)
-        self.assertEqual([forget_comparisons(file) for file in sorted(apart.rglob("*.trace"))], [2, 2])
+        self.assertEqual([trace_bytes.forget_comparisons(file) for file in sorted(apart.rglob("*.trace"))], [2, 2])
         found, recorded = self.waited(self.merge(apart))
         # All that the first host got from the second came before it was sent.
         received = self.received(measured)
@@ -107,7 +75,7 @@ class SeveralHosts(harness.AgainstClocks):
         program = harness.PROGRAMS / "baton.openmpi"
         measured = self.measure("openmpi", CHAIN, program, options=("--trace",), env=environment)
         for file in sorted(measured.rglob("*.trace")):
-            forget_comparisons(file)
+            trace_bytes.forget_comparisons(file)
         told = harness.run([harness.PROF_MPI, measured]).stderr
         recorded, left = CHAIN - 1, CHAIN - 1 - MENDED
         self.assertIn(f"{recorded} messages were received before they were sent", told)
