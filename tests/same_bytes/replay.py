@@ -18,7 +18,7 @@ import pathlib
 import shlex
 import subprocess
 
-TIMEOUT = 300  # s; a command that takes longer hangs
+TIMEOUT = 900  # s; a command that takes longer hangs, on however busy a machine
 NOTHING = "-"
 
 
