@@ -45,6 +45,7 @@ class Run:
     needs: str | None = None  # a program without which the run is left out
     ends_well: bool = True
     merging: str = ""  # options of prof-mpi
+    merged_on: tuple = (1, 2, 5)  # ranks
 
 
 LAMMPS = "lmp -in melt.in -log none -screen none -var steps"
@@ -64,7 +65,7 @@ RUNS = (
     Run("halos-sampled", "stencil 100 512 512", options=()),
     Run("halos-mpich", "stencil 200 64 256", mpi="mpich", merging="--no-loops --no-source"),
     # More events than the analysis keeps in memory: the rest is spilled.
-    Run("halos-long", "stencil 4500000 4 4", ranks=2, options=("--trace", "--trace-limit", "16G")),
+    Run("halos-long", "stencil 4500000 4 4", ranks=2, options=("--trace", "--trace-limit", "16G"), merged_on=(1, 2)),
     Run("masters", "masters 4 20000", ranks=8),
     Run("masters-mpich", "masters 3 5000", ranks=6, mpi="mpich"),
     # Deep call paths.
@@ -140,9 +141,6 @@ GENERATED = (
     Generated("generated-1000", "halos-sampled", (1000,)),
     Generated("generated-model", "deep", (200, 2, 1500, 40, 8)),
 )
-
-# The databases are made on each of these numbers of ranks.
-RANKS_OF_MERGING = (1, 2, 5)
 
 SHOWN = (
     "report --format json",

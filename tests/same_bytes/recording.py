@@ -108,10 +108,11 @@ class Recording:
 
 def commands(names):
     """All that is done with the measurements, without digests."""
-    options = {run.name: run.merging.split() for run in measured_set.RUNS}
+    runs = {run.name: run for run in measured_set.RUNS}
     for name in names:
-        for ranks in measured_set.RANKS_OF_MERGING:
-            yield replay.Entry(("merge", name, str(ranks), *options.get(name, ())))
+        run = runs.get(name, measured_set.Run(name, ""))  # damaged and generated ones are merged as most are
+        for ranks in run.merged_on:
+            yield replay.Entry(("merge", name, str(ranks), *run.merging.split()))
         for words in measured_set.SHOWN:
             yield replay.Entry(("show", f"{name}.1.db", *words.split()))
     for one, other in measured_set.COMPARED:
