@@ -11,6 +11,7 @@
 #include "merge/diagnosis/summarize.hpp"
 #include "merge/idleness/waiting.hpp"
 #include "merge/input/divide.hpp"
+#include "merge/input/lost_files.hpp"
 #include "merge/input/marker.hpp"
 #include "merge/input/phase.hpp"
 #include "merge/input/together.hpp"
@@ -328,18 +329,18 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   // Time lines, where there are any; what they tell are values, too.
   std::optional<database::Writer> writer;
   if (!options.dry_run) writer.emplace(comm, options.output);
-  const Dealing dealing(comm, found.processes, roles);
+  const Partition partition(comm, found.processes, roles);
   TimeLines lines;
   const database::EachLocation each_location = describe_locations(found.processes, roles);
   std::vector<database::Location> locations;  // these grow with the number of time lines anyway
   Phase analysing(comm, progress, "time lines", 1);
   together(comm, [&] {
-    if (!root || !dealing.traced()) return;
+    if (!root || !partition.traced()) return;
     each_location([&](const database::Location& location) { locations.push_back(location); });
   });
-  lines = open_time_lines(dealing, found.shared, shape);
+  lines = open_time_lines(partition, found.shared, shape);
   TimeLineFindings traced =
-      analyse_time_lines(comm, dealing, lines, shape, locations, place_for_spills(options));
+      analyse_time_lines(comm, partition, lines, shape, locations, place_for_spills(options));
   lines.processes.clear();
   for (const auto& [file, why] : *lines.broken_off)
     lines.problems.emplace_back(file).append(": ").append(why).append(
@@ -348,11 +349,11 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   locations = {};
   shape.columns.traced = traced.values.names;
   const Plan plan(shape, found.valued, traced.values.contexts);
-  ThreadAccumulation accumulation(shape, plan, found.transfers, dealing.role_count(), &traced.values);
+  ThreadAccumulation accumulation(shape, plan, found.transfers, partition.role_count(), &traced.values);
 
   // Second pass: values, per thread, then reduced over all.
-  Phase accumulating(comm, progress, "values", dealing.files());
-  accumulate_values(comm, dealing, found.shared, shape, accumulation, writer ? &*writer : nullptr,
+  Phase accumulating(comm, progress, "values", partition.files());
+  accumulate_values(comm, partition, found.shared, shape, accumulation, writer ? &*writer : nullptr,
                     [&] { accumulating.step(); });
   Summaries summaries = summarize(comm, shape, plan, accumulation.roles());
   mark_lone_waits(comm, accumulation, attribution.contexts);

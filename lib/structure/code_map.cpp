@@ -4,7 +4,6 @@
 #include "structure/code_map.hpp"
 
 #include "structure/combine.hpp"
-#include "structure/recover_part.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -3,6 +3,9 @@
 // a symbol's size is never given to it.
 #include "structure/function_bounds.hpp"
 
+#include "structure/entry_point.hpp"
+#include "structure/forwarders.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -22,6 +25,13 @@ std::string hot_name(const std::string& name) {
 }
 
 }  // namespace
+
+FunctionBounds::FunctionBounds(const Module& module)
+    : module_(module), frames_(module), symbols_(module), stubs_(module) {
+  symbols_.add(entry_symbols(module));
+  symbols_.add(forwarded_symbols(module, symbols_));
+  symbols_.add(part_symbols(module, symbols_));
+}
 
 const Symbol* FunctionBounds::owner(std::uint64_t address, const Frame* frame) const {
   if (const Symbol* symbol = symbols_.covering(address)) return symbol;

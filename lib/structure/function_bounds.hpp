@@ -22,11 +22,12 @@ struct Function {
 /// which a module's internal functions lie: an address beyond a symbol's size is never given to that symbol.
 class FunctionBounds {
  public:
-  explicit FunctionBounds(const Module& module)
-      : module_(module), frames_(module), symbols_(module), stubs_(module) {}
+  explicit FunctionBounds(const Module& module);
   /// The function that holds `address`; source none where nothing is known.
   [[nodiscard]] Function find(std::uint64_t address) const;
   [[nodiscard]] const Frames& frames() const { return frames_; }
+  /// The module's, and, where they do not name them, `_start` and `main` (entry_point.hpp) and what named
+  /// functions only forward to, or leave their frames to (forwarders.hpp).
   [[nodiscard]] const Symbols& symbols() const { return symbols_; }
   [[nodiscard]] const LinkageStubs& stubs() const { return stubs_; }
 

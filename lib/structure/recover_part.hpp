@@ -5,8 +5,6 @@
 #include "structure/module.hpp"
 #include "structure/structure.hpp"
 
-#include <string_view>
-
 namespace culprit::structure {
 
 /// The structure around the addresses of `request` in `module`. `bounds` may be those of another handle on
@@ -15,8 +13,5 @@ ModuleStructure recover_part(const Request& request, const Module& module, const
 
 /// The same of all addresses of the functions that hold those of `request`.
 CodeMap map_part(const Request& request, const Module& module, const FunctionBounds& bounds);
-
-/// How notes end that concern one procedure, whose name they begin with.
-inline constexpr std::string_view kTooLarge = ": too large for its loops to be sought";
 
 }  // namespace culprit::structure

@@ -55,6 +55,9 @@ struct Point {
   friend bool operator==(const Point&, const Point&) = default;
 };
 
+/// How notes end that concern one procedure, whose name they begin with.
+inline constexpr std::string_view kTooLarge = ": too large for its loops to be sought";
+
 /// Static structure of the sampled part of one module. `points` is parallel to the request's addresses.
 /// `files` are absolute and normalised wherever the debug information says so.
 struct ModuleStructure {

@@ -1,8 +1,5 @@
 #include "structure/symbols.hpp"
 
-#include "structure/entry_point.hpp"
-#include "structure/forwarders.hpp"
-
 #include <algorithm>
 #include <iterator>
 #include <numeric>
@@ -59,14 +56,13 @@ std::vector<Symbol> read_symbols(const Module& module) {
 }  // namespace
 
 Symbols::Symbols(const Module& module) : symbols_(read_symbols(module)) {
-  std::ranges::move(entry_symbols(module), std::back_inserter(symbols_));
   index();
-  for (const auto find : {forwarded_symbols, part_symbols}) {
-    std::vector<Symbol> found = find(module, *this);
-    if (found.empty()) continue;
-    std::ranges::move(found, std::back_inserter(symbols_));
-    index();
-  }
+}
+
+void Symbols::add(std::vector<Symbol> symbols) {
+  if (symbols.empty()) return;
+  std::ranges::move(symbols, std::back_inserter(symbols_));
+  index();
 }
 
 /// Sorts the symbols, keeps the best of each address, and builds the indices.

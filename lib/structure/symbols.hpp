@@ -16,11 +16,12 @@ struct Symbol {
 };
 
 /// The function symbols of a module: its .symtab, that of its debug file, or .dynsym with .gnu_debugdata,
-/// whichever libdwfl finds first; and, where they do not name them, `_start` and `main` (entry_point.hpp) and
-/// what named functions only forward to, or leave their frames to (forwarders.hpp).
+/// whichever libdwfl finds first.
 class Symbols {
  public:
   explicit Symbols(const Module& module);
+  /// Further symbols; of several at one address the best stays.
+  void add(std::vector<Symbol> symbols);
   /// The innermost symbol whose stated size covers `address`; null where none does.
   [[nodiscard]] const Symbol* covering(std::uint64_t address) const;
   /// The last symbol at or before `address`.

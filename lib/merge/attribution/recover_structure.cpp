@@ -66,7 +66,7 @@ struct Part {
 
 /// The parts that each rank recovers: the largest first, each to the rank with the least to do so far. A
 /// module that holds most of what was sampled must not keep one rank busy while the others wait for it.
-std::vector<std::vector<Part>> deal_out(const Modules& modules, std::size_t ranks) {
+std::vector<std::vector<Part>> partition(const Modules& modules, std::size_t ranks) {
   // A module costs its opening and reading even where few of its addresses were sampled.
   constexpr std::size_t kAddressesOfAModule = 200;
   // With fewer, opening the module would be most of the work.
@@ -78,14 +78,14 @@ std::vector<std::vector<Part>> deal_out(const Modules& modules, std::size_t rank
     for (std::size_t i = 0; i < count; ++i) parts.push_back({id, all * i / count, all * (i + 1) / count});
   }
   std::ranges::stable_sort(parts, std::ranges::greater(), &Part::size);
-  std::vector<std::vector<Part>> dealt(ranks);
+  std::vector<std::vector<Part>> shares(ranks);
   std::vector<std::size_t> load(ranks, 0);
   for (const Part& part : parts) {
     const auto least = static_cast<std::size_t>(std::ranges::min_element(load) - load.begin());
-    dealt[least].push_back(part);
+    shares[least].push_back(part);
     load[least] += part.size() + kAddressesOfAModule;
   }
-  return dealt;
+  return shares;
 }
 
 /// The structure of each part of the share.
@@ -159,8 +159,8 @@ RecoveredStructure recover_structure(exchange::Communicator& comm, const cct::Sh
                                      const std::filesystem::path& cache, const std::function<void()>& step) {
   Modules modules = collect_addresses(shared, broadcast_places(comm, more));
   const auto ranks = static_cast<std::size_t>(comm.size());
-  const auto dealt = deal_out(modules, ranks);
-  const std::vector<Part>& share = dealt[static_cast<std::size_t>(comm.rank())];
+  const auto shares = partition(modules, ranks);
+  const std::vector<Part>& share = shares[static_cast<std::size_t>(comm.rank())];
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   std::vector<structure::ModuleStructure> mine;
   together(comm, [&] {
@@ -176,8 +176,8 @@ RecoveredStructure recover_structure(exchange::Communicator& comm, const cct::Sh
       modules.size());  // by their first address
   for (std::size_t rank = 0; rank < messages.size(); ++rank) {
     cct::MessageReader reader(messages[rank]);
-    for (std::size_t i = 0; i < dealt[rank].size(); ++i) {
-      const Part& part = dealt[rank][i];
+    for (std::size_t i = 0; i < shares[rank].size(); ++i) {
+      const Part& part = shares[rank][i];
       parts[part.module][part.first] = rank == 0 ? std::move(mine[i]) : to_structure(reader.text());
     }
   }

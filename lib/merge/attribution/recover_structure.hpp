@@ -38,7 +38,7 @@ class RecoveredStructure {
 };
 
 /// Collective: recovers the structure around the addresses of `shared` and, in addition, rank 0's `more`.
-/// Modules, and parts of those of which much was sampled, are dealt out over ranks and over the threads of
+/// Modules, and parts of those of which much was sampled, are partitioned among ranks and over the threads of
 /// each (cores / ranks). `cache`: structure::Request::cache. Rank 0 gets the result; the others an empty one.
 RecoveredStructure recover_structure(exchange::Communicator& comm, const cct::SharedTree& shared,
                                      const std::vector<Place>& more, bool loops,

@@ -71,14 +71,14 @@ struct Marks {
 /// One run of all analyses over what was read.
 class Analyses {
  public:
-  Analyses(exchange::Communicator& comm, const Dealing& dealing, TimeLines& lines, const Shape& shape,
+  Analyses(exchange::Communicator& comm, const Partition& partition, TimeLines& lines, const Shape& shape,
            std::span<const database::Location> locations, const std::filesystem::path& directory)
       : comm_(comm),
         shape_(shape),
         roster_(comm, lines.processes),
         threads_(threads_of(comm, roster_, locations)),
         tables_(comm, shape, threads_),
-        values_(dealing, threads_),
+        values_(partition, threads_),
         read_(waits::read_in_causal_order(
             comm, roster_, lines.processes,
             [this](waits::Location location, const auto& record) {
@@ -255,11 +255,12 @@ class Analyses {
 
 }  // namespace
 
-TimeLineFindings analyse_time_lines(exchange::Communicator& comm, const Dealing& dealing, TimeLines& lines,
-                                    const Shape& shape, std::span<const database::Location> locations,
+TimeLineFindings analyse_time_lines(exchange::Communicator& comm, const Partition& partition,
+                                    TimeLines& lines, const Shape& shape,
+                                    std::span<const database::Location> locations,
                                     const std::filesystem::path& directory) {
   if (comm.all_sum(lines.processes.size()) == 0) return {};
-  return Analyses(comm, dealing, lines, shape, locations, directory).run();
+  return Analyses(comm, partition, lines, shape, locations, directory).run();
 }
 
 bool TimeLineFindings::adopt_into(Experiment& experiment, std::size_t locations) && {

@@ -31,11 +31,12 @@ struct TimeLineFindings {
   [[nodiscard]] bool adopt_into(database::Experiment& experiment, std::size_t locations) &&;
 };
 
-/// Collective: analyses the ranks' time lines, where there are any. `dealing`: who gets their values.
+/// Collective: analyses the ranks' time lines, where there are any. `partition`: who gets their values.
 /// `locations`: the threads of the database, on rank 0. What does not fit into memory goes to $TMPDIR, or
 /// else to `directory` (empty: /tmp); throws waits::SpillError where there is no room.
-TimeLineFindings analyse_time_lines(exchange::Communicator& comm, const Dealing& dealing, TimeLines& lines,
-                                    const Shape& shape, std::span<const database::Location> locations,
+TimeLineFindings analyse_time_lines(exchange::Communicator& comm, const Partition& partition,
+                                    TimeLines& lines, const Shape& shape,
+                                    std::span<const database::Location> locations,
                                     const std::filesystem::path& directory);
 
 }  // namespace culprit::merge

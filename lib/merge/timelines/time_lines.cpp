@@ -158,10 +158,10 @@ class Opening {
 
 }  // namespace
 
-TimeLines open_time_lines(const Dealing& dealing, const cct::SharedTree& shared, const Shape& shape) {
-  if (!dealing.traced()) return {};
+TimeLines open_time_lines(const Partition& partition, const cct::SharedTree& shared, const Shape& shape) {
+  if (!partition.traced()) return {};
   Opening opening(shared, shape);
-  dealing.for_each_traced([&](const char* path, std::uint32_t threads) { opening.open(path, threads); });
+  partition.for_each_traced([&](const char* path, std::uint32_t threads) { opening.open(path, threads); });
   return opening.take();
 }
 

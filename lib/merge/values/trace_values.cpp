@@ -1,7 +1,6 @@
 #include "merge/values/trace_values.hpp"
 
 #include "exchange/letter.hpp"
-#include "merge/values/values.hpp"
 
 #include <algorithm>
 #include <array>
@@ -96,7 +95,7 @@ void TraceValueCollector::add(waits::Location location, database::ContextId cont
                               std::uint64_t ns) {
   if (ns == 0) return;
   const std::uint32_t thread = threads_[location];
-  found_.emplace_back(dealing_.rank_of(thread),
+  found_.emplace_back(partition_.rank_of(thread),
                       TraceValue{.thread = thread, .context = context, .metric = metric, .ns = ns});
 }
 

@@ -2,6 +2,7 @@
 
 #include "database/database.hpp"
 #include "exchange/communicator.hpp"
+#include "merge/values/partition.hpp"
 #include "waits/timeline/event.hpp"
 
 #include <compare>
@@ -11,8 +12,6 @@
 #include <vector>
 
 namespace culprit::merge {
-
-class Dealing;
 
 /// What time lines tell of one thread at one context, in ns.
 struct TraceValue {
@@ -40,8 +39,8 @@ std::string describe_trace_metric(const std::string& name);
 class TraceValueCollector {
  public:
   /// `threads`: of each time line, its thread in the database, on every rank.
-  TraceValueCollector(const Dealing& dealing, std::span<const std::uint32_t> threads)
-      : dealing_(dealing), threads_(threads) {}
+  TraceValueCollector(const Partition& partition, std::span<const std::uint32_t> threads)
+      : partition_(partition), threads_(threads) {}
 
   void add_wait(waits::Location location, database::ContextId context, waits::Pattern pattern,
                 std::uint64_t ns);
@@ -55,7 +54,7 @@ class TraceValueCollector {
  private:
   void add(waits::Location location, database::ContextId context, std::uint32_t metric, std::uint64_t ns);
 
-  const Dealing& dealing_;
+  const Partition& partition_;
   std::span<const std::uint32_t> threads_;
   std::vector<std::pair<int, TraceValue>> found_;  // with the rank that is to have it
 };

@@ -3,88 +3,17 @@
 #include "cct/canonical.hpp"
 #include "database/writer.hpp"
 #include "exchange/communicator.hpp"
-#include "merge/attribution/roles.hpp"
-#include "merge/input/lost_files.hpp"
-#include "merge/input/process_table.hpp"
 #include "merge/values/accumulate.hpp"
+#include "merge/values/partition.hpp"
 
-#include <cstdint>
 #include <functional>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace culprit::merge {
 
-/// Files of a rank and whose threads they hold: those of a tile of the database, consecutive processes. In
-/// few pieces: there are as many files as processes.
-struct DealtTile {
-  std::uint32_t first_location = 0;
-  std::string paths;                   ///< of the files, each ended by a zero
-  std::vector<std::uint32_t> threads;  ///< per file: how many
-  std::vector<std::uint32_t> roles;    ///< per thread of all files
-
-  /// Calls visit(path, roles of the file's threads) for each file.
-  template <class Visit>
-  void visit_files(Visit visit) const {
-    const char* path = paths.c_str();
-    std::size_t first = 0;
-    for (const std::uint32_t count : threads) {
-      visit(path, std::span(roles).subspan(first, count));
-      path += std::char_traits<char>::length(path) + 1;
-      first += count;
-    }
-  }
-};
-
-/// Rank 0 deals out processes. For their values, by tiles of the database, whose bytes therefore do not
-/// depend on the number of ranks: in each round every rank gets one tile, in the order of ranks (the last
-/// round may not do for all), so that nobody holds more than a tile's files. For their time lines, which stay
-/// where they are until all are analysed, by the bytes of these.
-class Dealing {
- public:
-  /// Collective. Rank 0's `processes` and `roles`, which must outlive this.
-  Dealing(exchange::Communicator& comm, const ProcessTable& processes, const Roles& roles);
-
-  [[nodiscard]] std::uint32_t role_count() const { return all_.role_count; }
-  /// Whether any process that is a rank has a time line.
-  [[nodiscard]] bool traced() const { return all_.traced != 0; }
-  /// Rank 0: how many files it is dealt itself.
-  [[nodiscard]] std::uint64_t files() const { return files_; }
-
-  /// Collective: calls `visit` on every rank in every round, with a tile without files where there is none.
-  /// May be called again.
-  void for_each_round(const std::function<void(const DealtTile&)>& visit) const;
-  /// The rank that is dealt the tile with a location.
-  [[nodiscard]] int rank_of(std::uint32_t location) const;
-
-  /// Collective: calls `visit` with the path of each measurement whose time line is this rank's, and how many
-  /// threads it has: those of consecutive processes, which often exchange messages, and about as many bytes
-  /// of traces on every rank.
-  void for_each_traced(const std::function<void(const char* path, std::uint32_t threads)>& visit) const;
-
- private:
-  struct ForAll {
-    std::uint64_t rounds = 0;
-    std::uint32_t role_count = 0, traced = 0;
-  };
-  void find_tiles();
-
-  exchange::Communicator& comm_;
-  const ProcessTable& processes_;
-  const Roles& roles_;
-  ForAll all_;
-  std::uint64_t files_ = 0;
-  std::vector<std::uint64_t> tiles_;      ///< rank 0: processes before the end of each
-  std::vector<std::uint32_t> locations_;  ///< the first of each tile
-  std::uint64_t trace_bytes_ = 0;         ///< rank 0: of all ranks' traces
-};
-
 /// Collective: second pass over the input. Rereads this rank's files, accumulates their values, one thread at
 /// a time, and writes each round's tiles (`writer` null: nothing).
-void accumulate_values(exchange::Communicator& comm, const Dealing& dealing, const cct::SharedTree& shared,
-                       const Shape& shape, ThreadAccumulation& accumulation, database::Writer* writer,
-                       const std::function<void()>& step);
+void accumulate_values(exchange::Communicator& comm, const Partition& partition,
+                       const cct::SharedTree& shared, const Shape& shape, ThreadAccumulation& accumulation,
+                       database::Writer* writer, const std::function<void()>& step);
 
 }  // namespace culprit::merge

@@ -119,7 +119,7 @@ bool of_this_run(const ProcessSummary& process) {
   return process.launch->run_id != "another";
 }
 
-/// Collective: the table of what is dealt out to ranks in turn, on rank 0.
+/// Collective: the table of what ranks have in turn, on rank 0.
 merge::ProcessTable table_of(exchange::Communicator& comm, const std::vector<ProcessSummary>& processes,
                              std::size_t run, const storage::SpillOptions& options) {
   auto spill = std::make_unique<storage::Spill>(options);
@@ -135,20 +135,20 @@ merge::ProcessTable table_of(exchange::Communicator& comm, const std::vector<Pro
   return merge::ProcessTable(std::move(spill), std::move(all), of_this_run);
 }
 
-/// What ranks were dealt, in the order of rounds and ranks.
-struct Dealt {
+/// What ranks got, in the order of rounds and ranks.
+struct Got {
   std::vector<std::string> paths;
   std::vector<std::uint32_t> first_location, roles;
 
-  friend bool operator==(const Dealt&, const Dealt&) = default;
+  friend bool operator==(const Got&, const Got&) = default;
 };
 
 /// Collective: on rank 0.
-Dealt deal(exchange::Communicator& comm, const merge::ProcessTable& table, const merge::Roles& roles) {
-  const merge::Dealing dealing(comm, table, roles);
-  Dealt dealt;
+Got partitioned(exchange::Communicator& comm, const merge::ProcessTable& table, const merge::Roles& roles) {
+  const merge::Partition partition(comm, table, roles);
+  Got got_by;
   std::uint64_t own = 0, astray = 0;
-  dealing.for_each_round([&](const merge::DealtTile& tile) {
+  partition.for_each_round([&](const merge::TileFiles& tile) {
     std::vector<std::byte> paths;
     tile.visit_files([&](const char* path, std::span<const std::uint32_t> of_file) {
       const auto bytes = std::as_bytes(std::span(path, std::char_traits<char>::length(path)));
@@ -158,28 +158,29 @@ Dealt deal(exchange::Communicator& comm, const merge::ProcessTable& table, const
     });
     own += tile.threads.size();
     for (std::uint32_t t = 0; t < tile.roles.size(); ++t)
-      astray += dealing.rank_of(tile.first_location + t) != comm.rank() ? 1 : 0;
+      astray += partition.rank_of(tile.first_location + t) != comm.rank() ? 1 : 0;
     const auto all_paths = comm.gather(paths, 0);
     const auto all_roles = comm.gather(std::as_bytes(std::span(tile.roles)), 0);
     const auto all_first = comm.gather(std::as_bytes(std::span(&tile.first_location, 1)), 0);
     for (std::size_t rank = 0; rank < all_paths.size(); ++rank) {
       if (all_paths[rank].empty()) continue;  // no tile
-      dealt.paths.emplace_back(reinterpret_cast<const char*>(all_paths[rank].data()), all_paths[rank].size());
+      got_by.paths.emplace_back(reinterpret_cast<const char*>(all_paths[rank].data()),
+                                all_paths[rank].size());
       for (std::size_t at = 0; at < all_roles[rank].size(); at += sizeof(std::uint32_t))
-        std::memcpy(&dealt.roles.emplace_back(), all_roles[rank].data() + at, sizeof(std::uint32_t));
-      std::memcpy(&dealt.first_location.emplace_back(), all_first[rank].data(), sizeof(std::uint32_t));
+        std::memcpy(&got_by.roles.emplace_back(), all_roles[rank].data() + at, sizeof(std::uint32_t));
+      std::memcpy(&got_by.first_location.emplace_back(), all_first[rank].data(), sizeof(std::uint32_t));
     }
   });
   astray = comm.all_sum(astray);
-  if (comm.rank() == 0) CHECK(own == dealing.files());
+  if (comm.rank() == 0) CHECK(own == partition.files());
   if (comm.rank() == 0) CHECK(astray == 0);
-  return dealt;
+  return got_by;
 }
 
 /// A rank's share of the time lines: paths and numbers of threads.
-std::vector<std::string> traced_files(const merge::Dealing& dealing) {
+std::vector<std::string> traced_files(const merge::Partition& partition) {
   std::vector<std::string> files;
-  dealing.for_each_traced([&](const char* path, std::uint32_t threads) {
+  partition.for_each_traced([&](const char* path, std::uint32_t threads) {
     files.push_back(path + std::string(" ") + std::to_string(threads));
   });
   return files;
@@ -222,21 +223,21 @@ TEST_CASE("summaries come back in canonical order, whatever fits into memory and
   }));
 }
 
-TEST_CASE("tiles are dealt in the order of locations, the same ones to any number of ranks") {
+TEST_CASE("tiles are partitioned in the order of locations, the same ones to any number of ranks") {
   const Common common;
   REQUIRE(rc::check([&] {
     std::vector<ProcessSummary> processes = any_processes(common, 60);
     const storage::SpillOptions options = tiny();
-    std::vector<Dealt> dealt(4);
+    std::vector<Got> got_by(4);
     for (int ranks = 1; ranks <= 4; ++ranks) {
       exchange::run_on_threads(ranks, [&](exchange::Communicator& comm) {
         const merge::ProcessTable table = table_of(comm, processes, 7, options);
         merge::Roles roles{.roles = std::vector<database::Role>(3), .of = {}};
         for (std::uint32_t t = 0; t < table.threads(); ++t) roles.of.push_back(t % 3);
-        Dealt own = deal(comm, table, roles);
-        if (comm.rank() == 0) dealt[static_cast<std::size_t>(ranks - 1)] = std::move(own);
+        Got own = partitioned(comm, table, roles);
+        if (comm.rank() == 0) got_by[static_cast<std::size_t>(ranks - 1)] = std::move(own);
       });
-      RC_ASSERT(dealt[static_cast<std::size_t>(ranks - 1)] == dealt[0]);
+      RC_ASSERT(got_by[static_cast<std::size_t>(ranks - 1)] == got_by[0]);
     }
     std::erase_if(processes, [](const ProcessSummary& process) { return !of_this_run(process); });
     std::ranges::sort(processes, merge::canonically_before);
@@ -246,17 +247,18 @@ TEST_CASE("tiles are dealt in the order of locations, the same ones to any numbe
       expected += process.path + static_cast<char>(process.threads.size()) + "\n";
       threads += static_cast<std::uint32_t>(process.threads.size());
     }
-    for (const std::string& tile : dealt[0].paths) got += tile;
+    for (const std::string& tile : got_by[0].paths) got += tile;
     RC_ASSERT(got == expected);
-    RC_ASSERT(dealt[0].roles.size() == threads);
-    for (std::uint32_t t = 0; t < threads; ++t) RC_ASSERT(dealt[0].roles[t] == t % 3);
-    RC_ASSERT(std::ranges::is_sorted(dealt[0].first_location));
-    RC_ASSERT((dealt[0].first_location.empty() || dealt[0].first_location[0] == 0U));
+    RC_ASSERT(got_by[0].roles.size() == threads);
+    for (std::uint32_t t = 0; t < threads; ++t) RC_ASSERT(got_by[0].roles[t] == t % 3);
+    RC_ASSERT(std::ranges::is_sorted(got_by[0].first_location));
+    RC_ASSERT((got_by[0].first_location.empty() || got_by[0].first_location[0] == 0U));
   }));
 }
 
 TEST_CASE(
-    "time lines are dealt in order, each to one rank, and as many bytes to each as their lengths allow") {
+    "time lines are partitioned in order, each to one rank, and as many bytes to each as their lengths "
+    "allow") {
   const Common common;
   REQUIRE(rc::check([&] {
     std::vector<ProcessSummary> processes = any_processes(common, 60);
@@ -265,12 +267,12 @@ TEST_CASE(
           *rc::gen::element(std::uint64_t{0}, std::uint64_t{70'000}, any<std::uint64_t>() >> 20);
     const storage::SpillOptions options = tiny();
     const auto ranks = *rc::gen::inRange(1, 6);
-    std::vector<std::vector<std::string>> dealt(static_cast<std::size_t>(ranks));
+    std::vector<std::vector<std::string>> got_by(static_cast<std::size_t>(ranks));
     exchange::run_on_threads(ranks, [&](exchange::Communicator& comm) {
       const merge::ProcessTable table = table_of(comm, processes, 7, options);
       const merge::Roles roles{.roles = std::vector<database::Role>(1),
                                .of = std::vector<std::uint32_t>(table.threads())};
-      dealt[static_cast<std::size_t>(comm.rank())] = traced_files(merge::Dealing(comm, table, roles));
+      got_by[static_cast<std::size_t>(comm.rank())] = traced_files(merge::Partition(comm, table, roles));
     });
     std::erase_if(processes, [](const ProcessSummary& process) {
       return !of_this_run(process) || process.trace_bytes == 0 || !process.rank;
@@ -282,7 +284,7 @@ TEST_CASE(
       longest = std::max(longest, process.trace_bytes);
     }
     auto next = processes.begin();
-    for (const std::vector<std::string>& files : dealt) {
+    for (const std::vector<std::string>& files : got_by) {
       std::uint64_t bytes = 0;
       for (const std::string& file : files) {
         RC_ASSERT(next != processes.end());
