@@ -54,7 +54,7 @@ WAYS_OUT = {"lib/print/output.cpp", "lib/files/at_death.cpp", "hpcrun-lite/runti
             "hpcrun-lite/mpi/real_call.cpp"}
 # What they take: a stream of text around it, or the browser's screen.
 TAKES_STREAM = {"viewer-cli/main.cpp": {"std::cout"}, "hpcrun-lite/launcher/options.cpp": {"std::cout"},
-                "viewer-cli/tui/terminal.cpp": {"stdout", "STDOUT_FILENO"}}
+                "viewer-cli/tui/widgets/terminal.cpp": {"stdout", "STDOUT_FILENO"}}
 OUT = re.compile(r"std::cout|std::cerr|std::clog|\bstderr\b|\bstdout\b|\bfmt::print\b|\bputs\b|\bprintf\b|\bperror\b|STDERR_FILENO|STDOUT_FILENO")
 ASKS_ONLY = re.compile(r"(isatty|ioctl|dup2|posix_spawn_file_actions_\w+)\([^)]*STD(OUT|ERR)_FILENO")
 ANY_INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.M)

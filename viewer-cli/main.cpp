@@ -1,16 +1,16 @@
 // viewer-cli: shows what prof-mpi found. Exit status: 0 good, 1 bad data or failure, 2 wrong usage, 3 merged
 // just now but degraded.
 
-#include "command_line.hpp"
-#include "commands.hpp"
-#include "completion.hpp"
+#include "commands/run.hpp"
 #include "database/reader.hpp"
 #include "files/at_death.hpp"
-#include "open_database.hpp"
 #include "print/output.hpp"
+#include "request/command_line.hpp"
+#include "request/completion.hpp"
+#include "request/open_database.hpp"
 #include "text/screen.hpp"
 #include "tui/browse.hpp"
-#include "tui/terminal.hpp"
+#include "tui/widgets/terminal.hpp"
 
 #include <cerrno>
 #include <csignal>

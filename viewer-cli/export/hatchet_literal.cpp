@@ -1,6 +1,6 @@
 #include "export/hatchet.hpp"
 #include "export/hatchet_metrics.hpp"
-#include "frame_json.hpp"
+#include "text/frame_json.hpp"
 #include "views/folded_tree.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,11 +1,11 @@
 #include "export/pprof.hpp"
 
-#include "commands.hpp"
+#include "commands/info.hpp"
+#include "commands/run.hpp"
 #include "export/gzip.hpp"
-#include "frame_json.hpp"
-#include "info.hpp"
 #include "print/text.hpp"
 #include "profile.pb.h"
+#include "text/frame_json.hpp"
 #include "views/frame.hpp"
 
 #include <map>

@@ -1,7 +1,7 @@
 #include "export/stacks.hpp"
 
-#include "commands.hpp"
-#include "frame_json.hpp"
+#include "commands/run.hpp"
+#include "text/frame_json.hpp"
 #include "views/frame.hpp"
 
 #include <algorithm>

@@ -2,12 +2,12 @@
 
 #include "database/database_error.hpp"
 #include "files/at_death.hpp"
-#include "tui/background.hpp"
 #include "tui/browser.hpp"
-#include "tui/derived_metrics.hpp"
-#include "tui/source_pane.hpp"
-#include "tui/terminal.hpp"
+#include "tui/panes/source_pane.hpp"
+#include "tui/state/derived_metrics.hpp"
 #include "tui/view_state.hpp"
+#include "tui/widgets/background.hpp"
+#include "tui/widgets/terminal.hpp"
 #include "views/derived.hpp"
 
 #include <array>

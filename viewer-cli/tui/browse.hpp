@@ -1,8 +1,8 @@
 #pragma once
 
 #include "text/screen.hpp"
-#include "tui/comparison.hpp"
-#include "tui/source_text.hpp"
+#include "tui/panes/source_text.hpp"
+#include "tui/state/comparison.hpp"
 #include "views/source.hpp"
 
 #include <optional>

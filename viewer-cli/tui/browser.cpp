@@ -1,15 +1,15 @@
 #include "tui/browser.hpp"
 
-#include "open_database.hpp"
 #include "print/text.hpp"
+#include "request/open_database.hpp"
 #include "text/shorten.hpp"
-#include "tui/choices.hpp"
-#include "tui/compare_pane.hpp"
-#include "tui/explain.hpp"
-#include "tui/keys_page.hpp"
-#include "tui/ranks_pane.hpp"
-#include "tui/source_pane.hpp"
-#include "tui/time_pane.hpp"
+#include "tui/pages/explain.hpp"
+#include "tui/pages/keys_page.hpp"
+#include "tui/panes/choices.hpp"
+#include "tui/panes/compare_pane.hpp"
+#include "tui/panes/ranks_pane.hpp"
+#include "tui/panes/source_pane.hpp"
+#include "tui/panes/time_pane.hpp"
 #include "views/frame.hpp"
 
 #include <algorithm>

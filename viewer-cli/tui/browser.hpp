@@ -1,15 +1,15 @@
 #pragma once
 
-#include "tui/canvas.hpp"
-#include "tui/comparison.hpp"
-#include "tui/event.hpp"
-#include "tui/findings.hpp"
-#include "tui/findings_pane.hpp"
-#include "tui/host.hpp"
-#include "tui/overlay.hpp"
-#include "tui/pane.hpp"
-#include "tui/tree_pane.hpp"
-#include "tui/workspace.hpp"
+#include "tui/panes/findings_pane.hpp"
+#include "tui/panes/pane.hpp"
+#include "tui/panes/tree_pane.hpp"
+#include "tui/state/comparison.hpp"
+#include "tui/state/findings.hpp"
+#include "tui/state/workspace.hpp"
+#include "tui/widgets/canvas.hpp"
+#include "tui/widgets/event.hpp"
+#include "tui/widgets/host.hpp"
+#include "tui/widgets/overlay.hpp"
 
 #include <array>
 #include <memory>

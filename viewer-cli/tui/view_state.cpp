@@ -1,7 +1,7 @@
 #include "tui/view_state.hpp"
 
-#include "tui/source_pane.hpp"
-#include "tui/state_files.hpp"
+#include "tui/panes/source_pane.hpp"
+#include "tui/state/state_files.hpp"
 
 #include <string>
 #include <vector>

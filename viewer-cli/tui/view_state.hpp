@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tui/browser.hpp"
-#include "tui/workspace.hpp"
+#include "tui/state/workspace.hpp"
 
 // How a database was last looked at, remembered among the user's state (state_files.hpp): never beside the
 // database.

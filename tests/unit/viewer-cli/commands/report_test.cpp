@@ -1,0 +1,402 @@
+// The report's words, in the situations that it must read well for.
+#include "viewer-cli/run.hpp"
+#include "views/solver_sample.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer::testing {
+namespace {
+
+using database::Balance;
+using database::ContextId;
+using database::ContextKind;
+using views::testing::SampleExperiment;
+using views::testing::SolverSample;
+using views::testing::WorkersSample;
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+/// A program of one procedure that works, and in MPI ranks then waits in a barrier.
+struct SimpleSample {
+  SimpleSample(std::uint32_t ranks, std::uint64_t work_s, std::uint64_t wait_s, bool mpi)
+      : sample({"REALTIME", "idleness", "CPU"}) {
+    const std::uint32_t role = sample.add_role("main");
+    const std::uint8_t wait = database::kFrontier | database::kInWait;
+    const ContextId program = sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
+    main = sample.add(program, {ContextKind::procedure, "main", "a.c", 3});
+    const ContextId line = sample.add(main, {ContextKind::statement, "", "a.c", 5});
+    const ContextId barrier =
+        sample.add(main, {ContextKind::procedure, "MPI_Barrier", "", 0, "libmpi.so", wait});
+    const ContextId inside =
+        sample.add(barrier, {ContextKind::statement, "", "", 0, "libmpi.so", database::kInWait});
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      sample.add_location(mpi ? static_cast<std::int32_t>(rank) : -1, 0, role);
+      sample.set(line, 0, rank, work_s * kSecond);
+      sample.set(line, 2, rank, work_s * kSecond);
+      sample.set(inside, 0, rank, wait_s * kSecond);
+      sample.set(inside, 1, rank, wait_s * kSecond);
+    }
+    sample.finish();
+    sample.build().quality.samples = 1000;
+    sample.build().run.world_size = sample.experiment().run.ranks;
+    if (wait_s > 0) sample.build().blame[0] = {{0, ranks * wait_s * kSecond, 0, 0}};
+  }
+
+  SampleExperiment sample;
+  ContextId main = 0;
+};
+
+}  // namespace
+
+TEST_CASE("The diagnosis names the blamed loop, the suspect, its ranks and what mending is worth") {
+  const SolverSample solver;
+  CHECK(run(solver.sample, {}) ==
+        R"(21.4 % of the run is idle (1 710 of 8 000 rank-seconds); 100 % of that in MPI_Allreduce.
+Blame falls on the loop at solver.c:412 in cg_iterate (balanced; 1 710 s of idleness below it).
+  suspect  loop at spmv.c:90 in spmv   +41 % work on ranks 3, 7   explains 1 230 s
+  Balancing it over the ranks would save about 15 % of the run time; removing the excess, up to
+  20 %.
+  No lasting difference explains the other 480 s: delays may move from rank to rank, which a profile
+  cannot show: measure with hpcrun-lite --trace.
+
+Most work is done in spmv at spmv.c:88 (55 %) and cg_iterate at solver.c:400 (22 %).
+
+Measured: 8 ranks, 8 threads, 1 600 000 samples at 200/s; no partial unwinds, none unresolved, none
+dropped; sampling took under 0.1 % of the CPU time.
+)");
+}
+
+TEST_CASE("At 80 columns no line is longer") {
+  for (const std::size_t width : {60, 80}) {
+    for (const bool unicode : {true, false}) {
+      const SolverSample solver;
+      const std::string text = run(solver.sample, {}, width, unicode);
+      for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = text.find('\n', begin);
+        INFO(text.substr(begin, end - begin));
+        CHECK(end - begin <= width);
+        begin = end + 1;
+      }
+    }
+  }
+}
+
+TEST_CASE("Excess without CPU time is not the code's fault, and the report says so") {
+  SolverSample solver;
+  // The two slow ranks took no more CPU time than the others.
+  SampleExperiment sample({"REALTIME", "idleness", "CPU"});
+  const std::uint32_t role = sample.add_role("main");
+  const ContextId main = sample.add(0, {ContextKind::procedure, "main", "a.c", 3});
+  const ContextId loop = sample.add(main, {ContextKind::loop, "", "a.c", 4});
+  const ContextId work = sample.add(loop, {ContextKind::statement, "", "a.c", 5});
+  const ContextId barrier = sample.add(loop, {ContextKind::procedure, "MPI_Barrier", "", 0, "libmpi.so",
+                                              database::kFrontier | database::kInWait});
+  const ContextId wait =
+      sample.add(barrier, {ContextKind::statement, "", "", 0, "libmpi.so", database::kInWait});
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    sample.add_location(static_cast<std::int32_t>(rank), 0, role);
+    const std::uint64_t wall = rank == 2 ? 20 : 10;
+    sample.set(work, 0, rank, wall * kSecond);
+    sample.set(work, 2, rank, 10 * kSecond);
+    sample.set(wait, 0, rank, (20 - wall) * kSecond);
+    sample.set(wait, 1, rank, (20 - wall) * kSecond);
+  }
+  sample.finish();
+  sample.build().blame[0] = {{loop, 30 * kSecond, 0, 0}};
+  sample.build().suspects = {{0, loop, work, {2}, 7'500'000'000, 30 * kSecond, 7'500'000'000, 10 * kSecond}};
+  const std::string text = run(sample, {});
+  INFO(text);
+  CHECK(text.find("Only 0 % of the excess of 7.50 s is CPU time (of all work: 80 %)") != std::string::npos);
+  CHECK(text.find("preempted,\n  slept or did I/O") != std::string::npos);
+  CHECK(run(solver.sample, {}).find("preempted") == std::string::npos);
+}
+
+TEST_CASE("A balanced run is told in one sentence, without blame") {
+  const SimpleSample balanced(4, 1000, 1, true);
+  const std::string text = run(balanced.sample, {});
+  INFO(text);
+  CHECK(text.find("0.1 % of the run is idle (4 of 4 004 rank-seconds)") == 0);
+  CHECK(text.find("nothing to gain") != std::string::npos);
+  CHECK(text.find("Blame") == std::string::npos);
+  CHECK(text.find("main at a.c:3 (100 %)") != std::string::npos);
+}
+
+TEST_CASE("A program without MPI is told so") {
+  const SimpleSample alone(1, 7, 0, false);
+  const std::string text = run(alone.sample, {});
+  INFO(text);
+  CHECK(text.find("None of the run is idle (0.00 of 7.00 seconds): it ran without MPI") == 0);
+  CHECK(text.find("rank") == std::string::npos);
+}
+
+TEST_CASE("A single rank and a run that only waits") {
+  const SimpleSample single(1, 5, 0, true);
+  CHECK(run(single.sample, {}).find("None of the run is idle (0.00 of 5.00 seconds): no waiting was seen.") ==
+        0);
+  const SimpleSample waiting(2, 0, 30, true);
+  const std::string text = run(waiting.sample, {});
+  INFO(text);
+  CHECK(text.find("100 % of the run is idle (60.0 of 60.0 rank-seconds); 100 % of that in MPI_Barrier.") ==
+        0);
+  CHECK(text.find("Blame falls on the whole run: no smaller part") != std::string::npos);
+  CHECK(text.find("Most work") == std::string::npos);
+}
+
+TEST_CASE("Workers are told apart from main threads") {
+  const WorkersSample workers;
+  const std::string text = run(workers.sample, {});
+  INFO(text);
+  CHECK(text.find("25.0 % of the run is idle (20.0 of 80.0 thread-seconds)") == 0);
+  CHECK(text.find("  main threads (4): 0 % idle\n") != std::string::npos);
+  CHECK(text.find("  worker_main threads (4): 50.0 % idle, 100 % of that in pthread_cond_wait\n") !=
+        std::string::npos);
+  CHECK(text.find("Blame falls on worker_main at pool.c:7") != std::string::npos);
+}
+
+TEST_CASE("Where balance is undecided the report says what would decide it") {
+  SolverSample solver;
+  database::Experiment& experiment = solver.sample.build();
+  experiment.blame[0] = {{solver.main, 1710 * kSecond, 0, 0}};
+  experiment.balance[0][solver.main] = Balance::balanced;
+  experiment.balance[0][solver.loop] = experiment.balance[0][solver.iterate] = Balance::undecided;
+  experiment.suspects.clear();
+  const std::string text = run(solver.sample, {});
+  INFO(text);
+  CHECK(text.find("too few samples") != std::string::npos);
+  CHECK(text.find("which a profile cannot show") != std::string::npos);
+}
+
+/// `text` without its line breaks.
+std::string flowing(std::string text) {
+  for (std::size_t at = text.find("\n"); at != std::string::npos; at = text.find("\n", at)) {
+    const std::size_t end = text.find_first_not_of(' ', at + 1);
+    text.replace(at, end == std::string::npos ? std::string::npos : end - at, " ");
+  }
+  return text;
+}
+
+TEST_CASE("Where no other rank or thread can have delayed it, nothing is said of delays that move") {
+  const SimpleSample one_rank(1, 5, 3, true);
+  const SimpleSample one_thread(1, 5, 3, false);
+  const SimpleSample threads(3, 5, 3, false);
+  for (const SimpleSample* sample : {&one_rank, &one_thread, &threads}) {
+    const std::string text = flowing(run(sample->sample, {}));
+    INFO(text);
+    CHECK(text.find("rank to rank") == std::string::npos);
+    CHECK(text.find("--trace") == std::string::npos);
+  }
+  CHECK(flowing(run(one_rank.sample, {})).find("The run has one rank, so there is nothing to balance") !=
+        std::string::npos);
+  CHECK(flowing(run(one_thread.sample, {})).find("There is one such thread, so") != std::string::npos);
+  CHECK(flowing(run(threads.sample, {})).find("may move from thread to thread") != std::string::npos);
+  CHECK(run(one_rank.sample, {"suspects"}).find("No suspects: the run has one thread") == 0);
+  CHECK_THROWS_WITH(
+      run(threads.sample, {"causes"}),
+      "causes: run1.db: the run has no MPI ranks, whose time lines this would compare (see `blame` and "
+      "`waits`)");
+  CHECK(run(threads.sample, {"waits"}) == "No waits of threads for each other.\n");
+}
+
+TEST_CASE("Where some ranks were not measured, nothing is concluded of them") {
+  for (const std::uint32_t ranks : {1U, 2U}) {
+    SimpleSample some(ranks, 5, 3, true);
+    some.sample.build().run.world_size = 3;
+    for (const bool traced : {false, true}) {
+      some.sample.build().trace.traced = traced ? ranks : 0;
+      const std::string text = flowing(run(some.sample, {}));
+      INFO(text);
+      const std::string measured =
+          ranks == 1 ? "nly 1 of 3 ranks was measured" : "nly 2 of 3 ranks were measured";
+      CHECK(text.find(measured) != std::string::npos);
+      CHECK(text.find("No rank waited") == std::string::npos);
+      CHECK(text.find("rank to rank") == std::string::npos);
+      CHECK(text.find("--trace") == std::string::npos);
+      CHECK(text.find("critical path spends") == std::string::npos);
+      const nlohmann::json quality =
+          nlohmann::json::parse(run(some.sample, {"report", "--format", "json"}))["quality"];
+      CHECK(quality["ranks"] == ranks);
+      CHECK(quality["world_size"] == 3);
+      CHECK(flowing(run(some.sample, {"suspects"})).find(measured) != std::string::npos);
+      CHECK(flowing(run(some.sample, {"efficiency"})).find(measured) != std::string::npos);
+      CHECK(run(some.sample, {"waits"}).find("No rank waited") == std::string::npos);
+      if (!traced) continue;
+      CHECK(flowing(run(some.sample, {"causes"})).find(measured) != std::string::npos);
+      CHECK(flowing(run(some.sample, {"hotspots"})).find(measured) != std::string::npos);
+    }
+  }
+  SimpleSample busy(2, 5, 0, true);
+  busy.sample.build().run.world_size = 3;
+  CHECK(flowing(run(busy.sample, {})).find("whether the others wait is not known") != std::string::npos);
+}
+
+TEST_CASE("That no rank waited is said where all were measured, and their time lines are complete") {
+  SimpleSample all(2, 5, 0, true);
+  all.sample.build().trace.traced = 2;
+  CHECK(run(all.sample, {"causes"}) == "No rank waited for another.\n");
+  all.sample.build().trace.unmatched.receives = 1;
+  CHECK(run(all.sample, {"causes"}).find("No rank is known to have waited") == 0);
+  all.sample.build().trace.unmatched.receives = 0;
+  all.sample.build().trace.traced = 1;
+  CHECK(run(all.sample, {"causes"}).find("No rank is known to have waited") == 0);
+  SimpleSample one(1, 5, 0, true);
+  one.sample.build().trace.traced = 1;
+  CHECK(run(one.sample, {"causes"}) == "The run has one rank, which has no other to wait for.\n");
+}
+
+TEST_CASE("Nothing sampled, and time not measured") {
+  SampleExperiment empty({"REALTIME", "idleness"});
+  empty.add_role("main");
+  empty.finish();
+  CHECK(run(empty, {}).find("Nothing was sampled") == 0);
+  SampleExperiment cycles({"PAPI_TOT_CYC"});
+  cycles.add_role("main");
+  cycles.finish();
+  CHECK(run(cycles, {}).find("Time was not measured") == 0);
+}
+
+TEST_CASE("What makes the figures less than complete is noted") {
+  SolverSample solver;
+  database::Quality& quality = solver.sample.build().quality;
+  quality.partial = 64'000;
+  quality.partial_ns = 320 * kSecond;
+  quality.dropped = 12;
+  quality.cut_short = 1;
+  quality.unreadable = 2;
+  quality.slowed = 3;
+  quality.most_halvings = 2;
+  quality.full = 5;
+  const std::string text = run(solver.sample, {});
+  INFO(text);
+  CHECK(text.find("64 000 partial unwinds (4.0 %)") != std::string::npos);
+  CHECK(text.find("Note: 1 process was cut short") != std::string::npos);
+  CHECK(text.find("Note: 2 measurement files could not be read and are missing") != std::string::npos);
+  CHECK(text.find("Note: 12 samples recorded nothing") != std::string::npos);
+  CHECK(text.find("Note: 4.0 % of the time lies in partial unwinds") != std::string::npos);
+  CHECK(text.find("Note: sampling cost more than it may") != std::string::npos);
+  CHECK(text.find("at times at 1/4 of the rate") != std::string::npos);
+  CHECK(text.find("Note: 5 samples met a full memory area") != std::string::npos);
+  CHECK(text.find("no names") == std::string::npos);
+}
+
+TEST_CASE("Messages received before being sent are the clocks' fault only where there are several") {
+  SolverSample solver;
+  solver.sample.build().quality.clock_violations = 5;
+  CHECK(run(solver.sample, {}).find("On one host that is so") != std::string::npos);
+  CHECK(run(solver.sample, {}).find("clocks of the hosts") == std::string::npos);
+  solver.sample.build().run.hosts = {"node1", "node2"};
+  CHECK(run(solver.sample, {}).find("On one host") == std::string::npos);
+  CHECK(run(solver.sample, {}).find("clocks of the hosts") != std::string::npos);
+}
+
+TEST_CASE("What found no partner in the time lines is counted by kind") {
+  SolverSample solver;
+  database::TraceAnalyses& trace = solver.sample.build().trace;
+  trace.traced = 8;
+  trace.stopped = 1;
+  trace.unmatched = {.sends = 1, .receives = 5, .strangers = 3};
+  std::string text;
+  for (const char c : run(solver.sample, {}))
+    if (c != '\n' && c != ' ') text += c;
+  INFO(text);
+  CHECK(text.find(
+            "9operationsinthetracesfoundnopartner(1send,5receivesand3operationswithunrecordedprocesses)") !=
+        std::string::npos);
+  const nlohmann::json quality =
+      nlohmann::json::parse(run(solver.sample, {"report", "--format", "json"}))["quality"];
+  CHECK(quality["traces_stopped"] == 1);
+  CHECK(quality["unmatched"]["sends"] == 1);
+  CHECK(quality["unmatched"]["receives"] == 5);
+  CHECK(quality["unmatched"]["collectives"] == 0);
+  CHECK(quality["unmatched"]["with_unrecorded_processes"] == 3);
+}
+
+TEST_CASE("A program that was rebuilt or deleted before merging is told, with what to do") {
+  SolverSample solver;
+  std::vector<database::ModuleInfo>& modules = solver.sample.build().modules;
+  modules.push_back({.path = "/home/me/libsmall.so",
+                     .build_id = "",
+                     .samples = 3,
+                     .notes = {"cannot be read: No such file"}});
+  modules.push_back({.path = "/home/me/app",
+                     .build_id = "",
+                     .samples = 70,
+                     .notes = {"changed since it was measured: its build-id differs"}});
+  modules.push_back(
+      {.path = "/lib/libc.so", .build_id = "", .samples = 9, .notes = {"no debug information"}});
+  std::string text;
+  for (const char c : run(solver.sample, {}))
+    if (c != '\n' && c != ' ') text += c;
+  INFO(text);
+  CHECK(text.find("Note:nonamesfortheproceduresof/home/me/app(changedsinceitwasmeasured:itsbuild-iddiffers),"
+                  "/home/me/libsmall.so(cannotberead:Nosuchfile).Mergeagainwhere") != std::string::npos);
+}
+
+TEST_CASE("Work inside MPI is communication, not what most work is done in") {
+  SampleExperiment sample({"REALTIME", "idleness", "communication"});
+  sample.add_location(0, 0, sample.add_role("main"));
+  const ContextId main = sample.add(0, {ContextKind::procedure, "main", "a.c", 3});
+  sample.set(sample.add(main, {ContextKind::statement, "", "a.c", 5}), 0, 0, 4 * kSecond);
+  const ContextId init = sample.add(main, {ContextKind::procedure, "MPI_Init", "", 0, "libmpi.so",
+                                           database::kFrontier | database::kInWait});
+  const ContextId inside =
+      sample.add(init, {ContextKind::statement, "", "", 0, "libmpi.so", database::kInWait});
+  sample.set(inside, 0, 0, 6 * kSecond);
+  sample.set(inside, 2, 0, 6 * kSecond);
+  sample.finish();
+  const std::string text = run(sample, {});
+  INFO(text);
+  CHECK(text.find("Most work is done in main at a.c:3 (40 %).") != std::string::npos);
+}
+
+TEST_CASE("Blame and suspects in words") {
+  const SolverSample solver;
+  CHECK(run(solver.sample, {"blame"}) == R"(1 710.0 s  100.0 %  loop at solver.c:412 in cg_iterate  [c8]
+    waited: ranks 0-2, 4-6
+    main › cg_iterate › loop at solver.c:412
+)");
+  CHECK(run(solver.sample, {"suspects"}) == R"(1. loop at spmv.c:90 in spmv  [c11]
+    +41 % work on ranks 3, 7: 308 s too much, explains 1 230 s of the idleness below the loop at
+    solver.c:412 in cg_iterate. Balanced, the run is 154 s shorter; without the excess, up to 205 s.
+    100 % of the excess is CPU time (of all work: 100 %).
+    main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90
+)");
+}
+
+TEST_CASE("Of many blamed places the most important are listed, and the rest are told") {
+  SampleExperiment sample({"REALTIME", "idleness", "CPU"});
+  sample.add_location(0, 0, sample.add_role("main"));
+  const ContextId main = sample.add(0, {ContextKind::procedure, "main", "a.c", 3});
+  std::vector<database::BlameRow> rows;
+  for (std::uint32_t line = 1; line <= 60; ++line) {
+    const ContextId loop = sample.add(main, {ContextKind::loop, "", "a.c", line});
+    sample.set(sample.add(loop, {ContextKind::statement, "", "a.c", 100 + line}), 0, 0, kSecond);
+    rows.push_back({loop, line * kSecond, 0, 0});
+  }
+  sample.finish();
+  sample.build().blame[0] = rows;
+  const auto count = [](const std::string& text, const std::string& what) {
+    std::size_t found = 0;
+    for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+    return found;
+  };
+  const std::string text = run(sample, {"blame"});
+  INFO(text);
+  CHECK(count(text, "[c") == 50);
+  CHECK(text.find("loop at a.c:60") < text.find("loop at a.c:59"));
+  CHECK(text.find("and 10 further places with 55") != std::string::npos);
+  CHECK(count(run(sample, {"blame", "--format", "csv"}), "\n") == 1 + 60);
+}
+
+TEST_CASE("info tells what was run") {
+  const SolverSample solver;
+  const std::string text = run(solver.sample, {"info"});
+  INFO(text);
+  CHECK(text.find("command     /opt/cg/bin/cg -n 512 --tolerance 1e-9\n") == 0);
+  CHECK(text.find("start       2027-01-15T08:00:00Z\n") != std::string::npos);
+  CHECK(text.find("threads     8: 8 main threads\n") != std::string::npos);
+  CHECK(text.find("modules     1 200 000 samples  /opt/cg/bin/cg\n") != std::string::npos);
+  CHECK(text.find("no debug information") != std::string::npos);
+}
+
+}  // namespace culprit::viewer::testing

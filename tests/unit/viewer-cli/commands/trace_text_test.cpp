@@ -1,0 +1,308 @@
+// The words of what time lines told: each command for a run whose ranks 3 and 7 take too long in spmv.
+#include "viewer-cli/run.hpp"
+#include "views/solver_sample.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer::testing {
+namespace {
+
+using database::WaitPattern;
+using views::testing::SolverSample;
+
+constexpr std::uint64_t kSecond = 1'000'000'000, kMs = 1'000'000;
+
+/// Four iterations of 250 s; rank 5 takes much longer in the second.
+database::Variation iterations(database::ContextId loop, database::ContextId spmv) {
+  database::Variation found;
+  found.marked = true;
+  found.context = loop;
+  found.median_ns = 180 * kSecond;
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    const std::uint64_t ns = (rank == 3 || rank == 7 ? 230 : 180) * kSecond;
+    found.rows.push_back({rank, {ns, rank == 5 ? 400 * kSecond : ns, ns, ns}});
+  }
+  found.outliers = {{5, 1, 400 * kSecond, spmv}};
+  found.longest_ns = {240 * kSecond, 410 * kSecond, 240 * kSecond, 240 * kSecond};
+  return found;
+}
+
+/// Six ranks wait for rank 3, one of them also late for rank 7; a ninth of the critical path is in MPI.
+struct TracedSample : SolverSample {
+  TracedSample() {
+    database::Experiment& e = sample.build();
+    e.waits = {{WaitPattern::wait_at_nxn, 0, allreduce, 3, spmv, true, 1500 * kSecond, 4},
+               {WaitPattern::late_sender, 1, allreduce, 7, spmv, true, 210 * kSecond, 12}};
+    database::TraceAnalyses& trace = e.trace;
+    trace.traced = 8;
+    trace.parallel = 0.76;
+    trace.load_balance = 0.8;
+    trace.communication = 0.95;
+    trace.serialization = 0.96;
+    trace.transfer = 0.99;
+    trace.run_ns = 1000 * kSecond;
+    trace.causes = {{3, {spmv_loop, false}, 1200 * kSecond, 300 * kSecond},
+                    {7, {dot, true}, 180 * kSecond, 0}};
+    trace.unattributed_ns = 30 * kSecond;
+    trace.critical_end_ns = 990 * kSecond;
+    trace.critical_calls_ns = 110 * kSecond;
+    trace.critical = {
+        {{spmv_loop, false}, 700 * kSecond, 150 * kSecond, {{3, 500 * kSecond}, {7, 200 * kSecond}}},
+        {{dot, false}, 180 * kSecond, 0, {{3, 180 * kSecond}}},
+        {{allreduce, false}, 110 * kSecond, 0, {{3, 110 * kSecond}}}};
+    trace.hotspots = {{3, spmv, 0, allreduce, 1400 * kSecond}};
+    database::Variation level, chosen;
+    level.context = iterate;
+    level.median_ns = 900 * kMs;
+    level.rows = {{0, {900 * kMs, 800 * kMs}}, {1, {900 * kMs, 700 * kMs}}};
+    chosen.chosen = true;
+    chosen.context = spmv;
+    chosen.median_ns = 20 * kMs;
+    chosen.rows = {{0, {20 * kMs, 21 * kMs, 19 * kMs}}};
+    trace.variations = {iterations(loop, spmv), level, chosen};
+  }
+};
+
+/// The same with page faults in each segment, of which rank 5 has many in the iteration that takes long, and
+/// rank 2 in an ordinary one.
+struct CountedSample : TracedSample {
+  CountedSample() {
+    database::Experiment& e = sample.build();
+    e.trace.metrics = {static_cast<std::uint32_t>(e.metrics.size())};
+    e.metrics.push_back({.name = "perf::PAGE-FAULTS", .unit = "count", .description = ""});
+    for (database::Variation& variation : e.trace.variations) {
+      for (database::Variation::Row& row : variation.rows) row.values.emplace_back(row.sos_ns.size(), 12);
+    }
+    std::vector<database::Variation::Row>& rows = e.trace.variations.front().rows;
+    rows[5].values[0][1] = 4100;
+    rows[2].values[0][2] = 40;
+    rows[2].values[0][3] = 9000;  // the last one, which is cut off somewhere
+    for (database::Variation& variation : e.trace.variations) {
+      for (database::Variation::Row& row : variation.rows)
+        row.contexts.emplace_back(row.sos_ns.size(), database::kNone);
+    }
+    rows[5].contexts[0][1] = spmv;
+  }
+};
+
+/// The finer level with two invocations on one rank and four on the other, as an older writer has it, or with
+/// their times.
+struct UnequalSample : TracedSample {
+  explicit UnequalSample(bool timed) {
+    database::Variation& level = sample.build().trace.variations[1];
+    level.rows = {{0, {900 * kMs, 800 * kMs, 700 * kMs, 900 * kMs}}, {1, {900 * kMs, 900 * kMs}}};
+    level.outliers = {{1, 1, 900 * kMs, database::kNone}};
+    if (!timed) return;
+    for (database::Variation& variation : sample.build().trace.variations) {
+      for (database::Variation::Row& row : variation.rows) row.begin_ns.assign(row.sos_ns.size(), kSecond);
+    }
+    level.rows[0].begin_ns = {5 * kSecond, 6 * kSecond, 7 * kSecond, 9 * kSecond};
+    level.rows[1].begin_ns = {5 * kSecond, 7 * kSecond + 500 * kMs};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("waits: who waited how long, where, for whom") {
+  const TracedSample traced;
+  CHECK(run(traced.sample, {"waits"}) == R"(1 500.0 s  wait-at-nxn  rank 0, for rank 3
+    main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
+  210.0 s  late-sender  rank 1, for rank 7
+    main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
+)");
+}
+
+TEST_CASE("causes: what code cost whom, through others too, and what has no cause") {
+  const TracedSample traced;
+  CHECK(run(traced.sample, {"causes"}) ==
+        R"(What made ranks wait, of 1 710 s in all: short-term is what code cost the ranks that waited for it,
+long-term what those cost others in turn; 1.8 % have no cause that shows.
+
+1 500.0 s  rank 3 87.7 %, 1 200 s short-term, 300 s long-term
+    main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90
+  180.0 s  rank 7 10.5 %
+    main › cg_iterate › loop at solver.c:412 › dot (between two MPI calls, not sampled)
+)");
+}
+
+TEST_CASE("critical-path: its length, what of it is more than on an average rank, and whose") {
+  const TracedSample traced;
+  CHECK(run(traced.sample, {"critical-path"}) ==
+        R"(The critical path is 990 s long, from MPI_Init to MPI_Finalize; 11.1 % of it in MPI calls. 150 s
+(15.2 %) are more than its code takes on an average rank: as much is to be gained by spreading that
+evenly.
+
+700.0 s  70.7 %, imbalance 150 s on rank 3 71 %, rank 7 29 %
+    main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90
+180.0 s  18.2 %, imbalance 0 s on rank 3
+    main › cg_iterate › loop at solver.c:412 › dot
+110.0 s  11.1 %, imbalance 0 s on rank 3
+    main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
+)");
+}
+
+TEST_CASE("hotspots: which procedure made whom wait") {
+  const TracedSample traced;
+  CHECK(run(traced.sample, {"hotspots"}) == R"(1 400.0 s  rank 3 made rank 0 wait
+    in main › cg_iterate › loop at solver.c:412 › spmv
+    waiter in main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
+)");
+}
+
+TEST_CASE("variation: iterations that are marked, ranks by time, and outliers") {
+  const TracedSample traced;
+  CHECK(run(traced.sample, {"variation"}) ==
+        R"(Iterations that the program marked; the median takes 180 s outside MPI.
+
+rank 0        ▄▄▄▄
+rank 1        ▄▄▄▄
+rank 2        ▄▄▄▄
+rank 3        ▅▅▅▅
+rank 4        ▄▄▄▄
+rank 5        ▄█▄▄
+rank 6        ▄▄▄▄
+rank 7        ▅▅▅▅
+Left to right: 4 iterations; a full block is 400 s without MPI.
+
+Unusually long (1 iteration):
+400.0 s  rank 5, iteration 1
+    mostly in main › cg_iterate › loop at solver.c:412 › spmv
+)");
+}
+
+TEST_CASE("variation: what else was counted in iterations, and how it goes with their time") {
+  const CountedSample counted;
+  CHECK_THAT(run(counted.sample, {"variation"}), Catch::Contains(R"(
+What else was counted in them, outside MPI (--metric NAME shows where):
+                         median     of the unusually long  correlation with time
+  perf::PAGE-FAULTS          12         4 100 (342 times)    0.89
+)"));
+  CHECK(
+      run(counted.sample, {"variation", "--metric", "perf::PAGE-FAULTS"}) ==
+      R"(Iterations that the program marked: perf::PAGE-FAULTS outside MPI; the median is 12, the correlation
+with their time 0.89.
+
+rank 0            
+rank 1            
+rank 2           █
+rank 3            
+rank 4            
+rank 5         ▄  
+rank 6            
+rank 7            
+Left to right: 4 iterations; a full block is 9 000.
+
+Unusually high (2 iterations):
+4 100  rank 5, iteration 1, which took unusually long
+    mostly in main › cg_iterate › loop at solver.c:412 › spmv
+   40  rank 2, iteration 2
+)");
+  CHECK_THROWS_WITH(
+      run(counted.sample, {"variation", "--metric", "perf::PAGE-FALTS"}),
+      "--metric: no such metric: 'perf::PAGE-FALTS' (did you mean perf::PAGE-FAULTS? choose one of: "
+      "perf::PAGE-FAULTS)");
+  const TracedSample traced;
+  CHECK_THROWS_WITH(
+      run(traced.sample, {"variation", "--metric", "CPUTIME"}),
+      "--metric: CPUTIME: the time lines of this run tell of no events but REALTIME (measure with "
+      "hpcrun-lite -e REALTIME,CPUTIME --trace)");
+}
+
+TEST_CASE("variation: where ranks have not equally many invocations, times are columns, not numbers") {
+  const UnequalSample older(false);
+  CHECK(run(older.sample, {"variation", "--finer", "1"}) ==
+        R"(Invocations of cg_iterate, told apart by their MPI calls; the median takes 900 ms outside MPI.
+
+rank 0        █▇▆█
+rank 1        ██  
+Left to right: 4 invocations, numbered on each rank by itself: their number differs between ranks (2
+to 4); a full block is 900 ms without MPI.
+
+Unusually long (1 invocation):
+900.0 ms  rank 1, invocation 1
+)");
+  const UnequalSample timed(true);
+  CHECK(run(timed.sample, {"variation", "--finer", "1"}) ==
+        R"(Invocations of cg_iterate, told apart by their MPI calls; the median takes 900 ms outside MPI.
+
+rank 0        █▇▆█
+rank 1        ███ 
+Left to right: from 5.00 s to 9.00 s of the run, not invocation by invocation, as their number
+differs between ranks (2 to 4); a full block is 900 ms without MPI.
+
+Unusually long (1 invocation):
+900.0 ms  rank 1, invocation 1 (at 7.500 s)
+)");
+  const auto json =
+      nlohmann::json::parse(run(timed.sample, {"variation", "--finer", "1", "--format", "json"}));
+  CHECK(json["lined_up"] == false);
+  CHECK(json["begin_s"] == nlohmann::json::parse("[[5.0, 6.0, 7.0, 9.0], [5.0, 7.5]]"));
+}
+
+TEST_CASE("variation: the table in CSV has what JSON has: begins, and the paths of what is unusual") {
+  const std::string path =
+      ",<run>/<program root>/main/call at main.c:31/cg_iterate/loop at solver.c:412/call at "
+      "solver.c:414/spmv";
+  const CountedSample counted;
+  const std::string table = run(counted.sample, {"variation", "--format", "csv"});
+  CHECK_THAT(table,
+             Catch::StartsWith(
+                 "rank,iteration,begin_s,sos_s,outlier,path,perf::PAGE-FAULTS,perf::PAGE-FAULTS path\n"));
+  CHECK_THAT(table, Catch::Contains("5,1,,400,true" + path + ",4100" + path + "\n"));
+  CHECK_THAT(table, Catch::Contains("2,2,,180,false,,40,\n"));
+  const UnequalSample timed(true);
+  CHECK_THAT(run(timed.sample, {"variation", "--finer", "1", "--format", "csv"}),
+             Catch::Contains("1,1,7.5,0.9,true,\n"));
+}
+
+TEST_CASE("variation: of procedures below, and of one that was named") {
+  const TracedSample traced;
+  CHECK(run(traced.sample, {"variation", "--finer", "1"}) ==
+        R"(Invocations of cg_iterate, told apart by their MPI calls; the median takes 900 ms outside MPI.
+
+rank 0        █▇
+rank 1        █▆
+Left to right: 2 invocations; a full block is 900 ms without MPI.
+
+None of them took unusually long.
+)");
+  CHECK(run(traced.sample, {"variation", "--procedure", "spmv"}) ==
+        R"(Invocations of spmv, told apart by their MPI calls; the median takes 20 ms outside MPI.
+
+rank 0        ██▇
+Left to right: 3 invocations; a full block is 21 ms without MPI.
+
+None of them took unusually long.
+)");
+  TracedSample named;
+  std::vector<database::Variation>& variations = named.sample.build().trace.variations;
+  std::erase_if(variations, [](const database::Variation& one) { return !one.chosen; });
+  CHECK(run(named.sample, {"variation"}) == run(named.sample, {"variation", "--procedure", "spmv"}));
+  // What was named is no level; what was not named is not there.
+  CHECK_THROWS_WITH(run(traced.sample, {"variation", "--finer", "2"}), "--finer: there is 1 finer level");
+  CHECK_THROWS_WITH(
+      run(traced.sample, {"variation", "--procedure", "setup"}),
+      "--procedure: setup: this database has the invocations of cg_iterate, spmv (prof-mpi --segment "
+      "setup adds those of another)");
+}
+
+TEST_CASE("efficiency: of the run, and of iterations each by itself") {
+  const TracedSample traced;
+  CHECK(run(traced.sample, {"efficiency"}) ==
+        R"(parallel efficiency          76.0 %  mean useful time / run time
+  load balance               80.0 %  mean / largest useful time
+  communication efficiency   95.0 %  largest useful time / run time
+    serialization            96.0 %  communication / transfer efficiency
+    transfer                 99.0 %  run time if data moved at once / run time
+
+From time lines: run time 1 000 s (first end of MPI_Init to last end of MPI_Finalize), useful time
+outside MPI 760 s on average, 950 s at most, over 8 ranks.
+
+The 4 iterations that the program marked, each by itself, 1 130 s in all: parallel efficiency
+70.6 %, load balance 73.2 %, communication efficiency 96.5 %; the least efficient is iteration 1,
+53.7 % of 410 s.
+)");
+}
+
+}  // namespace culprit::viewer::testing

@@ -1,0 +1,122 @@
+#include "request/command_line.hpp"
+
+#include "commands/run.hpp"
+#include "viewer-cli/run.hpp"
+
+#include <sstream>
+
+#include <catch2/catch.hpp>
+
+namespace culprit::viewer::testing {
+namespace {
+
+Invocation parse(std::vector<std::string> words) {
+  words.insert(words.begin(), "viewer-cli");
+  std::vector<const char*> argv;
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  std::optional<Answer> answer;
+  Invocation invocation = parse_command_line(static_cast<int>(argv.size()), argv.data(), answer);
+  REQUIRE_FALSE(answer);
+  return invocation;
+}
+
+std::string answer_to(std::vector<const char*> argv) {
+  argv.insert(argv.begin(), "viewer-cli");
+  std::optional<Answer> answer;
+  parse_command_line(static_cast<int>(argv.size()), argv.data(), answer);
+  REQUIRE(answer);
+  return answer->text;
+}
+
+}  // namespace
+
+std::string run(const views::Source& source, const std::vector<std::string>& words, std::size_t width,
+                bool unicode, const views::Source* other) {
+  std::vector<std::string> all = {"run1.db"};
+  all.insert(all.end(), words.begin(), words.end());
+  std::ostringstream out;
+  run_command(out, {width, false, unicode}, source, parse(all), other);
+  return out.str();
+}
+
+TEST_CASE("Without a command the report is shown") {
+  CHECK(parse({"run1.db"}).command == Command::report);
+  CHECK(parse({"run1.db"}).database == "run1.db");
+  CHECK(parse({"run1.db"}).format == Format::text);
+}
+
+TEST_CASE("Options may stand before and after the command") {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--format", "json", "--depth", "3", "run1.db", "view", "callers"},
+        std::vector<std::string>{"run1.db", "view", "--format=json", "callers", "--depth=3"},
+        std::vector<std::string>{"run1.db", "--depth", "3", "view", "callers", "--format", "json"}}) {
+    const Invocation invocation = parse(words);
+    CHECK(invocation.command == Command::view);
+    CHECK(invocation.view == ViewKind::callers);
+    CHECK(invocation.format == Format::json);
+    CHECK(invocation.depth == 3U);
+    CHECK_FALSE(invocation.min_percent);
+  }
+}
+
+TEST_CASE("Lists and numbers are taken apart") {
+  const Invocation invocation = parse(
+      {"run1.db", "view", "--metrics", "REALTIME:mean (I),idleness", "--min", "0.5", "--ranks", "0-3,8"});
+  CHECK(invocation.metrics == std::vector<std::string>{"REALTIME:mean (I)", "idleness"});
+  CHECK(invocation.min_percent == 0.5);
+  CHECK(invocation.ranks == "0-3,8");
+  CHECK(parse({"run1.db", "export", "collapsed", "-o", "x.txt"}).output == "x.txt");
+  CHECK(parse({"run1.db", "threads", "main/f", "--metric", "idleness"}).node == "main/f");
+}
+
+TEST_CASE("Wrong usage is refused with the word at fault") {
+  const auto refuses = [](const std::vector<std::string>& words, const std::string& part) {
+    INFO(part);
+    CHECK_THROWS_WITH(parse(words), Catch::Contains(part));
+    CHECK_THROWS_AS(parse(words), UsageError);
+  };
+  refuses({}, "no database");
+  refuses({"run1.db", "frobnicate"}, "frobnicate");
+  refuses({"run1.db", "view", "sideways"}, "sideways");
+  refuses({"run1.db", "--wrong"}, "--wrong");
+  refuses({"run1.db", "--format", "xml"}, "xml");
+  refuses({"run1.db", "view", "--depth", "-1"}, "depth");
+  refuses({"run1.db", "view", "--depth", "many"}, "depth");
+  refuses({"run1.db", "view", "--min", "101"}, "--min");
+  refuses({"run1.db", "view", "--min", "nan"}, "--min");
+  refuses({"run1.db", "threads"}, "no node");
+  refuses({"run1.db", "diff"}, "no second database");
+  refuses({"run1.db", "diff", "run2.db", "--scaling", "odd"}, "odd");
+  refuses({"run1.db", "view", "--scaling", "weak"}, "--scaling");
+  refuses({"run1.db", "export"}, "no format");
+  refuses({"run1.db", "export", "tarot"}, "tarot");
+  refuses({"run1.db", "info", "more"}, "more");
+  refuses({"run1.db", "info", "--sort", "REALTIME"}, "--sort");
+  refuses({"run1.db", "report", "--format", "csv"}, "csv");
+  refuses({"run1.db", "critical"}, "did you mean critical-path? ");
+  refuses({"run1.db", "view", "--dept", "3"}, "--dept: no such option (did you mean --depth? ");
+  refuses({"run1.db", "view", "--ranks", ""}, "--ranks: no value");
+  refuses({"run1.db", "view", "--sort="}, "--sort: no value");
+  refuses({"run1.db", "diff", "run2.db", "--browse", "--ranks", "0"}, "--ranks: the browser");
+  refuses({"report", "run1.db"}, "viewer-cli run1.db report");
+}
+
+TEST_CASE("Commands that need a trace have tables, and say so in their help") {
+  for (const char* command : {"causes", "critical-path", "hotspots", "variation"}) {
+    INFO(command);
+    CHECK(parse({"run1.db", command, "--format", "csv"}).format == Format::csv);
+    CHECK(answer_to({"--help"}).find(command) != std::string::npos);
+    CHECK(answer_to({command, "--help"}).find("--trace") != std::string::npos);
+  }
+  CHECK(parse({"run1.db", "variation", "--finer", "2"}).finer == 2);
+  CHECK_THROWS_AS(parse({"run1.db", "causes", "--finer", "1"}), UsageError);
+}
+
+TEST_CASE("Help begins with examples, wherever it is asked for") {
+  CHECK(answer_to({"--help"}).find("viewer-cli run1") < answer_to({"--help"}).find("usage:"));
+  CHECK(answer_to({"view", "--help"}) == answer_to({"run1.db", "view", "--help"}));
+  CHECK(answer_to({"-h", "threads"}).find("NODE") != std::string::npos);
+  CHECK(answer_to({"--version"}).find("Culprit") != std::string::npos);
+}
+
+}  // namespace culprit::viewer::testing

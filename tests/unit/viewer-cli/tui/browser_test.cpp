@@ -1,0 +1,360 @@
+// The way from the first screen to the culprit, and what concerns all panes.
+#include "driven_browser.hpp"
+#include "tui/panes/ranks_pane.hpp"
+#include "tui/panes/source_pane.hpp"
+#include "tui/panes/time_pane.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace culprit::viewer::tui::testing {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("The start screen is the diagnosis, and Enter goes to what it names") {
+  DrivenBrowser driven;
+  const std::string screen = driven.screen();
+  INFO(screen);
+  CHECK(contains(screen, "17.0 % of the run is spent waiting"));
+  CHECK(contains(screen, "suspect loop at spmv.cpp:88 in cg::spmv"));
+  CHECK(contains(screen, "+41 % work on ranks 3, 7"));
+  CHECK(contains(driven.selected(), "loop at solver.cpp:412 in cg::iterate"));
+  driven.type("j");
+  CHECK(contains(driven.selected(), "suspect loop at spmv.cpp:88"));
+  driven.type("\n");
+  CHECK(driven.browser().tab() == "Calls");
+  CHECK(contains(driven.selected(), "loop at spmv.cpp:88"));
+  driven.type("B");
+  CHECK(driven.browser().tab() == "Start");
+}
+
+TEST_CASE("From a wait one key leads to the balanced code that is blamed, one more to the suspect") {
+  DrivenBrowser driven;
+  driven.browser().go(
+      {Target::Kind::context, context_named(driven.experiment(), "MPI_Allreduce"), {}, -1, 0, 0, {}});
+  CHECK(contains(driven.selected(), "MPI_Allreduce"));
+  driven.type("b");
+  CHECK(contains(driven.selected(), "loop at solver.cpp:412"));
+  CHECK(contains(driven.browser().message(), "deepest balanced code around the wait"));
+  driven.type("b");
+  CHECK(contains(driven.selected(), "loop at spmv.cpp:88"));
+  CHECK(contains(driven.browser().message(), "ranks 3, 7 work too much"));
+}
+
+TEST_CASE("Every tab is reached by its number and by Tab") {
+  DrivenBrowser driven;
+  const std::vector<std::string> names = {"Start",  "Calls", "Callers", "Flat",
+                                          "Source", "Ranks", "Time",    "Findings"};
+  for (std::size_t tab = 0; tab < names.size(); ++tab) {
+    driven.type(std::to_string(tab + 1));
+    CHECK(driven.browser().tab() == names[tab]);
+  }
+  driven.type("1\t");
+  CHECK(driven.browser().tab() == "Calls");
+  driven.press(Key::back_tab);
+  CHECK(driven.browser().tab() == "Start");
+  driven.click(0, 24);
+  CHECK(driven.browser().tab() == "Callers");
+}
+
+TEST_CASE("Findings name what they found and lead there") {
+  DrivenBrowser driven;
+  driven.type("8");
+  CHECK(contains(driven.screen(), "[Blame]"));
+  driven.type("ll");
+  CHECK(contains(driven.screen(), "wait-at-nxn  rank 0 for rank 3"));
+  driven.type("e");
+  CHECK(contains(driven.screen(), "for the last rank to enter it"));
+  driven.type(
+      "\x1b"
+      "l");
+  CHECK(contains(driven.screen(), "loop at spmv.cpp:88 in cg::spmv on rank 3"));
+  driven.type("l");
+  CHECK(contains(driven.screen(), "70.0 %"));
+  driven.type("ll");
+  CHECK(contains(driven.screen(), "rank 5, iteration 11"));
+  driven.type("j\n");
+  CHECK(driven.browser().tab() == "Time");
+  CHECK(contains(driven.screen(), "rank 5, iteration 11: 1.90 s (+217 %), unusually long"));
+  driven.type("\n");
+  CHECK(contains(driven.selected(), "loop at spmv.cpp:88"));
+  driven.type("8l");
+  CHECK(contains(driven.screen(), "parallel efficiency"));
+}
+
+TEST_CASE("The graph shows a node over the ranks, several together, sorted and as a histogram") {
+  DrivenBrowser driven;
+  driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 88), {}, -1, 0, 0, {}});
+  driven.type("r");
+  CHECK(contains(driven.screen(), "by rank, 8 threads"));
+  driven.type("lll");
+  CHECK(contains(driven.screen(), "rank 3: 14.1"));
+  CHECK(contains(driven.screen(), "(28 % above the mean)"));
+  driven.type("m");
+  CHECK(contains(driven.screen(), "sorted"));
+  driven.type("m");
+  CHECK(contains(driven.screen(), "histogram"));
+  // Work and waiting are each other's complement.
+  driven.type("2 ");
+  driven.browser().go(
+      {Target::Kind::context, context_named(driven.experiment(), "MPI_Allreduce"), {}, -1, 0, 0, {}});
+  driven.type(" rm");
+  const std::string both = driven.screen();
+  INFO(both);
+  CHECK(contains(both, "loop at spmv.cpp:88"));
+  CHECK(contains(both, "MPI_Allreduce"));
+  driven.type("x");
+  CHECK(driven.workspace().marked.empty());
+}
+
+TEST_CASE("Beside a tree stand the values of a whole load module too, inclusive and exclusive") {
+  DrivenBrowser driven(200, 60);
+  driven.type("4UU");
+  CHECK(contains(driven.screen(), "REALTIME:sum (I), by rank, 8 threads"));
+  driven.type(">");
+  CHECK(contains(driven.screen(), "REALTIME:sum (E), by rank, 8 threads"));
+}
+
+TEST_CASE("Files that nobody knows say which load module they are of; a load module is no file") {
+  DrivenBrowser driven;
+  driven.type("4U");
+  INFO(driven.screen());
+  CHECK(contains(driven.screen(), "<unknown file>  lib"));
+  driven.type("Us");
+  CHECK(contains(driven.screen(), "A load module stands for many files"));
+}
+
+TEST_CASE("Source text comes from the database with costs by line; a missing file is said to be missing") {
+  DrivenBrowser driven;
+  driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 88), {}, -1, 0, 0, {}});
+  driven.type("s");
+  const std::string screen = driven.screen();
+  INFO(screen);
+  CHECK(contains(screen, "from the database"));
+  CHECK(contains(screen, "88 ▶"));
+  driven.type("1");
+  driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 412), {}, -1, 0, 0, {}});
+  driven.type("s");
+  CHECK(contains(driven.screen(), "is neither in the database"));
+}
+
+TEST_CASE("Columns are chosen, defined by a formula, and sorted by") {
+  DrivenBrowser driven;
+  driven.type("2>>");
+  CHECK(contains(driven.line(1), "▼idle s"));
+  driven.type("%");
+  CHECK(contains(driven.line(1), "▼idle %"));
+  driven.type("%");
+  driven.workspace().define("share=$idleness/$REALTIME");
+  driven.browser().figures_changed();
+  CHECK(contains(driven.line(1), "share"));
+  driven.type("dnonsense\n");
+  CHECK(contains(driven.browser().message(), "no '='"));
+}
+
+TEST_CASE("Only some ranks, only some threads") {
+  DrivenBrowser driven;
+  driven.type("2");
+  const std::string all = driven.line(2);
+  driven.type("R3,7\n");
+  CHECK(contains(driven.line(1), "ranks 3,7"));
+  CHECK(driven.line(2) != all);
+  driven.type("R");
+  for (int back = 0; back < 3; ++back) driven.press(Key::backspace);
+  driven.type("99\n");
+  CHECK(contains(driven.browser().message(), "no rank 99 was measured"));
+  CHECK(contains(driven.line(1), "ranks 3,7"));
+  driven.type("R\b\b\b\n");
+  CHECK_FALSE(contains(driven.line(1), "ranks 3,7"));
+  CHECK(driven.line(2) == all);
+}
+
+TEST_CASE("Help, and a key that means nothing") {
+  DrivenBrowser driven;
+  driven.type("?");
+  CHECK(contains(driven.screen(), "go to another tab"));
+  driven.type("q");
+  CHECK_FALSE(driven.browser().finished());
+  driven.type("y");
+  CHECK(contains(driven.browser().message(), "means nothing here"));
+  driven.type("q");
+  CHECK(driven.browser().finished());
+}
+
+TEST_CASE("Without UTF-8 every screen is plain ASCII") {
+  DrivenBrowser driven(80, 24, false);
+  driven.type("2*");
+  for (int tab = 1; tab <= 8; ++tab) {
+    driven.type(std::to_string(tab));
+    const std::string screen = driven.screen();
+    INFO(screen);
+    CHECK(std::all_of(screen.begin(), screen.end(),
+                      [](char letter) { return static_cast<unsigned char>(letter) < 0x80; }));
+  }
+}
+
+TEST_CASE("Any size is drawn, and none too small crashes") {
+  for (const auto& [width, height] : {std::pair{1, 1}, {20, 5}, {40, 10}, {200, 60}, {500, 12}, {41, 200}}) {
+    DrivenBrowser driven(width, height);
+    for (const char* const keys : {"1", "2*", "3", "4", "5", "6m", "m", "7", "8", "?"}) {
+      driven.type(keys);
+      CHECK_FALSE(driven.screen().empty());
+    }
+  }
+}
+
+TEST_CASE("Waiting over time: what is shown is chosen, and the cursor names rank, time, iteration and code") {
+  DrivenBrowser driven(100, 30);
+  driven.type("7");
+  CHECK(contains(driven.line(1), "Iterations that the program marked"));
+  driven.type("m");
+  CHECK(contains(driven.screen(), "wait-at-nxn"));
+  driven.type("waiting\n");
+  INFO(driven.screen());
+  CHECK(contains(driven.line(1), "Waiting for other ranks, 41.8 s in all"));
+  driven.type("l");
+  CHECK(contains(driven.screen(), "rank 0, at 500 ms, iterations 0–1: 70 % waiting, in MPI_Allreduce"));
+  driven.type("jjj");
+  CHECK(contains(driven.screen(), "rank 3, at 500 ms, iterations 0–1: 0 % waiting, in loop at spmv.cpp:88"));
+  driven.type("\n");
+  CHECK(driven.browser().tab() == "Calls");
+  CHECK(contains(driven.selected(), "loop at spmv.cpp:88"));
+  driven.type("B>");
+  CHECK(contains(driven.line(1), "Time in MPI calls"));
+  CHECK(contains(driven.screen(), "rank 3, at 500 ms"));  // the place is kept
+  CHECK(contains(driven.line(27), "main › loop at main.cpp:140 › cg::iterate"));
+  driven.type("v");
+  CHECK(contains(driven.browser().message(), "Only iterations"));
+  driven.type("e");
+  CHECK(contains(driven.screen(), "The share spent in MPI calls, waiting or not."));
+  driven.type("\x1bmwait-at-nxn\ne");
+  CHECK(contains(driven.screen(), "for the last rank to enter it"));
+  driven.type("\x1b");
+  driven.type("0+");
+  CHECK(contains(driven.screen(), "time"));
+}
+
+TEST_CASE(
+    "Where several bins share a column of a map, the cursor goes from column to column, to the most of "
+    "each") {
+  DrivenBrowser driven(40, 24);  // 31 columns for 40 bins: the fourth one is for the bins at 1.5 and 2 s
+  driven.type("7>>");
+  (void)driven.screen();
+  for (const char* const place : {"at 500 ms", "at 1.00 s", "at 1.50 s", "at 2.50 s"}) {
+    driven.type("l");
+    INFO(driven.screen());
+    CHECK(contains(driven.screen(), place));
+  }
+  driven.type("h");
+  CHECK(contains(driven.screen(), "at 1.50 s"));
+  driven.press(Key::end);
+  CHECK(contains(driven.screen(), "at 19.5 s"));
+}
+
+TEST_CASE("What the program did not mark is called an invocation, everywhere") {
+  DrivenBrowser driven(100, 40, true, [](database::Example& example) {
+    example.experiment.trace.variations.front().marked = false;
+  });
+  INFO(driven.screen());
+  CHECK(contains(driven.screen(), "1 unusually long invocation, the longest on rank 5"));
+  driven.type("7");
+  CHECK(contains(driven.line(1), "Invocations of loop at main.cpp:140"));
+  driven.type(">>l");
+  CHECK(contains(driven.screen(), "rank 0, at 500 ms, invocations 0–1: 70 % waiting"));
+  driven.type("m");
+  CHECK(contains(driven.screen(), "invocations above the median"));
+  driven.type(
+      "\x1b"
+      "8hh");
+  CHECK(contains(driven.screen(), "rank 5, invocation 11"));
+  for (const char* const tab : {"1", "7", "8"}) {
+    driven.type(tab);
+    CHECK_FALSE(contains(driven.screen(), "teration "));
+  }
+}
+
+TEST_CASE("That no part of a place does more work is said of the first in full, of the others shortly") {
+  DrivenBrowser driven(100, 40, true,
+                       [](database::Example& example) { example.experiment.suspects.clear(); });
+  const std::string screen = driven.screen();
+  INFO(screen);
+  const std::size_t told = screen.find("No part of it does lastingly more work on some of its");
+  REQUIRE(told != std::string::npos);
+  CHECK(screen.find("lastingly", told + 30) == std::string::npos);
+  CHECK(contains(screen.substr(told), "No suspect here either."));
+}
+
+TEST_CASE("The axis of time has round numbers between its ends, also where it is zoomed") {
+  DrivenBrowser driven(120, 30);
+  driven.type("7");
+  const std::string gap(18, ' ');
+  CHECK(contains(driven.screen(),
+                 "number   0 " + gap + "5 " + gap + "10" + gap + "15" + gap + "20            23"));
+  driven.type(">>");
+  INFO(driven.screen());
+  CHECK(contains(driven.screen(), "10 s"));
+  CHECK(contains(driven.screen(), "19.5 s"));
+  driven.type("G++");
+  const int row = driven.row_of("time  ");
+  REQUIRE(row > 0);
+  CHECK_FALSE(contains(driven.line(row), " 0 s"));
+  CHECK(contains(driven.line(row), "19.5 s"));
+}
+
+TEST_CASE("Remarks of a menu that are cut stand below it as a whole") {
+  DrivenBrowser driven(80, 24);
+  driven.type("c");
+  CHECK(contains(driven.line(driven.row_of("idleness:sum (I)")), "communi…"));
+  const std::string whole = "Time inside blocking communication or another wait, moving no data";
+  CHECK_FALSE(contains(driven.screen(), whole));
+  driven.type("jj");
+  INFO(driven.screen());
+  CHECK(contains(driven.screen(), whole));
+  DrivenBrowser wide(200, 60);
+  wide.type("c");
+  CHECK_FALSE(contains(wide.line(wide.row_of("REALTIME:sum (I)")), "…"));
+}
+
+TEST_CASE("Nodes drawn together have marks of their own, also without colours") {
+  for (const bool unicode : {true, false}) {
+    DrivenBrowser driven(100, 30, unicode);
+    driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 88), {}, -1, 0, 0, {}});
+    driven.type(" ");
+    driven.browser().go(
+        {Target::Kind::context, context_named(driven.experiment(), "MPI_Allreduce"), {}, -1, 0, 0, {}});
+    driven.type(" r");
+    const std::string screen = driven.screen();
+    INFO(screen);
+    const auto count = [&](const std::string& sign) {
+      std::size_t number = 0;
+      for (std::size_t at = screen.find(sign); at != std::string::npos; at = screen.find(sign, at + 1))
+        ++number;
+      return number;
+    };
+    // One in the legend and one for each of the eight ranks.
+    CHECK(count(unicode ? "●" : "*") >= 8);
+    CHECK(count(unicode ? "▲" : "o") >= 8);
+  }
+}
+
+TEST_CASE("Pages and sources are searched by regular expressions, too") {
+  DrivenBrowser driven;
+  CHECK(contains(driven.screen(), "WHAT MAKES THEM WAIT"));
+  driven.type("/longest on the.*SPMV\n");
+  CHECK(contains(driven.screen(), "Nothing matches 'longest on the.*SPMV'"));
+  driven.type("/longest on the.*spmv\n");
+  CHECK(contains(driven.selected(), "longest on the critical path"));
+  driven.type("/suspect (loop\n");
+  CHECK(contains(driven.screen(), "is no regular expression"));
+
+  driven.type("/suspect loop\n\ns/row_product[(]\n");
+  CHECK(contains(driven.selected(), "y[row] = row_product(matrix[row], x);"));
+  driven.type("/[0-9\n");
+  CHECK(contains(driven.screen(), "is no regular expression"));
+}
+
+}  // namespace culprit::viewer::tui::testing

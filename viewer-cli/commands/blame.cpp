@@ -1,0 +1,171 @@
+#include "commands/blame.hpp"
+
+#include "findings/coverage.hpp"
+#include "findings/phrases.hpp"
+#include "text/call_path_text.hpp"
+#include "text/csv.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+#include "text/shorten.hpp"
+
+#include <algorithm>
+#include <set>
+#include <span>
+
+namespace culprit::viewer {
+namespace {
+
+using database::ContextId;
+
+constexpr double kNsPerSecond = 1e9;
+constexpr std::size_t kIndent = 4;
+constexpr std::size_t kListed = 50;  // nobody reads on, and who waits costs a look at each thread
+
+double seconds(std::uint64_t ns) {
+  return static_cast<double>(ns) / kNsPerSecond;
+}
+
+std::string paragraph(const std::string& text, const Screen& screen) {
+  return std::string(kIndent, ' ') + wrap(text, screen.width, kIndent, kIndent);
+}
+
+/// Role names matter only where there are several.
+std::string role_suffix(const database::Contents& experiment, std::uint32_t role) {
+  return experiment.roles.size() > 1 ? " (" + role_phrase(experiment, role) + ')' : std::string{};
+}
+
+std::string joined_path(const database::Contents& experiment, ContextId context) {
+  std::string path;
+  for (const ContextId each : views::path_to(experiment, context)) {
+    path += (path.empty() ? "" : "/") + label(views::frame_of(experiment, experiment.contexts[each]));
+  }
+  return path;
+}
+
+std::string joined_ranks(const database::Contents& experiment, const std::vector<std::uint32_t>& locations) {
+  std::set<std::int32_t> ranks;
+  for (const std::uint32_t location : locations) ranks.insert(experiment.locations[location].rank);
+  ranks.erase(-1);
+  std::string text;
+  for (const std::int32_t rank : ranks) text += (text.empty() ? "" : " ") + std::to_string(rank);
+  return text;
+}
+
+}  // namespace
+
+std::vector<SuspectFacts> examine_all(const views::Figures& figures) {
+  std::vector<SuspectFacts> facts;
+  for (const database::Suspect& suspect : figures.experiment().suspects())
+    facts.push_back(examine(figures, suspect));
+  return facts;
+}
+
+double idleness_of(const views::Figures& figures) {
+  try {
+    return views::total(figures, views::find_column(figures.experiment(), "idleness"));
+  } catch (const views::UnknownMetric&) {
+    return 0;
+  }
+}
+
+void write_blame(std::ostream& out, const Screen& screen, const views::Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  const std::vector<Blamed> blamed = find_blamed(figures);
+  const double idle = idleness_of(figures);
+  if (blamed.empty()) {
+    out << "No idleness, hence no blame.\n";
+    return;
+  }
+  const Scale scale = scale_for(blamed.front().idle_s, "s", screen.unicode);
+  const std::size_t width = columns(scale.write(blamed.front().idle_s));
+  const Waiters waiting(figures);
+  const std::size_t listed = std::min(blamed.size(), kListed);
+  for (const Blamed& each : std::span(blamed).first(listed)) {
+    const std::string amount = scale.write(each.idle_s);
+    const std::string share = grouped(idle > 0 ? 100 * each.idle_s / idle : 0, 1);
+    out << std::string(width > columns(amount) ? width - columns(amount) : 0, ' ') << amount << ' '
+        << scale.unit << std::string(share.size() < 7 ? 7 - share.size() : 1, ' ') << share << " %  "
+        << screen.bold(scope_phrase(experiment, each.context, false, screen.width / 2, screen.unicode))
+        << "  " << screen.dim("[c" + std::to_string(each.context) + ']') << '\n';
+    const std::vector<std::uint32_t> waited = waiting.of(each);
+    std::string waiters = "waited: ";
+    waiters += waited.empty() ? "nobody in particular" : threads_phrase(experiment, waited);
+    out << paragraph(waiters + role_suffix(experiment, each.role), screen) << '\n'
+        << screen.dim(paragraph(path_text(experiment, each.context, screen), screen)) << '\n';
+  }
+  if (listed == blamed.size()) return;
+  double rest = 0;
+  for (const Blamed& each : std::span(blamed).subspan(listed)) rest += each.idle_s;
+  out << wrap("and " + keep(counted(blamed.size() - listed, "further place")) + " with " +
+                  keep(duration(rest, screen.unicode)) + " (--format csv or json lists all)",
+              screen.width, 2)
+      << '\n';
+}
+
+void write_blame_csv(std::ostream& out, const views::Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  const double idle = idleness_of(figures);
+  write_csv_row(out, {"id", "path", "idleness_s", "share", "role", "waiter_ranks"});
+  const Waiters waiting(figures);
+  for (const Blamed& each : find_blamed(figures)) {
+    write_csv_row(out, {'c' + std::to_string(each.context), joined_path(experiment, each.context),
+                        csv_number(each.idle_s), csv_number(idle > 0 ? each.idle_s / idle : 0),
+                        experiment.roles[each.role].name, joined_ranks(experiment, waiting.of(each))});
+  }
+}
+
+void write_suspects(std::ostream& out, const Screen& screen, const views::Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  if (experiment.suspects().empty()) {
+    out << wrap(no_suspects_phrase(experiment), screen.width) << '\n';
+    return;
+  }
+  std::size_t number = 0;
+  for (const database::Suspect& suspect : experiment.suspects()) {
+    if (number == kListed) {
+      out << wrap("and " + keep(counted(experiment.suspects().size() - number, "further suspect")) +
+                      ", which explain less (--format csv or json lists all)",
+                  screen.width, 2)
+          << '\n';
+      break;
+    }
+    const SuspectFacts facts = examine(figures, suspect);
+    const auto time = [&](std::uint64_t ns) { return keep(duration(seconds(ns), screen.unicode)); };
+    out << ++number << ". "
+        << screen.bold(suspect_phrase(experiment, suspect.suspect, screen.width / 2, screen.unicode)) << "  "
+        << screen.dim("[c" + std::to_string(suspect.suspect) + ']') << '\n';
+    std::string text = keep(more_work_phrase(facts.more_work, facts.only_here)) + ' ';
+    text += threads_phrase(experiment, suspect.locations) + role_suffix(experiment, suspect.role) + ": " +
+            time(suspect.excess_ns) + " too much, explains " + time(suspect.explains_ns) +
+            " of the idleness below " +
+            scope_phrase(experiment, suspect.balanced, true, screen.width / 2, screen.unicode) + '.';
+    text += " Balanced, the run is " + time(suspect.save_balanced_ns) +
+            " shorter; without the excess, up to " + time(suspect.save_removed_ns) + '.';
+    if (facts.excess_cpu_share) {
+      text += ' ' + keep(round_percent(*facts.excess_cpu_share)) + " of the excess is CPU time";
+      if (facts.usual_cpu_share)
+        text += " (of all work: " + keep(round_percent(*facts.usual_cpu_share)) + ')';
+      text += '.';
+    }
+    out << paragraph(text, screen) << '\n'
+        << screen.dim(paragraph(path_text(experiment, suspect.suspect, screen), screen)) << '\n';
+  }
+}
+
+void write_suspects_csv(std::ostream& out, const views::Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  write_csv_row(out, {"balanced", "suspect", "role", "ranks", "excess_s", "explains_s", "save_balanced_s",
+                      "save_removed_s", "more_work", "excess_cpu_share"});
+  for (const SuspectFacts& facts : examine_all(figures)) {
+    const database::Suspect& suspect = *facts.suspect;
+    write_csv_row(
+        out, {joined_path(experiment, suspect.balanced), joined_path(experiment, suspect.suspect),
+              experiment.roles[suspect.role].name, joined_ranks(experiment, suspect.locations),
+              csv_number(seconds(suspect.excess_ns)), csv_number(seconds(suspect.explains_ns)),
+              csv_number(seconds(suspect.save_balanced_ns)), csv_number(seconds(suspect.save_removed_ns)),
+              facts.more_work ? csv_number(*facts.more_work) : "",
+              facts.excess_cpu_share ? csv_number(*facts.excess_cpu_share) : ""});
+  }
+}
+
+}  // namespace culprit::viewer

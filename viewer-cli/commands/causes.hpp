@@ -1,0 +1,23 @@
+#pragma once
+
+#include "database/contents.hpp"
+#include "text/call_path_text.hpp"
+#include "text/frame_json.hpp"
+#include "text/screen.hpp"
+
+#include <ostream>
+#include <vector>
+
+// Root causes of waiting (`causes`): what code on which thread cost others, directly and through others.
+namespace culprit::viewer {
+
+/// Costs by thread and scope, statements added up to what they are in; the most expensive first.
+std::vector<database::Cause> causes_by_scope(const database::Contents& experiment,
+                                             ScopeOf scope_of = &scope_around);
+
+/// One row per thread and call path, and one with an empty path for what has no cause.
+Json causes_json(const database::Contents& experiment);
+void write_causes(std::ostream& out, const Screen& screen, const database::Contents& experiment);
+void write_causes_csv(std::ostream& out, const database::Contents& experiment);
+
+}  // namespace culprit::viewer

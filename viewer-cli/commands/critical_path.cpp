@@ -1,0 +1,129 @@
+#include "commands/critical_path.hpp"
+
+#include "commands/rows.hpp"
+#include "findings/coverage.hpp"
+#include "text/call_path_text.hpp"
+#include "text/csv.hpp"
+#include "text/prose.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer {
+namespace {
+
+using database::CriticalScope;
+
+constexpr std::size_t kRanksNamed = 3;
+
+std::uint64_t length_of(const database::Contents& experiment) {
+  return experiment.trace().critical_end_ns - experiment.trace().critical_begin_ns;
+}
+
+/// `rank 3 80 %, rank 0 20 %`, the largest shares first.
+std::string ranks_text(const database::Contents& experiment, const CriticalScope& one) {
+  std::vector<CriticalScope::Share> shares = one.shares;
+  std::ranges::stable_sort(shares, std::ranges::greater(), &CriticalScope::Share::ns);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kRanksNamed, shares.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + location_label(experiment, shares[i].location);
+    if (shares.size() > 1)
+      text += keep(" " + round_percent(static_cast<double>(shares[i].ns) / static_cast<double>(one.ns)));
+  }
+  if (shares.size() > kRanksNamed) text += ", …";
+  return text;
+}
+
+}  // namespace
+
+std::vector<CriticalScope> critical_by_scope(const database::Contents& experiment, ScopeOf scope_of) {
+  std::map<database::TimedScope, std::pair<CriticalScope, std::map<std::uint32_t, std::uint64_t>>> sums;
+  for (const CriticalScope& one : experiment.trace().critical) {
+    const database::TimedScope scope{.context = scope_of(experiment, one.scope.context),
+                                     .between = one.scope.between};
+    auto& [sum, shares] = sums[scope];
+    sum.scope = scope;
+    sum.ns += one.ns;
+    sum.imbalance_ns += one.imbalance_ns;
+    for (const CriticalScope::Share& share : one.shares) shares[share.location] += share.ns;
+  }
+  std::vector<CriticalScope> list;
+  for (auto& [scope, entry] : sums) {
+    for (const auto& [location, ns] : entry.second) entry.first.shares.push_back({location, ns});
+    list.push_back(std::move(entry.first));
+  }
+  std::ranges::stable_sort(list, std::ranges::greater(), &CriticalScope::ns);
+  return list;
+}
+
+Json critical_path_json(const database::Contents& experiment) {
+  Json paths = Json::array();
+  for (const CriticalScope& one : experiment.trace().critical) {
+    Json ranks = Json::array();
+    for (const CriticalScope::Share& share : one.shares) {
+      ranks.push_back(
+          {{"rank", experiment.locations[share.location].rank}, {"seconds", seconds_of(share.ns)}});
+    }
+    paths.push_back({{"path", path_json(experiment, one.scope.context)},
+                     {"seconds", seconds_of(one.ns)},
+                     {"imbalance_s", seconds_of(one.imbalance_ns)},
+                     {"between_calls", one.scope.between},
+                     {"ranks", std::move(ranks)}});
+  }
+  return {{"length_s", seconds_of(length_of(experiment))}, {"paths", std::move(paths)}};
+}
+
+void write_critical_path(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
+  const std::vector<CriticalScope> paths = critical_by_scope(experiment);
+  const std::uint64_t length = length_of(experiment);
+  if (paths.empty() || length == 0) {
+    out << "No time was recorded between MPI_Init and MPI_Finalize.\n";
+    return;
+  }
+  std::uint64_t imbalance = 0;
+  for (const CriticalScope& one : paths) imbalance += one.imbalance_ns;
+  const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), screen.unicode)); };
+  const auto share = [&](std::uint64_t ns) {
+    return keep(percent(static_cast<double>(ns) / static_cast<double>(length)));
+  };
+  std::string gain;
+  if (const std::string partly = partly_measured(experiment); !partly.empty()) {
+    gain = "But " + partly + ": the critical path of the whole run may go through the others.";
+  } else if (experiment.run.ranks > 1) {
+    gain = time(imbalance) + " (" + share(imbalance) +
+           ") are more than its code takes on an average rank: as much is to be gained by spreading that "
+           "evenly.";
+  } else {
+    gain = "It is all of the only rank's time.";
+  }
+  out << wrap("The critical path is " + time(length) + " long, from MPI_Init to MPI_Finalize; " +
+                  share(experiment.trace().critical_calls_ns) + " of it in MPI calls. " + gain,
+              screen.width)
+      << "\n\n";
+  const RowWriter rows(out, screen, experiment, paths.front().ns);
+  const std::size_t shown =
+      rows_to_show(paths, static_cast<double>(length), [](const auto& one) { return one.ns; });
+  for (std::size_t i = 0; i < shown; ++i) {
+    const CriticalScope& one = paths[i];
+    rows.row(one.ns, screen.bold(share(one.ns)) + ", imbalance " + time(one.imbalance_ns) + "  on " +
+                         ranks_text(experiment, one));
+    rows.path(one.scope.context, one.scope.between);
+  }
+  rows.rest(paths.size(), shown);
+}
+
+void write_critical_path_csv(std::ostream& out, const database::Contents& experiment) {
+  write_csv_row(out, {"path", "location", "seconds", "path_seconds", "imbalance_s", "between_calls"});
+  for (const CriticalScope& one : experiment.trace().critical) {
+    for (const CriticalScope::Share& share : one.shares) {
+      write_csv_row(out,
+                    {whole_path(experiment, one.scope.context), location_label(experiment, share.location),
+                     csv_number(seconds_of(share.ns)), csv_number(seconds_of(one.ns)),
+                     csv_number(seconds_of(one.imbalance_ns)), one.scope.between ? "true" : "false"});
+    }
+  }
+}
+
+}  // namespace culprit::viewer

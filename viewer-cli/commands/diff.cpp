@@ -1,0 +1,162 @@
+#include "commands/diff.hpp"
+
+#include "request/view_request.hpp"
+#include "text/csv.hpp"
+#include "text/frame_json.hpp"
+#include "tree/diff_text.hpp"
+#include "views/derived.hpp"
+#include "views/difference_shown.hpp"
+#include "views/shown.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer {
+namespace {
+
+constexpr double kLeastInText = 1;  // percent
+
+/// One of the two runs, as the command line asks for it.
+struct Side {
+  views::Column column;
+  std::unique_ptr<views::Figures> figures;
+};
+
+void require_comparable(const views::Column& column, const Invocation& invocation) {
+  std::vector<views::Column> measured;
+  views::add_measured(column, measured);
+  for (const views::Column& each : measured) {
+    if (!each.additive())
+      throw UsageError("metric: " + each.title + " cannot be compared (use :sum or :mean)");
+    if (each.blame && !invocation.ranks.empty())
+      throw UsageError("metric: imbalance needs all ranks (leave out --ranks)");
+  }
+}
+
+Side make_side(const views::Source& source, const Invocation& invocation, const std::string& metric) {
+  Side side{require_column(source, invocation, metric), {}};
+  require_comparable(side.column, invocation);
+  std::vector<views::Column> needed = {side.column};
+  if (side.column.derived)
+    needed.push_back(require_column(source, invocation, primary_metric(source.experiment())));
+  side.figures = make_figures(source, invocation, needed);
+  return side;
+}
+
+/// Errors tell that they are about the second database.
+Side make_second(const views::Source& source, const Invocation& invocation, const std::string& metric) {
+  try {
+    return make_side(source, invocation, metric);
+  } catch (const UsageError& missing) {
+    throw UsageError(invocation.other + ": " + missing.what());
+  }
+}
+
+views::DifferenceOptions options_of(const Invocation& invocation) {
+  const bool short_text = invocation.format == Format::text && !invocation.all;
+  views::DifferenceOptions options;
+  options.depth = invocation.depth;
+  options.focus = invocation.focus;
+  options.min_percent = invocation.min_percent.value_or(short_text ? kLeastInText : 0);
+  options.hide_start_up = short_text;
+  options.hide_wait_internals = short_text && !invocation.inside_waits;
+  return options;
+}
+
+void flatten(const std::vector<views::ShownScope>& list, std::vector<std::uint32_t>& scopes) {
+  for (const views::ShownScope& shown : list) {
+    scopes.push_back(shown.scope);
+    flatten(shown.children, scopes);
+  }
+}
+
+/// The scopes shown, the largest change first.
+std::vector<std::uint32_t> rows_of(const views::Difference& difference, const views::ShownDifference& shown) {
+  std::vector<std::uint32_t> rows;
+  flatten(shown.roots, rows);
+  std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t left, std::uint32_t right) {
+    return difference.scopes()[left].extent() > difference.scopes()[right].extent();
+  });
+  return rows;
+}
+
+Json number_or_null(const std::optional<double>& number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
+void write_diff_json(std::ostream& out, const views::Difference& difference,
+                     const std::vector<std::uint32_t>& rows, views::Scaling scaling) {
+  const auto compact = [](const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
+  out << R"({"metric":)" << compact(difference.column().title) << R"(,"unit":)"
+      << compact(difference.column().unit) << ",\n\"nodes\":[";
+  bool first = true;
+  for (const std::uint32_t row : rows) {
+    const views::ComparedScope& scope = difference.scopes()[row];
+    Json path = Json::array();
+    for (const views::Frame& frame : difference.path(row)) path.push_back(to_json(frame));
+    const Json node = {{"path", std::move(path)},
+                       {"a", scope.a},
+                       {"b", scope.b},
+                       {"change", scope.change()},
+                       {"ratio", number_or_null(views::Difference::ratio(scope))},
+                       {"scaling_loss", number_or_null(difference.scaling_loss(scope, scaling))}};
+    out << (first ? "\n" : ",\n") << compact(node);
+    first = false;
+  }
+  out << "]}\n";
+}
+
+void write_diff_csv(std::ostream& out, const views::Difference& difference,
+                    const std::vector<std::uint32_t>& rows, views::Scaling scaling) {
+  const auto or_empty = [](const std::optional<double>& number) {
+    return number ? csv_number(*number) : std::string{};
+  };
+  write_csv_row(out, {"path", "kind", "a", "b", "change", "ratio", "scaling_loss"});
+  for (const std::uint32_t row : rows) {
+    const views::ComparedScope& scope = difference.scopes()[row];
+    std::string path;
+    for (const views::Frame& frame : difference.path(row)) path += (path.empty() ? "" : "/") + label(frame);
+    write_csv_row(out,
+                  {path, std::string(views::kind_name(scope.frame().kind)), csv_number(scope.a),
+                   csv_number(scope.b), csv_number(scope.change()), or_empty(views::Difference::ratio(scope)),
+                   or_empty(difference.scaling_loss(scope, scaling))});
+  }
+}
+
+}  // namespace
+
+void run_diff(std::ostream& out, const Screen& screen, const views::Source& first,
+              const views::Source& second, const Invocation& invocation) {
+  const std::string metric =
+      invocation.metric.empty() ? primary_metric(first.experiment()) : invocation.metric;
+  const Side before = make_side(first, invocation, metric);
+  const Side after = make_second(second, invocation, metric);
+  const views::Difference difference(*before.figures, before.column, *after.figures, after.column);
+  views::ShownDifference shown;
+  try {
+    shown = views::show(difference, options_of(invocation));
+  } catch (const views::BadFocus& bad) {
+    throw UsageError("--focus: " + std::string(bad.what()));
+  }
+  DiffSetting setting{first.experiment(), second.experiment(),
+                      views::likely_scaling(views::Figures(first), views::Figures(second))};
+  setting.scaling = invocation.scaling.value_or(setting.likely.scaling);
+  switch (invocation.format) {
+    case Format::text:
+      write_diff(out, screen, difference, shown, setting, invocation);
+      break;
+    case Format::json:
+      write_diff_json(out, difference, rows_of(difference, shown), setting.scaling);
+      break;
+    case Format::csv:
+      write_diff_csv(out, difference, rows_of(difference, shown), setting.scaling);
+      break;
+  }
+}
+
+}  // namespace culprit::viewer

@@ -1,0 +1,309 @@
+#include "commands/efficiency.hpp"
+
+#include "findings/coverage.hpp"
+#include "measurement/kinds.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+#include "views/column.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer {
+namespace {
+
+using database::ContextId;
+
+constexpr double kNsPerSecond = 1e9;
+
+/// Waits of threads for each other within a rank are no communication.
+bool is_mpi(const database::Context& context) {
+  const auto kind = static_cast<measurement::WaitKind>(context.wait_kind);
+  return kind == measurement::WaitKind::mpi || kind == measurement::WaitKind::none;
+}
+
+/// What the time lines told.
+Efficiency traced_efficiency(const database::TraceAnalyses& trace) {
+  Efficiency result{.parallel = trace.parallel,
+                    .load_balance = trace.load_balance,
+                    .communication = trace.communication,
+                    .serialization = trace.serialization,
+                    .transfer = trace.transfer,
+                    .exact = true,
+                    .run_s = static_cast<double>(trace.run_ns) / kNsPerSecond,
+                    .ranks = trace.traced};
+  result.useful_mean_s = trace.parallel * result.run_s;
+  result.useful_max_s = trace.communication * result.run_s;
+  return result;
+}
+
+/// Time of the threads outside MPI, and in all.
+struct Times {
+  std::vector<double> useful, run;
+};
+
+/// Adds the time below a context. MPI_Init is no part of the run.
+void add_times(const views::Figures& figures, ContextId root, Times& times) {
+  const database::Contents& experiment = figures.experiment();
+  const std::uint32_t time = views::find_column(experiment, "REALTIME").metric;
+  const std::vector<std::uint64_t> all = figures.per_thread(root, time, true);
+  times.useful.resize(all.size());
+  times.run.resize(all.size());
+  for (std::size_t location = 0; location < all.size(); ++location) {
+    times.useful[location] += static_cast<double>(all[location]);
+    times.run[location] += static_cast<double>(all[location]);
+  }
+  for (ContextId context = root; context < experiment.contexts[root].end;) {
+    const database::Context& self = experiment.contexts[context];
+    const bool initializes = experiment.strings[self.name].starts_with("MPI_Init");
+    const bool frontier = (self.flags & database::kFrontier) != 0 && is_mpi(self);
+    if (!initializes && !frontier) {
+      ++context;
+      continue;
+    }
+    const std::vector<std::uint64_t> inside = figures.per_thread(context, time, true);
+    for (std::size_t location = 0; location < all.size(); ++location) {
+      times.useful[location] -= static_cast<double>(inside[location]);
+      if (initializes) times.run[location] -= static_cast<double>(inside[location]);
+    }
+    context = self.end;
+  }
+}
+
+/// Of the ranks' main threads.
+Efficiency profiled_efficiency(const database::Contents& experiment, const Times& times) {
+  Efficiency result;
+  const std::uint32_t main = views::main_role(experiment);
+  double sum = 0;
+  for (std::size_t location = 0; location < times.useful.size(); ++location) {
+    if (experiment.locations[location].role != main) continue;
+    ++result.ranks;
+    sum += times.useful[location] / kNsPerSecond;
+    result.useful_max_s = std::max(result.useful_max_s, times.useful[location] / kNsPerSecond);
+    result.run_s = std::max(result.run_s, times.run[location] / kNsPerSecond);
+  }
+  if (result.ranks == 0 || result.run_s <= 0 || result.useful_max_s <= 0) return {};
+  result.useful_mean_s = sum / static_cast<double>(result.ranks);
+  result.load_balance = result.useful_mean_s / result.useful_max_s;
+  result.communication = result.useful_max_s / result.run_s;
+  result.parallel = result.useful_mean_s / result.run_s;
+  return result;
+}
+
+/// The outermost contexts of each region, by its name.
+std::map<std::string, std::vector<ContextId>> find_regions(const database::Contents& experiment) {
+  std::map<std::string, std::vector<ContextId>> regions;
+  for (ContextId context = 0; context < experiment.contexts.size(); ++context) {
+    const database::Context& self = experiment.contexts[context];
+    if (self.kind != database::ContextKind::region) continue;
+    std::vector<ContextId>& places = regions[std::string(experiment.strings[self.name])];
+    if (places.empty() || context >= experiment.contexts[places.back()].end) places.push_back(context);
+  }
+  return regions;
+}
+
+/// What of the critical path in these contexts lies outside MPI; nothing where the path is never there.
+std::optional<double> transfer_in(const database::Contents& experiment,
+                                  const std::vector<ContextId>& places) {
+  double outside = 0, all = 0;
+  for (const database::CriticalScope& one : experiment.trace().critical) {
+    const auto around = [&](ContextId place) {
+      return place <= one.scope.context && one.scope.context < experiment.contexts[place].end;
+    };
+    if (std::ranges::none_of(places, around)) continue;
+    all += static_cast<double>(one.ns);
+    if ((experiment.contexts[one.scope.context].flags & (database::kInWait | database::kFrontier)) == 0)
+      outside += static_cast<double>(one.ns);
+  }
+  return all > 0 ? std::optional(outside / all) : std::nullopt;
+}
+
+Json figures_json(const Efficiency& result) {
+  const auto figure = [&](double value) { return result.ranks == 0 ? Json(nullptr) : Json(value); };
+  return {{"parallel", figure(result.parallel)},
+          {"load_balance", figure(result.load_balance)},
+          {"communication", figure(result.communication)},
+          {"serialization", result.exact ? Json(result.serialization) : Json(nullptr)},
+          {"transfer", result.exact ? Json(result.transfer) : Json(nullptr)}};
+}
+
+void write_regions(std::ostream& out, const Screen& screen, const std::vector<RegionEfficiency>& regions) {
+  if (regions.empty()) return;
+  out << "\nparallel  load balance  communication  region\n";
+  const auto cell = [](double value, std::size_t width) {
+    const std::string figure = grouped(100 * value, 1) + " %";
+    return std::string(width > figure.size() ? width - figure.size() : 0, ' ') + figure;
+  };
+  for (const RegionEfficiency& region : regions) {
+    const Efficiency& one = region.efficiency;
+    out << cell(one.parallel, 8) << cell(one.load_balance, 14) << cell(one.communication, 15) << "  "
+        << screen.bold(region.name) << ", " << duration(one.run_s, screen.unicode) << '\n';
+  }
+}
+
+/// From useful and run times.
+void find_shares(Efficiency& result) {
+  if (result.run_s <= 0 || result.useful_max_s <= 0) {
+    result.ranks = 0;
+    return;
+  }
+  result.load_balance = result.useful_mean_s / result.useful_max_s;
+  result.communication = result.useful_max_s / result.run_s;
+  result.parallel = result.useful_mean_s / result.run_s;
+}
+
+void write_iterations(std::ostream& out, const Screen& screen, const IterationEfficiency& iterations) {
+  if (iterations.all.ranks == 0) return;
+  const auto least = std::ranges::min_element(
+      iterations.each, {}, [](const Efficiency& one) { return one.ranks == 0 ? 1 : one.parallel; });
+  const auto share = [](double value) { return keep(grouped(100 * value, 1) + " %"); };
+  const auto time = [&](double seconds) { return keep(duration(seconds, screen.unicode)); };
+  const Efficiency& all = iterations.all;
+  out << '\n'
+      << wrap("The " + keep(counted(iterations.each.size(), "iteration")) +
+                  " that the program marked, each by itself, " + time(all.run_s) +
+                  " in all: parallel efficiency " + share(all.parallel) + ", load balance " +
+                  share(all.load_balance) + ", communication efficiency " + share(all.communication) +
+                  "; the least efficient is iteration " +
+                  keep(std::to_string(least - iterations.each.begin())) + ", " + share(least->parallel) +
+                  " of " + time(least->run_s) + '.',
+              screen.width)
+      << '\n';
+}
+
+Json iterations_json(const IterationEfficiency& iterations) {
+  if (iterations.all.ranks == 0) return nullptr;
+  const auto figures = [](const Efficiency& one) {
+    Json result = figures_json(one);
+    result.erase("serialization");
+    result.erase("transfer");
+    result["time_s"] = one.run_s;
+    return result;
+  };
+  Json result = figures(iterations.all);
+  Json each = Json::array();
+  for (const Efficiency& one : iterations.each) {
+    Json figure = figures(one);
+    figure["iteration"] = each.size();
+    each.push_back(std::move(figure));
+  }
+  result["count"] = each.size();
+  result["each"] = std::move(each);
+  return result;
+}
+
+}  // namespace
+
+IterationEfficiency efficiency_of_iterations(const database::Contents& experiment) {
+  const std::vector<database::Variation>& variations = experiment.trace().variations;
+  if (variations.empty() || !variations.front().marked) return {};
+  const database::Variation& marked = variations.front();
+  IterationEfficiency result;
+  result.all.ranks = marked.rows.size();
+  for (std::size_t i = 0; i < marked.longest_ns.size(); ++i) {
+    Efficiency one{.run_s = static_cast<double>(marked.longest_ns[i]) / kNsPerSecond};
+    for (const database::Variation::Row& row : marked.rows) {
+      if (i >= row.sos_ns.size()) continue;
+      const double useful = static_cast<double>(row.sos_ns[i]) / kNsPerSecond;
+      ++one.ranks;
+      one.useful_mean_s += useful;
+      one.useful_max_s = std::max(one.useful_max_s, useful);
+    }
+    if (one.ranks > 0) one.useful_mean_s /= static_cast<double>(one.ranks);
+    result.all.run_s += one.run_s;
+    result.all.useful_mean_s += one.useful_mean_s;
+    result.all.useful_max_s += one.useful_max_s;
+    find_shares(one);
+    result.each.push_back(one);
+  }
+  find_shares(result.all);
+  return result;
+}
+
+std::vector<RegionEfficiency> efficiency_of_regions(const views::Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  std::vector<RegionEfficiency> regions;
+  if (experiment.run.ranks == 0) return regions;
+  for (const auto& [name, places] : find_regions(experiment)) {
+    Times times;
+    for (const ContextId place : places) add_times(figures, place, times);
+    Efficiency efficiency = profiled_efficiency(experiment, times);
+    if (efficiency.ranks == 0) continue;
+    if (const std::optional<double> transfer = transfer_in(experiment, places); transfer && *transfer > 0) {
+      efficiency.exact = true;
+      efficiency.transfer = std::max(*transfer, efficiency.communication);
+      efficiency.serialization = efficiency.communication / efficiency.transfer;
+    }
+    regions.push_back({name, places.front(), efficiency});
+  }
+  std::ranges::stable_sort(regions, std::ranges::greater(),
+                           [](const RegionEfficiency& region) { return region.efficiency.run_s; });
+  return regions;
+}
+
+Efficiency efficiency_of(const views::Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  const database::TraceAnalyses& trace = experiment.trace();
+  if (trace.traced > 0 && trace.run_ns > 0) return traced_efficiency(trace);
+  if (experiment.run.ranks == 0 || experiment.contexts.empty()) return {};
+  Times times;
+  add_times(figures, 0, times);
+  return profiled_efficiency(experiment, times);
+}
+
+void write_efficiency(std::ostream& out, const Screen& screen, const views::Figures& figures) {
+  const Efficiency result = efficiency_of(figures);
+  if (result.ranks == 0) {
+    out << "No MPI rank spent time in this run, so there is no parallel efficiency to tell.\n";
+    return;
+  }
+  const auto line = [&](const std::string& name, double value, const std::string& meaning) {
+    const std::string figure = grouped(100 * value, 1);
+    out << name << std::string(28 - name.size(), ' ')
+        << screen.bold(std::string(5 - std::min<std::size_t>(5, figure.size()), ' ') + figure + " %") << "  "
+        << screen.dim(meaning) << '\n';
+  };
+  line("parallel efficiency", result.parallel, "mean useful time / run time");
+  line("  load balance", result.load_balance, "mean / largest useful time");
+  line("  communication efficiency", result.communication, "largest useful time / run time");
+  if (result.exact) {
+    line("    serialization", result.serialization, "communication / transfer efficiency");
+    line("    transfer", result.transfer, "run time if data moved at once / run time");
+  }
+  const auto time = [&](double seconds) { return keep(duration(seconds, screen.unicode)); };
+  out << '\n'
+      << screen.dim(wrap((result.exact ? "From time lines: run time " : "From a profile: run time ") +
+                             time(result.run_s) +
+                             (result.exact ? " (first end of MPI_Init to last end of MPI_Finalize), "
+                                           : " (the longest rank, without MPI_Init), ") +
+                             "useful time outside MPI " + time(result.useful_mean_s) + " on average, " +
+                             time(result.useful_max_s) + " at most, over " +
+                             keep(counted(result.ranks, "rank")) + '.' +
+                             partial_figures_phrase(figures.experiment()),
+                         screen.width))
+      << '\n';
+  write_regions(out, screen, efficiency_of_regions(figures));
+  write_iterations(out, screen, efficiency_of_iterations(figures.experiment()));
+}
+
+Json efficiency_json(const views::Figures& figures) {
+  Json result = figures_json(efficiency_of(figures));
+  Json regions = Json::array();
+  for (const RegionEfficiency& region : efficiency_of_regions(figures)) {
+    Json one = {{"name", region.name},
+                {"path", path_json(figures.experiment(), region.context)},
+                {"time_s", region.efficiency.run_s}};
+    const Json shares = figures_json(region.efficiency);
+    for (const auto& [name, value] : shares.items()) one[name] = value;
+    regions.push_back(std::move(one));
+  }
+  result["regions"] = std::move(regions);
+  result["iterations"] = iterations_json(efficiency_of_iterations(figures.experiment()));
+  return result;
+}
+
+}  // namespace culprit::viewer

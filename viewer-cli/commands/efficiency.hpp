@@ -1,0 +1,57 @@
+#pragma once
+
+#include "text/frame_json.hpp"
+#include "text/screen.hpp"
+#include "views/figures.hpp"
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace culprit::viewer {
+
+/// POP efficiencies of the ranks' main threads (docs/algorithms.md 10): useful time is what lies outside MPI.
+/// As a profile knows them the run lasts as long as the longest rank less the time in MPI_Init; time lines
+/// tell it exactly, and what communication is divided into.
+struct Efficiency {
+  double parallel = 0, load_balance = 0, communication = 0;
+  double serialization = 0, transfer = 0;  ///< where `exact`
+  bool exact = false;                      ///< from time lines
+  double run_s = 0, useful_mean_s = 0, useful_max_s = 0;
+  std::uint64_t ranks = 0;
+};
+
+/// Ranks 0: nothing to tell (no rank, or no time).
+Efficiency efficiency_of(const views::Figures& figures);
+
+/// The same of one region that the program marked, over all places where it is begun: shares of the time in
+/// it, which the slowest rank's is `run_s`. With time lines `transfer` is the share of the critical path in
+/// it that lies outside MPI.
+struct RegionEfficiency {
+  std::string name;
+  database::ContextId context = 0;  ///< the first place
+  Efficiency efficiency;
+};
+
+/// Those that MPI ranks spent time in, the longest first.
+std::vector<RegionEfficiency> efficiency_of_regions(const views::Figures& figures);
+
+/// The same of the iterations that the program marked, which are told from time lines: each by itself, so
+/// that what one rank does too much in one iteration and another rank in the next is no balance.
+struct IterationEfficiency {
+  Efficiency all;  ///< of all together: shares of the sum of their durations
+  std::vector<Efficiency> each;
+};
+
+/// Ranks 0: none are marked.
+IterationEfficiency efficiency_of_iterations(const database::Contents& experiment);
+
+void write_efficiency(std::ostream& out, const Screen& screen, const views::Figures& figures);
+
+/// `{"parallel","load_balance","communication","serialization","transfer","regions"}`, serialization and
+/// transfer null without a trace; all null without ranks. Each region has `name`, `path`, `time_s` and the
+/// same figures. `iterations`, null where none are marked, has them too, with `count`, `time_s`, and `each`,
+/// a list with `iteration` and `time_s`.
+Json efficiency_json(const views::Figures& figures);
+
+}  // namespace culprit::viewer

@@ -1,0 +1,78 @@
+#include "commands/hot_path.hpp"
+
+#include "request/view_request.hpp"
+#include "text/csv.hpp"
+#include "text/frame_json.hpp"
+#include "tree/tree_text.hpp"
+#include "views/calling_context.hpp"
+#include "views/hot_path.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer {
+namespace {
+
+using database::ContextKind;
+
+/// The steps as the tree would show them: call sites folded, lines and wait internals as the user wants.
+std::vector<views::ShownNode> fold(const views::View& view, const std::vector<views::HotStep>& path,
+                                   const views::ShowOptions& options) {
+  std::vector<views::ShownNode> steps;
+  std::optional<views::NodeId> call;
+  for (const views::HotStep& step : path) {
+    const ContextKind kind = view.frame(step.node).kind;
+    const std::uint8_t flags = view.flags(step.node);
+    const bool internal = (flags & database::kInWait) != 0 && (flags & database::kFrontier) == 0;
+    if (options.hide_wait_internals && internal) break;
+    if (options.hide_start_up && (flags & database::kStartUp) != 0) continue;
+    if (options.hide_statements && kind == ContextKind::statement) continue;
+    if (kind == ContextKind::call) {
+      call = step.node;
+      continue;
+    }
+    steps.push_back({step.node, call, {}});
+    call.reset();
+  }
+  return steps;
+}
+
+}  // namespace
+
+void run_hot_path(std::ostream& out, const Screen& screen, const views::Source& source,
+                  const Invocation& invocation) {
+  Invocation as_view = invocation;
+  as_view.view = ViewKind::calling_context;
+  as_view.sort = invocation.metric;
+  ViewRequest request = make_view_request(source, as_view);
+  const views::Column& column = request.options.sort;
+  const std::vector<views::HotStep> path =
+      views::hot_path(*request.view, column, views::total(*request.figures, column));
+  if (invocation.format == Format::text) {
+    if (path.empty()) {
+      out << "The run has no " << column.title << ".\n";
+    } else {
+      write_path(out, screen, request, fold(*request.view, path, request.options), invocation.ids);
+    }
+    return;
+  }
+  if (invocation.format == Format::csv)
+    write_csv_row(out, {"id", "kind", "name", "file", "line", "module", column.title, "share"});
+  Json steps = Json::array();
+  for (const views::HotStep& step : path) {
+    const views::Frame frame = request.view->frame(step.node);
+    if (invocation.format == Format::csv) {
+      write_csv_row(out, {request.view->id(step.node), std::string(views::kind_name(frame.kind)),
+                          std::string(frame.name), std::string(frame.file), std::to_string(frame.line),
+                          std::string(frame.module), csv_number(step.value), csv_number(step.share)});
+    }
+    steps.push_back({{"id", request.view->id(step.node)},
+                     {"frame", to_json(frame)},
+                     {"value", step.value},
+                     {"share", step.share}});
+  }
+  if (invocation.format == Format::json) {
+    out << write({{"metric", column.title}, {"unit", column.unit}, {"path", steps}});
+  }
+}
+
+}  // namespace culprit::viewer

@@ -1,0 +1,224 @@
+#include "commands/info.hpp"
+
+#include "commands/report_json.hpp"
+#include "findings/phrases.hpp"
+#include "findings/quality.hpp"
+#include "print/text.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+#include "text/shorten.hpp"
+
+#include <algorithm>
+#include <ctime>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer {
+namespace {
+
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+constexpr std::size_t kLabel = 12;
+constexpr std::size_t kHostsNamed = 8;
+
+/// ISO 8601, UTC.
+std::string date(std::int64_t realtime_ns) {
+  const std::time_t seconds = realtime_ns / kNsPerSecond;
+  std::tm utc{};
+  if (::gmtime_r(&seconds, &utc) == nullptr) return "";
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
+                     utc.tm_hour, utc.tm_min, utc.tm_sec);
+}
+
+class Info {
+ public:
+  Info(std::ostream& out, const Screen& screen, const database::Contents& experiment)
+      : out_(out), screen_(screen), experiment_(experiment) {}
+
+  void write() {
+    run();
+    threads();
+    how();
+    quality();
+    modules();
+    notes();
+  }
+
+ private:
+  void line(const std::string& name, const std::string& text) {
+    if (text.empty()) return;
+    out_ << screen_.bold(name) << std::string(kLabel > name.size() ? kLabel - name.size() : 1, ' ')
+         << wrap(text, screen_.width, kLabel, kLabel) << '\n';
+  }
+
+  void run() {
+    const database::Run& run = experiment_.run;
+    line("command", command_line(run.command));
+    line("program", run.program);
+    line("directory", run.directory);
+    std::string hosts;
+    for (std::size_t host = 0; host < std::min(run.hosts.size(), kHostsNamed); ++host) {
+      hosts += (hosts.empty() ? "" : ", ") + run.hosts[host];
+    }
+    if (run.hosts.size() > kHostsNamed)
+      hosts += " and " + std::to_string(run.hosts.size() - kHostsNamed) + " more";
+    line("hosts", hosts);
+    line("start", date(run.start_realtime_ns));
+    line("duration",
+         duration(static_cast<double>(run.duration_ns) / static_cast<double>(kNsPerSecond), screen_.unicode));
+    line("MPI", run.mpi.empty() ? "none" : run.mpi);
+    line("run id", run.run_id);
+  }
+
+  void threads() {
+    const database::Run& run = experiment_.run;
+    if (run.ranks > 0) {
+      line("ranks", grouped(run.ranks) + (run.world_size > run.ranks ? " of " + grouped(run.world_size) +
+                                                                           " (the others were not measured)"
+                                                                     : ""));
+    }
+    std::string roles;
+    for (std::uint32_t role = 0; role < experiment_.roles.size(); ++role) {
+      roles += (roles.empty() ? "" : ", ") +
+               keep(grouped(experiment_.roles[role].threads) + ' ' + role_phrase(experiment_, role));
+    }
+    line("threads", grouped(static_cast<double>(experiment_.locations.size())) + ": " + roles);
+  }
+
+  void how() {
+    std::vector<std::string> events = experiment_.run.events;
+    line("events", enumerate(events));
+    std::vector<std::string> names;
+    for (const database::Metric& metric : experiment_.metrics) names.push_back(metric.name);
+    line("metrics", enumerate(names));
+    const database::Run& run = experiment_.run;
+    line("balance",
+         fmt::format("{} (alpha {}, tau {}, epsilon {})", run.balance, run.alpha, run.tau, run.epsilon));
+    line("size", counted(experiment_.contexts.size(), "context") + ", " +
+                     counted(experiment_.flat.size(), "flat scope"));
+  }
+
+  void quality() {
+    std::string text = quality_text(experiment_);
+    text.erase(0, std::string("Measured: ").size());
+    line("quality", text);
+    const database::Quality& quality = experiment_.quality;
+    if (const std::string share = sampling_share_text(experiment_); !share.empty()) {
+      line("sampling", fmt::format("{}, {:.1f} {} each: {}", counted(quality.samples, "sample"),
+                                   sampling_microseconds(quality), screen_.unicode ? "µs" : "us", share));
+    }
+    for (const std::string& warning : quality_warnings(experiment_)) line("", warning);
+  }
+
+  /// What walks of the stack could not do by the module's call-frame information; empty where that is
+  /// nothing.
+  static std::string unwinding_text(const database::ModuleInfo& module) {
+    std::string text = module.no_unwind ? "no unwind information" : "";
+    const auto add = [&text](std::uint64_t count, const char* one, const char* what) {
+      if (count == 0) return;
+      if (!text.empty()) text += ", ";
+      text += counted(count, one) + what;
+    };
+    add(module.bridged, "sample", " whose callers were inferred");
+    add(module.partial, "partial unwind", " ended here");
+    return text;
+  }
+
+  void modules() {
+    std::vector<const database::ModuleInfo*> sorted;
+    for (const database::ModuleInfo& module : experiment_.modules) {
+      if (module.samples > 0 || module.bridged > 0 || module.partial > 0) sorted.push_back(&module);
+    }
+    std::stable_sort(
+        sorted.begin(), sorted.end(),
+        [](const database::ModuleInfo* a, const database::ModuleInfo* b) { return a->samples > b->samples; });
+    std::size_t width = 0;
+    for (const database::ModuleInfo* const module : sorted) {
+      width = std::max(width, grouped(static_cast<double>(module->samples)).size());
+    }
+    bool first = true;
+    for (const database::ModuleInfo* const module : sorted) {
+      const std::string samples = grouped(static_cast<double>(module->samples));
+      const std::string before = std::string(width - samples.size(), ' ') + samples + " samples  ";
+      const std::size_t room =
+          screen_.width > kLabel + before.size() ? screen_.width - kLabel - before.size() : 16;
+      const std::string name = first ? "modules" : "";
+      out_ << screen_.bold(name) << std::string(kLabel - name.size(), ' ') << before
+           << shorten_middle(module->path, room, screen_.unicode) << '\n';
+      std::vector<std::string> remarks = module->notes;
+      if (std::string flaws = unwinding_text(*module); !flaws.empty()) remarks.push_back(std::move(flaws));
+      for (const std::string& remark : remarks) {
+        out_ << std::string(kLabel + before.size(), ' ') << screen_.dim(remark) << '\n';
+      }
+      first = false;
+    }
+    const std::size_t others = experiment_.modules.size() - sorted.size();
+    if (others > 0) {
+      out_ << std::string(kLabel, ' ')
+           << screen_.dim("and " + counted(others, "module") + " on call paths only") << '\n';
+    }
+  }
+
+  void notes() {
+    for (const std::string& note : experiment_.run.notes) line("note", note);
+  }
+
+  std::ostream& out_;
+  const Screen& screen_;
+  const database::Contents& experiment_;
+};
+
+}  // namespace
+
+std::string command_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + print::shell_word(word);
+  return line;
+}
+
+void write_info(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
+  Info(out, screen, experiment).write();
+}
+
+Json info_json(const database::Contents& experiment) {
+  const database::Run& run = experiment.run;
+  Json modules = Json::array();
+  for (const database::ModuleInfo& module : experiment.modules) {
+    modules.push_back({{"path", module.path},
+                       {"build_id", module.build_id},
+                       {"samples", module.samples},
+                       {"unwind_information", !module.no_unwind},
+                       {"bridged", module.bridged},
+                       {"partial", module.partial},
+                       {"notes", module.notes}});
+  }
+  Json metrics = Json::array();
+  for (const database::Metric& metric : experiment.metrics) {
+    metrics.push_back({{"name", metric.name}, {"unit", metric.unit}, {"description", metric.description}});
+  }
+  Json roles = Json::array();
+  for (const database::Role& role : experiment.roles) {
+    roles.push_back({{"role", role.name}, {"threads", role.threads}});
+  }
+  Json info = {{"command", run.command}};
+  const Json quality = quality_json(experiment);
+  for (const auto& [name, value] : quality.items()) info[name] = value;
+  info["events"] = run.events;
+  info["modules"] = modules;
+  info["start"] = date(run.start_realtime_ns);
+  info["duration_s"] = static_cast<double>(run.duration_ns) / static_cast<double>(kNsPerSecond);
+  info["program"] = run.program;
+  info["directory"] = run.directory;
+  info["hosts"] = run.hosts;
+  info["mpi"] = run.mpi;
+  info["run_id"] = run.run_id;
+  info["period_s"] = static_cast<double>(run.period_ns) / static_cast<double>(kNsPerSecond);
+  info["contexts"] = experiment.contexts.size();
+  info["metrics"] = metrics;
+  info["roles"] = roles;
+  info["balance"] = {{"test", run.balance}, {"alpha", run.alpha}, {"tau", run.tau}, {"epsilon", run.epsilon}};
+  info["notes"] = run.notes;
+  return info;
+}
+
+}  // namespace culprit::viewer

@@ -1,0 +1,163 @@
+#include "commands/metric_over_segments.hpp"
+
+#include "commands/rows.hpp"
+#include "findings/segment_begins.hpp"
+#include "findings/segment_picture.hpp"
+#include "text/call_path_text.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+#include "views/frame.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer {
+namespace {
+
+using database::Variation;
+
+constexpr std::size_t kHighShown = 10;
+
+std::string amount(const SegmentMetric& metric, std::uint64_t raw, bool unicode) {
+  if (metric.unit == "s") return duration(metric.value(raw), unicode);
+  return grouped(metric.value(raw)) + (metric.unit == "count" ? "" : " " + metric.unit);
+}
+
+std::string write_correlation(const SegmentMetric& metric) {
+  return metric.correlation ? fmt::format("{:.2f}", *metric.correlation) : "-";
+}
+
+/// `4 100 (340 times)`: of the segments that took long.
+std::string of_long(const SegmentMetric& metric, bool unicode) {
+  if (!metric.median_of_long) return "-";
+  std::string text = amount(metric, *metric.median_of_long, unicode);
+  if (metric.median == 0) return text;
+  const double times = static_cast<double>(*metric.median_of_long) / static_cast<double>(metric.median);
+  return text + " (" + grouped(times, times < 9.95 ? 1 : 0) + " times)";
+}
+
+Json optional_number(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+}  // namespace
+
+std::string name_segments(const database::Contents& experiment, const Variation& variation) {
+  return variation.marked ? std::string("Iterations that the program marked")
+                          : "Invocations of " +
+                                label(views::frame_of(experiment, experiment.contexts[variation.context])) +
+                                ", told apart by their MPI calls";
+}
+
+std::string name_segment(const database::Contents& experiment, const Variation& variation, std::int32_t rank,
+                         std::uint32_t segment) {
+  std::string name = std::string(segment_name(variation)) + ' ' + std::to_string(segment);
+  if (line_up(variation)) return name;
+  const auto row = std::ranges::find(variation.rows, rank, &Variation::Row::rank);
+  if (row == variation.rows.end()) return name;
+  const std::optional<double> begin = begin_s(experiment, *row, segment);
+  // Its number says nothing to the other ranks.
+  return begin ? name + fmt::format(" (at {:.3f} s)", *begin) : name;
+}
+
+void write_metrics_of_segments(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                               const Variation& variation) {
+  const std::vector<SegmentMetric> metrics = segment_metrics(experiment, variation);
+  if (metrics.empty()) return;
+  std::size_t name = 0;
+  for (const SegmentMetric& metric : metrics) name = std::max(name, metric.name.size());
+  out << "\nWhat else was counted in them, outside MPI (--metric NAME shows where):\n"
+      << screen.dim(fmt::format("  {:{}}  {:>10}  {:>24}  {}", "", name, "median", "of the unusually long",
+                                "correlation with time"))
+      << '\n';
+  for (const SegmentMetric& metric : metrics) {
+    out << fmt::format("  {:{}}  {:>10}  {:>24}  {:>6}", metric.name, name,
+                       amount(metric, metric.median, screen.unicode), of_long(metric, screen.unicode),
+                       write_correlation(metric))
+        << '\n';
+  }
+}
+
+void write_metric_over_segments(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                                const Variation& variation, const SegmentMetric& metric) {
+  if (variation.rows.empty()) return;
+  const auto say = [&](std::uint64_t raw) { return amount(metric, raw, screen.unicode); };
+  out << wrap(name_segments(experiment, variation) + ": " + keep(metric.name) +
+                  " outside MPI; the median is " + keep(say(metric.median)) +
+                  ", the correlation with their time " + keep(write_correlation(metric)) + ".",
+              screen.width)
+      << "\n\n";
+  SegmentRows values;
+  values.reserve(variation.rows.size());
+  for (const Variation::Row& row : variation.rows) {
+    if (row.values.empty()) {
+      values.emplace_back();
+    } else {
+      values.emplace_back(row.values[metric.index]);
+    }
+  }
+  draw_segments(out, screen, experiment, variation, values, metric.median, say);
+  const std::vector<HighSegment> high = high_segments(variation, metric);
+  if (high.empty()) {
+    out << "\nNone of them has unusually much.\n";
+    return;
+  }
+  std::set<std::pair<std::int32_t, std::uint32_t>> took_long;
+  for (const Variation::Outlier& one : variation.outliers) took_long.emplace(one.rank, one.segment);
+  out << "\nUnusually high (" << counted(high.size(), segment_name(variation)) << "):\n";
+  const std::size_t width = say(high.front().value).size();
+  const RowWriter rows(out, screen, experiment, high.front().value);
+  for (std::size_t i = 0; i < std::min(high.size(), kHighShown); ++i) {
+    const HighSegment& one = high[i];
+    out << fmt::format("{:>{}}  ", say(one.value), width) << screen.bold("rank " + std::to_string(one.rank))
+        << ", " << name_segment(experiment, variation, one.rank, one.segment)
+        << (took_long.contains({one.rank, one.segment}) ? ", which took unusually long" : "") << '\n';
+    if (one.context != database::kNone) rows.path(scope_around(experiment, one.context), false, "mostly in ");
+  }
+  if (high.size() > kHighShown)
+    out << screen.dim("and " + std::to_string(high.size() - kHighShown) + " more (--format csv or json)")
+        << '\n';
+}
+
+Json metrics_json(const database::Contents& experiment, const Variation& variation) {
+  Json metrics = Json::array();
+  for (const SegmentMetric& metric : segment_metrics(experiment, variation)) {
+    metrics.push_back({{"metric", metric.name},
+                       {"unit", metric.unit},
+                       {"median", metric.value(metric.median)},
+                       {"median_of_outliers",
+                        metric.median_of_long ? Json(metric.value(*metric.median_of_long)) : Json(nullptr)},
+                       {"correlation", optional_number(metric.correlation)}});
+  }
+  return metrics;
+}
+
+void add_metric(Json& json, const database::Contents& experiment, const Variation& variation,
+                const SegmentMetric& metric) {
+  Json rows = Json::array();
+  for (const Variation::Row& row : variation.rows) {
+    Json values = Json::array();
+    for (std::size_t i = 0; i < row.sos_ns.size(); ++i)
+      values.push_back(metric.value(row.values[metric.index][i]));
+    rows.push_back(std::move(values));
+  }
+  Json high = Json::array();
+  for (const HighSegment& one : high_segments(variation, metric)) {
+    high.push_back(
+        {{"rank", one.rank},
+         {"iteration", one.segment},
+         {"value", metric.value(one.value)},
+         {"median", metric.value(metric.median)},
+         {"path", one.context == database::kNone ? Json::array() : path_json(experiment, one.context)}});
+  }
+  json["metric"] = metric.name;
+  json["unit"] = metric.unit;
+  json["values"] = std::move(rows);
+  json["metric_outliers"] = std::move(high);
+}
+
+}  // namespace culprit::viewer

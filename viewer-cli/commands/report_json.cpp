@@ -1,0 +1,134 @@
+#include "commands/report_json.hpp"
+
+#include "commands/blame.hpp"
+#include "findings/quality.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer {
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+
+double seconds(std::uint64_t ns) {
+  return static_cast<double>(ns) / kNsPerSecond;
+}
+
+Json where_json(const std::vector<IdleIn>& where, double idle_s) {
+  Json array = Json::array();
+  for (const IdleIn& call : where) {
+    array.push_back({{"name", call.name}, {"idleness_s", call.seconds}, {"share", call.seconds / idle_s}});
+  }
+  return array;
+}
+
+Json unmatched_json(const database::UnmatchedOperations& unmatched) {
+  return {{"sends", unmatched.sends},
+          {"receives", unmatched.receives},
+          {"probes", unmatched.probes},
+          {"collectives", unmatched.collectives},
+          {"fences", unmatched.fences},
+          {"epochs", unmatched.epochs},
+          {"locks", unmatched.locks},
+          {"completions", unmatched.completions},
+          {"with_unrecorded_processes", unmatched.strangers}};
+}
+
+}  // namespace
+
+Json blame_json(const views::Figures& figures, const std::vector<Blamed>& blamed, double idle_s) {
+  const database::Contents& experiment = figures.experiment();
+  const Waiters waiting(figures);
+  Json array = Json::array();
+  for (const Blamed& each : blamed) {
+    array.push_back({{"id", 'c' + std::to_string(each.context)},
+                     {"path", path_json(experiment, each.context)},
+                     {"idleness_s", each.idle_s},
+                     {"share", idle_s > 0 ? each.idle_s / idle_s : 0},
+                     {"role", experiment.roles[each.role].name},
+                     {"waiters", locations_json(experiment, waiting.of(each))}});
+  }
+  return array;
+}
+
+Json suspects_json(const database::Contents& experiment, const std::vector<SuspectFacts>& suspects) {
+  Json array = Json::array();
+  for (const SuspectFacts& facts : suspects) {
+    const database::Suspect& suspect = *facts.suspect;
+    std::set<std::int32_t> ranks;
+    for (const std::uint32_t location : suspect.locations) {
+      if (experiment.locations[location].rank >= 0) ranks.insert(experiment.locations[location].rank);
+    }
+    array.push_back(
+        {{"balanced", path_json(experiment, suspect.balanced)},
+         {"suspect", path_json(experiment, suspect.suspect)},
+         {"balanced_id", 'c' + std::to_string(suspect.balanced)},
+         {"suspect_id", 'c' + std::to_string(suspect.suspect)},
+         {"role", experiment.roles[suspect.role].name},
+         {"ranks", ranks},
+         {"locations", locations_json(experiment, suspect.locations)},
+         {"excess_s", seconds(suspect.excess_ns)},
+         {"explains_s", seconds(suspect.explains_ns)},
+         {"save_balanced_s", seconds(suspect.save_balanced_ns)},
+         {"save_removed_s", seconds(suspect.save_removed_ns)},
+         {"more_work", facts.more_work ? Json(*facts.more_work) : Json(nullptr)},
+         {"usual_cpu_share", facts.usual_cpu_share ? Json(*facts.usual_cpu_share) : Json(nullptr)},
+         {"excess_cpu_share", facts.excess_cpu_share ? Json(*facts.excess_cpu_share) : Json(nullptr)}});
+  }
+  return array;
+}
+
+Json quality_json(const database::Contents& experiment) {
+  const database::Quality& quality = experiment.quality;
+  return {{"ranks", experiment.run.ranks},
+          {"world_size", experiment.run.world_size},
+          {"threads", experiment.locations.size()},
+          {"samples", quality.samples},
+          {"partial", quality.partial},
+          {"partial_s", seconds(quality.partial_ns)},
+          {"bridged", quality.bridged},
+          {"unresolved", quality.unresolved},
+          {"dropped", quality.dropped},
+          {"full", quality.full},
+          {"clock_violations", quality.clock_violations},
+          {"clock_violations_left", quality.clock_violations_left},
+          {"cut_short", quality.cut_short},
+          {"unreadable", quality.unreadable},
+          {"sampling_s", seconds(quality.handler_ns)},
+          {"sampling_us", sampling_microseconds(quality)},
+          {"slowed_threads", quality.slowed},
+          {"slowest_period_s",
+           seconds(experiment.run.period_ns << std::min<std::uint64_t>(quality.most_halvings, 63))},
+          {"epochs_lost", quality.epochs_lost},
+          {"unclassified_wait_s", seconds(quality.unclassified_wait_ns)},
+          {"excess_wait_s", seconds(quality.excess_wait_ns)},
+          {"traces_stopped", experiment.trace().stopped},
+          {"unmatched", unmatched_json(experiment.trace().unmatched)}};
+}
+
+Json report_json(const views::Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  const Diagnosis diagnosis = diagnose(figures);
+  Json roles = Json::array();
+  for (const RoleIdleness& role : diagnosis.roles) {
+    roles.push_back({{"role", experiment.roles[role.role].name},
+                     {"threads", role.threads},
+                     {"idle_share", role.total_s > 0 ? role.idle_s / role.total_s : 0},
+                     {"idle_s", role.idle_s},
+                     {"total_s", role.total_s},
+                     {"where", where_json(role.where, role.idle_s)}});
+  }
+  return {{"idle_share", diagnosis.idle_share()},
+          {"idle_s", diagnosis.idle_s},
+          {"total_s", diagnosis.total_s},
+          {"where", where_json(diagnosis.where, diagnosis.idle_s)},
+          {"roles", roles},
+          {"blame", blame_json(figures, diagnosis.blamed, diagnosis.idle_s)},
+          {"suspects", suspects_json(experiment, examine_all(figures))},
+          {"quality", quality_json(experiment)}};
+}
+
+}  // namespace culprit::viewer

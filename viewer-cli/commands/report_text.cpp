@@ -1,0 +1,381 @@
+#include "commands/report_text.hpp"
+
+#include "commands/causes.hpp"
+#include "commands/critical_path.hpp"
+#include "commands/rows.hpp"
+#include "findings/coverage.hpp"
+#include "findings/phrases.hpp"
+#include "findings/quality.hpp"
+#include "print/text.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+#include "text/shorten.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace culprit::viewer {
+namespace {
+
+constexpr double kWorthTelling = 0.01;  // idleness below this share of the run is no finding
+constexpr double kWorthListing = 0.05;  // of the idleness: blamed contexts and calls
+constexpr double kWorthNaming = 0.1;    // of a blamed context's idleness: suspects after the first
+constexpr std::size_t kBlamedListed = 3;
+constexpr std::size_t kSuspectsListed = 4;
+constexpr std::size_t kCallsListed = 3;
+constexpr std::size_t kWorkNamed = 3;
+constexpr double kUnexplained = 0.25;  // of a blamed context's idleness
+constexpr double kUndecided = 0.5;
+constexpr double kMostlyCpu = 0.8;   // of the work: below, the report says so
+constexpr std::size_t kProse = 110;  // longer lines are hard to read
+
+class Report {
+ public:
+  Report(std::ostream& out, const Screen& screen, const views::Figures& figures, const std::string& database)
+      : out_(out),
+        screen_(screen),
+        width_(std::min(screen.width, kProse)),
+        figures_(figures),
+        experiment_(figures.experiment()),
+        database_(database),
+        diagnosis_(diagnose(figures)) {}
+
+  void write() {
+    headline();
+    if (diagnosis_.total_s > 0) {
+      roles();
+      if (diagnosis_.idle_share() >= kWorthTelling) blamed();
+      if (traced()) time_lines();
+      work();
+      busy_machine();
+    }
+    out_ << '\n' << screen_.dim(wrap(quality_text(experiment_), width_)) << '\n';
+    for (const std::string& line : quality_warnings(experiment_)) {
+      out_ << screen_.warning(wrap(line, width_, 2)) << '\n';
+    }
+  }
+
+ private:
+  void say(const std::string& text, std::size_t indent = 0) { say(text, indent, indent); }
+  void say(const std::string& text, std::size_t indent, std::size_t hanging) {
+    out_ << std::string(indent, ' ') << wrap(text, width_, hanging, indent) << '\n';
+  }
+
+  [[nodiscard]] std::string time(double seconds) const { return keep(duration(seconds, screen_.unicode)); }
+  [[nodiscard]] static std::string share(double value) { return keep(percent(value)); }
+  [[nodiscard]] std::string scope(database::ContextId context, bool article, std::size_t width) const {
+    return scope_phrase(experiment_, context, article, width, screen_.unicode);
+  }
+
+  /// What the run's time is counted in: one rank's seconds, rank-seconds, or thread-seconds.
+  [[nodiscard]] std::string unit() const {
+    std::uint64_t threads = 0;
+    std::size_t roles = 0;
+    for (const RoleIdleness& role : diagnosis_.roles) {
+      threads += role.threads;
+      roles += role.threads > 0 ? 1 : 0;
+    }
+    if (threads <= 1) return "seconds";
+    return roles == 1 && experiment_.run.ranks > 0 ? "rank-seconds" : "thread-seconds";
+  }
+
+  /// Two amounts with as many decimals as the larger one needs: `2 544 of 8 000`.
+  [[nodiscard]] static std::string of(double part, double whole) {
+    const int decimals = whole >= 1000 ? 0 : whole >= 10 ? 1 : 2;
+    return keep(grouped(part, decimals) + " of " + grouped(whole, decimals));
+  }
+
+  void headline() {
+    if (diagnosis_.total_s == 0) {
+      const bool timed =
+          std::any_of(experiment_.metrics.begin(), experiment_.metrics.end(),
+                      [](const database::Metric& metric) { return metric.name == "REALTIME"; });
+      if (traced()) {
+        say("Nothing was sampled, but its time lines hold every MPI call: see `waits`, `causes` and "
+            "`critical-path`.");
+        return;
+      }
+      say(timed ? "Nothing was sampled, so there is nothing to diagnose. The program may have ended within "
+                  "its first "
+                  "sampling period, or have been measured with sampling switched off."
+                : "Time was not measured, so waiting cannot be told from work: measure with the event "
+                  "REALTIME. `view` "
+                  "shows the events that were.");
+      return;
+    }
+    const std::string amount = of(diagnosis_.idle_s, diagnosis_.total_s) + ' ' + unit();
+    if (diagnosis_.idle_s == 0) {
+      const bool alone = experiment_.run.ranks == 0;
+      say("None of the run is idle (" + amount + ')' +
+          (alone ? ": it ran without MPI, and no thread was seen to wait." : ": no waiting was seen.") +
+          (partly_measured(experiment_).empty() ? "" : ' ' + little_idleness_phrase(experiment_)));
+      return;
+    }
+    std::string text = share(diagnosis_.idle_share()) + " of the run is idle (" + amount + ")";
+    const std::string where = calls(diagnosis_.where, diagnosis_.idle_s);
+    text += where.empty() ? "." : "; " + where + '.';
+    if (diagnosis_.idle_share() < kWorthTelling) text += ' ' + little_idleness_phrase(experiment_);
+    say(text);
+  }
+
+  /// `79 % of that in MPI_Allreduce, 12 % in MPI_Wait`.
+  [[nodiscard]] static std::string calls(const std::vector<IdleIn>& where, double idle_s) {
+    std::vector<std::string> parts;
+    for (const IdleIn& call : where) {
+      const double part = call.seconds / idle_s;
+      if (parts.size() == kCallsListed || (part < kWorthListing && !parts.empty())) break;
+      parts.push_back(keep(round_percent(part)) + (parts.empty() ? " of that in " : " in ") + call.name);
+    }
+    return enumerate(parts);
+  }
+
+  [[nodiscard]] static bool took_time(const RoleIdleness& role) {
+    return role.threads > 0 && role.total_s > 0;
+  }
+  [[nodiscard]] bool several_roles() const {
+    return std::count_if(diagnosis_.roles.begin(), diagnosis_.roles.end(), took_time) > 1;
+  }
+
+  void roles() {
+    if (!several_roles()) return;
+    for (const RoleIdleness& role : diagnosis_.roles) {
+      if (!took_time(role)) continue;
+      std::string text = role_phrase(experiment_, role.role) +
+                         keep(" (" + std::to_string(role.threads) + "): ") +
+                         share(role.idle_s / role.total_s) + " idle";
+      const std::string where = role.idle_s > 0 ? calls(role.where, role.idle_s) : std::string{};
+      if (!where.empty()) text += ", " + where;
+      say(text, 2, 4);
+    }
+  }
+
+  void blamed() {
+    std::size_t listed = 0;
+    double rest = 0;
+    for (const Blamed& blamed : diagnosis_.blamed) {
+      if (listed < kBlamedListed && (listed == 0 || blamed.idle_s >= kWorthListing * diagnosis_.idle_s)) {
+        blame(blamed, listed++ == 0);
+      } else {
+        rest += blamed.idle_s;
+      }
+    }
+    if (rest < kWorthListing * diagnosis_.idle_s) return;
+    const std::uint64_t others = diagnosis_.blamed.size() - listed;
+    say("The other " + time(rest) + " of idleness fall on " + keep(counted(others, "further place")) +
+        " (viewer-cli " + print::shell_path(database_) + " blame).");
+  }
+
+  void blame(const Blamed& blamed, bool first) {
+    const bool whole = experiment_.contexts[blamed.context].kind == database::ContextKind::root;
+    if (!first || several_roles()) out_ << '\n';
+    std::string text = first ? "Blame falls on " : "Blame also falls on ";
+    text += scope(blamed.context, true, width_ / 2);
+    text += whole ? ": no smaller part that holds the waiting is balanced (" + time(blamed.idle_s) +
+                        " of idleness)."
+                  : " (balanced; " + time(blamed.idle_s) + " of idleness below it).";
+    say(text);
+    if (undecided_share(figures_, blamed) >= kUndecided) {
+      say("Scopes inside it hold too few samples to tell more precisely: measure longer, or sample faster "
+          "(hpcrun-lite -e REALTIME@f1000).",
+          2);
+    }
+    suspects(blamed);
+  }
+
+  void suspects(const Blamed& blamed) {
+    std::vector<SuspectFacts> facts;
+    double explained = 0;
+    for (const database::Suspect& suspect : experiment_.suspects()) {
+      if (suspect.balanced != blamed.context || suspect.role != blamed.role) continue;
+      const double explains_s = static_cast<double>(suspect.explains_ns) / 1e9;
+      explained += explains_s;
+      const bool matters = facts.empty() || explains_s >= kWorthNaming * blamed.idle_s;
+      if (matters && facts.size() < kSuspectsListed) facts.push_back(examine(figures_, suspect));
+    }
+    std::vector<const SuspectFacts*> here;
+    here.reserve(facts.size());
+    for (const SuspectFacts& each : facts) here.push_back(&each);
+    suspect_lines(here);
+    if (!here.empty()) worth(here, blamed.role);
+    for (const SuspectFacts& each : facts) cpu(each, facts.size() > 1);
+    const double left = blamed.idle_s - explained;
+    if (left >= kUnexplained * blamed.idle_s) {
+      say(unexplained_phrase(experiment_, blamed.role, here.empty() ? "" : time(left)), 2);
+    }
+  }
+
+  void suspect_lines(const std::vector<const SuspectFacts*>& here) {
+    std::vector<std::array<std::string, 3>> cells;
+    std::array<std::size_t, 3> widths{};
+    for (const SuspectFacts* const facts : here) {
+      const database::Suspect& suspect = *facts->suspect;
+      const std::string work = more_work_phrase(facts->more_work, facts->only_here) + ' ';
+      cells.push_back(
+          {suspect_phrase(experiment_, suspect.suspect, std::max<std::size_t>(width_ / 3, 24),
+                          screen_.unicode),
+           work + threads_phrase(experiment_, suspect.locations),
+           "explains " + duration(static_cast<double>(suspect.explains_ns) / 1e9, screen_.unicode)});
+      for (std::size_t cell = 0; cell < 3; ++cell)
+        widths[cell] = std::max(widths[cell], columns(cells.back()[cell]));
+    }
+    const std::string start = "  suspect  ";
+    const bool fits = start.size() + widths[0] + widths[1] + widths[2] + 6 <= width_;
+    for (const std::array<std::string, 3>& row : cells) {
+      if (fits) {
+        out_ << start << screen_.bold(row[0]) << std::string(widths[0] - columns(row[0]) + 3, ' ') << row[1]
+             << std::string(widths[1] - columns(row[1]) + 3, ' ') << row[2] << '\n';
+      } else {
+        out_ << start << screen_.bold(row[0]) << '\n'
+             << std::string(start.size(), ' ')
+             << wrap(row[1] + ", " + row[2], width_, start.size(), start.size()) << '\n';
+      }
+    }
+  }
+
+  [[nodiscard]] static std::string about(double share) {
+    return keep((share >= 0.005 ? "about " : "") + round_percent(share));
+  }
+
+  /// Run time that mending the suspects saves, as shares of it (docs/algorithms.md 5.5).
+  void worth(const std::vector<const SuspectFacts*>& here, std::uint32_t role) {
+    const RoleIdleness& threads = diagnosis_.roles[role];
+    const double run_s = threads.threads > 0 ? threads.total_s / static_cast<double>(threads.threads) : 0;
+    if (run_s <= 0) return;
+    double balanced = 0;
+    for (const SuspectFacts* const facts : here)
+      balanced += static_cast<double>(facts->suspect->save_balanced_ns) / 1e9;
+    const double removed = static_cast<double>(here.front()->suspect->save_removed_ns) / 1e9;
+    const bool several = here.size() > 1;
+    const bool ranks = experiment_.roles[role].name == "main" && experiment_.run.ranks > 0;
+    say(std::string("Balancing ") + (several ? "them" : "it") + " over the " + (ranks ? "ranks" : "threads") +
+            " would save " + about(balanced / run_s) + " of the run time; removing the excess" +
+            (several ? " of the first alone" : "") + ", up to " + keep(round_percent(removed / run_s)) + '.',
+        2);
+  }
+
+  void cpu(const SuspectFacts& facts, bool several) {
+    if (!lacks_cpu(facts)) return;
+    const database::Suspect& suspect = *facts.suspect;
+    const std::string excess = "the excess of " + time(static_cast<double>(suspect.excess_ns) / 1e9);
+    say((several ? "In " + scope(suspect.suspect, true, width_ / 3) + ", only " : std::string("Only ")) +
+            keep(round_percent(*facts.excess_cpu_share)) + " of " + excess + " is CPU time" +
+            (facts.usual_cpu_share ? " (of all work: " + keep(round_percent(*facts.usual_cpu_share)) + ')'
+                                   : std::string{}) +
+            ": there the code was preempted, slept or did I/O, and changing its work would not help.",
+        2);
+  }
+
+  /// CPU time beside wall time (docs/algorithms.md 5.6): a busy machine slows everything down.
+  void busy_machine() {
+    for (const RoleIdleness& role : diagnosis_.roles) {
+      const std::optional<double> share = cpu_share_of_work(figures_, role.role);
+      const double work_s = role.total_s - role.idle_s;
+      if (!share || *share >= kMostlyCpu || work_s < kWorthListing * diagnosis_.total_s) continue;
+      const bool only = diagnosis_.roles.size() == 1;
+      say("Of the time outside waits" + (only ? "" : " of the " + role_phrase(experiment_, role.role)) +
+          ", only " + keep(round_percent(*share)) +
+          " is CPU time: more threads than free cores, sleep or I/O stretch the run.");
+    }
+  }
+
+  [[nodiscard]] bool traced() const { return experiment_.trace().traced > 0; }
+
+  /// Who waited for whom most, why, and what the run's length depends on.
+  void time_lines() {
+    const std::string text = longest_wait() + dearest_cause() + critical() + outliers();
+    if (text.empty()) return;
+    out_ << '\n';
+    say("From the time lines:" + text);
+  }
+
+  /// Whether time lines show waiting, be its cause known or not.
+  [[nodiscard]] bool waited() const {
+    const database::TraceAnalyses& trace = experiment_.trace();
+    return trace.unattributed_ns > 0 || !trace.causes.empty();
+  }
+
+  [[nodiscard]] std::string longest_wait() const {
+    for (const database::Wait& wait : experiment_.waits()) {
+      if (!wait.exact || wait.cause_location == database::kNone) continue;
+      return " " + location_label(experiment_, wait.location) + " waited " + time(seconds_of(wait.ns)) +
+             " for " + location_label(experiment_, wait.cause_location) + " in " +
+             scope(wait.context, false, width_ / 3) + ", the longest of all waits.";
+    }
+    if (waited() || experiment_.run.world_size < 2) return "";
+    std::string text = no_waits_phrase(experiment_);
+    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+    return ' ' + text;
+  }
+
+  [[nodiscard]] std::string dearest_cause() const {
+    const std::vector<database::Cause> causes = causes_by_scope(experiment_, &users_scope);
+    std::uint64_t sum = experiment_.trace().unattributed_ns;
+    for (const database::Cause& cause : causes) sum += cause.short_term_ns + cause.long_term_ns;
+    if (causes.empty() || sum == 0) return "";
+    const database::Cause& first = causes.front();
+    const std::uint64_t cost = first.short_term_ns + first.long_term_ns;
+    return " Of " + time(seconds_of(sum)) + " of waiting, " +
+           share(static_cast<double>(cost) / static_cast<double>(sum)) + " come from " +
+           scope(first.scope.context, true, width_ / 3) + " on " +
+           location_label(experiment_, first.location) +
+           (first.long_term_ns > 0 ? " (" + time(seconds_of(first.long_term_ns)) + " of it through others)."
+                                   : std::string("."));
+  }
+
+  [[nodiscard]] std::string critical() const {
+    if (!are_ranks_comparable(experiment_))
+      return "";  // it leads over ranks that were not measured, or has no choice
+    const std::vector<database::CriticalScope> paths = critical_by_scope(experiment_, &users_scope);
+    const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
+    if (paths.empty() || length == 0) return "";
+    return " The critical path spends " +
+           share(static_cast<double>(paths.front().ns) / static_cast<double>(length)) + " of its " +
+           time(seconds_of(length)) + " in " + scope(paths.front().scope.context, true, width_ / 3) + ".";
+  }
+
+  [[nodiscard]] std::string outliers() const {
+    if (experiment_.trace().variations.empty()) return "";
+    const database::Variation& variation = experiment_.trace().variations.front();
+    if (variation.outliers.empty()) return "";
+    const database::Variation::Outlier& first = variation.outliers.front();
+    const std::string what = variation.marked ? "iteration" : "invocation";
+    return " " + keep(counted(variation.outliers.size(), what)) + " took unusually long, the longest " +
+           keep("rank " + std::to_string(first.rank) + "'s " + what + ' ' + std::to_string(first.segment)) +
+           " with " + time(seconds_of(first.sos_ns)) + " instead of " +
+           time(seconds_of(variation.median_ns)) + ".";
+  }
+
+  void work() {
+    std::vector<std::string> parts;
+    for (const Work& work : diagnosis_.work) {
+      const double part = work.seconds / diagnosis_.total_s;
+      if (parts.size() == kWorkNamed || part < kWorthListing) break;
+      const views::Frame frame = views::frame_of(experiment_, experiment_.flat[work.scope]);
+      const std::string where = place(frame);
+      std::string name = shorten_name(without_parameters(label(frame)), width_ / 2, screen_.unicode);
+      if (!where.empty()) name += " at " + where;
+      parts.push_back(name + keep(" (" + round_percent(part) + ')'));
+    }
+    if (parts.empty()) return;
+    out_ << '\n';
+    say("Most work is done in " + enumerate(parts) + '.');
+  }
+
+  std::ostream& out_;
+  const Screen& screen_;
+  std::size_t width_;
+  const views::Figures& figures_;
+  const database::Contents& experiment_;
+  const std::string& database_;
+  Diagnosis diagnosis_;
+};
+
+}  // namespace
+
+void write_report(std::ostream& out, const Screen& screen, const views::Figures& figures,
+                  const std::string& database) {
+  Report(out, screen, figures, database).write();
+}
+
+}  // namespace culprit::viewer

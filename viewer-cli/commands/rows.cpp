@@ -1,0 +1,46 @@
+#include "commands/rows.hpp"
+
+#include "commands/run.hpp"
+#include "findings/coverage.hpp"
+#include "text/call_path_text.hpp"
+#include "text/prose.hpp"
+
+namespace culprit::viewer {
+namespace {
+
+constexpr std::size_t kIndent = 4;
+constexpr std::size_t kUnbroken = 100000;  // columns: a row is one line
+
+}  // namespace
+
+void require_trace(const database::Contents& experiment, const std::string& command,
+                   const std::string& database) {
+  if (experiment.trace().traced > 0) return;
+  throw CommandError(command + ": " + database + ": " + no_time_lines_phrase(experiment));
+}
+
+RowWriter::RowWriter(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                     std::uint64_t largest_ns)
+    : out_(out),
+      screen_(screen),
+      experiment_(experiment),
+      scale_(scale_for(seconds_of(largest_ns), "s", screen.unicode)),
+      width_(scale_.write(seconds_of(largest_ns)).size()) {}
+
+void RowWriter::row(std::uint64_t ns, const std::string& text) const {
+  const std::string amount = scale_.write(seconds_of(ns));
+  out_ << std::string(width_ > amount.size() ? width_ - amount.size() : 0, ' ') << amount << ' '
+       << scale_.unit << "  " << wrap(text, kUnbroken) << '\n';
+}
+
+void RowWriter::path(database::ContextId context, bool between, const std::string& before) const {
+  std::string text = before + path_text(experiment_, context, screen_);
+  if (between) text += " (between two MPI calls, not sampled)";
+  out_ << screen_.dim(std::string(kIndent, ' ') + wrap(text, screen_.width, kIndent, kIndent)) << '\n';
+}
+
+void RowWriter::rest(std::size_t all, std::size_t shown) const {
+  if (shown < all) out_ << "and " << all - shown << " more (--format csv or json)\n";
+}
+
+}  // namespace culprit::viewer

@@ -1,0 +1,184 @@
+#include "commands/variation.hpp"
+
+#include "commands/metric_over_segments.hpp"
+#include "commands/rows.hpp"
+#include "database/procedure_name.hpp"
+#include "findings/segment_begins.hpp"
+#include "findings/segment_metrics.hpp"
+#include "findings/segment_picture.hpp"
+#include "print/text.hpp"
+#include "request/command_line.hpp"
+#include "text/call_path_text.hpp"
+#include "text/csv.hpp"
+#include "text/prose.hpp"
+#include "text/shorten.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer {
+namespace {
+
+using database::Variation;
+
+constexpr std::size_t kOutliersShown = 10;
+
+void write_outliers(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                    const Variation& variation) {
+  if (variation.outliers.empty()) {
+    out << "\nNone of them took unusually long.\n";
+    return;
+  }
+  out << "\nUnusually long (" << counted(variation.outliers.size(), segment_name(variation)) << "):\n";
+  const RowWriter rows(out, screen, experiment, variation.outliers.front().sos_ns);
+  const std::size_t shown = std::min(kOutliersShown, variation.outliers.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Variation::Outlier& one = variation.outliers[i];
+    rows.row(one.sos_ns, screen.bold("rank " + std::to_string(one.rank)) + ", " +
+                             name_segment(experiment, variation, one.rank, one.segment));
+    if (one.context != database::kNone) rows.path(scope_around(experiment, one.context), false, "mostly in ");
+  }
+  rows.rest(variation.outliers.size(), shown);
+}
+
+/// When each segment began, by row, since the first call of any rank; empty where older writers do not tell.
+Json begins_json(const database::Contents& experiment, const Variation& variation) {
+  Json rows = Json::array();
+  for (const Variation::Row& row : variation.rows) {
+    Json begins = Json::array();
+    for (std::size_t i = 0; i < row.begin_ns.size(); ++i) begins.push_back(*begin_s(experiment, row, i));
+    rows.push_back(std::move(begins));
+  }
+  return rows;
+}
+
+}  // namespace
+
+const Variation& variation_of(const database::Contents& experiment, std::uint32_t finer) {
+  static const Variation nothing;
+  const std::vector<Variation>& all = experiment.trace().variations;
+  const auto levels = static_cast<std::size_t>(std::ranges::count(all, false, &Variation::chosen));
+  if (levels == 0) return all.empty() ? nothing : all.front();
+  if (finer < levels) return all[finer];
+  throw UsageError("--finer: there " + std::string(levels == 2 ? "is " : "are ") +
+                   (levels == 1 ? "no finer levels" : counted(levels - 1, "finer level")));
+}
+
+const Variation& variation_of(const database::Contents& experiment, const std::string& procedure) {
+  std::string names;
+  for (const Variation& one : experiment.trace().variations) {
+    if (one.marked || one.context == database::kNone) continue;
+    const std::string name(experiment.strings[experiment.contexts[one.context].name]);
+    if (database::is_called(name, procedure)) return one;
+    names += (names.empty() ? "" : ", ") + without_parameters(name);
+  }
+  throw UsageError("--procedure: " + procedure + ": this database has the invocations of " +
+                   (names.empty() ? "no procedure" : names) + " (prof-mpi --segment " +
+                   print::shell_word(procedure) + " adds those of another)");
+}
+
+Json variation_json(const database::Contents& experiment, const Variation& variation,
+                    const std::string& metric) {
+  Json rows = Json::array();
+  Json ranks = Json::array();
+  for (const Variation::Row& row : variation.rows) {
+    Json sos = Json::array();
+    for (const std::uint64_t ns : row.sos_ns) sos.push_back(seconds_of(ns));
+    rows.push_back(std::move(sos));
+    ranks.push_back(row.rank);
+  }
+  Json outliers = Json::array();
+  for (const Variation::Outlier& one : variation.outliers) {
+    outliers.push_back(
+        {{"rank", one.rank},
+         {"iteration", one.segment},
+         {"sos_s", seconds_of(one.sos_ns)},
+         {"median_s", seconds_of(variation.median_ns)},
+         {"path", one.context == database::kNone ? Json::array() : path_json(experiment, one.context)}});
+  }
+  Json json = {{"segment", variation.marked ? "iteration" : "procedure"},
+               {"path", variation.context == database::kNone ? Json::array()
+                                                             : path_json(experiment, variation.context)},
+               {"invocations", variation.marked ? "marked" : "inferred"},
+               {"median_s", seconds_of(variation.median_ns)},
+               {"ranks", std::move(ranks)},
+               {"sos_s", std::move(rows)},
+               {"lined_up", line_up(variation)},
+               {"outliers", std::move(outliers)}};
+  json["begin_s"] = begins_json(experiment, variation);
+  if (!experiment.trace().metrics.empty()) json["metrics"] = metrics_json(experiment, variation);
+  if (!metric.empty()) add_metric(json, experiment, variation, segment_metric(experiment, variation, metric));
+  return json;
+}
+
+void write_variation(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                     const Variation& variation, const std::string& metric) {
+  if (variation.rows.empty()) {
+    out << wrap(
+               "No procedure was seen to be called again and again: mark iterations with "
+               "culprit_iteration(n) "
+               "(culprit.h).",
+               screen.width)
+        << '\n';
+    return;
+  }
+  if (!metric.empty()) {
+    write_metric_over_segments(out, screen, experiment, variation,
+                               segment_metric(experiment, variation, metric));
+    return;
+  }
+  out << wrap(name_segments(experiment, variation) + "; the median takes " +
+                  keep(duration(seconds_of(variation.median_ns), screen.unicode)) + " outside MPI.",
+              screen.width)
+      << "\n\n";
+  draw_segments(out, screen, experiment, variation, sos_times(variation), variation.median_ns,
+                [&](std::uint64_t ns) { return duration(seconds_of(ns), screen.unicode) + " without MPI"; });
+  write_outliers(out, screen, experiment, variation);
+  write_metrics_of_segments(out, screen, experiment, variation);
+}
+
+/// Each segment; `path` where one that took unusually long spent most of its time, and behind each metric the
+/// path where most was counted of one that has unusually much of it, as in JSON.
+void write_variation_csv(std::ostream& out, const database::Contents& experiment,
+                         const Variation& variation) {
+  using Paths = std::map<std::pair<std::int32_t, std::uint32_t>, database::ContextId>;
+  const auto path_of = [&experiment](const Paths& paths, std::int32_t rank, std::uint32_t segment) {
+    const auto found = paths.find({rank, segment});
+    return found == paths.end() || found->second == database::kNone ? std::string()
+                                                                    : whole_path(experiment, found->second);
+  };
+  Paths outliers;
+  for (const Variation::Outlier& one : variation.outliers) outliers[{one.rank, one.segment}] = one.context;
+  const std::vector<SegmentMetric> metrics = segment_metrics(experiment, variation);
+  std::vector<Paths> high(metrics.size());
+  std::vector<std::string> head = {"rank", "iteration", "begin_s", "sos_s", "outlier", "path"};
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    head.push_back(metrics[i].name);
+    head.push_back(metrics[i].name + " path");
+    for (const HighSegment& one : high_segments(variation, metrics[i]))
+      high[i][{one.rank, one.segment}] = one.context;
+  }
+  write_csv_row(out, head);
+  for (const Variation::Row& row : variation.rows) {
+    for (std::uint32_t i = 0; i < row.sos_ns.size(); ++i) {
+      const std::optional<double> begin = begin_s(experiment, row, i);
+      std::vector<std::string> fields = {std::to_string(row.rank),
+                                         std::to_string(i),
+                                         begin ? csv_number(*begin) : "",
+                                         csv_number(seconds_of(row.sos_ns[i])),
+                                         outliers.contains({row.rank, i}) ? "true" : "false",
+                                         path_of(outliers, row.rank, i)};
+      for (std::size_t metric = 0; metric < metrics.size(); ++metric) {
+        fields.push_back(csv_number(metrics[metric].value(row.values[metrics[metric].index][i])));
+        fields.push_back(path_of(high[metric], row.rank, i));
+      }
+      write_csv_row(out, fields);
+    }
+  }
+}
+
+}  // namespace culprit::viewer

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "database/contents.hpp"
+#include "text/frame_json.hpp"
+#include "text/screen.hpp"
+
+#include <ostream>
+
+// Wait states (`waits`): who waited where, by pattern, and where it is known because of whom.
+namespace culprit::viewer {
+
+/// `late-sender` and so on.
+const char* pattern_name(database::WaitPattern pattern);
+
+Json waits_json(const database::Contents& experiment);
+/// What to say where there are none to list.
+std::string no_listed_waits_phrase(const database::Contents& experiment);
+
+void write_waits(std::ostream& out, const Screen& screen, const database::Contents& experiment);
+void write_waits_csv(std::ostream& out, const database::Contents& experiment);
+
+}  // namespace culprit::viewer

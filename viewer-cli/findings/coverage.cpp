@@ -1,0 +1,93 @@
+#include "findings/coverage.hpp"
+
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+
+namespace culprit::viewer {
+namespace {
+
+std::string capitalized(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+bool is_of_ranks(const database::Contents& experiment, std::uint32_t role) {
+  return experiment.run.ranks > 0 && experiment.roles[role].name == "main";
+}
+
+/// Why idleness is unexplained, behind what was found; where all that could have been was measured.
+std::string reason(const database::Contents& experiment, std::uint32_t role) {
+  if (!is_of_ranks(experiment, role))
+    return "delays may move from thread to thread, which a profile cannot show.";
+  return experiment.trace().traced > 0 ? "delays move from rank to rank; see `causes`."
+                                       : "delays may move from rank to rank, which a profile cannot show: "
+                                         "measure with hpcrun-lite --trace.";
+}
+
+}  // namespace
+
+std::string partly_measured(const database::Contents& experiment) {
+  const database::Run& run = experiment.run;
+  if (run.ranks == 0 || run.ranks >= run.world_size) return {};
+  return "only " + keep(grouped(run.ranks) + " of " + counted(run.world_size, "rank")) +
+         (run.ranks == 1 ? " was measured" : " were measured");
+}
+
+bool are_ranks_comparable(const database::Contents& experiment) {
+  return experiment.run.ranks > 1 && partly_measured(experiment).empty();
+}
+
+std::string no_waits_phrase(const database::Contents& experiment) {
+  if (const std::string partly = partly_measured(experiment); !partly.empty())
+    return capitalized(partly) + ", so who waited for whom is not known.";
+  if (experiment.run.ranks == 1) return "The run has one rank, which has no other to wait for.";
+  const database::TraceAnalyses& trace = experiment.trace();
+  if (trace.traced < experiment.run.ranks || trace.stopped > 0 || trace.unmatched.sum() > 0)
+    return "No rank is known to have waited for another, but the time lines are incomplete (see `report`).";
+  return "No rank waited for another.";
+}
+
+std::string little_idleness_phrase(const database::Contents& experiment) {
+  if (const std::string partly = partly_measured(experiment); !partly.empty())
+    return capitalized(partly) + ": whether the others wait is not known.";
+  return experiment.locations.size() > 1 ? "The load is balanced: there is nothing to gain from less waiting."
+                                         : "There is nothing to gain from less waiting.";
+}
+
+std::string unexplained_phrase(const database::Contents& experiment, std::uint32_t role,
+                               const std::string& left) {
+  const std::string partly = partly_measured(experiment);
+  const bool several = experiment.roles[role].threads > 1;
+  if (!partly.empty() && !several) return capitalized(partly) + ", so what it waited for is not known.";
+  if (!several) {
+    return is_of_ranks(experiment, role)
+               ? "The run has one rank, so there is nothing to balance between ranks."
+               : "There is one such thread, so there is nothing to balance between threads.";
+  }
+  const std::string found = left.empty() ? "No part of it does lastingly more work on some of its threads"
+                                         : "No lasting difference explains the other " + left;
+  if (!partly.empty()) return found + ", but " + partly + ": the cause may lie on the others.";
+  return found + (left.empty() ? ", so " : ": ") + reason(experiment, role);
+}
+
+std::string no_suspects_phrase(const database::Contents& experiment) {
+  if (const std::string partly = partly_measured(experiment); !partly.empty())
+    return "No suspects among the threads measured; " + partly +
+           ", and the cause of waiting may lie on the others.";
+  return experiment.locations.size() > 1
+             ? "No suspects: no part of balanced code does lastingly more work on some of its threads."
+             : "No suspects: the run has one thread, so there is nothing to balance between threads.";
+}
+
+std::string partial_figures_phrase(const database::Contents& experiment) {
+  const std::string partly = partly_measured(experiment);
+  return partly.empty() ? partly : " But " + partly + ": the figures of the whole run are not known.";
+}
+
+std::string no_time_lines_phrase(const database::Contents& experiment) {
+  return experiment.run.ranks == 0
+             ? "the run has no MPI ranks, whose time lines this would compare (see `blame` and `waits`)"
+             : "the run was measured without a trace (measure it with hpcrun-lite --trace)";
+}
+
+}  // namespace culprit::viewer

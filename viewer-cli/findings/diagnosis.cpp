@@ -1,0 +1,252 @@
+#include "findings/diagnosis.hpp"
+
+#include "views/frame.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace culprit::viewer {
+namespace {
+
+using database::ContextId;
+using database::ContextKind;
+
+constexpr double kNsPerSecond = 1e9;
+constexpr double kWaiter = 0.5;  // of the mean wait
+
+std::optional<std::uint32_t> metric_named(const database::Contents& experiment, std::string_view name) {
+  for (std::uint32_t metric = 0; metric < experiment.metrics.size(); ++metric) {
+    if (experiment.metrics[metric].name == name) return metric;
+  }
+  return std::nullopt;
+}
+
+double seconds(metrics::Uint128 ns) {
+  return static_cast<double>(ns) / kNsPerSecond;
+}
+
+std::vector<IdleIn> sorted(const std::map<std::string, double>& by_name) {
+  std::vector<IdleIn> result;
+  result.reserve(by_name.size());
+  for (const auto& [name, value] : by_name) result.push_back({name, value});
+  std::stable_sort(result.begin(), result.end(),
+                   [](const IdleIn& a, const IdleIn& b) { return a.seconds > b.seconds; });
+  return result;
+}
+
+/// Idleness of each role, and where; fills what `diagnosis` says of the whole run.
+void add_idleness(const views::Figures& figures, std::uint32_t time, std::optional<std::uint32_t> idleness,
+                  Diagnosis& diagnosis) {
+  const database::Contents& experiment = figures.experiment();
+  std::map<std::string, double> everywhere;
+  for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
+    RoleIdleness part;
+    part.role = role;
+    part.threads = experiment.roles[role].threads;
+    part.total_s = seconds(figures.context(role, time, 0, true).sum);
+    part.idle_s = idleness ? seconds(figures.context(role, *idleness, 0, true).sum) : 0;
+    std::map<std::string, double> here;
+    for (ContextId context = 0; part.idle_s > 0 && context < experiment.contexts.size(); ++context) {
+      if ((experiment.contexts[context].flags & database::kFrontier) == 0) continue;
+      const double idle = seconds(figures.context(role, *idleness, context, true).sum);
+      if (idle > 0) here[label(views::frame_of(experiment, experiment.contexts[context]))] += idle;
+    }
+    for (const auto& [name, value] : here) everywhere[name] += value;
+    part.where = sorted(here);
+    diagnosis.total_s += part.total_s;
+    diagnosis.idle_s += part.idle_s;
+    diagnosis.roles.push_back(std::move(part));
+  }
+  diagnosis.where = sorted(everywhere);
+}
+
+/// What procedures do themselves, outside communication and waits.
+void add_work(const views::Figures& figures, std::uint32_t time, Diagnosis& diagnosis) {
+  const database::Contents& experiment = figures.experiment();
+  const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
+  const std::optional<std::uint32_t> communication = metric_named(experiment, "communication");
+  for (database::FlatId scope = 0; scope < experiment.flat.size(); ++scope) {
+    if (experiment.flat[scope].kind != ContextKind::procedure) continue;
+    double own = 0;
+    for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
+      own += seconds(figures.flat(role, time, scope, false).sum);
+      if (idleness) own -= seconds(figures.flat(role, *idleness, scope, false).sum);
+      if (communication) own -= seconds(figures.flat(role, *communication, scope, false).sum);
+    }
+    if (own > 0) diagnosis.work.push_back({scope, own});
+  }
+  std::stable_sort(diagnosis.work.begin(), diagnosis.work.end(),
+                   [](const Work& a, const Work& b) { return a.seconds > b.seconds; });
+  if (diagnosis.work.size() > kWorkListed) diagnosis.work.resize(kWorkListed);
+}
+
+/// Means over the culprits and over the other threads of a role.
+struct Means {
+  double culprits = 0, others = 0, all = 0;
+};
+
+Means means_of(const database::Contents& experiment, const database::Suspect& suspect,
+               const std::vector<double>& values) {
+  Means means;
+  std::vector<std::uint32_t> culprit_locations = suspect.locations;
+  std::ranges::sort(culprit_locations);
+  double culprits = 0;
+  double others = 0;
+  for (std::uint32_t location = 0; location < experiment.locations.size(); ++location) {
+    if (experiment.locations[location].role != suspect.role) continue;
+    const bool culprit = std::ranges::binary_search(culprit_locations, location);
+    (culprit ? means.culprits : means.others) += values[location];
+    (culprit ? culprits : others) += 1;
+  }
+  if (culprits + others > 0) means.all = (means.culprits + means.others) / (culprits + others);
+  if (culprits > 0) means.culprits /= culprits;
+  if (others > 0) means.others /= others;
+  return means;
+}
+
+/// One metric at `context` by location, less what lies at or below its frontier frames.
+std::vector<double> outside_waits(const views::Figures& figures, ContextId context, std::uint32_t metric) {
+  const database::Contents& experiment = figures.experiment();
+  std::vector<ContextId> waits;
+  for (ContextId below = context; below < experiment.contexts[context].end;) {
+    const bool frontier = (experiment.contexts[below].flags & database::kFrontier) != 0;
+    if (frontier) waits.push_back(below);
+    below = frontier ? experiment.contexts[below].end : below + 1;
+  }
+  const std::vector<std::uint64_t> all = figures.per_thread(context, metric, true);
+  const std::vector<std::uint64_t> inside = figures.per_thread(waits, metric, true);
+  std::vector<double> result(all.begin(), all.end());
+  for (std::size_t location = 0; location < result.size(); ++location)
+    result[location] -= static_cast<double>(inside[location]);
+  return result;
+}
+
+}  // namespace
+
+std::vector<Blamed> find_blamed(const views::Figures& figures) {
+  std::vector<Blamed> result;
+  const std::vector<std::vector<database::BlameRow>> blame = figures.experiment().blame.read();
+  for (std::uint32_t role = 0; role < blame.size(); ++role) {
+    for (const database::BlameRow& row : blame[role]) result.push_back({row.context, role, seconds(row.sum)});
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const Blamed& a, const Blamed& b) { return a.idle_s > b.idle_s; });
+  return result;
+}
+
+Waiters::Waiters(const views::Figures& figures)
+    : figures_(figures),
+      idleness_(metric_named(figures.experiment(), "idleness")),
+      locations_(figures.experiment().roles.size()) {
+  const database::Locations& locations = figures.experiment().locations;
+  for (std::uint32_t location = 0; location < locations.size(); ++location)
+    locations_[locations[location].role].push_back(location);
+}
+
+std::vector<std::uint32_t> Waiters::of(const Blamed& blamed) const {
+  std::vector<std::uint32_t> waiters;
+  if (!idleness_) return waiters;
+  const std::vector<std::uint64_t> waits = figures_.per_thread(blamed.context, *idleness_, true);
+  const std::vector<std::uint32_t>& locations = locations_[blamed.role];
+  double sum = 0;
+  for (const std::uint32_t location : locations) sum += static_cast<double>(waits[location]);
+  const auto threads = static_cast<double>(locations.size());
+  for (const std::uint32_t location : locations) {
+    if (waits[location] != 0 && static_cast<double>(waits[location]) * threads >= kWaiter * sum)
+      waiters.push_back(location);
+  }
+  return waiters;
+}
+
+SuspectFacts examine(const views::Figures& figures, const database::Suspect& suspect) {
+  const database::Contents& experiment = figures.experiment();
+  SuspectFacts facts;
+  facts.suspect = &suspect;
+  if (suspect.locations.empty()) return facts;
+  const std::optional<std::uint32_t> time = metric_named(experiment, "REALTIME");
+  const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
+  const std::optional<std::uint32_t> cpu = metric_named(experiment, "CPU");
+  if (!time || !idleness) return facts;
+
+  const std::vector<std::uint64_t> wall = figures.per_thread(suspect.suspect, *time, true);
+  const std::vector<std::uint64_t> idle = figures.per_thread(suspect.suspect, *idleness, true);
+  std::vector<double> work(wall.size());
+  for (std::size_t location = 0; location < wall.size(); ++location) {
+    work[location] = static_cast<double>(wall[location]) - static_cast<double>(idle[location]);
+  }
+  const Means means = means_of(experiment, suspect, work);
+  facts.only_here = means.others <= 0 && means.culprits > 0;
+  if (means.others > 0) facts.more_work = means.culprits / means.others - 1;
+
+  if (!cpu) return facts;
+  const Means outside = means_of(experiment, suspect, outside_waits(figures, suspect.suspect, *time));
+  const Means on_cpu = means_of(experiment, suspect, outside_waits(figures, suspect.suspect, *cpu));
+  const double excess = outside.culprits - outside.all;
+  facts.usual_cpu_share = cpu_share_of_work(figures, suspect.role);
+  if (excess > 0) facts.excess_cpu_share = std::clamp((on_cpu.culprits - on_cpu.all) / excess, 0.0, 1.0);
+  return facts;
+}
+
+std::optional<double> cpu_share_of_work(const views::Figures& figures, std::uint32_t role) {
+  const database::Contents& experiment = figures.experiment();
+  const std::optional<std::uint32_t> time = metric_named(experiment, "REALTIME");
+  const std::optional<std::uint32_t> cpu = metric_named(experiment, "CPU");
+  if (!time || !cpu || experiment.contexts.empty()) return std::nullopt;
+  double wall = static_cast<double>(figures.context(role, *time, 0, true).sum);
+  double on_cpu = static_cast<double>(figures.context(role, *cpu, 0, true).sum);
+  for (ContextId context = 0; context < experiment.contexts.size();) {
+    if ((experiment.contexts[context].flags & database::kFrontier) == 0) {
+      ++context;
+      continue;
+    }
+    wall -= static_cast<double>(figures.context(role, *time, context, true).sum);
+    on_cpu -= static_cast<double>(figures.context(role, *cpu, context, true).sum);
+    context = experiment.contexts[context].end;
+  }
+  if (wall <= 0 || on_cpu < 0) return std::nullopt;
+  return std::min(on_cpu / wall, 1.0);
+}
+
+bool lacks_cpu(const SuspectFacts& facts) {
+  constexpr double kHalf = 0.5;
+  if (!facts.excess_cpu_share) return false;
+  return *facts.excess_cpu_share < kHalf * facts.usual_cpu_share.value_or(1);
+}
+
+Diagnosis diagnose(const views::Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  Diagnosis diagnosis;
+  const std::optional<std::uint32_t> time = metric_named(experiment, "REALTIME");
+  if (!time || experiment.contexts.empty()) return diagnosis;
+  const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
+  add_idleness(figures, *time, idleness, diagnosis);
+  add_work(figures, *time, diagnosis);
+  diagnosis.blamed = find_blamed(figures);
+  return diagnosis;
+}
+
+double undecided_share(const views::Figures& figures, const Blamed& blamed) {
+  const database::Contents& experiment = figures.experiment();
+  const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
+  if (!idleness || blamed.role >= experiment.roles.size()) return 0;
+  double all = 0;
+  double undecided = 0;
+  const ContextId end = experiment.contexts[blamed.context].end;
+  for (ContextId context = blamed.context + 1; context < end; ++context) {
+    if ((experiment.contexts[context].flags & database::kFrontier) == 0) continue;
+    bool charged_here = true;
+    bool any_undecided = false;
+    for (ContextId at = experiment.contexts[context].parent; at != blamed.context;
+         at = experiment.contexts[at].parent) {
+      charged_here = charged_here && experiment.balance(blamed.role, at) != database::Balance::balanced;
+      any_undecided = any_undecided || experiment.balance(blamed.role, at) == database::Balance::undecided;
+    }
+    if (!charged_here) continue;
+    const double idle = seconds(figures.context(blamed.role, *idleness, context, true).sum);
+    all += idle;
+    if (any_undecided) undecided += idle;
+  }
+  return all > 0 ? undecided / all : 0;
+}
+
+}  // namespace culprit::viewer

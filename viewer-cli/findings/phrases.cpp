@@ -1,0 +1,139 @@
+#include "findings/phrases.hpp"
+
+#include "text/frame_json.hpp"
+#include "text/quantity.hpp"
+#include "text/shorten.hpp"
+#include "views/rank_list.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace culprit::viewer {
+namespace {
+
+using database::ContextId;
+using database::ContextKind;
+using database::kNone;
+
+constexpr std::size_t kThreadsNamed = 4;
+
+/// The next procedure at or above `context`; kNone above all.
+ContextId enclosing(const database::Contents& experiment, ContextId context) {
+  for (ContextId at = context; at != kNone; at = experiment.contexts[at].parent) {
+    const ContextKind kind = experiment.contexts[at].kind;
+    if (kind == ContextKind::procedure || kind == ContextKind::inlined) return at;
+  }
+  return kNone;
+}
+
+std::string plain_name(const database::Contents& experiment, ContextId context, std::size_t width,
+                       bool unicode) {
+  return shorten_name(without_parameters(label(views::frame_of(experiment, experiment.contexts[context]))),
+                      width, unicode);
+}
+
+std::string procedure_phrase(const database::Contents& experiment, ContextId context, std::size_t width,
+                             bool unicode) {
+  const views::Frame frame = views::frame_of(experiment, experiment.contexts[context]);
+  const std::string name = plain_name(experiment, context, width, unicode);
+  if (const std::string where = place(frame); !where.empty()) return name + " at " + where;
+  const std::string_view module = views::base_name(frame.module);
+  return module.empty() || views::is_named_for_module(frame) ? name : name + " in " + std::string(module);
+}
+
+/// A call site is named by what it calls; where lines are unknown, all calls of a scope are one site.
+std::string call_phrase(const database::Contents& experiment, ContextId context, bool article,
+                        const std::string& where, const std::string& in) {
+  if (!where.empty()) return (article ? "the call at " : "call at ") + where + in;
+  const bool one_callee = experiment.contexts[context].end > context + 1 &&
+                          experiment.contexts[context + 1].end == experiment.contexts[context].end;
+  if (!one_callee) return "calls" + in;
+  const std::string callee =
+      without_parameters(label(views::frame_of(experiment, experiment.contexts[context + 1])));
+  return (article ? "the call of " : "call of ") + callee + in;
+}
+
+}  // namespace
+
+std::string scope_phrase(const database::Contents& experiment, ContextId context, bool article,
+                         std::size_t width, bool unicode) {
+  const views::Frame frame = views::frame_of(experiment, experiment.contexts[context]);
+  const std::string where = place(frame);
+  const ContextId around = enclosing(experiment, experiment.contexts[context].parent);
+  const std::string in = around == kNone ? "" : " in " + plain_name(experiment, around, width, unicode);
+  switch (frame.kind) {
+    case ContextKind::root:
+      return context == 0 ? "the whole run" : "the whole program";
+    case ContextKind::thread_root:
+      return "the threads as a whole";
+    case ContextKind::partial:
+      return "incompletely unwound code";
+    case ContextKind::loop:
+      if (where.empty()) return "a loop" + in;
+      return (article ? "the loop at " : "loop at ") + where + in;
+    case ContextKind::region:
+      return plain_name(experiment, context, width, unicode);
+    case ContextKind::call:
+      return call_phrase(experiment, context, article, where, in);
+    case ContextKind::statement:
+      if (!where.empty() || around == kNone) return label(frame) + in;
+      return procedure_phrase(experiment, around, width, unicode);
+    default:
+      return procedure_phrase(experiment, context, width, unicode);
+  }
+}
+
+std::string suspect_phrase(const database::Contents& experiment, ContextId context, std::size_t width,
+                           bool unicode) {
+  std::string phrase = scope_phrase(experiment, context, false, width, unicode);
+  // The program's own caller of library code is what the user can change.
+  const std::string& program = experiment.run.program;
+  const auto own = [&](ContextId at) {
+    return experiment.strings[experiment.contexts[at].module] == program;
+  };
+  if (program.empty() || own(context)) return phrase;
+  for (ContextId at = context; at != kNone; at = experiment.contexts[at].parent) {
+    if (experiment.contexts[at].kind == ContextKind::procedure && own(at)) {
+      const std::string name = plain_name(experiment, at, width, unicode);
+      // A stripped program's names (`app@0x1240`) tell nothing.
+      if (name != "main" && !name.starts_with(views::base_name(program)))
+        phrase.append(", under ").append(name);
+      return phrase;
+    }
+  }
+  return phrase;
+}
+
+std::string more_work_phrase(const std::optional<double>& more_work, bool only_here) {
+  if (only_here) return "works only on";
+  if (!more_work) return "more work on";
+  constexpr double kTwice = 1;
+  if (*more_work >= kTwice) return grouped(*more_work + 1, *more_work < 99 ? 1 : 0) + " times the work on";
+  return '+' + round_percent(*more_work) + " work on";
+}
+
+std::string threads_phrase(const database::Contents& experiment, std::span<const std::uint32_t> locations) {
+  if (locations.empty()) return "many threads, a little on each";
+  std::vector<std::int32_t> ranks;
+  bool main_threads = true;
+  for (const std::uint32_t location : locations) {
+    const database::LocationEntry self = experiment.locations[location];
+    main_threads = main_threads && self.thread == 0 && self.rank >= 0;
+    ranks.push_back(self.rank);
+  }
+  if (main_threads) return (ranks.size() == 1 ? "rank " : "ranks ") + views::format_rank_list(ranks);
+  std::string text;
+  for (std::size_t index = 0; index < std::min(locations.size(), kThreadsNamed); ++index) {
+    text += (index == 0 ? "" : ", ") + location_label(experiment, locations[index]);
+  }
+  if (locations.size() > kThreadsNamed)
+    text += " and " + std::to_string(locations.size() - kThreadsNamed) + " more";
+  return text;
+}
+
+std::string role_phrase(const database::Contents& experiment, std::uint32_t role) {
+  const std::string& name = experiment.roles[role].name;
+  return name == "main" ? "main threads" : name + " threads";
+}
+
+}  // namespace culprit::viewer

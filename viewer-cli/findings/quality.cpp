@@ -1,0 +1,225 @@
+#include "findings/quality.hpp"
+
+#include "findings/coverage.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+
+#include <algorithm>
+
+namespace culprit::viewer {
+namespace {
+
+constexpr double kManyPartial = 0.01;     // of the time
+constexpr double kManyUnresolved = 0.05;  // of the samples
+constexpr double kCostly = 0.05;          // of the time: what the runtime keeps sampling below
+constexpr double kNsPerSecond = 1e9;
+
+double share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string count_and_share(std::uint64_t part, std::uint64_t whole, const std::string& what) {
+  if (part == 0) return what == "unresolved" ? "none unresolved" : "no " + what;
+  return keep(grouped(static_cast<double>(part))) + ' ' + what +
+         keep(" (" + percent(share(part, whole)) + ')');
+}
+
+/// Why nothing was read from a module when its structure was sought (lib/structure says it so); empty where
+/// something was.
+std::string why_unread(const database::ModuleInfo& module) {
+  for (const std::string& note : module.notes)
+    if (note.starts_with("cannot be read") || note.starts_with("changed since")) return note;
+  return {};
+}
+
+/// The modules whose code has no names because their files were gone or others when the run was merged, those
+/// with the most samples first.
+std::string unread_modules(const database::Contents& experiment) {
+  constexpr std::size_t kListed = 3;
+  std::vector<const database::ModuleInfo*> unread;
+  for (const database::ModuleInfo& module : experiment.modules)
+    if (!why_unread(module).empty()) unread.push_back(&module);
+  std::ranges::stable_sort(unread, std::ranges::greater(), &database::ModuleInfo::samples);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(unread.size(), kListed); ++i)
+    text += (i == 0 ? "" : ", ") + unread[i]->path + " (" + why_unread(*unread[i]) + ")";
+  if (unread.size() > kListed) text += ", " + counted(unread.size() - kListed, "more module");
+  return text;
+}
+
+/// `3 sends, 1 receive`, those that there are.
+std::string unmatched_text(const database::UnmatchedOperations& unmatched) {
+  std::vector<std::string> parts;
+  const auto add = [&parts](std::uint64_t count, const std::string& noun, const std::string& of = {}) {
+    if (count > 0) parts.push_back(keep(counted(count, noun) + of));
+  };
+  add(unmatched.sends, "send");
+  add(unmatched.receives, "receive");
+  add(unmatched.probes, "probe");
+  add(unmatched.collectives, "collective");
+  add(unmatched.fences, "fence");
+  add(unmatched.epochs, "epoch");
+  add(unmatched.locks, "lock");
+  add(unmatched.completions, "completion");
+  add(unmatched.strangers, "operation", " with unrecorded processes");
+  return enumerate(parts);
+}
+
+}  // namespace
+
+std::string clocks_text(const database::Contents& experiment) {
+  const database::Quality& quality = experiment.quality;
+  if (quality.clock_violations == 0) return {};
+  const bool one = quality.clock_violations == 1;
+  const bool one_host = experiment.run.hosts.size() == 1;
+  std::string text = counted(quality.clock_violations, "message") + (one ? " was" : " were") +
+                     " received before being sent" + (one_host ? "" : ", by the clocks of the hosts,") +
+                     " and " + (one ? "was" : "were") + " moved, with what follows: ";
+  if (quality.clock_violations_left == 0) {
+    text += "waits there are estimates.";
+  } else {
+    text += grouped(static_cast<double>(quality.clock_violations_left)) + " still " +
+            (quality.clock_violations_left == 1 ? "is" : "are") +
+            " in the wrong order, and waits there and their causes are wrong.";
+  }
+  // One clock does not err.
+  if (one_host)
+    text +=
+        " On one host that is so where a rank's sampling was stopped while messages were under way: later "
+        "ones are then taken for them.";
+  return text;
+}
+
+double sampling_microseconds(const database::Quality& quality) {
+  return quality.samples == 0
+             ? 0
+             : static_cast<double>(quality.handler_ns) / static_cast<double>(quality.samples) / 1000;
+}
+
+namespace {
+
+/// Of all threads; 0 where the metric was not recorded.
+double total_seconds(const database::Contents& experiment, std::string_view metric) {
+  double sum = 0;
+  for (std::uint32_t m = 0; m < experiment.metrics.size() && !experiment.contexts.empty(); ++m) {
+    if (experiment.metrics[m].name != metric) continue;
+    for (std::uint32_t role = 0; role < experiment.roles.size(); ++role)
+      sum += static_cast<double>(experiment.context_summaries.get(role, m, 0, true).sum) / kNsPerSecond;
+  }
+  return sum;
+}
+
+/// A thread that waits takes no processor, and is not sampled for long: what sampling took is a part of what
+/// the processors did.
+struct SamplingShare {
+  double share = 0;
+  const char* of = "time";
+};
+SamplingShare sampling_share(const database::Contents& experiment) {
+  const double taken = static_cast<double>(experiment.quality.handler_ns) / kNsPerSecond;
+  if (const double cpu = total_seconds(experiment, "CPU"); cpu > 0) return {taken / cpu, "CPU time"};
+  const double time = total_seconds(experiment, "REALTIME");
+  return {time > 0 ? taken / time : 0, "time"};
+}
+
+}  // namespace
+
+std::string sampling_share_text(const database::Contents& experiment) {
+  const auto [share, of] = sampling_share(experiment);
+  return share > 0 ? keep(percent(share)) + " of the " + of : "";
+}
+
+double partial_share(const database::Contents& experiment) {
+  const double total_s = total_seconds(experiment, "REALTIME");
+  return total_s > 0 ? static_cast<double>(experiment.quality.partial_ns) / kNsPerSecond / total_s : 0;
+}
+
+std::string quality_text(const database::Contents& experiment) {
+  const database::Quality& quality = experiment.quality;
+  const std::size_t threads = experiment.locations.size();
+  std::string text = "Measured: ";
+  if (experiment.run.ranks > 0) text += keep(counted(experiment.run.ranks, "rank")) + ", ";
+  text += keep(counted(threads, "thread")) + ", " + keep(counted(quality.samples, "sample"));
+  if (experiment.run.period_ns > 0) {
+    text += keep(" at " + grouped(kNsPerSecond / static_cast<double>(experiment.run.period_ns)) + "/s");
+  }
+  text += "; " + count_and_share(quality.partial, quality.samples, "partial unwinds") + ", ";
+  if (quality.bridged > 0) text += keep(grouped(static_cast<double>(quality.bridged)) + " bridged") + ", ";
+  text += count_and_share(quality.unresolved, quality.samples, "unresolved") + ", " +
+          (quality.dropped == 0 ? "none dropped"
+                                : keep(grouped(static_cast<double>(quality.dropped))) + " dropped");
+  if (quality.clock_violations > 0) {
+    text += ", " + keep(counted(quality.clock_violations, "clock violation"));
+    if (quality.clock_violations_left > 0)
+      text += keep(" (" + grouped(static_cast<double>(quality.clock_violations_left)) + " left)");
+  }
+  if (const std::string share = sampling_share_text(experiment); !share.empty())
+    text += "; sampling took " + share;
+  return text + '.';
+}
+
+std::vector<std::string> quality_warnings(const database::Contents& experiment) {
+  const database::Quality& quality = experiment.quality;
+  std::vector<std::string> lines;
+  const auto warn = [&](const std::string& text) { lines.push_back("Note: " + text); };
+  if (quality.cut_short > 0) {
+    warn((quality.cut_short == 1 ? std::string("1 process was")
+                                 : grouped(static_cast<double>(quality.cut_short)) + " processes were") +
+         " cut short: what happened in the last second before the end may be missing.");
+  }
+  if (quality.unreadable > 0) {
+    warn(counted(quality.unreadable, "measurement file") + " could not be read and " +
+         (quality.unreadable == 1 ? "is" : "are") + " missing here.");
+  }
+  if (const std::string partly = partly_measured(experiment); !partly.empty())
+    warn(partly + ": what the others did, and who waited for them, is not known.");
+  if (quality.dropped > 0) {
+    warn(counted(quality.dropped, "sample") + " recorded nothing; times are that much too small.");
+  }
+  if (quality.full > 0) {
+    warn(counted(quality.full, "sample") + " met a full memory area and count for a caller.");
+  }
+  if (quality.slowed > 0) {
+    const std::uint64_t factor = std::uint64_t{1} << std::min<std::uint64_t>(quality.most_halvings, 63);
+    warn("sampling cost more than it may (a tenth of a thread's time, a twentieth of the processors): " +
+         counted(quality.slowed, "thread") + (quality.slowed == 1 ? " was" : " were") +
+         " sampled more slowly, at times at 1/" + grouped(static_cast<double>(factor)) +
+         " of the rate; times stay right, of fewer samples.");
+  }
+  if (quality.epochs_lost > 0) {
+    warn(counted(quality.epochs_lost, "call") +
+         " of one-sided communication found no accumulator (too many call paths, windows or peers); `waits` "
+         "knows less of them.");
+  }
+  if (experiment.trace().stopped > 0) {
+    warn(counted(experiment.trace().stopped, "trace") + (experiment.trace().stopped == 1 ? " ends" : " end") +
+         " before the run (--trace-limit, a full disk, or damage): what came after is missing in waits, "
+         "causes and "
+         "the "
+         "critical path.");
+  }
+  if (const std::uint64_t unmatched = experiment.trace().unmatched.sum(); unmatched > 0) {
+    warn(counted(unmatched, "operation") + " in the traces found no partner (" +
+         unmatched_text(experiment.trace().unmatched) + "); waits in them are not known.");
+  }
+  if (const std::string clocks = clocks_text(experiment); !clocks.empty()) warn(clocks);
+  if (partial_share(experiment) > kManyPartial) {
+    warn(percent(partial_share(experiment)) +
+         " of the time lies in partial unwinds (under <partial>); `info` " +
+         "says which modules they end in, and notes why.");
+  }
+  if (share(quality.unresolved, quality.samples) > kManyUnresolved) {
+    warn(percent(share(quality.unresolved, quality.samples)) +
+         " of the samples lie in code without symbols.");
+  }
+  if (const std::string unread = unread_modules(experiment); !unread.empty())
+    warn("no names for the procedures of " + unread +
+         ". Merge again where the files are those that were measured.");
+  if (const auto [share, of] = sampling_share(experiment); share > kCostly) {
+    warn("sampling itself took " + percent(share) + " of the " + of +
+         "; sample more slowly (hpcrun-lite -e REALTIME@f100).");
+  }
+  return lines;
+}
+
+}  // namespace culprit::viewer

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "database/contents.hpp"
+
+#include <string>
+#include <vector>
+
+namespace culprit::viewer {
+
+/// The quality of the measurement in one sentence: ranks, threads, samples, partial, unresolved, dropped.
+std::string quality_text(const database::Contents& experiment);
+
+/// What the hosts' clocks, or on one host gaps in the recording, did to the order of messages, in a sentence;
+/// empty where none is received before being sent.
+std::string clocks_text(const database::Contents& experiment);
+
+/// One line for each thing that makes the figures less than complete, with what to do.
+std::vector<std::string> quality_warnings(const database::Contents& experiment);
+
+/// What one sample took on average, in microseconds: the handler, and what a signal cost beside it where the
+/// program started.
+double sampling_microseconds(const database::Quality& quality);
+
+/// What sampling took, in words: "1.2 % of the CPU time", or of the time where CPU time was not recorded;
+/// empty where it is not known.
+std::string sampling_share_text(const database::Contents& experiment);
+
+/// Samples for which time stands that lies in partial unwinds, as a share of all time.
+double partial_share(const database::Contents& experiment);
+
+}  // namespace culprit::viewer

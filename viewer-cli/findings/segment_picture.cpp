@@ -1,0 +1,151 @@
+#include "findings/segment_picture.hpp"
+
+#include "findings/segment_begins.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace culprit::viewer {
+namespace {
+
+using database::Variation;
+
+constexpr double kNsPerSecond = 1e9;
+constexpr std::size_t kRowsDrawn = 32;  // ranks; more share a line
+constexpr std::size_t kLabel = 14;      // columns for `ranks 123-456  `
+constexpr std::array<const char*, 9> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+constexpr std::array<const char*, 9> kLetters = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
+
+/// The highest of the ranks' segments that share a cell of the picture: outliers must not vanish.
+class Picture {
+ public:
+  /// `by_time`: segments are where they began, up to where the next one did.
+  Picture(const Variation& variation, const SegmentRows& rows, std::size_t columns, bool by_time) {
+    for (const auto& row : rows) longest_ = std::max(longest_, row.size());
+    columns_ = std::max<std::size_t>(1, std::min(columns, longest_));
+    rows_ = std::min(kRowsDrawn, rows.size());
+    cells_.resize(rows_ * columns_);
+    if (by_time) find_times(variation);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const std::size_t line = line_of(r, rows.size());
+      for (std::size_t i = 0; i < rows[r].size(); ++i) {
+        if (by_time) {
+          const std::vector<std::uint64_t>& begins = variation.rows[r].begin_ns;
+          const std::size_t first = column_at(begins[i]);
+          const std::size_t next = i + 1 < begins.size() ? column_at(begins[i + 1]) : first;
+          put(line, first, std::max(next, first + 1), rows[r][i]);
+        } else {
+          const std::size_t column = i * columns_ / longest_;
+          put(line, column, column + 1, rows[r][i]);
+        }
+      }
+    }
+  }
+
+  /// Which line a row is in.
+  [[nodiscard]] std::size_t line_of(std::size_t row, std::size_t rows) const { return row * rows_ / rows; }
+  [[nodiscard]] std::size_t lines() const { return rows_; }
+  [[nodiscard]] std::size_t segments() const { return longest_; }
+  [[nodiscard]] std::uint64_t most() const { return most_; }
+  /// By time: of the first segment's beginning, and of the last's.
+  [[nodiscard]] std::uint64_t first_ns() const { return first_ns_; }
+  [[nodiscard]] std::uint64_t last_ns() const { return last_ns_; }
+
+  void write_line(std::ostream& out, const Screen& screen, std::size_t line, std::uint64_t median) const {
+    for (std::size_t c = 0; c < columns_; ++c) {
+      const std::uint64_t value = cells_[line * columns_ + c];
+      const auto level =
+          most_ == 0
+              ? 0
+              : std::min<std::size_t>(8, static_cast<std::size_t>(std::lround(
+                                             8.0 * static_cast<double>(value) / static_cast<double>(most_))));
+      const double above = median == 0 ? 0 : static_cast<double>(value) / static_cast<double>(median) - 1;
+      out << screen.heat(above, (screen.unicode ? kBlocks : kLetters).at(level));
+    }
+    out << '\n';
+  }
+
+ private:
+  void put(std::size_t line, std::size_t first, std::size_t last, std::uint64_t value) {
+    for (std::size_t column = first; column < last; ++column) {
+      std::uint64_t& cell = cells_[line * columns_ + column];
+      cell = std::max(cell, value);
+    }
+    most_ = std::max(most_, value);
+  }
+  void find_times(const Variation& variation) {
+    first_ns_ = std::numeric_limits<std::uint64_t>::max();
+    for (const Variation::Row& row : variation.rows) {
+      if (row.begin_ns.empty()) continue;
+      first_ns_ = std::min(first_ns_, row.begin_ns.front());
+      last_ns_ = std::max(last_ns_, row.begin_ns.back());
+    }
+  }
+  [[nodiscard]] std::size_t column_at(std::uint64_t ns) const {
+    const double part = last_ns_ <= first_ns_
+                            ? 0
+                            : static_cast<double>(ns - first_ns_) / static_cast<double>(last_ns_ - first_ns_);
+    return std::min(columns_ - 1, static_cast<std::size_t>(part * static_cast<double>(columns_)));
+  }
+
+  std::uint64_t first_ns_ = 0, last_ns_ = 0;
+  std::size_t longest_ = 0, columns_ = 1, rows_ = 0;
+  std::uint64_t most_ = 0;
+  std::vector<std::uint64_t> cells_;
+};
+
+/// What the columns are.
+std::string columns_text(const Screen& screen, const database::Contents& experiment,
+                         const Variation& variation, const Picture& picture) {
+  const std::string name = segment_name(variation);
+  if (line_up(variation)) return keep(counted(picture.segments(), name));
+  const std::string differ = "their number differs between ranks (" + numbers_of_segments(variation) + ")";
+  if (!have_begins(variation))
+    return keep(counted(picture.segments(), name)) + ", numbered on each rank by itself: " + differ;
+  const std::uint64_t origin = std::min(experiment.trace().time_map.begin_ns, picture.first_ns());
+  const auto at = [&](std::uint64_t ns) {
+    return keep(duration(static_cast<double>(ns - origin) / kNsPerSecond, screen.unicode));
+  };
+  return "from " + at(picture.first_ns()) + " to " + at(picture.last_ns()) + " of the run, not " + name +
+         " by " + name + ", as " + differ;
+}
+
+}  // namespace
+
+SegmentRows sos_times(const Variation& variation) {
+  SegmentRows rows;
+  rows.reserve(variation.rows.size());
+  for (const Variation::Row& row : variation.rows) rows.emplace_back(row.sos_ns);
+  return rows;
+}
+
+const char* segment_name(const Variation& variation) {
+  return variation.marked ? "iteration" : "invocation";
+}
+
+void draw_segments(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                   const Variation& variation, const SegmentRows& values, std::uint64_t median,
+                   const std::function<std::string(std::uint64_t)>& amount) {
+  const Picture picture(variation, values, screen.width > kLabel + 10 ? screen.width - kLabel : 10,
+                        !line_up(variation) && have_begins(variation));
+  std::size_t row = 0;
+  for (std::size_t line = 0; line < picture.lines(); ++line) {
+    const std::size_t first = row;
+    while (row < variation.rows.size() && picture.line_of(row, variation.rows.size()) == line) ++row;
+    std::string label = (row - first > 1 ? "ranks " : "rank ") + std::to_string(variation.rows[first].rank);
+    if (row - first > 1) label += "-" + std::to_string(variation.rows[row - 1].rank);
+    out << label << std::string(label.size() < kLabel ? kLabel - label.size() : 1, ' ');
+    picture.write_line(out, screen, line, median);
+  }
+  out << screen.dim(wrap("Left to right: " + columns_text(screen, experiment, variation, picture) +
+                             "; a full block is " + keep(amount(picture.most())) + ".",
+                         screen.width))
+      << '\n';
+}
+
+}  // namespace culprit::viewer

@@ -1,0 +1,345 @@
+#include "request/command_line.hpp"
+
+#include "print/text.hpp"
+#include "request/help.hpp"
+#include "spelling/closest.hpp"
+#include "spelling/unknown_option.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+namespace culprit::viewer {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Command>, 15> kCommands = {{
+    {"report", Command::report},
+    {"view", Command::view},
+    {"hot-path", Command::hot_path},
+    {"threads", Command::threads},
+    {"blame", Command::blame},
+    {"suspects", Command::suspects},
+    {"waits", Command::waits},
+    {"causes", Command::causes},
+    {"critical-path", Command::critical_path},
+    {"hotspots", Command::hotspots},
+    {"variation", Command::variation},
+    {"efficiency", Command::efficiency},
+    {"diff", Command::diff},
+    {"export", Command::exporting},
+    {"info", Command::info},
+}};
+constexpr std::array<std::pair<std::string_view, ViewKind>, 3> kViews = {{
+    {"calling-context", ViewKind::calling_context},
+    {"callers", ViewKind::callers},
+    {"flat", ViewKind::flat},
+}};
+constexpr std::array<std::pair<std::string_view, Format>, 3> kFormats = {{
+    {"text", Format::text},
+    {"json", Format::json},
+    {"csv", Format::csv},
+}};
+constexpr std::array<std::pair<std::string_view, ExportFormat>, 7> kExportFormats = {{
+    {"collapsed", ExportFormat::collapsed},
+    {"speedscope", ExportFormat::speedscope},
+    {"pprof", ExportFormat::pprof},
+    {"hatchet", ExportFormat::hatchet},
+    {"caliper", ExportFormat::caliper},
+    {"csv", ExportFormat::csv},
+    {"json", ExportFormat::json},
+}};
+constexpr std::array<std::pair<std::string_view, views::Scaling>, 2> kScalings = {{
+    {"strong", views::Scaling::strong},
+    {"weak", views::Scaling::weak},
+}};
+
+/// Which commands an option has a meaning for.
+struct OptionUse {
+  std::string_view option;
+  std::initializer_list<Command> commands;
+};
+const std::array<OptionUse, 17> kUses = {{
+    {"--sort", {Command::view}},
+    {"--metrics", {Command::view}},
+    {"--depth", {Command::view, Command::diff}},
+    {"--min", {Command::view, Command::diff}},
+    {"--focus", {Command::view, Command::diff}},
+    {"--ranks", {Command::view, Command::hot_path, Command::threads, Command::diff}},
+    {"--role", {Command::view, Command::hot_path, Command::threads, Command::diff}},
+    {"--lines", {Command::view, Command::hot_path}},
+    {"--inside-waits", {Command::view, Command::hot_path, Command::diff}},
+    {"--all", {Command::view, Command::hot_path, Command::diff}},
+    {"--ids", {Command::view, Command::hot_path}},
+    {"--metric",
+     {Command::hot_path, Command::threads, Command::variation, Command::diff, Command::exporting}},
+    {"--derive", {Command::view, Command::hot_path, Command::threads, Command::diff, Command::exporting}},
+    {"--finer", {Command::variation}},
+    {"--procedure", {Command::variation}},
+    {"--scaling", {Command::diff}},
+    {"--browse", {Command::diff}},
+}};
+
+template <class Choices>
+bool is_one_of(const Choices& choices, std::string_view word) {
+  return std::any_of(choices.begin(), choices.end(),
+                     [&](const auto& choice) { return choice.first == word; });
+}
+
+template <class Choices>
+std::vector<std::string> names_of(const Choices& choices) {
+  std::vector<std::string> names;
+  names.reserve(choices.size());
+  for (const auto& [name, value] : choices) names.emplace_back(name);
+  return names;
+}
+
+template <class Choices>
+auto choose(const Choices& choices, std::string_view word, const std::string& what) {
+  std::string list;
+  for (const auto& [name, value] : choices) {
+    if (name == word) return value;
+    list += (list.empty() ? "" : ", ") + std::string(name);
+  }
+  throw UsageError(what + ": '" + std::string(word) + "' (" +
+                   spelling::did_you_mean(word, names_of(choices)) + "choose one of: " + list + ")");
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (true) {
+    const std::size_t comma = list.find(',', begin);
+    parts.push_back(list.substr(begin, comma - begin));
+    if (comma == std::string::npos) return parts;
+    begin = comma + 1;
+  }
+}
+
+struct Raw {
+  std::vector<std::string> words, source_map;
+  std::string format = "text", metrics, scaling;
+  double min_percent = 0;
+  std::uint32_t depth = 0;
+  bool help = false, version = false;
+};
+
+void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
+  app.set_help_flag();
+  app.add_flag("-h,--help", raw.help);
+  app.add_flag("--version", raw.version);
+  app.add_flag("-q,--quiet", invocation.quiet);
+  app.add_option("--format", raw.format);
+  app.add_option("--sort", invocation.sort);
+  app.add_option("--metrics", raw.metrics);
+  app.add_option("--metric", invocation.metric);
+  app.add_option("--derive", invocation.derive)->allow_extra_args(false);
+  app.add_option("--depth", raw.depth);
+  app.add_option("--min", raw.min_percent);
+  app.add_option("--finer", invocation.finer)->excludes(app.add_option("--procedure", invocation.procedure));
+  app.add_option("--focus", invocation.focus);
+  app.add_option("--scaling", raw.scaling);
+  app.add_option("--ranks", invocation.ranks);
+  app.add_option("--role", invocation.role);
+  app.add_option("-o,--output", invocation.output);
+  app.add_flag("--ids", invocation.ids);
+  app.add_flag("--lines", invocation.lines);
+  app.add_flag("--inside-waits", invocation.inside_waits);
+  app.add_flag("--all", invocation.all);
+  app.add_flag("--browse", invocation.browse);
+  app.add_option("--source-map", raw.source_map)->allow_extra_args(false);
+  app.add_option("words", raw.words);
+}
+
+/// `viewer-cli view --help` and `viewer-cli run1.db view --help` alike.
+std::string command_among(const std::vector<std::string>& words) {
+  const auto found = std::find_if(words.begin(), words.end(),
+                                  [](const std::string& word) { return is_one_of(kCommands, word); });
+  return found == words.end() ? std::string{} : *found;
+}
+
+/// `viewer-cli before.db after.db`: a comparison to browse.
+bool names_second_run(const std::vector<std::string>& words) {
+  std::error_code error;
+  return words.size() == 2 && !is_one_of(kCommands, words[1]) && std::filesystem::exists(words[1], error);
+}
+
+void check_options(const CLI::App& app, Command command, std::string_view name) {
+  for (const OptionUse& use : kUses) {
+    const bool given = app.count(std::string(use.option)) > 0;
+    if (given && std::find(use.commands.begin(), use.commands.end(), command) == use.commands.end()) {
+      throw UsageError(std::string(use.option) + ": no option of " + std::string(name) + " (see viewer-cli " +
+                       std::string(name) + " --help)");
+    }
+  }
+}
+
+/// The words behind the command.
+void take_arguments(const std::vector<std::string>& words, Invocation& invocation, const std::string& name) {
+  std::size_t next = 2;
+  switch (invocation.command) {
+    case Command::view:
+      if (words.size() > next) invocation.view = choose(kViews, words[next++], "no such view");
+      break;
+    case Command::threads:
+      if (words.size() <= next) throw UsageError("threads: no node given (see viewer-cli threads --help)");
+      invocation.node = words[next++];
+      break;
+    case Command::diff:
+      if (words.size() <= next)
+        throw UsageError("diff: no second database given (see viewer-cli diff --help)");
+      invocation.other = words[next++];
+      break;
+    case Command::exporting:
+      if (words.size() <= next) throw UsageError("export: no format given (see viewer-cli export --help)");
+      invocation.export_format = choose(kExportFormats, words[next++], "no such export format");
+      break;
+    default:
+      break;
+  }
+  if (words.size() > next) {
+    throw UsageError(name + ": unexpected '" + words[next] + "' (see viewer-cli " + name + " --help)");
+  }
+}
+
+bool has_csv(Command command) {
+  return command != Command::report && command != Command::info && command != Command::efficiency;
+}
+
+/// -o names what is written: the export, or else the database of a measurement directory.
+void check_output(const Invocation& invocation, std::string_view name) {
+  if (invocation.output.empty() || invocation.command == Command::exporting) return;
+  std::error_code error;
+  if (invocation.command == Command::diff || !std::filesystem::is_directory(invocation.database, error))
+    throw UsageError(
+        "--output: " + std::string(name) +
+        " writes nothing (with a measurement directory, -o names the database to merge it into)");
+}
+
+/// An empty value asks for nothing: most likely a variable of a script that was not set.
+void refuse_empty(const CLI::App& app) {
+  for (const CLI::Option* const option : app.get_options()) {
+    if (option->get_lnames().empty()) continue;
+    for (const std::string& value : option->results()) {
+      if (value.empty())
+        throw UsageError("--" + option->get_lnames()[0] + ": no value given (see viewer-cli --help)");
+    }
+  }
+}
+
+/// `viewer-cli report run1.db`: the words in the wrong order.
+void refuse_command_first(const std::vector<std::string>& words) {
+  if (words.size() < 2 || !is_one_of(kCommands, words[0]) || is_one_of(kCommands, words[1])) return;
+  std::error_code ignored;
+  if (std::filesystem::exists(words[0], ignored)) return;  // a database of that name
+  throw UsageError(words[0] + ": the database or directory stands before the command (write: viewer-cli " +
+                   print::shell_path(words[1]) + ' ' + words[0] + ')');
+}
+
+/// The browser compares whole runs.
+void refuse_parts_in_browser(const CLI::App& app, const Invocation& invocation) {
+  if (!invocation.browse) return;
+  for (const char* const option : {"--ranks", "--role", "--derive"}) {
+    if (app.count(option) > 0)
+      throw UsageError(std::string(option) + ": the browser compares whole runs (leave out --browse)");
+  }
+}
+
+/// FROM=TO, any number of them, for the browser.
+void take_source_map(const Raw& raw, Invocation& invocation) {
+  if (!raw.source_map.empty() && invocation.command_given && !invocation.browse)
+    throw UsageError("--source-map: only the browser shows sources (leave out the command)");
+  for (const std::string& each : raw.source_map) {
+    const std::size_t equals = each.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      throw UsageError("--source-map: '" + each +
+                       "' (write FROM=TO: the beginning of the paths, and where they are now)");
+    invocation.source_map.emplace_back(each.substr(0, equals), each.substr(equals + 1));
+  }
+}
+
+void take_limits(const CLI::App& app, const Raw& raw, Invocation& invocation) {
+  if (app.count("--depth") > 0) invocation.depth = raw.depth;
+  if (app.count("--min") > 0) {
+    if (!(raw.min_percent >= 0 && raw.min_percent <= 100)) {
+      throw UsageError("--min: not a percentage (give a number from 0 to 100)");
+    }
+    invocation.min_percent = raw.min_percent;
+  }
+  if (app.count("--scaling") > 0) invocation.scaling = choose(kScalings, raw.scaling, "--scaling");
+  if (!raw.metrics.empty()) invocation.metrics = split(raw.metrics);
+}
+
+}  // namespace
+
+Invocation parse_command_line(int argc, const char* const* argv, std::optional<Answer>& answer) {
+  CLI::App app;
+  Raw raw;
+  Invocation invocation;
+  add_options(app, raw, invocation);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(spelling::explain(app, error, "viewer-cli --help"));
+  }
+  if (raw.help) {
+    answer = Answer{help_text(command_among(raw.words))};
+    return invocation;
+  }
+  if (raw.version) {
+    answer = Answer{"viewer-cli (Culprit) " CULPRIT_VERSION "\n"};
+    return invocation;
+  }
+  if (raw.words.empty())
+    throw UsageError("no database or measurement directory given (see viewer-cli --help)");
+  refuse_empty(app);
+  refuse_command_first(raw.words);
+  invocation.database = raw.words[0];
+  if (names_second_run(raw.words)) {
+    raw.words.insert(raw.words.begin() + 1, "diff");
+    invocation.browse = true;
+  }
+  invocation.command_given = raw.words.size() > 1;
+  const std::string name = invocation.command_given ? raw.words[1] : "report";
+  invocation.command = choose(kCommands, name, "no such command");
+  take_arguments(raw.words, invocation, name);
+  check_options(app, invocation.command, name);
+  check_output(invocation, name);
+  invocation.format = choose(kFormats, raw.format, "--format");
+  if (invocation.format == Format::csv && !has_csv(invocation.command)) {
+    throw UsageError("--format csv: " + name + " is no table (use text or json)");
+  }
+  take_limits(app, raw, invocation);
+  refuse_parts_in_browser(app, invocation);
+  take_source_map(raw, invocation);
+  return invocation;
+}
+
+std::vector<std::string> command_names() {
+  return names_of(kCommands);
+}
+
+std::vector<std::string> view_names() {
+  return names_of(kViews);
+}
+
+std::vector<std::string> export_format_names() {
+  return names_of(kExportFormats);
+}
+
+std::vector<std::string> option_names(std::string_view command) {
+  std::vector<std::string> names = {"--format", "--help", "--output", "--quiet", "--version"};
+  const auto* const found = std::find_if(kCommands.begin(), kCommands.end(),
+                                         [&](const auto& each) { return each.first == command; });
+  if (found == kCommands.end()) return names;
+  for (const OptionUse& use : kUses) {
+    if (std::find(use.commands.begin(), use.commands.end(), found->second) != use.commands.end())
+      names.emplace_back(use.option);
+  }
+  return names;
+}
+
+}  // namespace culprit::viewer

@@ -1,0 +1,323 @@
+#include "request/help.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace culprit::viewer {
+namespace {
+
+constexpr std::string_view kOverview =
+    R"help(viewer-cli shows which code, on which ranks, makes an MPI program wait.
+
+  viewer-cli run1                       browse a measurement (merges it into run1.db first)
+  viewer-cli run1.db report             the diagnosis in plain words
+  viewer-cli run1.db view callers       who calls what costs time
+  viewer-cli run1.db view flat --sort "imbalance (E)"
+  viewer-cli run1.db threads main/solve --metric idleness
+  viewer-cli run1.db suspects --format json
+  viewer-cli run1.db diff run2.db       what changed, code by code
+  viewer-cli run1.db run2.db            the same, in the browser
+
+usage: viewer-cli DB|DIR [command] [options]
+
+Without a command: the browser (? shows its keys), or, where there is no terminal, the report.
+
+commands
+  report                  the diagnosis in plain words
+  view calling-context    costs along call paths, top down (default view)
+  view callers            costs by procedure, below each its callers
+  view flat               costs by load module, file, procedure, loop, line
+  hot-path                the path that keeps most of a metric
+  threads NODE            the values of one node for every rank and thread, plotted
+  blame                   balanced code below which ranks wait, most idleness first
+  suspects                code whose uneven work explains the waiting, with its ranks
+  waits                   who waited where, for whom, by pattern; without a trace one-sided and threads only
+  causes                  what code on which rank made others wait, directly and through others (trace)
+  critical-path           what the length of the run depends on (trace)
+  hotspots                hot procedures that made others wait (trace)
+  variation               how long iterations took, over ranks and time (trace)
+  efficiency              parallel efficiency, load balance, communication efficiency
+  diff DB2                two runs compared: per code, change and scaling loss
+  export FORMAT           for other tools: collapsed, speedscope, pprof, hatchet, caliper, csv, json
+  info                    what was run, where, when and how; how good the data is
+
+(trace): needs a measurement with time lines, hpcrun-lite --trace.
+
+options
+  --format text|json|csv  text for people (default), json for programs, csv for tables
+  --source-map FROM=TO    the browser: where sources compiled under FROM are now; repeatable, remembered
+  -o, --output DB         of a directory: merge it into DB, or show DB, if it is there (default: DIR.db beside it)
+  -q, --quiet             no progress while merging
+  -h, --help              this; after a command, its options
+  --version
+
+Metrics are named EVENT:STAT (I|E), inclusive or exclusive: "REALTIME:sum (I)", "idleness:mean (I)",
+"imbalance:sum (E)". STAT is sum (default), mean, min, max, stddev, cv or count; (I) is the default.
+"viewer-cli DB info" lists the events.
+
+exit status: 0 good, 1 bad data or failure, 2 wrong usage, 3 merged just now, but the data is degraded
+)help";
+
+/// The help of a command: what it shows, with examples; its options beside --format; notes behind them.
+struct CommandHelp {
+  std::string_view name, what, options, formats, notes;
+};
+
+constexpr std::string_view kTable = "text|json|csv";
+constexpr std::string_view kNoTable = "text|json    ";
+
+constexpr std::array<CommandHelp, 15> kCommands = {{
+    {"report",
+     R"help(The diagnosis in plain words: how much of the run is idle and where, which code is to blame, which code
+does uneven work on which ranks, what mending it is worth, and how good the data is.
+
+  viewer-cli run1.db report
+  viewer-cli run1.db report --format json
+)help",
+     {},
+     kNoTable,
+     {}},
+    {"view",
+     R"help(A tree of costs.
+
+  viewer-cli run1.db view                                    call paths, top down, most time first
+  viewer-cli run1.db view callers --focus '^MPI_' --depth 4  who calls MPI
+  viewer-cli run1.db view flat --sort "imbalance (E)"        the code to blame first
+  viewer-cli run1.db view --metrics "REALTIME:mean,REALTIME:max,REALTIME:cv"
+  viewer-cli run1.db view --ranks 0-3,8 --min 0.1            some ranks, small branches too
+
+usage: viewer-cli DB|DIR view [calling-context|callers|flat] [options]
+)help",
+     R"help(  --sort METRIC           siblings by this metric, largest first (default: REALTIME:sum (I))
+  --metrics A,B           columns (default: time, own time, idleness, and imbalance as "blame")
+  --derive NAME=FORMULA   a metric of your own, from others (see below); repeatable
+  --depth N               levels below the roots (default: all; text of callers: 2)
+  --min PERCENT           leave out branches with less of the sort metric (default: 1 for text, else 0)
+  --focus REGEX           only paths through a frame whose name matches (RE2 syntax)
+  --ranks LIST            count these ranks only, e.g. 0-3,8 (default: all; imbalance needs all)
+  --role NAME             count threads of this role only (default: all; statistics other than sum: main)
+  --lines                 text: show source lines too
+  --inside-waits          text: show what lies inside MPI calls and other waits too
+  --all                   text: leave nothing out (--lines --inside-waits --min 0, all levels)
+  --ids                   text: print node ids, for `threads`
+)help",
+     kTable,
+     R"help(json and csv leave out nothing unless asked.
+
+Derived metrics are computed at each node from what its columns show, times in seconds:
+  --derive 'cpi = $PAPI_TOT_CYC / $PAPI_TOT_INS'
+  --derive 'waste = 4 * ${PAPI_TOT_CYC:sum (E)} - ${PAPI_TOT_INS:sum (E)}' --sort waste
+$METRIC is inclusive, with :STAT its statistic; ${EVENT:STAT (I|E)} is a full name. Operators and functions:
++ - * / ^ < > ?: min max abs sqrt log ... Where a formula has no value (0/0), neither has the node.
+
+Reading the tree: a line without a branch sign is the only child shown of the line above it. "f ← a.c:12"
+is f as called from line 12 of a.c. "self" is what the code itself costs: a procedure with its loops and
+inlined code, but without what it calls. "blame" is idleness charged to the code itself. In callers,
+inner instances of a recursive procedure add to its own cost only, not to its inclusive cost.
+)help"},
+    {"hot-path",
+     R"help(The path that keeps most of a metric: from the root to the largest child, while that child holds at least
+half of its parent.
+
+  viewer-cli run1.db hot-path
+  viewer-cli run1.db hot-path --metric idleness
+)help",
+     R"help(  --metric METRIC         (default: REALTIME:sum (I))
+  --derive NAME=FORMULA   as for `view`
+  --ranks LIST, --role NAME, --lines, --inside-waits, --all, --ids: as for `view`
+)help",
+     kTable,
+     {}},
+    {"threads",
+     R"help(The values of one node for every rank and thread, plotted.
+
+  viewer-cli run1.db threads spmv
+  viewer-cli run1.db threads main/cg_iterate/MPI_Allreduce --metric idleness
+  viewer-cli run1.db threads c127 --format csv
+
+usage: viewer-cli DB|DIR threads NODE [options]
+
+NODE is a path of frame names joined by "/", starting at any frame; call sites, loops and inlined code in
+between may be left out. Or an id that `view --ids` prints. Of several nodes of that name the one with
+the most time is shown.
+)help",
+     R"help(  --metric METRIC         (default: REALTIME:sum (I); the statistic does not matter here)
+  --derive NAME=FORMULA   as for `view`, computed for each thread
+  --ranks LIST            these ranks only, e.g. 0-3,8 (default: all)
+  --role NAME             threads of this role only (default: all)
+)help",
+     kTable,
+     {}},
+    {"blame",
+     R"help(Balanced code below which ranks wait, most idleness first: the load is uneven inside it.
+
+  viewer-cli run1.db blame
+  viewer-cli run1.db blame --format json
+)help",
+     {},
+     kTable,
+     {}},
+    {"suspects",
+     R"help(Code whose uneven work explains the waiting, with the ranks that work too much; what explains most first.
+
+  viewer-cli run1.db suspects
+  viewer-cli run1.db suspects --format json
+)help",
+     {},
+     kTable,
+     {}},
+    {"waits",
+     R"help(Who waited where, because of whom, by pattern; the longest first. With a trace (hpcrun-lite --trace) from
+time stamps, in messages, collectives and one-sided communication; without one the waits of one-sided
+communication only, approximated. Waits of threads for each other are in either. late-sender-wrong-order,
+late-complete and early-fence are parts of late-sender, early-wait and wait-at-fence.
+
+  viewer-cli run1.db waits
+  viewer-cli run1.db waits --format csv
+)help",
+     {},
+     kTable,
+     {}},
+    {"causes",
+     R"help(What code on which rank made others wait; what cost most first. Short-term cost is waiting for that code
+itself, long-term cost what those waits made others wait in turn. All costs, and what has no cause that
+shows, add up to the waiting in `waits`. Needs a trace (hpcrun-lite --trace).
+
+  viewer-cli run1.db causes
+  viewer-cli run1.db causes --format json
+)help",
+     {},
+     kTable,
+     {}},
+    {"critical-path",
+     R"help(The critical path: from the last rank in MPI_Finalize backwards, at each wait over to what was waited for.
+Only what lies on it can make the run shorter. Imbalance is how much longer code takes there than on an
+average rank: what spreading it evenly can save. Needs a trace (hpcrun-lite --trace).
+
+  viewer-cli run1.db critical-path
+  viewer-cli run1.db critical-path --format json
+)help",
+     {},
+     kTable,
+     {}},
+    {"hotspots",
+     R"help(Procedures with at least 1 % of the time that took longer on one rank than on another that waited for it,
+and what that cost; only direct waits count. Needs a trace (hpcrun-lite --trace).
+
+  viewer-cli run1.db hotspots
+  viewer-cli run1.db hotspots --format json
+)help",
+     {},
+     kTable,
+     {}},
+    {"variation",
+     R"help(How long each iteration took on each rank, its MPI calls left out, and which took unusually long.
+Iterations are those that the program marks (culprit_iteration(n)), else invocations of the procedure with
+the most time among those that are called again and again. Needs a trace (hpcrun-lite --trace).
+
+  viewer-cli run1.db variation
+  viewer-cli run1.db variation --finer 1
+  viewer-cli run1.db variation --procedure relax
+  viewer-cli run1.db variation --metric perf::PAGE-FAULTS
+)help",
+     R"help(  --finer N               segments of a procedure N levels below (default: 0)
+  --procedure NAME        invocations of this procedure: one of those, or one that was named to
+                          prof-mpi --segment NAME
+  --metric EVENT          what was counted of this event outside MPI, instead of the time: one that was
+                          sampled besides REALTIME (hpcrun-lite -e EVENT)
+)help",
+     kTable,
+     {}},
+    {"efficiency",
+     R"help(How efficiently the ranks' time is used: parallel efficiency = load balance x communication efficiency
+(POP metrics). With a trace (hpcrun-lite --trace) communication = serialization x transfer; a profile cannot
+divide it further, these two are null.
+
+  viewer-cli run1.db efficiency
+)help",
+     {},
+     kNoTable,
+     {}},
+    {"diff",
+     R"help(Two runs compared, code by code: before and after a change, or on few and on many ranks.
+
+  viewer-cli before.db diff after.db
+  viewer-cli before.db diff after.db --metric idleness --focus solve
+  viewer-cli on4.db diff on16.db                 scaling: actual against ideal
+  viewer-cli on4.db diff on16.db --scaling weak --format json
+  viewer-cli before.db diff after.db --browse    in the browser; also: viewer-cli before.db after.db
+  viewer-cli before.db diff after.db --derive 'waiting = $idleness / $REALTIME' --metric waiting
+
+usage: viewer-cli DB|DIR diff DB2|DIR2 [options]
+)help",
+     R"help(  --metric METRIC         what to compare, a :sum or :mean, or a formula (default: REALTIME:sum (I))
+  --derive NAME=FORMULA   as for `view`, of sums and means; --metric NAME compares it
+  --ranks LIST            these ranks of both runs only, e.g. 0-3,8 (default: all; imbalance needs all)
+  --role NAME             threads of this role only (default: all; :mean: main)
+  --scaling strong|weak   the ideal where the numbers of ranks differ: strong, the same time summed over all
+                          ranks; weak, the same time per rank (default: strong, unless the work, summed over
+                          ranks, has grown more like the ranks than stayed; the text says which and why)
+  --depth N               levels below the root (default: all)
+  --min PERCENT           leave out branches where nothing changed by as much of the larger total
+                          (default: 1 for text, else 0); of a formula, branches with less of the time
+  --focus REGEX           only paths through a frame whose name matches (RE2 syntax)
+  --inside-waits          text: show what lies inside MPI calls and other waits too
+  --all                   text: leave nothing out (--inside-waits --min 0)
+  --browse                in the browser, where there is a terminal
+)help",
+     kTable,
+     R"help(Code is matched along call paths, by name, file and load module. Lines may shift; call sites and source lines
+are not told apart. Levels that only one run has (loops, inlined procedures, wrappers) are looked through: they
+keep what is left to them, and what both runs have below them is compared. Procedures that contain much the
+same are taken as renamed. Changes of all code add up to the change of the whole.
+
+change is DB2 - DB, ratio DB2 / DB. Scaling loss is what DB2 has beyond the ideal, as a share of its total.
+)help"},
+    {"export",
+     R"help(Writes the calling context tree for other tools.
+
+  viewer-cli run1.db export collapsed -o run1.collapsed.txt      flamegraph.pl, inferno, speedscope, Firefox
+  viewer-cli run1.db export speedscope -o run1.speedscope.json   speedscope: one profile per thread
+  viewer-cli run1.db export pprof -o run1.pb.gz                  pprof -http : run1.pb.gz
+  viewer-cli run1.db export caliper -o run1.json                 Hatchet: GraphFrame.from_caliper, with ranks
+  viewer-cli run1.db export hatchet -o run1.hatchet.json         Hatchet: GraphFrame.from_literal(json.load(f))
+  viewer-cli run1.db export csv -o run1.csv                      one row per context, all sums
+  viewer-cli run1.db export json -o run1.view.json               as `view --format json`, all sums
+
+usage: viewer-cli DB|DIR export FORMAT [options]
+)help",
+     R"help(  -o, --output FILE       (default: standard output)
+  --metric METRIC         what collapsed and speedscope weigh frames by, and pprof shows first
+                          (default: REALTIME)
+  --derive NAME=FORMULA   as for `view`: a further column of csv and json
+)help",
+     {},
+     R"help(collapsed counts whole microseconds (or the metric's own unit), the rank first: rank_3;main;solve 1200.
+pprof holds all metrics, labelled by rank, thread and role: pprof -tagfocus 'rank=^3$', -tagroot rank; it has no
+loops. Hatchet's formats hold all metrics, by scope: procedures, inlined code and loops.
+)help"},
+    {"info",
+     R"help(What was run, where, when and how, and how good the data is.
+
+  viewer-cli run1.db info
+  viewer-cli run1.db info --format json
+)help",
+     {},
+     kNoTable,
+     {}},
+}};
+
+}  // namespace
+
+std::string help_text(std::string_view command) {
+  const auto* const found = std::ranges::find(kCommands, command, &CommandHelp::name);
+  if (found == kCommands.end()) return std::string(kOverview);
+  std::string text(found->what);
+  text.append("\noptions\n").append(found->options);
+  if (!found->formats.empty())
+    text.append("  --format ").append(found->formats).append("  (default: text)\n");
+  if (!found->notes.empty()) text.append("\n").append(found->notes);
+  return text;
+}
+
+}  // namespace culprit::viewer

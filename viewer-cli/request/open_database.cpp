@@ -1,0 +1,137 @@
+#include "request/open_database.hpp"
+
+#include "exchange/threads.hpp"
+#include "merge/input/marker.hpp"
+#include "merge/merge.hpp"
+#include "print/output.hpp"
+#include "print/text.hpp"
+#include "structure/structure.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <stdexcept>
+#include <thread>
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+namespace culprit::viewer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kBetweenProgress{200};
+constexpr std::size_t kProblemsListed = 20;
+
+/// One line on the terminal that is overwritten and erased at the end.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool shown) : shown_(shown) {}
+  ~ProgressLine() {
+    if (drawn_) print::show_progress("");
+  }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void update(const char* phase, std::uint64_t done, std::uint64_t total) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!shown_ || now - last_ < kBetweenProgress) return;
+    last_ = now;
+    drawn_ = true;
+    print::show_progress(total == 0 ? fmt::format("merging: {}", phase)
+                                    : fmt::format("merging: {} {} of {}", phase, done, total));
+  }
+
+ private:
+  bool shown_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+void tell_problems(const merge::Outcome& outcome) {
+  const std::size_t listed = std::min(outcome.problems.size(), kProblemsListed);
+  for (std::size_t problem = 0; problem < listed; ++problem) {
+    print::complain("viewer-cli", outcome.problems[problem]);
+  }
+  if (listed < outcome.problems.size()) {
+    print::complain("viewer-cli", fmt::format("and {} more (prof-mpi -v --dry-run lists all)",
+                                              outcome.problems.size() - listed));
+  }
+}
+
+bool merge_directory(const fs::path& directory, const fs::path& output, bool quiet) {
+  merge::Options options;
+  options.measurement = directory;
+  options.output = output;
+  options.structure_cache = structure::default_cache();
+  merge::Outcome outcome;
+  {
+    ProgressLine line(!quiet && ::isatty(STDERR_FILENO) != 0);
+    const auto cores = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 64U));
+    exchange::run_on_threads(cores, [&](exchange::Communicator& comm) {
+      const bool first = comm.rank() == 0;
+      merge::Outcome own =
+          merge::merge(comm, options, [&](const char* phase, std::uint64_t done, std::uint64_t total) {
+            if (first) line.update(phase, done, total);
+          });
+      if (first) outcome = std::move(own);
+    });
+  }
+  tell_problems(outcome);
+  return outcome.degraded();
+}
+
+/// DIR.db beside DIR, whatever slashes DIR ends with.
+fs::path database_beside(const fs::path& directory) {
+  fs::path path = directory.lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  if (path == "." || path == ".." || path.empty()) path = fs::canonical(directory);
+  path += ".db";
+  return path;
+}
+
+/// True if `directory` was measured after `database` was written, and is another run: the old one was removed
+/// and its database left. (A run id alone may differ, where a process joined the run later.)
+bool is_of_an_older_run(const fs::path& database, const std::string& run_id, const fs::path& directory) {
+  const fs::path marker = directory / "culprit.run";
+  std::error_code error;
+  const fs::file_time_type begun = fs::last_write_time(marker, error);
+  if (error || begun <= fs::last_write_time(database, error) || error) return false;
+  const std::string run = merge::marked_run(directory);
+  return !run.empty() && run != run_id;
+}
+
+}  // namespace
+
+Opened open_database(const std::string& path, const std::string& output, bool quiet) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) {
+    const std::string why =
+        error && error != std::errc::no_such_file_or_directory ? error.message() : "does not exist";
+    throw std::runtime_error("open: " + path + ": " + why +
+                             " (give a database of prof-mpi or a measurement directory of hpcrun-lite)");
+  }
+  Opened opened;
+  fs::path database = path;
+  if (fs::is_directory(status)) {
+    database = output.empty() ? database_beside(path) : fs::path(output);
+    if (!fs::exists(database)) opened.degraded = merge_directory(path, database, quiet);
+  }
+  try {
+    opened.source = std::make_unique<views::DatabaseSource>(database);
+    opened.path = database.string();
+  } catch (const database::DatabaseError& refused) {
+    throw std::runtime_error("open: " + refused.path().string() + ": " + refused.what());
+  }
+  if (database != fs::path(path) &&
+      is_of_an_older_run(database, opened.source->experiment().run.run_id, path)) {
+    throw std::runtime_error("open: " + database.string() + ": is of another run than " + path +
+                             ", which was measured later (prof-mpi --force " + print::shell_path(path) +
+                             " replaces it, or give the database itself)");
+  }
+  return opened;
+}
+
+}  // namespace culprit::viewer

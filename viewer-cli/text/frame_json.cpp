@@ -1,0 +1,61 @@
+#include "text/frame_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer {
+namespace {
+
+constexpr int kIndent = 1;
+
+std::string process_of(const database::LocationEntry location) {
+  return std::string(location.host) + ':' + std::to_string(location.pid);
+}
+
+}  // namespace
+
+Json to_json(const views::Frame& frame) {
+  return {{"name", frame.name},
+          {"file", frame.file},
+          {"line", frame.line},
+          {"module", frame.module},
+          {"kind", views::kind_name(frame.kind)}};
+}
+
+Json path_json(const database::Contents& experiment, database::ContextId context) {
+  Json path = Json::array();
+  for (const database::ContextId each : views::path_to(experiment, context)) {
+    path.push_back(to_json(views::frame_of(experiment, experiment.contexts[each])));
+  }
+  return path;
+}
+
+void add_location(Json& object, const database::Contents& experiment, std::uint32_t location) {
+  const database::LocationEntry self = experiment.locations[location];
+  object["rank"] = self.rank < 0 ? Json(nullptr) : Json(self.rank);
+  object["thread"] = self.thread;
+  object["role"] = experiment.roles[self.role].name;
+  object["process"] = process_of(self);
+}
+
+Json locations_json(const database::Contents& experiment, std::span<const std::uint32_t> locations) {
+  Json array = Json::array();
+  for (const std::uint32_t location : locations) {
+    Json object = Json::object();
+    add_location(object, experiment, location);
+    array.push_back(std::move(object));
+  }
+  return array;
+}
+
+std::string location_label(const database::Contents& experiment, std::uint32_t location) {
+  const database::LocationEntry self = experiment.locations[location];
+  std::string text = self.rank < 0 ? process_of(self) : "rank " + std::to_string(self.rank);
+  if (self.thread != 0) text += " thread " + std::to_string(self.thread);
+  return text;
+}
+
+std::string write(const Json& json) {
+  return json.dump(kIndent, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace culprit::viewer

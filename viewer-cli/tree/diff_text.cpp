@@ -1,0 +1,269 @@
+#include "tree/diff_text.hpp"
+
+#include "print/text.hpp"
+#include "text/guides.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+#include "text/shorten.hpp"
+#include "tree/change_words.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace culprit::viewer {
+namespace {
+
+using database::ContextKind;
+
+constexpr double kPercent = 100;
+constexpr double kNotable = 0.05;       // of the total: a change that is coloured
+constexpr std::size_t kCodeListed = 5;  // rows of what changed most itself
+constexpr double kLeastListed = 0.01;   // of the total: what such a row needs
+constexpr std::size_t kShortestName = 16;
+constexpr std::size_t kGap = 2;
+constexpr std::size_t kFormulaDigits = 9;  // four that count, of values from 0.0001 to 10 000 000
+
+std::string right(const std::string& text, std::size_t width) {
+  const std::size_t length = columns(text);
+  return length >= width ? text : std::string(width - length, ' ') + text;
+}
+
+/// The columns in front of a tree of changes.
+class DiffColumns {
+ public:
+  DiffColumns(const Screen& screen, const views::Difference& difference, const DiffSetting& setting)
+      : screen_(screen), difference_(difference), setting_(setting) {
+    formula_ = difference.column().derived != nullptr;
+    if (!formula_) whole_ = difference.whole();
+    scale_ = scale_for(whole_, difference.column().unit, screen.unicode);
+    loss_ = !formula_ && views::ranks_of(setting.first) != views::ranks_of(setting.second);
+    const std::size_t digits = formula_ ? kFormulaDigits : columns(scale_.write(whole_));
+    widths_ = {std::max<std::size_t>(digits + 1, 6), 6, std::max<std::size_t>(digits, 6),
+               std::max<std::size_t>(digits, 6), 6};
+    if (loss_) widths_.push_back(6);
+  }
+
+  [[nodiscard]] double whole() const { return whole_; }
+  [[nodiscard]] const Scale& scale() const { return scale_; }
+
+  [[nodiscard]] std::vector<std::string> header() const {
+    std::vector<std::string> above = {"change", "%", "before", "after", "ratio", "loss"};
+    std::vector<std::string> below = {scale_.unit, "", scale_.unit, scale_.unit, "", "%"};
+    return {line(above), line(below)};
+  }
+
+  [[nodiscard]] std::string row(const views::ComparedScope& scope) const {
+    std::vector<std::string> cells = {
+        std::isnan(scope.change()) ? "" : with_sign(scale_.write(scope.change())),
+        whole_ > 0 ? with_sign(grouped(scope.change() / whole_ * kPercent, 1)) : "", amount(scope.a),
+        amount(scope.b), ratio_text(views::Difference::ratio(scope))};
+    if (loss_) {
+      const std::optional<double> loss = difference_.scaling_loss(scope, setting_.scaling);
+      cells.push_back(loss ? with_sign(grouped(*loss * kPercent, 1)) : "");
+    }
+    return paint(scope, line(cells));
+  }
+
+  [[nodiscard]] std::size_t width() const {
+    std::size_t sum = 0;
+    for (const std::size_t width : widths_) sum += width + kGap;
+    return sum;
+  }
+
+ private:
+  [[nodiscard]] std::string amount(double value) const {
+    if (std::isnan(value)) return "n/a";
+    return value == 0 ? "" : scale_.write(value);
+  }
+
+  [[nodiscard]] std::string line(const std::vector<std::string>& cells) const {
+    std::string text;
+    for (std::size_t column = 0; column < widths_.size(); ++column)
+      text += right(cells[column], widths_[column]) + std::string(kGap, ' ');
+    return text;
+  }
+
+  [[nodiscard]] std::string paint(const views::ComparedScope& scope, const std::string& text) const {
+    if (whole_ <= 0 || std::abs(scope.change()) < kNotable * whole_) return text;
+    return scope.change() > 0 ? screen_.warning(text) : screen_.good(text);
+  }
+
+  const Screen& screen_;
+  const views::Difference& difference_;
+  const DiffSetting& setting_;
+  double whole_ = 0;
+  Scale scale_;
+  bool loss_ = false, formula_ = false;
+  std::vector<std::size_t> widths_;
+};
+
+class DiffTree {
+ public:
+  DiffTree(std::ostream& out, const Screen& screen, const views::Difference& difference,
+           const DiffColumns& columns_of)
+      : out_(out),
+        screen_(screen),
+        difference_(difference),
+        columns_(columns_of),
+        signs_(guides(screen.unicode)) {}
+
+  void scopes(const std::vector<views::ShownScope>& list, const std::string& before, bool root) {
+    const bool chain = list.size() == 1 || root;
+    for (std::size_t index = 0; index < list.size(); ++index) {
+      const bool last = index + 1 == list.size();
+      write(list[index].scope, chain ? before : before + (last ? signs_.last : signs_.middle));
+      scopes(list[index].children, chain ? before : before + (last ? signs_.nothing : signs_.through), false);
+    }
+  }
+
+ private:
+  void write(std::uint32_t number, const std::string& before) {
+    const views::ComparedScope& scope = difference_.scopes()[number];
+    const std::size_t taken = columns_.width() + columns(before);
+    const std::size_t room = std::max(screen_.width > taken ? screen_.width - taken : 0, kShortestName);
+    std::string remark;
+    const std::vector<std::string> remarks = what_became_of(scope);
+    if (!remarks.empty()) remark = '(' + enumerate(remarks) + ')';
+    const std::size_t behind = remark.empty() ? 0 : columns(remark) + kGap;
+    const std::size_t for_name = room > behind + kShortestName ? room - behind : room;
+    out_ << columns_.row(scope) << screen_.dim(before)
+         << shorten_name(label(scope.frame()), for_name, screen_.unicode);
+    if (!remark.empty()) out_ << std::string(kGap, ' ') << screen_.dim(remark);
+    out_ << '\n';
+  }
+
+  std::ostream& out_;
+  const Screen& screen_;
+  const views::Difference& difference_;
+  const DiffColumns& columns_;
+  Guides signs_;
+};
+
+/// Whose figures are compared, where that is not all: ` of ranks 0-3`.
+std::string threads_text(const Invocation& invocation) {
+  std::string text;
+  const bool several = invocation.ranks.find_first_of(",-") != std::string::npos;
+  if (!invocation.ranks.empty()) text += (several ? " of ranks " : " of rank ") + invocation.ranks;
+  if (!invocation.role.empty())
+    text += (text.empty() ? " of" : ",") + std::string(" threads of role ") + invocation.role;
+  return text;
+}
+
+void write_heading(std::ostream& out, const Screen& screen, const views::Difference& difference,
+                   const DiffSetting& setting, const Invocation& invocation) {
+  const double before = difference.total_a();
+  const double after = difference.total_b();
+  out << "before  " << run_text(print::spelled(invocation.database), setting.first, screen.unicode) << '\n'
+      << "after   " << run_text(print::spelled(invocation.other), setting.second, screen.unicode) << '\n';
+  const Scale scale =
+      scale_for(std::max(std::abs(before), std::abs(after)), difference.column().unit, screen.unicode);
+  const auto amount = [&](double value) {
+    if (std::isnan(value)) return std::string("no value");
+    return keep(scale.write(value) + (scale.unit.empty() ? "" : ' ' + scale.unit));
+  };
+  std::string text = difference.column().title + threads_text(invocation) + " went from " + amount(before) +
+                     " to " + amount(after);
+  if (before > 0 && before != after) text += " (" + keep(with_sign(percent((after - before) / before))) + ')';
+  const std::uint32_t few = views::ranks_of(setting.first);
+  const std::uint32_t many = views::ranks_of(setting.second);
+  if (few != many && !difference.column().derived) {
+    const bool strong = setting.scaling == views::Scaling::strong;
+    text += std::string(". Compared as ") + (strong ? "strong" : "weak") + " scaling (ideal: the same time " +
+            (strong ? "summed over all ranks" : "per rank") + "), as ";
+    if (invocation.scaling) {
+      text += "--scaling asks for";
+    } else {
+      text += "the work that is not idle is " + grouped(setting.likely.work_ratio, 2) + " times as much on " +
+              grouped(static_cast<double>(many) / few, 2) + " times the ranks";
+    }
+  }
+  out << wrap(text + '.', screen.width) << "\n\n";
+}
+
+/// What a scope changed itself: waits count with all that is inside them.
+struct OwnChange {
+  std::uint32_t scope = 0;
+  double change = 0;
+};
+
+std::vector<OwnChange> own_changes(const views::Difference& difference) {
+  std::vector<OwnChange> changes;
+  for (std::uint32_t number = 0; number < difference.scopes().size(); ++number) {
+    const views::ComparedScope& scope = difference.scopes()[number];
+    const bool frontier = (scope.flags & database::kFrontier) != 0;
+    if (!frontier && (scope.flags & database::kInWait) != 0) continue;
+    changes.push_back({number, frontier ? scope.change() : scope.own_b - scope.own_a});
+  }
+  std::stable_sort(changes.begin(), changes.end(), [](const OwnChange& left, const OwnChange& right) {
+    return std::abs(left.change) > std::abs(right.change);
+  });
+  return changes;
+}
+
+/// `loop at a.c:12 in relax`.
+std::string code_text(const views::Difference& difference, std::uint32_t number) {
+  const std::vector<views::ComparedScope>& scopes = difference.scopes();
+  std::string text = without_parameters(label(scopes[number].frame()));
+  if (scopes[number].frame().kind != ContextKind::loop && (scopes[number].flags & database::kFrontier) == 0)
+    return text;
+  for (std::uint32_t at = scopes[number].parent; at != database::kNone; at = scopes[at].parent) {
+    const ContextKind kind = scopes[at].frame().kind;
+    if (kind == ContextKind::procedure || kind == ContextKind::inlined)
+      return text + " in " + without_parameters(label(scopes[at].frame()));
+  }
+  return text;
+}
+
+void write_own_changes(std::ostream& out, const Screen& screen, const views::Difference& difference,
+                       const DiffColumns& columns_of) {
+  if (!difference.column().name.inclusive || difference.column().derived) return;
+  std::vector<std::string> lines;
+  for (const OwnChange& own : own_changes(difference)) {
+    if (lines.size() == kCodeListed || std::abs(own.change) < kLeastListed * columns_of.whole()) break;
+    const std::string amount = with_sign(columns_of.scale().write(own.change));
+    const std::size_t width = columns(columns_of.scale().write(columns_of.whole())) + 1;
+    lines.push_back(
+        "  " + right(amount, width) + ' ' + columns_of.scale().unit + "  " +
+        shorten_middle(code_text(difference, own.scope), screen.width - width - kGap - 5, screen.unicode));
+  }
+  if (lines.empty()) return;
+  out << screen.bold("What changed most itself") << '\n';
+  for (const std::string& line : lines) out << line << '\n';
+  out << '\n';
+}
+
+std::string what_is_left_out(const views::ShownDifference& shown, bool formula,
+                             const Invocation& invocation) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::uint64_t number, const std::string& why, const std::string& option) {
+    if (number == 0) return;
+    const std::string noun = number == 1 ? " branch " : " branches ";
+    parts.push_back(keep(grouped(static_cast<double>(number)) + noun + why + " (" + option + ')'));
+  };
+  const double least = invocation.min_percent.value_or(1);
+  const std::string small = formula ? "of less than " : "where nothing changed by ";
+  add(shown.below_minimum, small + grouped(least, least < 1 ? 2 : 0) + " %", "--min 0");
+  add(shown.below_depth, "deeper", "--depth");
+  add(shown.out_of_focus, "out of focus", "--focus");
+  add(shown.wait_internals, "inside MPI and other waits", "--inside-waits");
+  return parts.empty() ? std::string{} : "Left out: " + enumerate(parts) + '.';
+}
+
+}  // namespace
+
+void write_diff(std::ostream& out, const Screen& screen, const views::Difference& difference,
+                const views::ShownDifference& shown, const DiffSetting& setting,
+                const Invocation& invocation) {
+  write_heading(out, screen, difference, setting, invocation);
+  const DiffColumns columns_of(screen, difference, setting);
+  write_own_changes(out, screen, difference, columns_of);
+  const std::vector<std::string> header = columns_of.header();
+  out << screen.bold(header[0].substr(0, header[0].find_last_not_of(' ') + 1)) << '\n'
+      << screen.bold(header[1] + "calling context, " + difference.column().title) << '\n';
+  DiffTree(out, screen, difference, columns_of).scopes(shown.roots, "", true);
+  if (shown.roots.empty()) out << "(nothing to show)\n";
+  const std::string left_out = what_is_left_out(shown, difference.column().derived != nullptr, invocation);
+  if (!left_out.empty()) out << '\n' << screen.dim(wrap(left_out, screen.width, 2)) << '\n';
+}
+
+}  // namespace culprit::viewer

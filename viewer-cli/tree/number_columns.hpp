@@ -1,0 +1,46 @@
+#pragma once
+
+#include "request/view_request.hpp"
+#include "text/quantity.hpp"
+#include "text/screen.hpp"
+
+#include <string>
+#include <vector>
+
+namespace culprit::viewer {
+
+/// The numbers that stand in front of a tree: one or two table columns (value, share of the total) per
+/// metric.
+class NumberColumns {
+ public:
+  NumberColumns(const Screen& screen, const ViewRequest& request);
+
+  /// Two header lines, each as wide as a row.
+  [[nodiscard]] std::vector<std::string> header() const;
+
+  /// One row's numbers, right-aligned and coloured by share; zeros are left blank.
+  [[nodiscard]] std::string row(views::NodeId node) const;
+
+  [[nodiscard]] std::size_t width() const;
+
+ private:
+  struct Part {
+    std::size_t metric = 0;    ///< index of the request's columns
+    bool share = false;        ///< percent of the total instead of the value
+    std::string above, below;  ///< header
+    std::size_t width = 0;
+  };
+
+  void add(std::size_t metric, bool share, const std::string& above, const std::string& below);
+  void choose_default();
+  void choose_given();  ///< those that are not the default
+  [[nodiscard]] std::string cell(const Part& part, double value) const;
+
+  const Screen& screen_;
+  const ViewRequest& request_;
+  std::vector<double> totals_;
+  std::vector<Scale> scales_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace culprit::viewer

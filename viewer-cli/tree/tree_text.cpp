@@ -1,0 +1,171 @@
+#include "tree/tree_text.hpp"
+
+#include "text/guides.hpp"
+#include "text/node_label.hpp"
+#include "text/prose.hpp"
+#include "text/shorten.hpp"
+#include "tree/number_columns.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+namespace culprit::viewer {
+namespace {
+
+using database::ContextKind;
+
+class TreeText {
+ public:
+  TreeText(std::ostream& out, const Screen& screen, const ViewRequest& request, bool ids)
+      : out_(out),
+        screen_(screen),
+        view_(*request.view),
+        numbers_(screen, request),
+        ids_(ids),
+        signs_(guides(screen.unicode)) {
+    for (const database::ModuleInfo& module : request.figures->experiment().modules) {
+      if (module.no_unwind && module.bridged > 0) bare_modules_.insert(module.path);
+    }
+  }
+
+  /// Whether any frame was marked as one whose callers are inferred.
+  [[nodiscard]] bool inferred() const { return inferred_; }
+
+  void header(const std::string& title) {
+    const std::vector<std::string> lines = numbers_.header();
+    out_ << screen_.bold(lines[0].substr(0, lines[0].find_last_not_of(' ') + 1)) << '\n'
+         << screen_.bold(lines[1] + title) << '\n';
+  }
+
+  /// `before`: the guides that stand in front of every line of these nodes.
+  void nodes(const std::vector<views::ShownNode>& list, const std::string& before, bool roots) {
+    // An only child needs no guide and no indentation: long chains stay at the left.
+    const bool chain = list.size() == 1 || (roots && view_.name() == "calling-context");
+    for (std::size_t index = 0; index < list.size(); ++index) {
+      const bool last = index + 1 == list.size();
+      Line line{&list[index], 1, !roots && view_.name() == "callers"};
+      fold_loops(line);
+      write(line, roots || chain ? before : before + (last ? signs_.last : signs_.middle));
+      const std::string below = roots || chain ? before : before + (last ? signs_.nothing : signs_.through);
+      nodes(line.node->children, roots && list.size() > 1 ? below + signs_.nothing : below, false);
+    }
+  }
+
+  void path(const std::vector<views::ShownNode>& steps) {
+    for (const views::ShownNode& step : steps) write({&step, 1, false}, "");
+  }
+
+ private:
+  struct Line {
+    const views::ShownNode* node;
+    std::size_t nested;  ///< loops in one line
+    bool caller;         ///< a caller in the view of callers
+  };
+
+  /// Loops without a known place, directly inside each other and with the same numbers, are one line:
+  /// stripped programs have them by the dozen.
+  void fold_loops(Line& line) const {
+    const auto nameless = [&](const views::ShownNode& node) {
+      const views::Frame frame = view_.frame(node.node);
+      return frame.kind == ContextKind::loop && frame.file.empty();
+    };
+    while (!ids_ && nameless(*line.node) && line.node->children.size() == 1) {
+      const views::ShownNode& inner = line.node->children.front();
+      if (!nameless(inner) || numbers_.row(inner.node) != numbers_.row(line.node->node)) return;
+      line.node = &inner;
+      ++line.nested;
+    }
+  }
+
+  /// Code of a module without unwind information: who called it was inferred.
+  [[nodiscard]] bool is_bare(const views::Frame& frame) const {
+    return frame.kind == ContextKind::procedure && bare_modules_.contains(frame.module);
+  }
+
+  void write(const Line& line, const std::string& before) {
+    const views::ShownNode& shown = *line.node;
+    const std::string numbers = numbers_.row(shown.node);
+    const std::size_t taken = numbers_.width() + columns(before);
+    const std::size_t room = std::max(screen_.width > taken ? screen_.width - taken : 0, kShortestName);
+    const std::string id = ids_ ? "  [" + view_.id(shown.node) + ']' : std::string{};
+    std::string name = label(view_.frame(shown.node));
+    if (is_bare(view_.frame(shown.node))) {
+      name = "~ " + name;
+      inferred_ = true;
+    }
+    if (line.caller) name = signs_.arrow + name;
+    if (line.nested > 1) name += ", " + std::to_string(line.nested) + " deep";
+    const std::size_t for_name = room > columns(id) ? room - columns(id) : kShortestName;
+    const FittedLabel fitted =
+        fit_label(name, remarks_of(view_, shown.node, shown.call, signs_.arrow), for_name, screen_.unicode);
+    out_ << numbers << screen_.dim(before) << fitted.name;
+    if (!fitted.remark.empty()) out_ << "  " << screen_.dim(fitted.remark);
+    out_ << screen_.dim(id);
+    out_ << '\n';
+  }
+
+  std::ostream& out_;
+  const Screen& screen_;
+  views::View& view_;
+  NumberColumns numbers_;
+  bool ids_;
+  Guides signs_;
+  std::set<std::string, std::less<>> bare_modules_;  // paths
+  bool inferred_ = false;
+};
+
+std::string branches(std::uint64_t number, const std::string& why, const std::string& option) {
+  const std::string noun = number == 1 ? " branch " : " branches ";
+  return keep(grouped(static_cast<double>(number)) + noun + why + " (" + option + ')');
+}
+
+std::string what_is_left_out(const views::Shown& shown, const views::ShowOptions& options) {
+  std::vector<std::string> parts;
+  if (shown.below_minimum != 0) {
+    const std::string least = grouped(options.min_percent, options.min_percent < 1 ? 2 : 0);
+    parts.push_back(branches(shown.below_minimum, "under " + least + " %", "--min 0"));
+  }
+  if (shown.below_depth != 0) parts.push_back(branches(shown.below_depth, "deeper", "--depth"));
+  if (shown.out_of_focus != 0) parts.push_back(branches(shown.out_of_focus, "out of focus", "--focus"));
+  if (shown.wait_internals != 0) {
+    parts.push_back(branches(shown.wait_internals, "inside MPI and other waits", "--inside-waits"));
+  }
+  if (shown.statements != 0) parts.push_back(keep(counted(shown.statements, "source line") + " (--lines)"));
+  if (shown.start_up != 0) parts.push_back(keep(counted(shown.start_up, "start-up frame") + " (--all)"));
+  if (parts.empty()) return {};
+  return "Left out: " + enumerate(parts) + '.';
+}
+
+std::string title_of(const ViewRequest& request) {
+  const std::string name(request.view->name());
+  std::uint64_t threads = 0;
+  for (std::size_t role = 0; role < request.figures->threads().size(); ++role) {
+    if (!request.options.sort.role || *request.options.sort.role == role)
+      threads += request.figures->threads()[role];
+  }
+  return name + ", " + counted(threads, "thread");
+}
+
+}  // namespace
+
+void write_tree(std::ostream& out, const Screen& screen, const ViewRequest& request,
+                const views::Shown& shown, bool ids) {
+  TreeText text(out, screen, request, ids);
+  text.header(title_of(request));
+  text.nodes(shown.roots, "", true);
+  if (shown.roots.empty()) out << "(nothing to show)\n";
+  if (text.inferred())
+    out << '\n' << screen.dim("~ callers were inferred: its module has no unwind information") << '\n';
+  const std::string left_out = what_is_left_out(shown, request.options);
+  if (!left_out.empty()) out << '\n' << screen.dim(wrap(left_out, screen.width, 2)) << '\n';
+}
+
+void write_path(std::ostream& out, const Screen& screen, const ViewRequest& request,
+                const std::vector<views::ShownNode>& steps, bool ids) {
+  TreeText text(out, screen, request, ids);
+  text.header("hot path");
+  text.path(steps);
+}
+
+}  // namespace culprit::viewer

@@ -1,0 +1,97 @@
+#include "findings/coverage.hpp"
+#include "findings/phrases.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+#include "tui/pages/finding_pages.hpp"
+#include "tui/pages/page_parts.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace culprit::viewer::tui {
+namespace {
+
+double seconds(std::uint64_t ns) {
+  return static_cast<double>(ns) / 1e9;
+}
+
+/// Role names matter only where there are several.
+std::string role_suffix(const database::Contents& experiment, std::uint32_t role) {
+  return experiment.roles.size() > 1 ? " (" + role_phrase(experiment, role) + ')' : std::string{};
+}
+
+}  // namespace
+
+Page blame_page(const Workspace& workspace, const Findings& findings, int width) {
+  Page page;
+  const Diagnosis& diagnosis = findings.diagnosis;
+  if (diagnosis.blamed.empty()) {
+    page.say("No idleness, hence no blame.", width);
+    return page;
+  }
+  page.say(
+      "Idleness is charged to the deepest balanced code around it: all threads work equally long there as a "
+      "whole, so what makes some of them wait lies inside.",
+      width, 0, Tone::dim);
+  add_heading(page, "BALANCED CODE", "idle below it", width);
+  const views::Figures all(workspace.source());  // whatever ranks are selected
+  const Waiters waiting(all);
+  const std::size_t listed = std::min(diagnosis.blamed.size(), kMostRows);
+  for (const Blamed& each : std::span(diagnosis.blamed).first(listed)) {
+    const std::vector<std::uint32_t> waiters = waiting.of(each);
+    const double share = diagnosis.idle_s > 0 ? each.idle_s / diagnosis.idle_s : 0;
+    page.add(link_line(scope_phrase(workspace.experiment(), each.context, false,
+                                    static_cast<std::size_t>(width), workspace.unicode()),
+                       seconds_text(workspace, each.idle_s) + "  " + grouped(100 * share, 1) + " %",
+                       to_context(each.context, waiters), width, 0, workspace.unicode()));
+    const std::string who =
+        waiters.empty() ? "nobody in particular" : threads_phrase(workspace.experiment(), waiters);
+    page.say("waited: " + who + role_suffix(workspace.experiment(), each.role), width, 4);
+    add_path(page, workspace, each.context, width, 4);
+  }
+  say_rest(page, diagnosis.blamed.size(), "blame");
+  return page;
+}
+
+std::string suspect_text(const Workspace& workspace, const SuspectFacts& facts) {
+  const database::Suspect& suspect = *facts.suspect;
+  const auto time = [&](std::uint64_t ns) { return keep(seconds_text(workspace, seconds(ns))); };
+  std::string text = keep(more_work_phrase(facts.more_work, facts.only_here)) + ' ' +
+                     threads_phrase(workspace.experiment(), suspect.locations) +
+                     role_suffix(workspace.experiment(), suspect.role) + ": " + time(suspect.excess_ns) +
+                     " too much. Balanced, the run is " + time(suspect.save_balanced_ns) +
+                     " shorter; without the excess, up to " + time(suspect.save_removed_ns) + '.';
+  if (facts.excess_cpu_share) {
+    text += ' ' + keep(round_percent(*facts.excess_cpu_share)) + " of the excess is CPU time";
+    if (facts.usual_cpu_share) text += " (of all work: " + keep(round_percent(*facts.usual_cpu_share)) + ')';
+    text += '.';
+  }
+  return text;
+}
+
+Page suspects_page(const Workspace& workspace, const Findings& /*findings*/, int width) {
+  Page page;
+  if (workspace.experiment().suspects().empty()) {
+    page.say(no_suspects_phrase(workspace.experiment()), width);
+    return page;
+  }
+  page.say("Code inside balanced code that does more work on some threads, so that the others wait.", width,
+           0, Tone::dim);
+  add_heading(page, "UNEVEN CODE", "explains", width);
+  const views::Figures all(workspace.source());  // whatever ranks are selected
+  const std::vector<database::Suspect>& suspects = workspace.experiment().suspects();
+  const std::size_t listed = std::min(suspects.size(), kMostRows);
+  for (const database::Suspect& suspect : std::span(suspects).first(listed)) {
+    const SuspectFacts facts = examine(all, suspect);
+    page.add(link_line(suspect_phrase(workspace.experiment(), suspect.suspect,
+                                      static_cast<std::size_t>(width), workspace.unicode()),
+                       seconds_text(workspace, seconds(suspect.explains_ns)),
+                       to_context(suspect.suspect, suspect.locations), width, 0, workspace.unicode()));
+    page.say(suspect_text(workspace, facts), width, 4);
+    add_path(page, workspace, suspect.suspect, width, 4);
+  }
+  say_rest(page, suspects.size(), "suspects");
+  return page;
+}
+
+}  // namespace culprit::viewer::tui

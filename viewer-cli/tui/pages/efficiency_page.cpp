@@ -1,0 +1,90 @@
+#include "findings/coverage.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+#include "tui/pages/finding_pages.hpp"
+#include "tui/pages/page_parts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace culprit::viewer::tui {
+namespace {
+
+constexpr int kNameWidth = 28, kFigureWidth = 8;
+constexpr double kGood = 0.9, kPoor = 0.8;
+
+std::string bar(double share, int width, bool unicode) {
+  const auto cells = static_cast<int>(std::lround(std::fmin(std::fmax(share, 0), 1) * width));
+  std::string text;
+  for (int cell = 0; cell < width; ++cell)
+    text += cell < cells ? (unicode ? "█" : "#") : (unicode ? "·" : ".");
+  return text;
+}
+
+void add_line(Page& page, const std::string& name, double value, const std::string& meaning, int width,
+              bool unicode) {
+  const std::string figure = grouped(100 * value, 1) + " %";
+  const Tone tone = value >= kGood ? Tone::good : value >= kPoor ? Tone::warm : Tone::hot;
+  std::string padded = name + std::string(static_cast<std::size_t>(kNameWidth) - name.size(), ' ');
+  padded += std::string(static_cast<std::size_t>(kFigureWidth) - figure.size(), ' ');
+  const int room = std::max(std::min(width - kNameWidth - kFigureWidth - 2, 50), 10);
+  page.add(
+      {{{padded, Tone::plain}, {figure, Tone::strong}, {"  " + bar(value, room, unicode), tone}}, {}, {}});
+  page.add("      " + meaning, Tone::dim);
+}
+
+}  // namespace
+
+Page efficiency_page(const Workspace& workspace, const Findings& findings, int width) {
+  Page page;
+  const Efficiency& result = findings.efficiency;
+  const bool unicode = workspace.unicode();
+  if (result.ranks == 0) {
+    page.say("No MPI rank spent time in this run, so there is no parallel efficiency to tell.", width);
+    return page;
+  }
+  add_line(page, "parallel efficiency", result.parallel, "mean useful time / run time", width, unicode);
+  add_line(page, "  load balance", result.load_balance,
+           "mean / largest useful time: low, some ranks work more", width, unicode);
+  add_line(page, "  communication", result.communication,
+           "largest useful time / run time: low, even the busiest rank waits", width, unicode);
+  if (result.exact) {
+    add_line(page, "    serialization", result.serialization,
+             "what an ideal network would reach: low, ranks depend on each other", width, unicode);
+    add_line(page, "    transfer", result.transfer,
+             "run time if data moved at once / run time: low, data moves too long", width, unicode);
+  }
+  page.blank();
+  page.say((result.exact ? "From time lines: run time " : "From a profile: run time ") +
+               keep(seconds_text(workspace, result.run_s)) + ", useful time outside MPI " +
+               keep(seconds_text(workspace, result.useful_mean_s)) + " on average, " +
+               keep(seconds_text(workspace, result.useful_max_s)) + " at most, over " +
+               keep(counted(result.ranks, "rank")) + ". The product of the parts is the whole." +
+               partial_figures_phrase(workspace.experiment()),
+           width, 0, Tone::dim);
+  return page;
+}
+
+Page finding_page(const Workspace& workspace, const Findings& findings, Finding finding, int width) {
+  switch (finding) {
+    case Finding::blame:
+      return blame_page(workspace, findings, width);
+    case Finding::suspects:
+      return suspects_page(workspace, findings, width);
+    case Finding::waits:
+      return waits_page(workspace, width);
+    case Finding::causes:
+      return causes_page(workspace, findings, width);
+    case Finding::critical_path:
+      return critical_path_page(workspace, findings, width);
+    case Finding::hotspots:
+      return hotspots_page(workspace, width);
+    case Finding::variation:
+      return variation_page(workspace, width);
+    case Finding::efficiency:
+      break;
+  }
+  return efficiency_page(workspace, findings, width);
+}
+
+}  // namespace culprit::viewer::tui

@@ -1,0 +1,203 @@
+#include "tui/pages/explain.hpp"
+
+#include "views/derived.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace culprit::viewer::tui {
+namespace {
+
+struct Meaning {
+  std::string_view name, text;
+};
+
+constexpr std::array<Meaning, database::kWaitPatterns> kPatterns = {{
+    {"late-sender",
+     "A receiver waits because the message is sent only later. Look at what the sender does before."},
+    {"late-sender-wrong-order",
+     "Part of late-sender: while it waited, another message of the same kind was sent earlier; received in "
+     "the order "
+     "of sending, the wait would be shorter."},
+    {"late-receiver",
+     "A sender waits because the receive is posted only later (a large or synchronous message)."},
+    {"wait-at-barrier", "Waits in a barrier for the last rank to enter it."},
+    {"barrier-completion", "Time in a barrier after the last rank has entered it: the barrier's own cost."},
+    {"wait-at-nxn",
+     "Waits in a collective in which everybody gives to everybody (MPI_Allreduce, MPI_Alltoall, "
+     "MPI_Allgather) for "
+     "the last rank to enter it."},
+    {"nxn-completion", "Time in such a collective after the last rank has entered it: the data's own way."},
+    {"wait-at-init", "Waits in MPI_Init for ranks that start later."},
+    {"wait-at-finalize", "Waits in MPI_Finalize for ranks that end later."},
+    {"late-broadcast", "Waits in MPI_Bcast or MPI_Scatter for the root, which enters later."},
+    {"early-reduce", "The root of MPI_Reduce or MPI_Gather enters before the ranks that send to it."},
+    {"early-scan", "Waits in MPI_Scan or MPI_Exscan for a lower rank."},
+    {"late-post", "An origin waits in MPI_Win_start or later for the target's MPI_Win_post."},
+    {"early-transfer", "A put, get or accumulate waits until the target exposes its window."},
+    {"early-wait", "A target waits in MPI_Win_wait for origins that complete their epoch later."},
+    {"late-complete",
+     "Part of early-wait: the origins' last transfers were over, but MPI_Win_complete was called only "
+     "later."},
+    {"wait-at-fence", "Waits in MPI_Win_fence for the last rank to enter it."},
+    {"early-fence",
+     "Part of wait-at-fence: the fence is entered while transfers to this window are still to come."},
+    {"wait-at-create", "Waits where a window is created, which is collective, for the last rank."},
+    {"wait-at-free", "Waits where a window is freed, which is collective, for the last rank."},
+    {"lock-wait", "Waits for a window's lock that another rank holds."},
+    {"flush-wait", "Waits in MPI_Win_flush for the target's side of the transfers."},
+    {"omp-barrier",
+     "An OpenMP thread waits at the end of a loop or at a barrier for the others of its team."},
+    {"omp-idle", "An OpenMP thread has nothing to do: its team works outside of parallel regions."},
+    {"lock-held", "A thread waits for a lock that another one holds."},
+    {"condition-wait", "A thread waits for a condition that another one is to signal."},
+    {"join-wait", "A thread waits for another one to end."},
+}};
+
+void add_meaning(Page& page, std::string_view name, std::string_view text, int width) {
+  page.add(std::string(name), Tone::strong);
+  page.say(std::string(text), width, 2);
+}
+
+std::string statistic_text(views::Statistic statistic) {
+  switch (statistic) {
+    case views::Statistic::sum:
+      return "Summed over the threads.";
+    case views::Statistic::mean:
+      return "Mean over the threads.";
+    case views::Statistic::min:
+      return "The smallest value of any thread.";
+    case views::Statistic::max:
+      return "The largest value of any thread.";
+    case views::Statistic::stddev:
+      return "Standard deviation over the threads.";
+    case views::Statistic::cv:
+      return "Standard deviation over the mean of the threads.";
+    case views::Statistic::count:
+      return "How many threads have a value here.";
+  }
+  return {};
+}
+
+std::string measured_text(const database::Contents& experiment, const std::string& event) {
+  const auto found = std::find_if(experiment.metrics.begin(), experiment.metrics.end(),
+                                  [&](const database::Metric& metric) { return metric.name == event; });
+  if (found != experiment.metrics.end() && !found->description.empty()) return found->description;
+  return event == views::kImbalance
+             ? "Idleness that is charged to this code: it is balanced as a whole, so what "
+               "makes threads wait lies inside it."
+             : "Counted by the machine.";
+}
+
+void explain_column(Page& page, const Workspace& workspace, const NumberColumn& shown, int width) {
+  const views::Column& column = shown.column;
+  if (column.derived) {
+    add_meaning(page, column.title, "Defined as " + column.derived->formula() + ".", width);
+    return;
+  }
+  std::string text =
+      measured_text(workspace.experiment(), column.name.event) + ' ' + statistic_text(column.name.statistic);
+  text += column.name.inclusive ? " Inclusive: with all that is called from it."
+                                : " Exclusive: this code itself, without what it calls.";
+  add_meaning(page, shown.heading + "  " + column.title, text, width);
+}
+
+}  // namespace
+
+Page explain_metrics(const Workspace& workspace, int width) {
+  Page page;
+  for (const NumberColumn& shown : workspace.columns()) explain_column(page, workspace, shown, width);
+  add_meaning(
+      page, "not sampled",
+      "No sample of the chosen threads fell into this code: it took next to no time, and is known from "
+      "recorded MPI calls.",
+      width);
+  page.blank();
+  page.add("HOW THE CULPRIT IS FOUND", Tone::heading);
+  page.say(
+      "Waiting is a symptom. Around each wait, the deepest code in which all threads spend the same time is "
+      "balanced, and charged for it: the blame. Inside it, code that takes longer on the threads that do not "
+      "wait is the suspect. b goes from a wait to the balanced code, and from there to the suspect.",
+      width, 2);
+  page.blank();
+  page.add("ALSO MEASURED (c shows them as columns)", Tone::heading);
+  for (const database::Metric& metric : workspace.experiment().metrics)
+    add_meaning(page, metric.name, metric.description, width);
+  return page;
+}
+
+Page explain_comparison(bool scales, int width) {
+  Page page;
+  add_meaning(page, "before, after", "What the code cost in the first run and in the second.", width);
+  add_meaning(page, "change",
+              "After less before. What changed below a line and in itself adds up to its change.", width);
+  add_meaning(page, "%", "The change as a share of the whole of that run that costs more.", width);
+  add_meaning(page, "ratio", "After divided by before.", width);
+  if (scales)
+    add_meaning(
+        page, "loss %",
+        "What the second run costs beyond the ideal, as a share of its whole. With strong scaling (the "
+        "same problem) the ideal is the same time summed over all ranks, with weak scaling (a problem "
+        "that grows with the ranks) the same time per rank. w turns between them.",
+        width);
+  page.blank();
+  page.add("BEHIND NAMES", Tone::heading);
+  add_meaning(page, "new, gone", "Code that only the second, or only the first run has.", width);
+  add_meaning(
+      page, "was ..., now inlined",
+      "Code that contains much the same is taken for renamed; loops, inlined code and wrappers that only "
+      "one run has are looked through.",
+      width);
+  return page;
+}
+
+Page explain_maps(int width) {
+  Page page;
+  page.say(
+      "Ranks downwards, time or iterations to the right. Where several share a place, the largest is shown, "
+      "and "
+      "the cursor stands on it; + shows them apart. The line below names what is under the cursor, the line "
+      "above that its call path; Enter goes to that code.",
+      width, 0, Tone::dim);
+  page.blank();
+  add_meaning(
+      page, "iterations, invocations",
+      "How long each iteration that the program marked took, or else each invocation of the procedure "
+      "that recurs with most time; time in MPI calls left out, so that who waits does not look slow. v: "
+      "finer ones.",
+      width);
+  add_meaning(page, "above the median", "The same, as far as it is more than the median of all.", width);
+  add_meaning(page, "a metric in iterations", "What was counted in each, MPI calls left out.", width);
+  add_meaning(
+      page, "waiting",
+      "The share of each moment spent waiting for other ranks, in any pattern. The line below names the "
+      "iteration, too, unless the moment lies outside of them, or none is marked (culprit_iteration) "
+      "and no procedure recurs.",
+      width);
+  add_meaning(page, "in MPI calls", "The share spent in MPI calls, waiting or not.", width);
+  add_meaning(page, "late-sender, ...", "The share spent waiting in one pattern; e explains it on its map.",
+              width);
+  return page;
+}
+
+bool is_pattern(const std::string& topic) {
+  return std::any_of(kPatterns.begin(), kPatterns.end(),
+                     [&](const Meaning& each) { return each.name == topic; });
+}
+
+Page explain_patterns(const std::string& topic, int width) {
+  Page page;
+  for (const Meaning& each : kPatterns) {
+    if (each.name == topic) add_meaning(page, each.name, each.text, width);
+  }
+  page.blank();
+  page.add("THE OTHER WAIT PATTERNS", Tone::heading);
+  for (const Meaning& each : kPatterns) {
+    if (each.name != topic) add_meaning(page, each.name, each.text, width);
+  }
+  return page;
+}
+
+}  // namespace culprit::viewer::tui

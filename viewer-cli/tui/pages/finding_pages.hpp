@@ -1,0 +1,44 @@
+#pragma once
+
+#include "tui/state/findings.hpp"
+#include "tui/state/workspace.hpp"
+#include "tui/widgets/page.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace culprit::viewer::tui {
+
+/// The analyses, each a page.
+enum class Finding : std::uint8_t {
+  blame,
+  suspects,
+  waits,
+  causes,
+  critical_path,
+  hotspots,
+  variation,
+  efficiency,
+};
+inline constexpr std::array<const char*, 8> kFindingNames = {
+    "Blame", "Suspects", "Waits", "Causes", "Critical", "Hotspots", "Variation", "Efficiency"};
+
+/// The diagnosis with links to what it names: the first thing that one sees.
+Page start_page(const Workspace& workspace, const Findings& findings, int width);
+
+Page finding_page(const Workspace& workspace, const Findings& findings, Finding finding, int width);
+
+// Each of them; see the command of that name.
+Page blame_page(const Workspace& workspace, const Findings& findings, int width);
+Page suspects_page(const Workspace& workspace, const Findings& findings, int width);
+Page waits_page(const Workspace& workspace, int width);
+Page causes_page(const Workspace& workspace, const Findings& findings, int width);
+Page critical_path_page(const Workspace& workspace, const Findings& findings, int width);
+Page hotspots_page(const Workspace& workspace, int width);
+Page variation_page(const Workspace& workspace, int width);
+Page efficiency_page(const Workspace& workspace, const Findings& findings, int width);
+
+/// What a suspect does and what mending it is worth, in a sentence.
+std::string suspect_text(const Workspace& workspace, const SuspectFacts& facts);
+
+}  // namespace culprit::viewer::tui

@@ -1,0 +1,200 @@
+#include "findings/coverage.hpp"
+#include "findings/phrases.hpp"
+#include "findings/quality.hpp"
+#include "findings/segment_picture.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+#include "text/shorten.hpp"
+#include "tui/pages/finding_pages.hpp"
+#include "tui/pages/page_parts.hpp"
+#include "views/frame.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace culprit::viewer::tui {
+namespace {
+
+constexpr double kWorthTelling = 0.01;  // idleness below this share of the run is no finding
+constexpr double kWorthListing = 0.05;  // of the idleness: blamed contexts; of the run: work
+constexpr std::size_t kBlamedListed = 3, kSuspectsListed = 3, kWorkListedHere = 4, kCallsNamed = 3;
+
+class StartPage {
+ public:
+  StartPage(const Workspace& workspace, const Findings& findings, int width)
+      : workspace_(workspace),
+        experiment_(workspace.experiment()),
+        findings_(findings),
+        diagnosis_(findings.diagnosis),
+        width_(width) {}
+
+  Page make() {
+    headline();
+    if (diagnosis_.total_s > 0) {
+      if (diagnosis_.idle_share() >= kWorthTelling) blamed();
+      if (experiment_.trace().traced > 0) time_lines();
+      work();
+    }
+    quality();
+    return std::move(page_);
+  }
+
+ private:
+  [[nodiscard]] std::string time(double seconds) const { return seconds_text(workspace_, seconds); }
+  [[nodiscard]] std::string scope(database::ContextId context) const {
+    return scope_phrase(experiment_, context, false, static_cast<std::size_t>(width_), workspace_.unicode());
+  }
+  void link(const std::string& name, const std::string& right, const Target& target, int indent) {
+    page_.add(link_line(name, right, target, width_, indent, workspace_.unicode()));
+  }
+
+  void headline() {
+    if (diagnosis_.total_s == 0) {
+      page_.say("No time was sampled, so there is nothing to diagnose. 2 Calls shows what was measured.",
+                width_);
+      return;
+    }
+    std::string text = keep(percent(diagnosis_.idle_share())) + " of the run is spent waiting (" +
+                       keep(time(diagnosis_.idle_s) + " of " + time(diagnosis_.total_s)) +
+                       " over all threads)";
+    std::vector<std::string> parts;
+    for (const IdleIn& call : diagnosis_.where) {
+      const double part = diagnosis_.idle_s > 0 ? call.seconds / diagnosis_.idle_s : 0;
+      if (parts.size() == kCallsNamed || (part < kWorthListing && !parts.empty())) break;
+      parts.push_back(keep(round_percent(part) + " of it in ") + call.name);
+    }
+    if (!parts.empty()) text += ": " + enumerate(parts);
+    text += '.';
+    if (diagnosis_.idle_share() < kWorthTelling) text += ' ' + little_idleness_phrase(experiment_);
+    page_.say(text, width_, 0, Tone::strong);
+  }
+
+  void blamed() {
+    add_heading(page_, "WHAT MAKES THEM WAIT", "idle below it", width_);
+    const views::Figures all(workspace_.source());  // whatever ranks are selected
+    const Waiters waiting(all);
+    std::size_t listed = 0;
+    for (const Blamed& each : diagnosis_.blamed) {
+      if (listed == kBlamedListed || (listed > 0 && each.idle_s < kWorthListing * diagnosis_.idle_s)) break;
+      ++listed;
+      link(scope(each.context), time(each.idle_s) + "  " + round_percent(each.idle_s / diagnosis_.idle_s),
+           to_context(each.context, waiting.of(each)), 0);
+      suspects(all, each);
+    }
+    if (diagnosis_.blamed.size() > listed)
+      link("all " + counted(diagnosis_.blamed.size(), "place") + " that idleness is charged to", "",
+           {Target::Kind::finding, static_cast<std::uint32_t>(Finding::blame), {}, -1, 0, 0, {}}, 0);
+  }
+
+  void suspects(const views::Figures& all, const Blamed& blamed) {
+    std::size_t listed = 0;
+    double saved = 0;
+    for (const database::Suspect& suspect : experiment_.suspects()) {
+      if (suspect.balanced != blamed.context || suspect.role != blamed.role) continue;
+      if (listed++ == kSuspectsListed) break;
+      const SuspectFacts facts = examine(all, suspect);
+      saved += static_cast<double>(suspect.save_balanced_ns) / 1e9;
+      const std::string who = more_work_phrase(facts.more_work, facts.only_here) + ' ' +
+                              threads_phrase(experiment_, suspect.locations);
+      const std::string name =
+          "suspect " + suspect_phrase(experiment_, suspect.suspect, static_cast<std::size_t>(width_),
+                                      workspace_.unicode());
+      const std::string worth = "explains " + time(static_cast<double>(suspect.explains_ns) / 1e9);
+      const Target target = to_context(suspect.suspect, suspect.locations);
+      const auto taken = static_cast<int>(columns(name) + columns(who) + columns(worth));
+      if (taken + 11 <= width_) {
+        link(name, std::string(who).append(", ").append(worth), target, 2);
+      } else {
+        link(name, worth, target, 2);
+        page_.say(who, width_, 6);
+      }
+    }
+    if (listed == 0) {
+      page_.say(std::exchange(told_that_delays_move_, true)
+                    ? "No suspect here either."
+                    : unexplained_phrase(experiment_, blamed.role, ""),
+                width_, 4, Tone::dim);
+    } else {
+      worth(blamed, saved);
+    }
+  }
+
+  void worth(const Blamed& blamed, double saved) {
+    const RoleIdleness& role = diagnosis_.roles[blamed.role];
+    const double run_s = role.threads > 0 ? role.total_s / static_cast<double>(role.threads) : 0;
+    if (run_s <= 0 || saved <= 0) return;
+    page_.say("Balanced, the run would take about " + keep(round_percent(saved / run_s)) + " less time.",
+              width_, 4, Tone::dim);
+  }
+
+  /// Who waited for whom, and what the run's length depends on.
+  void time_lines() {
+    const auto before = static_cast<std::ptrdiff_t>(page_.lines.size());
+    add_heading(page_, "FROM THE TIME LINES", "", width_);
+    const std::size_t behind = page_.lines.size();
+    if (!findings_.causes_of_user.empty()) {
+      const database::Cause& first = findings_.causes_of_user.front();
+      link("made others wait most: " + scope(first.scope.context) + " on " +
+               threads_phrase(experiment_, std::span(&first.location, 1)),
+           time(static_cast<double>(first.short_term_ns + first.long_term_ns) / 1e9),
+           to_context(first.scope.context, {first.location}), 0);
+    }
+    const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
+    if (!findings_.critical_of_user.empty() && length > 0 && are_ranks_comparable(experiment_)) {
+      const database::CriticalScope& first = findings_.critical_of_user.front();
+      link("longest on the critical path: " + scope(first.scope.context),
+           round_percent(static_cast<double>(first.ns) / static_cast<double>(length)) + " of it",
+           to_context(first.scope.context), 0);
+    }
+    outlier();
+    if (page_.lines.size() == behind) page_.lines.erase(page_.lines.begin() + before, page_.lines.end());
+  }
+
+  void outlier() {
+    const std::vector<database::Variation>& levels = experiment_.trace().variations;
+    if (levels.empty() || levels.front().outliers.empty()) return;
+    const database::Variation::Outlier& first = levels.front().outliers.front();
+    const std::string what = std::string("unusually long ") + segment_name(levels.front());
+    link(
+        counted(levels.front().outliers.size(), what) + ", the longest on rank " + std::to_string(first.rank),
+        time(static_cast<double>(first.sos_ns) / 1e9),
+        {Target::Kind::time, 0, {}, first.rank, first.segment, 0, {}}, 0);
+  }
+
+  void work() {
+    bool first = true;
+    std::size_t listed = 0;
+    for (const Work& work : diagnosis_.work) {
+      const double part = work.seconds / diagnosis_.total_s;
+      if (listed++ == kWorkListedHere || part < kWorthListing) break;
+      if (first) add_heading(page_, "WHERE THE WORK IS DONE", "of the run", width_);
+      first = false;
+      const views::Frame frame = views::frame_of(experiment_, experiment_.flat[work.scope]);
+      std::string name = without_parameters(label(frame));
+      if (const std::string where = place(frame); !where.empty()) name += " at " + where;
+      link(name, round_percent(part), {Target::Kind::flat, work.scope, {}, -1, 0, 0, {}}, 0);
+    }
+  }
+
+  void quality() {
+    add_heading(page_, "HOW GOOD THE DATA IS", "", width_);
+    page_.say(quality_text(experiment_), width_, 0, Tone::dim);
+    for (const std::string& line : quality_warnings(experiment_)) page_.say(line, width_, 0, Tone::warning);
+  }
+
+  const Workspace& workspace_;
+  const database::Contents& experiment_;
+  const Findings& findings_;
+  const Diagnosis& diagnosis_;
+  int width_;
+  bool told_that_delays_move_ = false;  // what is said of one place in full is said of others shortly
+  Page page_;
+};
+
+}  // namespace
+
+Page start_page(const Workspace& workspace, const Findings& findings, int width) {
+  return StartPage(workspace, findings, width).make();
+}
+
+}  // namespace culprit::viewer::tui

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "tui/pages/finding_pages.hpp"
+#include "tui/panes/pane.hpp"
+#include "tui/widgets/host.hpp"
+#include "tui/widgets/page_view.hpp"
+
+namespace culprit::viewer::tui {
+
+/// A page with links: the start screen, or all analyses side by side.
+class FindingsPane final : public Pane {
+ public:
+  enum class Shows : std::uint8_t { start, analyses };
+
+  FindingsPane(Workspace& workspace, Host& host, FindingsTask& task, Shows shows);
+
+  [[nodiscard]] std::string name() const override { return shows_ == Shows::start ? "Start" : "Findings"; }
+  bool handle(const Event& event) override;
+  void draw(Canvas& canvas, const Area& area) override;
+  [[nodiscard]] std::vector<Hint> hints() const override;
+  [[nodiscard]] std::string status() const override;
+  bool work() override;
+  [[nodiscard]] std::string topic() const override;
+
+  void choose(Finding finding);
+  [[nodiscard]] Finding finding() const { return finding_; }
+
+ private:
+  bool click(const Event& event);
+  bool ask_search(const Event& event);
+  void find(bool backwards);
+  void follow(const PageLine* line);
+  void make_page(int width);
+  int draw_names(Canvas& canvas, const Area& area);
+
+  Workspace& workspace_;
+  Host& host_;
+  FindingsTask& task_;
+  Shows shows_;
+  Finding finding_ = Finding::blame;
+  PageView view_;
+  int made_for_ = -1;  ///< the width that the page was made for; -1: it was not
+  std::string searched_;
+  Area names_;
+};
+
+}  // namespace culprit::viewer::tui

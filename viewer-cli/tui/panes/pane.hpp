@@ -1,0 +1,39 @@
+#pragma once
+
+#include "tui/widgets/canvas.hpp"
+#include "tui/widgets/event.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace culprit::viewer::tui {
+
+/// A key and what it does here, for the bar at the bottom.
+using Hint = std::pair<std::string, std::string>;
+
+/// What one tab shows: state that keys change, drawn on a canvas. Knows no terminal.
+class Pane {
+ public:
+  virtual ~Pane() = default;
+
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// True: the key was meant for this pane.
+  virtual bool handle(const Event& event) = 0;
+  /// May note the size it is drawn in.
+  virtual void draw(Canvas& canvas, const Area& area) = 0;
+  /// The most useful keys, the most useful first.
+  [[nodiscard]] virtual std::vector<Hint> hints() const = 0;
+  /// What the cursor is on, in a line.
+  [[nodiscard]] virtual std::string status() const { return {}; }
+  /// Goes on with what takes long, for a few milliseconds; true: there is more.
+  virtual bool work() { return false; }
+  /// The columns or the selection of ranks changed.
+  virtual void figures_changed() {}
+  /// The pane comes to the front.
+  virtual void shown() {}
+  /// Metric or wait pattern under the cursor, for explanations; empty: none.
+  [[nodiscard]] virtual std::string topic() const { return {}; }
+};
+
+}  // namespace culprit::viewer::tui

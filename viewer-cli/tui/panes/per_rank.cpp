@@ -1,0 +1,68 @@
+#include "tui/panes/per_rank.hpp"
+
+#include "views/derived.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace culprit::viewer::tui {
+namespace {
+
+bool is_per_thread(const database::Contents& experiment, const views::Column& column) {
+  std::vector<views::Column> measured;
+  views::add_measured(column, measured);
+  return std::all_of(measured.begin(), measured.end(), [&](const views::Column& each) {
+    return !each.blame && !experiment.metrics[each.metric].summary_only;
+  });
+}
+
+/// The role whose threads have most at the node.
+std::uint32_t busiest_role(const database::Contents& experiment, const std::vector<std::uint32_t>& locations,
+                           const std::vector<double>& values) {
+  std::vector<double> sums(experiment.roles.size(), 0);
+  for (const std::uint32_t location : locations) {
+    if (!std::isnan(values[location])) sums[experiment.locations[location].role] += values[location];
+  }
+  const auto most = std::max_element(sums.begin(), sums.end());
+  if (most == sums.end() || !(*most > 0)) return views::main_role(experiment);
+  return static_cast<std::uint32_t>(most - sums.begin());
+}
+
+}  // namespace
+
+std::optional<views::Column> column_over_ranks(const Workspace& workspace) {
+  if (is_per_thread(workspace.experiment(), workspace.sort_column().column))
+    return workspace.sort_column().column;
+  for (const NumberColumn& each : workspace.columns()) {
+    if (is_per_thread(workspace.experiment(), each.column)) return each.column;
+  }
+  return std::nullopt;
+}
+
+RankSeries read_series(Workspace& workspace, const NodeRef& ref, const views::Column& column) {
+  RankSeries series;
+  series.ref = ref;
+  series.title = workspace.title_of(ref);
+  series.column = column.title;
+  series.unit = column.unit == "threads" || column.unit == "ratio" ? std::string{} : column.unit;
+  const std::vector<double> values = views::per_thread(workspace.view(ref.view), ref.node, column);
+  const std::span<const std::uint32_t> selected = workspace.figures().locations();
+  const std::vector<std::uint32_t> all(selected.begin(), selected.end());
+  const std::uint32_t role = busiest_role(workspace.experiment(), all, values);
+  for (const std::uint32_t location : all) {
+    if (workspace.experiment().locations[location].role != role) continue;
+    series.locations.push_back(location);
+    series.values.push_back(std::isnan(values[location]) ? 0 : values[location]);
+  }
+  return series;
+}
+
+SeriesSummary summarize(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  const auto [smallest, largest] = std::minmax_element(values.begin(), values.end());
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  return {*smallest, sum / static_cast<double>(values.size()), *largest};
+}
+
+}  // namespace culprit::viewer::tui

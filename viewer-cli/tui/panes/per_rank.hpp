@@ -1,0 +1,34 @@
+#pragma once
+
+#include "tui/state/workspace.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace culprit::viewer::tui {
+
+/// A node's values over threads.
+struct RankSeries {
+  NodeRef ref;
+  std::string title;
+  std::string column;  ///< title of the column that the values are of
+  std::string unit;
+  std::vector<std::uint32_t> locations;  ///< the threads of one role, in order
+  std::vector<double> values;            ///< parallel; in the column's unit
+};
+
+/// The column whose values per thread a graph shows: the one that is sorted by, where it was measured in each
+/// thread, else the first one that was.
+std::optional<views::Column> column_over_ranks(const Workspace& workspace);
+
+/// Reads a node's values per thread, for the threads of the role that spends most there.
+RankSeries read_series(Workspace& workspace, const NodeRef& ref, const views::Column& column);
+
+struct SeriesSummary {
+  double smallest = 0, mean = 0, largest = 0;
+};
+SeriesSummary summarize(const std::vector<double>& values);
+
+}  // namespace culprit::viewer::tui

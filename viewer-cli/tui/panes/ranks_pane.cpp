@@ -1,0 +1,401 @@
+#include "tui/panes/ranks_pane.hpp"
+
+#include "text/frame_json.hpp"
+#include "text/quantity.hpp"
+#include "text/shorten.hpp"
+#include "tui/widgets/plot.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace culprit::viewer::tui {
+namespace {
+
+constexpr std::array<const char*, 3> kModes = {"by rank", "sorted", "histogram"};
+constexpr int kScaleWidth = 9;  // amounts beside the vertical axis, where they are not longer
+constexpr int kBins = 24;
+
+}  // namespace
+
+RanksPane::RanksPane(Workspace& workspace, Host& host) : workspace_(workspace), host_(host) {}
+
+std::vector<NodeRef> RanksPane::wanted() const {
+  std::vector<NodeRef> nodes = workspace_.marked;
+  if (nodes.empty() && workspace_.chosen) nodes.push_back(*workspace_.chosen);
+  return nodes;
+}
+
+bool RanksPane::up_to_date() const {
+  const std::vector<NodeRef> nodes = wanted();
+  const std::optional<views::Column> column = column_over_ranks(workspace_);
+  if (!column) return true;
+  return nodes.size() == series_.size() && std::equal(nodes.begin(), nodes.end(), series_.begin(),
+                                                      [&](const NodeRef& node, const RankSeries& each) {
+                                                        return each.ref == node &&
+                                                               each.column == column->title;
+                                                      });
+}
+
+bool RanksPane::work() {
+  if (up_to_date()) return false;
+  const std::vector<NodeRef> nodes = wanted();
+  const std::optional<views::Column> column = column_over_ranks(workspace_);
+  std::erase_if(series_, [&](const RankSeries& each) {
+    return each.column != column->title || std::find(nodes.begin(), nodes.end(), each.ref) == nodes.end();
+  });
+  std::vector<RankSeries> ordered;
+  bool read = false;
+  for (const NodeRef& node : nodes) {
+    const auto known = std::find_if(series_.begin(), series_.end(),
+                                    [&](const RankSeries& each) { return each.ref == node; });
+    if (known != series_.end()) {
+      ordered.push_back(*known);
+    } else if (!read) {
+      ordered.push_back(read_series(workspace_, node, *column));
+      read = true;
+    }
+  }
+  series_ = std::move(ordered);
+  largest_ = 0;
+  for (const RankSeries& each : series_) largest_ = std::max(largest_, summarize(each.values).largest);
+  window_.fit(threads());
+  return !up_to_date();
+}
+
+void RanksPane::move(std::ptrdiff_t by) {
+  window_.move(by, threads());
+}
+
+bool RanksPane::handle(const Event& given) {
+  if (given.key == Key::click) return click(given);
+  const Event event = navigation(given);
+  const auto page = static_cast<std::ptrdiff_t>(std::max<std::size_t>(window_.shown(threads()) / 8, 1));
+  switch (event.key) {
+    case Key::left:
+      move(-1);
+      return true;
+    case Key::right:
+      move(1);
+      return true;
+    case Key::page_up:
+    case Key::wheel_up:
+      move(-page);
+      return true;
+    case Key::page_down:
+    case Key::wheel_down:
+      move(page);
+      return true;
+    case Key::home:
+      window_.cursor = 0;
+      return true;
+    case Key::end:
+      window_.cursor = threads() == 0 ? 0 : threads() - 1;
+      return true;
+    case Key::letter:
+      break;
+    default:
+      return false;
+  }
+  switch (event.letter) {
+    case U'm':
+      mode_ = static_cast<Mode>((static_cast<int>(mode_) + 1) % static_cast<int>(kModes.size()));
+      return true;
+    case U'+':
+    case U'=':
+      window_.zoom(true, threads());
+      return true;
+    case U'-':
+      window_.zoom(false, threads());
+      return true;
+    case U'0':
+      window_.count = 0;
+      return true;
+    case U'<':
+    case U'>': {
+      const std::size_t columns = workspace_.columns().size();
+      workspace_.sort_by((workspace_.sort() + (event.letter == U'>' ? 1 : columns - 1)) % columns);
+      shown();
+      return true;
+    }
+    case U'x':
+      workspace_.marked.clear();
+      host_.tell("No node is marked any more");
+      shown();
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool RanksPane::click(const Event& event) {
+  if (!inside_.contains(event.row, event.column) || threads() == 0) return false;
+  const std::size_t shown = window_.shown(threads());
+  window_.cursor = window_.first + static_cast<std::size_t>(event.column - inside_.column) * shown /
+                                       static_cast<std::size_t>(std::max(inside_.width, 1));
+  window_.fit(threads());
+  return true;
+}
+
+std::string RanksPane::amount(double value) const {
+  const Scale scale = scale_for(largest_, series_.empty() ? "" : series_.front().unit, workspace_.unicode());
+  const std::string digits = value == 0 ? "0" : scale.write(value);
+  return scale.unit.empty() ? digits : digits + ' ' + scale.unit;
+}
+
+std::string RanksPane::location_text(std::size_t index) const {
+  return location_label(workspace_.experiment(), series_.front().locations[index]);
+}
+
+int RanksPane::slot(std::size_t index, int width) const {
+  const std::size_t shown = window_.shown(threads());
+  return static_cast<int>((index - window_.first) * static_cast<std::size_t>(width) /
+                          std::max<std::size_t>(shown, 1));
+}
+
+void RanksPane::draw(Canvas& canvas, const Area& area) {
+  if (series_.empty() || threads() == 0) {
+    const char* const why = !column_over_ranks(workspace_)
+                                ? "No column that is shown has values per thread (c)."
+                            : wanted().empty() ? "Choose a node in a tree first."
+                                               : "Reading the values of all threads...";
+    canvas.write(area.row, area.column, why, Tone::dim, area.width);
+    return;
+  }
+  const int taken = draw_legend(canvas, area);
+  const Area below{area.row + taken, area.column, area.height - taken, area.width};
+  if (below.height < 4) return;
+  if (mode_ == Mode::histogram) {
+    draw_histogram(canvas, below);
+  } else {
+    draw_graph(canvas, below);
+  }
+}
+
+/// What is drawn, with its smallest, mean and largest value.
+int RanksPane::draw_legend(Canvas& canvas, const Area& area) const {
+  const std::string over = series_.front().column + ", " + kModes.at(static_cast<std::size_t>(mode_)) + ", " +
+                           counted(threads(), "thread");
+  canvas.write(area.row, area.column, over, Tone::heading, area.width);
+  int row = area.row + 1;
+  for (std::size_t index = 0; index < series_.size(); ++index) {
+    const auto number = static_cast<int>(index);
+    const SeriesSummary summary = summarize(series_[index].values);
+    const std::string figures = "min " + amount(summary.smallest) + "  mean " + amount(summary.mean) +
+                                "  max " + amount(summary.largest);
+    canvas.put(row, area.column, Dots::marker(number, workspace_.unicode()), series_tone(number));
+    const int room = area.width - 2 - static_cast<int>(columns(figures)) - 2;
+    const std::string title = shorten_name(series_[index].title, static_cast<std::size_t>(std::max(room, 12)),
+                                           workspace_.unicode());
+    const int column = canvas.write(row, area.column + 2, title, Tone::plain, area.width - 2);
+    canvas.write(row, std::max(area.column + area.width - static_cast<int>(columns(figures)), column + 2),
+                 figures, Tone::dim, area.width);
+    ++row;
+  }
+  return row - area.row + 1;
+}
+
+void RanksPane::draw_scale(Canvas& canvas, const Area& area, const Area& inside, double largest) const {
+  const bool unicode = workspace_.unicode();
+  for (int row = inside.row; row < inside.row + inside.height; ++row)
+    canvas.put(row, inside.column - 1, unicode ? U'│' : U'|', Tone::dim);
+  for (int column = inside.column; column < inside.column + inside.width; ++column)
+    canvas.put(inside.row + inside.height, column, unicode ? U'─' : U'-', Tone::dim);
+  canvas.put(inside.row + inside.height, inside.column - 1, unicode ? U'└' : U'+', Tone::dim);
+  const auto label = [&](int row, double value) {
+    const std::string text = amount(value);
+    const int room = inside.column - area.column - 2;
+    canvas.write(row, area.column + std::max(room - static_cast<int>(columns(text)), 0), text, Tone::dim,
+                 room);
+  };
+  label(inside.row, largest);
+  if (inside.height >= 7) label(inside.row + inside.height / 2, largest / 2);
+  label(inside.row + inside.height, 0);
+}
+
+/// Marks below the axis: the cursor, and threads that a finding named.
+void RanksPane::draw_ranks(Canvas& canvas, const Area& inside) const {
+  const bool unicode = workspace_.unicode();
+  const int row = inside.row + inside.height;
+  const std::size_t last = window_.first + window_.shown(threads()) - 1;
+  if (mode_ == Mode::sorted) {
+    canvas.write(row + 1, inside.column, "most", Tone::dim, inside.width);
+    canvas.write(row + 1, inside.column + inside.width - 5, "least", Tone::dim, 5);
+    return;
+  }
+  const int half = slot(window_.first + 1, inside.width) / 2;
+  const auto place = [&](std::size_t index) { return inside.column + slot(index, inside.width) + half; };
+  std::vector<std::uint32_t> marked = workspace_.marked_locations;
+  std::sort(marked.begin(), marked.end());
+  for (std::size_t index = window_.first; index <= last; ++index) {
+    if (!std::binary_search(marked.begin(), marked.end(), series_.front().locations[index])) continue;
+    canvas.put(row, place(index), unicode ? U'●' : U'*', Tone::hot);
+  }
+  canvas.put(row, place(window_.cursor), unicode ? U'▲' : U'^', Tone::strong);
+  // The cursor's name below it, and those of both ends where they leave room for it.
+  const std::string here = location_text(window_.cursor);
+  const auto length = static_cast<int>(columns(here));
+  const int at = std::clamp(place(window_.cursor) - length / 2, inside.column,
+                            std::max(inside.column + inside.width - length, inside.column));
+  const std::string begin = location_text(window_.first);
+  const std::string end = location_text(last);
+  const int end_at = inside.column + inside.width - static_cast<int>(columns(end));
+  const bool at_begin = window_.cursor == window_.first;
+  const bool at_end = window_.cursor == last;
+  if (!at_begin && inside.column + static_cast<int>(columns(begin)) < at)
+    canvas.write(row + 1, inside.column, begin, Tone::dim, inside.width);
+  if (!at_end && at + length < end_at) canvas.write(row + 1, end_at, end, Tone::dim, inside.width);
+  canvas.write(row + 1, at, here, Tone::strong, inside.width);
+}
+
+void RanksPane::draw_graph(Canvas& canvas, const Area& area) {
+  const std::size_t longest = std::max(columns(amount(largest_)), columns(amount(largest_ / 2)));
+  const int scale = std::max(kScaleWidth, static_cast<int>(longest) + 2);
+  const Area inside{area.row, area.column + scale, area.height - 2, area.width - scale};
+  if (inside.width < 4 || inside.height < 2) return;
+  inside_ = inside;
+  window_.fit(threads());
+  draw_scale(canvas, area, inside, largest_);
+  std::vector<std::vector<double>> all;
+  for (const RankSeries& each : series_) {
+    all.push_back(each.values);
+    if (mode_ == Mode::sorted) std::sort(all.back().begin(), all.back().end(), std::greater<>());
+  }
+  const bool few = window_.shown(threads()) * 2 <= static_cast<std::size_t>(inside.width);
+  if (all.size() == 1 && few) {
+    draw_bars(canvas, inside, all.front());
+  } else {
+    draw_steps(canvas, inside, all);
+  }
+  draw_ranks(canvas, inside);
+}
+
+void RanksPane::draw_bars(Canvas& canvas, const Area& inside, const std::vector<double>& values) const {
+  for (std::size_t index = window_.first; index < window_.first + window_.shown(threads()); ++index) {
+    const int begin = slot(index, inside.width);
+    const int width = std::max(slot(index + 1, inside.width) - begin - 1, 1);
+    const bool here = index == window_.cursor && mode_ == Mode::by_rank;
+    draw_bar(canvas, inside, inside.column + begin, width, largest_ > 0 ? values[index] / largest_ : 0,
+             here ? Tone::series_b : Tone::series_a, workspace_.unicode());
+  }
+}
+
+/// A dash as wide as a thread's place at the height of its value; where several threads share a place, dots.
+void RanksPane::draw_steps(Canvas& canvas, const Area& inside,
+                           const std::vector<std::vector<double>>& all) const {
+  Dots dots(inside, workspace_.unicode());
+  for (std::size_t number = 0; number < all.size(); ++number) {
+    for (std::size_t index = window_.first;
+         index < window_.first + window_.shown(threads()) && index < all[number].size(); ++index) {
+      const int begin = slot(index, dots.width());
+      const int end = std::max(slot(index + 1, dots.width()), begin + 1);
+      const double share = largest_ > 0 ? all[number][index] / largest_ : 0;
+      const auto y = static_cast<int>(std::lround(share * (dots.height() - 1)));
+      for (int x = begin; x < end; ++x) dots.set(x, y, static_cast<int>(number));
+    }
+  }
+  dots.draw(canvas);
+  if (all.size() > 1) mark_series(canvas, dots, all);
+}
+
+/// Every so many columns one series has its mark there, the next series some columns further: also where
+/// series cross, and without colours, one sees which is which.
+void RanksPane::mark_series(Canvas& canvas, const Dots& dots,
+                            const std::vector<std::vector<double>>& all) const {
+  constexpr int kEvery = 4;  // cells
+  const int across = std::max(dots.width() / std::max(inside_.width, 1), 1);
+  const auto number = static_cast<int>(all.size());
+  const bool few =
+      window_.shown(threads()) * static_cast<std::size_t>(number) <= static_cast<std::size_t>(inside_.width);
+  int last = -1;
+  for (std::size_t index = window_.first; index < window_.first + window_.shown(threads()); ++index) {
+    const int begin = slot(index, dots.width());
+    const int wide = std::max(slot(index + 1, dots.width()) - begin, 1);
+    for (int series = 0; series < number; ++series) {
+      const std::vector<double>& values = all[static_cast<std::size_t>(series)];
+      if (index >= values.size()) continue;
+      const int x = few ? begin + (2 * series + 1) * wide / (2 * number) : begin;
+      const int cell = x / across;
+      if (!few && (cell == last || cell / kEvery % number != series || cell % kEvery != 0)) continue;
+      const double share = largest_ > 0 ? values[index] / largest_ : 0;
+      dots.mark(canvas, x, static_cast<int>(std::lround(share * (dots.height() - 1))), series);
+      if (!few) last = cell;
+    }
+  }
+}
+
+/// How many threads have which value, of each series.
+void RanksPane::draw_histogram(Canvas& canvas, const Area& area) const {
+  const Area inside{area.row, area.column + kScaleWidth, area.height - 2, area.width - kScaleWidth};
+  if (inside.width < kBins || inside.height < 2) return;
+  std::vector<std::vector<double>> counts;
+  double most = 0;
+  for (const RankSeries& each : series_) {
+    counts.emplace_back(kBins, 0.0);
+    for (const double value : each.values) {
+      const auto bin =
+          largest_ > 0 ? static_cast<std::size_t>(std::lround(value / largest_ * (kBins - 1))) : 0;
+      most = std::max(most, ++counts.back()[std::min<std::size_t>(bin, kBins - 1)]);
+    }
+  }
+  draw_scale(canvas, area, inside, 0);
+  canvas.fill({inside.row, area.column, inside.height + 1, kScaleWidth - 1}, U' ', Tone::plain);
+  const std::string top = grouped(most);
+  canvas.write(inside.row, area.column + kScaleWidth - 2 - static_cast<int>(columns(top)), top, Tone::dim,
+               kScaleWidth);
+  canvas.write(inside.row + 1, area.column, "threads", Tone::dim, kScaleWidth - 2);
+  const auto number = static_cast<int>(counts.size());
+  for (int bin = 0; bin < kBins; ++bin) {
+    const int begin = bin * inside.width / kBins;
+    const int end = (bin + 1) * inside.width / kBins;
+    for (int each = 0; each < number; ++each) {
+      const int from = begin + each * (end - begin) / number;
+      const int width = std::max((end - begin) / number - (number == 1 ? 1 : 0), 1);
+      draw_bar(canvas, inside, inside.column + from, width,
+               counts[static_cast<std::size_t>(each)][static_cast<std::size_t>(bin)] / most,
+               series_tone(each), workspace_.unicode());
+    }
+  }
+  canvas.write(inside.row + inside.height + 1, inside.column, "0", Tone::dim, inside.width);
+  const std::string end = amount(largest_);
+  canvas.write(inside.row + inside.height + 1, inside.column + inside.width - static_cast<int>(columns(end)),
+               end, Tone::dim, inside.width);
+}
+
+std::vector<Hint> RanksPane::hints() const {
+  return {{"m", "sorted, histogram"},
+          {"h l", "cursor"},
+          {"+ -", "zoom"},
+          {"<>", "column"},
+          {"x", "unmark"},
+          {"B", "back"},
+          {"e", "explain"}};
+}
+
+std::string RanksPane::status() const {
+  if (series_.empty() || window_.cursor >= threads()) return {};
+  if (mode_ == Mode::sorted) return "Each node's threads, those with most first";
+  if (mode_ == Mode::histogram) return "How many threads have which value";
+  std::string text = location_text(window_.cursor) + ":";
+  for (std::size_t number = 0; number < series_.size(); ++number) {
+    const RankSeries& each = series_[number];
+    if (window_.cursor >= each.values.size()) continue;
+    const double value = each.values[window_.cursor];
+    const double mean = summarize(each.values).mean;
+    text += number > 0 ? "  " : " ";
+    if (series_.size() > 1) {
+      encode(Dots::marker(static_cast<int>(number), workspace_.unicode()), text);
+      text += ' ';
+    }
+    text += amount(value);
+    if (mean > 0) {
+      const double percent = 100 * (value / mean - 1);
+      const std::string digits = grouped(std::abs(percent));
+      text += digits == "0" ? " (the mean)"
+                            : " (" + digits + " % " + (percent > 0 ? "above" : "below") + " the mean)";
+    }
+  }
+  return text;
+}
+
+}  // namespace culprit::viewer::tui

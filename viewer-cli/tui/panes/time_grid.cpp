@@ -1,0 +1,373 @@
+#include "tui/panes/time_grid.hpp"
+
+#include "commands/metric_over_segments.hpp"
+#include "commands/waits.hpp"
+#include "findings/phrases.hpp"
+#include "findings/segment_begins.hpp"
+#include "findings/segment_metrics.hpp"
+#include "findings/segment_picture.hpp"
+#include "text/call_path_text.hpp"
+#include "text/quantity.hpp"
+#include "text/shorten.hpp"
+#include "views/frame.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace culprit::viewer::tui {
+namespace {
+
+using database::TimeMap;
+using database::Variation;
+using database::WaitPattern;
+using Kind = TimeChoice::Kind;
+
+constexpr double kNsPerSecond = 1e9;
+constexpr std::size_t kLongestCode = 48;  // columns for the name of what the cursor is on
+
+double seconds(std::uint64_t ns) {
+  return static_cast<double>(ns) / kNsPerSecond;
+}
+
+/// Whether a pattern is a wait for somebody: not a part of another one, and not the slow end of an operation
+/// that all had entered.
+bool counts_as_waiting(WaitPattern pattern) {
+  switch (pattern) {
+    case WaitPattern::late_sender_wrong_order:
+    case WaitPattern::late_complete:
+    case WaitPattern::early_fence:
+    case WaitPattern::barrier_completion:
+    case WaitPattern::nxn_completion:
+      return false;
+    default:
+      return true;
+  }
+}
+
+bool is_shown(const TimeChoice& choice, WaitPattern pattern) {
+  return choice.kind == Kind::waiting ? counts_as_waiting(pattern)
+                                      : choice.kind == Kind::pattern && choice.pattern == pattern;
+}
+
+/// What the columns are; the middle of the code's name goes where that makes it fit into `width`.
+std::string segments_text(const database::Contents& experiment, const Variation& variation, bool begins,
+                          std::size_t width, bool unicode) {
+  if (variation.marked || variation.context == database::kNone)
+    return std::string(begins ? "Iterations" : "iterations") + " that the program marked";
+  // Where ranks differ, the same column is not the same thing on all of them.
+  const std::string what = line_up(variation) ? (begins ? "Invocations of " : "invocations of ")
+                                              : std::string(begins ? "Each" : "each") + " rank's own " +
+                                                    numbers_of_segments(variation) + " invocations of ";
+  constexpr std::size_t kLeast = 12, kMost = 40;
+  const std::string code = scope_phrase(experiment, variation.context, false, kMost, unicode);
+  return what + shorten_middle(code, std::max(kLeast, width - std::min(width, what.size())), unicode);
+}
+
+class Iterations final : public TimeGrid {
+ public:
+  Iterations(const database::Contents& experiment, const Variation& variation, bool above_median)
+      : experiment_(experiment), variation_(variation), above_median_(above_median) {
+    std::vector<std::span<const std::uint64_t>> rows;
+    for (const Variation::Row& row : variation.rows) rows.emplace_back(row.sos_ns);
+    set_rows(std::move(rows));
+    if (above_median) least_ = variation.median_ns;
+  }
+
+  [[nodiscard]] std::int32_t rank(std::size_t row) const override { return variation_.rows[row].rank; }
+  [[nodiscard]] std::string axis() const override { return "number"; }
+  [[nodiscard]] std::string column_name(std::size_t column, bool) const override {
+    return std::to_string(column);
+  }
+  [[nodiscard]] std::string shade_name(bool most, bool unicode) const override {
+    return duration(seconds(most ? most_ : least_), unicode);
+  }
+  [[nodiscard]] std::string title(std::size_t width, bool unicode) const override {
+    const std::string measure = (above_median_ ? ": how much longer than the median" : ": time outside MPI") +
+                                (" (median " + duration(seconds(variation_.median_ns), unicode) + ')');
+    const std::size_t taken = culprit::viewer::columns(measure);
+    return segments_text(experiment_, variation_, true, width > taken ? width - taken : 0, unicode) + measure;
+  }
+  [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
+    const std::uint64_t ns = at(row, column);
+    std::string text = name_segment(experiment_, variation_, rank(row), static_cast<std::uint32_t>(column)) +
+                       ": " + duration(seconds(ns), unicode);
+    if (variation_.median_ns > 0)
+      text += " (" + beside_median(static_cast<double>(ns) / static_cast<double>(variation_.median_ns)) + ')';
+    const Variation::Outlier* const unusual = outlier(row, column);
+    if (unusual == nullptr) return text;
+    return text + ", unusually long";
+  }
+  /// Of an outlier where it spent most time, else what recurs.
+  [[nodiscard]] database::ContextId context(std::size_t row, std::size_t column) const override {
+    const Variation::Outlier* const unusual = outlier(row, column);
+    if (unusual != nullptr && unusual->context != database::kNone) return unusual->context;
+    return variation_.context;
+  }
+
+ private:
+  /// `+217 %`; of much more how many times it is.
+  static std::string beside_median(double ratio) {
+    constexpr double kManyTimes = 10;
+    if (ratio >= kManyTimes) return grouped(ratio) + " times the median";
+    return std::string(ratio >= 1 ? "+" : "") + grouped(100 * (ratio - 1)) + " %";
+  }
+  [[nodiscard]] const Variation::Outlier* outlier(std::size_t row, std::size_t column) const {
+    const auto found = std::find_if(
+        variation_.outliers.begin(), variation_.outliers.end(),
+        [&](const Variation::Outlier& each) { return each.rank == rank(row) && each.segment == column; });
+    return found == variation_.outliers.end() ? nullptr : &*found;
+  }
+
+  const database::Contents& experiment_;
+  const Variation& variation_;
+  bool above_median_;
+};
+
+/// What was counted in iterations, MPI calls left out.
+class Counted final : public TimeGrid {
+ public:
+  Counted(const database::Contents& experiment, const Variation& variation, std::size_t metric)
+      : experiment_(experiment),
+        variation_(variation),
+        metric_index_(metric),
+        metric_(experiment.metrics[experiment.trace().metrics[metric]]) {
+    std::vector<std::span<const std::uint64_t>> rows;
+    for (const Variation::Row& row : variation.rows) {
+      rows.push_back(row.values.empty() ? std::span<const std::uint64_t>() : std::span(row.values[metric]));
+    }
+    set_rows(std::move(rows));
+  }
+
+  [[nodiscard]] std::int32_t rank(std::size_t row) const override { return variation_.rows[row].rank; }
+  [[nodiscard]] std::string axis() const override { return "number"; }
+  [[nodiscard]] std::string column_name(std::size_t column, bool) const override {
+    return std::to_string(column);
+  }
+  [[nodiscard]] std::string title(std::size_t width, bool unicode) const override {
+    const std::string counted = metric_.name + " outside MPI in ";
+    const std::size_t taken = culprit::viewer::columns(counted);
+    return counted +
+           segments_text(experiment_, variation_, false, width > taken ? width - taken : 0, unicode);
+  }
+  [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
+    const std::uint64_t value = at(row, column);
+    return name_segment(experiment_, variation_, rank(row), static_cast<std::uint32_t>(column)) + ": " +
+           metric_.name + ' ' + text_of(value, unicode);
+  }
+  [[nodiscard]] std::string shade_name(bool most, bool unicode) const override {
+    return text_of(most ? most_ : least_, unicode);
+  }
+  /// Where most of it was counted, else what recurs.
+  [[nodiscard]] database::ContextId context(std::size_t row, std::size_t column) const override {
+    const database::ContextId most = counted_in(row, column);
+    return most != database::kNone ? most : variation_.context;
+  }
+
+ private:
+  [[nodiscard]] database::ContextId counted_in(std::size_t row, std::size_t column) const {
+    const Variation::Row& of_rank = variation_.rows[row];
+    return column < of_rank.sos_ns.size() ? context_of(of_rank, metric_index_, column) : database::kNone;
+  }
+  [[nodiscard]] std::string text_of(std::uint64_t value, bool unicode) const {
+    return metric_.unit == "ns" ? duration(seconds(value), unicode) : grouped(static_cast<double>(value));
+  }
+
+  const database::Contents& experiment_;
+  const Variation& variation_;
+  std::size_t metric_index_;  // among those of the time lines
+  const database::Metric& metric_;
+};
+
+/// Bins of time.
+class Bins final : public TimeGrid {
+ public:
+  Bins(const database::Contents& experiment, const TimeMap& map, const TimeChoice& choice)
+      : experiment_(experiment), map_(map), choice_(choice) {
+    if (choice.kind != Kind::calls) {
+      sums_.assign(map.rows.size() * map.bins, 0);
+      for (std::size_t row = 0; row < map.rows.size(); ++row) add_waits(row);
+    }
+    std::vector<std::span<const std::uint64_t>> rows;
+    for (std::size_t row = 0; row < map.rows.size(); ++row) {
+      rows.push_back(choice.kind == Kind::calls
+                         ? std::span(map.rows[row].calls_ns)
+                         : std::span<const std::uint64_t>(sums_).subspan(row * map.bins, map.bins));
+    }
+    set_rows(std::move(rows));
+    most_ = map.bin_ns;  // no rank can spend more in a bin than it is long
+    for (const auto& row : rows_) total_ = std::accumulate(row.begin(), row.end(), total_);
+  }
+
+  [[nodiscard]] std::int32_t rank(std::size_t row) const override { return map_.rows[row].rank; }
+  [[nodiscard]] std::string axis() const override { return "time"; }
+  [[nodiscard]] std::string column_name(std::size_t column, bool unicode) const override {
+    return duration(seconds(column * map_.bin_ns), unicode);
+  }
+  [[nodiscard]] double column_length() const override { return seconds(map_.bin_ns); }
+  [[nodiscard]] std::string tick_name(double at, bool unicode) const override {
+    std::string text = duration(at, unicode);
+    const std::size_t unit = text.rfind(' ');
+    if (text.find('.') >= unit) return text;
+    std::size_t end = text.find_last_not_of('0', unit - 1) + 1;
+    if (text[end - 1] == '.') --end;
+    return text.erase(end, unit - end);
+  }
+  [[nodiscard]] std::string shade_name(bool most, bool) const override { return most ? "100 %" : "0 %"; }
+  [[nodiscard]] std::string title(std::size_t, bool unicode) const override {
+    const std::string what = choice_.kind == Kind::waiting ? "Waiting for other ranks"
+                             : choice_.kind == Kind::calls ? "Time in MPI calls"
+                                                           : "Waits: " + name_of(experiment_, choice_);
+    return what + ", " + duration(seconds(total_), unicode) + " in all; a column is " +
+           duration(seconds(map_.bin_ns), unicode) + " or more";
+  }
+  [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
+    const double share = static_cast<double>(at(row, column)) / static_cast<double>(map_.bin_ns);
+    std::string text = "at " + column_name(column, unicode) + segments(row, column, unicode) + ": " +
+                       round_percent(share) + ' ' + word();
+    const database::ContextId where = context(row, column);
+    if (where == database::kNone) return text;
+    const views::Frame code =
+        views::frame_of(experiment_, experiment_.contexts[scope_around(experiment_, where)]);
+    return text + ", in " + shorten_name(without_parameters(label(code)), kLongestCode, unicode);
+  }
+  [[nodiscard]] database::ContextId context(std::size_t row, std::size_t column) const override {
+    return map_.rows[row].contexts[column];
+  }
+
+ private:
+  void add_waits(std::size_t row) {
+    for (const TimeMap::Series& series : map_.rows[row].waits) {
+      if (!is_shown(choice_, series.pattern)) continue;
+      for (const TimeMap::Cell& cell : series.cells) sums_[row * map_.bins + cell.bin] += cell.ns;
+    }
+  }
+  /// `, iteration 3`: what the rank was in then, of the coarsest level.
+  [[nodiscard]] std::string segments(std::size_t row, std::size_t column, bool unicode) const {
+    const std::vector<Variation>& levels = experiment_.trace().variations;
+    if (map_.rows[row].iterations.empty() || levels.empty()) return {};
+    const auto [first, count] = map_.rows[row].iterations[column];
+    if (count == 0) return {};
+    const std::string text = std::string(", ") + segment_name(levels.front());
+    if (count == 1) return text + ' ' + std::to_string(first);
+    return text + "s " + std::to_string(first) + (unicode ? "–" : "-") +
+           std::to_string(std::uint64_t{first} + count - 1);
+  }
+  [[nodiscard]] std::string word() const {
+    if (choice_.kind == Kind::waiting) return "waiting";
+    return choice_.kind == Kind::calls ? "in MPI" : name_of(experiment_, choice_);
+  }
+
+  const database::Contents& experiment_;
+  const TimeMap& map_;
+  TimeChoice choice_;
+  std::vector<std::uint64_t> sums_;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace
+
+std::string TimeGrid::tick_name(double at, bool) const {
+  return std::to_string(std::llround(at));
+}
+
+void TimeGrid::set_rows(std::vector<std::span<const std::uint64_t>> rows) {
+  rows_ = std::move(rows);
+  for (const auto& row : rows_) {
+    columns_ = std::max(columns_, row.size());
+    for (const std::uint64_t ns : row) most_ = std::max(most_, ns);
+  }
+}
+
+std::vector<std::uint64_t> TimeGrid::largest(const Part& rows, const Part& columns, std::size_t lines,
+                                             std::size_t wide) const {
+  std::vector<std::uint64_t> cells(lines * wide, 0);
+  for (std::size_t line = 0; line < lines; ++line) {
+    const std::size_t first = first_of(line, lines, rows.count);
+    const std::size_t last = std::max(first_of(line + 1, lines, rows.count), first + 1);
+    const std::span<std::uint64_t> into = std::span(cells).subspan(line * wide, wide);
+    for (std::size_t row = rows.first + first; row < rows.first + last; ++row) {
+      const std::span<const std::uint64_t> values = rows_[row];
+      for (std::size_t cell = 0; cell < wide; ++cell) {
+        const std::size_t from = columns.first + first_of(cell, wide, columns.count);
+        const std::size_t until = columns.first + first_of(cell + 1, wide, columns.count);
+        for (std::size_t column = from; column < std::min(std::max(until, from + 1), values.size()); ++column)
+          into[cell] = std::max(into[cell], values[column]);
+      }
+    }
+  }
+  return cells;
+}
+
+std::string name_of(const database::Contents& experiment, const TimeChoice& choice) {
+  const std::vector<Variation>& levels = experiment.trace().variations;
+  std::string segments = levels.empty() ? "iterations" : std::string(segment_name(levels.front())) + 's';
+  switch (choice.kind) {
+    case Kind::iterations:
+      return segments;
+    case Kind::above_median:
+      return segments + " above the median";
+    case Kind::metric:
+      return experiment.metrics[experiment.trace().metrics[choice.metric]].name + " in " + segments;
+    case Kind::waiting:
+      return "waiting";
+    case Kind::calls:
+      return "in MPI calls";
+    case Kind::pattern:
+      return pattern_name(choice.pattern);
+  }
+  return {};
+}
+
+std::optional<std::uint64_t> total_of(const database::TraceAnalyses& trace, const TimeChoice& choice) {
+  if (choice.of_iterations()) return std::nullopt;
+  std::uint64_t sum = 0;
+  for (const TimeMap::Row& row : trace.time_map.rows) {
+    if (choice.kind == Kind::calls) {
+      for (const std::uint64_t ns : row.calls_ns) sum += ns;
+    }
+    for (const TimeMap::Series& series : row.waits) {
+      if (!is_shown(choice, series.pattern)) continue;
+      for (const TimeMap::Cell& cell : series.cells) sum += cell.ns;
+    }
+  }
+  return sum;
+}
+
+std::vector<TimeChoice> time_choices(const database::TraceAnalyses& trace) {
+  std::vector<TimeChoice> choices;
+  if (!trace.variations.empty() && !trace.variations.front().rows.empty())
+    choices = {{Kind::iterations, {}}, {Kind::above_median, {}}};
+  for (std::uint32_t metric = 0; !choices.empty() && metric < trace.metrics.size(); ++metric)
+    choices.push_back({.kind = Kind::metric, .pattern = {}, .metric = metric});
+  if (trace.time_map.rows.empty()) return choices;
+  choices.push_back({Kind::waiting, {}});
+  choices.push_back({Kind::calls, {}});
+  std::map<WaitPattern, std::uint64_t> sums;
+  for (const TimeMap::Row& row : trace.time_map.rows) {
+    for (const TimeMap::Series& series : row.waits) {
+      for (const TimeMap::Cell& cell : series.cells) sums[series.pattern] += cell.ns;
+    }
+  }
+  std::vector<std::pair<WaitPattern, std::uint64_t>> sorted(sums.begin(), sums.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (const auto& [pattern, ns] : sorted) choices.push_back({Kind::pattern, pattern});
+  return choices;
+}
+
+std::unique_ptr<TimeGrid> make_time_grid(const database::Contents& experiment, const TimeChoice& choice,
+                                         std::size_t finer) {
+  const database::TraceAnalyses& trace = experiment.trace();
+  if (choice.of_iterations()) {
+    const std::size_t level = std::min(finer, trace.variations.size() - 1);
+    if (choice.kind == Kind::metric)
+      return std::make_unique<Counted>(experiment, trace.variations[level], choice.metric);
+    return std::make_unique<Iterations>(experiment, trace.variations[level],
+                                        choice.kind == Kind::above_median);
+  }
+  return std::make_unique<Bins>(experiment, trace.time_map, choice);
+}
+
+}  // namespace culprit::viewer::tui

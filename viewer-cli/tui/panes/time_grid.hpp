@@ -1,0 +1,106 @@
+#pragma once
+
+#include "tui/state/workspace.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace culprit::viewer::tui {
+
+/// What a map of ranks over time shows.
+struct TimeChoice {
+  enum class Kind : std::uint8_t {
+    iterations,    ///< how long each took outside MPI
+    above_median,  ///< by how much that is more than the median
+    metric,        ///< what was counted of a metric in each, outside MPI
+    waiting,       ///< all waits for others
+    calls,         ///< time in MPI calls
+    pattern        ///< waits of one pattern
+  };
+  Kind kind = Kind::iterations;
+  database::WaitPattern pattern{};
+  std::uint32_t metric = 0;  ///< by its place in TraceAnalyses::metrics
+
+  /// Whether it shows iterations rather than time.
+  [[nodiscard]] bool of_iterations() const {
+    return kind == Kind::iterations || kind == Kind::above_median || kind == Kind::metric;
+  }
+  friend bool operator==(const TimeChoice&, const TimeChoice&) = default;
+};
+
+/// Values of ranks (rows) over time (columns), in ns or a metric's own unit. Rows may differ in length.
+class TimeGrid {
+ public:
+  virtual ~TimeGrid() = default;
+
+  [[nodiscard]] std::size_t rows() const { return rows_.size(); }
+  [[nodiscard]] std::size_t columns() const { return columns_; }
+  [[nodiscard]] std::uint64_t at(std::size_t row, std::size_t column) const {
+    return column < rows_[row].size() ? rows_[row][column] : 0;
+  }
+  /// Rows, or columns, from `first` on.
+  struct Part {
+    std::size_t first = 0, count = 0;
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  /// The largest value of each cell of a map of `rows` x `columns`, `lines` high and `wide` cells wide, line
+  /// by line (see first_of).
+  [[nodiscard]] std::vector<std::uint64_t> largest(const Part& rows, const Part& columns, std::size_t lines,
+                                                   std::size_t wide) const;
+
+  /// How much of the most there can be, 0 to 1.
+  [[nodiscard]] double level(std::uint64_t ns) const {
+    return ns <= least_ || most_ <= least_
+               ? 0
+               : static_cast<double>(ns - least_) / static_cast<double>(most_ - least_);
+  }
+
+  [[nodiscard]] virtual std::int32_t rank(std::size_t row) const = 0;
+  /// What it shows, in at most `width` columns where a shorter name of the code can do that.
+  [[nodiscard]] virtual std::string title(std::size_t width, bool unicode) const = 0;
+  /// Of the axis below, and of a column on it.
+  [[nodiscard]] virtual std::string axis() const = 0;
+  [[nodiscard]] virtual std::string column_name(std::size_t column, bool unicode) const = 0;
+  /// Between two columns, on the axis; and how a place on it is called, which is a round number.
+  [[nodiscard]] virtual double column_length() const { return 1; }
+  [[nodiscard]] virtual std::string tick_name(double at, bool unicode) const;
+  /// What the lightest and the darkest shade stand for.
+  [[nodiscard]] virtual std::string shade_name(bool most, bool unicode) const = 0;
+  /// What the cursor is on, without the rank.
+  [[nodiscard]] virtual std::string describe(std::size_t row, std::size_t column, bool unicode) const = 0;
+  /// The code there; kNone where none is known.
+  [[nodiscard]] virtual database::ContextId context(std::size_t row, std::size_t column) const = 0;
+
+ protected:
+  /// The rows' values outlive this.
+  void set_rows(std::vector<std::span<const std::uint64_t>> rows);
+
+  std::vector<std::span<const std::uint64_t>> rows_;
+  std::size_t columns_ = 0;
+  std::uint64_t least_ = 0, most_ = 0;
+};
+
+/// The first of the things that a cell of a map stands for; `cells` cells for `things` things, either may be
+/// more.
+constexpr std::size_t first_of(std::size_t cell, std::size_t cells, std::size_t things) {
+  return cell * things / cells;
+}
+
+/// What the database has of it, iterations first, patterns with most waiting first.
+std::vector<TimeChoice> time_choices(const database::TraceAnalyses& trace);
+
+/// `waiting`, `in MPI calls`, `wait-at-nxn`, …
+std::string name_of(const database::Contents& experiment, const TimeChoice& choice);
+
+/// All of it, in ns; not set for iterations.
+std::optional<std::uint64_t> total_of(const database::TraceAnalyses& trace, const TimeChoice& choice);
+
+/// `choice` is one of time_choices(); `finer`: which level of iterations. The experiment must outlive it.
+std::unique_ptr<TimeGrid> make_time_grid(const database::Contents& experiment, const TimeChoice& choice,
+                                         std::size_t finer);
+
+}  // namespace culprit::viewer::tui

@@ -1,0 +1,403 @@
+#include "tui/panes/time_pane.hpp"
+
+#include "commands/waits.hpp"
+#include "findings/coverage.hpp"
+#include "text/quantity.hpp"
+#include "text/shorten.hpp"
+#include "tui/pages/explain.hpp"
+#include "tui/pages/page_parts.hpp"
+#include "tui/widgets/page.hpp"
+#include "views/frame.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace culprit::viewer::tui {
+namespace {
+
+constexpr int kLabelWidth = 8;  // "rank 123"
+constexpr std::array<char32_t, kHeats> kBlocks = {U'▁', U'▂', U'▃', U'▄', U'▅', U'▆', U'▇', U'█'};
+constexpr std::array<char32_t, kHeats> kLetters = {U'.', U':', U'-', U'=', U'+', U'*', U'#', U'@'};
+
+/// The least of 1, 2, 5, 10, 20, … and 0.5, 0.2, 0.1, … that is at least `wanted`.
+double round_step(double wanted) {
+  constexpr double kTen = 10;
+  const double power = std::pow(kTen, std::floor(std::log10(wanted)));
+  for (const double digit : {1.0, 2.0, 5.0}) {
+    if (digit * power >= wanted) return digit * power;
+  }
+  return kTen * power;
+}
+
+/// The cursor of a window to the next of the `cells` that it is drawn in, or the one before. Of the things
+/// that share that cell, to the one of the largest value: that is what is seen there.
+template <typename Value>
+void move(Window& window, std::size_t all, std::size_t cells, bool forward, Value value_of) {
+  const std::size_t shown = window.shown(all);
+  const std::size_t cell =
+      cells > 0 ? ((window.cursor - window.first + 1) * cells - 1) / std::max<std::size_t>(shown, 1) : 0;
+  const std::size_t per_cell = cells > 0 ? (shown + cells - 1) / cells : 1;
+  const bool beyond = forward ? cell + 1 >= cells : cell == 0;
+  if (per_cell <= 1 || beyond) {
+    window.move(forward ? static_cast<std::ptrdiff_t>(per_cell) : -static_cast<std::ptrdiff_t>(per_cell),
+                all);
+    return;
+  }
+  const std::size_t next = forward ? cell + 1 : cell - 1;
+  const std::size_t from = window.first + first_of(next, cells, shown);
+  const std::size_t until = window.first + first_of(next + 1, cells, shown);
+  window.cursor = from;
+  for (std::size_t at = from; at < until; ++at) {
+    if (value_of(at) > value_of(window.cursor)) window.cursor = at;
+  }
+  window.fit(all);
+}
+
+}  // namespace
+
+TimePane::TimePane(Workspace& workspace, Host& host, const FindingsTask& findings)
+    : workspace_(workspace), host_(host), findings_(findings) {}
+
+const TimeGrid* TimePane::grid() {
+  if (grid_) return grid_.get();
+  if (findings_.ready() == nullptr) return nullptr;  // what time lines told is still being read
+  const std::vector<TimeChoice> choices = time_choices(workspace_.experiment().trace());
+  if (choices.empty()) return nullptr;
+  if (std::find(choices.begin(), choices.end(), choice_) == choices.end()) choice_ = choices.front();
+  grid_ = make_time_grid(workspace_.experiment(), choice_, finer_);
+  return grid_.get();
+}
+
+void TimePane::show(const TimeChoice& choice) {
+  const auto kind = [this] {
+    return grid_ ? std::pair(grid_->columns(), grid_->axis()) : std::pair(std::size_t{0}, std::string());
+  };
+  const auto before = kind();
+  grid_.reset();  // large ones are not kept beside each other
+  choice_ = choice;
+  map_ = {};
+  if (grid() == nullptr) return;
+  // The place is kept among maps of the same columns.
+  if (kind() != before) segments_ = {};
+  ranks_.fit(grid_->rows());
+}
+
+void TimePane::next_choice(bool backwards) {
+  const std::vector<TimeChoice> choices = time_choices(workspace_.experiment().trace());
+  const auto now =
+      static_cast<std::size_t>(std::find(choices.begin(), choices.end(), choice_) - choices.begin());
+  show(choices[(now + (backwards ? choices.size() - 1 : 1)) % choices.size()]);
+}
+
+void TimePane::ask_choice() {
+  const database::TraceAnalyses& trace = workspace_.experiment().trace();
+  Menu menu;
+  menu.title = "Over time";
+  const std::vector<TimeChoice> choices = time_choices(trace);
+  for (const TimeChoice& each : choices) {
+    if (each == choice_) menu.cursor = static_cast<int>(menu.entries.size());
+    const std::optional<std::uint64_t> total = total_of(trace, each);
+    menu.entries.push_back({name_of(workspace_.experiment(), each),
+                            total ? duration(static_cast<double>(*total) / 1e9, workspace_.unicode()) : "",
+                            each == choice_});
+  }
+  menu.chosen = [this, choices](std::size_t entry) { show(choices[entry]); };
+  host_.choose(std::move(menu));
+}
+
+void TimePane::finer() {
+  if (!choice_.of_iterations()) {
+    host_.tell("Only iterations have coarser and finer levels (m)");
+    return;
+  }
+  finer_ = (finer_ + 1) % workspace_.experiment().trace().variations.size();
+  ranks_ = {};
+  show(choice_);
+}
+
+void TimePane::point_at(const Target& target) {
+  finer_ = target.level;
+  show({TimeChoice::Kind::iterations, {}});
+  if (grid() == nullptr || target.rank < 0) return;
+  for (std::size_t row = 0; row < grid_->rows(); ++row) {
+    if (grid_->rank(row) == target.rank) ranks_.cursor = row;
+  }
+  segments_.cursor = target.segment;
+  ranks_.fit(grid_->rows());
+  segments_.fit(grid_->columns());
+}
+
+bool TimePane::handle(const Event& given) {
+  if (grid() == nullptr) return false;
+  if (given.key == Key::click || given.key == Key::click_twice) return click(given);
+  const Event event = navigation(given);
+  const std::size_t ranks = grid_->rows();
+  const std::size_t segments = grid_->columns();
+  switch (event.key) {
+    case Key::left:
+    case Key::right:
+      move(segments_, segments, map_.wide, event.key == Key::right,
+           [&](std::size_t column) { return grid_->at(ranks_.cursor, column); });
+      return true;
+    case Key::up:
+    case Key::wheel_up:
+    case Key::down:
+    case Key::wheel_down:
+      move(ranks_, ranks, map_.lines, event.key == Key::down || event.key == Key::wheel_down,
+           [&](std::size_t rank) { return grid_->at(rank, segments_.cursor); });
+      return true;
+    case Key::page_up:
+      ranks_.move(-static_cast<std::ptrdiff_t>(std::max<std::size_t>(ranks_.shown(ranks) / 4, 1)), ranks);
+      return true;
+    case Key::page_down:
+      ranks_.move(static_cast<std::ptrdiff_t>(std::max<std::size_t>(ranks_.shown(ranks) / 4, 1)), ranks);
+      return true;
+    case Key::home:
+      segments_.cursor = 0;
+      segments_.fit(segments);
+      return true;
+    case Key::end:
+      segments_.cursor = segments;
+      segments_.fit(segments);
+      return true;
+    case Key::enter:
+      follow();
+      return true;
+    case Key::letter:
+      return change(event.letter);
+    default:
+      return false;
+  }
+}
+
+bool TimePane::change(char32_t letter) {
+  const std::size_t ranks = grid_->rows();
+  switch (letter) {
+    case U'+':
+    case U'=':
+    case U'-':
+      ranks_.zoom(letter != U'-', ranks);
+      segments_.zoom(letter != U'-', grid_->columns());
+      return true;
+    case U'0':
+      ranks_.count = segments_.count = 0;
+      ranks_.fit(ranks);
+      segments_.fit(grid_->columns());
+      return true;
+    case U'm':
+      ask_choice();
+      return true;
+    case U'<':
+    case U',':
+    case U'>':
+    case U'.':
+      next_choice(letter == U'<' || letter == U',');
+      return true;
+    case U'v':
+      finer();
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool TimePane::click(const Event& event) {
+  if (!inside_.contains(event.row, event.column)) return false;
+  const std::size_t ranks = grid_->rows();
+  const auto cell = [](int offset, int cells, const Window& window, std::size_t all) {
+    return window.first +
+           first_of(static_cast<std::size_t>(offset), static_cast<std::size_t>(cells), window.shown(all));
+  };
+  ranks_.cursor = cell(event.row - inside_.row, inside_.height, ranks_, ranks);
+  segments_.cursor = cell(event.column - inside_.column, inside_.width, segments_, grid_->columns());
+  ranks_.fit(ranks);
+  segments_.fit(grid_->columns());
+  if (event.key == Key::click_twice) follow();
+  return true;
+}
+
+/// To the code under the cursor, with the rank marked.
+void TimePane::follow() {
+  const database::ContextId context = grid_->context(ranks_.cursor, segments_.cursor);
+  if (context == database::kNone) {
+    host_.tell("What it spent its time in was not sampled");
+    return;
+  }
+  std::vector<std::uint32_t> locations;
+  const std::int32_t rank = grid_->rank(ranks_.cursor);
+  for (const std::uint32_t location : workspace_.figures().locations()) {
+    if (workspace_.experiment().locations[location].rank == rank) locations.push_back(location);
+  }
+  host_.go({Target::Kind::context, context, std::move(locations), -1, 0, 0, {}});
+}
+
+// -- drawing ------------------------------------------------------------------------------------------------
+
+void TimePane::draw(Canvas& canvas, const Area& area) {
+  if (grid() == nullptr) {
+    draw_missing(canvas, area);
+    return;
+  }
+  const std::string title = grid_->title(static_cast<std::size_t>(area.width), workspace_.unicode());
+  canvas.write(area.row, area.column, title, Tone::heading, area.width);
+  constexpr int kAbove = 1, kBelow = 3;
+  const std::size_t ranks = grid_->rows();
+  const std::size_t segments = grid_->columns();
+  ranks_.fit(ranks);
+  segments_.fit(segments);
+  const int room = area.height - kAbove - kBelow;
+  constexpr std::size_t kWidest = 10;
+  // A rank takes up to three lines, an iteration, or a bin of time, up to ten columns.
+  const auto lines = static_cast<int>(
+      std::min<std::size_t>(static_cast<std::size_t>(std::max(room, 1)), ranks_.shown(ranks) * 3));
+  const int width = area.width - kLabelWidth - 1;
+  const auto wide = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(std::max(width, 1)),
+                                                           segments_.shown(segments) * kWidest));
+  const auto even = [](int cells, std::size_t things) {
+    const auto number = static_cast<int>(std::min<std::size_t>(things, static_cast<std::size_t>(cells)));
+    return number > 0 ? cells / number * number : cells;
+  };
+  inside_ = {area.row + kAbove, area.column + kLabelWidth + 1,
+             ranks_.shown(ranks) < static_cast<std::size_t>(lines) ? even(lines, ranks_.shown(ranks)) : lines,
+             segments_.shown(segments) < static_cast<std::size_t>(wide)
+                 ? even(wide, segments_.shown(segments))
+                 : wide};
+  draw_map(canvas, inside_);
+  draw_labels(canvas, area, inside_);
+  draw_path(canvas, {area.row + area.height - 1, area.column, 1, area.width});
+}
+
+/// How the code under the cursor was called.
+void TimePane::draw_path(Canvas& canvas, const Area& line) const {
+  const database::ContextId context = grid_->context(ranks_.cursor, segments_.cursor);
+  if (context == database::kNone) return;
+  Page page;
+  add_path(page, workspace_, context, line.width, 0);
+  canvas.write(line.row, line.column, text_of(page.lines.front()), Tone::dim, line.width);
+}
+
+/// The map stays as it is while only the cursor moves: with many ranks it takes longer than a key may wait.
+void TimePane::form_map(const Area& inside) {
+  Map now;
+  now.ranks = {ranks_.first, ranks_.shown(grid_->rows())};
+  now.segments = {segments_.first, segments_.shown(grid_->columns())};
+  now.lines = static_cast<std::size_t>(inside.height);
+  now.wide = static_cast<std::size_t>(inside.width);
+  const bool same = now.ranks == map_.ranks && now.segments == map_.segments && now.lines == map_.lines &&
+                    now.wide == map_.wide;
+  if (same) return;
+  map_ = std::move(now);
+  map_.cells = grid_->largest(map_.ranks, map_.segments, map_.lines, map_.wide);
+}
+
+void TimePane::draw_map(Canvas& canvas, const Area& inside) {
+  form_map(inside);
+  const auto holds = [](std::size_t cell, std::size_t cells, const TimeGrid::Part& part, std::size_t cursor) {
+    const std::size_t from = part.first + first_of(cell, cells, part.count);
+    const std::size_t until = part.first + first_of(cell + 1, cells, part.count);
+    return cursor >= from && cursor < std::max(until, from + 1);
+  };
+  const auto& signs = workspace_.unicode() ? kBlocks : kLetters;
+  for (std::size_t line = 0; line < map_.lines; ++line) {
+    const bool here = holds(line, map_.lines, map_.ranks, ranks_.cursor);
+    for (std::size_t cell = 0; cell < map_.wide; ++cell) {
+      const int row = inside.row + static_cast<int>(line);
+      const int column = inside.column + static_cast<int>(cell);
+      const std::uint64_t longest = map_.cells[line * map_.wide + cell];
+      if (longest > 0) {
+        const auto heat = std::min(static_cast<int>(grid_->level(longest) * kHeats), kHeats - 1);
+        canvas.put(row, column, signs.at(static_cast<std::size_t>(heat)), heat_tone(heat));
+      }
+      if (here && holds(cell, map_.wide, map_.segments, segments_.cursor)) canvas.select(row, column, 1);
+    }
+  }
+}
+
+void TimePane::draw_labels(Canvas& canvas, const Area& area, const Area& inside) const {
+  const std::size_t ranks = ranks_.shown(grid_->rows());
+  const auto lines = static_cast<std::size_t>(inside.height);
+  std::size_t before = ranks;
+  for (std::size_t line = 0; line < lines; ++line) {
+    const std::size_t rank = first_of(line, lines, ranks);
+    if (rank == before) continue;
+    before = rank;
+    const bool here = ranks_.first + rank == ranks_.cursor;
+    const std::string text = "rank " + std::to_string(grid_->rank(ranks_.first + rank));
+    canvas.write(inside.row + static_cast<int>(line), area.column, text, here ? Tone::strong : Tone::dim,
+                 kLabelWidth);
+  }
+  const int below = inside.row + inside.height;
+  canvas.write(below, area.column, grid_->axis(), Tone::dim, kLabelWidth);
+  draw_axis(canvas, {below, inside.column, 1, inside.width});
+  const std::string little = grid_->shade_name(false, workspace_.unicode());
+  int column = canvas.write(below + 1, area.column, little, Tone::dim, inside.column - area.column - 1);
+  column = std::max(column + 1, inside.column);
+  for (int heat = 0; heat < kHeats; ++heat) {
+    const auto& signs = workspace_.unicode() ? kBlocks : kLetters;
+    canvas.put(below + 1, column++, signs.at(static_cast<std::size_t>(heat)), heat_tone(heat));
+  }
+  canvas.write(below + 1, column + 1, grid_->shade_name(true, workspace_.unicode()), Tone::dim, area.width);
+}
+
+/// Where it begins and ends, and between them round numbers, each beginning at its column.
+void TimePane::draw_axis(Canvas& canvas, const Area& axis) const {
+  constexpr double kLeastApart = 14;  // columns
+  const std::size_t segments = segments_.shown(grid_->columns());
+  if (segments == 0) return;
+  const std::string first = grid_->column_name(segments_.first, workspace_.unicode());
+  const std::string last = grid_->column_name(segments_.first + segments - 1, workspace_.unicode());
+  int end = axis.column + axis.width;
+  int free = canvas.write(axis.row, axis.column, first, Tone::dim, axis.width) + 2;
+  if (axis.width > static_cast<int>(columns(first) + columns(last)) + 1) {
+    end -= static_cast<int>(columns(last));
+    canvas.write(axis.row, end, last, Tone::dim, axis.width);
+  }
+  const double cells = static_cast<double>(axis.width) / static_cast<double>(segments);
+  const double step = round_step(kLeastApart * grid_->column_length() / cells);
+  const double begin = static_cast<double>(segments_.first) * grid_->column_length();
+  for (double tick = std::ceil(begin / step);; ++tick) {
+    const std::string name = grid_->tick_name(tick * step, workspace_.unicode());
+    const auto place = axis.column + static_cast<int>((tick * step - begin) / grid_->column_length() * cells);
+    if (place + static_cast<int>(columns(name)) + 2 > end) return;
+    if (place >= free) free = canvas.write(axis.row, place, name, Tone::dim, axis.width) + 2;
+  }
+}
+
+void TimePane::draw_missing(Canvas& canvas, const Area& area) const {
+  if (findings_.ready() == nullptr) {
+    canvas.write(area.row, area.column, "Reading what the time lines told...", Tone::dim, area.width);
+    return;
+  }
+  Page page;
+  const bool traced = workspace_.experiment().trace().traced > 0;
+  page.say(
+      traced
+          ? "No procedure was seen to be called again and again: mark iterations with culprit_iteration(n) "
+            "(culprit.h)."
+          : "How long iterations took needs the ranks' time lines: " +
+                no_time_lines_phrase(workspace_.experiment()) + '.',
+      area.width);
+  for (std::size_t line = 0; line < page.lines.size(); ++line)
+    canvas.write(area.row + static_cast<int>(line), area.column, text_of(page.lines[line]), Tone::plain,
+                 area.width);
+}
+
+std::vector<Hint> TimePane::hints() const {
+  return {{"arrows", "cursor"},     {"+ -", "zoom"},       {"0", "all"},
+          {"Enter", "to the code"}, {"m", "what to show"}, {"<>", "next"},
+          {"v", "finer"},           {"B", "back"},         {"e", "explain"}};
+}
+
+std::string TimePane::status() const {
+  if (!grid_) return {};
+  return "rank " + std::to_string(grid_->rank(ranks_.cursor)) + ", " +
+         grid_->describe(ranks_.cursor, segments_.cursor, workspace_.unicode());
+}
+
+std::string TimePane::topic() const {
+  return choice_.kind == TimeChoice::Kind::pattern ? pattern_name(choice_.pattern) : kMapsTopic;
+}
+
+}  // namespace culprit::viewer::tui

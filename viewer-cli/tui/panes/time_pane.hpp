@@ -1,0 +1,69 @@
+#pragma once
+
+#include "tui/panes/pane.hpp"
+#include "tui/panes/time_grid.hpp"
+#include "tui/state/findings.hpp"
+#include "tui/state/workspace.hpp"
+#include "tui/widgets/host.hpp"
+#include "tui/widgets/window.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace culprit::viewer::tui {
+
+/// How long each iteration (or invocation) took outside MPI, or where ranks waited or were in MPI, ranks
+/// downwards and time to the right. Where several share a place, the largest is shown, so that none that is
+/// unusual vanishes.
+class TimePane final : public Pane {
+ public:
+  /// `findings` must outlive this: until they are formed, there is nothing to show.
+  TimePane(Workspace& workspace, Host& host, const FindingsTask& findings);
+
+  [[nodiscard]] std::string name() const override { return "Time"; }
+  bool handle(const Event& event) override;
+  void draw(Canvas& canvas, const Area& area) override;
+  [[nodiscard]] std::vector<Hint> hints() const override;
+  [[nodiscard]] std::string status() const override;
+  [[nodiscard]] std::string topic() const override;
+
+  /// Puts the cursor on a rank and a segment.
+  void point_at(const Target& target);
+
+ private:
+  /// Null where there is nothing to show.
+  [[nodiscard]] const TimeGrid* grid();
+  void show(const TimeChoice& choice);
+  void next_choice(bool backwards);
+  void ask_choice();
+  void finer();
+  bool change(char32_t letter);
+  bool click(const Event& event);
+  void follow();
+  void draw_missing(Canvas& canvas, const Area& area) const;
+  void form_map(const Area& inside);
+  void draw_map(Canvas& canvas, const Area& inside);
+  void draw_axis(Canvas& canvas, const Area& axis) const;
+  void draw_path(Canvas& canvas, const Area& line) const;
+  void draw_labels(Canvas& canvas, const Area& area, const Area& inside) const;
+
+  /// What is drawn: the largest value of each cell.
+  struct Map {
+    TimeGrid::Part ranks, segments;
+    std::size_t lines = 0, wide = 0;
+    std::vector<std::uint64_t> cells;
+  };
+
+  Workspace& workspace_;
+  Host& host_;
+  const FindingsTask& findings_;
+  std::size_t finer_ = 0;  ///< which level of iterations
+  TimeChoice choice_;
+  std::unique_ptr<TimeGrid> grid_;  ///< made when it is first looked at
+  Window ranks_, segments_;
+  Map map_;
+  Area inside_;
+};
+
+}  // namespace culprit::viewer::tui

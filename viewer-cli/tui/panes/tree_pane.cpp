@@ -1,0 +1,511 @@
+#include "tui/panes/tree_pane.hpp"
+
+#include "findings/phrases.hpp"
+#include "text/shorten.hpp"
+#include "tui/panes/blame_path.hpp"
+#include "tui/panes/choices.hpp"
+#include "tui/panes/number_cells.hpp"
+#include "tui/panes/tree_row.hpp"
+#include "tui/widgets/tree_lines.hpp"
+#include "views/frame.hpp"
+
+#include <algorithm>
+
+namespace culprit::viewer::tui {
+namespace {
+
+using views::NodeId;
+
+constexpr std::size_t kSearchStep = 40'000;  // nodes; a few milliseconds
+constexpr std::size_t kMostRowsOpened = 5'000;
+constexpr std::uint32_t kAllLevels = 64;
+constexpr int kProcedureLevel = 2;  // of the flat view: below load modules and files
+constexpr double kPercent = 100;
+
+}  // namespace
+
+TreePane::TreePane(Workspace& workspace, Host& host, std::size_t view)
+    : workspace_(workspace),
+      host_(host),
+      view_(view),
+      search_(host, nullptr, kSearchStep,
+              {[this](const std::string& pattern) {
+                 return views::Search(workspace_.view(view_), pattern, workspace_.passed_over);
+               },
+               [this] { return item(); }, [this](Item* to) { go_to(to); },
+               [this](const views::Search& search, Item* from, bool backwards) {
+                 return outline_->find(search, from, backwards);
+               }}) {
+  if (view_ == Workspace::kFlat) flattened_ = kProcedureLevel;
+}
+
+std::string TreePane::name() const {
+  constexpr std::array<const char*, Workspace::kViews> names = {"Calls", "Callers", "Flat"};
+  return names.at(view_);
+}
+
+views::OutlineOptions TreePane::options() const {
+  views::OutlineOptions options;
+  options.passed_over = workspace_.passed_over;
+  options.sort = workspace_.sort_column().column;
+  options.smallest_first = workspace_.smallest_first;
+  options.size = workspace_.columns().front().column;
+  options.least = workspace_.least_percent / kPercent * workspace_.columns().front().whole;
+  if (filter_ && filter_->done()) options.filter = &*filter_;
+  return options;
+}
+
+void TreePane::shown() {
+  if (!outline_) {
+    outline_ = std::make_unique<views::Outline>(workspace_.view(view_), options());
+    if (flattened_ > 0) flatten(0);
+    open_first();
+  } else if (outline_->options().sort.title != workspace_.sort_column().column.title ||
+             outline_->options().smallest_first != workspace_.smallest_first) {
+    const std::optional<NodeRef> at = current();
+    outline_->sort_by(workspace_.sort_column().column, workspace_.smallest_first);
+    if (at) reveal(at->node);
+  }
+  note_choice();
+}
+
+/// The first look: where the time goes.
+void TreePane::open_first() {
+  if (view_ == Workspace::kCallingContext && !outline_->rows().empty())
+    outline_->open_hot_path(*outline_->rows().front());
+}
+
+void TreePane::rebuild() {
+  if (!outline_) return;
+  const std::optional<NodeRef> at = current();
+  outline_->set_options(options());
+  search_.forget_place();
+  open_first();
+  scroll_.cursor = 0;
+  if (at) reveal(at->node);
+  note_choice();
+}
+
+void TreePane::figures_changed() {
+  if (!outline_) return;
+  const std::optional<NodeRef> at = current();
+  outline_.reset();
+  search_.forget();
+  filter_.reset();
+  zoomed_.clear();
+  scroll_ = {};
+  shown();
+  if (!filter_text_.empty()) set_filter(filter_text_);
+  if (at && view_ != Workspace::kCallers) reveal(at->node);
+}
+
+TreePane::Item* TreePane::item() const {
+  if (!outline_ || outline_->rows().empty()) return nullptr;
+  const auto last = static_cast<int>(outline_->rows().size()) - 1;
+  return outline_->rows()[static_cast<std::size_t>(std::clamp(scroll_.cursor, 0, last))];
+}
+
+std::optional<NodeRef> TreePane::current() const {
+  const Item* const at = item();
+  if (at == nullptr) return std::nullopt;
+  return NodeRef{view_, at->node};
+}
+
+void TreePane::note_choice() {
+  if (const std::optional<NodeRef> at = current()) workspace_.chosen = at;
+}
+
+void TreePane::go_to(const Item* target) {
+  if (target == nullptr) return;
+  scroll_.cursor = static_cast<int>(outline_->row_of(target));
+  note_choice();
+}
+
+void TreePane::reveal(NodeId node) {
+  if (!outline_) shown();
+  const Item* found = outline_->reveal(node);
+  if ((found == nullptr || found->node != node) && !outline_->shows_all()) {
+    // It lies outside of what is zoomed into, or a filter hides it.
+    outline_->set_roots();
+    zoomed_.clear();
+    flattened_ = 0;
+    found = outline_->reveal(node);
+  }
+  go_to(found);
+}
+
+// -- keys ---------------------------------------------------------------------------------------------------
+
+bool TreePane::handle(const Event& event) {
+  if (!outline_) shown();
+  if (event.key == Key::click || event.key == Key::click_twice) return click(event);
+  if (move(navigation(event))) {
+    note_choice();
+    return true;
+  }
+  const bool known = change_tree(event) || change_numbers(event) || ask_for(event);
+  if (known) note_choice();
+  return known;
+}
+
+bool TreePane::move(const Event& event) {
+  switch (event.key) {
+    case Key::left:
+      go_left();
+      return true;
+    case Key::right:
+      go_right();
+      return true;
+    case Key::enter:
+      toggle();
+      return true;
+    case Key::backspace:
+      zoom_out();
+      return true;
+    default:
+      return scroll_.move(event, static_cast<int>(outline_->rows().size()));
+  }
+}
+
+bool TreePane::click(const Event& event) {
+  if (!drawn_.contains(event.row, event.column)) return false;
+  if (event.row == drawn_.row) {
+    const NumberCells numbers(workspace_, first_column_, drawn_.width * 3 / 5);
+    if (const auto column = numbers.column_at(event.column - drawn_.column)) sort_by(*column);
+    return true;
+  }
+  if (click_row(event, drawn_, 1, scroll_, outline_->rows().size())) toggle();
+  note_choice();
+  return true;
+}
+
+bool TreePane::change_tree(const Event& event) {
+  if (event.key != Key::letter) return false;
+  switch (event.letter) {
+    case U' ':
+      mark();
+      return true;
+    case U'H':
+      hot_path();
+      return true;
+    case U'z':
+      zoom();
+      return true;
+    case U'Z':
+      zoom_out();
+      return true;
+    case U'*':
+    case U'+':
+      if (Item* const at = item()) {
+        outline_->open_below(*at, event.letter == U'*' ? kAllLevels : 2, kMostRowsOpened);
+        go_to(at);
+      }
+      return true;
+    case U'-':
+      outline_->close_all();
+      scroll_.cursor = 0;
+      return true;
+    case U'F':
+      flatten(1);
+      return true;
+    case U'U':
+      flatten(-1);
+      return true;
+    case U'b':
+      follow_blame();
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool TreePane::change_numbers(const Event& event) {
+  if (event.key != Key::letter) return false;
+  const std::size_t columns = workspace_.columns().size();
+  switch (event.letter) {
+    case U'<':
+    case U',':
+      sort_by((workspace_.sort() + columns - 1) % columns);
+      return true;
+    case U'>':
+    case U'.':
+      sort_by((workspace_.sort() + 1) % columns);
+      return true;
+    case U'I':
+      workspace_.smallest_first = !workspace_.smallest_first;
+      shown();
+      return true;
+    case U'%':
+      workspace_.percent = !workspace_.percent;
+      return true;
+    case U'[':
+      if (first_column_ > 0) --first_column_;
+      return true;
+    case U']':
+      if (first_column_ + 1 < columns) ++first_column_;
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool TreePane::ask_for(const Event& event) {
+  if (event.key == Key::function && event.number == 3) {
+    search_.ask();
+    return true;
+  }
+  if (event.key != Key::letter) return false;
+  switch (event.letter) {
+    case U'/':
+      search_.ask();
+      return true;
+    case U'n':
+      search_.again(false);
+      return true;
+    case U'N':
+      search_.again(true);
+      return true;
+    case U'f':
+    case U'&':  // as in less
+      ask_filter();
+      return true;
+    case U't':
+      host_.ask(threshold_prompt(workspace_, host_));
+      return true;
+    default:
+      return false;
+  }
+}
+
+void TreePane::go_left() {
+  Item* const at = item();
+  if (at == nullptr) return;
+  if (at->open) {
+    outline_->close(*at);
+  } else {
+    go_to(at->parent);
+  }
+}
+
+void TreePane::go_right() {
+  Item* const at = item();
+  if (at == nullptr || !outline_->has_children(*at)) return;
+  if (at->open) {
+    ++scroll_.cursor;
+  } else {
+    outline_->open(*at);
+  }
+}
+
+void TreePane::toggle() {
+  Item* const at = item();
+  if (at == nullptr) return;
+  if (at->open) {
+    outline_->close(*at);
+  } else if (outline_->has_children(*at)) {
+    outline_->open(*at);
+  } else {
+    host_.tell("Nothing is below it" +
+               std::string(workspace_.passed_over.wait_internals ? " (o shows what is left out)" : ""));
+  }
+}
+
+void TreePane::mark() {
+  const std::optional<NodeRef> at = current();
+  if (!at) return;
+  const auto found = std::find(workspace_.marked.begin(), workspace_.marked.end(), *at);
+  if (found != workspace_.marked.end()) {
+    workspace_.marked.erase(found);
+  } else if (workspace_.marked.size() >= static_cast<std::size_t>(kSeries)) {
+    host_.tell("No more than four nodes can be drawn together (Space again takes a mark away)");
+    return;
+  } else {
+    workspace_.marked.push_back(*at);
+    host_.tell("Marked for the graph over ranks (r); Space again takes the mark away");
+  }
+  scroll_.cursor = std::min(scroll_.cursor + 1, static_cast<int>(outline_->rows().size()) - 1);
+}
+
+void TreePane::hot_path() {
+  if (Item* const at = item()) go_to(&outline_->open_hot_path(*at));
+}
+
+void TreePane::zoom() {
+  Item* const at = item();
+  if (at == nullptr) return;
+  std::vector<NodeId> before;
+  if (!outline_->shows_all()) {
+    for (const Item* const row : outline_->rows()) {
+      if (row->parent == nullptr) before.push_back(row->node);
+    }
+  }
+  zoomed_.push_back(std::move(before));
+  outline_->set_roots({at->node});
+  scroll_.cursor = 0;
+  if (!outline_->rows().empty()) outline_->open(*outline_->rows().front());
+  host_.tell("Zoomed into this subtree (Z or Backspace: back)");
+}
+
+void TreePane::zoom_out() {
+  if (zoomed_.empty()) return;
+  const std::optional<NodeRef> at = current();
+  const std::vector<NodeId> before = std::move(zoomed_.back());
+  zoomed_.pop_back();
+  if (before.empty()) {
+    outline_->set_roots();
+  } else {
+    outline_->set_roots(before);
+  }
+  if (view_ == Workspace::kFlat && zoomed_.empty()) flatten(0);
+  if (at) reveal(at->node);
+}
+
+/// Leaves out levels at the top of the flat view: load modules, then files.
+void TreePane::flatten(int levels) {
+  if (view_ != Workspace::kFlat) {
+    if (levels != 0) host_.tell("Only the flat view can be flattened (4)");
+    return;
+  }
+  flattened_ = std::clamp(flattened_ + levels, 0, 3);
+  views::View& view = workspace_.view(view_);
+  std::vector<NodeId> roots = view.roots();
+  for (int level = 0; level < flattened_; ++level) {
+    std::vector<NodeId> below;
+    for (const NodeId root : roots) {
+      const std::vector<NodeId> children = view.children(root);
+      if (children.empty()) below.push_back(root);
+      below.insert(below.end(), children.begin(), children.end());
+    }
+    roots = std::move(below);
+  }
+  zoomed_.clear();
+  outline_->set_roots(roots);
+  scroll_.cursor = 0;
+}
+
+void TreePane::sort_by(std::size_t column) {
+  if (column == workspace_.sort()) return;
+  workspace_.sort_by(column);
+  shown();
+  if (!NumberCells(workspace_, first_column_, drawn_.width * 3 / 5).shows(column)) first_column_ = column;
+}
+
+void TreePane::follow_blame() {
+  const std::optional<NodeRef> at = current();
+  if (!at) return;
+  const database::ContextId context = workspace_.context_of(*at);
+  if (context == database::kNone) {
+    host_.tell("Blame is charged to calling contexts: see 2 Calls");
+    return;
+  }
+  const BlameStep step = next_on_blame_path(workspace_.experiment(), context);
+  if (step.context) {
+    workspace_.marked_locations = step.locations;
+    host_.go({Target::Kind::context, *step.context, step.locations, -1, 0, 0, {}});
+  }
+  host_.tell(step.why);
+}
+
+// -- search and filter --------------------------------------------------------------------------------------
+
+bool TreePane::work() {
+  if (!filter_wanted_ || !filter_) return search_.work();
+  if (filter_->step(kSearchStep)) return true;
+  filter_wanted_ = false;
+  rebuild();
+  if (outline_->rows().empty()) host_.tell("Nothing matches '" + filter_text_ + "' (f, empty: everything)");
+  return true;
+}
+
+void TreePane::set_filter(const std::string& pattern) {
+  filter_text_ = pattern;
+  filter_wanted_ = false;
+  filter_.reset();
+  try {
+    if (!pattern.empty()) {
+      filter_.emplace(workspace_.view(view_), pattern, workspace_.passed_over);
+      filter_wanted_ = true;
+    }
+  } catch (const views::BadPattern& bad) {
+    filter_text_.clear();
+    host_.tell(bad.what());
+  }
+  rebuild();
+}
+
+void TreePane::ask_filter() {
+  Prompt prompt;
+  prompt.label = "Only paths through (regular expression, empty: all): ";
+  prompt.text = filter_text_;
+  prompt.entered = [this](const std::string& text) { set_filter(text); };
+  host_.ask(std::move(prompt));
+}
+
+// -- drawing ------------------------------------------------------------------------------------------------
+
+void TreePane::draw(Canvas& canvas, const Area& area) {
+  if (!outline_) shown();
+  drawn_ = area;
+  const NumberCells numbers(workspace_, first_column_, area.width * 3 / 5);
+  draw_header(canvas, area, numbers);
+  draw_rows(canvas, area, 1, scroll_, outline_->rows().size(), [&](int line, std::size_t row) {
+    Item& item = *outline_->rows()[row];
+    const TreeRow shown{workspace_, view_, item, outline_->has_children(item)};
+    const auto [from, until] = shown.draw(canvas, {line, area.column, 1, area.width}, numbers);
+    if (search_.finder() != nullptr && search_.finder()->matches(item.node))
+      mark_match(canvas, line, from, until);
+  });
+  if (outline_->rows().empty())
+    canvas.write(area.row + 1, area.column + numbers.width(), "nothing to show", Tone::dim, area.width);
+}
+
+void TreePane::draw_header(Canvas& canvas, const Area& area, const NumberCells& numbers) const {
+  numbers.header(canvas, area.row, area.column);
+  const int room = area.width - numbers.width();
+  std::string text = remarks_on_view();
+  // The tab names the view; what restricts it stands nowhere else.
+  const std::string gap = workspace_.unicode() ? " · " : ", ";
+  const std::size_t name = text.find(gap);
+  if (static_cast<int>(columns(text)) > room && name != std::string::npos) text.erase(0, name + gap.size());
+  canvas.write(area.row, area.column + numbers.width(),
+               shorten_middle(text, static_cast<std::size_t>(std::max(room, 1)), workspace_.unicode()),
+               Tone::heading, room);
+}
+
+/// What restricts the view, so that nobody takes a part for the whole.
+std::string TreePane::remarks_on_view() const {
+  const std::string gap = workspace_.unicode() ? " · " : ", ";
+  std::string text(workspace_.view(view_).name());
+  if (!workspace_.ranks().empty()) text += gap + "ranks " + workspace_.ranks();
+  if (workspace_.role()) text += gap + role_phrase(workspace_.experiment(), *workspace_.role());
+  if (!zoomed_.empty()) text += gap + "zoomed";
+  if (workspace_.least_percent > 0)
+    text += gap + "from " + grouped(workspace_.least_percent, workspace_.least_percent < 1 ? 2 : 0) + " %";
+  if (!filter_text_.empty()) text += gap + "filter " + filter_text_;
+  if (search_.searching()) text += gap + "searching";
+  return text;
+}
+
+std::vector<Hint> TreePane::hints() const {
+  return {{"Enter", "open"}, {"H", "hot path"}, {"b", "to blame"}, {"s", "source"},
+          {"r", "ranks"},    {"/", "search"},   {"<>", "sort"},    {"f", "filter"},
+          {"z", "zoom"},     {"c", "columns"},  {"e", "explain"}};
+}
+
+std::string TreePane::status() const {
+  const Item* const at = item();
+  if (at == nullptr) return {};
+  views::View& view = workspace_.view(view_);
+  std::string text = workspace_.title_of({view_, at->node});
+  if (at->call) {
+    const std::string site = place(view.frame(*at->call));
+    if (!site.empty()) text += "  called at " + site;
+  }
+  return text + "  [" + view.id(at->node) + ']';
+}
+
+std::string TreePane::topic() const {
+  return workspace_.sort_column().column.name.event;
+}
+
+}  // namespace culprit::viewer::tui

@@ -1,0 +1,47 @@
+#include "tui/panes/tree_row.hpp"
+
+#include "text/node_label.hpp"
+#include "tui/widgets/plot.hpp"
+#include "tui/widgets/tree_lines.hpp"
+#include "views/frame.hpp"
+
+#include <algorithm>
+
+namespace culprit::viewer::tui {
+namespace {
+
+std::string guides_of(const views::Outline::Item& item, bool unicode) {
+  if (item.parent == nullptr) return {};
+  std::string text = branch_guide(item.last, item.alone, unicode);
+  for (const views::Outline::Item* above = item.parent; above != nullptr && above->parent != nullptr;
+       above = above->parent)
+    text.insert(0, through_guide(above->last, above->alone, unicode));
+  return text;
+}
+
+}  // namespace
+
+std::pair<int, int> TreeRow::draw(Canvas& canvas, const Area& area, const NumberCells& numbers) const {
+  const bool unicode = workspace.unicode();
+  views::View& shown = workspace.view(view);
+  numbers.row(canvas, area.row, area.column, {view, item.node});
+  const int end = area.column + area.width;
+  int column = area.column + numbers.width();
+  const auto marked = std::find(workspace.marked.begin(), workspace.marked.end(), NodeRef{view, item.node});
+  if (marked != workspace.marked.end()) {
+    const auto series = static_cast<int>(marked - workspace.marked.begin());
+    canvas.put(area.row, column - 1, Dots::marker(series, unicode), series_tone(series));
+  }
+  column = draw_guides(canvas, area.row, column, area.width - numbers.width(), guides_of(item, unicode),
+                       opens, item.open, unicode);
+  const int room = std::max(end - column, 1);
+  std::string text = label(shown.frame(item.node));
+  if (view == Workspace::kCallers && item.parent != nullptr) text.insert(0, unicode ? "← " : "<- ");
+  const FittedLabel fitted = fit_label(text, remarks_of(shown, item.node, item.call, unicode ? "← " : "<- "),
+                                       static_cast<std::size_t>(room), unicode);
+  const int behind = canvas.write(area.row, column, fitted.name, Tone::plain, room);
+  canvas.write(area.row, behind + 2, fitted.remark, Tone::dim, end - behind - 2);
+  return {column, behind};
+}
+
+}  // namespace culprit::viewer::tui

@@ -1,0 +1,48 @@
+#include "tui/state/findings.hpp"
+
+#include "commands/causes.hpp"
+#include "commands/critical_path.hpp"
+#include "text/call_path_text.hpp"
+
+#include <csignal>
+#include <exception>
+
+namespace culprit::viewer::tui {
+
+FindingsTask::FindingsTask(const views::Source& source) {
+  // Signals are the terminal's thread's business.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  thread_ = std::thread([this, &source] { form(source); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+FindingsTask::~FindingsTask() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void FindingsTask::form(const views::Source& source) {
+  try {
+    const views::Figures figures(source);
+    (void)source.experiment().trace();  // what the panes show is read here, once
+    (void)source.experiment().waits();
+    findings_.diagnosis = diagnose(figures);
+    findings_.efficiency = efficiency_of(figures);
+    findings_.causes = causes_by_scope(source.experiment());
+    findings_.critical = critical_by_scope(source.experiment());
+    findings_.causes_of_user = causes_by_scope(source.experiment(), &users_scope);
+    findings_.critical_of_user = critical_by_scope(source.experiment(), &users_scope);
+  } catch (const std::exception& error) {
+    findings_.failure = error.what();
+  }
+  ready_.store(true);
+}
+
+const Findings& FindingsTask::wait() {
+  if (thread_.joinable()) thread_.join();
+  return findings_;
+}
+
+}  // namespace culprit::viewer::tui

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "commands/efficiency.hpp"
+#include "findings/diagnosis.hpp"
+#include "views/source.hpp"
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace culprit::viewer::tui {
+
+/// What the analyses tell, over all threads.
+struct Findings {
+  Diagnosis diagnosis;
+  Efficiency efficiency;
+  std::vector<database::Cause> causes;            ///< by scope
+  std::vector<database::CriticalScope> critical;  ///< by scope
+  std::vector<database::Cause> causes_of_user;    ///< by what the user wrote or chose (users_scope)
+  std::vector<database::CriticalScope> critical_of_user;
+  std::string failure;  ///< not empty: why there are none
+};
+
+/// Forms the findings beside the user, on a thread of its own: on a large database that takes longer than a
+/// key may.
+class FindingsTask {
+ public:
+  /// `source` must outlive this.
+  explicit FindingsTask(const views::Source& source);
+  ~FindingsTask();
+  FindingsTask(const FindingsTask&) = delete;
+  FindingsTask& operator=(const FindingsTask&) = delete;
+
+  /// Null until they are formed.
+  [[nodiscard]] const Findings* ready() const { return ready_.load() ? &findings_ : nullptr; }
+  /// Waits for them.
+  const Findings& wait();
+
+ private:
+  void form(const views::Source& source);
+
+  Findings findings_;
+  std::atomic<bool> ready_{false};
+  std::thread thread_;
+};
+
+}  // namespace culprit::viewer::tui

@@ -1,0 +1,65 @@
+#include "tui/state/state_files.hpp"
+
+#include "files/named_file.hpp"
+#include "files/new_file.hpp"
+#include "files/write_failure.hpp"
+
+#include <cstdlib>
+#include <system_error>
+
+#include <fmt/core.h>
+
+namespace culprit::viewer::tui {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kLargest = 1U << 20U;
+
+std::optional<fs::path> state_home() {
+  const char* const chosen = std::getenv("XDG_STATE_HOME");
+  if (chosen != nullptr && *chosen == '/') return fs::path(chosen) / "culprit";
+  const char* const home = std::getenv("HOME");
+  if (home == nullptr || *home == '\0') return std::nullopt;
+  return fs::path(home) / ".local" / "state" / "culprit";
+}
+
+/// FNV-1a: tells paths with the same last name apart, the same on every machine.
+std::uint64_t hash(const std::string& text) {
+  std::uint64_t value = 0xcbf29ce484222325U;
+  for (const char letter : text) value = (value ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  return value;
+}
+
+}  // namespace
+
+std::optional<fs::path> state_file(const std::string& database, const std::string& ending) {
+  const std::optional<fs::path> home = state_home();
+  if (!home) return std::nullopt;
+  std::error_code error;
+  fs::path whole = fs::weakly_canonical(database, error);
+  if (error) whole = database;
+  return *home / fmt::format("{}-{:016x}{}", whole.filename().string(), hash(whole.string()), ending);
+}
+
+bool write_whole(const fs::path& file, const std::string& text) {
+  std::error_code error;
+  if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
+  try {
+    files::NewFile made(file);
+    made.write(text);
+    made.finish();
+    return true;
+  } catch (const files::WriteFailure&) {
+    return false;
+  }
+}
+
+std::optional<std::string> read_whole(const fs::path& file) {
+  std::error_code error;
+  std::string text = files::read_named(file, kLargest, error);
+  if (error) return std::nullopt;
+  return text;
+}
+
+}  // namespace culprit::viewer::tui

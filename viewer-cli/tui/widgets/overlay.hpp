@@ -1,0 +1,69 @@
+#pragma once
+
+#include "tui/widgets/canvas.hpp"
+#include "tui/widgets/event.hpp"
+#include "tui/widgets/host.hpp"
+#include "tui/widgets/page_view.hpp"
+#include "tui/widgets/scroll.hpp"
+
+#include <string>
+#include <vector>
+
+// What lies above the panes until it is answered.
+namespace culprit::viewer::tui {
+
+/// A menu in a box: typed letters go to the next entry that begins with them.
+class MenuBox {
+ public:
+  explicit MenuBox(Menu menu);
+
+  enum class Answer : std::uint8_t { open, left, taken };
+  Answer handle(const Event& event);
+  /// Tells the one who asked; after Answer::taken.
+  void answer() const;
+  void draw(Canvas& canvas, bool unicode);
+
+ private:
+  void check();
+  void find(const std::string& typed);
+  void tell(Canvas& canvas, const Area& area, bool unicode) const;
+
+  Menu menu_;
+  Scroll scroll_;
+  Area drawn_;
+  std::string typed_;
+};
+
+/// A page in a box.
+class PageBox {
+ public:
+  PageBox(std::string title, Page page);
+
+  /// False: it is to be closed.
+  bool handle(const Event& event);
+  void draw(Canvas& canvas, bool unicode);
+
+ private:
+  std::string title_;
+  PageView view_;
+};
+
+/// A line that is typed, at the bottom of the screen.
+class PromptLine {
+ public:
+  explicit PromptLine(Prompt prompt);
+
+  enum class Answer : std::uint8_t { open, left, entered };
+  Answer handle(const Event& event);
+  /// Tells the one who asked; after `entered` and `left`.
+  void answer(Answer how) const;
+  void draw(Canvas& canvas, int row) const;
+  [[nodiscard]] const std::string& text() const { return prompt_.text; }
+
+ private:
+  void changed() const;
+
+  Prompt prompt_;
+};
+
+}  // namespace culprit::viewer::tui

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "tui/widgets/canvas.hpp"
+#include "tui/widgets/event.hpp"
+
+#include <chrono>
+#include <optional>
+
+namespace culprit::viewer::tui {
+
+/// The terminal through ncurses: shows canvases, tells events. One at a time. Whatever way this ends, its
+/// destructor, or files/at_death.hpp, gives the terminal back as it was; Ctrl-Z does too, for as long as it
+/// lasts.
+class Terminal {
+ public:
+  /// `light`: the background is. Where it is not told, the terminal is asked, and taken to be dark until it
+  /// answers (next()). Throws std::runtime_error where it cannot show a screen.
+  explicit Terminal(std::optional<bool> light);
+  ~Terminal();
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  [[nodiscard]] int height() const;
+  [[nodiscard]] int width() const;
+  void show(const Canvas& canvas);
+  /// Draws everything anew with the next canvas: something else wrote on the screen.
+  void forget();
+
+  /// Takes the terminal as its own again, after the program was stopped by what could not be noticed.
+  void resume();
+
+  /// Waits for an event, so many milliseconds at most (-1: for ever); nothing where none came, or the size
+  /// changed.
+  std::optional<Event> next(int milliseconds);
+
+ private:
+  void use_colours(bool light);
+  void ask_background();
+  [[nodiscard]] bool answer_is_due() const;
+  void take_answer();
+
+  std::optional<std::chrono::steady_clock::time_point> asked_;  ///< as long as there is no answer
+};
+
+/// Whether stdin and stdout are a terminal that can show a screen.
+bool terminal_can_show_screens();
+
+}  // namespace culprit::viewer::tui
