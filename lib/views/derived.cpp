@@ -211,25 +211,6 @@ Column find_column(const database::Contents& experiment, std::string_view text,
   return find_column(experiment, text, role);
 }
 
-std::vector<double> per_thread(const View& view, NodeId node, const Column& column) {
-  std::vector<double> result;
-  if (!column.derived) {
-    for (const std::uint64_t value : view.per_thread(node, column.metric, column.name.inclusive))
-      result.push_back(static_cast<double>(value) / column.divisor);
-    return result;
-  }
-  std::vector<std::vector<double>> operands;
-  for (const Column& operand : column.derived->operands())
-    operands.push_back(per_thread(view, node, operand));
-  const std::size_t locations = operands.empty() ? 0 : operands.front().size();
-  std::vector<double> values(operands.size());
-  for (std::size_t location = 0; location < locations; ++location) {
-    for (std::size_t i = 0; i < operands.size(); ++i) values[i] = operands[i][location];
-    result.push_back(column.derived->evaluate(values));
-  }
-  return result;
-}
-
 void add_measured(const Column& column, std::vector<Column>& measured) {
   if (!column.derived) {
     measured.push_back(column);

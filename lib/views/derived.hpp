@@ -1,7 +1,6 @@
 #pragma once
 
 #include "views/column.hpp"
-#include "views/view.hpp"
 
 #include <memory>
 #include <optional>
@@ -61,10 +60,6 @@ std::vector<Column> define_columns(const database::Contents& experiment,
 /// As find_column, but `text` may also be the name of one of `defined`.
 Column find_column(const database::Contents& experiment, std::string_view text,
                    std::optional<std::uint32_t> role, std::span<const Column> defined);
-
-/// One value of `column` per location, in its unit: for what is measured in each thread (see add_measured),
-/// or derived from that. NaN where it does not exist.
-std::vector<double> per_thread(const View& view, NodeId node, const Column& column);
 
 /// The columns of the database that `column` rests on: itself, or, through all formulas, its operands.
 void add_measured(const Column& column, std::vector<Column>& measured);

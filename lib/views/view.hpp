@@ -71,6 +71,10 @@ class View {
   [[nodiscard]] virtual double measured(NodeId node, const Column& column) const = 0;
 };
 
+/// One value of `column` per location, in its unit: for what is measured in each thread (see add_measured),
+/// or derived from that. NaN where it does not exist.
+std::vector<double> per_thread(const View& view, NodeId node, const Column& column);
+
 /// Digits to a number below `limit`; empty where `text` is anything else.
 std::optional<std::uint32_t> parse_index(std::string_view text, std::size_t limit);
 

@@ -17,13 +17,8 @@ namespace {
 
 using database::ContextId;
 
-constexpr double kNsPerSecond = 1e9;
 constexpr std::size_t kIndent = 4;
 constexpr std::size_t kListed = 50;  // nobody reads on, and who waits costs a look at each thread
-
-double seconds(std::uint64_t ns) {
-  return static_cast<double>(ns) / kNsPerSecond;
-}
 
 std::string paragraph(const std::string& text, const Screen& screen) {
   return std::string(kIndent, ' ') + wrap(text, screen.width, kIndent, kIndent);
@@ -130,7 +125,7 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
       break;
     }
     const SuspectFacts facts = examine(figures, suspect);
-    const auto time = [&](std::uint64_t ns) { return keep(duration(seconds(ns), screen.unicode)); };
+    const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), screen.unicode)); };
     out << ++number << ". "
         << screen.bold(suspect_phrase(experiment, suspect.suspect, screen.width / 2, screen.unicode)) << "  "
         << screen.dim("[c" + std::to_string(suspect.suspect) + ']') << '\n';
@@ -159,12 +154,13 @@ void write_suspects_csv(std::ostream& out, const views::Figures& figures) {
   for (const SuspectFacts& facts : examine_all(figures)) {
     const database::Suspect& suspect = *facts.suspect;
     write_csv_row(
-        out, {joined_path(experiment, suspect.balanced), joined_path(experiment, suspect.suspect),
-              experiment.roles[suspect.role].name, joined_ranks(experiment, suspect.locations),
-              csv_number(seconds(suspect.excess_ns)), csv_number(seconds(suspect.explains_ns)),
-              csv_number(seconds(suspect.save_balanced_ns)), csv_number(seconds(suspect.save_removed_ns)),
-              facts.more_work ? csv_number(*facts.more_work) : "",
-              facts.excess_cpu_share ? csv_number(*facts.excess_cpu_share) : ""});
+        out,
+        {joined_path(experiment, suspect.balanced), joined_path(experiment, suspect.suspect),
+         experiment.roles[suspect.role].name, joined_ranks(experiment, suspect.locations),
+         csv_number(seconds_of(suspect.excess_ns)), csv_number(seconds_of(suspect.explains_ns)),
+         csv_number(seconds_of(suspect.save_balanced_ns)), csv_number(seconds_of(suspect.save_removed_ns)),
+         facts.more_work ? csv_number(*facts.more_work) : "",
+         facts.excess_cpu_share ? csv_number(*facts.excess_cpu_share) : ""});
   }
 }
 

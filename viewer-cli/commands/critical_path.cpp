@@ -5,6 +5,7 @@
 #include "text/call_path_text.hpp"
 #include "text/csv.hpp"
 #include "text/prose.hpp"
+#include "text/quantity.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,5 @@
 #include "commands/export.hpp"
 
-#include "commands/run.hpp"
 #include "export/hatchet.hpp"
 #include "export/pprof.hpp"
 #include "export/stacks.hpp"

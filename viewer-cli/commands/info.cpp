@@ -53,7 +53,7 @@ class Info {
 
   void run() {
     const database::Run& run = experiment_.run;
-    line("command", command_line(run.command));
+    line("command", shell_line(run.command));
     line("program", run.program);
     line("directory", run.directory);
     std::string hosts;
@@ -169,12 +169,6 @@ class Info {
 };
 
 }  // namespace
-
-std::string command_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + print::shell_word(word);
-  return line;
-}
 
 void write_info(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
   Info(out, screen, experiment).write();

@@ -4,13 +4,8 @@
 #include "text/screen.hpp"
 
 #include <ostream>
-#include <string>
-#include <vector>
 
 namespace culprit::viewer {
-
-/// The words of a command as one types them in a shell.
-std::string command_line(const std::vector<std::string>& words);
 
 /// What was run, where, when and how; quality figures; modules and what is wrong with them.
 void write_info(std::ostream& out, const Screen& screen, const database::Contents& experiment);

@@ -2,6 +2,7 @@
 
 #include "commands/blame.hpp"
 #include "findings/quality.hpp"
+#include "text/quantity.hpp"
 
 #include <algorithm>
 #include <set>
@@ -10,12 +11,6 @@
 
 namespace culprit::viewer {
 namespace {
-
-constexpr double kNsPerSecond = 1e9;
-
-double seconds(std::uint64_t ns) {
-  return static_cast<double>(ns) / kNsPerSecond;
-}
 
 Json where_json(const std::vector<IdleIn>& where, double idle_s) {
   Json array = Json::array();
@@ -70,10 +65,10 @@ Json suspects_json(const database::Contents& experiment, const std::vector<Suspe
          {"role", experiment.roles[suspect.role].name},
          {"ranks", ranks},
          {"locations", locations_json(experiment, suspect.locations)},
-         {"excess_s", seconds(suspect.excess_ns)},
-         {"explains_s", seconds(suspect.explains_ns)},
-         {"save_balanced_s", seconds(suspect.save_balanced_ns)},
-         {"save_removed_s", seconds(suspect.save_removed_ns)},
+         {"excess_s", seconds_of(suspect.excess_ns)},
+         {"explains_s", seconds_of(suspect.explains_ns)},
+         {"save_balanced_s", seconds_of(suspect.save_balanced_ns)},
+         {"save_removed_s", seconds_of(suspect.save_removed_ns)},
          {"more_work", facts.more_work ? Json(*facts.more_work) : Json(nullptr)},
          {"usual_cpu_share", facts.usual_cpu_share ? Json(*facts.usual_cpu_share) : Json(nullptr)},
          {"excess_cpu_share", facts.excess_cpu_share ? Json(*facts.excess_cpu_share) : Json(nullptr)}});
@@ -88,7 +83,7 @@ Json quality_json(const database::Contents& experiment) {
           {"threads", experiment.locations.size()},
           {"samples", quality.samples},
           {"partial", quality.partial},
-          {"partial_s", seconds(quality.partial_ns)},
+          {"partial_s", seconds_of(quality.partial_ns)},
           {"bridged", quality.bridged},
           {"unresolved", quality.unresolved},
           {"dropped", quality.dropped},
@@ -97,14 +92,14 @@ Json quality_json(const database::Contents& experiment) {
           {"clock_violations_left", quality.clock_violations_left},
           {"cut_short", quality.cut_short},
           {"unreadable", quality.unreadable},
-          {"sampling_s", seconds(quality.handler_ns)},
+          {"sampling_s", seconds_of(quality.handler_ns)},
           {"sampling_us", sampling_microseconds(quality)},
           {"slowed_threads", quality.slowed},
           {"slowest_period_s",
-           seconds(experiment.run.period_ns << std::min<std::uint64_t>(quality.most_halvings, 63))},
+           seconds_of(experiment.run.period_ns << std::min<std::uint64_t>(quality.most_halvings, 63))},
           {"epochs_lost", quality.epochs_lost},
-          {"unclassified_wait_s", seconds(quality.unclassified_wait_ns)},
-          {"excess_wait_s", seconds(quality.excess_wait_ns)},
+          {"unclassified_wait_s", seconds_of(quality.unclassified_wait_ns)},
+          {"excess_wait_s", seconds_of(quality.excess_wait_ns)},
           {"traces_stopped", experiment.trace().stopped},
           {"unmatched", unmatched_json(experiment.trace().unmatched)}};
 }

@@ -188,7 +188,7 @@ class Report {
     double explained = 0;
     for (const database::Suspect& suspect : experiment_.suspects()) {
       if (suspect.balanced != blamed.context || suspect.role != blamed.role) continue;
-      const double explains_s = static_cast<double>(suspect.explains_ns) / 1e9;
+      const double explains_s = seconds_of(suspect.explains_ns);
       explained += explains_s;
       const bool matters = facts.empty() || explains_s >= kWorthNaming * blamed.idle_s;
       if (matters && facts.size() < kSuspectsListed) facts.push_back(examine(figures_, suspect));
@@ -211,11 +211,10 @@ class Report {
     for (const SuspectFacts* const facts : here) {
       const database::Suspect& suspect = *facts->suspect;
       const std::string work = more_work_phrase(facts->more_work, facts->only_here) + ' ';
-      cells.push_back(
-          {suspect_phrase(experiment_, suspect.suspect, std::max<std::size_t>(width_ / 3, 24),
-                          screen_.unicode),
-           work + threads_phrase(experiment_, suspect.locations),
-           "explains " + duration(static_cast<double>(suspect.explains_ns) / 1e9, screen_.unicode)});
+      cells.push_back({suspect_phrase(experiment_, suspect.suspect, std::max<std::size_t>(width_ / 3, 24),
+                                      screen_.unicode),
+                       work + threads_phrase(experiment_, suspect.locations),
+                       "explains " + duration(seconds_of(suspect.explains_ns), screen_.unicode)});
       for (std::size_t cell = 0; cell < 3; ++cell)
         widths[cell] = std::max(widths[cell], columns(cells.back()[cell]));
     }
@@ -243,9 +242,8 @@ class Report {
     const double run_s = threads.threads > 0 ? threads.total_s / static_cast<double>(threads.threads) : 0;
     if (run_s <= 0) return;
     double balanced = 0;
-    for (const SuspectFacts* const facts : here)
-      balanced += static_cast<double>(facts->suspect->save_balanced_ns) / 1e9;
-    const double removed = static_cast<double>(here.front()->suspect->save_removed_ns) / 1e9;
+    for (const SuspectFacts* const facts : here) balanced += seconds_of(facts->suspect->save_balanced_ns);
+    const double removed = seconds_of(here.front()->suspect->save_removed_ns);
     const bool several = here.size() > 1;
     const bool ranks = experiment_.roles[role].name == "main" && experiment_.run.ranks > 0;
     say(std::string("Balancing ") + (several ? "them" : "it") + " over the " + (ranks ? "ranks" : "threads") +
@@ -257,7 +255,7 @@ class Report {
   void cpu(const SuspectFacts& facts, bool several) {
     if (!lacks_cpu(facts)) return;
     const database::Suspect& suspect = *facts.suspect;
-    const std::string excess = "the excess of " + time(static_cast<double>(suspect.excess_ns) / 1e9);
+    const std::string excess = "the excess of " + time(seconds_of(suspect.excess_ns));
     say((several ? "In " + scope(suspect.suspect, true, width_ / 3) + ", only " : std::string("Only ")) +
             keep(round_percent(*facts.excess_cpu_share)) + " of " + excess + " is CPU time" +
             (facts.usual_cpu_share ? " (of all work: " + keep(round_percent(*facts.usual_cpu_share)) + ')'

@@ -1,9 +1,10 @@
 #include "commands/rows.hpp"
 
-#include "commands/run.hpp"
 #include "findings/coverage.hpp"
+#include "request/errors.hpp"
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
+#include "text/quantity.hpp"
 
 namespace culprit::viewer {
 namespace {

@@ -17,10 +17,6 @@ inline constexpr std::size_t kTraceRowsShown = 25;
 /// Of the whole: what a row needs to be shown in a text.
 inline constexpr double kTraceRowShare = 0.002;
 
-[[nodiscard]] constexpr double seconds_of(std::uint64_t ns) {
-  return static_cast<double>(ns) / 1e9;
-}
-
 /// How many rows, largest first, a text shows.
 template <class Rows, class Amount>
 std::size_t rows_to_show(const Rows& rows, double whole, Amount amount) {

@@ -5,15 +5,8 @@
 #include "views/source.hpp"
 
 #include <ostream>
-#include <stdexcept>
 
 namespace culprit::viewer {
-
-/// A command cannot be done on this database: exit status 1. what() is `what: object: why (what to do)`.
-class CommandError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// Runs one command on an opened database and writes its whole output, all text of it by print/output.hpp;
 /// `other` is the second one, which diff needs. Throws UsageError, CommandError, or what the source throws.

@@ -11,6 +11,7 @@
 #include "text/call_path_text.hpp"
 #include "text/csv.hpp"
 #include "text/prose.hpp"
+#include "text/quantity.hpp"
 #include "text/shorten.hpp"
 
 #include <algorithm>

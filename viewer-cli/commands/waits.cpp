@@ -41,7 +41,7 @@ const char* name_of(const Wait& wait) {
 }
 
 double seconds(const Wait& wait) {
-  return static_cast<double>(wait.ns) / 1e9;
+  return seconds_of(wait.ns);
 }
 
 std::string cause_text(const database::Contents& experiment, const Wait& wait) {
@@ -65,7 +65,7 @@ void write_remainder(std::ostream& out, const Screen& screen, const database::Co
   const database::Quality& quality = experiment.quality;
   std::string text;
   const auto amount = [&screen](std::uint64_t ns) {
-    const double s = static_cast<double>(ns) / 1e9;
+    const double s = seconds_of(ns);
     const Scale scale = scale_for(s, "s", screen.unicode);
     return scale.write(s) + ' ' + scale.unit;
   };

@@ -1,11 +1,11 @@
 #include "export/pprof.hpp"
 
-#include "commands/info.hpp"
-#include "commands/run.hpp"
 #include "export/gzip.hpp"
 #include "print/text.hpp"
 #include "profile.pb.h"
+#include "request/errors.hpp"
 #include "text/frame_json.hpp"
+#include "text/prose.hpp"
 #include "views/frame.hpp"
 
 #include <map>
@@ -48,7 +48,7 @@ class ProfileBuilder {
       profile_.set_period(static_cast<std::int64_t>(run.period_ns));
     }
     profile_.set_default_sample_type(text(column.name.event));
-    profile_.add_comment(text(command_line(run.command)));
+    profile_.add_comment(text(shell_line(run.command)));
   }
 
   void add_samples(std::uint32_t location) {

@@ -1,6 +1,6 @@
 #include "export/stacks.hpp"
 
-#include "commands/run.hpp"
+#include "request/errors.hpp"
 #include "text/frame_json.hpp"
 #include "views/frame.hpp"
 

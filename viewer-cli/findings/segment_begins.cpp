@@ -1,6 +1,6 @@
 #include "findings/segment_begins.hpp"
 
-#include "commands/rows.hpp"
+#include "text/quantity.hpp"
 
 #include <algorithm>
 

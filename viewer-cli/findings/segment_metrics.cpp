@@ -1,6 +1,6 @@
 #include "findings/segment_metrics.hpp"
 
-#include "request/command_line.hpp"
+#include "request/errors.hpp"
 #include "spelling/closest.hpp"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "request/errors.hpp"
 #include "views/difference.hpp"
 
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,12 +56,6 @@ struct Invocation {
   std::vector<std::pair<std::string, std::string>>
       source_map;       ///< browser: path prefixes, as compiled and as they are now
   bool browse = false;  ///< diff: in the browser, where there is a terminal
-};
-
-/// Wrong usage: exit status 2. what() is the line to print, without the tool's name.
-class UsageError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
 };
 
 /// What to print instead of doing anything (--help, --version); exit status 0.

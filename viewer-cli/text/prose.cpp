@@ -1,5 +1,6 @@
 #include "text/prose.hpp"
 
+#include "print/text.hpp"
 #include "text/shorten.hpp"
 
 #include <algorithm>
@@ -45,6 +46,12 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent, s
   }
   std::replace(result.begin(), result.end(), kKept, ' ');
   return result;
+}
+
+std::string shell_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + print::shell_word(word);
+  return line;
 }
 
 }  // namespace culprit::viewer

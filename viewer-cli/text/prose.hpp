@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace culprit::viewer {
 
@@ -12,6 +13,9 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent = 
 
 /// Text whose spaces wrap() must not break at: numbers with their units, names.
 std::string keep(std::string_view text);
+
+/// The words of a command as one types them in a shell.
+std::string shell_line(const std::vector<std::string>& words);
 
 /// `a`, `a and b`, `a, b and c`.
 template <class Texts>

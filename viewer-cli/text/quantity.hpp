@@ -5,6 +5,10 @@
 
 namespace culprit::viewer {
 
+[[nodiscard]] constexpr double seconds_of(std::uint64_t ns) {
+  return static_cast<double>(ns) / 1e9;
+}
+
 /// Digits in groups of three, parted by a space: `8 000`, `-1 234`; numbers below 1 000 as they are.
 std::string grouped(double value, int decimals = 0);
 

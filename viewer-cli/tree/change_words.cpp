@@ -35,7 +35,7 @@ std::vector<std::string> what_became_of(const views::ComparedScope& scope) {
 }
 
 std::string run_text(const std::string& name, const database::Contents& experiment, bool unicode) {
-  const double seconds = static_cast<double>(experiment.run.duration_ns) / 1e9;
+  const double seconds = seconds_of(experiment.run.duration_ns);
   return name + ": " +
          (experiment.run.ranks > 0 ? counted(experiment.run.ranks, "rank") : std::string("no rank")) + ", " +
          duration(seconds, unicode);

@@ -11,10 +11,6 @@
 namespace culprit::viewer::tui {
 namespace {
 
-double seconds(std::uint64_t ns) {
-  return static_cast<double>(ns) / 1e9;
-}
-
 /// Role names matter only where there are several.
 std::string role_suffix(const database::Contents& experiment, std::uint32_t role) {
   return experiment.roles.size() > 1 ? " (" + role_phrase(experiment, role) + ')' : std::string{};
@@ -55,7 +51,7 @@ Page blame_page(const Workspace& workspace, const Findings& findings, int width)
 
 std::string suspect_text(const Workspace& workspace, const SuspectFacts& facts) {
   const database::Suspect& suspect = *facts.suspect;
-  const auto time = [&](std::uint64_t ns) { return keep(seconds_text(workspace, seconds(ns))); };
+  const auto time = [&](std::uint64_t ns) { return keep(seconds_text(workspace, seconds_of(ns))); };
   std::string text = keep(more_work_phrase(facts.more_work, facts.only_here)) + ' ' +
                      threads_phrase(workspace.experiment(), suspect.locations) +
                      role_suffix(workspace.experiment(), suspect.role) + ": " + time(suspect.excess_ns) +
@@ -85,7 +81,7 @@ Page suspects_page(const Workspace& workspace, const Findings& /*findings*/, int
     const SuspectFacts facts = examine(all, suspect);
     page.add(link_line(suspect_phrase(workspace.experiment(), suspect.suspect,
                                       static_cast<std::size_t>(width), workspace.unicode()),
-                       seconds_text(workspace, seconds(suspect.explains_ns)),
+                       seconds_text(workspace, seconds_of(suspect.explains_ns)),
                        to_context(suspect.suspect, suspect.locations), width, 0, workspace.unicode()));
     page.say(suspect_text(workspace, facts), width, 4);
     add_path(page, workspace, suspect.suspect, width, 4);

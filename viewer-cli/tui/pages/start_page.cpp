@@ -93,13 +93,13 @@ class StartPage {
       if (suspect.balanced != blamed.context || suspect.role != blamed.role) continue;
       if (listed++ == kSuspectsListed) break;
       const SuspectFacts facts = examine(all, suspect);
-      saved += static_cast<double>(suspect.save_balanced_ns) / 1e9;
+      saved += seconds_of(suspect.save_balanced_ns);
       const std::string who = more_work_phrase(facts.more_work, facts.only_here) + ' ' +
                               threads_phrase(experiment_, suspect.locations);
       const std::string name =
           "suspect " + suspect_phrase(experiment_, suspect.suspect, static_cast<std::size_t>(width_),
                                       workspace_.unicode());
-      const std::string worth = "explains " + time(static_cast<double>(suspect.explains_ns) / 1e9);
+      const std::string worth = "explains " + time(seconds_of(suspect.explains_ns));
       const Target target = to_context(suspect.suspect, suspect.locations);
       const auto taken = static_cast<int>(columns(name) + columns(who) + columns(worth));
       if (taken + 11 <= width_) {
@@ -136,7 +136,7 @@ class StartPage {
       const database::Cause& first = findings_.causes_of_user.front();
       link("made others wait most: " + scope(first.scope.context) + " on " +
                threads_phrase(experiment_, std::span(&first.location, 1)),
-           time(static_cast<double>(first.short_term_ns + first.long_term_ns) / 1e9),
+           time(seconds_of(first.short_term_ns + first.long_term_ns)),
            to_context(first.scope.context, {first.location}), 0);
     }
     const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
@@ -157,8 +157,7 @@ class StartPage {
     const std::string what = std::string("unusually long ") + segment_name(levels.front());
     link(
         counted(levels.front().outliers.size(), what) + ", the longest on rank " + std::to_string(first.rank),
-        time(static_cast<double>(first.sos_ns) / 1e9),
-        {Target::Kind::time, 0, {}, first.rank, first.segment, 0, {}}, 0);
+        time(seconds_of(first.sos_ns)), {Target::Kind::time, 0, {}, first.rank, first.segment, 0, {}}, 0);
   }
 
   void work() {

@@ -1,6 +1,7 @@
 #include "tui/panes/per_rank.hpp"
 
 #include "views/derived.hpp"
+#include "views/view.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -24,12 +24,7 @@ using database::Variation;
 using database::WaitPattern;
 using Kind = TimeChoice::Kind;
 
-constexpr double kNsPerSecond = 1e9;
 constexpr std::size_t kLongestCode = 48;  // columns for the name of what the cursor is on
-
-double seconds(std::uint64_t ns) {
-  return static_cast<double>(ns) / kNsPerSecond;
-}
 
 /// Whether a pattern is a wait for somebody: not a part of another one, and not the slow end of an operation
 /// that all had entered.
@@ -81,18 +76,18 @@ class Iterations final : public TimeGrid {
     return std::to_string(column);
   }
   [[nodiscard]] std::string shade_name(bool most, bool unicode) const override {
-    return duration(seconds(most ? most_ : least_), unicode);
+    return duration(seconds_of(most ? most_ : least_), unicode);
   }
   [[nodiscard]] std::string title(std::size_t width, bool unicode) const override {
     const std::string measure = (above_median_ ? ": how much longer than the median" : ": time outside MPI") +
-                                (" (median " + duration(seconds(variation_.median_ns), unicode) + ')');
+                                (" (median " + duration(seconds_of(variation_.median_ns), unicode) + ')');
     const std::size_t taken = culprit::viewer::columns(measure);
     return segments_text(experiment_, variation_, true, width > taken ? width - taken : 0, unicode) + measure;
   }
   [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
     const std::uint64_t ns = at(row, column);
     std::string text = name_segment(experiment_, variation_, rank(row), static_cast<std::uint32_t>(column)) +
-                       ": " + duration(seconds(ns), unicode);
+                       ": " + duration(seconds_of(ns), unicode);
     if (variation_.median_ns > 0)
       text += " (" + beside_median(static_cast<double>(ns) / static_cast<double>(variation_.median_ns)) + ')';
     const Variation::Outlier* const unusual = outlier(row, column);
@@ -171,7 +166,7 @@ class Counted final : public TimeGrid {
     return column < of_rank.sos_ns.size() ? context_of(of_rank, metric_index_, column) : database::kNone;
   }
   [[nodiscard]] std::string text_of(std::uint64_t value, bool unicode) const {
-    return metric_.unit == "ns" ? duration(seconds(value), unicode) : grouped(static_cast<double>(value));
+    return metric_.unit == "ns" ? duration(seconds_of(value), unicode) : grouped(static_cast<double>(value));
   }
 
   const database::Contents& experiment_;
@@ -203,9 +198,9 @@ class Bins final : public TimeGrid {
   [[nodiscard]] std::int32_t rank(std::size_t row) const override { return map_.rows[row].rank; }
   [[nodiscard]] std::string axis() const override { return "time"; }
   [[nodiscard]] std::string column_name(std::size_t column, bool unicode) const override {
-    return duration(seconds(column * map_.bin_ns), unicode);
+    return duration(seconds_of(column * map_.bin_ns), unicode);
   }
-  [[nodiscard]] double column_length() const override { return seconds(map_.bin_ns); }
+  [[nodiscard]] double column_length() const override { return seconds_of(map_.bin_ns); }
   [[nodiscard]] std::string tick_name(double at, bool unicode) const override {
     std::string text = duration(at, unicode);
     const std::size_t unit = text.rfind(' ');
@@ -219,8 +214,8 @@ class Bins final : public TimeGrid {
     const std::string what = choice_.kind == Kind::waiting ? "Waiting for other ranks"
                              : choice_.kind == Kind::calls ? "Time in MPI calls"
                                                            : "Waits: " + name_of(experiment_, choice_);
-    return what + ", " + duration(seconds(total_), unicode) + " in all; a column is " +
-           duration(seconds(map_.bin_ns), unicode) + " or more";
+    return what + ", " + duration(seconds_of(total_), unicode) + " in all; a column is " +
+           duration(seconds_of(map_.bin_ns), unicode) + " or more";
   }
   [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
     const double share = static_cast<double>(at(row, column)) / static_cast<double>(map_.bin_ns);

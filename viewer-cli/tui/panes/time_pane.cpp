@@ -100,7 +100,7 @@ void TimePane::ask_choice() {
     if (each == choice_) menu.cursor = static_cast<int>(menu.entries.size());
     const std::optional<std::uint64_t> total = total_of(trace, each);
     menu.entries.push_back({name_of(workspace_.experiment(), each),
-                            total ? duration(static_cast<double>(*total) / 1e9, workspace_.unicode()) : "",
+                            total ? duration(seconds_of(*total), workspace_.unicode()) : "",
                             each == choice_});
   }
   menu.chosen = [this, choices](std::size_t entry) { show(choices[entry]); };
