@@ -142,13 +142,15 @@ void Outline::close_all() {
 }
 
 Outline::Item& Outline::open_hot_path(Item& item, double keep) {
+  const auto figure = [&](const Item& each) {
+    return view_.value(each.node, options_.hot ? *options_.hot : options_.sort);
+  };
   Item* at = &item;
   while (has_children(*at)) {
-    const auto largest = std::max_element(at->children.begin(), at->children.end(), [&](auto& a, auto& b) {
-      return view_.value(a->node, options_.sort) < view_.value(b->node, options_.sort);
-    });
-    const double whole = view_.value(at->node, options_.sort);
-    if (!(whole > 0) || !(view_.value((*largest)->node, options_.sort) >= keep * whole)) break;
+    const auto largest = std::max_element(at->children.begin(), at->children.end(),
+                                          [&](auto& a, auto& b) { return figure(*a) < figure(*b); });
+    const double whole = figure(*at);
+    if (!(whole > 0) || !(figure(**largest) >= keep * whole)) break;
     at->open = true;
     at = largest->get();
   }

@@ -16,8 +16,9 @@ struct OutlineOptions {
   PassedOver passed_over;
   Column sort;  ///< siblings by this figure, the largest first
   bool smallest_first = false;
-  Column size;       ///< what `least` refers to
-  double least = 0;  ///< nodes with a smaller figure are left out
+  std::optional<Column> hot;  ///< what the hot path follows; not set: what is sorted by
+  Column size;                ///< what `least` refers to
+  double least = 0;           ///< nodes with a smaller figure are left out
   const Search* filter =
       nullptr;  ///< only paths through nodes it found; must outlive the outline's use of it
 };

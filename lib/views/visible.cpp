@@ -10,6 +10,11 @@ bool internal(const View& view, NodeId node) {
   return (flags & database::kInWait) != 0 && (flags & database::kFrontier) == 0;
 }
 
+/// Whether what lies below a node is what it calls.
+bool is_call_tree(const View& view) {
+  return view.name() == "calling-context" || view.name() == "comparison";
+}
+
 }  // namespace
 
 void collect_visible(View& view, const std::vector<NodeId>& nodes, std::optional<NodeId> call,
@@ -26,7 +31,7 @@ void collect_visible(View& view, const std::vector<NodeId>& nodes, std::optional
     }
     if (passed_over.start_up && (view.flags(node) & database::kStartUp) != 0) {
       ++count.start_up;
-      if (view.name() == "calling-context")
+      if (is_call_tree(view))
         collect_visible(view, view.children(node), std::nullopt, passed_over, into, count);
       continue;
     }
@@ -43,7 +48,7 @@ void collect_visible(View& view, const std::vector<NodeId>& nodes, std::optional
 
 bool may_open(View& view, NodeId node, const PassedOver& passed_over, PassedOverCount& count) {
   const bool frontier = (view.flags(node) & database::kFrontier) != 0;
-  if (!passed_over.wait_internals || !frontier || view.name() != "calling-context") return true;
+  if (!passed_over.wait_internals || !frontier || !is_call_tree(view)) return true;
   if (!view.children(node).empty()) ++count.wait_internals;
   return false;
 }

@@ -4,8 +4,8 @@
 #include "text/csv.hpp"
 #include "text/frame_json.hpp"
 #include "tree/diff_text.hpp"
+#include "views/compared.hpp"
 #include "views/derived.hpp"
-#include "views/difference_shown.hpp"
 #include "views/shown.hpp"
 
 #include <algorithm>
@@ -55,9 +55,15 @@ Side make_second(const views::Source& source, const Invocation& invocation, cons
   }
 }
 
-views::DifferenceOptions options_of(const Invocation& invocation) {
-  const bool short_text = invocation.format == Format::text && !invocation.all;
-  views::DifferenceOptions options;
+bool is_short(const Invocation& invocation) {
+  return invocation.format == Format::text && !invocation.all;
+}
+
+views::ShowOptions options_of(const Invocation& invocation) {
+  const bool short_text = is_short(invocation);
+  views::ShowOptions options;
+  options.sort = views::Compared::column(views::Change::change);
+  options.size = views::Compared::weight();
   options.depth = invocation.depth;
   options.focus = invocation.focus;
   options.min_percent = invocation.min_percent.value_or(short_text ? kLeastInText : 0);
@@ -66,19 +72,19 @@ views::DifferenceOptions options_of(const Invocation& invocation) {
   return options;
 }
 
-void flatten(const std::vector<views::ShownScope>& list, std::vector<std::uint32_t>& scopes) {
-  for (const views::ShownScope& shown : list) {
-    scopes.push_back(shown.scope);
-    flatten(shown.children, scopes);
+void flatten(const std::vector<views::ShownNode>& list, std::vector<views::NodeId>& nodes) {
+  for (const views::ShownNode& shown : list) {
+    nodes.push_back(shown.node);
+    flatten(shown.children, nodes);
   }
 }
 
-/// The scopes shown, the largest change first.
-std::vector<std::uint32_t> rows_of(const views::Difference& difference, const views::ShownDifference& shown) {
-  std::vector<std::uint32_t> rows;
+/// The nodes shown, the largest change first.
+std::vector<views::NodeId> rows_of(const views::Compared& view, const views::Shown& shown) {
+  std::vector<views::NodeId> rows;
   flatten(shown.roots, rows);
-  std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t left, std::uint32_t right) {
-    return difference.scopes()[left].extent() > difference.scopes()[right].extent();
+  std::stable_sort(rows.begin(), rows.end(), [&](views::NodeId left, views::NodeId right) {
+    return view.compared(left).extent() > view.compared(right).extent();
   });
   return rows;
 }
@@ -87,18 +93,19 @@ Json number_or_null(const std::optional<double>& number) {
   return number ? Json(*number) : Json(nullptr);
 }
 
-void write_diff_json(std::ostream& out, const views::Difference& difference,
-                     const std::vector<std::uint32_t>& rows, views::Scaling scaling) {
+void write_diff_json(std::ostream& out, const views::Compared& view, const std::vector<views::NodeId>& rows,
+                     views::Scaling scaling) {
+  const views::Difference& difference = view.difference();
   const auto compact = [](const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   };
   out << R"({"metric":)" << compact(difference.column().title) << R"(,"unit":)"
       << compact(difference.column().unit) << ",\n\"nodes\":[";
   bool first = true;
-  for (const std::uint32_t row : rows) {
-    const views::ComparedScope& scope = difference.scopes()[row];
+  for (const views::NodeId row : rows) {
+    const views::ComparedScope& scope = view.compared(row);
     Json path = Json::array();
-    for (const views::Frame& frame : difference.path(row)) path.push_back(to_json(frame));
+    for (const views::Frame& frame : view.path(row)) path.push_back(to_json(frame));
     const Json node = {{"path", std::move(path)},
                        {"a", scope.a},
                        {"b", scope.b},
@@ -111,20 +118,20 @@ void write_diff_json(std::ostream& out, const views::Difference& difference,
   out << "]}\n";
 }
 
-void write_diff_csv(std::ostream& out, const views::Difference& difference,
-                    const std::vector<std::uint32_t>& rows, views::Scaling scaling) {
+void write_diff_csv(std::ostream& out, const views::Compared& view, const std::vector<views::NodeId>& rows,
+                    views::Scaling scaling) {
   const auto or_empty = [](const std::optional<double>& number) {
     return number ? csv_number(*number) : std::string{};
   };
   write_csv_row(out, {"path", "kind", "a", "b", "change", "ratio", "scaling_loss"});
-  for (const std::uint32_t row : rows) {
-    const views::ComparedScope& scope = difference.scopes()[row];
+  for (const views::NodeId row : rows) {
+    const views::ComparedScope& scope = view.compared(row);
     std::string path;
-    for (const views::Frame& frame : difference.path(row)) path += (path.empty() ? "" : "/") + label(frame);
+    for (const views::Frame& frame : view.path(row)) path += (path.empty() ? "" : "/") + label(frame);
     write_csv_row(out,
                   {path, std::string(views::kind_name(scope.frame().kind)), csv_number(scope.a),
                    csv_number(scope.b), csv_number(scope.change()), or_empty(views::Difference::ratio(scope)),
-                   or_empty(difference.scaling_loss(scope, scaling))});
+                   or_empty(view.difference().scaling_loss(scope, scaling))});
   }
 }
 
@@ -137,9 +144,10 @@ void run_diff(std::ostream& out, const Screen& screen, const views::Source& firs
   const Side before = make_side(first, invocation, metric);
   const Side after = make_second(second, invocation, metric);
   const views::Difference difference(*before.figures, before.column, *after.figures, after.column);
-  views::ShownDifference shown;
+  views::Compared view(difference, !is_short(invocation) || invocation.inside_waits);
+  views::Shown shown;
   try {
-    shown = views::show(difference, options_of(invocation));
+    shown = views::show(view, options_of(invocation), difference.whole());
   } catch (const views::BadFocus& bad) {
     throw UsageError("--focus: " + std::string(bad.what()));
   }
@@ -148,13 +156,13 @@ void run_diff(std::ostream& out, const Screen& screen, const views::Source& firs
   setting.scaling = invocation.scaling.value_or(setting.likely.scaling);
   switch (invocation.format) {
     case Format::text:
-      write_diff(out, screen, difference, shown, setting, invocation);
+      write_diff(out, screen, view, shown, setting, invocation);
       break;
     case Format::json:
-      write_diff_json(out, difference, rows_of(difference, shown), setting.scaling);
+      write_diff_json(out, view, rows_of(view, shown), setting.scaling);
       break;
     case Format::csv:
-      write_diff_csv(out, difference, rows_of(difference, shown), setting.scaling);
+      write_diff_csv(out, view, rows_of(view, shown), setting.scaling);
       break;
   }
 }

@@ -99,26 +99,21 @@ class DiffColumns {
 
 class DiffTree {
  public:
-  DiffTree(std::ostream& out, const Screen& screen, const views::Difference& difference,
+  DiffTree(std::ostream& out, const Screen& screen, const views::Compared& view,
            const DiffColumns& columns_of)
-      : out_(out),
-        screen_(screen),
-        difference_(difference),
-        columns_(columns_of),
-        signs_(guides(screen.unicode)) {}
+      : out_(out), screen_(screen), view_(view), columns_(columns_of), signs_(guides(screen.unicode)) {}
 
-  void scopes(const std::vector<views::ShownScope>& list, const std::string& before, bool root) {
+  void nodes(const std::vector<views::ShownNode>& list, const std::string& before, bool root) {
     const bool chain = list.size() == 1 || root;
     for (std::size_t index = 0; index < list.size(); ++index) {
       const bool last = index + 1 == list.size();
-      write(list[index].scope, chain ? before : before + (last ? signs_.last : signs_.middle));
-      scopes(list[index].children, chain ? before : before + (last ? signs_.nothing : signs_.through), false);
+      write(view_.compared(list[index].node), chain ? before : before + (last ? signs_.last : signs_.middle));
+      nodes(list[index].children, chain ? before : before + (last ? signs_.nothing : signs_.through), false);
     }
   }
 
  private:
-  void write(std::uint32_t number, const std::string& before) {
-    const views::ComparedScope& scope = difference_.scopes()[number];
+  void write(const views::ComparedScope& scope, const std::string& before) {
     const std::size_t taken = columns_.width() + columns(before);
     const std::size_t room = std::max(screen_.width > taken ? screen_.width - taken : 0, kShortestName);
     std::string remark;
@@ -134,7 +129,7 @@ class DiffTree {
 
   std::ostream& out_;
   const Screen& screen_;
-  const views::Difference& difference_;
+  const views::Compared& view_;
   const DiffColumns& columns_;
   Guides signs_;
 };
@@ -232,8 +227,7 @@ void write_own_changes(std::ostream& out, const Screen& screen, const views::Dif
   out << '\n';
 }
 
-std::string what_is_left_out(const views::ShownDifference& shown, bool formula,
-                             const Invocation& invocation) {
+std::string what_is_left_out(const views::Shown& shown, bool formula, const Invocation& invocation) {
   std::vector<std::string> parts;
   const auto add = [&](std::uint64_t number, const std::string& why, const std::string& option) {
     if (number == 0) return;
@@ -251,16 +245,16 @@ std::string what_is_left_out(const views::ShownDifference& shown, bool formula,
 
 }  // namespace
 
-void write_diff(std::ostream& out, const Screen& screen, const views::Difference& difference,
-                const views::ShownDifference& shown, const DiffSetting& setting,
-                const Invocation& invocation) {
+void write_diff(std::ostream& out, const Screen& screen, const views::Compared& view,
+                const views::Shown& shown, const DiffSetting& setting, const Invocation& invocation) {
+  const views::Difference& difference = view.difference();
   write_heading(out, screen, difference, setting, invocation);
   const DiffColumns columns_of(screen, difference, setting);
   write_own_changes(out, screen, difference, columns_of);
   const std::vector<std::string> header = columns_of.header();
   out << screen.bold(header[0].substr(0, header[0].find_last_not_of(' ') + 1)) << '\n'
       << screen.bold(header[1] + "calling context, " + difference.column().title) << '\n';
-  DiffTree(out, screen, difference, columns_of).scopes(shown.roots, "", true);
+  DiffTree(out, screen, view, columns_of).nodes(shown.roots, "", true);
   if (shown.roots.empty()) out << "(nothing to show)\n";
   const std::string left_out = what_is_left_out(shown, difference.column().derived != nullptr, invocation);
   if (!left_out.empty()) out << '\n' << screen.dim(wrap(left_out, screen.width, 2)) << '\n';

@@ -2,7 +2,8 @@
 
 #include "request/command_line.hpp"
 #include "text/screen.hpp"
-#include "views/difference_shown.hpp"
+#include "views/compared.hpp"
+#include "views/shown.hpp"
 
 #include <ostream>
 
@@ -17,8 +18,7 @@ struct DiffSetting {
 };
 
 /// Two runs side by side: their totals, the code that changed most itself, and the tree of changes.
-void write_diff(std::ostream& out, const Screen& screen, const views::Difference& difference,
-                const views::ShownDifference& shown, const DiffSetting& setting,
-                const Invocation& invocation);
+void write_diff(std::ostream& out, const Screen& screen, const views::Compared& view,
+                const views::Shown& shown, const DiffSetting& setting, const Invocation& invocation);
 
 }  // namespace culprit::viewer

@@ -1,8 +1,8 @@
 // Two runs compared: which scopes correspond, what changed, and that changes add up.
 #include "views/difference.hpp"
 
+#include "views/compared.hpp"
 #include "views/derived.hpp"
-#include "views/difference_shown.hpp"
 #include "views/sample_experiment.hpp"
 #include "views/scope_key.hpp"
 #include "views/shown.hpp"
@@ -349,8 +349,12 @@ TEST_CASE("A formula is evaluated on either run's figures, and its values need n
     }
   }
   // What has no value is last among its siblings; small is what has little of the time.
-  const ShownDifference shown = show(difference, {.depth = {}, .min_percent = 30, .focus = {}});
-  CHECK(shown.below_minimum > 0);
+  views::Compared view(difference);
+  ShowOptions options;
+  options.sort = views::Compared::column(Change::change);
+  options.size = views::Compared::weight();
+  options.min_percent = 30;
+  CHECK(show(view, options, difference.whole()).below_minimum > 0);
 }
 
 TEST_CASE("Work is processor time outside of waits where that was measured: sharing processors is no work") {
@@ -436,30 +440,37 @@ TEST_CASE("The largest change comes first; small branches, depth and focus leave
   after.spend(after.procedure(even2, "down"), 10);
   after.spend(after.procedure(main2, "large"), 5);
   const Compared compared(before, after);
-  const auto labels = [&](const DifferenceOptions& options) {
+  views::Compared view(compared.difference);
+  const auto show_with = [&](const ShowOptions& options) {
+    return show(view, options, compared.difference.whole());
+  };
+  const auto labels = [&](const ShowOptions& options) {
     std::string text;
-    const std::function<void(const std::vector<ShownScope>&)> write = [&](const auto& list) {
-      for (const ShownScope& shown : list) {
-        text += label(compared.difference.scopes()[shown.scope].frame()) + ' ';
+    const std::function<void(const std::vector<ShownNode>&)> write = [&](const auto& list) {
+      for (const ShownNode& shown : list) {
+        text += label(view.frame(shown.node)) + ' ';
         write(shown.children);
       }
     };
-    write(show(compared.difference, options).roots);
+    write(show_with(options).roots);
     return text;
   };
-  CHECK(labels({}) == "<run> <program root> main large small even down up ");
-  DifferenceOptions options;
+  ShowOptions plain;
+  plain.sort = views::Compared::column(Change::change);
+  plain.size = views::Compared::weight();
+  CHECK(labels(plain) == "<run> <program root> main large small even down up ");
+  ShowOptions options = plain;
   options.min_percent = 5;
   CHECK(labels(options) == "<run> <program root> main large even down up ");  // even: +10 and -10
-  CHECK(show(compared.difference, options).below_minimum == 1);
-  options = {};
+  CHECK(show_with(options).below_minimum == 1);
+  options = plain;
   options.depth = 2;
   CHECK(labels(options) == "<run> <program root> main ");
-  options = {};
+  options = plain;
   options.focus = "^up$";
   CHECK(labels(options) == "<run> <program root> main even up ");
   options.focus = "(";
-  CHECK_THROWS_AS(show(compared.difference, options), BadFocus);
+  CHECK_THROWS_AS(show_with(options), BadFocus);
 }
 
 namespace {

@@ -14,60 +14,35 @@ namespace culprit::viewer::tui {
 namespace {
 
 using database::kNone;
-using Row = views::DifferenceOutline::Row;
 
-constexpr std::size_t kSearchStep = 100'000;  // scopes; a few milliseconds
-constexpr std::size_t kMostRowsOpened = 5'000;
-constexpr std::uint32_t kAllLevels = 64;
 constexpr int kHeading = 3;  // lines above the tree
-
-int room_for_numbers(int width) {
-  return width * 3 / 5;
-}
 
 }  // namespace
 
 ComparePane::ComparePane(Workspace& workspace, Host& host, Comparison& comparison)
-    : workspace_(workspace),
-      host_(host),
-      comparison_(comparison),
-      search_(host, kNone, kSearchStep,
-              {[this](const std::string& pattern) {
-                 return views::DifferenceSearch(*comparison_.difference(), pattern);
-               },
-               [this] { return scope(); }, [this](std::uint32_t to) { go_to(to); },
-               [this](const views::DifferenceSearch& search, std::uint32_t from, bool backwards) {
-                 return outline_->find(search, from, backwards);
-               }}) {}
-
-const views::ComparedScope& ComparePane::compared(std::uint32_t scope) const {
-  return comparison_.difference()->scopes()[scope];
-}
-
-const Row* ComparePane::row() const {
-  if (!outline_ || outline_->rows().empty()) return nullptr;
-  const auto last = static_cast<int>(outline_->rows().size()) - 1;
-  return &outline_->rows()[static_cast<std::size_t>(std::clamp(scroll_.cursor, 0, last))];
-}
-
-std::uint32_t ComparePane::scope() const {
-  const Row* const at = row();
-  return at == nullptr ? kNone : at->scope;
-}
+    : OutlinePane(workspace, host, kHeading), comparison_(comparison) {}
 
 /// The first look: where the change comes from.
 void ComparePane::rebuild() {
   if (comparison_.difference() == nullptr) return;
-  const std::uint32_t before = scope();
-  outline_ = std::make_unique<views::DifferenceOutline>(
-      *comparison_.difference(),
-      views::DifferenceOutline::Options{.hide_wait_internals = workspace_.passed_over.wait_internals,
-                                        .hide_start_up = workspace_.passed_over.start_up},
-      [](const views::ComparedScope&) { return 0.0; });
-  sort_by(sort_);
+  const Item* const at = item();
+  const views::NodeId before = at == nullptr ? kNone : at->node;
+  search_.forget();
+  if (!view_) view_ = std::make_unique<views::Compared>(*comparison_.difference());
+  view_->set_scaling(comparison_.scaling());
+  views::OutlineOptions options;
+  options.passed_over = workspace_.passed_over;
+  options.sort = views::Compared::column(static_cast<Change>(sort_));
+  options.smallest_first = smallest_first_;
+  options.hot = views::Compared::column(Change::change);
+  outline_ = std::make_unique<views::Outline>(*view_, options);
   if (outline_->rows().empty()) return;
-  const std::uint32_t end = outline_->open_hot_path(outline_->rows().front().scope);
-  go_to(before == kNone ? end : before);
+  const Item& end = outline_->open_hot_path(*outline_->rows().front());
+  if (before == kNone) {
+    go_to(&end);
+  } else {
+    go_to(outline_->reveal(before));
+  }
 }
 
 void ComparePane::figures_changed() {
@@ -75,129 +50,53 @@ void ComparePane::figures_changed() {
 }
 
 bool ComparePane::work() {
-  if (comparison_.forming()) {
-    if (!comparison_.finish()) return true;
-    if (!comparison_.error().empty()) host_.tell(comparison_.error());
-    search_.forget();
-    outline_.reset();
-    scroll_ = {};
-    rebuild();
-    return true;
-  }
-  return search_.work();
-}
-
-void ComparePane::go_to(std::uint32_t target) {
-  if (target == kNone) return;
-  outline_->reveal(target);
-  scroll_.cursor = static_cast<int>(outline_->row_of(target));
-  note_choice();
+  if (!comparison_.forming()) return OutlinePane::work();
+  if (!comparison_.finish()) return true;
+  if (!comparison_.error().empty()) host_.tell(comparison_.error());
+  outline_.reset();
+  view_.reset();
+  scroll_ = {};
+  rebuild();
+  return true;
 }
 
 /// Source and ranks are those of the first run: of the code itself, or of what is around it there.
 void ComparePane::note_choice() {
-  for (std::uint32_t at = scope(); at != kNone; at = compared(at).parent) {
-    if (const auto context = comparison_.difference()->context_in_first(at)) {
+  const Item* const here = item();
+  if (here == nullptr) return;
+  for (views::NodeId at = here->node; at != kNone; at = view_->parent(at)) {
+    if (const auto context = view_->difference().context_in_first(view_->scope(at))) {
       workspace_.chosen = NodeRef{Workspace::kCallingContext, *context};
       return;
     }
   }
 }
 
-void ComparePane::sort_by(Change order) {
-  sort_ = order;
-  const std::uint32_t before = scope();
-  const double sign = smallest_first_ ? -1 : 1;
-  outline_->sort_by([this, order, sign](const views::ComparedScope& each) {
-    return sign * change_key(comparison_, order, each);
-  });
-  if (before != kNone) scroll_.cursor = static_cast<int>(outline_->row_of(before));
+void ComparePane::sort_by(std::size_t column) {
+  sort_ = column;
+  const Item* const at = item();
+  outline_->sort_by(views::Compared::column(static_cast<Change>(column)), smallest_first_);
+  go_to(at);
 }
 
 // -- keys ---------------------------------------------------------------------------------------------------
 
-bool ComparePane::handle(const Event& event) {
-  if (row() == nullptr) return false;
-  if (event.key == Key::click || event.key == Key::click_twice) return click(event);
-  if (move(navigation(event))) {
-    note_choice();
-    return true;
-  }
+void ComparePane::click_heading(int line, int column) {
+  const auto clicked = cells(drawn_.width).column_at(column);
+  if (line == kHeading - 1 && clicked) sort_by(*clicked);
+}
+
+bool ComparePane::handle_own(const Event& event) {
   if (event.key != Key::letter) return false;
-  return change_tree(event.letter) || change_numbers(event.letter);
-}
-
-bool ComparePane::move(const Event& event) {
-  switch (event.key) {
-    case Key::left:
-      go_left();
-      return true;
-    case Key::right:
-      go_right();
-      return true;
-    case Key::enter:
-      toggle();
-      return true;
-    default:
-      return scroll_.move(event, static_cast<int>(outline_->rows().size()));
-  }
-}
-
-bool ComparePane::click(const Event& event) {
-  if (!drawn_.contains(event.row, event.column)) return false;
-  const int line = event.row - drawn_.row;
-  if (line < kHeading) {
-    const ChangeCells cells(comparison_, workspace_.unicode(), room_for_numbers(drawn_.width), sort_,
-                            smallest_first_);
-    const auto column = cells.column_at(event.column - drawn_.column);
-    if (line == kHeading - 1 && column) sort_by(*column);
-    return true;
-  }
-  if (click_row(event, drawn_, kHeading, scroll_, outline_->rows().size())) toggle();
-  note_choice();
-  return true;
-}
-
-bool ComparePane::change_tree(char32_t letter) {
-  switch (letter) {
-    case U'H':
-      go_to(outline_->open_hot_path(scope()));
-      return true;
-    case U'*':
-    case U'+': {
-      const std::uint32_t at = scope();
-      outline_->open_below(at, letter == U'*' ? kAllLevels : 2, kMostRowsOpened);
-      go_to(at);
-      return true;
-    }
-    case U'-':
-      outline_->close_all();
-      scroll_.cursor = 0;
-      note_choice();
-      return true;
-    case U'/':
-      search_.ask();
-      return true;
-    case U'n':
-    case U'N':
-      search_.again(letter == U'N');
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool ComparePane::change_numbers(char32_t letter) {
-  const int columns = comparison_.scales() ? static_cast<int>(kChangeNames.size())
-                                           : static_cast<int>(kChangeNames.size()) - 1;
-  switch (letter) {
+  const std::size_t columns = views::kChangeNames.size() - (comparison_.scales() ? 0 : 1);
+  switch (event.letter) {
     case U'<':
     case U',':
-      sort_by(static_cast<Change>((static_cast<int>(sort_) + columns - 1) % columns));
+      sort_by((sort_ + columns - 1) % columns);
       return true;
     case U'>':
     case U'.':
-      sort_by(static_cast<Change>((static_cast<int>(sort_) + 1) % columns));
+      sort_by((sort_ + 1) % columns);
       return true;
     case U'I':
       smallest_first_ = !smallest_first_;
@@ -215,35 +114,9 @@ bool ComparePane::change_numbers(char32_t letter) {
   }
 }
 
-void ComparePane::go_left() {
-  const Row at = *row();
-  if (at.open) {
-    outline_->close(at.scope);
-  } else if (at.parent != views::DifferenceOutline::kNoRow) {
-    scroll_.cursor = static_cast<int>(at.parent);
-  }
-}
-
-void ComparePane::go_right() {
-  const Row at = *row();
-  if (!at.opens) return;
-  if (at.open) {
-    ++scroll_.cursor;
-  } else {
-    outline_->open(at.scope);
-  }
-}
-
-void ComparePane::toggle() {
-  const Row at = *row();
-  if (at.open) {
-    outline_->close(at.scope);
-  } else if (at.opens) {
-    outline_->open(at.scope);
-  } else {
-    host_.tell(compared(at.scope).children.empty() ? "Nothing is below it"
-                                                   : "What is inside a wait is left out (o shows it)");
-  }
+std::string ComparePane::nothing_below(const Item& item) const {
+  return view_->compared(item.node).children.empty() ? "Nothing is below it"
+                                                     : "What is inside a wait is left out (o shows it)";
 }
 
 void ComparePane::choose_metric() {
@@ -266,6 +139,7 @@ void ComparePane::turn_scaling() {
   }
   const bool strong = comparison_.scaling() == views::Scaling::strong;
   comparison_.set_scaling(strong ? views::Scaling::weak : views::Scaling::strong);
+  view_->set_scaling(comparison_.scaling());
   sort_by(sort_);
   host_.tell(strong ? "Loss against weak scaling: the same time per rank"
                     : "Loss against strong scaling: the same time summed over all ranks");
@@ -282,16 +156,18 @@ void ComparePane::draw(Canvas& canvas, const Area& area) {
     return;
   }
   draw_heading(canvas, area);
-  const ChangeCells cells(comparison_, workspace_.unicode(), room_for_numbers(area.width), sort_,
-                          smallest_first_);
+  const ChangeCells numbers = cells(area.width);
   const int header = area.row + kHeading - 1;
-  cells.header(canvas, header, area.column);
-  const int behind = area.column + cells.width();
+  numbers.header(canvas, header, area.column);
   std::string what = comparison_.difference()->column().title;
-  if (!cells.unit().empty()) what += ", in " + cells.unit();
-  canvas.write(header, behind, what, Tone::heading, area.width - cells.width());
-  draw_rows(canvas, area, kHeading, scroll_, outline_->rows().size(),
-            [&](int line, std::size_t row) { draw_row(canvas, area, line, row, cells); });
+  if (!numbers.unit().empty()) what += ", in " + numbers.unit();
+  canvas.write(header, area.column + numbers.width(), what, Tone::heading, area.width - numbers.width());
+  draw_outline(canvas, area,
+               [&](const Area& row, Item& item) { return draw_row(canvas, row, numbers, item); });
+}
+
+ChangeCells ComparePane::cells(int width) const {
+  return {comparison_, workspace_.unicode(), width * 3 / 5, static_cast<Change>(sort_), smallest_first_};
 }
 
 /// Both runs and what came of the whole.
@@ -325,28 +201,15 @@ void ComparePane::draw_heading(Canvas& canvas, const Area& area) const {
                area.width);
 }
 
-std::string ComparePane::guides(const Row& row) const {
+std::pair<int, int> ComparePane::draw_row(Canvas& canvas, const Area& area, const ChangeCells& cells,
+                                          Item& item) const {
   const bool unicode = workspace_.unicode();
-  if (row.parent == views::DifferenceOutline::kNoRow) return {};
-  std::string text = branch_guide(row.last, row.alone, unicode);
-  for (std::size_t at = row.parent; at != views::DifferenceOutline::kNoRow;
-       at = outline_->rows()[at].parent) {
-    const Row& above = outline_->rows()[at];
-    if (above.parent != views::DifferenceOutline::kNoRow)
-      text.insert(0, through_guide(above.last, above.alone, unicode));
-  }
-  return text;
-}
-
-void ComparePane::draw_row(Canvas& canvas, const Area& area, int line, std::size_t number,
-                           const ChangeCells& cells) const {
-  const bool unicode = workspace_.unicode();
-  const Row& row = outline_->rows()[number];
-  const views::ComparedScope& scope = compared(row.scope);
-  cells.row(canvas, line, area.column, scope);
+  const views::ComparedScope& scope = view_->compared(item.node);
+  cells.row(canvas, area.row, area.column, scope);
   const int end = area.column + area.width;
-  const int column = draw_guides(canvas, line, area.column + cells.width(), area.width - cells.width(),
-                                 guides(row), row.opens, row.open, unicode);
+  const int numbers = cells.width();
+  const int column = draw_guides(canvas, {area.row, area.column + numbers, 1, area.width - numbers}, item,
+                                 outline_->has_children(item), unicode);
   const int room = std::max(end - column, 1);
   const std::vector<std::string> remarks = what_became_of(scope);
   const std::string remark = remarks.empty() ? "" : enumerate(remarks);
@@ -354,11 +217,9 @@ void ComparePane::draw_row(Canvas& canvas, const Area& area, int line, std::size
   const int for_name = remark.empty() || room < behind + 12 ? room : room - behind;
   const std::string name = shorten_name(label(scope.frame()), static_cast<std::size_t>(for_name), unicode);
   const bool one_run = !scope.frame_a || !scope.frame_b;
-  const int after = canvas.write(line, column, name, scope.frame_b ? Tone::plain : Tone::dim, for_name);
-  canvas.write(line, after + 2, remark, one_run ? Tone::warning : Tone::dim, end - after - 2);
-  const views::DifferenceSearch* const search = search_.finder();
-  if (search != nullptr && search->done() && search->matches(row.scope))
-    mark_match(canvas, line, column, after);
+  const int after = canvas.write(area.row, column, name, scope.frame_b ? Tone::plain : Tone::dim, for_name);
+  canvas.write(area.row, after + 2, remark, one_run ? Tone::warning : Tone::dim, end - after - 2);
+  return {column, after};
 }
 
 std::vector<Hint> ComparePane::hints() const {
@@ -369,9 +230,9 @@ std::vector<Hint> ComparePane::hints() const {
 }
 
 std::string ComparePane::status() const {
-  const Row* const at = row();
+  const Item* const at = item();
   if (at == nullptr) return {};
-  const views::ComparedScope& scope = compared(at->scope);
+  const views::ComparedScope& scope = view_->compared(at->node);
   std::string text = label(scope.frame());
   const auto add = [&](const char* when, const std::optional<views::Frame>& frame) {
     if (!frame) return;

@@ -1,29 +1,25 @@
 #pragma once
 
 #include "tui/panes/change_cells.hpp"
-#include "tui/panes/pane.hpp"
+#include "tui/panes/outline_pane.hpp"
 #include "tui/state/comparison.hpp"
-#include "tui/state/workspace.hpp"
-#include "tui/widgets/host.hpp"
-#include "tui/widgets/scroll.hpp"
-#include "tui/widgets/tree_search.hpp"
-#include "views/difference_outline.hpp"
-#include "views/difference_search.hpp"
+#include "views/compared.hpp"
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace culprit::viewer::tui {
 
 /// Two runs as a tree of changes: before, after, what is new and what is gone. The first run is the one that
 /// the other panes show.
-class ComparePane final : public Pane {
+class ComparePane final : public OutlinePane {
  public:
   /// `comparison` must outlive this.
   ComparePane(Workspace& workspace, Host& host, Comparison& comparison);
 
   [[nodiscard]] std::string name() const override { return "Diff"; }
-  bool handle(const Event& event) override;
   void draw(Canvas& canvas, const Area& area) override;
   [[nodiscard]] std::vector<Hint> hints() const override;
   [[nodiscard]] std::string status() const override;
@@ -32,37 +28,25 @@ class ComparePane final : public Pane {
   void shown() override { note_choice(); }
 
  private:
-  [[nodiscard]] const views::DifferenceOutline::Row* row() const;
-  [[nodiscard]] std::uint32_t scope() const;
-  [[nodiscard]] const views::ComparedScope& compared(std::uint32_t scope) const;
-  void rebuild();
-  void go_to(std::uint32_t scope);
-  void note_choice();
-  void sort_by(Change order);
+  [[nodiscard]] views::View& shown_view() override { return *view_; }
+  void note_choice() override;
+  bool handle_own(const Event& event) override;
+  void click_heading(int line, int column) override;
+  [[nodiscard]] std::string nothing_below(const Item& item) const override;
 
-  bool move(const Event& event);
-  bool click(const Event& event);
-  bool change_tree(char32_t letter);
-  bool change_numbers(char32_t letter);
-  void go_left();
-  void go_right();
-  void toggle();
+  void rebuild();
+  void sort_by(std::size_t column);
   void choose_metric();
   void turn_scaling();
 
+  [[nodiscard]] ChangeCells cells(int width) const;
   void draw_heading(Canvas& canvas, const Area& area) const;
-  void draw_row(Canvas& canvas, const Area& area, int line, std::size_t row, const ChangeCells& cells) const;
-  [[nodiscard]] std::string guides(const views::DifferenceOutline::Row& row) const;
+  std::pair<int, int> draw_row(Canvas& canvas, const Area& area, const ChangeCells& cells, Item& item) const;
 
-  Workspace& workspace_;
-  Host& host_;
   Comparison& comparison_;
-  std::unique_ptr<views::DifferenceOutline> outline_;
-  Scroll scroll_;
-  Area drawn_;
-  Change sort_ = Change::change;
+  std::unique_ptr<views::Compared> view_;  ///< where there is an outline
+  std::size_t sort_ = 0;
   bool smallest_first_ = false;
-  TreeSearch<views::DifferenceSearch, std::uint32_t> search_;
 };
 
 }  // namespace culprit::viewer::tui

@@ -9,7 +9,6 @@
 namespace culprit::viewer::tui {
 namespace {
 
-constexpr int kGap = 2;
 constexpr int kShareWidth = 5;       // "100.0"
 constexpr int kLongestHeading = 14;  // of the longest names the beginning must do
 constexpr double kHot = 0.25, kWarm = 0.05;
@@ -26,51 +25,30 @@ Tone tone_of_share(double share) {
   return share >= kWarm ? Tone::warm : Tone::plain;
 }
 
-NumberCells::NumberCells(Workspace& workspace, std::size_t first, int room) : workspace_(workspace) {
+NumberCells::NumberCells(Workspace& workspace, std::size_t first, int room)
+    : Cells(workspace.sort(), workspace.smallest_first, workspace.unicode()), workspace_(workspace) {
   for (std::size_t column = first; column < workspace.columns().size(); ++column) {
-    const views::Column& shown = workspace.columns()[column].column;
-    std::vector<Part> parts;
-    const bool shares = shown.additive();
-    const bool both = column == workspace.sort() && shares && !workspace.percent;
-    if (!workspace.percent || !shares) parts.push_back(part(column, false));
-    if (both || (workspace.percent && shares)) parts.push_back(part(column, true));
-    if (both) parts.back().heading = "%";
-    if (both) parts.back().width = kShareWidth;
-    int needed = 0;
-    for (const Part& each : parts) needed += each.width + kGap;
-    if (width_ + needed > room && !parts_.empty()) break;
-    width_ += needed;
-    tells_time_ |= shown.title == primary_metric(workspace.experiment()) + ":sum (I)";
-    for (Part& each : parts) parts_.push_back(std::move(each));
+    if (!add(parts_of(column), room)) break;
+    tells_time_ |=
+        workspace.columns()[column].column.title == primary_metric(workspace.experiment()) + ":sum (I)";
   }
 }
 
-NumberCells::Part NumberCells::part(std::size_t column, bool share) const {
+std::vector<Cells::Part> NumberCells::parts_of(std::size_t column) const {
   const NumberColumn& shown = workspace_.columns()[column];
-  Part part{column, share, 0, shown.heading};
-  const std::string unit = share ? "%" : shown.scale.unit;
-  if (length(part.heading) > kLongestHeading)
-    part.heading = shorten_middle(part.heading, kLongestHeading, workspace_.unicode());
-  if (!unit.empty() && unit != "count" && unit != "threads") part.heading += ' ' + unit;
-  if (column == workspace_.sort()) {
-    const bool up = workspace_.smallest_first;
-    part.heading.insert(0, workspace_.unicode() ? (up ? "▲" : "▼") : (up ? "^" : "v"));
-  }
-  const int digits = share ? kShareWidth : length(shown.scale.write(shown.whole));
-  part.width = std::max(length(part.heading), digits);
-  return part;
-}
-
-bool NumberCells::shows(std::size_t column) const {
-  return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) { return part.column == column; });
-}
-
-void NumberCells::header(Canvas& canvas, int row, int column) const {
-  for (const Part& part : parts_) {
-    const Tone tone = part.column == workspace_.sort() ? Tone::strong : Tone::heading;
-    canvas.write(row, column + part.width - length(part.heading), part.heading, tone, part.width);
-    column += part.width + kGap;
-  }
+  const auto part = [&](bool share) {
+    const std::string unit = share ? "%" : shown.scale.unit;
+    std::string text = shown.heading;
+    if (length(text) > kLongestHeading) text = shorten_middle(text, kLongestHeading, workspace_.unicode());
+    if (!unit.empty() && unit != "count" && unit != "threads") text += ' ' + unit;
+    text = heading(column, text);
+    const int digits = share ? kShareWidth : length(shown.scale.write(shown.whole));
+    return Part{column, share, text, std::max(length(text), digits)};
+  };
+  if (!shown.column.additive()) return {part(false)};
+  if (workspace_.percent) return {part(true)};
+  if (column != workspace_.sort()) return {part(false)};
+  return {part(false), {column, true, "%", kShareWidth}};
 }
 
 std::string NumberCells::text(const Part& part, double value) const {
@@ -82,30 +60,17 @@ std::string NumberCells::text(const Part& part, double value) const {
 }
 
 void NumberCells::row(Canvas& canvas, int row, int column, const NodeRef& ref) const {
-  const int begin = column;
   bool blank = true;
-  for (const Part& part : parts_) {
+  write(canvas, row, column, [&](const Part& part) -> Span {
     const NumberColumn& shown = workspace_.columns()[part.column];
     const double value = views::visible_value(workspace_.view(ref.view), ref.node, shown.column,
                                               workspace_.passed_over.fold_calls);
-    const std::string digits = text(part, value);
-    blank = blank && digits.empty();
     const bool stands_out = shown.column.additive() && shown.whole > 0;
-    const int start = std::max(part.width - length(digits), 0);
-    canvas.write(row, column + start, digits, stands_out ? tone_of_share(value / shown.whole) : Tone::plain,
-                 part.width);
-    column += part.width + kGap;
-  }
-  if (blank && tells_time_) canvas.write(row, begin, "not sampled", Tone::dim, width_ - kGap);
-}
-
-std::optional<std::size_t> NumberCells::column_at(int offset) const {
-  int begin = 0;
-  for (const Part& part : parts_) {
-    if (offset >= begin && offset < begin + part.width + kGap) return part.column;
-    begin += part.width + kGap;
-  }
-  return std::nullopt;
+    Span cell{text(part, value), stands_out ? tone_of_share(value / shown.whole) : Tone::plain};
+    blank = blank && cell.text.empty();
+    return cell;
+  });
+  if (blank && tells_time_) canvas.write(row, column, "not sampled", Tone::dim, width() - kGap);
 }
 
 }  // namespace culprit::viewer::tui

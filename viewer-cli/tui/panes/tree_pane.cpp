@@ -6,7 +6,6 @@
 #include "tui/panes/choices.hpp"
 #include "tui/panes/number_cells.hpp"
 #include "tui/panes/tree_row.hpp"
-#include "tui/widgets/tree_lines.hpp"
 #include "views/frame.hpp"
 
 #include <algorithm>
@@ -16,26 +15,13 @@ namespace {
 
 using views::NodeId;
 
-constexpr std::size_t kSearchStep = 40'000;  // nodes; a few milliseconds
-constexpr std::size_t kMostRowsOpened = 5'000;
-constexpr std::uint32_t kAllLevels = 64;
 constexpr int kProcedureLevel = 2;  // of the flat view: below load modules and files
 constexpr double kPercent = 100;
 
 }  // namespace
 
 TreePane::TreePane(Workspace& workspace, Host& host, std::size_t view)
-    : workspace_(workspace),
-      host_(host),
-      view_(view),
-      search_(host, nullptr, kSearchStep,
-              {[this](const std::string& pattern) {
-                 return views::Search(workspace_.view(view_), pattern, workspace_.passed_over);
-               },
-               [this] { return item(); }, [this](Item* to) { go_to(to); },
-               [this](const views::Search& search, Item* from, bool backwards) {
-                 return outline_->find(search, from, backwards);
-               }}) {
+    : OutlinePane(workspace, host, 1), view_(view) {
   if (view_ == Workspace::kFlat) flattened_ = kProcedureLevel;
 }
 
@@ -99,12 +85,6 @@ void TreePane::figures_changed() {
   if (at && view_ != Workspace::kCallers) reveal(at->node);
 }
 
-TreePane::Item* TreePane::item() const {
-  if (!outline_ || outline_->rows().empty()) return nullptr;
-  const auto last = static_cast<int>(outline_->rows().size()) - 1;
-  return outline_->rows()[static_cast<std::size_t>(std::clamp(scroll_.cursor, 0, last))];
-}
-
 std::optional<NodeRef> TreePane::current() const {
   const Item* const at = item();
   if (at == nullptr) return std::nullopt;
@@ -113,12 +93,6 @@ std::optional<NodeRef> TreePane::current() const {
 
 void TreePane::note_choice() {
   if (const std::optional<NodeRef> at = current()) workspace_.chosen = at;
-}
-
-void TreePane::go_to(const Item* target) {
-  if (target == nullptr) return;
-  scroll_.cursor = static_cast<int>(outline_->row_of(target));
-  note_choice();
 }
 
 void TreePane::reveal(NodeId node) {
@@ -138,72 +112,30 @@ void TreePane::reveal(NodeId node) {
 
 bool TreePane::handle(const Event& event) {
   if (!outline_) shown();
-  if (event.key == Key::click || event.key == Key::click_twice) return click(event);
-  if (move(navigation(event))) {
-    note_choice();
+  return OutlinePane::handle(event);
+}
+
+void TreePane::click_heading(int /*line*/, int column) {
+  const NumberCells numbers(workspace_, first_column_, drawn_.width * 3 / 5);
+  if (const auto clicked = numbers.column_at(column)) sort_by(*clicked);
+}
+
+bool TreePane::handle_own(const Event& event) {
+  if (event.key == Key::backspace) {
+    zoom_out();
     return true;
   }
-  const bool known = change_tree(event) || change_numbers(event) || ask_for(event);
-  if (known) note_choice();
-  return known;
-}
-
-bool TreePane::move(const Event& event) {
-  switch (event.key) {
-    case Key::left:
-      go_left();
-      return true;
-    case Key::right:
-      go_right();
-      return true;
-    case Key::enter:
-      toggle();
-      return true;
-    case Key::backspace:
-      zoom_out();
-      return true;
-    default:
-      return scroll_.move(event, static_cast<int>(outline_->rows().size()));
-  }
-}
-
-bool TreePane::click(const Event& event) {
-  if (!drawn_.contains(event.row, event.column)) return false;
-  if (event.row == drawn_.row) {
-    const NumberCells numbers(workspace_, first_column_, drawn_.width * 3 / 5);
-    if (const auto column = numbers.column_at(event.column - drawn_.column)) sort_by(*column);
-    return true;
-  }
-  if (click_row(event, drawn_, 1, scroll_, outline_->rows().size())) toggle();
-  note_choice();
-  return true;
-}
-
-bool TreePane::change_tree(const Event& event) {
   if (event.key != Key::letter) return false;
-  switch (event.letter) {
-    case U' ':
-      mark();
-      return true;
-    case U'H':
-      hot_path();
-      return true;
+  return change_roots(event.letter) || change_numbers(event.letter) || ask_for(event.letter);
+}
+
+bool TreePane::change_roots(char32_t letter) {
+  switch (letter) {
     case U'z':
       zoom();
       return true;
     case U'Z':
       zoom_out();
-      return true;
-    case U'*':
-    case U'+':
-      if (Item* const at = item()) {
-        outline_->open_below(*at, event.letter == U'*' ? kAllLevels : 2, kMostRowsOpened);
-        go_to(at);
-      }
-      return true;
-    case U'-':
-      outline_->close_all();
-      scroll_.cursor = 0;
       return true;
     case U'F':
       flatten(1);
@@ -211,18 +143,14 @@ bool TreePane::change_tree(const Event& event) {
     case U'U':
       flatten(-1);
       return true;
-    case U'b':
-      follow_blame();
-      return true;
     default:
       return false;
   }
 }
 
-bool TreePane::change_numbers(const Event& event) {
-  if (event.key != Key::letter) return false;
+bool TreePane::change_numbers(char32_t letter) {
   const std::size_t columns = workspace_.columns().size();
-  switch (event.letter) {
+  switch (letter) {
     case U'<':
     case U',':
       sort_by((workspace_.sort() + columns - 1) % columns);
@@ -249,21 +177,13 @@ bool TreePane::change_numbers(const Event& event) {
   }
 }
 
-bool TreePane::ask_for(const Event& event) {
-  if (event.key == Key::function && event.number == 3) {
-    search_.ask();
-    return true;
-  }
-  if (event.key != Key::letter) return false;
-  switch (event.letter) {
-    case U'/':
-      search_.ask();
+bool TreePane::ask_for(char32_t letter) {
+  switch (letter) {
+    case U' ':
+      mark();
       return true;
-    case U'n':
-      search_.again(false);
-      return true;
-    case U'N':
-      search_.again(true);
+    case U'b':
+      follow_blame();
       return true;
     case U'f':
     case U'&':  // as in less
@@ -277,37 +197,9 @@ bool TreePane::ask_for(const Event& event) {
   }
 }
 
-void TreePane::go_left() {
-  Item* const at = item();
-  if (at == nullptr) return;
-  if (at->open) {
-    outline_->close(*at);
-  } else {
-    go_to(at->parent);
-  }
-}
-
-void TreePane::go_right() {
-  Item* const at = item();
-  if (at == nullptr || !outline_->has_children(*at)) return;
-  if (at->open) {
-    ++scroll_.cursor;
-  } else {
-    outline_->open(*at);
-  }
-}
-
-void TreePane::toggle() {
-  Item* const at = item();
-  if (at == nullptr) return;
-  if (at->open) {
-    outline_->close(*at);
-  } else if (outline_->has_children(*at)) {
-    outline_->open(*at);
-  } else {
-    host_.tell("Nothing is below it" +
-               std::string(workspace_.passed_over.wait_internals ? " (o shows what is left out)" : ""));
-  }
+std::string TreePane::nothing_below(const Item& /*item*/) const {
+  return "Nothing is below it" +
+         std::string(workspace_.passed_over.wait_internals ? " (o shows what is left out)" : "");
 }
 
 void TreePane::mark() {
@@ -324,10 +216,6 @@ void TreePane::mark() {
     host_.tell("Marked for the graph over ranks (r); Space again takes the mark away");
   }
   scroll_.cursor = std::min(scroll_.cursor + 1, static_cast<int>(outline_->rows().size()) - 1);
-}
-
-void TreePane::hot_path() {
-  if (Item* const at = item()) go_to(&outline_->open_hot_path(*at));
 }
 
 void TreePane::zoom() {
@@ -409,7 +297,7 @@ void TreePane::follow_blame() {
 // -- search and filter --------------------------------------------------------------------------------------
 
 bool TreePane::work() {
-  if (!filter_wanted_ || !filter_) return search_.work();
+  if (!filter_wanted_ || !filter_) return OutlinePane::work();
   if (filter_->step(kSearchStep)) return true;
   filter_wanted_ = false;
   rebuild();
@@ -448,12 +336,8 @@ void TreePane::draw(Canvas& canvas, const Area& area) {
   drawn_ = area;
   const NumberCells numbers(workspace_, first_column_, area.width * 3 / 5);
   draw_header(canvas, area, numbers);
-  draw_rows(canvas, area, 1, scroll_, outline_->rows().size(), [&](int line, std::size_t row) {
-    Item& item = *outline_->rows()[row];
-    const TreeRow shown{workspace_, view_, item, outline_->has_children(item)};
-    const auto [from, until] = shown.draw(canvas, {line, area.column, 1, area.width}, numbers);
-    if (search_.finder() != nullptr && search_.finder()->matches(item.node))
-      mark_match(canvas, line, from, until);
+  draw_outline(canvas, area, [&](const Area& row, Item& item) {
+    return TreeRow{workspace_, view_, item, outline_->has_children(item)}.draw(canvas, row, numbers);
   });
   if (outline_->rows().empty())
     canvas.write(area.row + 1, area.column + numbers.width(), "nothing to show", Tone::dim, area.width);

@@ -1,23 +1,17 @@
 #pragma once
 
-#include "tui/panes/pane.hpp"
-#include "tui/state/workspace.hpp"
-#include "tui/widgets/host.hpp"
-#include "tui/widgets/scroll.hpp"
-#include "tui/widgets/tree_search.hpp"
-#include "views/outline.hpp"
-#include "views/search.hpp"
+#include "tui/panes/outline_pane.hpp"
 
-#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace culprit::viewer::tui {
 
 class NumberCells;
 
 /// A view as a tree with numbers: opened and closed, sorted, searched, filtered, zoomed into.
-class TreePane final : public Pane {
+class TreePane final : public OutlinePane {
  public:
   /// `view`: which of the workspace's.
   TreePane(Workspace& workspace, Host& host, std::size_t view);
@@ -44,25 +38,20 @@ class TreePane final : public Pane {
   [[nodiscard]] const std::string& filter() const { return filter_text_; }
 
  private:
-  using Item = views::Outline::Item;
+  [[nodiscard]] views::View& shown_view() override { return workspace_.view(view_); }
+  void note_choice() override;
+  bool handle_own(const Event& event) override;
+  void click_heading(int line, int column) override;
+  [[nodiscard]] std::string nothing_below(const Item& item) const override;
 
-  [[nodiscard]] Item* item() const;
   [[nodiscard]] views::OutlineOptions options() const;
   void rebuild();
   void open_first();
-  void go_to(const Item* item);
-  void note_choice();
 
-  bool move(const Event& event);
-  bool click(const Event& event);
-  bool change_tree(const Event& event);
-  bool change_numbers(const Event& event);
-  bool ask_for(const Event& event);
-  void go_left();
-  void go_right();
-  void toggle();
+  bool change_roots(char32_t letter);
+  bool change_numbers(char32_t letter);
+  bool ask_for(char32_t letter);
   void mark();
-  void hot_path();
   void zoom();
   void zoom_out();
   void flatten(int levels);
@@ -73,17 +62,11 @@ class TreePane final : public Pane {
   void draw_header(Canvas& canvas, const Area& area, const NumberCells& numbers) const;
   [[nodiscard]] std::string remarks_on_view() const;
 
-  Workspace& workspace_;
-  Host& host_;
   std::size_t view_;
-  std::unique_ptr<views::Outline> outline_;
-  Scroll scroll_;
-  Area drawn_;
   std::size_t first_column_ = 0;
   int flattened_ = 0;                               ///< levels of the flat view left out at the top
   std::vector<std::vector<views::NodeId>> zoomed_;  ///< the roots before each zoom
 
-  TreeSearch<views::Search, Item*> search_;
   std::string filter_text_;
   std::optional<views::Search> filter_;
   bool filter_wanted_ = false;  ///< the filter is still being looked for

@@ -8,19 +8,6 @@
 #include <algorithm>
 
 namespace culprit::viewer::tui {
-namespace {
-
-std::string guides_of(const views::Outline::Item& item, bool unicode) {
-  if (item.parent == nullptr) return {};
-  std::string text = branch_guide(item.last, item.alone, unicode);
-  for (const views::Outline::Item* above = item.parent; above != nullptr && above->parent != nullptr;
-       above = above->parent)
-    text.insert(0, through_guide(above->last, above->alone, unicode));
-  return text;
-}
-
-}  // namespace
-
 std::pair<int, int> TreeRow::draw(Canvas& canvas, const Area& area, const NumberCells& numbers) const {
   const bool unicode = workspace.unicode();
   views::View& shown = workspace.view(view);
@@ -32,8 +19,7 @@ std::pair<int, int> TreeRow::draw(Canvas& canvas, const Area& area, const Number
     const auto series = static_cast<int>(marked - workspace.marked.begin());
     canvas.put(area.row, column - 1, Dots::marker(series, unicode), series_tone(series));
   }
-  column = draw_guides(canvas, area.row, column, area.width - numbers.width(), guides_of(item, unicode),
-                       opens, item.open, unicode);
+  column = draw_guides(canvas, {area.row, column, 1, end - column}, item, opens, unicode);
   const int room = std::max(end - column, 1);
   std::string text = label(shown.frame(item.node));
   if (view == Workspace::kCallers && item.parent != nullptr) text.insert(0, unicode ? "← " : "<- ");

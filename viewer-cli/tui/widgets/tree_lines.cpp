@@ -9,23 +9,26 @@ namespace {
 
 constexpr int kRoomForName = 24;  // columns that guides leave
 
+std::string guides_of(const views::Outline::Item& item, bool unicode) {
+  if (item.parent == nullptr) return {};
+  const Guides signs = guides(unicode);
+  std::string text = item.alone ? "" : item.last ? signs.last : signs.middle;
+  for (const views::Outline::Item* above = item.parent; above->parent != nullptr; above = above->parent) {
+    if (!above->alone) text.insert(0, above->last ? signs.nothing : signs.through);
+  }
+  return text;
+}
+
 }  // namespace
 
-std::string branch_guide(bool last, bool alone, bool unicode) {
-  const Guides signs = guides(unicode);
-  return alone ? "" : last ? signs.last : signs.middle;
-}
-
-std::string through_guide(bool last, bool alone, bool unicode) {
-  const Guides signs = guides(unicode);
-  return alone ? "" : last ? signs.nothing : signs.through;
-}
-
-int draw_guides(Canvas& canvas, int row, int column, int room, const std::string& guides, bool opens,
-                bool open, bool unicode) {
+int draw_guides(Canvas& canvas, const Area& area, const views::Outline::Item& item, bool opens,
+                bool unicode) {
+  const int row = area.row;
+  int column = area.column;
+  const std::string guides = guides_of(item, unicode);
   const std::u32string letters = decode(guides);
   const auto wide = static_cast<int>(letters.size());
-  const int most = std::max(room - kRoomForName, 4);
+  const int most = std::max(area.width - kRoomForName, 4);
   if (wide > most) {
     canvas.put(row, column++, unicode ? U'…' : U'~', Tone::dim);
     for (int at = wide - most + 1; at < wide; ++at)
@@ -33,7 +36,7 @@ int draw_guides(Canvas& canvas, int row, int column, int room, const std::string
   } else {
     column = canvas.write(row, column, guides, Tone::dim, wide);
   }
-  const char32_t sign = !opens ? U' ' : open ? (unicode ? U'▾' : U'v') : (unicode ? U'▸' : U'+');
+  const char32_t sign = !opens ? U' ' : item.open ? (unicode ? U'▾' : U'v') : (unicode ? U'▸' : U'+');
   canvas.put(row, column, sign, Tone::dim);
   return column + 2;
 }

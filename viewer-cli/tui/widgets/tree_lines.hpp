@@ -3,24 +3,18 @@
 #include "tui/widgets/canvas.hpp"
 #include "tui/widgets/event.hpp"
 #include "tui/widgets/scroll.hpp"
+#include "views/outline.hpp"
 
 #include <cstddef>
-#include <string>
 
 // What trees have in common: lines with guides in front of names, a cursor, matches of a search.
 namespace culprit::viewer::tui {
 
-/// The guides of a node at whose level siblings stand: `├ ` or, the last one, `└ `; nothing for an only
-/// child.
-std::string branch_guide(bool last, bool alone, bool unicode);
-/// The guides of a level that a deeper node passes: `│ ` where siblings follow below.
-std::string through_guide(bool last, bool alone, bool unicode);
-
-/// Writes guides and the sign of a node that opens (`▸`), is open (`▾`), or has nothing below it; returns the
-/// column of its name. However deep it stands, a name keeps some room of `room` columns: guides lose their
-/// beginning.
-int draw_guides(Canvas& canvas, int row, int column, int room, const std::string& guides, bool opens,
-                bool open, bool unicode);
+/// Writes the guides of a row (`├ ` where siblings follow, `└ ` for the last one, `│ ` for levels that it
+/// passes; nothing for an only child) and the sign of a node that opens (`▸`), is open (`▾`), or has nothing
+/// below it; returns the column of its name. However deep it stands, a name keeps some room: guides lose
+/// their beginning.
+int draw_guides(Canvas& canvas, const Area& row, const views::Outline::Item& item, bool opens, bool unicode);
 
 /// Draws the rows that fit into `area` below its first `above` lines, by draw_row(line of the canvas, row),
 /// and shows which one the cursor is on.

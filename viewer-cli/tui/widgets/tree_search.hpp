@@ -2,34 +2,35 @@
 
 #include "tui/widgets/host.hpp"
 #include "tui/widgets/search_prompt.hpp"
-#include "views/pattern.hpp"
+#include "views/outline.hpp"
+#include "views/search.hpp"
 
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 namespace culprit::viewer::tui {
 
-/// Searching in a tree while the pattern is typed. `Finder` goes through the tree in steps, so that keys come
-/// in between; `Place` is where the cursor may be.
-template <class Finder, class Place>
+/// Nodes that are gone through at once: a few milliseconds.
+inline constexpr std::size_t kSearchStep = 40'000;
+
+/// Searching in a tree while the pattern is typed: in steps, so that keys come in between.
 class TreeSearch {
  public:
+  using Item = views::Outline::Item;
+
   /// What a tree does for it.
   struct Tree {
-    std::function<Finder(const std::string&)> begin;  ///< may throw views::BadPattern
-    std::function<Place()> here;                      ///< where the cursor is
-    std::function<void(Place)> go_to;
-    /// The next (previous) match; from nowhere: the first (last); nowhere: there is none.
-    std::function<Place(const Finder&, Place from, bool backwards)> find;
+    std::function<views::Search(const std::string&)> begin;  ///< may throw views::BadPattern
+    std::function<Item*()> here;                             ///< where the cursor is
+    std::function<void(const Item*)> go_to;
+    /// As Outline::find.
+    std::function<Item*(const views::Search&, Item* from, bool backwards)> find;
   };
 
-  /// `nowhere`: the place that is none; `step`: so much is gone through at once, a few milliseconds.
-  TreeSearch(Host& host, Place nowhere, std::size_t step, Tree tree)
-      : host_(host), nowhere_(nowhere), step_(step), tree_(std::move(tree)), began_at_(nowhere) {}
+  TreeSearch(Host& host, Tree tree) : host_(host), tree_(std::move(tree)) {}
 
   void ask() {
     began_at_ = tree_.here();
@@ -58,7 +59,7 @@ class TreeSearch {
   /// True: there is more to do.
   bool work() {
     if (!wanted_) return false;
-    if (finder_->step(step_)) return true;
+    if (finder_->step(kSearchStep)) return true;
     wanted_ = false;
     jump();
     return false;
@@ -77,13 +78,13 @@ class TreeSearch {
     if (!finder_) look_for(text_);
     if (!finder_) return;
     wanted_ = false;
-    while (finder_->step(step_)) continue;
-    Place found = tree_.find(*finder_, tree_.here(), backwards);
-    if (found == nowhere_) {
-      found = tree_.find(*finder_, nowhere_, backwards);
-      host_.tell(found == nowhere_ ? nothing_matches()
-                 : backwards       ? "Top reached: begun again"
-                                   : "End reached: begun again");
+    while (finder_->step(kSearchStep)) continue;
+    const Item* found = tree_.find(*finder_, tree_.here(), backwards);
+    if (found == nullptr) {
+      found = tree_.find(*finder_, nullptr, backwards);
+      host_.tell(found == nullptr ? nothing_matches()
+                 : backwards      ? "Top reached: begun again"
+                                  : "End reached: begun again");
     }
     tree_.go_to(found);
   }
@@ -95,38 +96,29 @@ class TreeSearch {
     forget_place();
   }
   /// Where the search began is no more.
-  void forget_place() { began_at_ = nowhere_; }
+  void forget_place() { began_at_ = nullptr; }
 
   [[nodiscard]] bool searching() const { return finder_ && !finder_->done(); }
   /// Null where nothing is looked for.
-  [[nodiscard]] const Finder* finder() const { return finder_ ? &*finder_ : nullptr; }
+  [[nodiscard]] const views::Search* finder() const { return finder_ ? &*finder_ : nullptr; }
 
  private:
   /// To the first match from where the search began, that place included.
   void jump() {
-    Place found = nowhere_;
-    if (began_at_ != nowhere_ && finder_->matches(began_at_node())) found = began_at_;
-    if (found == nowhere_) found = tree_.find(*finder_, began_at_, false);
-    if (found == nowhere_) found = tree_.find(*finder_, nowhere_, false);
-    if (found == nowhere_) host_.tell(nothing_matches());
-    tree_.go_to(found == nowhere_ ? began_at_ : found);
-  }
-  [[nodiscard]] auto began_at_node() const {
-    if constexpr (std::is_pointer_v<Place>) {
-      return began_at_->node;
-    } else {
-      return began_at_;
-    }
+    const Item* found = nullptr;
+    if (began_at_ != nullptr && finder_->matches(began_at_->node)) found = began_at_;
+    if (found == nullptr) found = tree_.find(*finder_, began_at_, false);
+    if (found == nullptr) found = tree_.find(*finder_, nullptr, false);
+    if (found == nullptr) host_.tell(nothing_matches());
+    tree_.go_to(found == nullptr ? began_at_ : found);
   }
   [[nodiscard]] std::string nothing_matches() const { return "Nothing matches '" + text_ + "'"; }
 
   Host& host_;
-  Place nowhere_;
-  std::size_t step_;
   Tree tree_;
   std::string text_;
-  std::optional<Finder> finder_;
-  Place began_at_;
+  std::optional<views::Search> finder_;
+  Item* began_at_ = nullptr;
   bool wanted_ = false;  ///< to be jumped to when it is found
 };
 

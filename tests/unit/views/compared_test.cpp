@@ -1,11 +1,11 @@
 // A comparison as people open and search it.
-#include "views/difference_outline.hpp"
+#include "views/compared.hpp"
 
-#include "views/difference_search.hpp"
+#include "views/outline.hpp"
 #include "views/sample_experiment.hpp"
+#include "views/search.hpp"
 
-#include <cmath>
-#include <memory>
+#include <stdexcept>
 
 #include <catch2/catch.hpp>
 
@@ -45,91 +45,110 @@ struct Program {
   }
 };
 
+OutlineOptions options(Change sorted, bool hide = true) {
+  OutlineOptions options;
+  options.passed_over.start_up = options.passed_over.wait_internals = hide;
+  options.sort = Compared::column(sorted);
+  options.hot = Compared::column(Change::change);
+  return options;
+}
+
 struct Opened {
   Program before{40, 20, 5, "only_before"}, after{10, 21, 6, "quite_another"};
   Figures a{before.sample}, b{after.sample};
   Difference difference{a, find_column(before.sample.experiment(), "REALTIME"), b,
                         find_column(after.sample.experiment(), "REALTIME")};
-  DifferenceOutline outline{
-      difference, {}, [](const ComparedScope& each) { return std::abs(each.change()); }};
+  Compared view{difference};
+  Outline outline{view, options(Change::change)};
 
   [[nodiscard]] std::vector<std::string> rows() const {
     std::vector<std::string> names;
-    for (const DifferenceOutline::Row& row : outline.rows())
-      names.push_back(label(difference.scopes()[row.scope].frame()));
+    for (const Outline::Item* row : outline.rows()) names.push_back(label(view.frame(row->node)));
     return names;
   }
-  [[nodiscard]] std::uint32_t named(const std::string& name) const {
-    for (std::uint32_t scope = 0; scope < difference.scopes().size(); ++scope) {
-      if (label(difference.scopes()[scope].frame()) == name) return scope;
+  [[nodiscard]] NodeId named(const std::string& name) const {
+    for (NodeId node = 0; node < view.numbered(); ++node) {
+      if (label(view.frame(node)) == name) return node;
     }
     throw std::logic_error("no scope is called " + name);
   }
+  Outline::Item& item(const std::string& name) { return *outline.reveal(named(name)); }
 };
 
 using Names = std::vector<std::string>;
 
 }  // namespace
 
+TEST_CASE("Scopes of a comparison are nodes in pre-order, whose subtrees are intervals") {
+  const Opened opened;
+  const Compared& view = opened.view;
+  for (NodeId node = 0; node < view.numbered(); ++node) {
+    CHECK(view.node(view.scope(node)) == node);
+    CHECK(view.compared(node).frame().name == view.frame(node).name);
+    for (NodeId below = 0; below < view.numbered(); ++below) {
+      NodeId above = below;
+      while (above != kNone && above != node) above = view.parent(above);
+      CHECK((above == node) == (below >= node && below < view.subtree_end(node)));
+    }
+  }
+}
+
 TEST_CASE(
     "An outline of changes opens where most changed, start-up frames and the inside of waits left out") {
   Opened opened;
   CHECK(opened.rows() == Names{"<run>"});
-  const std::uint32_t end = opened.outline.open_hot_path(0);
-  CHECK(label(opened.difference.scopes()[end].frame()) == "loop at app.c:22");
+  const Outline::Item& end = opened.outline.open_hot_path(*opened.outline.rows().front());
+  CHECK(label(opened.view.frame(end.node)) == "loop at app.c:22");
   CHECK(opened.rows() == Names{"<run>", "<program root>", "main", "solve", "loop at app.c:22", "MPI_Wait",
                                "only_before", "quite_another", "write_result"});
-  const std::size_t wait = opened.outline.row_of(opened.named("MPI_Wait"));
-  CHECK_FALSE(opened.outline.rows()[wait].opens);
+  CHECK_FALSE(opened.outline.has_children(opened.item("MPI_Wait")));
 
-  DifferenceOutline all(opened.difference, {.hide_wait_internals = false, .hide_start_up = false},
-                        [](const ComparedScope& each) { return each.b; });
-  all.open_below(0, 64, 1000);
+  Outline all(opened.view, options(Change::after, false));
+  all.open_below(*all.rows().front(), 64, 1000);
   CHECK(all.rows().size() == opened.difference.scopes().size());
 }
 
 TEST_CASE("What is open stays open when an outline of changes is sorted anew, and closes level by level") {
   Opened opened;
-  opened.outline.open_hot_path(0);
-  opened.outline.sort_by([](const ComparedScope& each) { return -each.b; });
+  Outline& outline = opened.outline;
+  outline.open_hot_path(*outline.rows().front());
+  outline.sort_by(Compared::column(Change::after), true);
   CHECK(opened.rows() == Names{"<run>", "<program root>", "main", "only_before", "quite_another",
                                "write_result", "solve", "loop at app.c:22", "MPI_Wait"});
-  opened.outline.close(opened.named("solve"));
+  outline.close(opened.item("solve"));
   CHECK(opened.rows() ==
         Names{"<run>", "<program root>", "main", "only_before", "quite_another", "write_result", "solve"});
-  CHECK(opened.outline.row_of(opened.named("MPI_Wait")) == 6);
-  opened.outline.close_all();
+  outline.close_all();
   CHECK(opened.rows() == Names{"<run>"});
-  opened.outline.open(0);  // only children open with it
+  outline.open(*outline.rows().front());  // only children open with it
   CHECK(opened.rows().size() == 7);
 }
 
 TEST_CASE("A search among changes finds what is closed, in the order of rows, in both directions") {
   Opened opened;
-  DifferenceSearch search(opened.difference, "main|wait|write");
+  const OutlineOptions shown = options(Change::change);
+  Search search(opened.view, "main|wait|write", shown.passed_over);
   while (search.step(1)) continue;
-  DifferenceOutline& outline = opened.outline;
-  Names found;
-  for (std::uint32_t at = outline.find(search, kNone, false); at != kNone;
-       at = outline.find(search, at, false))
-    found.push_back(label(opened.difference.scopes()[at].frame()));
-  CHECK(found == Names{"main", "MPI_Wait", "write_result"});
-  Names backwards;
-  for (std::uint32_t at = outline.find(search, kNone, true); at != kNone; at = outline.find(search, at, true))
-    backwards.push_back(label(opened.difference.scopes()[at].frame()));
-  CHECK(backwards == Names{"write_result", "MPI_Wait", "main"});
-  CHECK(opened.rows() == Names{"<run>"});
-  outline.reveal(opened.named("MPI_Wait"));
-  CHECK(opened.rows()[outline.row_of(opened.named("MPI_Wait"))] == "MPI_Wait");
-  CHECK_THROWS_AS(DifferenceSearch(opened.difference, "main("), BadPattern);
-  DifferenceSearch capital(opened.difference, "mpi_wait|Main");
+  Outline& outline = opened.outline;
+  const auto all = [&](bool backwards) {
+    Names found;
+    for (Outline::Item* at = outline.find(search, nullptr, backwards); at != nullptr;
+         at = outline.find(search, at, backwards))
+      found.push_back(label(opened.view.frame(at->node)));
+    return found;
+  };
+  CHECK(all(false) == Names{"main", "MPI_Wait", "write_result"});
+  CHECK(all(true) == Names{"write_result", "MPI_Wait", "main"});
+  CHECK(opened.rows()[outline.row_of(&opened.item("MPI_Wait"))] == "MPI_Wait");
+  CHECK_THROWS_AS(Search(opened.view, "main(", shown.passed_over), BadPattern);
+  Search capital(opened.view, "mpi_wait|Main", shown.passed_over);
   while (capital.step(100)) continue;
-  CHECK(outline.find(capital, kNone, false) == kNone);
+  CHECK(outline.find(capital, nullptr, false) == nullptr);
 }
 
 TEST_CASE("A scope of a comparison is told as the first run's context, unless only the second has it") {
   Opened opened;
-  const auto solve = opened.difference.context_in_first(opened.named("solve"));
+  const auto solve = opened.difference.context_in_first(opened.view.scope(opened.named("solve")));
   REQUIRE(solve);
   const database::Contents& experiment = opened.before.sample.experiment();
   CHECK(experiment.strings[experiment.contexts[*solve].name] == "solve");
