@@ -3,13 +3,11 @@
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "text/call_path_text.hpp"
-#include "text/csv.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
 
 #include <algorithm>
-#include <set>
 #include <span>
 
 namespace culprit::viewer {
@@ -29,31 +27,11 @@ std::string role_suffix(const database::Contents& experiment, std::uint32_t role
   return experiment.roles.size() > 1 ? " (" + role_phrase(experiment, role) + ')' : std::string{};
 }
 
-std::string joined_path(const database::Contents& experiment, ContextId context) {
-  std::string path;
-  for (const ContextId each : views::path_to(experiment, context)) {
-    path += (path.empty() ? "" : "/") + label(views::frame_of(experiment, experiment.contexts[each]));
-  }
-  return path;
-}
-
-std::string joined_ranks(const database::Contents& experiment, const std::vector<std::uint32_t>& locations) {
-  std::set<std::int32_t> ranks;
-  for (const std::uint32_t location : locations) ranks.insert(experiment.locations[location].rank);
-  ranks.erase(-1);
-  std::string text;
-  for (const std::int32_t rank : ranks) text += (text.empty() ? "" : " ") + std::to_string(rank);
-  return text;
+Table::Cell share_of(const std::optional<double>& share) {
+  return share ? Table::Cell(*share) : Table::Cell();
 }
 
 }  // namespace
-
-std::vector<SuspectFacts> examine_all(const views::Figures& figures) {
-  std::vector<SuspectFacts> facts;
-  for (const database::Suspect& suspect : figures.experiment().suspects())
-    facts.push_back(examine(figures, suspect));
-  return facts;
-}
 
 double idleness_of(const views::Figures& figures) {
   try {
@@ -97,16 +75,18 @@ void write_blame(std::ostream& out, const Screen& screen, const views::Figures& 
       << '\n';
 }
 
-void write_blame_csv(std::ostream& out, const views::Figures& figures) {
-  const database::Contents& experiment = figures.experiment();
-  const double idle = idleness_of(figures);
-  write_csv_row(out, {"id", "path", "idleness_s", "share", "role", "waiter_ranks"});
+Table blame_table(const views::Figures& figures, const std::vector<Blamed>& blamed, double idle_s) {
+  using enum Table::In;
+  Table table{
+      {{"id"}, {"path"}, {"idleness_s"}, {"share"}, {"role"}, {"waiter_ranks", csv}, {"waiters", json}}, {}};
   const Waiters waiting(figures);
-  for (const Blamed& each : find_blamed(figures)) {
-    write_csv_row(out, {'c' + std::to_string(each.context), joined_path(experiment, each.context),
-                        csv_number(each.idle_s), csv_number(idle > 0 ? each.idle_s / idle : 0),
-                        experiment.roles[each.role].name, joined_ranks(experiment, waiting.of(each))});
+  for (const Blamed& each : blamed) {
+    const std::vector<std::uint32_t> waiters = waiting.of(each);
+    table.rows.push_back({'c' + std::to_string(each.context), Table::Path{each.context}, each.idle_s,
+                          idle_s > 0 ? each.idle_s / idle_s : 0, figures.experiment().roles[each.role].name,
+                          Table::Ranks{waiters}, waiters});
   }
+  return table;
 }
 
 void write_suspects(std::ostream& out, const Screen& screen, const views::Figures& figures) {
@@ -147,21 +127,35 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
   }
 }
 
-void write_suspects_csv(std::ostream& out, const views::Figures& figures) {
+Table suspects_table(const views::Figures& figures) {
+  using enum Table::In;
   const database::Contents& experiment = figures.experiment();
-  write_csv_row(out, {"balanced", "suspect", "role", "ranks", "excess_s", "explains_s", "save_balanced_s",
-                      "save_removed_s", "more_work", "excess_cpu_share"});
-  for (const SuspectFacts& facts : examine_all(figures)) {
-    const database::Suspect& suspect = *facts.suspect;
-    write_csv_row(
-        out,
-        {joined_path(experiment, suspect.balanced), joined_path(experiment, suspect.suspect),
-         experiment.roles[suspect.role].name, joined_ranks(experiment, suspect.locations),
-         csv_number(seconds_of(suspect.excess_ns)), csv_number(seconds_of(suspect.explains_ns)),
-         csv_number(seconds_of(suspect.save_balanced_ns)), csv_number(seconds_of(suspect.save_removed_ns)),
-         facts.more_work ? csv_number(*facts.more_work) : "",
-         facts.excess_cpu_share ? csv_number(*facts.excess_cpu_share) : ""});
+  Table table{{{"balanced"},
+               {"suspect"},
+               {"balanced_id", json},
+               {"suspect_id", json},
+               {"role"},
+               {"ranks"},
+               {"locations", json},
+               {"excess_s"},
+               {"explains_s"},
+               {"save_balanced_s"},
+               {"save_removed_s"},
+               {"more_work"},
+               {"usual_cpu_share", json},
+               {"excess_cpu_share"}},
+              {}};
+  for (const database::Suspect& suspect : experiment.suspects()) {
+    const SuspectFacts facts = examine(figures, suspect);
+    table.rows.push_back({Table::Path{suspect.balanced}, Table::Path{suspect.suspect},
+                          'c' + std::to_string(suspect.balanced), 'c' + std::to_string(suspect.suspect),
+                          experiment.roles[suspect.role].name, Table::Ranks{suspect.locations},
+                          suspect.locations, seconds_of(suspect.excess_ns), seconds_of(suspect.explains_ns),
+                          seconds_of(suspect.save_balanced_ns), seconds_of(suspect.save_removed_ns),
+                          share_of(facts.more_work), share_of(facts.usual_cpu_share),
+                          share_of(facts.excess_cpu_share)});
   }
+  return table;
 }
 
 }  // namespace culprit::viewer

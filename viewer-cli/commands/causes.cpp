@@ -3,7 +3,6 @@
 #include "commands/rows.hpp"
 #include "findings/coverage.hpp"
 #include "text/call_path_text.hpp"
-#include "text/csv.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
@@ -42,27 +41,25 @@ std::vector<Cause> causes_by_scope(const database::Contents& experiment, ScopeOf
   return list;
 }
 
-Json causes_json(const database::Contents& experiment) {
-  Json array = Json::array();
+Table causes_table(const database::Contents& experiment) {
+  Table table{{{"location"}, {"path"}, {"short_term_s"}, {"long_term_s"}, {"between_calls"}}, {}};
   for (const Cause& cause : experiment.trace().causes) {
-    Json row = Json::object();
-    add_location(row, experiment, cause.location);
-    row["path"] = path_json(experiment, cause.scope.context);
-    row["short_term_s"] = seconds_of(cause.short_term_ns);
-    row["long_term_s"] = seconds_of(cause.long_term_ns);
-    row["between_calls"] = cause.scope.between;
-    array.push_back(std::move(row));
+    table.rows.push_back({Table::Thread{cause.location}, Table::Path{cause.scope.context},
+                          seconds_of(cause.short_term_ns), seconds_of(cause.long_term_ns),
+                          cause.scope.between});
   }
-  const Json unattributed = {
-      {"rank", nullptr},       {"thread", nullptr},
-      {"role", nullptr},       {"process", nullptr},
-      {"path", Json::array()}, {"short_term_s", seconds_of(experiment.trace().unattributed_ns)},
-      {"long_term_s", 0.0},    {"between_calls", false}};
+  table.rows.push_back({{}, Table::Path{}, seconds_of(experiment.trace().unattributed_ns), 0.0, false});
+  return table;
+}
+
+Json causes_json(const database::Contents& experiment) {
+  Table table = causes_table(experiment);
   const auto place = std::ranges::find_if(experiment.trace().causes, [&](const Cause& cause) {
     return cost_of(cause) < experiment.trace().unattributed_ns;
   });
-  array.insert(array.begin() + (place - experiment.trace().causes.begin()), unattributed);
-  return array;
+  std::rotate(table.rows.begin() + (place - experiment.trace().causes.begin()), table.rows.end() - 1,
+              table.rows.end());
+  return to_json(experiment, table);
 }
 
 void write_causes(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
@@ -95,17 +92,6 @@ void write_causes(std::ostream& out, const Screen& screen, const database::Conte
     rows.path(cause.scope.context, cause.scope.between);
   }
   rows.rest(causes.size(), shown);
-}
-
-void write_causes_csv(std::ostream& out, const database::Contents& experiment) {
-  write_csv_row(out, {"location", "path", "short_term_s", "long_term_s", "between_calls"});
-  for (const Cause& cause : experiment.trace().causes) {
-    write_csv_row(out,
-                  {location_label(experiment, cause.location), whole_path(experiment, cause.scope.context),
-                   csv_number(seconds_of(cause.short_term_ns)), csv_number(seconds_of(cause.long_term_ns)),
-                   cause.scope.between ? "true" : "false"});
-  }
-  write_csv_row(out, {"", "", csv_number(seconds_of(experiment.trace().unattributed_ns)), "0", "false"});
 }
 
 }  // namespace culprit::viewer

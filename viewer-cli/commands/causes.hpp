@@ -1,8 +1,7 @@
 #pragma once
 
-#include "database/contents.hpp"
+#include "commands/table.hpp"
 #include "text/call_path_text.hpp"
-#include "text/frame_json.hpp"
 #include "text/screen.hpp"
 
 #include <ostream>
@@ -15,9 +14,10 @@ namespace culprit::viewer {
 std::vector<database::Cause> causes_by_scope(const database::Contents& experiment,
                                              ScopeOf scope_of = &scope_around);
 
-/// One row per thread and call path, and one with an empty path for what has no cause.
+/// One row per thread and call path, and at the end one with an empty path for what is unexplained.
+Table causes_table(const database::Contents& experiment);
+/// The same, that row where its amount belongs.
 Json causes_json(const database::Contents& experiment);
 void write_causes(std::ostream& out, const Screen& screen, const database::Contents& experiment);
-void write_causes_csv(std::ostream& out, const database::Contents& experiment);
 
 }  // namespace culprit::viewer

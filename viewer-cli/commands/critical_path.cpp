@@ -3,7 +3,6 @@
 #include "commands/rows.hpp"
 #include "findings/coverage.hpp"
 #include "text/call_path_text.hpp"
-#include "text/csv.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
@@ -57,6 +56,19 @@ std::vector<CriticalScope> critical_by_scope(const database::Contents& experimen
   }
   std::ranges::stable_sort(list, std::ranges::greater(), &CriticalScope::ns);
   return list;
+}
+
+Table critical_path_table(const database::Contents& experiment) {
+  Table table{{{"path"}, {"location"}, {"seconds"}, {"path_seconds"}, {"imbalance_s"}, {"between_calls"}},
+              {}};
+  for (const CriticalScope& one : experiment.trace().critical) {
+    for (const CriticalScope::Share& share : one.shares) {
+      table.rows.push_back({Table::Path{one.scope.context}, Table::Thread{share.location},
+                            seconds_of(share.ns), seconds_of(one.ns), seconds_of(one.imbalance_ns),
+                            one.scope.between});
+    }
+  }
+  return table;
 }
 
 Json critical_path_json(const database::Contents& experiment) {
@@ -113,18 +125,6 @@ void write_critical_path(std::ostream& out, const Screen& screen, const database
     rows.path(one.scope.context, one.scope.between);
   }
   rows.rest(paths.size(), shown);
-}
-
-void write_critical_path_csv(std::ostream& out, const database::Contents& experiment) {
-  write_csv_row(out, {"path", "location", "seconds", "path_seconds", "imbalance_s", "between_calls"});
-  for (const CriticalScope& one : experiment.trace().critical) {
-    for (const CriticalScope::Share& share : one.shares) {
-      write_csv_row(out,
-                    {whole_path(experiment, one.scope.context), location_label(experiment, share.location),
-                     csv_number(seconds_of(share.ns)), csv_number(seconds_of(one.ns)),
-                     csv_number(seconds_of(one.imbalance_ns)), one.scope.between ? "true" : "false"});
-    }
-  }
 }
 
 }  // namespace culprit::viewer

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "database/contents.hpp"
+#include "commands/table.hpp"
 #include "text/call_path_text.hpp"
-#include "text/frame_json.hpp"
 #include "text/screen.hpp"
 
 #include <ostream>
@@ -15,8 +14,10 @@ namespace culprit::viewer {
 std::vector<database::CriticalScope> critical_by_scope(const database::Contents& experiment,
                                                        ScopeOf scope_of = &scope_around);
 
+/// A row per scope and thread.
+Table critical_path_table(const database::Contents& experiment);
+/// An object per scope.
 Json critical_path_json(const database::Contents& experiment);
 void write_critical_path(std::ostream& out, const Screen& screen, const database::Contents& experiment);
-void write_critical_path_csv(std::ostream& out, const database::Contents& experiment);
 
 }  // namespace culprit::viewer

@@ -3,31 +3,23 @@
 #include "commands/rows.hpp"
 #include "findings/coverage.hpp"
 #include "text/call_path_text.hpp"
-#include "text/csv.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 namespace culprit::viewer {
 
 using database::Hotspot;
 
-Json hotspots_json(const database::Contents& experiment) {
-  Json array = Json::array();
+Table hotspots_table(const database::Contents& experiment) {
+  Table table{{{"location"}, {"path"}, {"cost_s"}, {"waiter"}, {"waiter_path"}}, {}};
   for (const Hotspot& hotspot : experiment.trace().hotspots) {
-    Json row = Json::object();
-    add_location(row, experiment, hotspot.location);
-    row["path"] = path_json(experiment, hotspot.context);
-    row["cost_s"] = seconds_of(hotspot.ns);
-    row["waiter"] = Json::object();
-    add_location(row["waiter"], experiment, hotspot.waiter);
-    row["waiter_path"] = path_json(experiment, hotspot.waiter_context);
-    array.push_back(std::move(row));
+    table.rows.push_back({Table::Thread{hotspot.location}, Table::Path{hotspot.context},
+                          seconds_of(hotspot.ns), Table::Thread{hotspot.waiter},
+                          Table::Path{hotspot.waiter_context}});
   }
-  return array;
+  return table;
 }
 
 void write_hotspots(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
@@ -50,15 +42,6 @@ void write_hotspots(std::ostream& out, const Screen& screen, const database::Con
     rows.path(hotspot.waiter_context, false, "waiter in ");
   }
   rows.rest(hotspots.size(), shown);
-}
-
-void write_hotspots_csv(std::ostream& out, const database::Contents& experiment) {
-  write_csv_row(out, {"location", "path", "cost_s", "waiter", "waiter_path"});
-  for (const Hotspot& hotspot : experiment.trace().hotspots) {
-    write_csv_row(out, {location_label(experiment, hotspot.location), whole_path(experiment, hotspot.context),
-                        csv_number(seconds_of(hotspot.ns)), location_label(experiment, hotspot.waiter),
-                        whole_path(experiment, hotspot.waiter_context)});
-  }
 }
 
 }  // namespace culprit::viewer

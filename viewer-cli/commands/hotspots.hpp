@@ -1,7 +1,6 @@
 #pragma once
 
-#include "database/contents.hpp"
-#include "text/frame_json.hpp"
+#include "commands/table.hpp"
 #include "text/screen.hpp"
 
 #include <ostream>
@@ -9,8 +8,7 @@
 // Hot procedures that made others wait (`hotspots`).
 namespace culprit::viewer {
 
-Json hotspots_json(const database::Contents& experiment);
+Table hotspots_table(const database::Contents& experiment);
 void write_hotspots(std::ostream& out, const Screen& screen, const database::Contents& experiment);
-void write_hotspots_csv(std::ostream& out, const database::Contents& experiment);
 
 }  // namespace culprit::viewer

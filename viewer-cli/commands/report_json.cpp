@@ -5,7 +5,6 @@
 #include "text/quantity.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -33,48 +32,6 @@ Json unmatched_json(const database::UnmatchedOperations& unmatched) {
 }
 
 }  // namespace
-
-Json blame_json(const views::Figures& figures, const std::vector<Blamed>& blamed, double idle_s) {
-  const database::Contents& experiment = figures.experiment();
-  const Waiters waiting(figures);
-  Json array = Json::array();
-  for (const Blamed& each : blamed) {
-    array.push_back({{"id", 'c' + std::to_string(each.context)},
-                     {"path", path_json(experiment, each.context)},
-                     {"idleness_s", each.idle_s},
-                     {"share", idle_s > 0 ? each.idle_s / idle_s : 0},
-                     {"role", experiment.roles[each.role].name},
-                     {"waiters", locations_json(experiment, waiting.of(each))}});
-  }
-  return array;
-}
-
-Json suspects_json(const database::Contents& experiment, const std::vector<SuspectFacts>& suspects) {
-  Json array = Json::array();
-  for (const SuspectFacts& facts : suspects) {
-    const database::Suspect& suspect = *facts.suspect;
-    std::set<std::int32_t> ranks;
-    for (const std::uint32_t location : suspect.locations) {
-      if (experiment.locations[location].rank >= 0) ranks.insert(experiment.locations[location].rank);
-    }
-    array.push_back(
-        {{"balanced", path_json(experiment, suspect.balanced)},
-         {"suspect", path_json(experiment, suspect.suspect)},
-         {"balanced_id", 'c' + std::to_string(suspect.balanced)},
-         {"suspect_id", 'c' + std::to_string(suspect.suspect)},
-         {"role", experiment.roles[suspect.role].name},
-         {"ranks", ranks},
-         {"locations", locations_json(experiment, suspect.locations)},
-         {"excess_s", seconds_of(suspect.excess_ns)},
-         {"explains_s", seconds_of(suspect.explains_ns)},
-         {"save_balanced_s", seconds_of(suspect.save_balanced_ns)},
-         {"save_removed_s", seconds_of(suspect.save_removed_ns)},
-         {"more_work", facts.more_work ? Json(*facts.more_work) : Json(nullptr)},
-         {"usual_cpu_share", facts.usual_cpu_share ? Json(*facts.usual_cpu_share) : Json(nullptr)},
-         {"excess_cpu_share", facts.excess_cpu_share ? Json(*facts.excess_cpu_share) : Json(nullptr)}});
-  }
-  return array;
-}
 
 Json quality_json(const database::Contents& experiment) {
   const database::Quality& quality = experiment.quality;
@@ -121,8 +78,8 @@ Json report_json(const views::Figures& figures) {
           {"total_s", diagnosis.total_s},
           {"where", where_json(diagnosis.where, diagnosis.idle_s)},
           {"roles", roles},
-          {"blame", blame_json(figures, diagnosis.blamed, diagnosis.idle_s)},
-          {"suspects", suspects_json(experiment, examine_all(figures))},
+          {"blame", to_json(experiment, blame_table(figures, diagnosis.blamed, diagnosis.idle_s))},
+          {"suspects", to_json(experiment, suspects_table(figures))},
           {"quality", quality_json(experiment)}};
 }
 

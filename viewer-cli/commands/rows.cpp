@@ -28,6 +28,10 @@ RowWriter::RowWriter(std::ostream& out, const Screen& screen, const database::Co
       scale_(scale_for(seconds_of(largest_ns), "s", screen.unicode)),
       width_(scale_.write(seconds_of(largest_ns)).size()) {}
 
+bool RowWriter::rounds_to_nothing(std::uint64_t ns) const {
+  return scale_.write(seconds_of(ns)) == scale_.write(0);
+}
+
 void RowWriter::row(std::uint64_t ns, const std::string& text) const {
   const std::string amount = scale_.write(seconds_of(ns));
   out_ << std::string(width_ > amount.size() ? width_ - amount.size() : 0, ' ') << amount << ' '

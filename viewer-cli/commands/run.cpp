@@ -26,6 +26,8 @@
 #include "views/flat.hpp"
 #include "views/node_path.hpp"
 
+#include <functional>
+
 #include <nlohmann/json.hpp>
 
 namespace culprit::viewer {
@@ -146,20 +148,27 @@ void run_threads(std::ostream& out, const Screen& screen, const views::Source& s
       [&] { return threads_json(experiment, series); }, [&] { write_threads_csv(out, experiment, series); });
 }
 
+/// Writes a command's text, or its table.
+template <class Text>
+void write_table_as(Format format, std::ostream& out, const database::Contents& experiment, const Text& text,
+                    const std::function<Table()>& table) {
+  write_as(
+      format, out, text, [&] { return to_json(experiment, table()); },
+      [&] { write_csv(out, experiment, table()); });
+}
+
 void run_blame(std::ostream& out, const Screen& screen, const views::Source& source, Format format) {
   const views::Figures figures(source);
-  write_as(
-      format, out, [&] { write_blame(out, screen, figures); },
-      [&] { return blame_json(figures, find_blamed(figures), idleness_of(figures)); },
-      [&] { write_blame_csv(out, figures); });
+  write_table_as(
+      format, out, source.experiment(), [&] { write_blame(out, screen, figures); },
+      [&] { return blame_table(figures, find_blamed(figures), idleness_of(figures)); });
 }
 
 void run_suspects(std::ostream& out, const Screen& screen, const views::Source& source, Format format) {
   const views::Figures figures(source);
-  write_as(
-      format, out, [&] { write_suspects(out, screen, figures); },
-      [&] { return suspects_json(source.experiment(), examine_all(figures)); },
-      [&] { write_suspects_csv(out, figures); });
+  write_table_as(
+      format, out, source.experiment(), [&] { write_suspects(out, screen, figures); },
+      [&] { return suspects_table(figures); });
 }
 
 void run_variation(std::ostream& out, const Screen& screen, const database::Contents& experiment,
@@ -176,19 +185,23 @@ void run_variation(std::ostream& out, const Screen& screen, const database::Cont
 /// A command that lists what merging has found in the time lines or at waiting calls.
 struct Listing {
   void (*text)(std::ostream& out, const Screen& screen, const database::Contents& experiment);
-  Json (*json)(const database::Contents& experiment);
-  void (*csv)(std::ostream& out, const database::Contents& experiment);
+  Table (*table)(const database::Contents& experiment);
+  Json (*json)(const database::Contents& experiment) = nullptr;  ///< where it is not that of the table
 };
-constexpr Listing kWaits = {write_waits, waits_json, write_waits_csv};
-constexpr Listing kCauses = {write_causes, causes_json, write_causes_csv};
-constexpr Listing kCriticalPath = {write_critical_path, critical_path_json, write_critical_path_csv};
-constexpr Listing kHotspots = {write_hotspots, hotspots_json, write_hotspots_csv};
+constexpr Listing kWaits = {write_waits, waits_table};
+constexpr Listing kCauses = {write_causes, causes_table, causes_json};
+constexpr Listing kCriticalPath = {write_critical_path, critical_path_table, critical_path_json};
+constexpr Listing kHotspots = {write_hotspots, hotspots_table};
 
 void run_listing(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                  const Listing& listing, Format format) {
+  const auto json = [&] {
+    return listing.json != nullptr ? listing.json(experiment)
+                                   : to_json(experiment, listing.table(experiment));
+  };
   write_as(
-      format, out, [&] { listing.text(out, screen, experiment); }, [&] { return listing.json(experiment); },
-      [&] { listing.csv(out, experiment); });
+      format, out, [&] { listing.text(out, screen, experiment); }, json,
+      [&] { write_csv(out, experiment, listing.table(experiment)); });
 }
 
 /// The commands that need the ranks' time lines.

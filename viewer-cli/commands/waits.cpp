@@ -1,23 +1,19 @@
 #include "commands/waits.hpp"
 
+#include "commands/rows.hpp"
 #include "findings/coverage.hpp"
 #include "findings/quality.hpp"
-#include "text/call_path_text.hpp"
-#include "text/csv.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include <nlohmann/json.hpp>
-
 namespace culprit::viewer {
 namespace {
 
 using database::Wait;
 
-constexpr std::size_t kIndent = 4;
 constexpr std::size_t kShown = 40;  // rows of the text; csv and json leave out nothing
 
 constexpr std::array<const char*, database::kWaitPatterns> kNames = {
@@ -40,24 +36,12 @@ const char* name_of(const Wait& wait) {
   return pattern_name(wait.pattern);
 }
 
-double seconds(const Wait& wait) {
-  return seconds_of(wait.ns);
-}
-
-std::string cause_text(const database::Contents& experiment, const Wait& wait) {
-  if (wait.cause_location == database::kNone) return "";
-  return location_label(experiment, wait.cause_location);
-}
-
 /// The longest waits, as far as anything is left of them in the unit of the longest one.
-std::size_t rows_shown(const database::Contents& experiment, const Scale& scale) {
+std::size_t rows_shown(const database::Contents& experiment, const RowWriter& rows) {
   const auto& waits = experiment.waits();
-  const std::string nothing = scale.write(0);
-  const auto begin = waits.begin();
-  const auto last = begin + static_cast<std::ptrdiff_t>(std::min(kShown, waits.size()));
-  const auto end =
-      std::find_if(begin + 1, last, [&](const Wait& wait) { return scale.write(seconds(wait)) == nothing; });
-  return static_cast<std::size_t>(end - begin);
+  std::size_t shown = 1;
+  while (shown < std::min(kShown, waits.size()) && !rows.rounds_to_nothing(waits[shown].ns)) ++shown;
+  return shown;
 }
 
 /// What the approximation could not place, and what clocks made doubtful.
@@ -94,25 +78,19 @@ std::string no_listed_waits_phrase(const database::Contents& experiment) {
                                            : ".");
 }
 
-Json waits_json(const database::Contents& experiment) {
-  Json array = Json::array();
+Table waits_table(const database::Contents& experiment) {
+  Table table{
+      {{"pattern"}, {"location"}, {"seconds"}, {"count"}, {"path"}, {"cause"}, {"cause_path"}, {"exact"}},
+      {}};
   for (const Wait& wait : experiment.waits()) {
-    Json row = {{"pattern", name_of(wait)}};
-    add_location(row, experiment, wait.location);
-    row["seconds"] = seconds(wait);
-    row["count"] = wait.count;
-    row["path"] = path_json(experiment, wait.context);
-    row["cause"] = nullptr;
-    row["cause_path"] = nullptr;
-    if (wait.cause_location != database::kNone) {
-      row["cause"] = Json::object();
-      add_location(row["cause"], experiment, wait.cause_location);
-    }
-    if (wait.cause_context != database::kNone) row["cause_path"] = path_json(experiment, wait.cause_context);
-    row["exact"] = wait.exact;
-    array.push_back(std::move(row));
+    Table::Cell cause, cause_path;
+    if (wait.cause_location != database::kNone) cause = Table::Thread{wait.cause_location};
+    if (wait.cause_context != database::kNone) cause_path = Table::Path{wait.cause_context};
+    table.rows.push_back({std::string(name_of(wait)), Table::Thread{wait.location}, seconds_of(wait.ns),
+                          std::uint64_t{wait.count}, Table::Path{wait.context}, cause, cause_path,
+                          wait.exact});
   }
-  return array;
+  return table;
 }
 
 void write_waits(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
@@ -120,35 +98,19 @@ void write_waits(std::ostream& out, const Screen& screen, const database::Conten
     out << wrap(no_listed_waits_phrase(experiment), screen.width) << '\n';
     return;
   }
-  const Scale scale = scale_for(seconds(experiment.waits().front()), "s", screen.unicode);
-  const std::size_t width = scale.write(seconds(experiment.waits().front())).size();
-  const std::size_t shown = rows_shown(experiment, scale);
+  const RowWriter rows(out, screen, experiment, experiment.waits().front().ns);
+  const std::size_t shown = rows_shown(experiment, rows);
   for (std::size_t i = 0; i < shown; ++i) {
     const Wait& wait = experiment.waits()[i];
-    const std::string amount = scale.write(seconds(wait));
-    out << std::string(width > amount.size() ? width - amount.size() : 0, ' ') << amount << ' ' << scale.unit
-        << "  " << screen.bold(name_of(wait)) << (wait.exact ? "" : " (approximated)") << "  "
-        << location_label(experiment, wait.location);
-    if (const std::string cause = cause_text(experiment, wait); !cause.empty()) out << ", for " << cause;
-    out << '\n'
-        << screen.dim(std::string(kIndent, ' ') +
-                      wrap(path_text(experiment, wait.context, screen), screen.width, kIndent, kIndent))
-        << '\n';
+    std::string text = screen.bold(name_of(wait)) + (wait.exact ? "" : " (approximated)") + "  " +
+                       location_label(experiment, wait.location);
+    if (wait.cause_location != database::kNone)
+      text += ", for " + location_label(experiment, wait.cause_location);
+    rows.row(wait.ns, keep(text));
+    rows.path(wait.context);
   }
-  if (shown < experiment.waits().size())
-    out << "and " << experiment.waits().size() - shown << " more (--format csv or json)\n";
+  rows.rest(experiment.waits().size(), shown);
   write_remainder(out, screen, experiment);
-}
-
-void write_waits_csv(std::ostream& out, const database::Contents& experiment) {
-  write_csv_row(out, {"pattern", "location", "seconds", "count", "path", "cause", "cause_path", "exact"});
-  for (const Wait& wait : experiment.waits()) {
-    write_csv_row(
-        out, {name_of(wait), location_label(experiment, wait.location), csv_number(seconds(wait)),
-              std::to_string(wait.count), whole_path(experiment, wait.context), cause_text(experiment, wait),
-              wait.cause_context == database::kNone ? "" : whole_path(experiment, wait.cause_context),
-              wait.exact ? "true" : "false"});
-  }
 }
 
 }  // namespace culprit::viewer

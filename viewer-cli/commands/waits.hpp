@@ -1,7 +1,6 @@
 #pragma once
 
-#include "database/contents.hpp"
-#include "text/frame_json.hpp"
+#include "commands/table.hpp"
 #include "text/screen.hpp"
 
 #include <ostream>
@@ -12,11 +11,10 @@ namespace culprit::viewer {
 /// `late-sender` and so on.
 const char* pattern_name(database::WaitPattern pattern);
 
-Json waits_json(const database::Contents& experiment);
 /// What to say where there are none to list.
 std::string no_listed_waits_phrase(const database::Contents& experiment);
 
+Table waits_table(const database::Contents& experiment);
 void write_waits(std::ostream& out, const Screen& screen, const database::Contents& experiment);
-void write_waits_csv(std::ostream& out, const database::Contents& experiment);
 
 }  // namespace culprit::viewer
