@@ -168,7 +168,7 @@ void Figures::keep_selected(std::vector<std::uint64_t>& values) const {
 std::vector<std::uint64_t> Figures::exclusive_values(std::span<const ContextId> contexts,
                                                      std::uint32_t metric) const {
   constexpr std::size_t kMany = 2048;    // fewer are read faster than the tree is gone through
-  constexpr std::size_t kCostOfOne = 8;  // values of a subtree are added up from so many lists, or fewer
+  constexpr std::size_t kCostOfOne = 8;  // lists from which the values of a subtree are added up, at most
   const auto size = static_cast<std::uint32_t>(experiment().contexts.size());
   std::vector<std::vector<ContextId>> layers;
   if (contexts.size() >= kMany)

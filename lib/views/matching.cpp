@@ -23,7 +23,7 @@ constexpr double kRenamed = 0.5;
 /// a mere level in between.
 constexpr double kLevelShare = 0.5;
 
-/// Renamed procedures are looked for among so many per scope and run; those with the most time first.
+/// Procedures per scope and run among which renamed ones are looked for; those with the most time first.
 constexpr std::size_t kRenameCandidates = 64;
 
 bool is_procedure(ContextKind kind) {

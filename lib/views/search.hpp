@@ -14,7 +14,7 @@ namespace culprit::views {
 
 /// Finds nodes by their labels without expanding the view: it goes through the numbered nodes, in steps as
 /// small as the caller likes. Case matters only where the pattern has a capital letter. Of callers, only the
-/// procedures themselves are gone through; nodes that were expanded are told by matches().
+/// procedures themselves are gone through; matches() answers for nodes that were expanded.
 class Search {
  public:
   /// `pattern`: RE2. What is passed over is not found. `view` must outlive this. Throws BadPattern.

@@ -78,7 +78,7 @@ void write_causes(std::ostream& out, const Screen& screen, const database::Conte
   out << wrap("What made ranks wait, of " + time(sum) +
                   " in all: short-term is what code cost the ranks that " +
                   "waited for it, long-term what those cost others in turn; " + share(unattributed) +
-                  " have no cause that shows.",
+                  " are unexplained.",
               screen.width)
       << "\n\n";
   const RowWriter rows(out, screen, experiment, causes.empty() ? unattributed : cost_of(causes.front()));

@@ -36,7 +36,7 @@ struct RegionEfficiency {
 /// Those that MPI ranks spent time in, the longest first.
 std::vector<RegionEfficiency> efficiency_of_regions(const views::Figures& figures);
 
-/// The same of the iterations that the program marked, which are told from time lines: each by itself, so
+/// The same of the iterations that the program marked, which come from time lines: each by itself, so
 /// that what one rank does too much in one iteration and another rank in the next is no balance.
 struct IterationEfficiency {
   Efficiency all;  ///< of all together: shares of the sum of their durations

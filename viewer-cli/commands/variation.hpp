@@ -10,7 +10,7 @@
 namespace culprit::viewer {
 
 /// The `finer`-th level; where nothing but named procedures was segmented, the first of those. Throws
-/// UsageError where there are not so many.
+/// UsageError where there are fewer levels.
 const database::Variation& variation_of(const database::Contents& experiment, std::uint32_t finer);
 /// Of the procedure with this name, with or without parameters. Throws UsageError, which names those that
 /// there are, where it is none of them.

@@ -39,10 +39,10 @@ struct HighSegment {
   std::int32_t rank = -1;
   std::uint32_t segment = 0;
   std::uint64_t value = 0;
-  database::ContextId context = database::kNone;  ///< where most of it was counted; kNone: nothing tells
+  database::ContextId context = database::kNone;  ///< where most of it was counted; kNone: unknown
 };
 
-/// Where most of what a metric counted in a segment was counted; kNone: nothing tells.
+/// Where most of what a metric counted in a segment was counted; kNone: unknown.
 database::ContextId context_of(const database::Variation::Row& row, std::size_t metric, std::size_t segment);
 
 /// Those further above the median than five scaled median absolute deviations, as segments that take

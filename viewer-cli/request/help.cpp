@@ -180,8 +180,8 @@ late-complete and early-fence are parts of late-sender, early-wait and wait-at-f
      {}},
     {"causes",
      R"help(What code on which rank made others wait; what cost most first. Short-term cost is waiting for that code
-itself, long-term cost what those waits made others wait in turn. All costs, and what has no cause that
-shows, add up to the waiting in `waits`. Needs a trace (hpcrun-lite --trace).
+itself, long-term cost what those waits made others wait in turn. All costs and the unexplained
+waits add up to the waiting in `waits`. Needs a trace (hpcrun-lite --trace).
 
   viewer-cli run1.db causes
   viewer-cli run1.db causes --format json

@@ -7,7 +7,7 @@
 namespace culprit::viewer {
 
 /// `{"view","metrics","units","roots":[{"id","frame","values","observers","threads","children"}]}`, written
-/// node by node; `role` tells which threads are counted (null: all, statistics other than sum of the main
+/// node by node; `role` names the threads that are counted (null: all, statistics other than sum of the main
 /// threads).
 void write_view_json(std::ostream& out, const ViewRequest& request, const views::Shown& shown);
 

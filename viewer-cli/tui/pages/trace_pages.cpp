@@ -73,7 +73,7 @@ Page causes_page(const Workspace& workspace, const Findings& findings, int width
   page.say("What made ranks wait, of " + keep(ns_text(workspace, sum)) +
                " in all. Long-term is what those who "
                "waited cost others in turn; " +
-               keep(ns_text(workspace, experiment.trace().unattributed_ns)) + " have no cause that shows.",
+               keep(ns_text(workspace, experiment.trace().unattributed_ns)) + " are unexplained.",
            width, 0, Tone::dim);
   add_heading(page, "CAUSES", "cost others", width);
   for (std::size_t i = 0; i < std::min(kMostRows, findings.causes.size()); ++i) {

@@ -37,7 +37,7 @@ std::string description_of(const database::Contents& experiment, const std::stri
   return {};
 }
 
-/// Begins to read the profiles of what is selected; an error is told, and nothing changes.
+/// Begins to read the profiles of what is selected; an error is shown, and nothing changes.
 void select(Workspace& workspace, Host& host, const std::string& ranks, std::optional<std::uint32_t> role) {
   if (workspace.selecting()) {
     host.tell("Other threads are still being read");

@@ -298,7 +298,7 @@ void RanksPane::draw_steps(Canvas& canvas, const Area& inside,
   if (all.size() > 1) mark_series(canvas, dots, all);
 }
 
-/// Every so many columns one series has its mark there, the next series some columns further: also where
+/// A series has its mark at regular distances, the next series some columns further: also where
 /// series cross, and without colours, one sees which is which.
 void RanksPane::mark_series(Canvas& canvas, const Dots& dots,
                             const std::vector<std::vector<double>>& all) const {

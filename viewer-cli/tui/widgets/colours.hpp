@@ -12,7 +12,7 @@ struct Look {
   bool bold = false, dim = false, reverse = false, underline = false;
 };
 
-/// How tones look on a terminal with so many colours (0 or 1: none). Colours that mean something differ in
+/// How tones look on a terminal with `colours` colours (0 or 1: none). Colours that mean something differ in
 /// lightness too, and red never stands against green. `light`: the background is.
 std::array<Look, kTones> looks_for(int colours, bool light);
 

@@ -10,7 +10,7 @@ namespace culprit::viewer::tui {
 
 void PageView::set_page(Page page) {
   page_ = std::move(page);
-  settle();
+  find_link();
 }
 
 bool PageView::links_to(int line) const {
@@ -18,7 +18,7 @@ bool PageView::links_to(int line) const {
 }
 
 /// The cursor to a link, if there is any near.
-void PageView::settle() {
+void PageView::find_link() {
   cursor_ = std::clamp(cursor_, 0, std::max(lines() - 1, 0));
   for (int away = 0; away < lines(); ++away) {
     if (links_to(cursor_ + away)) {
@@ -34,7 +34,7 @@ void PageView::settle() {
 
 void PageView::to_top() {
   top_ = cursor_ = 0;
-  settle();
+  find_link();
 }
 
 /// To the next link; where the next is not on the screen the text moves by a line.
@@ -55,7 +55,7 @@ void PageView::turn(int by) {
   top_ = std::clamp(top_ + by, 0, std::max(lines() - height_, 0));
   cursor_ = by < 0 ? top_ : std::min(top_ + height_, lines()) - 1;
   if (by > 0) cursor_ = top_;
-  settle();
+  find_link();
 }
 
 bool PageView::handle(const Event& given) {
@@ -86,7 +86,7 @@ bool PageView::handle(const Event& given) {
     case Key::end:
       turn(lines());
       cursor_ = std::max(lines() - 1, 0);
-      settle();
+      find_link();
       return true;
     default:
       return false;
@@ -124,7 +124,7 @@ void PageView::draw(Canvas& canvas, const Area& area) {
   const bool longer = lines() > area.height && area.height > 1;
   height_ = std::max(longer ? area.height - 1 : area.height, 1);
   top_ = std::clamp(top_, 0, std::max(lines() - height_, 0));
-  if (!links_to(cursor_)) settle();
+  if (!links_to(cursor_)) find_link();
   for (int row = 0; row < height_ && top_ + row < lines(); ++row) {
     int column = area.column;
     for (const Span& span : page_.lines[static_cast<std::size_t>(top_) + static_cast<std::size_t>(row)].spans)

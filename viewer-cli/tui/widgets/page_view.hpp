@@ -35,7 +35,7 @@ class PageView {
   [[nodiscard]] bool links_to(int line) const;
   void step(int direction);
   void turn(int by);
-  void settle();
+  void find_link();
 
   Page page_;
   int cursor_ = 0, top_ = 0, height_ = 20;

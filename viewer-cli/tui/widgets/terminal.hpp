@@ -8,7 +8,7 @@
 
 namespace culprit::viewer::tui {
 
-/// The terminal through ncurses: shows canvases, tells events. One at a time. Whatever way this ends, its
+/// The terminal through ncurses: shows canvases, reports events. One at a time. Whatever way this ends, its
 /// destructor, or files/at_death.hpp, gives the terminal back as it was; Ctrl-Z does too, for as long as it
 /// lasts.
 class Terminal {
@@ -29,7 +29,7 @@ class Terminal {
   /// Takes the terminal as its own again, after the program was stopped by what could not be noticed.
   void resume();
 
-  /// Waits for an event, so many milliseconds at most (-1: for ever); nothing where none came, or the size
+  /// Waits `milliseconds` at most for an event (-1: for ever); nothing where none came, or the size
   /// changed.
   std::optional<Event> next(int milliseconds);
 

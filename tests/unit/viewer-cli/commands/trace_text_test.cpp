@@ -117,7 +117,7 @@ TEST_CASE("causes: what code cost whom, through others too, and what has no caus
   const TracedSample traced;
   CHECK(run(traced.sample, {"causes"}) ==
         R"(What made ranks wait, of 1 710 s in all: short-term is what code cost the ranks that waited for it,
-long-term what those cost others in turn; 1.8 % have no cause that shows.
+long-term what those cost others in turn; 1.8 % are unexplained.
 
 1 500.0 s  rank 3 87.7 %, 1 200 s short-term, 300 s long-term
     main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90
