@@ -100,7 +100,7 @@ void write_metric_over_segments(std::ostream& out, const Screen& screen, const d
       values.emplace_back(row.values[metric.index]);
     }
   }
-  draw_segments(out, screen, experiment, variation, values, metric.median, say);
+  draw_segments(out, screen, experiment, variation, {values, metric.median, say});
   const std::vector<HighSegment> high = high_segments(variation, metric);
   if (high.empty()) {
     out << "\nNone of them has unusually much.\n";

@@ -136,8 +136,10 @@ void write_variation(std::ostream& out, const Screen& screen, const database::Co
                   keep(duration(seconds_of(variation.median_ns), screen.unicode)) + " outside MPI.",
               screen.width)
       << "\n\n";
-  draw_segments(out, screen, experiment, variation, sos_times(variation), variation.median_ns,
-                [&](std::uint64_t ns) { return duration(seconds_of(ns), screen.unicode) + " without MPI"; });
+  draw_segments(out, screen, experiment, variation,
+                {sos_times(variation), variation.median_ns, [&](std::uint64_t ns) {
+                   return duration(seconds_of(ns), screen.unicode) + " without MPI";
+                 }});
   write_outliers(out, screen, experiment, variation);
   write_metrics_of_segments(out, screen, experiment, variation);
 }

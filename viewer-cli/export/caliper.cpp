@@ -1,5 +1,4 @@
 #include "export/hatchet.hpp"
-#include "export/hatchet_metrics.hpp"
 #include "text/frame_json.hpp"
 #include "views/folded_tree.hpp"
 

@@ -129,9 +129,8 @@ const char* segment_name(const Variation& variation) {
 }
 
 void draw_segments(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                   const Variation& variation, const SegmentRows& values, std::uint64_t median,
-                   const std::function<std::string(std::uint64_t)>& amount) {
-  const Picture picture(variation, values, screen.width > kLabel + 10 ? screen.width - kLabel : 10,
+                   const Variation& variation, const SegmentFigures& figures) {
+  const Picture picture(variation, figures.values, screen.width > kLabel + 10 ? screen.width - kLabel : 10,
                         !line_up(variation) && have_begins(variation));
   std::size_t row = 0;
   for (std::size_t line = 0; line < picture.lines(); ++line) {
@@ -140,10 +139,10 @@ void draw_segments(std::ostream& out, const Screen& screen, const database::Cont
     std::string label = (row - first > 1 ? "ranks " : "rank ") + std::to_string(variation.rows[first].rank);
     if (row - first > 1) label += "-" + std::to_string(variation.rows[row - 1].rank);
     out << label << std::string(label.size() < kLabel ? kLabel - label.size() : 1, ' ');
-    picture.write_line(out, screen, line, median);
+    picture.write_line(out, screen, line, figures.median);
   }
   out << screen.dim(wrap("Left to right: " + columns_text(screen, experiment, variation, picture) +
-                             "; a full block is " + keep(amount(picture.most())) + ".",
+                             "; a full block is " + keep(figures.amount(picture.most())) + ".",
                          screen.width))
       << '\n';
 }

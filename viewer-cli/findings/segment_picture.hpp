@@ -19,11 +19,17 @@ using SegmentRows = std::vector<std::span<const std::uint64_t>>;
 /// `iteration` or `invocation`.
 [[nodiscard]] const char* segment_name(const database::Variation& variation);
 
-/// Draws values of segments over ranks and time, cold to hot by how far they lie above `median`, and says
-/// what a full block is, in the words of `amount`. Columns are numbers of segments; where these do not line
+/// What is drawn of segments.
+struct SegmentFigures {
+  SegmentRows values;
+  std::uint64_t median = 0;
+  std::function<std::string(std::uint64_t)> amount;  ///< how a value is written
+};
+
+/// Draws values of segments over ranks and time, cold to hot by how far they lie above the median, and
+/// says what a full block is. Columns are numbers of segments; where these do not line
 /// up between ranks, times, if they are known. The variation has rows.
 void draw_segments(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                   const database::Variation& variation, const SegmentRows& values, std::uint64_t median,
-                   const std::function<std::string(std::uint64_t)>& amount);
+                   const database::Variation& variation, const SegmentFigures& figures);
 
 }  // namespace culprit::viewer

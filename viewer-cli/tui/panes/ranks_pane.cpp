@@ -275,8 +275,9 @@ void RanksPane::draw_bars(Canvas& canvas, const Area& inside, const std::vector<
     const int begin = slot(index, inside.width);
     const int width = std::max(slot(index + 1, inside.width) - begin - 1, 1);
     const bool here = index == window_.cursor && mode_ == Mode::by_rank;
-    draw_bar(canvas, inside, inside.column + begin, width, largest_ > 0 ? values[index] / largest_ : 0,
-             here ? Tone::series_b : Tone::series_a, workspace_.unicode());
+    draw_bar(canvas, {inside.row, inside.column + begin, inside.height, width},
+             largest_ > 0 ? values[index] / largest_ : 0, here ? Tone::series_b : Tone::series_a,
+             workspace_.unicode());
   }
 }
 
@@ -351,7 +352,7 @@ void RanksPane::draw_histogram(Canvas& canvas, const Area& area) const {
     for (int each = 0; each < number; ++each) {
       const int from = begin + each * (end - begin) / number;
       const int width = std::max((end - begin) / number - (number == 1 ? 1 : 0), 1);
-      draw_bar(canvas, inside, inside.column + from, width,
+      draw_bar(canvas, {inside.row, inside.column + from, inside.height, width},
                counts[static_cast<std::size_t>(each)][static_cast<std::size_t>(bin)] / most,
                series_tone(each), workspace_.unicode());
     }

@@ -54,8 +54,7 @@ void Dots::draw(Canvas& canvas) const {
   }
 }
 
-void draw_bar(Canvas& canvas, const Area& area, int column, int width, double share, Tone tone,
-              bool unicode) {
+void draw_bar(Canvas& canvas, const Area& area, double share, Tone tone, bool unicode) {
   constexpr int kEighths = 8;
   const double cells = std::clamp(share, 0.0, 1.0) * area.height;
   auto eighths = static_cast<int>(std::lround(cells * kEighths));
@@ -64,7 +63,7 @@ void draw_bar(Canvas& canvas, const Area& area, int column, int width, double sh
     const int part = std::min(eighths, kEighths);
     if (!unicode && part < kEighths / 2 && up > 0) break;
     const char32_t letter = unicode ? static_cast<char32_t>(U'▁' + static_cast<char32_t>(part - 1)) : U'#';
-    for (int at = column; at < column + width; ++at)
+    for (int at = area.column; at < area.column + area.width; ++at)
       canvas.put(area.row + area.height - 1 - up, at, letter, tone);
   }
 }

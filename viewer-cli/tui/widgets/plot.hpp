@@ -33,8 +33,9 @@ class Dots {
   std::vector<Spot> spots_;
 };
 
-/// A bar upwards from the lower edge of an area, `share` of its height, in eighths of a letter.
-void draw_bar(Canvas& canvas, const Area& area, int column, int width, double share, Tone tone, bool unicode);
+/// A bar upwards from the lower edge of an area, as wide as that and `share` of its height, in eighths of a
+/// letter.
+void draw_bar(Canvas& canvas, const Area& area, double share, Tone tone, bool unicode);
 
 /// The longest of what falls to each of `cells` parts of [first, last): nothing of note vanishes.
 std::vector<double> largest_in_cells(const std::vector<double>& values, std::size_t first, std::size_t last,
