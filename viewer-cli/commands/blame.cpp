@@ -22,11 +22,6 @@ std::string paragraph(const std::string& text, const Screen& screen) {
   return std::string(kIndent, ' ') + wrap(text, screen.width, kIndent, kIndent);
 }
 
-/// Role names matter only where there are several.
-std::string role_suffix(const database::Contents& experiment, std::uint32_t role) {
-  return experiment.roles.size() > 1 ? " (" + role_phrase(experiment, role) + ')' : std::string{};
-}
-
 Table::Cell share_of(const std::optional<double>& share) {
   return share ? Table::Cell(*share) : Table::Cell();
 }
@@ -114,14 +109,7 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
             time(suspect.excess_ns) + " too much, explains " + time(suspect.explains_ns) +
             " of the idleness below " +
             scope_phrase(experiment, suspect.balanced, true, screen.width / 2, screen.unicode) + '.';
-    text += " Balanced, the run is " + time(suspect.save_balanced_ns) +
-            " shorter; without the excess, up to " + time(suspect.save_removed_ns) + '.';
-    if (facts.excess_cpu_share) {
-      text += ' ' + keep(round_percent(*facts.excess_cpu_share)) + " of the excess is CPU time";
-      if (facts.usual_cpu_share)
-        text += " (of all work: " + keep(round_percent(*facts.usual_cpu_share)) + ')';
-      text += '.';
-    }
+    text += ' ' + mending_phrase(facts, screen.unicode);
     out << paragraph(text, screen) << '\n'
         << screen.dim(paragraph(path_text(experiment, suspect.suspect, screen), screen)) << '\n';
   }

@@ -1,6 +1,7 @@
 #include "findings/phrases.hpp"
 
 #include "text/frame_json.hpp"
+#include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
 #include "views/rank_list.hpp"
@@ -134,6 +135,20 @@ std::string threads_phrase(const database::Contents& experiment, std::span<const
 std::string role_phrase(const database::Contents& experiment, std::uint32_t role) {
   const std::string& name = experiment.roles[role].name;
   return name == "main" ? "main threads" : name + " threads";
+}
+
+std::string role_suffix(const database::Contents& experiment, std::uint32_t role) {
+  return experiment.roles.size() > 1 ? " (" + role_phrase(experiment, role) + ')' : std::string{};
+}
+
+std::string mending_phrase(const SuspectFacts& facts, bool unicode) {
+  const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), unicode)); };
+  std::string text = "Balanced, the run is " + time(facts.suspect->save_balanced_ns) +
+                     " shorter; without the excess, up to " + time(facts.suspect->save_removed_ns) + '.';
+  if (!facts.excess_cpu_share) return text;
+  text += ' ' + keep(round_percent(*facts.excess_cpu_share)) + " of the excess is CPU time";
+  if (facts.usual_cpu_share) text += " (of all work: " + keep(round_percent(*facts.usual_cpu_share)) + ')';
+  return text + '.';
 }
 
 }  // namespace culprit::viewer

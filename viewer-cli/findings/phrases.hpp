@@ -1,6 +1,7 @@
 #pragma once
 
 #include "database/contents.hpp"
+#include "findings/diagnosis.hpp"
 #include "views/frame.hpp"
 
 #include <optional>
@@ -27,5 +28,11 @@ std::string threads_phrase(const database::Contents& experiment, std::span<const
 
 /// `main threads`, or the workers' start routine in quotes with `threads`.
 std::string role_phrase(const database::Contents& experiment, std::uint32_t role);
+
+/// ` (worker threads)`, where there are several roles.
+std::string role_suffix(const database::Contents& experiment, std::uint32_t role);
+
+/// What mending a suspect is worth, and how much of its excess is CPU time.
+std::string mending_phrase(const SuspectFacts& facts, bool unicode);
 
 }  // namespace culprit::viewer

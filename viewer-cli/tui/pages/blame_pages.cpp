@@ -9,14 +9,7 @@
 #include <span>
 
 namespace culprit::viewer::tui {
-namespace {
-
-/// Role names matter only where there are several.
-std::string role_suffix(const database::Contents& experiment, std::uint32_t role) {
-  return experiment.roles.size() > 1 ? " (" + role_phrase(experiment, role) + ')' : std::string{};
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Page blame_page(const Workspace& workspace, const Findings& findings, int width) {
   Page page;
@@ -51,18 +44,11 @@ Page blame_page(const Workspace& workspace, const Findings& findings, int width)
 
 std::string suspect_text(const Workspace& workspace, const SuspectFacts& facts) {
   const database::Suspect& suspect = *facts.suspect;
-  const auto time = [&](std::uint64_t ns) { return keep(seconds_text(workspace, seconds_of(ns))); };
-  std::string text = keep(more_work_phrase(facts.more_work, facts.only_here)) + ' ' +
-                     threads_phrase(workspace.experiment(), suspect.locations) +
-                     role_suffix(workspace.experiment(), suspect.role) + ": " + time(suspect.excess_ns) +
-                     " too much. Balanced, the run is " + time(suspect.save_balanced_ns) +
-                     " shorter; without the excess, up to " + time(suspect.save_removed_ns) + '.';
-  if (facts.excess_cpu_share) {
-    text += ' ' + keep(round_percent(*facts.excess_cpu_share)) + " of the excess is CPU time";
-    if (facts.usual_cpu_share) text += " (of all work: " + keep(round_percent(*facts.usual_cpu_share)) + ')';
-    text += '.';
-  }
-  return text;
+  return keep(more_work_phrase(facts.more_work, facts.only_here)) + ' ' +
+         threads_phrase(workspace.experiment(), suspect.locations) +
+         role_suffix(workspace.experiment(), suspect.role) + ": " +
+         keep(seconds_text(workspace, seconds_of(suspect.excess_ns))) + " too much. " +
+         mending_phrase(facts, workspace.unicode());
 }
 
 Page suspects_page(const Workspace& workspace, const Findings& /*findings*/, int width) {
