@@ -14,17 +14,10 @@
 #include "commands/rows.hpp"
 #include "commands/threads.hpp"
 #include "commands/variation.hpp"
+#include "commands/view.hpp"
 #include "commands/waits.hpp"
 #include "print/output.hpp"
-#include "request/view_request.hpp"
 #include "text/frame_json.hpp"
-#include "tree/tree_text.hpp"
-#include "tree/view_json.hpp"
-#include "views/callers.hpp"
-#include "views/calling_context.hpp"
-#include "views/derived.hpp"
-#include "views/flat.hpp"
-#include "views/node_path.hpp"
 
 #include <functional>
 
@@ -47,105 +40,6 @@ void write_as(Format format, std::ostream& out, const Text& text, const MakeJson
       csv();
       break;
   }
-}
-
-void run_view(std::ostream& out, const Screen& screen, const views::Source& source,
-              const Invocation& invocation) {
-  const ViewRequest request = make_view_request(source, invocation);
-  views::Shown shown;
-  try {
-    shown = views::show(*request.view, request.options, whole_of(request));
-  } catch (const views::BadFocus& bad) {
-    throw UsageError("--focus: " + std::string(bad.what()));
-  }
-  switch (invocation.format) {
-    case Format::text:
-      write_tree(out, screen, request, shown, invocation.ids);
-      break;
-    case Format::json:
-      write_view_json(out, request, shown);
-      break;
-    case Format::csv:
-      write_view_csv(out, request, shown);
-      break;
-  }
-}
-
-/// A node by id or path, in the view that it belongs to.
-struct Found {
-  std::unique_ptr<views::View> view;
-  views::NodeId node = 0;
-  std::size_t alike = 1;  ///< nodes that the path names
-};
-
-/// The node that an id names, in a view of type V; empty view: it names none of this view.
-template <class V>
-Found find_id(const views::Figures& figures, const std::string& id) {
-  auto view = std::make_unique<V>(figures);
-  const std::optional<views::NodeId> node = view->find(id);
-  if (!node) return {};
-  return {std::move(view), *node, 1};
-}
-
-Found find_node(const views::Figures& figures, const std::string& name) {
-  if (Found found = find_id<views::CallingContext>(figures, name); found.view) return found;
-  if (Found found = find_id<views::Flat>(figures, name); found.view) return found;
-  if (Found found = find_id<views::Callers>(figures, name); found.view) return found;
-  try {
-    const std::vector<database::ContextId> contexts = views::find_contexts(figures, name);
-    return {std::make_unique<views::CallingContext>(figures), contexts.front(), contexts.size()};
-  } catch (const views::NoSuchNode& missing) {
-    throw CommandError("threads: " + name + ": " + missing.what());
-  }
-}
-
-/// Throws UsageError unless the metric, or what it is derived from, was measured in each thread.
-void require_threads(const database::Contents& experiment, const views::Column& column) {
-  std::vector<views::Column> measured;
-  views::add_measured(column, measured);
-  for (const views::Column& each : measured) {
-    if (!each.blame && !experiment.metrics[each.metric].summary_only) continue;
-    throw UsageError("metric: " + each.name.event +
-                     " has no values per thread (it is made from all threads; try idleness)");
-  }
-}
-
-ThreadSeries make_series(const views::Source& source, const Invocation& invocation) {
-  ThreadSeries series;
-  series.column =
-      require_column(source, invocation,
-                     invocation.metric.empty() ? primary_metric(source.experiment()) : invocation.metric);
-  require_threads(source.experiment(), series.column);
-  const std::unique_ptr<views::Figures> figures = make_figures(source, invocation, {});
-  const Found found = find_node(*figures, invocation.node);
-  const std::vector<double> values = views::per_thread(*found.view, found.node, series.column);
-  const views::Frame frame = found.view->frame(found.node);
-  series.title = label(frame);
-  if (const std::string where = place(frame);
-      !where.empty() && series.title.find(where) == std::string::npos) {
-    series.title += " at " + where;
-  }
-  if (found.alike > 1) {
-    series.title += "  (the one with most time of " + std::to_string(found.alike) +
-                    " of that name: " + found.view->id(found.node) + ')';
-  }
-  series.path = found.view->path(found.node);
-  for (const std::uint32_t location : figures->locations()) {
-    if (!invocation.role.empty() && source.experiment().locations[location].role != series.column.role)
-      continue;
-    series.locations.push_back(location);
-    series.values.push_back(values[location]);
-  }
-  return series;
-}
-
-void run_threads(std::ostream& out, const Screen& screen, const views::Source& source,
-                 const Invocation& invocation) {
-  const ThreadSeries series = make_series(source, invocation);
-  const database::Contents& experiment = source.experiment();
-  write_as(
-      invocation.format, out, [&] { write_threads(out, screen, experiment, series); },
-      [&] { return threads_json(experiment, series); }, [&] { write_threads_csv(out, experiment, series); });
 }
 
 /// Writes a command's text, or its table.

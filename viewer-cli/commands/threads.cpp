@@ -1,20 +1,37 @@
 #include "commands/threads.hpp"
 
 #include "findings/phrases.hpp"
+#include "request/view_request.hpp"
 #include "text/csv.hpp"
+#include "text/frame_json.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "views/callers.hpp"
+#include "views/calling_context.hpp"
+#include "views/derived.hpp"
+#include "views/flat.hpp"
+#include "views/node_path.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <numeric>
 
 #include <nlohmann/json.hpp>
 
 namespace culprit::viewer {
 namespace {
+
+/// One node's value for every selected thread, in location order, in the column's unit.
+struct ThreadSeries {
+  std::string title;               ///< what the node is called, on the screen
+  std::vector<views::Frame> path;  ///< its call path
+  views::Column column;
+  std::vector<std::uint32_t> locations;
+  std::vector<double> values;  ///< parallel to `locations`
+};
 
 constexpr std::size_t kBars = 64;  // more threads are shown in groups
 constexpr std::size_t kGroups = 32;
@@ -223,8 +240,12 @@ std::vector<bool> find_outliers(const std::vector<double>& values) {
   return outliers;
 }
 
-void write_threads(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                   const ThreadSeries& series) {
+namespace {
+
+/// Bars with minimum, mean and maximum; threads far from the others are marked. Many threads are shown in
+/// groups of neighbours (their range and mean), with the outliers listed.
+void write_text(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                const ThreadSeries& series) {
   out << screen.bold(shorten_name(series.title, screen.width, screen.unicode)) << '\n';
   const std::string metric = series.column.name.event + (series.column.name.inclusive ? " (I)" : " (E)");
   double largest = 0;
@@ -246,7 +267,8 @@ void write_threads(std::ostream& out, const Screen& screen, const database::Cont
   }
 }
 
-Json threads_json(const database::Contents& experiment, const ThreadSeries& series) {
+/// `{"node":path,"metric","unit","values":[{location…,"value"}]}`.
+Json json_of(const database::Contents& experiment, const ThreadSeries& series) {
   Json values = Json::array();
   for (std::size_t index = 0; index < series.values.size(); ++index) {
     Json value = Json::object();
@@ -259,7 +281,7 @@ Json threads_json(const database::Contents& experiment, const ThreadSeries& seri
   return {{"node", path}, {"metric", series.column.title}, {"unit", series.column.unit}, {"values", values}};
 }
 
-void write_threads_csv(std::ostream& out, const database::Contents& experiment, const ThreadSeries& series) {
+void write_values(std::ostream& out, const database::Contents& experiment, const ThreadSeries& series) {
   write_csv_row(out, {"rank", "thread", "role", "process", series.column.title});
   for (std::size_t index = 0; index < series.values.size(); ++index) {
     const database::LocationEntry location = experiment.locations[series.locations[index]];
@@ -267,6 +289,93 @@ void write_threads_csv(std::ostream& out, const database::Contents& experiment, 
                         std::to_string(location.thread), experiment.roles[location.role].name,
                         std::string(location.host) + ':' + std::to_string(location.pid),
                         csv_number(series.values[index])});
+  }
+}
+
+/// A node by id or path, in the view that it belongs to.
+struct Found {
+  std::unique_ptr<views::View> view;
+  views::NodeId node = 0;
+  std::size_t alike = 1;  ///< nodes that the path names
+};
+
+/// The node that an id names, in a view of type V; empty view: it names none of this view.
+template <class V>
+Found find_id(const views::Figures& figures, const std::string& id) {
+  auto view = std::make_unique<V>(figures);
+  const std::optional<views::NodeId> node = view->find(id);
+  if (!node) return {};
+  return {std::move(view), *node, 1};
+}
+
+Found find_node(const views::Figures& figures, const std::string& name) {
+  if (Found found = find_id<views::CallingContext>(figures, name); found.view) return found;
+  if (Found found = find_id<views::Flat>(figures, name); found.view) return found;
+  if (Found found = find_id<views::Callers>(figures, name); found.view) return found;
+  try {
+    const std::vector<database::ContextId> contexts = views::find_contexts(figures, name);
+    return {std::make_unique<views::CallingContext>(figures), contexts.front(), contexts.size()};
+  } catch (const views::NoSuchNode& missing) {
+    throw CommandError("threads: " + name + ": " + missing.what());
+  }
+}
+
+/// Throws UsageError unless the metric, or what it is derived from, was measured in each thread.
+void require_threads(const database::Contents& experiment, const views::Column& column) {
+  std::vector<views::Column> measured;
+  views::add_measured(column, measured);
+  for (const views::Column& each : measured) {
+    if (!each.blame && !experiment.metrics[each.metric].summary_only) continue;
+    throw UsageError("metric: " + each.name.event +
+                     " has no values per thread (it is made from all threads; try idleness)");
+  }
+}
+
+ThreadSeries make_series(const views::Source& source, const Invocation& invocation) {
+  ThreadSeries series;
+  series.column =
+      require_column(source, invocation,
+                     invocation.metric.empty() ? primary_metric(source.experiment()) : invocation.metric);
+  require_threads(source.experiment(), series.column);
+  const std::unique_ptr<views::Figures> figures = make_figures(source, invocation, {});
+  const Found found = find_node(*figures, invocation.node);
+  const std::vector<double> values = views::per_thread(*found.view, found.node, series.column);
+  const views::Frame frame = found.view->frame(found.node);
+  series.title = label(frame);
+  if (const std::string where = place(frame);
+      !where.empty() && series.title.find(where) == std::string::npos) {
+    series.title += " at " + where;
+  }
+  if (found.alike > 1) {
+    series.title += "  (the one with most time of " + std::to_string(found.alike) +
+                    " of that name: " + found.view->id(found.node) + ')';
+  }
+  series.path = found.view->path(found.node);
+  for (const std::uint32_t location : figures->locations()) {
+    if (!invocation.role.empty() && source.experiment().locations[location].role != series.column.role)
+      continue;
+    series.locations.push_back(location);
+    series.values.push_back(values[location]);
+  }
+  return series;
+}
+
+}  // namespace
+
+void run_threads(std::ostream& out, const Screen& screen, const views::Source& source,
+                 const Invocation& invocation) {
+  const ThreadSeries series = make_series(source, invocation);
+  const database::Contents& experiment = source.experiment();
+  switch (invocation.format) {
+    case Format::text:
+      write_text(out, screen, experiment, series);
+      break;
+    case Format::json:
+      out << write(json_of(experiment, series));
+      break;
+    case Format::csv:
+      write_values(out, experiment, series);
+      break;
   }
 }
 

@@ -1,34 +1,18 @@
 #pragma once
 
-#include "text/frame_json.hpp"
+#include "request/command_line.hpp"
 #include "text/screen.hpp"
-#include "views/column.hpp"
-#include "views/frame.hpp"
+#include "views/source.hpp"
 
 #include <ostream>
-#include <string>
 #include <vector>
 
 namespace culprit::viewer {
 
-/// One node's value for every selected thread, in location order, in the column's unit.
-struct ThreadSeries {
-  std::string title;               ///< what the node is called, on the screen
-  std::vector<views::Frame> path;  ///< its call path
-  views::Column column;
-  std::vector<std::uint32_t> locations;
-  std::vector<double> values;  ///< parallel to `locations`
-};
-
-/// Bars with minimum, mean and maximum; threads far from the others are marked. Many threads are shown in
-/// groups of neighbours (their range and mean), with the outliers listed.
-void write_threads(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                   const ThreadSeries& series);
-
-/// `{"node":path,"metric","unit","values":[{location…,"value"}]}`.
-Json threads_json(const database::Contents& experiment, const ThreadSeries& series);
-
-void write_threads_csv(std::ostream& out, const database::Contents& experiment, const ThreadSeries& series);
+/// The command threads: one node's value for every selected thread, in all formats. Throws UsageError and
+/// CommandError.
+void run_threads(std::ostream& out, const Screen& screen, const views::Source& source,
+                 const Invocation& invocation);
 
 /// Which values lie far from the rest: more than 3.5 robust standard deviations (from the median absolute
 /// deviation) and more than 5 % away from the median.
