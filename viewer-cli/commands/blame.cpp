@@ -51,8 +51,8 @@ void write_blame(std::ostream& out, const Screen& screen, const views::Figures& 
   for (const Blamed& each : std::span(blamed).first(listed)) {
     const std::string amount = scale.write(each.idle_s);
     const std::string share = grouped(idle > 0 ? 100 * each.idle_s / idle : 0, 1);
-    out << std::string(width > columns(amount) ? width - columns(amount) : 0, ' ') << amount << ' '
-        << scale.unit << std::string(share.size() < 7 ? 7 - share.size() : 1, ' ') << share << " %  "
+    out << align_right(amount, width) << ' ' << scale.unit
+        << std::string(share.size() < 7 ? 7 - share.size() : 1, ' ') << share << " %  "
         << screen.bold(scope_phrase(experiment, each.context, false, screen.width / 2, screen.unicode))
         << "  " << screen.dim("[c" + std::to_string(each.context) + ']') << '\n';
     const std::vector<std::uint32_t> waited = waiting.of(each);

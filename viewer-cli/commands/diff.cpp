@@ -148,6 +148,7 @@ void run_diff(std::ostream& out, const Screen& screen, const views::Source& firs
   views::Shown shown;
   try {
     shown = views::show(view, options_of(invocation), difference.whole());
+    shown.start_up = 0;  // nobody misses them in a comparison
   } catch (const views::BadFocus& bad) {
     throw UsageError("--focus: " + std::string(bad.what()));
   }

@@ -4,6 +4,7 @@
 #include "measurement/kinds.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
+#include "text/shorten.hpp"
 #include "views/column.hpp"
 
 #include <algorithm>
@@ -135,8 +136,7 @@ void write_regions(std::ostream& out, const Screen& screen, const std::vector<Re
   if (regions.empty()) return;
   out << "\nparallel  load balance  communication  region\n";
   const auto cell = [](double value, std::size_t width) {
-    const std::string figure = grouped(100 * value, 1) + " %";
-    return std::string(width > figure.size() ? width - figure.size() : 0, ' ') + figure;
+    return align_right(grouped(100 * value, 1) + " %", width);
   };
   for (const RegionEfficiency& region : regions) {
     const Efficiency& one = region.efficiency;
@@ -262,10 +262,8 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
     return;
   }
   const auto line = [&](const std::string& name, double value, const std::string& meaning) {
-    const std::string figure = grouped(100 * value, 1);
     out << name << std::string(28 - name.size(), ' ')
-        << screen.bold(std::string(5 - std::min<std::size_t>(5, figure.size()), ' ') + figure + " %") << "  "
-        << screen.dim(meaning) << '\n';
+        << screen.bold(align_right(grouped(100 * value, 1), 5) + " %") << "  " << screen.dim(meaning) << '\n';
   };
   line("parallel efficiency", result.parallel, "mean useful time / run time");
   line("  load balance", result.load_balance, "mean / largest useful time");

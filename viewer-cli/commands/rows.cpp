@@ -5,6 +5,7 @@
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
+#include "text/shorten.hpp"
 
 namespace culprit::viewer {
 namespace {
@@ -26,7 +27,7 @@ RowWriter::RowWriter(std::ostream& out, const Screen& screen, const database::Co
       screen_(screen),
       experiment_(experiment),
       scale_(scale_for(seconds_of(largest_ns), "s", screen.unicode)),
-      width_(scale_.write(seconds_of(largest_ns)).size()) {}
+      width_(columns(scale_.write(seconds_of(largest_ns)))) {}
 
 bool RowWriter::rounds_to_nothing(std::uint64_t ns) const {
   return scale_.write(seconds_of(ns)) == scale_.write(0);
@@ -34,8 +35,7 @@ bool RowWriter::rounds_to_nothing(std::uint64_t ns) const {
 
 void RowWriter::row(std::uint64_t ns, const std::string& text) const {
   const std::string amount = scale_.write(seconds_of(ns));
-  out_ << std::string(width_ > amount.size() ? width_ - amount.size() : 0, ' ') << amount << ' '
-       << scale_.unit << "  " << wrap(text, kUnbroken) << '\n';
+  out_ << align_right(amount, width_) << ' ' << scale_.unit << "  " << wrap(text, kUnbroken) << '\n';
 }
 
 void RowWriter::path(database::ContextId context, bool between, const std::string& before) const {

@@ -63,10 +63,6 @@ std::string bar(double share, std::size_t width, bool unicode) {
   return text + eighths[part];
 }
 
-std::string right(const std::string& text, std::size_t width) {
-  return std::string(width > columns(text) ? width - columns(text) : 0, ' ') + text;
-}
-
 std::string difference(double value, double mean) {
   if (mean <= 0) return {};
   const double percent = 100 * (value / mean - 1);
@@ -139,7 +135,7 @@ class Plot {
         mark = "  " + difference(value, mean());
         drawn = screen_.warning(drawn);
       }
-      out_ << name << std::string(names - columns(name) + 2, ' ') << right(scale_.write(value), numbers)
+      out_ << name << std::string(names - columns(name) + 2, ' ') << align_right(scale_.write(value), numbers)
            << "  " << drawn << screen_.bold(mark) << '\n';
     }
   }
@@ -161,8 +157,8 @@ class Plot {
     const std::size_t taken = widest + 3 * (numbers + 2) + 2;
     const std::size_t width =
         std::clamp<std::size_t>(screen_.width > taken ? screen_.width - taken : 0, 10, 100);
-    out_ << std::string(widest, ' ') << "  " << right("min", numbers) << "  " << right("mean", numbers)
-         << "  " << right("max", numbers) << '\n';
+    out_ << std::string(widest, ' ') << "  " << align_right("min", numbers) << "  "
+         << align_right("mean", numbers) << "  " << align_right("max", numbers) << '\n';
     for (std::size_t group = 0; group < names.size(); ++group) {
       const auto begin = series_.values.begin() + static_cast<std::ptrdiff_t>(group * each);
       const auto end =
@@ -171,8 +167,8 @@ class Plot {
       const double high = *std::max_element(begin, end);
       const double middle = std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin);
       out_ << names[group] << std::string(widest - columns(names[group]) + 2, ' ')
-           << right(scale_.write(low), numbers) << "  " << right(scale_.write(middle), numbers) << "  "
-           << right(scale_.write(high), numbers) << "  "
+           << align_right(scale_.write(low), numbers) << "  " << align_right(scale_.write(middle), numbers)
+           << "  " << align_right(scale_.write(high), numbers) << "  "
            << range(low / largest_, middle / largest_, high / largest_, width) << '\n';
     }
   }

@@ -152,4 +152,9 @@ std::string shorten_name(std::string_view name, std::size_t width, bool unicode)
   return shorten_middle(result, width, unicode);
 }
 
+std::string align_right(const std::string& text, std::size_t width) {
+  const std::size_t length = columns(text);
+  return length >= width ? text : std::string(width - length, ' ') + text;
+}
+
 }  // namespace culprit::viewer

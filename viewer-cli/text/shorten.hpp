@@ -16,6 +16,9 @@ std::string shorten_name(std::string_view name, std::size_t width, bool unicode)
 /// A name without its parameter list and, of templates, what they return: how prose calls a procedure.
 std::string without_parameters(std::string_view name);
 
+/// Text in front of which blanks make it `width` columns wide.
+std::string align_right(const std::string& text, std::size_t width);
+
 /// Other text in at most `width` columns: the middle goes.
 std::string shorten_middle(std::string_view text, std::size_t width, bool unicode);
 

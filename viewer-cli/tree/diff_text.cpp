@@ -6,6 +6,7 @@
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
 #include "tree/change_words.hpp"
+#include "tree/tree_text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -22,11 +23,6 @@ constexpr double kLeastListed = 0.01;   // of the total: what such a row needs
 constexpr std::size_t kShortestName = 16;
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kFormulaDigits = 9;  // four that count, of values from 0.0001 to 10 000 000
-
-std::string right(const std::string& text, std::size_t width) {
-  const std::size_t length = columns(text);
-  return length >= width ? text : std::string(width - length, ' ') + text;
-}
 
 /// The columns in front of a tree of changes.
 class DiffColumns {
@@ -79,7 +75,7 @@ class DiffColumns {
   [[nodiscard]] std::string line(const std::vector<std::string>& cells) const {
     std::string text;
     for (std::size_t column = 0; column < widths_.size(); ++column)
-      text += right(cells[column], widths_[column]) + std::string(kGap, ' ');
+      text += align_right(cells[column], widths_[column]) + std::string(kGap, ' ');
     return text;
   }
 
@@ -218,29 +214,13 @@ void write_own_changes(std::ostream& out, const Screen& screen, const views::Dif
     const std::string amount = with_sign(columns_of.scale().write(own.change));
     const std::size_t width = columns(columns_of.scale().write(columns_of.whole())) + 1;
     lines.push_back(
-        "  " + right(amount, width) + ' ' + columns_of.scale().unit + "  " +
+        "  " + align_right(amount, width) + ' ' + columns_of.scale().unit + "  " +
         shorten_middle(code_text(difference, own.scope), screen.width - width - kGap - 5, screen.unicode));
   }
   if (lines.empty()) return;
   out << screen.bold("What changed most itself") << '\n';
   for (const std::string& line : lines) out << line << '\n';
   out << '\n';
-}
-
-std::string what_is_left_out(const views::Shown& shown, bool formula, const Invocation& invocation) {
-  std::vector<std::string> parts;
-  const auto add = [&](std::uint64_t number, const std::string& why, const std::string& option) {
-    if (number == 0) return;
-    const std::string noun = number == 1 ? " branch " : " branches ";
-    parts.push_back(keep(grouped(static_cast<double>(number)) + noun + why + " (" + option + ')'));
-  };
-  const double least = invocation.min_percent.value_or(1);
-  const std::string small = formula ? "of less than " : "where nothing changed by ";
-  add(shown.below_minimum, small + grouped(least, least < 1 ? 2 : 0) + " %", "--min 0");
-  add(shown.below_depth, "deeper", "--depth");
-  add(shown.out_of_focus, "out of focus", "--focus");
-  add(shown.wait_internals, "inside MPI and other waits", "--inside-waits");
-  return parts.empty() ? std::string{} : "Left out: " + enumerate(parts) + '.';
 }
 
 }  // namespace
@@ -256,8 +236,9 @@ void write_diff(std::ostream& out, const Screen& screen, const views::Compared& 
       << screen.bold(header[1] + "calling context, " + difference.column().title) << '\n';
   DiffTree(out, screen, view, columns_of).nodes(shown.roots, "", true);
   if (shown.roots.empty()) out << "(nothing to show)\n";
-  const std::string left_out = what_is_left_out(shown, difference.column().derived != nullptr, invocation);
-  if (!left_out.empty()) out << '\n' << screen.dim(wrap(left_out, screen.width, 2)) << '\n';
+  write_left_out(out, screen, shown,
+                 difference.column().derived ? "of less than" : "where nothing changed by",
+                 invocation.min_percent.value_or(1));
 }
 
 }  // namespace culprit::viewer

@@ -15,11 +15,6 @@ constexpr std::size_t kShareWidth = 5;  // "100.0"
 constexpr std::size_t kNarrow = 100;    // below: no own time
 constexpr std::size_t kWide = 130;      // from here: shares of idleness and blame too
 
-std::string right(const std::string& text, std::size_t width) {
-  const std::size_t length = columns(text);
-  return length >= width ? text : std::string(width - length, ' ') + text;
-}
-
 }  // namespace
 
 NumberColumns::NumberColumns(const Screen& screen, const ViewRequest& request)
@@ -85,8 +80,8 @@ std::size_t NumberColumns::width() const {
 std::vector<std::string> NumberColumns::header() const {
   std::vector<std::string> lines(2);
   for (const Part& part : parts_) {
-    lines[0] += right(part.above, part.width) + std::string(kGap, ' ');
-    lines[1] += right(part.below, part.width) + std::string(kGap, ' ');
+    lines[0] += align_right(part.above, part.width) + std::string(kGap, ' ');
+    lines[1] += align_right(part.below, part.width) + std::string(kGap, ' ');
   }
   return lines;
 }
@@ -104,7 +99,7 @@ std::string NumberColumns::row(views::NodeId node) const {
   for (const Part& part : parts_) {
     const double value = views::visible_value(*request_.view, node, request_.columns[part.metric],
                                               request_.options.fold_calls);
-    const std::string text = right(cell(part, value), part.width);
+    const std::string text = align_right(cell(part, value), part.width);
     const bool additive = request_.columns[part.metric].additive();
     const double share = additive && totals_[part.metric] > 0 ? value / totals_[part.metric] : 0;
     line += screen_.heat(share, text) + std::string(kGap, ' ');

@@ -115,28 +115,6 @@ class TreeText {
   bool inferred_ = false;
 };
 
-std::string branches(std::uint64_t number, const std::string& why, const std::string& option) {
-  const std::string noun = number == 1 ? " branch " : " branches ";
-  return keep(grouped(static_cast<double>(number)) + noun + why + " (" + option + ')');
-}
-
-std::string what_is_left_out(const views::Shown& shown, const views::ShowOptions& options) {
-  std::vector<std::string> parts;
-  if (shown.below_minimum != 0) {
-    const std::string least = grouped(options.min_percent, options.min_percent < 1 ? 2 : 0);
-    parts.push_back(branches(shown.below_minimum, "under " + least + " %", "--min 0"));
-  }
-  if (shown.below_depth != 0) parts.push_back(branches(shown.below_depth, "deeper", "--depth"));
-  if (shown.out_of_focus != 0) parts.push_back(branches(shown.out_of_focus, "out of focus", "--focus"));
-  if (shown.wait_internals != 0) {
-    parts.push_back(branches(shown.wait_internals, "inside MPI and other waits", "--inside-waits"));
-  }
-  if (shown.statements != 0) parts.push_back(keep(counted(shown.statements, "source line") + " (--lines)"));
-  if (shown.start_up != 0) parts.push_back(keep(counted(shown.start_up, "start-up frame") + " (--all)"));
-  if (parts.empty()) return {};
-  return "Left out: " + enumerate(parts) + '.';
-}
-
 std::string title_of(const ViewRequest& request) {
   const std::string name(request.view->name());
   std::uint64_t threads = 0;
@@ -147,7 +125,28 @@ std::string title_of(const ViewRequest& request) {
   return name + ", " + counted(threads, "thread");
 }
 
+std::string branches(std::uint64_t number, const std::string& why, const std::string& option) {
+  const std::string noun = number == 1 ? " branch " : " branches ";
+  return keep(grouped(static_cast<double>(number)) + noun + why + " (" + option + ')');
+}
+
 }  // namespace
+
+void write_left_out(std::ostream& out, const Screen& screen, const views::Shown& shown,
+                    const std::string& small, double min_percent) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::uint64_t number, const std::string& why, const std::string& option) {
+    if (number != 0) parts.push_back(branches(number, why, option));
+  };
+  add(shown.below_minimum, small + ' ' + grouped(min_percent, min_percent < 1 ? 2 : 0) + " %", "--min 0");
+  add(shown.below_depth, "deeper", "--depth");
+  add(shown.out_of_focus, "out of focus", "--focus");
+  add(shown.wait_internals, "inside MPI and other waits", "--inside-waits");
+  if (shown.statements != 0) parts.push_back(keep(counted(shown.statements, "source line") + " (--lines)"));
+  if (shown.start_up != 0) parts.push_back(keep(counted(shown.start_up, "start-up frame") + " (--all)"));
+  if (parts.empty()) return;
+  out << '\n' << screen.dim(wrap("Left out: " + enumerate(parts) + '.', screen.width, 2)) << '\n';
+}
 
 void write_tree(std::ostream& out, const Screen& screen, const ViewRequest& request,
                 const views::Shown& shown, bool ids) {
@@ -157,8 +156,7 @@ void write_tree(std::ostream& out, const Screen& screen, const ViewRequest& requ
   if (shown.roots.empty()) out << "(nothing to show)\n";
   if (text.inferred())
     out << '\n' << screen.dim("~ callers were inferred: its module has no unwind information") << '\n';
-  const std::string left_out = what_is_left_out(shown, request.options);
-  if (!left_out.empty()) out << '\n' << screen.dim(wrap(left_out, screen.width, 2)) << '\n';
+  write_left_out(out, screen, shown, "under", request.options.min_percent);
 }
 
 void write_path(std::ostream& out, const Screen& screen, const ViewRequest& request,

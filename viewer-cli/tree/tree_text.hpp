@@ -14,6 +14,10 @@ namespace culprit::viewer {
 void write_tree(std::ostream& out, const Screen& screen, const ViewRequest& request,
                 const views::Shown& shown, bool ids);
 
+/// What was left out of a tree, and how to see it. `small`: what is said of branches below the minimum.
+void write_left_out(std::ostream& out, const Screen& screen, const views::Shown& shown,
+                    const std::string& small, double min_percent);
+
 /// A path as the same table, one line per step.
 void write_path(std::ostream& out, const Screen& screen, const ViewRequest& request,
                 const std::vector<views::ShownNode>& steps, bool ids);
