@@ -25,7 +25,8 @@ double sum(const FoldedTree& tree, const std::vector<std::uint32_t>& members, do
   return result;
 }
 
-/// The column by which scopes are sized: the one compared, or, where that is a formula, the run's main metric.
+/// The column by which scopes are sized: the one compared, or, where that is a formula, the run's main
+/// metric.
 Column sizing(const Figures& figures, const Column& column) {
   if (!column.derived) return column;
   const database::Contents& experiment = figures.experiment();

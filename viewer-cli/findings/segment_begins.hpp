@@ -10,9 +10,9 @@
 // When segments of a variation began, and whether the same number is the same thing on all ranks.
 namespace culprit::viewer {
 
-/// Whether a segment's number is that of the same segment on all ranks: the program marked them, or all ranks have
-/// equally many. Invocations that are inferred from each rank's own calls may differ in number; then the n-th
-/// of one rank and the n-th of another need not belong together, and only time compares them.
+/// Whether a segment's number is that of the same segment on all ranks: the program marked them, or all ranks
+/// have equally many. Invocations that are inferred from each rank's own calls may differ in number; then the
+/// n-th of one rank and the n-th of another need not belong together, and only time compares them.
 [[nodiscard]] bool line_up(const database::Variation& variation);
 
 /// Whether it is known when segments began. Older writers do not tell.
