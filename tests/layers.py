@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks that the arrows between folders, and between the folders within them, run one way (docs/how-it-works.md): who may
-include whom; that no units include each other in a circle; and that what the tools say has one way out."""
+include whom; that no units include each other in a circle; that texts name files that there are; and that what the tools say has one way out."""
 
 import graphlib
 import pathlib
@@ -123,8 +123,21 @@ def circles():
                 includes[other].discard(unit)
 
 
+def names_of_no_file():
+    """Files and folders of ours that texts name and that are not there."""
+    files = [path.relative_to(ROOT) for path in ROOT.rglob("*") if path.relative_to(ROOT).parts[0] not in ("build", ".git")]
+    known = {str(path) for path in files} | {path.name for path in files}
+    wrong = []
+    for text in (path for path in files if path.suffix == ".md" and path.name != "CHANGELOG.md"):
+        for name in re.findall(r"`([^`\s]+)`", (ROOT / text).read_text()):
+            ours = re.fullmatch(r"(?:lib|hpcrun-lite|prof-mpi|viewer-cli|tests|docs)/[\w./-]+|[\w-]+\.[ch]pp", name)
+            if ours and not {name.rstrip("/"), f"lib/{name}", f"{text.parent}/{name}".rstrip("/")} & known:
+                wrong.append(f"{text}: names {name}, which is not there")
+    return wrong
+
+
 def main():
-    wrong = circles()
+    wrong = circles() + names_of_no_file()
     for where, allowed in MAY_INCLUDE.items():
         for path in sorted((ROOT / where).rglob("*")):
             if path.suffix not in (".hpp", ".cpp", ".h", ".c"):
