@@ -35,20 +35,11 @@ std::vector<Item> items_of(const Bytes& bytes) {
 /// Collective: all ranks' items, in the order of the ranks.
 template <typename Item>
 std::vector<Item> items_of_all(Communicator& analysis, std::span<const Item> own) {
-  const auto here = static_cast<std::size_t>(analysis.rank());
-  std::vector<Bytes> boxes(static_cast<std::size_t>(analysis.size()));
-  for (std::size_t to = 0; to < boxes.size(); ++to) {
-    if (to != here) boxes[to] = bytes_of(own);
-  }
-  boxes = analysis.all_to_all(std::move(boxes));
+  const std::vector<Bytes> copies(static_cast<std::size_t>(analysis.size()), bytes_of(own));
   std::vector<Item> all;
-  for (std::size_t from = 0; from < boxes.size(); ++from) {
-    if (from == here) {
-      all.insert(all.end(), own.begin(), own.end());
-    } else {
-      const std::vector<Item> part = items_of<Item>(boxes[from]);
-      all.insert(all.end(), part.begin(), part.end());
-    }
+  for (const Bytes& box : analysis.all_to_all(copies)) {
+    const std::vector<Item> part = items_of<Item>(box);
+    all.insert(all.end(), part.begin(), part.end());
   }
   return all;
 }
@@ -106,11 +97,22 @@ class Mail {
     }
     return true;
   }
-  /// Collective: the same, until nobody writes any more.
+  /// Not collective: hands over what this rank wrote to itself, and what it writes to itself then.
+  template <typename... Recipients>
+  void deliver_own(Recipients&... recipients) {
+    Bytes& box = out_[static_cast<std::size_t>(here())];
+    while (!box.empty()) {
+      std::swap(box, own_);
+      open(own_, recipients...);
+      own_.clear();
+    }
+  }
+  /// Collective: all letters, until nobody writes any more.
   template <typename... Recipients>
   void deliver(Recipients&... recipients) {
-    while (deliver_once(recipients...)) {
-    }
+    do {
+      deliver_own(recipients...);
+    } while (deliver_once(recipients...));
   }
 
  private:
@@ -190,6 +192,7 @@ class Mail {
 
   Communicator& analysis_;
   std::vector<Bytes> out_;
+  Bytes own_;                               // to this rank: being handed over
   std::vector<std::size_t> most_;           // bytes that went to each rank at once
   std::vector<Bytes> spare_;                // empty, with memory
   std::vector<std::max_align_t> enclosed_;  // with a letter: kept for its memory

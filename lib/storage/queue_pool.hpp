@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <type_traits>
 #include <vector>
 
@@ -25,18 +24,12 @@ class QueuePool {
 
   /// Of all queues together.
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// One more, which `make()` makes right where it is kept: what is first put together elsewhere and then
-  /// copied as a whole has the processor wait for each part.
-  template <typename MakeItem>
-  const Item& push(Queue& queue, MakeItem make) {
+  void push(Queue& queue, const Item& item) {
     const std::uint32_t at = place();
-    Node& added = node(at);
-    ::new (static_cast<void*>(&added.item)) Item(make());
-    added.next = kNone;
+    node(at) = {.item = item, .next = kNone};
     (queue.empty() ? queue.first : node(queue.last).next) = at;
     queue.last = at;
     ++size_;
-    return added.item;
   }
   [[nodiscard]] const Item& front(const Queue& queue) const { return node(queue.first).item; }
   void pop(Queue& queue) {

@@ -314,18 +314,17 @@ void Collectives::depend(const Member& member, Pattern pattern, const Mark& on, 
     if (member.operation != 0) completions_.independent(member.process_rank, member.operation);
     return;
   }
-  const auto candidate = [&] {
-    return Candidate{.event = member.call.index,
-                     .pattern = pattern,
-                     .first = first,
-                     .ns = on.ns,
-                     .cause = on.call,
-                     .cause_context = on.context};
-  };
+  if (member.operation == 0 && on.ns <= member.enter_ns) return;
+  const Candidate candidate{.event = member.call.index,
+                            .pattern = pattern,
+                            .first = first,
+                            .ns = on.ns,
+                            .cause = on.call,
+                            .cause_context = on.context};
   if (member.operation != 0) {
-    completions_.depends(member.process_rank, member.operation, candidate());
-  } else if (on.ns > member.enter_ns) {
-    ledger_.add(member.call, candidate);
+    completions_.depends(member.process_rank, member.operation, candidate);
+  } else {
+    ledger_.add(member.call.location, candidate);
   }
 }
 

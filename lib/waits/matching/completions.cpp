@@ -33,14 +33,12 @@ void Completions::completed(const CallSite& call, std::uint64_t id) {
     return;
   }
   if (half->kind == Half::Kind::candidate && may_matter(half->ns, call.enter_ns, call.any)) {
-    ledger_.add(call.id, [&call, half = half] {
-      return Candidate{.event = call.id.index,
-                       .pattern = half->pattern,
-                       .first = half->first,
-                       .ns = half->ns,
-                       .cause = half->event,
-                       .cause_context = half->cause_context};
-    });
+    ledger_.add(call.id.location, Candidate{.event = call.id.index,
+                                            .pattern = half->pattern,
+                                            .first = half->first,
+                                            .ns = half->ns,
+                                            .cause = half->event,
+                                            .cause_context = half->cause_context});
   }
   halves_.erase(process, id);
 }
@@ -59,14 +57,9 @@ void Completions::depends(std::int32_t rank, std::uint64_t id, const Candidate& 
   }
   if (half->kind != Half::Kind::call) return;
   if (may_matter(candidate.ns, half->ns, half->any)) {
-    ledger_.add(half->event, [&candidate, half = half] {
-      return Candidate{.event = half->event.index,
-                       .pattern = candidate.pattern,
-                       .first = candidate.first,
-                       .ns = candidate.ns,
-                       .cause = candidate.cause,
-                       .cause_context = candidate.cause_context};
-    });
+    Candidate complete = candidate;
+    complete.event = half->event.index;
+    ledger_.add(half->event.location, complete);
   }
   halves_.erase(process, id);
 }

@@ -72,13 +72,8 @@ void IntervalStarts::tell(const TimeLine& line) {
   for (std::size_t i = 0; i < line.waits.size(); ++i) {
     const Wait wait = line.waits[i];
     if (!is_wait(wait.pattern) || attended.met_by_all(wait.event)) continue;
-    const AwaitedLetter letter{wait.cause, {line.location, wait.event}, wait.cause_ends};
-    const int to = roster_.holder_of(wait.cause.location);
-    if (to == mail_.here()) {
-      receive(letter);
-    } else {
-      mail_.send(to, letter);
-    }
+    mail_.send(roster_.holder_of(wait.cause.location),
+               AwaitedLetter{wait.cause, {line.location, wait.event}, wait.cause_ends});
   }
 }
 

@@ -7,7 +7,6 @@
 #include "waits/matching/messages.hpp"
 
 #include <algorithm>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -16,38 +15,6 @@ namespace culprit::waits {
 namespace trace = measurement::trace;
 using trace::Operation;
 using trace::OperationKind;
-
-namespace {
-
-Candidate late_receiver(EventId send, EventId posted, std::uint64_t posted_ns, std::uint32_t posted_context) {
-  return {.event = send.index,
-          .pattern = Pattern::late_receiver,
-          .ns = posted_ns,
-          .cause = posted,
-          .cause_context = posted_context};
-}
-
-}  // namespace
-
-/// A send that `sent()` makes, as often as it is needed: mostly right where it is kept.
-template <typename MakeSent>
-void Messages::arrive(const Channel& channel, MakeSent sent) {
-  const auto entry = channels_.try_emplace(channel).first;
-  Queues& queues = entry.value();
-  while (!queues.arrivals.empty()) {
-    const Arrival& arrival = arrivals_.front(queues.arrivals);
-    const bool probe = arrival.probe;
-    match(sent(), arrival);
-    arrivals_.pop(queues.arrivals);
-    if (probe) {
-      --probes_;
-      continue;
-    }
-    if (queues.arrivals.empty() && channels_.size() > kKeptChannels) channels_.erase(entry);
-    return;
-  }
-  sends_.push(queues.sends, sent);
-}
 
 // ---- what the processes did
 
@@ -63,33 +30,17 @@ void Messages::send(const CallSite& call, const Operation& operation) {
       ++ledger_.unmatched.strangers;
       return;
     }
-    const bool buffered = operation.kind == OperationKind::send_buffered;
-    // Of each channel all sends come from one rank of the analysis: nothing overtakes.
-    if (owner == mail_.here()) {
-      const Channel channel(view.shared, view.rank, *destination, operation.tag);
-      arrive(channel, [&] {
-        return Sent{.call = call.id,
-                    .enter_ns = call.enter_ns,
-                    .exit_ns = blocking ? call.exit_ns : operation.id,
-                    .call_context = call.context,
-                    .blocking = blocking,
-                    .buffered = buffered,
-                    .alone = call.alone};
-      });
-    } else {
-      mail_.send(owner, SendLetter{.communicator = contexts_.shared(view.shared).global_id,
-                                   .source = view.rank,
-                                   .destination_rank = *destination,
-                                   .tag = operation.tag,
-                                   .call = call.id,
-                                   .enter_ns = call.enter_ns,
-                                   .exit_ns = blocking ? call.exit_ns : 0,
-                                   .operation = operation.id,
-                                   .blocking = blocking,
-                                   .buffered = buffered,
-                                   .alone = call.alone,
-                                   .call_context = call.context});
-    }
+    mail_.send(owner, SendLetter{.communicator = contexts_.shared(view.shared).global_id,
+                                 .source = view.rank,
+                                 .destination_rank = *destination,
+                                 .tag = operation.tag,
+                                 .sent = {.call = call.id,
+                                          .enter_ns = call.enter_ns,
+                                          .exit_ns = blocking ? call.exit_ns : operation.id,
+                                          .call_context = call.context,
+                                          .blocking = blocking,
+                                          .buffered = operation.kind == OperationKind::send_buffered,
+                                          .alone = call.alone}});
   }
   if (operation.completes && !blocking && operation.kind != OperationKind::send_buffered) {
     completions_.completed(call, operation.id);
@@ -148,7 +99,7 @@ void Messages::post(const CallSite& call, const Operation& operation, const View
   } else {
     const auto [place, added] = posted_.try_emplace(call.process, operation.id);
     if (!added) forget(*place, call.rank);
-    ::new (static_cast<void*>(place)) Posted(posted(ticket));
+    *place = posted(ticket);
   }
 }
 
@@ -207,14 +158,12 @@ Messages::Arrival Messages::arrival(const CallSite& call, const Posted& posted, 
 /// Nothing else that is posted may take its message.
 void Messages::take_at_once(const CallSite& call, const Operation& operation, const Posted& posted,
                             bool probe) {
-  take({posted.context, operation.peer, call.rank, operation.tag},
-       [&] { return arrival(call, posted, probe); });
+  take({posted.context, operation.peer, call.rank, operation.tag}, arrival(call, posted, probe));
 }
 
 void Messages::release(const Posted& posted, std::int32_t destination_rank) {
   for (const PostingOrder::Receive& receive : ready_) {
-    take({posted.context, receive.source, destination_rank, receive.tag},
-         [&]() -> const Arrival& { return held_[receive.item]; });
+    take({posted.context, receive.source, destination_rank, receive.tag}, held_[receive.item]);
     free_.push_back(receive.item);
   }
   ready_.clear();
@@ -222,16 +171,14 @@ void Messages::release(const Posted& posted, std::int32_t destination_rank) {
 
 // ---- what meets
 
-/// An arrival that `arrived()` makes, once: mostly right where it is kept.
-template <typename MakeArrival>
-void Messages::take(const Channel& channel, MakeArrival arrived) {
+void Messages::take(const Channel& channel, const Arrival& arrival) {
   const auto entry = channels_.try_emplace(channel).first;
   Queues& queues = entry.value();
   if (queues.sends.empty()) {
-    if (arrivals_.push(queues.arrivals, arrived).probe) ++probes_;
+    arrivals_.push(queues.arrivals, arrival);
+    if (arrival.probe) ++probes_;
     return;
   }
-  const Arrival& arrival = arrived();
   match(sends_.front(queues.sends), arrival);
   if (arrival.probe) return;
   sends_.pop(queues.sends);
@@ -247,16 +194,21 @@ void Messages::receive(const SendLetter& letter) {
     ++ledger_.unmatched.sends;
     return;
   }
-  const Channel channel(*context_, letter.source, letter.destination_rank, letter.tag);
-  arrive(channel, [&letter] {
-    return Sent{.call = letter.call,
-                .enter_ns = letter.enter_ns,
-                .exit_ns = letter.blocking ? letter.exit_ns : letter.operation,
-                .call_context = letter.call_context,
-                .blocking = letter.blocking,
-                .buffered = letter.buffered,
-                .alone = letter.alone};
-  });
+  const auto entry =
+      channels_.try_emplace({*context_, letter.source, letter.destination_rank, letter.tag}).first;
+  Queues& queues = entry.value();
+  while (!queues.arrivals.empty()) {
+    const Arrival arrival = arrivals_.front(queues.arrivals);
+    arrivals_.pop(queues.arrivals);
+    match(letter.sent, arrival);
+    if (arrival.probe) {
+      --probes_;
+      continue;
+    }
+    if (queues.arrivals.empty() && channels_.size() > kKeptChannels) channels_.erase(entry);
+    return;
+  }
+  sends_.push(queues.sends, letter.sent);
 }
 
 void Messages::match(const Sent& send, const Arrival& arrival) {
@@ -266,13 +218,11 @@ void Messages::match(const Sent& send, const Arrival& arrival) {
         ClockViolation{.location = receiver, .received_ns = arrival.exit_ns, .sent_ns = send.enter_ns});
   const bool before = send.enter_ns <= arrival.enter_ns;
   if (arrival.any || !before) {
-    ledger_.add(arrival.completed, [&] {
-      return Candidate{.event = arrival.completed.index,
-                       .pattern = Pattern::late_sender,
-                       .ns = send.enter_ns,
-                       .cause = send.call,
-                       .cause_context = send.call_context};
-    });
+    ledger_.add(receiver, Candidate{.event = arrival.completed.index,
+                                    .pattern = Pattern::late_sender,
+                                    .ns = send.enter_ns,
+                                    .cause = send.call,
+                                    .cause_context = send.call_context});
   }
   if (arrival.probe) return;
   // A message that was sent only now was there during no wait before.
@@ -291,34 +241,22 @@ bool Messages::may_have_waited(const Sent& send, const Arrival& arrival) {
 
 void Messages::tell_sender(const Sent& send, const Arrival& arrival) {
   const std::int32_t rank = roster_.rank_of(send.call.location);
-  const std::uint64_t operation = send.blocking ? 0 : send.exit_ns;
-  const int owner = roster_.owner_of(rank);
-  if (owner == mail_.here()) {
-    depend(late_receiver(send.call, arrival.posted, arrival.posted_ns, arrival.posted_context),
-           send.call.location, rank, send.blocking, operation);
-  } else {
-    mail_.send(owner, ReceiptLetter{.source_rank = rank,
-                                    .blocking = send.blocking,
-                                    .posted_context = arrival.posted_context,
-                                    .send = send.call,
-                                    .posted = arrival.posted,
-                                    .posted_ns = arrival.posted_ns,
-                                    .operation = operation});
-  }
+  mail_.send(roster_.owner_of(rank), ReceiptLetter{.source_rank = rank,
+                                                   .blocking = send.blocking,
+                                                   .operation = send.blocking ? 0 : send.exit_ns,
+                                                   .candidate = {.event = send.call.index,
+                                                                 .pattern = Pattern::late_receiver,
+                                                                 .ns = arrival.posted_ns,
+                                                                 .cause = arrival.posted,
+                                                                 .cause_context = arrival.posted_context},
+                                                   .sender = send.call.location});
 }
 
 void Messages::receive(const ReceiptLetter& letter) {
-  depend(late_receiver(letter.send, letter.posted, letter.posted_ns, letter.posted_context),
-         letter.send.location, letter.source_rank, letter.blocking, letter.operation);
-}
-
-/// The sender on the receiver.
-void Messages::depend(const Candidate& candidate, Location sender, std::int32_t rank, bool blocking,
-                      std::uint64_t operation) {
-  if (blocking) {
-    ledger_.add(sender, candidate);
+  if (letter.blocking) {
+    ledger_.add(letter.sender, letter.candidate);
   } else {
-    completions_.depends(rank, operation, candidate);
+    completions_.depends(letter.source_rank, letter.operation, letter.candidate);
   }
 }
 

@@ -18,6 +18,17 @@
 
 namespace culprit::waits {
 
+/// A send, also while it waits for its receive. Small: there may be millions.
+struct Sent {
+  EventId call;
+  std::uint64_t enter_ns = 0;
+  std::uint64_t exit_ns = 0;  ///< of a blocking send; of another one, its operation
+  std::uint32_t call_context = 0;
+  bool blocking = false;
+  bool buffered = false;
+  bool alone = false;  ///< the call does nothing but this
+};
+
 /// A send, on its way to the rank of the analysis that has the receiver.
 struct SendLetter {
   static constexpr std::uint8_t kLetter = 1;
@@ -25,25 +36,17 @@ struct SendLetter {
   std::int32_t source = 0;            ///< in the communicator
   std::int32_t destination_rank = 0;  ///< in MPI_COMM_WORLD
   std::int32_t tag = 0;
-  EventId call;
-  std::uint64_t enter_ns = 0;
-  std::uint64_t exit_ns = 0;  ///< of a blocking send
-  std::uint64_t operation = 0;
-  bool blocking = false;
-  bool buffered = false;
-  bool alone = false;  ///< the call does nothing but this
-  std::uint32_t call_context = 0;
+  Sent sent;
 };
 
 /// The receive that took it, on its way back: its sender may have waited for that.
 struct ReceiptLetter {
   static constexpr std::uint8_t kLetter = 2;
-  std::int32_t source_rank = 0;
+  std::int32_t source_rank = 0;  ///< in MPI_COMM_WORLD
   bool blocking = false;
-  std::uint32_t posted_context = 0;
-  EventId send, posted;
-  std::uint64_t posted_ns = 0;
-  std::uint64_t operation = 0;
+  std::uint64_t operation = 0;  ///< of a send that does not block
+  Candidate candidate;
+  Location sender = kNoLocation;
 };
 
 /// Point-to-point messages: matches receives in posting order with sends in order, per communicator, source,
@@ -75,14 +78,6 @@ class Messages {
   void finish();
 
  private:
-  /// A send that waits for its receive. Small: there may be millions.
-  struct Sent {
-    EventId call;
-    std::uint64_t enter_ns = 0;
-    std::uint64_t exit_ns = 0;  ///< of a blocking send; of another one, its operation
-    std::uint32_t call_context = 0;
-    bool blocking = false, buffered = false, alone = false;
-  };
   /// A receive or probe that may take a message now, or has to wait for it.
   struct Arrival {
     EventId posted, completed;
@@ -131,15 +126,10 @@ class Messages {
   static Arrival arrival(const CallSite& call, const Posted& posted, bool probe);
   void release(const Posted& posted, std::int32_t destination_rank);
   void forget(const Posted& posted, std::int32_t destination_rank);
-  template <typename MakeSent>
-  void arrive(const Channel& channel, MakeSent sent);
-  template <typename MakeArrival>
-  void take(const Channel& channel, MakeArrival arrived);
+  void take(const Channel& channel, const Arrival& arrival);
   void match(const Sent& send, const Arrival& arrival);
   static bool may_have_waited(const Sent& send, const Arrival& arrival);
   void tell_sender(const Sent& send, const Arrival& arrival);
-  void depend(const Candidate& candidate, Location sender, std::int32_t rank, bool blocking,
-              std::uint64_t operation);
 
   const Roster& roster_;
   const Contexts& contexts_;

@@ -203,7 +203,10 @@ class Pass {
     const std::uint64_t together = std::max(kRecordsTogether, kRecordsOfLine * cursors_.size());
     const std::uint64_t times = records_ / together + 1;
     records_ = 0;
-    for (std::uint64_t i = 1; i < times; ++i) records_ += read(from + (until - from) / times * i);
+    for (std::uint64_t i = 1; i < times; ++i) {
+      records_ += read(from + (until - from) / times * i);
+      mail_.deliver_own(messages_, collectives_, neighbors_, active_target_, locks_);
+    }
     return records_ += read(until);
   }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <new>
 #include <vector>
 
 namespace culprit::waits {
@@ -19,12 +18,6 @@ class ByCall {
       : spill_(&spill), shift_(std::countr_zero(spill.options().calls_sorted_together)) {}
 
   void add(const Item& item) { place(item.event) = item; }
-  /// The same, of this call, as `make()` makes it: right where it is kept. (What is first put together
-  /// elsewhere and then copied as a whole has the processor wait for each part.)
-  template <typename MakeItem>
-  void add(std::uint32_t event, MakeItem make) {
-    ::new (static_cast<void*>(&place(event))) Item(make());
-  }
   void clear() { parts_.clear(); }
   [[nodiscard]] std::size_t parts() const { return parts_.size(); }
   /// Those of the `part`-th so many calls, in their order, into `items`; among those of one call `earlier(a,

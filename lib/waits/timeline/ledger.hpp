@@ -129,11 +129,6 @@ class Ledger {
   }
   void finalizes(EventId call) { line(call.location).events.change(call.index).finalize = true; }
   void add(Location location, const Candidate& candidate) { line(location).candidates.add(candidate); }
-  /// The same, of this call, as `make()` makes it: right where it is kept.
-  template <typename MakeCandidate>
-  void add(EventId call, MakeCandidate make) {
-    line(call.location).candidates.add(call.index, make);
-  }
   void add(Location location, const Receipt& receipt) { line(location).add(receipt); }
 
   [[nodiscard]] storage::Spill& spill() const { return *spill_; }
