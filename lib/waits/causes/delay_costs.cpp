@@ -10,10 +10,9 @@
 #include "waits/causes/delay_costs.hpp"
 
 #include "exchange/letter.hpp"
-#include "waits/causes/asked_intervals.hpp"
 #include "waits/causes/burden.hpp"
-#include "waits/causes/causer_intervals.hpp"
 #include "waits/causes/compared_line.hpp"
+#include "waits/causes/delayer_intervals.hpp"
 #include "waits/causes/interval_profile.hpp"
 
 #include <algorithm>
@@ -54,7 +53,7 @@ struct Delay {
 
 class Backward {
  public:
-  using Letters = exchange::LetterList<AskedLetter, AnswerLetter, PassedOnLetter>;
+  using Letters = exchange::LetterList<IntervalRequest, IntervalAnswer, PassedOnLetter>;
 
   Backward(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
            const DelayOptions& options)
@@ -63,9 +62,9 @@ class Backward {
         forward_(forward),
         options_(options),
         mail_(analysis),
-        causers_(forward.pieces),
         waiter_(forward.pieces),
-        longer_(forward.pieces) {
+        longer_(forward.pieces),
+        intervals_(forward.pieces) {
     options_.waits_together =
         std::max<std::size_t>(options_.waits_together, 1) * static_cast<std::size_t>(analysis.size());
     if (options_.waits_per_round == 0)
@@ -83,18 +82,21 @@ class Backward {
       const std::uint64_t count = round(latest > span ? latest - span : 0);
       if (count > options_.waits_per_round) span = std::max<std::uint64_t>(span / 2, 1);
       if (count < options_.waits_per_round / 2 && span < std::uint64_t{1} << 60) span *= 2;
-      if (analysis_.all_max(others_.size()) > options_.accounts_kept) tell_others();
+      if (analysis_.all_max(costs_.size()) > options_.accounts_kept) tell_costs();
     }
-    tell_others();
+    tell_costs();
     // These were gone through before what they are said to have caused.
     for (const Line& line : lines_) give_up(line.burden.left());
-    result_.costs = own_.settle(forward_.pieces);
+    result_.costs = costs_of_own_.settle(forward_.pieces);
     return std::move(result_);
   }
 
-  void receive(const AskedLetter& letter);
-  void receive(const AnswerLetter& letter, std::span<const PieceTime> items) {
-    asked_.receive(letter, items);
+  void receive(const IntervalRequest& letter) {
+    Line& own = line_of(letter.interval.cause.location);
+    intervals_.answer(letter, own.compared, own.burden, mail_);
+  }
+  void receive(const IntervalAnswer& letter, std::span<const PieceTime> items) {
+    intervals_.receive(letter, items);
   }
   void receive(const PassedOnLetter& letter);
 
@@ -112,9 +114,8 @@ class Backward {
   /// A wait of this round, on its way to be passed on.
   struct Listed {
     std::uint32_t line = 0, wait = 0;
-    std::uint32_t asked = kNotAsked;  // the number of the causer's interval
+    std::uint32_t interval = 0;  // the number of its delayer's
     Explanation explanation;
-    static constexpr std::uint32_t kNotAsked = ~std::uint32_t{0};
   };
 
   /// So many waits come soon.
@@ -148,42 +149,32 @@ class Backward {
   std::uint64_t round(std::uint64_t since);
   void explain_all(std::uint64_t since);
   void list(std::uint32_t at, std::uint64_t since);
-  void expect_next(const Line& line) const;
-  void list(std::uint32_t at, std::uint32_t number, const Wait& wait);
   void take_waiter(std::uint32_t line, const Wait& wait);
-  void explain(Listed& one, const Wait& wait, const CauserInterval& causer);
+  void explain(Listed& one, const Wait& wait, const DelayerInterval& causer);
   void pass_on(const Listed& one);
   void pass_on_complete();
   void pass_on_ready(const Line& own);
-  void settle_queued();
   std::uint64_t distribute(const Explanation& explanation, std::uint64_t passed_ns);
   void give_up(std::uint64_t ns);
-  /// What the time line cost waiters here. Numbers in it hold until the round ends.
-  [[nodiscard]] CostAccounts& accounts_of(Location causer) {
-    return roster_.holder_of(causer) == mail_.here() ? own_ : others_;
-  }
-  void tell_others();
-  static void add_samples(CostAccounts& accounts, const Explanation& explanation,
-                          std::span<const PieceTime> times, std::int64_t sign);
+  void tell_costs();
+  void add_samples(const Explanation& explanation, std::span<const PieceTime> times, std::int64_t sign);
 
   exchange::Communicator& analysis_;
   const Roster& roster_;
   const Forward& forward_;
   DelayOptions options_;
   exchange::Mail mail_;
-  CostAccounts own_, others_;  // what time lines here cost waiters here, and those elsewhere
-  CauserIntervals causers_;
+  CostAccounts costs_;         // what time lines cost waiters here; its numbers hold until the round ends
+  CostAccounts costs_of_own_;  // what time lines here cost waiters anywhere, as far as it was told
   IntervalProfile waiter_, longer_;  // kept for their memory
   DelayCosts result_;
   std::vector<Line> lines_;  // as in the ledger
   // Of this round.
   std::vector<Listed> listed_;
   std::size_t passed_on_ = 0;  // of them
-  AskedIntervals asked_;
-  std::vector<Delay> delays_;           // of all explanations
-  std::vector<PassedOnLetter> queued_;  // for here
-  std::vector<std::uint32_t> ready_;    // waits of one line
-  std::vector<PieceTime> items_;        // kept for its memory
+  DelayerIntervals intervals_;
+  std::vector<Delay> delays_;         // of all explanations
+  std::vector<std::uint32_t> ready_;  // waits of one line
 };
 
 /// All waits that ended after `since`: explained first, so that it is known what will be passed on to which;
@@ -202,7 +193,6 @@ std::uint64_t Backward::round(std::uint64_t since) {
       if (!lines_[one.line].burden.taken(one.wait)) pass_on(one);
     }
   }
-  settle_queued();
   mail_.deliver(*this);
   for (Line& line : lines_) line.burden.close();
   return count;
@@ -218,18 +208,18 @@ void Backward::pass_on_complete() {
       const Listed& one = listed_[next];
       const Burden& burden = lines_[one.line].burden;
       if (!burden.taken(one.wait) && burden.complete(one.wait)) pass_on(one);
-      settle_queued();
+      mail_.deliver_own(*this);
     }
     mail_.deliver_once(*this);
   }
   mail_.deliver(*this);
 }
 
-/// What time lines elsewhere cost waiters here is told to those who have them.
-void Backward::tell_others() {
-  others_.send(mail_, roster_);
-  others_.clear();
-  mail_.deliver(own_);
+/// What time lines cost waiters here is told to the ranks that have the lines.
+void Backward::tell_costs() {
+  costs_.send(mail_, roster_);
+  costs_.clear();
+  mail_.deliver(costs_of_own_);
 }
 
 /// Some lines at a time: what is asked for all of them would fit into no cache. While others find out what
@@ -239,8 +229,8 @@ void Backward::explain_all(std::uint64_t since) {
   std::size_t explained = 0;
   for (;;) {
     const std::size_t answered = listed_.size();
-    for (; line < lines_.size() && asked_.size() < options_.waits_together; ++line) list(line, since);
-    asked_.send(mail_);
+    for (; line < lines_.size() && intervals_.size() < options_.waits_together; ++line) list(line, since);
+    intervals_.send(mail_);
     if (!mail_.deliver_once(*this)) return;
     for (; explained < answered; ++explained) {
       Listed& one = listed_[explained];
@@ -248,71 +238,28 @@ void Backward::explain_all(std::uint64_t since) {
         const Listed& soon = listed_[explained + kAhead];
         expect(lines_[soon.line], soon.wait);
       }
-      if (one.asked == Listed::kNotAsked) continue;
       const Wait wait = lines_[one.line].compared.line().waits[one.wait];
       take_waiter(one.line, wait);
-      explain(one, wait, asked_[one.asked]);
+      explain(one, wait, intervals_[one.interval]);
     }
-    asked_.forget();
+    intervals_.forget();
   }
 }
 
-/// Those of one line.
+/// Those of one line: what their delayers did is requested where that was recorded.
 void Backward::list(std::uint32_t at, std::uint64_t since) {
   Line& own = lines_[at];
   if (at + 1 < lines_.size()) expect_turn(lines_[at + 1]);
   own.listed = static_cast<std::uint32_t>(listed_.size());
   while (own.next > 0 && own.latest.until_ns > since) {
-    const std::uint32_t number = --own.next;
-    const Wait wait = own.latest;
+    Listed& one = listed_.emplace_back();
+    one.line = at;
+    one.wait = --own.next;
+    one.interval = intervals_.request(roster_.holder_of(own.latest.cause.location), IntervalKey(own.latest));
     find_latest(own);
-    expect_next(own);
-    list(at, number, wait);
   }
   own.listed_end = static_cast<std::uint32_t>(listed_.size());
   own.burden.list(own.next);
-}
-
-/// What it takes to list the line's next wait is brought into the cache.
-void Backward::expect_next(const Line& line) const {
-  if (line.next == 0) return;
-  const Wait& wait = line.latest;
-  if (roster_.holder_of(wait.cause.location) != mail_.here()) return;
-  causers_.expect(CauserIntervals::Key::of(wait.cause, wait.start(), wait.cause_ends));
-  lines_[forward_.ledger.index_of(wait.cause.location)].compared.expect(wait.start(), wait.cause.index);
-}
-
-/// What its causer did is asked for where that was recorded.
-void Backward::list(std::uint32_t at, std::uint32_t number, const Wait& wait) {
-  Listed& one = listed_.emplace_back();
-  one.line = at;
-  one.wait = number;
-  const auto interval = CauserIntervals::Key::of(wait.cause, wait.start(), wait.cause_ends);
-  const int holder = roster_.holder_of(wait.cause.location);
-  if (holder != mail_.here()) {
-    one.asked = asked_.ask(holder, interval);
-    return;
-  }
-  Line& causer = line_of(wait.cause.location);
-  take_waiter(at, wait);
-  explain(one, wait, causers_.find(interval, causer.compared, causer.burden));
-  causer.burden.announce(one.explanation.waits);
-}
-
-void Backward::receive(const AskedLetter& letter) {
-  Line& own = line_of(letter.interval.cause.location);
-  const CauserInterval found = causers_.find(letter.interval, own.compared, own.burden);
-  own.burden.announce(found.waits, letter.waits);
-  items_.clear();
-  for (const CauserInterval::Time& time : found.times) items_.push_back({.piece = time.piece, .ns = time.ns});
-  items_.insert(items_.end(), found.samples.begin(), found.samples.end());
-  mail_.send(letter.from,
-             AnswerLetter{.waits_ns = found.waits_ns,
-                          .waits = found.waits,
-                          .met_piece = found.met_piece,
-                          .times = static_cast<std::uint32_t>(found.times.size()),
-                          .number = letter.number},
-             items_);
 }
 
 /// What the waiter did.
@@ -322,7 +269,7 @@ void Backward::take_waiter(std::uint32_t line, const Wait& wait) {
 }
 
 /// By what the causer did longer than the waiter, and by its own waits.
-void Backward::explain(Listed& one, const Wait& wait, const CauserInterval& causer) {
+void Backward::explain(Listed& one, const Wait& wait, const DelayerInterval& causer) {
   Explanation& explanation = one.explanation;
   explanation.wait_ns = wait.ns;
   explanation.waits = causer.waits;
@@ -330,14 +277,13 @@ void Backward::explain(Listed& one, const Wait& wait, const CauserInterval& caus
   explanation.causer = wait.cause.location;
   explanation.first_delay = static_cast<std::uint32_t>(delays_.size());
   longer_.clear();
-  CostAccounts& accounts = accounts_of(explanation.causer);
   std::uint64_t sum = 0;
-  for (CauserInterval::Time& time : causer.times) {
+  for (DelayerInterval::Time& time : causer.times) {
     const std::uint64_t less = waiter_.of(time.piece);
     if (time.ns <= less) continue;
-    if (time.account == CauserInterval::Time::kNoAccount) {
+    if (time.account == DelayerInterval::Time::kNoAccount) {
       const std::uint32_t piece = time.piece == forward_.pieces.met() ? causer.met_piece : time.piece;
-      time.account = accounts.number(explanation.causer, piece);
+      time.account = costs_.number(explanation.causer, piece);
     }
     delays_.push_back({.account = time.account, .ns = time.ns - less});
     longer_.add(time.piece, time.ns - less);
@@ -345,8 +291,8 @@ void Backward::explain(Listed& one, const Wait& wait, const CauserInterval& caus
   }
   explanation.delays = static_cast<std::uint32_t>(delays_.size()) - explanation.first_delay;
   explanation.whole_ns = std::max(sum + explanation.waits_ns, wait.ns);
-  if (!causer.samples.empty()) add_samples(accounts, explanation, causer.samples, 1);
-  if (!waiter_.samples().empty()) add_samples(accounts, explanation, waiter_.samples(), -1);
+  if (!causer.samples.empty()) add_samples(explanation, causer.samples, 1);
+  if (!waiter_.samples().empty()) add_samples(explanation, waiter_.samples(), -1);
   if (!options_.observer) return;
   options_.observer({.waiter = lines_[one.line].compared.line().location,
                      .waiter_context = wait.context,
@@ -361,10 +307,10 @@ void Backward::explain(Listed& one, const Wait& wait, const CauserInterval& caus
 }
 
 /// How much longer each sampled call path took, in ns of the cost that it explains.
-void Backward::add_samples(CostAccounts& accounts, const Explanation& explanation,
-                           std::span<const PieceTime> times, std::int64_t sign) {
+void Backward::add_samples(const Explanation& explanation, std::span<const PieceTime> times,
+                           std::int64_t sign) {
   for (const PieceTime& time : times) {
-    Sampled& sampled = accounts.sampled(accounts.number(explanation.causer, time.piece), time.context);
+    Sampled& sampled = costs_.sampled(costs_.number(explanation.causer, time.piece), time.context);
     sampled.excess +=
         sign * static_cast<std::int64_t>(share(time.ns, explanation.wait_ns, explanation.whole_ns));
     if (sign > 0) sampled.ns += time.ns;
@@ -376,30 +322,15 @@ void Backward::pass_on(const Listed& one) {
   const Explanation& explanation = one.explanation;
   const std::uint64_t to_waits = distribute(explanation, lines_[one.line].burden.take(one.wait));
   if (explanation.waits.first >= explanation.waits.last) return give_up(to_waits);
-  const PassedOnLetter letter{.causer = explanation.causer, .waits = explanation.waits, .ns = to_waits};
-  const int holder = roster_.holder_of(explanation.causer);
-  if (holder == mail_.here()) {
-    queued_.push_back(letter);
-  } else {
-    mail_.send(holder, letter);
-  }
+  mail_.send(roster_.holder_of(explanation.causer),
+             PassedOnLetter{.causer = explanation.causer, .waits = explanation.waits, .ns = to_waits});
 }
 
 void Backward::receive(const PassedOnLetter& letter) {
-  queued_.push_back(letter);
-  settle_queued();
-}
-
-/// What settles one may make others ready: not by recursion, chains of waits are long.
-void Backward::settle_queued() {
-  while (!queued_.empty()) {
-    const PassedOnLetter letter = queued_.back();
-    queued_.pop_back();
-    Line& causer = line_of(letter.causer);
-    ready_.clear();
-    give_up(causer.burden.give(letter.waits, letter.ns, ready_));
-    pass_on_ready(causer);
-  }
+  Line& causer = line_of(letter.causer);
+  ready_.clear();
+  give_up(causer.burden.give(letter.waits, letter.ns, ready_));
+  pass_on_ready(causer);
 }
 
 /// What lies after that which it is said to have caused.
@@ -413,8 +344,7 @@ void Backward::give_up(std::uint64_t ns) {
 std::uint64_t Backward::distribute(const Explanation& explanation, std::uint64_t passed_ns) {
   const std::span<const Delay> delays =
       std::span(delays_).subspan(explanation.first_delay, explanation.delays);
-  CostAccounts& accounts = accounts_of(explanation.causer);
-  const auto piece_of = [&](const Delay& delay) { return accounts[delay.account].piece; };
+  const auto piece_of = [&](const Delay& delay) { return costs_[delay.account].piece; };
   const std::uint64_t whole = explanation.whole_ns;
   const Delay* largest = nullptr;
   std::uint64_t parts_ns = explanation.waits_ns;
@@ -437,7 +367,7 @@ std::uint64_t Backward::distribute(const Explanation& explanation, std::uint64_t
     std::uint64_t left = amount;
     for (const Delay& delay : delays) {
       const std::uint64_t ns = share(amount, delay.ns, whole);
-      accounts[delay.account].*cost += ns;
+      costs_[delay.account].*cost += ns;
       left -= ns;
     }
     const std::uint64_t ns = share(amount, explanation.waits_ns, whole);
@@ -446,7 +376,7 @@ std::uint64_t Backward::distribute(const Explanation& explanation, std::uint64_t
     if (!all) {
       result_.unattributed_ns += left;
     } else if (largest != nullptr) {
-      accounts[largest->account].*cost += left;
+      costs_[largest->account].*cost += left;
     } else {
       to_waits += left;
     }

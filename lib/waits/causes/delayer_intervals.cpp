@@ -1,0 +1,88 @@
+// What delayers did in the intervals that explain waits (docs/algorithms.md 8). Each interval is requested
+// from the rank of the analysis that has the delayer's time line, this one or another, some hundred at a time
+// and once for all waits that it explains: all who wait for one call of a collective, and both neighbours of
+// a late rank, mostly synchronized with it at the same point before. Answers hold the regions' times and the
+// samples. While others answer, the answers to the last requests are gone through.
+// Cost: one request per wait at most; an answer costs what its interval does (interval_profile.cpp).
+#include "waits/causes/delayer_intervals.hpp"
+
+#include <algorithm>
+
+namespace culprit::waits {
+
+std::uint32_t DelayerIntervals::request(int holder, const IntervalKey& key) {
+  std::uint32_t& latest = latest_[key.hash() % kLatest];
+  if (latest == kNone || requested_[latest].key != key) {
+    latest = static_cast<std::uint32_t>(requested_.size());
+    requested_.push_back({.key = key, .holder = holder});
+  }
+  ++requested_[latest].waits;
+  return latest;
+}
+
+void DelayerIntervals::send(exchange::Mail& mail) {
+  if (requested_.empty()) return;
+  std::uint32_t number = 0;
+  for (const Requested& one : requested_) {
+    mail.send(
+        one.holder,
+        IntervalRequest{.interval = one.key, .waits = one.waits, .number = number++, .from = mail.here()});
+  }
+  requested_.clear();
+  std::fill(latest_.begin(), latest_.end(), kNone);
+}
+
+void DelayerIntervals::answer(const IntervalRequest& request, ComparedLine& line, Burden& burden,
+                              exchange::Mail& mail) {
+  const IntervalKey& key = request.interval;
+  const Interval interval =
+      line.of_cause({.context = key.context, .other = key.other, .other_as = key.other_as}, key.cause.index,
+                    key.cause_ends);
+  profile_.clear();
+  line.add(interval, profile_);
+  const auto [first, last] = line.waits(interval);
+  const Burden::Range waits{first, last};
+  burden.announce(waits, request.waits);
+  items_.clear();
+  for (const std::uint32_t piece : profile_.pieces())
+    items_.push_back({.piece = piece, .ns = profile_.of(piece)});
+  const auto times = static_cast<std::uint32_t>(items_.size());
+  items_.insert(items_.end(), profile_.samples().begin(), profile_.samples().end());
+  const std::uint32_t met = pieces_.met();
+  mail.send(request.from,
+            IntervalAnswer{.waits_ns = burden.length(waits),
+                           .waits = waits,
+                           .met_piece = interval.first > 0 ? line.known_piece(met, interval) : met,
+                           .times = times,
+                           .number = request.number},
+            items_);
+}
+
+void DelayerIntervals::receive(const IntervalAnswer& letter, std::span<const PieceTime> items) {
+  if (letter.number >= answers_.size()) answers_.resize(letter.number + std::size_t{1});
+  const std::span<const PieceTime> samples = items.subspan(letter.times);
+  answers_[letter.number] = {.letter = letter,
+                             .first_time = times_.size(),
+                             .first_sample = samples_.size(),
+                             .samples = samples.size()};
+  for (const PieceTime& time : items.first(letter.times))
+    times_.push_back({.piece = time.piece, .ns = time.ns});
+  samples_.insert(samples_.end(), samples.begin(), samples.end());
+}
+
+DelayerInterval DelayerIntervals::operator[](std::uint32_t number) {
+  const Answer& answer = answers_[number];
+  return {.times = std::span(times_).subspan(answer.first_time, answer.letter.times),
+          .samples = std::span(samples_).subspan(answer.first_sample, answer.samples),
+          .waits = answer.letter.waits,
+          .waits_ns = answer.letter.waits_ns,
+          .met_piece = answer.letter.met_piece};
+}
+
+void DelayerIntervals::forget() {
+  answers_.clear();
+  times_.clear();
+  samples_.clear();
+}
+
+}  // namespace culprit::waits

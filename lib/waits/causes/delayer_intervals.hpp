@@ -1,0 +1,123 @@
+#pragma once
+
+#include "exchange/letter.hpp"
+#include "storage/hash.hpp"
+#include "waits/causes/burden.hpp"
+#include "waits/causes/compared_line.hpp"
+#include "waits/causes/interval_profile.hpp"
+#include "waits/timeline/event.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace culprit::waits {
+
+/// What a delayer did in an interval.
+struct DelayerInterval {
+  /// Of a piece.
+  struct Time {
+    std::uint32_t piece = 0;
+    std::uint32_t account = kNoAccount;  ///< for whoever accounts for it to fill in
+    std::uint64_t ns = 0;
+    static constexpr std::uint32_t kNoAccount = ~std::uint32_t{0};
+  };
+  std::span<Time> times;               ///< each piece once, in the order in which they came
+  std::span<const PieceTime> samples;  ///< may come more than once
+  Burden::Range waits;                 ///< that lie in it
+  std::uint64_t waits_ns = 0;          ///< how long they are
+  std::uint32_t met_piece = 0;         ///< the call that Pieces::met() stands for
+};
+
+/// Which interval of a delayer explains a wait, as the waiter knows it.
+struct IntervalKey {
+  EventId cause;
+  std::uint64_t context = 0;  ///< of IntervalStart, as the next two
+  std::uint32_t other = 0;
+  MetAs other_as = MetAs::waiter;
+  bool cause_ends = false;
+
+  explicit IntervalKey(const Wait& wait)
+      : cause(wait.cause),
+        context(wait.met_in),
+        other(wait.other),
+        other_as(wait.other_as),
+        cause_ends(wait.cause_ends) {}
+  IntervalKey() = default;
+
+  [[nodiscard]] std::size_t hash() const {
+    return storage::hash_of(storage::joined(cause.location, cause.index), other);
+  }
+  friend bool operator==(const IntervalKey&, const IntervalKey&) = default;
+};
+
+/// Requests what a delayer did in an interval, which explains so many waits of the rank that requests it.
+struct IntervalRequest {
+  static constexpr std::uint8_t kLetter = 20;
+  IntervalKey interval;
+  std::uint32_t waits = 0;
+  std::uint32_t number = 0;  ///< among those that are requested together
+  int from = 0;
+};
+
+/// The answer: encloses the times of the pieces, and behind them the samples.
+struct IntervalAnswer {
+  static constexpr std::uint8_t kLetter = 21;
+  using Item = PieceTime;
+  std::uint64_t waits_ns = 0;  ///< of DelayerInterval, as the next two
+  Burden::Range waits;
+  std::uint32_t met_piece = 0;
+  std::uint32_t times = 0;
+  std::uint32_t number = 0;  ///< of the request
+};
+
+/// The intervals of delayers that explain waits of this rank of the analysis: requested, some thousand at a
+/// time, where the delayers' time lines are. All waits that one of them explains share it, as far as they
+/// come soon after each other. And the answers to others' requests.
+class DelayerIntervals {
+ public:
+  explicit DelayerIntervals(const Pieces& pieces)
+      : latest_(kLatest, kNone), pieces_(pieces), profile_(pieces) {}
+
+  /// The interval explains one more wait. Returns its number, among those that are requested together.
+  std::uint32_t request(int holder, const IntervalKey& key);
+  /// Intervals to be requested.
+  [[nodiscard]] std::size_t size() const { return requested_.size(); }
+  /// Requests them; what comes then is requested together the next time.
+  void send(exchange::Mail& mail);
+
+  /// Answers for a delayer's time line of this rank; its waits in the interval will get something.
+  void answer(const IntervalRequest& request, ComparedLine& line, Burden& burden, exchange::Mail& mail);
+
+  void receive(const IntervalAnswer& letter, std::span<const PieceTime> items);
+  /// One whose answer is here, until forget().
+  [[nodiscard]] DelayerInterval operator[](std::uint32_t number);
+  /// The answers that are here are of no more use.
+  void forget();
+
+ private:
+  struct Requested {
+    IntervalKey key;
+    int holder = 0;
+    std::uint32_t waits = 0;
+  };
+  struct Answer {
+    IntervalAnswer letter;
+    std::size_t first_time = 0, first_sample = 0, samples = 0;
+  };
+  static constexpr std::size_t kLatest = 1024;
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  std::vector<Requested> requested_;
+  std::vector<std::uint32_t> latest_;         // by hash: the number of the one that was requested last
+  std::vector<Answer> answers_;               // by number
+  std::vector<DelayerInterval::Time> times_;  // of all answers
+  std::vector<PieceTime> samples_;            // the same
+
+  const Pieces& pieces_;
+  IntervalProfile profile_;
+  std::vector<PieceTime> items_;  // kept for its memory
+};
+
+}  // namespace culprit::waits
