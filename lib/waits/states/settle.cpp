@@ -31,7 +31,7 @@ const LineTimes& Settlement::settle(TimeLine& line) {
   line_ = &line;
   times_.clear();
   sum_ns_ = 0;
-  settled_ = {};
+  left_ns_ = TimeLine::kNever;
   next_sample_ = 0;
   const std::uint32_t together = line.calls_sorted_together;
   const std::size_t count = line.events.size();
@@ -68,19 +68,18 @@ void Settlement::settle_part(std::size_t part, std::uint32_t first, std::uint32_
 
 /// Events that lie together, the first of which is call `first`: no other sequence can be used meanwhile.
 void Settlement::settle_block(std::uint32_t first, std::span<Event> events) {
-  Settled settled = settled_;  // apart: what others might refer to is read and written for each event
+  std::uint64_t left_ns = left_ns_;
   std::uint32_t index = first;
   for (Event& event : events) {
     const std::uint32_t gap = pieces_.of_gap(event.gap);
     event.gap = 0xfffffffU & gap;
     event.waits = waits_before_ + static_cast<std::uint32_t>(found_.size());
     event.wait = 0;
-    if (event.enter_ns < settled.until_ns) overlap(settled.latest);
-    if (event.enter_ns > settled.left_ns) {
-      times_.add(gap, event.enter_ns - settled.left_ns);
+    if (event.enter_ns > left_ns) {
+      times_.add(gap, event.enter_ns - left_ns);
       if (event.sampled) sampled_.push_back({index, gap});
     }
-    settled.left_ns = event.exit_ns;
+    left_ns = event.exit_ns;
     std::uint64_t own_ns = event.exit_ns - event.enter_ns;
     if (candidate_->event == index) {
       const Candidate* const begin = candidate_;
@@ -89,8 +88,6 @@ void Settlement::settle_block(std::uint32_t first, std::span<Event> events) {
       if (decided.until_ns != 0) {
         event.wait = static_cast<std::uint32_t>(std::min<std::uint64_t>(decided.ns, Event::kLongWait));
         own_ns -= std::min(own_ns, decided.ns);
-        settled.until_ns = decided.until_ns;
-        settled.latest = event.waits;
       }
     }
     if (index == last_) {
@@ -100,20 +97,13 @@ void Settlement::settle_block(std::uint32_t first, std::span<Event> events) {
     }
     ++index;
   }
-  settled_ = settled;
-}
-
-/// Another call was entered before this wait ended.
-void Settlement::overlap(std::uint32_t wait) {
-  if (overlapped_.empty() || overlapped_.back() != wait) overlapped_.push_back(wait);
+  left_ns_ = left_ns;
 }
 
 /// What was found of the events that lie together.
 void Settlement::add_waits() {
   for (const Wait& wait : found_) line_->waits.push_back(wait);
   found_.clear();
-  for (const std::uint32_t wait : overlapped_) line_->waits.change(wait).overlapped = true;
-  overlapped_.clear();
 }
 
 // ---- what calls waited for

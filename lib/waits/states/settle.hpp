@@ -32,12 +32,6 @@ class Settlement {
     std::uint64_t ns = 0;        // how long
     std::uint64_t until_ns = 0;  // 0: it did not wait
   };
-  /// What settling the next event takes from those before.
-  struct Settled {
-    std::uint64_t left_ns = ~std::uint64_t{0};  // when the call before was left; nothing comes after none
-    std::uint64_t until_ns = 0;                 // of the latest wait, no part of one; 0: there was none yet
-    std::uint32_t latest = 0;                   // that wait
-  };
   /// A gap that holds samples.
   struct SampledGap {
     std::uint32_t call = 0;  // that ends it
@@ -56,7 +50,6 @@ class Settlement {
   Wait& add(Pattern pattern, const Event& event, std::uint64_t since, std::uint64_t until,
             const Candidate& on);
 
-  void overlap(std::uint32_t wait);
   void take_samples(std::uint32_t until);
 
   void find_least_sent(std::size_t parts);
@@ -79,10 +72,9 @@ class Settlement {
 
   // Of the events that lie together, of which others must not be used:
   std::vector<Wait> found_;
-  std::vector<std::uint32_t> overlapped_;  // waits
 
   // Of the line:
-  Settled settled_;
+  std::uint64_t left_ns_ = TimeLine::kNever;  // when the call before was left; kNever: there was none
   std::uint64_t sum_ns_ = 0;
   std::uint32_t waits_before_ = 0;  // those found_
   std::uint32_t last_ = 0;          // of its calls
