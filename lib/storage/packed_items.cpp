@@ -1,11 +1,12 @@
 // Packs items of several four-byte fields: each field as the zigzag difference from the item before, 32
 // differences together in as few bytes as the largest takes. Items that follow each other differ little, so
-// they take a third or a quarter. Eight fields at once where the processor has the instructions; the bytes
-// are the same without.
+// they take a third or a quarter. Four fields at once, by the vectors of four numbers that every processor
+// has.
 #include "storage/packed_items.hpp"
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -15,8 +16,14 @@ namespace {
 
 /// Bytes of a column's value, as it is.
 constexpr std::size_t kWord = sizeof(std::uint32_t);
-/// Loops over just as many are made of vector instructions.
-constexpr std::size_t kTogether = kPackedTogether;
+/// So many differences of a column of items that follow each other take equally many bytes. Loops over just
+/// as many are made of vector instructions.
+constexpr std::size_t kTogether = 32;
+
+/// So many bytes the largest of them takes.
+std::size_t bytes_for(std::uint32_t largest) {
+  return (static_cast<std::size_t>(std::bit_width(largest)) + 7) / 8;
+}
 
 template <typename Number>
 using Group = std::array<Number, kTogether>;
@@ -189,14 +196,11 @@ const std::byte* unpack_one(const std::byte* at, std::size_t stride, std::size_t
   return at;
 }
 
-/// Calls eight(column), as long as `by_eight`, four(column), or one(column, so many items) for the columns of
-/// the group that begins with item `row`.
-template <typename EightOfThem, typename FourOfThem, typename OneOfThem>
-void for_columns(std::size_t row, std::size_t rows, std::size_t columns, bool by_eight, EightOfThem eight,
-                 FourOfThem four, OneOfThem one) {
+/// Calls four(column) or one(column, so many items) for the columns of the group that begins with item `row`.
+template <typename FourOfThem, typename OneOfThem>
+void for_columns(std::size_t row, std::size_t rows, std::size_t columns, FourOfThem four, OneOfThem one) {
   const std::size_t count = std::min(kTogether, rows - row);
   std::size_t column = 0;
-  for (; by_eight && count == kTogether && column + 8 <= columns; column += 8) eight(column);
   for (; count == kTogether && column + 4 <= columns; column += 4) four(column);
   for (; column < columns; ++column) one(column, count);
 }
@@ -212,7 +216,7 @@ std::size_t most_packed(std::size_t rows, std::size_t columns) {
 }
 
 std::size_t pack_items(std::span<const std::byte> items, std::size_t rows, std::size_t columns,
-                       std::span<std::byte> packed, const EightColumns* eights) {
+                       std::span<std::byte> packed) {
   const std::size_t stride = columns * kWord;
   Before before;
   std::memcpy(before.data(), items.data(), stride);
@@ -221,8 +225,7 @@ std::size_t pack_items(std::span<const std::byte> items, std::size_t rows, std::
   for (std::size_t row = 0; row < rows; row += kTogether) {
     const std::byte* const group = items.data() + row * stride;
     for_columns(
-        row, rows, columns, eights != nullptr,
-        [&](std::size_t column) { at = eights->pack(group + column * kWord, stride, &before[column], at); },
+        row, rows, columns,
         [&](std::size_t column) { at = pack_four(group + column * kWord, stride, &before[column], at); },
         [&](std::size_t column, std::size_t count) {
           at = pack_one(group + column * kWord, stride, count, before[column], at);
@@ -232,7 +235,7 @@ std::size_t pack_items(std::span<const std::byte> items, std::size_t rows, std::
 }
 
 void unpack_items(std::span<const std::byte> packed, std::size_t rows, std::size_t columns,
-                  std::span<std::byte> items, const EightColumns* eights) {
+                  std::span<std::byte> items) {
   const std::size_t stride = columns * kWord;
   Before before;
   std::memcpy(before.data(), packed.data(), stride);
@@ -240,8 +243,7 @@ void unpack_items(std::span<const std::byte> packed, std::size_t rows, std::size
   for (std::size_t row = 0; row < rows; row += kTogether) {
     std::byte* const group = items.data() + row * stride;
     for_columns(
-        row, rows, columns, eights != nullptr,
-        [&](std::size_t column) { at = eights->unpack(at, stride, &before[column], group + column * kWord); },
+        row, rows, columns,
         [&](std::size_t column) { at = unpack_four(at, stride, &before[column], group + column * kWord); },
         [&](std::size_t column, std::size_t count) {
           at = unpack_one(at, stride, count, before[column], group + column * kWord);

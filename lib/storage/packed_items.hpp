@@ -1,7 +1,5 @@
 #pragma once
 
-#include "storage/packed_eights.hpp"
-
 #include <cstddef>
 #include <span>
 
@@ -19,12 +17,12 @@ inline constexpr std::size_t kMostColumns = 64;
 std::size_t most_packed(std::size_t rows, std::size_t columns);
 
 /// Packs `rows` items of `columns` times four bytes into `packed`, which has room for most_packed(). Returns
-/// how many bytes it took. `eights`: nullptr, or how to do eight columns at once, which makes the same bytes.
+/// how many bytes it took.
 std::size_t pack_items(std::span<const std::byte> items, std::size_t rows, std::size_t columns,
-                       std::span<std::byte> packed, const EightColumns* eights = eight_columns());
+                       std::span<std::byte> packed);
 
 /// The reverse: what pack_items() made of so many items.
 void unpack_items(std::span<const std::byte> packed, std::size_t rows, std::size_t columns,
-                  std::span<std::byte> items, const EightColumns* eights = eight_columns());
+                  std::span<std::byte> items);
 
 }  // namespace culprit::storage

@@ -29,10 +29,10 @@ std::vector<std::uint32_t> items(std::size_t rows, std::size_t columns, std::mt1
   return words;
 }
 
-std::vector<std::byte> packed(const std::vector<std::uint32_t>& words, std::size_t rows, std::size_t columns,
-                              const EightColumns* eights = nullptr) {
+std::vector<std::byte> packed(const std::vector<std::uint32_t>& words, std::size_t rows,
+                              std::size_t columns) {
   std::vector<std::byte> bytes(most_packed(rows, columns));
-  const std::size_t size = pack_items(std::as_bytes(std::span(words)), rows, columns, bytes, eights);
+  const std::size_t size = pack_items(std::as_bytes(std::span(words)), rows, columns, bytes);
   REQUIRE(size <= bytes.size());
   bytes.resize(size);
   return bytes;
@@ -46,23 +46,9 @@ TEST_CASE("packed items are unpacked as they were") {
     const std::size_t rows = *rc::gen::inRange<std::size_t>(1, 200);
     const std::size_t columns = *rc::gen::inRange<std::size_t>(1, kMostColumns + 1);
     const std::vector<std::uint32_t> words = items(rows, columns, random);
-    for (const EightColumns* const eights : {static_cast<const EightColumns*>(nullptr), eight_columns()}) {
-      std::vector<std::uint32_t> unpacked(words.size());
-      unpack_items(packed(words, rows, columns, eights), rows, columns,
-                   std::as_writable_bytes(std::span(unpacked)), eights);
-      RC_ASSERT(unpacked == words);
-    }
-  }));
-}
-
-TEST_CASE("eight columns at once are packed into the same bytes as one after the other") {
-  if (eight_columns() == nullptr) return;
-  REQUIRE(rc::check("the same", [] {
-    std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
-    const std::size_t rows = *rc::gen::inRange<std::size_t>(1, 200);
-    const std::size_t columns = *rc::gen::inRange<std::size_t>(1, kMostColumns + 1);
-    const std::vector<std::uint32_t> words = items(rows, columns, random);
-    RC_ASSERT(packed(words, rows, columns, eight_columns()) == packed(words, rows, columns));
+    std::vector<std::uint32_t> unpacked(words.size());
+    unpack_items(packed(words, rows, columns), rows, columns, std::as_writable_bytes(std::span(unpacked)));
+    RC_ASSERT(unpacked == words);
   }));
 }
 
