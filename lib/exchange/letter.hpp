@@ -116,9 +116,6 @@ class Mail {
   }
 
  private:
-  /// So many bytes of a box before they are read, they are brought into the cache.
-  static constexpr std::size_t kAhead = 512;
-
   /// Boxes whose letters were read serve again, the largest for the rank that most went to: new ones would
   /// have to be made by the system, piece by piece.
   std::vector<Bytes> empty_boxes() {
@@ -152,8 +149,6 @@ class Mail {
     const std::byte* at = box.data();
     const std::byte* const end = at + box.size();
     while (at < end) {
-      // Another rank's processor wrote it, millions of letters ago.
-      __builtin_prefetch(at + kAhead);
       const std::uint8_t kind = std::to_integer<std::uint8_t>(*at);
       std::size_t size = 0;
       ((size = size != 0 ? size : offer(kind, at + 1, recipients, typename Recipients::Letters{})), ...);

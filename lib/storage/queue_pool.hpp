@@ -36,28 +36,16 @@ class QueuePool {
     free_.push_back(queue.first);
     queue.first = node(queue.first).next;
     --size_;
-    if (queue.first == kNone) {
-      queue.last = kNone;
-      return;
-    }
-    // The one behind it may lie anywhere: it is brought into the cache while the next one's turn comes.
-    const std::uint32_t behind = node(queue.first).next;
-    if (behind != kNone) __builtin_prefetch(&node(behind));
+    if (queue.first == kNone) queue.last = kNone;
   }
 
  private:
-  static constexpr std::size_t kCacheLine = 64;
-  /// Where a node fills a cache line, it lies in one.
-  static constexpr std::size_t kAligned =
-      sizeof(Item) < kCacheLine && sizeof(Item) + alignof(Item) >= kCacheLine ? kCacheLine : alignof(Item);
-  struct alignas(kAligned) Node {
+  struct Node {
     Item item;
     std::uint32_t next = kNone;
   };
   /// Nodes in a piece, two to the power of this: growing moves none of them.
   static constexpr int kBits = 13;
-  /// So many items before a free node is filled, it is brought into the cache: it may lie anywhere.
-  static constexpr std::size_t kAhead = 4;
 
   [[nodiscard]] Node& node(std::uint32_t at) { return pieces_[at >> kBits][at & ((1U << kBits) - 1)]; }
   [[nodiscard]] const Node& node(std::uint32_t at) const {
@@ -68,7 +56,6 @@ class QueuePool {
     if (free_.empty()) return add_node();
     const std::uint32_t at = free_.back();
     free_.pop_back();
-    if (free_.size() >= kAhead) __builtin_prefetch(&node(free_[free_.size() - kAhead]), 1);
     return at;
   }
   std::uint32_t add_node() {

@@ -64,13 +64,6 @@ class Sequence {
     auto* const items = reinterpret_cast<Item*>(spill_->write(blocks_[index >> shift_]));
     return {items + at, std::min(mask_ + 1 - at, size_ - index)};
   }
-  /// Some that will be needed soon: those that lie together with the first are brought into the cache, if
-  /// they are in memory.
-  void prefetch(std::size_t index, std::size_t count = 1) const {
-    const std::size_t at = index & mask_;
-    spill_->prefetch(blocks_[index >> shift_], at * sizeof(Item),
-                     std::min(count, mask_ + 1 - at) * sizeof(Item));
-  }
   /// Calls visit(item) for all in order. It must not use any sequence in the same Spill.
   template <typename Visit>
   void for_each(Visit visit) const {
@@ -89,14 +82,10 @@ class Sequence {
   [[nodiscard]] Item back() const { return (*this)[size_ - 1]; }
 
   void push_back(const Item& item) { extend() = item; }
-  /// One more, to be filled in: until any sequence in the same Spill is used. (What is first put together
-  /// elsewhere from small parts and then copied as a whole has the processor wait for each part.)
+  /// One more, to be filled in: until any sequence in the same Spill is used.
   Item& extend() {
     if ((size_ & mask_) == 0) blocks_.push_back(spill_->allocate(sizeof(Item)));
-    Item& added = change(size_++);
-    // Who adds to thousands of sequences in turn would wait for the memory of each.
-    __builtin_prefetch(reinterpret_cast<std::byte*>(&added) + kAhead, 1);
-    return added;
+    return change(size_++);
   }
   void set(std::size_t index, const Item& item) { change(index) = item; }
   /// One that is there, to be changed: the same.
@@ -168,9 +157,6 @@ class Sequence {
       left(index);
     }
   }
-
-  /// What lies so many bytes behind the item that is added is brought into the cache.
-  static constexpr std::size_t kAhead = 256;
 
   Spill* spill_;
   int shift_;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "storage/prefetch.hpp"
-
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -76,12 +74,6 @@ class Spill {
     state.used = state.changed = true;
     return state.memory;
   }
-  /// Where the block is in memory, brings `bytes` bytes at `offset` in it into the cache.
-  void prefetch(Block block, std::size_t offset, std::size_t bytes) const {
-    const std::byte* memory = states_[block].memory;
-    if (memory != nullptr) storage::prefetch(memory + offset, bytes);
-  }
-
   /// The block is not needed soon. Where there is a copy of what it is, its memory is given to the block that
   /// is loaded next, while it is in the processor's cache: who goes through more than fits would have every
   /// block go to memory that was not used for long.

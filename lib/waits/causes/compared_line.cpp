@@ -46,8 +46,6 @@ void ComparedLine::add(const Interval& interval, IntervalProfile& profile) {
   Interval present = interval;
   present.until = std::min(interval.until, static_cast<std::uint32_t>(line_->events.size() - 1));
   if (present.first > present.until) return;
-  // The intervals of a line are gone through backwards: the calls before this one are those of the next.
-  if (present.first > kAhead) line_->events.prefetch(present.first - kAhead, kAhead);
   const std::uint32_t calls = present.until - present.first;
   if (sums_ == nullptr && calls >= LongLine::kLong) {
     gone_through_ += calls;

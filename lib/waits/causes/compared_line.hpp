@@ -23,12 +23,6 @@ class ComparedLine {
       : line_(&line), pieces_(&pieces), spill_(&spill) {}
 
   [[nodiscard]] const TimeLine& line() const { return *line_; }
-  /// The line is asked what it did, as the cause in call `until`, soon.
-  void expect(const IntervalStart& start, std::uint32_t until) const {
-    line_->events.prefetch(until - std::min(until, kShort), kShort + 1);
-    const std::size_t place = start.other + ahead_;
-    if (start.context != 0 && place < line_->attendances.size()) line_->attendances.prefetch(place);
-  }
   /// As the cause, in call `until`, of another line's wait, which knows its interval by `start`.
   Interval of_cause(const IntervalStart& start, std::uint32_t until, bool through);
   /// Of a wait of this line.
@@ -67,10 +61,6 @@ class ComparedLine {
   std::size_t attendance_ = 0;  // where the last one was looked for
   std::size_t steps_ = 0;       // that looking took
   tsl::robin_map<Collective, std::uint32_t, Hash> all_attended_;  // once it took too many
-  /// Calls that are needed soon.
-  static constexpr std::uint32_t kAhead = 12;
-  /// As many calls as most intervals have.
-  static constexpr std::uint32_t kShort = 7;
   /// Sums are made once long intervals have had this part of the line gone through.
   static constexpr std::size_t kWorthSums = 4;
   std::size_t gone_through_ = 0;    // calls, of long intervals

@@ -118,20 +118,9 @@ class Backward {
     Explanation explanation;
   };
 
-  /// So many waits come soon.
-  static constexpr std::uint32_t kAhead = 8;
-  static void expect(const Line& line, std::uint32_t wait) { line.compared.line().waits.prefetch(wait); }
-  /// A line's waits are gone through next: the first of them, and what they take.
-  static void expect_turn(const Line& line) {
-    if (line.next == 0) return;
-    const std::uint32_t ahead = std::min(line.next, kAhead + 1);
-    line.compared.line().waits.prefetch(line.next - ahead, ahead);
-    line.compared.expect({}, line.latest.event);
-  }
   /// Leaves out parts and completions, which nobody is to blame for.
   static void find_latest(Line& line) {
     for (; line.next > 0; --line.next) {
-      if (line.next > kAhead) expect(line, line.next - 1 - kAhead);
       line.latest = line.compared.line().waits[line.next - 1];
       if (is_wait(line.latest.pattern)) return;
     }
@@ -234,10 +223,6 @@ void Backward::explain_all(std::uint64_t since) {
     if (!mail_.deliver_once(*this)) return;
     for (; explained < answered; ++explained) {
       Listed& one = listed_[explained];
-      if (explained + kAhead < answered) {
-        const Listed& soon = listed_[explained + kAhead];
-        expect(lines_[soon.line], soon.wait);
-      }
       const Wait wait = lines_[one.line].compared.line().waits[one.wait];
       take_waiter(one.line, wait);
       explain(one, wait, intervals_[one.interval]);
@@ -249,7 +234,6 @@ void Backward::explain_all(std::uint64_t since) {
 /// Those of one line: what their delayers did is requested where that was recorded.
 void Backward::list(std::uint32_t at, std::uint64_t since) {
   Line& own = lines_[at];
-  if (at + 1 < lines_.size()) expect_turn(lines_[at + 1]);
   own.listed = static_cast<std::uint32_t>(listed_.size());
   while (own.next > 0 && own.latest.until_ns > since) {
     Listed& one = listed_.emplace_back();

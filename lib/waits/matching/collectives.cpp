@@ -177,7 +177,6 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   own.expected = context.own_processes;
   own.size = context.size;
   Member& member = own.members.emplace_back();
-  __builtin_prefetch(&member + 2, 1);  // many instances' members come in turn
   member.call = call.id;
   member.process_rank = call.rank;
   member.operation = blocking ? 0 : operation.id;

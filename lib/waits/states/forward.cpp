@@ -10,7 +10,6 @@
 
 #include "exchange/letter.hpp"
 #include "storage/free_memory.hpp"
-#include "storage/prefetch.hpp"
 #include "waits/matching/active_target.hpp"
 #include "waits/matching/collectives.hpp"
 #include "waits/matching/completions.hpp"
@@ -216,7 +215,6 @@ class Pass {
     for (auto first = cursors_.begin(); first != cursors_.end();) {
       const auto last = std::find_if(
           first, cursors_.end(), [&first](const Cursor& cursor) { return cursor.process != first->process; });
-      expect(last);
       while (Cursor* next = earliest_of({first, last}, until)) {
         take(*next);
         advance(*next);
@@ -225,13 +223,6 @@ class Pass {
       first = last;
     }
     return count;
-  }
-
-  /// This time line comes next, and then the one behind it.
-  void expect(std::vector<Cursor>::const_iterator next) const {
-    if (next == cursors_.end()) return;
-    storage::prefetch(next->line, sizeof(TimeLine));
-    if (++next != cursors_.end()) storage::prefetch(&*next, sizeof(Cursor));
   }
 
   static Cursor* earliest_of(std::span<Cursor> threads, std::uint64_t until) {
