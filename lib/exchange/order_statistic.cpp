@@ -5,7 +5,7 @@
 // own values and four sums per round.
 #include "exchange/order_statistic.hpp"
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 #include "storage/hash.hpp"
 
 #include <algorithm>

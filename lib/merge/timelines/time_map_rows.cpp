@@ -1,6 +1,6 @@
 #include "merge/timelines/time_map_rows.hpp"
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 
 #include <algorithm>
 

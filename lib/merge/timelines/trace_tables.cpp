@@ -1,6 +1,6 @@
 #include "merge/timelines/trace_tables.hpp"
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 #include "merge/timelines/time_line_scopes.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "merge/values/trace_values.hpp"
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 
 #include <algorithm>
 #include <array>

@@ -20,18 +20,19 @@ std::uint32_t CostAccounts::number(Location location, std::uint32_t piece) {
   return entry->second;
 }
 
-void CostAccounts::send(exchange::Mail& mail, const Roster& roster) const {
+void CostAccounts::send(exchange::MessageExchange& exchange, const Roster& roster) const {
   for (const Account& one : accounts_) {
-    mail.send(
+    exchange.send(
         roster.holder_of(one.location),
-        CostLetter{
+        CostNotice{
             .location = one.location, .piece = one.piece, .short_ns = one.short_ns, .long_ns = one.long_ns});
   }
   for (const auto& [key, sampled] : sampled_) {
     const Account& one = accounts_[key.account];
-    mail.send(roster.holder_of(one.location),
-              SampledLetter{
-                  .location = one.location, .piece = one.piece, .context = key.context, .sampled = sampled});
+    exchange.send(
+        roster.holder_of(one.location),
+        SampledNotice{
+            .location = one.location, .piece = one.piece, .context = key.context, .sampled = sampled});
   }
 }
 
@@ -56,16 +57,16 @@ std::vector<DelayCost> CostAccounts::settle(const Pieces& pieces) const {
   return costs;
 }
 
-void CostAccounts::receive(const CostLetter& letter) {
-  Account& own = accounts_[number(letter.location, letter.piece)];
-  own.short_ns += letter.short_ns;
-  own.long_ns += letter.long_ns;
+void CostAccounts::receive(const CostNotice& notice) {
+  Account& own = accounts_[number(notice.location, notice.piece)];
+  own.short_ns += notice.short_ns;
+  own.long_ns += notice.long_ns;
 }
 
-void CostAccounts::receive(const SampledLetter& letter) {
-  Sampled& own = sampled(number(letter.location, letter.piece), letter.context);
-  own.excess += letter.sampled.excess;
-  own.ns += letter.sampled.ns;
+void CostAccounts::receive(const SampledNotice& notice) {
+  Sampled& own = sampled(number(notice.location, notice.piece), notice.context);
+  own.excess += notice.sampled.excess;
+  own.ns += notice.sampled.ns;
 }
 
 /// Samples only distribute the cost of a gap over call paths: by how much longer those took than the

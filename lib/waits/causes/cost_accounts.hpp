@@ -1,6 +1,6 @@
 #pragma once
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 #include "storage/hash.hpp"
 #include "waits/timeline/event.hpp"
 #include "waits/timeline/path_shares.hpp"
@@ -36,15 +36,15 @@ struct Sampled {
 };
 
 /// What a piece of a time line cost the waiters that the sender has.
-struct CostLetter {
-  static constexpr std::uint8_t kLetter = 23;
+struct CostNotice {
+  static constexpr std::uint8_t kMessage = 23;
   Location location = kNoLocation;
   std::uint32_t piece = 0;
   std::uint64_t short_ns = 0, long_ns = 0;
 };
 /// What was sampled in it, as those waiters tell.
-struct SampledLetter {
-  static constexpr std::uint8_t kLetter = 24;
+struct SampledNotice {
+  static constexpr std::uint8_t kMessage = 24;
   Location location = kNoLocation;
   std::uint32_t piece = 0, context = 0;
   Sampled sampled;
@@ -53,7 +53,7 @@ struct SampledLetter {
 /// What pieces of time lines cost the waiters that this rank of the analysis has.
 class CostAccounts {
  public:
-  using Letters = exchange::LetterList<CostLetter, SampledLetter>;
+  using Received = exchange::MessageList<CostNotice, SampledNotice>;
   /// Of a piece.
   struct Account {
     Location location = kNoLocation;
@@ -74,14 +74,14 @@ class CostAccounts {
   /// Accounts and sampled call paths: what it takes memory for.
   [[nodiscard]] std::size_t size() const { return accounts_.size() + sampled_.size(); }
   /// Tells all to the ranks of the analysis that have the time lines.
-  void send(exchange::Mail& mail, const Roster& roster) const;
+  void send(exchange::MessageExchange& exchange, const Roster& roster) const;
   /// Their numbers are free again.
   void clear();
   /// Divided over call paths, in order.
   [[nodiscard]] std::vector<DelayCost> settle(const Pieces& pieces) const;
 
-  void receive(const CostLetter& letter);
-  void receive(const SampledLetter& letter);
+  void receive(const CostNotice& notice);
+  void receive(const SampledNotice& notice);
 
  private:
   struct Hash {

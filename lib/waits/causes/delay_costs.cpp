@@ -9,7 +9,7 @@
 // (docs/figures.md).
 #include "waits/causes/delay_costs.hpp"
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 #include "waits/causes/burden.hpp"
 #include "waits/causes/compared_line.hpp"
 #include "waits/causes/delayer_intervals.hpp"
@@ -30,8 +30,8 @@ namespace {
 constexpr std::uint64_t kWaits = 1 << 13, kWaitsOfLine = 128;
 
 /// What a wait, and what was passed on to it, leaves to the waits of its causer: one of as many as was told.
-struct PassedOnLetter {
-  static constexpr std::uint8_t kLetter = 22;
+struct PassedOnNotice {
+  static constexpr std::uint8_t kMessage = 22;
   Location causer = kNoLocation;
   Burden::Range waits;
   std::uint64_t ns = 0;
@@ -53,7 +53,7 @@ struct Delay {
 
 class Backward {
  public:
-  using Letters = exchange::LetterList<IntervalRequest, IntervalAnswer, PassedOnLetter>;
+  using Received = exchange::MessageList<IntervalRequest, IntervalAnswer, PassedOnNotice>;
 
   Backward(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
            const DelayOptions& options)
@@ -61,7 +61,7 @@ class Backward {
         roster_(roster),
         forward_(forward),
         options_(options),
-        mail_(analysis),
+        exchange_(analysis),
         waiter_(forward.pieces),
         longer_(forward.pieces),
         intervals_(forward.pieces) {
@@ -91,14 +91,14 @@ class Backward {
     return std::move(result_);
   }
 
-  void receive(const IntervalRequest& letter) {
-    Line& own = line_of(letter.interval.cause.location);
-    intervals_.answer(letter, own.compared, own.burden, mail_);
+  void receive(const IntervalRequest& notice) {
+    Line& own = line_of(notice.interval.cause.location);
+    intervals_.answer(notice, own.compared, own.burden, exchange_);
   }
-  void receive(const IntervalAnswer& letter, std::span<const PieceTime> items) {
-    intervals_.receive(letter, items);
+  void receive(const IntervalAnswer& notice, std::span<const PieceTime> items) {
+    intervals_.receive(notice, items);
   }
-  void receive(const PassedOnLetter& letter);
+  void receive(const PassedOnNotice& notice);
 
  private:
   struct Line {
@@ -152,7 +152,7 @@ class Backward {
   const Roster& roster_;
   const Forward& forward_;
   DelayOptions options_;
-  exchange::Mail mail_;
+  exchange::MessageExchange exchange_;
   CostAccounts costs_;         // what time lines cost waiters here; its numbers hold until the round ends
   CostAccounts costs_of_own_;  // what time lines here cost waiters anywhere, as far as it was told
   IntervalProfile waiter_, longer_;  // kept for their memory
@@ -182,7 +182,7 @@ std::uint64_t Backward::round(std::uint64_t since) {
       if (!lines_[one.line].burden.taken(one.wait)) pass_on(one);
     }
   }
-  mail_.deliver(*this);
+  exchange_.deliver(*this);
   for (Line& line : lines_) line.burden.close();
   return count;
 }
@@ -197,18 +197,18 @@ void Backward::pass_on_complete() {
       const Listed& one = listed_[next];
       const Burden& burden = lines_[one.line].burden;
       if (!burden.taken(one.wait) && burden.complete(one.wait)) pass_on(one);
-      mail_.deliver_own(*this);
+      exchange_.deliver_own(*this);
     }
-    mail_.deliver_once(*this);
+    exchange_.deliver_once(*this);
   }
-  mail_.deliver(*this);
+  exchange_.deliver(*this);
 }
 
 /// What time lines cost waiters here is told to the ranks that have the lines.
 void Backward::tell_costs() {
-  costs_.send(mail_, roster_);
+  costs_.send(exchange_, roster_);
   costs_.clear();
-  mail_.deliver(costs_of_own_);
+  exchange_.deliver(costs_of_own_);
 }
 
 /// Some lines at a time: what is asked for all of them would fit into no cache. While others find out what
@@ -219,8 +219,8 @@ void Backward::explain_all(std::uint64_t since) {
   for (;;) {
     const std::size_t answered = listed_.size();
     for (; line < lines_.size() && intervals_.size() < options_.waits_together; ++line) list(line, since);
-    intervals_.send(mail_);
-    if (!mail_.deliver_once(*this)) return;
+    intervals_.send(exchange_);
+    if (!exchange_.deliver_once(*this)) return;
     for (; explained < answered; ++explained) {
       Listed& one = listed_[explained];
       const Wait wait = lines_[one.line].compared.line().waits[one.wait];
@@ -306,14 +306,14 @@ void Backward::pass_on(const Listed& one) {
   const Explanation& explanation = one.explanation;
   const std::uint64_t to_waits = distribute(explanation, lines_[one.line].burden.take(one.wait));
   if (explanation.waits.first >= explanation.waits.last) return give_up(to_waits);
-  mail_.send(roster_.holder_of(explanation.causer),
-             PassedOnLetter{.causer = explanation.causer, .waits = explanation.waits, .ns = to_waits});
+  exchange_.send(roster_.holder_of(explanation.causer),
+                 PassedOnNotice{.causer = explanation.causer, .waits = explanation.waits, .ns = to_waits});
 }
 
-void Backward::receive(const PassedOnLetter& letter) {
-  Line& causer = line_of(letter.causer);
+void Backward::receive(const PassedOnNotice& notice) {
+  Line& causer = line_of(notice.causer);
   ready_.clear();
-  give_up(causer.burden.give(letter.waits, letter.ns, ready_));
+  give_up(causer.burden.give(notice.waits, notice.ns, ready_));
   pass_on_ready(causer);
 }
 

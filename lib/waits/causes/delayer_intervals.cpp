@@ -20,20 +20,20 @@ std::uint32_t DelayerIntervals::request(int holder, const IntervalKey& key) {
   return latest;
 }
 
-void DelayerIntervals::send(exchange::Mail& mail) {
+void DelayerIntervals::send(exchange::MessageExchange& exchange) {
   if (requested_.empty()) return;
   std::uint32_t number = 0;
   for (const Requested& one : requested_) {
-    mail.send(
-        one.holder,
-        IntervalRequest{.interval = one.key, .waits = one.waits, .number = number++, .from = mail.here()});
+    exchange.send(one.holder,
+                  IntervalRequest{
+                      .interval = one.key, .waits = one.waits, .number = number++, .from = exchange.here()});
   }
   requested_.clear();
   std::fill(latest_.begin(), latest_.end(), kNone);
 }
 
 void DelayerIntervals::answer(const IntervalRequest& request, ComparedLine& line, Burden& burden,
-                              exchange::Mail& mail) {
+                              exchange::MessageExchange& exchange) {
   const IntervalKey& key = request.interval;
   const Interval interval =
       line.of_cause({.context = key.context, .other = key.other, .other_as = key.other_as}, key.cause.index,
@@ -49,34 +49,34 @@ void DelayerIntervals::answer(const IntervalRequest& request, ComparedLine& line
   const auto times = static_cast<std::uint32_t>(items_.size());
   items_.insert(items_.end(), profile_.samples().begin(), profile_.samples().end());
   const std::uint32_t met = pieces_.met();
-  mail.send(request.from,
-            IntervalAnswer{.waits_ns = burden.length(waits),
-                           .waits = waits,
-                           .met_piece = interval.first > 0 ? line.known_piece(met, interval) : met,
-                           .times = times,
-                           .number = request.number},
-            items_);
+  exchange.send(request.from,
+                IntervalAnswer{.waits_ns = burden.length(waits),
+                               .waits = waits,
+                               .met_piece = interval.first > 0 ? line.known_piece(met, interval) : met,
+                               .times = times,
+                               .number = request.number},
+                items_);
 }
 
-void DelayerIntervals::receive(const IntervalAnswer& letter, std::span<const PieceTime> items) {
-  if (letter.number >= answers_.size()) answers_.resize(letter.number + std::size_t{1});
-  const std::span<const PieceTime> samples = items.subspan(letter.times);
-  answers_[letter.number] = {.letter = letter,
+void DelayerIntervals::receive(const IntervalAnswer& notice, std::span<const PieceTime> items) {
+  if (notice.number >= answers_.size()) answers_.resize(notice.number + std::size_t{1});
+  const std::span<const PieceTime> samples = items.subspan(notice.times);
+  answers_[notice.number] = {.notice = notice,
                              .first_time = times_.size(),
                              .first_sample = samples_.size(),
                              .samples = samples.size()};
-  for (const PieceTime& time : items.first(letter.times))
+  for (const PieceTime& time : items.first(notice.times))
     times_.push_back({.piece = time.piece, .ns = time.ns});
   samples_.insert(samples_.end(), samples.begin(), samples.end());
 }
 
 DelayerInterval DelayerIntervals::operator[](std::uint32_t number) {
   const Answer& answer = answers_[number];
-  return {.times = std::span(times_).subspan(answer.first_time, answer.letter.times),
+  return {.times = std::span(times_).subspan(answer.first_time, answer.notice.times),
           .samples = std::span(samples_).subspan(answer.first_sample, answer.samples),
-          .waits = answer.letter.waits,
-          .waits_ns = answer.letter.waits_ns,
-          .met_piece = answer.letter.met_piece};
+          .waits = answer.notice.waits,
+          .waits_ns = answer.notice.waits_ns,
+          .met_piece = answer.notice.met_piece};
 }
 
 void DelayerIntervals::forget() {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 #include "storage/hash.hpp"
 #include "waits/causes/burden.hpp"
 #include "waits/causes/compared_line.hpp"
@@ -54,7 +54,7 @@ struct IntervalKey {
 
 /// Requests what a delayer did in an interval, which explains so many waits of the rank that requests it.
 struct IntervalRequest {
-  static constexpr std::uint8_t kLetter = 20;
+  static constexpr std::uint8_t kMessage = 20;
   IntervalKey interval;
   std::uint32_t waits = 0;
   std::uint32_t number = 0;  ///< among those that are requested together
@@ -63,7 +63,7 @@ struct IntervalRequest {
 
 /// The answer: encloses the times of the pieces, and behind them the samples.
 struct IntervalAnswer {
-  static constexpr std::uint8_t kLetter = 21;
+  static constexpr std::uint8_t kMessage = 21;
   using Item = PieceTime;
   std::uint64_t waits_ns = 0;  ///< of DelayerInterval, as the next two
   Burden::Range waits;
@@ -85,12 +85,13 @@ class DelayerIntervals {
   /// Intervals to be requested.
   [[nodiscard]] std::size_t size() const { return requested_.size(); }
   /// Requests them; what comes then is requested together the next time.
-  void send(exchange::Mail& mail);
+  void send(exchange::MessageExchange& exchange);
 
   /// Answers for a delayer's time line of this rank; its waits in the interval will get something.
-  void answer(const IntervalRequest& request, ComparedLine& line, Burden& burden, exchange::Mail& mail);
+  void answer(const IntervalRequest& request, ComparedLine& line, Burden& burden,
+              exchange::MessageExchange& exchange);
 
-  void receive(const IntervalAnswer& letter, std::span<const PieceTime> items);
+  void receive(const IntervalAnswer& notice, std::span<const PieceTime> items);
   /// One whose answer is here, until forget().
   [[nodiscard]] DelayerInterval operator[](std::uint32_t number);
   /// The answers that are here are of no more use.
@@ -103,7 +104,7 @@ class DelayerIntervals {
     std::uint32_t waits = 0;
   };
   struct Answer {
-    IntervalAnswer letter;
+    IntervalAnswer notice;
     std::size_t first_time = 0, first_sample = 0, samples = 0;
   };
   static constexpr std::size_t kLatest = 1024;

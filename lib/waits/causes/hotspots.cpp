@@ -5,7 +5,7 @@
 // that delay costs make. Cost: a hash look-up per longer region or sample.
 #include "waits/causes/hotspots.hpp"
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 #include "waits/timeline/path_shares.hpp"
 
 #include <algorithm>

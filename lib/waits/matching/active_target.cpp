@@ -65,11 +65,12 @@ void ActiveTarget::fence(const CallSite& call, const Operation& operation) {
   for (const auto& [target, last] : std::exchange(origins_[here].fence_last, {})) {
     const int owner = roster_.owner_of(target);
     if (owner < 0 || target == call.rank) continue;
-    mail_.send(owner, LastAccessLetter{here.window, target, instance, last.call, last.context, last.exit_ns});
+    exchange_.send(owner,
+                   LastAccessNotice{here.window, target, instance, last.call, last.context, last.exit_ns});
   }
   const auto early = early_.find({here, instance});
   if (early == early_.end()) return;
-  for (const LastAccessLetter& letter : std::exchange(early->second, {})) receive(letter);
+  for (const LastAccessNotice& notice : std::exchange(early->second, {})) receive(notice);
   early_.erase(early);
 }
 
@@ -94,22 +95,22 @@ void ActiveTarget::complete(const CallSite& call, const Operation& operation) {
     access.complete = call.id;
     const int owner = roster_.owner_of(target);
     if (owner >= 0) {
-      mail_.send(owner, CompleteLetter{.window = here.window,
-                                       .target_rank = target,
-                                       .origin_rank = call.rank,
-                                       .call = call.id,
-                                       .call_context = call.context,
-                                       .enter_ns = call.enter_ns,
-                                       .arrived_ns = access.operations.empty() ? access.start_exit_ns
-                                                                               : access.last_exit_ns});
+      exchange_.send(owner, CompleteNotice{.window = here.window,
+                                           .target_rank = target,
+                                           .origin_rank = call.rank,
+                                           .call = call.id,
+                                           .call_context = call.context,
+                                           .enter_ns = call.enter_ns,
+                                           .arrived_ns = access.operations.empty() ? access.start_exit_ns
+                                                                                   : access.last_exit_ns});
     }
     match(pair);
   }
 }
 
-void ActiveTarget::receive(const PostLetter& letter) {
-  const Pair pair{{letter.origin_rank, letter.window}, letter.target_rank};
-  posts_[pair].push_back(letter);
+void ActiveTarget::receive(const PostNotice& notice) {
+  const Pair pair{{notice.origin_rank, notice.window}, notice.target_rank};
+  posts_[pair].push_back(notice);
   match(pair);
 }
 
@@ -125,7 +126,7 @@ void ActiveTarget::match(const Pair& pair) {
   }
 }
 
-void ActiveTarget::explain(const Access& access, const PostLetter& post) {
+void ActiveTarget::explain(const Access& access, const PostNotice& post) {
   const auto candidate = [&post](EventId call, Pattern pattern) {
     return Candidate{.event = call.index,
                      .pattern = pattern,
@@ -149,7 +150,7 @@ void ActiveTarget::post(const CallSite& call, const Operation& operation) {
   for (const std::int32_t origin : origins) {
     const int owner = roster_.owner_of(origin);
     if (owner >= 0)
-      mail_.send(owner, PostLetter{here.window, call.rank, origin, call.id, call.context, call.enter_ns});
+      exchange_.send(owner, PostNotice{here.window, call.rank, origin, call.id, call.context, call.enter_ns});
   }
   exposed_[here].push_back(std::move(origins));
 }
@@ -169,19 +170,19 @@ void ActiveTarget::wait(const CallSite& call, const Operation& operation) {
   exposed.pop_front();
 }
 
-void ActiveTarget::receive(const CompleteLetter& letter) {
-  const Pair pair{{letter.target_rank, letter.window}, letter.origin_rank};
-  completes_[pair].push_back(letter);
+void ActiveTarget::receive(const CompleteNotice& notice) {
+  const Pair pair{{notice.target_rank, notice.window}, notice.origin_rank};
+  completes_[pair].push_back(notice);
   expose(pair);
 }
 
 /// The n-th complete of an origin ends the n-th exposure of the target to it.
 void ActiveTarget::expose(const Pair& pair) {
   std::deque<EventId>& waits = waits_[pair];
-  std::deque<CompleteLetter>& completes = completes_[pair];
+  std::deque<CompleteNotice>& completes = completes_[pair];
   while (!waits.empty() && !completes.empty()) {
     const EventId wait = waits.front();
-    const CompleteLetter complete = completes.front();
+    const CompleteNotice complete = completes.front();
     waits.pop_front();
     completes.pop_front();
     Candidate candidate{.event = wait.index,
@@ -196,23 +197,23 @@ void ActiveTarget::expose(const Pair& pair) {
   }
 }
 
-void ActiveTarget::receive(const LastAccessLetter& letter) {
-  const Place target{letter.target_rank, letter.window};
+void ActiveTarget::receive(const LastAccessNotice& notice) {
+  const Place target{notice.target_rank, notice.window};
   const Fences& fences = fences_[target];
-  if (letter.fence < fences.first) return;  // only damage can say so
-  const std::uint32_t at = letter.fence - fences.first;
+  if (notice.fence < fences.first) return;  // only damage can say so
+  const std::uint32_t at = notice.fence - fences.first;
   if (at >= fences.calls.size()) {
-    early_[{target, letter.fence}].push_back(letter);
+    early_[{target, notice.fence}].push_back(notice);
     return;
   }
   const EventId fence = fences.calls[at];
   const Event& event = ledger_.line(fence.location).events[fence.index];
-  if (letter.exit_ns <= event.enter_ns) return;
+  if (notice.exit_ns <= event.enter_ns) return;
   ledger_.add(fence.location, Candidate{.event = fence.index,
                                         .pattern = Pattern::early_fence,
-                                        .ns = letter.exit_ns,
-                                        .cause = letter.call,
-                                        .cause_context = letter.call_context});
+                                        .ns = notice.exit_ns,
+                                        .cause = notice.call,
+                                        .cause_context = notice.call_context});
 }
 
 void ActiveTarget::fenced(std::uint64_t window, std::int32_t rank, EventId call) {

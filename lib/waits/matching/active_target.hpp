@@ -1,6 +1,6 @@
 #pragma once
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 #include "waits/matching/contexts.hpp"
 #include "waits/timeline/call_site.hpp"
 #include "waits/timeline/ledger.hpp"
@@ -14,8 +14,8 @@
 namespace culprit::waits {
 
 /// A target exposed its window to an origin.
-struct PostLetter {
-  static constexpr std::uint8_t kLetter = 10;
+struct PostNotice {
+  static constexpr std::uint8_t kMessage = 10;
   std::uint64_t window = 0;
   std::int32_t target_rank = 0, origin_rank = 0;  ///< in MPI_COMM_WORLD
   EventId call;
@@ -23,8 +23,8 @@ struct PostLetter {
   std::uint64_t enter_ns = 0;
 };
 /// An origin ended its access to a target's window.
-struct CompleteLetter {
-  static constexpr std::uint8_t kLetter = 11;
+struct CompleteNotice {
+  static constexpr std::uint8_t kMessage = 11;
   std::uint64_t window = 0;
   std::int32_t target_rank = 0, origin_rank = 0;
   EventId call;
@@ -33,8 +33,8 @@ struct CompleteLetter {
   std::uint64_t arrived_ns = 0;  ///< exit of its last operation towards the target, or of MPI_Win_start
 };
 /// The last operation of an origin towards a target before a fence.
-struct LastAccessLetter {
-  static constexpr std::uint8_t kLetter = 12;
+struct LastAccessNotice {
+  static constexpr std::uint8_t kMessage = 12;
   std::uint64_t window = 0;
   std::int32_t target_rank = 0;
   std::uint32_t fence = 0;
@@ -49,10 +49,11 @@ struct LastAccessLetter {
 /// here are the operations that reach a target after it entered its fence.
 class ActiveTarget {
  public:
-  using Letters = exchange::LetterList<PostLetter, CompleteLetter, LastAccessLetter>;
+  using Received = exchange::MessageList<PostNotice, CompleteNotice, LastAccessNotice>;
 
-  ActiveTarget(const Roster& roster, const Contexts& contexts, exchange::Mail& mail, Ledger& ledger)
-      : roster_(roster), contexts_(contexts), mail_(mail), ledger_(ledger) {}
+  ActiveTarget(const Roster& roster, const Contexts& contexts, exchange::MessageExchange& exchange,
+               Ledger& ledger)
+      : roster_(roster), contexts_(contexts), exchange_(exchange), ledger_(ledger) {}
 
   /// MPI_Put, MPI_Get, MPI_Accumulate and their like.
   void access(const CallSite& call, const measurement::trace::Operation& operation);
@@ -62,9 +63,9 @@ class ActiveTarget {
   void post(const CallSite& call, const measurement::trace::Operation& operation);
   void wait(const CallSite& call, const measurement::trace::Operation& operation);
 
-  void receive(const PostLetter& letter);
-  void receive(const CompleteLetter& letter);
-  void receive(const LastAccessLetter& letter);
+  void receive(const PostNotice& notice);
+  void receive(const CompleteNotice& notice);
+  void receive(const LastAccessNotice& notice);
 
   /// All have entered this fence, and what they did before it has arrived: nothing will be said of it, nor of
   /// the process's earlier ones on the window.
@@ -107,26 +108,26 @@ class ActiveTarget {
 
   [[nodiscard]] Place place(const CallSite& call, const measurement::trace::Operation& operation) const;
   void match(const Pair& pair);
-  void explain(const Access& access, const PostLetter& post);
+  void explain(const Access& access, const PostNotice& post);
   void expose(const Pair& pair);
 
   const Roster& roster_;
   const Contexts& contexts_;
-  exchange::Mail& mail_;
+  exchange::MessageExchange& exchange_;
   Ledger& ledger_;
   std::map<Place, Origin> origins_;
   std::map<Pair, std::deque<Access>> accesses_;   // of own origins, by target; the last may be open
-  std::map<Pair, std::deque<PostLetter>> posts_;  // to own origins
+  std::map<Pair, std::deque<PostNotice>> posts_;  // to own origins
   std::map<Place, std::deque<std::vector<std::int32_t>>> exposed_;  // origins of own targets' open epochs
   std::map<Pair, std::deque<EventId>> waits_;                       // of own targets, by origin
-  std::map<Pair, std::deque<CompleteLetter>> completes_;
+  std::map<Pair, std::deque<CompleteNotice>> completes_;
   /// Fences of an own target that operations may yet reach.
   struct Fences {
     std::uint32_t first = 0;  // how many there were before
     std::deque<EventId> calls;
   };
   std::map<Place, Fences> fences_;
-  std::map<std::pair<Place, std::uint32_t>, std::vector<LastAccessLetter>> early_;  // for fences not yet read
+  std::map<std::pair<Place, std::uint32_t>, std::vector<LastAccessNotice>> early_;  // for fences not yet read
 };
 
 }  // namespace culprit::waits

@@ -127,7 +127,8 @@ void Gathering::add(const Gathering& other) {
 }
 
 int Collectives::home_of(std::uint64_t context) const {
-  return static_cast<int>((context * 0x9e3779b97f4a7c15U >> 33) % static_cast<std::uint64_t>(mail_.ranks()));
+  return static_cast<int>((context * 0x9e3779b97f4a7c15U >> 33) %
+                          static_cast<std::uint64_t>(exchange_.ranks()));
 }
 
 void Collectives::observe(const CallSite& call, const Operation& operation) {
@@ -184,8 +185,8 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   member.enter_ns = call.enter_ns;
   member.exit_ns = call.exit_ns;
   if (operation.kind == OperationKind::prefix) {
-    mail_.send(home_of(context.global_id),
-               PrefixLetter{context.global_id, instance, context.size, mail_.here(), enter});
+    exchange_.send(home_of(context.global_id),
+                   PrefixNotice{context.global_id, instance, context.size, exchange_.here(), enter});
     return;
   }
   const bool root = view.inter ? operation.peer == trace::kRootHere : operation.peer == view.rank;
@@ -198,28 +199,28 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   }
   own.part.join(operation.kind, blocking);
   if (own.part.members == context.own_processes) {
-    mail_.send(home_of(context.global_id),
-               GatheringLetter{context.global_id, instance, context.size, mail_.here(), own.part});
+    exchange_.send(home_of(context.global_id),
+                   GatheringNotice{context.global_id, instance, context.size, exchange_.here(), own.part});
   }
 }
 
-void Collectives::receive(const GatheringLetter& letter) {
-  const Key key{letter.context, letter.instance};
+void Collectives::receive(const GatheringNotice& notice) {
+  const Key key{notice.context, notice.instance};
   Instance& instance = instances_[key];
-  instance.whole.add(letter.part);
-  instance.from.push_back(letter.from);
-  if (instance.whole.members < letter.size) return;
+  instance.whole.add(notice.part);
+  instance.from.push_back(notice.from);
+  if (instance.whole.members < notice.size) return;
   if (instance.whole.contradictory) ++ledger_.unmatched.collectives;
   for (const int from : instance.from) {
-    mail_.send(from, GatheredLetter{letter.context, letter.instance, instance.whole});
+    exchange_.send(from, GatheredNotice{notice.context, notice.instance, instance.whole});
   }
   instances_.erase(key);
 }
 
-void Collectives::receive(const GatheredLetter& letter) {
-  const auto own = own_.find({letter.context, letter.instance});
+void Collectives::receive(const GatheredNotice& notice) {
+  const auto own = own_.find({notice.context, notice.instance});
   if (own == own_.end()) return;
-  gathered_.push_back({letter, own->second});
+  gathered_.push_back({notice, own->second});
   own_.erase(own);
 }
 
@@ -230,35 +231,35 @@ void Collectives::settle_gathered() {
     for (const Gathered& one : gathered_) {
       const std::vector<Member>& members = owns_[one.own].members;
       const std::size_t last = std::min(first + kMembersTogether, members.size());
-      for (std::size_t i = first; i < last; ++i) settle(members[i], one.letter.whole);
+      for (std::size_t i = first; i < last; ++i) settle(members[i], one.notice.whole);
     }
   }
 }
 
-void Collectives::receive(const PrefixLetter& letter) {
-  const Key key{letter.context, letter.instance};
-  std::vector<PrefixLetter>& members = instances_[key].prefix;
-  members.push_back(letter);
-  if (members.size() < letter.size) return;
+void Collectives::receive(const PrefixNotice& notice) {
+  const Key key{notice.context, notice.instance};
+  std::vector<PrefixNotice>& members = instances_[key].prefix;
+  members.push_back(notice);
+  if (members.size() < notice.size) return;
   std::sort(members.begin(), members.end(),
-            [](const PrefixLetter& a, const PrefixLetter& b) { return is_lower(a.enter, b.enter); });
+            [](const PrefixNotice& a, const PrefixNotice& b) { return is_lower(a.enter, b.enter); });
   Mark latest;
-  for (const PrefixLetter& member : members) {
-    mail_.send(member.from, PrefixedLetter{letter.context, letter.instance, member.enter.call, latest});
+  for (const PrefixNotice& member : members) {
+    exchange_.send(member.from, PrefixedNotice{notice.context, notice.instance, member.enter.call, latest});
     if (latest.rank < 0 || enters_later(member.enter, latest)) latest = member.enter;
   }
   instances_.erase(key);
 }
 
-void Collectives::receive(const PrefixedLetter& letter) {
-  const auto found = own_.find({letter.context, letter.instance});
+void Collectives::receive(const PrefixedNotice& notice) {
+  const auto found = own_.find({notice.context, notice.instance});
   if (found == own_.end()) return;
   Own& own = owns_[found->second];
   const std::vector<Member>& members = own.members;
   const auto member = std::find_if(members.begin(), members.end(),
-                                   [&letter](const Member& one) { return one.call == letter.call; });
+                                   [&notice](const Member& one) { return one.call == notice.call; });
   if (member == members.end()) return;
-  depend(*member, Pattern::early_scan, letter.latest, true);
+  depend(*member, Pattern::early_scan, notice.latest, true);
   if (++own.answered < members.size()) return;
   free_.push_back(found->second);
   own_.erase(found);
@@ -331,8 +332,8 @@ void Collectives::flush() {
   for (const auto& [key, number] : own_) {
     const Own& own = owns_[number];
     if (own.part.members == 0 || own.part.members == own.expected) continue;
-    mail_.send(home_of(key.context),
-               GatheringLetter{key.context, key.instance, own.size, mail_.here(), own.part});
+    exchange_.send(home_of(key.context),
+                   GatheringNotice{key.context, key.instance, own.size, exchange_.here(), own.part});
   }
 }
 

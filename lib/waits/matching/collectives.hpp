@@ -1,6 +1,6 @@
 #pragma once
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 #include "storage/hash.hpp"
 #include "waits/matching/completions.hpp"
 #include "waits/matching/contexts.hpp"
@@ -45,8 +45,8 @@ struct Gathering {
   void come_last(const Mark& mark);
 };
 
-struct GatheringLetter {
-  static constexpr std::uint8_t kLetter = 3;
+struct GatheringNotice {
+  static constexpr std::uint8_t kMessage = 3;
   std::uint64_t context = 0;
   std::uint32_t instance = 0;
   std::uint32_t size = 0;  ///< of the context
@@ -54,15 +54,15 @@ struct GatheringLetter {
   Gathering part;
 };
 /// The whole, back to those who contributed.
-struct GatheredLetter {
-  static constexpr std::uint8_t kLetter = 4;
+struct GatheredNotice {
+  static constexpr std::uint8_t kMessage = 4;
   std::uint64_t context = 0;
   std::uint32_t instance = 0;
   Gathering whole;
 };
 /// One member of a prefix reduction, where each waits for those below it only.
-struct PrefixLetter {
-  static constexpr std::uint8_t kLetter = 5;
+struct PrefixNotice {
+  static constexpr std::uint8_t kMessage = 5;
   std::uint64_t context = 0;
   std::uint32_t instance = 0;
   std::uint32_t size = 0;  ///< of the context
@@ -70,8 +70,8 @@ struct PrefixLetter {
   Mark enter;
 };
 /// The latest of those below the member.
-struct PrefixedLetter {
-  static constexpr std::uint8_t kLetter = 6;
+struct PrefixedNotice {
+  static constexpr std::uint8_t kMessage = 6;
   std::uint64_t context = 0;
   std::uint32_t instance = 0;
   EventId call;
@@ -83,11 +83,12 @@ struct PrefixedLetter {
 /// own members, so that what travels does not grow with their number; the sums meet at one rank per context.
 class Collectives {
  public:
-  using Letters = exchange::LetterList<GatheringLetter, GatheredLetter, PrefixLetter, PrefixedLetter>;
+  using Received = exchange::MessageList<GatheringNotice, GatheredNotice, PrefixNotice, PrefixedNotice>;
 
-  Collectives(const Contexts& contexts, exchange::Mail& mail, Ledger& ledger, Completions& completions)
+  Collectives(const Contexts& contexts, exchange::MessageExchange& exchange, Ledger& ledger,
+              Completions& completions)
       : contexts_(contexts),
-        mail_(mail),
+        exchange_(exchange),
         ledger_(ledger),
         completions_(completions),
         initiated_(contexts.slots()) {}
@@ -95,22 +96,22 @@ class Collectives {
   /// A call that begins, completes or does both.
   void observe(const CallSite& call, const measurement::trace::Operation& operation);
 
-  void receive(const GatheringLetter& letter);
-  void receive(const GatheredLetter& letter);
-  void receive(const PrefixLetter& letter);
-  void receive(const PrefixedLetter& letter);
+  void receive(const GatheringNotice& notice);
+  void receive(const GatheredNotice& notice);
+  void receive(const PrefixNotice& notice);
+  void receive(const PrefixedNotice& notice);
 
-  /// After the letters were delivered: what members of the instances that are whole now may have waited for.
+  /// After the notices were delivered: what members of the instances that are whole now may have waited for.
   /// Calls fenced(window, a member's rank in MPI_COMM_WORLD, its call) for all fences among them: all that
   /// enter such a fence have done so.
   template <typename Fenced>
   void close_round(Fenced fenced) {
     settle_gathered();
     for (const Gathered& one : gathered_) {
-      const Gathering& whole = one.letter.whole;
+      const Gathering& whole = one.notice.whole;
       if (whole.kind != measurement::trace::OperationKind::fence || whole.contradictory) continue;
       for (const Member& member : owns_[one.own].members)
-        fenced(one.letter.context, member.process_rank, member.call);
+        fenced(one.notice.context, member.process_rank, member.call);
     }
     for (const Gathered& one : gathered_) free_.push_back(one.own);
     gathered_.clear();
@@ -118,7 +119,7 @@ class Collectives {
   /// At the end of all time lines: parts that lack a member travel after all, so that an instance without it
   /// is counted once.
   void flush();
-  /// After the last letter: counts what was not complete.
+  /// After the last notice: counts what was not complete.
   void finish();
 
  private:
@@ -146,7 +147,7 @@ class Collectives {
   };
   /// The answer, and whom it concerns: the number of those here.
   struct Gathered {
-    GatheredLetter letter;
+    GatheredNotice notice;
     std::uint32_t own = 0;
   };
   /// Members settled together, for one instance after the other: what there is of so many time lines fits
@@ -156,7 +157,7 @@ class Collectives {
   struct Instance {
     Gathering whole;
     std::vector<int> from;
-    std::vector<PrefixLetter> prefix;
+    std::vector<PrefixNotice> prefix;
   };
 
   Own& own(const Key& key);
@@ -168,7 +169,7 @@ class Collectives {
   [[nodiscard]] int home_of(std::uint64_t context) const;
 
   const Contexts& contexts_;
-  exchange::Mail& mail_;
+  exchange::MessageExchange& exchange_;
   Ledger& ledger_;
   Completions& completions_;
   std::vector<std::uint32_t> initiated_;             // by slot of the contexts

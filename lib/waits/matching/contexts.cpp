@@ -5,7 +5,7 @@
 // beginning; member lists are kept as runs with a stride.
 #include "waits/matching/contexts.hpp"
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 #include "measurement/limits.hpp"
 
 #include <algorithm>

@@ -72,14 +72,14 @@ void IntervalStarts::tell(const TimeLine& line) {
   for (std::size_t i = 0; i < line.waits.size(); ++i) {
     const Wait wait = line.waits[i];
     if (!is_wait(wait.pattern) || attended.met_by_all(wait.event)) continue;
-    mail_.send(roster_.holder_of(wait.cause.location),
-               AwaitedLetter{wait.cause, {line.location, wait.event}, wait.cause_ends});
+    exchange_.send(roster_.holder_of(wait.cause.location),
+                   AwaitedNotice{wait.cause, {line.location, wait.event}, wait.cause_ends});
   }
 }
 
-void IntervalStarts::receive(const AwaitedLetter& letter) {
-  ledger_.line(letter.cause.location)
-      .awaited.add({.event = letter.cause.index, .by_its_end = letter.by_its_end, .waiter = letter.waiter});
+void IntervalStarts::receive(const AwaitedNotice& notice) {
+  ledger_.line(notice.cause.location)
+      .awaited.add({.event = notice.cause.index, .by_its_end = notice.by_its_end, .waiter = notice.waiter});
 }
 
 /// Backwards through the time lines: those that were told of last are still in memory.

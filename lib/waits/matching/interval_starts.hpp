@@ -1,7 +1,7 @@
 #pragma once
 
 #include "exchange/communicator.hpp"
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 #include "waits/matching/contexts.hpp"
 #include "waits/timeline/ledger.hpp"
 #include "waits/timeline/roster.hpp"
@@ -11,8 +11,8 @@
 namespace culprit::waits {
 
 /// A call on the recipient's time line ended a wait.
-struct AwaitedLetter {
-  static constexpr std::uint8_t kLetter = 15;
+struct AwaitedNotice {
+  static constexpr std::uint8_t kMessage = 15;
   EventId cause, waiter;
   bool by_its_end = false;
 };
@@ -22,20 +22,20 @@ struct AwaitedLetter {
 /// met the waiters there; then each time line is gone along.
 class IntervalStarts {
  public:
-  using Letters = exchange::LetterList<AwaitedLetter>;
+  using Received = exchange::MessageList<AwaitedNotice>;
 
   IntervalStarts(exchange::Communicator& analysis, const Roster& roster, const Contexts& contexts,
                  Ledger& ledger)
-      : roster_(roster), contexts_(contexts), ledger_(ledger), mail_(analysis) {}
+      : roster_(roster), contexts_(contexts), ledger_(ledger), exchange_(analysis) {}
 
   /// Tells the causes of a settled time line's waits.
   void tell(const TimeLine& line);
   /// Collective: what was told since the last time arrives.
-  void deliver() { mail_.deliver(*this); }
+  void deliver() { exchange_.deliver(*this); }
   /// After all of all time lines arrived: fills in where the intervals begin.
   void find();
 
-  void receive(const AwaitedLetter& letter);
+  void receive(const AwaitedNotice& notice);
 
  private:
   void find(TimeLine& line);
@@ -43,7 +43,7 @@ class IntervalStarts {
   const Roster& roster_;
   const Contexts& contexts_;
   Ledger& ledger_;
-  exchange::Mail mail_;
+  exchange::MessageExchange exchange_;
 };
 
 }  // namespace culprit::waits

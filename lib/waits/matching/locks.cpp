@@ -95,12 +95,12 @@ void Locks::release(const Owner& key, std::int32_t target, const Held& held, con
   calls.insert(calls.end(), held.uses_of_all.begin(), held.uses_of_all.end());
   std::sort(calls.begin(), calls.end(), earlier);
   calls.push_back(unlock);
-  mail_.send(at, HoldingLetter{key.window, target, key.rank, held.exclusive}, calls);
+  exchange_.send(at, HoldingNotice{key.window, target, key.rank, held.exclusive}, calls);
 }
 
-void Locks::receive(const HoldingLetter& letter, std::span<const HoldingCall> calls) {
-  arrived_[{letter.window, letter.target_rank}].push_back(
-      {letter.origin_rank, letter.exclusive, {calls.begin(), calls.end()}});
+void Locks::receive(const HoldingNotice& notice, std::span<const HoldingCall> calls) {
+  arrived_[{notice.window, notice.target_rank}].push_back(
+      {notice.origin_rank, notice.exclusive, {calls.begin(), calls.end()}});
 }
 
 void Locks::close_round() {
@@ -132,19 +132,19 @@ void Locks::compare(const Holding& waiter, const Holding& other) {
   for (const HoldingCall& call : waiter.calls) {
     if (call.enter_ns >= unlock.enter_ns) return;
     if (unlock.enter_ns < call.exit_ns) {
-      mail_.send(roster_.owner_of(waiter.origin_rank),
-                 LockWaitLetter{call.call, unlock.call, unlock.context, unlock.enter_ns});
+      exchange_.send(roster_.owner_of(waiter.origin_rank),
+                     LockWaitNotice{call.call, unlock.call, unlock.context, unlock.enter_ns});
     }
     if (call.completes) return;
   }
 }
 
-void Locks::receive(const LockWaitLetter& letter) {
-  ledger_.add(letter.call.location, Candidate{.event = letter.call.index,
+void Locks::receive(const LockWaitNotice& notice) {
+  ledger_.add(notice.call.location, Candidate{.event = notice.call.index,
                                               .pattern = Pattern::lock_wait,
-                                              .ns = letter.until_ns,
-                                              .cause = letter.unlock,
-                                              .cause_context = letter.unlock_context});
+                                              .ns = notice.until_ns,
+                                              .cause = notice.unlock,
+                                              .cause_context = notice.unlock_context});
 }
 
 void Locks::finish() {

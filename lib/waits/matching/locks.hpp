@@ -1,6 +1,6 @@
 #pragma once
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 #include "waits/matching/contexts.hpp"
 #include "waits/timeline/call_site.hpp"
 #include "waits/timeline/ledger.hpp"
@@ -24,8 +24,8 @@ struct HoldingCall {
 
 /// From an origin's lock to its unlock, on the way to the rank of the analysis that has the target. Encloses
 /// the calls between that may have been blocked, both included.
-struct HoldingLetter {
-  static constexpr std::uint8_t kLetter = 13;
+struct HoldingNotice {
+  static constexpr std::uint8_t kMessage = 13;
   using Item = HoldingCall;
   std::uint64_t window = 0;
   std::int32_t target_rank = 0, origin_rank = 0;  ///< in MPI_COMM_WORLD
@@ -33,8 +33,8 @@ struct HoldingLetter {
 };
 
 /// One origin held a lock; this is how an other one's answer gets to it.
-struct LockWaitLetter {
-  static constexpr std::uint8_t kLetter = 14;
+struct LockWaitNotice {
+  static constexpr std::uint8_t kMessage = 14;
   EventId call, unlock;
   std::uint32_t unlock_context = 0;
   std::uint64_t until_ns = 0;
@@ -46,18 +46,18 @@ struct LockWaitLetter {
 /// lock later than this origin, and may not have had it before, did not keep it waiting.
 class Locks {
  public:
-  using Letters = exchange::LetterList<HoldingLetter, LockWaitLetter>;
+  using Received = exchange::MessageList<HoldingNotice, LockWaitNotice>;
 
-  Locks(const Roster& roster, const Contexts& contexts, exchange::Mail& mail, Ledger& ledger)
-      : roster_(roster), contexts_(contexts), mail_(mail), ledger_(ledger) {}
+  Locks(const Roster& roster, const Contexts& contexts, exchange::MessageExchange& exchange, Ledger& ledger)
+      : roster_(roster), contexts_(contexts), exchange_(exchange), ledger_(ledger) {}
 
   void lock(const CallSite& call, const measurement::trace::Operation& operation);
   /// An operation on the target, or a flush.
   void use(const CallSite& call, const measurement::trace::Operation& operation);
   void unlock(const CallSite& call, const measurement::trace::Operation& operation);
 
-  void receive(const HoldingLetter& letter, std::span<const HoldingCall> calls);
-  void receive(const LockWaitLetter& letter);
+  void receive(const HoldingNotice& notice, std::span<const HoldingCall> calls);
+  void receive(const LockWaitNotice& notice);
 
   /// After each round: all that ended up to its time has arrived, and can be compared in the order of ending.
   void close_round();
@@ -101,7 +101,7 @@ class Locks {
 
   const Roster& roster_;
   const Contexts& contexts_;
-  exchange::Mail& mail_;
+  exchange::MessageExchange& exchange_;
   Ledger& ledger_;
   std::map<Owner, Held> held_;
   std::map<Place, std::vector<Holding>> arrived_;  // in this round

@@ -30,17 +30,17 @@ void Messages::send(const CallSite& call, const Operation& operation) {
       ++ledger_.unmatched.strangers;
       return;
     }
-    mail_.send(owner, SendLetter{.communicator = contexts_.shared(view.shared).global_id,
-                                 .source = view.rank,
-                                 .destination_rank = *destination,
-                                 .tag = operation.tag,
-                                 .sent = {.call = call.id,
-                                          .enter_ns = call.enter_ns,
-                                          .exit_ns = blocking ? call.exit_ns : operation.id,
-                                          .call_context = call.context,
-                                          .blocking = blocking,
-                                          .buffered = operation.kind == OperationKind::send_buffered,
-                                          .alone = call.alone}});
+    exchange_.send(owner, SendNotice{.communicator = contexts_.shared(view.shared).global_id,
+                                     .source = view.rank,
+                                     .destination_rank = *destination,
+                                     .tag = operation.tag,
+                                     .sent = {.call = call.id,
+                                              .enter_ns = call.enter_ns,
+                                              .exit_ns = blocking ? call.exit_ns : operation.id,
+                                              .call_context = call.context,
+                                              .blocking = blocking,
+                                              .buffered = operation.kind == OperationKind::send_buffered,
+                                              .alone = call.alone}});
   }
   if (operation.completes && !blocking && operation.kind != OperationKind::send_buffered) {
     completions_.completed(call, operation.id);
@@ -185,22 +185,22 @@ void Messages::take(const Channel& channel, const Arrival& arrival) {
   if (queues.sends.empty() && channels_.size() > kKeptChannels) channels_.erase(entry);
 }
 
-void Messages::receive(const SendLetter& letter) {
-  if (letter.communicator != communicator_ || !context_) {
-    communicator_ = letter.communicator;
-    context_ = contexts_.find(letter.communicator);
+void Messages::receive(const SendNotice& notice) {
+  if (notice.communicator != communicator_ || !context_) {
+    communicator_ = notice.communicator;
+    context_ = contexts_.find(notice.communicator);
   }
   if (!context_) {
     ++ledger_.unmatched.sends;
     return;
   }
   const auto entry =
-      channels_.try_emplace({*context_, letter.source, letter.destination_rank, letter.tag}).first;
+      channels_.try_emplace({*context_, notice.source, notice.destination_rank, notice.tag}).first;
   Queues& queues = entry.value();
   while (!queues.arrivals.empty()) {
     const Arrival arrival = arrivals_.front(queues.arrivals);
     arrivals_.pop(queues.arrivals);
-    match(letter.sent, arrival);
+    match(notice.sent, arrival);
     if (arrival.probe) {
       --probes_;
       continue;
@@ -208,7 +208,7 @@ void Messages::receive(const SendLetter& letter) {
     if (queues.arrivals.empty() && channels_.size() > kKeptChannels) channels_.erase(entry);
     return;
   }
-  sends_.push(queues.sends, letter.sent);
+  sends_.push(queues.sends, notice.sent);
 }
 
 void Messages::match(const Sent& send, const Arrival& arrival) {
@@ -241,22 +241,22 @@ bool Messages::may_have_waited(const Sent& send, const Arrival& arrival) {
 
 void Messages::tell_sender(const Sent& send, const Arrival& arrival) {
   const std::int32_t rank = roster_.rank_of(send.call.location);
-  mail_.send(roster_.owner_of(rank), ReceiptLetter{.source_rank = rank,
-                                                   .blocking = send.blocking,
-                                                   .operation = send.blocking ? 0 : send.exit_ns,
-                                                   .candidate = {.event = send.call.index,
-                                                                 .pattern = Pattern::late_receiver,
-                                                                 .ns = arrival.posted_ns,
-                                                                 .cause = arrival.posted,
-                                                                 .cause_context = arrival.posted_context},
-                                                   .sender = send.call.location});
+  exchange_.send(roster_.owner_of(rank), ReceiptNotice{.source_rank = rank,
+                                                       .blocking = send.blocking,
+                                                       .operation = send.blocking ? 0 : send.exit_ns,
+                                                       .candidate = {.event = send.call.index,
+                                                                     .pattern = Pattern::late_receiver,
+                                                                     .ns = arrival.posted_ns,
+                                                                     .cause = arrival.posted,
+                                                                     .cause_context = arrival.posted_context},
+                                                       .sender = send.call.location});
 }
 
-void Messages::receive(const ReceiptLetter& letter) {
-  if (letter.blocking) {
-    ledger_.add(letter.sender, letter.candidate);
+void Messages::receive(const ReceiptNotice& notice) {
+  if (notice.blocking) {
+    ledger_.add(notice.sender, notice.candidate);
   } else {
-    completions_.depends(letter.source_rank, letter.operation, letter.candidate);
+    completions_.depends(notice.source_rank, notice.operation, notice.candidate);
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 #include "storage/queue_pool.hpp"
 #include "waits/matching/completions.hpp"
 #include "waits/matching/contexts.hpp"
@@ -30,8 +30,8 @@ struct Sent {
 };
 
 /// A send, on its way to the rank of the analysis that has the receiver.
-struct SendLetter {
-  static constexpr std::uint8_t kLetter = 1;
+struct SendNotice {
+  static constexpr std::uint8_t kMessage = 1;
   std::uint64_t communicator = 0;
   std::int32_t source = 0;            ///< in the communicator
   std::int32_t destination_rank = 0;  ///< in MPI_COMM_WORLD
@@ -40,8 +40,8 @@ struct SendLetter {
 };
 
 /// The receive that took it, on its way back: its sender may have waited for that.
-struct ReceiptLetter {
-  static constexpr std::uint8_t kLetter = 2;
+struct ReceiptNotice {
+  static constexpr std::uint8_t kMessage = 2;
   std::int32_t source_rank = 0;  ///< in MPI_COMM_WORLD
   bool blocking = false;
   std::uint64_t operation = 0;  ///< of a send that does not block
@@ -54,14 +54,14 @@ struct ReceiptLetter {
 /// receiver's. What waits for its partner is kept; nothing else is.
 class Messages {
  public:
-  using Letters = exchange::LetterList<SendLetter, ReceiptLetter>;
+  using Received = exchange::MessageList<SendNotice, ReceiptNotice>;
 
   /// `processes` are how many this rank of the analysis has.
-  Messages(const Roster& roster, const Contexts& contexts, std::size_t processes, exchange::Mail& mail,
-           Ledger& ledger, Completions& completions)
+  Messages(const Roster& roster, const Contexts& contexts, std::size_t processes,
+           exchange::MessageExchange& exchange, Ledger& ledger, Completions& completions)
       : roster_(roster),
         contexts_(contexts),
-        mail_(mail),
+        exchange_(exchange),
         ledger_(ledger),
         completions_(completions),
         orders_(contexts.slots()),
@@ -71,10 +71,10 @@ class Messages {
   void receive(const CallSite& call, const measurement::trace::Operation& operation);
   void probe(const CallSite& call, const measurement::trace::Operation& operation);
 
-  void receive(const SendLetter& letter);
-  void receive(const ReceiptLetter& letter);
+  void receive(const SendNotice& notice);
+  void receive(const ReceiptNotice& notice);
 
-  /// After the last letter: counts what found no partner.
+  /// After the last notice: counts what found no partner.
   void finish();
 
  private:
@@ -133,7 +133,7 @@ class Messages {
 
   const Roster& roster_;
   const Contexts& contexts_;
-  exchange::Mail& mail_;
+  exchange::MessageExchange& exchange_;
   Ledger& ledger_;
   Completions& completions_;
   std::vector<PostingOrder> orders_;  // by slot
@@ -144,7 +144,7 @@ class Messages {
   storage::QueuePool<Sent> sends_;
   storage::QueuePool<Arrival> arrivals_;
   std::size_t probes_ = 0;                    // of those
-  std::uint64_t communicator_ = 0;            // of the letter read last
+  std::uint64_t communicator_ = 0;            // of the notice read last
   std::optional<std::uint32_t> context_;      // which that is here
   std::vector<PostingOrder::Receive> ready_;  // kept for its memory
 };

@@ -28,7 +28,7 @@ void Neighbors::observe(const CallSite& call, const trace::Operation& operation)
     const std::optional<std::int32_t> rank = view.members->at(neighbor);
     const int owner = rank ? roster_.owner_of(*rank) : -1;
     if (owner < 0) continue;
-    mail_.send(owner, NeighborLetter{context, instance, *rank, call.id, call.context, call.enter_ns});
+    exchange_.send(owner, NeighborNotice{context, instance, *rank, call.id, call.context, call.enter_ns});
   }
   std::uint32_t sources = 0;
   for (const std::int32_t neighbor : topology.sources) {
@@ -43,12 +43,12 @@ void Neighbors::observe(const CallSite& call, const trace::Operation& operation)
   if (share.arrived == sources) settle(key, share);
 }
 
-void Neighbors::receive(const NeighborLetter& letter) {
-  const Key key{letter.context, letter.instance, letter.to_rank};
+void Neighbors::receive(const NeighborNotice& notice) {
+  const Key key{notice.context, notice.instance, notice.to_rank};
   Share& share = shares_[key];
   if (share.arrived++ == 0 ||
-      std::tuple(letter.enter_ns, share.latest.call) > std::tuple(share.latest.enter_ns, letter.call)) {
-    share.latest = letter;
+      std::tuple(notice.enter_ns, share.latest.call) > std::tuple(share.latest.enter_ns, notice.call)) {
+    share.latest = notice;
   }
   if (share.call.known() && share.arrived == share.sources) settle(key, share);
 }

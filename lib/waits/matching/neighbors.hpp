@@ -1,6 +1,6 @@
 #pragma once
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 #include "storage/hash.hpp"
 #include "waits/matching/completions.hpp"
 #include "waits/matching/contexts.hpp"
@@ -19,8 +19,8 @@
 namespace culprit::waits {
 
 /// A process entered a neighbourhood collective; to each of those that it sends to.
-struct NeighborLetter {
-  static constexpr std::uint8_t kLetter = 7;
+struct NeighborNotice {
+  static constexpr std::uint8_t kMessage = 7;
   std::uint64_t context = 0;
   std::uint32_t instance = 0;
   std::int32_t to_rank = -1;  ///< in MPI_COMM_WORLD
@@ -33,21 +33,21 @@ struct NeighborLetter {
 /// from, and for nobody else.
 class Neighbors {
  public:
-  using Letters = exchange::LetterList<NeighborLetter>;
+  using Received = exchange::MessageList<NeighborNotice>;
 
   Neighbors(const Roster& roster, const Contexts& contexts,
-            std::span<const std::unique_ptr<ProcessTrace>> own, exchange::Mail& mail, Ledger& ledger,
-            Completions& completions)
+            std::span<const std::unique_ptr<ProcessTrace>> own, exchange::MessageExchange& exchange,
+            Ledger& ledger, Completions& completions)
       : roster_(roster),
         contexts_(contexts),
         own_(own),
-        mail_(mail),
+        exchange_(exchange),
         ledger_(ledger),
         completions_(completions),
         initiated_(contexts.slots()) {}
 
   void observe(const CallSite& call, const measurement::trace::Operation& operation);
-  void receive(const NeighborLetter& letter);
+  void receive(const NeighborNotice& notice);
   void finish();
 
  private:
@@ -68,7 +68,7 @@ class Neighbors {
     EventId call;                 ///< unknown: not entered yet
     std::uint64_t operation = 0;  ///< 0: blocking
     std::uint32_t sources = 0, arrived = 0;
-    NeighborLetter latest;
+    NeighborNotice latest;
   };
 
   void settle(const Key& key, const Share& share);
@@ -76,7 +76,7 @@ class Neighbors {
   const Roster& roster_;
   const Contexts& contexts_;
   std::span<const std::unique_ptr<ProcessTrace>> own_;
-  exchange::Mail& mail_;
+  exchange::MessageExchange& exchange_;
   Ledger& ledger_;
   Completions& completions_;
   std::vector<std::uint32_t> initiated_;  // by slot

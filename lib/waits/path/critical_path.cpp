@@ -9,7 +9,7 @@
 // the share of all calls that lie on the path shrinks with the number of time lines.
 #include "waits/path/critical_path.hpp"
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 
 #include <algorithm>
 #include <map>

@@ -8,7 +8,7 @@
 // partner.
 #include "waits/states/forward.hpp"
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 #include "storage/free_memory.hpp"
 #include "waits/matching/active_target.hpp"
 #include "waits/matching/collectives.hpp"
@@ -52,11 +52,11 @@ struct Cursor {
 /// line, that what is kept of it is brought into a processor's cache for as many.
 constexpr std::uint64_t kRecordsOfRank = 1 << 15, kRecordsOfLine = 1024;
 
-/// Bytes of letters that one rank of the analysis writes in a round, at most, about: what waits for what they
+/// Bytes of notices that one rank of the analysis writes in a round, at most, about: what waits for what they
 /// tell stays in a processor's cache. As many as it writes where all its messages are with other ranks'
-/// processes and the round is no larger than kRecordsOfRank; and of thousands of time lines a hundred letters
+/// processes and the round is no larger than kRecordsOfRank; and of thousands of time lines a hundred notices
 /// each: turning to the lines and to their partners' would take longer than what then falls out of the cache.
-constexpr std::uint64_t kLettersOfRank = 2 << 20, kLettersOfLine = 8 << 10;
+constexpr std::uint64_t kBytesOfRank = 2 << 20, kBytesOfLine = 8 << 10;
 
 /// Records that one rank of the analysis reads before it turns to the first time line again, at least.
 constexpr std::uint64_t kRecordsTogether = 1 << 12;
@@ -92,15 +92,15 @@ class Pass {
         roster_(roster),
         result_(fit_blocks(options.spill, own)),
         contexts_(*(result_.contexts = std::make_unique<Contexts>(analysis, own))),
-        mail_(analysis),
+        exchange_(analysis),
         completions_(result_.ledger, own),
-        messages_(roster, contexts_, own.size(), mail_, result_.ledger, completions_),
-        collectives_(contexts_, mail_, result_.ledger, completions_),
-        neighbors_(roster, contexts_, own, mail_, result_.ledger, completions_),
-        active_target_(roster, contexts_, mail_, result_.ledger),
-        locks_(roster, contexts_, mail_, result_.ledger) {
+        messages_(roster, contexts_, own.size(), exchange_, result_.ledger, completions_),
+        collectives_(contexts_, exchange_, result_.ledger, completions_),
+        neighbors_(roster, contexts_, own, exchange_, result_.ledger, completions_),
+        active_target_(roster, contexts_, exchange_, result_.ledger),
+        locks_(roster, contexts_, exchange_, result_.ledger) {
     const std::uint64_t lines = roster.locations() / static_cast<std::uint64_t>(analysis.size());
-    most_letters_ = std::max(kLettersOfRank, kLettersOfLine * lines);
+    most_bytes_ = std::max(kBytesOfRank, kBytesOfLine * lines);
     open(roster);
     if (options_.records_per_round == 0) {
       options_.records_per_round = std::max(kRecordsOfRank * static_cast<std::uint64_t>(analysis.size()),
@@ -115,12 +115,12 @@ class Pass {
       const std::uint64_t from = until;
       until = until > kEnd - span ? kEnd : until + span;
       const std::uint64_t records = analysis_.all_sum(read(from, until));
-      const std::uint64_t letters = analysis_.all_max(mail_.pending());
+      const std::uint64_t written = analysis_.all_max(exchange_.pending());
       deliver();
       // Rounds of about the wished size, whatever the density of records; over gaps at once.
       const std::uint64_t most = options_.records_per_round;
-      if (records > most || letters > most_letters_) span = std::max<std::uint64_t>(span / 2, 1);
-      if (records < most / 2 && letters < most_letters_ / 2) span = span > kEnd / 4 ? span : span * 2;
+      if (records > most || written > most_bytes_) span = std::max<std::uint64_t>(span / 2, 1);
+      if (records < most / 2 && written < most_bytes_ / 2) span = span > kEnd / 4 ? span : span * 2;
       if (records == 0) until = earliest();
     }
     collectives_.flush();
@@ -177,12 +177,12 @@ class Pass {
   }
 
   void deliver() {
-    mail_.deliver(messages_, collectives_, neighbors_, active_target_, locks_);
+    exchange_.deliver(messages_, collectives_, neighbors_, active_target_, locks_);
     collectives_.close_round([this](std::uint64_t window, std::int32_t rank, EventId call) {
       active_target_.fenced(window, rank, call);
     });
     locks_.close_round();
-    mail_.deliver(messages_, collectives_, neighbors_, active_target_, locks_);
+    exchange_.deliver(messages_, collectives_, neighbors_, active_target_, locks_);
   }
 
   void advance(Cursor& cursor) { cursor.ended = !own_[cursor.process]->next(cursor.thread, cursor.record); }
@@ -204,7 +204,7 @@ class Pass {
     records_ = 0;
     for (std::uint64_t i = 1; i < times; ++i) {
       records_ += read(from + (until - from) / times * i);
-      mail_.deliver_own(messages_, collectives_, neighbors_, active_target_, locks_);
+      exchange_.deliver_own(messages_, collectives_, neighbors_, active_target_, locks_);
     }
     return records_ += read(until);
   }
@@ -381,7 +381,7 @@ class Pass {
   const Roster& roster_;
   Forward result_;
   const Contexts& contexts_;
-  exchange::Mail mail_;
+  exchange::MessageExchange exchange_;
   Completions completions_;
   Messages messages_;
   Collectives collectives_;
@@ -390,7 +390,7 @@ class Pass {
   Locks locks_;
   std::vector<Cursor> cursors_;  // those of one process together
   std::uint64_t records_ = 0;    // of the last round
-  std::uint64_t most_letters_ = 0;
+  std::uint64_t most_bytes_ = 0;
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "waits/timeline/roster.hpp"
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 // segments (docs/figures.md).
 #include "waits/variation/procedure_sums.hpp"
 
-#include "exchange/letter.hpp"
+#include "exchange/message_exchange.hpp"
 #include "waits/variation/recurrence.hpp"
 
 #include <algorithm>

@@ -26,10 +26,10 @@ class Fencing {
         own_(traces(run, analysis)),
         roster_(analysis, own_),
         contexts_(analysis, own_),
-        mail_(analysis),
+        exchange_(analysis),
         completions_(ledger_, own_),
-        collectives_(contexts_, mail_, ledger_, completions_),
-        active_(roster_, contexts_, mail_, ledger_) {
+        collectives_(contexts_, exchange_, ledger_, completions_),
+        active_(roster_, contexts_, exchange_, ledger_) {
     for (Location location = 0; location < roster_.locations(); ++location) ledger_.open(location);
   }
 
@@ -50,7 +50,7 @@ class Fencing {
     active_.access(call(rank, enter, exit), on(OperationKind::put, window_, target));
   }
   void close_round() {
-    mail_.deliver(collectives_, active_);
+    exchange_.deliver(collectives_, active_);
     collectives_.close_round([this](std::uint64_t window, std::int32_t rank, EventId call) {
       active_.fenced(window, rank, call);
     });
@@ -69,7 +69,7 @@ class Fencing {
   std::vector<std::unique_ptr<ProcessTrace>> own_;
   Roster roster_;
   Contexts contexts_;
-  culprit::exchange::Mail mail_;
+  culprit::exchange::MessageExchange exchange_;
   Ledger ledger_;
   Completions completions_;
   Collectives collectives_;

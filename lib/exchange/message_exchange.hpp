@@ -44,15 +44,15 @@ std::vector<Item> items_of_all(Communicator& analysis, std::span<const Item> own
   return all;
 }
 
-/// Collects letters of several kinds for every rank of the analysis, this one included. A letter is a
-/// trivially copyable struct with a number of its own, `static constexpr std::uint8_t kLetter`.
-class Mail {
+/// Collects messages of several kinds for every rank of the analysis, this one included. A message is a
+/// trivially copyable struct with a number of its own, `static constexpr std::uint8_t kMessage`.
+class MessageExchange {
  public:
-  explicit Mail(Communicator& analysis)
+  explicit MessageExchange(Communicator& analysis)
       : analysis_(analysis), out_(static_cast<std::size_t>(analysis.size())), most_(out_.size(), 0) {}
 
   [[nodiscard]] int here() const { return analysis_.rank(); }
-  /// Bytes of letters that were not delivered yet.
+  /// Bytes of messages that were not delivered yet.
   [[nodiscard]] std::uint64_t pending() const {
     std::uint64_t bytes = 0;
     for (const Bytes& box : out_) bytes += box.size();
@@ -60,31 +60,31 @@ class Mail {
   }
   [[nodiscard]] int ranks() const { return analysis_.size(); }
 
-  template <typename Letter>
-  void send(int to, const Letter& letter) {
-    static_assert(std::is_trivially_copyable_v<Letter>);
+  template <typename Message>
+  void send(int to, const Message& message) {
+    static_assert(std::is_trivially_copyable_v<Message>);
     Bytes& box = out_[static_cast<std::size_t>(to)];
-    box.push_back(std::byte{Letter::kLetter});
-    append(box, &letter, sizeof(Letter));
+    box.push_back(std::byte{Message::kMessage});
+    append(box, &message, sizeof(Message));
   }
 
-  /// A letter with items enclosed: its struct names their type, `using Item = …`.
-  template <typename Letter>
-  void send(int to, const Letter& letter, std::span<const typename Letter::Item> items) {
-    static_assert(std::is_trivially_copyable_v<Letter> &&
-                  std::is_trivially_copyable_v<typename Letter::Item>);
+  /// A message with items enclosed: its struct names their type, `using Item = …`.
+  template <typename Message>
+  void send(int to, const Message& message, std::span<const typename Message::Item> items) {
+    static_assert(std::is_trivially_copyable_v<Message> &&
+                  std::is_trivially_copyable_v<typename Message::Item>);
     Bytes& box = out_[static_cast<std::size_t>(to)];
     const auto count = static_cast<std::uint64_t>(items.size());
-    box.push_back(std::byte{Letter::kLetter});
-    append(box, &letter, sizeof(Letter));
+    box.push_back(std::byte{Message::kMessage});
+    append(box, &message, sizeof(Message));
     append(box, &count, sizeof count);
     append(box, items.data(), items.size_bytes());
   }
 
-  /// Collective: hands the letters of this rank to the others, and theirs to `recipients`, in the order of
-  /// the senders' ranks and of sending. Each recipient takes the letters for which it has a
-  /// `receive(const Letter&)` (with items: and a std::span of them) and names in
-  /// `using Letters = LetterList<...>`. What it writes then stays here. False: there was no letter at all.
+  /// Collective: hands the messages of this rank to the others, and theirs to `recipients`, in the order of
+  /// the senders' ranks and of sending. Each recipient takes the messages for which it has a
+  /// `receive(const Message&)` (with items: and a std::span of them) and names in
+  /// `using Received = MessageList<...>`. What it writes then stays here. False: there was no message at all.
   template <typename... Recipients>
   bool deliver_once(Recipients&... recipients) {
     if (analysis_.all_sum(pending()) == 0) return false;
@@ -107,7 +107,7 @@ class Mail {
       own_.clear();
     }
   }
-  /// Collective: all letters, until nobody writes any more.
+  /// Collective: all messages, until nobody writes any more.
   template <typename... Recipients>
   void deliver(Recipients&... recipients) {
     do {
@@ -116,7 +116,7 @@ class Mail {
   }
 
  private:
-  /// Boxes whose letters were read serve again, the largest for the rank that most went to: new ones would
+  /// Boxes whose messages were read serve again, the largest for the rank that most went to: new ones would
   /// have to be made by the system, piece by piece.
   std::vector<Bytes> empty_boxes() {
     std::vector<Bytes> boxes(out_.size());
@@ -151,37 +151,37 @@ class Mail {
     while (at < end) {
       const std::uint8_t kind = std::to_integer<std::uint8_t>(*at);
       std::size_t size = 0;
-      ((size = size != 0 ? size : offer(kind, at + 1, recipients, typename Recipients::Letters{})), ...);
+      ((size = size != 0 ? size : offer(kind, at + 1, recipients, typename Recipients::Received{})), ...);
       at += 1 + size;
     }
   }
 
-  template <typename Recipient, template <typename...> typename List, typename... Letter>
+  template <typename Recipient, template <typename...> typename List, typename... Message>
   std::size_t offer(std::uint8_t kind, const std::byte* at, Recipient& recipient,
-                    List<Letter...> /*letters*/) {
+                    List<Message...> /*messages*/) {
     std::size_t size = 0;
-    ((kind == Letter::kLetter ? (size = hand_over<Letter>(at, recipient)) : std::size_t{0}), ...);
+    ((kind == Message::kMessage ? (size = hand_over<Message>(at, recipient)) : std::size_t{0}), ...);
     return size;
   }
-  /// Returns how many bytes the letter took.
-  template <typename Letter, typename Recipient>
+  /// Returns how many bytes the message took.
+  template <typename Message, typename Recipient>
   std::size_t hand_over(const std::byte* at, Recipient& recipient) {
-    Letter letter;
-    std::memcpy(&letter, at, sizeof(Letter));
-    if constexpr (requires { typename Letter::Item; }) {
+    Message message;
+    std::memcpy(&message, at, sizeof(Message));
+    if constexpr (requires { typename Message::Item; }) {
       std::uint64_t count = 0;
-      std::memcpy(&count, at + sizeof(Letter), sizeof count);
-      using Item = typename Letter::Item;
+      std::memcpy(&count, at + sizeof(Message), sizeof count);
+      using Item = typename Message::Item;
       static_assert(alignof(Item) <= alignof(std::max_align_t));
       const std::size_t bytes = count * sizeof(Item);
       enclosed_.resize(
           std::max(enclosed_.size(), (bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t)));
-      if (count != 0) std::memcpy(enclosed_.data(), at + sizeof(Letter) + sizeof count, bytes);
-      recipient.receive(letter, std::span(reinterpret_cast<const Item*>(enclosed_.data()), count));
-      return sizeof(Letter) + sizeof count + bytes;
+      if (count != 0) std::memcpy(enclosed_.data(), at + sizeof(Message) + sizeof count, bytes);
+      recipient.receive(message, std::span(reinterpret_cast<const Item*>(enclosed_.data()), count));
+      return sizeof(Message) + sizeof count + bytes;
     } else {
-      recipient.receive(letter);
-      return sizeof(Letter);
+      recipient.receive(message);
+      return sizeof(Message);
     }
   }
 
@@ -190,10 +190,10 @@ class Mail {
   Bytes own_;                               // to this rank: being handed over
   std::vector<std::size_t> most_;           // bytes that went to each rank at once
   std::vector<Bytes> spare_;                // empty, with memory
-  std::vector<std::max_align_t> enclosed_;  // with a letter: kept for its memory
+  std::vector<std::max_align_t> enclosed_;  // with a message: kept for its memory
 };
 
-template <typename... Letter>
-struct LetterList {};
+template <typename... Message>
+struct MessageList {};
 
 }  // namespace culprit::exchange
