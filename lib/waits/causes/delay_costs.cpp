@@ -10,10 +10,10 @@
 #include "waits/causes/delay_costs.hpp"
 
 #include "exchange/message_exchange.hpp"
-#include "waits/causes/burden.hpp"
 #include "waits/causes/compared_line.hpp"
 #include "waits/causes/delayer_intervals.hpp"
 #include "waits/causes/interval_profile.hpp"
+#include "waits/causes/propagated_cost.hpp"
 
 #include <algorithm>
 #include <span>
@@ -33,7 +33,7 @@ constexpr std::uint64_t kWaits = 1 << 13, kWaitsOfLine = 128;
 struct PassedOnNotice {
   static constexpr std::uint8_t kMessage = 22;
   Location causer = kNoLocation;
-  Burden::Range waits;
+  PropagatedCost::Range waits;
   std::uint64_t ns = 0;
 };
 
@@ -42,7 +42,7 @@ struct Explanation {
   std::uint64_t wait_ns = 0;
   std::uint64_t whole_ns = 0;  // what the parts are shares of
   std::uint64_t waits_ns = 0;
-  Burden::Range waits;
+  PropagatedCost::Range waits;
   Location causer = kNoLocation;
   std::uint32_t first_delay = 0, delays = 0;
 };
@@ -86,14 +86,14 @@ class Backward {
     }
     tell_costs();
     // These were gone through before what they are said to have caused.
-    for (const Line& line : lines_) give_up(line.burden.left());
+    for (const Line& line : lines_) give_up(line.propagated.left());
     result_.costs = costs_of_own_.settle(forward_.pieces);
     return std::move(result_);
   }
 
   void receive(const IntervalRequest& notice) {
     Line& own = line_of(notice.interval.cause.location);
-    intervals_.answer(notice, own.compared, own.burden, exchange_);
+    intervals_.answer(notice, own.compared, own.propagated, exchange_);
   }
   void receive(const IntervalAnswer& notice, std::span<const PieceTime> items) {
     intervals_.receive(notice, items);
@@ -103,9 +103,11 @@ class Backward {
  private:
   struct Line {
     Line(const TimeLine& line, const Pieces& pieces, storage::Spill& spill)
-        : compared(line, pieces, spill), burden(line), next(static_cast<std::uint32_t>(line.waits.size())) {}
+        : compared(line, pieces, spill),
+          propagated(line),
+          next(static_cast<std::uint32_t>(line.waits.size())) {}
     ComparedLine compared;
-    Burden burden;
+    PropagatedCost propagated;
     std::uint32_t next = 0;        // one past the wait that is next, backwards
     Wait latest;                   // that one
     std::uint32_t listed = 0;      // where those of this round begin
@@ -179,11 +181,11 @@ std::uint64_t Backward::round(std::uint64_t since) {
   // it arrives, on however many ranks of the analysis.
   if (passed_on_ != listed_.size()) {
     for (const Listed& one : listed_) {
-      if (!lines_[one.line].burden.taken(one.wait)) pass_on(one);
+      if (!lines_[one.line].propagated.taken(one.wait)) pass_on(one);
     }
   }
   exchange_.deliver(*this);
-  for (Line& line : lines_) line.burden.close();
+  for (Line& line : lines_) line.propagated.close();
   return count;
 }
 
@@ -195,8 +197,8 @@ void Backward::pass_on_complete() {
     const std::size_t end = std::min(first + options_.waits_together, listed_.size());
     for (std::size_t next = first; next < end; ++next) {
       const Listed& one = listed_[next];
-      const Burden& burden = lines_[one.line].burden;
-      if (!burden.taken(one.wait) && burden.complete(one.wait)) pass_on(one);
+      const PropagatedCost& propagated = lines_[one.line].propagated;
+      if (!propagated.taken(one.wait) && propagated.complete(one.wait)) pass_on(one);
       exchange_.deliver_own(*this);
     }
     exchange_.deliver_once(*this);
@@ -243,7 +245,7 @@ void Backward::list(std::uint32_t at, std::uint64_t since) {
     find_latest(own);
   }
   own.listed_end = static_cast<std::uint32_t>(listed_.size());
-  own.burden.list(own.next);
+  own.propagated.list(own.next);
 }
 
 /// What the waiter did.
@@ -304,7 +306,7 @@ void Backward::add_samples(const Explanation& explanation, std::span<const Piece
 void Backward::pass_on(const Listed& one) {
   ++passed_on_;
   const Explanation& explanation = one.explanation;
-  const std::uint64_t to_waits = distribute(explanation, lines_[one.line].burden.take(one.wait));
+  const std::uint64_t to_waits = distribute(explanation, lines_[one.line].propagated.take(one.wait));
   if (explanation.waits.first >= explanation.waits.last) return give_up(to_waits);
   exchange_.send(roster_.holder_of(explanation.causer),
                  PassedOnNotice{.causer = explanation.causer, .waits = explanation.waits, .ns = to_waits});
@@ -313,7 +315,7 @@ void Backward::pass_on(const Listed& one) {
 void Backward::receive(const PassedOnNotice& notice) {
   Line& causer = line_of(notice.causer);
   ready_.clear();
-  give_up(causer.burden.give(notice.waits, notice.ns, ready_));
+  give_up(causer.propagated.give(notice.waits, notice.ns, ready_));
   pass_on_ready(causer);
 }
 
@@ -379,7 +381,7 @@ void Backward::pass_on_ready(const Line& own) {
     const auto found =
         std::lower_bound(begin, end, wait, [](const Listed& one, std::uint32_t at) { return one.wait > at; });
     // Parts of waits are nobody's concern.
-    if (found != end && found->wait == wait && !own.burden.taken(wait)) pass_on(*found);
+    if (found != end && found->wait == wait && !own.propagated.taken(wait)) pass_on(*found);
   }
 }
 

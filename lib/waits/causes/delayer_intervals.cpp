@@ -32,7 +32,7 @@ void DelayerIntervals::send(exchange::MessageExchange& exchange) {
   std::fill(latest_.begin(), latest_.end(), kNone);
 }
 
-void DelayerIntervals::answer(const IntervalRequest& request, ComparedLine& line, Burden& burden,
+void DelayerIntervals::answer(const IntervalRequest& request, ComparedLine& line, PropagatedCost& propagated,
                               exchange::MessageExchange& exchange) {
   const IntervalKey& key = request.interval;
   const Interval interval =
@@ -41,8 +41,8 @@ void DelayerIntervals::answer(const IntervalRequest& request, ComparedLine& line
   profile_.clear();
   line.add(interval, profile_);
   const auto [first, last] = line.waits(interval);
-  const Burden::Range waits{first, last};
-  burden.announce(waits, request.waits);
+  const PropagatedCost::Range waits{first, last};
+  propagated.announce(waits, request.waits);
   items_.clear();
   for (const std::uint32_t piece : profile_.pieces())
     items_.push_back({.piece = piece, .ns = profile_.of(piece)});
@@ -50,7 +50,7 @@ void DelayerIntervals::answer(const IntervalRequest& request, ComparedLine& line
   items_.insert(items_.end(), profile_.samples().begin(), profile_.samples().end());
   const std::uint32_t met = pieces_.met();
   exchange.send(request.from,
-                IntervalAnswer{.waits_ns = burden.length(waits),
+                IntervalAnswer{.waits_ns = propagated.length(waits),
                                .waits = waits,
                                .met_piece = interval.first > 0 ? line.known_piece(met, interval) : met,
                                .times = times,

@@ -2,9 +2,9 @@
 
 #include "exchange/message_exchange.hpp"
 #include "storage/hash.hpp"
-#include "waits/causes/burden.hpp"
 #include "waits/causes/compared_line.hpp"
 #include "waits/causes/interval_profile.hpp"
+#include "waits/causes/propagated_cost.hpp"
 #include "waits/timeline/event.hpp"
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct DelayerInterval {
   };
   std::span<Time> times;               ///< each piece once, in the order in which they came
   std::span<const PieceTime> samples;  ///< may come more than once
-  Burden::Range waits;                 ///< that lie in it
+  PropagatedCost::Range waits;         ///< that lie in it
   std::uint64_t waits_ns = 0;          ///< how long they are
   std::uint32_t met_piece = 0;         ///< the call that Pieces::met() stands for
 };
@@ -66,7 +66,7 @@ struct IntervalAnswer {
   static constexpr std::uint8_t kMessage = 21;
   using Item = PieceTime;
   std::uint64_t waits_ns = 0;  ///< of DelayerInterval, as the next two
-  Burden::Range waits;
+  PropagatedCost::Range waits;
   std::uint32_t met_piece = 0;
   std::uint32_t times = 0;
   std::uint32_t number = 0;  ///< of the request
@@ -88,7 +88,7 @@ class DelayerIntervals {
   void send(exchange::MessageExchange& exchange);
 
   /// Answers for a delayer's time line of this rank; its waits in the interval will get something.
-  void answer(const IntervalRequest& request, ComparedLine& line, Burden& burden,
+  void answer(const IntervalRequest& request, ComparedLine& line, PropagatedCost& propagated,
               exchange::MessageExchange& exchange);
 
   void receive(const IntervalAnswer& notice, std::span<const PieceTime> items);

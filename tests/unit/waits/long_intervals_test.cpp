@@ -1,8 +1,8 @@
 // Where two ranks meet rarely and do much in between: a master and its workers.
 #include "exchange/threads.hpp"
 #include "scripted_run.hpp"
-#include "waits/causes/burden.hpp"
 #include "waits/causes/interval_profile.hpp"
+#include "waits/causes/propagated_cost.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -144,49 +144,49 @@ TEST_CASE("what is passed on to ranges of waits arrives, all of it, in proportio
       wait.sum_ns = sum;
       line.waits.push_back(wait);
     }
-    Burden burden(line);
+    PropagatedCost propagated(line);
     std::uint64_t given = 0, taken = 0, late = 0;
     std::vector<double> expected(count, 0);
     std::vector<std::uint32_t> ready;
     for (std::uint32_t low = count; low > 0;) {
       const std::uint32_t top = low;
       low -= 1 + static_cast<std::uint32_t>(random() % low);
-      std::vector<std::pair<Burden::Range, std::uint64_t>> gifts;
+      std::vector<std::pair<PropagatedCost::Range, std::uint64_t>> gifts;
       for (std::uint64_t i = random() % 30; i > 0; --i) {
         const auto last = static_cast<std::uint32_t>(random() % (top + 1));
-        const Burden::Range range{static_cast<std::uint32_t>(random() % (last + 1)), last};
+        const PropagatedCost::Range range{static_cast<std::uint32_t>(random() % (last + 1)), last};
         if (range.first == range.last) continue;
         gifts.emplace_back(range, random() % 1'000'000);
-        burden.announce(range);
+        propagated.announce(range);
       }
-      burden.list(low);
+      propagated.list(low);
       std::vector<bool> passed(count, false);
       const auto take = [&](std::uint32_t wait) {
-        const std::uint64_t ns = burden.take(wait);
+        const std::uint64_t ns = propagated.take(wait);
         taken += ns;
         passed[wait] = true;
         // Rounded once at each level of the tree, for each gift at most.
         RC_ASSERT(std::abs(static_cast<double>(ns) - expected[wait]) < 200);
       };
       for (std::uint32_t wait = low; wait < top; ++wait) {
-        if (burden.complete(wait)) ready.push_back(wait);
+        if (propagated.complete(wait)) ready.push_back(wait);
       }
       for (const auto& [range, ns] : gifts) {
-        const auto whole = static_cast<double>(burden.length(range));
+        const auto whole = static_cast<double>(propagated.length(range));
         for (std::uint32_t wait = range.first; wait < range.last; ++wait)
           expected[wait] += static_cast<double>(ns) * static_cast<double>(line.waits[wait].ns) / whole;
         given += ns;
-        late += burden.give(range, ns, ready);
+        late += propagated.give(range, ns, ready);
       }
       for (const std::uint32_t wait : ready) {
-        if (!burden.taken(wait)) take(wait);
+        if (!propagated.taken(wait)) take(wait);
       }
       ready.clear();
       for (std::uint32_t wait = low; wait < top; ++wait) RC_ASSERT(passed[wait]);
-      burden.close();
+      propagated.close();
     }
     RC_ASSERT(late == 0u);
-    RC_ASSERT(given == taken + burden.left());
-    RC_ASSERT(burden.left() == 0u);
+    RC_ASSERT(given == taken + propagated.left());
+    RC_ASSERT(propagated.left() == 0u);
   }));
 }

@@ -17,9 +17,9 @@ namespace culprit::waits {
 /// proportion to the waits' lengths. A range is a few nodes of a tree over the waits, sixteen to one, and
 /// what a node got is divided among its waits only when all that it will get is there: a range costs the
 /// logarithm of its length.
-class Burden {
+class PropagatedCost {
  public:
-  explicit Burden(const TimeLine& line)
+  explicit PropagatedCost(const TimeLine& line)
       : line_(&line), top_(static_cast<std::uint32_t>(line.waits.size())), low_(top_) {}
 
   /// The waits from `first` to before `last`, as they are numbered on the line.

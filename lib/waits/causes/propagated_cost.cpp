@@ -4,7 +4,7 @@
 // node divides what it got among its children only when one of its waits is passed on; a wait may be passed
 // on when nothing is announced to it or the nodes above it. Differences of rounded sums lose no nanosecond.
 // Cost: the logarithm of the range's length.
-#include "waits/causes/burden.hpp"
+#include "waits/causes/propagated_cost.hpp"
 
 #include "waits/timeline/path_shares.hpp"
 
@@ -15,7 +15,7 @@ namespace culprit::waits {
 
 /// Calls visit(level, index, its range) for the fewest nodes that make up the range, in order.
 template <typename Visit>
-void Burden::for_nodes(const Range& range, Visit visit) {
+void PropagatedCost::for_nodes(const Range& range, Visit visit) {
   for (std::uint32_t at = range.first; at < range.last;) {
     int level = 0;
     while (level < kLevels) {
@@ -29,14 +29,14 @@ void Burden::for_nodes(const Range& range, Visit visit) {
   }
 }
 
-void Burden::announce(const Range& range, std::uint32_t times) {
+void PropagatedCost::announce(const Range& range, std::uint32_t times) {
   for_nodes({range.first, std::min(range.last, top_)},
             [&](int level, std::uint32_t index, const Range& /*waits*/) {
               (level == 0 ? leaf(index).awaited : nodes_[key(level, index)].awaited) += times;
             });
 }
 
-std::uint64_t Burden::give(const Range& range, std::uint64_t ns, std::vector<std::uint32_t>& ready) {
+std::uint64_t PropagatedCost::give(const Range& range, std::uint64_t ns, std::vector<std::uint32_t>& ready) {
   if (range.first >= range.last) return ns;
   const std::uint64_t begin = sum_before(range.first);
   const std::uint64_t whole = sum_before(range.last) - begin;
@@ -65,7 +65,8 @@ std::uint64_t Burden::give(const Range& range, std::uint64_t ns, std::vector<std
 }
 
 /// Waits of this round in a node to which nothing more will come.
-void Burden::collect_complete(int level, std::uint32_t index, std::vector<std::uint32_t>& ready) const {
+void PropagatedCost::collect_complete(int level, std::uint32_t index,
+                                      std::vector<std::uint32_t>& ready) const {
   const std::uint64_t first = std::uint64_t{index} << (kBits * level);
   const std::uint64_t last = std::min<std::uint64_t>(first + (std::uint64_t{1} << (kBits * level)), top_);
   for (auto wait = static_cast<std::uint32_t>(std::max<std::uint64_t>(first, low_)); wait < last; ++wait) {
@@ -73,7 +74,7 @@ void Burden::collect_complete(int level, std::uint32_t index, std::vector<std::u
   }
 }
 
-bool Burden::nodes_complete(std::uint32_t wait) const {
+bool PropagatedCost::nodes_complete(std::uint32_t wait) const {
   for (int level = 1; level <= kLevels; ++level) {
     const auto node = nodes_.find(key(level, wait >> (kBits * level)));
     if (node != nodes_.end() && node->second.awaited != 0) return false;
@@ -81,7 +82,7 @@ bool Burden::nodes_complete(std::uint32_t wait) const {
   return true;
 }
 
-std::uint64_t Burden::take(std::uint32_t wait) {
+std::uint64_t PropagatedCost::take(std::uint32_t wait) {
   for (int level = nodes_.empty() ? 0 : kLevels; level > 0; --level) {
     const std::uint32_t index = wait >> (kBits * level);
     const auto found = nodes_.find(key(level, index));
@@ -96,7 +97,7 @@ std::uint64_t Burden::take(std::uint32_t wait) {
   return one.ns;
 }
 
-void Burden::divide(int level, std::uint32_t index, Node& node) {
+void PropagatedCost::divide(int level, std::uint32_t index, Node& node) {
   node.divided = true;
   divided_.push_back(key(level, index));
   if (node.ns == 0) return;
@@ -116,7 +117,7 @@ void Burden::divide(int level, std::uint32_t index, Node& node) {
   node.ns = 0;
 }
 
-void Burden::close() {
+void PropagatedCost::close() {
   gone_ = std::min<std::size_t>(gone_ + (top_ - low_), leaves_.size());
   // Not one by one: what is left would have to move each time.
   if (gone_ >= leaves_.size() - gone_) {
@@ -128,7 +129,7 @@ void Burden::close() {
   divided_.clear();
 }
 
-std::uint64_t Burden::left() const {
+std::uint64_t PropagatedCost::left() const {
   std::uint64_t sum = 0;
   for (std::size_t i = gone_; i < leaves_.size(); ++i) sum += leaves_[i].ns;
   for (const auto& [key, node] : nodes_) sum += node.ns;
