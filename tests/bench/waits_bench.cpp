@@ -351,8 +351,8 @@ class Digest {
     for (const std::uint64_t part : of) key = mixed(key + 1, part);
     sum_ += key * amount;
   }
-  void add(const PathOfPiece& path, std::uint64_t location, std::uint64_t amount) {
-    add({path.context, path.piece.previous, path.piece.next, location}, amount);
+  void add(const PathOfRegion& path, std::uint64_t location, std::uint64_t amount) {
+    add({path.context, path.region.previous, path.region.next, location}, amount);
   }
   void add(const Digest& other) { sum_ += other.sum_; }
   [[nodiscard]] std::uint64_t sum() const { return sum_; }

@@ -50,7 +50,7 @@ void ComparedLine::add(const Interval& interval, IntervalProfile& profile) {
   if (sums_ == nullptr && calls >= LongLine::kLong) {
     gone_through_ += calls;
     if (gone_through_ >= line_->events.size() / kWorthSums)
-      sums_ = std::make_unique<LongLine>(*line_, *pieces_, *spill_);
+      sums_ = std::make_unique<LongLine>(*line_, *regions_, *spill_);
   }
   if (sums_ != nullptr && calls >= LongLine::kLong) {
     sums_->add(present, profile);

@@ -2,7 +2,7 @@
 
 #include "waits/causes/interval_profile.hpp"
 #include "waits/timeline/ledger.hpp"
-#include "waits/timeline/pieces.hpp"
+#include "waits/timeline/regions.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -15,12 +15,12 @@
 namespace culprit::waits {
 
 /// A settled time line with all that it takes to compare its synchronization intervals with others': as that
-/// of a waiter, and as that of whom others waited for. It refers to the line and the pieces, which must
+/// of a waiter, and as that of whom others waited for. It refers to the line and the regions, which must
 /// outlive it.
 class ComparedLine {
  public:
-  ComparedLine(const TimeLine& line, const Pieces& pieces, storage::Spill& spill)
-      : line_(&line), pieces_(&pieces), spill_(&spill) {}
+  ComparedLine(const TimeLine& line, const Regions& regions, storage::Spill& spill)
+      : line_(&line), regions_(&regions), spill_(&spill) {}
 
   [[nodiscard]] const TimeLine& line() const { return *line_; }
   /// As the cause, in call `until`, of another line's wait, which knows its interval by `start`.
@@ -32,9 +32,9 @@ class ComparedLine {
   /// Adds what the line did in the interval (IntervalProfile::add()); nothing where that begins after its
   /// end.
   void add(const Interval& interval, IntervalProfile& profile);
-  /// The piece itself where one of add(interval, …) is what is left of a call.
-  [[nodiscard]] std::uint32_t known_piece(std::uint32_t piece, const Interval& interval) const {
-    return piece == pieces_->met() ? pieces_->of_call(line_->events[interval.first - 1].context) : piece;
+  /// The region itself where one of add(interval, …) is what is left of a call.
+  [[nodiscard]] std::uint32_t known_region(std::uint32_t region, const Interval& interval) const {
+    return region == regions_->met() ? regions_->of_call(line_->events[interval.first - 1].context) : region;
   }
   /// Which of the line's waits lie in it: the first, and one past the last.
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> waits(const Interval& interval) const;
@@ -55,7 +55,7 @@ class ComparedLine {
   std::uint32_t attended(const Collective& collective, std::uint32_t until);
 
   const TimeLine* line_;
-  const Pieces* pieces_;
+  const Regions* regions_;
   storage::Spill* spill_;
   std::size_t ahead_ = 0;       // of where its instance would be, was the last one found; modulo 2^64
   std::size_t attendance_ = 0;  // where the last one was looked for

@@ -18,10 +18,10 @@ struct ComparedWait {
   std::uint64_t ns = 0;
   bool first = true;  ///< of those that a collective kept waiting: the longest
   const IntervalProfile& waiter_profile;
-  const IntervalProfile& longer;  ///< the pieces that took the causer longer, and how much longer
+  const IntervalProfile& longer;  ///< the regions that took the causer longer, and how much longer
   std::uint64_t longer_ns = 0;    ///< these together
-  std::span<const PieceTime> causer_samples;
-  std::uint32_t met_piece = 0;  ///< the causer's call that Pieces::met() stands for
+  std::span<const RegionTime> causer_samples;
+  std::uint32_t met_region = 0;  ///< the causer's call that Regions::met() stands for
 };
 
 using CompareObserver = std::function<void(const ComparedWait&)>;

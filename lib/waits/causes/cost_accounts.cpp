@@ -10,29 +10,29 @@
 
 namespace culprit::waits {
 
-std::uint32_t CostAccounts::number(Location location, std::uint32_t piece) {
-  const std::uint64_t key = storage::joined(location, piece);
+std::uint32_t CostAccounts::number(Location location, std::uint32_t region) {
+  const std::uint64_t key = storage::joined(location, region);
   Seen& seen = seen_[storage::hash_of(key) % kSeen];
   if (seen.key == key) return seen.account;
   const auto [entry, added] = account_of_.try_emplace(key, static_cast<std::uint32_t>(accounts_.size()));
-  if (added) accounts_.push_back({.location = location, .piece = piece});
+  if (added) accounts_.push_back({.location = location, .region = region});
   seen = {key, entry->second};
   return entry->second;
 }
 
 void CostAccounts::send(exchange::MessageExchange& exchange, const Roster& roster) const {
   for (const Account& one : accounts_) {
-    exchange.send(
-        roster.holder_of(one.location),
-        CostNotice{
-            .location = one.location, .piece = one.piece, .short_ns = one.short_ns, .long_ns = one.long_ns});
+    exchange.send(roster.holder_of(one.location), CostNotice{.location = one.location,
+                                                             .region = one.region,
+                                                             .short_ns = one.short_ns,
+                                                             .long_ns = one.long_ns});
   }
   for (const auto& [key, sampled] : sampled_) {
     const Account& one = accounts_[key.account];
     exchange.send(
         roster.holder_of(one.location),
         SampledNotice{
-            .location = one.location, .piece = one.piece, .context = key.context, .sampled = sampled});
+            .location = one.location, .region = one.region, .context = key.context, .sampled = sampled});
   }
 }
 
@@ -43,7 +43,7 @@ void CostAccounts::clear() {
   sampled_.clear();
 }
 
-std::vector<DelayCost> CostAccounts::settle(const Pieces& pieces) const {
+std::vector<DelayCost> CostAccounts::settle(const Regions& regions) const {
   std::vector<std::pair<SampledKey, Sampled>> sampled(sampled_.begin(), sampled_.end());
   std::sort(sampled.begin(), sampled.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<DelayCost> costs;
@@ -51,27 +51,27 @@ std::vector<DelayCost> CostAccounts::settle(const Pieces& pieces) const {
   for (std::uint32_t i = 0; i < accounts_.size(); ++i) {
     const auto first = next;
     while (next != sampled.end() && next->first.account == i) ++next;
-    settle(accounts_[i], {first, next}, pieces, costs);
+    settle(accounts_[i], {first, next}, regions, costs);
   }
   std::sort(costs.begin(), costs.end());
   return costs;
 }
 
 void CostAccounts::receive(const CostNotice& notice) {
-  Account& own = accounts_[number(notice.location, notice.piece)];
+  Account& own = accounts_[number(notice.location, notice.region)];
   own.short_ns += notice.short_ns;
   own.long_ns += notice.long_ns;
 }
 
 void CostAccounts::receive(const SampledNotice& notice) {
-  Sampled& own = sampled(number(notice.location, notice.piece), notice.context);
+  Sampled& own = sampled(number(notice.location, notice.region), notice.context);
   own.excess += notice.sampled.excess;
   own.ns += notice.sampled.ns;
 }
 
 /// Samples only distribute the cost of a gap over call paths: by how much longer those took than the
 /// waiters', or, where that tells nothing, by how long they took.
-void CostAccounts::settle(const Account& account, SampledPaths sampled, const Pieces& pieces,
+void CostAccounts::settle(const Account& account, SampledPaths sampled, const Regions& regions,
                           std::vector<DelayCost>& costs) {
   if (account.short_ns == 0 && account.long_ns == 0) return;
   std::map<std::uint32_t, std::uint64_t> weights;
@@ -84,7 +84,7 @@ void CostAccounts::settle(const Account& account, SampledPaths sampled, const Pi
     }
   }
   for (const PathShare& part :
-       divide_over_paths(pieces[account.piece], weights, {account.short_ns, account.long_ns})) {
+       divide_over_paths(regions[account.region], weights, {account.short_ns, account.long_ns})) {
     costs.push_back({.location = account.location,
                      .path = part.path,
                      .short_term_ns = part.amounts[0],

@@ -4,7 +4,7 @@
 #include "storage/hash.hpp"
 #include "waits/timeline/event.hpp"
 #include "waits/timeline/path_shares.hpp"
-#include "waits/timeline/pieces.hpp"
+#include "waits/timeline/regions.hpp"
 #include "waits/timeline/roster.hpp"
 
 #include <compare>
@@ -21,50 +21,50 @@ namespace culprit::waits {
 /// What one time line's call path cost others (docs/algorithms.md 8), in ns of their waiting.
 struct DelayCost {
   Location location = kNoLocation;
-  PathOfPiece path;
+  PathOfRegion path;
   std::uint64_t short_term_ns = 0;  ///< of waits that it caused directly
   std::uint64_t long_term_ns = 0;   ///< of waits that those caused in turn
 
   friend auto operator<=>(const DelayCost&, const DelayCost&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// How much longer a call path sampled in a piece took than the waiters', in ns of the cost that it explains;
-/// and how long it took, for where no excess tells.
+/// How much longer a call path sampled in a region took than the waiters', in ns of the cost that it
+/// explains; and how long it took, for where no excess tells.
 struct Sampled {
   std::int64_t excess = 0;
   std::uint64_t ns = 0;
 };
 
-/// What a piece of a time line cost the waiters that the sender has.
+/// What a region of a time line cost the waiters that the sender has.
 struct CostNotice {
   static constexpr std::uint8_t kMessage = 23;
   Location location = kNoLocation;
-  std::uint32_t piece = 0;
+  std::uint32_t region = 0;
   std::uint64_t short_ns = 0, long_ns = 0;
 };
 /// What was sampled in it, as those waiters tell.
 struct SampledNotice {
   static constexpr std::uint8_t kMessage = 24;
   Location location = kNoLocation;
-  std::uint32_t piece = 0, context = 0;
+  std::uint32_t region = 0, context = 0;
   Sampled sampled;
 };
 
-/// What pieces of time lines cost the waiters that this rank of the analysis has.
+/// What regions of time lines cost the waiters that this rank of the analysis has.
 class CostAccounts {
  public:
   using Received = exchange::MessageList<CostNotice, SampledNotice>;
-  /// Of a piece.
+  /// Of a region.
   struct Account {
     Location location = kNoLocation;
-    std::uint32_t piece = 0;
+    std::uint32_t region = 0;
     std::uint64_t short_ns = 0, long_ns = 0;
   };
 
   CostAccounts() : seen_(kSeen) {}
 
-  /// The number of a piece's account, which there is from now on.
-  std::uint32_t number(Location location, std::uint32_t piece);
+  /// The number of a region's account, which there is from now on.
+  std::uint32_t number(Location location, std::uint32_t region);
   [[nodiscard]] Account& operator[](std::uint32_t number) { return accounts_[number]; }
   /// Of a call path sampled in it.
   [[nodiscard]] Sampled& sampled(std::uint32_t number, std::uint32_t context) {
@@ -78,7 +78,7 @@ class CostAccounts {
   /// Their numbers are free again.
   void clear();
   /// Divided over call paths, in order.
-  [[nodiscard]] std::vector<DelayCost> settle(const Pieces& pieces) const;
+  [[nodiscard]] std::vector<DelayCost> settle(const Regions& regions) const;
 
   void receive(const CostNotice& notice);
   void receive(const SampledNotice& notice);
@@ -105,10 +105,10 @@ class CostAccounts {
   };
   static constexpr std::size_t kSeen = 1024;
 
-  static void settle(const Account& account, SampledPaths sampled, const Pieces& pieces,
+  static void settle(const Account& account, SampledPaths sampled, const Regions& regions,
                      std::vector<DelayCost>& costs);
 
-  tsl::robin_map<std::uint64_t, std::uint32_t, Hash> account_of_;  // by location and piece
+  tsl::robin_map<std::uint64_t, std::uint32_t, Hash> account_of_;  // by location and region
   std::vector<Account> accounts_;
   std::vector<Seen> seen_;
   tsl::robin_map<SampledKey, Sampled, SampledHash> sampled_;

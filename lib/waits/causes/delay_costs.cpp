@@ -37,7 +37,7 @@ struct PassedOnNotice {
   std::uint64_t ns = 0;
 };
 
-/// What explains one wait: the pieces that its causer did longer, and the causer's own waits.
+/// What explains one wait: the regions that its causer did longer, and the causer's own waits.
 struct Explanation {
   std::uint64_t wait_ns = 0;
   std::uint64_t whole_ns = 0;  // what the parts are shares of
@@ -62,16 +62,16 @@ class Backward {
         forward_(forward),
         options_(options),
         exchange_(analysis),
-        waiter_(forward.pieces),
-        longer_(forward.pieces),
-        intervals_(forward.pieces) {
+        waiter_(forward.regions),
+        longer_(forward.regions),
+        intervals_(forward.regions) {
     options_.waits_together =
         std::max<std::size_t>(options_.waits_together, 1) * static_cast<std::size_t>(analysis.size());
     if (options_.waits_per_round == 0)
       options_.waits_per_round = std::max(kWaits, kWaitsOfLine * std::uint64_t{roster.locations()});
     lines_.reserve(forward.ledger.lines().size());
     for (const TimeLine& line : forward.ledger.lines()) {
-      Line& own = lines_.emplace_back(line, forward.pieces, forward.ledger.spill());
+      Line& own = lines_.emplace_back(line, forward.regions, forward.ledger.spill());
       find_latest(own);
     }
   }
@@ -87,7 +87,7 @@ class Backward {
     tell_costs();
     // These were gone through before what they are said to have caused.
     for (const Line& line : lines_) give_up(line.propagated.left());
-    result_.costs = costs_of_own_.settle(forward_.pieces);
+    result_.costs = costs_of_own_.settle(forward_.regions);
     return std::move(result_);
   }
 
@@ -95,15 +95,15 @@ class Backward {
     Line& own = line_of(notice.interval.cause.location);
     intervals_.answer(notice, own.compared, own.propagated, exchange_);
   }
-  void receive(const IntervalAnswer& notice, std::span<const PieceTime> items) {
+  void receive(const IntervalAnswer& notice, std::span<const RegionTime> items) {
     intervals_.receive(notice, items);
   }
   void receive(const PassedOnNotice& notice);
 
  private:
   struct Line {
-    Line(const TimeLine& line, const Pieces& pieces, storage::Spill& spill)
-        : compared(line, pieces, spill),
+    Line(const TimeLine& line, const Regions& regions, storage::Spill& spill)
+        : compared(line, regions, spill),
           propagated(line),
           next(static_cast<std::uint32_t>(line.waits.size())) {}
     ComparedLine compared;
@@ -148,7 +148,7 @@ class Backward {
   std::uint64_t distribute(const Explanation& explanation, std::uint64_t passed_ns);
   void give_up(std::uint64_t ns);
   void tell_costs();
-  void add_samples(const Explanation& explanation, std::span<const PieceTime> times, std::int64_t sign);
+  void add_samples(const Explanation& explanation, std::span<const RegionTime> times, std::int64_t sign);
 
   exchange::Communicator& analysis_;
   const Roster& roster_;
@@ -265,14 +265,14 @@ void Backward::explain(Listed& one, const Wait& wait, const DelayerInterval& cau
   longer_.clear();
   std::uint64_t sum = 0;
   for (DelayerInterval::Time& time : causer.times) {
-    const std::uint64_t less = waiter_.of(time.piece);
+    const std::uint64_t less = waiter_.of(time.region);
     if (time.ns <= less) continue;
     if (time.account == DelayerInterval::Time::kNoAccount) {
-      const std::uint32_t piece = time.piece == forward_.pieces.met() ? causer.met_piece : time.piece;
-      time.account = costs_.number(explanation.causer, piece);
+      const std::uint32_t region = time.region == forward_.regions.met() ? causer.met_region : time.region;
+      time.account = costs_.number(explanation.causer, region);
     }
     delays_.push_back({.account = time.account, .ns = time.ns - less});
-    longer_.add(time.piece, time.ns - less);
+    longer_.add(time.region, time.ns - less);
     sum += time.ns - less;
   }
   explanation.delays = static_cast<std::uint32_t>(delays_.size()) - explanation.first_delay;
@@ -289,14 +289,14 @@ void Backward::explain(Listed& one, const Wait& wait, const DelayerInterval& cau
                      .longer = longer_,
                      .longer_ns = sum,
                      .causer_samples = causer.samples,
-                     .met_piece = causer.met_piece});
+                     .met_region = causer.met_region});
 }
 
 /// How much longer each sampled call path took, in ns of the cost that it explains.
-void Backward::add_samples(const Explanation& explanation, std::span<const PieceTime> times,
+void Backward::add_samples(const Explanation& explanation, std::span<const RegionTime> times,
                            std::int64_t sign) {
-  for (const PieceTime& time : times) {
-    Sampled& sampled = costs_.sampled(costs_.number(explanation.causer, time.piece), time.context);
+  for (const RegionTime& time : times) {
+    Sampled& sampled = costs_.sampled(costs_.number(explanation.causer, time.region), time.context);
     sampled.excess +=
         sign * static_cast<std::int64_t>(share(time.ns, explanation.wait_ns, explanation.whole_ns));
     if (sign > 0) sampled.ns += time.ns;
@@ -330,15 +330,16 @@ void Backward::give_up(std::uint64_t ns) {
 std::uint64_t Backward::distribute(const Explanation& explanation, std::uint64_t passed_ns) {
   const std::span<const Delay> delays =
       std::span(delays_).subspan(explanation.first_delay, explanation.delays);
-  const auto piece_of = [&](const Delay& delay) { return costs_[delay.account].piece; };
+  const auto region_of = [&](const Delay& delay) { return costs_[delay.account].region; };
   const std::uint64_t whole = explanation.whole_ns;
   const Delay* largest = nullptr;
   std::uint64_t parts_ns = explanation.waits_ns;
   for (const Delay& delay : delays) {
     parts_ns += delay.ns;
-    // Among equals the one of the first piece: in which order they came depends on what was kept of the line.
+    // Among equals the one of the first region: in which order they came depends on what was kept of the
+    // line.
     const bool larger = largest == nullptr || delay.ns > largest->ns ||
-                        (delay.ns == largest->ns && piece_of(delay) < piece_of(*largest));
+                        (delay.ns == largest->ns && region_of(delay) < region_of(*largest));
     if (larger) largest = &delay;
   }
   if (largest != nullptr && largest->ns < explanation.waits_ns) largest = nullptr;

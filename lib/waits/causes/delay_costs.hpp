@@ -14,7 +14,7 @@ namespace culprit::waits {
 /// This rank's share of the causes of all waiting. Summed over all ranks, short-term, long-term and
 /// unattributed costs are the waiting time, to the ns.
 struct DelayCosts {
-  std::vector<DelayCost> costs;        ///< in the order of locations, then contexts and pieces
+  std::vector<DelayCost> costs;        ///< in the order of locations, then contexts and regions
   std::uint64_t unattributed_ns = 0;   ///< of waits for somebody who had not been met before
   std::uint64_t direct_ns = 0;         ///< waiting whose causer did not itself wait
   std::uint64_t indirect_ns = 0;       ///< waiting that its causer's waits passed on

@@ -44,29 +44,29 @@ void DelayerIntervals::answer(const IntervalRequest& request, ComparedLine& line
   const PropagatedCost::Range waits{first, last};
   propagated.announce(waits, request.waits);
   items_.clear();
-  for (const std::uint32_t piece : profile_.pieces())
-    items_.push_back({.piece = piece, .ns = profile_.of(piece)});
+  for (const std::uint32_t region : profile_.regions())
+    items_.push_back({.region = region, .ns = profile_.of(region)});
   const auto times = static_cast<std::uint32_t>(items_.size());
   items_.insert(items_.end(), profile_.samples().begin(), profile_.samples().end());
-  const std::uint32_t met = pieces_.met();
+  const std::uint32_t met = regions_.met();
   exchange.send(request.from,
                 IntervalAnswer{.waits_ns = propagated.length(waits),
                                .waits = waits,
-                               .met_piece = interval.first > 0 ? line.known_piece(met, interval) : met,
+                               .met_region = interval.first > 0 ? line.known_region(met, interval) : met,
                                .times = times,
                                .number = request.number},
                 items_);
 }
 
-void DelayerIntervals::receive(const IntervalAnswer& notice, std::span<const PieceTime> items) {
+void DelayerIntervals::receive(const IntervalAnswer& notice, std::span<const RegionTime> items) {
   if (notice.number >= answers_.size()) answers_.resize(notice.number + std::size_t{1});
-  const std::span<const PieceTime> samples = items.subspan(notice.times);
+  const std::span<const RegionTime> samples = items.subspan(notice.times);
   answers_[notice.number] = {.notice = notice,
                              .first_time = times_.size(),
                              .first_sample = samples_.size(),
                              .samples = samples.size()};
-  for (const PieceTime& time : items.first(notice.times))
-    times_.push_back({.piece = time.piece, .ns = time.ns});
+  for (const RegionTime& time : items.first(notice.times))
+    times_.push_back({.region = time.region, .ns = time.ns});
   samples_.insert(samples_.end(), samples.begin(), samples.end());
 }
 
@@ -76,7 +76,7 @@ DelayerInterval DelayerIntervals::operator[](std::uint32_t number) {
           .samples = std::span(samples_).subspan(answer.first_sample, answer.samples),
           .waits = answer.notice.waits,
           .waits_ns = answer.notice.waits_ns,
-          .met_piece = answer.notice.met_piece};
+          .met_region = answer.notice.met_region};
 }
 
 void DelayerIntervals::forget() {

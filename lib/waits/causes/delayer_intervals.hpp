@@ -16,18 +16,18 @@ namespace culprit::waits {
 
 /// What a delayer did in an interval.
 struct DelayerInterval {
-  /// Of a piece.
+  /// Of a region.
   struct Time {
-    std::uint32_t piece = 0;
+    std::uint32_t region = 0;
     std::uint32_t account = kNoAccount;  ///< for whoever accounts for it to fill in
     std::uint64_t ns = 0;
     static constexpr std::uint32_t kNoAccount = ~std::uint32_t{0};
   };
-  std::span<Time> times;               ///< each piece once, in the order in which they came
-  std::span<const PieceTime> samples;  ///< may come more than once
-  PropagatedCost::Range waits;         ///< that lie in it
-  std::uint64_t waits_ns = 0;          ///< how long they are
-  std::uint32_t met_piece = 0;         ///< the call that Pieces::met() stands for
+  std::span<Time> times;                ///< each region once, in the order in which they came
+  std::span<const RegionTime> samples;  ///< may come more than once
+  PropagatedCost::Range waits;          ///< that lie in it
+  std::uint64_t waits_ns = 0;           ///< how long they are
+  std::uint32_t met_region = 0;         ///< the call that Regions::met() stands for
 };
 
 /// Which interval of a delayer explains a wait, as the waiter knows it.
@@ -61,13 +61,13 @@ struct IntervalRequest {
   int from = 0;
 };
 
-/// The answer: encloses the times of the pieces, and behind them the samples.
+/// The answer: encloses the times of the regions, and behind them the samples.
 struct IntervalAnswer {
   static constexpr std::uint8_t kMessage = 21;
-  using Item = PieceTime;
+  using Item = RegionTime;
   std::uint64_t waits_ns = 0;  ///< of DelayerInterval, as the next two
   PropagatedCost::Range waits;
-  std::uint32_t met_piece = 0;
+  std::uint32_t met_region = 0;
   std::uint32_t times = 0;
   std::uint32_t number = 0;  ///< of the request
 };
@@ -77,8 +77,8 @@ struct IntervalAnswer {
 /// come soon after each other. And the answers to others' requests.
 class DelayerIntervals {
  public:
-  explicit DelayerIntervals(const Pieces& pieces)
-      : latest_(kLatest, kNone), pieces_(pieces), profile_(pieces) {}
+  explicit DelayerIntervals(const Regions& regions)
+      : latest_(kLatest, kNone), regions_(regions), profile_(regions) {}
 
   /// The interval explains one more wait. Returns its number, among those that are requested together.
   std::uint32_t request(int holder, const IntervalKey& key);
@@ -91,7 +91,7 @@ class DelayerIntervals {
   void answer(const IntervalRequest& request, ComparedLine& line, PropagatedCost& propagated,
               exchange::MessageExchange& exchange);
 
-  void receive(const IntervalAnswer& notice, std::span<const PieceTime> items);
+  void receive(const IntervalAnswer& notice, std::span<const RegionTime> items);
   /// One whose answer is here, until forget().
   [[nodiscard]] DelayerInterval operator[](std::uint32_t number);
   /// The answers that are here are of no more use.
@@ -114,11 +114,11 @@ class DelayerIntervals {
   std::vector<std::uint32_t> latest_;         // by hash: the number of the one that was requested last
   std::vector<Answer> answers_;               // by number
   std::vector<DelayerInterval::Time> times_;  // of all answers
-  std::vector<PieceTime> samples_;            // the same
+  std::vector<RegionTime> samples_;           // the same
 
-  const Pieces& pieces_;
+  const Regions& regions_;
   IntervalProfile profile_;
-  std::vector<PieceTime> items_;  // kept for its memory
+  std::vector<RegionTime> items_;  // kept for its memory
 };
 
 }  // namespace culprit::waits

@@ -37,15 +37,15 @@ void HotspotDiagnosis::add(const ComparedWait& wait) {
   const auto part = [&](std::uint64_t ns) {
     return static_cast<std::int64_t>(share(ns, wait.ns, wait.longer_ns));
   };
-  for (const std::uint32_t number : wait.longer.pieces()) {
-    const Piece& piece = forward_.pieces[number == forward_.pieces.met() ? wait.met_piece : number];
-    if (piece.next != Piece::kCall) continue;
+  for (const std::uint32_t number : wait.longer.regions()) {
+    const Region& region = forward_.regions[number == forward_.regions.met() ? wait.met_region : number];
+    if (region.next != Region::kCall) continue;
     const std::uint64_t of_waiter = wait.waiter_profile.of(number);
-    excess_[{at, procedure(piece.previous)}] += part(of_waiter + wait.longer.of(number)) - part(of_waiter);
+    excess_[{at, procedure(region.previous)}] += part(of_waiter + wait.longer.of(number)) - part(of_waiter);
   }
-  const auto add_samples = [&](std::span<const PieceTime> samples, std::int64_t sign) {
-    for (const PieceTime& time : samples) {
-      if (wait.longer.of(time.piece) != 0) excess_[{at, procedure(time.context)}] += sign * part(time.ns);
+  const auto add_samples = [&](std::span<const RegionTime> samples, std::int64_t sign) {
+    for (const RegionTime& time : samples) {
+      if (wait.longer.of(time.region) != 0) excess_[{at, procedure(time.context)}] += sign * part(time.ns);
     }
   };
   add_samples(wait.causer_samples, 1);
@@ -88,7 +88,7 @@ std::vector<Hotspot> HotspotDiagnosis::find(exchange::Communicator& analysis, do
   for (std::size_t i = 0; i < cases_.size(); ++i) {
     if (weights[i].empty()) continue;
     const auto& [one, wait_ns] = cases_[i];
-    for (const PathShare& part : divide_over_paths(Piece{}, weights[i], {wait_ns})) {
+    for (const PathShare& part : divide_over_paths(Region{}, weights[i], {wait_ns})) {
       found.push_back({one.causer, part.path.context, one.waiter, one.waiter_context, part.amounts[0]});
     }
   }

@@ -73,39 +73,39 @@ inline void IntervalProfile::add_gap(Adding& to, std::uint32_t call, const Event
                                      std::uint64_t before_ns) {
   if (event.enter_ns <= before_ns) return;
   to.add(event.gap, event.enter_ns - before_ns);
-  if (event.sampled) add_told_elsewhere(SampledGap{.call = call, .piece = event.gap});
+  if (event.sampled) add_told_elsewhere(SampledGap{.call = call, .region = event.gap});
 }
 
-inline void IntervalProfile::add_call(Adding& to, const Event& event, std::uint32_t piece) {
+inline void IntervalProfile::add_call(Adding& to, const Event& event, std::uint32_t region) {
   const std::uint64_t ns = event.exit_ns - event.enter_ns;
   if (event.wait == Event::kLongWait) {
-    add_told_elsewhere(LongCall{.piece = piece, .wait = event.waits, .ns = ns});
+    add_told_elsewhere(LongCall{.region = region, .wait = event.waits, .ns = ns});
   } else if (ns > event.wait) {
-    to.add(piece, ns - event.wait);
+    to.add(region, ns - event.wait);
   }
 }
 
 void IntervalProfile::add_told_elsewhere(const TimeLine& line) {
   for (const SampledGap& gap : sampled_gaps_) {
     for_samples(line, gap.call, [&](const Sample& sample) {
-      samples_.push_back({.piece = gap.piece, .context = sample.context, .ns = sample.ns});
+      samples_.push_back({.region = gap.region, .context = sample.context, .ns = sample.ns});
     });
   }
   sampled_gaps_.clear();
   for (const LongCall& call : long_calls_) {
     const std::uint64_t wait = line.waits[call.wait].ns;
-    if (call.ns > wait) add(call.piece, call.ns - wait);
+    if (call.ns > wait) add(call.region, call.ns - wait);
   }
   long_calls_.clear();
 }
 
 void IntervalProfile::merge_several_samples() {
-  std::sort(samples_.begin(), samples_.end(), [](const PieceTime& a, const PieceTime& b) {
-    return std::tuple(a.piece, a.context) < std::tuple(b.piece, b.context);
+  std::sort(samples_.begin(), samples_.end(), [](const RegionTime& a, const RegionTime& b) {
+    return std::tuple(a.region, a.context) < std::tuple(b.region, b.context);
   });
   auto sum = samples_.begin();
   for (auto next = sum + 1; next != samples_.end(); ++next) {
-    if (next->piece == sum->piece && next->context == sum->context) {
+    if (next->region == sum->region && next->context == sum->context) {
       sum->ns += next->ns;
     } else {
       *++sum = *next;
@@ -114,9 +114,9 @@ void IntervalProfile::merge_several_samples() {
   samples_.erase(sum + 1, samples_.end());
 }
 
-LongLine::LongLine(const TimeLine& line, const Pieces& pieces, storage::Spill& spill)
+LongLine::LongLine(const TimeLine& line, const Regions& regions, storage::Spill& spill)
     : line_(line), stored_(spill), shared_(spill) {
-  IntervalProfile profile(pieces);
+  IntervalProfile profile(regions);
   const auto count = static_cast<std::uint32_t>(line.events.size());
   close_sum(0);
   sum_before_.reserve(count / kCalls + 1);
@@ -125,8 +125,8 @@ LongLine::LongLine(const TimeLine& line, const Pieces& pieces, storage::Spill& s
     const std::uint32_t until = std::min(count, first + kCalls);
     profile.clear();
     profile.add(line, {.first = first, .met_as = MetAs::leaving, .until = until - 1, .through = true});
-    for (const std::uint32_t piece : profile.pieces()) add({.piece = piece, .ns = profile.of(piece)});
-    for (const PieceTime& time : profile.samples()) add(time);
+    for (const std::uint32_t region : profile.regions()) add({.region = region, .ns = profile.of(region)});
+    for (const RegionTime& time : profile.samples()) add(time);
     // A sum's own size takes no more memory than so many calls.
     if (until - sums_.back().until >= std::max<std::size_t>(kCalls, last_.size())) close_sum(until);
   }
@@ -135,8 +135,8 @@ LongLine::LongLine(const TimeLine& line, const Pieces& pieces, storage::Spill& s
   places_ = {};
 }
 
-void LongLine::add(const PieceTime& time) {
-  const Key key{time.piece, time.context};
+void LongLine::add(const RegionTime& time) {
+  const Key key{time.region, time.context};
   const auto [entry, added] = numbers_.try_emplace(key, static_cast<std::uint32_t>(keys_.size()));
   if (added) keys_.push_back(key);
   const std::size_t eight = entry->second / kTogether;
@@ -173,7 +173,7 @@ void LongLine::add_difference(const Sum& from, const Sum& to, IntervalProfile& p
     for (std::size_t j = 0; j < kTogether; ++j) {
       if (after[j] == before[j]) continue;
       const Key& key = keys_[i * kTogether + j];
-      profile.add({.piece = key.piece, .context = key.context, .ns = after[j] - before[j]});
+      profile.add({.region = key.region, .context = key.context, .ns = after[j] - before[j]});
     }
   }
 }

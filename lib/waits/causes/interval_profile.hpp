@@ -3,7 +3,7 @@
 #include "storage/hash.hpp"
 #include "storage/sequence.hpp"
 #include "waits/timeline/ledger.hpp"
-#include "waits/timeline/pieces.hpp"
+#include "waits/timeline/regions.hpp"
 
 #include <array>
 #include <cstddef>
@@ -15,10 +15,10 @@
 
 namespace culprit::waits {
 
-/// Time and sampled time of one piece.
-struct PieceTime {
-  std::uint32_t piece = 0;         ///< its number
-  std::uint32_t context = kWhole;  ///< of samples in it; kWhole: the piece's own, exact time
+/// Time and sampled time of one region.
+struct RegionTime {
+  std::uint32_t region = 0;        ///< its number
+  std::uint32_t context = kWhole;  ///< of samples in it; kWhole: the region's own, exact time
   std::uint64_t ns = 0;
   static constexpr std::uint32_t kWhole = ~std::uint32_t{0};
 };
@@ -31,28 +31,28 @@ struct Interval {
   bool through = false;          ///< or left
 };
 
-/// What a time line did in a while, waits left out: by piece, and what was sampled in gaps. Used again and
+/// What a time line did in a while, waits left out: by region, and what was sampled in gaps. Used again and
 /// again: it neither sorts nor looks up anything.
 class IntervalProfile {
  public:
-  explicit IntervalProfile(const Pieces& pieces)
-      : all_(pieces), slots_(pieces.size()), pieces_(pieces.size()) {}
+  explicit IntervalProfile(const Regions& regions)
+      : all_(regions), slots_(regions.size()), regions_(regions.size()) {}
 
   void clear() {
     count_ = 0;
     samples_.clear();
     if (++round_ == 0) start_rounds();
   }
-  void add(const PieceTime& time) {
-    if (time.context == PieceTime::kWhole) {
-      add(time.piece, time.ns);
+  void add(const RegionTime& time) {
+    if (time.context == RegionTime::kWhole) {
+      add(time.region, time.ns);
     } else {
       samples_.push_back(time);
     }
   }
-  void add(std::uint32_t piece, std::uint64_t ns) {
+  void add(std::uint32_t region, std::uint64_t ns) {
     Adding one = adding();
-    one.add(piece, ns);
+    one.add(region, ns);
     added(one);
   }
   /// What the line did in the interval, and what is left of the call before it, in which the two met, which
@@ -60,19 +60,19 @@ class IntervalProfile {
   /// late. The line has the call in which it ends, which may be the one before `first`.
   void add(const TimeLine& line, const Interval& interval);
 
-  /// Adds up the samples of one piece and path, so that shares of them do not depend on whether they came one
-  /// by one.
+  /// Adds up the samples of one region and path, so that shares of them do not depend on whether they came
+  /// one by one.
   void merge_samples() {
     if (samples_.size() > 1) merge_several_samples();
   }
 
-  /// Each piece once, in the order in which they were added; samples may come more than once until they are
+  /// Each region once, in the order in which they were added; samples may come more than once until they are
   /// merged.
-  [[nodiscard]] std::span<const std::uint32_t> pieces() const { return std::span(pieces_).first(count_); }
-  [[nodiscard]] const std::vector<PieceTime>& samples() const { return samples_; }
-  /// The time of a piece; 0 where it is none of pieces().
-  [[nodiscard]] std::uint64_t of(std::uint32_t piece) const {
-    return slots_[piece].round == round_ ? slots_[piece].ns : 0;
+  [[nodiscard]] std::span<const std::uint32_t> regions() const { return std::span(regions_).first(count_); }
+  [[nodiscard]] const std::vector<RegionTime>& samples() const { return samples_; }
+  /// The time of a region; 0 where it is none of regions().
+  [[nodiscard]] std::uint64_t of(std::uint32_t region) const {
+    return slots_[region].round == round_ ? slots_[region].ns : 0;
   }
 
  private:
@@ -84,56 +84,58 @@ class IntervalProfile {
   struct Adding {
     Slot* slots = nullptr;
     std::uint32_t round = 0;
-    std::uint32_t* pieces_end = nullptr;
+    std::uint32_t* regions_end = nullptr;
 
-    void add(std::uint32_t piece, std::uint64_t ns) {
-      Slot& slot = slots[piece];
+    void add(std::uint32_t region, std::uint64_t ns) {
+      Slot& slot = slots[region];
       if (slot.round == round) {
         slot.ns += ns;
         return;
       }
       slot.round = round;
       slot.ns = ns;
-      *pieces_end++ = piece;
+      *regions_end++ = region;
     }
   };
   /// A gap that holds samples.
   struct SampledGap {
     std::uint32_t call = 0;  // that ends it
-    std::uint32_t piece = 0;
+    std::uint32_t region = 0;
   };
   /// A call whose wait is told elsewhere.
   struct LongCall {
-    std::uint32_t piece = 0;
+    std::uint32_t region = 0;
     std::uint32_t wait = 0;  // which of the line's that is
     std::uint64_t ns = 0;    // the call, wait included
   };
 
-  [[nodiscard]] Adding adding() { return {slots_.data(), round_, pieces_.data() + count_}; }
-  void added(const Adding& adding) { count_ = static_cast<std::size_t>(adding.pieces_end - pieces_.data()); }
+  [[nodiscard]] Adding adding() { return {slots_.data(), round_, regions_.data() + count_}; }
+  void added(const Adding& adding) {
+    count_ = static_cast<std::size_t>(adding.regions_end - regions_.data());
+  }
   void start_rounds();
   void merge_several_samples();
   [[gnu::always_inline]] void add_gap(Adding& to, std::uint32_t call, const Event& event,
                                       std::uint64_t before_ns);
-  [[gnu::always_inline]] void add_call(Adding& to, const Event& event, std::uint32_t piece);
+  [[gnu::always_inline]] void add_call(Adding& to, const Event& event, std::uint32_t region);
   // Rare: apart, so that what is frequent stays in registers.
   [[gnu::noinline]] void add_told_elsewhere(const SampledGap& gap) { sampled_gaps_.push_back(gap); }
   [[gnu::noinline]] void add_told_elsewhere(const LongCall& call) { long_calls_.push_back(call); }
   void add_told_elsewhere(const TimeLine& line);
 
-  const Pieces& all_;
+  const Regions& all_;
   std::uint32_t round_ = 1;
-  std::vector<Slot> slots_;            // by piece: its time, if it is of this round
-  std::vector<std::uint32_t> pieces_;  // the first of them are those of this round
-  std::size_t count_ = 0;              // so many
-  std::vector<PieceTime> samples_;
+  std::vector<Slot> slots_;             // by region: its time, if it is of this round
+  std::vector<std::uint32_t> regions_;  // the first of them are those of this round
+  std::size_t count_ = 0;               // so many
+  std::vector<RegionTime> samples_;
   // Of what is being added: what takes other sequences than the events to tell.
   std::vector<SampledGap> sampled_gaps_;
   std::vector<LongCall> long_calls_;
 };
 
 /// What a long time line did from its beginning up to some of its calls, so that a long while of it is the
-/// difference of two such sums and need not be gone through. A sum is as many numbers as there were pieces
+/// difference of two such sums and need not be gone through. A sum is as many numbers as there were regions
 /// and sampled paths up to there, eight together; those eight that did not change since the sum before are
 /// shared with it, so that a while is told by what happened in it.
 class LongLine {
@@ -141,7 +143,7 @@ class LongLine {
   /// Whiles of fewer calls are gone through.
   static constexpr std::uint32_t kLong = 64;
 
-  LongLine(const TimeLine& line, const Pieces& pieces, storage::Spill& spill);
+  LongLine(const TimeLine& line, const Regions& regions, storage::Spill& spill);
 
   /// What IntervalProfile::add() would add to the profile.
   void add(const Interval& interval, IntervalProfile& profile) const;
@@ -157,21 +159,21 @@ class LongLine {
     std::uint64_t first = 0;  ///< where those are, in `shared_`
   };
   struct Key {
-    std::uint32_t piece = 0, context = 0;
+    std::uint32_t region = 0, context = 0;
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct Hash {
     std::size_t operator()(const Key& key) const {
-      return storage::hash_of(storage::joined(key.piece, key.context));
+      return storage::hash_of(storage::joined(key.region, key.context));
     }
   };
 
-  void add(const PieceTime& time);
+  void add(const RegionTime& time);
   void close_sum(std::uint32_t until);
   void add_difference(const Sum& from, const Sum& to, IntervalProfile& profile) const;
 
   const TimeLine& line_;
-  tsl::robin_map<Key, std::uint32_t, Hash> numbers_;  // of pieces and paths
+  tsl::robin_map<Key, std::uint32_t, Hash> numbers_;  // of regions and paths
   std::vector<Key> keys_;                             // by number
   std::vector<Together> last_;                        // the last sum, as far as it is known
   std::vector<std::uint32_t> places_;                 // of its eights in `stored_`; or kChanged

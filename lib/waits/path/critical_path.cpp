@@ -118,7 +118,7 @@ class Walk {
     const bool waited = event.wait != 0;
     const Wait wait = waited ? line.waits[event.waits] : Wait{};
     const std::uint64_t until = waited ? std::min(at.ns, wait.until_ns) : event.enter_ns;
-    Stretch& stretch = stretches_[{at.call.location, Piece{event.context, Piece::kCall}}];
+    Stretch& stretch = stretches_[{at.call.location, Region{event.context, Region::kCall}}];
     stretch.ns += at.ns - std::min(at.ns, until);
     at.ns = std::min(at.ns, until);
     at.at_exit = false;
@@ -130,7 +130,7 @@ class Walk {
   void add_gap(const TimeLine& line, const Position& at) {
     const Event before = line.events[at.call.index - 1];
     const Event after = line.events[at.call.index];
-    Stretch& stretch = stretches_[{at.call.location, Piece{before.context, after.context}}];
+    Stretch& stretch = stretches_[{at.call.location, Region{before.context, after.context}}];
     stretch.ns += at.ns - std::min(at.ns, before.exit_ns);
     if (!after.sampled) return;
     for_samples(line, at.call.index,
@@ -141,7 +141,7 @@ class Walk {
     std::uint64_t calls_ns = 0;
     for (const auto& [key, stretch] : stretches_) {
       if (stretch.ns == 0) continue;
-      if (key.second.next == Piece::kCall) calls_ns += stretch.ns;
+      if (key.second.next == Region::kCall) calls_ns += stretch.ns;
       for (const PathShare& part : divide_over_paths(key.second, stretch.sampled, {stretch.ns})) {
         result_.times.push_back({key.first, part.path, part.amounts[0]});
       }
@@ -155,7 +155,7 @@ class Walk {
   CriticalPath result_;
   std::map<Location, const TimeLine*> lines_;
   std::vector<std::uint32_t> passed_;  // by location, of this rank's: where the walk was last
-  std::map<std::pair<Location, Piece>, Stretch> stretches_;
+  std::map<std::pair<Location, Region>, Stretch> stretches_;
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace culprit::waits {
 /// Time that a call path of one time line spent on the critical path.
 struct CriticalTime {
   Location location = kNoLocation;
-  PathOfPiece path;
+  PathOfRegion path;
   std::uint64_t ns = 0;
 
   friend auto operator<=>(const CriticalTime&,

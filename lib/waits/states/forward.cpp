@@ -130,7 +130,7 @@ class Pass {
     neighbors_.finish();
     active_target_.finish();
     locks_.finish();
-    result_.pieces = Pieces(analysis_, result_.ledger.pieces);
+    result_.regions = Regions(analysis_, result_.ledger.regions);
     settle_lines();
     return std::move(result_);
   }
@@ -157,9 +157,9 @@ class Pass {
 
   /// Some time lines at a time, so that what they tell others takes some megabytes.
   void settle_lines() {
-    OwnTimes own_times(roster_, result_.pieces);
+    OwnTimes own_times(roster_, result_.regions);
     WaitSums wait_sums;
-    Settlement settlement(result_.pieces, wait_sums);
+    Settlement settlement(result_.regions, wait_sums);
     IntervalStarts starts(analysis_, roster_, contexts_, result_.ledger);
     std::vector<TimeLine>& lines = result_.ledger.lines();
     for (auto line = lines.begin(); analysis_.all_sum(line != lines.end() ? 1 : 0) > 0; starts.deliver()) {
@@ -168,7 +168,7 @@ class Pass {
         waits += line->waits.size();
         starts.tell(*line);
         own_times.add(*line, times);
-        result_.context_times.add(*line, times, result_.pieces);
+        result_.context_times.add(*line, times, result_.regions);
       }
     }
     result_.own_times = own_times.take();

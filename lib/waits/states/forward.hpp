@@ -6,8 +6,8 @@
 #include "waits/timeline/context_times.hpp"
 #include "waits/timeline/ledger.hpp"
 #include "waits/timeline/own_times.hpp"
-#include "waits/timeline/pieces.hpp"
 #include "waits/timeline/process_trace.hpp"
+#include "waits/timeline/regions.hpp"
 #include "waits/timeline/roster.hpp"
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct Forward {
   explicit Forward(const storage::SpillOptions& spill) : ledger(spill) {}
 
   Ledger ledger;
-  Pieces pieces;
+  Regions regions;
   std::unique_ptr<Contexts> contexts;
   // What each time line tells by itself: added up as it is settled, when it is in memory anyway.
   std::vector<WaitSum> wait_sums;

@@ -71,7 +71,7 @@ void Settlement::settle_block(std::uint32_t first, std::span<Event> events) {
   std::uint64_t left_ns = left_ns_;
   std::uint32_t index = first;
   for (Event& event : events) {
-    const std::uint32_t gap = pieces_.of_gap(event.gap);
+    const std::uint32_t gap = regions_.of_gap(event.gap);
     event.gap = 0xfffffffU & gap;
     event.waits = waits_before_ + static_cast<std::uint32_t>(found_.size());
     event.wait = 0;
@@ -93,7 +93,7 @@ void Settlement::settle_block(std::uint32_t first, std::span<Event> events) {
     if (index == last_) {
       times_.add_last_call(event.context, own_ns);
     } else {
-      times_.add(pieces_.of_call(event.context), own_ns);
+      times_.add(regions_.of_call(event.context), own_ns);
     }
     ++index;
   }
@@ -205,7 +205,7 @@ void Settlement::take_samples(std::uint32_t until) {
     if (sample.gap >= until) break;
     while (gap != sampled_.cend() && gap->call < sample.gap) ++gap;
     if (gap == sampled_.cend()) continue;
-    if (gap->call == sample.gap) times_.add_sample(gap->piece, sample.context, sample.ns);
+    if (gap->call == sample.gap) times_.add_sample(gap->region, sample.context, sample.ns);
   }
   sampled_.clear();
 }

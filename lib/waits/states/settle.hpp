@@ -3,7 +3,7 @@
 #include "waits/states/wait_sums.hpp"
 #include "waits/timeline/ledger.hpp"
 #include "waits/timeline/line_times.hpp"
-#include "waits/timeline/pieces.hpp"
+#include "waits/timeline/regions.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace culprit::waits {
 class Settlement {
  public:
   /// Waits are added to `sums`.
-  Settlement(const Pieces& pieces, WaitSums& sums) : pieces_(pieces), sums_(sums), times_(pieces) {}
+  Settlement(const Regions& regions, WaitSums& sums) : regions_(regions), sums_(sums), times_(regions) {}
 
   /// Takes the candidates and receipts, in the order of calls, and fills in the waits, but not yet where
   /// their synchronization intervals begin, and what the events say of them. Returns what the line took
@@ -35,7 +35,7 @@ class Settlement {
   /// A gap that holds samples.
   struct SampledGap {
     std::uint32_t call = 0;  // that ends it
-    std::uint32_t piece = 0;
+    std::uint32_t region = 0;
   };
 
   void settle_part(std::size_t part, std::uint32_t first, std::uint32_t last);
@@ -56,7 +56,7 @@ class Settlement {
   void find_least_sent_after(std::size_t part);
   [[nodiscard]] std::uint64_t least_sent_after(std::uint32_t index);
 
-  const Pieces& pieces_;
+  const Regions& regions_;
   WaitSums& sums_;
   LineTimes times_;
   TimeLine* line_ = nullptr;  // that is being settled

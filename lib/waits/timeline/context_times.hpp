@@ -2,7 +2,7 @@
 
 #include "waits/timeline/ledger.hpp"
 #include "waits/timeline/line_times.hpp"
-#include "waits/timeline/pieces.hpp"
+#include "waits/timeline/regions.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -14,7 +14,7 @@ namespace culprit::waits {
 class ContextTimes {
  public:
   /// A settled time line, and what it took.
-  void add(const TimeLine& line, const LineTimes& times, const Pieces& pieces);
+  void add(const TimeLine& line, const LineTimes& times, const Regions& regions);
   /// In ns, by call path of the united tree.
   [[nodiscard]] const std::vector<std::uint64_t>& all() const { return times_; }
 

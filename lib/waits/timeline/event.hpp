@@ -28,7 +28,7 @@ struct Event {
   bool initialize : 1 = false, finalize : 1 = false;  ///< MPI_Init, MPI_Finalize
   bool sampled : 1 = false;                           ///< the gap before it holds samples
   bool any : 1 = false;  ///< waits until the earliest of its operations is complete; else until the latest
-  std::uint32_t gap : 28 = 0;  ///< the Pieces' number of what lies between the call before and it
+  std::uint32_t gap : 28 = 0;  ///< the Regions' number of what lies between the call before and it
   std::uint32_t waits = 0;     ///< once settled: where the line's waits of this call and those after it begin
   std::uint32_t wait = 0;      ///< once settled: how long it waited, in ns; kLongWait: see there
   static constexpr std::uint32_t kLongWait = ~std::uint32_t{0};

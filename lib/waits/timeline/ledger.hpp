@@ -3,7 +3,7 @@
 #include "storage/sequence.hpp"
 #include "waits/timeline/by_call.hpp"
 #include "waits/timeline/event.hpp"
-#include "waits/timeline/pieces.hpp"
+#include "waits/timeline/regions.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -106,7 +106,8 @@ class Ledger {
   /// What the call is: all but the gap before it, and whether it initializes or finalizes MPI.
   EventId add(TimeLine& line, const Event& event) {
     const auto index = static_cast<std::uint32_t>(line.events.size());
-    const std::uint32_t gap = pieces.number({index == 0 ? Piece::kStart : line.last_context, event.context});
+    const std::uint32_t gap =
+        regions.number({index == 0 ? Region::kStart : line.last_context, event.context});
     const bool sampled = line.samples.size() != line.samples_before;
     line.samples_before = line.samples.size();
     line.last_context = event.context;
@@ -143,7 +144,7 @@ class Ledger {
 
   Unmatched unmatched;
   std::vector<ClockViolation> violations;
-  PieceNumbers pieces;
+  RegionNumbers regions;
 
  private:
   std::unique_ptr<storage::Spill> spill_;

@@ -2,17 +2,17 @@
 
 namespace culprit::waits {
 
-PathOfPiece summed_path(const PathOfPiece& path) {
-  return path.context == PathOfPiece::kBetween ? path : PathOfPiece{.context = path.context, .piece = {}};
+PathOfRegion summed_path(const PathOfRegion& path) {
+  return path.context == PathOfRegion::kBetween ? path : PathOfRegion{.context = path.context, .region = {}};
 }
 
 void OwnTimes::add(const TimeLine& line, const LineTimes& times) {
   const bool first = roster_.location_of(roster_.rank_of(line.location), 0) == line.location;
   if (line.events.empty() || !first) return;
   std::map<std::uint32_t, std::map<std::uint32_t, std::uint64_t>> weights;
-  for (const LineTimes::Sampled& one : times.samples()) weights[one.piece][one.context] += one.ns;
-  for (const std::uint32_t piece : times.found()) {
-    for (const PathShare& part : divide_over_paths(pieces_[piece], weights[piece], {times.of(piece)}))
+  for (const LineTimes::Sampled& one : times.samples()) weights[one.region][one.context] += one.ns;
+  for (const std::uint32_t region : times.found()) {
+    for (const PathShare& part : divide_over_paths(regions_[region], weights[region], {times.of(region)}))
       sums_[summed_path(part.path)] += part.amounts[0];
   }
 }

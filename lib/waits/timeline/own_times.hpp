@@ -3,7 +3,7 @@
 #include "waits/timeline/ledger.hpp"
 #include "waits/timeline/line_times.hpp"
 #include "waits/timeline/path_shares.hpp"
-#include "waits/timeline/pieces.hpp"
+#include "waits/timeline/regions.hpp"
 #include "waits/timeline/roster.hpp"
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace culprit::waits {
 
 /// What a call path took, waits left out.
 struct OwnTime {
-  PathOfPiece path;  ///< `piece` tells where nothing was sampled, else it is the default one
+  PathOfRegion path;  ///< `region` tells where nothing was sampled, else it is the default one
   std::uint64_t ns = 0;
 };
 
@@ -22,7 +22,7 @@ struct OwnTime {
 /// critical path is, so that the two can be compared.
 class OwnTimes {
  public:
-  OwnTimes(const Roster& roster, const Pieces& pieces) : roster_(roster), pieces_(pieces) {}
+  OwnTimes(const Roster& roster, const Regions& regions) : roster_(roster), regions_(regions) {}
 
   /// A settled time line, and what it took; of no interest is which comes first.
   void add(const TimeLine& line, const LineTimes& times);
@@ -30,11 +30,11 @@ class OwnTimes {
 
  private:
   const Roster& roster_;
-  const Pieces& pieces_;
-  std::map<PathOfPiece, std::uint64_t> sums_;
+  const Regions& regions_;
+  std::map<PathOfRegion, std::uint64_t> sums_;
 };
 
-/// The path by which such times are added up: pieces are told apart only where there is no call path.
-PathOfPiece summed_path(const PathOfPiece& path);
+/// The path by which such times are added up: regions are told apart only where there is no call path.
+PathOfRegion summed_path(const PathOfRegion& path);
 
 }  // namespace culprit::waits

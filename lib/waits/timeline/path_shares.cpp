@@ -29,13 +29,13 @@ std::uint64_t share(std::uint64_t amount, std::uint64_t part, std::uint64_t whol
   return static_cast<std::uint64_t>(Wide{amount} * part / whole);
 }
 
-std::vector<PathShare> divide_over_paths(const Piece& piece,
+std::vector<PathShare> divide_over_paths(const Region& region,
                                          const std::map<std::uint32_t, std::uint64_t>& weights,
                                          const std::vector<std::uint64_t>& amounts) {
-  if (piece.next == Piece::kCall) return {{{piece.previous, piece}, amounts}};
+  if (region.next == Region::kCall) return {{{region.previous, region}, amounts}};
   std::uint64_t sum = 0;
   for (const auto& [context, weight] : weights) sum += weight;
-  if (sum == 0) return {{{PathOfPiece::kBetween, piece}, amounts}};
+  if (sum == 0) return {{{PathOfRegion::kBetween, region}, amounts}};
 
   std::vector<PathShare> shares;
   std::vector<std::uint64_t> left = amounts;
@@ -43,7 +43,7 @@ std::vector<PathShare> divide_over_paths(const Piece& piece,
   std::uint64_t most = 0;
   for (const auto& [context, weight] : weights) {
     if (weight == 0) continue;
-    PathShare& one = shares.emplace_back(PathShare{{context, piece}, {}});
+    PathShare& one = shares.emplace_back(PathShare{{context, region}, {}});
     for (std::size_t i = 0; i < amounts.size(); ++i) {
       one.amounts.push_back(share(amounts[i], weight, sum));
       left[i] -= one.amounts[i];

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "waits/timeline/pieces.hpp"
+#include "waits/timeline/regions.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -9,27 +9,28 @@
 
 namespace culprit::waits {
 
-/// A call path of the united tree that stands for (a part of) a piece of a time line.
-struct PathOfPiece {
-  /// kBetween: time between two calls in which nothing was sampled; `piece` tells which.
+/// A call path of the united tree that stands for (a part of) a region of a time line.
+struct PathOfRegion {
+  /// kBetween: time between two calls in which nothing was sampled; `region` tells which.
   std::uint32_t context = 0;
-  Piece piece;
+  Region region;
   static constexpr std::uint32_t kBetween = ~std::uint32_t{0};
 
-  friend auto operator<=>(const PathOfPiece&, const PathOfPiece&) = default;  // NOLINT(modernize-use-nullptr)
+  friend auto operator<=>(const PathOfRegion&,
+                          const PathOfRegion&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// amount · part / whole, rounded down; 0 where the whole is nothing.
 std::uint64_t share(std::uint64_t amount, std::uint64_t part, std::uint64_t whole);
 
-/// The call paths of a piece with the parts of `amounts` that they get: each amount is divided in proportion
+/// The call paths of a region with the parts of `amounts` that they get: each amount is divided in proportion
 /// to the weights, in whole numbers that add up to it (what rounding leaves goes to the heaviest path). A
 /// call is its own path, whatever the weights; a gap without weights is kBetween.
 struct PathShare {
-  PathOfPiece path;
+  PathOfRegion path;
   std::vector<std::uint64_t> amounts;
 };
-std::vector<PathShare> divide_over_paths(const Piece& piece,
+std::vector<PathShare> divide_over_paths(const Region& region,
                                          const std::map<std::uint32_t, std::uint64_t>& weights,
                                          const std::vector<std::uint64_t>& amounts);
 

@@ -38,9 +38,9 @@ struct OwnPart {
 class OwnSums {
  public:
   /// Adds the calls that recur to `calls`.
-  OwnSums(const CallPaths& paths, const Pieces& pieces, storage::Sequence<RecurringCall>& calls)
+  OwnSums(const CallPaths& paths, const Regions& regions, storage::Sequence<RecurringCall>& calls)
       : paths_(paths),
-        returns_(paths, pieces),
+        returns_(paths, regions),
         came_back_(returns_.nothing() + std::size_t{1}, 0),
         of_context_(paths.parent.size()),
         calls_(calls) {}
@@ -312,7 +312,7 @@ std::vector<ProcedureSum> sums_of_all(exchange::Communicator& analysis, const Ow
 ProcedureSums::ProcedureSums(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                              const CallPaths& paths)
     : paths_(paths), calls_(forward.ledger.spill()) {
-  OwnSums own(paths, forward.pieces, calls_);
+  OwnSums own(paths, forward.regions, calls_);
   for (const TimeLine& line : forward.ledger.lines()) {
     if (roster.location_of(roster.rank_of(line.location), 0) != line.location) continue;
     lines_.push_back(own.add(line));

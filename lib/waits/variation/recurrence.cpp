@@ -18,8 +18,8 @@ constexpr double kMostOfOne = 0.75;
 
 }  // namespace
 
-Returns::Returns(const CallPaths& paths, const Pieces& pieces)
-    : paths_(paths), pieces_(pieces), depth_(paths.parent.size(), 0), depth_of_gap_(pieces.size(), kAsk) {
+Returns::Returns(const CallPaths& paths, const Regions& regions)
+    : paths_(paths), regions_(regions), depth_(paths.parent.size(), 0), depth_of_gap_(regions.size(), kAsk) {
   for (std::size_t i = 0; i < depth_.size(); ++i) {
     if (paths.parent[i] != kNone) depth_[i] = depth_[paths.parent[i]] + 1;
     nothing_ = std::max(nothing_, depth_[i] + 1);
@@ -39,7 +39,7 @@ std::uint32_t Returns::around(std::uint32_t a, std::uint32_t b) const {
 /// Calls at contexts that `paths` does not have are passed over: behind them, the gap does not tell which
 /// call was the one before.
 std::uint32_t Returns::ask(const Event& event) {
-  const std::uint32_t previous = pieces_[event.gap].previous;
+  const std::uint32_t previous = regions_[event.gap].previous;
   const bool known = previous < depth_.size();
   if (!known && previous_ == kNone) return nothing_;
   const std::uint32_t depth = around(known ? previous : previous_, event.context);

@@ -2,7 +2,7 @@
 
 #include "waits/timeline/call_paths.hpp"
 #include "waits/timeline/event.hpp"
-#include "waits/timeline/pieces.hpp"
+#include "waits/timeline/regions.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace culprit::waits {
 /// after the other.
 class Returns {
  public:
-  /// `paths` and `pieces`, of which the events' gaps are, must outlive it.
-  Returns(const CallPaths& paths, const Pieces& pieces);
+  /// `paths` and `regions`, of which the events' gaps are, must outlive it.
+  Returns(const CallPaths& paths, const Regions& regions);
 
   void begin_line() { previous_ = CallPaths::kNone; }
 
@@ -41,7 +41,7 @@ class Returns {
   [[nodiscard]] std::uint32_t around(std::uint32_t a, std::uint32_t b) const;
 
   const CallPaths& paths_;
-  const Pieces& pieces_;
+  const Regions& regions_;
   std::vector<std::uint32_t> depth_;
   std::uint32_t nothing_ = 0;
   std::vector<std::uint32_t> depth_of_gap_;  ///< once asked for; a program has few gaps, however long it runs

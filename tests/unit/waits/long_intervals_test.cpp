@@ -63,8 +63,9 @@ using Sums = std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t>;
 
 Sums sums_of(const IntervalProfile& profile) {
   Sums sums;
-  for (const std::uint32_t piece : profile.pieces()) sums[{piece, PieceTime::kWhole}] = profile.of(piece);
-  for (const PieceTime& time : profile.samples()) sums[{time.piece, time.context}] += time.ns;
+  for (const std::uint32_t region : profile.regions())
+    sums[{region, RegionTime::kWhole}] = profile.of(region);
+  for (const RegionTime& time : profile.samples()) sums[{time.region, time.context}] += time.ns;
   return sums;
 }
 
@@ -103,23 +104,23 @@ TEST_CASE("sums over a long line are what going through it gives, from anywhere 
       now += 5;
       ledger.add(0, event);
     }
-    std::optional<Pieces> pieces;
+    std::optional<Regions> regions;
     exchange::run_on_threads(
-        1, [&](exchange::Communicator& analysis) { pieces.emplace(analysis, ledger.pieces); });
+        1, [&](exchange::Communicator& analysis) { regions.emplace(analysis, ledger.regions); });
     TimeLine& line = ledger.line(0);
     for (std::uint32_t call = 0; call < calls; ++call) {
       Event event = line.events[call];
-      event.gap = 0xfffffffU & pieces->of_gap(event.gap);
+      event.gap = 0xfffffffU & regions->of_gap(event.gap);
       line.events.set(call, event);
     }
-    const LongLine sums(line, *pieces, ledger.spill());
+    const LongLine sums(line, *regions, ledger.spill());
     for (int i = 0; i < 20; ++i) {
       const auto until = static_cast<std::uint32_t>(random() % calls);
       const Interval interval{.first = static_cast<std::uint32_t>(random() % (until + 1)),
                               .met_as = static_cast<MetAs>(random() % 3),
                               .until = until,
                               .through = random() % 2 == 0};
-      IntervalProfile direct(*pieces), summed(*pieces);
+      IntervalProfile direct(*regions), summed(*regions);
       direct.add(line, interval);
       sums.add(interval, summed);
       RC_ASSERT(sums_of(direct) == sums_of(summed));

@@ -39,7 +39,7 @@ TEST_CASE("own times are calls without their waits, and gaps divided by their sa
   CHECK(time_of(times, kBarrier) == 10 + 10);
   CHECK(time_of(times, kWork) == 300);
   CHECK(time_of(times, kRest) == 100);
-  CHECK(time_of(times, PathOfPiece::kBetween) == 200);
+  CHECK(time_of(times, PathOfRegion::kBetween) == 200);
 }
 
 TEST_CASE("a gap that was never sampled is told by the calls around it") {
@@ -51,8 +51,8 @@ TEST_CASE("a gap that was never sampled is told by the calls around it") {
   run.call(0, 310, 400, {on(OperationKind::finalize)});
   run.path(kFinalize);
   const std::vector<OwnTime> times = own_times_of(run);
-  REQUIRE(time_of(times, PathOfPiece::kBetween) == 200);
+  REQUIRE(time_of(times, PathOfRegion::kBetween) == 200);
   for (const OwnTime& time : times) {
-    if (time.path.context == PathOfPiece::kBetween) CHECK(time.path.piece == Piece{kInit, kBarrier});
+    if (time.path.context == PathOfRegion::kBetween) CHECK(time.path.region == Region{kInit, kBarrier});
   }
 }

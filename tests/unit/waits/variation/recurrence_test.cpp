@@ -44,9 +44,9 @@ std::uint32_t scope_of(const CallPaths& paths, std::uint32_t a, std::uint32_t b)
 }
 
 /// The calls of a time line, as the pass that reads them numbers their gaps.
-std::vector<Event> line_of(const std::vector<std::uint32_t>& contexts, PieceNumbers& numbers) {
+std::vector<Event> line_of(const std::vector<std::uint32_t>& contexts, RegionNumbers& numbers) {
   std::vector<Event> events;
-  std::uint32_t previous = Piece::kStart;
+  std::uint32_t previous = Region::kStart;
   for (const std::uint32_t context : contexts) {
     Event& event = events.emplace_back();
     event.context = context;
@@ -64,7 +64,7 @@ TEST_CASE("control comes back to the innermost scope around two calls, whatever 
     const auto contexts = *rc::gen::inRange<std::uint32_t>(1, 30);
     const std::uint32_t unknown = *rc::gen::element(0U, 1U, 5U);  // of which the paths tell nothing
     const CallPaths paths = random_paths(random, contexts);
-    PieceNumbers numbers;
+    RegionNumbers numbers;
     std::vector<std::vector<Event>> lines;
     for (int line = 0; line < 3; ++line) {
       std::vector<std::uint32_t> calls(random() % 40);
@@ -72,13 +72,13 @@ TEST_CASE("control comes back to the innermost scope around two calls, whatever 
       lines.push_back(line_of(calls, numbers));
     }
     exchange::run_on_threads(1, [&](exchange::Communicator& analysis) {
-      const Pieces pieces(analysis, numbers);
-      Returns returns(paths, pieces);
+      const Regions regions(analysis, numbers);
+      Returns returns(paths, regions);
       for (std::vector<Event>& line : lines) {
         returns.begin_line();
         std::optional<std::uint32_t> before;
         for (Event& event : line) {
-          event.gap = 0xfffffffU & pieces.of_gap(event.gap);
+          event.gap = 0xfffffffU & regions.of_gap(event.gap);
           if (event.context >= contexts) continue;
           const std::uint32_t scope = before ? scope_of(paths, *before, event.context) : kNone;
           RC_ASSERT(returns.call(event) == (scope == kNone ? returns.nothing() : returns.depth(scope)));

@@ -1,0 +1,31 @@
+#include "waits/timeline/regions.hpp"
+
+#include "exchange/message_exchange.hpp"
+
+#include <algorithm>
+
+namespace culprit::waits {
+
+Regions::Regions(exchange::Communicator& analysis, const RegionNumbers& own) {
+  constexpr Region kMet{Region::kMet, Region::kCall};
+  std::vector<Region> found = own.regions();
+  found.push_back(kMet);
+  // Every call is the end of a gap.
+  for (const Region& gap : own.regions()) found.push_back({gap.next, Region::kCall});
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  all_ = exchange::items_of_all<Region>(analysis, found);
+  std::sort(all_.begin(), all_.end());
+  all_.erase(std::unique(all_.begin(), all_.end()), all_.end());
+  const auto number = [this](const Region& region) {
+    return static_cast<std::uint32_t>(std::lower_bound(all_.begin(), all_.end(), region) - all_.begin());
+  };
+  met_ = number(kMet);
+  for (const Region& gap : own.regions()) {
+    of_gap_.push_back(number(gap));
+    if (gap.next >= of_call_.size()) of_call_.resize(gap.next + 1, 0);
+    of_call_[gap.next] = number({gap.next, Region::kCall});
+  }
+}
+
+}  // namespace culprit::waits
