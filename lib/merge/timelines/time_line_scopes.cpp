@@ -39,12 +39,12 @@ ContextId around_both(const Shape& shape, ContextId a, ContextId b) {
   return a;
 }
 
-database::TimedScope scope_of(const Shape& shape, const waits::PathOfPiece& path) {
-  if (path.context != waits::PathOfPiece::kBetween)
+database::TimedScope scope_of(const Shape& shape, const waits::PathOfRegion& path) {
+  if (path.context != waits::PathOfRegion::kBetween)
     return {.context = call_scope(shape, path.context), .between = false};
-  const ContextId after = caller_of(shape, path.piece.next);
-  const bool first = path.piece.previous == waits::Piece::kStart;
-  return {.context = around_both(shape, first ? after : caller_of(shape, path.piece.previous), after),
+  const ContextId after = caller_of(shape, path.region.next);
+  const bool first = path.region.previous == waits::Region::kStart;
+  return {.context = around_both(shape, first ? after : caller_of(shape, path.region.previous), after),
           .between = true};
 }
 

@@ -17,9 +17,9 @@ database::ContextId call_scope(const Shape& shape, database::ContextId context);
 /// The innermost context that both lie in, no call site.
 database::ContextId around_both(const Shape& shape, database::ContextId a, database::ContextId b);
 
-/// Where the time of a piece of a time line is shown: MPI calls at their frontier frame, time in which
+/// Where the time of a region of a time line is shown: MPI calls at their frontier frame, time in which
 /// nothing was sampled at the innermost context around the calls before and after it.
-database::TimedScope scope_of(const Shape& shape, const waits::PathOfPiece& path);
+database::TimedScope scope_of(const Shape& shape, const waits::PathOfRegion& path);
 
 /// The tree as variation over time looks at it: procedures of the program, none in communication or waits;
 /// with those that were inlined where somebody may ask for one by its name.

@@ -6,8 +6,8 @@ using namespace culprit;
 using culprit::merge::Shape;
 using database::ContextId;
 using database::ContextKind;
-using waits::PathOfPiece;
-using waits::Piece;
+using waits::PathOfRegion;
+using waits::Region;
 
 namespace {
 
@@ -36,8 +36,8 @@ Shape shape() {
   return made;
 }
 
-PathOfPiece between(std::uint32_t previous, std::uint32_t next) {
-  return {.context = PathOfPiece::kBetween, .piece = {previous, next}};
+PathOfRegion between(std::uint32_t previous, std::uint32_t next) {
+  return {.context = PathOfRegion::kBetween, .region = {previous, next}};
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ TEST_CASE("calls are shown at the outermost frame of communication, whatever is 
   CHECK(merge::call_scope(shape(), 4) == 3);
   CHECK(merge::call_scope(shape(), 11) == 10);
   CHECK(merge::call_scope(shape(), 8) == 8);
-  CHECK(merge::scope_of(shape(), {.context = 14, .piece = {}}) == database::TimedScope{13, false});
+  CHECK(merge::scope_of(shape(), {.context = 14, .region = {}}) == database::TimedScope{13, false});
 }
 
 TEST_CASE("what was not sampled between two calls is shown at the innermost scope around both") {
@@ -56,7 +56,7 @@ TEST_CASE("what was not sampled between two calls is shown at the innermost scop
   CHECK(merge::around_both(shape(), 9, 9) == 7);  // no call site
   CHECK(merge::scope_of(shape(), between(11, 14)) == database::TimedScope{5, true});
   CHECK(merge::scope_of(shape(), between(4, 11)) == database::TimedScope{1, true});
-  CHECK(merge::scope_of(shape(), between(Piece::kStart, 11)) == database::TimedScope{7, true});
+  CHECK(merge::scope_of(shape(), between(Region::kStart, 11)) == database::TimedScope{7, true});
 }
 
 TEST_CASE("variation looks at the program's procedures, none of them in communication") {
