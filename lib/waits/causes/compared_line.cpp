@@ -5,41 +5,41 @@
 namespace culprit::waits {
 
 Interval ComparedLine::of_cause(const IntervalStart& start, std::uint32_t until, bool through) {
-  return {.first = after(start.context == 0 ? start.other : attended({start.context, start.other}, until)),
-          .met_as = start.other_as,
+  return {.first = after(start.context == 0 ? start.other : call_in({start.context, start.other}, until)),
+          .synced_as = start.other_as,
           .until = until,
           .through = through};
 }
 
-/// The call that attended the collective, before call `until`. One that attends those of one communicator
-/// only has them all in their places. Else causes are looked at about in the order of time, and their
-/// intervals are short as a rule, so the neighbourhood of the last one is searched; where that has taken
-/// longer than a table would have, or it is not there, there will be one.
-std::uint32_t ComparedLine::attended(const Collective& collective, std::uint32_t until) {
-  const storage::Sequence<Attendance>& list = line_->attendances;
-  const auto is_it = [&collective](const Attendance& one) {
+/// The call that took part in the collective, before call `until`. A line that takes part in those of one
+/// communicator only has them all in their places. Else causes are looked at about in the order of time, and
+/// their intervals are short as a rule, so the neighbourhood of the last one is searched; where that has
+/// taken longer than a table would have, or it is not there, there will be one.
+std::uint32_t ComparedLine::call_in(const Collective& collective, std::uint32_t until) {
+  const storage::Sequence<CollectiveInstance>& list = line_->collectives;
+  const auto is_it = [&collective](const CollectiveInstance& one) {
     return one.context == collective.context && one.instance == collective.instance;
   };
   const std::size_t place = collective.instance + ahead_;
   if (place < list.size()) {
-    const Attendance one = list[place];
+    const CollectiveInstance one = list[place];
     if (is_it(one)) return one.event;
   }
-  if (all_attended_.empty()) {
+  if (all_calls_.empty()) {
     const std::size_t most = 8 * list.size();
-    attendance_ = std::min(attendance_, list.size());
-    for (; attendance_ > 0 && list[attendance_ - 1].event >= until; --attendance_) ++steps_;
-    for (; attendance_ < list.size() && list[attendance_].event < until; ++attendance_) ++steps_;
-    for (std::size_t i = attendance_; i > 0 && steps_ <= most; --i, ++steps_) {
-      const Attendance one = list[i - 1];
+    collective_at_ = std::min(collective_at_, list.size());
+    for (; collective_at_ > 0 && list[collective_at_ - 1].event >= until; --collective_at_) ++steps_;
+    for (; collective_at_ < list.size() && list[collective_at_].event < until; ++collective_at_) ++steps_;
+    for (std::size_t i = collective_at_; i > 0 && steps_ <= most; --i, ++steps_) {
+      const CollectiveInstance one = list[i - 1];
       if (!is_it(one)) continue;
       ahead_ = i - 1 - collective.instance;
       return one.event;
     }
-    for (const Attendance& one : list) all_attended_[{one.context, one.instance}] = one.event;
+    for (const CollectiveInstance& one : list) all_calls_[{one.context, one.instance}] = one.event;
   }
-  const auto found = all_attended_.find(collective);
-  return found == all_attended_.end() ? IntervalStart::kBeginning : found->second;
+  const auto found = all_calls_.find(collective);
+  return found == all_calls_.end() ? IntervalStart::kBeginning : found->second;
 }
 
 void ComparedLine::add(const Interval& interval, IntervalProfile& profile) {
@@ -61,8 +61,8 @@ void ComparedLine::add(const Interval& interval, IntervalProfile& profile) {
 }
 
 std::pair<std::uint32_t, std::uint32_t> ComparedLine::waits(const Interval& interval) const {
-  const bool met_entering = interval.first > 0 && interval.met_as == MetAs::entering;
-  const std::uint32_t first = waits_before(met_entering ? interval.first - 1 : interval.first);
+  const bool entering = interval.first > 0 && interval.synced_as == SyncedAs::entering;
+  const std::uint32_t first = waits_before(entering ? interval.first - 1 : interval.first);
   return {first, std::max(first, waits_before(interval.until + (interval.through ? 1 : 0)))};
 }
 

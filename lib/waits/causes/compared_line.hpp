@@ -27,14 +27,15 @@ class ComparedLine {
   Interval of_cause(const IntervalStart& start, std::uint32_t until, bool through);
   /// Of a wait of this line.
   static Interval of_wait(const Wait& wait) {
-    return {.first = after(wait.own), .met_as = wait.own_as, .until = wait.event};
+    return {.first = after(wait.own), .synced_as = wait.own_as, .until = wait.event};
   }
   /// Adds what the line did in the interval (IntervalProfile::add()); nothing where that begins after its
   /// end.
   void add(const Interval& interval, IntervalProfile& profile);
   /// The region itself where one of add(interval, …) is what is left of a call.
   [[nodiscard]] std::uint32_t known_region(std::uint32_t region, const Interval& interval) const {
-    return region == regions_->met() ? regions_->of_call(line_->events[interval.first - 1].context) : region;
+    return region == regions_->synced() ? regions_->of_call(line_->events[interval.first - 1].context)
+                                        : region;
   }
   /// Which of the line's waits lie in it: the first, and one past the last.
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> waits(const Interval& interval) const;
@@ -52,15 +53,15 @@ class ComparedLine {
   };
   static std::uint32_t after(std::uint32_t call) { return call == IntervalStart::kBeginning ? 0 : call + 1; }
   [[nodiscard]] std::uint32_t waits_before(std::uint32_t call) const;
-  std::uint32_t attended(const Collective& collective, std::uint32_t until);
+  std::uint32_t call_in(const Collective& collective, std::uint32_t until);
 
   const TimeLine* line_;
   const Regions* regions_;
   storage::Spill* spill_;
-  std::size_t ahead_ = 0;       // of where its instance would be, was the last one found; modulo 2^64
-  std::size_t attendance_ = 0;  // where the last one was looked for
-  std::size_t steps_ = 0;       // that looking took
-  tsl::robin_map<Collective, std::uint32_t, Hash> all_attended_;  // once it took too many
+  std::size_t ahead_ = 0;          // of where its instance would be, was the last one found; modulo 2^64
+  std::size_t collective_at_ = 0;  // where the last one was looked for
+  std::size_t steps_ = 0;          // that looking took
+  tsl::robin_map<Collective, std::uint32_t, Hash> all_calls_;  // once it took too many
   /// Sums are made once long intervals have had this part of the line gone through.
   static constexpr std::size_t kWorthSums = 4;
   std::size_t gone_through_ = 0;    // calls, of long intervals

@@ -9,8 +9,8 @@
 
 namespace culprit::waits {
 
-/// A wait, and what its waiter and its causer did since they last met: seen where the wait was recorded, as
-/// long as it is being compared.
+/// A wait, and what its waiter and its causer did since their last synchronization point: seen where the wait
+/// was recorded, as long as it is being compared.
 struct ComparedWait {
   Location waiter = kNoLocation;
   std::uint32_t waiter_context = 0;  ///< the path of the call that waited
@@ -21,7 +21,7 @@ struct ComparedWait {
   const IntervalProfile& longer;  ///< the regions that took the causer longer, and how much longer
   std::uint64_t longer_ns = 0;    ///< these together
   std::span<const RegionTime> causer_samples;
-  std::uint32_t met_region = 0;  ///< the causer's call that Regions::met() stands for
+  std::uint32_t synced_region = 0;  ///< the causer's call that Regions::synced() stands for
 };
 
 using CompareObserver = std::function<void(const ComparedWait&)>;

@@ -23,10 +23,10 @@ namespace culprit::waits {
 
 namespace {
 
-/// Waits of a round, at least: in all, so that meeting takes a small part of the time, and of each time line,
-/// for the same with turning to it. Not more: those of one line are taken together, and between two that wait
-/// for the same call lie all of one line's. What contradictory clocks make of a round depends on where it
-/// ends, so that must not depend on the number of ranks of the analysis.
+/// Waits of a round, at least: in all, so that exchanging takes a small part of the time, and of each time
+/// line, for the same with turning to it. Not more: those of one line are taken together, and between two
+/// that wait for the same call lie all of one line's. What contradictory clocks make of a round depends on
+/// where it ends, so that must not depend on the number of ranks of the analysis.
 constexpr std::uint64_t kWaits = 1 << 13, kWaitsOfLine = 128;
 
 /// What a wait, and what was passed on to it, leaves to the waits of its causer: one of as many as was told.
@@ -268,7 +268,8 @@ void Backward::explain(Listed& one, const Wait& wait, const DelayerInterval& cau
     const std::uint64_t less = waiter_.of(time.region);
     if (time.ns <= less) continue;
     if (time.account == DelayerInterval::Time::kNoAccount) {
-      const std::uint32_t region = time.region == forward_.regions.met() ? causer.met_region : time.region;
+      const std::uint32_t region =
+          time.region == forward_.regions.synced() ? causer.synced_region : time.region;
       time.account = costs_.number(explanation.causer, region);
     }
     delays_.push_back({.account = time.account, .ns = time.ns - less});
@@ -289,7 +290,7 @@ void Backward::explain(Listed& one, const Wait& wait, const DelayerInterval& cau
                      .longer = longer_,
                      .longer_ns = sum,
                      .causer_samples = causer.samples,
-                     .met_region = causer.met_region});
+                     .synced_region = causer.synced_region});
 }
 
 /// How much longer each sampled call path took, in ns of the cost that it explains.

@@ -14,9 +14,10 @@ namespace culprit::waits {
 /// This rank's share of the causes of all waiting. Summed over all ranks, short-term, long-term and
 /// unattributed costs are the waiting time, to the ns.
 struct DelayCosts {
-  std::vector<DelayCost> costs;        ///< in the order of locations, then contexts and regions
-  std::uint64_t unattributed_ns = 0;   ///< of waits for somebody who had not been met before
-  std::uint64_t direct_ns = 0;         ///< waiting whose causer did not itself wait
+  std::vector<DelayCost> costs;  ///< in the order of locations, then contexts and regions
+  std::uint64_t unattributed_ns =
+      0;                        ///< of waits for somebody with whom there was no synchronization point before
+  std::uint64_t direct_ns = 0;  ///< waiting whose causer did not itself wait
   std::uint64_t indirect_ns = 0;       ///< waiting that its causer's waits passed on
   std::uint64_t contradictory_ns = 0;  ///< part of unattributed_ns: causes that lie after their effects
 };
@@ -37,8 +38,9 @@ struct DelayOptions {
 };
 
 /// Collective: goes backwards through all waits; each is explained by what the time line of its cause did
-/// longer than the waiter since they last met, and by that one's waits, which pass their part on to their
-/// causes. The lines are what read_forward() found. Whole ns, the same for any number of ranks.
+/// longer than the waiter since their last synchronization point, and by that one's waits, which pass their
+/// part on to their causes. The lines are what read_forward() found. Whole ns, the same for any number of
+/// ranks.
 DelayCosts delay_costs(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
                        const DelayOptions& options = {});
 

@@ -48,14 +48,15 @@ void DelayerIntervals::answer(const IntervalRequest& request, ComparedLine& line
     items_.push_back({.region = region, .ns = profile_.of(region)});
   const auto times = static_cast<std::uint32_t>(items_.size());
   items_.insert(items_.end(), profile_.samples().begin(), profile_.samples().end());
-  const std::uint32_t met = regions_.met();
-  exchange.send(request.from,
-                IntervalAnswer{.waits_ns = propagated.length(waits),
-                               .waits = waits,
-                               .met_region = interval.first > 0 ? line.known_region(met, interval) : met,
-                               .times = times,
-                               .number = request.number},
-                items_);
+  const std::uint32_t synced = regions_.synced();
+  exchange.send(
+      request.from,
+      IntervalAnswer{.waits_ns = propagated.length(waits),
+                     .waits = waits,
+                     .synced_region = interval.first > 0 ? line.known_region(synced, interval) : synced,
+                     .times = times,
+                     .number = request.number},
+      items_);
 }
 
 void DelayerIntervals::receive(const IntervalAnswer& notice, std::span<const RegionTime> items) {
@@ -76,7 +77,7 @@ DelayerInterval DelayerIntervals::operator[](std::uint32_t number) {
           .samples = std::span(samples_).subspan(answer.first_sample, answer.samples),
           .waits = answer.notice.waits,
           .waits_ns = answer.notice.waits_ns,
-          .met_region = answer.notice.met_region};
+          .synced_region = answer.notice.synced_region};
 }
 
 void DelayerIntervals::forget() {

@@ -27,7 +27,7 @@ struct DelayerInterval {
   std::span<const RegionTime> samples;  ///< may come more than once
   PropagatedCost::Range waits;          ///< that lie in it
   std::uint64_t waits_ns = 0;           ///< how long they are
-  std::uint32_t met_region = 0;         ///< the call that Regions::met() stands for
+  std::uint32_t synced_region = 0;      ///< the call that Regions::synced() stands for
 };
 
 /// Which interval of a delayer explains a wait, as the waiter knows it.
@@ -35,12 +35,12 @@ struct IntervalKey {
   EventId cause;
   std::uint64_t context = 0;  ///< of IntervalStart, as the next two
   std::uint32_t other = 0;
-  MetAs other_as = MetAs::waiter;
+  SyncedAs other_as = SyncedAs::waiter;
   bool cause_ends = false;
 
   explicit IntervalKey(const Wait& wait)
       : cause(wait.cause),
-        context(wait.met_in),
+        context(wait.synced_in),
         other(wait.other),
         other_as(wait.other_as),
         cause_ends(wait.cause_ends) {}
@@ -67,7 +67,7 @@ struct IntervalAnswer {
   using Item = RegionTime;
   std::uint64_t waits_ns = 0;  ///< of DelayerInterval, as the next two
   PropagatedCost::Range waits;
-  std::uint32_t met_region = 0;
+  std::uint32_t synced_region = 0;
   std::uint32_t times = 0;
   std::uint32_t number = 0;  ///< of the request
 };

@@ -38,7 +38,8 @@ void HotspotDiagnosis::add(const ComparedWait& wait) {
     return static_cast<std::int64_t>(share(ns, wait.ns, wait.longer_ns));
   };
   for (const std::uint32_t number : wait.longer.regions()) {
-    const Region& region = forward_.regions[number == forward_.regions.met() ? wait.met_region : number];
+    const Region& region =
+        forward_.regions[number == forward_.regions.synced() ? wait.synced_region : number];
     if (region.next != Region::kCall) continue;
     const std::uint64_t of_waiter = wait.waiter_profile.of(number);
     excess_[{at, procedure(region.previous)}] += part(of_waiter + wait.longer.of(number)) - part(of_waiter);

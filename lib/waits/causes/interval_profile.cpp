@@ -44,13 +44,13 @@ void IntervalProfile::start_rounds() {
 }
 
 void IntervalProfile::add(const TimeLine& line, const Interval& interval) {
-  const bool met = interval.first > 0;
-  CallsInOrder calls(line.events, met ? interval.first - 1 : 0);
+  const bool synced = interval.first > 0;
+  CallsInOrder calls(line.events, synced ? interval.first - 1 : 0);
   Adding to = adding();
   std::uint64_t before_ns = kNever;
-  if (met) {
+  if (synced) {
     const Event& event = calls.next();
-    if (interval.met_as != MetAs::leaving) add_call(to, event, all_.met());
+    if (interval.synced_as != SyncedAs::leaving) add_call(to, event, all_.synced());
     before_ns = event.exit_ns;
   }
   std::uint32_t call = interval.first;
@@ -124,7 +124,7 @@ LongLine::LongLine(const TimeLine& line, const Regions& regions, storage::Spill&
     sum_before_.push_back(static_cast<std::uint32_t>(sums_.size() - 1));
     const std::uint32_t until = std::min(count, first + kCalls);
     profile.clear();
-    profile.add(line, {.first = first, .met_as = MetAs::leaving, .until = until - 1, .through = true});
+    profile.add(line, {.first = first, .synced_as = SyncedAs::leaving, .until = until - 1, .through = true});
     for (const std::uint32_t region : profile.regions()) add({.region = region, .ns = profile.of(region)});
     for (const RegionTime& time : profile.samples()) add(time);
     // A sum's own size takes no more memory than so many calls.
@@ -193,12 +193,13 @@ void LongLine::add(const Interval& interval, IntervalProfile& profile) const {
   }
   const std::uint32_t before = sums_[from].until, after = sums_[to].until;
   if (before > 0)
-    profile.add(line_,
-                {.first = interval.first, .met_as = interval.met_as, .until = before - 1, .through = true});
+    profile.add(
+        line_,
+        {.first = interval.first, .synced_as = interval.synced_as, .until = before - 1, .through = true});
   add_difference(sums_[from], sums_[to], profile);
   profile.add(
       line_,
-      {.first = after, .met_as = MetAs::leaving, .until = interval.until, .through = interval.through});
+      {.first = after, .synced_as = SyncedAs::leaving, .until = interval.until, .through = interval.through});
 }
 
 }  // namespace culprit::waits

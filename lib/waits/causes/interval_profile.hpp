@@ -23,12 +23,12 @@ struct RegionTime {
   static constexpr std::uint32_t kWhole = ~std::uint32_t{0};
 };
 
-/// A while of one time line: from where it met another one to the end of a wait of either.
+/// A while of one time line: from a synchronization point with another one to the end of a wait of either.
 struct Interval {
-  std::uint32_t first = 0;       ///< the call after that in which they met
-  MetAs met_as = MetAs::waiter;  ///< there; of no interest where there is none (first is 0)
-  std::uint32_t until = 0;       ///< a call: the interval ends when that is entered,
-  bool through = false;          ///< or left
+  std::uint32_t first = 0;                ///< the call after that in which they synchronized
+  SyncedAs synced_as = SyncedAs::waiter;  ///< there; of no interest where there is none (first is 0)
+  std::uint32_t until = 0;                ///< a call: the interval ends when that is entered,
+  bool through = false;                   ///< or left
 };
 
 /// What a time line did in a while, waits left out: by region, and what was sampled in gaps. Used again and
@@ -55,9 +55,10 @@ class IntervalProfile {
     one.add(region, ns);
     added(one);
   }
-  /// What the line did in the interval, and what is left of the call before it, in which the two met, which
-  /// is all but its wait: they did when the later one came, and whichever then takes longer to leave starts
-  /// late. The line has the call in which it ends, which may be the one before `first`.
+  /// What the line did in the interval, and what is left of the call before it, in which the two
+  /// synchronized, which is all but its wait: they did when the later one came, and whichever then takes
+  /// longer to leave starts late. The line has the call in which it ends, which may be the one before
+  /// `first`.
   void add(const TimeLine& line, const Interval& interval);
 
   /// Adds up the samples of one region and path, so that shares of them do not depend on whether they came

@@ -58,7 +58,7 @@ Pattern pattern_of(OperationKind kind) {
   }
 }
 
-/// Whether all members meet in it, if none leaves it before the last one enters it.
+/// Whether it synchronizes all members, if none leaves it before the last one enters it.
 bool joins_all(OperationKind kind) {
   return kind != OperationKind::one_to_all && kind != OperationKind::all_to_one &&
          kind != OperationKind::prefix;
@@ -166,10 +166,10 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
     if (!blocking) completions_.independent(call.rank, operation.id);
     return;
   }
-  storage::Sequence<Attendance>& attendances = ledger_.line(call.id.location).attendances;
-  attendances.push_back({.event = call.id.index,
+  storage::Sequence<CollectiveInstance>& collectives = ledger_.line(call.id.location).collectives;
+  collectives.push_back({.event = call.id.index,
                          .instance = 0x7fffffffU & instance,
-                         .met = blocking && joins_all(operation.kind),
+                         .synchronized = blocking && joins_all(operation.kind),
                          .context = context.global_id});
   // Ranks of an intercommunicator's two groups are alike.
   const std::int32_t rank = view.inter ? call.rank : view.rank;
@@ -181,7 +181,7 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   member.call = call.id;
   member.process_rank = call.rank;
   member.operation = blocking ? 0 : operation.id;
-  member.attendance = attendances.size() - 1;
+  member.collective = collectives.size() - 1;
   member.enter_ns = call.enter_ns;
   member.exit_ns = call.exit_ns;
   if (operation.kind == OperationKind::prefix) {
@@ -299,13 +299,13 @@ void Collectives::settle(const Member& member, const Gathering& whole) {
                                               .cause_context = whole.first_out.context});
 }
 
-/// The member did not meet all others there after all.
+/// The member did not synchronize with all others there after all.
 void Collectives::part_ways(const Member& member) {
-  storage::Sequence<Attendance>& attendances = ledger_.line(member.call.location).attendances;
-  Attendance attendance = attendances[member.attendance];
-  if (!attendance.met) return;
-  attendance.met = false;
-  attendances.set(member.attendance, attendance);
+  storage::Sequence<CollectiveInstance>& collectives = ledger_.line(member.call.location).collectives;
+  CollectiveInstance instance = collectives[member.collective];
+  if (!instance.synchronized) return;
+  instance.synchronized = false;
+  collectives.set(member.collective, instance);
 }
 
 void Collectives::depend(const Member& member, Pattern pattern, const Mark& on, bool first) {

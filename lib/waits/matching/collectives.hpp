@@ -80,7 +80,8 @@ struct PrefixedNotice {
 
 /// Collective operations, fences included: the n-th of each member of a communicator or window belong
 /// together, in the order of initiation (docs/algorithms.md 7). Each rank of the analysis first adds up its
-/// own members, so that what travels does not grow with their number; the sums meet at one rank per context.
+/// own members, so that what travels does not grow with their number; the sums are added up at one rank per
+/// context.
 class Collectives {
  public:
   using Received = exchange::MessageList<GatheringNotice, GatheredNotice, PrefixNotice, PrefixedNotice>;
@@ -135,7 +136,7 @@ class Collectives {
     EventId call;
     std::int32_t process_rank = -1;  ///< in MPI_COMM_WORLD
     std::uint64_t operation = 0;     ///< 0: blocking
-    std::size_t attendance = 0;      ///< which of its time line's
+    std::size_t collective = 0;      ///< which of its time line's
     std::uint64_t enter_ns = 0, exit_ns = 0;
   };
   /// This rank's members of one instance, until its answer is there.
@@ -153,7 +154,7 @@ class Collectives {
   /// Members settled together, for one instance after the other: what there is of so many time lines fits
   /// into a processor's cache.
   static constexpr std::size_t kMembersTogether = 64;
-  /// An instance at the rank where its parts meet.
+  /// An instance at the rank where its parts are added up.
   struct Instance {
     Gathering whole;
     std::vector<int> from;

@@ -1,11 +1,12 @@
 // Finds where the synchronization interval of each wait begins (docs/algorithms.md 8): the last moment before
 // it at which waiter and delayer synchronized. First each wait is reported to the time line that caused it,
 // unless all members of its collective synchronized there. Then each time line is gone along once, with its
-// own waits, the waits that it ended, and the collectives in which all synchronized; last_meetings.cpp keeps
-// the latest per partner. Cost: one message per wait of another rank's, linear otherwise.
+// own waits, the waits that it ended, and the collectives in which all synchronized;
+// synchronization_points.cpp keeps the latest per partner. Cost: one message per wait of another rank's,
+// linear otherwise.
 #include "waits/matching/interval_starts.hpp"
 
-#include "waits/matching/last_meetings.hpp"
+#include "waits/matching/synchronization_points.hpp"
 
 #include <cstddef>
 #include <tuple>
@@ -39,20 +40,20 @@ class AwaitedInOrder {
 };
 
 /// The collectives that one time line took part in, in the order of calls.
-class Attended {
+class InstancesInOrder {
  public:
-  explicit Attended(const storage::Sequence<Attendance>& all) : all_(all) { read(); }
+  explicit InstancesInOrder(const storage::Sequence<CollectiveInstance>& all) : all_(all) { read(); }
 
   /// The next one; nullptr: none.
-  [[nodiscard]] const Attendance* next() const { return at_ == all_.size() ? nullptr : &next_; }
+  [[nodiscard]] const CollectiveInstance* next() const { return at_ == all_.size() ? nullptr : &next_; }
   void advance() {
     ++at_;
     read();
   }
-  /// Whether the call is one in which all members met, so that nobody need be told. Calls come in order.
-  bool met_by_all(std::uint32_t call) {
+  /// Whether all members synchronized in the call, so that nobody need be told. Calls come in order.
+  bool synchronized_by_all(std::uint32_t call) {
     while (at_ != all_.size() && next_.event < call) advance();
-    return at_ != all_.size() && next_.event == call && next_.met;
+    return at_ != all_.size() && next_.event == call && next_.synchronized;
   }
 
  private:
@@ -60,18 +61,18 @@ class Attended {
     if (at_ != all_.size()) next_ = all_[at_];
   }
 
-  const storage::Sequence<Attendance>& all_;
+  const storage::Sequence<CollectiveInstance>& all_;
   std::size_t at_ = 0;
-  Attendance next_;
+  CollectiveInstance next_;
 };
 
 }  // namespace
 
 void IntervalStarts::tell(const TimeLine& line) {
-  Attended attended(line.attendances);
+  InstancesInOrder instances(line.collectives);
   for (std::size_t i = 0; i < line.waits.size(); ++i) {
     const Wait wait = line.waits[i];
-    if (!is_wait(wait.pattern) || attended.met_by_all(wait.event)) continue;
+    if (!is_wait(wait.pattern) || instances.synchronized_by_all(wait.event)) continue;
     exchange_.send(roster_.holder_of(wait.cause.location),
                    AwaitedNotice{wait.cause, {line.location, wait.event}, wait.cause_ends});
   }
@@ -89,22 +90,22 @@ void IntervalStarts::find() {
 }
 
 void IntervalStarts::find(TimeLine& line) {
-  LastMeetings last(contexts_, roster_);
+  SynchronizationPoints last(contexts_, roster_);
   AwaitedInOrder awaited(line.awaited);
-  Attended attended(line.attendances);
+  InstancesInOrder instances(line.collectives);
   for (std::size_t i = 0; i < line.waits.size(); ++i) {
     const Wait wait = line.waits[i];
     if (!is_wait(wait.pattern)) continue;
     for (const Awaited* one = awaited.next(); one != nullptr; one = awaited.next()) {
-      // Who was waited for when it entered the call had met the waiter before it waits in it.
+      // Who was waited for when it entered the call had synchronized with the waiter before it waits in it.
       if (one->event > wait.event || (one->event == wait.event && one->by_its_end)) break;
-      last.met(*one);
+      last.add(*one);
       awaited.advance();
     }
-    for (; attended.next() != nullptr && attended.next()->event < wait.event; attended.advance()) {
-      if (attended.next()->met) last.met(*attended.next());
+    for (; instances.next() != nullptr && instances.next()->event < wait.event; instances.advance()) {
+      if (instances.next()->synchronized) last.add(*instances.next());
     }
-    line.waits.change(i).set_start(last.meet(wait));
+    line.waits.change(i).set_start(last.synchronize(wait));
   }
   line.awaited.clear();
 }

@@ -18,8 +18,8 @@ struct AwaitedNotice {
 };
 
 /// Finds where the synchronization intervals of all waits begin (docs/algorithms.md 8): the last moment
-/// before at which the waiter and the causer met. First all waits are told to those that caused them, which
-/// met the waiters there; then each time line is gone along.
+/// before at which the waiter and the delayer synchronized. First all waits are told to those that caused
+/// them; then each time line is gone along.
 class IntervalStarts {
  public:
   using Received = exchange::MessageList<AwaitedNotice>;

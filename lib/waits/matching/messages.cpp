@@ -169,7 +169,7 @@ void Messages::release(const Posted& posted, std::int32_t destination_rank) {
   ready_.clear();
 }
 
-// ---- what meets
+// ---- sends and receives that match
 
 void Messages::take(const Channel& channel, const Arrival& arrival) {
   const auto entry = channels_.try_emplace(channel).first;

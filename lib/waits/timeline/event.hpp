@@ -55,20 +55,20 @@ struct Receipt {
   std::uint64_t sent_ns = 0;  ///< the enter of its send
 };
 
-/// A call of this time line ended a wait of another one: the two met, at one moment.
+/// A call of this time line ended a wait of another one: a synchronization point of the two.
 struct Awaited {
   std::uint32_t event = 0;
   bool by_its_end = false;  ///< not when it was entered, but when it was left
   EventId waiter;
 };
 
-/// A call of this time line took part in a collective operation: the `instance`-th on that communicator or
+/// A call of this time line took part in a collective instance: the `instance`-th on that communicator or
 /// window.
-struct Attendance {
+struct CollectiveInstance {
   std::uint32_t event = 0;
   std::uint32_t instance : 31 = 0;
-  bool met : 1 = false;       ///< all members met: none left it before the last one entered it
-  std::uint64_t context = 0;  ///< its global id
+  bool synchronized : 1 = false;  ///< all members: none left it before the last one entered it
+  std::uint64_t context = 0;      ///< its global id
 };
 
 /// A sample, in the gap before the `gap`-th call of the time line (after the last: one more).
@@ -86,21 +86,22 @@ struct Reading {
   std::uint32_t context = 0;
 };
 
-/// Where in its call a time line was at the moment when it met another one.
-enum class MetAs : std::uint8_t {
+/// Where in its call a time line was at a synchronization point.
+enum class SyncedAs : std::uint8_t {
   waiter,    ///< its wait ended, also one of no length: what is left of the call is still to come
   entering,  ///< it entered the call: all its waits are still to come
   leaving    ///< it left the call
 };
 
-/// Where two time lines last met before a wait, as the waiter knows it: call `own` here (none: from the
-/// beginning), and there either a call that is named, or the one that attended a collective.
+/// The last synchronization point of two time lines before a wait, as the waiter knows it: call `own` here
+/// (none: from the beginning), and there either a call that is named, or the one that took part in a
+/// collective.
 struct IntervalStart {
   static constexpr std::uint32_t kBeginning = ~std::uint32_t{0};
   std::uint64_t context = 0;  ///< of the collective; 0: `other` is the index of the call
   std::uint32_t own = kBeginning;
   std::uint32_t other = kBeginning;  ///< of a collective: its instance
-  MetAs own_as = MetAs::waiter, other_as = MetAs::waiter;
+  SyncedAs own_as = SyncedAs::waiter, other_as = SyncedAs::waiter;
 };
 
 /// A wait of a call, settled. Millions of them are kept: 64 bytes.
@@ -109,9 +110,10 @@ struct Wait {
   Pattern pattern = Pattern::none;
   bool first : 1 = true;        ///< of those that a collective kept waiting: the longest
   bool cause_ends : 1 = false;  ///< it ended with the end of the cause, not with its beginning
-  MetAs own_as : 2 = MetAs::waiter, other_as : 2 = MetAs::waiter;  ///< see IntervalStart, as those below
+  SyncedAs own_as : 2 = SyncedAs::waiter,
+                    other_as : 2 = SyncedAs::waiter;  ///< see IntervalStart, as those below
   std::uint32_t own = IntervalStart::kBeginning, other = IntervalStart::kBeginning;
-  std::uint64_t met_in = 0;  ///< IntervalStart::context
+  std::uint64_t synced_in = 0;  ///< IntervalStart::context
   std::uint64_t ns = 0;
   std::uint64_t until_ns = 0;  ///< when it ended
   EventId cause;
@@ -120,10 +122,10 @@ struct Wait {
 
   /// Of its synchronization interval (docs/algorithms.md 8).
   [[nodiscard]] IntervalStart start() const {
-    return {.context = met_in, .own = own, .other = other, .own_as = own_as, .other_as = other_as};
+    return {.context = synced_in, .own = own, .other = other, .own_as = own_as, .other_as = other_as};
   }
   void set_start(const IntervalStart& start) {
-    met_in = start.context;
+    synced_in = start.context;
     own = start.own;
     other = start.other;
     own_as = start.own_as;

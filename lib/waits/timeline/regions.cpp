@@ -7,9 +7,9 @@
 namespace culprit::waits {
 
 Regions::Regions(exchange::Communicator& analysis, const RegionNumbers& own) {
-  constexpr Region kMet{Region::kMet, Region::kCall};
+  constexpr Region kSynced{Region::kSynced, Region::kCall};
   std::vector<Region> found = own.regions();
-  found.push_back(kMet);
+  found.push_back(kSynced);
   // Every call is the end of a gap.
   for (const Region& gap : own.regions()) found.push_back({gap.next, Region::kCall});
   std::sort(found.begin(), found.end());
@@ -20,7 +20,7 @@ Regions::Regions(exchange::Communicator& analysis, const RegionNumbers& own) {
   const auto number = [this](const Region& region) {
     return static_cast<std::uint32_t>(std::lower_bound(all_.begin(), all_.end(), region) - all_.begin());
   };
-  met_ = number(kMet);
+  synced_ = number(kSynced);
   for (const Region& gap : own.regions()) {
     of_gap_.push_back(number(gap));
     if (gap.next >= of_call_.size()) of_call_.resize(gap.next + 1, 0);

@@ -17,7 +17,8 @@ namespace culprit::waits {
 struct Region {
   static constexpr std::uint32_t kCall = ~std::uint32_t{0};
   static constexpr std::uint32_t kStart = kCall - 1;  ///< as `previous`: before the first call
-  static constexpr std::uint32_t kMet = kCall - 2;    ///< as `previous` of a call: that in which the two met
+  static constexpr std::uint32_t kSynced =
+      kCall - 2;  ///< as `previous` of a call: that in which the two synchronized
   std::uint32_t previous = 0, next = 0;
 
   friend auto operator<=>(const Region&, const Region&) = default;  // NOLINT(modernize-use-nullptr)
@@ -64,14 +65,14 @@ class Regions {
   [[nodiscard]] const Region& operator[](std::uint32_t number) const { return all_[number]; }
   /// The number of a gap that is own.regions()[gap].
   [[nodiscard]] std::uint32_t of_gap(std::uint32_t gap) const { return of_gap_[gap]; }
-  /// The number of what is left of a call in which two time lines met, whatever the two calls are.
-  [[nodiscard]] std::uint32_t met() const { return met_; }
+  /// The number of what is left of a call in which two time lines synchronized, whatever the two calls are.
+  [[nodiscard]] std::uint32_t synced() const { return synced_; }
   /// The number of a call with this path.
   [[nodiscard]] std::uint32_t of_call(std::uint32_t context) const { return of_call_[context]; }
 
  private:
   std::vector<Region> all_;
-  std::uint32_t met_ = 0;
+  std::uint32_t synced_ = 0;
   std::vector<std::uint32_t> of_gap_;
   std::vector<std::uint32_t> of_call_;  // by context: those of the united tree are dense
 };

@@ -117,7 +117,7 @@ TEST_CASE("sums over a long line are what going through it gives, from anywhere 
     for (int i = 0; i < 20; ++i) {
       const auto until = static_cast<std::uint32_t>(random() % calls);
       const Interval interval{.first = static_cast<std::uint32_t>(random() % (until + 1)),
-                              .met_as = static_cast<MetAs>(random() % 3),
+                              .synced_as = static_cast<SyncedAs>(random() % 3),
                               .until = until,
                               .through = random() % 2 == 0};
       IntervalProfile direct(*regions), summed(*regions);
