@@ -112,7 +112,7 @@ struct TraceAnalyses {
   std::vector<Cause> causes;  ///< the most expensive first
   std::uint64_t unattributed_ns = 0;
   std::uint64_t direct_ns = 0,
-                indirect_ns = 0;  ///< waiting that the causer's own waits did not, and did, pass on
+                indirect_ns = 0;  ///< waiting that the delayer's own waits did not, and did, pass on
 
   std::uint64_t critical_begin_ns = 0, critical_end_ns = 0;
   std::uint64_t critical_calls_ns = 0;  ///< of it in MPI calls

@@ -29,21 +29,21 @@ namespace {
 /// where it ends, so that must not depend on the number of ranks of the analysis.
 constexpr std::uint64_t kWaits = 1 << 13, kWaitsOfLine = 128;
 
-/// What a wait, and what was passed on to it, leaves to the waits of its causer: one of as many as was told.
+/// What a wait, and what was passed on to it, leaves to the waits of its delayer: one of as many as was told.
 struct PassedOnNotice {
   static constexpr std::uint8_t kMessage = 22;
-  Location causer = kNoLocation;
+  Location delayer = kNoLocation;
   PropagatedCost::Range waits;
   std::uint64_t ns = 0;
 };
 
-/// What explains one wait: the regions that its causer did longer, and the causer's own waits.
+/// What explains one wait: the regions that its delayer did longer, and the delayer's own waits.
 struct Explanation {
   std::uint64_t wait_ns = 0;
   std::uint64_t whole_ns = 0;  // what the parts are shares of
   std::uint64_t waits_ns = 0;
   PropagatedCost::Range waits;
-  Location causer = kNoLocation;
+  Location delayer = kNoLocation;
   std::uint32_t first_delay = 0, delays = 0;
 };
 struct Delay {
@@ -141,7 +141,7 @@ class Backward {
   void explain_all(std::uint64_t since);
   void list(std::uint32_t at, std::uint64_t since);
   void take_waiter(std::uint32_t line, const Wait& wait);
-  void explain(Listed& one, const Wait& wait, const DelayerInterval& causer);
+  void explain(Listed& one, const Wait& wait, const DelayerInterval& delayer);
   void pass_on(const Listed& one);
   void pass_on_complete();
   void pass_on_ready(const Line& own);
@@ -254,23 +254,23 @@ void Backward::take_waiter(std::uint32_t line, const Wait& wait) {
   lines_[line].compared.add(ComparedLine::of_wait(wait), waiter_);
 }
 
-/// By what the causer did longer than the waiter, and by its own waits.
-void Backward::explain(Listed& one, const Wait& wait, const DelayerInterval& causer) {
+/// By what the delayer did longer than the waiter, and by its own waits.
+void Backward::explain(Listed& one, const Wait& wait, const DelayerInterval& delayer) {
   Explanation& explanation = one.explanation;
   explanation.wait_ns = wait.ns;
-  explanation.waits = causer.waits;
-  explanation.waits_ns = causer.waits_ns;
-  explanation.causer = wait.cause.location;
+  explanation.waits = delayer.waits;
+  explanation.waits_ns = delayer.waits_ns;
+  explanation.delayer = wait.cause.location;
   explanation.first_delay = static_cast<std::uint32_t>(delays_.size());
   longer_.clear();
   std::uint64_t sum = 0;
-  for (DelayerInterval::Time& time : causer.times) {
+  for (DelayerInterval::Time& time : delayer.times) {
     const std::uint64_t less = waiter_.of(time.region);
     if (time.ns <= less) continue;
     if (time.account == DelayerInterval::Time::kNoAccount) {
       const std::uint32_t region =
-          time.region == forward_.regions.synced() ? causer.synced_region : time.region;
-      time.account = costs_.number(explanation.causer, region);
+          time.region == forward_.regions.synced() ? delayer.synced_region : time.region;
+      time.account = costs_.number(explanation.delayer, region);
     }
     delays_.push_back({.account = time.account, .ns = time.ns - less});
     longer_.add(time.region, time.ns - less);
@@ -278,7 +278,7 @@ void Backward::explain(Listed& one, const Wait& wait, const DelayerInterval& cau
   }
   explanation.delays = static_cast<std::uint32_t>(delays_.size()) - explanation.first_delay;
   explanation.whole_ns = std::max(sum + explanation.waits_ns, wait.ns);
-  if (!causer.samples.empty()) add_samples(explanation, causer.samples, 1);
+  if (!delayer.samples.empty()) add_samples(explanation, delayer.samples, 1);
   if (!waiter_.samples().empty()) add_samples(explanation, waiter_.samples(), -1);
   if (!options_.observer) return;
   options_.observer({.waiter = lines_[one.line].compared.line().location,
@@ -289,15 +289,15 @@ void Backward::explain(Listed& one, const Wait& wait, const DelayerInterval& cau
                      .waiter_profile = waiter_,
                      .longer = longer_,
                      .longer_ns = sum,
-                     .causer_samples = causer.samples,
-                     .synced_region = causer.synced_region});
+                     .delayer_samples = delayer.samples,
+                     .synced_region = delayer.synced_region});
 }
 
 /// How much longer each sampled call path took, in ns of the cost that it explains.
 void Backward::add_samples(const Explanation& explanation, std::span<const RegionTime> times,
                            std::int64_t sign) {
   for (const RegionTime& time : times) {
-    Sampled& sampled = costs_.sampled(costs_.number(explanation.causer, time.region), time.context);
+    Sampled& sampled = costs_.sampled(costs_.number(explanation.delayer, time.region), time.context);
     sampled.excess +=
         sign * static_cast<std::int64_t>(share(time.ns, explanation.wait_ns, explanation.whole_ns));
     if (sign > 0) sampled.ns += time.ns;
@@ -309,15 +309,15 @@ void Backward::pass_on(const Listed& one) {
   const Explanation& explanation = one.explanation;
   const std::uint64_t to_waits = distribute(explanation, lines_[one.line].propagated.take(one.wait));
   if (explanation.waits.first >= explanation.waits.last) return give_up(to_waits);
-  exchange_.send(roster_.holder_of(explanation.causer),
-                 PassedOnNotice{.causer = explanation.causer, .waits = explanation.waits, .ns = to_waits});
+  exchange_.send(roster_.holder_of(explanation.delayer),
+                 PassedOnNotice{.delayer = explanation.delayer, .waits = explanation.waits, .ns = to_waits});
 }
 
 void Backward::receive(const PassedOnNotice& notice) {
-  Line& causer = line_of(notice.causer);
+  Line& delayer = line_of(notice.delayer);
   ready_.clear();
-  give_up(causer.propagated.give(notice.waits, notice.ns, ready_));
-  pass_on_ready(causer);
+  give_up(delayer.propagated.give(notice.waits, notice.ns, ready_));
+  pass_on_ready(delayer);
 }
 
 /// What lies after that which it is said to have caused.
@@ -327,7 +327,7 @@ void Backward::give_up(std::uint64_t ns) {
 }
 
 /// Divides a wait, and what was passed on to it, among its parts; what rounding leaves goes to the largest.
-/// Returns what falls to the causer's waits.
+/// Returns what falls to the delayer's waits.
 std::uint64_t Backward::distribute(const Explanation& explanation, std::uint64_t passed_ns) {
   const std::span<const Delay> delays =
       std::span(delays_).subspan(explanation.first_delay, explanation.delays);

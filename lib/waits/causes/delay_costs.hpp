@@ -17,8 +17,8 @@ struct DelayCosts {
   std::vector<DelayCost> costs;  ///< in the order of locations, then contexts and regions
   std::uint64_t unattributed_ns =
       0;                        ///< of waits for somebody with whom there was no synchronization point before
-  std::uint64_t direct_ns = 0;  ///< waiting whose causer did not itself wait
-  std::uint64_t indirect_ns = 0;       ///< waiting that its causer's waits passed on
+  std::uint64_t direct_ns = 0;  ///< waiting whose delayer did not itself wait
+  std::uint64_t indirect_ns = 0;       ///< waiting that its delayer's waits passed on
   std::uint64_t contradictory_ns = 0;  ///< part of unattributed_ns: causes that lie after their effects
 };
 
@@ -26,7 +26,7 @@ struct DelayOptions {
   /// How many waits all ranks together take at a time, about. 0: so many that what is kept of them is some
   /// megabytes, or that turning to a time line takes a small part of the time.
   std::uint64_t waits_per_round = 0;
-  /// Waits for whose causers' intervals other ranks are asked, or that are passed on, between two exchanges,
+  /// Waits for whose delayers' intervals other ranks are asked, or that are passed on, between two exchanges,
   /// for each rank of the analysis: many enough for an exchange to take a small part of the time, and few
   /// enough for all ranks to have something to do meanwhile. The costs are the same for any number.
   std::size_t waits_together = 1 << 9;

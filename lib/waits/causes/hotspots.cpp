@@ -49,7 +49,7 @@ void HotspotDiagnosis::add(const ComparedWait& wait) {
       if (wait.longer.of(time.region) != 0) excess_[{at, procedure(time.context)}] += sign * part(time.ns);
     }
   };
-  add_samples(wait.causer_samples, 1);
+  add_samples(wait.delayer_samples, 1);
   add_samples(wait.waiter_profile.samples(), -1);
 }
 
@@ -90,7 +90,7 @@ std::vector<Hotspot> HotspotDiagnosis::find(exchange::Communicator& analysis, do
     if (weights[i].empty()) continue;
     const auto& [one, wait_ns] = cases_[i];
     for (const PathShare& part : divide_over_paths(Region{}, weights[i], {wait_ns})) {
-      found.push_back({one.causer, part.path.context, one.waiter, one.waiter_context, part.amounts[0]});
+      found.push_back({one.delayer, part.path.context, one.waiter, one.waiter_context, part.amounts[0]});
     }
   }
   std::sort(found.begin(), found.end());

@@ -26,7 +26,7 @@ struct Hotspot {
   friend auto operator<=>(const Hotspot&, const Hotspot&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// Hotspot diagnosis, a leaner one than delay costs, of the waits that those compare: the causer's hot
+/// Hotspot diagnosis, a leaner one than delay costs, of the waits that those compare: the delayer's hot
 /// procedures alone bear each wait, in proportion to what they took longer than on the waiter since both last
 /// met; nothing is passed on. Of a collective only the wait of who came first counts.
 class HotspotDiagnosis {
@@ -44,13 +44,13 @@ class HotspotDiagnosis {
 
  private:
   struct Case {
-    Location causer = kNoLocation, waiter = kNoLocation;
+    Location delayer = kNoLocation, waiter = kNoLocation;
     std::uint32_t waiter_context = 0;
     friend bool operator==(const Case&, const Case&) = default;
   };
   struct CaseHash {
     std::size_t operator()(const Case& key) const {
-      return storage::hash_of(storage::joined(key.causer, key.waiter), key.waiter_context);
+      return storage::hash_of(storage::joined(key.delayer, key.waiter), key.waiter_context);
     }
   };
   struct CaseProcedure {

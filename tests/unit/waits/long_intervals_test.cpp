@@ -1,4 +1,4 @@
-// Where two ranks meet rarely and do much in between: a master and its workers.
+// Where two ranks synchronize rarely and do much in between: a master and its workers.
 #include "exchange/threads.hpp"
 #include "scripted_run.hpp"
 #include "waits/causes/interval_profile.hpp"

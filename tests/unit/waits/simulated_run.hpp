@@ -14,7 +14,7 @@ struct SimulatedRun {
   std::vector<FoundWait> waits;  // sorted; wrong order, late complete and completions left out
 };
 
-/// The same for the same seed. No deadlock: ranks meet in one order that all keep to.
+/// The same for the same seed. No deadlock: ranks communicate in one order that all keep to.
 SimulatedRun simulate(std::uint64_t seed, std::int32_t ranks, int steps);
 
 }  // namespace culprit::waits::testing

@@ -7,7 +7,8 @@ using namespace culprit::waits;
 using namespace culprit::waits::testing;
 using culprit::measurement::trace::DefinitionKind;
 
-// Since when a waiter and its causer are compared: since they last met, whichever of them had to wait then.
+// Since when a waiter and its delayer are compared: since they last synchronized, whichever of them had to
+// wait then.
 namespace {
 
 constexpr std::uint32_t kInit = 1, kPost = 2, kStart = 3, kComplete = 4, kWait = 5, kEarly = 20, kLate = 21;
@@ -93,7 +94,9 @@ constexpr std::uint32_t kSend = 7, kReceive = 8, kExchange = 9, kPut = 10, kFenc
 
 }  // namespace
 
-TEST_CASE("a message that nobody waited for is no meeting: its sender is not compared from its receipt on") {
+TEST_CASE(
+    "a message that nobody waited for is no synchronization point: its sender is not compared from its "
+    "receipt on") {
   // Process 1 sends at once and works 100; process 0 works 900, takes that message, which has long been
   // there, works 100, and sends what process 1 then waits for. Since the receipt it took no longer than
   // process 1 since its send.
@@ -211,7 +214,7 @@ TEST_CASE("an operation whose end was waited for is itself to blame") {
   }
 }
 
-TEST_CASE("who left late where two met is to blame for the next wait, by as much as it left later") {
+TEST_CASE("who left late where two synchronized is to blame for the next wait, by as much as it left later") {
   ScriptedRun run(2);
   constexpr std::uint32_t kBarrier = 6;
   for (std::int32_t rank = 0; rank < 2; ++rank) {

@@ -89,7 +89,7 @@ TEST_CASE("a delay bears the waits that it causes, directly and through those wh
   }
 }
 
-TEST_CASE("all waiting has a cause, but in the first call, before which nobody had met") {
+TEST_CASE("all waiting has a cause, but in the first call, before which nobody had synchronized") {
   REQUIRE(rc::check("nothing else is unattributed", [] {
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
     const std::int32_t ranks = *rc::gen::inRange(2, 9);

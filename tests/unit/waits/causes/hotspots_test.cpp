@@ -32,7 +32,7 @@ ScriptedRun imbalanced() {
 
 }  // namespace
 
-TEST_CASE("the causer's hot procedures bear the wait of who came first to a collective") {
+TEST_CASE("the delayer's hot procedures bear the wait of who came first to a collective") {
   for (const int analysts : {1, 2}) {
     const std::vector<Hotspot> found = analyse(imbalanced(), analysts).hotspots;
     // Rank 1 came first, at 550, and waited until 900 for rank 2, which worked longer in bar alone.
