@@ -449,16 +449,16 @@ void add(Digest& digest, const Variation& level) {
 
 /// The dominant procedure and two levels below it, as prof-mpi looks for them. Returns how many seconds that
 /// takes.
-double find_variations(culprit::exchange::Communicator& analysis, const Roster& roster,
+double find_variations(culprit::exchange::Communicator& analysis, const RankMap& rank_map,
                        const Forward& forward, const CallPaths& paths, TimeMap& map, Digest& digest,
                        Laps& laps) {
-  const ProcedureSums sums(analysis, roster, forward, paths);
-  Variation level = variation(analysis, roster, forward, sums, {});
+  const ProcedureSums sums(analysis, rank_map, forward, paths);
+  Variation level = variation(analysis, rank_map, forward, sums, {});
   find_segments(map, level);
   double seconds = 0;
   for (const std::uint32_t procedure : sums.levels(3)) {
     if (level.procedure != procedure)
-      level = variation(analysis, roster, forward, sums, {}, {.procedure = procedure}, std::move(level));
+      level = variation(analysis, rank_map, forward, sums, {}, {.procedure = procedure}, std::move(level));
     seconds += laps.lap();
     add(digest, level);
     laps.leave_out();
@@ -480,26 +480,26 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
   }
   analysis.barrier();
   Laps laps;
-  const Roster roster(analysis, own);
+  const RankMap rank_map(analysis, own);
   ForwardOptions options;
   options.spill.memory = run.memory != 0 ? run.memory : usual_memory(analysis.size());
-  const Forward forward = read_forward(analysis, roster, own, {}, options);
+  const Forward forward = read_forward(analysis, rank_map, own, {}, options);
   const double forward_s = laps.lap();
   const Program program;
   HotspotDiagnosis diagnosis(forward, program.procedures);
   const DelayCosts delays =
-      delay_costs(analysis, roster, forward,
+      delay_costs(analysis, rank_map, forward,
                   {.observer = [&diagnosis](const ComparedWait& wait) { diagnosis.add(wait); }});
   const double delays_s = laps.lap();
-  const CriticalPath path = critical_path(analysis, roster, forward);
+  const CriticalPath path = critical_path(analysis, rank_map, forward);
   const double path_s = laps.lap();
   const std::vector<Hotspot> spots = diagnosis.find(analysis);
   const double hotspots_s = laps.lap();
-  TimeMap map = time_map(analysis, roster, forward, [](std::uint32_t context) { return context; });
+  TimeMap map = time_map(analysis, rank_map, forward, [](std::uint32_t context) { return context; });
   const Efficiency measures = efficiency(analysis, map, path);
   const double map_s = laps.lap();
   Digest digest;
-  const double variation_s = find_variations(analysis, roster, forward, program.paths, map, digest, laps);
+  const double variation_s = find_variations(analysis, rank_map, forward, program.paths, map, digest, laps);
   digest.add(digest_of(forward.wait_sums, delays, path, forward.own_times, spots));
   add(digest, map);
   digest.add({10, static_cast<std::uint64_t>(1e9 * measures.parallel)}, analysis.rank() == 0 ? 1 : 0);

@@ -11,7 +11,7 @@
 #include "waits/clocks/causal_order.hpp"
 #include "waits/path/efficiency.hpp"
 #include "waits/states/forward.hpp"
-#include "waits/timeline/roster.hpp"
+#include "waits/timeline/rank_map.hpp"
 #include "waits/variation/segment_values.hpp"
 
 #include <algorithm>
@@ -75,12 +75,12 @@ class Analyses {
            std::span<const database::Location> locations, const std::filesystem::path& directory)
       : comm_(comm),
         shape_(shape),
-        roster_(comm, lines.processes),
-        threads_(threads_of(comm, roster_, locations)),
+        rank_map_(comm, lines.processes),
+        threads_(threads_of(comm, rank_map_, locations)),
         tables_(comm, shape, threads_),
         values_(partition, threads_),
         read_(waits::read_in_causal_order(
-            comm, roster_, lines.processes,
+            comm, rank_map_, lines.processes,
             [this](waits::Location location, const auto& record) {
               marks_.observe(shape_, location, record);
             },
@@ -97,7 +97,7 @@ class Analyses {
     count();
     findings.waits = find_waits();
     find_causes();
-    waits::TimeMap map = waits::time_map(comm_, roster_, forward_,
+    waits::TimeMap map = waits::time_map(comm_, rank_map_, forward_,
                                          [this](ContextId context) { return call_scope(shape_, context); });
     find_critical_path(map);
     find_variations(map);
@@ -115,7 +115,7 @@ class Analyses {
   void count() {
     std::uint64_t own = 0;
     for (const waits::TimeLine& line : forward_.ledger.lines()) {
-      if (roster_.location_of(roster_.rank_of(line.location), 0) == line.location) ++own;
+      if (rank_map_.location_of(rank_map_.rank_of(line.location), 0) == line.location) ++own;
     }
     found_.traced = comm_.all_sum(own);
     const waits::Unmatched& unmatched = forward_.unmatched();
@@ -141,7 +141,7 @@ class Analyses {
     const std::vector<ContextId> procedures = enclosing_procedures(shape_);
     waits::HotspotDiagnosis hotspots(forward_, procedures);
     const waits::DelayCosts costs = waits::delay_costs(
-        comm_, roster_, forward_,
+        comm_, rank_map_, forward_,
         {.observer = [&hotspots](const waits::ComparedWait& wait) { hotspots.add(wait); }});
     found_.hotspots = tables_.hotspots(hotspots.find(comm_));
     for (const waits::DelayCost& cost : costs.costs) {
@@ -155,7 +155,7 @@ class Analyses {
   }
 
   void find_critical_path(const waits::TimeMap& map) {
-    const waits::CriticalPath path = waits::critical_path(comm_, roster_, forward_);
+    const waits::CriticalPath path = waits::critical_path(comm_, rank_map_, forward_);
     for (const waits::CriticalTime& time : path.times)
       values_.add_critical(time.location, scope_of(shape_, time.path).context, time.ns);
     found_.critical_begin_ns = path.begin_ns;
@@ -190,7 +190,7 @@ class Analyses {
   database::Variation table_of(const waits::Variation& level, ContextId around_marks) {
     waits::SegmentValues values;
     if (!read_events_.empty())
-      values = waits::segment_values(roster_, forward_, level, shape_.columns.events.size());
+      values = waits::segment_values(rank_map_, forward_, level, shape_.columns.events.size());
     for (auto& row : values) {
       std::vector<waits::RowValues> kept;
       kept.reserve(read_events_.size());
@@ -205,28 +205,28 @@ class Analyses {
   void find_variations(waits::TimeMap& map) {
     find_read_events();
     const waits::CallPaths paths = call_paths(shape_);
-    const waits::ProcedureSums sums(comm_, roster_, forward_, paths);
+    const waits::ProcedureSums sums(comm_, rank_map_, forward_, paths);
     const auto marks = marks_.of(forward_.ledger.lines());
-    waits::Variation level = waits::variation(comm_, roster_, forward_, sums, marks);
+    waits::Variation level = waits::variation(comm_, rank_map_, forward_, sums, marks);
     waits::find_segments(map, level);
     if (level.marked) found_.variations.push_back(table_of(level, marks_.around));
     for (const std::uint32_t procedure : sums.levels(kLevels)) {
       if (level.procedure != procedure) {
-        level =
-            waits::variation(comm_, roster_, forward_, sums, {}, {.procedure = procedure}, std::move(level));
+        level = waits::variation(comm_, rank_map_, forward_, sums, {}, {.procedure = procedure},
+                                 std::move(level));
       }
       found_.variations.push_back(table_of(level, database::kNone));
     }
     if (shape_.segments.empty()) return;
     const waits::CallPaths all = call_paths(shape_, true);
-    const waits::ProcedureSums sums_of_all(comm_, roster_, forward_, all);
+    const waits::ProcedureSums sums_of_all(comm_, rank_map_, forward_, all);
     for (const Shape::Chosen& chosen : shape_.segments) add_chosen(sums_of_all, chosen);
   }
 
   /// Of a procedure that the user named, unless that is a level.
   void add_chosen(const waits::ProcedureSums& sums, const Shape::Chosen& chosen) {
     const waits::Variation found =
-        waits::variation(comm_, roster_, forward_, sums, {}, {.procedure = chosen.procedure});
+        waits::variation(comm_, rank_map_, forward_, sums, {}, {.procedure = chosen.procedure});
     std::uint64_t segments = 0;
     for (const std::vector<waits::Segment>& row : found.rows) segments += row.size();
     if (comm_.all_sum(segments) == 0) return;
@@ -241,7 +241,7 @@ class Analyses {
 
   exchange::Communicator& comm_;
   const Shape& shape_;
-  waits::Roster roster_;
+  waits::RankMap rank_map_;
   std::vector<std::uint32_t> threads_;
   TraceTables tables_;
   TraceValueCollector values_;

@@ -49,15 +49,15 @@ std::vector<SegmentValue> in_line(const waits::SegmentValues& values) {
 
 }  // namespace
 
-std::vector<std::uint32_t> threads_of(exchange::Communicator& comm, const waits::Roster& roster,
+std::vector<std::uint32_t> threads_of(exchange::Communicator& comm, const waits::RankMap& rank_map,
                                       std::span<const database::Location> locations) {
   std::map<std::int32_t, std::uint32_t> first;
   for (std::uint32_t i = 0; i < locations.size(); ++i) first.try_emplace(locations[i].rank, i);
-  std::vector<std::uint32_t> threads(roster.locations(), 0);
-  for (waits::Location location = 0; location < roster.locations(); ++location) {
-    const std::int32_t rank = roster.rank_of(location);
+  std::vector<std::uint32_t> threads(rank_map.locations(), 0);
+  for (waits::Location location = 0; location < rank_map.locations(); ++location) {
+    const std::int32_t rank = rank_map.rank_of(location);
     const auto found = first.find(rank);
-    if (found != first.end()) threads[location] = found->second + (location - roster.location_of(rank, 0));
+    if (found != first.end()) threads[location] = found->second + (location - rank_map.location_of(rank, 0));
   }
   exchange::Bytes bytes = exchange::bytes_of(std::span<const std::uint32_t>(threads));
   comm.broadcast(bytes, 0);

@@ -8,7 +8,7 @@
 #include "waits/path/critical_path.hpp"
 #include "waits/states/wait_sums.hpp"
 #include "waits/timeline/own_times.hpp"
-#include "waits/timeline/roster.hpp"
+#include "waits/timeline/rank_map.hpp"
 #include "waits/variation/segment_values.hpp"
 #include "waits/variation/variation.hpp"
 
@@ -20,7 +20,7 @@
 namespace culprit::merge {
 
 /// Collective: of each time line, its thread in the database, whose threads (`locations`) rank 0 knows.
-std::vector<std::uint32_t> threads_of(exchange::Communicator& comm, const waits::Roster& roster,
+std::vector<std::uint32_t> threads_of(exchange::Communicator& comm, const waits::RankMap& rank_map,
                                       std::span<const database::Location> locations);
 
 /// Brings the analyses' shares to rank 0 as the database has them: call paths become scopes that people know,

@@ -20,17 +20,17 @@ std::uint32_t CostAccounts::number(Location location, std::uint32_t region) {
   return entry->second;
 }
 
-void CostAccounts::send(exchange::MessageExchange& exchange, const Roster& roster) const {
+void CostAccounts::send(exchange::MessageExchange& exchange, const RankMap& rank_map) const {
   for (const Account& one : accounts_) {
-    exchange.send(roster.holder_of(one.location), CostNotice{.location = one.location,
-                                                             .region = one.region,
-                                                             .short_ns = one.short_ns,
-                                                             .long_ns = one.long_ns});
+    exchange.send(rank_map.holder_of(one.location), CostNotice{.location = one.location,
+                                                               .region = one.region,
+                                                               .short_ns = one.short_ns,
+                                                               .long_ns = one.long_ns});
   }
   for (const auto& [key, sampled] : sampled_) {
     const Account& one = accounts_[key.account];
     exchange.send(
-        roster.holder_of(one.location),
+        rank_map.holder_of(one.location),
         SampledNotice{
             .location = one.location, .region = one.region, .context = key.context, .sampled = sampled});
   }

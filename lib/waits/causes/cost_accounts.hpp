@@ -4,8 +4,8 @@
 #include "storage/hash.hpp"
 #include "waits/timeline/event.hpp"
 #include "waits/timeline/path_shares.hpp"
+#include "waits/timeline/rank_map.hpp"
 #include "waits/timeline/regions.hpp"
-#include "waits/timeline/roster.hpp"
 
 #include <compare>
 #include <cstddef>
@@ -74,7 +74,7 @@ class CostAccounts {
   /// Accounts and sampled call paths: what it takes memory for.
   [[nodiscard]] std::size_t size() const { return accounts_.size() + sampled_.size(); }
   /// Tells all to the ranks of the analysis that have the time lines.
-  void send(exchange::MessageExchange& exchange, const Roster& roster) const;
+  void send(exchange::MessageExchange& exchange, const RankMap& rank_map) const;
   /// Their numbers are free again.
   void clear();
   /// Divided over call paths, in order.

@@ -55,10 +55,10 @@ class Backward {
  public:
   using Received = exchange::MessageList<IntervalRequest, IntervalAnswer, PassedOnNotice>;
 
-  Backward(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+  Backward(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward,
            const DelayOptions& options)
       : analysis_(analysis),
-        roster_(roster),
+        rank_map_(rank_map),
         forward_(forward),
         options_(options),
         exchange_(analysis),
@@ -68,7 +68,7 @@ class Backward {
     options_.waits_together =
         std::max<std::size_t>(options_.waits_together, 1) * static_cast<std::size_t>(analysis.size());
     if (options_.waits_per_round == 0)
-      options_.waits_per_round = std::max(kWaits, kWaitsOfLine * std::uint64_t{roster.locations()});
+      options_.waits_per_round = std::max(kWaits, kWaitsOfLine * std::uint64_t{rank_map.locations()});
     lines_.reserve(forward.ledger.lines().size());
     for (const TimeLine& line : forward.ledger.lines()) {
       Line& own = lines_.emplace_back(line, forward.regions, forward.ledger.spill());
@@ -151,7 +151,7 @@ class Backward {
   void add_samples(const Explanation& explanation, std::span<const RegionTime> times, std::int64_t sign);
 
   exchange::Communicator& analysis_;
-  const Roster& roster_;
+  const RankMap& rank_map_;
   const Forward& forward_;
   DelayOptions options_;
   exchange::MessageExchange exchange_;
@@ -208,7 +208,7 @@ void Backward::pass_on_complete() {
 
 /// What time lines cost waiters here is told to the ranks that have the lines.
 void Backward::tell_costs() {
-  costs_.send(exchange_, roster_);
+  costs_.send(exchange_, rank_map_);
   costs_.clear();
   exchange_.deliver(costs_of_own_);
 }
@@ -241,7 +241,8 @@ void Backward::list(std::uint32_t at, std::uint64_t since) {
     Listed& one = listed_.emplace_back();
     one.line = at;
     one.wait = --own.next;
-    one.interval = intervals_.request(roster_.holder_of(own.latest.cause.location), IntervalKey(own.latest));
+    one.interval =
+        intervals_.request(rank_map_.holder_of(own.latest.cause.location), IntervalKey(own.latest));
     find_latest(own);
   }
   own.listed_end = static_cast<std::uint32_t>(listed_.size());
@@ -309,7 +310,7 @@ void Backward::pass_on(const Listed& one) {
   const Explanation& explanation = one.explanation;
   const std::uint64_t to_waits = distribute(explanation, lines_[one.line].propagated.take(one.wait));
   if (explanation.waits.first >= explanation.waits.last) return give_up(to_waits);
-  exchange_.send(roster_.holder_of(explanation.delayer),
+  exchange_.send(rank_map_.holder_of(explanation.delayer),
                  PassedOnNotice{.delayer = explanation.delayer, .waits = explanation.waits, .ns = to_waits});
 }
 
@@ -389,9 +390,9 @@ void Backward::pass_on_ready(const Line& own) {
 
 }  // namespace
 
-DelayCosts delay_costs(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+DelayCosts delay_costs(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward,
                        const DelayOptions& options) {
-  return Backward(analysis, roster, forward, options).run();
+  return Backward(analysis, rank_map, forward, options).run();
 }
 
 }  // namespace culprit::waits

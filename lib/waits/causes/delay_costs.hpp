@@ -4,7 +4,7 @@
 #include "waits/causes/compared_wait.hpp"
 #include "waits/causes/cost_accounts.hpp"
 #include "waits/states/forward.hpp"
-#include "waits/timeline/roster.hpp"
+#include "waits/timeline/rank_map.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -41,7 +41,7 @@ struct DelayOptions {
 /// longer than the waiter since their last synchronization point, and by that one's waits, which pass their
 /// part on to their causes. The lines are what read_forward() found. Whole ns, the same for any number of
 /// ranks.
-DelayCosts delay_costs(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+DelayCosts delay_costs(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward,
                        const DelayOptions& options = {});
 
 }  // namespace culprit::waits

@@ -16,10 +16,10 @@ namespace {
 constexpr int kPasses = 16;
 
 /// Begins all processes anew, with their receives moved; false: they cannot be read again.
-bool rewind(const Roster& roster, std::span<const std::unique_ptr<ProcessTrace>> own,
+bool rewind(const RankMap& rank_map, std::span<const std::unique_ptr<ProcessTrace>> own,
             std::span<const ClockViolation> violations) {
   std::map<std::int32_t, std::vector<ClockViolation>> by_rank;
-  for (const ClockViolation& one : violations) by_rank[roster.rank_of(one.location)].push_back(one);
+  for (const ClockViolation& one : violations) by_rank[rank_map.rank_of(one.location)].push_back(one);
   return std::ranges::all_of(own, [&by_rank](const std::unique_ptr<ProcessTrace>& process) {
     return process->rewind(by_rank[process->rank()]);
   });
@@ -27,22 +27,22 @@ bool rewind(const Roster& roster, std::span<const std::unique_ptr<ProcessTrace>>
 
 }  // namespace
 
-CausalForward read_in_causal_order(exchange::Communicator& analysis, const Roster& roster,
+CausalForward read_in_causal_order(exchange::Communicator& analysis, const RankMap& rank_map,
                                    std::span<const std::unique_ptr<ProcessTrace>> own,
                                    const Observer& observer, const ForwardOptions& options,
                                    const std::function<void()>& begin) {
   if (begin) begin();
   // One reading's blocks are given back before the next takes some.
-  auto forward = std::make_unique<Forward>(read_forward(analysis, roster, own, observer, options));
+  auto forward = std::make_unique<Forward>(read_forward(analysis, rank_map, own, observer, options));
   const std::uint64_t recorded = forward->unmatched().clock_violations;
   std::uint64_t left = recorded;
   for (int pass = 1; pass < kPasses && analysis.all_sum(left) > 0; ++pass) {
     const std::vector<ClockViolation> violations = forward->ledger.violations;
-    const bool again = rewind(roster, own, violations);
+    const bool again = rewind(rank_map, own, violations);
     if (analysis.all_sum(again ? 0 : 1) > 0) break;
     if (begin) begin();
     forward.reset();
-    forward = std::make_unique<Forward>(read_forward(analysis, roster, own, observer, options));
+    forward = std::make_unique<Forward>(read_forward(analysis, rank_map, own, observer, options));
     left = forward->unmatched().clock_violations;
   }
   return {.forward = std::move(*forward), .violations = recorded, .left = left};

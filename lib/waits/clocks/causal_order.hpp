@@ -20,7 +20,7 @@ struct CausalForward {
 /// Collective: read_forward(); and where receives precede their sends by the clocks, once more with those
 /// pushed forward (push_forward.hpp), and so on while that makes others do so, kPasses times at most. On one
 /// host that never happens. `begin`: called before each reading.
-CausalForward read_in_causal_order(exchange::Communicator& analysis, const Roster& roster,
+CausalForward read_in_causal_order(exchange::Communicator& analysis, const RankMap& rank_map,
                                    std::span<const std::unique_ptr<ProcessTrace>> own,
                                    const Observer& observer = {}, const ForwardOptions& options = {},
                                    const std::function<void()>& begin = {});

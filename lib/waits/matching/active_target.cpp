@@ -63,7 +63,7 @@ void ActiveTarget::fence(const CallSite& call, const Operation& operation) {
   const auto instance = fences.first + static_cast<std::uint32_t>(fences.calls.size());
   fences.calls.push_back(call.id);
   for (const auto& [target, last] : std::exchange(origins_[here].fence_last, {})) {
-    const int owner = roster_.owner_of(target);
+    const int owner = rank_map_.owner_of(target);
     if (owner < 0 || target == call.rank) continue;
     exchange_.send(owner,
                    LastAccessNotice{here.window, target, instance, last.call, last.context, last.exit_ns});
@@ -93,7 +93,7 @@ void ActiveTarget::complete(const CallSite& call, const Operation& operation) {
     const Pair pair{here, target};
     Access& access = accesses_.at(pair).back();
     access.complete = call.id;
-    const int owner = roster_.owner_of(target);
+    const int owner = rank_map_.owner_of(target);
     if (owner >= 0) {
       exchange_.send(owner, CompleteNotice{.window = here.window,
                                            .target_rank = target,
@@ -148,7 +148,7 @@ void ActiveTarget::post(const CallSite& call, const Operation& operation) {
   const Place here = place(call, operation);
   std::vector<std::int32_t> origins = members_of(contexts_.view(call.process, operation.group));
   for (const std::int32_t origin : origins) {
-    const int owner = roster_.owner_of(origin);
+    const int owner = rank_map_.owner_of(origin);
     if (owner >= 0)
       exchange_.send(owner, PostNotice{here.window, call.rank, origin, call.id, call.context, call.enter_ns});
   }

@@ -4,7 +4,7 @@
 #include "waits/matching/contexts.hpp"
 #include "waits/timeline/call_site.hpp"
 #include "waits/timeline/ledger.hpp"
-#include "waits/timeline/roster.hpp"
+#include "waits/timeline/rank_map.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -51,9 +51,9 @@ class ActiveTarget {
  public:
   using Received = exchange::MessageList<PostNotice, CompleteNotice, LastAccessNotice>;
 
-  ActiveTarget(const Roster& roster, const Contexts& contexts, exchange::MessageExchange& exchange,
+  ActiveTarget(const RankMap& rank_map, const Contexts& contexts, exchange::MessageExchange& exchange,
                Ledger& ledger)
-      : roster_(roster), contexts_(contexts), exchange_(exchange), ledger_(ledger) {}
+      : rank_map_(rank_map), contexts_(contexts), exchange_(exchange), ledger_(ledger) {}
 
   /// MPI_Put, MPI_Get, MPI_Accumulate and their like.
   void access(const CallSite& call, const measurement::trace::Operation& operation);
@@ -111,7 +111,7 @@ class ActiveTarget {
   void explain(const Access& access, const PostNotice& post);
   void expose(const Pair& pair);
 
-  const Roster& roster_;
+  const RankMap& rank_map_;
   const Contexts& contexts_;
   exchange::MessageExchange& exchange_;
   Ledger& ledger_;

@@ -73,7 +73,7 @@ void IntervalStarts::tell(const TimeLine& line) {
   for (std::size_t i = 0; i < line.waits.size(); ++i) {
     const Wait wait = line.waits[i];
     if (!is_wait(wait.pattern) || instances.synchronized_by_all(wait.event)) continue;
-    exchange_.send(roster_.holder_of(wait.cause.location),
+    exchange_.send(rank_map_.holder_of(wait.cause.location),
                    AwaitedNotice{wait.cause, {line.location, wait.event}, wait.cause_ends});
   }
 }
@@ -90,7 +90,7 @@ void IntervalStarts::find() {
 }
 
 void IntervalStarts::find(TimeLine& line) {
-  SynchronizationPoints last(contexts_, roster_);
+  SynchronizationPoints last(contexts_, rank_map_);
   AwaitedInOrder awaited(line.awaited);
   InstancesInOrder instances(line.collectives);
   for (std::size_t i = 0; i < line.waits.size(); ++i) {

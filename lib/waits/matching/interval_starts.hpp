@@ -4,7 +4,7 @@
 #include "exchange/message_exchange.hpp"
 #include "waits/matching/contexts.hpp"
 #include "waits/timeline/ledger.hpp"
-#include "waits/timeline/roster.hpp"
+#include "waits/timeline/rank_map.hpp"
 
 #include <cstdint>
 
@@ -24,9 +24,9 @@ class IntervalStarts {
  public:
   using Received = exchange::MessageList<AwaitedNotice>;
 
-  IntervalStarts(exchange::Communicator& analysis, const Roster& roster, const Contexts& contexts,
+  IntervalStarts(exchange::Communicator& analysis, const RankMap& rank_map, const Contexts& contexts,
                  Ledger& ledger)
-      : roster_(roster), contexts_(contexts), ledger_(ledger), exchange_(analysis) {}
+      : rank_map_(rank_map), contexts_(contexts), ledger_(ledger), exchange_(analysis) {}
 
   /// Tells the causes of a settled time line's waits.
   void tell(const TimeLine& line);
@@ -40,7 +40,7 @@ class IntervalStarts {
  private:
   void find(TimeLine& line);
 
-  const Roster& roster_;
+  const RankMap& rank_map_;
   const Contexts& contexts_;
   Ledger& ledger_;
   exchange::MessageExchange exchange_;

@@ -84,7 +84,7 @@ void Locks::unlock(const CallSite& call, const Operation& operation) {
 }
 
 void Locks::release(const Owner& key, std::int32_t target, const Held& held, const HoldingCall& unlock) {
-  const int at = roster_.owner_of(target);
+  const int at = rank_map_.owner_of(target);
   if (at < 0) {
     ++ledger_.unmatched.strangers;
     return;
@@ -132,7 +132,7 @@ void Locks::compare(const Holding& waiter, const Holding& other) {
   for (const HoldingCall& call : waiter.calls) {
     if (call.enter_ns >= unlock.enter_ns) return;
     if (unlock.enter_ns < call.exit_ns) {
-      exchange_.send(roster_.owner_of(waiter.origin_rank),
+      exchange_.send(rank_map_.owner_of(waiter.origin_rank),
                      LockWaitNotice{call.call, unlock.call, unlock.context, unlock.enter_ns});
     }
     if (call.completes) return;

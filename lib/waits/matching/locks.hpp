@@ -4,7 +4,7 @@
 #include "waits/matching/contexts.hpp"
 #include "waits/timeline/call_site.hpp"
 #include "waits/timeline/ledger.hpp"
-#include "waits/timeline/roster.hpp"
+#include "waits/timeline/rank_map.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -48,8 +48,9 @@ class Locks {
  public:
   using Received = exchange::MessageList<HoldingNotice, LockWaitNotice>;
 
-  Locks(const Roster& roster, const Contexts& contexts, exchange::MessageExchange& exchange, Ledger& ledger)
-      : roster_(roster), contexts_(contexts), exchange_(exchange), ledger_(ledger) {}
+  Locks(const RankMap& rank_map, const Contexts& contexts, exchange::MessageExchange& exchange,
+        Ledger& ledger)
+      : rank_map_(rank_map), contexts_(contexts), exchange_(exchange), ledger_(ledger) {}
 
   void lock(const CallSite& call, const measurement::trace::Operation& operation);
   /// An operation on the target, or a flush.
@@ -99,7 +100,7 @@ class Locks {
   void release(const Owner& owner, std::int32_t target, const Held& held, const HoldingCall& unlock);
   void compare(const Holding& waiter, const Holding& other);
 
-  const Roster& roster_;
+  const RankMap& rank_map_;
   const Contexts& contexts_;
   exchange::MessageExchange& exchange_;
   Ledger& ledger_;

@@ -25,7 +25,7 @@ void Messages::send(const CallSite& call, const Operation& operation) {
     const View& view = contexts_.view(call.process, operation.context);
     const std::optional<std::int32_t> destination =
         view.members == nullptr ? std::nullopt : view.members->at(operation.peer);
-    const int owner = destination ? roster_.owner_of(*destination) : -1;
+    const int owner = destination ? rank_map_.owner_of(*destination) : -1;
     if (owner < 0 || view.shared == View::kUnknown) {
       ++ledger_.unmatched.strangers;
       return;
@@ -240,16 +240,17 @@ bool Messages::may_have_waited(const Sent& send, const Arrival& arrival) {
 }
 
 void Messages::tell_sender(const Sent& send, const Arrival& arrival) {
-  const std::int32_t rank = roster_.rank_of(send.call.location);
-  exchange_.send(roster_.owner_of(rank), ReceiptNotice{.source_rank = rank,
-                                                       .blocking = send.blocking,
-                                                       .operation = send.blocking ? 0 : send.exit_ns,
-                                                       .candidate = {.event = send.call.index,
-                                                                     .pattern = Pattern::late_receiver,
-                                                                     .ns = arrival.posted_ns,
-                                                                     .cause = arrival.posted,
-                                                                     .cause_context = arrival.posted_context},
-                                                       .sender = send.call.location});
+  const std::int32_t rank = rank_map_.rank_of(send.call.location);
+  exchange_.send(rank_map_.owner_of(rank),
+                 ReceiptNotice{.source_rank = rank,
+                               .blocking = send.blocking,
+                               .operation = send.blocking ? 0 : send.exit_ns,
+                               .candidate = {.event = send.call.index,
+                                             .pattern = Pattern::late_receiver,
+                                             .ns = arrival.posted_ns,
+                                             .cause = arrival.posted,
+                                             .cause_context = arrival.posted_context},
+                               .sender = send.call.location});
 }
 
 void Messages::receive(const ReceiptNotice& notice) {

@@ -8,7 +8,7 @@
 #include "waits/matching/request_table.hpp"
 #include "waits/timeline/call_site.hpp"
 #include "waits/timeline/ledger.hpp"
-#include "waits/timeline/roster.hpp"
+#include "waits/timeline/rank_map.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -57,9 +57,9 @@ class Messages {
   using Received = exchange::MessageList<SendNotice, ReceiptNotice>;
 
   /// `processes` are how many this rank of the analysis has.
-  Messages(const Roster& roster, const Contexts& contexts, std::size_t processes,
+  Messages(const RankMap& rank_map, const Contexts& contexts, std::size_t processes,
            exchange::MessageExchange& exchange, Ledger& ledger, Completions& completions)
-      : roster_(roster),
+      : rank_map_(rank_map),
         contexts_(contexts),
         exchange_(exchange),
         ledger_(ledger),
@@ -131,7 +131,7 @@ class Messages {
   static bool may_have_waited(const Sent& send, const Arrival& arrival);
   void tell_sender(const Sent& send, const Arrival& arrival);
 
-  const Roster& roster_;
+  const RankMap& rank_map_;
   const Contexts& contexts_;
   exchange::MessageExchange& exchange_;
   Ledger& ledger_;

@@ -26,14 +26,14 @@ void Neighbors::observe(const CallSite& call, const trace::Operation& operation)
   const std::uint32_t instance = initiated_[view.slot]++;
   for (const std::int32_t neighbor : topology.destinations) {
     const std::optional<std::int32_t> rank = view.members->at(neighbor);
-    const int owner = rank ? roster_.owner_of(*rank) : -1;
+    const int owner = rank ? rank_map_.owner_of(*rank) : -1;
     if (owner < 0) continue;
     exchange_.send(owner, NeighborNotice{context, instance, *rank, call.id, call.context, call.enter_ns});
   }
   std::uint32_t sources = 0;
   for (const std::int32_t neighbor : topology.sources) {
     const std::optional<std::int32_t> rank = view.members->at(neighbor);
-    if (rank && roster_.owner_of(*rank) >= 0) ++sources;
+    if (rank && rank_map_.owner_of(*rank) >= 0) ++sources;
   }
   const Key key{context, instance, call.rank};
   Share& share = shares_[key];

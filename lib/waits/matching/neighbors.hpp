@@ -7,7 +7,7 @@
 #include "waits/timeline/call_site.hpp"
 #include "waits/timeline/ledger.hpp"
 #include "waits/timeline/process_trace.hpp"
-#include "waits/timeline/roster.hpp"
+#include "waits/timeline/rank_map.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -35,10 +35,10 @@ class Neighbors {
  public:
   using Received = exchange::MessageList<NeighborNotice>;
 
-  Neighbors(const Roster& roster, const Contexts& contexts,
+  Neighbors(const RankMap& rank_map, const Contexts& contexts,
             std::span<const std::unique_ptr<ProcessTrace>> own, exchange::MessageExchange& exchange,
             Ledger& ledger, Completions& completions)
-      : roster_(roster),
+      : rank_map_(rank_map),
         contexts_(contexts),
         own_(own),
         exchange_(exchange),
@@ -73,7 +73,7 @@ class Neighbors {
 
   void settle(const Key& key, const Share& share);
 
-  const Roster& roster_;
+  const RankMap& rank_map_;
   const Contexts& contexts_;
   std::span<const std::unique_ptr<ProcessTrace>> own_;
   exchange::MessageExchange& exchange_;

@@ -36,7 +36,7 @@ IntervalStart SynchronizationPoints::synchronize(const Wait& wait) {
           .other = wait.cause.index,
           .own_as = SyncedAs::waiter,
           .other_as = wait.cause_ends ? SyncedAs::leaving : SyncedAs::entering};
-  const std::int32_t rank = roster_.rank_of(wait.cause.location);
+  const std::int32_t rank = rank_map_.rank_of(wait.cause.location);
   for (const LastInstance& one : instances_) {
     if (start.own != IntervalStart::kBeginning && one.last.event <= start.own) break;
     if (one.context == View::kUnknown || !contexts_.shared(one.context).members.contains(rank)) continue;

@@ -3,7 +3,7 @@
 #include "storage/hash.hpp"
 #include "waits/matching/contexts.hpp"
 #include "waits/timeline/event.hpp"
-#include "waits/timeline/roster.hpp"
+#include "waits/timeline/rank_map.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace culprit::waits {
 /// The last synchronization points of a time line with each other one, while one goes along it.
 class SynchronizationPoints {
  public:
-  SynchronizationPoints(const Contexts& contexts, const Roster& roster)
-      : contexts_(contexts), roster_(roster) {}
+  SynchronizationPoints(const Contexts& contexts, const RankMap& rank_map)
+      : contexts_(contexts), rank_map_(rank_map) {}
 
   /// What lies before the next wait, each in the order of calls.
   void add(const Awaited& awaited);
@@ -34,7 +34,7 @@ class SynchronizationPoints {
     std::size_t operator()(std::uint64_t key) const { return storage::hash_of(key); }
   };
   const Contexts& contexts_;
-  const Roster& roster_;
+  const RankMap& rank_map_;
   tsl::robin_map<Location, IntervalStart, Hash> last_;
   std::vector<LastInstance> instances_;  // by communicator or window, the latest first
 };

@@ -29,8 +29,8 @@ struct Position {
 };
 class Walk {
  public:
-  Walk(exchange::Communicator& analysis, const Roster& roster, const Forward& forward)
-      : analysis_(analysis), roster_(roster), passed_(roster.locations(), ~std::uint32_t{0}) {
+  Walk(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward)
+      : analysis_(analysis), rank_map_(rank_map), passed_(rank_map.locations(), ~std::uint32_t{0}) {
     for (const TimeLine& line : forward.ledger.lines()) lines_[line.location] = &line;
   }
 
@@ -39,7 +39,7 @@ class Walk {
     result_.last = at.call;
     result_.end_ns = result_.begin_ns = at.ns;
     while (at.call.known() && !at.ended) {
-      const int holder = roster_.holder_of(at.call.location);
+      const int holder = rank_map_.holder_of(at.call.location);
       if (holder == analysis_.rank()) at = along(at);
       at = broadcast(at, holder);
       result_.begin_ns = at.ns;
@@ -76,7 +76,7 @@ class Walk {
     const std::uint64_t chosen = analysis_.all_max(candidate);
     const auto location = static_cast<Location>(kNoLocation - chosen);
     if (chosen == 0) return {};
-    const int holder = roster_.owner_of(roster_.rank_of(location));
+    const int holder = rank_map_.owner_of(rank_map_.rank_of(location));
     return broadcast(own, holder);
   }
 
@@ -151,7 +151,7 @@ class Walk {
   }
 
   exchange::Communicator& analysis_;
-  const Roster& roster_;
+  const RankMap& rank_map_;
   CriticalPath result_;
   std::map<Location, const TimeLine*> lines_;
   std::vector<std::uint32_t> passed_;  // by location, of this rank's: where the walk was last
@@ -160,8 +160,9 @@ class Walk {
 
 }  // namespace
 
-CriticalPath critical_path(exchange::Communicator& analysis, const Roster& roster, const Forward& forward) {
-  return Walk(analysis, roster, forward).run();
+CriticalPath critical_path(exchange::Communicator& analysis, const RankMap& rank_map,
+                           const Forward& forward) {
+  return Walk(analysis, rank_map, forward).run();
 }
 
 }  // namespace culprit::waits

@@ -3,7 +3,7 @@
 #include "exchange/communicator.hpp"
 #include "waits/states/forward.hpp"
 #include "waits/timeline/path_shares.hpp"
-#include "waits/timeline/roster.hpp"
+#include "waits/timeline/rank_map.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -31,6 +31,6 @@ struct CriticalPath {
 };
 
 /// Collective. Where no MPI_Finalize was recorded (a run cut short) the path ends with the last call of all.
-CriticalPath critical_path(exchange::Communicator& analysis, const Roster& roster, const Forward& forward);
+CriticalPath critical_path(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward);
 
 }  // namespace culprit::waits

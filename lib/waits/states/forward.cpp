@@ -82,29 +82,29 @@ storage::SpillOptions fit_blocks(storage::SpillOptions options,
 
 class Pass {
  public:
-  Pass(exchange::Communicator& analysis, const Roster& roster,
+  Pass(exchange::Communicator& analysis, const RankMap& rank_map,
        std::span<const std::unique_ptr<ProcessTrace>> own, const Observer& observer,
        const ForwardOptions& options)
       : analysis_(analysis),
         own_(own),
         observer_(observer),
         options_(options),
-        roster_(roster),
+        rank_map_(rank_map),
         result_(fit_blocks(options.spill, own)),
         contexts_(*(result_.contexts = std::make_unique<Contexts>(analysis, own))),
         exchange_(analysis),
         completions_(result_.ledger, own),
-        messages_(roster, contexts_, own.size(), exchange_, result_.ledger, completions_),
+        messages_(rank_map, contexts_, own.size(), exchange_, result_.ledger, completions_),
         collectives_(contexts_, exchange_, result_.ledger, completions_),
-        neighbors_(roster, contexts_, own, exchange_, result_.ledger, completions_),
-        active_target_(roster, contexts_, exchange_, result_.ledger),
-        locks_(roster, contexts_, exchange_, result_.ledger) {
-    const std::uint64_t lines = roster.locations() / static_cast<std::uint64_t>(analysis.size());
+        neighbors_(rank_map, contexts_, own, exchange_, result_.ledger, completions_),
+        active_target_(rank_map, contexts_, exchange_, result_.ledger),
+        locks_(rank_map, contexts_, exchange_, result_.ledger) {
+    const std::uint64_t lines = rank_map.locations() / static_cast<std::uint64_t>(analysis.size());
     most_bytes_ = std::max(kBytesOfRank, kBytesOfLine * lines);
-    open(roster);
+    open(rank_map);
     if (options_.records_per_round == 0) {
       options_.records_per_round = std::max(kRecordsOfRank * static_cast<std::uint64_t>(analysis.size()),
-                                            kRecordsOfLine * std::uint64_t{roster.locations()});
+                                            kRecordsOfLine * std::uint64_t{rank_map.locations()});
     }
   }
 
@@ -136,31 +136,31 @@ class Pass {
   }
 
  private:
-  void open(const Roster& roster) {
+  void open(const RankMap& rank_map) {
     std::unordered_set<std::int32_t> opened;
     for (std::size_t process = 0; process < own_.size(); ++process) {
       const std::int32_t rank = own_[process]->rank();
       // Of two that claim a rank the first has it, also where both are here.
-      if (roster.owner_of(rank) != analysis_.rank() || !opened.insert(rank).second) continue;
+      if (rank_map.owner_of(rank) != analysis_.rank() || !opened.insert(rank).second) continue;
       for (std::size_t thread = 0; thread < own_[process]->threads(); ++thread) {
         Cursor& cursor = cursors_.emplace_back();
         cursor.process = process;
         cursor.thread = thread;
         cursor.rank = rank;
-        result_.ledger.open(roster.location_of(rank, thread));
+        result_.ledger.open(rank_map.location_of(rank, thread));
         advance(cursor);
       }
     }
     for (Cursor& cursor : cursors_)
-      cursor.line = &result_.ledger.line(roster.location_of(cursor.rank, cursor.thread));
+      cursor.line = &result_.ledger.line(rank_map.location_of(cursor.rank, cursor.thread));
   }
 
   /// Some time lines at a time, so that what they tell others takes some megabytes.
   void settle_lines() {
-    OwnTimes own_times(roster_, result_.regions);
+    OwnTimes own_times(rank_map_, result_.regions);
     WaitSums wait_sums;
     Settlement settlement(result_.regions, wait_sums);
-    IntervalStarts starts(analysis_, roster_, contexts_, result_.ledger);
+    IntervalStarts starts(analysis_, rank_map_, contexts_, result_.ledger);
     std::vector<TimeLine>& lines = result_.ledger.lines();
     for (auto line = lines.begin(); analysis_.all_sum(line != lines.end() ? 1 : 0) > 0; starts.deliver()) {
       for (std::size_t waits = 0; line != lines.end() && waits < kWaitsTold; ++line) {
@@ -378,7 +378,7 @@ class Pass {
   std::span<const std::unique_ptr<ProcessTrace>> own_;
   const Observer& observer_;
   ForwardOptions options_;
-  const Roster& roster_;
+  const RankMap& rank_map_;
   Forward result_;
   const Contexts& contexts_;
   exchange::MessageExchange exchange_;
@@ -402,10 +402,10 @@ std::size_t usual_memory(int ranks) {
                                    storage::SpillOptions::kLeastMemory, kMost);
 }
 
-Forward read_forward(exchange::Communicator& analysis, const Roster& roster,
+Forward read_forward(exchange::Communicator& analysis, const RankMap& rank_map,
                      std::span<const std::unique_ptr<ProcessTrace>> own, const Observer& observer,
                      const ForwardOptions& options) {
-  return Pass(analysis, roster, own, observer, options).run();
+  return Pass(analysis, rank_map, own, observer, options).run();
 }
 
 }  // namespace culprit::waits

@@ -7,8 +7,8 @@
 #include "waits/timeline/ledger.hpp"
 #include "waits/timeline/own_times.hpp"
 #include "waits/timeline/process_trace.hpp"
+#include "waits/timeline/rank_map.hpp"
 #include "waits/timeline/regions.hpp"
-#include "waits/timeline/roster.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -56,7 +56,7 @@ struct Forward {
 /// partner so far, and the blocks that `options.spill` allows; throws SpillError where the rest cannot be put
 /// away. The result does not depend on how processes are spread over ranks, nor on the length of rounds.
 /// Damaged and contradictory traces are counted, never guessed at.
-Forward read_forward(exchange::Communicator& analysis, const Roster& roster,
+Forward read_forward(exchange::Communicator& analysis, const RankMap& rank_map,
                      std::span<const std::unique_ptr<ProcessTrace>> own, const Observer& observer = {},
                      const ForwardOptions& options = {});
 

@@ -7,7 +7,7 @@ PathOfRegion summed_path(const PathOfRegion& path) {
 }
 
 void OwnTimes::add(const TimeLine& line, const LineTimes& times) {
-  const bool first = roster_.location_of(roster_.rank_of(line.location), 0) == line.location;
+  const bool first = rank_map_.location_of(rank_map_.rank_of(line.location), 0) == line.location;
   if (line.events.empty() || !first) return;
   std::map<std::uint32_t, std::map<std::uint32_t, std::uint64_t>> weights;
   for (const LineTimes::Sampled& one : times.samples()) weights[one.region][one.context] += one.ns;

@@ -3,8 +3,8 @@
 #include "waits/timeline/ledger.hpp"
 #include "waits/timeline/line_times.hpp"
 #include "waits/timeline/path_shares.hpp"
+#include "waits/timeline/rank_map.hpp"
 #include "waits/timeline/regions.hpp"
-#include "waits/timeline/roster.hpp"
 
 #include <cstdint>
 #include <map>
@@ -22,14 +22,14 @@ struct OwnTime {
 /// critical path is, so that the two can be compared.
 class OwnTimes {
  public:
-  OwnTimes(const Roster& roster, const Regions& regions) : roster_(roster), regions_(regions) {}
+  OwnTimes(const RankMap& rank_map, const Regions& regions) : rank_map_(rank_map), regions_(regions) {}
 
   /// A settled time line, and what it took; of no interest is which comes first.
   void add(const TimeLine& line, const LineTimes& times);
   [[nodiscard]] std::vector<OwnTime> take() const;
 
  private:
-  const Roster& roster_;
+  const RankMap& rank_map_;
   const Regions& regions_;
   std::map<PathOfRegion, std::uint64_t> sums_;
 };

@@ -309,12 +309,12 @@ std::vector<ProcedureSum> sums_of_all(exchange::Communicator& analysis, const Ow
 
 }  // namespace
 
-ProcedureSums::ProcedureSums(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
-                             const CallPaths& paths)
+ProcedureSums::ProcedureSums(exchange::Communicator& analysis, const RankMap& rank_map,
+                             const Forward& forward, const CallPaths& paths)
     : paths_(paths), calls_(forward.ledger.spill()) {
   OwnSums own(paths, forward.regions, calls_);
   for (const TimeLine& line : forward.ledger.lines()) {
-    if (roster.location_of(roster.rank_of(line.location), 0) != line.location) continue;
+    if (rank_map.location_of(rank_map.rank_of(line.location), 0) != line.location) continue;
     lines_.push_back(own.add(line));
   }
   rows_ = analysis.all_sum(lines_.size());

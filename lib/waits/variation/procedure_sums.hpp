@@ -5,7 +5,7 @@
 #include "waits/states/forward.hpp"
 #include "waits/timeline/call_paths.hpp"
 #include "waits/timeline/invocations.hpp"
-#include "waits/timeline/roster.hpp"
+#include "waits/timeline/rank_map.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ struct ProcedureSum {
 class ProcedureSums {
  public:
   /// Collective. `paths` and `forward` must outlive it.
-  ProcedureSums(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+  ProcedureSums(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward,
                 const CallPaths& paths);
 
   [[nodiscard]] const CallPaths& paths() const { return paths_; }

@@ -105,10 +105,10 @@ class Places {
 };
 
 /// The time lines that count, one of each process.
-std::vector<const TimeLine*> first_lines(const Roster& roster, const Forward& forward) {
+std::vector<const TimeLine*> first_lines(const RankMap& rank_map, const Forward& forward) {
   std::vector<const TimeLine*> lines;
   for (const TimeLine& line : forward.ledger.lines()) {
-    const bool first = roster.location_of(roster.rank_of(line.location), 0) == line.location;
+    const bool first = rank_map.location_of(rank_map.rank_of(line.location), 0) == line.location;
     if (first && !line.events.empty()) lines.push_back(&line);
   }
   return lines;
@@ -305,14 +305,14 @@ void find_segments(TimeMap& map, const Variation& variation) {
   }
 }
 
-TimeMap time_map(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+TimeMap time_map(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward,
                  const std::function<std::uint32_t(std::uint32_t)>& shown_at) {
-  const std::vector<const TimeLine*> lines = first_lines(roster, forward);
+  const std::vector<const TimeLine*> lines = first_lines(rank_map, forward);
   TimeMap map = bins_for(analysis, lines);
   if (map.bins == 0) return map;
   Rows rows(map, shown_at);
   for (const TimeLine* const line : lines)
-    map.rows.push_back(rows.row_of(*line, roster.rank_of(line->location)));
+    map.rows.push_back(rows.row_of(*line, rank_map.rank_of(line->location)));
   return map;
 }
 

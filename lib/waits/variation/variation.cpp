@@ -145,14 +145,14 @@ class Division {
 
 class VariationPass {
  public:
-  VariationPass(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+  VariationPass(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward,
                 const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
                 const VariationOptions& options, Variation&& before)
       : analysis_(analysis), sums_(sums), options_(options), before_(std::move(before)) {
     const std::vector<TimeLine>& lines = forward.ledger.lines();
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      const std::int32_t rank = roster.rank_of(lines[i].location);
-      if (roster.location_of(rank, 0) != lines[i].location) continue;
+      const std::int32_t rank = rank_map.rank_of(lines[i].location);
+      if (rank_map.location_of(rank, 0) != lines[i].location) continue;
       rows_.push_back({rank, &lines[i], i < marks.size() ? marks[i] : std::vector<IterationMark>{}});
     }
   }
@@ -332,10 +332,10 @@ void VariationPass::take_outliers() {
 
 }  // namespace
 
-Variation variation(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+Variation variation(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward,
                     const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
                     const VariationOptions& options, Variation&& before) {
-  return VariationPass(analysis, roster, forward, sums, marks, options, std::move(before)).run();
+  return VariationPass(analysis, rank_map, forward, sums, marks, options, std::move(before)).run();
 }
 
 }  // namespace culprit::waits

@@ -3,7 +3,7 @@
 #include "exchange/communicator.hpp"
 #include "waits/states/forward.hpp"
 #include "waits/timeline/call_paths.hpp"
-#include "waits/timeline/roster.hpp"
+#include "waits/timeline/rank_map.hpp"
 #include "waits/variation/procedure_sums.hpp"
 
 #include <cstdint>
@@ -56,7 +56,7 @@ struct IterationMark {
 /// lines; where any rank has some, they make the segments. Of each process its first time line counts.
 /// `before` is one made of the same `sums` that is of no more use: its memory serves again, as there may be
 /// millions of segments, and so do its segments where a procedure begins anew with the same calls.
-Variation variation(exchange::Communicator& analysis, const Roster& roster, const Forward& forward,
+Variation variation(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward,
                     const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
                     const VariationOptions& options = {}, Variation&& before = {});
 

@@ -142,9 +142,9 @@ TimeMap time_map_of(const ScriptedRun& run, int analysts) {
   std::mutex mutex;
   exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
     const auto own = traces(run, analysis);
-    const Roster roster(analysis, own);
-    const Forward forward = read_forward(analysis, roster, own);
-    TimeMap found = time_map(analysis, roster, forward, [](std::uint32_t context) { return context; });
+    const RankMap rank_map(analysis, own);
+    const Forward forward = read_forward(analysis, rank_map, own);
+    TimeMap found = time_map(analysis, rank_map, forward, [](std::uint32_t context) { return context; });
     const std::lock_guard lock(mutex);
     found.rows.insert(found.rows.end(), all.rows.begin(), all.rows.end());
     all = std::move(found);
@@ -157,11 +157,11 @@ TimeMap time_map_of(const ScriptedRun& run, int analysts) {
 namespace {
 
 /// Those of this rank of the analysis, in the order of its time lines.
-std::vector<std::vector<IterationMark>> marks_of(const Forward& forward, const Roster& roster,
+std::vector<std::vector<IterationMark>> marks_of(const Forward& forward, const RankMap& rank_map,
                                                  const std::vector<std::vector<IterationMark>>& marks) {
   std::vector<std::vector<IterationMark>> own;
   for (const TimeLine& line : forward.ledger.lines()) {
-    const auto rank = static_cast<std::size_t>(roster.rank_of(line.location));
+    const auto rank = static_cast<std::size_t>(rank_map.rank_of(line.location));
     own.push_back(rank < marks.size() ? marks[rank] : std::vector<IterationMark>{});
   }
   return own;
@@ -176,11 +176,12 @@ SegmentValues segment_values_of(const ScriptedRun& run, const CallPaths& paths,
   std::mutex mutex;
   exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
     const auto own = traces(run, analysis);
-    const Roster roster(analysis, own);
-    const Forward forward = read_forward(analysis, roster, own);
-    const ProcedureSums sums(analysis, roster, forward, paths);
-    const Variation found = variation(analysis, roster, forward, sums, marks_of(forward, roster, marks), {});
-    const SegmentValues values = segment_values(roster, forward, found, events);
+    const RankMap rank_map(analysis, own);
+    const Forward forward = read_forward(analysis, rank_map, own);
+    const ProcedureSums sums(analysis, rank_map, forward, paths);
+    const Variation found =
+        variation(analysis, rank_map, forward, sums, marks_of(forward, rank_map, marks), {});
+    const SegmentValues values = segment_values(rank_map, forward, found, events);
     const std::lock_guard lock(mutex);
     for (std::size_t i = 0; i < values.size(); ++i) all[static_cast<std::size_t>(found.ranks[i])] = values[i];
   });
@@ -195,14 +196,14 @@ Variation vary(const ScriptedRun& run, const CallPaths& paths,
   std::mutex mutex;
   exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
     const auto own = traces(run, analysis);
-    const Roster roster(analysis, own);
-    const Forward forward = read_forward(analysis, roster, own);
-    const ProcedureSums sums(analysis, roster, forward, paths);
+    const RankMap rank_map(analysis, own);
+    const Forward forward = read_forward(analysis, rank_map, own);
+    const ProcedureSums sums(analysis, rank_map, forward, paths);
     Variation other;
     if (before != CallPaths::kNone)
-      other = variation(analysis, roster, forward, sums, {}, {.procedure = before});
-    Variation found = variation(analysis, roster, forward, sums, marks_of(forward, roster, marks), options,
-                                std::move(other));
+      other = variation(analysis, rank_map, forward, sums, {}, {.procedure = before});
+    Variation found = variation(analysis, rank_map, forward, sums, marks_of(forward, rank_map, marks),
+                                options, std::move(other));
     const std::lock_guard lock(mutex);
     for (std::size_t i = 0; i < found.rows.size(); ++i) rows.emplace_back(found.ranks[i], found.rows[i]);
     found.outliers.insert(found.outliers.end(), all.outliers.begin(), all.outliers.end());
@@ -224,13 +225,13 @@ Ordered read_ordered(const ScriptedRun& run, int analysts) {
   std::mutex mutex;
   exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
     const auto own = traces(run, analysis);
-    const Roster roster(analysis, own);
-    const CausalForward found = read_in_causal_order(analysis, roster, own);
+    const RankMap rank_map(analysis, own);
+    const CausalForward found = read_in_causal_order(analysis, rank_map, own);
     const std::lock_guard lock(mutex);
     all.violations += found.violations;
     all.left += found.left;
     for (const TimeLine& line : found.forward.ledger.lines()) {
-      auto& calls = all.calls[static_cast<std::size_t>(roster.rank_of(line.location))];
+      auto& calls = all.calls[static_cast<std::size_t>(rank_map.rank_of(line.location))];
       for (const Event& event : line.events) calls.emplace_back(event.enter_ns, event.exit_ns);
     }
   });
@@ -241,8 +242,8 @@ std::vector<OwnTime> own_times_of(const ScriptedRun& run) {
   std::vector<OwnTime> times;
   exchange::run_on_threads(1, [&](exchange::Communicator& analysis) {
     const auto own = traces(run, analysis);
-    const Roster roster(analysis, own);
-    times = read_forward(analysis, roster, own).own_times;
+    const RankMap rank_map(analysis, own);
+    times = read_forward(analysis, rank_map, own).own_times;
   });
   return times;
 }
@@ -253,18 +254,18 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
   std::mutex mutex;
   exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
     const auto own = traces(run, analysis);
-    const Roster roster(analysis, own);
+    const RankMap rank_map(analysis, own);
     Forward forward =
-        read_forward(analysis, roster, own, {}, {.records_per_round = records_per_round, .spill = spill});
+        read_forward(analysis, rank_map, own, {}, {.records_per_round = records_per_round, .spill = spill});
     HotspotDiagnosis diagnosis(forward, {});
     DelayCosts delays =
-        delay_costs(analysis, roster, forward,
+        delay_costs(analysis, rank_map, forward,
                     {.waits_per_round = waits_per_round,
                      .waits_together = static_cast<std::size_t>(records_per_round),
                      .accounts_kept = static_cast<std::size_t>(records_per_round),
                      .observer = [&diagnosis](const ComparedWait& wait) { diagnosis.add(wait); }});
-    CriticalPath path = critical_path(analysis, roster, forward);
-    const TimeMap map = time_map(analysis, roster, forward, [](std::uint32_t context) { return context; });
+    CriticalPath path = critical_path(analysis, rank_map, forward);
+    const TimeMap map = time_map(analysis, rank_map, forward, [](std::uint32_t context) { return context; });
     const Efficiency efficiency = culprit::waits::efficiency(analysis, map, path);
     const std::vector<Hotspot> hotspots = diagnosis.find(analysis);
     const std::lock_guard lock(mutex);
@@ -281,8 +282,8 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     found.unmatched.add(forward.unmatched());
     for (TimeLine& line : forward.ledger.lines()) {
       for (const Wait& wait : line.waits) {
-        found.waits.push_back({roster.rank_of(line.location), wait.event, wait.pattern, wait.ns,
-                               roster.rank_of(wait.cause.location), wait.cause.index});
+        found.waits.push_back({rank_map.rank_of(line.location), wait.event, wait.pattern, wait.ns,
+                               rank_map.rank_of(wait.cause.location), wait.cause.index});
       }
     }
   });

@@ -426,8 +426,8 @@ TEST_CASE("where the first member's time line is missing, the others are found b
     culprit::exchange::run_on_threads(analysts, [&](culprit::exchange::Communicator& analysis) {
       auto own = traces(run, analysis);
       std::erase_if(own, [](const auto& process) { return process->rank() == 0; });
-      const Roster roster(analysis, own);
-      Forward forward = read_forward(analysis, roster, own);
+      const RankMap rank_map(analysis, own);
+      Forward forward = read_forward(analysis, rank_map, own);
       const std::lock_guard lock(mutex);
       unmatched.add(forward.unmatched());
       for (TimeLine& line : forward.ledger.lines())
@@ -452,10 +452,10 @@ TEST_CASE("of two processes that claim a rank the first has it, whatever the oth
   culprit::exchange::run_on_threads(1, [&](culprit::exchange::Communicator& analysis) {
     auto own = traces(run, analysis);
     for (auto& trace : traces(other, analysis)) own.push_back(std::move(trace));
-    const Roster roster(analysis, own);
-    const Forward forward = read_forward(analysis, roster, own);
+    const RankMap rank_map(analysis, own);
+    const Forward forward = read_forward(analysis, rank_map, own);
     REQUIRE(forward.ledger.lines().size() == 2);
     for (const TimeLine& line : forward.ledger.lines()) CHECK(line.events.size() == 1);
-    CHECK(forward.ledger.line(roster.location_of(0, 0)).waits.front().ns == 30);
+    CHECK(forward.ledger.line(rank_map.location_of(0, 0)).waits.front().ns == 30);
   });
 }

@@ -24,13 +24,13 @@ class Fencing {
           culprit::measurement::trace::Context window)
       : window_(window),
         own_(traces(run, analysis)),
-        roster_(analysis, own_),
+        rank_map_(analysis, own_),
         contexts_(analysis, own_),
         exchange_(analysis),
         completions_(ledger_, own_),
         collectives_(contexts_, exchange_, ledger_, completions_),
-        active_(roster_, contexts_, exchange_, ledger_) {
-    for (Location location = 0; location < roster_.locations(); ++location) ledger_.open(location);
+        active_(rank_map_, contexts_, exchange_, ledger_) {
+    for (Location location = 0; location < rank_map_.locations(); ++location) ledger_.open(location);
   }
 
   CallSite call(std::int32_t rank, std::uint64_t enter, std::uint64_t exit) {
@@ -67,7 +67,7 @@ class Fencing {
  private:
   culprit::measurement::trace::Context window_;
   std::vector<std::unique_ptr<ProcessTrace>> own_;
-  Roster roster_;
+  RankMap rank_map_;
   Contexts contexts_;
   culprit::exchange::MessageExchange exchange_;
   Ledger ledger_;

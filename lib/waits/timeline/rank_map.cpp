@@ -1,4 +1,4 @@
-#include "waits/timeline/roster.hpp"
+#include "waits/timeline/rank_map.hpp"
 
 #include "exchange/message_exchange.hpp"
 
@@ -15,7 +15,7 @@ struct Claim {
 
 }  // namespace
 
-Roster::Roster(exchange::Communicator& analysis, std::span<const std::unique_ptr<ProcessTrace>> own) {
+RankMap::RankMap(exchange::Communicator& analysis, std::span<const std::unique_ptr<ProcessTrace>> own) {
   std::vector<Claim> claims;
   for (const auto& process : own) {
     if (process->rank() >= 0) {

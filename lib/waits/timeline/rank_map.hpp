@@ -13,11 +13,11 @@ namespace culprit::waits {
 
 /// Which rank of the analysis has which process's time lines, and how these are numbered. The same
 /// everywhere.
-class Roster {
+class RankMap {
  public:
   /// Collective. A rank in MPI_COMM_WORLD that two processes claim belongs to the first; the other's time
   /// lines take no part.
-  Roster(exchange::Communicator& analysis, std::span<const std::unique_ptr<ProcessTrace>> own);
+  RankMap(exchange::Communicator& analysis, std::span<const std::unique_ptr<ProcessTrace>> own);
 
   /// The rank of the analysis that has the process, or -1.
   [[nodiscard]] int owner_of(std::int32_t rank) const {
