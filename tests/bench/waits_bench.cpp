@@ -517,10 +517,10 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
   for (const DelayCost& cost : delays.costs) totals.costs_ns += cost.short_term_ns + cost.long_term_ns;
   for (const CriticalTime& time : path.times) totals.path_ns += time.ns;
   totals.path_length_ns = path.length_ns();
-  totals.spilled += forward.ledger.spill().written();
+  totals.spilled += forward.store.spill().written();
   const auto& unmatched = forward.unmatched();
   totals.unmatched += unmatched.sends + unmatched.receives + unmatched.collectives;
-  for (const TimeLine& line : forward.ledger.lines()) {
+  for (const TimeLine& line : forward.store.lines()) {
     totals.events += line.events.size();
     totals.waits += line.waits.size();
     for (const Wait& wait : line.waits) totals.waiting_ns += is_wait(wait.pattern) ? wait.ns : 0;

@@ -114,7 +114,7 @@ class Analyses {
  private:
   void count() {
     std::uint64_t own = 0;
-    for (const waits::TimeLine& line : forward_.ledger.lines()) {
+    for (const waits::TimeLine& line : forward_.store.lines()) {
       if (rank_map_.location_of(rank_map_.rank_of(line.location), 0) == line.location) ++own;
     }
     found_.traced = comm_.all_sum(own);
@@ -174,7 +174,7 @@ class Analyses {
   /// The events that the time lines have readings of.
   void find_read_events() {
     std::vector<std::uint64_t> readings(shape_.columns.events.size(), 0);
-    for (const waits::TimeLine& line : forward_.ledger.lines()) {
+    for (const waits::TimeLine& line : forward_.store.lines()) {
       line.readings.for_each([&](const waits::Reading& reading) {
         if (reading.event < readings.size()) ++readings[reading.event];
       });
@@ -206,7 +206,7 @@ class Analyses {
     find_read_events();
     const waits::CallPaths paths = call_paths(shape_);
     const waits::ProcedureSums sums(comm_, rank_map_, forward_, paths);
-    const auto marks = marks_.of(forward_.ledger.lines());
+    const auto marks = marks_.of(forward_.store.lines());
     waits::Variation level = waits::variation(comm_, rank_map_, forward_, sums, marks);
     waits::find_segments(map, level);
     if (level.marked) found_.variations.push_back(table_of(level, marks_.around));

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "waits/causes/interval_profile.hpp"
-#include "waits/timeline/ledger.hpp"
 #include "waits/timeline/regions.hpp"
+#include "waits/timeline/trace_store.hpp"
 
 #include <algorithm>
 #include <cstddef>

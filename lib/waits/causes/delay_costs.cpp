@@ -69,9 +69,9 @@ class Backward {
         std::max<std::size_t>(options_.waits_together, 1) * static_cast<std::size_t>(analysis.size());
     if (options_.waits_per_round == 0)
       options_.waits_per_round = std::max(kWaits, kWaitsOfLine * std::uint64_t{rank_map.locations()});
-    lines_.reserve(forward.ledger.lines().size());
-    for (const TimeLine& line : forward.ledger.lines()) {
-      Line& own = lines_.emplace_back(line, forward.regions, forward.ledger.spill());
+    lines_.reserve(forward.store.lines().size());
+    for (const TimeLine& line : forward.store.lines()) {
+      Line& own = lines_.emplace_back(line, forward.regions, forward.store.spill());
       find_latest(own);
     }
   }
@@ -136,7 +136,7 @@ class Backward {
     return analysis_.all_max(latest);
   }
 
-  [[nodiscard]] Line& line_of(Location location) { return lines_[forward_.ledger.index_of(location)]; }
+  [[nodiscard]] Line& line_of(Location location) { return lines_[forward_.store.index_of(location)]; }
   std::uint64_t round(std::uint64_t since);
   void explain_all(std::uint64_t since);
   void list(std::uint32_t at, std::uint64_t since);
@@ -159,7 +159,7 @@ class Backward {
   CostAccounts costs_of_own_;  // what time lines here cost waiters anywhere, as far as it was told
   IntervalProfile waiter_, longer_;  // kept for their memory
   DelayCosts result_;
-  std::vector<Line> lines_;  // as in the ledger
+  std::vector<Line> lines_;  // as in the store
   // Of this round.
   std::vector<Listed> listed_;
   std::size_t passed_on_ = 0;  // of them

@@ -2,8 +2,8 @@
 
 #include "storage/hash.hpp"
 #include "storage/sequence.hpp"
-#include "waits/timeline/ledger.hpp"
 #include "waits/timeline/regions.hpp"
+#include "waits/timeline/trace_store.hpp"
 
 #include <array>
 #include <cstddef>

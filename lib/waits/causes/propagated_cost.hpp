@@ -1,7 +1,7 @@
 #pragma once
 
 #include "storage/hash.hpp"
-#include "waits/timeline/ledger.hpp"
+#include "waits/timeline/trace_store.hpp"
 
 #include <algorithm>
 #include <cstddef>

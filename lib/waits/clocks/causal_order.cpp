@@ -37,7 +37,7 @@ CausalForward read_in_causal_order(exchange::Communicator& analysis, const RankM
   const std::uint64_t recorded = forward->unmatched().clock_violations;
   std::uint64_t left = recorded;
   for (int pass = 1; pass < kPasses && analysis.all_sum(left) > 0; ++pass) {
-    const std::vector<ClockViolation> violations = forward->ledger.violations;
+    const std::vector<ClockViolation> violations = forward->store.violations;
     const bool again = rewind(rank_map, own, violations);
     if (analysis.all_sum(again ? 0 : 1) > 0) break;
     if (begin) begin();

@@ -135,10 +135,10 @@ void ActiveTarget::explain(const Access& access, const PostNotice& post) {
                      .cause_context = post.call_context};
   };
   const Location here = access.start.location;
-  ledger_.add(here, candidate(access.start, Pattern::late_post));
-  ledger_.add(access.complete.location, candidate(access.complete, Pattern::late_post));
+  store_.add(here, candidate(access.start, Pattern::late_post));
+  store_.add(access.complete.location, candidate(access.complete, Pattern::late_post));
   for (const EventId operation : access.operations) {
-    ledger_.add(operation.location, candidate(operation, Pattern::early_transfer));
+    store_.add(operation.location, candidate(operation, Pattern::early_transfer));
   }
 }
 
@@ -159,7 +159,7 @@ void ActiveTarget::wait(const CallSite& call, const Operation& operation) {
   const Place here = place(call, operation);
   std::deque<std::vector<std::int32_t>>& exposed = exposed_[here];
   if (exposed.empty()) {
-    ++ledger_.unmatched.epochs;
+    ++store_.unmatched.epochs;
     return;
   }
   for (const std::int32_t origin : exposed.front()) {
@@ -190,10 +190,10 @@ void ActiveTarget::expose(const Pair& pair) {
                         .ns = complete.enter_ns,
                         .cause = complete.call,
                         .cause_context = complete.call_context};
-    ledger_.add(wait.location, candidate);
+    store_.add(wait.location, candidate);
     candidate.pattern = Pattern::late_complete;
     candidate.ns = complete.arrived_ns;
-    ledger_.add(wait.location, candidate);
+    store_.add(wait.location, candidate);
   }
 }
 
@@ -207,13 +207,13 @@ void ActiveTarget::receive(const LastAccessNotice& notice) {
     return;
   }
   const EventId fence = fences.calls[at];
-  const Event& event = ledger_.line(fence.location).events[fence.index];
+  const Event& event = store_.line(fence.location).events[fence.index];
   if (notice.exit_ns <= event.enter_ns) return;
-  ledger_.add(fence.location, Candidate{.event = fence.index,
-                                        .pattern = Pattern::early_fence,
-                                        .ns = notice.exit_ns,
-                                        .cause = notice.call,
-                                        .cause_context = notice.call_context});
+  store_.add(fence.location, Candidate{.event = fence.index,
+                                       .pattern = Pattern::early_fence,
+                                       .ns = notice.exit_ns,
+                                       .cause = notice.call,
+                                       .cause_context = notice.call_context});
 }
 
 void ActiveTarget::fenced(std::uint64_t window, std::int32_t rank, EventId call) {
@@ -233,8 +233,8 @@ std::size_t ActiveTarget::open_fences() const {
 }
 
 void ActiveTarget::finish() {
-  for (const auto& [pair, accesses] : accesses_) ledger_.unmatched.epochs += accesses.size();
-  for (const auto& [pair, posts] : posts_) ledger_.unmatched.epochs += posts.size();
+  for (const auto& [pair, accesses] : accesses_) store_.unmatched.epochs += accesses.size();
+  for (const auto& [pair, posts] : posts_) store_.unmatched.epochs += posts.size();
 }
 
 }  // namespace culprit::waits

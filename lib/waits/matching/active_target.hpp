@@ -3,8 +3,8 @@
 #include "exchange/message_exchange.hpp"
 #include "waits/matching/contexts.hpp"
 #include "waits/timeline/call_site.hpp"
-#include "waits/timeline/ledger.hpp"
 #include "waits/timeline/rank_map.hpp"
+#include "waits/timeline/trace_store.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -52,8 +52,8 @@ class ActiveTarget {
   using Received = exchange::MessageList<PostNotice, CompleteNotice, LastAccessNotice>;
 
   ActiveTarget(const RankMap& rank_map, const Contexts& contexts, exchange::MessageExchange& exchange,
-               Ledger& ledger)
-      : rank_map_(rank_map), contexts_(contexts), exchange_(exchange), ledger_(ledger) {}
+               TraceStore& store)
+      : rank_map_(rank_map), contexts_(contexts), exchange_(exchange), store_(store) {}
 
   /// MPI_Put, MPI_Get, MPI_Accumulate and their like.
   void access(const CallSite& call, const measurement::trace::Operation& operation);
@@ -114,7 +114,7 @@ class ActiveTarget {
   const RankMap& rank_map_;
   const Contexts& contexts_;
   exchange::MessageExchange& exchange_;
-  Ledger& ledger_;
+  TraceStore& store_;
   std::map<Place, Origin> origins_;
   std::map<Pair, std::deque<Access>> accesses_;   // of own origins, by target; the last may be open
   std::map<Pair, std::deque<PostNotice>> posts_;  // to own origins

@@ -156,7 +156,7 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   const bool partial = operation.kind == OperationKind::create && operation.context == trace::kNoContext;
   const View& view = contexts_.view(call.process, partial ? operation.made : operation.context);
   if (view.shared == View::kUnknown || view.rank < 0) {
-    ++ledger_.unmatched.strangers;
+    ++store_.unmatched.strangers;
     return;
   }
   const SharedContext& context = contexts_.shared(view.shared);
@@ -166,7 +166,7 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
     if (!blocking) completions_.independent(call.rank, operation.id);
     return;
   }
-  storage::Sequence<CollectiveInstance>& collectives = ledger_.line(call.id.location).collectives;
+  storage::Sequence<CollectiveInstance>& collectives = store_.line(call.id.location).collectives;
   collectives.push_back({.event = call.id.index,
                          .instance = 0x7fffffffU & instance,
                          .synchronized = blocking && joins_all(operation.kind),
@@ -210,7 +210,7 @@ void Collectives::receive(const GatheringNotice& notice) {
   instance.whole.add(notice.part);
   instance.from.push_back(notice.from);
   if (instance.whole.members < notice.size) return;
-  if (instance.whole.contradictory) ++ledger_.unmatched.collectives;
+  if (instance.whole.contradictory) ++store_.unmatched.collectives;
   for (const int from : instance.from) {
     exchange_.send(from, GatheredNotice{notice.context, notice.instance, instance.whole});
   }
@@ -292,16 +292,16 @@ void Collectives::settle(const Member& member, const Gathering& whole) {
   if (completion == Pattern::none || !whole.blocking || member.call == whole.first_out.call) return;
   const std::uint64_t free_ns = std::max(whole.latest.ns, whole.first_out.ns);
   if (free_ns >= member.exit_ns) return;  // it left at once
-  ledger_.add(member.call.location, Candidate{.event = member.call.index,
-                                              .pattern = completion,
-                                              .ns = free_ns,
-                                              .cause = whole.first_out.call,
-                                              .cause_context = whole.first_out.context});
+  store_.add(member.call.location, Candidate{.event = member.call.index,
+                                             .pattern = completion,
+                                             .ns = free_ns,
+                                             .cause = whole.first_out.call,
+                                             .cause_context = whole.first_out.context});
 }
 
 /// The member did not synchronize with all others there after all.
 void Collectives::part_ways(const Member& member) {
-  storage::Sequence<CollectiveInstance>& collectives = ledger_.line(member.call.location).collectives;
+  storage::Sequence<CollectiveInstance>& collectives = store_.line(member.call.location).collectives;
   CollectiveInstance instance = collectives[member.collective];
   if (!instance.synchronized) return;
   instance.synchronized = false;
@@ -324,7 +324,7 @@ void Collectives::depend(const Member& member, Pattern pattern, const Mark& on, 
   if (member.operation != 0) {
     completions_.depends(member.process_rank, member.operation, candidate);
   } else {
-    ledger_.add(member.call.location, candidate);
+    store_.add(member.call.location, candidate);
   }
 }
 
@@ -338,7 +338,7 @@ void Collectives::flush() {
 }
 
 void Collectives::finish() {
-  ledger_.unmatched.collectives += instances_.size();
+  store_.unmatched.collectives += instances_.size();
 }
 
 }  // namespace culprit::waits

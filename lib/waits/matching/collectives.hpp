@@ -5,7 +5,7 @@
 #include "waits/matching/completions.hpp"
 #include "waits/matching/contexts.hpp"
 #include "waits/timeline/call_site.hpp"
-#include "waits/timeline/ledger.hpp"
+#include "waits/timeline/trace_store.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -86,11 +86,11 @@ class Collectives {
  public:
   using Received = exchange::MessageList<GatheringNotice, GatheredNotice, PrefixNotice, PrefixedNotice>;
 
-  Collectives(const Contexts& contexts, exchange::MessageExchange& exchange, Ledger& ledger,
+  Collectives(const Contexts& contexts, exchange::MessageExchange& exchange, TraceStore& store,
               Completions& completions)
       : contexts_(contexts),
         exchange_(exchange),
-        ledger_(ledger),
+        store_(store),
         completions_(completions),
         initiated_(contexts.slots()) {}
 
@@ -171,7 +171,7 @@ class Collectives {
 
   const Contexts& contexts_;
   exchange::MessageExchange& exchange_;
-  Ledger& ledger_;
+  TraceStore& store_;
   Completions& completions_;
   std::vector<std::uint32_t> initiated_;             // by slot of the contexts
   tsl::robin_map<Key, std::uint32_t, KeyHash> own_;  // their numbers

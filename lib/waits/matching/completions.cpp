@@ -4,12 +4,12 @@
 // access per half.
 #include "waits/matching/completions.hpp"
 
-#include "waits/timeline/ledger.hpp"
+#include "waits/timeline/trace_store.hpp"
 
 namespace culprit::waits {
 
-Completions::Completions(Ledger& ledger, std::span<const std::unique_ptr<ProcessTrace>> own)
-    : ledger_(ledger), halves_(own.size()) {
+Completions::Completions(TraceStore& store, std::span<const std::unique_ptr<ProcessTrace>> own)
+    : store_(store), halves_(own.size()) {
   for (std::size_t process = 0; process < own.size(); ++process) {
     if (own[process]->rank() < 0) continue;
     const auto rank = static_cast<std::size_t>(own[process]->rank());
@@ -29,16 +29,16 @@ void Completions::completed(const CallSite& call, std::uint64_t id) {
     return;
   }
   if (half->kind == Half::Kind::call) {  // completed twice: only damage can say so
-    ++ledger_.unmatched.completions;
+    ++store_.unmatched.completions;
     return;
   }
   if (half->kind == Half::Kind::candidate && may_matter(half->ns, call.enter_ns, call.any)) {
-    ledger_.add(call.id.location, Candidate{.event = call.id.index,
-                                            .pattern = half->pattern,
-                                            .first = half->first,
-                                            .ns = half->ns,
-                                            .cause = half->event,
-                                            .cause_context = half->cause_context});
+    store_.add(call.id.location, Candidate{.event = call.id.index,
+                                           .pattern = half->pattern,
+                                           .first = half->first,
+                                           .ns = half->ns,
+                                           .cause = half->event,
+                                           .cause_context = half->cause_context});
   }
   halves_.erase(process, id);
 }
@@ -59,7 +59,7 @@ void Completions::depends(std::int32_t rank, std::uint64_t id, const Candidate& 
   if (may_matter(candidate.ns, half->ns, half->any)) {
     Candidate complete = candidate;
     complete.event = half->event.index;
-    ledger_.add(half->event.location, complete);
+    store_.add(half->event.location, complete);
   }
   halves_.erase(process, id);
 }

@@ -13,14 +13,14 @@
 
 namespace culprit::waits {
 
-class Ledger;
+class TraceStore;
 
 /// Brings together, for each nonblocking operation, the call that completes it and what that call may have
 /// waited for; either may be known first. An entry lives until both are.
 class Completions {
  public:
   /// `own` are the processes that this rank of the analysis has.
-  Completions(Ledger& ledger, std::span<const std::unique_ptr<ProcessTrace>> own);
+  Completions(TraceStore& store, std::span<const std::unique_ptr<ProcessTrace>> own);
 
   /// Operation `id` of the process that made this call is complete in it.
   void completed(const CallSite& call, std::uint64_t id);
@@ -45,7 +45,7 @@ class Completions {
   /// What was there before the call can only matter to one that returns at the first of several.
   static bool may_matter(std::uint64_t ns, std::uint64_t enter_ns, bool any) { return any || ns > enter_ns; }
 
-  Ledger& ledger_;
+  TraceStore& store_;
   std::vector<std::uint32_t> process_of_;  // by rank in MPI_COMM_WORLD
   RequestTable<Half> halves_;
 };

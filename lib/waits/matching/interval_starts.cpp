@@ -79,13 +79,13 @@ void IntervalStarts::tell(const TimeLine& line) {
 }
 
 void IntervalStarts::receive(const AwaitedNotice& notice) {
-  ledger_.line(notice.cause.location)
+  store_.line(notice.cause.location)
       .awaited.add({.event = notice.cause.index, .by_its_end = notice.by_its_end, .waiter = notice.waiter});
 }
 
 /// Backwards through the time lines: those that were told of last are still in memory.
 void IntervalStarts::find() {
-  std::vector<TimeLine>& lines = ledger_.lines();
+  std::vector<TimeLine>& lines = store_.lines();
   for (std::size_t i = lines.size(); i-- > 0;) find(lines[i]);
 }
 

@@ -3,8 +3,8 @@
 #include "exchange/communicator.hpp"
 #include "exchange/message_exchange.hpp"
 #include "waits/matching/contexts.hpp"
-#include "waits/timeline/ledger.hpp"
 #include "waits/timeline/rank_map.hpp"
+#include "waits/timeline/trace_store.hpp"
 
 #include <cstdint>
 
@@ -25,8 +25,8 @@ class IntervalStarts {
   using Received = exchange::MessageList<AwaitedNotice>;
 
   IntervalStarts(exchange::Communicator& analysis, const RankMap& rank_map, const Contexts& contexts,
-                 Ledger& ledger)
-      : rank_map_(rank_map), contexts_(contexts), ledger_(ledger), exchange_(analysis) {}
+                 TraceStore& store)
+      : rank_map_(rank_map), contexts_(contexts), store_(store), exchange_(analysis) {}
 
   /// Tells the causes of a settled time line's waits.
   void tell(const TimeLine& line);
@@ -42,7 +42,7 @@ class IntervalStarts {
 
   const RankMap& rank_map_;
   const Contexts& contexts_;
-  Ledger& ledger_;
+  TraceStore& store_;
   exchange::MessageExchange exchange_;
 };
 

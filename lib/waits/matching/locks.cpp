@@ -69,7 +69,7 @@ void Locks::use(const CallSite& call, const Operation& operation) {
 void Locks::unlock(const CallSite& call, const Operation& operation) {
   const auto entry = held_.find(owner(call, operation));
   if (entry == held_.end()) {
-    ++ledger_.unmatched.locks;
+    ++store_.unmatched.locks;
     return;
   }
   const auto [key, held] = *entry;
@@ -86,7 +86,7 @@ void Locks::unlock(const CallSite& call, const Operation& operation) {
 void Locks::release(const Owner& key, std::int32_t target, const Held& held, const HoldingCall& unlock) {
   const int at = rank_map_.owner_of(target);
   if (at < 0) {
-    ++ledger_.unmatched.strangers;
+    ++store_.unmatched.strangers;
     return;
   }
   std::vector<HoldingCall> calls{held.lock};
@@ -140,15 +140,15 @@ void Locks::compare(const Holding& waiter, const Holding& other) {
 }
 
 void Locks::receive(const LockWaitNotice& notice) {
-  ledger_.add(notice.call.location, Candidate{.event = notice.call.index,
-                                              .pattern = Pattern::lock_wait,
-                                              .ns = notice.until_ns,
-                                              .cause = notice.unlock,
-                                              .cause_context = notice.unlock_context});
+  store_.add(notice.call.location, Candidate{.event = notice.call.index,
+                                             .pattern = Pattern::lock_wait,
+                                             .ns = notice.until_ns,
+                                             .cause = notice.unlock,
+                                             .cause_context = notice.unlock_context});
 }
 
 void Locks::finish() {
-  ledger_.unmatched.locks += held_.size();
+  store_.unmatched.locks += held_.size();
 }
 
 }  // namespace culprit::waits

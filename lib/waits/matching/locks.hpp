@@ -3,8 +3,8 @@
 #include "exchange/message_exchange.hpp"
 #include "waits/matching/contexts.hpp"
 #include "waits/timeline/call_site.hpp"
-#include "waits/timeline/ledger.hpp"
 #include "waits/timeline/rank_map.hpp"
+#include "waits/timeline/trace_store.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -49,8 +49,8 @@ class Locks {
   using Received = exchange::MessageList<HoldingNotice, LockWaitNotice>;
 
   Locks(const RankMap& rank_map, const Contexts& contexts, exchange::MessageExchange& exchange,
-        Ledger& ledger)
-      : rank_map_(rank_map), contexts_(contexts), exchange_(exchange), ledger_(ledger) {}
+        TraceStore& store)
+      : rank_map_(rank_map), contexts_(contexts), exchange_(exchange), store_(store) {}
 
   void lock(const CallSite& call, const measurement::trace::Operation& operation);
   /// An operation on the target, or a flush.
@@ -103,7 +103,7 @@ class Locks {
   const RankMap& rank_map_;
   const Contexts& contexts_;
   exchange::MessageExchange& exchange_;
-  Ledger& ledger_;
+  TraceStore& store_;
   std::map<Owner, Held> held_;
   std::map<Place, std::vector<Holding>> arrived_;  // in this round
   std::map<Place, std::deque<Holding>> ended_;     // in the order of ending

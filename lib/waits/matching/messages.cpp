@@ -27,7 +27,7 @@ void Messages::send(const CallSite& call, const Operation& operation) {
         view.members == nullptr ? std::nullopt : view.members->at(operation.peer);
     const int owner = destination ? rank_map_.owner_of(*destination) : -1;
     if (owner < 0 || view.shared == View::kUnknown) {
-      ++ledger_.unmatched.strangers;
+      ++store_.unmatched.strangers;
       return;
     }
     exchange_.send(owner, SendNotice{.communicator = contexts_.shared(view.shared).global_id,
@@ -52,7 +52,7 @@ void Messages::receive(const CallSite& call, const Operation& operation) {
   if (operation.begins) {
     const View& view = contexts_.view(call.process, operation.context);
     if (view.shared == View::kUnknown) {
-      ++ledger_.unmatched.strangers;
+      ++store_.unmatched.strangers;
     } else if (operation.peer != trace::kNobody) {
       post(call, operation, view);
     }
@@ -65,7 +65,7 @@ void Messages::probe(const CallSite& call, const Operation& operation) {
   const View& view = contexts_.view(call.process, operation.context);
   if (operation.peer == trace::kNobody) return;
   if (view.shared == View::kUnknown) {
-    ++ledger_.unmatched.strangers;
+    ++store_.unmatched.strangers;
     return;
   }
   // A matched probe takes the message as a receive does; another one only looks at it.
@@ -105,7 +105,7 @@ void Messages::post(const CallSite& call, const Operation& operation, const View
 
 /// Another receive has its request's number: only damage can say so. Nothing must wait for it.
 void Messages::forget(const Posted& posted, std::int32_t destination_rank) {
-  ++ledger_.unmatched.completions;
+  ++store_.unmatched.completions;
   orders_[posted.slot].withdraw(posted.ticket, ready_);
   release(posted, destination_rank);
 }
@@ -114,7 +114,7 @@ void Messages::complete(const CallSite& call, const Operation& operation) {
   const Posted* const posted = posted_.find(call.process, operation.id);
   if (posted == nullptr) {
     // MPI_PROC_NULL is posted nowhere; anything else began before the trace did.
-    if (operation.peer != trace::kNobody) ++ledger_.unmatched.completions;
+    if (operation.peer != trace::kNobody) ++store_.unmatched.completions;
     return;
   }
   if (operation.cancelled || operation.peer < 0) {
@@ -191,7 +191,7 @@ void Messages::receive(const SendNotice& notice) {
     context_ = contexts_.find(notice.communicator);
   }
   if (!context_) {
-    ++ledger_.unmatched.sends;
+    ++store_.unmatched.sends;
     return;
   }
   const auto entry =
@@ -214,20 +214,20 @@ void Messages::receive(const SendNotice& notice) {
 void Messages::match(const Sent& send, const Arrival& arrival) {
   const Location receiver = arrival.completed.location;
   if (send.enter_ns > arrival.exit_ns)
-    ledger_.add(
+    store_.add(
         ClockViolation{.location = receiver, .received_ns = arrival.exit_ns, .sent_ns = send.enter_ns});
   const bool before = send.enter_ns <= arrival.enter_ns;
   if (arrival.any || !before) {
-    ledger_.add(receiver, Candidate{.event = arrival.completed.index,
-                                    .pattern = Pattern::late_sender,
-                                    .ns = send.enter_ns,
-                                    .cause = send.call,
-                                    .cause_context = send.call_context});
+    store_.add(receiver, Candidate{.event = arrival.completed.index,
+                                   .pattern = Pattern::late_sender,
+                                   .ns = send.enter_ns,
+                                   .cause = send.call,
+                                   .cause_context = send.call_context});
   }
   if (arrival.probe) return;
   // A message that was sent only now was there during no wait before.
   if (send.enter_ns < arrival.received_ns)
-    ledger_.add(receiver, Receipt{.event = arrival.completed.index, .sent_ns = send.enter_ns});
+    store_.add(receiver, Receipt{.event = arrival.completed.index, .sent_ns = send.enter_ns});
   if (may_have_waited(send, arrival)) tell_sender(send, arrival);
 }
 
@@ -255,18 +255,18 @@ void Messages::tell_sender(const Sent& send, const Arrival& arrival) {
 
 void Messages::receive(const ReceiptNotice& notice) {
   if (notice.blocking) {
-    ledger_.add(notice.sender, notice.candidate);
+    store_.add(notice.sender, notice.candidate);
   } else {
     completions_.depends(notice.source_rank, notice.operation, notice.candidate);
   }
 }
 
 void Messages::finish() {
-  ledger_.unmatched.sends += sends_.size();
-  ledger_.unmatched.probes += probes_;
-  ledger_.unmatched.receives += arrivals_.size() - probes_;
-  ledger_.unmatched.receives += posted_.size();
-  for (const PostingOrder& order : orders_) ledger_.unmatched.receives += order.held_back();
+  store_.unmatched.sends += sends_.size();
+  store_.unmatched.probes += probes_;
+  store_.unmatched.receives += arrivals_.size() - probes_;
+  store_.unmatched.receives += posted_.size();
+  for (const PostingOrder& order : orders_) store_.unmatched.receives += order.held_back();
 }
 
 }  // namespace culprit::waits

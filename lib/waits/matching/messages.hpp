@@ -7,8 +7,8 @@
 #include "waits/matching/posting_order.hpp"
 #include "waits/matching/request_table.hpp"
 #include "waits/timeline/call_site.hpp"
-#include "waits/timeline/ledger.hpp"
 #include "waits/timeline/rank_map.hpp"
+#include "waits/timeline/trace_store.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -58,11 +58,11 @@ class Messages {
 
   /// `processes` are how many this rank of the analysis has.
   Messages(const RankMap& rank_map, const Contexts& contexts, std::size_t processes,
-           exchange::MessageExchange& exchange, Ledger& ledger, Completions& completions)
+           exchange::MessageExchange& exchange, TraceStore& store, Completions& completions)
       : rank_map_(rank_map),
         contexts_(contexts),
         exchange_(exchange),
-        ledger_(ledger),
+        store_(store),
         completions_(completions),
         orders_(contexts.slots()),
         posted_(processes) {}
@@ -134,7 +134,7 @@ class Messages {
   const RankMap& rank_map_;
   const Contexts& contexts_;
   exchange::MessageExchange& exchange_;
-  Ledger& ledger_;
+  TraceStore& store_;
   Completions& completions_;
   std::vector<PostingOrder> orders_;  // by slot
   RequestTable<Posted> posted_;

@@ -18,7 +18,7 @@ void Neighbors::observe(const CallSite& call, const trace::Operation& operation)
   }
   const View& view = contexts_.view(call.process, operation.context);
   if (view.shared == View::kUnknown || view.members == nullptr) {
-    ++ledger_.unmatched.strangers;
+    ++store_.unmatched.strangers;
     return;
   }
   const trace::Definition& topology = own_[call.process]->definitions()[operation.context];
@@ -66,14 +66,14 @@ void Neighbors::settle(const Key& key, const Share& share) {
   } else if (share.operation != 0) {
     completions_.depends(key.rank, share.operation, candidate);
   } else if (!nobody) {
-    ledger_.add(share.call.location, candidate);
+    store_.add(share.call.location, candidate);
   }
   shares_.erase(key);
 }
 
 void Neighbors::finish() {
   for (const auto& [key, share] : shares_) {
-    if (share.call.known()) ++ledger_.unmatched.collectives;
+    if (share.call.known()) ++store_.unmatched.collectives;
   }
 }
 

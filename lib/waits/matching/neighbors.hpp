@@ -5,9 +5,9 @@
 #include "waits/matching/completions.hpp"
 #include "waits/matching/contexts.hpp"
 #include "waits/timeline/call_site.hpp"
-#include "waits/timeline/ledger.hpp"
 #include "waits/timeline/process_trace.hpp"
 #include "waits/timeline/rank_map.hpp"
+#include "waits/timeline/trace_store.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -37,12 +37,12 @@ class Neighbors {
 
   Neighbors(const RankMap& rank_map, const Contexts& contexts,
             std::span<const std::unique_ptr<ProcessTrace>> own, exchange::MessageExchange& exchange,
-            Ledger& ledger, Completions& completions)
+            TraceStore& store, Completions& completions)
       : rank_map_(rank_map),
         contexts_(contexts),
         own_(own),
         exchange_(exchange),
-        ledger_(ledger),
+        store_(store),
         completions_(completions),
         initiated_(contexts.slots()) {}
 
@@ -77,7 +77,7 @@ class Neighbors {
   const Contexts& contexts_;
   std::span<const std::unique_ptr<ProcessTrace>> own_;
   exchange::MessageExchange& exchange_;
-  Ledger& ledger_;
+  TraceStore& store_;
   Completions& completions_;
   std::vector<std::uint32_t> initiated_;  // by slot
   tsl::robin_map<Key, Share, KeyHash> shares_;

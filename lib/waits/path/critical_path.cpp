@@ -31,7 +31,7 @@ class Walk {
  public:
   Walk(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward)
       : analysis_(analysis), rank_map_(rank_map), passed_(rank_map.locations(), ~std::uint32_t{0}) {
-    for (const TimeLine& line : forward.ledger.lines()) lines_[line.location] = &line;
+    for (const TimeLine& line : forward.store.lines()) lines_[line.location] = &line;
   }
 
   CriticalPath run() {

@@ -93,12 +93,12 @@ class Pass {
         result_(fit_blocks(options.spill, own)),
         contexts_(*(result_.contexts = std::make_unique<Contexts>(analysis, own))),
         exchange_(analysis),
-        completions_(result_.ledger, own),
-        messages_(rank_map, contexts_, own.size(), exchange_, result_.ledger, completions_),
-        collectives_(contexts_, exchange_, result_.ledger, completions_),
-        neighbors_(rank_map, contexts_, own, exchange_, result_.ledger, completions_),
-        active_target_(rank_map, contexts_, exchange_, result_.ledger),
-        locks_(rank_map, contexts_, exchange_, result_.ledger) {
+        completions_(result_.store, own),
+        messages_(rank_map, contexts_, own.size(), exchange_, result_.store, completions_),
+        collectives_(contexts_, exchange_, result_.store, completions_),
+        neighbors_(rank_map, contexts_, own, exchange_, result_.store, completions_),
+        active_target_(rank_map, contexts_, exchange_, result_.store),
+        locks_(rank_map, contexts_, exchange_, result_.store) {
     const std::uint64_t lines = rank_map.locations() / static_cast<std::uint64_t>(analysis.size());
     most_bytes_ = std::max(kBytesOfRank, kBytesOfLine * lines);
     open(rank_map);
@@ -130,7 +130,7 @@ class Pass {
     neighbors_.finish();
     active_target_.finish();
     locks_.finish();
-    result_.regions = Regions(analysis_, result_.ledger.regions);
+    result_.regions = Regions(analysis_, result_.store.regions);
     settle_lines();
     return std::move(result_);
   }
@@ -147,12 +147,12 @@ class Pass {
         cursor.process = process;
         cursor.thread = thread;
         cursor.rank = rank;
-        result_.ledger.open(rank_map.location_of(rank, thread));
+        result_.store.open(rank_map.location_of(rank, thread));
         advance(cursor);
       }
     }
     for (Cursor& cursor : cursors_)
-      cursor.line = &result_.ledger.line(rank_map.location_of(cursor.rank, cursor.thread));
+      cursor.line = &result_.store.line(rank_map.location_of(cursor.rank, cursor.thread));
   }
 
   /// Some time lines at a time, so that what they tell others takes some megabytes.
@@ -160,8 +160,8 @@ class Pass {
     OwnTimes own_times(rank_map_, result_.regions);
     WaitSums wait_sums;
     Settlement settlement(result_.regions, wait_sums);
-    IntervalStarts starts(analysis_, rank_map_, contexts_, result_.ledger);
-    std::vector<TimeLine>& lines = result_.ledger.lines();
+    IntervalStarts starts(analysis_, rank_map_, contexts_, result_.store);
+    std::vector<TimeLine>& lines = result_.store.lines();
     for (auto line = lines.begin(); analysis_.all_sum(line != lines.end() ? 1 : 0) > 0; starts.deliver()) {
       for (std::size_t waits = 0; line != lines.end() && waits < kWaitsTold; ++line) {
         const LineTimes& times = settlement.settle(*line);
@@ -284,7 +284,7 @@ class Pass {
 
   void take_call(Cursor& cursor) {
     const Record& record = cursor.record;
-    const EventId id = result_.ledger.add(
+    const EventId id = result_.store.add(
         *cursor.line,
         {.enter_ns = record.enter_ns, .exit_ns = record.exit_ns, .context = record.node, .any = record.any});
     const CallSite call{.process = cursor.process,
@@ -362,11 +362,11 @@ class Pass {
         collectives_.observe(call, operation);
         break;
       case OperationKind::initialize:
-        result_.ledger.initializes(call.id);
+        result_.store.initializes(call.id);
         collectives_.observe(call, operation);
         break;
       case OperationKind::finalize:
-        result_.ledger.finalizes(call.id);
+        result_.store.finalizes(call.id);
         collectives_.observe(call, operation);
         break;
       default:

@@ -4,11 +4,11 @@
 #include "waits/matching/contexts.hpp"
 #include "waits/states/wait_sums.hpp"
 #include "waits/timeline/context_times.hpp"
-#include "waits/timeline/ledger.hpp"
 #include "waits/timeline/own_times.hpp"
 #include "waits/timeline/process_trace.hpp"
 #include "waits/timeline/rank_map.hpp"
 #include "waits/timeline/regions.hpp"
+#include "waits/timeline/trace_store.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -38,9 +38,9 @@ std::size_t usual_memory(int ranks);
 
 /// What the pass found on this rank's time lines; their waits are settled.
 struct Forward {
-  explicit Forward(const storage::SpillOptions& spill) : ledger(spill) {}
+  explicit Forward(const storage::SpillOptions& spill) : store(spill) {}
 
-  Ledger ledger;
+  TraceStore store;
   Regions regions;
   std::unique_ptr<Contexts> contexts;
   // What each time line tells by itself: added up as it is settled, when it is in memory anyway.
@@ -48,7 +48,7 @@ struct Forward {
   std::vector<OwnTime> own_times;
   ContextTimes context_times;
   /// What found no partner; this rank's share.
-  [[nodiscard]] const Unmatched& unmatched() const { return ledger.unmatched; }
+  [[nodiscard]] const Unmatched& unmatched() const { return store.unmatched; }
 };
 
 /// Collective: reads the processes of this rank of the analysis once, in step with the others, and finds all

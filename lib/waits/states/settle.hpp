@@ -1,9 +1,9 @@
 #pragma once
 
 #include "waits/states/wait_sums.hpp"
-#include "waits/timeline/ledger.hpp"
 #include "waits/timeline/line_times.hpp"
 #include "waits/timeline/regions.hpp"
+#include "waits/timeline/trace_store.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "storage/hash.hpp"
-#include "waits/timeline/ledger.hpp"
 #include "waits/timeline/pattern.hpp"
+#include "waits/timeline/trace_store.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "waits/timeline/ledger.hpp"
 #include "waits/timeline/line_times.hpp"
 #include "waits/timeline/regions.hpp"
+#include "waits/timeline/trace_store.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "waits/timeline/ledger.hpp"
 #include "waits/timeline/line_times.hpp"
 #include "waits/timeline/path_shares.hpp"
 #include "waits/timeline/rank_map.hpp"
 #include "waits/timeline/regions.hpp"
+#include "waits/timeline/trace_store.hpp"
 
 #include <cstdint>
 #include <map>

@@ -40,7 +40,7 @@ class ProcedureSums {
   /// nullptr: it was never seen.
   [[nodiscard]] const ProcedureSum* of(std::uint32_t procedure) const;
 
-  /// Of this rank's time lines that count, in the order of the ledger.
+  /// Of this rank's time lines that count, in the order of the store.
   [[nodiscard]] const std::vector<LineInvocations>& lines() const { return lines_; }
   /// Of those lines, one after the other.
   [[nodiscard]] const storage::Sequence<RecurringCall>& calls() const { return calls_; }
@@ -52,7 +52,7 @@ class ProcedureSums {
   std::uint64_t rows_ = 0;
   std::vector<ProcedureSum> sums_;  // the heaviest first
   std::vector<LineInvocations> lines_;
-  storage::Sequence<RecurringCall> calls_;  // in the blocks of the ledger
+  storage::Sequence<RecurringCall> calls_;  // in the blocks of the store
 };
 
 }  // namespace culprit::waits

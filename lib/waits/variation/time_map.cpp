@@ -107,7 +107,7 @@ class Places {
 /// The time lines that count, one of each process.
 std::vector<const TimeLine*> first_lines(const RankMap& rank_map, const Forward& forward) {
   std::vector<const TimeLine*> lines;
-  for (const TimeLine& line : forward.ledger.lines()) {
+  for (const TimeLine& line : forward.store.lines()) {
     const bool first = rank_map.location_of(rank_map.rank_of(line.location), 0) == line.location;
     if (first && !line.events.empty()) lines.push_back(&line);
   }

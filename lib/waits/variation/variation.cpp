@@ -149,7 +149,7 @@ class VariationPass {
                 const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
                 const VariationOptions& options, Variation&& before)
       : analysis_(analysis), sums_(sums), options_(options), before_(std::move(before)) {
-    const std::vector<TimeLine>& lines = forward.ledger.lines();
+    const std::vector<TimeLine>& lines = forward.store.lines();
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::int32_t rank = rank_map.rank_of(lines[i].location);
       if (rank_map.location_of(rank, 0) != lines[i].location) continue;

@@ -52,7 +52,7 @@ struct IterationMark {
 /// invoked at least twice per rank, summed over call paths; a sampler sees an invocation when the first MPI
 /// call path below the procedure recurs (recurrence.hpp). A procedure whose invocations divide its time so
 /// unevenly that on most ranks one of them has nearly all of it (a loop over input lines, one of which starts
-/// the computation) is taken only where there is no other. `marks` are those of each of the ledger's time
+/// the computation) is taken only where there is no other. `marks` are those of each of the store's time
 /// lines; where any rank has some, they make the segments. Of each process its first time line counts.
 /// `before` is one made of the same `sums` that is of no more use: its memory serves again, as there may be
 /// millions of segments, and so do its segments where a procedure begins anew with the same calls.

@@ -90,30 +90,30 @@ TEST_CASE("a master's waits and those of hundreds of workers are explained, to t
 TEST_CASE("sums over a long line are what going through it gives, from anywhere to anywhere") {
   REQUIRE(rc::check("the same sums", [] {
     std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
-    Ledger ledger;
-    ledger.open(0);
+    TraceStore store;
+    store.open(0);
     const std::uint32_t calls = 1 + static_cast<std::uint32_t>(random() % 6000);
     std::uint64_t now = 0;
     for (std::uint32_t call = 0; call < calls; ++call) {
       const auto gap = random() % 3 * 10;
       if (call > 0 && gap > 0 && random() % 4 == 0)
-        ledger.line(0).samples.push_back(
+        store.line(0).samples.push_back(
             {.gap = call, .context = static_cast<std::uint32_t>(random() % 3), .ns = 5});
       now += gap;
       Event event{.enter_ns = now, .exit_ns = now + 5, .context = static_cast<std::uint32_t>(random() % 4)};
       now += 5;
-      ledger.add(0, event);
+      store.add(0, event);
     }
     std::optional<Regions> regions;
     exchange::run_on_threads(
-        1, [&](exchange::Communicator& analysis) { regions.emplace(analysis, ledger.regions); });
-    TimeLine& line = ledger.line(0);
+        1, [&](exchange::Communicator& analysis) { regions.emplace(analysis, store.regions); });
+    TimeLine& line = store.line(0);
     for (std::uint32_t call = 0; call < calls; ++call) {
       Event event = line.events[call];
       event.gap = 0xfffffffU & regions->of_gap(event.gap);
       line.events.set(call, event);
     }
-    const LongLine sums(line, *regions, ledger.spill());
+    const LongLine sums(line, *regions, store.spill());
     for (int i = 0; i < 20; ++i) {
       const auto until = static_cast<std::uint32_t>(random() % calls);
       const Interval interval{.first = static_cast<std::uint32_t>(random() % (until + 1)),
@@ -131,9 +131,9 @@ TEST_CASE("sums over a long line are what going through it gives, from anywhere 
 TEST_CASE("what is passed on to ranges of waits arrives, all of it, in proportion to their lengths") {
   REQUIRE(rc::check("conserved", [] {
     std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
-    Ledger ledger;
-    ledger.open(0);
-    TimeLine& line = ledger.line(0);
+    TraceStore store;
+    store.open(0);
+    TimeLine& line = store.line(0);
     const std::uint32_t count = 1 + static_cast<std::uint32_t>(random() % 2000);
     std::uint64_t sum = 0;
     for (std::uint32_t i = 0; i < count; ++i) {

@@ -160,7 +160,7 @@ namespace {
 std::vector<std::vector<IterationMark>> marks_of(const Forward& forward, const RankMap& rank_map,
                                                  const std::vector<std::vector<IterationMark>>& marks) {
   std::vector<std::vector<IterationMark>> own;
-  for (const TimeLine& line : forward.ledger.lines()) {
+  for (const TimeLine& line : forward.store.lines()) {
     const auto rank = static_cast<std::size_t>(rank_map.rank_of(line.location));
     own.push_back(rank < marks.size() ? marks[rank] : std::vector<IterationMark>{});
   }
@@ -230,7 +230,7 @@ Ordered read_ordered(const ScriptedRun& run, int analysts) {
     const std::lock_guard lock(mutex);
     all.violations += found.violations;
     all.left += found.left;
-    for (const TimeLine& line : found.forward.ledger.lines()) {
+    for (const TimeLine& line : found.forward.store.lines()) {
       auto& calls = all.calls[static_cast<std::size_t>(rank_map.rank_of(line.location))];
       for (const Event& event : line.events) calls.emplace_back(event.enter_ns, event.exit_ns);
     }
@@ -280,7 +280,7 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     found.delays.indirect_ns += delays.indirect_ns;
     found.delays.contradictory_ns += delays.contradictory_ns;
     found.unmatched.add(forward.unmatched());
-    for (TimeLine& line : forward.ledger.lines()) {
+    for (TimeLine& line : forward.store.lines()) {
       for (const Wait& wait : line.waits) {
         found.waits.push_back({rank_map.rank_of(line.location), wait.event, wait.pattern, wait.ns,
                                rank_map.rank_of(wait.cause.location), wait.cause.index});

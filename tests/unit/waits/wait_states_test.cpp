@@ -430,7 +430,7 @@ TEST_CASE("where the first member's time line is missing, the others are found b
       Forward forward = read_forward(analysis, rank_map, own);
       const std::lock_guard lock(mutex);
       unmatched.add(forward.unmatched());
-      for (TimeLine& line : forward.ledger.lines())
+      for (TimeLine& line : forward.store.lines())
         for (const Wait& wait : line.waits) found.emplace_back(wait.pattern, wait.ns);
     });
     std::sort(found.begin(), found.end());
@@ -454,8 +454,8 @@ TEST_CASE("of two processes that claim a rank the first has it, whatever the oth
     for (auto& trace : traces(other, analysis)) own.push_back(std::move(trace));
     const RankMap rank_map(analysis, own);
     const Forward forward = read_forward(analysis, rank_map, own);
-    REQUIRE(forward.ledger.lines().size() == 2);
-    for (const TimeLine& line : forward.ledger.lines()) CHECK(line.events.size() == 1);
-    CHECK(forward.ledger.line(rank_map.location_of(0, 0)).waits.front().ns == 30);
+    REQUIRE(forward.store.lines().size() == 2);
+    for (const TimeLine& line : forward.store.lines()) CHECK(line.events.size() == 1);
+    CHECK(forward.store.line(rank_map.location_of(0, 0)).waits.front().ns == 30);
   });
 }

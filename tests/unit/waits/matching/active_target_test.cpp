@@ -27,14 +27,14 @@ class Fencing {
         rank_map_(analysis, own_),
         contexts_(analysis, own_),
         exchange_(analysis),
-        completions_(ledger_, own_),
-        collectives_(contexts_, exchange_, ledger_, completions_),
-        active_(rank_map_, contexts_, exchange_, ledger_) {
-    for (Location location = 0; location < rank_map_.locations(); ++location) ledger_.open(location);
+        completions_(store_, own_),
+        collectives_(contexts_, exchange_, store_, completions_),
+        active_(rank_map_, contexts_, exchange_, store_) {
+    for (Location location = 0; location < rank_map_.locations(); ++location) store_.open(location);
   }
 
   CallSite call(std::int32_t rank, std::uint64_t enter, std::uint64_t exit) {
-    const EventId id = ledger_.add(static_cast<Location>(rank), Event{.enter_ns = enter, .exit_ns = exit});
+    const EventId id = store_.add(static_cast<Location>(rank), Event{.enter_ns = enter, .exit_ns = exit});
     return {.process = static_cast<std::size_t>(rank),
             .id = id,
             .rank = rank,
@@ -59,7 +59,7 @@ class Fencing {
   /// What may have kept the rank's calls waiting in early fences.
   [[nodiscard]] std::size_t early_fences(std::int32_t rank) {
     std::vector<Candidate> found;
-    TimeLine& line = ledger_.line(static_cast<Location>(rank));
+    TimeLine& line = store_.line(static_cast<Location>(rank));
     line.candidates.take(0, found, [](const Candidate& a, const Candidate& b) { return a.cause < b.cause; });
     return static_cast<std::size_t>(std::ranges::count(found, Pattern::early_fence, &Candidate::pattern));
   }
@@ -70,7 +70,7 @@ class Fencing {
   RankMap rank_map_;
   Contexts contexts_;
   culprit::exchange::MessageExchange exchange_;
-  Ledger ledger_;
+  TraceStore store_;
   Completions completions_;
   Collectives collectives_;
   ActiveTarget active_;

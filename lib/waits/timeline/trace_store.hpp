@@ -12,7 +12,7 @@
 
 namespace culprit::waits {
 
-/// What was found on one time line so far. In the blocks of the ledger's Spill.
+/// What was found on one time line so far. In the blocks of the store's Spill.
 struct TimeLine {
   TimeLine(Location at, storage::Spill& spill)
       : location(at),
@@ -84,9 +84,9 @@ struct Unmatched {
 };
 
 /// The time lines of the processes that this rank of the analysis has.
-class Ledger {
+class TraceStore {
  public:
-  explicit Ledger(const storage::SpillOptions& options = {})
+  explicit TraceStore(const storage::SpillOptions& options = {})
       : spill_(std::make_unique<storage::Spill>(options)) {}
 
   /// Adds a time line; to be called for all before anything else.
