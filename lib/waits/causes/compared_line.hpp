@@ -14,8 +14,8 @@
 
 namespace culprit::waits {
 
-/// A settled time line with all that it takes to compare its synchronization intervals with others': as that
-/// of a waiter, and as that of whom others waited for. It refers to the line and the regions, which must
+/// A classified time line with all that it takes to compare its synchronization intervals with others': as
+/// that of a waiter, and as that of whom others waited for. It refers to the line and the regions, which must
 /// outlive it.
 class ComparedLine {
  public:

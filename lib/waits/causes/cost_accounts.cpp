@@ -43,7 +43,7 @@ void CostAccounts::clear() {
   sampled_.clear();
 }
 
-std::vector<DelayCost> CostAccounts::settle(const Regions& regions) const {
+std::vector<DelayCost> CostAccounts::divide(const Regions& regions) const {
   std::vector<std::pair<SampledKey, Sampled>> sampled(sampled_.begin(), sampled_.end());
   std::sort(sampled.begin(), sampled.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<DelayCost> costs;
@@ -51,7 +51,7 @@ std::vector<DelayCost> CostAccounts::settle(const Regions& regions) const {
   for (std::uint32_t i = 0; i < accounts_.size(); ++i) {
     const auto first = next;
     while (next != sampled.end() && next->first.account == i) ++next;
-    settle(accounts_[i], {first, next}, regions, costs);
+    divide(accounts_[i], {first, next}, regions, costs);
   }
   std::sort(costs.begin(), costs.end());
   return costs;
@@ -71,7 +71,7 @@ void CostAccounts::receive(const SampledNotice& notice) {
 
 /// Samples only distribute the cost of a gap over call paths: by how much longer those took than the
 /// waiters', or, where that tells nothing, by how long they took.
-void CostAccounts::settle(const Account& account, SampledPaths sampled, const Regions& regions,
+void CostAccounts::divide(const Account& account, SampledPaths sampled, const Regions& regions,
                           std::vector<DelayCost>& costs) {
   if (account.short_ns == 0 && account.long_ns == 0) return;
   std::map<std::uint32_t, std::uint64_t> weights;

@@ -78,7 +78,7 @@ class CostAccounts {
   /// Their numbers are free again.
   void clear();
   /// Divided over call paths, in order.
-  [[nodiscard]] std::vector<DelayCost> settle(const Regions& regions) const;
+  [[nodiscard]] std::vector<DelayCost> divide(const Regions& regions) const;
 
   void receive(const CostNotice& notice);
   void receive(const SampledNotice& notice);
@@ -105,7 +105,7 @@ class CostAccounts {
   };
   static constexpr std::size_t kSeen = 1024;
 
-  static void settle(const Account& account, SampledPaths sampled, const Regions& regions,
+  static void divide(const Account& account, SampledPaths sampled, const Regions& regions,
                      std::vector<DelayCost>& costs);
 
   tsl::robin_map<std::uint64_t, std::uint32_t, Hash> account_of_;  // by location and region

@@ -87,7 +87,7 @@ class Backward {
     tell_costs();
     // These were gone through before what they are said to have caused.
     for (const Line& line : lines_) give_up(line.propagated.left());
-    result_.costs = costs_of_own_.settle(forward_.regions);
+    result_.costs = costs_of_own_.divide(forward_.regions);
     return std::move(result_);
   }
 

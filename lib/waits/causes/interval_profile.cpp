@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
-/// A settled line's calls, one after the other, while no other sequence is used.
+/// A classified line's calls, one after the other, while no other sequence is used.
 class CallsInOrder {
  public:
   CallsInOrder(const storage::Sequence<Event>& events, std::uint32_t first) : events_(events), next_(first) {}

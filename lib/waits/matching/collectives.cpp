@@ -224,14 +224,14 @@ void Collectives::receive(const GatheredNotice& notice) {
   own_.erase(own);
 }
 
-void Collectives::settle_gathered() {
+void Collectives::find_candidates() {
   std::size_t most = 0;
   for (const Gathered& one : gathered_) most = std::max(most, owns_[one.own].members.size());
   for (std::size_t first = 0; first < most; first += kMembersTogether) {
     for (const Gathered& one : gathered_) {
       const std::vector<Member>& members = owns_[one.own].members;
       const std::size_t last = std::min(first + kMembersTogether, members.size());
-      for (std::size_t i = first; i < last; ++i) settle(members[i], one.notice.whole);
+      for (std::size_t i = first; i < last; ++i) find_candidates(members[i], one.notice.whole);
     }
   }
 }
@@ -266,7 +266,7 @@ void Collectives::receive(const PrefixedNotice& notice) {
 }
 
 /// What one member may have waited for, now that all of them are known.
-void Collectives::settle(const Member& member, const Gathering& whole) {
+void Collectives::find_candidates(const Member& member, const Gathering& whole) {
   const OperationKind kind = whole.kind;
   if (whole.contradictory) {
     part_ways(member);

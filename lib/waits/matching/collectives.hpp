@@ -107,7 +107,7 @@ class Collectives {
   /// enter such a fence have done so.
   template <typename Fenced>
   void close_round(Fenced fenced) {
-    settle_gathered();
+    find_candidates();
     for (const Gathered& one : gathered_) {
       const Gathering& whole = one.notice.whole;
       if (whole.kind != measurement::trace::OperationKind::fence || whole.contradictory) continue;
@@ -151,8 +151,8 @@ class Collectives {
     GatheredNotice notice;
     std::uint32_t own = 0;
   };
-  /// Members settled together, for one instance after the other: what there is of so many time lines fits
-  /// into a processor's cache.
+  /// Members whose candidates are found at a time, for one instance after the other: what there is of so many
+  /// time lines fits into a processor's cache.
   static constexpr std::size_t kMembersTogether = 64;
   /// An instance at the rank where its parts are added up.
   struct Instance {
@@ -163,8 +163,8 @@ class Collectives {
 
   Own& own(const Key& key);
   void begin(const CallSite& call, const measurement::trace::Operation& operation);
-  void settle_gathered();
-  void settle(const Member& member, const Gathering& whole);
+  void find_candidates();
+  void find_candidates(const Member& member, const Gathering& whole);
   void part_ways(const Member& member);
   void depend(const Member& member, Pattern pattern, const Mark& on, bool first);
   [[nodiscard]] int home_of(std::uint64_t context) const;

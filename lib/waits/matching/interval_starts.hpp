@@ -28,7 +28,7 @@ class IntervalStarts {
                  TraceStore& store)
       : rank_map_(rank_map), contexts_(contexts), store_(store), exchange_(analysis) {}
 
-  /// Tells the causes of a settled time line's waits.
+  /// Tells the causes of a classified time line's waits.
   void tell(const TimeLine& line);
   /// Collective: what was told since the last time arrives.
   void deliver() { exchange_.deliver(*this); }

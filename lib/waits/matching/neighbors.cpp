@@ -40,7 +40,7 @@ void Neighbors::observe(const CallSite& call, const trace::Operation& operation)
   share.call = call.id;
   share.operation = operation.completes ? 0 : operation.id;
   share.sources = sources;
-  if (share.arrived == sources) settle(key, share);
+  if (share.arrived == sources) find_candidate(key, share);
 }
 
 void Neighbors::receive(const NeighborNotice& notice) {
@@ -50,10 +50,10 @@ void Neighbors::receive(const NeighborNotice& notice) {
       std::tuple(notice.enter_ns, share.latest.call) > std::tuple(share.latest.enter_ns, notice.call)) {
     share.latest = notice;
   }
-  if (share.call.known() && share.arrived == share.sources) settle(key, share);
+  if (share.call.known() && share.arrived == share.sources) find_candidate(key, share);
 }
 
-void Neighbors::settle(const Key& key, const Share& share) {
+void Neighbors::find_candidate(const Key& key, const Share& share) {
   const bool nobody = share.sources == 0 || share.latest.call == share.call;
   const Candidate candidate{.event = share.call.index,
                             .pattern = Pattern::wait_at_nxn,

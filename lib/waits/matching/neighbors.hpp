@@ -71,7 +71,7 @@ class Neighbors {
     NeighborNotice latest;
   };
 
-  void settle(const Key& key, const Share& share);
+  void find_candidate(const Key& key, const Share& share);
 
   const RankMap& rank_map_;
   const Contexts& contexts_;

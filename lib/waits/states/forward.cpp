@@ -1,11 +1,10 @@
 // The matching pass: reads all time lines once, in step on all ranks of the analysis, and finds what may have
 // kept each call waiting (docs/algorithms.md 7). Each round reads the records up to a common time, hands the
 // operations to the matching of their kind (messages, collectives, epochs, locks) and exchanges what concerns
-// other ranks' processes. After the last round waits are classified (settle.cpp) and their synchronization
-// intervals found (interval_starts.cpp).
-// Rounds grow and shrink to a wished number of records; the result does not depend on it. Cost: 131 to 244 ns
-// of CPU time per event with all that is named here (docs/figures.md); memory for operations without a
-// partner.
+// other ranks' processes. After the last round waits are classified (wait_classification.cpp) and their
+// synchronization intervals found (interval_starts.cpp). Rounds grow and shrink to a wished number of
+// records; the result does not depend on it. Cost: 131 to 244 ns of CPU time per event with all that is named
+// here (docs/figures.md); memory for operations without a partner.
 #include "waits/states/forward.hpp"
 
 #include "exchange/message_exchange.hpp"
@@ -18,7 +17,7 @@
 #include "waits/matching/locks.hpp"
 #include "waits/matching/messages.hpp"
 #include "waits/matching/neighbors.hpp"
-#include "waits/states/settle.hpp"
+#include "waits/states/wait_classification.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -131,7 +130,7 @@ class Pass {
     active_target_.finish();
     locks_.finish();
     result_.regions = Regions(analysis_, result_.store.regions);
-    settle_lines();
+    classify_lines();
     return std::move(result_);
   }
 
@@ -156,15 +155,15 @@ class Pass {
   }
 
   /// Some time lines at a time, so that what they tell others takes some megabytes.
-  void settle_lines() {
+  void classify_lines() {
     OwnTimes own_times(rank_map_, result_.regions);
     WaitSums wait_sums;
-    Settlement settlement(result_.regions, wait_sums);
+    WaitClassification classification(result_.regions, wait_sums);
     IntervalStarts starts(analysis_, rank_map_, contexts_, result_.store);
     std::vector<TimeLine>& lines = result_.store.lines();
     for (auto line = lines.begin(); analysis_.all_sum(line != lines.end() ? 1 : 0) > 0; starts.deliver()) {
       for (std::size_t waits = 0; line != lines.end() && waits < kWaitsTold; ++line) {
-        const LineTimes& times = settlement.settle(*line);
+        const LineTimes& times = classification.classify(*line);
         waits += line->waits.size();
         starts.tell(*line);
         own_times.add(*line, times);

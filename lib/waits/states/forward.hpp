@@ -36,14 +36,14 @@ struct ForwardOptions {
 /// take; never less than 256 MiB, with which long time lines are packed and unpacked again and again.
 std::size_t usual_memory(int ranks);
 
-/// What the pass found on this rank's time lines; their waits are settled.
+/// What the pass found on this rank's time lines; their waits are classified.
 struct Forward {
   explicit Forward(const storage::SpillOptions& spill) : store(spill) {}
 
   TraceStore store;
   Regions regions;
   std::unique_ptr<Contexts> contexts;
-  // What each time line tells by itself: added up as it is settled, when it is in memory anyway.
+  // What each time line tells by itself: added up as it is classified, when it is in memory anyway.
   std::vector<WaitSum> wait_sums;
   std::vector<OwnTime> own_times;
   ContextTimes context_times;

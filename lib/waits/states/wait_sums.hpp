@@ -23,7 +23,7 @@ struct WaitSum {
 /// Sums over waits, parts and completions included.
 class WaitSums {
  public:
-  /// A wait of the time line that is being settled.
+  /// A wait of the time line that is being classified.
   void add(const Wait& wait) {
     Amount& amount = sums_of_line_[{wait.cause.location, wait.context, wait.cause_context, wait.pattern}];
     amount.ns += wait.ns;

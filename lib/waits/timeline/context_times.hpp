@@ -13,7 +13,7 @@ namespace culprit::waits {
 /// and by the calls' own stamps.
 class ContextTimes {
  public:
-  /// A settled time line, and what it took.
+  /// A classified time line, and what it took.
   void add(const TimeLine& line, const LineTimes& times, const Regions& regions);
   /// In ns, by call path of the united tree.
   [[nodiscard]] const std::vector<std::uint64_t>& all() const { return times_; }

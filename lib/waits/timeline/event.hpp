@@ -29,13 +29,13 @@ struct Event {
   bool sampled : 1 = false;                           ///< the gap before it holds samples
   bool any : 1 = false;  ///< waits until the earliest of its operations is complete; else until the latest
   std::uint32_t gap : 28 = 0;  ///< the Regions' number of what lies between the call before and it
-  std::uint32_t waits = 0;     ///< once settled: where the line's waits of this call and those after it begin
-  std::uint32_t wait = 0;      ///< once settled: how long it waited, in ns; kLongWait: see there
+  std::uint32_t waits = 0;  ///< once classified: where the line's waits of this call and those after it begin
+  std::uint32_t wait = 0;   ///< once classified: how long it waited, in ns; kLongWait: see there
   static constexpr std::uint32_t kLongWait = ~std::uint32_t{0};
 };
 
-/// Something that may have kept a call waiting. Which of a call's candidates did is settled when all are
-/// known (settle.hpp): one alone does not tell.
+/// Something that may have kept a call waiting. Which of a call's candidates did is decided when all are
+/// known (wait_classification.hpp): one alone does not tell.
 struct Candidate {
   std::uint32_t event = 0;  ///< the call's index on its time line
   Pattern pattern = Pattern::none;
@@ -104,7 +104,7 @@ struct IntervalStart {
   SyncedAs own_as = SyncedAs::waiter, other_as = SyncedAs::waiter;
 };
 
-/// A wait of a call, settled. Millions of them are kept: 64 bytes.
+/// A wait of a call, classified. Millions of them are kept: 64 bytes.
 struct Wait {
   std::uint32_t event = 0;
   Pattern pattern = Pattern::none;

@@ -24,7 +24,7 @@ class OwnTimes {
  public:
   OwnTimes(const RankMap& rank_map, const Regions& regions) : rank_map_(rank_map), regions_(regions) {}
 
-  /// A settled time line, and what it took; of no interest is which comes first.
+  /// A classified time line, and what it took; of no interest is which comes first.
   void add(const TimeLine& line, const LineTimes& times);
   [[nodiscard]] std::vector<OwnTime> take() const;
 

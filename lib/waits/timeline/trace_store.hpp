@@ -37,13 +37,13 @@ struct TimeLine {
 
   Location location;
   storage::Sequence<Event> events;
-  ByCall<Candidate> candidates;                       ///< until settled
-  ByCall<Receipt> receipts;                           ///< until settled
+  ByCall<Candidate> candidates;                       ///< until classified
+  ByCall<Receipt> receipts;                           ///< until classified
   ByCall<Awaited> awaited;                            ///< until the intervals of all waits are known
   storage::Sequence<CollectiveInstance> collectives;  ///< in the order of calls
   storage::Sequence<Sample> samples;                  ///< outside MPI calls, in the order of time
   storage::Sequence<Reading> readings;                ///< in the order of time
-  storage::Sequence<Wait> waits;   ///< once settled: in the order of calls, a wait before its parts
+  storage::Sequence<Wait> waits;   ///< once classified: in the order of calls, a wait before its parts
   std::uint32_t initialized = 0;   ///< calls up to the last one that initialized MPI; 0: none did
   std::uint32_t last_context = 0;  ///< of the call added last
   std::size_t samples_before = 0;  ///< that call

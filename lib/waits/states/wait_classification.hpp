@@ -12,19 +12,20 @@
 
 namespace culprit::waits {
 
-/// Settles one time line after the other: decides for each call what it waited for, now that all candidates
-/// are known: the latest of what it depended on, or for calls that return at the first, the earliest; and
-/// that only if it falls between the call's enter and its exit (docs/algorithms.md 7). Then what is part of a
-/// wait: wrong order, late complete, early fence; and completions.
-class Settlement {
+/// Classifies one time line after the other: decides for each call what it waited for, now that all
+/// candidates are known: the latest of what it depended on, or for calls that return at the first, the
+/// earliest; and that only if it falls between the call's enter and its exit (docs/algorithms.md 7). Then
+/// what is part of a wait: wrong order, late complete, early fence; and completions.
+class WaitClassification {
  public:
   /// Waits are added to `sums`.
-  Settlement(const Regions& regions, WaitSums& sums) : regions_(regions), sums_(sums), times_(regions) {}
+  WaitClassification(const Regions& regions, WaitSums& sums)
+      : regions_(regions), sums_(sums), times_(regions) {}
 
   /// Takes the candidates and receipts, in the order of calls, and fills in the waits, but not yet where
   /// their synchronization intervals begin, and what the events say of them. Returns what the line took
-  /// otherwise: until the next one is settled.
-  const LineTimes& settle(TimeLine& line);
+  /// otherwise: until the next one is classified.
+  const LineTimes& classify(TimeLine& line);
 
  private:
   /// What a call waited.
@@ -38,8 +39,8 @@ class Settlement {
     std::uint32_t region = 0;
   };
 
-  void settle_part(std::size_t part, std::uint32_t first, std::uint32_t last);
-  void settle_block(std::uint32_t first, std::span<Event> events);
+  void classify_part(std::size_t part, std::uint32_t first, std::uint32_t last);
+  void classify_block(std::uint32_t first, std::span<Event> events);
   void add_waits();
   [[nodiscard]] Decided decide(const Event& event, std::span<const Candidate> candidates);
   Decided wait_for_main(const Event& event, const Candidate& main);
@@ -59,9 +60,9 @@ class Settlement {
   const Regions& regions_;
   WaitSums& sums_;
   LineTimes times_;
-  TimeLine* line_ = nullptr;  // that is being settled
+  TimeLine* line_ = nullptr;  // that is being classified
 
-  // Of the part that is being settled:
+  // Of the part that is being classified:
   std::vector<Candidate> candidates_;     // and one behind them
   const Candidate* candidate_ = nullptr;  // the next one
   std::vector<Receipt> receipts_;

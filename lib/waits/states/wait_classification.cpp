@@ -5,7 +5,7 @@
 // completions are added.
 // Candidates come in no order: they are sorted for some thousand calls at a time. The same pass adds up what
 // the line spent in its computation regions. Cost: linear in events and candidates.
-#include "waits/states/settle.hpp"
+#include "waits/states/wait_classification.hpp"
 
 #include <algorithm>
 #include <span>
@@ -27,7 +27,7 @@ bool inside(const Event& event, std::uint64_t ns) {
 
 }  // namespace
 
-const LineTimes& Settlement::settle(TimeLine& line) {
+const LineTimes& WaitClassification::classify(TimeLine& line) {
   line_ = &line;
   times_.clear();
   sum_ns_ = 0;
@@ -38,15 +38,15 @@ const LineTimes& Settlement::settle(TimeLine& line) {
   last_ = static_cast<std::uint32_t>(count) - 1;
   find_least_sent((count + together - 1) / together);
   for (std::size_t first = 0; first < count; first += together) {
-    settle_part(first / together, static_cast<std::uint32_t>(first),
-                static_cast<std::uint32_t>(std::min<std::size_t>(first + together, count)));
+    classify_part(first / together, static_cast<std::uint32_t>(first),
+                  static_cast<std::uint32_t>(std::min<std::size_t>(first + together, count)));
   }
   sums_.close(line.location);
   return times_;
 }
 
 /// The calls from `first` to before `last`.
-void Settlement::settle_part(std::size_t part, std::uint32_t first, std::uint32_t last) {
+void WaitClassification::classify_part(std::size_t part, std::uint32_t first, std::uint32_t last) {
   line_->candidates.take(part, candidates_, [](const Candidate& a, const Candidate& b) {
     return std::tuple(a.pattern, a.ns, a.cause) < std::tuple(b.pattern, b.ns, b.cause);
   });
@@ -59,7 +59,7 @@ void Settlement::settle_part(std::size_t part, std::uint32_t first, std::uint32_
     waits_before_ = static_cast<std::uint32_t>(line_->waits.size());
     const std::span<Event> all = line_->events.change_together(index);
     const std::span<Event> events = all.first(std::min<std::size_t>(all.size(), last - index));
-    settle_block(index, events);
+    classify_block(index, events);
     index += static_cast<std::uint32_t>(events.size());
     add_waits();
   }
@@ -67,7 +67,7 @@ void Settlement::settle_part(std::size_t part, std::uint32_t first, std::uint32_
 }
 
 /// Events that lie together, the first of which is call `first`: no other sequence can be used meanwhile.
-void Settlement::settle_block(std::uint32_t first, std::span<Event> events) {
+void WaitClassification::classify_block(std::uint32_t first, std::span<Event> events) {
   std::uint64_t left_ns = left_ns_;
   std::uint32_t index = first;
   for (Event& event : events) {
@@ -101,7 +101,7 @@ void Settlement::settle_block(std::uint32_t first, std::span<Event> events) {
 }
 
 /// What was found of the events that lie together.
-void Settlement::add_waits() {
+void WaitClassification::add_waits() {
   for (const Wait& wait : found_) line_->waits.push_back(wait);
   found_.clear();
 }
@@ -109,7 +109,8 @@ void Settlement::add_waits() {
 // ---- what calls waited for
 
 /// All candidates of one call. Its wait comes first, where it waited.
-Settlement::Decided Settlement::decide(const Event& event, std::span<const Candidate> candidates) {
+WaitClassification::Decided WaitClassification::decide(const Event& event,
+                                                       std::span<const Candidate> candidates) {
   const Candidate* main = nullptr;
   bool rarer = false;
   for (const Candidate& candidate : candidates) {
@@ -129,7 +130,7 @@ Settlement::Decided Settlement::decide(const Event& event, std::span<const Candi
   return main != nullptr ? decided : at_fence;
 }
 
-Settlement::Decided Settlement::wait_for_main(const Event& event, const Candidate& main) {
+WaitClassification::Decided WaitClassification::wait_for_main(const Event& event, const Candidate& main) {
   const Decided decided = add_wait(main.pattern, event, main, false);
   if (main.pattern == Pattern::late_sender && least_sent_after(main.event) < main.ns)
     add(Pattern::late_sender_wrong_order, event, event.enter_ns, main.ns, main);
@@ -137,8 +138,8 @@ Settlement::Decided Settlement::wait_for_main(const Event& event, const Candidat
 }
 
 /// Of an early wait, what lies after the last origin's data had arrived.
-void Settlement::late_complete(const Event& event, std::span<const Candidate> candidates,
-                               const Candidate& main) {
+void WaitClassification::late_complete(const Event& event, std::span<const Candidate> candidates,
+                                       const Candidate& main) {
   std::uint64_t since = event.enter_ns;
   for (const Candidate& candidate : candidates) {
     if (candidate.pattern == Pattern::late_complete) since = std::max(since, candidate.ns);
@@ -147,8 +148,9 @@ void Settlement::late_complete(const Event& event, std::span<const Candidate> ca
 }
 
 /// Part of what the call waited for, or, unless it `waits` for something else, all of it.
-Settlement::Decided Settlement::early_fence(const Event& event, std::span<const Candidate> candidates,
-                                            bool waits) {
+WaitClassification::Decided WaitClassification::early_fence(const Event& event,
+                                                            std::span<const Candidate> candidates,
+                                                            bool waits) {
   const Candidate* last = nullptr;
   for (const Candidate& candidate : candidates) {
     if (candidate.pattern != Pattern::early_fence) continue;
@@ -161,7 +163,7 @@ Settlement::Decided Settlement::early_fence(const Event& event, std::span<const 
   return decided;
 }
 
-void Settlement::completion(const Event& event, std::span<const Candidate> candidates) {
+void WaitClassification::completion(const Event& event, std::span<const Candidate> candidates) {
   for (const Candidate& candidate : candidates) {
     if (candidate.pattern != Pattern::barrier_completion && candidate.pattern != Pattern::nxn_completion)
       continue;
@@ -170,8 +172,8 @@ void Settlement::completion(const Event& event, std::span<const Candidate> candi
 }
 
 /// A wait since the call's enter, no part of one.
-Settlement::Decided Settlement::add_wait(Pattern pattern, const Event& event, const Candidate& on,
-                                         bool cause_ends) {
+WaitClassification::Decided WaitClassification::add_wait(Pattern pattern, const Event& event,
+                                                         const Candidate& on, bool cause_ends) {
   const std::uint64_t ns = on.ns - event.enter_ns;
   sum_ns_ += ns;
   Wait& wait = add(pattern, event, event.enter_ns, on.ns, on);
@@ -181,8 +183,8 @@ Settlement::Decided Settlement::add_wait(Pattern pattern, const Event& event, co
 }
 
 /// Which can be changed until the next one.
-Wait& Settlement::add(Pattern pattern, const Event& event, std::uint64_t since, std::uint64_t until,
-                      const Candidate& on) {
+Wait& WaitClassification::add(Pattern pattern, const Event& event, std::uint64_t since, std::uint64_t until,
+                              const Candidate& on) {
   Wait& wait = found_.emplace_back();
   wait.event = on.event;
   wait.pattern = pattern;
@@ -198,7 +200,7 @@ Wait& Settlement::add(Pattern pattern, const Event& event, std::uint64_t since, 
 }
 
 /// In the gaps before call `until`.
-void Settlement::take_samples(std::uint32_t until) {
+void WaitClassification::take_samples(std::uint32_t until) {
   auto gap = sampled_.cbegin();
   for (; next_sample_ < line_->samples.size(); ++next_sample_) {
     const Sample sample = line_->samples[next_sample_];
@@ -213,7 +215,7 @@ void Settlement::take_samples(std::uint32_t until) {
 // ---- a late sender is waited for in the wrong order if a message that was sent earlier is received later
 
 /// For each part, when the earliest message was sent that is received in it or after it.
-void Settlement::find_least_sent(std::size_t parts) {
+void WaitClassification::find_least_sent(std::size_t parts) {
   least_sent_ = line_->least_sent;
   least_sent_.resize(parts + 1, TimeLine::kNever);
   for (std::size_t part = parts; part-- > 0;) {
@@ -221,7 +223,7 @@ void Settlement::find_least_sent(std::size_t parts) {
   }
 }
 
-void Settlement::find_least_sent_after(std::size_t part) {
+void WaitClassification::find_least_sent_after(std::size_t part) {
   next_receipt_ = 0;
   least_sent_from_.resize(receipts_.size() + 1);
   least_sent_from_.back() = least_sent_[part + 1];
@@ -231,7 +233,7 @@ void Settlement::find_least_sent_after(std::size_t part) {
 }
 
 /// Calls are asked for in their order.
-std::uint64_t Settlement::least_sent_after(std::uint32_t index) {
+std::uint64_t WaitClassification::least_sent_after(std::uint32_t index) {
   while (next_receipt_ < receipts_.size() && receipts_[next_receipt_].event <= index) ++next_receipt_;
   return least_sent_from_[next_receipt_];
 }
