@@ -28,7 +28,7 @@ RUNS = (
 # What an analysis takes: so much for an event, until calls are packed.
 MEMORY_OF_EVENT, MOST_MEMORY = 80, 3_500_000_000
 
-PHASES = ("forward", "delays", "path", "hotspots", "map", "variation")
+PHASES = ("matching", "delays", "path", "hotspots", "map", "variation")
 
 
 TOUCH = """
@@ -102,7 +102,7 @@ def recorded(bench):
 
 def measure(bench):
     print("| time lines | ns of CPU time an event | M events/s by the clock "
-          "| forward and sums / delay costs, hotspots compared / critical path / hotspots / map and efficiencies / variation "
+          "| matching and sums / delay costs, hotspots compared / critical path / hotspots / map and efficiencies / variation "
           "| wall s | peak MB | MB to the file |")
     print("|---|---|---|---|---|---|---|")
     found = [row(bench, *run) for run in (*RUNS, ("ring", 1024, LARGEST, 2))]

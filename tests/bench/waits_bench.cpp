@@ -11,7 +11,7 @@
 #include "waits/causes/hotspots.hpp"
 #include "waits/path/critical_path.hpp"
 #include "waits/path/efficiency.hpp"
-#include "waits/states/forward.hpp"
+#include "waits/states/matching_pass.hpp"
 #include "waits/variation/time_map.hpp"
 #include "waits/variation/variation.hpp"
 
@@ -371,7 +371,7 @@ class Digest {
 /// CPU seconds of all analysts together, by phase; wall seconds of the slowest; and what must hold.
 struct Totals {
   double wall = 0;
-  double forward = 0, delays = 0, path = 0, hotspots = 0, map = 0, variation = 0;
+  double matching = 0, delays = 0, path = 0, hotspots = 0, map = 0, variation = 0;
   std::uint64_t events = 0, waits = 0, waiting_ns = 0, costs_ns = 0, unmatched = 0, spilled = 0;
   std::uint64_t path_ns = 0, path_length_ns = 0, begin_ns = ~std::uint64_t{0}, end_ns = 0;
   Digest digest;
@@ -450,15 +450,15 @@ void add(Digest& digest, const Variation& level) {
 /// The dominant procedure and two levels below it, as prof-mpi looks for them. Returns how many seconds that
 /// takes.
 double find_variations(culprit::exchange::Communicator& analysis, const RankMap& rank_map,
-                       const Forward& forward, const CallPaths& paths, TimeMap& map, Digest& digest,
+                       const Matched& matched, const CallPaths& paths, TimeMap& map, Digest& digest,
                        Laps& laps) {
-  const ProcedureSums sums(analysis, rank_map, forward, paths);
-  Variation level = variation(analysis, rank_map, forward, sums, {});
+  const ProcedureSums sums(analysis, rank_map, matched, paths);
+  Variation level = variation(analysis, rank_map, matched, sums, {});
   find_segments(map, level);
   double seconds = 0;
   for (const std::uint32_t procedure : sums.levels(3)) {
     if (level.procedure != procedure)
-      level = variation(analysis, rank_map, forward, sums, {}, {.procedure = procedure}, std::move(level));
+      level = variation(analysis, rank_map, matched, sums, {}, {.procedure = procedure}, std::move(level));
     seconds += laps.lap();
     add(digest, level);
     laps.leave_out();
@@ -481,32 +481,32 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
   analysis.barrier();
   Laps laps;
   const RankMap rank_map(analysis, own);
-  ForwardOptions options;
+  MatchingOptions options;
   options.spill.memory = run.memory != 0 ? run.memory : usual_memory(analysis.size());
-  const Forward forward = read_forward(analysis, rank_map, own, {}, options);
-  const double forward_s = laps.lap();
+  const Matched matched = match_traces(analysis, rank_map, own, {}, options);
+  const double matching_s = laps.lap();
   const Program program;
-  HotspotDiagnosis diagnosis(forward, program.procedures);
+  HotspotDiagnosis diagnosis(matched, program.procedures);
   const DelayCosts delays =
-      delay_costs(analysis, rank_map, forward,
+      delay_costs(analysis, rank_map, matched,
                   {.observer = [&diagnosis](const ComparedWait& wait) { diagnosis.add(wait); }});
   const double delays_s = laps.lap();
-  const CriticalPath path = critical_path(analysis, rank_map, forward);
+  const CriticalPath path = critical_path(analysis, rank_map, matched);
   const double path_s = laps.lap();
   const std::vector<Hotspot> spots = diagnosis.find(analysis);
   const double hotspots_s = laps.lap();
-  TimeMap map = time_map(analysis, rank_map, forward, [](std::uint32_t context) { return context; });
+  TimeMap map = time_map(analysis, rank_map, matched, [](std::uint32_t context) { return context; });
   const Efficiency measures = efficiency(analysis, map, path);
   const double map_s = laps.lap();
   Digest digest;
-  const double variation_s = find_variations(analysis, rank_map, forward, program.paths, map, digest, laps);
-  digest.add(digest_of(forward.wait_sums, delays, path, forward.own_times, spots));
+  const double variation_s = find_variations(analysis, rank_map, matched, program.paths, map, digest, laps);
+  digest.add(digest_of(matched.wait_sums, delays, path, matched.own_times, spots));
   add(digest, map);
   digest.add({10, static_cast<std::uint64_t>(1e9 * measures.parallel)}, analysis.rank() == 0 ? 1 : 0);
 
   const std::lock_guard lock(mutex);
   totals.wall = std::max(totals.wall, laps.wall());
-  totals.forward += forward_s;
+  totals.matching += matching_s;
   totals.delays += delays_s;
   totals.path += path_s;
   totals.hotspots += hotspots_s;
@@ -517,10 +517,10 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
   for (const DelayCost& cost : delays.costs) totals.costs_ns += cost.short_term_ns + cost.long_term_ns;
   for (const CriticalTime& time : path.times) totals.path_ns += time.ns;
   totals.path_length_ns = path.length_ns();
-  totals.spilled += forward.store.spill().written();
-  const auto& unmatched = forward.unmatched();
+  totals.spilled += matched.store.spill().written();
+  const auto& unmatched = matched.unmatched();
   totals.unmatched += unmatched.sends + unmatched.receives + unmatched.collectives;
-  for (const TimeLine& line : forward.store.lines()) {
+  for (const TimeLine& line : matched.store.lines()) {
     totals.events += line.events.size();
     totals.waits += line.waits.size();
     for (const Wait& wait : line.waits) totals.waiting_ns += is_wait(wait.pattern) ? wait.ns : 0;
@@ -549,14 +549,14 @@ int main(int count, char** arguments) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const double cpu =
-      totals.forward + totals.delays + totals.path + totals.hotspots + totals.map + totals.variation;
+      totals.matching + totals.delays + totals.path + totals.hotspots + totals.map + totals.variation;
   std::printf(
-      "{\"events\": %llu, \"waits\": %llu, \"unmatched\": %llu, \"wall\": %.3f, \"cpu\": %.3f, \"forward\": "
+      "{\"events\": %llu, \"waits\": %llu, \"unmatched\": %llu, \"wall\": %.3f, \"cpu\": %.3f, \"matching\": "
       "%.3f, \"delays\": %.3f, \"path\": %.3f, \"hotspots\": %.3f, \"map\": %.3f, \"variation\": %.3f, "
       "\"spilled\": %llu, \"peak\": "
       "%ld, \"digest\": \"%016llx\"}\n",
       static_cast<unsigned long long>(totals.events), static_cast<unsigned long long>(totals.waits),
-      static_cast<unsigned long long>(totals.unmatched), totals.wall, cpu, totals.forward, totals.delays,
+      static_cast<unsigned long long>(totals.unmatched), totals.wall, cpu, totals.matching, totals.delays,
       totals.path, totals.hotspots, totals.map, totals.variation,
       static_cast<unsigned long long>(totals.spilled), usage.ru_maxrss * 1024,
       static_cast<unsigned long long>(totals.digest.sum()));

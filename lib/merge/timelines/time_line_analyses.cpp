@@ -10,7 +10,7 @@
 #include "merge/timelines/trace_tables.hpp"
 #include "waits/clocks/causal_order.hpp"
 #include "waits/path/efficiency.hpp"
-#include "waits/states/forward.hpp"
+#include "waits/states/matching_pass.hpp"
 #include "waits/timeline/rank_map.hpp"
 #include "waits/variation/segment_values.hpp"
 
@@ -87,7 +87,7 @@ class Analyses {
             {.spill = {.directory = directory,
                        .memory = waits::usual_memory(exchange::ranks_with(comm, exchange::this_machine()))}},
             [this] { marks_ = {}; })),
-        forward_(read_.forward) {
+        matched_(read_.matched) {
     found_.stopped = comm.all_sum(lines.stopped + lines.broken_off->size());
   }
 
@@ -97,7 +97,7 @@ class Analyses {
     count();
     findings.waits = find_waits();
     find_causes();
-    waits::TimeMap map = waits::time_map(comm_, rank_map_, forward_,
+    waits::TimeMap map = waits::time_map(comm_, rank_map_, matched_,
                                          [this](ContextId context) { return call_scope(shape_, context); });
     find_critical_path(map);
     find_variations(map);
@@ -114,11 +114,11 @@ class Analyses {
  private:
   void count() {
     std::uint64_t own = 0;
-    for (const waits::TimeLine& line : forward_.store.lines()) {
+    for (const waits::TimeLine& line : matched_.store.lines()) {
       if (rank_map_.location_of(rank_map_.rank_of(line.location), 0) == line.location) ++own;
     }
     found_.traced = comm_.all_sum(own);
-    const waits::Unmatched& unmatched = forward_.unmatched();
+    const waits::Unmatched& unmatched = matched_.unmatched();
     const auto sum = [this](std::uint64_t value) { return comm_.all_sum(value); };
     found_.unmatched = {.sends = sum(unmatched.sends),
                         .receives = sum(unmatched.receives),
@@ -132,16 +132,16 @@ class Analyses {
   }
 
   std::vector<Wait> find_waits() {
-    for (const waits::WaitSum& sum : forward_.wait_sums)
+    for (const waits::WaitSum& sum : matched_.wait_sums)
       values_.add_wait(sum.location, call_scope(shape_, sum.context), sum.pattern, sum.ns);
-    return tables_.waits(forward_.wait_sums);
+    return tables_.waits(matched_.wait_sums);
   }
 
   void find_causes() {
     const std::vector<ContextId> procedures = enclosing_procedures(shape_);
-    waits::HotspotDiagnosis hotspots(forward_, procedures);
+    waits::HotspotDiagnosis hotspots(matched_, procedures);
     const waits::DelayCosts costs = waits::delay_costs(
-        comm_, rank_map_, forward_,
+        comm_, rank_map_, matched_,
         {.observer = [&hotspots](const waits::ComparedWait& wait) { hotspots.add(wait); }});
     found_.hotspots = tables_.hotspots(hotspots.find(comm_));
     for (const waits::DelayCost& cost : costs.costs) {
@@ -155,13 +155,13 @@ class Analyses {
   }
 
   void find_critical_path(const waits::TimeMap& map) {
-    const waits::CriticalPath path = waits::critical_path(comm_, rank_map_, forward_);
+    const waits::CriticalPath path = waits::critical_path(comm_, rank_map_, matched_);
     for (const waits::CriticalTime& time : path.times)
       values_.add_critical(time.location, scope_of(shape_, time.path).context, time.ns);
     found_.critical_begin_ns = path.begin_ns;
     found_.critical_end_ns = path.end_ns;
     found_.critical_calls_ns = path.calls_ns;
-    found_.critical = tables_.critical_path(path, forward_.own_times, found_.traced);
+    found_.critical = tables_.critical_path(path, matched_.own_times, found_.traced);
     const waits::Efficiency efficiency = waits::efficiency(comm_, map, path);
     found_.parallel = efficiency.parallel;
     found_.load_balance = efficiency.load_balance;
@@ -174,7 +174,7 @@ class Analyses {
   /// The events that the time lines have readings of.
   void find_read_events() {
     std::vector<std::uint64_t> readings(shape_.columns.events.size(), 0);
-    for (const waits::TimeLine& line : forward_.store.lines()) {
+    for (const waits::TimeLine& line : matched_.store.lines()) {
       line.readings.for_each([&](const waits::Reading& reading) {
         if (reading.event < readings.size()) ++readings[reading.event];
       });
@@ -190,7 +190,7 @@ class Analyses {
   database::Variation table_of(const waits::Variation& level, ContextId around_marks) {
     waits::SegmentValues values;
     if (!read_events_.empty())
-      values = waits::segment_values(rank_map_, forward_, level, shape_.columns.events.size());
+      values = waits::segment_values(rank_map_, matched_, level, shape_.columns.events.size());
     for (auto& row : values) {
       std::vector<waits::RowValues> kept;
       kept.reserve(read_events_.size());
@@ -205,28 +205,28 @@ class Analyses {
   void find_variations(waits::TimeMap& map) {
     find_read_events();
     const waits::CallPaths paths = call_paths(shape_);
-    const waits::ProcedureSums sums(comm_, rank_map_, forward_, paths);
-    const auto marks = marks_.of(forward_.store.lines());
-    waits::Variation level = waits::variation(comm_, rank_map_, forward_, sums, marks);
+    const waits::ProcedureSums sums(comm_, rank_map_, matched_, paths);
+    const auto marks = marks_.of(matched_.store.lines());
+    waits::Variation level = waits::variation(comm_, rank_map_, matched_, sums, marks);
     waits::find_segments(map, level);
     if (level.marked) found_.variations.push_back(table_of(level, marks_.around));
     for (const std::uint32_t procedure : sums.levels(kLevels)) {
       if (level.procedure != procedure) {
-        level = waits::variation(comm_, rank_map_, forward_, sums, {}, {.procedure = procedure},
+        level = waits::variation(comm_, rank_map_, matched_, sums, {}, {.procedure = procedure},
                                  std::move(level));
       }
       found_.variations.push_back(table_of(level, database::kNone));
     }
     if (shape_.segments.empty()) return;
     const waits::CallPaths all = call_paths(shape_, true);
-    const waits::ProcedureSums sums_of_all(comm_, rank_map_, forward_, all);
+    const waits::ProcedureSums sums_of_all(comm_, rank_map_, matched_, all);
     for (const Shape::Chosen& chosen : shape_.segments) add_chosen(sums_of_all, chosen);
   }
 
   /// Of a procedure that the user named, unless that is a level.
   void add_chosen(const waits::ProcedureSums& sums, const Shape::Chosen& chosen) {
     const waits::Variation found =
-        waits::variation(comm_, rank_map_, forward_, sums, {}, {.procedure = chosen.procedure});
+        waits::variation(comm_, rank_map_, matched_, sums, {}, {.procedure = chosen.procedure});
     std::uint64_t segments = 0;
     for (const std::vector<waits::Segment>& row : found.rows) segments += row.size();
     if (comm_.all_sum(segments) == 0) return;
@@ -246,8 +246,8 @@ class Analyses {
   TraceTables tables_;
   TraceValueCollector values_;
   Marks marks_;
-  waits::CausalForward read_;
-  const waits::Forward& forward_;
+  waits::CausallyMatched read_;
+  const waits::Matched& matched_;
   database::TraceAnalyses found_;
   std::set<std::uint32_t> varied_;
   std::vector<std::uint32_t> read_events_;  // by their places in the columns

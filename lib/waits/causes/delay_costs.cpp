@@ -51,27 +51,27 @@ struct Delay {
   std::uint64_t ns = 0;
 };
 
-class Backward {
+class CostPropagation {
  public:
   using Received = exchange::MessageList<IntervalRequest, IntervalAnswer, PassedOnNotice>;
 
-  Backward(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward,
-           const DelayOptions& options)
+  CostPropagation(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
+                  const DelayOptions& options)
       : analysis_(analysis),
         rank_map_(rank_map),
-        forward_(forward),
+        matched_(matched),
         options_(options),
         exchange_(analysis),
-        waiter_(forward.regions),
-        longer_(forward.regions),
-        intervals_(forward.regions) {
+        waiter_(matched.regions),
+        longer_(matched.regions),
+        intervals_(matched.regions) {
     options_.waits_together =
         std::max<std::size_t>(options_.waits_together, 1) * static_cast<std::size_t>(analysis.size());
     if (options_.waits_per_round == 0)
       options_.waits_per_round = std::max(kWaits, kWaitsOfLine * std::uint64_t{rank_map.locations()});
-    lines_.reserve(forward.store.lines().size());
-    for (const TimeLine& line : forward.store.lines()) {
-      Line& own = lines_.emplace_back(line, forward.regions, forward.store.spill());
+    lines_.reserve(matched.store.lines().size());
+    for (const TimeLine& line : matched.store.lines()) {
+      Line& own = lines_.emplace_back(line, matched.regions, matched.store.spill());
       find_latest(own);
     }
   }
@@ -87,7 +87,7 @@ class Backward {
     tell_costs();
     // These were gone through before what they are said to have caused.
     for (const Line& line : lines_) give_up(line.propagated.left());
-    result_.costs = costs_of_own_.divide(forward_.regions);
+    result_.costs = costs_of_own_.divide(matched_.regions);
     return std::move(result_);
   }
 
@@ -136,7 +136,7 @@ class Backward {
     return analysis_.all_max(latest);
   }
 
-  [[nodiscard]] Line& line_of(Location location) { return lines_[forward_.store.index_of(location)]; }
+  [[nodiscard]] Line& line_of(Location location) { return lines_[matched_.store.index_of(location)]; }
   std::uint64_t round(std::uint64_t since);
   void explain_all(std::uint64_t since);
   void list(std::uint32_t at, std::uint64_t since);
@@ -152,7 +152,7 @@ class Backward {
 
   exchange::Communicator& analysis_;
   const RankMap& rank_map_;
-  const Forward& forward_;
+  const Matched& matched_;
   DelayOptions options_;
   exchange::MessageExchange exchange_;
   CostAccounts costs_;         // what time lines cost waiters here; its numbers hold until the round ends
@@ -170,7 +170,7 @@ class Backward {
 
 /// All waits that ended after `since`: explained first, so that it is known what will be passed on to which;
 /// then each is passed on once all that it will get has arrived. Returns how many.
-std::uint64_t Backward::round(std::uint64_t since) {
+std::uint64_t CostPropagation::round(std::uint64_t since) {
   listed_.clear();
   passed_on_ = 0;
   delays_.clear();
@@ -191,7 +191,7 @@ std::uint64_t Backward::round(std::uint64_t since) {
 
 /// Waits to which nothing more will come, and those to which that leads. Some at a time: what reaches other
 /// ranks' waits is passed on there meanwhile.
-void Backward::pass_on_complete() {
+void CostPropagation::pass_on_complete() {
   const std::uint64_t most = analysis_.all_max(listed_.size());
   for (std::size_t first = 0; first < most; first += options_.waits_together) {
     const std::size_t end = std::min(first + options_.waits_together, listed_.size());
@@ -207,7 +207,7 @@ void Backward::pass_on_complete() {
 }
 
 /// What time lines cost waiters here is told to the ranks that have the lines.
-void Backward::tell_costs() {
+void CostPropagation::tell_costs() {
   costs_.send(exchange_, rank_map_);
   costs_.clear();
   exchange_.deliver(costs_of_own_);
@@ -215,7 +215,7 @@ void Backward::tell_costs() {
 
 /// Some lines at a time: what is asked for all of them would fit into no cache. While others find out what
 /// was asked for last, the answers that came are gone through, and the next lines.
-void Backward::explain_all(std::uint64_t since) {
+void CostPropagation::explain_all(std::uint64_t since) {
   std::uint32_t line = 0;
   std::size_t explained = 0;
   for (;;) {
@@ -234,7 +234,7 @@ void Backward::explain_all(std::uint64_t since) {
 }
 
 /// Those of one line: what their delayers did is requested where that was recorded.
-void Backward::list(std::uint32_t at, std::uint64_t since) {
+void CostPropagation::list(std::uint32_t at, std::uint64_t since) {
   Line& own = lines_[at];
   own.listed = static_cast<std::uint32_t>(listed_.size());
   while (own.next > 0 && own.latest.until_ns > since) {
@@ -250,13 +250,13 @@ void Backward::list(std::uint32_t at, std::uint64_t since) {
 }
 
 /// What the waiter did.
-void Backward::take_waiter(std::uint32_t line, const Wait& wait) {
+void CostPropagation::take_waiter(std::uint32_t line, const Wait& wait) {
   waiter_.clear();
   lines_[line].compared.add(ComparedLine::of_wait(wait), waiter_);
 }
 
 /// By what the delayer did longer than the waiter, and by its own waits.
-void Backward::explain(Listed& one, const Wait& wait, const DelayerInterval& delayer) {
+void CostPropagation::explain(Listed& one, const Wait& wait, const DelayerInterval& delayer) {
   Explanation& explanation = one.explanation;
   explanation.wait_ns = wait.ns;
   explanation.waits = delayer.waits;
@@ -270,7 +270,7 @@ void Backward::explain(Listed& one, const Wait& wait, const DelayerInterval& del
     if (time.ns <= less) continue;
     if (time.account == DelayerInterval::Time::kNoAccount) {
       const std::uint32_t region =
-          time.region == forward_.regions.synced() ? delayer.synced_region : time.region;
+          time.region == matched_.regions.synced() ? delayer.synced_region : time.region;
       time.account = costs_.number(explanation.delayer, region);
     }
     delays_.push_back({.account = time.account, .ns = time.ns - less});
@@ -295,8 +295,8 @@ void Backward::explain(Listed& one, const Wait& wait, const DelayerInterval& del
 }
 
 /// How much longer each sampled call path took, in ns of the cost that it explains.
-void Backward::add_samples(const Explanation& explanation, std::span<const RegionTime> times,
-                           std::int64_t sign) {
+void CostPropagation::add_samples(const Explanation& explanation, std::span<const RegionTime> times,
+                                  std::int64_t sign) {
   for (const RegionTime& time : times) {
     Sampled& sampled = costs_.sampled(costs_.number(explanation.delayer, time.region), time.context);
     sampled.excess +=
@@ -305,7 +305,7 @@ void Backward::add_samples(const Explanation& explanation, std::span<const Regio
   }
 }
 
-void Backward::pass_on(const Listed& one) {
+void CostPropagation::pass_on(const Listed& one) {
   ++passed_on_;
   const Explanation& explanation = one.explanation;
   const std::uint64_t to_waits = distribute(explanation, lines_[one.line].propagated.take(one.wait));
@@ -314,7 +314,7 @@ void Backward::pass_on(const Listed& one) {
                  PassedOnNotice{.delayer = explanation.delayer, .waits = explanation.waits, .ns = to_waits});
 }
 
-void Backward::receive(const PassedOnNotice& notice) {
+void CostPropagation::receive(const PassedOnNotice& notice) {
   Line& delayer = line_of(notice.delayer);
   ready_.clear();
   give_up(delayer.propagated.give(notice.waits, notice.ns, ready_));
@@ -322,14 +322,14 @@ void Backward::receive(const PassedOnNotice& notice) {
 }
 
 /// What lies after that which it is said to have caused.
-void Backward::give_up(std::uint64_t ns) {
+void CostPropagation::give_up(std::uint64_t ns) {
   result_.unattributed_ns += ns;
   result_.contradictory_ns += ns;
 }
 
 /// Divides a wait, and what was passed on to it, among its parts; what rounding leaves goes to the largest.
 /// Returns what falls to the delayer's waits.
-std::uint64_t Backward::distribute(const Explanation& explanation, std::uint64_t passed_ns) {
+std::uint64_t CostPropagation::distribute(const Explanation& explanation, std::uint64_t passed_ns) {
   const std::span<const Delay> delays =
       std::span(delays_).subspan(explanation.first_delay, explanation.delays);
   const auto region_of = [&](const Delay& delay) { return costs_[delay.account].region; };
@@ -377,7 +377,7 @@ std::uint64_t Backward::distribute(const Explanation& explanation, std::uint64_t
 }
 
 /// Waits of a line to which nothing more will come.
-void Backward::pass_on_ready(const Line& own) {
+void CostPropagation::pass_on_ready(const Line& own) {
   const auto begin = listed_.begin() + own.listed;
   const auto end = listed_.begin() + own.listed_end;
   for (const std::uint32_t wait : ready_) {
@@ -390,9 +390,9 @@ void Backward::pass_on_ready(const Line& own) {
 
 }  // namespace
 
-DelayCosts delay_costs(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward,
+DelayCosts delay_costs(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
                        const DelayOptions& options) {
-  return Backward(analysis, rank_map, forward, options).run();
+  return CostPropagation(analysis, rank_map, matched, options).run();
 }
 
 }  // namespace culprit::waits

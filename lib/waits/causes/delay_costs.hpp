@@ -3,7 +3,7 @@
 #include "exchange/communicator.hpp"
 #include "waits/causes/compared_wait.hpp"
 #include "waits/causes/cost_accounts.hpp"
-#include "waits/states/forward.hpp"
+#include "waits/states/matching_pass.hpp"
 #include "waits/timeline/rank_map.hpp"
 
 #include <cstdint>
@@ -39,9 +39,9 @@ struct DelayOptions {
 
 /// Collective: goes backwards through all waits; each is explained by what the time line of its cause did
 /// longer than the waiter since their last synchronization point, and by that one's waits, which pass their
-/// part on to their causes. The lines are what read_forward() found. Whole ns, the same for any number of
+/// part on to their causes. The lines are what match_traces() found. Whole ns, the same for any number of
 /// ranks.
-DelayCosts delay_costs(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward,
+DelayCosts delay_costs(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
                        const DelayOptions& options = {});
 
 }  // namespace culprit::waits

@@ -39,7 +39,7 @@ void HotspotDiagnosis::add(const ComparedWait& wait) {
   };
   for (const std::uint32_t number : wait.longer.regions()) {
     const Region& region =
-        forward_.regions[number == forward_.regions.synced() ? wait.synced_region : number];
+        matched_.regions[number == matched_.regions.synced() ? wait.synced_region : number];
     if (region.next != Region::kCall) continue;
     const std::uint64_t of_waiter = wait.waiter_profile.of(number);
     excess_[{at, procedure(region.previous)}] += part(of_waiter + wait.longer.of(number)) - part(of_waiter);
@@ -57,7 +57,7 @@ void HotspotDiagnosis::add(const ComparedWait& wait) {
 std::map<std::uint32_t, bool> HotspotDiagnosis::find_hot(exchange::Communicator& analysis,
                                                          double threshold) const {
   // By call path first: there are more calls than paths.
-  const std::vector<std::uint64_t>& by_context = forward_.context_times.all();
+  const std::vector<std::uint64_t>& by_context = matched_.context_times.all();
   std::map<std::uint32_t, std::uint64_t> own;
   for (std::uint32_t context = 0; context < by_context.size(); ++context) {
     if (by_context[context] != 0) own[procedure(context)] += by_context[context];

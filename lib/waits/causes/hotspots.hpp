@@ -3,7 +3,7 @@
 #include "exchange/communicator.hpp"
 #include "storage/hash.hpp"
 #include "waits/causes/compared_wait.hpp"
-#include "waits/states/forward.hpp"
+#include "waits/states/matching_pass.hpp"
 
 #include <cstdint>
 #include <map>
@@ -33,8 +33,8 @@ class HotspotDiagnosis {
  public:
   /// `procedure_of` gives for each call path of the united tree the path of the procedure that it is in. Both
   /// must outlive it.
-  HotspotDiagnosis(const Forward& forward, std::span<const std::uint32_t> procedure_of)
-      : forward_(forward), procedure_of_(procedure_of) {}
+  HotspotDiagnosis(const Matched& matched, std::span<const std::uint32_t> procedure_of)
+      : matched_(matched), procedure_of_(procedure_of) {}
 
   /// A wait that was recorded here (DelayOptions::observer).
   void add(const ComparedWait& wait);
@@ -70,7 +70,7 @@ class HotspotDiagnosis {
   [[nodiscard]] std::map<std::uint32_t, bool> find_hot(exchange::Communicator& analysis,
                                                        double threshold) const;
 
-  const Forward& forward_;
+  const Matched& matched_;
   std::span<const std::uint32_t> procedure_of_;
   tsl::robin_map<Case, std::uint32_t, CaseHash> case_of_;
   std::vector<std::pair<Case, std::uint64_t>> cases_;  // with what was waited

@@ -27,25 +27,25 @@ bool rewind(const RankMap& rank_map, std::span<const std::unique_ptr<ProcessTrac
 
 }  // namespace
 
-CausalForward read_in_causal_order(exchange::Communicator& analysis, const RankMap& rank_map,
-                                   std::span<const std::unique_ptr<ProcessTrace>> own,
-                                   const Observer& observer, const ForwardOptions& options,
-                                   const std::function<void()>& begin) {
+CausallyMatched read_in_causal_order(exchange::Communicator& analysis, const RankMap& rank_map,
+                                     std::span<const std::unique_ptr<ProcessTrace>> own,
+                                     const Observer& observer, const MatchingOptions& options,
+                                     const std::function<void()>& begin) {
   if (begin) begin();
   // One reading's blocks are given back before the next takes some.
-  auto forward = std::make_unique<Forward>(read_forward(analysis, rank_map, own, observer, options));
-  const std::uint64_t recorded = forward->unmatched().clock_violations;
+  auto matched = std::make_unique<Matched>(match_traces(analysis, rank_map, own, observer, options));
+  const std::uint64_t recorded = matched->unmatched().clock_violations;
   std::uint64_t left = recorded;
   for (int pass = 1; pass < kPasses && analysis.all_sum(left) > 0; ++pass) {
-    const std::vector<ClockViolation> violations = forward->store.violations;
+    const std::vector<ClockViolation> violations = matched->store.violations;
     const bool again = rewind(rank_map, own, violations);
     if (analysis.all_sum(again ? 0 : 1) > 0) break;
     if (begin) begin();
-    forward.reset();
-    forward = std::make_unique<Forward>(read_forward(analysis, rank_map, own, observer, options));
-    left = forward->unmatched().clock_violations;
+    matched.reset();
+    matched = std::make_unique<Matched>(match_traces(analysis, rank_map, own, observer, options));
+    left = matched->unmatched().clock_violations;
   }
-  return {.forward = std::move(*forward), .violations = recorded, .left = left};
+  return {.matched = std::move(*matched), .violations = recorded, .left = left};
 }
 
 }  // namespace culprit::waits

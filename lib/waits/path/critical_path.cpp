@@ -29,9 +29,9 @@ struct Position {
 };
 class Walk {
  public:
-  Walk(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward)
+  Walk(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched)
       : analysis_(analysis), rank_map_(rank_map), passed_(rank_map.locations(), ~std::uint32_t{0}) {
-    for (const TimeLine& line : forward.store.lines()) lines_[line.location] = &line;
+    for (const TimeLine& line : matched.store.lines()) lines_[line.location] = &line;
   }
 
   CriticalPath run() {
@@ -161,8 +161,8 @@ class Walk {
 }  // namespace
 
 CriticalPath critical_path(exchange::Communicator& analysis, const RankMap& rank_map,
-                           const Forward& forward) {
-  return Walk(analysis, rank_map, forward).run();
+                           const Matched& matched) {
+  return Walk(analysis, rank_map, matched).run();
 }
 
 }  // namespace culprit::waits

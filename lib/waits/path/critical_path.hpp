@@ -1,7 +1,7 @@
 #pragma once
 
 #include "exchange/communicator.hpp"
-#include "waits/states/forward.hpp"
+#include "waits/states/matching_pass.hpp"
 #include "waits/timeline/path_shares.hpp"
 #include "waits/timeline/rank_map.hpp"
 
@@ -31,6 +31,6 @@ struct CriticalPath {
 };
 
 /// Collective. Where no MPI_Finalize was recorded (a run cut short) the path ends with the last call of all.
-CriticalPath critical_path(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward);
+CriticalPath critical_path(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched);
 
 }  // namespace culprit::waits

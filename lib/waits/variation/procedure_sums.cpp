@@ -310,10 +310,10 @@ std::vector<ProcedureSum> sums_of_all(exchange::Communicator& analysis, const Ow
 }  // namespace
 
 ProcedureSums::ProcedureSums(exchange::Communicator& analysis, const RankMap& rank_map,
-                             const Forward& forward, const CallPaths& paths)
-    : paths_(paths), calls_(forward.store.spill()) {
-  OwnSums own(paths, forward.regions, calls_);
-  for (const TimeLine& line : forward.store.lines()) {
+                             const Matched& matched, const CallPaths& paths)
+    : paths_(paths), calls_(matched.store.spill()) {
+  OwnSums own(paths, matched.regions, calls_);
+  for (const TimeLine& line : matched.store.lines()) {
     if (rank_map.location_of(rank_map.rank_of(line.location), 0) != line.location) continue;
     lines_.push_back(own.add(line));
   }

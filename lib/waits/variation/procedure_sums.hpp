@@ -2,7 +2,7 @@
 
 #include "exchange/communicator.hpp"
 #include "storage/sequence.hpp"
-#include "waits/states/forward.hpp"
+#include "waits/states/matching_pass.hpp"
 #include "waits/timeline/call_paths.hpp"
 #include "waits/timeline/invocations.hpp"
 #include "waits/timeline/rank_map.hpp"
@@ -28,8 +28,8 @@ struct ProcedureSum {
 /// counts.
 class ProcedureSums {
  public:
-  /// Collective. `paths` and `forward` must outlive it.
-  ProcedureSums(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward,
+  /// Collective. `paths` and `matched` must outlive it.
+  ProcedureSums(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
                 const CallPaths& paths);
 
   [[nodiscard]] const CallPaths& paths() const { return paths_; }

@@ -132,12 +132,12 @@ class Division {
 
 }  // namespace
 
-SegmentValues segment_values(const RankMap& rank_map, const Forward& forward, const Variation& found,
+SegmentValues segment_values(const RankMap& rank_map, const Matched& matched, const Variation& found,
                              std::size_t events) {
   SegmentValues values;
   values.reserve(found.rows.size());
   for (std::size_t row = 0; row < found.rows.size(); ++row) {
-    const TimeLine& line = forward.store.line(rank_map.location_of(found.ranks[row], 0));
+    const TimeLine& line = matched.store.line(rank_map.location_of(found.ranks[row], 0));
     std::vector<Division> divisions(events, Division(line, found.rows[row]));
     for (const Reading& reading : line.readings) {
       if (reading.event < events) divisions[reading.event].add(reading);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "waits/states/forward.hpp"
+#include "waits/states/matching_pass.hpp"
 #include "waits/timeline/rank_map.hpp"
 #include "waits/variation/variation.hpp"
 
@@ -24,7 +24,7 @@ using SegmentValues = std::vector<std::vector<RowValues>>;
 /// left out as they are of SOS-times, so that both tell of the same code. A reading of a counter does not say
 /// when between it and the one before: it is taken to have happened evenly, and as far as no call lies in
 /// between, where it was read. Readings of events beyond `events` are left out.
-SegmentValues segment_values(const RankMap& rank_map, const Forward& forward, const Variation& found,
+SegmentValues segment_values(const RankMap& rank_map, const Matched& matched, const Variation& found,
                              std::size_t events);
 
 }  // namespace culprit::waits

@@ -105,9 +105,9 @@ class Places {
 };
 
 /// The time lines that count, one of each process.
-std::vector<const TimeLine*> first_lines(const RankMap& rank_map, const Forward& forward) {
+std::vector<const TimeLine*> first_lines(const RankMap& rank_map, const Matched& matched) {
   std::vector<const TimeLine*> lines;
-  for (const TimeLine& line : forward.store.lines()) {
+  for (const TimeLine& line : matched.store.lines()) {
     const bool first = rank_map.location_of(rank_map.rank_of(line.location), 0) == line.location;
     if (first && !line.events.empty()) lines.push_back(&line);
   }
@@ -305,9 +305,9 @@ void find_segments(TimeMap& map, const Variation& variation) {
   }
 }
 
-TimeMap time_map(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward,
+TimeMap time_map(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
                  const std::function<std::uint32_t(std::uint32_t)>& shown_at) {
-  const std::vector<const TimeLine*> lines = first_lines(rank_map, forward);
+  const std::vector<const TimeLine*> lines = first_lines(rank_map, matched);
   TimeMap map = bins_for(analysis, lines);
   if (map.bins == 0) return map;
   Rows rows(map, shown_at);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "exchange/communicator.hpp"
-#include "waits/states/forward.hpp"
+#include "waits/states/matching_pass.hpp"
 #include "waits/timeline/rank_map.hpp"
 #include "waits/variation/variation.hpp"
 
@@ -47,7 +47,7 @@ inline constexpr std::uint64_t kMostBins = 1000, kLeastBins = 64, kMostCells = 1
 
 /// Collective. `shown_at`: the context that a call of a context of the united tree is shown at. Of each
 /// process its first time line counts. From the first call's enter to the last one's exit on any rank.
-TimeMap time_map(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward,
+TimeMap time_map(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
                  const std::function<std::uint32_t(std::uint32_t)>& shown_at);
 
 /// Local: finds for the rows of `map` which of `variation`'s segments lie in each bin.

@@ -145,11 +145,11 @@ class Division {
 
 class VariationPass {
  public:
-  VariationPass(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward,
+  VariationPass(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
                 const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
                 const VariationOptions& options, Variation&& before)
       : analysis_(analysis), sums_(sums), options_(options), before_(std::move(before)) {
-    const std::vector<TimeLine>& lines = forward.store.lines();
+    const std::vector<TimeLine>& lines = matched.store.lines();
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::int32_t rank = rank_map.rank_of(lines[i].location);
       if (rank_map.location_of(rank, 0) != lines[i].location) continue;
@@ -332,10 +332,10 @@ void VariationPass::take_outliers() {
 
 }  // namespace
 
-Variation variation(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward,
+Variation variation(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
                     const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
                     const VariationOptions& options, Variation&& before) {
-  return VariationPass(analysis, rank_map, forward, sums, marks, options, std::move(before)).run();
+  return VariationPass(analysis, rank_map, matched, sums, marks, options, std::move(before)).run();
 }
 
 }  // namespace culprit::waits

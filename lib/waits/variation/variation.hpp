@@ -1,7 +1,7 @@
 #pragma once
 
 #include "exchange/communicator.hpp"
-#include "waits/states/forward.hpp"
+#include "waits/states/matching_pass.hpp"
 #include "waits/timeline/call_paths.hpp"
 #include "waits/timeline/rank_map.hpp"
 #include "waits/variation/procedure_sums.hpp"
@@ -56,7 +56,7 @@ struct IterationMark {
 /// lines; where any rank has some, they make the segments. Of each process its first time line counts.
 /// `before` is one made of the same `sums` that is of no more use: its memory serves again, as there may be
 /// millions of segments, and so do its segments where a procedure begins anew with the same calls.
-Variation variation(exchange::Communicator& analysis, const RankMap& rank_map, const Forward& forward,
+Variation variation(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
                     const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
                     const VariationOptions& options = {}, Variation&& before = {});
 

@@ -143,8 +143,8 @@ TimeMap time_map_of(const ScriptedRun& run, int analysts) {
   exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
     const auto own = traces(run, analysis);
     const RankMap rank_map(analysis, own);
-    const Forward forward = read_forward(analysis, rank_map, own);
-    TimeMap found = time_map(analysis, rank_map, forward, [](std::uint32_t context) { return context; });
+    const Matched matched = match_traces(analysis, rank_map, own);
+    TimeMap found = time_map(analysis, rank_map, matched, [](std::uint32_t context) { return context; });
     const std::lock_guard lock(mutex);
     found.rows.insert(found.rows.end(), all.rows.begin(), all.rows.end());
     all = std::move(found);
@@ -157,10 +157,10 @@ TimeMap time_map_of(const ScriptedRun& run, int analysts) {
 namespace {
 
 /// Those of this rank of the analysis, in the order of its time lines.
-std::vector<std::vector<IterationMark>> marks_of(const Forward& forward, const RankMap& rank_map,
+std::vector<std::vector<IterationMark>> marks_of(const Matched& matched, const RankMap& rank_map,
                                                  const std::vector<std::vector<IterationMark>>& marks) {
   std::vector<std::vector<IterationMark>> own;
-  for (const TimeLine& line : forward.store.lines()) {
+  for (const TimeLine& line : matched.store.lines()) {
     const auto rank = static_cast<std::size_t>(rank_map.rank_of(line.location));
     own.push_back(rank < marks.size() ? marks[rank] : std::vector<IterationMark>{});
   }
@@ -177,11 +177,11 @@ SegmentValues segment_values_of(const ScriptedRun& run, const CallPaths& paths,
   exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
     const auto own = traces(run, analysis);
     const RankMap rank_map(analysis, own);
-    const Forward forward = read_forward(analysis, rank_map, own);
-    const ProcedureSums sums(analysis, rank_map, forward, paths);
+    const Matched matched = match_traces(analysis, rank_map, own);
+    const ProcedureSums sums(analysis, rank_map, matched, paths);
     const Variation found =
-        variation(analysis, rank_map, forward, sums, marks_of(forward, rank_map, marks), {});
-    const SegmentValues values = segment_values(rank_map, forward, found, events);
+        variation(analysis, rank_map, matched, sums, marks_of(matched, rank_map, marks), {});
+    const SegmentValues values = segment_values(rank_map, matched, found, events);
     const std::lock_guard lock(mutex);
     for (std::size_t i = 0; i < values.size(); ++i) all[static_cast<std::size_t>(found.ranks[i])] = values[i];
   });
@@ -197,12 +197,12 @@ Variation vary(const ScriptedRun& run, const CallPaths& paths,
   exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
     const auto own = traces(run, analysis);
     const RankMap rank_map(analysis, own);
-    const Forward forward = read_forward(analysis, rank_map, own);
-    const ProcedureSums sums(analysis, rank_map, forward, paths);
+    const Matched matched = match_traces(analysis, rank_map, own);
+    const ProcedureSums sums(analysis, rank_map, matched, paths);
     Variation other;
     if (before != CallPaths::kNone)
-      other = variation(analysis, rank_map, forward, sums, {}, {.procedure = before});
-    Variation found = variation(analysis, rank_map, forward, sums, marks_of(forward, rank_map, marks),
+      other = variation(analysis, rank_map, matched, sums, {}, {.procedure = before});
+    Variation found = variation(analysis, rank_map, matched, sums, marks_of(matched, rank_map, marks),
                                 options, std::move(other));
     const std::lock_guard lock(mutex);
     for (std::size_t i = 0; i < found.rows.size(); ++i) rows.emplace_back(found.ranks[i], found.rows[i]);
@@ -226,11 +226,11 @@ Ordered read_ordered(const ScriptedRun& run, int analysts) {
   exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
     const auto own = traces(run, analysis);
     const RankMap rank_map(analysis, own);
-    const CausalForward found = read_in_causal_order(analysis, rank_map, own);
+    const CausallyMatched found = read_in_causal_order(analysis, rank_map, own);
     const std::lock_guard lock(mutex);
     all.violations += found.violations;
     all.left += found.left;
-    for (const TimeLine& line : found.forward.store.lines()) {
+    for (const TimeLine& line : found.matched.store.lines()) {
       auto& calls = all.calls[static_cast<std::size_t>(rank_map.rank_of(line.location))];
       for (const Event& event : line.events) calls.emplace_back(event.enter_ns, event.exit_ns);
     }
@@ -243,7 +243,7 @@ std::vector<OwnTime> own_times_of(const ScriptedRun& run) {
   exchange::run_on_threads(1, [&](exchange::Communicator& analysis) {
     const auto own = traces(run, analysis);
     const RankMap rank_map(analysis, own);
-    times = read_forward(analysis, rank_map, own).own_times;
+    times = match_traces(analysis, rank_map, own).own_times;
   });
   return times;
 }
@@ -255,17 +255,17 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
   exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
     const auto own = traces(run, analysis);
     const RankMap rank_map(analysis, own);
-    Forward forward =
-        read_forward(analysis, rank_map, own, {}, {.records_per_round = records_per_round, .spill = spill});
-    HotspotDiagnosis diagnosis(forward, {});
+    Matched matched =
+        match_traces(analysis, rank_map, own, {}, {.records_per_round = records_per_round, .spill = spill});
+    HotspotDiagnosis diagnosis(matched, {});
     DelayCosts delays =
-        delay_costs(analysis, rank_map, forward,
+        delay_costs(analysis, rank_map, matched,
                     {.waits_per_round = waits_per_round,
                      .waits_together = static_cast<std::size_t>(records_per_round),
                      .accounts_kept = static_cast<std::size_t>(records_per_round),
                      .observer = [&diagnosis](const ComparedWait& wait) { diagnosis.add(wait); }});
-    CriticalPath path = critical_path(analysis, rank_map, forward);
-    const TimeMap map = time_map(analysis, rank_map, forward, [](std::uint32_t context) { return context; });
+    CriticalPath path = critical_path(analysis, rank_map, matched);
+    const TimeMap map = time_map(analysis, rank_map, matched, [](std::uint32_t context) { return context; });
     const Efficiency efficiency = culprit::waits::efficiency(analysis, map, path);
     const std::vector<Hotspot> hotspots = diagnosis.find(analysis);
     const std::lock_guard lock(mutex);
@@ -279,8 +279,8 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     found.delays.direct_ns += delays.direct_ns;
     found.delays.indirect_ns += delays.indirect_ns;
     found.delays.contradictory_ns += delays.contradictory_ns;
-    found.unmatched.add(forward.unmatched());
-    for (TimeLine& line : forward.store.lines()) {
+    found.unmatched.add(matched.unmatched());
+    for (TimeLine& line : matched.store.lines()) {
       for (const Wait& wait : line.waits) {
         found.waits.push_back({rank_map.rank_of(line.location), wait.event, wait.pattern, wait.ns,
                                rank_map.rank_of(wait.cause.location), wait.cause.index});

@@ -5,7 +5,7 @@
 #include "waits/clocks/causal_order.hpp"
 #include "waits/path/critical_path.hpp"
 #include "waits/path/efficiency.hpp"
-#include "waits/states/forward.hpp"
+#include "waits/states/matching_pass.hpp"
 #include "waits/timeline/own_times.hpp"
 #include "waits/timeline/process_trace.hpp"
 #include "waits/variation/segment_values.hpp"

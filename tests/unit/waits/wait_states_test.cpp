@@ -427,10 +427,10 @@ TEST_CASE("where the first member's time line is missing, the others are found b
       auto own = traces(run, analysis);
       std::erase_if(own, [](const auto& process) { return process->rank() == 0; });
       const RankMap rank_map(analysis, own);
-      Forward forward = read_forward(analysis, rank_map, own);
+      Matched matched = match_traces(analysis, rank_map, own);
       const std::lock_guard lock(mutex);
-      unmatched.add(forward.unmatched());
-      for (TimeLine& line : forward.store.lines())
+      unmatched.add(matched.unmatched());
+      for (TimeLine& line : matched.store.lines())
         for (const Wait& wait : line.waits) found.emplace_back(wait.pattern, wait.ns);
     });
     std::sort(found.begin(), found.end());
@@ -453,9 +453,9 @@ TEST_CASE("of two processes that claim a rank the first has it, whatever the oth
     auto own = traces(run, analysis);
     for (auto& trace : traces(other, analysis)) own.push_back(std::move(trace));
     const RankMap rank_map(analysis, own);
-    const Forward forward = read_forward(analysis, rank_map, own);
-    REQUIRE(forward.store.lines().size() == 2);
-    for (const TimeLine& line : forward.store.lines()) CHECK(line.events.size() == 1);
-    CHECK(forward.store.line(rank_map.location_of(0, 0)).waits.front().ns == 30);
+    const Matched matched = match_traces(analysis, rank_map, own);
+    REQUIRE(matched.store.lines().size() == 2);
+    for (const TimeLine& line : matched.store.lines()) CHECK(line.events.size() == 1);
+    CHECK(matched.store.line(rank_map.location_of(0, 0)).waits.front().ns == 30);
   });
 }

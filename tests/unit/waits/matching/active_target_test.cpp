@@ -17,7 +17,7 @@ using culprit::measurement::trace::DefinitionKind;
 
 namespace {
 
-/// What the forward pass has of fences: two ranks' on one window.
+/// What the matching pass has of fences: two ranks' on one window.
 class Fencing {
  public:
   Fencing(culprit::exchange::Communicator& analysis, const ScriptedRun& run,

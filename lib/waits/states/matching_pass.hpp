@@ -22,7 +22,7 @@ namespace culprit::waits {
 /// no matter of matching (samples, iterations).
 using Observer = std::function<void(Location, const measurement::trace::Record&)>;
 
-struct ForwardOptions {
+struct MatchingOptions {
   /// How many records all ranks together read between two exchanges, about; what is in flight does not grow
   /// with the length of the traces. 0: so many that an exchange takes a small part of the time, and that
   /// turning to a time line does not.
@@ -31,14 +31,14 @@ struct ForwardOptions {
   storage::SpillOptions spill = {};
 };
 
-/// For ForwardOptions::spill: bytes in each of the `ranks` ranks of the analysis that run on this machine. A
+/// For MatchingOptions::spill: bytes in each of the `ranks` ranks of the analysis that run on this machine. A
 /// quarter of what it has free for all of them together, up to 1 GiB for each, which twenty million calls
 /// take; never less than 256 MiB, with which long time lines are packed and unpacked again and again.
 std::size_t usual_memory(int ranks);
 
 /// What the pass found on this rank's time lines; their waits are classified.
-struct Forward {
-  explicit Forward(const storage::SpillOptions& spill) : store(spill) {}
+struct Matched {
+  explicit Matched(const storage::SpillOptions& spill) : store(spill) {}
 
   TraceStore store;
   Regions regions;
@@ -56,8 +56,8 @@ struct Forward {
 /// partner so far, and the blocks that `options.spill` allows; throws SpillError where the rest cannot be put
 /// away. The result does not depend on how processes are spread over ranks, nor on the length of rounds.
 /// Damaged and contradictory traces are counted, never guessed at.
-Forward read_forward(exchange::Communicator& analysis, const RankMap& rank_map,
+Matched match_traces(exchange::Communicator& analysis, const RankMap& rank_map,
                      std::span<const std::unique_ptr<ProcessTrace>> own, const Observer& observer = {},
-                     const ForwardOptions& options = {});
+                     const MatchingOptions& options = {});
 
 }  // namespace culprit::waits

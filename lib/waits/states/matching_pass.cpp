@@ -5,7 +5,7 @@
 // synchronization intervals found (interval_starts.cpp). Rounds grow and shrink to a wished number of
 // records; the result does not depend on it. Cost: 131 to 244 ns of CPU time per event with all that is named
 // here (docs/figures.md); memory for operations without a partner.
-#include "waits/states/forward.hpp"
+#include "waits/states/matching_pass.hpp"
 
 #include "exchange/message_exchange.hpp"
 #include "storage/free_memory.hpp"
@@ -83,7 +83,7 @@ class Pass {
  public:
   Pass(exchange::Communicator& analysis, const RankMap& rank_map,
        std::span<const std::unique_ptr<ProcessTrace>> own, const Observer& observer,
-       const ForwardOptions& options)
+       const MatchingOptions& options)
       : analysis_(analysis),
         own_(own),
         observer_(observer),
@@ -107,7 +107,7 @@ class Pass {
     }
   }
 
-  Forward run() {
+  Matched run() {
     std::uint64_t until = earliest();
     std::uint64_t span = 1'000'000;
     while (until != kEnd) {
@@ -376,9 +376,9 @@ class Pass {
   exchange::Communicator& analysis_;
   std::span<const std::unique_ptr<ProcessTrace>> own_;
   const Observer& observer_;
-  ForwardOptions options_;
+  MatchingOptions options_;
   const RankMap& rank_map_;
-  Forward result_;
+  Matched result_;
   const Contexts& contexts_;
   exchange::MessageExchange exchange_;
   Completions completions_;
@@ -401,9 +401,9 @@ std::size_t usual_memory(int ranks) {
                                    storage::SpillOptions::kLeastMemory, kMost);
 }
 
-Forward read_forward(exchange::Communicator& analysis, const RankMap& rank_map,
+Matched match_traces(exchange::Communicator& analysis, const RankMap& rank_map,
                      std::span<const std::unique_ptr<ProcessTrace>> own, const Observer& observer,
-                     const ForwardOptions& options) {
+                     const MatchingOptions& options) {
   return Pass(analysis, rank_map, own, observer, options).run();
 }
 
