@@ -7,7 +7,7 @@
 
 namespace culprit::storage {
 
-/// Many short queues of one sort of item in some large pieces of memory, which are used again: most have at
+/// Many short queues of one sort of item in some large chunks of memory, which are used again: most have at
 /// most one item at a time, and there may be millions.
 template <typename Item>
 class QueuePool {
@@ -44,12 +44,12 @@ class QueuePool {
     Item item;
     std::uint32_t next = kNone;
   };
-  /// Nodes in a piece, two to the power of this: growing moves none of them.
+  /// Nodes in a chunk, two to the power of this: growing moves none of them.
   static constexpr int kBits = 13;
 
-  [[nodiscard]] Node& node(std::uint32_t at) { return pieces_[at >> kBits][at & ((1U << kBits) - 1)]; }
+  [[nodiscard]] Node& node(std::uint32_t at) { return chunks_[at >> kBits][at & ((1U << kBits) - 1)]; }
   [[nodiscard]] const Node& node(std::uint32_t at) const {
-    return pieces_[at >> kBits][at & ((1U << kBits) - 1)];
+    return chunks_[at >> kBits][at & ((1U << kBits) - 1)];
   }
   /// Where one more goes.
   std::uint32_t place() {
@@ -59,13 +59,13 @@ class QueuePool {
     return at;
   }
   std::uint32_t add_node() {
-    if (pieces_.empty() || pieces_.back().size() == std::size_t{1} << kBits)
-      pieces_.emplace_back().reserve(std::size_t{1} << kBits);
-    pieces_.back().emplace_back();
+    if (chunks_.empty() || chunks_.back().size() == std::size_t{1} << kBits)
+      chunks_.emplace_back().reserve(std::size_t{1} << kBits);
+    chunks_.back().emplace_back();
     return nodes_++;
   }
 
-  std::vector<std::vector<Node>> pieces_;
+  std::vector<std::vector<Node>> chunks_;
   std::uint32_t nodes_ = 0;
   std::vector<std::uint32_t> free_;  // not in a list through the nodes: those are in no cache any more
   std::size_t size_ = 0;

@@ -1,12 +1,14 @@
 #pragma once
 
 #include "exchange/communicator.hpp"
-#include "waits/causes/compared_wait.hpp"
 #include "waits/causes/cost_accounts.hpp"
+#include "waits/causes/interval_profile.hpp"
 #include "waits/states/matching_pass.hpp"
 #include "waits/timeline/rank_map.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 namespace culprit::waits {
@@ -21,6 +23,23 @@ struct DelayCosts {
   std::uint64_t indirect_ns = 0;       ///< waiting that its delayer's waits passed on
   std::uint64_t contradictory_ns = 0;  ///< part of unattributed_ns: causes that lie after their effects
 };
+
+/// A wait, and what its waiter and its delayer did since their last synchronization point: seen where the
+/// wait was recorded, as long as it is being compared.
+struct ComparedWait {
+  Location waiter = kNoLocation;
+  std::uint32_t waiter_context = 0;  ///< the path of the call that waited
+  EventId cause;
+  std::uint64_t ns = 0;
+  bool first = true;  ///< of those that a collective kept waiting: the longest
+  const IntervalProfile& waiter_profile;
+  const IntervalProfile& longer;  ///< the regions that took the delayer longer, and how much longer
+  std::uint64_t longer_ns = 0;    ///< these together
+  std::span<const RegionTime> delayer_samples;
+  std::uint32_t synced_region = 0;  ///< the delayer's call that Regions::synced() stands for
+};
+
+using CompareObserver = std::function<void(const ComparedWait&)>;
 
 struct DelayOptions {
   /// How many waits all ranks together take at a time, about. 0: so many that what is kept of them is some

@@ -2,7 +2,7 @@
 
 #include "exchange/communicator.hpp"
 #include "storage/hash.hpp"
-#include "waits/causes/compared_wait.hpp"
+#include "waits/causes/delay_costs.hpp"
 #include "waits/states/matching_pass.hpp"
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct Hotspot {
 };
 
 /// Hotspot diagnosis, a leaner one than delay costs, of the waits that those compare: the delayer's hot
-/// procedures alone bear each wait, in proportion to what they took longer than on the waiter since both last
-/// met; nothing is passed on. Of a collective only the wait of who came first counts.
+/// procedures alone bear each wait, in proportion to what they took longer than on the waiter since their
+/// last synchronization point; nothing is passed on. Of a collective only the wait of who came first counts.
 class HotspotDiagnosis {
  public:
   /// `procedure_of` gives for each call path of the united tree the path of the procedure that it is in. Both

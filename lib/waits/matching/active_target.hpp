@@ -2,7 +2,7 @@
 
 #include "exchange/message_exchange.hpp"
 #include "waits/matching/contexts.hpp"
-#include "waits/timeline/call_site.hpp"
+#include "waits/timeline/process_trace.hpp"
 #include "waits/timeline/rank_map.hpp"
 #include "waits/timeline/trace_store.hpp"
 

@@ -4,7 +4,7 @@
 #include "storage/hash.hpp"
 #include "waits/matching/completions.hpp"
 #include "waits/matching/contexts.hpp"
-#include "waits/timeline/call_site.hpp"
+#include "waits/timeline/process_trace.hpp"
 #include "waits/timeline/trace_store.hpp"
 
 #include <cstdint>

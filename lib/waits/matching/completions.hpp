@@ -1,7 +1,6 @@
 #pragma once
 
 #include "waits/matching/request_table.hpp"
-#include "waits/timeline/call_site.hpp"
 #include "waits/timeline/event.hpp"
 #include "waits/timeline/process_trace.hpp"
 

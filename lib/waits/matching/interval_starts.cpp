@@ -1,16 +1,19 @@
 // Finds where the synchronization interval of each wait begins (docs/algorithms.md 8): the last moment before
 // it at which waiter and delayer synchronized. First each wait is reported to the time line that caused it,
 // unless all members of its collective synchronized there. Then each time line is gone along once, with its
-// own waits, the waits that it ended, and the collectives in which all synchronized;
-// synchronization_points.cpp keeps the latest per partner. Cost: one message per wait of another rank's,
-// linear otherwise.
+// own waits, the waits that it ended, and the collectives in which all synchronized: by partner the last wait
+// of either for the other, and by communicator the last instance are kept, and the later of both counts.
+// Cost: one notice and a hash look-up per wait, and the communicators used since.
 #include "waits/matching/interval_starts.hpp"
 
-#include "waits/matching/synchronization_points.hpp"
+#include "storage/hash.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <tuple>
 #include <vector>
+
+#include <tsl/robin_map.h>
 
 namespace culprit::waits {
 
@@ -65,6 +68,69 @@ class InstancesInOrder {
   std::size_t at_ = 0;
   CollectiveInstance next_;
 };
+
+/// The last synchronization points of a time line with each other one, while one goes along it.
+class SynchronizationPoints {
+ public:
+  SynchronizationPoints(const Contexts& contexts, const RankMap& rank_map)
+      : contexts_(contexts), rank_map_(rank_map) {}
+
+  /// What lies before the next wait, each in the order of calls.
+  void add(const Awaited& awaited);
+  void add(const CollectiveInstance& instance);
+  /// The next wait, with whose end the two synchronize again: where its synchronization interval begins.
+  IntervalStart synchronize(const Wait& wait);
+
+ private:
+  struct LastInstance {
+    CollectiveInstance last;
+    std::uint32_t context = View::kUnknown;
+  };
+  struct Hash {
+    std::size_t operator()(std::uint64_t key) const { return storage::hash_of(key); }
+  };
+  const Contexts& contexts_;
+  const RankMap& rank_map_;
+  tsl::robin_map<Location, IntervalStart, Hash> last_;
+  std::vector<LastInstance> instances_;  // by communicator or window, the latest first
+};
+
+void SynchronizationPoints::add(const Awaited& awaited) {
+  last_[awaited.waiter.location] = {.own = awaited.event,
+                                    .other = awaited.waiter.index,
+                                    .own_as = awaited.by_its_end ? SyncedAs::leaving : SyncedAs::entering,
+                                    .other_as = SyncedAs::waiter};
+}
+
+void SynchronizationPoints::add(const CollectiveInstance& instance) {
+  auto place = std::find_if(instances_.begin(), instances_.end(), [&instance](const LastInstance& one) {
+    return one.last.context == instance.context;
+  });
+  if (place == instances_.end()) {
+    instances_.push_back({.last = {}, .context = contexts_.find(instance.context).value_or(View::kUnknown)});
+    place = instances_.end() - 1;
+  }
+  std::rotate(instances_.begin(), place, place + 1);
+  instances_.front().last = instance;
+}
+
+IntervalStart SynchronizationPoints::synchronize(const Wait& wait) {
+  IntervalStart& last = last_[wait.cause.location];
+  IntervalStart start;
+  // Only clocks that contradict each other have a point after the cause.
+  if (last.other < wait.cause.index) start = last;
+  last = {.own = wait.event,
+          .other = wait.cause.index,
+          .own_as = SyncedAs::waiter,
+          .other_as = wait.cause_ends ? SyncedAs::leaving : SyncedAs::entering};
+  const std::int32_t rank = rank_map_.rank_of(wait.cause.location);
+  for (const LastInstance& one : instances_) {
+    if (start.own != IntervalStart::kBeginning && one.last.event <= start.own) break;
+    if (one.context == View::kUnknown || !contexts_.shared(one.context).members.contains(rank)) continue;
+    return {.context = one.last.context, .own = one.last.event, .other = one.last.instance};
+  }
+  return start;
+}
 
 }  // namespace
 

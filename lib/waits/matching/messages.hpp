@@ -6,7 +6,7 @@
 #include "waits/matching/contexts.hpp"
 #include "waits/matching/posting_order.hpp"
 #include "waits/matching/request_table.hpp"
-#include "waits/timeline/call_site.hpp"
+#include "waits/timeline/process_trace.hpp"
 #include "waits/timeline/rank_map.hpp"
 #include "waits/timeline/trace_store.hpp"
 

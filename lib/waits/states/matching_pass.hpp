@@ -3,7 +3,6 @@
 #include "exchange/communicator.hpp"
 #include "waits/matching/contexts.hpp"
 #include "waits/states/wait_sums.hpp"
-#include "waits/timeline/context_times.hpp"
 #include "waits/timeline/own_times.hpp"
 #include "waits/timeline/process_trace.hpp"
 #include "waits/timeline/rank_map.hpp"

@@ -1,13 +1,19 @@
 #pragma once
 
-#include "waits/timeline/call_paths.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace culprit::waits {
+
+/// The united tree, as far as variation over time needs it.
+struct CallPaths {
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  std::vector<std::uint32_t> parent;  ///< by context; kNone at the root. Parents come before their children
+  std::vector<std::uint32_t>
+      procedure;  ///< by context: which procedure's frame it is, over all call paths; or kNone
+};
 
 /// A call of a path that is the first MPI call path of some procedure on its time line. There may be
 /// millions: 32 bytes, which are packed in a row.

@@ -3,7 +3,6 @@
 #include "exchange/communicator.hpp"
 #include "storage/sequence.hpp"
 #include "waits/states/matching_pass.hpp"
-#include "waits/timeline/call_paths.hpp"
 #include "waits/timeline/invocations.hpp"
 #include "waits/timeline/rank_map.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "waits/timeline/call_paths.hpp"
 #include "waits/timeline/event.hpp"
+#include "waits/timeline/invocations.hpp"
 #include "waits/timeline/regions.hpp"
 
 #include <algorithm>

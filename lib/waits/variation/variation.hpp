@@ -2,7 +2,7 @@
 
 #include "exchange/communicator.hpp"
 #include "waits/states/matching_pass.hpp"
-#include "waits/timeline/call_paths.hpp"
+#include "waits/timeline/invocations.hpp"
 #include "waits/timeline/rank_map.hpp"
 #include "waits/variation/procedure_sums.hpp"
 
