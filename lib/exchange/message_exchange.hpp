@@ -35,9 +35,9 @@ std::vector<Item> items_of(const Bytes& bytes) {
 /// Collective: all ranks' items, in the order of the ranks.
 template <typename Item>
 std::vector<Item> items_of_all(Communicator& analysis, std::span<const Item> own) {
-  const std::vector<Bytes> copies(static_cast<std::size_t>(analysis.size()), bytes_of(own));
+  std::vector<Bytes> copies(static_cast<std::size_t>(analysis.size()), bytes_of(own));
   std::vector<Item> all;
-  for (const Bytes& box : analysis.all_to_all(copies)) {
+  for (const Bytes& box : analysis.all_to_all(std::move(copies))) {
     const std::vector<Item> part = items_of<Item>(box);
     all.insert(all.end(), part.begin(), part.end());
   }

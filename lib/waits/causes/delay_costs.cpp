@@ -213,8 +213,8 @@ void CostPropagation::tell_costs() {
   exchange_.deliver(costs_of_own_);
 }
 
-/// Some lines at a time: what is asked for all of them would fit into no cache. While others find out what
-/// was asked for last, the answers that came are gone through, and the next lines.
+/// Some lines at a time: what is requested for all of them would fit into no cache. While others find out
+/// what was requested last, the answers that came are gone through, and the next lines.
 void CostPropagation::explain_all(std::uint64_t since) {
   std::uint32_t line = 0;
   std::size_t explained = 0;
