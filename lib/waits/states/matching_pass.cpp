@@ -201,10 +201,7 @@ class Pass {
     const std::uint64_t together = std::max(kRecordsTogether, kRecordsOfLine * cursors_.size());
     const std::uint64_t times = records_ / together + 1;
     records_ = 0;
-    for (std::uint64_t i = 1; i < times; ++i) {
-      records_ += read(from + (until - from) / times * i);
-      exchange_.deliver_own(messages_, collectives_, neighbors_, active_target_, locks_);
-    }
+    for (std::uint64_t i = 1; i < times; ++i) records_ += read(from + (until - from) / times * i);
     return records_ += read(until);
   }
 
@@ -219,6 +216,8 @@ class Pass {
         advance(*next);
         ++count;
       }
+      // While what this process sent is still in a processor's cache.
+      exchange_.deliver_own(messages_, collectives_, neighbors_, active_target_, locks_);
       first = last;
     }
     return count;
