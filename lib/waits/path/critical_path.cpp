@@ -2,17 +2,18 @@
 // backwards along its time line; at a call that waited, back to the end of the wait and over to the call that
 // caused it; until the end of MPI_Init. Time in calls and gaps on the way is charged to them; a gap's time is
 // divided over its sampled call paths.
-// The rank of the analysis that has the time line walks on, over to its other lines too, and broadcasts where
-// it has to leave them. Clocks that contradict each other cannot make it go around: no line is walked
-// forwards.
-// Cost: one step per call on the path, and a broadcast wherever the path changes the rank of the analysis:
-// the share of all calls that lie on the path shrinks with the number of time lines.
+// The rank of the analysis that has the time line walks on and broadcasts where it came to; path_jumps.cpp
+// spares most of these messages. Clocks that contradict each other cannot make it go around: no line is
+// walked forwards.
+// Cost: one step per call on the path; 13 ns per event with 16 ranks, less with more (docs/figures.md).
 #include "waits/path/critical_path.hpp"
 
 #include "exchange/message_exchange.hpp"
+#include "waits/path/path_jumps.hpp"
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -27,10 +28,19 @@ struct Position {
   bool at_exit = false;  ///< the call itself lies before, too
   bool ended = false;
 };
+/// Where the walk has come, and the call on the time line it comes from at which it left that.
+struct Step {
+  Position at;
+  std::uint32_t left = 0;
+};
+
 class Walk {
  public:
   Walk(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched)
-      : analysis_(analysis), rank_map_(rank_map), passed_(rank_map.locations(), ~std::uint32_t{0}) {
+      : analysis_(analysis),
+        rank_map_(rank_map),
+        jumps_(analysis, rank_map, matched),
+        passed_(rank_map.locations(), ~std::uint32_t{0}) {
     for (const TimeLine& line : matched.store.lines()) lines_[line.location] = &line;
   }
 
@@ -39,9 +49,22 @@ class Walk {
     result_.last = at.call;
     result_.end_ns = result_.begin_ns = at.ns;
     while (at.call.known() && !at.ended) {
-      const int holder = rank_map_.holder_of(at.call.location);
-      if (holder == analysis_.rank()) at = along(at);
-      at = broadcast(at, holder);
+      if (jumps_.worth_it()) {
+        jumps_.bring(at.ns);
+        at = jump(at);
+      }
+      const Location location = at.call.location;
+      const int holder = rank_map_.holder_of(location);
+      Step step{at, passed_[location]};
+      if (holder == analysis_.rank()) {
+        step.at = along(at, jumps_.worth_it());
+        step.left = passed_[location];
+      }
+      exchange::Bytes bytes = exchange::bytes_of(std::span<const Step>(&step, 1));
+      analysis_.broadcast(bytes, holder);
+      step = exchange::items_of<Step>(bytes).front();
+      passed_[location] = step.left;
+      at = step.at;
       result_.begin_ns = at.ns;
     }
     collect();
@@ -77,18 +100,28 @@ class Walk {
     const auto location = static_cast<Location>(kNoLocation - chosen);
     if (chosen == 0) return {};
     const int holder = rank_map_.owner_of(rank_map_.rank_of(location));
-    return broadcast(own, holder);
-  }
-
-  Position broadcast(const Position& at, int from) {
-    exchange::Bytes bytes = exchange::bytes_of(std::span<const Position>(&at, 1));
-    analysis_.broadcast(bytes, from);
+    exchange::Bytes bytes = exchange::bytes_of(std::span<const Position>(&own, 1));
+    analysis_.broadcast(bytes, holder);
     return exchange::items_of<Position>(bytes).front();
   }
 
-  /// Goes back on one time line, and through waits on to others of this rank of the analysis, up to a wait
-  /// whose cause lies elsewhere or to the beginning.
-  Position along(Position at) {
+  /// Over to causes as long as it is known here which they are; all ranks of the analysis do the same.
+  Position jump(Position at) {
+    for (;;) {
+      const std::optional<PathJump> next = jumps_.before(at.call, at.at_exit);
+      if (!next || at.call.index > passed_[at.call.location]) return at;
+      if (rank_map_.holder_of(at.call.location) == analysis_.rank()) along(at, true);
+      passed_[at.call.location] = next->event;
+      at = {.call = next->cause,
+            .ns = std::min(at.ns, next->until_ns),
+            .at_exit = next->cause_ends,
+            .ended = false};
+    }
+  }
+
+  /// Goes back on one time line, up to the first wait; or on through waits whose causes lie on lines of this
+  /// rank of the analysis, if not `one_wait`; or to the beginning.
+  Position along(Position at, bool one_wait) {
     for (;;) {
       const Location location = at.call.location;
       const auto found = lines_.find(location);
@@ -106,7 +139,9 @@ class Walk {
         if (events[at.call.index].initialize) break;
       }
       passed_[location] = at.call.index;
+      const bool waited = events[at.call.index].wait != 0;
       at = through_call(own, at);
+      if (waited && one_wait) return at;
     }
     at.ended = true;
     return at;
@@ -153,8 +188,9 @@ class Walk {
   exchange::Communicator& analysis_;
   const RankMap& rank_map_;
   CriticalPath result_;
+  PathJumps jumps_;
   std::map<Location, const TimeLine*> lines_;
-  std::vector<std::uint32_t> passed_;  // by location, of this rank's: where the walk was last
+  std::vector<std::uint32_t> passed_;  // by location: where the walk was last
   std::map<std::pair<Location, Region>, Stretch> stretches_;
 };
 

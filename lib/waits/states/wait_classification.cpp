@@ -31,7 +31,7 @@ const LineTimes& WaitClassification::classify(TimeLine& line) {
   line_ = &line;
   times_.clear();
   sum_ns_ = 0;
-  left_ns_ = TimeLine::kNever;
+  before_ = {};
   next_sample_ = 0;
   const std::uint32_t together = line.calls_sorted_together;
   const std::size_t count = line.events.size();
@@ -68,18 +68,19 @@ void WaitClassification::classify_part(std::size_t part, std::uint32_t first, st
 
 /// Events that lie together, the first of which is call `first`: no other sequence can be used meanwhile.
 void WaitClassification::classify_block(std::uint32_t first, std::span<Event> events) {
-  std::uint64_t left_ns = left_ns_;
+  Before before = before_;  // apart: what others might refer to is read and written for each event
   std::uint32_t index = first;
   for (Event& event : events) {
     const std::uint32_t gap = regions_.of_gap(event.gap);
     event.gap = 0xfffffffU & gap;
     event.waits = waits_before_ + static_cast<std::uint32_t>(found_.size());
     event.wait = 0;
-    if (event.enter_ns > left_ns) {
-      times_.add(gap, event.enter_ns - left_ns);
+    if (event.enter_ns < before.until_ns) overlap(before.latest);
+    if (event.enter_ns > before.left_ns) {
+      times_.add(gap, event.enter_ns - before.left_ns);
       if (event.sampled) sampled_.push_back({index, gap});
     }
-    left_ns = event.exit_ns;
+    before.left_ns = event.exit_ns;
     std::uint64_t own_ns = event.exit_ns - event.enter_ns;
     if (candidate_->event == index) {
       const Candidate* const begin = candidate_;
@@ -88,6 +89,8 @@ void WaitClassification::classify_block(std::uint32_t first, std::span<Event> ev
       if (decided.until_ns != 0) {
         event.wait = static_cast<std::uint32_t>(std::min<std::uint64_t>(decided.ns, Event::kLongWait));
         own_ns -= std::min(own_ns, decided.ns);
+        before.until_ns = decided.until_ns;
+        before.latest = event.waits;
       }
     }
     if (index == last_) {
@@ -97,13 +100,20 @@ void WaitClassification::classify_block(std::uint32_t first, std::span<Event> ev
     }
     ++index;
   }
-  left_ns_ = left_ns;
+  before_ = before;
+}
+
+/// Another call was entered before this wait ended.
+void WaitClassification::overlap(std::uint32_t wait) {
+  if (overlapped_.empty() || overlapped_.back() != wait) overlapped_.push_back(wait);
 }
 
 /// What was found of the events that lie together.
 void WaitClassification::add_waits() {
   for (const Wait& wait : found_) line_->waits.push_back(wait);
   found_.clear();
+  for (const std::uint32_t wait : overlapped_) line_->waits.change(wait).overlapped = true;
+  overlapped_.clear();
 }
 
 // ---- what calls waited for

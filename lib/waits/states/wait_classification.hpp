@@ -33,6 +33,12 @@ class WaitClassification {
     std::uint64_t ns = 0;        // how long
     std::uint64_t until_ns = 0;  // 0: it did not wait
   };
+  /// What classifying the next event takes from those before.
+  struct Before {
+    std::uint64_t left_ns = TimeLine::kNever;  // when the call before was left; nothing comes after none
+    std::uint64_t until_ns = 0;                // of the latest wait, no part of one; 0: there was none yet
+    std::uint32_t latest = 0;                  // that wait
+  };
   /// A gap that holds samples.
   struct SampledGap {
     std::uint32_t call = 0;  // that ends it
@@ -42,6 +48,7 @@ class WaitClassification {
   void classify_part(std::size_t part, std::uint32_t first, std::uint32_t last);
   void classify_block(std::uint32_t first, std::span<Event> events);
   void add_waits();
+  void overlap(std::uint32_t wait);
   [[nodiscard]] Decided decide(const Event& event, std::span<const Candidate> candidates);
   Decided wait_for_main(const Event& event, const Candidate& main);
   void late_complete(const Event& event, std::span<const Candidate> candidates, const Candidate& main);
@@ -73,9 +80,10 @@ class WaitClassification {
 
   // Of the events that lie together, of which others must not be used:
   std::vector<Wait> found_;
+  std::vector<std::uint32_t> overlapped_;  // waits
 
   // Of the line:
-  std::uint64_t left_ns_ = TimeLine::kNever;  // when the call before was left; kNever: there was none
+  Before before_;
   std::uint64_t sum_ns_ = 0;
   std::uint32_t waits_before_ = 0;  // those found_
   std::uint32_t last_ = 0;          // of its calls

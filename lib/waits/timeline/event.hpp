@@ -110,6 +110,7 @@ struct Wait {
   Pattern pattern = Pattern::none;
   bool first : 1 = true;        ///< of those that a collective kept waiting: the longest
   bool cause_ends : 1 = false;  ///< it ended with the end of the cause, not with its beginning
+  bool overlapped : 1 = false;  ///< a later call of its line (a loop of polls) was entered before it ended
   SyncedAs own_as : 2 = SyncedAs::waiter,
                     other_as : 2 = SyncedAs::waiter;  ///< see IntervalStart, as those below
   std::uint32_t own = IntervalStart::kBeginning, other = IntervalStart::kBeginning;
