@@ -1,27 +1,17 @@
 #pragma once
 
-#include "measurement/block_file.hpp"
 #include "measurement/kinds.hpp"
-#include "measurement/limits.hpp"
+#include "measurement/trace_file.hpp"
 #include "measurement/trace_layout.hpp"
 #include "measurement/trace_stream.hpp"
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 
 // The writer side of a trace: streams of blocks in memory, appended to a file that is readable at any moment
 // and after any death of the process. Nothing here allocates, throws or uses stdio; functions marked
 // [handler] are async-signal-safe. docs/formats.md states the bytes.
 namespace culprit::measurement {
-
-struct TraceDescription {
-  std::uint64_t pid = 0;
-  std::uint64_t start_ns = 0;
-  std::int64_t start_realtime_ns = 0;
-  std::uint64_t key = 0;                  ///< ProcessDescription's
-  std::uint64_t limit = kMostTraceBytes;  ///< bytes that the file may grow to
-};
 
 /// The trace of one process. Has no destructor: it lives in static memory and ends with the process.
 class LiveTrace {
@@ -61,52 +51,27 @@ class LiveTrace {
   [[nodiscard]] bool recorded() const noexcept;
   [[nodiscard]] bool open() const noexcept { return file_.is_open(); }
   /// Nothing more is recorded: the limit was reached or a write failed.
-  [[nodiscard]] bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed) != 0; }
-  [[nodiscard]] bool limit_reached() const noexcept {
-    return stopped_.load(std::memory_order_acquire) == trace::kLimitReached;
-  }
+  [[nodiscard]] bool stopped() const noexcept { return file_.stopped(); }
+  [[nodiscard]] bool limit_reached() const noexcept { return file_.limit_reached(); }
   /// The errno of the write that failed, or 0.
-  [[nodiscard]] int error() const noexcept { return error_.load(std::memory_order_relaxed); }
-  [[nodiscard]] std::uint64_t limit() const noexcept { return limit_; }
-  [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_.load(std::memory_order_relaxed); }
+  [[nodiscard]] int error() const noexcept { return file_.error(); }
+  [[nodiscard]] std::uint64_t limit() const noexcept { return file_.limit(); }
+  [[nodiscard]] std::uint64_t dropped() const noexcept { return file_.dropped(); }
 
  private:
-  friend class TraceStream;
-
   template <typename Act>
   void for_each_stream(Act act) noexcept {
     for (std::uint32_t i = 0; i < streams_end_.load(std::memory_order_acquire); ++i) {
       if (streams_[i].exists()) act(streams_[i]);
     }
   }
-  std::uint32_t claim_slot() noexcept;
-  void count_dropped() noexcept { dropped_.fetch_add(1, std::memory_order_relaxed); }
-  void stop(std::uint32_t why, int error) noexcept;
-  void flush(TraceStream& stream, bool wait) noexcept;
-  int flush_blocks(TraceStream& stream, bool complete) noexcept;
-  int write_block(int fd, TraceStream& stream, std::uint32_t sequence, bool complete) noexcept;
-  int write_header() noexcept;
-  int write_index() noexcept;
-  bool lock_process() noexcept;
-  void unlock_process() noexcept;
 
-  BlockFile file_;
-  trace::Header header_{};
-  std::uint64_t limit_ = 0;
-  std::uint32_t most_slots_ = 0;
-  std::atomic<std::uint32_t> next_slot_{1};
-  std::atomic<std::uint32_t> slots_{1};    // up to the last that was written
-  std::atomic<std::uint32_t> stopped_{0};  // the flag of the reason
-  std::atomic<int> error_{0};
-  std::atomic<std::uint64_t> stopped_ns_{0};
-  std::atomic<std::uint64_t> dropped_{0};
+  TraceFile file_;
   std::uint32_t definitions_ = 0;
-  bool all_written_ = false;  // no block will follow
   std::atomic<bool> process_lock_{false};
   TraceStream process_;
   std::atomic<std::uint32_t> streams_end_{0};  // above all indices of streams
   TraceStream* streams_ = nullptr;  // by tree: kMaxThreads of them, in memory that costs nothing until used
-  trace::IndexEntry* index_ = nullptr;  // by slot - 1, likewise
 };
 
 }  // namespace culprit::measurement

@@ -4,13 +4,17 @@
 // bytes per sample (docs/figures.md).
 #include "measurement/trace_stream.hpp"
 
-#include "measurement/live_trace.hpp"
 #include "measurement/raw_memory.hpp"
 #include "measurement/sealed_layout.hpp"
+#include "measurement/trace_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace culprit::measurement {
 
@@ -35,13 +39,32 @@ unsigned char* put_context(unsigned char* at, trace::Context context) noexcept {
   return put(at, static_cast<std::uint32_t>(context + 1));
 }
 
+bool short_of_descriptors(int error) noexcept {
+  return error == EMFILE || error == ENFILE;
+}
+
+/// No handler of the program's, which might jump away, runs while this lives.
+class SignalsHeld {
+ public:
+  SignalsHeld() noexcept {
+    const std::uint64_t all = ~std::uint64_t{0};
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof before_);
+  }
+  ~SignalsHeld() { syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_); }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+ private:
+  std::uint64_t before_ = 0;
+};
+
 }  // namespace
 
-int TraceStream::start(LiveTrace& trace, std::uint32_t number) noexcept {
+int TraceStream::start(TraceFile& file, std::uint32_t number) noexcept {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   void* memory = raw_map(nullptr, kBuffers * trace::kSlot, PROT_READ | PROT_WRITE, flags);
   if (memory == MAP_FAILED) return errno;
-  trace_ = &trace;
+  file_ = &file;
   number_ = number;
   buffers_.store(static_cast<unsigned char*>(memory), std::memory_order_release);
   return 0;
@@ -52,17 +75,50 @@ void TraceStream::release() noexcept {
   if (memory != nullptr) raw_unmap(memory, kBuffers * trace::kSlot);
 }
 
+// All blocks but the last are complete.
+int TraceStream::flush_blocks(bool complete) noexcept {
+  const std::uint32_t opened = opened_.load(std::memory_order_acquire);
+  std::uint32_t sequence = flushed_.load(std::memory_order_relaxed);
+  if (sequence == opened) return 0;
+  const BlockFile::Use use(file_->blocks());
+  if (use.fd() < 0) return -use.fd();
+  for (; sequence != opened; ++sequence) {
+    const bool whole = complete || sequence + 1 != opened;
+    if (const int error =
+            file_->write_block(use, *block(sequence), slots_[sequence % kBuffers], written_, whole);
+        error != 0)
+      return error;
+    if (!whole) break;
+    written_ = 0;
+    flushed_.store(sequence + 1, std::memory_order_release);
+  }
+  return 0;
+}
+
+void TraceStream::flush(bool wait) noexcept {
+  if (!file_->is_open() || file_->error() != 0) return;
+  const int saved_errno = errno;
+  {
+    const SignalsHeld held;
+    if (!claim(flushing_, wait)) return;
+    const int error = flush_blocks(false);
+    flushing_.store(false, std::memory_order_release);
+    if (error != 0 && !short_of_descriptors(error)) file_->stop(trace::kWriteFailed, error);
+  }
+  errno = saved_errno;
+}
+
 bool TraceStream::open_block(std::uint64_t base_ns, bool wait) noexcept {
   const std::uint32_t sequence = opened_.load(std::memory_order_relaxed);
   const auto full = [&] { return sequence - flushed_.load(std::memory_order_acquire) >= kBuffers; };
   if (full()) {
-    trace_->flush(*this, wait);
+    flush(wait);
     if (full()) {
-      trace_->count_dropped();
+      file_->count_dropped();
       return false;
     }
   }
-  const std::uint32_t slot = trace_->claim_slot();
+  const std::uint32_t slot = file_->claim_slot();
   if (slot == 0) return false;
   slots_[sequence % kBuffers] = slot;
   trace::BlockHeader* header = block(sequence);
@@ -85,7 +141,7 @@ bool TraceStream::open_block(std::uint64_t base_ns, bool wait) noexcept {
 }
 
 bool TraceStream::make_room(std::size_t size, std::uint64_t first_time, bool wait) noexcept {
-  if (trace_->stopped()) return false;
+  if (file_->stopped()) return false;
   // A record that was never published: a longjmp left it. What it changed has no meaning in the block.
   if (writing_) [[unlikely]]
     at_ = end_;

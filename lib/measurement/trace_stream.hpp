@@ -10,7 +10,7 @@
 
 namespace culprit::measurement {
 
-class LiveTrace;
+class TraceFile;
 
 /// One stream of a trace while it is written: a ring of blocks in memory, filled by one thread and emptied
 /// into the file by the keeper, or by the thread itself where the keeper is too slow. Functions marked
@@ -31,19 +31,25 @@ class TraceStream {
   void add(const trace::Operation& operation) noexcept;
   void end_call() noexcept;
 
- private:
-  friend class LiveTrace;
-
-  /// At 50 000 calls a second and nine bytes each the keeper finds every quarter of a second that four of
-  /// these were filled.
-  static constexpr std::uint32_t kBuffers = 4;
-
-  int start(LiveTrace& trace, std::uint32_t number) noexcept;
+  /// For LiveTrace: a stream begins with memory for its ring, of zero before, and ends.
+  int start(TraceFile& file, std::uint32_t number) noexcept;
   void release() noexcept;
   [[nodiscard]] bool exists() const noexcept { return buffers_.load(std::memory_order_acquire) != nullptr; }
 
+  /// Writes what is in the ring into the file; `wait` for who does already. No thread may be recording where
+  /// the last block is to be `complete`; returns 0 or an errno.
+  void flush(bool wait) noexcept;
+  int flush_blocks(bool complete) noexcept;
+
   /// Adds to the stream of the process; its records may begin in one block and end in another.
   bool bytes(const unsigned char* data, std::size_t size) noexcept;
+  /// Whether anything was ever recorded.
+  [[nodiscard]] bool used() const noexcept { return opened_.load(std::memory_order_relaxed) != 0; }
+
+ private:
+  /// At 50 000 calls a second and nine bytes each the keeper finds every quarter of a second that four of
+  /// these were filled.
+  static constexpr std::uint32_t kBuffers = 4;
 
   [[nodiscard]] bool has_room(std::size_t size) const noexcept {
     return static_cast<std::size_t>(end_ - at_) >= size;
@@ -63,7 +69,7 @@ class TraceStream {
                                                  std::size_t{sequence % kBuffers} * trace::kSlot);
   }
 
-  LiveTrace* trace_ = nullptr;
+  TraceFile* file_ = nullptr;
   std::uint32_t number_ = 0;
   std::atomic<unsigned char*> buffers_{nullptr};
   // Of the writing thread:
