@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/interpose/call_mark.hpp"
+#include "runtime/state/call_mark.hpp"
 
 namespace culprit::mpi {
 

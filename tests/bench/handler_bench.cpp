@@ -1,7 +1,10 @@
 #include "measurement/live.hpp"
 #include "runtime/modules/modules.hpp"
-#include "runtime/process/process.hpp"
 #include "runtime/recording/call_path.hpp"
+#include "runtime/recording/region_names.hpp"
+#include "runtime/recording/regions.hpp"
+#include "runtime/state/measurement.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
 
 #include <algorithm>
@@ -38,9 +41,6 @@
 namespace culprit::runtime {
 
 // The part of the runtime that finds modules, for a program that is not preloaded into.
-constinit Process process;
-constinit measurement::LiveFile file;
-
 std::uint32_t module_generation() {
   return 1;
 }

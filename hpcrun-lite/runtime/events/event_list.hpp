@@ -29,6 +29,10 @@ struct Event {
     return source == EventSource::realtime || source == EventSource::cputime ||
            (kernel != nullptr && kernel->time);
   }
+  /// Whether it counts context switches.
+  [[nodiscard]] bool is_switch() const {
+    return kernel != nullptr && kernel->config == PERF_COUNT_SW_CONTEXT_SWITCHES;
+  }
 };
 
 struct EventList {

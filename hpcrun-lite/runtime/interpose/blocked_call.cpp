@@ -1,11 +1,12 @@
 #include "runtime/interpose/blocked_call.hpp"
 
-#include "runtime/interpose/blocked_signal.hpp"
-#include "runtime/process/process.hpp"
 #include "runtime/recording/call_path.hpp"
 #include "runtime/recording/recording.hpp"
-#include "runtime/sampling/control.hpp"
-#include "runtime/sampling/sampling.hpp"
+#include "runtime/sampling/charge.hpp"
+#include "runtime/sampling/parking.hpp"
+#include "runtime/sampling/program_signals.hpp"
+#include "runtime/state/control.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
 
 #include <atomic>

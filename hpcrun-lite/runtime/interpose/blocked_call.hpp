@@ -1,8 +1,8 @@
 #pragma once
 
 #include "runtime/api.hpp"
+#include "runtime/state/thread.hpp"
 #include "runtime/system/system_calls.hpp"
-#include "runtime/threads/thread.hpp"
 
 #include <cstdint>
 

@@ -1,9 +1,10 @@
 #include "runtime/interpose/confinement.hpp"
 
-#include "runtime/process/keeper.hpp"
-#include "runtime/process/process.hpp"
-#include "runtime/recording/recording.hpp"
-#include "runtime/sampling/control.hpp"
+#include "runtime/life/process_life.hpp"
+#include "runtime/recording/flusher.hpp"
+#include "runtime/sampling/start_stop.hpp"
+#include "runtime/state/measurement.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
 
@@ -20,7 +21,7 @@ void end_before_confinement() {
   if (file.open()) file.note("the program restricted its own system calls: nothing is recorded from then on");
   end_sampling();
   end_process(measurement::EndReason::exit);
-  await_keeper();
+  await_flusher();
   culprit_rt_thread.state = nullptr;
   process.active = false;  // from here on, even asking for the process id may be deadly
 }

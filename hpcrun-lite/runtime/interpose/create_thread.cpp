@@ -1,12 +1,13 @@
 // pthread_create and thrd_create: threads are sampled from their start routine to their end, unless the MPI
 // library started them for itself.
-#include "runtime/interpose/blocked_signal.hpp"
+#include "runtime/life/thread_life.hpp"
 #include "runtime/modules/modules.hpp"
-#include "runtime/process/process.hpp"
-#include "runtime/sampling/control.hpp"
+#include "runtime/sampling/program_signals.hpp"
+#include "runtime/state/control.hpp"
+#include "runtime/state/process.hpp"
+#include "runtime/state/thread.hpp"
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
-#include "runtime/threads/thread.hpp"
 
 #include <csignal>
 #include <cstring>
@@ -27,10 +28,6 @@ constexpr const char* kServants[] = {"libmpi", "libmpich", "libopen-", "libpmix"
 constexpr std::size_t kDefaultStack =
     8 * 1024 * 1024;  // only guides where a walk may look: reads stay above sp
 
-pthread_key_t end_key;
-std::atomic<bool> have_key{false};
-pthread_once_t key_once = PTHREAD_ONCE_INIT;
-
 bool serves_mpi(std::uint64_t address) {
   LoadedModule module;
   if (!find_loaded(address, module) || module.name == nullptr) return false;
@@ -40,15 +37,6 @@ bool serves_mpi(std::uint64_t address) {
     if (strncmp(name, servant, strlen(servant)) == 0) return true;
   }
   return false;
-}
-
-/// Runs at the thread's end however it comes: return, pthread_exit or cancellation.
-void end_of_thread(void* /*state*/) {
-  end_thread();
-}
-
-void make_key() {
-  have_key.store(pthread_key_create(&end_key, end_of_thread) == 0, std::memory_order_release);
 }
 
 /// Called on the new thread. The C library keeps a thread's descriptor at the top of its stack: all frames
@@ -136,11 +124,6 @@ class RoomForSignals {
 };
 
 }  // namespace
-
-void watch_end_of_thread(Thread* thread) {
-  pthread_once(&key_once, make_key);
-  if (have_key.load(std::memory_order_acquire)) pthread_setspecific(end_key, thread);
-}
 
 }  // namespace culprit::runtime
 

@@ -1,14 +1,14 @@
 // exec replaces the program in place: the measurement is complete, unless the call fails.
-#include "runtime/events/event_silence.hpp"
-#include "runtime/process/keeper.hpp"
-#include "runtime/process/process.hpp"
-#include "runtime/recording/recording.hpp"
+#include "runtime/recording/flusher.hpp"
 #include "runtime/recording/tracing.hpp"
-#include "runtime/sampling/control.hpp"
+#include "runtime/sampling/start_stop.hpp"
+#include "runtime/state/control.hpp"
+#include "runtime/state/measurement.hpp"
+#include "runtime/state/process.hpp"
+#include "runtime/state/thread.hpp"
 #include "runtime/system/clock.hpp"
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
-#include "runtime/threads/thread.hpp"
 
 #include <cerrno>
 #include <cstdarg>
@@ -29,7 +29,7 @@ class Replacement {
     if (!measured_) return;
     if (Thread* thread = this_thread()) silence_events(thread);
     stop_recording();
-    hold_keeper();
+    hold_flusher();
     end_trace(measurement::EndReason::exec);
     if (file.open()) file.seal(measurement::EndReason::exec, now());
   }
@@ -41,7 +41,7 @@ class Replacement {
     allow_recording();
     // Another thread may be ending the process, and waits for the keeper to seal what nobody records in.
     if (process.ended.load(std::memory_order_seq_cst)) stop_recording();
-    release_keeper();
+    release_flusher();
     if (Thread* thread = this_thread()) resume_events(thread);
     errno = error;
   }

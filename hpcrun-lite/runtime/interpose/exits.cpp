@@ -1,6 +1,7 @@
-// The ways to end a process that run no destructors; process.cpp has the others.
+// The ways to end a process that run no destructors; process_life.cpp has the others.
 #include "runtime/api.hpp"
-#include "runtime/process/process.hpp"
+#include "runtime/life/process_life.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
 

@@ -1,7 +1,7 @@
 #include "runtime/interpose/interruptible.hpp"
 
+#include "runtime/state/thread.hpp"
 #include "runtime/system/system_calls.hpp"
-#include "runtime/threads/thread.hpp"
 
 #include <atomic>
 

@@ -1,10 +1,10 @@
 // A jump out of a handler that interrupted a blocking call leaves the signal held back, unless the jump
 // restores the mask of signals: sampling of the thread would rest until the next such call.
-#include "runtime/process/process.hpp"
 #include "runtime/sampling/parking.hpp"
+#include "runtime/state/process.hpp"
+#include "runtime/state/thread.hpp"
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
-#include "runtime/threads/thread.hpp"
 
 #include <csetjmp>
 #include <csignal>

@@ -1,10 +1,8 @@
 // The sampling signals are ours: a program that gives every signal a handler, as some do, keeps its handler
 // in a shadow, which is called for signals that no event of ours sent.
-#include "runtime/events/papi_sampling.hpp"
-#include "runtime/interpose/blocked_signal.hpp"
-#include "runtime/interpose/shadow_action.hpp"
-#include "runtime/process/process.hpp"
 #include "runtime/sampling/full_queue.hpp"
+#include "runtime/sampling/papi_sampling.hpp"
+#include "runtime/sampling/program_signals.hpp"
 #include "runtime/system/c_library.hpp"
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
@@ -14,27 +12,6 @@
 
 namespace culprit::runtime {
 namespace {
-
-struct sigaction shadows[2] = {};  // of our signal and of PAPI's; all zero is the default action
-
-/// Null where the signal is the program's own.
-struct sigaction* shadow_of(int signal) {
-  if (!process.active) return nullptr;
-  if (signal == process.signal) return &shadows[0];
-  return signal == process.papi_signal ? &shadows[1] : nullptr;
-}
-
-CULPRIT_REAL Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{"sigaction"};
-
-/// The default action of a real-time signal is to end the process. What comes late from an event of ours,
-/// through the kernel, is no reason for that.
-void act_by_default(int signal, const siginfo_t* info) {
-  if (info->si_code == SI_TIMER || info->si_code > 0) return;
-  struct sigaction action {};
-  if (real_sigaction(signal, &action, nullptr) != 0) return;
-  change_mask(SIG_UNBLOCK, mask_of(signal));
-  system_call(SYS_tgkill, process_id(), thread_id(), signal);
-}
 
 /// signal() and its kin, which differ in the flags that they stand for. They never reach sigaction by its
 /// name.
@@ -52,21 +29,6 @@ constexpr int kBsd = SA_RESTART;
 constexpr int kSystemV = static_cast<int>(SA_RESETHAND | SA_NODEFER);
 
 }  // namespace
-
-void act_in_shadow(int signal, siginfo_t* info, void* context) {
-  if (put_off(signal, info, context)) return;
-  const struct sigaction shadow = shadows[signal == process.signal ? 0 : 1];
-  if ((shadow.sa_flags & static_cast<int>(SA_RESETHAND)) != 0)
-    shadows[signal == process.signal ? 0 : 1].sa_handler = SIG_DFL;
-  const sighandler_t handler = shadow.sa_handler;  // shares its place with sa_sigaction
-  if (handler == SIG_DFL) {
-    act_by_default(signal, info);
-  } else if (handler != SIG_IGN && (shadow.sa_flags & SA_SIGINFO) != 0) {
-    shadow.sa_sigaction(signal, info, context);
-  } else if (handler != SIG_IGN) {
-    handler(signal);
-  }
-}
 
 }  // namespace culprit::runtime
 

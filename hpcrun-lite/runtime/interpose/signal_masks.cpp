@@ -1,12 +1,12 @@
 // Programs block all signals around what must not be interrupted, or for good and wait for them in one
 // thread. The sampling signals are never blocked on their behalf: what they compute meanwhile would be
 // charged to the call that unblocks. They read back the masks that they set.
-#include "runtime/interpose/blocked_signal.hpp"
-#include "runtime/process/process.hpp"
+#include "runtime/sampling/program_signals.hpp"
+#include "runtime/state/process.hpp"
+#include "runtime/state/thread.hpp"
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
 #include "runtime/system/signal_set.hpp"
-#include "runtime/threads/thread.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -15,9 +15,6 @@
 
 namespace culprit::runtime {
 namespace {
-
-/// What the program believes blocked in this thread, of our signals.
-__attribute__((tls_model("initial-exec"))) __thread KernelMask blocked = 0;
 
 using Change = int(int, const sigset_t*, sigset_t*);
 
@@ -28,11 +25,11 @@ KernelMask after(KernelMask before, int how, KernelMask named) {
 
 int change_kept(Real<Change>& real, int how, const sigset_t* set, sigset_t* before) {
   const KernelMask ours = process.mask;
-  const KernelMask believed = blocked;
+  const KernelMask believed = blocked_by_program();
   sigset_t kept;
   const sigset_t* passed = set;
   if (set != nullptr) {
-    blocked = after(blocked, how, mask_in(*set) & ours);
+    set_blocked_by_program(after(believed, how, mask_in(*set) & ours));
     // Unblocking passes as it is: a signal that was put off arrives then.
     if (how != SIG_UNBLOCK) {
       kept = *set;
@@ -41,7 +38,7 @@ int change_kept(Real<Change>& real, int how, const sigset_t* set, sigset_t* befo
     }
   }
   const int result = real(how, passed, before);
-  if (result != 0) blocked = believed;
+  if (result != 0) set_blocked_by_program(believed);
   if (result == 0 && before != nullptr) set_mask(*before, (mask_in(*before) & ~ours) | believed);
   return result;
 }
@@ -60,21 +57,6 @@ int change_one(Real<int(int)>& real, int how, int signal) {
 }
 
 }  // namespace
-
-bool put_off(int signal, siginfo_t* info, void* context) {
-  if ((blocked & mask_of(signal)) == 0) return false;
-  sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, signal);
-  system_call(SYS_rt_tgsigqueueinfo, process_id(), thread_id(), signal, word(info));
-  return true;
-}
-
-KernelMask blocked_by_program() {
-  return blocked;
-}
-
-void set_blocked_by_program(KernelMask believed) {
-  blocked = believed;
-}
 
 }  // namespace culprit::runtime
 

@@ -2,7 +2,7 @@
 // are in waits_ipc.cpp). Two versions of pthread_cond_wait and pthread_cond_timedwait exist, for condition
 // variables of two layouts; runtime.map gives ours the version of the new ones, and leaves the old to the C
 // library.
-#include "runtime/interpose/call_mark.hpp"
+#include "runtime/state/call_mark.hpp"
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
 

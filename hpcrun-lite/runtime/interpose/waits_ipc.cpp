@@ -1,7 +1,7 @@
 // Semaphores and message queues that the kernel does not restart after a signal.
 #include "runtime/interpose/blocked_call.hpp"
-#include "runtime/interpose/call_mark.hpp"
 #include "runtime/interpose/wait_time.hpp"
+#include "runtime/state/call_mark.hpp"
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
 

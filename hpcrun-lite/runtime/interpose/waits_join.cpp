@@ -1,5 +1,5 @@
 // Waiting for the end of another thread.
-#include "runtime/interpose/call_mark.hpp"
+#include "runtime/state/call_mark.hpp"
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
 

@@ -2,7 +2,7 @@
 // is marked as waiting. The lock is looked at, never tried: what the call does to it and what it returns stay
 // its own. Between the look and the call another thread may take it, and what a lock looks like is glibc's to
 // change: a wait that is missed here is known by the function's name (lib/merge/rules/threads.rules).
-#include "runtime/interpose/call_mark.hpp"
+#include "runtime/state/call_mark.hpp"
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
 

@@ -2,7 +2,7 @@
 // timeout of zero, as in the progress loops of MPI) pass through untouched.
 #include "runtime/interpose/blocked_call.hpp"
 #include "runtime/interpose/wait_time.hpp"
-#include "runtime/process/process.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
 #include "runtime/system/signal_set.hpp"

@@ -1,7 +1,7 @@
 // Waiting for signals: ours must neither end the wait nor be handed to the program.
 #include "runtime/interpose/blocked_call.hpp"
 #include "runtime/interpose/wait_time.hpp"
-#include "runtime/process/process.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
 #include "runtime/system/signal_set.hpp"

@@ -2,10 +2,10 @@
 // are; all others jump to the C library's function with registers and stack as they came, since some (clone)
 // do not return the way they were called.
 #include "runtime/interpose/blocked_call.hpp"
-#include "runtime/interpose/call_mark.hpp"
 #include "runtime/interpose/confinement.hpp"
 #include "runtime/interpose/wait_time.hpp"
-#include "runtime/process/process.hpp"
+#include "runtime/state/call_mark.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
 #include "runtime/system/system_calls.hpp"

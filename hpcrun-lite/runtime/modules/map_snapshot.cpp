@@ -1,7 +1,7 @@
 #include "runtime/modules/map_snapshot.hpp"
 
 #include "runtime/process/identity.hpp"
-#include "runtime/process/process.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
 
 #include <atomic>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/modules/modules.hpp"
+#include "runtime/modules/loaded_module.hpp"
 
 #include <cstdint>
 

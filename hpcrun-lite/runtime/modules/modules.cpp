@@ -2,9 +2,9 @@
 
 #include "runtime/modules/map_snapshot.hpp"
 #include "runtime/process/identity.hpp"
-#include "runtime/recording/recording.hpp"
-#include "runtime/system/export.hpp"
-#include "runtime/system/real.hpp"
+#include "runtime/state/measurement.hpp"
+#include "runtime/state/process.hpp"
+#include "runtime/system/text.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -44,8 +44,6 @@ FindObject find_object = nullptr;
 Extent program;
 std::uint64_t vdso = 0;
 std::atomic<std::uint64_t> own_begin[kMaxOwn];
-std::atomic<std::uint32_t> generation{1};
-std::atomic<std::uint32_t> unloading{0};
 std::atomic<bool> mpi_sampled{false};
 
 struct BuildId {
@@ -132,7 +130,7 @@ void prepare_modules() {
   if (find_object == nullptr) read_first_snapshot();
   dl_iterate_phdr(note_program, nullptr);
   vdso = getauxval(AT_SYSINFO_EHDR);
-  add_own_library(reinterpret_cast<std::uint64_t>(&generation));
+  add_own_library(reinterpret_cast<std::uint64_t>(&mpi_sampled));
 }
 
 bool find_loaded(std::uint64_t address, LoadedModule& module) {
@@ -191,29 +189,4 @@ bool mpi_was_sampled() {
   return mpi_sampled.load(std::memory_order_relaxed);
 }
 
-bool module_is_unloading() {
-  return unloading.load(std::memory_order_acquire) != 0;
-}
-
-void forget_unloading() {
-  unloading.store(0, std::memory_order_relaxed);
-}
-
-std::uint32_t module_generation() {
-  return generation.load(std::memory_order_acquire);
-}
-
 }  // namespace culprit::runtime
-
-/// What an unloaded module's addresses mean may change from here on, and during the call.
-CULPRIT_EXPORT int dlclose(void* handle) {
-  static CULPRIT_REAL culprit::runtime::Real<int(void*)> real{"dlclose"};
-  culprit::runtime::unloading.fetch_add(1, std::memory_order_acq_rel);
-  culprit::runtime::generation.fetch_add(1, std::memory_order_acq_rel);
-  const int result = real(handle);
-  culprit::runtime::generation.fetch_add(1, std::memory_order_acq_rel);
-  // A child that was forked in the middle has forgotten it.
-  if (culprit::runtime::module_is_unloading())
-    culprit::runtime::unloading.fetch_sub(1, std::memory_order_acq_rel);
-  return result;
-}

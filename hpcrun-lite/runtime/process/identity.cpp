@@ -2,6 +2,7 @@
 
 #include "runtime/process/job_key.hpp"
 #include "runtime/process/run_directory.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
 
 #include <cerrno>
@@ -15,13 +16,13 @@
 namespace culprit::runtime {
 namespace {
 
-PathText directory;
-PathText program;
-PathText start;
-Text<kCulpritRunId> id;
+constinit PathText directory{InStaticMemory{}};
+constinit PathText program{InStaticMemory{}};
+constinit PathText start{InStaticMemory{}};
+constinit Text<kCulpritRunId> id{InStaticMemory{}};
 bool inner_run = false;
-Text<256> host_name;
-Text<1024> wanted_ranks;
+constinit Text<256> host_name{InStaticMemory{}};
+constinit Text<1024> wanted_ranks{InStaticMemory{}};
 
 /// The machine's name, with nothing in it that a file name could not hold.
 void read_host() {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/api.hpp"
-#include "runtime/process/process.hpp"
+#include "runtime/system/text.hpp"
 
 // Where measurements go and what they are called.
 namespace culprit::runtime {

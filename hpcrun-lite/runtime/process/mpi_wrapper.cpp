@@ -1,8 +1,9 @@
 #include "runtime/process/mpi_wrapper.hpp"
 
 #include "runtime/process/identity.hpp"
-#include "runtime/process/process.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/system/system_calls.hpp"
+#include "runtime/system/text.hpp"
 
 #include <cstdlib>
 #include <cstring>

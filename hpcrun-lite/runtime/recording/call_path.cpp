@@ -4,11 +4,13 @@
 // recursion become one.
 #include "runtime/recording/call_path.hpp"
 
-#include "runtime/interpose/call_mark.hpp"
 #include "runtime/modules/modules.hpp"
-#include "runtime/process/process.hpp"
-#include "runtime/recording/recording.hpp"
+#include "runtime/recording/region_names.hpp"
 #include "runtime/recording/regions.hpp"
+#include "runtime/state/call_mark.hpp"
+#include "runtime/state/measurement.hpp"
+#include "runtime/state/process.hpp"
+#include "runtime/system/text.hpp"
 
 namespace culprit::runtime {
 namespace {

@@ -3,7 +3,7 @@
 #include "cct/frame.hpp"
 #include "measurement/kinds.hpp"
 #include "measurement/live.hpp"
-#include "runtime/threads/thread.hpp"
+#include "runtime/state/thread.hpp"
 #include "unwind/walker.hpp"
 
 #include <cstdint>

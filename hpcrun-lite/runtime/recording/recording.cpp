@@ -1,18 +1,18 @@
 #include "runtime/recording/recording.hpp"
 
-#include "runtime/events/event_problems.hpp"
 #include "runtime/modules/modules.hpp"
 #include "runtime/process/identity.hpp"
-#include "runtime/process/keeper.hpp"
-#include "runtime/process/process.hpp"
 #include "runtime/recording/call_path.hpp"
+#include "runtime/recording/flusher.hpp"
+#include "runtime/recording/refusals.hpp"
 #include "runtime/recording/regions.hpp"
 #include "runtime/recording/tracing.hpp"
-#include "runtime/sampling/control.hpp"
-#include "runtime/sampling/refusals.hpp"
+#include "runtime/state/control.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/system/backoff.hpp"
 #include "runtime/system/clock.hpp"
 #include "runtime/system/system_calls.hpp"
+#include "runtime/system/text.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -22,8 +22,6 @@
 #include <unistd.h>
 
 namespace culprit::runtime {
-
-constinit measurement::LiveFile file;
 
 namespace {
 
@@ -155,7 +153,7 @@ bool ensure_file() {
       note_copying();
       note_trace();
     }
-    if (!file_refused) start_keeper();
+    if (!file_refused) start_flusher();
   }
   unlock_file();
   return open;
@@ -264,14 +262,14 @@ void change_run_id(const char* id) {
 void discard_file() {
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
   const bool unused = stop_recording();
-  hold_keeper();
+  hold_flusher();
   lock_file();
   file_refused = true;
   if (file.open()) unlink(file.path());
   discard_trace(unused);
   if (unused) file.forget();
   unlock_file();
-  release_keeper();
+  release_flusher();
   change_mask(SIG_SETMASK, before);
 }
 

@@ -1,15 +1,14 @@
 #pragma once
 
-#include "measurement/live.hpp"
-#include "runtime/threads/thread.hpp"
+#include "runtime/api.hpp"
+#include "runtime/state/measurement.hpp"
+#include "runtime/state/thread.hpp"
 
 #include <cstddef>
 #include <cstdint>
 
 // The process's measurement file and how call paths get into it.
 namespace culprit::runtime {
-
-extern constinit measurement::LiveFile file;  // NOLINT(bugprone-dynamic-static-initializers): it is constinit
 
 /// Gives the thread its tree, creating the process's file if this is its first sample. False: not now
 /// (another thread is creating the file) or never (tree_refused). Async-signal-safe; the thread must be

@@ -1,6 +1,6 @@
 #include "runtime/recording/region_names.hpp"
 
-#include "runtime/recording/recording.hpp"
+#include "runtime/state/measurement.hpp"
 
 #include <atomic>
 #include <cstring>

@@ -1,14 +1,13 @@
 #pragma once
 
+#include "runtime/state/regions.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
 // The names of the program's regions, once each. Lock-free and async-signal-safe throughout; names are never
 // removed.
 namespace culprit::runtime {
-
-/// A number of a name, from 0 to kRegionNames - 1.
-using RegionName = std::uint32_t;
 
 /// Bytes kept of a name; a longer one is cut between characters.
 inline constexpr std::size_t kRegionNameBytes = 127;

@@ -5,9 +5,9 @@
 #include "runtime/recording/regions.hpp"
 
 #include "runtime/recording/caller_frame.hpp"
-#include "runtime/recording/recording.hpp"
-#include "runtime/recording/tracing.hpp"
-#include "runtime/threads/thread.hpp"
+#include "runtime/recording/region_names.hpp"
+#include "runtime/state/measurement.hpp"
+#include "runtime/state/thread.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -189,9 +189,8 @@ void end_region(const char* name, const void* frame) {
   if (change.regions() != nullptr) end(*change.regions(), name, number(frame));
 }
 
-void mark_iteration(long number) {
+void count_iteration() {
   file.set_iterations(iterations.fetch_add(1, std::memory_order_relaxed) + 1);
-  if (culprit_rt_tracing.load(std::memory_order_relaxed)) trace_iteration(number);
 }
 
 __attribute__((noinline)) void begin_region_outside(const char* name) {

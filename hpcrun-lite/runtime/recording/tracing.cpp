@@ -1,17 +1,16 @@
 #include "runtime/recording/tracing.hpp"
 
-#include "runtime/process/process.hpp"
-#include "runtime/recording/recording.hpp"
-#include "runtime/sampling/control.hpp"
+#include "runtime/api.hpp"
+#include "runtime/state/control.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
+#include "runtime/system/text.hpp"
 
 #include <cstring>
 
 std::atomic<bool> culprit_rt_tracing{false};
 
 namespace culprit::runtime {
-
-constinit measurement::LiveTrace trace_file;
 
 namespace {
 

@@ -1,14 +1,11 @@
 #pragma once
 
-#include "measurement/live_trace.hpp"
-#include "runtime/api.hpp"
-#include "runtime/threads/thread.hpp"
+#include "runtime/state/measurement.hpp"
+
+#include <cstdint>
 
 // The process's trace, which is created, renamed and ended with its measurement (recording.hpp).
 namespace culprit::runtime {
-
-extern constinit measurement::LiveTrace
-    trace_file;  // NOLINT(bugprone-dynamic-static-initializers): it is constinit
 
 /// Sets culprit_rt_tracing to what holds now: to be called when anything changes that it depends on.
 /// Async-signal-safe, as all that follows.
@@ -37,8 +34,5 @@ void resume_trace();
 void discard_trace(bool unused);
 /// In a forked child: the parent's is not ours.
 void forget_trace();
-
-/// Records culprit_iteration(number) at the calling thread's path.
-void trace_iteration(long number);
 
 }  // namespace culprit::runtime

@@ -1,7 +1,7 @@
 #include "runtime/sampling/full_queue.hpp"
 
-#include "runtime/events/event_problems.hpp"
-#include "runtime/process/process.hpp"
+#include "runtime/recording/refusals.hpp"
+#include "runtime/state/process.hpp"
 
 #include <atomic>
 

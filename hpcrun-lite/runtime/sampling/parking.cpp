@@ -6,20 +6,16 @@
 // thread waits (docs/figures.md, Many threads).
 #include "runtime/sampling/parking.hpp"
 
-#include "runtime/events/readings.hpp"
-#include "runtime/process/keeper.hpp"
-#include "runtime/process/process.hpp"
-#include "runtime/sampling/control.hpp"
-#include "runtime/sampling/sampling.hpp"
+#include "runtime/recording/flusher.hpp"
+#include "runtime/recording/readings.hpp"
+#include "runtime/sampling/charge.hpp"
+#include "runtime/sampling/timers.hpp"
+#include "runtime/state/control.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
 #include "runtime/system/interrupted_call.hpp"
-#include "runtime/system/thread_timer.hpp"
-#include "runtime/threads/thread.hpp"
 
 #include <csignal>
-#include <ctime>
-
-#include <sys/resource.h>
 
 namespace culprit::runtime {
 namespace {
@@ -28,25 +24,18 @@ using measurement::WaitKind;
 
 /// What a thread that waits uses at most between two samples: for our handler, and to go back to sleep.
 constexpr std::uint64_t kHardlyAny = 100'000;
-/// A parked thread is noticed at the first tick of the kernel after it has used so much.
-constexpr std::uint64_t kNoticed = 50'000;
 constexpr std::uint32_t kMostPatience = 64;
 /// Waits shorter than this were not worth it where nobody sees their end.
 constexpr std::uint64_t kWorthwhile = kSecond / 10;
 /// The keeper looks again when the wait has lasted so much longer, or after a second: as much is in doubt.
 constexpr std::uint64_t kInterval = 8;
 constexpr std::uint64_t kLongestInterval = kSecond;
-/// Of the signals that the user's processes may have pending, the part that timers of parked threads take
-/// here.
-constexpr std::uint64_t kTimersShare = 8;
-
 /// When the keeper looks at each thread; 0: not at all. By Thread::number, side by side, since it goes
 /// through them often.
 struct Look {
   std::atomic<std::uint64_t> due;
   std::atomic<Thread*> thread;
 };
-constexpr std::size_t kMostWatched = 16384;
 constinit Look looks[kMostWatched] = {};
 std::atomic<std::uint32_t> looks_end{0};  // above all threads that were ever watched
 
@@ -65,45 +54,10 @@ void learn_falling_asleep(std::uint64_t used) {
   falling_asleep.store(after, std::memory_order_relaxed);
 }
 
-/// Timers of parked threads that this process may still create.
-std::atomic<std::int64_t> timers_left{-1};
-
-bool may_create_timer() {
-  std::int64_t left = timers_left.load(std::memory_order_relaxed);
-  if (left < 0) {
-    rlimit limit{};
-    const bool known = getrlimit(RLIMIT_SIGPENDING, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-    left = known ? static_cast<std::int64_t>(limit.rlim_cur / kTimersShare) : kMostWatched;
-    std::int64_t unknown = -1;
-    timers_left.compare_exchange_strong(unknown, left, std::memory_order_relaxed);
-  }
-  left = timers_left.load(std::memory_order_relaxed);
-  while (left > 0 && !timers_left.compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) {
-  }
-  return left > 0;
-}
-
 /// Whether the wait, with the stack pointer `sp`, ends where an interposed function returns.
 bool end_is_seen(WaitKind mark, std::uint64_t sp) {
   return mark == WaitKind::lock || mark == WaitKind::condition || mark == WaitKind::join ||
          sp < culprit_rt_thread.ends_below;
-}
-
-/// Where the kernel has no more timers, or they are to be left to the program, the keeper alone looks.
-void create_timer(Thread* thread) {
-  if (thread->parking.timer.load(std::memory_order_relaxed) >= 0 || !may_create_timer()) return;
-  const long timer = create_thread_timer(CLOCK_THREAD_CPUTIME_ID, process.signal, thread->tid, kParkingTimer);
-  if (timer >= 0) {
-    thread->parking.timer.store(static_cast<int>(timer), std::memory_order_seq_cst);
-  } else {
-    timers_left.fetch_add(1, std::memory_order_relaxed);
-  }
-}
-
-void set_timer(Thread* thread, std::uint64_t length) {
-  const itimerspec expiry{.it_interval = {}, .it_value = to_timespec(length)};
-  const int timer = thread->parking.timer.load(std::memory_order_seq_cst);
-  if (timer >= 0) system_call(SYS_timer_settime, timer, 0, word(&expiry), 0);
 }
 
 void stop_watching(const Thread* thread) {
@@ -112,7 +66,7 @@ void stop_watching(const Thread* thread) {
 
 void park(Thread* thread, measurement::NodeIndex node, WaitKind mark, std::uint64_t time) {
   Parking& parking = thread->parking;
-  create_timer(thread);
+  create_parking_timer(thread);
   parking.mark = mark;
   parking.since_ns = time;
   parking.doubt_ns.store(0, std::memory_order_relaxed);
@@ -137,7 +91,7 @@ void watch(Thread* thread) {
   }
   looks[thread->number].thread.store(thread, std::memory_order_relaxed);
   looks[thread->number].due.store(due, std::memory_order_seq_cst);
-  ring_keeper_before(due);
+  ring_flusher_before(due);
   // Once more, long before it is looked at: what the thread uses from here on is to be little.
   parking.cpu_ns.store(thread_cpu_time(), std::memory_order_relaxed);
 }
@@ -218,16 +172,6 @@ void fall_asleep(Thread* thread) {
   if (!thread->parking.end_is_seen || !has_timer) watch(thread);
 }
 
-// As with the wall clock: who stops sampling says so first, then disarms.
-void arm_parked(Thread* thread) {
-  set_timer(thread, kNoticed);
-  if (sampling_stopped()) disarm_parked(thread);
-}
-
-void disarm_parked(Thread* thread) {
-  set_timer(thread, 0);
-}
-
 void end_parking(Thread* thread, std::uint64_t time) {
   Parking& parking = thread->parking;
   stop_watching(thread);
@@ -277,13 +221,6 @@ std::uint64_t look_at_parked_threads(std::uint64_t time) {
   return next;
 }
 
-void delete_parking_timer(Thread* thread) {
-  const int id = thread->parking.timer.exchange(-1, std::memory_order_acq_rel);
-  if (id < 0) return;
-  system_call(SYS_timer_delete, id);
-  timers_left.fetch_add(1, std::memory_order_relaxed);
-}
-
 void note_open_waits() {
   const std::uint64_t time = sampling_time(now());
   for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
@@ -296,7 +233,7 @@ void note_open_waits() {
 }
 
 void forget_parked_threads() {
-  timers_left.store(-1, std::memory_order_relaxed);
+  forget_parking_timers();
   const std::uint32_t end = looks_end.exchange(0, std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < end; ++i) looks[i].due.store(0, std::memory_order_relaxed);
 }

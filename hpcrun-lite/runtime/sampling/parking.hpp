@@ -1,11 +1,8 @@
 #pragma once
 
-#include "measurement/kinds.hpp"
-#include "measurement/limits.hpp"
 #include "runtime/api.hpp"
+#include "runtime/state/thread.hpp"
 
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
 
 // A thread that waits costs nothing while it waits. One that a sample finds in a wait is *parked*: its
@@ -21,34 +18,6 @@
 // CPU time that was used since the last sample is no part of the wait: the next sample carries it.
 namespace culprit::runtime {
 
-struct Thread;
-
-/// What parking needs of one thread.
-struct Parking {
-  measurement::NodeIndex node;  ///< of the last sample
-  std::uint32_t unchanged;      ///< samples in a row before it that were there, with hardly any CPU time used
-  /// The number of them after which the thread is parked. Doubled where a wait whose end nobody sees was
-  /// short: threads that wait briefly, now here, now there, are sampled as if they worked.
-  std::uint32_t patience;
-  bool end_is_seen;  ///< an interposed function returns when the wait ends
-  bool ended;        ///< the thread was parked until just now; for so long:
-  std::uint64_t waited_ns;
-  // The wait of a parked thread.
-  measurement::WaitKind mark;
-  std::uint64_t since_ns;  ///< on the sampling clock
-  std::atomic<bool> on;    ///< parked; written by the thread alone, as all above
-  std::atomic<int> timer;  ///< the kernel's id of that on the CPU clock; -1: none yet
-  // For the keeper, where nobody sees the end of the wait (CLOCK_MONOTONIC).
-  std::atomic<std::uint64_t> began_ns;
-  std::atomic<bool> looked_at;           ///< since then
-  std::atomic<std::uint64_t> looked_ns;  ///< when last
-  std::atomic<std::uint64_t> cpu_ns;     ///< the thread's CPU time then
-  std::atomic<std::uint64_t> doubt_ns;   ///< between two looks, in which the wait ended; 0: the end is known
-};
-
-/// What expirations of Parking::timer bear in the place of an event's index.
-inline constexpr int kParkingTimer = 64;
-
 /// The state of a thread that begins, its timer aside.
 void begin_parking(Parking& parking);
 
@@ -60,11 +29,6 @@ void park_if_waiting(Thread* thread, const void* context, measurement::NodeIndex
 
 /// The last thing before the handler returns to the wait of the calling thread, which is parked.
 void fall_asleep(Thread* thread);
-
-/// Arms the timer on a parked thread's CPU clock; any thread may do this for any other. Async-signal-safe, as
-/// all that follows.
-void arm_parked(Thread* thread);
-void disarm_parked(Thread* thread);
 
 /// Charges the wait of the parked thread to where it was; the thread is parked no more. Of the periods up to
 /// `time` those in which it ran are put back. By the thread itself, recording.
@@ -101,7 +65,5 @@ void forget_parked_threads();
 /// The keeper's look at parked threads: has those sampled that have run since. Returns when it is to look
 /// again (CLOCK_MONOTONIC).
 std::uint64_t look_at_parked_threads(std::uint64_t time);
-
-void delete_parking_timer(Thread* thread);
 
 }  // namespace culprit::runtime

@@ -3,7 +3,7 @@
 // ms in all.
 #include "runtime/sampling/signal_cost.hpp"
 
-#include "runtime/process/process.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
 #include "runtime/system/system_calls.hpp"
 #include "runtime/system/thread_timer.hpp"

@@ -8,12 +8,16 @@
 
 namespace culprit::runtime {
 
+struct InStaticMemory {};
+
 /// A string of bounded length that neither allocates nor formats through stdio; what does not fit is cut off
 /// and remembered. Async-signal-safe.
 template <std::size_t Size>
 class Text {
  public:
   Text() { characters_[0] = '\0'; }
+  /// For a constinit variable: no constructor runs, which might do so after the constructor of the runtime.
+  constexpr explicit Text(InStaticMemory /*unused*/) : characters_{} {}
 
   Text& add(const char* string) {
     while (string != nullptr && *string != '\0') put(*string++);
@@ -65,6 +69,9 @@ class Text {
   std::size_t size_ = 0;
   bool cut_ = false;
 };
+
+/// A path.
+using PathText = Text<4096>;
 
 /// Prints one line on standard error, whatever `line` holds: what is not printable is spelled
 /// (print/printable.hpp). With a single write where it is no longer than 4 KiB, so that lines of several

@@ -1,0 +1,156 @@
+#include "runtime/life/process_life.hpp"
+
+#include "runtime/life/flusher_duties.hpp"
+#include "runtime/life/fork.hpp"
+#include "runtime/life/summary_line.hpp"
+#include "runtime/life/thread_life.hpp"
+#include "runtime/modules/modules.hpp"
+#include "runtime/process/identity.hpp"
+#include "runtime/process/mpi_wrapper.hpp"
+#include "runtime/process/processors.hpp"
+#include "runtime/process/wanted.hpp"
+#include "runtime/recording/flusher.hpp"
+#include "runtime/recording/recording.hpp"
+#include "runtime/recording/refusals.hpp"
+#include "runtime/recording/tracing.hpp"
+#include "runtime/sampling/full_queue.hpp"
+#include "runtime/sampling/handler.hpp"
+#include "runtime/sampling/papi_sampling.hpp"
+#include "runtime/sampling/parking.hpp"
+#include "runtime/sampling/program_signals.hpp"
+#include "runtime/sampling/signal_cost.hpp"
+#include "runtime/sampling/start_stop.hpp"
+#include "runtime/sampling/timers.hpp"
+#include "runtime/state/control.hpp"
+#include "runtime/state/measurement.hpp"
+#include "runtime/state/own_memory.hpp"
+#include "runtime/state/process.hpp"
+#include "runtime/system/c_library.hpp"
+#include "runtime/system/clock.hpp"
+#include "runtime/system/real.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace culprit::runtime {
+
+namespace {
+
+bool set(const char* name) {
+  const char* value = getenv(name);
+  return value != nullptr && value[0] != '\0' && strcmp(value, "0") != 0;
+}
+
+bool read_settings() {
+  const char* launched = getenv("CULPRIT_LAUNCHED");
+  process.launched = launched != nullptr && strtol(launched, nullptr, 10) == process.pid;
+  process.quiet = set("CULPRIT_QUIET");
+  process.verbose = set("CULPRIT_VERBOSE");
+  process.empty_handler = set("CULPRIT_EMPTY_HANDLER");
+  if (set("CULPRIT_TREE_BYTES")) process.tree_bytes = strtoull(getenv("CULPRIT_TREE_BYTES"), nullptr, 10);
+  if (set("CULPRIT_ADDED_COST")) process.added_cost = strtoull(getenv("CULPRIT_ADDED_COST"), nullptr, 10);
+  process.traced = set("CULPRIT_TRACE");
+  process.trace_limit = measurement::kMostTraceBytes;
+  if (set("CULPRIT_TRACE_LIMIT")) process.trace_limit = strtoull(getenv("CULPRIT_TRACE_LIMIT"), nullptr, 10);
+  process.no_find_object = set("CULPRIT_NO_DL_FIND_OBJECT");
+  process.no_shared_mapping = set("CULPRIT_NO_SHARED_MAPPING");
+  const char* where = nullptr;
+  std::size_t length = 0;
+  if (parse_events(getenv("CULPRIT_EVENTS"), process.events, where, length) != EventError::none) return false;
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    const KernelEvent* kernel = process.events.events[i].kernel;
+    if (kernel == nullptr) continue;
+    process.samples_kernel_events = true;
+    process.samples_switches |= kernel->config == PERF_COUNT_SW_CONTEXT_SWITCHES;
+  }
+  return true;
+}
+
+/// The main thread's stack ends above everything the kernel put on it, of which AT_RANDOM's bytes lie near
+/// the top; it may grow as far down as its limit allows.
+void begin_main_thread() {
+  Thread* thread = allocate_thread();
+  if (thread == nullptr) return;
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::uint64_t high = (getauxval(AT_RANDOM) + page) / page * page;
+  constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 36;
+  rlimit limit{};
+  getrlimit(RLIMIT_STACK, &limit);
+  const std::uint64_t size = limit.rlim_cur < kUnlimited ? limit.rlim_cur : kUnlimited;
+  thread->main = true;
+  begin_thread(thread, high - size, high);
+  watch_end_of_thread(thread);
+}
+
+bool sends_by_descriptor() {
+  return process.samples_kernel_events || process.events.find(EventSource::papi) != nullptr;
+}
+
+/// quick_exit runs no destructors, and its way to _exit cannot be interposed. Registered before the program's
+/// own, it is called after them.
+void finish_quickly() {
+  if (own_process()) end_process(measurement::EndReason::quick_exit);
+}
+
+__attribute__((constructor)) void start_process(int /*argc*/, char** argv, char** /*envp*/) {
+  bind_to_c_library();
+  find_all_next();
+  process.pid = process_id();
+  if (!prepare_identity() || !read_settings() || !to_be_measured()) return;
+  become_wrapped(argv);
+  process.start_ns = now();
+  process.start_realtime_ns = static_cast<std::int64_t>(read_clock(CLOCK_REALTIME));
+  process.arguments = argv;
+  prepare_modules();
+  errno = 0;
+  if (!install_handler()) {
+    handler_refused(errno);
+    return;
+  }
+  const char* signal_ns = getenv("CULPRIT_SIGNAL_NS");  // tests and benchmarks: as if a signal cost so much
+  start_brake(signal_ns == nullptr ? measure_signal_cost() : strtoull(signal_ns, nullptr, 10));
+  if (set("CULPRIT_DELAY")) delay_sampling(process.start_ns);
+  if (sends_by_descriptor()) guard_against_full_queue();
+  assign_duties(flusher_duties());
+  prepare_papi();
+  follow_forks();
+  at_quick_exit(finish_quickly);
+  mark_memory();
+  process.active = true;
+  update_tracing();
+  begin_main_thread();
+  set_blocked_by_program(change_mask(SIG_UNBLOCK, process.mask) & process.mask);
+}
+
+__attribute__((destructor)) void finish_process() {
+  if (!own_process()) return;
+  end_process(measurement::EndReason::exit);
+}
+
+}  // namespace
+
+void end_process(measurement::EndReason reason) {
+  if (process.ended.exchange(true, std::memory_order_acq_rel)) return;
+  const KernelMask before = change_mask(SIG_BLOCK, process.mask);
+  unpark();
+  const bool stopped = stop_recording();
+  hold_flusher();
+  if (stopped) note_open_waits();
+  if (Thread* thread = this_thread()) delete_timers(thread);
+  close_process();
+  note_end();
+  // Only definitions for a trace: a measurement of nothing.
+  if (file.open() && control.delayed.load(std::memory_order_relaxed)) discard_file();
+  end_trace(reason);
+  if (file.open()) file.seal(reason, now());
+  change_mask(SIG_SETMASK, before);
+}
+
+}  // namespace culprit::runtime

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "runtime/state/thread.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+// Recording at a call path outside of the handler, whose samples stay due meanwhile: blocking the signal
+// instead would cost two system calls, more than all the rest.
+namespace culprit::runtime {
+
+/// From here to let_handler_on(): for as long as the function whose stack holds `place` runs.
+inline void hold_handler_off(Thread* thread, const void* place) {
+  thread->counting_at = reinterpret_cast<std::uintptr_t>(place);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+inline void let_handler_on(Thread* thread) {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  thread->counting_at = 0;
+}
+
+/// True if the thread is in the middle of that: a signal handler of the program's called.
+inline bool is_held_off(Thread* thread, const void* place) {
+  return is_counting(thread, reinterpret_cast<std::uintptr_t>(place));
+}
+
+/// Ends the recording of a path, with the handler held off: where the thread's tree is low on room, has the
+/// keeper add some, and waits for that where the next call paths would find none, some milliseconds at most.
+/// MPI calls can bring more new paths in a moment than samples in all of the keeper's quarter of a second.
+void end_path(Thread* thread);
+
+}  // namespace culprit::runtime

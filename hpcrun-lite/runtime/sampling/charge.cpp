@@ -1,0 +1,73 @@
+#include "runtime/sampling/charge.hpp"
+
+#include "runtime/recording/call_path.hpp"
+#include "runtime/recording/readings.hpp"
+#include "runtime/recording/recording.hpp"
+#include "runtime/state/control.hpp"
+#include "runtime/state/process.hpp"
+#include "runtime/system/clock.hpp"
+
+namespace culprit::runtime {
+namespace {
+
+using measurement::SampleValues;
+
+/// Charges what is carried of an event besides REALTIME to the interrupted call path. False: not now.
+bool record_carried(Thread* thread, std::size_t event, const void* context) {
+  if (!ensure_tree(thread)) {
+    if (thread->tree_refused) count_lost(1);
+    return thread->tree_refused;
+  }
+  const bool alone = !process.events.has_realtime();
+  WalkFlaws flaws;
+  const measurement::NodeIndex node = current_path(thread, unwind::registers_of(context), flaws);
+  // Beside REALTIME, its samples are the ones that are counted.
+  if (flaws.any() && alone)
+    count_flaws(thread, flaws, process.events.events[event].time() ? thread->carried[event] : 0);
+  thread->tree->record_event(node, alone ? event : event - 1, thread->carried[event]);
+  if (thread->trace != nullptr) [[unlikely]]
+    read_sampled_event(thread, event, now(), node);
+  return true;
+}
+
+/// It was recorded.
+void forget_carried(Thread* thread, std::size_t event) {
+  thread->carried[event] = 0;
+  if (process.events.events[event].source != EventSource::cputime) thread->told[event] = 0;
+}
+
+}  // namespace
+
+void charge(Thread* thread, std::size_t event, std::uint64_t value, const void* context) {
+  thread->carried[event] += value;
+  if (process.empty_handler || thread->carried[event] == 0 || sampling_stopped()) return;
+  if (is_counting(thread, unwind::registers_of(context).sp)) return;
+  if (++thread->skipped[event] < 1U << thread->halvings) return;
+  thread->skipped[event] = 0;
+  if (!begin_recording(thread)) return;
+  if (record_carried(thread, event, context)) forget_carried(thread, event);
+  end_recording(thread);
+}
+
+void charge_wait(Thread* thread, measurement::NodeIndex node, measurement::WaitKind mark,
+                 std::uint64_t weight, std::uint64_t time) {
+  const std::uint64_t elapsed = weight * thread->grid.period();
+  thread->tree->record(
+      node, SampleValues{.time_ns = elapsed, .weight = weight, .cpu_ns = 0, .blocked = true, .mark = mark});
+  if (thread->trace != nullptr) thread->trace->sample(monotonic_time(time), elapsed, node, mark);
+}
+
+void charge_blocked(Thread* thread, const unwind::Registers& start) {
+  if (!process.events.has_realtime() || !ensure_tree(thread)) return;
+  const std::uint64_t time = sampling_time(now());
+  const std::uint64_t weight = thread->grid.pass(time);
+  thread->due.store(thread->grid.next(), std::memory_order_relaxed);
+  if (weight == 0) return;
+  WalkFlaws flaws;
+  const measurement::NodeIndex node = current_path(thread, start, flaws);
+  if (flaws.any()) count_flaws(thread, flaws, weight * thread->grid.period());
+  charge_wait(thread, node, current_mark(thread, start), weight, time);
+  if (thread->trace != nullptr && samples_further_events()) read_events(thread, monotonic_time(time), node);
+}
+
+}  // namespace culprit::runtime

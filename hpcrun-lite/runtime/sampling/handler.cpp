@@ -1,0 +1,225 @@
+// The signal handler and its timers (docs/algorithms.md 13). A tick: the weight is the ticks of the grid
+// since the last sample; the stack is walked on a stack of our own, the path's node found, weight and CPU
+// time added, and the next tick armed, unless the thread waits (parking.cpp). What cannot be recorded is put
+// back and carried by the next sample. Every sixteenth run is timed and charged (handler_cost.hpp,
+// brake.hpp). Cost: 0.08 to 0.1 µs warm, beside what the kernel takes for timer and signal (docs/figures.md).
+#include "runtime/sampling/handler.hpp"
+
+#include "runtime/recording/call_path.hpp"
+#include "runtime/recording/flusher.hpp"
+#include "runtime/recording/readings.hpp"
+#include "runtime/recording/recording.hpp"
+#include "runtime/sampling/charge.hpp"
+#include "runtime/sampling/kernel_sampling.hpp"
+#include "runtime/sampling/parking.hpp"
+#include "runtime/sampling/program_signals.hpp"
+#include "runtime/sampling/signal_cost.hpp"
+#include "runtime/sampling/timers.hpp"
+#include "runtime/state/control.hpp"
+#include "runtime/state/process.hpp"
+#include "runtime/system/c_library.hpp"
+#include "runtime/system/clock.hpp"
+#include "runtime/system/handler_stack.hpp"
+#include "runtime/system/signal_set.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+
+namespace culprit::runtime {
+namespace {
+
+using measurement::SampleValues;
+
+/// The ticks that passed, on the thread's time line, with what further events counted meanwhile.
+[[gnu::cold]] void trace_ticks(Thread* thread, std::uint64_t time, std::uint64_t elapsed,
+                               measurement::NodeIndex node, measurement::WaitKind mark) {
+  thread->trace->sample(monotonic_time(time), elapsed, node, mark);
+  if (samples_further_events()) read_events(thread, monotonic_time(time), node);
+}
+
+/// Charges the ticks up to `time` to their call path. False: not now, they stay due.
+bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
+  if (!ensure_tree(thread)) {
+    if (!thread->tree_refused) return false;
+    count_lost(thread->grid.pass(time));
+    return true;
+  }
+  const std::uint64_t weight = thread->grid.pass(time);
+  if (weight == 0) return true;
+  const unwind::Registers start = unwind::registers_of(context);
+  WalkFlaws flaws;
+  const measurement::NodeIndex node = current_path(thread, start, flaws);
+  const std::uint64_t elapsed = weight * thread->grid.period();
+  if (flaws.any()) [[unlikely]]
+    count_flaws(thread, flaws, elapsed);
+  const measurement::WaitKind mark = current_mark(thread, start);
+  const std::uint64_t cpu = cpu_time_unsampled(thread);
+  thread->last_cpu_ns += cpu;
+  thread->tree->record(node, SampleValues{.time_ns = elapsed,
+                                          .weight = weight,
+                                          .cpu_ns = cpu,
+                                          .blocked = thread->blocked_call,
+                                          .mark = mark});
+  if (thread->trace != nullptr) [[unlikely]]
+    trace_ticks(thread, time, elapsed, node, mark);
+  if (thread->tree->asks_for_room()) [[unlikely]]
+    ring_flusher();
+  park_if_waiting(thread, context, node, mark, cpu, time);
+  return true;
+}
+
+/// Charges a timed run of the handler, with what its signal cost besides.
+[[gnu::cold, gnu::noinline]] void account(Thread* thread) {
+  const std::uint64_t taken = thread_cpu_time() - thread->timed_from + process.added_cost;
+  thread->timed_from = 0;
+  // A thread that was woken has done nothing else since: that counts its way back to sleep, too.
+  const std::uint64_t run = taken + process.brake.signal_ns();
+  const HandlerCost::Account account =
+      thread->cost.end(thread->woken_ns > run ? thread->woken_ns : run, now());
+  if (account.usual) process.brake.time(account.ns / HandlerCost::kEvery);
+  if (account.too_costly && thread->own_halvings < measurement::kMaxHalvings) ++thread->own_halvings;
+  if (!begin_recording(thread)) return;
+  if (thread->tree != nullptr) thread->tree->add_handler_time(account.ns);
+  end_recording(thread);
+}
+
+/// Samples the thread as often as it and the whole process can bear.
+[[gnu::cold, gnu::noinline]] void change_rate(Thread* thread, std::uint32_t halvings) {
+  if (!begin_recording(thread)) return;
+  if (thread->tree != nullptr) {
+    if (halvings > thread->halvings) thread->tree->count_halving(halvings);
+    thread->halvings = halvings;
+    if (process.events.has_realtime()) thread->grid.set_halvings(halvings);
+  }
+  end_recording(thread);
+}
+
+/// The end of what counts as the handler's own time. To arm the next tick is part of what a timer costs, as
+/// its interrupt is: a handler that does nothing else has to do that too.
+void end_run(Thread* thread) {
+  if (thread->run_is_counted) return;
+  thread->run_is_counted = true;
+  if (thread->timed_from != 0) [[unlikely]]
+    account(thread);
+  const bool parked = thread->parking.on.load(std::memory_order_relaxed);
+  if (!thread->cost.is_new() && process.brake.count()) [[unlikely]]
+    process.brake.judge(now());
+  const std::uint32_t together = process.brake.halvings();
+  const std::uint32_t halvings = thread->own_halvings > together ? thread->own_halvings : together;
+  if (halvings != thread->halvings && !parked) [[unlikely]]
+    change_rate(thread, halvings);
+}
+
+/// One tick of the wall clock, from the kernel's signal to the next arming.
+void take_tick(Thread* thread, const void* context) {
+  if (sampling_stopped()) return;  // a straggler: its tick stays due, on a clock that stands still
+  const std::uint64_t time = sampling_time(now());
+  bool done = false;
+  if (process.empty_handler) {
+    thread->grid.pass(time);
+    done = true;
+  } else if (!is_counting(thread, unwind::registers_of(context).sp) && begin_recording(thread)) {
+    if (thread->parking.on.load(std::memory_order_relaxed)) end_parking(thread, time);
+    done = record_ticks(thread, context, time);
+    end_recording(thread);
+  }
+  end_run(thread);
+  if (thread->parking.on.load(std::memory_order_relaxed)) {
+    fall_asleep(thread);
+  } else {
+    // A tick that could not be recorded stays due; asking for it at once would spin.
+    arm(thread, done ? thread->grid.next() : time + thread->grid.period());
+  }
+}
+
+/// A signal on its way from the kernel to the handler's own stack.
+struct Delivery {
+  Thread* thread;
+  const siginfo_t* info;
+  const void* context;
+  bool taken;  ///< it was ours
+};
+
+/// True if a timer of this thread's sampling expired: the program may have timers on the same signal.
+bool is_own_timer(const Thread* thread, const siginfo_t* info) {
+  if (info->si_code != SI_TIMER) return false;
+  const auto index = static_cast<std::size_t>(info->si_value.sival_int);
+  if (index == kParkingTimer) return thread->parking.timer == info->si_timerid;
+  return index < process.events.count && thread->timers[index] == info->si_timerid;
+}
+
+void take_expiration(Thread* thread, const siginfo_t* info, const void* context) {
+  const auto index = static_cast<std::size_t>(info->si_value.sival_int);
+  count_own_switch(thread, context);
+  if (index == kParkingTimer) {
+    if (thread->parking.on.load(std::memory_order_relaxed)) take_tick(thread, context);
+    return;
+  }
+  const Event& event = process.events.events[index];
+  if (event.source == EventSource::realtime) {
+    take_tick(thread, context);
+  } else {
+    charge(thread, index, (1 + static_cast<std::uint64_t>(info->si_overrun)) * event.period, context);
+  }
+}
+
+void dispatch(Delivery& delivery) {
+  if (is_own_timer(delivery.thread, delivery.info)) {
+    take_expiration(delivery.thread, delivery.info, delivery.context);
+    delivery.taken = true;
+  } else if (delivery.info->si_code != SI_TIMER) {
+    delivery.taken = take_overflow(delivery.thread, delivery.info, delivery.context);
+  }
+}
+
+[[gnu::hot]] void take(void* argument) {
+  auto* delivery = static_cast<Delivery*>(argument);
+  Thread* thread = delivery->thread;
+  const bool timed = !process.empty_handler && thread->cost.begin();
+  thread->timed_from = timed ? thread_cpu_time() : 0;
+  thread->run_is_counted = process.empty_handler;
+  dispatch(*delivery);
+  end_run(thread);
+}
+
+[[gnu::hot]] void handle(int signal, siginfo_t* info, void* context) {
+  const int saved_errno = errno;
+  Delivery delivery{.thread = this_thread(), .info = info, .context = context, .taken = false};
+  if (delivery.thread != nullptr) {
+    culprit_call_on_stack(&delivery, take, delivery.thread->handler_stack + kHandlerStack);
+  } else {
+    delivery.taken = is_overflow(info) || take_trial(info);  // sent before the thread's events ended
+  }
+  if (!delivery.taken) act_in_shadow(signal, info, context);
+  errno = saved_errno;
+}
+
+/// The first signal, from a place that other tools leave alone, for which nobody has a handler.
+int free_signal() {
+  for (int signal = SIGRTMIN + 13; signal < SIGRTMAX; ++signal) {
+    struct sigaction action {};
+    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) return signal;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool install_handler() {
+  process.signal = free_signal();
+  if (process.signal == 0) return false;
+  process.mask = mask_of(process.signal);
+  struct sigaction action {};
+  action.sa_sigaction = handle;
+  // On the alternate stack where the program has one: its own stacks may be tiny then (Go's goroutines).
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  // No other handler may run, and perhaps jump away, in the middle of ours; faults stay deliverable.
+  // sigfillset would leave out the C library's own signals, one of which cancels a thread wherever it is.
+  set_mask(action.sa_mask, ~KernelMask{0});
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&action.sa_mask, fault);
+  return set_own_action(process.signal, action, nullptr) == 0;
+}
+
+}  // namespace culprit::runtime

@@ -1,0 +1,99 @@
+#include "runtime/sampling/kernel_sampling.hpp"
+
+#include "runtime/recording/refusals.hpp"
+#include "runtime/sampling/charge.hpp"
+#include "runtime/state/control.hpp"
+#include "runtime/state/process.hpp"
+#include "runtime/system/interrupted_call.hpp"
+
+#include <cstring>
+
+namespace culprit::runtime {
+namespace {
+
+/// What the program itself did of the `count` switches.
+std::uint64_t without_own(Thread* thread, std::uint64_t count) {
+  const std::uint64_t own = thread->own_switches < count ? thread->own_switches : count;
+  thread->own_switches = 0;
+  return count - own;
+}
+
+}  // namespace
+
+void start_kernel_events(Thread* thread) {
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    thread->kernel[i].reset();
+    const Event& event = process.events.events[i];
+    if (event.source != EventSource::kernel) continue;
+    const int error = thread->kernel[i].start(event, thread->tid, process.signal);
+    if (error != 0) event_failed(i, strerrordesc_np(error));
+  }
+  // Who changes the state says so first, then looks for events.
+  if (sampling_stopped()) pause_kernel_events(thread);
+  if (!sampling_stopped()) resume_kernel_events(thread);
+}
+
+void pause_kernel_events(Thread* thread) {
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    if (process.events.events[i].source == EventSource::kernel) thread->kernel[i].pause();
+  }
+}
+
+void resume_kernel_events(Thread* thread) {
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    if (process.events.events[i].source == EventSource::kernel) thread->kernel[i].resume();
+  }
+}
+
+void stop_kernel_events(Thread* thread) {
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    if (process.events.events[i].source == EventSource::kernel) thread->kernel[i].stop();
+  }
+}
+
+void silence_kernel_events(Thread* thread) {
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    if (process.events.events[i].source == EventSource::kernel) thread->kernel[i].silence();
+  }
+}
+
+void rearm_kernel_events(Thread* thread) {
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    if (process.events.events[i].source == EventSource::kernel) thread->kernel[i].arm(0, sampling_stopped());
+  }
+}
+
+bool is_overflow(const siginfo_t* info) {
+  return process.samples_kernel_events && (info->si_code == POLL_IN || info->si_code == POLL_HUP);
+}
+
+bool take_overflow(Thread* thread, const siginfo_t* info, const void* context) {
+  if (!is_overflow(info)) return false;
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    KernelSampler& sampler = thread->kernel[i];
+    const Event& event = process.events.events[i];
+    if (event.source != EventSource::kernel || !sampler.sends(info->si_fd)) continue;
+    std::uint64_t count = sampler.take();
+    std::uint64_t extra = 0;
+    if (event.is_switch()) {
+      // The call that starts over will switch once more; a signal for that would start it over for ever.
+      extra = starts_over(context) ? 1 : 0;
+      count = without_own(thread, count);
+      thread->own_switches = extra;
+    } else {
+      count_own_switch(thread, context);
+    }
+    charge(thread, i, count, context);
+    const bool stopped = sampling_stopped();
+    sampler.arm(extra, stopped);
+    if (stopped && !sampling_stopped()) sampler.resume();
+    break;
+  }
+  return true;
+}
+
+void count_own_switch(Thread* thread, const void* context) {
+  if (process.samples_switches && starts_over(context)) ++thread->own_switches;
+}
+
+}  // namespace culprit::runtime

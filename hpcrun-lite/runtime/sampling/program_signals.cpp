@@ -1,0 +1,69 @@
+#include "runtime/sampling/program_signals.hpp"
+
+#include "runtime/state/process.hpp"
+
+#include <ucontext.h>
+
+namespace culprit::runtime {
+
+constinit CULPRIT_REAL Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{"sigaction"};
+
+namespace {
+
+/// What the program believes blocked in this thread, of our signals.
+__attribute__((tls_model("initial-exec"))) __thread KernelMask blocked = 0;
+
+struct sigaction shadows[2] = {};  // of our signal and of PAPI's; all zero is the default action
+
+/// For a sampling signal that no event of ours sent, in a thread where the program believes that the number
+/// is blocked: makes that true and sends the signal to the thread again, so that it stays pending until the
+/// program unblocks it. Sampling of the thread pauses meanwhile. False: the program has not blocked it.
+bool put_off(int signal, siginfo_t* info, void* context) {
+  if ((blocked & mask_of(signal)) == 0) return false;
+  sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, signal);
+  system_call(SYS_rt_tgsigqueueinfo, process_id(), thread_id(), signal, word(info));
+  return true;
+}
+
+/// The default action of a real-time signal is to end the process. What comes late from an event of ours,
+/// through the kernel, is no reason for that.
+void act_by_default(int signal, const siginfo_t* info) {
+  if (info->si_code == SI_TIMER || info->si_code > 0) return;
+  struct sigaction action {};
+  if (real_sigaction(signal, &action, nullptr) != 0) return;
+  change_mask(SIG_UNBLOCK, mask_of(signal));
+  system_call(SYS_tgkill, process_id(), thread_id(), signal);
+}
+
+}  // namespace
+
+struct sigaction* shadow_of(int signal) {
+  if (!process.active) return nullptr;
+  if (signal == process.signal) return &shadows[0];
+  return signal == process.papi_signal ? &shadows[1] : nullptr;
+}
+
+void act_in_shadow(int signal, siginfo_t* info, void* context) {
+  if (put_off(signal, info, context)) return;
+  const struct sigaction shadow = shadows[signal == process.signal ? 0 : 1];
+  if ((shadow.sa_flags & static_cast<int>(SA_RESETHAND)) != 0)
+    shadows[signal == process.signal ? 0 : 1].sa_handler = SIG_DFL;
+  const sighandler_t handler = shadow.sa_handler;  // shares its place with sa_sigaction
+  if (handler == SIG_DFL) {
+    act_by_default(signal, info);
+  } else if (handler != SIG_IGN && (shadow.sa_flags & SA_SIGINFO) != 0) {
+    shadow.sa_sigaction(signal, info, context);
+  } else if (handler != SIG_IGN) {
+    handler(signal);
+  }
+}
+
+KernelMask blocked_by_program() {
+  return blocked;
+}
+
+void set_blocked_by_program(KernelMask believed) {
+  blocked = believed;
+}
+
+}  // namespace culprit::runtime

@@ -1,0 +1,116 @@
+#pragma once
+
+#include "measurement/live.hpp"
+#include "measurement/trace_stream.hpp"
+#include "runtime/api.hpp"
+#include "runtime/events/event_list.hpp"
+#include "runtime/events/kernel_sampler.hpp"
+#include "runtime/events/perf_descriptors.hpp"
+#include "runtime/pace/grid.hpp"
+#include "runtime/pace/handler_cost.hpp"
+#include "runtime/state/parking.hpp"
+#include "runtime/state/paths.hpp"
+#include "runtime/state/regions.hpp"
+#include "runtime/system/handler_stack.hpp"
+#include "runtime/system/system_calls.hpp"
+#include "unwind/walker.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace culprit::runtime {
+
+/// One sampled thread: its timers, its walker, its place in the measurement. Lives in anonymous memory of its
+/// own, is reused after the thread's end, and is never unmapped.
+struct Thread {
+  unwind::Walker walker;
+  // What every sample touches, in as few cache lines as it fits into.
+  Grid grid;
+  measurement::ThreadTree* tree;           ///< null before the thread's first sample
+  measurement::TraceStream* trace;         ///< null where there is no trace, and before that
+  std::atomic<std::uint64_t> due;          ///< the next tick of the grid, on the sampling clock
+  std::uint64_t last_cpu_ns;               ///< at the last sample, without cpu_stopped
+  std::atomic<std::uint64_t> cpu_stopped;  ///< CPU time used while sampling was stopped
+  HandlerCost cost;
+  std::uint64_t woken_ns;      ///< CPU time since the last sample that was used for our signal alone
+  std::uint64_t timed_from;    ///< the thread's CPU clock when the running, timed handler began; 0 otherwise
+  bool run_is_counted;         ///< the running handler's cost is in the account
+  std::uint32_t own_halvings;  ///< how often this thread's rate was to be halved for what it costs it
+  std::uint32_t halvings;      ///< how often it is halved at present, for that or for the whole process
+  std::uint32_t modules_seen;  ///< the generation of loaded modules that the walker knows
+  std::uint32_t tree_number;   ///< tells the thread's trees apart: a forked child begins another; never 0
+  bool main;
+  bool tree_refused;                    ///< the file has no room for this thread
+  bool blocked_call;                    ///< the signal was held back during a call that is just ending
+  volatile std::uintptr_t counting_at;  ///< stack address of the code of ours that uses walker and tree
+                                        ///< outside the handler; 0 none
+  std::atomic<bool> busy;               ///< recording, or publishing a wait: its tree is in use
+  /// Kernel timer ids in the order of the process's events, -1 for none. Set by the thread itself, read by
+  /// whoever starts or stops sampling.
+  std::atomic<int> timers[EventList::kMax];
+  Parking parking;
+  // What few of them touch.
+  KernelMask created_blocked;   ///< what its creator believed blocked of our signals
+  std::uintptr_t blocked_from;  ///< stack address of the outermost BlockedCall; 0 none
+  int tid;
+  std::uint64_t remaining[EventList::kMax];  ///< of the running period of each CPU timer when it was stopped
+  std::atomic<std::uint64_t> cpu_at_stop;    ///< the thread's CPU time when sampling was last stopped
+  std::uint64_t start_ns;
+  std::uint64_t carried[EventList::kMax];  ///< of events besides REALTIME: what is still to be recorded
+  /// Of each event, what readings in the trace have told of it: of `carried`, or, for the CPU clock, of
+  /// sampled_cpu_time().
+  std::uint64_t told[EventList::kMax];
+  KernelSampler kernel[EventList::kMax];  ///< for the kernel's events among the process's
+  int papi_set;                           ///< the running event set; kPapiNull without one
+  PerfDescriptors papi_descriptors;       ///< what PAPI opened for it
+  std::uint64_t
+      own_switches;  ///< context switches that our own signals brought about since the last sample of them
+  std::uint32_t skipped[EventList::kMax];  ///< of each event: expirations since the last that was recorded
+  StandIns stand_ins;
+  StandInPlaces stand_in_places;
+  Regions regions;
+  std::uintptr_t routine;  ///< the start routine's address
+  void* argument;
+  std::size_t stack_size;
+  std::atomic<bool> used;
+  std::uint32_t number;                           ///< among all threads that ever were
+  Thread* next;                                   ///< list of all threads, never shortened
+  std::atomic<Thread*> next_unused;               ///< list of those that threads to come may have
+  alignas(16) char handler_stack[kHandlerStack];  ///< behind what is populated: few pages of it are touched
+  KnownPaths known_paths;                         ///< of threads that call MPI
+
+  /// It has no timers: it is new, or those were its parent's.
+  void forget_timers() {
+    for (auto& timer : timers) timer.store(-1, std::memory_order_relaxed);
+    parking.timer.store(-1, std::memory_order_relaxed);
+  }
+};
+
+/// The calling thread's state; null where it is not sampled. Async-signal-safe.
+inline Thread* this_thread() {
+  return static_cast<Thread*>(culprit_rt_thread.state);
+}
+
+/// Takes a Thread from the pool or maps a new one; null when memory is short. Not from a handler.
+Thread* allocate_thread();
+void free_thread(Thread* thread);
+
+/// Whether the calling thread, interrupted at stack address `sp` or itself there, is in the middle of
+/// counting outside the handler: nobody else may use its walker and its tree. Code that lay deeper on the
+/// thread's stack was left by a longjmp, and forgotten. Async-signal-safe.
+bool is_counting(Thread* thread, std::uintptr_t sp);
+
+/// All threads that ever were, used or not; follow `next`.
+Thread* first_thread();
+
+/// Claims the thread's tree against the end of the process (stop_recording). False: the process is ending.
+bool begin_recording(Thread* thread);
+void end_recording(Thread* thread);
+
+/// Keeps all threads from recording, and waits until none but the calling one is in the middle of it; false
+/// if that did not come about in some seconds. Async-signal-safe.
+bool stop_recording();
+void allow_recording();
+
+}  // namespace culprit::runtime
