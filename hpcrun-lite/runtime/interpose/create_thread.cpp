@@ -43,17 +43,17 @@ bool serves_mpi(std::uint64_t address) {
 /// are below.
 void begin_created(Thread* thread) {
   const auto high = static_cast<std::uint64_t>(pthread_self());
-  begin_thread(thread, high - thread->stack_size, high);
+  begin_thread(thread, high - thread->routine.stack_size, high);
   watch_end_of_thread(thread);
-  set_blocked_by_program(thread->created_blocked);
+  set_blocked_by_program(thread->routine.blocked);
   // Programs often block all signals around the creation of a thread; ours is none of theirs.
   change_mask(SIG_UNBLOCK, process.mask);
 }
 
 void* run_thread(void* state) {
   auto* thread = static_cast<Thread*>(state);
-  const auto routine = reinterpret_cast<void* (*)(void*)>(thread->routine);
-  void* argument = thread->argument;
+  const auto routine = reinterpret_cast<void* (*)(void*)>(thread->routine.address);
+  void* argument = thread->routine.argument;
   begin_created(thread);
   return routine(argument);
 }
@@ -61,8 +61,8 @@ void* run_thread(void* state) {
 /// C11 routines return an int.
 int run_c11_thread(void* state) {
   auto* thread = static_cast<Thread*>(state);
-  const auto routine = reinterpret_cast<int (*)(void*)>(thread->routine);
-  void* argument = thread->argument;
+  const auto routine = reinterpret_cast<int (*)(void*)>(thread->routine.address);
+  void* argument = thread->routine.argument;
   begin_created(thread);
   return routine(argument);
 }
@@ -78,10 +78,10 @@ Thread* prepare_thread(const void* caller, const void* routine, void* argument, 
   Thread* thread = allocate_thread();
   if (thread == nullptr) return nullptr;
   thread->main = false;
-  thread->routine = reinterpret_cast<std::uintptr_t>(routine);
-  thread->argument = argument;
-  thread->stack_size = stack_size;
-  thread->created_blocked = blocked_by_program();
+  thread->routine.address = reinterpret_cast<std::uintptr_t>(routine);
+  thread->routine.argument = argument;
+  thread->routine.stack_size = stack_size;
+  thread->routine.blocked = blocked_by_program();
   return thread;
 }
 

@@ -37,22 +37,24 @@ void set_up(Thread* thread) {
   thread->tree_refused = false;
   thread->blocked_call = false;
   thread->blocked_from = 0;
-  for (std::uint64_t& carried : thread->carried) carried = 0;
   thread->own_switches = 0;
-  thread->cost.start();
-  thread->halvings = 0;
-  thread->own_halvings = 0;
-  for (std::uint32_t& skipped : thread->skipped) skipped = 0;
+  thread->account.cost.start();
+  thread->account.halvings = 0;
+  thread->account.own_halvings = 0;
   begin_parking(thread->parking);
   thread->stand_ins.depth = 0;
   thread->busy.store(false, std::memory_order_relaxed);
   thread->tid = static_cast<int>(thread_id());
   thread->start_ns = now();
-  thread->last_cpu_ns = thread_cpu_time();
-  thread->cpu_at_stop.store(thread->last_cpu_ns, std::memory_order_relaxed);
-  thread->cpu_stopped.store(0, std::memory_order_relaxed);
-  for (std::size_t i = 0; i < process.events.count; ++i)
-    thread->told[i] = process.events.events[i].source == EventSource::cputime ? thread->last_cpu_ns : 0;
+  thread->cpu.last_ns = thread_cpu_time();
+  thread->cpu_at_stop.store(thread->cpu.last_ns, std::memory_order_relaxed);
+  thread->cpu.stopped_ns.store(0, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    EventState& state = thread->events[i];
+    state.carried = 0;
+    state.skipped = 0;
+    state.read = process.events.events[i].source == EventSource::cputime ? thread->cpu.last_ns : 0;
+  }
   if (process.events.has_realtime()) {
     const auto seed = static_cast<std::uint64_t>(thread->tid) << 32 ^ thread->start_ns;
     thread->grid.start(sampling_time(thread->start_ns), process.events.events[0].period, seed);

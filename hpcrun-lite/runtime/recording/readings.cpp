@@ -14,15 +14,15 @@ bool can_be_read(const Event& event) {
 
 /// What was counted since the reading before.
 std::uint64_t fresh(Thread* thread, std::size_t event) {
-  std::uint64_t& told = thread->told[event];
+  std::uint64_t& told = thread->events[event].read;
   if (process.events.events[event].source == EventSource::cputime) {
     const std::uint64_t used = sampled_cpu_time(thread);
     const std::uint64_t since = used > told ? used - told : 0;
     told += since;
     return since;
   }
-  const std::uint64_t since = thread->carried[event] - told;
-  told = thread->carried[event];
+  const std::uint64_t since = thread->events[event].carried - told;
+  told = thread->events[event].carried;
   return since;
 }
 
@@ -41,7 +41,7 @@ void read_events(Thread* thread, std::uint64_t time, measurement::NodeIndex node
   for (std::size_t i = 0; i < process.events.count; ++i) {
     const Event& event = process.events.events[i];
     if (!can_be_read(event)) continue;
-    if (event.source == EventSource::kernel) thread->carried[i] += thread->kernel[i].take();
+    if (event.source == EventSource::kernel) thread->events[i].carried += thread->events[i].kernel.take();
     add_reading(thread, i, time, node);
   }
 }
@@ -53,13 +53,13 @@ void read_sampled_event(Thread* thread, std::size_t event, std::uint64_t time, m
 std::uint64_t sampled_cpu_time(const Thread* thread) {
   const std::uint64_t used = thread_cpu_time();
   // A stop that began before the thread did may be counted with what another thread used.
-  const std::uint64_t stopped = thread->cpu_stopped.load(std::memory_order_relaxed);
+  const std::uint64_t stopped = thread->cpu.stopped_ns.load(std::memory_order_relaxed);
   return used > stopped ? used - stopped : 0;
 }
 
 std::uint64_t cpu_time_unsampled(const Thread* thread) {
   const std::uint64_t used = sampled_cpu_time(thread);
-  return used > thread->last_cpu_ns ? used - thread->last_cpu_ns : 0;
+  return used > thread->cpu.last_ns ? used - thread->cpu.last_ns : 0;
 }
 
 }  // namespace culprit::runtime

@@ -170,7 +170,8 @@ bool ensure_tree(Thread* thread) {
     thread->tree_refused = file_refused;
     return false;
   }
-  const FrameKey role = thread->main ? FrameKey{} : key_of_address(thread->routine, FrameKind::sample);
+  const FrameKey role =
+      thread->main ? FrameKey{} : key_of_address(thread->routine.address, FrameKind::sample);
   bool again = false;
   thread->tree =
       file.add_thread(static_cast<std::uint64_t>(thread->tid), thread->main, role, thread->start_ns, again);

@@ -23,8 +23,8 @@ bool record_carried(Thread* thread, std::size_t event, const void* context) {
   const measurement::NodeIndex node = current_path(thread, unwind::registers_of(context), flaws);
   // Beside REALTIME, its samples are the ones that are counted.
   if (flaws.any() && alone)
-    count_flaws(thread, flaws, process.events.events[event].time() ? thread->carried[event] : 0);
-  thread->tree->record_event(node, alone ? event : event - 1, thread->carried[event]);
+    count_flaws(thread, flaws, process.events.events[event].time() ? thread->events[event].carried : 0);
+  thread->tree->record_event(node, alone ? event : event - 1, thread->events[event].carried);
   if (thread->trace != nullptr) [[unlikely]]
     read_sampled_event(thread, event, now(), node);
   return true;
@@ -32,18 +32,18 @@ bool record_carried(Thread* thread, std::size_t event, const void* context) {
 
 /// It was recorded.
 void forget_carried(Thread* thread, std::size_t event) {
-  thread->carried[event] = 0;
-  if (process.events.events[event].source != EventSource::cputime) thread->told[event] = 0;
+  thread->events[event].carried = 0;
+  if (process.events.events[event].source != EventSource::cputime) thread->events[event].read = 0;
 }
 
 }  // namespace
 
 void charge(Thread* thread, std::size_t event, std::uint64_t value, const void* context) {
-  thread->carried[event] += value;
-  if (process.empty_handler || thread->carried[event] == 0 || sampling_stopped()) return;
+  thread->events[event].carried += value;
+  if (process.empty_handler || thread->events[event].carried == 0 || sampling_stopped()) return;
   if (is_counting(thread, unwind::registers_of(context).sp)) return;
-  if (++thread->skipped[event] < 1U << thread->halvings) return;
-  thread->skipped[event] = 0;
+  if (++thread->events[event].skipped < 1U << thread->account.halvings) return;
+  thread->events[event].skipped = 0;
   if (!begin_recording(thread)) return;
   if (record_carried(thread, event, context)) forget_carried(thread, event);
   end_recording(thread);

@@ -56,7 +56,7 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
     count_flaws(thread, flaws, elapsed);
   const measurement::WaitKind mark = current_mark(thread, start);
   const std::uint64_t cpu = cpu_time_unsampled(thread);
-  thread->last_cpu_ns += cpu;
+  thread->cpu.last_ns += cpu;
   thread->tree->record(node, SampleValues{.time_ns = elapsed,
                                           .weight = weight,
                                           .cpu_ns = cpu,
@@ -72,14 +72,15 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
 
 /// Charges a timed run of the handler, with what its signal cost besides.
 [[gnu::cold, gnu::noinline]] void account(Thread* thread) {
-  const std::uint64_t taken = thread_cpu_time() - thread->timed_from + process.added_cost;
-  thread->timed_from = 0;
+  const std::uint64_t taken = thread_cpu_time() - thread->account.timed_from + process.added_cost;
+  thread->account.timed_from = 0;
   // A thread that was woken has done nothing else since: that counts its way back to sleep, too.
   const std::uint64_t run = taken + process.brake.signal_ns();
   const HandlerCost::Account account =
-      thread->cost.end(thread->woken_ns > run ? thread->woken_ns : run, now());
+      thread->account.cost.end(thread->account.woken_ns > run ? thread->account.woken_ns : run, now());
   if (account.usual) process.brake.time(account.ns / HandlerCost::kEvery);
-  if (account.too_costly && thread->own_halvings < measurement::kMaxHalvings) ++thread->own_halvings;
+  if (account.too_costly && thread->account.own_halvings < measurement::kMaxHalvings)
+    ++thread->account.own_halvings;
   if (!begin_recording(thread)) return;
   if (thread->tree != nullptr) thread->tree->add_handler_time(account.ns);
   end_recording(thread);
@@ -89,8 +90,8 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
 [[gnu::cold, gnu::noinline]] void change_rate(Thread* thread, std::uint32_t halvings) {
   if (!begin_recording(thread)) return;
   if (thread->tree != nullptr) {
-    if (halvings > thread->halvings) thread->tree->count_halving(halvings);
-    thread->halvings = halvings;
+    if (halvings > thread->account.halvings) thread->tree->count_halving(halvings);
+    thread->account.halvings = halvings;
     if (process.events.has_realtime()) thread->grid.set_halvings(halvings);
   }
   end_recording(thread);
@@ -99,16 +100,17 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
 /// The end of what counts as the handler's own time. To arm the next tick is part of what a timer costs, as
 /// its interrupt is: a handler that does nothing else has to do that too.
 void end_run(Thread* thread) {
-  if (thread->run_is_counted) return;
-  thread->run_is_counted = true;
-  if (thread->timed_from != 0) [[unlikely]]
+  if (thread->account.run_is_counted) return;
+  thread->account.run_is_counted = true;
+  if (thread->account.timed_from != 0) [[unlikely]]
     account(thread);
   const bool parked = thread->parking.on.load(std::memory_order_relaxed);
-  if (!thread->cost.is_new() && process.brake.count()) [[unlikely]]
+  if (!thread->account.cost.is_new() && process.brake.count()) [[unlikely]]
     process.brake.judge(now());
   const std::uint32_t together = process.brake.halvings();
-  const std::uint32_t halvings = thread->own_halvings > together ? thread->own_halvings : together;
-  if (halvings != thread->halvings && !parked) [[unlikely]]
+  const std::uint32_t halvings =
+      thread->account.own_halvings > together ? thread->account.own_halvings : together;
+  if (halvings != thread->account.halvings && !parked) [[unlikely]]
     change_rate(thread, halvings);
 }
 
@@ -177,9 +179,9 @@ void dispatch(Delivery& delivery) {
 [[gnu::hot]] void take(void* argument) {
   auto* delivery = static_cast<Delivery*>(argument);
   Thread* thread = delivery->thread;
-  const bool timed = !process.empty_handler && thread->cost.begin();
-  thread->timed_from = timed ? thread_cpu_time() : 0;
-  thread->run_is_counted = process.empty_handler;
+  const bool timed = !process.empty_handler && thread->account.cost.begin();
+  thread->account.timed_from = timed ? thread_cpu_time() : 0;
+  thread->account.run_is_counted = process.empty_handler;
   dispatch(*delivery);
   end_run(thread);
 }

@@ -22,10 +22,10 @@ std::uint64_t without_own(Thread* thread, std::uint64_t count) {
 
 void start_kernel_events(Thread* thread) {
   for (std::size_t i = 0; i < process.events.count; ++i) {
-    thread->kernel[i].reset();
+    thread->events[i].kernel.reset();
     const Event& event = process.events.events[i];
     if (event.source != EventSource::kernel) continue;
-    const int error = thread->kernel[i].start(event, thread->tid, process.signal);
+    const int error = thread->events[i].kernel.start(event, thread->tid, process.signal);
     if (error != 0) event_failed(i, strerrordesc_np(error));
   }
   // Who changes the state says so first, then looks for events.
@@ -35,31 +35,32 @@ void start_kernel_events(Thread* thread) {
 
 void pause_kernel_events(Thread* thread) {
   for (std::size_t i = 0; i < process.events.count; ++i) {
-    if (process.events.events[i].source == EventSource::kernel) thread->kernel[i].pause();
+    if (process.events.events[i].source == EventSource::kernel) thread->events[i].kernel.pause();
   }
 }
 
 void resume_kernel_events(Thread* thread) {
   for (std::size_t i = 0; i < process.events.count; ++i) {
-    if (process.events.events[i].source == EventSource::kernel) thread->kernel[i].resume();
+    if (process.events.events[i].source == EventSource::kernel) thread->events[i].kernel.resume();
   }
 }
 
 void stop_kernel_events(Thread* thread) {
   for (std::size_t i = 0; i < process.events.count; ++i) {
-    if (process.events.events[i].source == EventSource::kernel) thread->kernel[i].stop();
+    if (process.events.events[i].source == EventSource::kernel) thread->events[i].kernel.stop();
   }
 }
 
 void silence_kernel_events(Thread* thread) {
   for (std::size_t i = 0; i < process.events.count; ++i) {
-    if (process.events.events[i].source == EventSource::kernel) thread->kernel[i].silence();
+    if (process.events.events[i].source == EventSource::kernel) thread->events[i].kernel.silence();
   }
 }
 
 void rearm_kernel_events(Thread* thread) {
   for (std::size_t i = 0; i < process.events.count; ++i) {
-    if (process.events.events[i].source == EventSource::kernel) thread->kernel[i].arm(0, sampling_stopped());
+    if (process.events.events[i].source == EventSource::kernel)
+      thread->events[i].kernel.arm(0, sampling_stopped());
   }
 }
 
@@ -70,7 +71,7 @@ bool is_overflow(const siginfo_t* info) {
 bool take_overflow(Thread* thread, const siginfo_t* info, const void* context) {
   if (!is_overflow(info)) return false;
   for (std::size_t i = 0; i < process.events.count; ++i) {
-    KernelSampler& sampler = thread->kernel[i];
+    KernelSampler& sampler = thread->events[i].kernel;
     const Event& event = process.events.events[i];
     if (event.source != EventSource::kernel || !sampler.sends(info->si_fd)) continue;
     std::uint64_t count = sampler.take();

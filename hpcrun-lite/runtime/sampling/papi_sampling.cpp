@@ -85,7 +85,7 @@ void handle(int signal, siginfo_t* info, void* context) {
   const bool counter = info->si_code == POLL_IN || info->si_code == POLL_HUP;
   if (!counter) {
     act_in_shadow(signal, info, context);
-  } else if (thread != nullptr && thread->papi_set != kPapiNull) {
+  } else if (thread != nullptr && thread->papi.set != kPapiNull) {
     Delivery delivery{.signal = signal, .info = info, .context = context};
     culprit_call_on_stack(&delivery, deliver, thread->handler_stack + kHandlerStack);
   }
@@ -128,8 +128,8 @@ void prepare_papi() {
 }
 
 void start_papi_events(Thread* thread) {
-  thread->papi_set = kPapiNull;
-  thread->papi_descriptors.count = 0;
+  thread->papi.set = kPapiNull;
+  thread->papi.descriptors.count = 0;
   if (!loaded) return;
   const InsidePapi inside;
   PerfDescriptors before{};
@@ -141,11 +141,11 @@ void start_papi_events(Thread* thread) {
   }
   int set = kPapiNull;
   const PapiOutcome outcome = start_event_set(papi, process.events, overflowed, set);
-  find_perf_descriptors(thread->papi_descriptors);
-  close_on_exec(before, thread->papi_descriptors);
+  find_perf_descriptors(thread->papi.descriptors);
+  close_on_exec(before, thread->papi.descriptors);
   if (outcome.step == PapiStep::none) {
     map_counters(set);
-    thread->papi_set = set;
+    thread->papi.set = set;
   } else {
     all_failed(papi.strerror(outcome.error));
     papi.unregister_thread();
@@ -153,11 +153,11 @@ void start_papi_events(Thread* thread) {
 }
 
 void stop_papi_events(Thread* thread) {
-  if (!loaded || thread->papi_set == kPapiNull) return;
+  if (!loaded || thread->papi.set == kPapiNull) return;
   const InsidePapi inside;
-  end_event_set(papi, thread->papi_set);
+  end_event_set(papi, thread->papi.set);
   papi.unregister_thread();
-  thread->papi_descriptors.count = 0;
+  thread->papi.descriptors.count = 0;
 }
 
 void hold_papi() {
@@ -172,10 +172,10 @@ void release_papi() {
 void restart_papi() {
   if (!loaded) return;
   for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
-    for (std::size_t i = 0; i < thread->papi_descriptors.count; ++i)
-      system_call(SYS_close, thread->papi_descriptors.numbers[i]);
-    thread->papi_descriptors.count = 0;
-    thread->papi_set = kPapiNull;
+    for (std::size_t i = 0; i < thread->papi.descriptors.count; ++i)
+      system_call(SYS_close, thread->papi.descriptors.numbers[i]);
+    thread->papi.descriptors.count = 0;
+    thread->papi.set = kPapiNull;
   }
   const InsidePapi inside;
   const char* why = load_papi(papi);

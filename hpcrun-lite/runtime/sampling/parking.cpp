@@ -158,9 +158,9 @@ void park_if_waiting(Thread* thread, const void* context, measurement::NodeIndex
   parking.unchanged = same && cpu_ns <= kHardlyAny ? parking.unchanged + 1 : 0;
   if (parking.ended && !same) learn(parking);
   parking.ended = false;
-  thread->woken_ns = 0;
+  thread->account.woken_ns = 0;
   if (!in_system_call(context)) return;
-  if (same && cpu_ns <= kHardlyAny) thread->woken_ns = cpu_ns;  // for us alone
+  if (same && cpu_ns <= kHardlyAny) thread->account.woken_ns = cpu_ns;  // for us alone
   if (thread->number >= kMostWatched) return;
   parking.end_is_seen = end_is_seen(mark, unwind::registers_of(context).sp);
   if (parking.end_is_seen || parking.unchanged >= parking.patience) park(thread, node, mark, time);

@@ -46,7 +46,7 @@ void pause_thread(Thread* thread) {
 void resume_thread(Thread* thread) {
   const std::uint64_t before = thread->cpu_at_stop.load(std::memory_order_relaxed);
   const std::uint64_t now_used = cpu_time_of(thread->tid);
-  if (now_used > before) thread->cpu_stopped.fetch_add(now_used - before, std::memory_order_relaxed);
+  if (now_used > before) thread->cpu.stopped_ns.fetch_add(now_used - before, std::memory_order_relaxed);
   resume_kernel_events(thread);
   resume_timers(thread);
 }
@@ -102,14 +102,14 @@ void end_sampling() {
   for_each_thread([](Thread* thread) {
     delete_timers(thread);
     pause_kernel_events(thread);
-    silence(thread->papi_descriptors);
+    silence(thread->papi.descriptors);
   });
 }
 
 void silence_events(Thread* thread) {
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
   silence_kernel_events(thread);
-  silence(thread->papi_descriptors);
+  silence(thread->papi.descriptors);
   const timespec at_once{};
   while (system_call(SYS_rt_sigtimedwait, word(&process.mask), 0, word(&at_once), sizeof process.mask) > 0) {
   }
@@ -118,7 +118,7 @@ void silence_events(Thread* thread) {
 
 void resume_events(Thread* thread) {
   rearm_kernel_events(thread);
-  resume(thread->papi_descriptors);
+  resume(thread->papi.descriptors);
 }
 
 void reset_control_after_fork() {

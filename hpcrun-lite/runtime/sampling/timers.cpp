@@ -74,7 +74,7 @@ void start_timers(Thread* thread) {
     const Event& event = process.events.events[i];
     const bool wall = event.source == EventSource::realtime;
     if (!wall && event.source != EventSource::cputime) continue;
-    thread->remaining[i] = event.period;
+    thread->events[i].remaining_ns = event.period;
     const clockid_t clock = wall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
     const long timer = create_thread_timer(clock, process.signal, thread->tid, static_cast<int>(i));
     if (timer >= 0) {
@@ -105,7 +105,7 @@ void pause_timers(Thread* thread) {
     set_timer(timer, 0, 0, 0, &before);
     const auto left = static_cast<std::uint64_t>(before.it_value.tv_sec) * kSecond +
                       static_cast<std::uint64_t>(before.it_value.tv_nsec);
-    if (left != 0) thread->remaining[i] = left;
+    if (left != 0) thread->events[i].remaining_ns = left;
   }
   disarm_parked(thread);
 }
@@ -121,7 +121,7 @@ void resume_timers(Thread* thread) {
       const std::uint64_t due = monotonic_time(thread->due.load(std::memory_order_relaxed));
       set_timer(timer, TIMER_ABSTIME, due, 0, nullptr);
     } else {
-      set_timer(timer, 0, thread->remaining[i], event.period, nullptr);
+      set_timer(timer, 0, thread->events[i].remaining_ns, event.period, nullptr);
     }
   }
 }

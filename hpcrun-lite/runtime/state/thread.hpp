@@ -21,23 +21,57 @@
 
 namespace culprit::runtime {
 
-/// One sampled thread: its timers, its walker, its place in the measurement. Lives in anonymous memory of its
-/// own, is reused after the thread's end, and is never unmapped.
-struct Thread {
-  unwind::Walker walker;
-  // What every sample touches, in as few cache lines as it fits into.
-  Grid grid;
-  measurement::ThreadTree* tree;           ///< null before the thread's first sample
-  measurement::TraceStream* trace;         ///< null where there is no trace, and before that
-  std::atomic<std::uint64_t> due;          ///< the next tick of the grid, on the sampling clock
-  std::uint64_t last_cpu_ns;               ///< at the last sample, without cpu_stopped
-  std::atomic<std::uint64_t> cpu_stopped;  ///< CPU time used while sampling was stopped
+/// CPU time of a thread as samples charge it.
+struct ChargedTime {
+  std::uint64_t last_ns;                  ///< at the last sample, without stopped_ns
+  std::atomic<std::uint64_t> stopped_ns;  ///< used while sampling was stopped
+};
+
+/// What sampling costs a thread, and what follows for its rate.
+struct CostAccount {
   HandlerCost cost;
   std::uint64_t woken_ns;      ///< CPU time since the last sample that was used for our signal alone
   std::uint64_t timed_from;    ///< the thread's CPU clock when the running, timed handler began; 0 otherwise
   bool run_is_counted;         ///< the running handler's cost is in the account
   std::uint32_t own_halvings;  ///< how often this thread's rate was to be halved for what it costs it
   std::uint32_t halvings;      ///< how often it is halved at present, for that or for the whole process
+};
+
+/// A thread's timers and counters of one of the process's events.
+struct EventState {
+  std::uint64_t remaining_ns;  ///< of the running period of a CPU timer when it was stopped
+  std::uint64_t carried;       ///< of events besides REALTIME: what is still to be recorded
+  /// What readings in the trace have said of it: of `carried`, or, for the CPU clock, of sampled_cpu_time().
+  std::uint64_t read;
+  std::uint32_t skipped;  ///< expirations since the last that was recorded
+  KernelSampler kernel;   ///< for the kernel's events
+};
+
+/// PAPI's events of a thread.
+struct PapiEvents {
+  int set;                      ///< the running event set; kPapiNull without one
+  PerfDescriptors descriptors;  ///< what PAPI opened for it
+};
+
+/// What a thread was created with.
+struct StartRoutine {
+  std::uintptr_t address;
+  void* argument;
+  std::size_t stack_size;
+  KernelMask blocked;  ///< what its creator believed blocked of our signals
+};
+
+/// One sampled thread: its timers, its walker, its place in the measurement. Lives in anonymous memory of its
+/// own, is reused after the thread's end, and is never unmapped.
+struct Thread {
+  unwind::Walker walker;
+  // What every sample touches, in as few cache lines as it fits into.
+  Grid grid;
+  measurement::ThreadTree* tree;    ///< null before the thread's first sample
+  measurement::TraceStream* trace;  ///< null where there is no trace, and before that
+  std::atomic<std::uint64_t> due;   ///< the next tick of the grid, on the sampling clock
+  ChargedTime cpu;
+  CostAccount account;
   std::uint32_t modules_seen;  ///< the generation of loaded modules that the walker knows
   std::uint32_t tree_number;   ///< tells the thread's trees apart: a forked child begins another; never 0
   bool main;
@@ -51,28 +85,17 @@ struct Thread {
   std::atomic<int> timers[EventList::kMax];
   Parking parking;
   // What few of them touch.
-  KernelMask created_blocked;   ///< what its creator believed blocked of our signals
   std::uintptr_t blocked_from;  ///< stack address of the outermost BlockedCall; 0 none
   int tid;
-  std::uint64_t remaining[EventList::kMax];  ///< of the running period of each CPU timer when it was stopped
-  std::atomic<std::uint64_t> cpu_at_stop;    ///< the thread's CPU time when sampling was last stopped
   std::uint64_t start_ns;
-  std::uint64_t carried[EventList::kMax];  ///< of events besides REALTIME: what is still to be recorded
-  /// Of each event, what readings in the trace have told of it: of `carried`, or, for the CPU clock, of
-  /// sampled_cpu_time().
-  std::uint64_t told[EventList::kMax];
-  KernelSampler kernel[EventList::kMax];  ///< for the kernel's events among the process's
-  int papi_set;                           ///< the running event set; kPapiNull without one
-  PerfDescriptors papi_descriptors;       ///< what PAPI opened for it
-  std::uint64_t
-      own_switches;  ///< context switches that our own signals brought about since the last sample of them
-  std::uint32_t skipped[EventList::kMax];  ///< of each event: expirations since the last that was recorded
+  std::atomic<std::uint64_t> cpu_at_stop;  ///< the thread's CPU time when sampling was last stopped
+  EventState events[EventList::kMax];      ///< in the order of the process's events
+  PapiEvents papi;
+  std::uint64_t own_switches;  ///< that our own signals brought about since the last sample of switches
   StandIns stand_ins;
   StandInPlaces stand_in_places;
   Regions regions;
-  std::uintptr_t routine;  ///< the start routine's address
-  void* argument;
-  std::size_t stack_size;
+  StartRoutine routine;
   std::atomic<bool> used;
   std::uint32_t number;                           ///< among all threads that ever were
   Thread* next;                                   ///< list of all threads, never shortened
