@@ -1,0 +1,211 @@
+// The interposed functions that may wait, made from the table in waits.def; and those of their kind that need
+// more than a line of it. waits_syscall.cpp has syscall().
+#include "runtime/interpose/blocked_call.hpp"
+#include "runtime/interpose/interruptible.hpp"
+#include "runtime/interpose/wait_time.hpp"
+#include "runtime/sampling/parking.hpp"
+#include "runtime/state/call_mark.hpp"
+#include "runtime/state/process.hpp"
+#include "runtime/system/export.hpp"
+#include "runtime/system/real.hpp"
+#include "runtime/system/signal_set.hpp"
+
+#include <csignal>
+#include <cstddef>
+#include <ctime>
+
+#include <aio.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/epoll.h>
+#include <sys/msg.h>
+#include <sys/random.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/sendfile.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <termios.h>
+#include <threads.h>
+#include <unistd.h>
+
+namespace culprit::runtime {
+namespace {
+
+constexpr std::uint64_t kForever = BlockedCall::kForever;
+
+constexpr std::uint64_t forever_if(bool blocks) {
+  return blocks ? kForever : 0;
+}
+
+/// Whether a call of a socket with these flags may wait.
+constexpr bool waits(int flags) {
+  return (flags & MSG_DONTWAIT) == 0;
+}
+
+/// A mask that a call installs while it waits, with our signals added: they would break the wait otherwise.
+class WithOurs {
+ public:
+  explicit WithOurs(const sigset_t* given) : given_(given) {
+    if (given == nullptr || !process.active) return;
+    mask_ = *given;
+    set_mask(mask_, mask_in(*given) | process.mask);
+    given_ = &mask_;
+  }
+  [[nodiscard]] const sigset_t* get() const { return given_; }
+
+ private:
+  const sigset_t* given_;
+  sigset_t mask_;
+};
+
+/// The signals that a call waits for, without ours.
+class WithoutOurs {
+ public:
+  explicit WithoutOurs(const sigset_t* given) : given_(given) {
+    if (given == nullptr || !process.active) return;
+    set_ = *given;
+    set_mask(set_, mask_in(*given) & ~process.mask);
+    given_ = &set_;
+  }
+  [[nodiscard]] const sigset_t* get() const { return given_; }
+
+ private:
+  const sigset_t* given_;
+  sigset_t set_;
+};
+
+/// Whether a call for the lock would not wait. A mutex that the thread may take again looks taken: it is
+/// marked for the little that this takes. The fields are declared by glibc's public headers, for static
+/// initializers, and are 0 in a mutex that is free.
+bool is_free(const pthread_mutex_t* mutex) {
+  return __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 0;
+}
+
+/// C11's mutexes are POSIX mutexes under another name.
+bool is_free(const mtx_t* mutex) {
+  static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t));
+  return is_free(reinterpret_cast<const pthread_mutex_t*>(mutex));
+}
+
+/// glibc's bits of a lock's readers (pthread_rwlock_common.c).
+constexpr unsigned kWriteLocked = 2, kReaders = ~7U;
+
+bool is_free_to_read(const pthread_rwlock_t* lock) {
+  return (__atomic_load_n(&lock->__data.__readers, __ATOMIC_RELAXED) & kWriteLocked) == 0;
+}
+
+bool is_free_to_write(const pthread_rwlock_t* lock) {
+  return (__atomic_load_n(&lock->__data.__readers, __ATOMIC_RELAXED) & (kWriteLocked | kReaders)) == 0;
+}
+
+/// On x86, a spin lock counts down from 1.
+bool is_free(const pthread_spinlock_t* lock) {
+  return *lock == 1;
+}
+
+/// Calls a function that waits for a lock. Not inlined: its frame is what the mark lies in.
+template <typename Signature>
+struct WaitForLock {
+  Real<Signature>& real;
+
+  template <typename... Arguments>
+  __attribute__((noinline)) int operator()(Arguments... arguments) const {
+    const CallMark mark(CallMark::lock, real.address());
+    return real(arguments...);
+  }
+};
+
+}  // namespace
+}  // namespace culprit::runtime
+
+using namespace culprit::runtime;
+
+// NOLINTBEGIN(bugprone-macro-parentheses,bugprone-reserved-identifier): lists of parameters in parentheses;
+// names of the C library
+#define CANCELLABLE
+#define CULPRIT_BEGIN(result, name, parameters, exceptions) \
+  CULPRIT_EXPORT result name parameters exceptions {        \
+    static CULPRIT_REAL Real<result parameters> real{#name};
+
+#define CULPRIT_BLOCKS(result, name, parameters, exceptions, arguments, limit) \
+  CULPRIT_BEGIN(result, name, parameters, exceptions)                          \
+  const BlockedCall call(real.address(), limit);                               \
+  return real arguments;                                                       \
+  }
+
+#define CULPRIT_MAY_BLOCK(result, name, parameters, exceptions, arguments, limit) \
+  CULPRIT_BEGIN(result, name, parameters, exceptions)                             \
+  const std::uint64_t most = limit;                                               \
+  if (most == 0) return real arguments;                                           \
+  const BlockedCall call(real.address(), most);                                   \
+  return real arguments;                                                          \
+  }
+
+#define CULPRIT_READS(result, name, parameters, exceptions, arguments, limit) \
+  CULPRIT_BEGIN(result, name, parameters, exceptions)                         \
+  const EndOfWait end;                                                        \
+  const std::uint64_t most = limit;                                           \
+  if (most == 0) return real arguments;                                       \
+  const BlockedCall call(real.address(), most);                               \
+  return real arguments;                                                      \
+  }
+
+#define CULPRIT_MARKS(result, name, parameters, exceptions, arguments, kind) \
+  CULPRIT_BEGIN(result, name, parameters, exceptions)                        \
+  const CallMark mark(CallMark::kind, real.address());                       \
+  return real arguments;                                                     \
+  }
+
+#define CULPRIT_MARKS_AND_BLOCKS(result, name, parameters, exceptions, arguments, kind, limit) \
+  CULPRIT_BEGIN(result, name, parameters, exceptions)                                          \
+  const CallMark mark(CallMark::kind, real.address());                                         \
+  const BlockedCall call(real.address(), limit);                                               \
+  return real arguments;                                                                       \
+  }
+
+#define CULPRIT_LOCKS(result, name, parameters, exceptions, arguments, is_free) \
+  CULPRIT_BEGIN(result, name, parameters, exceptions)                           \
+  if (is_free) return real arguments;                                           \
+  return WaitForLock<result parameters>{real} arguments;                        \
+  }
+
+#include "runtime/interpose/waits.def"
+// NOLINTEND(bugprone-macro-parentheses,bugprone-reserved-identifier)
+
+/// libaio's, which passes the kernel's error through: declared here as that library's header has it.
+CULPRIT_EXPORT int io_getevents(void* context, long least, long most, void* events, timespec* timeout) {
+  static CULPRIT_REAL Real<int(void*, long, long, void*, timespec*)> real{"io_getevents"};
+  const BlockedCall call(real.address(), limit_of(timeout));
+  // A plug-in may have brought the library along, which is then not among those that we can search.
+  if (real.get() == nullptr)
+    return static_cast<int>(
+        system_call(SYS_io_getevents, word(context), least, most, word(events), word(timeout)));
+  return real(context, least, most, events, timeout);
+}
+
+// sigpause takes a signal number or, in its older form, a mask; the headers choose among this and the two in
+// the table.
+CULPRIT_EXPORT int pause_with_mask(int mask) __asm__("sigpause");
+int pause_with_mask(int mask) {
+  static CULPRIT_REAL Real<int(int)> real{"sigpause"};
+  const BlockedCall call(real.address(), kForever);
+  return real(mask);
+}
+
+/// Does not wait: the descriptor is for waiting.
+CULPRIT_EXPORT int signalfd(int descriptor, const sigset_t* mask, int flags) noexcept {
+  static CULPRIT_REAL Real<int(int, const sigset_t*, int)> real{"signalfd"};
+  return real(descriptor, WithoutOurs(mask).get(), flags);
+}
+
+/// Timeouts make reads by descriptor breakable as well.
+CULPRIT_EXPORT int setsockopt(int descriptor, int level, int option, const void* value,
+                              socklen_t length) noexcept {
+  static CULPRIT_REAL Real<int(int, int, int, const void*, socklen_t)> real{"setsockopt"};
+  if (level == SOL_SOCKET && option == SO_RCVTIMEO) note_socket_timeout();
+  return real(descriptor, level, option, value, length);
+}
