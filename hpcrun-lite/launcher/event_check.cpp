@@ -37,7 +37,7 @@ std::string find_misspelt(const runtime::EventList& list) {
     std::string why = name;
     return why.append(": no such event (")
         .append(hint)
-        .append("hpcrun-lite --list-events tells those that work here)");
+        .append("hpcrun-lite --list-events lists those that work here)");
   }
   return {};
 }

@@ -34,7 +34,7 @@ Examples:
   viewer-cli run1                                   look at the result
 )";
 
-/// The examples tell the usage; only the options are left to list.
+/// The examples show the usage; only the options are left to list.
 class OptionList : public CLI::Formatter {
  public:
   [[nodiscard]] std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
@@ -62,7 +62,7 @@ const char* explain(runtime::EventError error) {
   using runtime::EventError;
   switch (error) {
     case EventError::unknown:
-      return "not the name of an event (hpcrun-lite --list-events tells them)";
+      return "not the name of an event (hpcrun-lite --list-events lists them)";
     case EventError::syntax:
       return "bad period (write EVENT@MICROSECONDS for times, EVENT@COUNT for others, or EVENT@fHZ, such as "
              "REALTIME@f200)";
@@ -218,7 +218,7 @@ std::optional<Options> read_options(int argc, char** argv) {
                "Sample nothing before the program calls culprit_start() of culprit.h, or MPI_Pcontrol(1) "
                "(CULPRIT_DELAY)");
   app.add_flag("--list-events", list, "Print the events that work here, each tried");
-  app.add_flag("-q,--quiet", options.quiet, "No closing line (CULPRIT_QUIET)");
+  app.add_flag("-q,--quiet", options.quiet, "No summary line (CULPRIT_QUIET)");
   app.add_flag("-v,--verbose", options.verbose, "Say what is measured and how (CULPRIT_VERBOSE)");
   const int own = own_words(argc, argv);
   try {

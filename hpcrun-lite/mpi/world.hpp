@@ -28,7 +28,7 @@ void join_by_session(MPI_Session session);
 #endif
 
 /// Before the real MPI_Finalize: sums the ranks' totals (which also waits for the last rank), rank 0 prints
-/// the closing line. Local where not all ranks are measured.
+/// the summary line. Local where not all ranks are measured.
 void leave_world();
 
 }  // namespace culprit::mpi

@@ -19,13 +19,13 @@ struct CulpritThread {
   std::uintptr_t
       marked_below;   ///< stack address of the outermost marked call: frames below it are inside; 0 none
   std::uint8_t mark;  ///< culprit::measurement::WaitKind of that call
-  bool parked;        ///< the thread is not sampled since it waited (runtime/parking.hpp)
-  std::uintptr_t ends_below;  ///< stack address of the innermost EndOfWait (runtime/parking.hpp); 0 none
+  bool parked;        ///< the thread is not sampled since it waited (runtime/sampling/parking.hpp)
+  std::uintptr_t ends_below;  ///< stack address of the innermost EndOfWait (runtime/sampling/parking.hpp); 0 none
   std::uintptr_t
       call;  ///< address of that call's function, which stands for the caller's frame in call paths
 };
 
-/// Sums for the closing line; all of them add up over ranks.
+/// Sums for the summary line; all of them add up over ranks.
 struct CulpritTotals {
   std::uint64_t samples, partial, dropped, processes;
   std::uint64_t time_lines;         ///< processes that recorded calls
@@ -47,7 +47,7 @@ struct CulpritEpoch {
 /// Where the call path of an MPI call ends in its thread's tree: found by the first of the functions below
 /// that is given it, and known to those that follow. To be made anew for each call, in its wrapper's frame.
 struct CulpritPath {
-  std::uint32_t tree;  ///< tells the thread's trees apart; 0: not found yet
+  std::uint32_t tree;  ///< of the thread's trees; 0: not found yet
   std::uint32_t node;  ///< culprit::measurement::NodeIndex
   /// culprit::unwind::registers_here() in a function that outlives these: the walk starts there, and spares
   /// all that was called since. `pc` 0: nothing known, it starts in the function below.
@@ -102,7 +102,7 @@ __attribute__((visibility("default"))) void culprit_rt_run_id(char* id);
 __attribute__((visibility("default"))) void culprit_rt_agree(const char* id);
 /// This process's totals up to now.
 __attribute__((visibility("default"))) CulpritTotals culprit_rt_totals();
-/// Rank 0, in MPI_Finalize: prints the closing line of the whole run of `ranks` ranks.
+/// Rank 0, in MPI_Finalize: prints the summary line of the whole run of `ranks` ranks.
 __attribute__((visibility("default"))) void culprit_rt_close_world(const CulpritTotals* totals);
 /// MPI_Pcontrol: stops (0) or starts (1, 2) sampling; other levels have no meaning here.
 __attribute__((visibility("default"))) void culprit_rt_control_level(int level);

@@ -10,7 +10,7 @@ _arguments \
   '--trace-limit[stop time lines at this size]:size:' \
   '--delay[sample nothing before culprit_start()]' \
   '(- *)--list-events[print the events that work here]' \
-  '(-q --quiet)'{-q,--quiet}'[no closing line]' \
+  '(-q --quiet)'{-q,--quiet}'[no summary line]' \
   '(-v --verbose)'{-v,--verbose}'[say what is measured and how]' \
   '(-)1:program:_command_names -e' \
   '*::arguments: _normal'

@@ -78,8 +78,8 @@ class LiveFile;
 
 /// The tree of a thread in the arena, or of several threads of one start routine that lived one after the
 /// other (LiveFile::add_thread). Only its own thread inserts and records (from the handler, or with the
-/// signal blocked); the keeper grows it; readers map the file. Lives in static or anonymous memory, never
-/// moves. Of a thread that only waits the first page is used.
+/// signal blocked); the flusher thread grows it; readers map the file. Lives in static or anonymous memory,
+/// never moves. Of a thread that only waits the first page is used.
 class alignas(4096) ThreadTree {
  public:
   /// [handler] Finds or adds the child of `parent` with this key. When the arena is full returns `parent`
@@ -118,11 +118,11 @@ class alignas(4096) ThreadTree {
   /// [handler] Adds to event `event` (0 = the first besides REALTIME) of a node.
   void record_event(NodeIndex node, std::size_t event, std::uint64_t value) noexcept;
 
-  /// [handler] Fewer units are free than the keeper leaves between its turns, and it can add some.
+  /// [handler] Fewer units are free than the flusher thread leaves between its turns, and it can add some.
   [[nodiscard]] bool is_low() const noexcept { return free_units() < kLowUnits && can_grow(); }
   /// [handler] The next path or two may find no room.
   [[nodiscard]] bool is_nearly_full() const noexcept { return free_units() < kUrgentUnits && can_grow(); }
-  /// [handler] True once for each size of the arena: whoever is told then is to wake the keeper.
+  /// [handler] True once for each size of the arena: whoever is told then is to wake the flusher thread.
   [[nodiscard]] bool asks_for_room() noexcept {
     return is_low() && std::exchange(asked_at_, arena_.limit()) != arena_.limit();
   }
@@ -162,7 +162,7 @@ class alignas(4096) ThreadTree {
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
   [[nodiscard]] std::uint32_t ordinal() const noexcept { return header()->ordinal; }
 
-  /// What the thread counted up to now (for a closing line). Any thread.
+  /// What the thread counted up to now (for a summary line). Any thread.
   [[nodiscard]] const layout::ThreadHeader& counters() const noexcept { return *header(); }
 
  private:
@@ -199,8 +199,9 @@ class alignas(4096) ThreadTree {
   }
   [[nodiscard]] layout::Node* node(NodeIndex index) const noexcept { return arena_.at<layout::Node>(index); }
   NodeIndex allocate(std::uint32_t units) noexcept;
-  // Growth starts when fewer units are free. Between two turns of the keeper samples add at most some 50 new
-  // paths (200 Hz); 48 KiB hold 20 of 60 new frames each, and the paths of a program share most of theirs.
+  // Growth starts when fewer units are free. Between two turns of the flusher thread samples add at most some
+  // 50 new paths (200 Hz); 48 KiB hold 20 of 60 new frames each, and the paths of a program share most of
+  // theirs.
   static constexpr std::uint32_t kLowUnits = 48 * 1024 / layout::kUnit;
   static constexpr std::uint32_t kUrgentUnits = kLowUnits / 4;
   [[nodiscard]] std::uint32_t free_units() const noexcept {
@@ -231,7 +232,7 @@ class alignas(4096) ThreadTree {
   bool overflowed_ = false;                  // a frame of the sample being taken found no room
   bool waiting_ = false;                     // a wait is published
   std::uint32_t asked_at_ = 0;               // the arena's limit when more room was asked for
-  std::atomic<bool> growth_refused_{false};  // there was no space when the keeper last tried
+  std::atomic<bool> growth_refused_{false};  // there was no space when the flusher thread last tried
   cct::FrameKey routine_;                    // as in the header, which is a cache miss away
   std::atomic<bool> exists_{false};
   std::atomic<bool> usable_{false};
@@ -309,9 +310,9 @@ class LiveFile {
   /// [handler] How many iterations the program has marked up to now.
   void set_iterations(std::uint64_t count) noexcept;
 
-  /// The keeper's turn, outside any handler, every quarter of a second: heartbeat, growth of arenas ahead of
-  /// use, size and modification time of new modules, and where the file is not mapped its copy, every other
-  /// turn. Returns 0 or the errno of a growth or copy that failed.
+  /// The flusher thread's turn, outside any handler, every quarter of a second: heartbeat, growth of arenas
+  /// ahead of use, size and modification time of new modules, and where the file is not mapped its copy,
+  /// every other turn. Returns 0 or the errno of a growth or copy that failed.
   int maintain(std::uint64_t now_ns) noexcept;
 
   /// For a thread with a table of descriptors of its own, which is to call maintain(): keeps the file open

@@ -29,7 +29,7 @@ class LiveTrace {
   /// Records a pair of clocks, likewise.
   void add_clocks(const trace::ClockPair& pair) noexcept;
 
-  /// The keeper's turn: what was recorded since the last goes into the file.
+  /// The flusher thread's turn: what was recorded since the last goes into the file.
   void maintain() noexcept;
   /// As BlockFile::hold.
   int hold() noexcept { return file_.hold(); }

@@ -10,7 +10,7 @@
 namespace culprit::measurement {
 
 /// The load modules of a process, in an arena of the live file. find_or_add runs in the handlers of any
-/// number of threads at once and is lock-free; the rest belongs to the keeper.
+/// number of threads at once and is lock-free; the rest belongs to the flusher thread.
 class ModuleTable {
  public:
   int create(BlockFile& file) noexcept;

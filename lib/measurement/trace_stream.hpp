@@ -13,9 +13,9 @@ namespace culprit::measurement {
 class TraceFile;
 
 /// One stream of a trace while it is written: a ring of blocks in memory, filled by one thread and emptied
-/// into the file by the keeper, or by the thread itself where the keeper is too slow. Functions marked
-/// [handler] are async-signal-safe; the thread and its handler take turns. Nothing allocates, throws or
-/// locks.
+/// into the file by the flusher thread, or by the thread itself where the flusher thread is too slow.
+/// Functions marked [handler] are async-signal-safe; the thread and its handler take turns. Nothing
+/// allocates, throws or locks.
 class TraceStream {
  public:
   /// [handler] Adds a sample taken at `time_ns`, which stands for `weight_ns` before. False: nothing more is
@@ -47,8 +47,8 @@ class TraceStream {
   [[nodiscard]] bool used() const noexcept { return opened_.load(std::memory_order_relaxed) != 0; }
 
  private:
-  /// At 50 000 calls a second and nine bytes each the keeper finds every quarter of a second that four of
-  /// these were filled.
+  /// At 50 000 calls a second and nine bytes each the flusher thread finds every quarter of a second that
+  /// four of these were filled.
   static constexpr std::uint32_t kBuffers = 4;
 
   [[nodiscard]] bool has_room(std::size_t size) const noexcept {

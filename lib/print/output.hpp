@@ -1,5 +1,5 @@
 // The ways out of the tools: all that they write for people, and all text that they write for programs, goes
-// through one of these (tests/layers.py looks for others). The runtime's is runtime/text.hpp.
+// through one of these (tests/layers.py looks for others). The runtime's is runtime/system/text.hpp.
 #pragma once
 
 #include <ostream>

@@ -118,7 +118,7 @@ class Bench:
     def overhead(self):
         """Measured against unmeasured and against an empty handler.
 
-        One rank, bound with its keeper to one processor: ranks that spin for each other and share processors with
+        One rank, bound with its flusher thread to one processor: ranks that spin for each other and share processors with
         whatever else runs differ by more than what is sought. Every round runs each kind once, in an order that
         changes from round to round, and ratios are formed within a round, so that drift meets all kinds alike. The MPI
         wrappers are there with the empty handler as well: what they cost (HPCC calls MPI_Test by the million) shows in
@@ -229,9 +229,9 @@ class Bench:
         self.traced_programs()
 
     def traced_programs(self):
-        """Pairs of a profiled and a traced run, one right after the other and in changing order, each rank with its keeper
+        """Pairs of a profiled and a traced run, one right after the other and in changing order, each rank with its flusher thread
         bound to a processor of its own: the ratios within the pairs, so that drift meets both kinds alike. CPU time is
-        that of all threads, the keeper's too, and does not count what other processes take; on a quiet machine wall time
+        that of all threads, the flusher thread's too, and does not count what other processes take; on a quiet machine wall time
         says the same."""
         rate = self.here / "message_rate"
         source = pathlib.Path(__file__).with_name("message_rate.c")

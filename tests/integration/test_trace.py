@@ -85,7 +85,7 @@ class Trace(harness.AgainstClocks):
         found = self.iterations(records)
         self.assertEqual(found, list(range(len(found))))
         times = [float(line.split()[1]) for line in done.stdout.splitlines()]
-        # The keeper's turn is a quarter of a second; here many others want the processors, too.
+        # The flusher thread's turn is a quarter of a second; here many others want the processors, too.
         self.assertGreater(len(found), sum(time < times[-1] - 1.5 for time in times))
         self.assertGreater(sum(record["kind"] == "sample" for record in records), 0)
 

@@ -93,7 +93,7 @@ def run_cell(name, events, tools, program, seconds, expected):
             raise Failed(f"prof-mpi: exit {merged.returncode}\n{merged.stdout}{merged.stderr}")
         closing = [line for line in err.splitlines() if line.startswith("hpcrun-lite: ")]
         rounds = re.findall(r"stress: (\w+): (\d+) rounds", err)
-        print(f"{name}: same output, {summary}; {closing[-1].split(' in ')[0] if closing else 'no closing line'}")
+        print(f"{name}: same output, {summary}; {closing[-1].split(' in ')[0] if closing else 'no summary line'}")
         print(f"  {merged.stdout.strip()} (exit {merged.returncode})")
         print("  rounds: " + ", ".join(f"{part} {count}" for part, count in rounds), flush=True)
 

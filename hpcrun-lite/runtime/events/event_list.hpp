@@ -75,7 +75,7 @@ enum class EventError : std::uint8_t {
 };
 
 /// Reads a comma-separated list (`REALTIME@f200,CPUTIME@5000,perf::PAGE-FAULTS@10`); null or empty gives the
-/// default. On an error, `where` and `length` tell the item.
+/// default. On an error, `where` and `length` are the item.
 EventError parse_events(const char* text, EventList& list, const char*& where, std::size_t& length);
 
 }  // namespace culprit::runtime

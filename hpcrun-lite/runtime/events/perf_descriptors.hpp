@@ -14,7 +14,7 @@ struct PerfDescriptors {
   [[nodiscard]] bool has(int number) const;
 };
 
-/// All of the process, as /proc tells; the first kMax. Async-signal-safe.
+/// All of the process, as /proc lists them; the first kMax. Async-signal-safe.
 void find_perf_descriptors(PerfDescriptors& found);
 
 /// Lets exec close those of `after` that are not in `before`, and keeps only them in `after`.

@@ -67,17 +67,17 @@ void withdraw(Thread* thread) {
   end_recording(thread);
 }
 
-/// From now on `function` stands in call paths for the frame that holds the address `frame`. Returns the
+/// From now on call paths show `function` for the frame that holds the address `frame`. Returns the
 /// number of those around it.
-std::uint32_t push(StandIns& stand_ins, const void* frame, const void* function) {
+std::uint32_t push(InterposedFunctions& interposed, const void* frame, const void* function) {
   const auto place = reinterpret_cast<std::uintptr_t>(frame);
   // What lies deeper on the stack than this was left behind by a longjmp.
-  while (stand_ins.depth > 0 && stand_ins.stack[stand_ins.depth - 1] <= place) --stand_ins.depth;
-  const std::uint32_t around = stand_ins.depth;
-  if (around < StandIns::kMax) {
-    stand_ins.stack[around] = place;
-    stand_ins.function[around] = reinterpret_cast<std::uintptr_t>(function);
-    ++stand_ins.depth;
+  while (interposed.depth > 0 && interposed.stack[interposed.depth - 1] <= place) --interposed.depth;
+  const std::uint32_t around = interposed.depth;
+  if (around < InterposedFunctions::kMax) {
+    interposed.stack[around] = place;
+    interposed.function[around] = reinterpret_cast<std::uintptr_t>(function);
+    ++interposed.depth;
   }
   return around;
 }
@@ -98,7 +98,7 @@ BlockedCall::BlockedCall(const void* function, std::uint64_t limit_ns) : thread_
   was_blocked_ = blocked && (thread_->blocked_from > place || blocked_by_program() != 0);
   outer_ = thread_->blocked_from;
   if (!was_blocked_) thread_->blocked_from = place;
-  stand_ins_around_ = push(thread_->stand_ins, this, function);
+  interposed_around_ = push(thread_->interposed, this, function);
   published_ = limit_ns >= kPublish && !sampling_stopped() && record_here(thread_, publish);
 }
 
@@ -113,7 +113,7 @@ BlockedCall::~BlockedCall() {
     change_mask(SIG_UNBLOCK, process.mask);  // the held-back signal arrives here
     thread_->blocked_call = false;
   }
-  thread_->stand_ins.depth = stand_ins_around_;
+  thread_->interposed.depth = interposed_around_;
   errno = error;
 }
 

@@ -14,7 +14,7 @@ namespace culprit::runtime {
 /// process dies in it. Does nothing on threads that are not sampled.
 class BlockedCall {
  public:
-  /// `function` is the real function, which stands in for the wrapper in call paths; `limit_ns` is how long
+  /// `function` is the real function, which call paths show for the wrapper; `limit_ns` is how long
   /// the call may last at most.
   BlockedCall(const void* function, std::uint64_t limit_ns);
   ~BlockedCall();
@@ -25,7 +25,7 @@ class BlockedCall {
 
  private:
   Thread* thread_;
-  std::uint32_t stand_ins_around_ = 0;
+  std::uint32_t interposed_around_ = 0;
   std::uintptr_t outer_ = 0;
   bool was_blocked_ = false;
   bool published_ = false;

@@ -110,12 +110,12 @@ class RoomForSignals {
   static constexpr std::size_t kAmple = 1024 * 1024;  // nobody counts this much out to the last page
   static constexpr std::size_t kHandlerRoom =
       4096;                                       // for what the handler itself does on the program's stack
-  static constexpr std::size_t kOldFrame = 4096;  // kernels that do not tell know no larger registers
+  static constexpr std::size_t kOldFrame = 4096;  // kernels that do not say know no larger registers
 
   /// What the kernel puts on the stack for one signal, with all registers of this processor; whole pages.
   static std::size_t frame_size() {
-    const std::size_t told = getauxval(AT_MINSIGSTKSZ);
-    return ((told == 0 ? kOldFrame : told) + 4095) & ~std::size_t{4095};
+    const std::size_t least = getauxval(AT_MINSIGSTKSZ);
+    return ((least == 0 ? kOldFrame : least) + 4095) & ~std::size_t{4095};
   }
 
   const pthread_attr_t* given_;

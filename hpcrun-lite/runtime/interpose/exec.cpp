@@ -39,7 +39,8 @@ class Replacement {
     file.resume();
     resume_trace();
     allow_recording();
-    // Another thread may be ending the process, and waits for the keeper to seal what nobody records in.
+    // Another thread may be ending the process, and waits for the flusher thread to seal what nobody records
+    // in.
     if (process.ended.load(std::memory_order_seq_cst)) stop_recording();
     release_flusher();
     if (Thread* thread = this_thread()) resume_events(thread);

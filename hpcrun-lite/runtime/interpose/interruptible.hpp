@@ -5,7 +5,7 @@
 #include <sys/uio.h>
 
 // Which reads and writes by descriptor a signal can break off or make come short. Asked before the call:
-// after it, nothing tells whether the program's own signals came as well.
+// after it, nothing shows whether the program's own signals came as well.
 namespace culprit::runtime {
 
 /// Reads from devices and writes to pipes up to this size are whole or nothing (PIPE_BUF, one page).
@@ -17,7 +17,7 @@ bool writes_interruptibly(int descriptor, std::size_t size);
 /// Some socket of this process was given a timeout, after which every read of a socket asks for it.
 void note_socket_timeout();
 
-/// Enough of a gathered size to tell a large one from a small one.
+/// Enough of a gathered size to distinguish a large one from a small one.
 std::size_t length_of(const iovec* pieces, int count);
 
 }  // namespace culprit::runtime

@@ -14,7 +14,7 @@ namespace {
 
 using Jump = void(__jmp_buf_tag*, int);
 
-/// What was held back arrives here, while the stack still tells the call. Should the jump stay inside of the
+/// What was held back arrives here, while the call is still on the stack. Should the jump stay inside of the
 /// handler, then its return holds the signal back again, and the end of the call lets it go.
 void let_go() {
   if (culprit_rt_thread.parked) unpark();

@@ -1,5 +1,5 @@
 // Some namespaces can only be entered by a process that has a single thread, and is alone in using its root
-// and working directory: the keeper would be one too many.
+// and working directory: the flusher thread would be one too many.
 #include "runtime/recording/flusher.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/export.hpp"

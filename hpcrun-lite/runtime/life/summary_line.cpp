@@ -58,7 +58,7 @@ void add_next(Line& line) {
   line.add("; next: viewer-cli ").shell_path(shown_directory());
 }
 
-/// Threads that the kernel gave no timer; why is known where it was refused in this process.
+/// Threads that the kernel gave no timer; with the reason where it was refused in this process.
 void add_unsampled(Line& line, const CulpritTotals& totals) {
   add_count(line, totals.unsampled_threads, "thread", "threads");
   line.add(" got no timer");

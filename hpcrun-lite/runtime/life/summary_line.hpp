@@ -4,14 +4,14 @@
 
 namespace culprit::runtime {
 
-/// Prints the closing line of the whole run on standard error, unless the user wants none or it was printed.
+/// Prints the summary line of the whole run on standard error, unless the user wants none or it was printed.
 void close_run(const CulpritTotals& totals);
 
-/// The closing line of a process that ends without one for its run: only the process that hpcrun-lite became
+/// The summary line of a process that ends without one for its run: only the process that hpcrun-lite became
 /// says something, and of an MPI run only rank 0.
 void close_process();
 
-/// Tells that the process is a rank, and of how many.
+/// From here on the process is a rank, of so many.
 void closing_rank(int rank, int ranks);
 
 }  // namespace culprit::runtime

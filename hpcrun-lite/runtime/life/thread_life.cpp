@@ -42,7 +42,7 @@ void set_up(Thread* thread) {
   thread->account.halvings = 0;
   thread->account.own_halvings = 0;
   begin_parking(thread->parking);
-  thread->stand_ins.depth = 0;
+  thread->interposed.depth = 0;
   thread->busy.store(false, std::memory_order_relaxed);
   thread->tid = static_cast<int>(thread_id());
   thread->start_ns = now();
@@ -61,7 +61,7 @@ void set_up(Thread* thread) {
     thread->due.store(thread->grid.next(), std::memory_order_relaxed);
   }
   thread->modules_seen = module_generation();
-  thread->stand_in_places.forget();
+  thread->function_places.forget();
 }
 
 }  // namespace
@@ -108,10 +108,10 @@ void restart_after_fork() {
   restart_papi();
   if (mine == nullptr) return;
   mine->walker.invalidate();
-  const std::uint32_t depth = mine->stand_ins.depth;
+  const std::uint32_t depth = mine->interposed.depth;
   set_up(mine);
   culprit_rt_thread.parked = false;
-  mine->stand_ins.depth = depth;
+  mine->interposed.depth = depth;
   mine->main = true;
   start_kernel_events(mine);
   start_papi_events(mine);

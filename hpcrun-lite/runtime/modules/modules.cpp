@@ -139,7 +139,7 @@ bool find_loaded(std::uint64_t address, LoadedModule& module) {
   if (find_object(reinterpret_cast<void*>(address), &found) != 0) return false;
   module.begin = reinterpret_cast<std::uint64_t>(found.map_start);
   module.end = reinterpret_cast<std::uint64_t>(found.map_end);
-  // Of a program whose segments leave pages free between them, the loader tells the one segment that holds
+  // Of a program whose segments leave pages free between them, the loader reports the one segment that holds
   // the address: neither the header, with the build-id, nor the call-frame information lies in that.
   if (found.map->l_name[0] == '\0' && program.holds(address)) {
     module.begin = program.begin;

@@ -75,7 +75,7 @@ class Brake {
     return halvings;
   }
 
-  /// What one run costs on average, as far as is known.
+  /// What one run costs on average, as far as it was timed.
   [[nodiscard]] std::uint64_t run_ns() const {
     const std::uint64_t timed = timed_.load(std::memory_order_relaxed);
     return timed == 0 ? signal_ns_ : timed_ns_.load(std::memory_order_relaxed) / timed;

@@ -17,7 +17,7 @@ const char* program_path();
 const char* start_directory();
 
 /// The file of this process: DIR/NN/HOST-PID-START.culprit, or DIR/NN/rank-000012-HOST-PID-START.culprit once
-/// the rank is known. False if the path is too long.
+/// the process has its rank. False if the path is too long.
 bool measurement_path(PathText& path, int rank);
 
 /// Creates the directories on the way to `path`, which is below the measurement directory. Returns 0 or an

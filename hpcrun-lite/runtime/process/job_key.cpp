@@ -83,8 +83,8 @@ const char* argument_after(const char* name, const char* arguments, std::size_t 
   return nullptr;
 }
 
-/// Hydra's proxy is told the address of its mpiexec, which is one for all hosts. On a single host the proxy's
-/// start tells apart runs that were given the same port.
+/// Hydra's proxy gets the address of its mpiexec, which is one for all hosts. On a single host the proxy's
+/// start distinguishes runs that were given the same port.
 bool add_hydra(Fingerprint& print) {
   long pid = getppid();
   for (int i = 0; i < kMaxAncestors && pid > 1; ++i) {

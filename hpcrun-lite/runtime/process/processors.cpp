@@ -16,7 +16,7 @@
 namespace culprit::runtime {
 namespace {
 
-/// Ranks on this host, by what launchers tell each of them: Open MPI, MPICH's hydra, Slurm.
+/// Ranks on this host, by what launchers set for each of them: Open MPI, MPICH's hydra, Slurm.
 constexpr const char* kRanksHere[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
                                       "SLURM_STEP_TASKS_PER_NODE"};
 

@@ -40,19 +40,18 @@ FrameKind kind_of(FrameOrigin origin) {
   return FrameKind::call;
 }
 
-/// The function that stands in for an own frame which reaches from `low` to `high` on the stack; 0 if none
-/// does.
-std::uintptr_t stand_in_for(const StandIns& stand_ins, std::uint64_t low, std::uint64_t high) {
+/// The interposed function whose frame, of ours, reaches from `low` to `high` on the stack; 0 for none.
+std::uintptr_t interposed_at(const InterposedFunctions& interposed, std::uint64_t low, std::uint64_t high) {
   const CulpritThread& shared = culprit_rt_thread;
   if (shared.marked_below >= low && shared.marked_below < high) return shared.call;
-  for (std::uint32_t i = stand_ins.depth; i > 0; --i) {
-    if (stand_ins.stack[i - 1] >= low && stand_ins.stack[i - 1] < high) return stand_ins.function[i - 1];
+  for (std::uint32_t i = interposed.depth; i > 0; --i) {
+    if (interposed.stack[i - 1] >= low && interposed.stack[i - 1] < high) return interposed.function[i - 1];
   }
   return 0;
 }
 
-FrameKey key_of_stand_in(Thread* thread, std::uintptr_t function, FrameKind kind) {
-  StandInPlaces::Place& place = thread->stand_in_places.of(function);
+FrameKey key_of_interposed(Thread* thread, std::uintptr_t function, FrameKind kind) {
+  FunctionPlaces::Place& place = thread->function_places.of(function);
   if (place.function != function) {
     const FrameKey key = key_of_address(function, kind);
     if (key.module == cct::kNoModule) return key;
@@ -65,10 +64,10 @@ FrameKey key_of_stand_in(Thread* thread, std::uintptr_t function, FrameKind kind
 NodeIndex add_own_frame(Thread* thread, NodeIndex parent, const Frame* frames, std::size_t i,
                         std::uint64_t sp, bool innermost) {
   const std::uint64_t low = i == 0 ? sp : frames[i - 1].cfa;
-  const std::uintptr_t function = stand_in_for(thread->stand_ins, low, frames[i].cfa);
+  const std::uintptr_t function = interposed_at(thread->interposed, low, frames[i].cfa);
   if (function == 0) return parent;
   const FrameKind kind = innermost ? FrameKind::sample : FrameKind::call;
-  return thread->tree->child(parent, key_of_stand_in(thread, function, kind));
+  return thread->tree->child(parent, key_of_interposed(thread, function, kind));
 }
 
 constexpr std::uint64_t kGapTrail = 0x6a09e667f3bcc909U;  // any number that no frame's offset is
@@ -191,7 +190,7 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
   const std::uint32_t generation = module_generation();
   if (generation != thread->modules_seen) {
     thread->walker.invalidate();
-    thread->stand_in_places.forget();
+    thread->function_places.forget();
     thread->modules_seen = generation;
   }
   const unwind::Walk walk = thread->walker.walk(start);
@@ -199,8 +198,8 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
   flaws.partial = flaws.too_deep || (walk.end == unwind::WalkEnd::partial && !reached_entry(thread, walk));
   flaws.bridged = walk.bridged;
   Frame* frames = thread->walker.mutable_frames();
-  // The innermost frame that is not ours is where the sample is; all frames within it vanish or are stood in
-  // for.
+  // The innermost frame that is not ours is where the sample is; all frames within it vanish or become
+  // interposed functions.
   std::size_t innermost = 0;
   while (innermost < walk.depth && frames[innermost].own) ++innermost;
   // Reused frames know their nodes, unless the tree was full when they were met.
@@ -214,7 +213,7 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
   if (regions.depth != 0 && flaws.partial && walk.depth != 0) [[unlikely]]
     node = add_outer_regions(thread, node, walk);
   bool full = false;
-  std::uint64_t trail = node;  // tells the path so far, and is known before its nodes are
+  std::uint64_t trail = node;  // a hash of the path so far, which needs none of its nodes
   for (std::size_t i = known; i-- > 0;) {
     if (i + 1 == walk.gap.end) [[unlikely]] {
       if (regions.depth != 0) node = add_regions_in_gap(thread, node, walk);

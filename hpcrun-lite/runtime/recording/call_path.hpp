@@ -30,7 +30,7 @@ struct WalkFlaws {
                                                  WalkFlaws& flaws);
 
 /// The same for the calls of an MPI wrapper, of which the first finds the node, and leaves it in `path`.
-/// `here`: where to start if the path does not tell.
+/// `here`: where to start if the path holds no start.
 [[gnu::hot]] measurement::NodeIndex find_call_path(Thread* thread, const unwind::Registers& here,
                                                    CulpritPath& path);
 inline measurement::NodeIndex call_path(Thread* thread, const unwind::Registers& here, CulpritPath& path) {

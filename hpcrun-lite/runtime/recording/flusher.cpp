@@ -32,7 +32,7 @@ constexpr std::size_t kStack = 64 * 1024;
 constexpr std::size_t kTlsSpare = 64 * 1024;  // the C library's own thread-local variables take 150 bytes
 constexpr std::size_t kTlsAbove = 16 * 1024;  // and its thread descriptor 2.3 KB
 
-// Held: the bit, and the id of the thread that holds the keeper.
+// Held: the bit, and the id of the thread that holds the flusher thread.
 constexpr std::uint32_t idle = 0;
 constexpr std::uint32_t busy = 1;
 constexpr std::uint32_t kHeld = std::uint32_t{1} << 31;
@@ -41,7 +41,7 @@ std::atomic<std::uint32_t> state{idle};
 std::atomic<bool> started{false};
 std::atomic<bool> running{false};
 std::atomic<bool> dismissed{false};
-std::atomic<std::uint32_t> bell{0};  // a futex: the keeper sleeps on it
+std::atomic<std::uint32_t> bell{0};  // a futex: the flusher thread sleeps on it
 std::atomic<std::uint64_t> asleep_until{0};
 std::atomic<bool> turn_wanted{false};
 std::atomic<pid_t> flusher_id{0};
@@ -103,9 +103,9 @@ int run_flusher() {
   return 0;
 }
 
-/// How far below the thread pointer the variables lie that the keeper uses: its own, and the C library's
-/// errno. Those of every library that was loaded between the two lie there too (ThreadSanitizer's take 780
-/// KB).
+/// How far below the thread pointer the variables lie that the flusher thread uses: its own, and the C
+/// library's errno. Those of every library that was loaded between the two lie there too (ThreadSanitizer's
+/// take 780 KB).
 std::size_t tls_below() {
   const std::uintptr_t top = thread_pointer();
   std::uintptr_t lowest = top;
@@ -139,7 +139,7 @@ void start_flusher() {
   const std::size_t size = kStack + below + kTlsAbove;
   void* area = measurement::raw_map(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
   if (area == MAP_FAILED) {
-    file.note("no memory for the keeper thread: no heartbeat, the measurement cannot grow");
+    file.note("no memory for the flusher thread: no heartbeat, the measurement cannot grow");
     return;
   }
   memory = area;
@@ -153,7 +153,7 @@ void start_flusher() {
   if (culprit_start_kernel_thread(kFlags, stack_end, reinterpret_cast<pid_t*>(&flusher_id), run_flusher,
                                   make_thread_control(stack_end + below)) < 0) {
     running.store(false, std::memory_order_relaxed);
-    file.note("the keeper thread could not be started: no heartbeat, the measurement cannot grow");
+    file.note("the flusher thread could not be started: no heartbeat, the measurement cannot grow");
   }
   change_mask(SIG_SETMASK, before);
 }
@@ -193,7 +193,7 @@ void ring_flusher() {
 
 void ring_flusher_before(std::uint64_t time) {
   std::uint64_t until = asleep_until.load(std::memory_order_seq_cst);
-  // A keeper that wakes a little later is left alone, and is rung once by many.
+  // A flusher thread that wakes a little later is left alone, and is rung once by many.
   if (until > time + kLeastSleep && asleep_until.compare_exchange_strong(until, 0, std::memory_order_relaxed))
     ring();
 }

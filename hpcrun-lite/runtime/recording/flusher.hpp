@@ -16,7 +16,7 @@ struct FlusherDuties {
 };
 void assign_duties(const FlusherDuties& duties);
 
-/// Starts the process's keeper: it tends the file every quarter of a second (heartbeat, growth ahead of use).
+/// Starts the flusher thread: it tends the file every quarter of a second (heartbeat, growth ahead of use).
 /// It is a bare kernel thread with a thread control block of its own: the C library does not know it, so that
 /// the program stays as single-threaded as it was and pthread_exit from the last thread still ends the
 /// process. Async-signal-safe; does nothing if one runs.
@@ -25,25 +25,25 @@ void start_flusher();
 /// In a forked child: there is none yet.
 void forget_flusher();
 
-/// Has the keeper's next turn begin now. Async-signal-safe.
+/// Has the flusher thread's next turn begin now. Async-signal-safe.
 void ring_flusher();
 /// Has it look at parked threads before `time` (CLOCK_MONOTONIC), more or less. Async-signal-safe.
 void ring_flusher_before(std::uint64_t time);
 
-/// Keeps the keeper from the file, waiting for its turn to end or for another thread to let it go on; does
-/// nothing where the calling thread already does. And lets it go on. Async-signal-safe.
+/// Keeps the flusher thread from the file, waiting for its turn to end or for another thread to let it go on;
+/// does nothing where the calling thread already does. And lets it go on. Async-signal-safe.
 void hold_flusher();
 void release_flusher();
 
-/// Ends the keeper, for a moment in which the process may have no thread but the program's; start_flusher()
-/// brings a new one. False: there is none, or another thread is at it. With our signal blocked; not from a
-/// handler.
+/// Ends the flusher thread, for a moment in which the process may have no thread but the program's;
+/// start_flusher() brings a new one. False: there is none, or another thread is at it. With our signal
+/// blocked; not from a handler.
 bool dismiss_flusher();
 
 /// Whether there is one. Async-signal-safe.
 bool flusher_runs();
 
-/// After the end of the process was recorded: waits until the keeper is gone, a second at most.
+/// After the end of the process was recorded: waits until the flusher thread is gone, a second at most.
 void await_flusher();
 
 }  // namespace culprit::runtime

@@ -25,8 +25,9 @@ inline bool is_held_off(Thread* thread, const void* place) {
 }
 
 /// Ends the recording of a path, with the handler held off: where the thread's tree is low on room, has the
-/// keeper add some, and waits for that where the next call paths would find none, some milliseconds at most.
-/// MPI calls can bring more new paths in a moment than samples in all of the keeper's quarter of a second.
+/// flusher thread add some, and waits for that where the next call paths would find none, some milliseconds
+/// at most. MPI calls can bring more new paths in a moment than samples in all of the flusher thread's
+/// quarter of a second.
 void end_path(Thread* thread);
 
 }  // namespace culprit::runtime

@@ -7,22 +7,22 @@ namespace culprit::runtime {
 namespace {
 
 /// PAPI's counters must not be read in a handler, which may have interrupted PAPI. Of context switches those
-/// that our own signals brought about are known only when they are sampled.
+/// that our own signals brought about are counted only when they are sampled.
 bool can_be_read(const Event& event) {
   return event.source == EventSource::cputime || (event.source == EventSource::kernel && !event.is_switch());
 }
 
 /// What was counted since the reading before.
 std::uint64_t fresh(Thread* thread, std::size_t event) {
-  std::uint64_t& told = thread->events[event].read;
+  std::uint64_t& read = thread->events[event].read;
   if (process.events.events[event].source == EventSource::cputime) {
     const std::uint64_t used = sampled_cpu_time(thread);
-    const std::uint64_t since = used > told ? used - told : 0;
-    told += since;
+    const std::uint64_t since = used > read ? used - read : 0;
+    read += since;
     return since;
   }
-  const std::uint64_t since = thread->events[event].carried - told;
-  told = thread->events[event].carried;
+  const std::uint64_t since = thread->events[event].carried - read;
+  read = thread->events[event].carried;
   return since;
 }
 

@@ -30,7 +30,7 @@ using cct::FrameKind;
 
 std::atomic<bool> file_lock{false};  // creating, renaming or discarding the file
 bool file_refused = false;           // it could not be created, or is not wanted
-// The program has used up its descriptors: the keeper, which has its own, is to create the file.
+// The program has used up its descriptors: the flusher thread, which has its own, is to create the file.
 std::atomic<bool> file_wanted{false};
 int known_rank = -1;
 bool rank_is_parents = false;  // it was that of the process that this one was forked from
@@ -238,7 +238,8 @@ void note_end() {
   note_unsampled_threads();
   if (rank_from == RankFrom::session && file.open()) {
     file.note(
-        "MPI was begun by a session, without MPI_Init: waiting is known, but time lines hold no MPI calls, "
+        "MPI was begun by a session, without MPI_Init: waiting is recorded, but time lines hold no MPI "
+        "calls, "
         "and windows are not matched between the ranks");
   }
   if (mpi_was_sampled() && known_rank < 0 && file.open()) {

@@ -16,15 +16,15 @@ namespace culprit::runtime {
 bool ensure_tree(Thread* thread);
 
 /// Creates the process's file unless it exists. False: another thread is at it, the program is short of
-/// descriptors (then the keeper does it), or there will be none. Async-signal-safe.
+/// descriptors (then the flusher thread does it), or there will be none. Async-signal-safe.
 bool ensure_file();
-/// True while the keeper is to call ensure_file().
+/// True while the flusher thread is to call ensure_file().
 bool file_is_wanted();
 
 /// Samples that were lost for good because a thread found no place in the file.
 void count_lost(std::uint64_t expirations);
 
-/// True if the file could not be created (which was told) or is not wanted.
+/// True if the file could not be created (which was printed) or is not wanted.
 bool recording_refused();
 
 /// Totals over all threads of this process, ended ones included.

@@ -51,7 +51,7 @@ const char* reason(int error) {
   }
 }
 
-/// Of a job's processes only the first speaks, as far as the launcher tells which that is.
+/// Of a job's processes only the first speaks, as far as the launcher says which that is.
 bool speaks() {
   for (const char* rank : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
     const char* value = getenv(rank);

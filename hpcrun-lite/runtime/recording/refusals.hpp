@@ -11,7 +11,7 @@ namespace culprit::runtime {
 /// text. Async-signal-safe. Only the first reason of an event is kept.
 void event_failed(std::size_t event, const char* why);
 
-/// Writes what is known so far into the measurement, which was just created. Async-signal-safe.
+/// Writes what failed so far into the measurement, which was just created. Async-signal-safe.
 void note_event_problems();
 
 /// The calling thread got no timer for the event with this index; `error` is an errno.

@@ -13,7 +13,7 @@ namespace culprit::runtime {
 inline constexpr std::size_t kRegionNameBytes = 127;
 
 /// Different names in a process. Programs that make up names as they go (an iteration's number in them) get
-/// kFurtherRegions for the rest: each name is a node wherever it occurs, and none can be told from another.
+/// kFurtherRegions for the rest: each name is a node wherever it occurs, and nothing distinguishes them.
 inline constexpr RegionName kRegionNames = 256;
 inline constexpr RegionName kFurtherRegions = 0;
 

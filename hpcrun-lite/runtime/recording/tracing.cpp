@@ -14,7 +14,7 @@ namespace culprit::runtime {
 
 namespace {
 
-bool told = false;  // that it stopped
+bool stop_noted = false;
 
 /// Where the trace of the measurement at `path` is; read_trace.cpp has the same. False: too long.
 bool trace_path(PathText& trace, const char* path) {
@@ -41,8 +41,8 @@ void add_reason(Text<256>& line, int error) {
 }
 
 void note_stop() {
-  if (told || !trace_file.stopped()) return;
-  told = true;
+  if (stop_noted || !trace_file.stopped()) return;
+  stop_noted = true;
   update_tracing();
   Text<256> line;
   if (trace_file.limit_reached()) {
@@ -123,7 +123,7 @@ void discard_trace(bool unused) {
 
 void forget_trace() {
   trace_file.forget();
-  told = false;
+  stop_noted = false;
 }
 
 }  // namespace culprit::runtime

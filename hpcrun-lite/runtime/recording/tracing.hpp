@@ -12,7 +12,7 @@ namespace culprit::runtime {
 void update_tracing();
 
 /// Creates the trace of the measurement that is about to be created at `path`, if one was asked for. False:
-/// there is none, which was told. `key`: the measurement's.
+/// there is none. `key`: the measurement's.
 bool create_trace(const char* path, std::uint64_t key);
 /// Once the measurement is there: its first pair of clocks, or a note why there is no trace.
 void note_trace();
@@ -23,10 +23,10 @@ measurement::TraceStream* trace_of(const measurement::ThreadTree& tree);
 /// The measurement was renamed to `path`. Returns 0 or an errno.
 int rename_trace(const char* path);
 
-/// The keeper's turn. Notes in the measurement where the trace stopped.
+/// The flusher thread's turn. Notes in the measurement where the trace stopped.
 void maintain_trace();
 
-/// With the keeper held, before the measurement is sealed. And after an exec that failed.
+/// With the flusher thread held, before the measurement is sealed. And after an exec that failed.
 void end_trace(measurement::EndReason reason);
 void resume_trace();
 

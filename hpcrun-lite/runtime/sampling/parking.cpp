@@ -27,11 +27,12 @@ constexpr std::uint64_t kHardlyAny = 100'000;
 constexpr std::uint32_t kMostPatience = 64;
 /// Waits shorter than this were not worth it where nobody sees their end.
 constexpr std::uint64_t kWorthwhile = kSecond / 10;
-/// The keeper looks again when the wait has lasted so much longer, or after a second: as much is in doubt.
+/// The flusher thread looks again when the wait has lasted so much longer, or after a second: as much is in
+/// doubt.
 constexpr std::uint64_t kInterval = 8;
 constexpr std::uint64_t kLongestInterval = kSecond;
-/// When the keeper looks at each thread; 0: not at all. By Thread::number, side by side, since it goes
-/// through them often.
+/// When the flusher thread looks at each thread; 0: not at all. By Thread::number, side by side, since it
+/// goes through them often.
 struct Look {
   std::atomic<std::uint64_t> due;
   std::atomic<Thread*> thread;
@@ -40,8 +41,8 @@ constinit Look looks[kMostWatched] = {};
 std::atomic<std::uint32_t> looks_end{0};  // above all threads that were ever watched
 
 /// CPU time that a thread uses to return to its wait after it last read its clock; to go on from one wait to
-/// another takes several times as much. Only the keeper changes it, up and down until two of three threads
-/// need less: the third is sampled once more, which costs no more than that.
+/// another takes several times as much. Only the flusher thread changes it, up and down until two of three
+/// threads need less: the third is sampled once more, which costs no more than that.
 std::atomic<std::uint64_t> falling_asleep{1000};
 constexpr std::uint64_t kStep = 16;
 constexpr std::uint64_t kMostFallingAsleep = 3000;
@@ -76,7 +77,7 @@ void park(Thread* thread, measurement::NodeIndex node, WaitKind mark, std::uint6
   parking.on.store(true, std::memory_order_seq_cst);
 }
 
-/// Lets the keeper look.
+/// Lets the flusher thread look.
 void watch(Thread* thread) {
   Parking& parking = thread->parking;
   const std::uint64_t time = now();
@@ -107,7 +108,7 @@ void learn(Parking& parking) {
   }
 }
 
-/// Periods up to now in which the thread did not wait any more, as far as is known.
+/// Periods up to now in which the thread did not wait any more, as far as clocks show.
 std::uint64_t periods_awake(Thread* thread) {
   const std::uint64_t period = thread->grid.period();
   const std::uint64_t ran = cpu_time_unsampled(thread);

@@ -12,7 +12,8 @@
 //   - the interposed function in which the thread waits, as it returns;
 //   - the next interposed wait or MPI call that the thread enters;
 //   - the timer on the CPU clock, at the kernel's first tick that finds the thread running;
-//   - the keeper, which looks whether the CPU clocks of parked threads have moved, ever more rarely, at least
+//   - the flusher thread, which looks whether the CPU clocks of parked threads have moved, ever more rarely,
+//   at least
 //     once a second: a little work between two waits may meet no tick. Of the time between two looks each
 //     half goes to one of the two places.
 // CPU time that was used since the last sample is no part of the wait: the next sample carries it.
@@ -62,8 +63,8 @@ void note_open_waits();
 /// In a forked child: none of its threads is parked.
 void forget_parked_threads();
 
-/// The keeper's look at parked threads: has those sampled that have run since. Returns when it is to look
-/// again (CLOCK_MONOTONIC).
+/// The flusher thread's look at parked threads: has those sampled that have run since. Returns when it is to
+/// look again (CLOCK_MONOTONIC).
 std::uint64_t look_at_parked_threads(std::uint64_t time);
 
 }  // namespace culprit::runtime

@@ -27,7 +27,7 @@ void sample_now(Thread* thread);
 void arm(Thread* thread, std::uint64_t tick);
 
 /// Creates the calling thread's timer for its parking, unless it has one. Where the kernel has no more, or
-/// they are to be left to the program, the keeper alone looks.
+/// they are to be left to the program, the flusher thread alone looks.
 void create_parking_timer(Thread* thread);
 /// Arms the timer on a parked thread's CPU clock; any thread may do this for any other.
 void arm_parked(Thread* thread);

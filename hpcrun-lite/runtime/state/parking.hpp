@@ -24,12 +24,12 @@ struct Parking {
   std::uint64_t since_ns;  ///< on the sampling clock
   std::atomic<bool> on;    ///< parked; written by the thread alone, as all above
   std::atomic<int> timer;  ///< the kernel's id of that on the CPU clock; -1: none yet
-  // For the keeper, where nobody sees the end of the wait (CLOCK_MONOTONIC).
+  // For the flusher thread, where nobody sees the end of the wait (CLOCK_MONOTONIC).
   std::atomic<std::uint64_t> began_ns;
   std::atomic<bool> looked_at;           ///< since then
   std::atomic<std::uint64_t> looked_ns;  ///< when last
   std::atomic<std::uint64_t> cpu_ns;     ///< the thread's CPU time then
-  std::atomic<std::uint64_t> doubt_ns;   ///< between two looks, in which the wait ended; 0: the end is known
+  std::atomic<std::uint64_t> doubt_ns;   ///< between two looks, in which the wait ended; 0: it is certain
 };
 
 /// What expirations of Parking::timer bear in the place of an event's index.

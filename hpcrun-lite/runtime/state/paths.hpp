@@ -9,20 +9,20 @@
 // What a thread remembers of the call paths of its calls, between one and the next.
 namespace culprit::runtime {
 
-/// Functions of ours on a thread's stack that stand in for others (poll, MPI_Finalize); innermost last. Kept
+/// Interposed functions (poll, MPI_Finalize) whose wrappers are on a thread's stack; innermost last. Kept
 /// as plain addresses, so that an entry which a longjmp left behind is recognised by its place on the stack
 /// and never followed.
-struct StandIns {
+struct InterposedFunctions {
   static constexpr std::uint32_t kMax = 8;
   std::uintptr_t stack[kMax];
   std::uintptr_t function[kMax];
   std::uint32_t depth;
 };
 
-/// Where the functions that stood in last lie, for as long as modules and file are the same. To look for one
+/// Where the last interposed functions lie, for as long as modules and file are the same. To look for one
 /// in the loader's tables and in those of the file costs as much as all else that a call's path does, and far
 /// more when they are not in the caches.
-class StandInPlaces {
+class FunctionPlaces {
  public:
   struct Place {
     std::uintptr_t function;  ///< 0: none

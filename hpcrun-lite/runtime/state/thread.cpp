@@ -127,7 +127,7 @@ bool is_counting(Thread* thread, std::uintptr_t sp) {
   const auto own_stack = [&regions = thread->regions](std::uintptr_t address) {
     return address >= regions.stack_low && address < regions.stack_high;
   };
-  // Of an alternate stack, or a coroutine's, the address tells nothing.
+  // Of an alternate stack, or a coroutine's, the address says nothing.
   if (sp <= at || !own_stack(sp) || !own_stack(at)) return true;
   thread->counting_at = 0;
   return false;

@@ -73,7 +73,7 @@ struct Thread {
   ChargedTime cpu;
   CostAccount account;
   std::uint32_t modules_seen;  ///< the generation of loaded modules that the walker knows
-  std::uint32_t tree_number;   ///< tells the thread's trees apart: a forked child begins another; never 0
+  std::uint32_t tree_number;   ///< of the thread's trees: a forked child begins another; never 0
   bool main;
   bool tree_refused;                    ///< the file has no room for this thread
   bool blocked_call;                    ///< the signal was held back during a call that is just ending
@@ -92,8 +92,8 @@ struct Thread {
   EventState events[EventList::kMax];      ///< in the order of the process's events
   PapiEvents papi;
   std::uint64_t own_switches;  ///< that our own signals brought about since the last sample of switches
-  StandIns stand_ins;
-  StandInPlaces stand_in_places;
+  InterposedFunctions interposed;
+  FunctionPlaces function_places;
   Regions regions;
   StartRoutine routine;
   std::atomic<bool> used;

@@ -39,8 +39,8 @@ class AllSignalsHeld {
   KernelMask before_;
 };
 
-/// The file may be being created by another thread, or have to wait for the keeper's descriptors: the
-/// keeper's turn is a quarter of a second.
+/// The file may be being created by another thread, or have to wait for the flusher thread's descriptors: the
+/// flusher thread's turn is a quarter of a second.
 bool file_is_there() {
   constexpr int kPauses = 5000;
   Backoff backoff;

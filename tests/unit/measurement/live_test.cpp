@@ -278,14 +278,14 @@ TEST_CASE("an arena grows up to its reservation and no further") {
   CHECK(m.threads[0].quality.full == 1);
 }
 
-TEST_CASE("several threads record while the keeper grows their arenas and readers look on") {
+TEST_CASE("several threads record while the flusher thread grows their arenas and readers look on") {
   const Directory directory;
   const auto path = directory / "a.culprit";
   File file(path, process());
   constexpr int kThreads = 4;
   constexpr std::uint64_t kSamples = 3000;
   std::atomic<bool> done{false};
-  std::thread keeper([&] {
+  std::thread flusher([&] {
     for (std::uint64_t i = 0; !done; ++i) {
       file->maintain(kStart + i);
       std::this_thread::yield();
@@ -310,7 +310,7 @@ TEST_CASE("several threads record while the keeper grows their arenas and reader
   }
   for (auto& thread : threads) thread.join();
   done = true;
-  keeper.join();
+  flusher.join();
   reader.join();
   CHECK(why == "");
 

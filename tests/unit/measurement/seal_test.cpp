@@ -355,13 +355,13 @@ TEST_CASE("without a free descriptor a thread may ask again, and the live file s
   const ThreadTree* refused = file->add_thread(2, false, call(1), kStart, again);
   const bool may_ask_again = again;
   int held = -1;
-  std::thread keeper([&] {  // has its own descriptors, as the runtime's keeper
+  std::thread flusher([&] {  // has its own descriptors, as the runtime's flusher
     REQUIRE(unshare(CLONE_FILES) == 0);
     for (const int fd : taken) close(fd);
     held = file->hold();
     file->maintain(kStart + 1);
   });
-  keeper.join();
+  flusher.join();
   const ThreadTree* served = file->add_thread(2, false, call(1), kStart, again);
   const int error = file->seal(EndReason::exit, kStart + 5);
   for (const int fd : taken) close(fd);

@@ -75,7 +75,7 @@ TEST_CASE("a trace holds exactly what was recorded, live and after its end") {
   REQUIRE(holds);
 }
 
-TEST_CASE("many blocks of many threads, written while the keeper takes its turns, come back whole") {
+TEST_CASE("many blocks of many threads, written while the flusher thread takes its turns, come back whole") {
   const Directory directory(scratch());
   const auto path = directory / "a.trace";
   Trace trace(path);
@@ -108,7 +108,7 @@ TEST_CASE("many blocks of many threads, written while the keeper takes its turns
     check_equal(read_records(read, thread), expected[t]);
     written += expected[t].size();
   }
-  // Calls wait for the keeper, samples do not.
+  // Calls wait for the flusher thread, samples do not.
   REQUIRE(read.dropped() + written == kThreads * 60'000);
 }
 
@@ -279,7 +279,7 @@ TEST_CASE("a later thread continues the stream of an ended one") {
   REQUIRE(read_records(read, read.threads()[0]).size() == 2);
 }
 
-TEST_CASE("after SIGKILL all is there that the keeper saw, and nothing half") {
+TEST_CASE("after SIGKILL all is there that the flusher thread saw, and nothing half") {
   const Directory directory(scratch());
   const auto path = directory / "a.trace";
   int ready[2];
