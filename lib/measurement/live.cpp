@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <new>
 
 namespace culprit::measurement {
 
@@ -14,8 +13,6 @@ using layout::Header;
 
 namespace {
 
-constexpr std::uint64_t kMainFirstBlock = 2 * layout::kGranule;
-constexpr std::uint64_t kFirstBlock = layout::kGranule;
 // Where the file is copied: how often, so that a killed process lacks less than a second; and how much longer
 // than a copy took the next one waits, so that a slow file system costs at most a twentieth of a processor.
 constexpr std::uint64_t kCopyInterval = 450'000'000;
@@ -49,30 +46,6 @@ void copy_arguments(Header& header, const char* const* arguments) noexcept {
 
 }  // namespace
 
-void* TreeTable::provide(std::uint32_t index) noexcept {
-  std::atomic<ThreadTree*>& part = parts_[index / kPart];
-  ThreadTree* trees = part.load(std::memory_order_acquire);
-  if (trees == nullptr) {
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    void* memory = raw_map(nullptr, kPart * sizeof(ThreadTree), PROT_READ | PROT_WRITE, flags);
-    if (memory == MAP_FAILED) return nullptr;
-    auto* fresh = static_cast<ThreadTree*>(memory);
-    if (part.compare_exchange_strong(trees, fresh, std::memory_order_acq_rel)) {
-      trees = fresh;
-    } else {
-      raw_unmap(memory, kPart * sizeof(ThreadTree));  // another thread was faster
-    }
-  }
-  return trees + index % kPart;
-}
-
-void TreeTable::release() noexcept {
-  for (auto& part : parts_) {
-    if (ThreadTree* trees = part.exchange(nullptr, std::memory_order_acq_rel))
-      raw_unmap(trees, kPart * sizeof(ThreadTree));
-  }
-}
-
 int LiveFile::describe(const ProcessDescription& process) noexcept {
   if (process.event_count > kMaxEvents + (process.has_realtime ? 1u : 0u)) return EINVAL;
   Header& header = *header_;
@@ -105,7 +78,6 @@ int LiveFile::describe(const ProcessDescription& process) noexcept {
 
 int LiveFile::create(const char* path, const ProcessDescription& process) noexcept {
   if (process.has_realtime && process.event_count == 0) return EINVAL;
-  tree_bytes_ = process.tree_bytes;
   if (const int error = file_.create(path, process.copied); error != 0) return error;
   const auto give_up = [this](int error) {
     file_.close(true);
@@ -119,14 +91,12 @@ int LiveFile::create(const char* path, const ProcessDescription& process) noexce
   if (const int error = file_.map(header, sizeof(Header), sizeof(Header)); error != 0) return give_up(error);
   if (const int error = describe(process); error != 0) return give_up(error);
   if (const int error = modules_.create(file_); error != 0) return give_up(error);
-  thread_count_.store(0, std::memory_order_relaxed);
+  trees_.start({.bytes = process.tree_bytes,
+                .has_realtime = process.has_realtime,
+                .events = process.event_count - (process.has_realtime ? 1 : 0)});
   next_ordinal_.store(1, std::memory_order_relaxed);
-  ended_trees_.store(0, std::memory_order_relaxed);
-  taken_over_.store(0, std::memory_order_relaxed);
   sealing_.store(false, std::memory_order_relaxed);
   copy_due_ns_ = 0;
-  spares_wanted_.store(false, std::memory_order_relaxed);
-  for (auto& spare : spares_) spare.store(nullptr, std::memory_order_relaxed);
   header_->file_bytes = file_.size();
   header_->sum = layout::header_sum(*header_);
   // Stored as one word, last: a header without magic is not a measurement yet.
@@ -137,72 +107,17 @@ int LiveFile::create(const char* path, const ProcessDescription& process) noexce
   return 0;
 }
 
-// The tree of an ended thread with this start routine, if there are more than `spared` of them.
-ThreadTree* LiveFile::take_over(std::uint64_t tid, cct::FrameKey routine, std::uint64_t start_ns,
-                                std::uint32_t spared) noexcept {
-  if (ended_trees_.load(std::memory_order_relaxed) <= spared) return nullptr;
-  const std::uint32_t count = thread_count_.load(std::memory_order_acquire);
-  const std::uint32_t first = taken_over_.load(std::memory_order_relaxed);
-  std::uint32_t ended = 0;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    ThreadTree& tree = threads_[(first + i) % count];
-    if (!tree.ended(routine) || ++ended <= spared || !tree.take_over(tid, start_ns)) continue;
-    taken_over_.store(tree.index(), std::memory_order_relaxed);
-    return &tree;
-  }
-  return nullptr;
-}
-
-ThreadTree* LiveFile::create_tree(bool main, int& error) noexcept {
-  std::uint32_t index = thread_count_.load(std::memory_order_relaxed);
-  do {
-    error = ENOBUFS;
-    if (index == kMaxThreads) return nullptr;
-    // Before it is counted: whoever goes through the trees finds memory for all of them.
-    if (threads_.provide(index) == nullptr) return nullptr;
-  } while (!thread_count_.compare_exchange_weak(index, index + 1, std::memory_order_release));
-  auto* tree = new (threads_.provide(index)) ThreadTree;
-  const bool realtime = (header_->flags & layout::kFlagRealtime) != 0;
-  const std::size_t events = header_->event_count - (realtime ? 1 : 0);
-  error = tree->create(file_, index, main ? kMainFirstBlock : kFirstBlock, tree_bytes_, realtime, events,
-                       ended_trees_);
-  if (error == 0) return tree;
-  // Its place is free again, unless another thread took the next one meanwhile.
-  std::uint32_t after = index + 1;
-  thread_count_.compare_exchange_strong(after, index, std::memory_order_relaxed);
-  return nullptr;
-}
-
-ThreadTree* LiveFile::take_spare() noexcept {
-  for (auto& spare : spares_) {
-    if (spare.load(std::memory_order_relaxed) == nullptr) continue;
-    if (ThreadTree* tree = spare.exchange(nullptr, std::memory_order_acq_rel)) return tree;
-  }
-  return nullptr;
-}
-
-void LiveFile::provide_spares() noexcept {
-  if (!spares_wanted_.exchange(false, std::memory_order_acq_rel)) return;
-  for (auto& spare : spares_) {
-    if (spare.load(std::memory_order_relaxed) != nullptr) continue;
-    int error = 0;
-    ThreadTree* tree = create_tree(false, error);
-    if (tree == nullptr) return;
-    spare.store(tree, std::memory_order_release);
-  }
-}
-
 ThreadTree* LiveFile::add_thread(std::uint64_t tid, bool main, cct::FrameKey start_routine,
                                  std::uint64_t start_ns, bool& again) noexcept {
   again = false;
   if (!open()) return nullptr;
   if (!main) {
-    if (ThreadTree* tree = take_over(tid, start_routine, start_ns, kEndedTrees - 1)) return tree;
+    if (ThreadTree* tree = trees_.take_over(tid, start_routine, start_ns, kEndedTrees - 1)) return tree;
   }
   int error = 0;
-  ThreadTree* tree = create_tree(main, error);
+  ThreadTree* tree = trees_.create(file_, main, error);
   again = error == EMFILE || error == ENFILE;
-  if (again) tree = take_spare();
+  if (again) tree = trees_.take_spare();
   if (tree != nullptr) {
     again = false;
     const std::uint32_t ordinal = main ? 0 : next_ordinal_.fetch_add(1, std::memory_order_relaxed);
@@ -212,9 +127,9 @@ ThreadTree* LiveFile::add_thread(std::uint64_t tid, bool main, cct::FrameKey sta
     return tree;
   }
   if (!main) {  // no room for one more: sharing is better than losing
-    if (ThreadTree* shared = take_over(tid, start_routine, start_ns, 0)) return shared;
+    if (ThreadTree* shared = trees_.take_over(tid, start_routine, start_ns, 0)) return shared;
   }
-  if (again) spares_wanted_.store(true, std::memory_order_release);
+  if (again) trees_.want_spares();
   if (!again) layout::count_field(*header_, header_->threads_lost);
   return nullptr;
 }
@@ -264,12 +179,7 @@ int LiveFile::maintain(std::uint64_t now_ns) noexcept {
   layout::set_field(*header_, header_->heartbeat_ns, now_ns);
   int error = modules_.maintain(file_);
   modules_.stat_new();
-  const std::uint32_t count = thread_count_.load(std::memory_order_acquire);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (!threads_[i].exists()) continue;
-    if (const int failed = threads_[i].maintain(file_); failed != 0) error = failed;
-  }
-  provide_spares();
+  if (const int failed = trees_.maintain(file_); failed != 0) error = failed;
   note_size();
   const int failed = write_out(now_ns);
   return failed != 0 ? failed : error;
@@ -302,29 +212,16 @@ void LiveFile::resume() noexcept {
 
 void LiveFile::release() noexcept {
   modules_.release();
-  const std::uint32_t count = thread_count_.load(std::memory_order_acquire);
-  for (std::uint32_t i = 0; i < count; ++i) threads_[i].release();
-  threads_.release();
+  trees_.release();
   if (header_ != nullptr) raw_unmap(header_, sizeof(Header));
   header_ = nullptr;
   file_.release();
-  thread_count_.store(0, std::memory_order_relaxed);
 }
 
 void LiveFile::forget() noexcept {
   open_.store(false, std::memory_order_release);
   file_.close(false);
   release();
-}
-
-std::size_t LiveFile::thread_count() const noexcept {
-  return thread_count_.load(std::memory_order_acquire);
-}
-
-const ThreadTree* LiveFile::thread(std::size_t index) const noexcept {
-  return index < thread_count() && threads_[static_cast<std::uint32_t>(index)].exists()
-             ? &threads_[static_cast<std::uint32_t>(index)]
-             : nullptr;
 }
 
 }  // namespace culprit::measurement

@@ -123,7 +123,7 @@ class Sealer {
 };
 
 int Sealer::prepare() noexcept {
-  threads_ = file_.thread_count_.load(std::memory_order_acquire);
+  threads_ = file_.trees_.count();
   for (std::uint32_t i = 0; i < threads_; ++i) {
     if (const ThreadTree* tree = file_.thread(i)) capacity_ = std::max(capacity_, load(tree->header()->used));
   }
@@ -480,8 +480,7 @@ int LiveFile::seal(EndReason reason, std::uint64_t end_ns) noexcept {
     modules_.stat_new();
     error = Sealer(*this, end_ns).run();
     if (error == 0) {
-      const std::uint32_t count = thread_count_.load(std::memory_order_acquire);
-      for (std::uint32_t i = 0; i < count; ++i) threads_[i].usable_.store(false, std::memory_order_release);
+      trees_.close();
       open_.store(false, std::memory_order_release);
       file_.close(false);
     }

@@ -4,7 +4,8 @@
 // one comparison. Every change adds to the thread's sum (thread_sum.hpp) what it adds to the nodes and
 // values. Of stamps it keeps a uniform choice: when they are full, only those with one more leading zero bit
 // of a hash stay. Nothing allocates or locks.
-#include "measurement/live.hpp"
+#include "measurement/thread_tree.hpp"
+
 #include "measurement/thread_sum.hpp"
 
 #include <bit>
@@ -67,10 +68,9 @@ std::uint32_t& side(Node& node, std::uint64_t rank, std::uint64_t offset, std::u
 
 }  // namespace
 
-int ThreadTree::create(BlockFile& file, std::uint32_t index, std::uint64_t first_block, std::uint64_t limit,
-                       bool has_realtime, std::size_t event_count,
-                       std::atomic<std::uint32_t>& ended_trees) noexcept {
-  if (limit < first_block) limit = first_block;
+int ThreadTree::create(BlockFile& file, std::uint32_t index, std::uint64_t first_block,
+                       const TreeShape& shape, std::atomic<std::uint32_t>& ended_trees) noexcept {
+  const std::uint64_t limit = shape.bytes < first_block ? first_block : shape.bytes;
   if (const int error = arena_.reserve(limit, first_block); error != 0) return error;
   const auto type = static_cast<std::uint32_t>(layout::BlockType::thread);
   const std::uint64_t present = index < kPopulatedThreads ? first_block : kFirstPaths;
@@ -80,9 +80,9 @@ int ThreadTree::create(BlockFile& file, std::uint32_t index, std::uint64_t first
   }
   index_ = index;
   ended_trees_ = &ended_trees;
-  has_realtime_ = has_realtime;
-  event_count_ = static_cast<std::uint32_t>(event_count);
-  cell_units_ = layout::cell_units(event_count);
+  has_realtime_ = shape.has_realtime;
+  event_count_ = static_cast<std::uint32_t>(shape.events);
+  cell_units_ = layout::cell_units(shape.events);
   return 0;
 }
 

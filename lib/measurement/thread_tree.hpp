@@ -1,0 +1,227 @@
+#pragma once
+
+#include "cct/frame.hpp"
+#include "measurement/arena.hpp"
+#include "measurement/block_file.hpp"
+#include "measurement/kinds.hpp"
+#include "measurement/limits.hpp"
+#include "measurement/live_layout.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace culprit::measurement {
+
+/// What one handler run adds to a node.
+struct SampleValues {
+  std::uint64_t time_ns = 0;
+  std::uint64_t weight = 0;  ///< nominal periods
+  std::uint64_t cpu_ns = 0;
+  bool blocked = false;  ///< stands for a call during which the signal was blocked
+  WaitKind mark = WaitKind::none;
+};
+
+/// One call of one-sided communication as it was, so that the calls of several processes can be laid side by
+/// side. Which ones are kept is decided by `order` alone, a hash of window and instance: the same on all.
+struct StampValues {
+  EpochKind kind = EpochKind::none;
+  std::uint32_t instance = 0;  ///< the how manyth of its kind in this window, with this peer
+  std::uint32_t members = 0;   ///< how many belong together: the window's processes, the group's members
+  std::uint32_t peer = 0;      ///< rank in MPI_COMM_WORLD
+  std::uint64_t window = 0;
+  std::uint64_t order = 0;
+  std::uint64_t enter_ns = 0, exit_ns = 0;
+  std::uint64_t last_ns = 0;  ///< exit of the last operation on the peer before, or of MPI_Win_start; 0: none
+};
+
+/// One call of one-sided communication, or one gap, that ended.
+struct EpochValues {
+  EpochKind kind = EpochKind::none;
+  std::uint32_t size_class = 0;  ///< calls with the same are alike in what they cost without waiting
+  std::uint64_t window = 0;      ///< the same in all processes of the window; 0 unknown
+  std::uint64_t peers = 0;       ///< a hash of their ranks in MPI_COMM_WORLD; of a gap the target's rank
+  std::uint64_t time_ns = 0;
+};
+
+/// What all trees of a file have in common.
+struct TreeShape {
+  std::uint64_t bytes = kTreeBytes;  ///< that one may grow to; at least its first block
+  bool has_realtime = true;
+  std::size_t events = 0;  ///< besides REALTIME
+};
+
+/// The tree of a thread in the arena, or of several threads of one start routine that lived one after the
+/// other (LiveFile::add_thread). Only its own thread inserts and records (from the handler, or with the
+/// signal blocked); the flusher thread grows it; readers map the file. Lives in static or anonymous memory,
+/// never moves. Of a thread that only waits the first page is used.
+class alignas(4096) ThreadTree {
+ public:
+  /// [handler] Finds or adds the child of `parent` with this key. When the arena is full returns `parent`
+  /// itself, and does so for all further calls up to the next record or record_event, so that the rest of the
+  /// path is not glued under a foreign parent: the sample is then charged to the parent, and counted.
+  /// `hint`, any number that tells contexts of one key apart and is the same when a path comes again, finds
+  /// what was asked for before. Where it does not depend on the parent's index, the look-ups of a path's
+  /// frames need not wait for each other.
+  NodeIndex child(NodeIndex parent, cct::FrameKey key, std::uint64_t hint = 0) noexcept {
+    const std::uint32_t place = layout::place_of(key);
+    NodeIndex& recent = recent_[recent_slot(key.offset, place, hint)];
+    const NodeIndex at = recent;
+    const layout::Node& there = *node(at);
+    // No node's parent is 0, which is what an empty slot's unit says.
+    if (there.offset == key.offset && there.place == place && there.parent == parent && !overflowed_)
+        [[likely]]
+      return at;
+    return recent = find_child(parent, key.offset, place);
+  }
+
+  /// [handler] Starts to fetch what record() will need into the cache.
+  void prefetch() const noexcept {
+    __builtin_prefetch(&header()->samples, 1);
+    __builtin_prefetch(&header()->sum, 1);
+  }
+
+  /// The fixed nodes that every tree starts with.
+  [[nodiscard]] NodeIndex root() const noexcept { return layout::kRootUnit; }
+  [[nodiscard]] NodeIndex program_root() const noexcept { return layout::kProgramRootUnit; }
+  [[nodiscard]] NodeIndex thread_root() const noexcept { return layout::kThreadRootUnit; }
+  [[nodiscard]] NodeIndex partial() const noexcept { return layout::kPartialUnit; }
+
+  /// [handler] Adds a REALTIME sample to a node (its cell is made on first use; if none fits, to an
+  /// ancestor). A blocked sample counts in Cell::blocked, any other in Cell::samples and Cell::weight_sq.
+  [[gnu::hot]] void record(NodeIndex node, const SampleValues& values) noexcept;
+  /// [handler] Adds to event `event` (0 = the first besides REALTIME) of a node.
+  void record_event(NodeIndex node, std::size_t event, std::uint64_t value) noexcept;
+
+  /// [handler] Fewer units are free than the flusher thread leaves between its turns, and it can add some.
+  [[nodiscard]] bool is_low() const noexcept { return free_units() < kLowUnits && can_grow(); }
+  /// [handler] The next path or two may find no room.
+  [[nodiscard]] bool is_nearly_full() const noexcept { return free_units() < kUrgentUnits && can_grow(); }
+  /// [handler] True once for each size of the arena: whoever is told then is to wake the flusher thread.
+  [[nodiscard]] bool asks_for_room() noexcept {
+    return is_low() && std::exchange(asked_at_, arena_.limit()) != arena_.limit();
+  }
+
+  /// Whoever waited for room in vain: nobody is to wait again before there is some.
+  void give_up_growth() noexcept { growth_refused_.store(true, std::memory_order_relaxed); }
+
+  /// Adds to the accumulator of (node, kind, size class, window, peers); where there is no room for one more,
+  /// to that of (node, kind, size class). Not while the handler may run in this thread.
+  void count_epoch(NodeIndex node, const EpochValues& values) noexcept;
+  /// Keeps a stamp if its turn has come. Not while the handler may run in this thread.
+  void keep_stamp(NodeIndex node, const StampValues& values) noexcept;
+  /// Only stamps whose order has so many leading zero bits are kept from now on. Never falls.
+  [[nodiscard]] unsigned stamp_level() const noexcept { return stamp_level_; }
+
+  /// [handler] Counters, single writer.
+  void count_partial(std::uint64_t time_ns) noexcept;
+  void count_bridged() noexcept;
+  void count_dropped(std::uint64_t expirations) noexcept;
+  void add_handler_time(std::uint64_t ns) noexcept;
+  /// [handler] The thread's sampling rate was halved, for the `times`-th time.
+  void count_halving(std::uint64_t times) noexcept;
+
+  /// Publishes "this thread is blocked at `node` since enter_ns" before a call with the signal blocked, so
+  /// that a reader of a cut-short file charges the open interval up to the last heartbeat; end_wait withdraws
+  /// it. enter_ns is on the clock that stands still while sampling is stopped (LiveFile::set_stopped).
+  void begin_wait(NodeIndex node, std::uint64_t enter_ns, WaitKind mark) noexcept;
+  void end_wait() noexcept;
+
+  /// [handler] The thread ends: no more samples, until a later thread may take the tree over.
+  void finish(std::uint64_t end_ns) noexcept;
+
+  /// False once the thread has finished or the file is sealed or forgotten: nothing may be recorded then.
+  [[nodiscard]] bool usable() const noexcept { return usable_.load(std::memory_order_acquire); }
+
+  /// The place among the file's threads, and the thread's ordinal.
+  [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+  [[nodiscard]] std::uint32_t ordinal() const noexcept { return header()->ordinal; }
+
+  /// What the thread counted up to now (for a summary line). Any thread.
+  [[nodiscard]] const layout::ThreadHeader& counters() const noexcept { return *header(); }
+
+ private:
+  friend class LiveFile;
+  friend class TreeTable;
+  friend class Sealer;
+
+  int create(BlockFile& file, std::uint32_t index, std::uint64_t first_block, const TreeShape& shape,
+             std::atomic<std::uint32_t>& ended_trees) noexcept;
+  void start(std::uint64_t tid, std::uint32_t ordinal, bool main, cct::FrameKey routine,
+             std::uint64_t start_ns) noexcept;
+  bool take_over(std::uint64_t tid, std::uint64_t start_ns) noexcept;
+  [[nodiscard]] bool ended(cct::FrameKey routine) const noexcept {
+    return ended_.load(std::memory_order_acquire) && routine_ == routine;
+  }
+  int maintain(BlockFile& file) noexcept;
+  void release() noexcept;
+  [[nodiscard]] bool exists() const noexcept { return exists_.load(std::memory_order_acquire); }
+  [[gnu::hot]] std::uint64_t count_samples(bool charged_elsewhere, bool handler_run) noexcept;
+  std::uint64_t count(std::uint64_t& counter, std::uint64_t value) noexcept;
+  [[nodiscard]] std::uint64_t growth_since(std::uint32_t used) const noexcept;
+
+  NodeIndex find_child(NodeIndex parent, std::uint64_t offset, std::uint32_t place) noexcept;
+
+  // The nodes that child() returned last, by a hash of key and hint: a slot that does not hold the
+  // wanted node is recognised by the node itself.
+  static constexpr unsigned kRecentBits = 9;  // 2 KiB
+  static std::size_t recent_slot(std::uint64_t offset, std::uint32_t place, std::uint64_t hint) noexcept {
+    const std::uint64_t mixed = offset ^ hint ^ std::uint64_t{place} << 12;
+    return mixed * 0x9e3779b97f4a7c15U >> (64 - kRecentBits);
+  }
+
+  [[nodiscard]] layout::ThreadHeader* header() const noexcept {
+    return arena_.at<layout::ThreadHeader>(layout::kThreadHeaderUnit);
+  }
+  [[nodiscard]] layout::Node* node(NodeIndex index) const noexcept { return arena_.at<layout::Node>(index); }
+  NodeIndex allocate(std::uint32_t units) noexcept;
+  // Growth starts when fewer units are free. Between two turns of the flusher thread samples add at most some
+  // 50 new paths (200 Hz); 48 KiB hold 20 of 60 new frames each, and the paths of a program share most of
+  // theirs.
+  static constexpr std::uint32_t kLowUnits = 48 * 1024 / layout::kUnit;
+  static constexpr std::uint32_t kUrgentUnits = kLowUnits / 4;
+  [[nodiscard]] std::uint32_t free_units() const noexcept {
+    const std::uint32_t used = std::atomic_ref(header()->used).load(std::memory_order_relaxed);
+    const std::uint32_t limit = arena_.limit();
+    return used < limit ? limit - used : 0;
+  }
+  [[nodiscard]] bool can_grow() const noexcept {
+    return !arena_.exhausted() && !growth_refused_.load(std::memory_order_relaxed);
+  }
+  NodeIndex allocate_record(std::uint64_t& sum) noexcept;
+  NodeIndex epoch_record(NodeIndex node, const EpochValues& values, std::size_t most,
+                         std::uint64_t& sum) noexcept;
+  NodeIndex stamp_record(std::uint64_t& sum) noexcept;
+  void thin_stamps(std::uint64_t& sum) noexcept;
+  static void write_stamp(layout::EpochRecord& record, NodeIndex node, const StampValues& values) noexcept;
+  NodeIndex make_cell(NodeIndex index) noexcept;
+  [[gnu::hot]] NodeIndex cell_of(NodeIndex index, bool& charged_elsewhere) noexcept;
+  void begin_change() noexcept;
+  void end_change(std::uint64_t added_sum) noexcept;
+
+  Arena arena_;
+  std::uint32_t index_ = 0;
+  std::uint32_t cell_units_ = 0;
+  std::uint32_t event_count_ = 0;
+  bool has_realtime_ = true;
+  std::uint32_t spare_ = 0;                  // a unit that aligning a cell left over; 0: none
+  bool overflowed_ = false;                  // a frame of the sample being taken found no room
+  bool waiting_ = false;                     // a wait is published
+  std::uint32_t asked_at_ = 0;               // the arena's limit when more room was asked for
+  std::atomic<bool> growth_refused_{false};  // there was no space when the flusher thread last tried
+  cct::FrameKey routine_;                    // as in the header, which is a cache miss away
+  std::atomic<bool> exists_{false};
+  std::atomic<bool> usable_{false};
+  std::atomic<bool> ended_{false};                     // its thread has ended: a later one may take it over
+  std::atomic<std::uint32_t>* ended_trees_ = nullptr;  // how many of the file's have
+  std::uint32_t epoch_count_ = 0;
+  std::uint32_t stamp_count_ = 0, stamp_records_ = 0;
+  unsigned stamp_level_ = 0;
+  // Zero as the kernel made them: to write them would touch six pages of each thread.
+  NodeIndex recent_[std::size_t{1} << kRecentBits];
+  NodeIndex epochs_[kEpochSlots];   // records by hash of their key, open addressing
+  NodeIndex stamps_[kEpochStamps];  // records, the first stamp_count_ of them in use
+};
+
+}  // namespace culprit::measurement
