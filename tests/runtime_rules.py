@@ -12,7 +12,7 @@ REWRITTEN = {"mmap", "mmap64", "munmap", "mremap", "madvise", "brk", "sbrk"}
 # The functions that ours stand before are looked up at the start of the process, not at their first call, which may be in a
 # signal handler: each is declared with the mark for that.
 EARLY = {
-    "hpcrun-lite/runtime": (re.compile(r"\bReal<.*> *[a-z0-9_]*\{"), "CULPRIT_REAL"),
+    "hpcrun-lite/runtime": (re.compile(r"\bReal<.*> [a-z0-9_]+\{"), "CULPRIT_REAL"),
     "hpcrun-lite/mpi": (re.compile(r"\bstatic .* real\{"), "CULPRIT_REAL_CALL"),
 }
 
@@ -31,7 +31,7 @@ def found_late(folder, declaration, mark):
     found, wrong = 0, []
     for path in sorted((ROOT / folder).rglob("*.[ch]pp")):
         for number, line in enumerate(path.read_text().splitlines(), 1):
-            if declaration.search(line):
+            if declaration.search(line.split("//")[0]):
                 found += 1
                 if mark not in line:
                     wrong.append(f"{path.relative_to(ROOT)}:{number}: looked up at its first call ({mark} is missing)")

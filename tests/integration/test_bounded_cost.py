@@ -6,7 +6,7 @@ import unittest
 import harness
 
 
-class BoundedCost(harness.AgainstClocks):
+class BoundedCost(harness.Workspace):
     def measured(self, seconds, *events, **settings):
         """Measures some seconds of CPU time of a program without MPI; returns `info`."""
         directory = self.here / "run"

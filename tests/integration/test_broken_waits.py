@@ -12,7 +12,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "apps"))
 import waiting_threads  # noqa: E402
 
 
-class BrokenWaits(harness.AgainstClocks):
+class BrokenWaits(harness.Workspace):
     def run_measured(self, mode, **options):
         return harness.run([harness.HPCRUN, "-q", "-o", self.here / "run", harness.PROGRAMS / "broken_waits", mode], **options)
 

@@ -7,7 +7,7 @@ import unittest
 import harness
 
 
-class CollectiveImbalance(harness.AgainstClocks):
+class CollectiveImbalance(harness.Workspace):
     def check(self, mpi, ranks, iterations, slow, how):
         program = harness.PROGRAMS / f"collective_imbalance.{mpi}"
         directory = self.measure(mpi, ranks, program, self.here / "log", iterations, slow, how)

@@ -28,7 +28,7 @@ def time_below(view, name):
     return sum_of(view["roots"])
 
 
-class Control(harness.AgainstClocks):
+class Control(harness.Workspace):
     def measured(self, mode, *options, level="O2", expect=0):
         """The program's two numbers in seconds, the view of its measurement, and what hpcrun-lite said."""
         directory = self.here / f"run-{mode}"

@@ -180,7 +180,7 @@ class Ends(Process):
         self.assertGreater(seconds, 0.9 * lived)
 
 
-class KilledWhileItWaits(harness.AgainstClocks, Process):
+class KilledWhileItWaits(Process):
     def test_what_it_was_waiting_in_is_counted(self):
         for variables in ({}, COPIED):
             with self.subTest(variables):

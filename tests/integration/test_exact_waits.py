@@ -93,7 +93,7 @@ def restamped(logs, processes):
     return copies, pairs
 
 
-class ExactWaits(harness.AgainstClocks):
+class ExactWaits(harness.Workspace):
     def run_truth(self, mpi, ranks, program, *scenario, **environment):
         logs = self.here / f"logs-{ranks}"
         logs.mkdir()

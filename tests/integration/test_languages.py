@@ -6,7 +6,7 @@ import unittest
 import harness
 
 
-class Languages(harness.AgainstClocks):
+class Languages(harness.Workspace):
     def check(self, mpi, interface):
         program = harness.PROGRAMS / f"ring_{interface}.{mpi}"
         unmeasured = harness.launch(mpi, 2, [program, 400]).stdout

@@ -14,7 +14,7 @@ PERIOD = 0.005
 WAITS = ["sem", "cond", "read", "barrier", "mutex", "poll", "futex"]
 
 
-class ManyThreads(harness.AgainstClocks):
+class ManyThreads(harness.Workspace):
     def measured(self, kind, threads, seconds, *options):
         """What the program says it spent by function, what was measured, and `info`."""
         program = [harness.PROGRAMS / "waiting_threads", kind, threads, seconds]

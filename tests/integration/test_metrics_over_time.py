@@ -27,7 +27,7 @@ def correlation(xs, ys):
     return xy / (sum((x - mean_x) ** 2 for x in xs) * sum((y - mean_y) ** 2 for y in ys)) ** 0.5
 
 
-class MetricsOverTime(harness.AgainstClocks):
+class MetricsOverTime(harness.Workspace):
     def iterate(self, mpi, *events):
         program = harness.PROGRAMS / f"counted_iterations.{mpi}"
         options = ["--trace", *(word for event in events for word in ("-e", event))]

@@ -20,7 +20,7 @@ def idle_by_call(nodes, known, sums):
 LARGE = ("Ssend",)  # moves so much that it takes long, on a busy machine, after the wait of 60 ms is over
 
 
-class Waits(harness.AgainstClocks):
+class Waits(harness.Workspace):
     def check(self, program):
         mpi = program.rsplit(".", 1)[1]
         command = [harness.HPCRUN, "-o", self.here / "run", harness.PROGRAMS / program, self.here / "file"]

@@ -18,7 +18,7 @@ def names(row):
     return {frame["name"] for frame in row["path"]}
 
 
-class OneSidedCauses(harness.AgainstClocks):
+class OneSidedCauses(harness.Workspace):
     def check(self, mpi, exchange):
         program = harness.PROGRAMS / f"sor.{mpi}"
         # Thirty-one times as long for a cell: more than what turns on a processor that others use too can take.

@@ -30,7 +30,7 @@ DELAY = 30  # ms
 REPETITIONS = 4
 
 
-class OneSidedWaits(harness.AgainstClocks):
+class OneSidedWaits(harness.Workspace):
     def run_truth(self, mpi, ranks, program, scenario, **options):
         """Runs, merges; sets the rows of `waits`, the truth, and seconds by pattern of both."""
         logs = self.here / "logs"
@@ -61,6 +61,12 @@ class OneSidedWaits(harness.AgainstClocks):
         for pattern, calls in PATTERNS.items():
             self.assertLessEqual(self.found[pattern], self.truth.inside(calls) * 1.001, pattern)
 
+    def assert_seconds(self, pattern, low, high, told=""):
+        """Of a pattern, the seconds that were found, against the log of the calls that wait so and of those they wait for."""
+        calls = [call for log in self.truth.ranks for call in log.calls if call.function in PATTERNS[pattern]]
+        calls += [wait.cause for wait in self.truth.waits if wait.pattern == pattern]
+        self.assert_time(self.found[pattern], low, high, calls, f"{pattern} {told}: {self.figures}")
+
     def assert_found(self, *patterns):
         """Every epoch of so short a run has stamps: what is found is what was, as far as it was sampled as idle."""
         idle = collections.Counter()
@@ -71,8 +77,7 @@ class OneSidedWaits(harness.AgainstClocks):
             sampled = sum(idle[function] for function in PATTERNS[pattern])
             self.assertGreater(true, 0.05, (pattern, self.figures))
             self.assertGreater(sampled, 0.5 * true, (pattern, self.figures))
-            self.assertGreater(self.found[pattern], 0.75 * min(true, sampled), (pattern, self.figures))
-            self.assertLess(self.found[pattern], 1.1 * true + 0.02, (pattern, self.figures))
+            self.assert_seconds(pattern, 0.75 * min(true, sampled), 1.1 * true + 0.02, f"{sampled} s idle")
 
     def assert_cause(self, pattern):
         """The rank that most of a thread's waiting at a call path was for is named."""
@@ -84,26 +89,33 @@ class OneSidedWaits(harness.AgainstClocks):
         self.assertIn(longest["cause"]["rank"], by_cause)
         self.assertTrue(longest["cause_path"])
 
+    def check_found(self, mpi, ranks, scenario, *patterns, cause):
+        def compare():
+            self.assert_found(*patterns)
+            self.assert_cause(cause)
+
+        self.against_clock(lambda: self.run_truth(mpi, ranks, "active_target", scenario), compare)
+
     def epochs(self, mpi, scenario, *patterns):
-        self.run_truth(mpi, 2, "active_target", scenario)
-        self.assert_found(*patterns)
-        self.assert_cause(patterns[0])
+        self.check_found(mpi, 2, scenario, *patterns, cause=patterns[0])
 
     def turns(self, mpi):
         """Ranks take turns in being late: sums over the run do not tell whom their fences waited for."""
-        self.run_truth(mpi, 3, "active_target", "early_fence")
-        self.assert_found("wait-at-fence", "early-fence")
-        self.assert_cause("early-fence")
+        self.check_found(mpi, 3, "early_fence", "wait-at-fence", "early-fence", cause="early-fence")
 
     def locks(self, mpi, scenario):
         """Processes of one host tell each other when they give locks back: what is found is what was, as far as it was
         sampled as idle."""
-        self.run_truth(mpi, 2, "passive_target", scenario, options=OPTIONS)
-        true, found = self.true["lock-wait"], self.found["lock-wait"]
-        self.assertGreater(true, 0.02)
-        self.assertGreater(found, 0.9 * true - 0.01, self.figures)
-        self.assertLess(found, true + 0.02, self.figures)
-        self.assert_cause("lock-wait")
+        self.check_exactly(mpi, "passive_target", scenario, "lock-wait")
+
+    def check_exactly(self, mpi, program, scenario, pattern, **options):
+        def compare():
+            true = self.true[pattern]
+            self.assertGreater(true, 0.02)
+            self.assert_seconds(pattern, 0.9 * true - 0.01, true + 0.02)
+            self.assert_cause(pattern)
+
+        self.against_clock(lambda: self.run_truth(mpi, 2, program, scenario, options=OPTIONS, **options), compare)
 
     def locks_of_several_hosts(self, mpi):
         """These cannot: a lock waits for as long as it took beyond the shortest one, for nobody knows whom."""
@@ -115,12 +127,8 @@ class OneSidedWaits(harness.AgainstClocks):
     def early_transfer(self, mpi):
         """Of Debian's libraries only Open MPI's component pt2pt ever waits for the target in an operation itself."""
         environment = dict(harness.ENVIRONMENT, OMPI_MCA_osc="pt2pt")
-        self.run_truth(mpi, 2, "active_target", "early_transfer", options=OPTIONS, env=environment)
         pattern = "early-transfer" if mpi == "openmpi" else "late-post"
-        self.assertGreater(self.true[pattern], 0.02)
-        self.assertGreater(self.found[pattern], 0.9 * self.true[pattern] - 0.01, self.figures)
-        self.assertLess(self.found[pattern], self.true[pattern] + 0.02, self.figures)
-        self.assert_cause(pattern)
+        self.check_exactly(mpi, "active_target", "early_transfer", pattern, env=environment)
 
     def refused(self, component, function):
         """Processes come together, and wait for each other, also for a window that the library then refuses to make."""

@@ -9,7 +9,7 @@ import harness
 APPS = pathlib.Path(__file__).parent.parent / "apps"
 
 
-class RealPrograms(harness.AgainstClocks):
+class RealPrograms(harness.Workspace):
     def check_quality(self, database, ranks):
         info = harness.viewer_json(database, "info")
         self.assertEqual(info["ranks"], ranks)

@@ -17,7 +17,7 @@ CHAIN, MENDED = 18, 15  # ranks; those to which pushing forward gets
 RECEIVES = ("receive", "receive_matched")
 
 
-class SeveralHosts(harness.AgainstClocks):
+class SeveralHosts(harness.Workspace):
     def waited(self, database):
         """Seconds in which each rank waited for a late sender; and receives that preceded their sends."""
         sums = collections.Counter()

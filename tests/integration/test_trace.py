@@ -15,7 +15,7 @@ ITERATION = 30
 SEND, RECEIVE, ALL_TO_ALL = 1, 4, 10
 
 
-class Trace(harness.AgainstClocks):
+class Trace(harness.Workspace):
     def read(self, file):
         """The outline and the records of the trace of a measurement file."""
         lines = harness.run([harness.PROGRAMS / "trace_lines", file]).stdout.splitlines()

@@ -86,7 +86,7 @@ class Comparison:
         assert self.process.members(of[0]) == ranks, f"{name}: {self.process.members(of[0])}"
 
 
-class TraceCalls(harness.AgainstClocks):
+class TraceCalls(harness.Workspace):
     def trace(self, mpi, ranks, program, *arguments, **options):
         directory = self.measure(mpi, ranks, harness.PROGRAMS / f"{program}.{mpi}", *arguments, options=["--trace"], **options)
         return traces.read(directory)

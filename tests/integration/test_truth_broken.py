@@ -10,7 +10,7 @@ RANKS = 3
 SECONDS = 0.3  # of work on rank 0, while the others wait
 
 
-class Broken(harness.AgainstClocks):
+class Broken(harness.Workspace):
     def run_broken(self, mpi, how, program_ends_well):
         program = harness.PROGRAMS / f"truth_broken.{mpi}"
         command = [harness.HPCRUN, "-o", self.here / "run", *OPTIONS, program, self.here, SECONDS, how]

@@ -22,7 +22,7 @@ AT_LEAST = {"bcast": "MPI_Bcast", "reduce": "MPI_Reduce", "neighbors": "MPI_Neig
 AT_MOST = {"test_loop": "MPI_Testall"}
 
 
-class AgainstLogs(harness.AgainstClocks):
+class AgainstLogs(harness.Workspace):
     def run_checked(self, check, mpi, ranks, program, *arguments, **options):
         """Measures the program and checks it against its logs."""
         program = harness.PROGRAMS / f"{program}.{mpi}"

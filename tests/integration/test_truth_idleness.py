@@ -21,7 +21,7 @@ POLLS = {"MPI_Test", "MPI_Iprobe", "MPI_Win_test"}  # asked again and again at o
 LARGE = {"late_receiver_large", "complete", "put_bulk"}
 
 
-class Idleness(harness.AgainstClocks):
+class Idleness(harness.Workspace):
     def check(self, mpi, ranks, program, *arguments, settings=()):
         environment = dict(harness.ENVIRONMENT, **dict(settings))
         here = self.here / program

@@ -11,7 +11,7 @@ from against_logs import OPTIONS, tolerance, truth
 REPETITIONS, DELAY = 4, 20  # ms
 
 
-class OpenMPWaits(harness.AgainstClocks):
+class OpenMPWaits(harness.Workspace):
     def measure_scenario(self, policy, *scenario, program="truth_openmp_waits"):
         environment = dict(harness.ENVIRONMENT, OMP_WAIT_POLICY=policy)
         directory = self.here / "run"

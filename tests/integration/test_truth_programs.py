@@ -19,7 +19,7 @@ PATTERNS = {
 }  # fmt: skip
 
 
-class Programs(harness.AgainstClocks):
+class Programs(harness.Workspace):
     def logs(self, mpi, ranks, program):
         here = self.here / program
         here.mkdir()

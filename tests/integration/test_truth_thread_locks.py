@@ -15,7 +15,7 @@ def procedures(path):
     return {frame["name"].split(" [")[0] for frame in path if frame["kind"] == "procedure"}
 
 
-class ThreadLocks(harness.AgainstClocks):
+class ThreadLocks(harness.Workspace):
     def test_each_kind(self):
         directory = self.here / "run"
         program = harness.PROGRAMS / "truth_thread_locks"

@@ -2,33 +2,31 @@
 each other's end, are idle as long as the program's own logs say."""
 
 import dataclasses
+import math
 import unittest
 
 import harness
 from against_logs import OPTIONS, tolerance, truth
 
-# Procedure that waits: the calls in it that wait.
+# Procedure that waits: the scenario of the program that it belongs to, and the calls in it that wait.
 WAITS = {
-    "locks": {"pthread_barrier_wait", "pthread_mutex_lock"},
-    "waits": {"pthread_barrier_wait", "pthread_cond_wait"},
-    "meets": {"pthread_barrier_wait"},
-    "join": {"pthread_join"},
-    "omp_barrier": {"GOMP_barrier"},
-    "omp_region_end": {"GOMP_parallel"},
+    "locks": ("lock_held", {"pthread_barrier_wait", "pthread_mutex_lock"}),
+    "waits": ("condition_wait", {"pthread_barrier_wait", "pthread_cond_wait"}),
+    "meets": ("barrier_wait", {"pthread_barrier_wait"}),
+    "join": ("join", {"pthread_join"}),
+    "omp_barrier": ("omp_barrier", {"GOMP_barrier"}),
+    "omp_region_end": ("omp_region_end", {"GOMP_parallel"}),
 }
-
-
 # Of them, those whose threads the main thread sees asleep before it lets time pass.
 SEEN = ("locks", "waits", "meets")
 REPETITIONS, DELAY = 5, 20
 
 
-class ThreadWaits(harness.AgainstClocks):
-    def setUp(self):
-        super().setUp()
+class ThreadWaits(harness.Workspace):
+    def measured(self, *scenario):
         directory = self.here / "run"
         program = harness.PROGRAMS / "truth_thread_waits"
-        harness.run([harness.HPCRUN, "-o", directory, *OPTIONS, program, self.here, REPETITIONS, DELAY])
+        harness.run([harness.HPCRUN, "-o", directory, *OPTIONS, program, self.here, REPETITIONS, DELAY, *scenario])
         view = harness.viewer_json(
             self.merge(directory), "view", "calling-context", "--metrics", "idleness:sum (I)"
         )
@@ -47,16 +45,18 @@ class ThreadWaits(harness.AgainstClocks):
                 total += self.idleness(node["children"], label)
         return total
 
-    def test_idleness(self):
-        for label, functions in WAITS.items():
-            with self.subTest(label):
-                calls = sum(call.label == label for call in self.logs.ranks[0].calls)
-                waiting, inside = self.sure(label=label), self.logs.inside(functions, label=label)
-                if label in SEEN:
-                    self.assertGreaterEqual(waiting, 1e-3 * DELAY * REPETITIONS)
-                idle = self.idleness(self.roots, label)
-                self.assertGreaterEqual(idle, waiting - tolerance(waiting, calls))
-                self.assertLessEqual(idle, inside + tolerance(inside, calls) + self.unlogged(label))
+    def check_idleness(self, label):
+        scenario, functions = WAITS[label]
+        self.against_clock(lambda: self.measured(scenario), lambda: self.compare_idleness(label, functions))
+
+    def compare_idleness(self, label, functions):
+        calls = [call for call in self.logs.ranks[0].calls if call.label == label]
+        waiting, inside = self.sure(label=label), self.logs.inside(functions, label=label)
+        if label in SEEN:
+            self.assertGreaterEqual(waiting, 1e-3 * DELAY * REPETITIONS)
+        least = waiting - tolerance(waiting, len(calls))
+        most = inside + tolerance(inside, len(calls)) + self.unlogged(label)
+        self.assert_time(self.idleness(self.roots, label), least, most, calls, label)
 
     def sure(self, **which):
         """Seconds of waiting in calls of threads that were seen asleep in them, from then on; elsewhere, of threads that kept
@@ -89,7 +89,7 @@ class ThreadWaits(harness.AgainstClocks):
         end = sum(min((r.exit for r in regions if r.exit >= exit), default=exit) - exit for exit in exits)
         return 1e-9 * (begin + end)
 
-    def test_workers_without_work_are_idle(self):
+    def compare_workers(self):
         self.assertGreater(self.logs.sum(pattern="omp-idle"), 0)
         workers = [node for node in self.roots for node in node["children"] if node["frame"]["kind"] == "thread-root"]
         total = sum(node["values"].get("idleness:sum (I)", 0) for node in workers)
@@ -97,8 +97,15 @@ class ThreadWaits(harness.AgainstClocks):
         # The main thread's part of the barriers is all that is not below the threads' root.
         main = (w for w in self.logs.waits if w.call.thread == 0 and w.call.label == "omp_barrier")
         waiting -= sum(w.seconds for w in main if not w.call.preempted)
-        self.assertGreaterEqual(total, waiting - tolerance(waiting, len(self.logs.waits)))
+        least = waiting - tolerance(waiting, len(self.logs.waits))
+        self.assert_time(total, least, math.inf, [wait.call for wait in self.logs.waits], "workers")
 
+    def test_workers_without_work_are_idle(self):
+        self.against_clock(self.measured, self.compare_workers)
+
+
+for label in WAITS:
+    setattr(ThreadWaits, f"test_idleness_{label}", lambda self, label=label: self.check_idleness(label))
 
 if __name__ == "__main__":
     unittest.main()
