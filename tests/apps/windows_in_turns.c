@@ -1,9 +1,12 @@
 /* A target that asks several windows in turns whether their epochs are complete, which its origin completes
  * one after the other, each late. Prints when, in ns of CLOCK_MONOTONIC:
- *   origin WINDOW PUT-EXIT COMPLETE-ENTER     target WINDOW BEGIN FOUND
- * where BEGIN is when the target had nothing else to wait for any more. Needs two ranks on one host. */
+ *   origin WINDOW PUT-EXIT COMPLETE-ENTER PREEMPTED     target WINDOW BEGIN FOUND PREEMPTED
+ * where BEGIN is when the target had nothing else to wait for any more, and PREEMPTED how often the thread
+ * had been taken off its processor until then. Needs two ranks on one host. */
+#define _GNU_SOURCE /* RUSAGE_THREAD */
 #include <mpi.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <time.h>
 
 enum { kWindows = 4, kDelay = 40 /* ms */ };
@@ -17,6 +20,11 @@ static long long now(void) {
   return (long long)t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
+static long preemptions(void) {
+  struct rusage usage;
+  return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
 static void complete_late(MPI_Group target) {
   const int word = 1;
   for (int i = 0; i < kWindows; ++i) {
@@ -26,7 +34,8 @@ static void complete_late(MPI_Group target) {
     const long long put = now();
     while (nanosleep(&left, &left) != 0) {
     }
-    printf("origin %d %lld %lld\n", i, put, now());
+    const long long end = now();
+    printf("origin %d %lld %lld %ld\n", i, put, end, preemptions());
     MPI_Win_complete(window[i]);
   }
 }
@@ -40,7 +49,7 @@ static void ask_in_turns(MPI_Group origin) {
     MPI_Win_test(window[i], &found[i]);
     if (!found[i]) continue;
     const long long end = now();
-    printf("target %d %lld %lld\n", i, begin, end);
+    printf("target %d %lld %lld %ld\n", i, begin, end, preemptions());
     begin = end;
     --left;
   }

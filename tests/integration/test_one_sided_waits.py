@@ -2,6 +2,7 @@
 both MPIs: all styles of synchronization and all ways to make a window."""
 
 import collections
+import types
 import unittest
 
 import harness
@@ -162,22 +163,30 @@ class OneSidedWaits(harness.Workspace):
 
     def windows_in_turns(self, mpi):
         """Who asks for several windows in turns waits once at a time, and for each until it is complete."""
+        self.against_clock(lambda: self.run_turns(mpi), self.compare_turns)
+
+    def run_turns(self, mpi):
         command = [harness.HPCRUN, "-o", self.here / "run", *OPTIONS, harness.PROGRAMS / f"windows_in_turns.{mpi}"]
-        printed = [line.split() for line in harness.launch(mpi, 2, command, cwd=self.here).stdout.splitlines()]
-        origin, target = ({w: (int(a), int(b)) for who, w, a, b in printed if who == side} for side in ("origin", "target"))
+        self.printed = [line.split() for line in harness.launch(mpi, 2, command, cwd=self.here).stdout.splitlines()]
+        self.database = self.merge(self.here / "run")
+
+    def compare_turns(self):
+        origin, target = (
+            {window: (int(begin), int(end)) for who, window, begin, end, _ in self.printed if who == side}
+            for side in ("origin", "target")
+        )
+        calls = [types.SimpleNamespace(preempted=preempted != "0") for *_, preempted in self.printed]
         whole = sum(max(0, completed - target[w][0]) for w, (_, completed) in origin.items()) / 1e9
         late = sum(max(0, completed - max(put, target[w][0])) for w, (put, completed) in origin.items()) / 1e9
-        database = self.merge(self.here / "run")
-        idle = sum(seconds for (function, _), seconds in Measured(database).idle.items() if function == "MPI_Win_test")
+        idle = sum(seconds for (function, _), seconds in Measured(self.database).idle.items() if function == "MPI_Win_test")
         found = collections.Counter()
-        for row in harness.viewer_json(database, "waits"):
+        for row in harness.viewer_json(self.database, "waits"):
             found[row["pattern"]] += row["seconds"]
         inside = sum(end - begin for begin, end in target.values()) / 1e9
         self.assertGreater(idle, 0.5 * inside)
-        self.assertGreater(found["early-wait"], 0.9 * min(whole, idle), (found, whole, idle))
-        self.assertLess(found["early-wait"], inside + 0.005, (found, inside))
-        self.assertGreater(found["late-complete"], 0.9 * late * min(1, idle / whole), (found, late, idle))
-        self.assertLess(found["late-complete"], late + 0.005, (found, late))
+        told = f"{found}, {whole} s until completions, {late} s of them after the puts, {idle} s idle"
+        self.assert_time(found["early-wait"], 0.9 * min(whole, idle), inside + 0.005, calls, told)
+        self.assert_time(found["late-complete"], 0.9 * late * min(1, idle / whole), late + 0.005, calls, told)
 
     def nobody_waits(self, mpi):
         """Everything that MPI has for passive targets, under locks that exclude nobody."""
