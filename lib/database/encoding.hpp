@@ -1,17 +1,16 @@
 #pragma once
 
+#include "bytes/reader.hpp"
+#include "bytes/writer.hpp"
+
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <string_view>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
-// Little-endian scalars, varints and strings to and from bytes. Decoding trusts nothing.
+// The bytes of a database, and how errors in them are said. Decoding trusts nothing.
 namespace culprit::database {
 
 using Bytes = std::vector<std::byte>;
@@ -24,91 +23,30 @@ class Malformed : public std::runtime_error {
 };
 
 /// Appends to a buffer.
-class Encoder {
+class Encoder : public bytes::Writer {
  public:
-  Encoder() = default;
-  /// Empty, with the memory of `used`.
-  explicit Encoder(Bytes&& used) : bytes_(std::move(used)) { bytes_.clear(); }
-
-  template <class T>
-  requires std::is_arithmetic_v<T>
-  void put(T value) {
-    const std::size_t at = bytes_.size();
-    bytes_.resize(at + sizeof value);
-    std::memcpy(bytes_.data() + at, &value, sizeof value);
-  }
-
-  /// Base-128, low groups first; at most 10 bytes.
-  void put_varint(std::uint64_t value) {
-    while (value >= 0x80) {
-      bytes_.push_back(static_cast<std::byte>(value | 0x80));
-      value >>= 7;
-    }
-    bytes_.push_back(static_cast<std::byte>(value));
-  }
-
-  /// Its length as a varint, then the bytes.
-  void put_string(std::string_view text) {
-    put_varint(text.size());
-    append(std::as_bytes(std::span(text)));
-  }
+  using Writer::Writer;
 
   void put_strings(const std::vector<std::string>& texts) {
     put(static_cast<std::uint32_t>(texts.size()));
     for (const std::string& text : texts) put_string(text);
   }
+};
 
-  void append(ByteSpan bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
-  /// Room for `count` more bytes, to be written before the next call; drop() gives back what was too much.
-  std::byte* extend(std::size_t count) {
-    bytes_.resize(bytes_.size() + count);
-    return bytes_.data() + bytes_.size() - count;
+/// Throws Malformed: that `what` could not be read, and why.
+struct ThrowMalformed {
+  const char* what;
+
+  [[noreturn]] void operator()(const char* why) const { throw Malformed(std::string(what) + " " + why); }
+  [[noreturn]] void operator()(bytes::Failure why) const {
+    (*this)(why == bytes::Failure::ends_early ? "ends too early" : "holds a number of more than 64 bits");
   }
-  void drop(std::size_t count) { bytes_.resize(bytes_.size() - count); }
-  void reserve(std::size_t count) { bytes_.reserve(count); }
-  void clear() { bytes_.clear(); }
-  void pad(std::size_t count) { bytes_.resize(bytes_.size() + count); }
-
-  [[nodiscard]] std::size_t size() const { return bytes_.size(); }
-  [[nodiscard]] const Bytes& bytes() const { return bytes_; }
-  [[nodiscard]] Bytes take() { return std::move(bytes_); }
-
- private:
-  Bytes bytes_;
 };
 
 /// Consumes a span; throws Malformed rather than read beyond it.
-class Decoder {
+class Decoder : public bytes::Reader<ThrowMalformed> {
  public:
-  Decoder(ByteSpan bytes, const char* what) : bytes_(bytes), what_(what) {}
-
-  template <class T>
-  requires std::is_arithmetic_v<T> T get() {
-    T value{};
-    const ByteSpan from = take(sizeof value);
-    std::memcpy(&value, from.data(), sizeof value);
-    return value;
-  }
-
-  std::uint64_t get_varint() {
-    std::uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      if (at_ == bytes_.size()) fail("ends too early");
-      const auto byte = static_cast<std::uint64_t>(bytes_[at_++]);
-      if (shift == 63 && byte > 1) fail("holds a number of more than 64 bits");
-      value |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
-    fail("holds a number of more than 64 bits");
-  }
-
-  std::string get_string() {
-    const std::uint64_t length = get_varint();
-    const ByteSpan from = take(length);
-    std::string text(length, '\0');
-    if (length > 0) std::memcpy(text.data(), from.data(), length);
-    return text;
-  }
+  Decoder(ByteSpan bytes, const char* what) : Reader(bytes, {what}) {}
 
   std::vector<std::string> get_strings() {
     const std::uint32_t count = get_count(1);
@@ -125,23 +63,10 @@ class Decoder {
     return count;
   }
 
-  ByteSpan take(std::size_t count) {
-    if (count > remaining()) fail("ends too early");
-    const ByteSpan taken = bytes_.subspan(at_, count);
-    at_ += count;
-    return taken;
-  }
-
-  [[nodiscard]] std::size_t remaining() const { return bytes_.size() - at_; }
   void expect_end() const {
-    if (remaining() != 0) fail("is longer than its contents");
+    if (!at_end()) fail("is longer than its contents");
   }
-  [[noreturn]] void fail(const char* why) const { throw Malformed(std::string(what_) + " " + why); }
-
- private:
-  ByteSpan bytes_;
-  std::size_t at_ = 0;
-  const char* what_;
+  [[noreturn]] void fail(const char* why) const { on_failure_(why); }
 };
 
 /// XXH3-64 with seed 0, the checksum of every part of the file.

@@ -105,8 +105,7 @@ constexpr std::size_t kMostOfVarint = 10;
 constexpr std::size_t kMostOfRun = kMostOfVarint + 2 + kRun * (8 + 1 + kMostOfVarint) + 2 * kOverread;
 
 std::byte* put_varint(std::uint64_t value, std::byte* to) {
-  for (; value >= 0x80; value >>= 7) *to++ = static_cast<std::byte>(value | 0x80);
-  *to++ = static_cast<std::byte>(value);
+  bytes::write_varint(value, [&to](unsigned char byte) { *to++ = static_cast<std::byte>(byte); });
   return to;
 }
 

@@ -16,15 +16,11 @@ constexpr std::size_t bitmap_size(std::uint32_t universe) {
   return (std::size_t{universe} + 7) / 8;
 }
 
-constexpr std::size_t varint_size(std::uint64_t value) {
-  return std::max(1U, (bits_of(value) + 6) / 7);
-}
-
 constexpr std::uint64_t zigzag(std::uint64_t difference) {
-  return (difference << 1) ^ (0 - (difference >> 63));
+  return bytes::zigzag(static_cast<std::int64_t>(difference));
 }
 constexpr std::uint64_t unzigzag(std::uint64_t coded) {
-  return (coded >> 1) ^ (0 - (coded & 1));
+  return static_cast<std::uint64_t>(bytes::unzigzag(coded));
 }
 
 void put_bitmap(std::span<const std::uint32_t> indices, std::uint32_t universe, Encoder& into) {
@@ -97,7 +93,7 @@ void ValueListWriter::put_indices(std::span<const std::uint32_t> indices, std::u
   std::uint32_t next = 0;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     numbers_[i] = indices[i] - next;
-    plain += varint_size(numbers_[i]);
+    plain += bytes::varint_size(numbers_[i]);
     next = indices[i] + 1;
   }
   packed_.clear();

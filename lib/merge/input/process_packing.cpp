@@ -1,22 +1,21 @@
 #include "merge/input/process_packing.hpp"
 
+#include "bytes/varint.hpp"
+
 #include <algorithm>
 
 namespace culprit::merge {
 namespace {
 
-constexpr std::uint64_t zigzag(std::int64_t value) {
-  return static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63);
-}
-constexpr std::int64_t from_zigzag(std::uint64_t value) {
-  return static_cast<std::int64_t>(value >> 1 ^ (0 - (value & 1)));
-}
+using bytes::unzigzag;
+using bytes::zigzag;
+
 /// From one time to a later one, as a rule; any two will do.
 constexpr std::uint64_t since(std::uint64_t before, std::uint64_t ns) {
   return zigzag(static_cast<std::int64_t>(ns - before));
 }
 constexpr std::uint64_t at(std::uint64_t before, std::uint64_t since) {
-  return before + static_cast<std::uint64_t>(from_zigzag(since));
+  return before + static_cast<std::uint64_t>(unzigzag(since));
 }
 
 template <class T>
@@ -110,11 +109,11 @@ void unpack(database::ByteSpan packed, const SharedByProcesses& shared, ProcessS
   process.path += from.get_string();
   const std::uint64_t rank = from.get_varint();
   process.rank.reset();
-  if (rank != 0) process.rank = static_cast<std::int32_t>(from_zigzag(rank - 1));
+  if (rank != 0) process.rank = static_cast<std::int32_t>(unzigzag(rank - 1));
   process.end = static_cast<measurement::EndReason>(from.get<std::uint8_t>());
   process.key = from.get<std::uint64_t>();
   process.forked = from.get<std::uint8_t>() != 0;
-  process.start_realtime_ns = from_zigzag(from.get_varint());
+  process.start_realtime_ns = from.get_zigzag();
   const std::uint64_t length = from.get_varint();
   for (std::uint64_t* const value : {&process.bytes, &process.cells, &process.pid, &process.start_ns,
                                      &process.iterations, &process.trace_bytes})
