@@ -85,7 +85,7 @@ std::string key_of(const Request& request, Module& module) {
 }
 
 std::string entry_of(const std::string& key, const CodeMap& map) {
-  const std::string encoded = encode(map);
+  const std::vector<std::byte> encoded = encode(map);
   Header header{.magic = {},
                 .version = kVersion,
                 .key_size = static_cast<std::uint32_t>(key.size()),
@@ -94,7 +94,7 @@ std::string entry_of(const std::string& key, const CodeMap& map) {
   kMagic.copy(header.magic, sizeof header.magic);
   std::string bytes(kHeaderSize, '\0');
   bytes += key;
-  bytes += encoded;
+  bytes.append(reinterpret_cast<const char*>(encoded.data()), encoded.size());
   header.checksum = XXH64(bytes.data() + kHeaderSize, bytes.size() - kHeaderSize, 0);
   std::memcpy(bytes.data(), &header, kHeaderSize);
   return bytes;

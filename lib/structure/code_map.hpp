@@ -49,7 +49,7 @@ class CodeMap {
 };
 
 /// The bytes of a map, as docs/formats.md states them ("Structure cache").
-std::string encode(const CodeMap& map);
+std::vector<std::byte> encode(const CodeMap& map);
 /// Empty where the bytes are no map. Trusts nothing.
 std::optional<CodeMap> decode_code_map(std::span<const std::byte> bytes);
 

@@ -1,6 +1,7 @@
 // A code map as bytes, for the structure cache.
+#include "bytes/reader.hpp"
+#include "bytes/writer.hpp"
 #include "structure/code_map.hpp"
-#include "structure/encoded_bytes.hpp"
 
 #include <algorithm>
 #include <unordered_map>
@@ -8,27 +9,14 @@
 namespace culprit::structure {
 namespace {
 
-class Writer {
+class Writer : public bytes::Writer {
  public:
-  void number(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7U) bytes_.push_back(static_cast<char>(value | 0x80U));
-    bytes_.push_back(static_cast<char>(value));
-  }
   /// An index or kNone.
-  void index(std::uint32_t value) { number(value == kNone ? 0 : std::uint64_t{value} + 1); }
-  void text(const std::string& text) {
-    number(text.size());
-    bytes_ += text;
+  void put_index(std::uint32_t value) { put_varint(value == kNone ? 0 : std::uint64_t{value} + 1); }
+  void put_strings(const std::vector<std::string>& all) {
+    put_varint(all.size());
+    for (const std::string& one : all) put_string(one);
   }
-  void append(const std::string& bytes) { bytes_ += bytes; }
-  void texts(const std::vector<std::string>& all) {
-    number(all.size());
-    for (const std::string& one : all) text(one);
-  }
-  [[nodiscard]] std::string take() { return std::move(bytes_); }
-
- private:
-  std::string bytes_;
 };
 
 /// Names, each once: those of C++ are long, and many scopes share them.
@@ -47,69 +35,57 @@ class Names {
 };
 
 /// Everything it gives is within the limits asked for, once `good()` is still true after it.
-class Reader {
+class Reader : public bytes::Reader<> {
  public:
-  explicit Reader(std::span<const std::byte> bytes) : from_(bytes, 0), bytes_(bytes) {}
+  using bytes::Reader<>::Reader;
 
-  [[nodiscard]] bool good() const { return good_ && from_.good(); }
-  [[nodiscard]] bool at_end() const { return from_.at_end(); }
-  std::uint64_t number() { return from_.uleb(); }
-  std::uint32_t small() {
-    const std::uint64_t value = number();
-    if (value >= kNone) good_ = false;
-    return static_cast<std::uint32_t>(value);
-  }
+  std::uint32_t small() { return static_cast<std::uint32_t>(below(kNone)); }
   /// Of `count` items, or kNone.
   std::uint32_t index(std::size_t count) {
-    const std::uint64_t value = number();
-    if (value > count) good_ = false;
-    return !good() || value == 0 ? kNone : static_cast<std::uint32_t>(value - 1);
+    const std::uint64_t value = below(std::uint64_t{count} + 1);
+    return value == 0 ? kNone : static_cast<std::uint32_t>(value - 1);
   }
   /// How many items follow, each of at least one byte.
   std::size_t count() {
-    const std::uint64_t value = number();
-    if (value > bytes_.size() - from_.position() || value >= kNone) good_ = false;
-    return good() ? value : 0;
-  }
-  std::string text() {
-    const std::size_t size = count();
-    const std::size_t at = from_.position();
-    if (size > 0) from_.skip(size);
-    return good() ? std::string(reinterpret_cast<const char*>(bytes_.data()) + at, size) : std::string();
+    const std::uint64_t value = below(kNone);
+    return has(value) ? value : 0;
   }
   std::string one_of(const std::vector<std::string>& names) {
-    const std::uint64_t which = number();
-    if (which >= names.size()) good_ = false;
+    const std::uint64_t which = below(names.size());
     return good() ? names[which] : std::string();
   }
-  std::vector<std::string> texts() {
+  std::vector<std::string> strings() {
     std::vector<std::string> all(count());
-    for (std::string& one : all) one = text();
+    for (std::string& one : all) one = get_string();
     return all;
   }
 
  private:
-  EncodedBytes from_;
-  std::span<const std::byte> bytes_;
-  bool good_ = true;
+  /// A number; 0 where it is not below `end`.
+  std::uint64_t below(std::uint64_t end) {
+    const std::uint64_t value = get_varint();
+    if (value < end) return value;
+    fail(bytes::Failure::out_of_range);
+    return 0;
+  }
 };
 
 void write(const Procedure& procedure, Names& names, Writer& to) {
-  to.number(names.number(procedure.name));
-  to.number(names.number(procedure.linkage));
-  to.number(procedure.low);
-  to.number(procedure.high - procedure.low);
-  to.index(procedure.file);
-  to.number(procedure.line);
-  to.number(static_cast<std::uint64_t>(procedure.source));
+  to.put_varint(names.number(procedure.name));
+  to.put_varint(names.number(procedure.linkage));
+  to.put_varint(procedure.low);
+  to.put_varint(procedure.high - procedure.low);
+  to.put_index(procedure.file);
+  to.put_varint(procedure.line);
+  to.put_varint(static_cast<std::uint64_t>(procedure.source));
 }
 
 Procedure read_procedure(Reader& from, const std::vector<std::string>& names, const ModuleStructure& so_far) {
   Procedure procedure;
   procedure.name = from.one_of(names);
   procedure.linkage = from.one_of(names);
-  procedure.low = from.number();
-  procedure.high = procedure.low + from.number();
+  procedure.low = from.get_varint();
+  procedure.high = procedure.low + from.get_varint();
   procedure.file = from.index(so_far.files.size());
   procedure.line = from.small();
   procedure.source =
@@ -118,14 +94,14 @@ Procedure read_procedure(Reader& from, const std::vector<std::string>& names, co
 }
 
 void write(const Scope& scope, Names& names, Writer& to) {
-  to.number(static_cast<std::uint64_t>(scope.kind));
-  to.index(scope.parent);
-  to.number(names.number(scope.name));
-  to.index(scope.file);
-  to.number(scope.line);
-  to.index(scope.call_file);
-  to.number(scope.call_line);
-  to.number(scope.address);
+  to.put_varint(static_cast<std::uint64_t>(scope.kind));
+  to.put_index(scope.parent);
+  to.put_varint(names.number(scope.name));
+  to.put_index(scope.file);
+  to.put_varint(scope.line);
+  to.put_index(scope.call_file);
+  to.put_varint(scope.call_line);
+  to.put_varint(scope.address);
 }
 
 /// Its parent is among those that stand before it.
@@ -138,7 +114,7 @@ Scope read_scope(Reader& from, const std::vector<std::string>& names, const Modu
   scope.line = from.small();
   scope.call_file = from.index(so_far.files.size());
   scope.call_line = from.small();
-  scope.address = from.number();
+  scope.address = from.get_varint();
   return scope;
 }
 
@@ -156,7 +132,7 @@ Point read_point(Reader& from, const ModuleStructure& so_far) {
 bool read_pieces(Reader& from, ModuleStructure& said, std::vector<Range>& pieces) {
   std::uint64_t end = 0;
   for (std::size_t left = from.count(); left > 0 && from.good(); --left) {
-    const std::uint64_t low = end + from.number(), size = from.number();
+    const std::uint64_t low = end + from.get_varint(), size = from.get_varint();
     if (low < end || size == 0 || low + size < low) return false;
     pieces.push_back({low, end = low + size});
     said.points.push_back(read_point(from, said));
@@ -167,32 +143,32 @@ bool read_pieces(Reader& from, ModuleStructure& said, std::vector<Range>& pieces
 
 }  // namespace
 
-std::string encode(const CodeMap& map) {
+std::vector<std::byte> encode(const CodeMap& map) {
   const ModuleStructure& said = map.said();
   Names names;
   Writer code;
-  code.number(said.procedures.size());
+  code.put_varint(said.procedures.size());
   for (const Procedure& procedure : said.procedures) write(procedure, names, code);
-  code.number(said.scopes.size());
+  code.put_varint(said.scopes.size());
   for (const Scope& scope : said.scopes) write(scope, names, code);
   Writer to;
-  to.texts(said.files);
-  to.texts(said.callees);
-  to.texts(said.notes);
-  to.texts(names.all());
-  to.append(code.take());
-  to.number(map.pieces().size());
+  to.put_strings(said.files);
+  to.put_strings(said.callees);
+  to.put_strings(said.notes);
+  to.put_strings(names.all());
+  to.append(code.bytes());
+  to.put_varint(map.pieces().size());
   std::uint64_t end = 0;
   for (std::size_t i = 0; i < map.pieces().size(); ++i) {
     const Range& piece = map.pieces()[i];
     const Point& point = said.points[i];
-    to.number(piece.low - end);
-    to.number(piece.high - piece.low);
-    to.index(point.procedure);
-    to.index(point.scope);
-    to.index(point.file);
-    to.number(point.line);
-    to.index(point.callee);
+    to.put_varint(piece.low - end);
+    to.put_varint(piece.high - piece.low);
+    to.put_index(point.procedure);
+    to.put_index(point.scope);
+    to.put_index(point.file);
+    to.put_varint(point.line);
+    to.put_index(point.callee);
     end = piece.high;
   }
   return to.take();
@@ -202,10 +178,10 @@ std::optional<CodeMap> decode_code_map(std::span<const std::byte> bytes) {
   Reader from(bytes);
   ModuleStructure said;
   std::vector<Range> pieces;
-  said.files = from.texts();
-  said.callees = from.texts();
-  said.notes = from.texts();
-  const std::vector<std::string> names = from.texts();
+  said.files = from.strings();
+  said.callees = from.strings();
+  said.notes = from.strings();
+  const std::vector<std::string> names = from.strings();
   for (std::size_t left = from.count(); left > 0 && from.good(); --left)
     said.procedures.push_back(read_procedure(from, names, said));
   for (std::size_t left = from.count(); left > 0 && from.good(); --left)

@@ -4,74 +4,41 @@
 
 namespace culprit::structure {
 
-std::uint64_t EncodedBytes::uleb() {
-  std::uint64_t value = 0;
-  for (unsigned shift = 0; good_; shift += 7) {
-    const auto byte = fixed<std::uint8_t>();
-    if (shift < 64) value |= std::uint64_t{byte & 0x7fU} << shift;
-    if ((byte & 0x80U) == 0) break;
-  }
-  return value;
-}
-
-std::int64_t EncodedBytes::sleb() {
-  std::uint64_t value = 0;
-  unsigned shift = 0;
-  while (good_) {
-    const auto byte = fixed<std::uint8_t>();
-    if (shift < 64) value |= std::uint64_t{byte & 0x7fU} << shift;
-    shift += 7;
-    if ((byte & 0x80U) != 0) continue;
-    if (shift < 64 && (byte & 0x40U) != 0) value |= ~std::uint64_t{0} << shift;
-    break;
-  }
-  return static_cast<std::int64_t>(value);
-}
-
-std::uint64_t EncodedBytes::pointer(std::uint8_t encoding, bool relative) {
-  const std::uint64_t base = address();
-  std::uint64_t value = 0;
+std::uint64_t EncodedBytes::bare_pointer(std::uint8_t encoding) {
   switch (encoding & 0x0fU) {
     case DW_EH_PE_absptr:
     case DW_EH_PE_udata8:
     case DW_EH_PE_sdata8:
-      value = fixed<std::uint64_t>();
-      break;
+      return get<std::uint64_t>();
     case DW_EH_PE_uleb128:
-      value = uleb();
-      break;
+      return get_varint();
     case DW_EH_PE_sleb128:
-      value = static_cast<std::uint64_t>(sleb());
-      break;
+      return static_cast<std::uint64_t>(get_signed_varint());
     case DW_EH_PE_udata2:
-      value = fixed<std::uint16_t>();
-      break;
+      return get<std::uint16_t>();
     case DW_EH_PE_udata4:
-      value = fixed<std::uint32_t>();
-      break;
+      return get<std::uint32_t>();
     case DW_EH_PE_sdata2:
-      value = static_cast<std::uint64_t>(std::int64_t{fixed<std::int16_t>()});
-      break;
+      return static_cast<std::uint64_t>(std::int64_t{get<std::int16_t>()});
     case DW_EH_PE_sdata4:
-      value = static_cast<std::uint64_t>(std::int64_t{fixed<std::int32_t>()});
-      break;
+      return static_cast<std::uint64_t>(std::int64_t{get<std::int32_t>()});
     default:
-      fail();
-      return 0;
+      return refuse();
   }
-  if (!relative) return value;
-  if ((encoding & 0x80U) != 0) {  // DW_EH_PE_indirect: the value lies in the running process
-    fail();
-    return 0;
-  }
+}
+
+std::uint64_t EncodedBytes::pointer(std::uint8_t encoding, bool relative) {
+  const std::uint64_t base = end_address_ - remaining();
+  const std::uint64_t value = bare_pointer(encoding);
+  if (!good() || !relative) return value;
+  if ((encoding & DW_EH_PE_indirect) != 0) return refuse();  // the value lies in the running process
   switch (encoding & 0x70U) {
     case DW_EH_PE_absptr:
       return value;
     case DW_EH_PE_pcrel:
       return value == 0 ? 0 : base + value;
     default:
-      fail();
-      return 0;
+      return refuse();
   }
 }
 

@@ -21,16 +21,16 @@ struct Common {
 
 Common read_common(EncodedBytes in) {
   Common common;
-  const auto version = in.fixed<std::uint8_t>();
+  const auto version = in.get<std::uint8_t>();
   std::string augmentation;
-  for (auto c = in.fixed<char>(); c != '\0' && in.good(); c = in.fixed<char>()) augmentation += c;
+  for (auto c = in.get<char>(); c != '\0' && in.good(); c = in.get<char>()) augmentation += c;
   if (augmentation == "eh") return common;  // gcc 2
-  in.uleb();
-  in.sleb();
+  in.get_varint();
+  in.get_signed_varint();
   if (version == 1) {
-    in.fixed<std::uint8_t>();
+    in.get<std::uint8_t>();
   } else {
-    in.uleb();
+    in.get_varint();
   }
   common.understood = true;
   if (!augmentation.starts_with('z')) {
@@ -38,14 +38,14 @@ Common read_common(EncodedBytes in) {
     return common;
   }
   common.augmented = true;
-  in.uleb();
+  in.get_varint();
   for (const char c : augmentation.substr(1)) {
     if (c == 'R') {
-      common.pointers = in.fixed<std::uint8_t>();
+      common.pointers = in.get<std::uint8_t>();
     } else if (c == 'L') {
-      common.handlers = in.fixed<std::uint8_t>();
+      common.handlers = in.get<std::uint8_t>();
     } else if (c == 'P') {
-      const auto encoding = in.fixed<std::uint8_t>();
+      const auto encoding = in.get<std::uint8_t>();
       in.pointer(encoding, false);
     } else if (c != 'S' && c != 'B') {
       break;
@@ -64,10 +64,10 @@ class Reader {
     std::size_t offset = 0;
     while (offset + 4 <= section_.bytes.size()) {
       EncodedBytes in(section_.bytes.subspan(offset), section_.address + offset);
-      std::uint64_t length = in.fixed<std::uint32_t>();
-      if (length == 0xffffffff) length = in.fixed<std::uint64_t>();
-      if (length == 0 || length > section_.bytes.size() - offset - in.position()) break;  // 0: the terminator
-      const std::size_t body = offset + in.position();
+      std::uint64_t length = in.get<std::uint32_t>();
+      if (length == 0xffffffff) length = in.get<std::uint64_t>();
+      if (length == 0 || length > in.remaining()) break;  // 0: the terminator
+      const std::size_t body = section_.bytes.size() - in.remaining();
       if (length >= 4) record(body, length);
       offset = body + length;
     }
@@ -77,7 +77,7 @@ class Reader {
  private:
   void record(std::size_t body, std::uint64_t length) {
     EncodedBytes in(section_.bytes.subspan(body, length), section_.address + body);
-    const auto distance = in.fixed<std::uint32_t>();
+    const auto distance = in.get<std::uint32_t>();
     if (distance == 0) {
       EncodedBytes rest(section_.bytes.subspan(body + 4, length - 4), section_.address + body + 4);
       commons_[body] = read_common(rest);
@@ -92,7 +92,7 @@ class Reader {
     frame.range.high = frame.range.low + in.pointer(common.pointers, false);
     if (!in.good() || frame.range.high <= frame.range.low || frame.range.low == 0) return;
     if (common.augmented) {
-      in.uleb();
+      in.get_varint();
       if (common.handlers != DW_EH_PE_omit) frame.handlers = in.pointer(common.handlers);
       if (!in.good()) frame.handlers = 0;
     }
@@ -103,7 +103,7 @@ class Reader {
   [[nodiscard]] std::size_t cie_body(std::size_t start) const {
     if (start + 4 > section_.bytes.size()) return start;
     EncodedBytes in(section_.bytes.subspan(start), 0);
-    return start + (in.fixed<std::uint32_t>() == 0xffffffff ? 12 : 4);
+    return start + (in.get<std::uint32_t>() == 0xffffffff ? 12 : 4);
   }
 
   const Module::Section& section_;
@@ -123,7 +123,7 @@ Module::Section find_section(const Module& module) {
     if (segment.p_type != PT_GNU_EH_FRAME) continue;
     EncodedBytes in(module.bytes(segment.p_vaddr), segment.p_vaddr);
     in.skip(1);
-    const auto encoding = in.fixed<std::uint8_t>();
+    const auto encoding = in.get<std::uint8_t>();
     in.skip(2);
     section.address = in.pointer(encoding);
     if (in.good()) section.bytes = module.bytes(section.address);

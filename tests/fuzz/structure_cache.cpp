@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto map = structure::decode_code_map(std::as_bytes(std::span(data, size)));
   if (!map) return 0;
   check(*map);
-  const std::string written = structure::encode(*map);
+  const std::vector<std::byte> written = structure::encode(*map);
   const auto again = structure::decode_code_map(std::as_bytes(std::span(written)));
   if (!again || structure::encode(*again) != written) abort();
   return 0;
