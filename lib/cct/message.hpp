@@ -1,8 +1,11 @@
 #pragma once
 
+#include "bytes/reader.hpp"
+#include "bytes/writer.hpp"
+
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <cstring>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -21,39 +24,36 @@ class ArchiveError : public std::runtime_error {
 template <class T>
 concept Plain = std::is_trivially_copyable_v<T> && std::has_unique_object_representations_v<T>;
 
-/// Builds a message between ranks: a Boost.Serialization binary archive in memory. Never a file: it fits only
-/// the program that wrote it.
+/// Builds a message between ranks, of plain bytes. Never a file: it fits only the program that wrote it.
 class MessageWriter {
  public:
-  MessageWriter();
-  ~MessageWriter();
-  MessageWriter(const MessageWriter&) = delete;
-  MessageWriter& operator=(const MessageWriter&) = delete;
-
   template <Plain T>
   void value(const T& value) {
-    bytes(std::as_bytes(std::span(&value, 1)));
+    bytes_.append(std::as_bytes(std::span(&value, 1)));
   }
   /// Length, then the elements in one piece.
   template <Plain T>
   void values(std::span<const T> values) {
     value(std::uint64_t{values.size()});
-    bytes(std::as_bytes(values));
+    bytes_.append(std::as_bytes(values));
   }
   template <Plain T>
   void values(const std::vector<T>& vector) {
     values(std::span<const T>(vector));
   }
-  void text(const std::string& text);
+  void text(const std::string& text) { values(std::span<const char>(text)); }
 
-  /// The message; the writer is empty afterwards and takes no more.
-  std::vector<std::byte> take();
+  /// The message; the writer is empty afterwards.
+  std::vector<std::byte> take() { return bytes_.take(); }
 
  private:
-  void bytes(std::span<const std::byte> data);
+  bytes::Writer bytes_;
+};
 
-  struct State;
-  std::unique_ptr<State> state_;
+struct ThrowArchiveError {
+  [[noreturn]] void operator()(bytes::Failure /*why*/) const {
+    throw ArchiveError("message: shorter than its content");
+  }
 };
 
 /// Takes a message apart in the order in which it was built. Everything throws ArchiveError where the message
@@ -61,34 +61,40 @@ class MessageWriter {
 class MessageReader {
  public:
   /// `message` must outlive the reader.
-  explicit MessageReader(std::span<const std::byte> message);
-  ~MessageReader();
-  MessageReader(const MessageReader&) = delete;
-  MessageReader& operator=(const MessageReader&) = delete;
+  explicit MessageReader(std::span<const std::byte> message) : from_(message) {}
 
   template <Plain T>
   T value() {
     T value;
-    bytes(std::as_writable_bytes(std::span(&value, 1)));
+    std::memcpy(&value, from_.take(sizeof value).data(), sizeof value);
     return value;
   }
   template <Plain T>
   std::vector<T> values() {
     std::vector<T> values(length(sizeof(T)));
-    bytes(std::as_writable_bytes(std::span(values)));
+    const std::span<const std::byte> bytes = from_.take(values.size() * sizeof(T));
+    if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
   }
-  std::string text();
+  std::string text() {
+    const std::span<const std::byte> bytes = from_.take(length(1));
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
 
   /// Throws ArchiveError unless the whole message was read.
-  void end();
+  void end() const {
+    if (!from_.at_end()) throw ArchiveError("message: longer than its content");
+  }
 
  private:
-  std::size_t length(std::size_t element_size);
-  void bytes(std::span<std::byte> data);
+  std::uint64_t length(std::size_t element_size) {
+    const auto length = value<std::uint64_t>();
+    if (length > from_.remaining() / element_size)
+      throw ArchiveError("message: a length exceeds what is left");
+    return length;
+  }
 
-  struct State;
-  std::unique_ptr<State> state_;
+  bytes::Reader<ThrowArchiveError> from_;
 };
 
 }  // namespace culprit::cct

@@ -120,19 +120,20 @@ std::vector<structure::ModuleStructure> recover_share(const cct::SharedTree& sha
   return recovered;
 }
 
-std::string to_text(const structure::ModuleStructure& structure) {
+/// The structures of a rank as a message to rank 0: a Boost.Serialization archive.
+exchange::Bytes pack(const std::vector<structure::ModuleStructure>& structures) {
   std::ostringstream stream;
-  boost::archive::binary_oarchive archive(stream, boost::archive::no_header);
-  archive << structure;
-  return stream.str();
+  boost::archive::binary_oarchive(stream, boost::archive::no_header) << structures;
+  const std::string text = stream.str();
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
 }
 
-structure::ModuleStructure to_structure(const std::string& text) {
-  std::istringstream stream(text);
-  boost::archive::binary_iarchive archive(stream, boost::archive::no_header);
-  structure::ModuleStructure structure;
-  archive >> structure;
-  return structure;
+std::vector<structure::ModuleStructure> unpack(const exchange::Bytes& message) {
+  std::istringstream stream(std::string(reinterpret_cast<const char*>(message.data()), message.size()));
+  std::vector<structure::ModuleStructure> structures;
+  boost::archive::binary_iarchive(stream, boost::archive::no_header) >> structures;
+  return structures;
 }
 
 /// The module of these parts.
@@ -167,18 +168,15 @@ RecoveredStructure recover_structure(exchange::Communicator& comm, const cct::Sh
     mine = recover_share(shared, modules, share, loops, cache, std::max<std::size_t>(1, cores / ranks), step);
   });
 
-  cct::MessageWriter writer;
-  if (comm.rank() != 0) {
-    for (const structure::ModuleStructure& structure : mine) writer.text(to_text(structure));
-  }
-  const std::vector<exchange::Bytes> messages = comm.gather(writer.take(), 0);
+  const std::vector<exchange::Bytes> messages =
+      comm.gather(comm.rank() == 0 ? exchange::Bytes() : pack(mine), 0);
   std::vector<std::map<std::size_t, structure::ModuleStructure>> parts(
       modules.size());  // by their first address
   for (std::size_t rank = 0; rank < messages.size(); ++rank) {
-    cct::MessageReader reader(messages[rank]);
+    std::vector<structure::ModuleStructure> theirs = rank == 0 ? std::move(mine) : unpack(messages[rank]);
     for (std::size_t i = 0; i < shares[rank].size(); ++i) {
       const Part& part = shares[rank][i];
-      parts[part.module][part.first] = rank == 0 ? std::move(mine[i]) : to_structure(reader.text());
+      parts[part.module][part.first] = std::move(theirs.at(i));
     }
   }
   if (comm.rank() == 0) {
