@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bytes/reader.hpp"
 #include "measurement/measurement.hpp"
 #include "measurement/sealed_layout.hpp"
 
@@ -23,34 +24,36 @@ enum class Joining { shifts, pext };
 /// those of BMI beside it.
 [[nodiscard]] bool has_fast_pext();
 
-/// What a BasicDecoder does where it is in no hurry: a varint of any length, in front of `end`, which `at` is
-/// moved behind; and throwing MeasurementError.
-std::uint64_t varint_by_bytes(const unsigned char*& at, const unsigned char* end, const std::string& path,
-                              const char* section);
 [[noreturn]] void fail_decoding(const std::string& path, const char* section, const char* what);
+
+/// Throws MeasurementError: what is wrong with a section of a file.
+struct ThrowDamaged {
+  const std::string* path;
+  const char* section;
+
+  [[noreturn]] void operator()(const char* what) const { fail_decoding(*path, section, what); }
+  [[noreturn]] void operator()(bytes::Failure why) const {
+    (*this)(why == bytes::Failure::ends_early ? "ends early" : "holds a number out of range");
+  }
+};
+
+/// What a BasicDecoder does where it is in no hurry: a varint of any length.
+std::uint64_t varint_by_bytes(bytes::Reader<ThrowDamaged>& in);
 
 /// Reads the numbers and strings of a sealed section in turn; throws MeasurementError at the end of the
 /// bytes. Hands its own address to nothing, so that compilers keep where it is in registers: a tree is
 /// thousands of short numbers, each of which begins where the one before ends. `kJoining`: pext only where
 /// has_fast_pext().
 template <Joining kJoining>
-class BasicDecoder {
+class BasicDecoder : public bytes::Reader<ThrowDamaged> {
  public:
   BasicDecoder(const std::string& path, const char* section, std::span<const std::byte> bytes)
-      : path_(&path),
-        section_(section),
-        at_(reinterpret_cast<const unsigned char*>(bytes.data())),
-        end_(at_ + bytes.size()) {}
+      : Reader(bytes, {&path, section}) {}
 
-  [[nodiscard]] std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
-
-  unsigned byte() {
-    if (at_ == end_) fail("ends early");
-    return *at_++;
-  }
+  unsigned byte() { return get<unsigned char>(); }
 
   std::uint64_t varint() {
-    if (left() < sizeof(std::uint64_t)) [[unlikely]]
+    if (remaining() < sizeof(std::uint64_t)) [[unlikely]]
       return any_varint();
     // Eight bytes at once and without branches on their content, which no predictor could guess.
     std::uint64_t word = 0;
@@ -66,7 +69,7 @@ class BasicDecoder {
   /// The next `count` varints, at least one and at most kMostAtOnce. `values` has room for kMostAtOnce; what
   /// is behind them is arbitrary.
   void varints(unsigned count, std::uint64_t* values) {
-    if (left() >= kWindow + sizeof(std::uint64_t)) {
+    if (remaining() >= kWindow + sizeof(std::uint64_t)) {
       if (const unsigned size = join_ahead(count, values); size != 0) [[likely]] {
         at_ += size;
         return;
@@ -77,7 +80,7 @@ class BasicDecoder {
 
   /// Passes over the next `count` varints, at least one and at most kMostAtOnce.
   void skip_varints(unsigned count) {
-    const std::uint32_t stops = left() >= kWindow ? stops_ahead() : 0;
+    const std::uint32_t stops = remaining() >= kWindow ? stops_ahead() : 0;
     const std::uint32_t last = bit_of_stop(count, stops);
     std::uint32_t long_run = ~stops & ~stops >> 1;
     long_run &= long_run >> 2;
@@ -91,7 +94,7 @@ class BasicDecoder {
   }
   static constexpr unsigned kMostAtOnce = 6;
 
-  std::int64_t zigzag() { return sealed::unzigzag(varint()); }
+  std::int64_t zigzag() { return bytes::unzigzag(varint()); }
 
   /// A varint that must fit into 32 bits.
   std::uint32_t number() {
@@ -100,32 +103,20 @@ class BasicDecoder {
     return static_cast<std::uint32_t>(value);
   }
 
-  std::span<const std::byte> bytes() {
-    const std::uint64_t size = varint();
-    if (size > left()) fail("ends early");
-    const std::span found(reinterpret_cast<const std::byte*>(at_), static_cast<std::size_t>(size));
-    at_ += size;
-    return found;
-  }
-
-  std::string string() {
-    const auto found = bytes();
-    return {reinterpret_cast<const char*>(found.data()), found.size()};
-  }
+  std::string string() { return get_string(); }
 
   /// As string(), into memory that is there already.
   void string(std::string& into) {
-    const auto found = bytes();
+    const auto found = get_bytes();
     into.assign(reinterpret_cast<const char*>(found.data()), found.size());
   }
 
   /// A record that is preceded by its length.
-  BasicDecoder record() { return {*path_, section_, bytes()}; }
+  BasicDecoder record() { return {*on_failure_.path, on_failure_.section, get_bytes()}; }
 
-  [[noreturn]] void fail(const char* what) const { fail_decoding(*path_, section_, what); }
+  [[noreturn]] void fail(const char* what) const { on_failure_(what); }
 
  private:
-  static_assert(std::endian::native == std::endian::little);
   static constexpr std::size_t kWindow = 32;
 
   /// The low seven bits of each byte, one after the other.
@@ -194,16 +185,11 @@ class BasicDecoder {
   }
 
   std::uint64_t any_varint() {
-    const unsigned char* at = at_;
-    const std::uint64_t value = varint_by_bytes(at, end_, *path_, section_);
-    at_ = at;
+    Reader copy = *this;
+    const std::uint64_t value = varint_by_bytes(copy);
+    skip(remaining() - copy.remaining());
     return value;
   }
-
-  const std::string* path_;
-  const char* section_;
-  const unsigned char* at_;
-  const unsigned char* end_;
 };
 
 using Decoder = BasicDecoder<Joining::shifts>;

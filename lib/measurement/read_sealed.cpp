@@ -221,8 +221,8 @@ void SealedReader::read_process(Decoder in) {
   losses.notes = in.varint();
   losses.modules = in.varint();
   losses.arguments = in.varint();
-  process.iterations = in.left() > 0 ? in.varint() : 0;
-  process.key = in.left() > 0 ? in.varint() : 0;
+  process.iterations = in.remaining() > 0 ? in.varint() : 0;
+  process.key = in.remaining() > 0 ? in.varint() : 0;
   tell_losses(process, losses);
 }
 
@@ -255,10 +255,10 @@ void SealedReader::read_module(Decoder record, Module& module) const {
   module.region = (flags & layout::kModuleRegion) != 0;
   module.key.size = record.varint();
   module.key.mtime_ns = record.zigzag();
-  module.key.build_id = hex(record.bytes());
+  module.key.build_id = hex(record.get_bytes());
   module.key.path = record.string();
-  record.varint();                 // the load address
-  if (record.left() == 0) return;  // from an older writer
+  record.varint();                      // the load address
+  if (record.remaining() == 0) return;  // from an older writer
   module.bridged = record.varint();
   module.partial = record.varint();
 }
@@ -270,7 +270,7 @@ std::uint32_t SealedReader::module(const Decoder& in, std::uint32_t number) cons
 
 void SealedReader::read_threads(Decoder in) {
   const std::uint64_t count = in.varint();
-  if (count > in.left()) in.fail("claims more threads than it holds");
+  if (count > in.remaining()) in.fail("claims more threads than it holds");
   result_.threads.resize(count);
   sizes_.clear();
   for (ThreadProfile& thread : result_.threads) {
@@ -293,14 +293,14 @@ void SealedReader::read_threads(Decoder in) {
     thread.quality.handler_ns = record.varint();
     const std::uint32_t nodes = record.number();
     sizes_.push_back({.nodes = nodes, .cells = record.number()});
-    if (record.left() == 0) continue;  // from an older writer: one thread
+    if (record.remaining() == 0) continue;  // from an older writer: one thread
     thread.lives = std::max(record.number(), std::uint32_t{1});
     thread.lived_ns = record.varint();
-    if (record.left() != 0) thread.quality.bridged = record.varint();
-    if (record.left() == 0) continue;
+    if (record.remaining() != 0) thread.quality.bridged = record.varint();
+    if (record.remaining() == 0) continue;
     thread.quality.halvings = record.varint();
     thread.quality.most_halvings = std::min(record.varint(), kMaxHalvings);
-    if (record.left() != 0) thread.quality.epochs_lost = record.varint();
+    if (record.remaining() != 0) thread.quality.epochs_lost = record.varint();
   }
 }
 
@@ -311,7 +311,8 @@ void SealedReader::read_tree(std::uint32_t index) {
   const TreeSize size = sizes_[index];
   // A node takes two bytes at least, a cell three, and an event two: the counts cannot ask for more than is
   // there.
-  if (size.nodes == 0 || size.nodes > in.left() / 2 || size.cells > in.left() / (3 + 2 * event_columns_)) {
+  if (size.nodes == 0 || size.nodes > in.remaining() / 2 ||
+      size.cells > in.remaining() / (3 + 2 * event_columns_)) {
     in.fail("is shorter than its node count says");
   }
   thread.nodes.resize(size.nodes);
@@ -390,7 +391,7 @@ void SealedReader::read_epochs(std::uint32_t index, ThreadProfile& thread) {
   };
   if (std::ranges::none_of(table_, is_it)) return;
   Decoder in = section(SectionType::epochs, index, "the accumulators of a thread");
-  while (in.left() > 0) {
+  while (in.remaining() > 0) {
     Decoder record = in.record();
     Epoch& epoch = thread.epochs.emplace_back();
     epoch.node = record.number();

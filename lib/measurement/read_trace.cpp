@@ -65,20 +65,11 @@ ClockPair read_clocks(Decoder& in) {
 }
 
 /// The next record of the process's stream as bytes of their own; empty at an incomplete one.
-std::span<const std::byte> next_record(std::span<const std::byte>& bytes) {
-  std::uint64_t size = 0;
-  std::size_t used = 0;
-  for (unsigned shift = 0; used < bytes.size() && shift < 63; shift += 7) {
-    const auto byte = std::to_integer<std::uint64_t>(bytes[used++]);
-    size |= (byte & 0x7f) << shift;
-    if (byte >= 0x80) continue;
-    if (size > bytes.size() - used) break;
-    const auto record = bytes.subspan(used, static_cast<std::size_t>(size));
-    bytes = bytes.subspan(used + static_cast<std::size_t>(size));
-    return record;
-  }
-  bytes = {};
-  return {};
+std::span<const std::byte> next_record(std::span<const std::byte>& stream) {
+  bytes::Reader in(stream);
+  const auto record = in.get_bytes();
+  stream = stream.last(in.remaining());
+  return record;
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // The reader of a time line: decodes one block at a time into records, undoing the differences; zeros behind
 // the block let a number end there before it is checked that it did not get so far. Trusts nothing. Cost: 25
 // to 40 million records per second and thread (docs/figures.md).
+#include "bytes/varint.hpp"
 #include "measurement/reading.hpp"
-#include "measurement/sealed_layout.hpp"
 #include "measurement/trace.hpp"
 
 #include <algorithm>
@@ -36,23 +36,13 @@ void ThreadRecords::check_end() const {
 
 // May read into the padding, never beyond.
 inline std::uint64_t ThreadRecords::varint() {
-  std::uint64_t value = *at_++;
-  if (value < 0x80) [[likely]]
-    return value;
-  value &= 0x7f;
-  constexpr unsigned kLastShift = 63;
-  for (unsigned shift = 7; shift <= kLastShift; shift += 7) {
-    const std::uint64_t next = *at_++;
-    value |= (next & 0x7f) << shift;
-    if (next >= 0x80) continue;
-    if (shift == kLastShift && next > 1) break;
-    return value;
-  }
-  fail("holds a number out of range");
+  std::uint64_t value = 0;
+  if (!bytes::read_varint([this] { return *at_++; }, value)) fail("holds a number out of range");
+  return value;
 }
 
 inline std::int64_t ThreadRecords::zigzag() {
-  return sealed::unzigzag(varint());
+  return bytes::unzigzag(varint());
 }
 
 inline std::uint32_t ThreadRecords::number() {

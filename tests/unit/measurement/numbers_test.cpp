@@ -45,10 +45,10 @@ void expect_numbers(const std::vector<std::byte>& bytes, const std::vector<std::
   reading.varints(count, read.data());
   read.resize(count);
   RC_ASSERT(read == numbers);
-  RC_ASSERT(reading.left() == bytes.size() - size);
+  RC_ASSERT(reading.remaining() == bytes.size() - size);
   auto skipping = decoder_of<kJoining>(bytes);
   skipping.skip_varints(count);
-  RC_ASSERT(skipping.left() == bytes.size() - size);
+  RC_ASSERT(skipping.remaining() == bytes.size() - size);
 }
 
 template <Joining kJoining>
