@@ -10,29 +10,21 @@ constexpr std::uint8_t kIndirect = 0x80;
 
 }  // namespace
 
+ByteCursor::ByteCursor(std::uint64_t at, std::uint64_t end) noexcept
+    : Reader({reinterpret_cast<const std::byte*>(at), at <= end ? end - at : 0}) {
+  if (at > end) fail();
+}
+
 std::uint64_t ByteCursor::uleb() noexcept {
-  std::uint64_t value = 0;
-  for (unsigned shift = 0; more(); shift += 7) {
-    const auto byte = read<std::uint8_t>();
-    if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7fU) << shift;
-    if ((byte & 0x80U) == 0) return value;
-  }
-  ok_ = false;
-  return 0;
+  return get_varint();
 }
 
 std::int64_t ByteCursor::sleb() noexcept {
-  std::uint64_t value = 0;
-  for (unsigned shift = 0; more();) {
-    const auto byte = read<std::uint8_t>();
-    if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7fU) << shift;
-    shift += 7;
-    if ((byte & 0x80U) == 0) {
-      if (shift < 64 && (byte & 0x40U) != 0) value |= ~std::uint64_t{0} << shift;
-      return static_cast<std::int64_t>(value);
-    }
-  }
-  ok_ = false;
+  return get_signed_varint();
+}
+
+std::uint64_t ByteCursor::refuse() noexcept {
+  fail();
   return 0;
 }
 
@@ -55,18 +47,16 @@ std::uint64_t ByteCursor::raw_pointer(std::uint8_t format) noexcept {
     case 0x0b:
       return static_cast<std::uint64_t>(std::int64_t{read<std::int32_t>()});
     default:
-      ok_ = false;
-      return 0;
+      return refuse();
   }
 }
 
 std::uint64_t ByteCursor::pointer(std::uint8_t encoding, const PointerBases& bases) noexcept {
   if (encoding == kOmitted) return 0;
-  if (encoding == 0x50)
-    at_ = (at_ + 7) & ~std::uint64_t{7};  // DW_EH_PE_aligned: an absolute pointer, aligned
-  const std::uint64_t place = at_;
+  if (encoding == 0x50) skip(-at() & 7U);  // DW_EH_PE_aligned: an absolute pointer, aligned
+  const std::uint64_t place = at();
   std::uint64_t value = raw_pointer(encoding == 0x50 ? std::uint8_t{0} : encoding & 0x0fU);
-  if (!ok_ || value == 0) return 0;
+  if (!ok() || value == 0) return 0;
   switch (encoding & 0x70U) {
     case 0x00:
     case 0x50:
@@ -81,14 +71,11 @@ std::uint64_t ByteCursor::pointer(std::uint8_t encoding, const PointerBases& bas
       value += bases.function;
       break;
     default:  // textrel has no meaning here
-      ok_ = false;
-      return 0;
+      return refuse();
   }
   if ((encoding & kIndirect) != 0) {
-    if (value < bases.mapped_begin || value > bases.mapped_end || bases.mapped_end - value < 8) {
-      ok_ = false;
-      return 0;
-    }
+    if (value < bases.mapped_begin || value > bases.mapped_end || bases.mapped_end - value < 8)
+      return refuse();
     value = load_as<std::uint64_t>(value);
   }
   return value;

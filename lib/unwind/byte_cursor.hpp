@@ -1,5 +1,7 @@
 #pragma once
 
+#include "bytes/reader.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -24,45 +26,30 @@ struct PointerBases {
   std::uint64_t mapped_begin = 0, mapped_end = 0;  ///< bounds of an indirection
 };
 
-/// A bounded reader. Every member function is async-signal-safe and does not throw.
-class ByteCursor {
+/// A bounded reader of memory at an address. Every member function is async-signal-safe and does not throw.
+class ByteCursor : public bytes::Reader<> {
  public:
   /// Reads [at, end); empty and bad when at > end.
-  ByteCursor(std::uint64_t at, std::uint64_t end) noexcept : at_(at), end_(end), ok_(at <= end) {}
+  ByteCursor(std::uint64_t at, std::uint64_t end) noexcept;
 
-  [[nodiscard]] bool ok() const noexcept { return ok_; }
-  [[nodiscard]] bool more() const noexcept { return ok_ && at_ < end_; }
-  [[nodiscard]] std::uint64_t at() const noexcept { return at_; }
-  [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
+  [[nodiscard]] bool ok() const noexcept { return good(); }
+  [[nodiscard]] bool more() const noexcept { return !at_end(); }
+  [[nodiscard]] std::uint64_t at() const noexcept { return reinterpret_cast<std::uint64_t>(at_); }
+  [[nodiscard]] std::uint64_t end() const noexcept { return reinterpret_cast<std::uint64_t>(end_); }
 
   /// Marks the cursor bad: the bytes make no sense.
-  void fail() noexcept { ok_ = false; }
-
-  /// Moves on by `count` bytes.
-  void skip(std::uint64_t count) noexcept {
-    if (!ok_ || count > end_ - at_) {
-      ok_ = false;
-    } else {
-      at_ += count;
-    }
-  }
+  void fail() noexcept { Reader::fail(bytes::Failure::out_of_range); }
 
   /// The next T, little-endian.
   template <typename T>
   T read() noexcept {
-    if (!ok_ || end_ - at_ < sizeof(T)) {
-      ok_ = false;
-      return T{};
-    }
-    const T value = load_as<T>(at_);
-    at_ += sizeof(T);
-    return value;
+    return get<T>();
   }
 
-  /// The next unsigned LEB128 number; bits beyond 64 are dropped.
+  /// The next unsigned LEB128 number.
   std::uint64_t uleb() noexcept;
 
-  /// The next signed LEB128 number; bits beyond 64 are dropped.
+  /// The next signed LEB128 number.
   std::int64_t sleb() noexcept;
 
   /// The next pointer in a DW_EH_PE_* encoding; 0 for an omitted or null one. Unknown encodings make the
@@ -70,11 +57,8 @@ class ByteCursor {
   std::uint64_t pointer(std::uint8_t encoding, const PointerBases& bases) noexcept;
 
  private:
+  std::uint64_t refuse() noexcept;
   std::uint64_t raw_pointer(std::uint8_t format) noexcept;
-
-  std::uint64_t at_;
-  std::uint64_t end_;
-  bool ok_;
 };
 
 }  // namespace culprit::unwind
