@@ -37,7 +37,7 @@ struct ThrowDamaged {
   }
 };
 
-/// What a BasicDecoder does where it is in no hurry: a varint of any length.
+/// A varint of any length, where a BasicDecoder is in no hurry.
 std::uint64_t varint_by_bytes(bytes::Reader<ThrowDamaged>& in);
 
 /// Reads the numbers and strings of a sealed section in turn; throws MeasurementError at the end of the
