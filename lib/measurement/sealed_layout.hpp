@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bytes/varint.hpp"
 #include "measurement/limits.hpp"
 
 #include <cstddef>
@@ -57,11 +58,6 @@ inline constexpr unsigned kCellMarked = 8;
 inline constexpr unsigned kCellMarkedWhole = 16;
 inline constexpr unsigned kCellMarkShift = 5;
 
-constexpr std::uint64_t zigzag(std::int64_t value) {
-  return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
-}
-constexpr std::int64_t unzigzag(std::uint64_t value) {
-  return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
-}
+using bytes::zigzag;
 
 }  // namespace culprit::measurement::sealed

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bytes/varint.hpp"
 #include "measurement/checksum.hpp"
 #include "measurement/sealed_layout.hpp"
 
@@ -32,8 +33,7 @@ class SealedWriter {
     *used_++ = static_cast<unsigned char>(value);
   }
   void varint(std::uint64_t value) noexcept {
-    for (; value >= 0x80; value >>= 7) byte(static_cast<unsigned>(value & 0x7f) | 0x80);
-    byte(static_cast<unsigned>(value));
+    bytes::write_varint(value, [this](unsigned char group) { byte(group); });
   }
   void zigzag(std::int64_t value) noexcept { varint(sealed::zigzag(value)); }
   void bytes(const void* data, std::size_t size) noexcept;
