@@ -1,5 +1,6 @@
 #include "measurement/live_trace.hpp"
 
+#include "bytes/varint.hpp"
 #include "measurement/raw_memory.hpp"
 #include "measurement/sealed_layout.hpp"
 
@@ -25,8 +26,7 @@ class Counter {
 
 template <typename Sink>
 void put(Sink& sink, std::uint64_t value) noexcept {
-  for (; value >= 0x80; value >>= 7) sink.byte(static_cast<unsigned>(value & 0x7f) | 0x80);
-  sink.byte(static_cast<unsigned>(value));
+  bytes::write_varint(value, [&sink](unsigned char group) { sink.byte(group); });
 }
 
 template <typename Sink>

@@ -4,6 +4,7 @@
 // bytes per sample (docs/figures.md).
 #include "measurement/trace_stream.hpp"
 
+#include "bytes/varint.hpp"
 #include "measurement/raw_memory.hpp"
 #include "measurement/sealed_layout.hpp"
 #include "measurement/trace_file.hpp"
@@ -28,8 +29,7 @@ constexpr std::size_t kLargestHead = 32;
 constexpr std::size_t kLargestOperation = 64;
 
 unsigned char* put(unsigned char* at, std::uint64_t value) noexcept {
-  for (; value >= 0x80; value >>= 7) *at++ = static_cast<unsigned char>(value | 0x80);
-  *at++ = static_cast<unsigned char>(value);
+  bytes::write_varint(value, [&at](unsigned char group) { *at++ = group; });
   return at;
 }
 unsigned char* put_signed(unsigned char* at, std::int64_t value) noexcept {
