@@ -24,7 +24,7 @@ MAY_INCLUDE = {
     "lib/structure": {"bytes", "files"},
     "lib/database": {"bytes", "print", "metrics", "exchange", "files"},
     "lib/blame": {"metrics", "database"},
-    "lib/waits": {"measurement", "exchange", "storage"},
+    "lib/waits": {"metrics", "measurement", "exchange", "storage"},
     "lib/merge": {"bytes", "files", "cct", "metrics", "measurement", "structure", "exchange", "database", "blame", "storage",
                   "waits"},
     "lib/views": {"spelling", "metrics", "database", "blame"},

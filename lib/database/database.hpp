@@ -2,6 +2,7 @@
 
 #include "database/trace_analyses.hpp"
 #include "metrics/accumulator.hpp"
+#include "metrics/wait_pattern.hpp"
 
 #include <cstdint>
 #include <span>
@@ -142,37 +143,9 @@ struct Suspect {
   std::uint64_t excess_ns = 0, explains_ns = 0, save_balanced_ns = 0, save_removed_ns = 0;
 };
 
-/// Wait states, named as in the output of `viewer-cli waits` with _ for -. Numbers as in the file.
-enum class WaitPattern : std::uint32_t {
-  late_sender,
-  late_sender_wrong_order,
-  late_receiver,
-  wait_at_barrier,
-  barrier_completion,
-  wait_at_nxn,
-  nxn_completion,
-  wait_at_init,
-  wait_at_finalize,
-  late_broadcast,
-  early_reduce,
-  early_scan,
-  late_post,
-  early_transfer,
-  early_wait,
-  late_complete,
-  wait_at_fence,
-  early_fence,
-  wait_at_create,
-  wait_at_free,
-  lock_wait,
-  flush_wait,
-  omp_barrier,
-  omp_idle,
-  lock_held,
-  condition_wait,
-  join_wait,
-};
-inline constexpr std::uint32_t kWaitPatterns = 27;
+// Numbers as in the file.
+using metrics::kWaitPatterns;
+using metrics::WaitPattern;
 
 /// Waiting of one thread at one context by one pattern. Sub-patterns (late_sender_wrong_order, late_complete,
 /// early_fence) are contained in their parents.

@@ -1,12 +1,14 @@
 #pragma once
 
+#include "metrics/wait_pattern.hpp"
+
 #include <compare>
 #include <cstdint>
 #include <vector>
 
 namespace culprit::database {
 
-enum class WaitPattern : std::uint32_t;
+using metrics::WaitPattern;
 
 /// What the ranks did over time, in bins of equal length (docs/formats.md, section 34).
 struct TimeMap {

@@ -5,7 +5,7 @@
 // that only waits for another thread lasts some 5 ms. Exit status 1 if a key takes longer than it may.
 
 #include "tui/browser.hpp"
-#include "tui/canvas.hpp"
+#include "tui/widgets/canvas.hpp"
 #include "views/database_source.hpp"
 
 #include <algorithm>

@@ -3,11 +3,11 @@
 #include "commands/rows.hpp"
 #include "findings/coverage.hpp"
 #include "findings/quality.hpp"
+#include "metrics/wait_pattern.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace culprit::viewer {
 namespace {
@@ -15,26 +15,6 @@ namespace {
 using database::Wait;
 
 constexpr std::size_t kShown = 40;  // rows of the text; csv and json leave out nothing
-
-constexpr std::array<const char*, database::kWaitPatterns> kNames = {
-    "late-sender",        "late-sender-wrong-order",
-    "late-receiver",      "wait-at-barrier",
-    "barrier-completion", "wait-at-nxn",
-    "nxn-completion",     "wait-at-init",
-    "wait-at-finalize",   "late-broadcast",
-    "early-reduce",       "early-scan",
-    "late-post",          "early-transfer",
-    "early-wait",         "late-complete",
-    "wait-at-fence",      "early-fence",
-    "wait-at-create",     "wait-at-free",
-    "lock-wait",          "flush-wait",
-    "omp-barrier",        "omp-idle",
-    "lock-held",          "condition-wait",
-    "join-wait"};
-
-const char* name_of(const Wait& wait) {
-  return pattern_name(wait.pattern);
-}
 
 /// The longest waits, as far as anything is left of them in the unit of the longest one.
 std::size_t rows_shown(const database::Contents& experiment, const RowWriter& rows) {
@@ -65,10 +45,6 @@ void write_remainder(std::ostream& out, const Screen& screen, const database::Co
 
 }  // namespace
 
-const char* pattern_name(database::WaitPattern pattern) {
-  return kNames.at(static_cast<std::size_t>(pattern));
-}
-
 std::string no_listed_waits_phrase(const database::Contents& experiment) {
   const std::string none = "No waits of one-sided communication or of threads.";
   if (experiment.run.ranks == 0) return "No waits of threads for each other.";
@@ -86,9 +62,9 @@ Table waits_table(const database::Contents& experiment) {
     Table::Cell cause, cause_path;
     if (wait.cause_location != database::kNone) cause = Table::Thread{wait.cause_location};
     if (wait.cause_context != database::kNone) cause_path = Table::Path{wait.cause_context};
-    table.rows.push_back({std::string(name_of(wait)), Table::Thread{wait.location}, seconds_of(wait.ns),
-                          std::uint64_t{wait.count}, Table::Path{wait.context}, cause, cause_path,
-                          wait.exact});
+    table.rows.push_back({std::string(metrics::name_of(wait.pattern)), Table::Thread{wait.location},
+                          seconds_of(wait.ns), std::uint64_t{wait.count}, Table::Path{wait.context}, cause,
+                          cause_path, wait.exact});
   }
   return table;
 }
@@ -102,8 +78,8 @@ void write_waits(std::ostream& out, const Screen& screen, const database::Conten
   const std::size_t shown = rows_shown(experiment, rows);
   for (std::size_t i = 0; i < shown; ++i) {
     const Wait& wait = experiment.waits()[i];
-    std::string text = screen.bold(name_of(wait)) + (wait.exact ? "" : " (approximated)") + "  " +
-                       location_label(experiment, wait.location);
+    std::string text = screen.bold(metrics::name_of(wait.pattern)) + (wait.exact ? "" : " (approximated)") +
+                       "  " + location_label(experiment, wait.location);
     if (wait.cause_location != database::kNone)
       text += ", for " + location_label(experiment, wait.cause_location);
     rows.row(wait.ns, keep(text));

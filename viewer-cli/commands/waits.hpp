@@ -8,9 +8,6 @@
 // Wait states (`waits`): who waited where, by pattern, and where it is known because of whom.
 namespace culprit::viewer {
 
-/// `late-sender` and so on.
-const char* pattern_name(database::WaitPattern pattern);
-
 /// What to say where there are none to list.
 std::string no_listed_waits_phrase(const database::Contents& experiment);
 

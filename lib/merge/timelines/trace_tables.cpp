@@ -13,13 +13,6 @@ namespace {
 using database::ContextId;
 using database::TimedScope;
 using database::WaitPattern;
-using waits::Pattern;
-
-WaitPattern named(Pattern pattern) {
-  static_assert(static_cast<int>(Pattern::late_sender) == static_cast<int>(WaitPattern::late_sender) + 1);
-  static_assert(static_cast<int>(Pattern::lock_wait) == static_cast<int>(WaitPattern::lock_wait) + 1);
-  return static_cast<WaitPattern>(static_cast<int>(pattern) - 1);
-}
 
 /// A row of a variation as it travels; its segments follow it.
 struct RowHead {
@@ -77,7 +70,7 @@ std::vector<Item> TraceTables::gather(std::span<const Item> own) {
 std::vector<database::Wait> TraceTables::waits(const std::vector<waits::WaitSum>& own) {
   std::map<std::tuple<WaitPattern, std::uint32_t, ContextId, std::uint32_t, ContextId>, database::Wait> sums;
   for (const waits::WaitSum& sum : gather(std::span(own))) {
-    const database::Wait part{.pattern = named(sum.pattern),
+    const database::Wait part{.pattern = waits::as_wait_pattern(sum.pattern),
                               .location = threads_[sum.location],
                               .context = call_scope(shape_, sum.context),
                               .cause_location = threads_[sum.cause],

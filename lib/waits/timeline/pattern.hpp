@@ -1,5 +1,7 @@
 #pragma once
 
+#include "metrics/wait_pattern.hpp"
+
 #include <cstdint>
 #include <string_view>
 
@@ -32,21 +34,25 @@ enum class Pattern : std::uint8_t {
 };
 inline constexpr int kPatterns = 22;
 
-/// As the command line names it: "late-sender".
-std::string_view name_of(Pattern pattern);
+static_assert(static_cast<int>(Pattern::late_sender) ==
+              static_cast<int>(metrics::WaitPattern::late_sender) + 1);
+static_assert(static_cast<int>(Pattern::lock_wait) == static_cast<int>(metrics::WaitPattern::lock_wait) + 1);
+
+/// Its number in databases; not of none.
+constexpr metrics::WaitPattern as_wait_pattern(Pattern pattern) {
+  return static_cast<metrics::WaitPattern>(static_cast<std::uint32_t>(pattern) - 1);
+}
+
+constexpr std::string_view name_of(Pattern pattern) {
+  return pattern == Pattern::none ? "none" : metrics::name_of(as_wait_pattern(pattern));
+}
 
 /// The pattern that contains this one; none where it stands for itself.
 constexpr Pattern container_of(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::late_sender_wrong_order:
-      return Pattern::late_sender;
-    case Pattern::late_complete:
-      return Pattern::early_wait;
-    case Pattern::early_fence:
-      return Pattern::wait_at_fence;
-    default:
-      return Pattern::none;
-  }
+  if (pattern == Pattern::none) return Pattern::none;
+  const metrics::WaitPattern own = as_wait_pattern(pattern);
+  const metrics::WaitPattern whole = metrics::text_of(own).whole;
+  return whole == own ? Pattern::none : static_cast<Pattern>(static_cast<std::uint32_t>(whole) + 1);
 }
 
 /// Whether it is a wait for somebody: not a part of one, and not the slow end of an operation that all had

@@ -1,5 +1,6 @@
 #include "tui/pages/explain.hpp"
 
+#include "metrics/wait_pattern.hpp"
 #include "views/derived.hpp"
 
 #include <algorithm>
@@ -9,52 +10,6 @@
 
 namespace culprit::viewer::tui {
 namespace {
-
-struct Meaning {
-  std::string_view name, text;
-};
-
-constexpr std::array<Meaning, database::kWaitPatterns> kPatterns = {{
-    {"late-sender",
-     "A receiver waits because the message is sent only later. Look at what the sender does before."},
-    {"late-sender-wrong-order",
-     "Part of late-sender: while it waited, another message of the same kind was sent earlier; received in "
-     "the order "
-     "of sending, the wait would be shorter."},
-    {"late-receiver",
-     "A sender waits because the receive is posted only later (a large or synchronous message)."},
-    {"wait-at-barrier", "Waits in a barrier for the last rank to enter it."},
-    {"barrier-completion", "Time in a barrier after the last rank has entered it: the barrier's own cost."},
-    {"wait-at-nxn",
-     "Waits in a collective in which everybody gives to everybody (MPI_Allreduce, MPI_Alltoall, "
-     "MPI_Allgather) for "
-     "the last rank to enter it."},
-    {"nxn-completion", "Time in such a collective after the last rank has entered it: the data's own way."},
-    {"wait-at-init", "Waits in MPI_Init for ranks that start later."},
-    {"wait-at-finalize", "Waits in MPI_Finalize for ranks that end later."},
-    {"late-broadcast", "Waits in MPI_Bcast or MPI_Scatter for the root, which enters later."},
-    {"early-reduce", "The root of MPI_Reduce or MPI_Gather enters before the ranks that send to it."},
-    {"early-scan", "Waits in MPI_Scan or MPI_Exscan for a lower rank."},
-    {"late-post", "An origin waits in MPI_Win_start or later for the target's MPI_Win_post."},
-    {"early-transfer", "A put, get or accumulate waits until the target exposes its window."},
-    {"early-wait", "A target waits in MPI_Win_wait for origins that complete their epoch later."},
-    {"late-complete",
-     "Part of early-wait: the origins' last transfers were over, but MPI_Win_complete was called only "
-     "later."},
-    {"wait-at-fence", "Waits in MPI_Win_fence for the last rank to enter it."},
-    {"early-fence",
-     "Part of wait-at-fence: the fence is entered while transfers to this window are still to come."},
-    {"wait-at-create", "Waits where a window is created, which is collective, for the last rank."},
-    {"wait-at-free", "Waits where a window is freed, which is collective, for the last rank."},
-    {"lock-wait", "Waits for a window's lock that another rank holds."},
-    {"flush-wait", "Waits in MPI_Win_flush for the target's side of the transfers."},
-    {"omp-barrier",
-     "An OpenMP thread waits at the end of a loop or at a barrier for the others of its team."},
-    {"omp-idle", "An OpenMP thread has nothing to do: its team works outside of parallel regions."},
-    {"lock-held", "A thread waits for a lock that another one holds."},
-    {"condition-wait", "A thread waits for a condition that another one is to signal."},
-    {"join-wait", "A thread waits for another one to end."},
-}};
 
 void add_meaning(Page& page, std::string_view name, std::string_view text, int width) {
   page.add(std::string(name), Tone::strong);
@@ -183,19 +138,19 @@ Page explain_maps(int width) {
 }
 
 bool is_pattern(const std::string& topic) {
-  return std::any_of(kPatterns.begin(), kPatterns.end(),
-                     [&](const Meaning& each) { return each.name == topic; });
+  return std::ranges::any_of(metrics::kWaitPatternTexts,
+                             [&](const metrics::WaitPatternText& each) { return each.name == topic; });
 }
 
 Page explain_patterns(const std::string& topic, int width) {
   Page page;
-  for (const Meaning& each : kPatterns) {
-    if (each.name == topic) add_meaning(page, each.name, each.text, width);
+  for (const metrics::WaitPatternText& each : metrics::kWaitPatternTexts) {
+    if (each.name == topic) add_meaning(page, each.name, each.meaning, width);
   }
   page.blank();
   page.add("THE OTHER WAIT PATTERNS", Tone::heading);
-  for (const Meaning& each : kPatterns) {
-    if (each.name != topic) add_meaning(page, each.name, each.text, width);
+  for (const metrics::WaitPatternText& each : metrics::kWaitPatternTexts) {
+    if (each.name != topic) add_meaning(page, each.name, each.meaning, width);
   }
   return page;
 }

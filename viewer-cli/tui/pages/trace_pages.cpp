@@ -46,13 +46,13 @@ Page waits_page(const Workspace& workspace, int width) {
   for (std::size_t i = 0; i < std::min(kMostRows, experiment.waits().size()); ++i) {
     const database::Wait& wait = experiment.waits()[i];
     std::string name =
-        std::string(pattern_name(wait.pattern)) + "  " + location_label(experiment, wait.location);
+        std::string(metrics::name_of(wait.pattern)) + "  " + location_label(experiment, wait.location);
     if (wait.cause_location != database::kNone)
       name += " for " + location_label(experiment, wait.cause_location);
     if (!wait.exact) name += " (approximated)";
     PageLine line = link_line(name, ns_text(workspace, wait.ns), to_context(wait.context, {wait.location}),
                               width, 0, workspace.unicode());
-    line.topic = pattern_name(wait.pattern);
+    line.topic = metrics::name_of(wait.pattern);
     page.add(std::move(line));
     add_path(page, workspace, wait.context, width, 4);
   }

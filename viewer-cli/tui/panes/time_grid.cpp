@@ -310,7 +310,7 @@ std::string name_of(const database::Contents& experiment, const TimeChoice& choi
     case Kind::calls:
       return "in MPI calls";
     case Kind::pattern:
-      return pattern_name(choice.pattern);
+      return std::string(metrics::name_of(choice.pattern));
   }
   return {};
 }

@@ -397,7 +397,8 @@ std::string TimePane::status() const {
 }
 
 std::string TimePane::topic() const {
-  return choice_.kind == TimeChoice::Kind::pattern ? pattern_name(choice_.pattern) : kMapsTopic;
+  return choice_.kind == TimeChoice::Kind::pattern ? std::string(metrics::name_of(choice_.pattern))
+                                                   : kMapsTopic;
 }
 
 }  // namespace culprit::viewer::tui
