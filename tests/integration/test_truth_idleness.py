@@ -7,6 +7,7 @@ at least the waiting (truth.py), at most the time inside. The tolerance is 2 % (
 """
 
 import collections
+import math
 import unittest
 
 import harness
@@ -24,17 +25,27 @@ LARGE = {"late_receiver_large", "complete", "put_bulk"}
 class Idleness(harness.Workspace):
     def check(self, mpi, ranks, program, *arguments, settings=()):
         environment = dict(harness.ENVIRONMENT, **dict(settings))
-        here = self.here / program
-        here.mkdir()
-        directory = self.measure(
-            mpi, ranks, harness.PROGRAMS / f"truth_{program}.{mpi}", here, *arguments,
-            name=f"{program}/run", options=OPTIONS, env=environment,
-        )  # fmt: skip
-        measured = Measured(self.merge(directory))
-        logs = truth.Truth(truth.read(here))
-        self.assertEqual(logs.unmatched, {})
-        self.check_calls(measured, logs)
-        self.check_finalize(measured, logs)
+        around = self.here
+        self.here = around / program
+        self.here.mkdir()
+
+        def measure():
+            logs = self.here / "logs"
+            logs.mkdir()
+            command = harness.PROGRAMS / f"truth_{program}.{mpi}"
+            self.merge(self.measure(mpi, ranks, command, logs, *arguments, options=OPTIONS, env=environment))
+
+        def compare():
+            measured = Measured(self.here / "run.db")
+            logs = truth.Truth(truth.read(self.here / "logs"))
+            self.assertEqual(logs.unmatched, {})
+            self.check_calls(measured, logs)
+            self.check_finalize(measured, logs)
+
+        try:
+            self.against_clock(measure, compare)
+        finally:
+            self.here = around
 
     def check_calls(self, measured, logs):
         """Each call, and all of them together; but for threads that lost their processor while they moved data."""
@@ -42,7 +53,8 @@ class Idleness(harness.Workspace):
         sums = collections.Counter()
         for function, label in sorted(key for key in keys if key[0] != "MPI_Finalize"):
             inside = logs.inside({function}, label=label)
-            calls = sum(c.function == function and c.label == label for log in logs.ranks for c in log.calls)
+            made = [c for log in logs.ranks for c in log.calls if c.function == function and c.label == label]
+            calls = len(made)
             low = logs.sum(function=function, label=label) if label in LARGE else inside
             idle = measured.idle[function, label]
             if function in WORK and label not in LARGE:
@@ -53,8 +65,9 @@ class Idleness(harness.Workspace):
                 self.assertLessEqual(idle, inside + tolerance(inside, calls), (function, label))
                 continue
             preempted = measured.preempted[function, label]
-            self.assertGreaterEqual(idle + preempted, low - tolerance(inside, calls), (function, label))
-            self.assertLessEqual(idle, inside + tolerance(inside, calls), (function, label))
+            least, most = low - tolerance(inside, calls), inside + tolerance(inside, calls)
+            self.assert_time(idle + preempted, least, math.inf, made, (function, label))
+            self.assert_time(idle, 0, most, made, (function, label))
             sums.update({"idle": idle, "preempted": preempted, "low": low, "high": inside, "calls": calls})
         self.assertGreater(sums["idle"], 0)
         self.assertGreaterEqual(sums["idle"] + sums["preempted"], sums["low"] - tolerance(sums["low"], sums["calls"]))
