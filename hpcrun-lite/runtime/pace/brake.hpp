@@ -15,9 +15,12 @@ class Brake {
   static constexpr std::uint64_t kShare = 20;
   /// Judged over so long at least, and two of the longest periods in force.
   static constexpr std::uint64_t kWindow = 50'000'000;
-  /// Over so long where the rate is to come back: as far as sampling will take half of its share at most, so
-  /// that the two do not take turns.
+  /// Over so long where the rate is to come back: as far as sampling will take three quarters of its share at
+  /// most, so that the two do not take turns.
   static constexpr std::uint64_t kEase = 250'000'000;
+  /// Before so many runs were timed, `signal_ns` stands for them: one of the first that met a page fault, or
+  /// a virtual machine that was halted, would decide alone.
+  static constexpr std::uint64_t kTrusted = 8;
   /// Runs between two looks at the clock.
   static constexpr std::uint64_t kEvery = 32;
 
@@ -39,6 +42,9 @@ class Brake {
 
   /// One run cost `ns`, its signal included, as a sample of all of them.
   void time(std::uint64_t ns) {
+    std::uint64_t largest = largest_.load(std::memory_order_relaxed);
+    while (ns > largest && !largest_.compare_exchange_weak(largest, ns, std::memory_order_relaxed)) {
+    }
     timed_ns_.fetch_add(ns, std::memory_order_relaxed);
     timed_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -71,20 +77,23 @@ class Brake {
 
  private:
   static std::uint32_t eased(std::uint32_t halvings, std::uint64_t cost, std::uint64_t share) {
-    for (; halvings > 0 && 2 * cost <= share / 2; cost *= 2) --halvings;
+    for (; halvings > 0 && 2 * cost <= share / 4 * 3; cost *= 2) --halvings;
     return halvings;
   }
 
-  /// What one run costs on average, as far as it was timed.
+  /// What one run costs on average, as far as it was timed; the largest is left out.
   [[nodiscard]] std::uint64_t run_ns() const {
     const std::uint64_t timed = timed_.load(std::memory_order_relaxed);
-    return timed == 0 ? signal_ns_ : timed_ns_.load(std::memory_order_relaxed) / timed;
+    if (timed < kTrusted) return signal_ns_;
+    const std::uint64_t sum = timed_ns_.load(std::memory_order_relaxed);
+    const std::uint64_t largest = largest_.load(std::memory_order_relaxed);
+    return (sum > largest ? sum - largest : 0) / (timed - 1);
   }
 
   std::atomic<std::uint64_t> runs_{0};
   std::atomic<std::uint64_t> counted_{0};  ///< runs before the window
   std::atomic<std::uint64_t> since_{0};    ///< the window's start
-  std::atomic<std::uint64_t> timed_{0}, timed_ns_{0};
+  std::atomic<std::uint64_t> timed_{0}, timed_ns_{0}, largest_{0};
   std::atomic<std::uint32_t> halvings_{0};
   std::uint64_t period_ = 0;
   std::uint64_t processors_ = 0;

@@ -59,9 +59,19 @@ TEST_CASE("no rate is halved more often than the least rate allows") {
 
 TEST_CASE("where runs were timed they cost what was found") {
   Process process(1000);
-  process.brake.time(100'000);   // with its signal
-  process.run(12, 2 * kSecond);  // 24 % of one processor
+  for (std::uint64_t i = 0; i < Brake::kTrusted; ++i) process.brake.time(100'000);  // with its signal
+  process.run(12, 2 * kSecond);                                                     // 24 % of one processor
   CHECK(process.brake.halvings() == 3);
+}
+
+TEST_CASE("one run that took long does not slow a process down, neither the first nor a later one") {
+  Process process(1000);
+  process.brake.time(50 * kSignal);
+  process.run(12, kSecond);
+  CHECK(process.brake.halvings() == 0);
+  for (std::uint64_t i = 0; i < Brake::kTrusted; ++i) process.brake.time(kSignal);
+  process.run(12, kSecond);
+  CHECK(process.brake.halvings() == 0);
 }
 
 TEST_CASE("once there are few threads the rate comes back, and stays") {
