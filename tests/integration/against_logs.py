@@ -3,6 +3,8 @@
 The tolerance is 2 %, of which half is left to what sampling alone gives: with period p, an interval is measured with
 a variance of at most p^2/4, n calls together with a standard deviation of at most p/2 * sqrt(n); NOISE of them must
 fit. Where the calls are too few and too short for that, as in a single one, the tolerance is wider by what is lacking.
+The period is the longest that a thread was sampled at: where signals are costly, as in some virtual machines, a thousand
+of them per second take more of a processor than they may.
 """
 
 import collections
@@ -19,8 +21,11 @@ OPTIONS = ("-e", f"REALTIME@f{RATE}")  # of hpcrun-lite
 NOISE = 5  # standard deviations
 
 
+period = 1 / RATE  # of the run that was read last
+
+
 def tolerance(seconds, calls):
-    noise = NOISE * 0.5 / RATE * math.sqrt(calls)
+    noise = NOISE * 0.5 * period * math.sqrt(calls)
     return max(0.02 * seconds, 0.01 * seconds + noise)
 
 
@@ -29,6 +34,9 @@ class Measured:
     a processor: a thread that was taken off it while it moved data does not wait for anybody."""
 
     def __init__(self, database):
+        global period
+        info = harness.viewer_json(database, "info")
+        period = max(1 / RATE, info.get("slowest_period_s", 0))
         self.idle, self.all, self.preempted = collections.Counter(), collections.Counter(), collections.Counter()
         view = harness.viewer_json(
             database, "view", "calling-context", "--metrics", "idleness:sum (I),REALTIME:sum (I),CPU:sum (I)"
