@@ -34,31 +34,17 @@ using culprit::runtime::Jump;
 using culprit::runtime::let_go;
 using culprit::runtime::Real;
 
-CULPRIT_EXPORT __attribute__((noreturn)) void longjmp(__jmp_buf_tag* place, int value) noexcept {
-  static CULPRIT_REAL Real<Jump> real{"longjmp"};
-  let_go();
-  real(place, value);
-  __builtin_unreachable();
-}
+// NOLINTBEGIN(bugprone-reserved-identifier): names of the C library; the last is what fortified programs call
+#define CULPRIT_JUMP(name)                                                                       \
+  CULPRIT_EXPORT __attribute__((noreturn)) void name(__jmp_buf_tag* place, int value) noexcept { \
+    static CULPRIT_REAL Real<Jump> real{#name};                                                  \
+    let_go();                                                                                    \
+    real(place, value);                                                                          \
+    __builtin_unreachable();                                                                     \
+  }
 
-CULPRIT_EXPORT __attribute__((noreturn)) void _longjmp(__jmp_buf_tag* place, int value) noexcept {
-  static CULPRIT_REAL Real<Jump> real{"_longjmp"};
-  let_go();
-  real(place, value);
-  __builtin_unreachable();
-}
-
-CULPRIT_EXPORT __attribute__((noreturn)) void siglongjmp(__jmp_buf_tag* place, int value) noexcept {
-  static CULPRIT_REAL Real<Jump> real{"siglongjmp"};
-  let_go();
-  real(place, value);
-  __builtin_unreachable();
-}
-
-// NOLINTNEXTLINE(bugprone-reserved-identifier): what fortified programs call
-CULPRIT_EXPORT __attribute__((noreturn)) void __longjmp_chk(__jmp_buf_tag* place, int value) noexcept {
-  static CULPRIT_REAL Real<Jump> real{"__longjmp_chk"};
-  let_go();
-  real(place, value);
-  __builtin_unreachable();
-}
+CULPRIT_JUMP(longjmp)
+CULPRIT_JUMP(_longjmp)
+CULPRIT_JUMP(siglongjmp)
+CULPRIT_JUMP(__longjmp_chk)
+// NOLINTEND(bugprone-reserved-identifier)

@@ -54,31 +54,19 @@ CULPRIT_EXPORT int sigaction(int signal, const struct sigaction* action, struct 
   return 0;
 }
 
-CULPRIT_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
-  static CULPRIT_REAL Real<sighandler_t(int, sighandler_t)> real{"signal"};
-  return set_handler(real, number, handler, kBsd);
-}
+// NOLINTBEGIN(bugprone-reserved-identifier): the last is what programs of strict standards call for signal
+#define CULPRIT_SETS_HANDLER(name, flags)                                       \
+  CULPRIT_EXPORT sighandler_t name(int number, sighandler_t handler) noexcept { \
+    static CULPRIT_REAL Real<sighandler_t(int, sighandler_t)> real{#name};      \
+    return set_handler(real, number, handler, flags);                           \
+  }
 
-CULPRIT_EXPORT sighandler_t bsd_signal(int number, sighandler_t handler) noexcept {
-  static CULPRIT_REAL Real<sighandler_t(int, sighandler_t)> real{"bsd_signal"};
-  return set_handler(real, number, handler, kBsd);
-}
-
-CULPRIT_EXPORT sighandler_t ssignal(int number, sighandler_t handler) noexcept {
-  static CULPRIT_REAL Real<sighandler_t(int, sighandler_t)> real{"ssignal"};
-  return set_handler(real, number, handler, kBsd);
-}
-
-CULPRIT_EXPORT sighandler_t sysv_signal(int number, sighandler_t handler) noexcept {
-  static CULPRIT_REAL Real<sighandler_t(int, sighandler_t)> real{"sysv_signal"};
-  return set_handler(real, number, handler, kSystemV);
-}
-
-// NOLINTNEXTLINE(bugprone-reserved-identifier): what programs of strict standards call for signal
-CULPRIT_EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler) noexcept {
-  static CULPRIT_REAL Real<sighandler_t(int, sighandler_t)> real{"__sysv_signal"};
-  return set_handler(real, number, handler, kSystemV);
-}
+CULPRIT_SETS_HANDLER(signal, kBsd)
+CULPRIT_SETS_HANDLER(bsd_signal, kBsd)
+CULPRIT_SETS_HANDLER(ssignal, kBsd)
+CULPRIT_SETS_HANDLER(sysv_signal, kSystemV)
+CULPRIT_SETS_HANDLER(__sysv_signal, kSystemV)
+// NOLINTEND(bugprone-reserved-identifier)
 
 CULPRIT_EXPORT int sigignore(int number) noexcept {
   static CULPRIT_REAL Real<int(int)> real{"sigignore"};
