@@ -22,7 +22,7 @@ struct EpochStamp {
   database::ContextId context = 0;
   measurement::EpochKind kind = measurement::EpochKind::none;
   std::uint8_t unused[3] = {};  ///< no padding: stamps are sent as they are
-  std::uint32_t instance = 0;   ///< the how manyth in its window, with its peer
+  std::uint32_t instance = 0;   ///< its sequence number in its window, with its peer
   std::uint32_t members = 0;    ///< processes of the window, members of the group
   std::int32_t peer = -1;       ///< rank
   std::uint64_t window = 0;

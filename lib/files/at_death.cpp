@@ -54,8 +54,8 @@ void put_right() noexcept {
 void tell(std::initializer_list<std::string_view> parts) noexcept {
   std::array<char, 4600> line{};
   std::size_t length = 0;
-  const auto put = [&](char letter) {
-    if (length + 1 < line.size()) line[length++] = letter;
+  const auto put = [&](char character) {
+    if (length + 1 < line.size()) line[length++] = character;
   };
   const auto add = [&](std::string_view part) { print::spell(part.data(), part.size(), put); };
   add(tool_name);

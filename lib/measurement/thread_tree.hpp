@@ -27,7 +27,7 @@ struct SampleValues {
 /// side. Which ones are kept is decided by `order` alone, a hash of window and instance: the same on all.
 struct StampValues {
   EpochKind kind = EpochKind::none;
-  std::uint32_t instance = 0;  ///< the how manyth of its kind in this window, with this peer
+  std::uint32_t instance = 0;  ///< its sequence number among its kind in this window, with this peer
   std::uint32_t members = 0;   ///< how many belong together: the window's processes, the group's members
   std::uint32_t peer = 0;      ///< rank in MPI_COMM_WORLD
   std::uint64_t window = 0;
@@ -98,7 +98,7 @@ class alignas(4096) ThreadTree {
   [[nodiscard]] bool is_low() const noexcept { return free_units() < kLowUnits && can_grow(); }
   /// [handler] The next path or two may find no room.
   [[nodiscard]] bool is_nearly_full() const noexcept { return free_units() < kUrgentUnits && can_grow(); }
-  /// [handler] True once for each size of the arena: whoever is told then is to wake the flusher thread.
+  /// [handler] True once for each size of the arena: the caller then wakes the flusher thread.
   [[nodiscard]] bool asks_for_room() noexcept {
     return is_low() && std::exchange(asked_at_, arena_.limit()) != arena_.limit();
   }

@@ -51,13 +51,13 @@ TextBuffer::TextBuffer(std::ostream& out, bool colours) : out_(out), colours_(co
   setp(held_.data(), held_.data() + held_.size());
 }
 
-TextBuffer::int_type TextBuffer::overflow(int_type letter) {
+TextBuffer::int_type TextBuffer::overflow(int_type character) {
   pass_on(false);
-  if (!traits_type::eq_int_type(letter, traits_type::eof())) {
-    *pptr() = traits_type::to_char_type(letter);
+  if (!traits_type::eq_int_type(character, traits_type::eof())) {
+    *pptr() = traits_type::to_char_type(character);
     pbump(1);
   }
-  return out_ ? traits_type::not_eof(letter) : traits_type::eof();
+  return out_ ? traits_type::not_eof(character) : traits_type::eof();
 }
 
 int TextBuffer::sync() {

@@ -25,7 +25,7 @@ class TextBuffer : public std::streambuf {
   TextBuffer(std::ostream& out, bool colours);
 
  protected:
-  int_type overflow(int_type letter) override;
+  int_type overflow(int_type character) override;
   int sync() override;
 
  private:

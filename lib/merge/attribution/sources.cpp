@@ -17,8 +17,8 @@ namespace {
 
 /// Text has no control characters but blanks, and the end of file of older systems.
 bool is_plain_text(std::string_view bytes) {
-  return std::ranges::all_of(bytes, [](char letter) {
-    const auto code = static_cast<unsigned char>(letter);
+  return std::ranges::all_of(bytes, [](char character) {
+    const auto code = static_cast<unsigned char>(character);
     constexpr unsigned char kFirstBlank = '\t', kLastBlank = '\r', kEndOfFile = 0x1a, kFirstShown = ' ';
     return code >= kFirstShown || (code >= kFirstBlank && code <= kLastBlank) || code == kEndOfFile;
   });
