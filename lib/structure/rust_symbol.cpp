@@ -5,11 +5,13 @@
 // what back references expand to.
 #include "structure/rust_symbol.hpp"
 
+#include "structure/punycode.hpp"
+
 #include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <optional>
 
 namespace culprit::structure {
 namespace {
@@ -17,7 +19,6 @@ namespace {
 constexpr unsigned kDeepest = 200;          // of productions in each other
 constexpr std::size_t kLongestName = 8192;  // nobody reads on
 constexpr unsigned kMostSteps = 100'000;
-constexpr std::size_t kLongestPunycode = 256;
 constexpr char32_t kLastCodePoint = 0x10FFFF;
 
 /// What is read is no symbol of Rust's, or more than we read.
@@ -51,48 +52,13 @@ void add_utf8(std::string& text, std::uint64_t code) {
   }
 }
 
-/// Punycode (RFC 3492) with `_` for its `-`.
-std::string decode_punycode(std::string_view text) {
-  constexpr std::uint64_t kBase = 36, kLeast = 1, kMost = 26, kSkew = 38, kDamp = 700;
-  constexpr std::uint64_t kFarthest = std::uint64_t{kLastCodePoint} * kLongestPunycode;
-  if (text.size() > kLongestPunycode) throw Refused();
-  std::vector<char32_t> letters;
-  if (const std::size_t end = text.rfind('_'); end != std::string_view::npos) {
-    for (const char letter : text.substr(0, end)) letters.push_back(static_cast<unsigned char>(letter));
-    text.remove_prefix(end + 1);
-  }
-  if (text.empty()) throw Refused();
-  std::uint64_t code = 0x80, bias = 72, place = 0;
-  for (bool first = true; !text.empty(); first = false) {
-    const std::uint64_t before = place;
-    std::uint64_t weight = 1;
-    for (std::uint64_t k = kBase;; k += kBase) {
-      if (text.empty()) throw Refused();
-      const char letter = text.front();
-      text.remove_prefix(1);
-      if (!is_digit(letter) && (letter < 'a' || letter > 'z')) throw Refused();
-      const auto digit = static_cast<std::uint64_t>(is_digit(letter) ? letter - '0' + 26 : letter - 'a');
-      place += digit * weight;
-      if (place > kFarthest) throw Refused();
-      const std::uint64_t threshold = k <= bias ? kLeast : k >= bias + kMost ? kMost : k - bias;
-      if (digit < threshold) break;
-      weight *= kBase - threshold;
-      if (weight > kFarthest) throw Refused();
-    }
-    const std::uint64_t count = letters.size() + 1;
-    std::uint64_t delta = (place - before) / (first ? kDamp : 2);
-    delta += delta / count;
-    bias = 0;
-    for (; delta > (kBase - kLeast) * kMost / 2; bias += kBase) delta /= kBase - kLeast;
-    bias += (kBase - kLeast + 1) * delta / (delta + kSkew);
-    code += place / count;
-    place %= count;
-    if (code > kLastCodePoint) throw Refused();
-    letters.insert(letters.begin() + static_cast<std::ptrdiff_t>(place++), static_cast<char32_t>(code));
-  }
-  std::string result;
-  for (const char32_t letter : letters) add_utf8(result, letter);
-  return result;
+/// An identifier beyond ASCII.
+std::string name_of_punycode(std::string_view text) {
+  const std::optional<std::u32string> letters = decode_punycode(text);
+  if (!letters) throw Refused();
+  std::string name;
+  for (const char32_t letter : *letters) add_utf8(name, letter);
+  return name;
 }
 
 /// By its letter; nothing where it is none.
@@ -190,7 +156,7 @@ class Reader {
     if (length > text_.size() - at_) throw Refused();
     const std::string_view name = text_.substr(at_, length);
     at_ += length;
-    result.name = punycode ? decode_punycode(name) : std::string(name);
+    result.name = punycode ? name_of_punycode(name) : std::string(name);
     return result;
   }
 

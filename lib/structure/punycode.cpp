@@ -1,0 +1,74 @@
+// Punycode (RFC 3492): the plain letters come first; then each other code point as a number, which counts on
+// from the last one through all code points and, for each, all places between the letters so far.
+#include "structure/punycode.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace culprit::structure {
+namespace {
+
+constexpr std::size_t kLongest = 256;
+constexpr std::uint64_t kLastCodePoint = 0x10FFFF;
+constexpr std::uint64_t kFarthest = kLastCodePoint * kLongest;
+constexpr std::uint64_t kBase = 36, kLeast = 1, kMost = 26, kSkew = 38, kDamp = 700;
+
+std::optional<std::uint64_t> digit_of(char letter) {
+  if (letter >= 'a' && letter <= 'z') return static_cast<std::uint64_t>(letter - 'a');
+  if (letter >= '0' && letter <= '9') return static_cast<std::uint64_t>(letter - '0' + 26);
+  return std::nullopt;
+}
+
+/// Takes the next number off `text`: its digits weigh the more the farther they are from its first.
+std::optional<std::uint64_t> take_number(std::string_view& text, std::uint64_t bias) {
+  std::uint64_t number = 0, weight = 1;
+  for (std::uint64_t k = kBase; !text.empty(); k += kBase) {
+    const std::optional<std::uint64_t> digit = digit_of(text.front());
+    text.remove_prefix(1);
+    if (!digit) return std::nullopt;
+    number += *digit * weight;
+    if (number > kFarthest) return std::nullopt;
+    const std::uint64_t threshold = k <= bias ? kLeast : std::min(k - bias, kMost);
+    if (*digit < threshold) return number;
+    weight *= kBase - threshold;
+    if (weight > kFarthest) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// The bias for the number after `number`, with which there are `count` letters.
+std::uint64_t adapted_bias(std::uint64_t number, std::uint64_t count, bool first) {
+  std::uint64_t delta = number / (first ? kDamp : 2);
+  delta += delta / count;
+  std::uint64_t bias = 0;
+  for (; delta > (kBase - kLeast) * kMost / 2; bias += kBase) delta /= kBase - kLeast;
+  return bias + (kBase - kLeast + 1) * delta / (delta + kSkew);
+}
+
+}  // namespace
+
+std::optional<std::u32string> decode_punycode(std::string_view text) {
+  if (text.size() > kLongest) return std::nullopt;
+  std::u32string letters;
+  if (const std::size_t end = text.rfind('_'); end != std::string_view::npos) {
+    for (const char letter : text.substr(0, end)) letters += static_cast<unsigned char>(letter);
+    text.remove_prefix(end + 1);
+  }
+  if (text.empty()) return std::nullopt;
+  std::uint64_t code = 0x80, bias = 72, place = 0;
+  for (bool first = true; !text.empty(); first = false) {
+    const std::optional<std::uint64_t> number = take_number(text, bias);
+    if (!number || place + *number > kFarthest) return std::nullopt;
+    place += *number;
+    const std::uint64_t count = letters.size() + 1;
+    bias = adapted_bias(*number, count, first);
+    code += place / count;
+    place %= count;
+    if (code > kLastCodePoint) return std::nullopt;
+    letters.insert(static_cast<std::size_t>(place++), 1, static_cast<char32_t>(code));
+  }
+  return letters;
+}
+
+}  // namespace culprit::structure
