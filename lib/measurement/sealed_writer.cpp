@@ -19,7 +19,7 @@ int SealedWriter::start(int fd, std::uint32_t max_sections) noexcept {
   if (memory == MAP_FAILED) return errno;
   memory_ = static_cast<unsigned char*>(memory);
   table_ = reinterpret_cast<SectionEntry*>(memory_ + kBuffer + kRecord);
-  used_ = memory_;
+  used_ = hashed_ = memory_;
   end_ = memory_ + kBuffer;
   offset_ = sizeof(Header) + table_bytes();
   return 0;
@@ -38,11 +38,16 @@ void SealedWriter::flush() noexcept {
   }
   const auto size = static_cast<std::size_t>(used_ - memory_);
   if (error_ == 0) {
-    XXH64_update(&hash_, memory_, size);
+    hash();
     error_ = size_allowed(offset_ + size) ? write_all(fd_, memory_, size, offset_) : EFBIG;
   }
   offset_ += size;
-  used_ = memory_;
+  used_ = hashed_ = memory_;
+}
+
+void SealedWriter::hash() noexcept {
+  XXH64_update(&hash_, hashed_, static_cast<std::size_t>(used_ - hashed_));
+  hashed_ = used_;
 }
 
 void SealedWriter::bytes(const void* data, std::size_t size) noexcept {
@@ -59,7 +64,6 @@ void SealedWriter::bytes(const void* data, std::size_t size) noexcept {
 }
 
 void SealedWriter::begin_section(sealed::SectionType type, std::uint32_t index) noexcept {
-  flush();
   if (sections_ == max_sections_) {
     error_ = error_ != 0 ? error_ : EOVERFLOW;
     return;
@@ -67,15 +71,16 @@ void SealedWriter::begin_section(sealed::SectionType type, std::uint32_t index) 
   SectionEntry& entry = table_[sections_];
   entry.type = static_cast<std::uint32_t>(type);
   entry.index = index;
-  entry.offset = offset_;
+  entry.offset = position();
+  hashed_ = used_;
   XXH64_reset(&hash_, 0);
 }
 
 void SealedWriter::end_section() noexcept {
-  flush();
   if (error_ != 0) return;
+  hash();
   SectionEntry& entry = table_[sections_++];
-  entry.size = offset_ - entry.offset;
+  entry.size = position() - entry.offset;
   entry.checksum = XXH64_digest(&hash_);
 }
 
@@ -95,6 +100,7 @@ void SealedWriter::end_record() noexcept {
 }
 
 int SealedWriter::finish() noexcept {
+  flush();
   if (error_ != 0) return error_;
   Header header{};
   std::memcpy(header.magic, sealed::kMagic, sizeof header.magic);

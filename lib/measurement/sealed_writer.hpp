@@ -9,7 +9,8 @@
 
 namespace culprit::measurement {
 
-/// Writes a sealed file section by section through a buffer. Errors stick: after the first, everything is
+/// Writes a sealed file through a buffer, which holds many sections where they are small: each write costs
+/// ten system calls. Errors stick: after the first, everything is
 /// ignored and finish() returns it. Async-signal-safe; its memory comes from mmap.
 class SealedWriter {
  public:
@@ -51,6 +52,10 @@ class SealedWriter {
   static constexpr std::size_t kBuffer = 1u << 18;
 
   void flush() noexcept;
+  void hash() noexcept;  ///< adds what the section has in the buffer to its checksum
+  [[nodiscard]] std::uint64_t position() const noexcept {
+    return offset_ + static_cast<std::uint64_t>(used_ - memory_);
+  }
   void release() noexcept;
   [[nodiscard]] std::size_t table_bytes() const noexcept {
     return max_sections_ * sizeof(sealed::SectionEntry);
@@ -61,6 +66,7 @@ class SealedWriter {
   unsigned char* memory_ = nullptr;  // buffer, record, table
   unsigned char* used_ = nullptr;    // next free byte of buffer or record
   unsigned char* end_ = nullptr;
+  unsigned char* hashed_ = nullptr;  // from here on the buffer is not in the checksum yet
   unsigned char* before_record_ = nullptr;
   sealed::SectionEntry* table_ = nullptr;
   std::uint32_t max_sections_ = 0;
