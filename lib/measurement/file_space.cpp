@@ -66,6 +66,8 @@ constexpr std::uint32_t kRemote[] = {
     0x65735546,  // fuse
 };
 
+constexpr std::uint32_t kExt4 = 0x0000ef53;
+
 template <std::size_t Count>
 bool listed(std::uint32_t kind, const std::uint32_t (&kinds)[Count]) noexcept {
   for (const std::uint32_t candidate : kinds) {
@@ -95,6 +97,13 @@ bool stores_are_safe(int fd) noexcept {
   if (fstatfs(fd, &info) != 0) return true;
   const auto kind = static_cast<std::uint32_t>(info.f_type);
   return !listed(kind, kCopyOnWrite) && !listed(kind, kRemote);
+}
+
+void join_space(int fd, std::uint64_t size) noexcept {
+  struct statfs info {};
+  if (fstatfs(fd, &info) != 0 || static_cast<std::uint32_t>(info.f_type) != kExt4) return;
+  (void)syscall(SYS_fallocate, fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, off_t{0},
+                static_cast<off_t>(size));
 }
 
 int write_all(int fd, const void* data, std::uint64_t size, std::uint64_t offset) noexcept {

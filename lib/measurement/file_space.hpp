@@ -16,6 +16,12 @@ int raw_close(int fd) noexcept;
 /// zeros. Returns 0 or an errno.
 int reserve_space(int fd, std::uint64_t offset, std::uint64_t size) noexcept;
 
+/// Before a file of `size` bytes goes for good: on ext4, makes one piece of its space, which loses what was
+/// written and stays reserved. Of 10 000 blocks of which one page each was written, ext4 would free 20 000
+/// pieces one by one and, mounted with `discard`, wait for the disk each time: 1.7 s in which the process
+/// does not end, instead of 0.1 s.
+void join_space(int fd, std::uint64_t size) noexcept;
+
 /// Whether the file system of `fd` takes stores into mapped pages without failing or waiting once their space
 /// is reserved. Not so where every rewrite needs new space (copy on write), nor where pages travel to a
 /// server.

@@ -109,8 +109,10 @@ class LiveFile {
   /// (exec failed); any other reason writes the sealed form beside it and renames it over the live file. The
   /// mappings stay until the process ends or forget(): a handler of another thread may be storing into them.
   /// Waits that are still open are charged up to end_ns. Returns 0 or an errno; then the live file remains,
-  /// complete, with its end marked. EALREADY if another thread is sealing.
-  int seal(EndReason reason, std::uint64_t end_ns) noexcept;
+  /// complete, with its end marked. EALREADY if another thread is sealing. `unused`: nobody records any more,
+  /// nor looks at trees; of a file with many threads, what was recorded is then gone from memory after a
+  /// success.
+  int seal(EndReason reason, std::uint64_t end_ns, bool unused = false) noexcept;
   void resume() noexcept;
 
   /// In a forked child: forgets the parent's file without touching it. Also ends the use of a sealed file:
@@ -129,6 +131,7 @@ class LiveFile {
   friend class Sealer;
 
   int describe(const ProcessDescription& process) noexcept;
+  int replace_by_sealed(std::uint64_t end_ns, bool unused) noexcept;
   void note_size() noexcept;
   int write_out(std::uint64_t now_ns) noexcept;
   void release() noexcept;

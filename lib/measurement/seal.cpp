@@ -470,7 +470,16 @@ void Sealer::write_thread(const ThreadTree& tree, const Counts& counts) noexcept
   out_.end_record();
 }
 
-int LiveFile::seal(EndReason reason, std::uint64_t end_ns) noexcept {
+// The live file loses its name, and with the last mapping its space.
+int LiveFile::replace_by_sealed(std::uint64_t end_ns, bool unused) noexcept {
+  if (!unused || trees_.count() <= kPopulatedThreads) return Sealer(*this, end_ns).run();
+  const BlockFile::Use live(file_);
+  const int error = Sealer(*this, end_ns).run();
+  if (error == 0 && live.fd() >= 0) join_space(live.fd(), file_.size());
+  return error;
+}
+
+int LiveFile::seal(EndReason reason, std::uint64_t end_ns, bool unused) noexcept {
   if (!open()) return EBADF;
   if (sealing_.exchange(true, std::memory_order_acq_rel)) return EALREADY;
   layout::set_field(*header_, header_->end_ns, end_ns);
@@ -478,7 +487,7 @@ int LiveFile::seal(EndReason reason, std::uint64_t end_ns) noexcept {
   int error = 0;
   if (reason != EndReason::exec) {
     modules_.stat_new();
-    error = Sealer(*this, end_ns).run();
+    error = replace_by_sealed(end_ns, unused);
     if (error == 0) {
       trees_.close();
       open_.store(false, std::memory_order_release);

@@ -149,7 +149,7 @@ void end_process(measurement::EndReason reason) {
   // Only definitions for a trace: a measurement of nothing.
   if (file.open() && control.delayed.load(std::memory_order_relaxed)) discard_file();
   end_trace(reason);
-  if (file.open()) file.seal(reason, now());
+  if (file.open()) file.seal(reason, now(), stopped);
   change_mask(SIG_SETMASK, before);
 }
 

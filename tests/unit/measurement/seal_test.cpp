@@ -4,11 +4,13 @@
 #include <cmath>
 #include <random>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include <catch2/catch.hpp>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 
 using namespace recording;
 using culprit::measurement::EndReason;
@@ -317,6 +319,38 @@ TEST_CASE("after forget the same object can hold another file") {
   CHECK_FALSE(culprit::measurement::read(directory / "a.culprit").sealed);
   CHECK(culprit::measurement::read(directory / "b.culprit").modules.at(0).key.path == "b.culprit");
   CHECK(culprit::measurement::read(directory / "b.culprit").threads.at(0).cells.at(0).time_ns == 3);
+}
+
+TEST_CASE("the space of a live file with many threads goes in one piece, and is there until then") {
+  const Directory directory;
+  const auto path = directory / "a.culprit";
+  struct statfs system {};
+  REQUIRE(statfs(directory.path().c_str(), &system) == 0);
+  constexpr std::uint64_t kThreads = 300;
+  for (const bool unused : {false, true}) {
+    File file(path, process());
+    ThreadTree* tree = nullptr;
+    for (std::uint64_t i = 0; i < kThreads; ++i) {
+      tree = file->add_thread(i + 1, i == 0, {}, kStart);
+      REQUIRE(tree != nullptr);
+      tree->record(insert(*tree, {call(i)}), values(i + 1));
+    }
+    const std::ifstream live(path, std::ios::binary);
+    const auto size = std::filesystem::file_size(path);
+    REQUIRE(file->seal(EndReason::exit, kStart + 1, unused) == 0);
+    tree->record(tree->program_root(), values(1));  // as a handler that was under way would
+    std::ostringstream rest;
+    rest << live.rdbuf();
+    CHECK(rest.str().size() == size);
+    // Elsewhere than on ext4 the file goes as it is.
+    constexpr auto kExt4 = 0xef53;
+    const bool gone = rest.str().find("CBLK") == std::string::npos;
+    CHECK(gone == (unused && system.f_type == kExt4));
+    const Measurement m = culprit::measurement::read(path);
+    REQUIRE(m.threads.size() == kThreads);
+    for (std::size_t i = 0; i < kThreads; ++i) CHECK(m.threads.at(i).cells.at(0).time_ns == i + 1);
+    std::filesystem::remove(path);
+  }
 }
 
 TEST_CASE("a leftover of an earlier attempt does not stop the seal; a directory in its place does") {
