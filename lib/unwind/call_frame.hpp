@@ -67,9 +67,9 @@ struct FrameDescription {
 /// Working memory for row_at(): too large for a signal handler's stack. The result is `row`.
 struct RowWorkspace {
   static constexpr unsigned kRemembered = 8;  ///< nesting of DW_CFA_remember_state that is followed
-  Row row;
+  Row remembered[kRemembered];                ///< first, since few functions need it
   Row initial;
-  Row remembered[kRemembered];
+  Row row;
 };
 
 /// Finds the description of the function that contains `pc`. False: there is none, or the table is damaged.

@@ -97,8 +97,8 @@ class Steps {
  private:
   static_assert(kInnermost > 2 * kReach && kStride >= kOutermost && kRoom >= kMaxDepth);
 
-  Step milestones_[kMilestones];
   Step steps_[kRoom];
+  Step milestones_[kMilestones];
 };
 
 /// The last walk: frames right-justified, slots from the outermost on, so that the outer part of both can

@@ -73,7 +73,9 @@ class Walker {
   /// The same for a thread that does little but wait: few frames, few rules.
   template <typename Range>
   void least_memory(Range range) noexcept {
-    populate(Path::kLeastDepth, rules_.end_of_few(), range);
+    const RuleCache::Few few = rules_.few();
+    populate(Path::kLeastDepth, few.modules_end, range);
+    range(few.rules_begin, distance(few.rules_begin, few.rules_end));
   }
 
   /// [stack_low, stack_high) bounds every stack read; a walk that starts outside it (an alternate stack, a
@@ -114,8 +116,13 @@ class Walker {
   void populate(std::size_t depth, const void* end, Range range) noexcept {
     steps_.usual(depth / 2, range);  // walked afresh
     path_.usual_slots(depth, range);
-    const auto* const frames = reinterpret_cast<const std::byte*>(path_.usual_frames(depth));
-    range(frames, static_cast<std::size_t>(static_cast<const std::byte*>(end) - frames));
+    const Frame* frames = path_.usual_frames(depth);
+    range(frames, distance(frames, end));
+  }
+
+  static std::size_t distance(const void* begin, const void* end) noexcept {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(end) -
+                                    static_cast<const std::byte*>(begin));
   }
 
   static WalkEnd end_of(Outcome outcome) noexcept;

@@ -34,14 +34,12 @@ void populate(Thread* thread, std::uint32_t number) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): whole pages
     (void)measurement::raw_populate(reinterpret_cast<void*>(first), end - first);
   };
+  const char* const used_stack = thread->handler_stack + kHandlerStack - kUsualHandlerStack;
+  range(used_stack, static_cast<std::size_t>(reinterpret_cast<const char*>(&thread->walker) - used_stack));
   if (number < measurement::kPopulatedThreads)
     thread->walker.usual_memory(range);
   else
     thread->walker.least_memory(range);
-  const auto* behind_walker = reinterpret_cast<const std::byte*>(&thread->walker + 1);
-  range(behind_walker,
-        static_cast<std::size_t>(reinterpret_cast<const std::byte*>(thread->handler_stack) - behind_walker));
-  range(thread->handler_stack + kHandlerStack - kUsualHandlerStack, kUsualHandlerStack);
 }
 
 /// The first of the unused threads, and in the bits that no address has a count of changes: a thread that was

@@ -64,7 +64,8 @@ struct StartRoutine {
 /// One sampled thread: its timers, its walker, its place in the measurement. Lives in anonymous memory of its
 /// own, is reused after the thread's end, and is never unmapped.
 struct Thread {
-  unwind::Walker walker;
+  // From the stack's end to the walker's first steps lies what every thread touches: few pages.
+  alignas(16) char handler_stack[kHandlerStack];
   // What every sample touches, in as few cache lines as it fits into.
   Grid grid;
   measurement::ThreadTree* tree;    ///< null before the thread's first sample
@@ -97,11 +98,11 @@ struct Thread {
   Regions regions;
   StartRoutine routine;
   std::atomic<bool> used;
-  std::uint32_t number;                           ///< among all threads that ever were
-  Thread* next;                                   ///< list of all threads, never shortened
-  std::atomic<Thread*> next_unused;               ///< list of those that threads to come may have
-  alignas(16) char handler_stack[kHandlerStack];  ///< behind what is populated: few pages of it are touched
-  KnownPaths known_paths;                         ///< of threads that call MPI
+  std::uint32_t number;              ///< among all threads that ever were
+  Thread* next;                      ///< list of all threads, never shortened
+  std::atomic<Thread*> next_unused;  ///< list of those that threads to come may have
+  unwind::Walker walker;
+  KnownPaths known_paths;  ///< of threads that call MPI
 
   /// It has no timers: it is new, or those were its parent's.
   void forget_timers() {
