@@ -40,14 +40,18 @@ std::vector<database::Balance> test_balance(std::span<const database::Context> c
 std::vector<database::BlameRow> shift_blame(std::span<const database::Context> contexts, const RoleView& role,
                                             std::span<const database::Balance> balance);
 
-/// Inclusive work W (REALTIME − idleness, ns) of one context for every thread of the role, in role order.
-/// Valid until the next call.
-using WorkOf = std::function<std::span<const std::uint64_t>(database::ContextId)>;
+/// Contexts, ascending and disjoint.
+using Ranges = std::vector<database::ContextRange>;
 
-/// Finds the suspects of every blamed context, and what mending them saves (docs/algorithms.md 5.4, 5.5).
-/// `locations` maps the role's threads to location indices. Largest explains first; nothing where T < 2. A
-/// suspect is a procedure, an inlined procedure, a loop or a statement; call sites and roots are passed
-/// through, and communication and waits are none. Throws std::invalid_argument if sizes do not fit.
+/// Work W (REALTIME − idleness, ns) that every thread of the role did itself in the contexts `of`, in role
+/// order. `within` holds all of them and was asked for before; empty where nothing did. Valid until the next
+/// call.
+using WorkOf = std::function<std::span<const std::uint64_t>(const Ranges& of, const Ranges& within)>;
+
+/// Finds the suspects of every blamed context, what mending them saves and how sure they are
+/// (docs/algorithms.md 5.4, 5.5). `locations` maps the role's threads to location indices. Largest explains
+/// first, each once; nothing where T < 2. A suspect is a procedure, an inlined procedure, a region, a loop, a
+/// call site or a line; communication and waits are none. Throws std::invalid_argument if sizes do not fit.
 std::vector<database::Suspect> find_suspects(std::span<const database::Context> contexts,
                                              std::uint32_t role_index, const RoleView& role,
                                              std::span<const database::BlameRow> blame,

@@ -1,13 +1,13 @@
-// Which parts of a blamed context made the others wait, on which threads, and what mending them saves (ours;
-// docs/algorithms.md 5.4, 5.5; figures in docs/blame.md). The late threads' excess of work over the mean is
-// given to the context's children: each offers its own excess times the slope of the whole over it, which is
-// what its siblings do not compensate; the largest offer first. From each child the walk goes down while one
-// child keeps 80 % of the excess. A suspect explains its share of the excess, less what sampling noise alone
-// would give.
-// Cost: work per thread of few contexts; bounds from the summaries, and chains of contexts with equal sums,
-// spare most.
+// Which parts of a blamed context made the others wait, on which threads, what mending them saves and how
+// sure that is (ours; docs/algorithms.md 5.4, 5.5; figures in docs/blame.md). For each blamed context: the
+// late threads and their excess over the mean, divided among the context's parts (excess.cpp) and followed to
+// the code that holds it (walk.cpp). A suspect explains its share of the excess, less what sampling noise
+// alone would give. What several blamed contexts around it show is one suspect. Cost: work per thread of few
+// parts; bounds from the summaries, and parts with equal sums, spare most.
 #include "blame/blame.hpp"
+#include "blame/confidence.hpp"
 #include "blame/role_facts.hpp"
+#include "blame/walk.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,324 +20,165 @@ namespace culprit::blame {
 namespace {
 
 using database::ContextId;
-using database::ContextKind;
 using database::Suspect;
-using metrics::Uint128;
 
-/// What explains less of a context's blame than this is not listed; threads with less of the excess are no
-/// culprits.
-constexpr double kListed = 0.05, kCulprit = 0.05;
-/// The walk goes on while one child holds this share of the excess with which it began.
-constexpr double kMost = 0.8;
-/// Threads with less than this share of the largest excess are not those that the others wait for.
-constexpr double kLate = 0.25;
-/// Mean of max(0, noise) in standard errors: 1/√(2π).
-constexpr double kNoiseExcess = 0.3989;
+/// What explains less of a context's blame than this is not listed.
+constexpr double kListed = 0.05;
+/// Threads with less than this share of the largest excess are not those that the others wait for. Nor are
+/// they culprits, if they have less than kCulprit of all: of many alike, each has little.
+constexpr double kLate = 0.25, kCulprit = 0.05;
 /// Culprits are alike where the least of their excesses is this share of the largest.
 constexpr double kAlike = 0.5;
-
-/// One number for each thread of the role.
-using PerThread = std::span<const std::uint64_t>;
-
-/// One number for each of the late threads. There may be a million threads, and the others have no excess:
-/// of these, as little as possible is held at a time.
-using PerLate = std::vector<double>;
-
-/// The threads that make the others wait, and how much each works too much: X(t), 0 for all others.
-struct Late {
-  std::vector<std::uint32_t> threads;  ///< ascending
-  PerLate excess;
-};
+/// A suspect is named by the outermost procedure of its walk whose work is at most the last one's over this.
+constexpr double kSameWork = 0.8;
+/// Of one code by several call sites, so many are looked at for the one on which the culprits work most.
+constexpr std::size_t kSitesRead = 8;
 
 double total(const PerLate& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-double deviation(std::uint64_t value, double mean) {
-  return static_cast<double>(value) - mean;
-}
-
-/// The share of `part`'s unevenness that reaches the `whole` it belongs to: the slope of the whole over the
-/// part, 1 where nothing compensates, 0 where the siblings always do.
-double passed_on(PerThread part, double mean_of_part, PerThread whole, double mean_of_whole) {
-  double variance = 0;
-  double covariance = 0;
-  for (std::size_t t = 0; t < part.size(); ++t) {  // both at once: either waits for its own additions
-    const double of_part = deviation(part[t], mean_of_part);
-    variance += of_part * of_part;
-    covariance += of_part * deviation(whole[t], mean_of_whole);
-  }
-  return variance == 0 ? 0 : std::clamp(covariance / variance, 0.0, 1.0);
-}
-
-/// A scope below a balanced one, and how much it works too much.
-struct Excess {
-  ContextId scope = 0;
-  PerLate by_thread;  ///< e(c, t), noise included
-  double noise = 0;   ///< what sampling noise alone would give, per thread
-};
-
-double without_noise(double excess, double noise) {
-  return std::max(0.0, excess - noise);
-}
-
-double real_total(const Excess& e) {
-  double sum = 0;
-  for (const double excess : e.by_thread) sum += without_noise(excess, e.noise);
-  return sum;
-}
-
-class Search {
- public:
-  Search(std::span<const database::Context> contexts, const RoleView& role, const WorkOf& work,
-         const Options& options)
-      : contexts_(contexts), role_(role), work_(work), period_ns_(options.period_ns) {
-    sum_waits();
-    find_users_code();
-    find_equals();
-  }
-
-  /// The suspects of one blamed context, without their locations' names.
-  struct Found {
-    Excess excess;
-    double share = 0;  ///< of the context's whole excess
-  };
-
-  /// Excess only falls on the way down: where a child's, noise included, is less than `least_share` of the
-  /// whole, no walk from it finds that much.
-  [[nodiscard]] std::vector<Found> below(ContextId balanced, const Late& late, double least_share) const {
-    std::vector<Found> found;
-    const double whole = total(late.excess);
-    const double least = least_share * whole;
-    for (Excess& child : distribute(balanced, late, late.excess, least)) {
-      if (total(child.by_thread) < least) continue;
-      Excess suspect = walk_down(std::move(child), late);
-      const double share = real_total(suspect) / whole;
-      found.push_back({std::move(suspect), share});
-    }
-    return found;
-  }
-
-  /// An excess that sampling alone may have caused, or that is small beside the largest, delays nobody.
-  [[nodiscard]] Late late_threads(ContextId balanced, PerThread work, double epsilon) const {
-    const double mean = mean_work(balanced);
-    const double quantile = boost::math::quantile(boost::math::normal(), 1 - epsilon / (2.0 * role_.threads));
-    const double largest = deviation(std::ranges::max(work), mean);
-    const double least = std::max(kLate * largest, quantile * error_of_work(balanced));
-    Late late;
-    for (std::uint32_t t = 0; t < work.size(); ++t) {
-      const double excess = deviation(work[t], mean);
-      if (excess <= 0 || excess < least) continue;
-      late.threads.push_back(t);
-      late.excess.push_back(excess);
-    }
-    return late;
-  }
-
-  /// Of work_of(x), which need not be asked for.
-  [[nodiscard]] double mean_work(ContextId x) const {
-    return (static_cast<double>(role_.time[x].sum) - static_cast<double>(role_.idleness[x].sum)) /
-           role_.threads;
-  }
-
-  /// Valid until the next call.
-  [[nodiscard]] PerThread work_of(ContextId x) const {
-    const PerThread work = work_(equal_[x]);
-    if (work.size() != role_.threads)
-      throw std::invalid_argument("work is not given for every thread of the role");
-    return work;
-  }
-
- private:
-  /// Σ weight² and blocked samples at or below frontiers, for every context: what is not work.
-  void sum_waits() {
-    wait_weight_sq_.resize(contexts_.size());
-    wait_blocked_.resize(contexts_.size());
-    for (ContextId x = static_cast<ContextId>(contexts_.size()); x-- > 1;) {
-      if ((contexts_[x].flags & database::kFrontier) != 0) {
-        wait_weight_sq_[x] = role_.weight_sq[x];
-        wait_blocked_[x] = role_.blocked[x];
-      }
-      wait_weight_sq_[contexts_[x].parent] += wait_weight_sq_[x];
-      wait_blocked_[contexts_[x].parent] += wait_blocked_[x];
-    }
-  }
-
-  /// Which contexts hold code of the user at or below them.
-  void find_users_code() {
-    users_code_.assign(contexts_.size(), false);
-    for (ContextId x = static_cast<ContextId>(contexts_.size()); x-- > 1;) {
-      if (!of_run_time(x) && !transparent(x) && !is_wait(contexts_, x)) users_code_[x] = true;
-      if (users_code_[x]) users_code_[contexts_[x].parent] = true;
-    }
-  }
-
-  /// What is as much as its parent in sum is so on every thread, as it is nowhere more. The walk down is
-  /// mostly along such chains of calls, and looking up a context's work takes long.
-  void find_equals() {
-    equal_.resize(contexts_.size());
-    for (ContextId x = 1; x < contexts_.size(); ++x) {
-      const ContextId parent = contexts_[x].parent;
-      const bool equals =
-          role_.time[x].sum == role_.time[parent].sum && role_.idleness[x].sum == role_.idleness[parent].sum;
-      equal_[x] = equals ? equal_[parent] : x;
-    }
-  }
-
-  [[nodiscard]] bool of_run_time(ContextId x) const { return (contexts_[x].flags & database::kRunTime) != 0; }
-
-  /// Standard error of one thread's work at `x`.
-  [[nodiscard]] double error_of_work(ContextId x) const {
-    const auto at_least_0 = [](Uint128 all, Uint128 waits) { return all > waits ? all - waits : 0; };
-    const double work = static_cast<double>(at_least_0(role_.time[x].sum, role_.idleness[x].sum));
-    const double share = work / std::max(1.0, static_cast<double>(role_.time[0].sum));
-    const auto blocked = static_cast<std::uint64_t>(at_least_0(role_.blocked[x], wait_blocked_[x]));
-    return std::sqrt(sampling_variance(at_least_0(role_.weight_sq[x], wait_weight_sq_[x]), blocked, share,
-                                       role_.threads, period_ns_));
-  }
-
-  /// Roots and call sites are no scopes that a user could change: what is below them takes their place.
-  [[nodiscard]] bool transparent(ContextId x) const {
-    const ContextKind kind = contexts_[x].kind;
-    const bool passes = kind == ContextKind::call || kind == ContextKind::root ||
-                        kind == ContextKind::thread_root || kind == ContextKind::partial;
-    return passes && contexts_[x].end > x + 1;
-  }
-
-  /// The children of `x` that can be suspected: communication and waits cannot, and run-time libraries that
-  /// only lead to the user's code give way to it.
-  void collect_children(ContextId x, std::vector<ContextId>& into) const {
-    for (ContextId c = x + 1; c < contexts_[x].end; c = contexts_[c].end) {
-      if (is_wait(contexts_, c) || role_.time[c].sum == 0) continue;
-      if (transparent(c) || (of_run_time(c) && users_code_[c])) {
-        collect_children(c, into);
-      } else {
-        into.push_back(c);
-      }
-    }
-  }
-
-  /// More than the late ones among `count` threads can exceed the mean work at `c` by, together: their
-  /// deviations' sum is largest where they are equal. Costs nothing, where asking for the work does.
-  [[nodiscard]] double most_excess(ContextId c, std::size_t late) const {
-    const double deviation_of_work = metrics::finalize(role_.time[c], role_.threads).stddev +
-                                     metrics::finalize(role_.idleness[c], role_.threads).stddev;
-    constexpr double kRounding = 1 + 1e-6;
-    return kRounding * std::sqrt(static_cast<double>(late) * role_.threads) * deviation_of_work;
-  }
-
-  /// What `c`, a child of a scope with the work `whole`, works too much on late threads with the excess
-  /// `left`, if that is `least` or more; `sum` becomes the sum of it.
-  [[nodiscard]] Excess excess_of(ContextId c, PerThread whole, double mean_of_whole, const Late& late,
-                                 const PerLate& left, double& sum) const {
-    const PerThread part = work_of(c);
-    const double mean = mean_work(c);
-    const double share = passed_on(part, mean, whole, mean_of_whole);
-    Excess child{.scope = c, .by_thread = PerLate(left.size()), .noise = kNoiseExcess * error_of_work(c)};
-    sum = 0;
-    for (std::size_t i = 0; i < left.size(); ++i) {
-      child.by_thread[i] = std::max(0.0, share * deviation(part[late.threads[i]], mean));
-      sum += std::min(child.by_thread[i], left[i]);
-    }
-    return child;
-  }
-
-  /// Gives the excess of `x` to its children, those that account for the most of it first. Returns those that
-  /// may get `least` (above 0) or more, and perhaps others: what the rest gets is nobody's concern, as they
-  /// come after these.
-  [[nodiscard]] std::vector<Excess> distribute(ContextId x, const Late& late, PerLate left,
-                                               double least) const {
-    std::vector<ContextId> scopes;
-    collect_children(x, scopes);
-    std::erase_if(scopes, [&](ContextId c) { return most_excess(c, late.threads.size()) < least; });
-    std::vector<Excess> children;
-    if (scopes.empty()) return children;
-    const PerThread asked = work_of(x);
-    const std::vector<std::uint64_t> whole(asked.begin(), asked.end());
-    const double mean = mean_work(x);
-    std::vector<std::pair<double, std::size_t>> order;
-    for (const ContextId c : scopes) {
-      double sum = 0;
-      Excess child = excess_of(c, whole, mean, late, left, sum);
-      if (sum < least) continue;
-      order.emplace_back(-sum, children.size());
-      children.push_back(std::move(child));
-    }
-    std::ranges::sort(order);
-    for (const auto& [negative_sum, index] : order) {
-      PerLate& excess = children[index].by_thread;
-      for (std::size_t i = 0; i < excess.size(); ++i) {
-        excess[i] = std::min(excess[i], left[i]);
-        left[i] -= excess[i];
-      }
-    }
-    return children;
-  }
-
-  /// From a child of a balanced context to the deepest scope that still holds most of its excess. What a
-  /// run-time library does within a scope is that scope's doing.
-  [[nodiscard]] Excess walk_down(Excess scope, const Late& late) const {
-    const double begun = real_total(scope);
-    if (begun == 0) return scope;
-    for (;;) {
-      std::vector<Excess> children = distribute(scope.scope, late, scope.by_thread, kMost * begun);
-      const auto largest = std::ranges::max_element(children, {}, real_total);
-      if (largest == children.end() || real_total(*largest) < kMost * begun) return scope;
-      if (of_run_time(largest->scope)) return scope;
-      scope = std::move(*largest);
-    }
-  }
-
-  std::span<const database::Context> contexts_;
-  const RoleView& role_;
-  const WorkOf& work_;
-  std::uint64_t period_ns_;
-  std::vector<Uint128> wait_weight_sq_;
-  std::vector<std::uint64_t> wait_blocked_;
-  std::vector<bool> users_code_;
-  std::vector<ContextId> equal_;  ///< by context: the outermost one with the same work on every thread
-};
-
 std::uint64_t rounded(double ns) {
   return static_cast<std::uint64_t>(std::llround(ns));
 }
 
+/// A suspect, and whether it is all that its walk ended in, or without what that calls.
+struct Found {
+  Suspect suspect;
+  bool own = false;
+};
+
+/// The suspects of one role.
+class Search {
+ public:
+  Search(std::span<const database::Context> contexts, std::uint32_t role_index, const RoleView& role,
+         std::span<const std::uint32_t> locations, const WorkOf& work, const Options& options)
+      : contexts_(contexts),
+        role_index_(role_index),
+        role_(role),
+        locations_(locations),
+        epsilon_(options.epsilon),
+        parts_(contexts, role),
+        work_(role, work, options.period_ns) {}
+
+  /// Adds those below one blamed context.
+  void below(const database::BlameRow& row);
+
+  /// Largest explains first, each once.
+  [[nodiscard]] std::vector<Suspect> take();
+
+ private:
+  [[nodiscard]] Late late_threads(const Part& whole) const;
+  [[nodiscard]] std::vector<std::size_t> culprits_of(const Excess& e) const;
+  [[nodiscard]] ContextId site_of(const Excess& e, const std::vector<std::size_t>& culprits,
+                                  const Late& late) const;
+  [[nodiscard]] ContextId name_of(const End& end, ContextId suspect) const;
+  [[nodiscard]] double gain_by_removing(const Part& whole, const Part& part,
+                                        std::span<const std::uint32_t> culprits) const;
+  void state_worth(Suspect& suspect, double explains, const Excess& e, const Late& late,
+                   const Part& whole) const;
+  [[nodiscard]] bool same(const Found& a, const Found& b) const;
+
+  std::span<const database::Context> contexts_;
+  std::uint32_t role_index_;
+  const RoleView& role_;
+  std::span<const std::uint32_t> locations_;
+  double epsilon_;
+  Parts parts_;
+  Work work_;
+  std::vector<Found> found_;
+};
+
+/// An excess that sampling alone may have caused, or that is small beside the largest, delays nobody.
+Late Search::late_threads(const Part& whole) const {
+  const std::span<const std::uint64_t> work = work_.of(whole.ranges);
+  const double mean = work_.mean(whole);
+  const double quantile = boost::math::quantile(boost::math::normal(), 1 - epsilon_ / (2.0 * role_.threads));
+  const double largest = static_cast<double>(std::ranges::max(work)) - mean;
+  const double least = std::max(kLate * largest, quantile * work_.error(whole));
+  Late late;
+  for (std::uint32_t t = 0; t < work.size(); ++t) {
+    const double excess = static_cast<double>(work[t]) - mean;
+    if (excess <= 0 || excess < least) continue;
+    late.threads.push_back(t);
+    late.excess.push_back(excess);
+  }
+  return late;
+}
+
 /// Where among the late threads the culprits are.
-std::vector<std::size_t> culprits_of(const Excess& e) {
-  const double whole = real_total(e);
+std::vector<std::size_t> Search::culprits_of(const Excess& e) const {
+  double largest = 0;
+  for (std::size_t i = 0; i < e.by_thread.size(); ++i) largest = std::max(largest, without_noise(e, i));
+  const double least = std::min(kCulprit * real_total(e), kLate * largest);
   std::vector<std::size_t> culprits;
   for (std::size_t i = 0; i < e.by_thread.size(); ++i) {
-    if (without_noise(e.by_thread[i], e.noise) > kCulprit * whole) culprits.push_back(i);
+    if (without_noise(e, i) > least) culprits.push_back(i);
   }
   return culprits;
 }
 
-/// How much earlier the last thread arrives at the end of `balanced` if the work of the threads `culprits`,
-/// ascending, at `suspect` falls to the others' mean.
-double gain_by_removing(const Search& search, ContextId balanced, ContextId suspect,
-                        std::span<const std::uint32_t> culprits) {
+/// The scope of the part on which the culprits work most, of those with the largest observations.
+ContextId Search::site_of(const Excess& e, const std::vector<std::size_t>& culprits, const Late& late) const {
+  std::vector<ContextId> scopes = e.part.scopes;
+  if (scopes.size() == 1) return scopes.front();
+  std::ranges::stable_sort(scopes, std::ranges::greater(), [&](ContextId x) { return role_.time[x].max; });
+  scopes.resize(std::min(scopes.size(), kSitesRead));
+  double most = -1;
+  ContextId site = scopes.front();
+  for (const ContextId x : scopes) {
+    const std::span<const std::uint64_t> work =
+        work_.of({{.first = x, .end = contexts_[x].end}}, e.part.own ? Ranges() : e.part.ranges);
+    double sum = 0;
+    for (const std::size_t i : culprits) sum += static_cast<double>(work[late.threads[i]]);
+    if (sum <= most) continue;
+    most = sum;
+    site = x;
+  }
+  return site;
+}
+
+/// The scope that stands out: the outermost procedure of the walk that does little but what it ends in. A
+/// procedure that several others call says nothing without its caller.
+ContextId Search::name_of(const End& end, ContextId suspect) const {
+  if (end.way.empty()) return suspect;
+  const auto work = [&](std::size_t i) { return static_cast<double>(end.way[i].work); };
+  std::size_t named = end.way.size() - 1;
+  while (named > 0 && work(end.way.size() - 1) >= kSameWork * work(named - 1)) --named;
+  while (named > 0 && parts_.is_shared(end.way[named].scopes.front())) --named;
+  const std::vector<ContextId>& scopes = end.way[named].scopes;
+  const auto after = std::ranges::upper_bound(scopes, suspect);
+  return after == scopes.begin() ? suspect : *(after - 1);
+}
+
+/// How much earlier the last thread arrives at the end of `whole` if the work of the threads `culprits`,
+/// ascending, in `part` falls to the others' mean.
+double Search::gain_by_removing(const Part& whole, const Part& part,
+                                std::span<const std::uint32_t> culprits) const {
   std::vector<double> removed;
   {
-    const PerThread work = search.work_of(suspect);
+    const std::span<const std::uint64_t> work = work_.of(part.ranges, whole.ranges);
     double others = std::accumulate(work.begin(), work.end(), 0.0);
     for (const std::uint32_t t : culprits) others -= static_cast<double>(work[t]);
     others /= static_cast<double>(work.size() - culprits.size());
     removed.reserve(culprits.size());
-    for (const std::uint32_t t : culprits) removed.push_back(std::max(0.0, deviation(work[t], others)));
+    for (const std::uint32_t t : culprits)
+      removed.push_back(std::max(0.0, static_cast<double>(work[t]) - others));
   }
-  const PerThread whole = search.work_of(balanced);
+  const std::span<const std::uint64_t> work = work_.of(whole.ranges);
   double last = 0;
   std::size_t passed = 0;
-  for (std::uint32_t t = 0; t < whole.size(); ++t) {
+  for (std::uint32_t t = 0; t < work.size(); ++t) {
     const bool culprit = passed < culprits.size() && culprits[passed] == t;
-    last = std::max(last, static_cast<double>(whole[t]) - (culprit ? removed[passed++] : 0.0));
+    last = std::max(last, static_cast<double>(work[t]) - (culprit ? removed[passed++] : 0.0));
   }
-  return static_cast<double>(std::ranges::max(whole)) - last;
+  return static_cast<double>(std::ranges::max(work)) - last;
 }
 
-/// The two figures of docs/algorithms.md 5.5, of `threads` threads.
-void state_worth(Suspect& suspect, double explains, const Excess& e, const Late& late, double threads,
-                 const Search& search) {
+/// The two figures of docs/algorithms.md 5.5.
+void Search::state_worth(Suspect& suspect, double explains, const Excess& e, const Late& late,
+                         const Part& whole) const {
+  const double threads = role_.threads;
   suspect.save_balanced_ns = rounded(explains / threads);
   double removed = explains / threads;
   const std::vector<std::size_t> culprits = culprits_of(e);
@@ -349,37 +190,75 @@ void state_worth(Suspect& suspect, double explains, const Excess& e, const Late&
       std::vector<std::uint32_t> at;
       at.reserve(culprits.size());
       for (const std::size_t i : culprits) at.push_back(late.threads[i]);
-      removed = std::min(removed, gain_by_removing(search, suspect.balanced, e.scope, at));
+      removed = std::min(removed, gain_by_removing(whole, e.part, at));
     }
   }
   suspect.save_removed_ns = rounded(removed);
 }
 
-/// Appends the suspects of one row of blame.
-void find_below(const database::BlameRow& row, std::uint32_t role_index,
-                std::span<const std::uint32_t> locations, const Search& search, double epsilon,
-                std::vector<Suspect>& into) {
-  const PerThread work = search.work_of(row.context);
-  const Late late = search.late_threads(row.context, work, epsilon);
-  const double threads = static_cast<double>(work.size());
+void Search::below(const database::BlameRow& row) {
+  const Part whole = parts_.whole(row.context);
+  const Late late = late_threads(whole);
+  const double largest = static_cast<double>(std::ranges::max(work_.of(whole.ranges))) - work_.mean(whole);
   const double blame = static_cast<double>(row.sum);
-  const double explainable =
-      std::min(blame, threads * deviation(std::ranges::max(work), search.mean_work(row.context)));
+  const double explainable = std::min(blame, role_.threads * largest);
   if (late.threads.empty() || explainable <= 0) return;
+  const double excess = total(late.excess);
   constexpr double kRounding = 1 - 1e-9;
-  const double least_share = kRounding * kListed * blame / explainable;
-  for (const Search::Found& found : search.below(row.context, late, least_share)) {
-    const double explains = explainable * found.share;
+  const double least = kRounding * kListed * blame / explainable * excess;
+  for (End& end : Walk(parts_, work_, late).from(row.context, late.excess, least)) {
+    const double explains = explainable * real_total(end.excess) / excess;
     if (explains < kListed * blame) continue;
+    const std::vector<std::size_t> culprits = culprits_of(end.excess);
     Suspect suspect{
-        .role = role_index, .balanced = row.context, .suspect = found.excess.scope, .locations = {}};
-    for (const std::size_t i : culprits_of(found.excess))
-      suspect.locations.push_back(locations[late.threads[i]]);
-    suspect.excess_ns = rounded(real_total(found.excess));
+        .role = role_index_, .balanced = row.context, .locations = {}, .scopes = {}, .explained = {}};
+    suspect.suspect = site_of(end.excess, culprits, late);
+    suspect.named = name_of(end, suspect.suspect);
+    for (const std::size_t i : culprits) suspect.locations.push_back(locations_[late.threads[i]]);
+    suspect.excess_ns = rounded(real_total(end.excess));
     suspect.explains_ns = rounded(explains);
-    state_worth(suspect, explains, found.excess, late, threads, search);
-    into.push_back(std::move(suspect));
+    state_worth(suspect, explains, end.excess, late, whole);
+    suspect.explained = {{.balanced = row.context, .ns = suspect.explains_ns}};
+    judge(suspect, end.excess, culprits.size(), explains / blame);
+    suspect.scopes = std::move(end.excess.part.scopes);
+    found_.push_back({.suspect = std::move(suspect), .own = end.excess.part.own});
   }
+}
+
+/// Whether two suspects of different balanced scopes are the same code, or one is within the other.
+bool Search::same(const Found& a, const Found& b) const {
+  if (a.suspect.scopes == b.suspect.scopes && a.own == b.own) return true;
+  const auto within = [&](const Found& inner, const Found& outer) {
+    const std::vector<ContextId>& scopes = outer.suspect.scopes;
+    const auto after = std::ranges::upper_bound(scopes, inner.suspect.suspect);
+    return !outer.own && after != scopes.begin() && inner.suspect.suspect < contexts_[*(after - 1)].end;
+  };
+  return within(a, b) || within(b, a);
+}
+
+std::vector<Suspect> Search::take() {
+  const auto explains = [](const Found& found) { return found.suspect.explains_ns; };
+  std::ranges::stable_sort(found_, std::ranges::greater(), explains);
+  std::vector<Found> once;
+  for (Found& found : found_) {
+    const auto known = std::ranges::find_if(once, [&](const Found& other) {
+      return other.suspect.balanced != found.suspect.balanced && same(other, found);
+    });
+    if (known == once.end()) {
+      once.push_back(std::move(found));
+      continue;
+    }
+    Suspect& into = known->suspect;
+    into.explained.push_back(found.suspect.explained.front());
+    into.explains_ns += found.suspect.explains_ns;
+    into.excess_ns = std::max(into.excess_ns, found.suspect.excess_ns);
+    into.save_balanced_ns += found.suspect.save_balanced_ns;
+    into.save_removed_ns += found.suspect.save_removed_ns;
+  }
+  std::ranges::stable_sort(once, std::ranges::greater(), explains);
+  std::vector<Suspect> suspects;
+  for (Found& found : once) suspects.push_back(std::move(found.suspect));
+  return suspects;
 }
 
 }  // namespace
@@ -391,13 +270,10 @@ std::vector<Suspect> find_suspects(std::span<const database::Context> contexts, 
   check_role(role, contexts.size());
   if (locations.size() != role.threads)
     throw std::invalid_argument("a location is needed for every thread of the role");
-  std::vector<Suspect> suspects;
-  if (role.threads < 2) return suspects;
-  const Search search(contexts, role, work, options);
-  for (const database::BlameRow& row : blame)
-    find_below(row, role_index, locations, search, options.epsilon, suspects);
-  std::ranges::stable_sort(suspects, std::ranges::greater(), &Suspect::explains_ns);
-  return suspects;
+  if (role.threads < 2) return {};
+  Search search(contexts, role_index, role, locations, work, options);
+  for (const database::BlameRow& row : blame) search.below(row);
+  return search.take();
 }
 
 }  // namespace culprit::blame

@@ -84,6 +84,12 @@ void check_blame(const Experiment& e, std::size_t locations) {
     require(suspect.role < e.roles.size() && suspect.balanced < e.contexts.size() &&
                 suspect.suspect < e.contexts.size(),
             "a suspect's role or context does not exist");
+    const auto is_context = [&](ContextId x) { return x < e.contexts.size(); };
+    require(is_context(suspect.named) && std::ranges::all_of(suspect.scopes, is_context) &&
+                std::ranges::all_of(suspect.explained, is_context, &Explained::balanced),
+            "a suspect's scope does not exist");
+    require(std::ranges::is_sorted(suspect.scopes, std::ranges::less_equal()),
+            "a suspect's scopes are out of order");
     require(std::ranges::all_of(suspect.locations, [=](std::uint32_t l) { return l < locations; }),
             "a suspect's location does not exist");
   }

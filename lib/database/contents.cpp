@@ -217,8 +217,12 @@ struct Contents::Late {
 
   void read_suspects() {
     suspects = decode_suspects(section(Section::suspects).all());
+    const auto is_context = [this](ContextId x) { return x < contexts; };
     for (const Suspect& suspect : suspects) {
-      if (suspect.role >= roles || suspect.balanced >= contexts || suspect.suspect >= contexts ||
+      if (suspect.role >= roles || !is_context(suspect.balanced) || !is_context(suspect.suspect) ||
+          !is_context(suspect.named) || !std::ranges::all_of(suspect.scopes, is_context) ||
+          !std::ranges::is_sorted(suspect.scopes, std::ranges::less_equal()) ||
+          !std::ranges::all_of(suspect.explained, is_context, &Explained::balanced) ||
           !std::ranges::all_of(suspect.locations, [this](std::uint32_t l) { return is_location(l); })) {
         section(Section::suspects).fail("refers to something that does not exist");
       }

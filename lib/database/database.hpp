@@ -4,6 +4,7 @@
 #include "metrics/accumulator.hpp"
 #include "metrics/wait_pattern.hpp"
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -85,6 +86,13 @@ struct FlatScope {
   std::uint8_t flags = 0;  ///< of its instances, merged; set when a database is written
 };
 
+/// Contexts from `first` up to `end`: a subtree, or some of one.
+struct ContextRange {
+  ContextId first = 0, end = 0;
+
+  friend constexpr auto operator<=>(const ContextRange&, const ContextRange&) = default;
+};
+
 /// A metric with per-thread values, or (summary_only) one that exists only as a summary.
 struct Metric {
   std::string name;         ///< REALTIME, idleness, communication, CPU, samples, an event's name, imbalance
@@ -135,12 +143,35 @@ struct BlameRow {
   std::uint64_t sum = 0, min = 0, max = 0;
 };
 
+/// How sure it is that a suspect is to blame (docs/blame.md), and what is in doubt.
+enum class Confidence : std::uint8_t { hint, likely, sure };
+enum class Doubt : std::uint8_t {
+  none,
+  sampling,  ///< its excess is not far above its sampling error: a longer run would tell
+  rivals,    ///< without other code the balanced scope would be about as even: a trace would tell
+  varying,   ///< most of the blame is left unexplained: a trace would tell
+};
+
+/// Idleness below one balanced scope that a suspect explains.
+struct Explained {
+  ContextId balanced = 0;
+  std::uint64_t ns = 0;
+
+  friend constexpr bool operator==(const Explained&, const Explained&) = default;
+};
+
 /// A suspect (docs/algorithms.md 5.4). Times in ns.
 struct Suspect {
   std::uint32_t role = 0;
-  ContextId balanced = 0, suspect = 0;
+  ContextId balanced = 0;                ///< of the scopes around it, the one with most that it explains
+  ContextId suspect = 0;                 ///< the one of `scopes` on which the culprits work most
   std::vector<std::uint32_t> locations;  ///< culprits, indices of locations
   std::uint64_t excess_ns = 0, explains_ns = 0, save_balanced_ns = 0, save_removed_ns = 0;
+  ContextId named = 0;  ///< the scope at or above `suspect` that it is named by
+  Confidence confidence = Confidence::hint;
+  Doubt doubt = Doubt::none;
+  std::vector<ContextId> scopes;     ///< the same code by all its call sites, ascending
+  std::vector<Explained> explained;  ///< explains_ns by balanced scope, most first
 };
 
 // Numbers as in the file.

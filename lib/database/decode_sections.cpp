@@ -112,6 +112,30 @@ std::vector<Wait> decode_waits(ByteSpan bytes) {
   return waits;
 }
 
+namespace {
+
+/// What was added to suspects later.
+void get_details(Decoder& from, Suspect& suspect) {
+  suspect.named = from.get<std::uint32_t>();
+  const auto confidence = from.get<std::uint8_t>();
+  const auto doubt = from.get<std::uint8_t>();
+  if (confidence > static_cast<std::uint8_t>(Confidence::sure) ||
+      doubt > static_cast<std::uint8_t>(Doubt::varying)) {
+    from.fail("names an unknown confidence");
+  }
+  suspect.confidence = static_cast<Confidence>(confidence);
+  suspect.doubt = static_cast<Doubt>(doubt);
+  suspect.scopes.resize(from.get_count(sizeof(ContextId)));
+  for (ContextId& scope : suspect.scopes) scope = from.get<std::uint32_t>();
+  suspect.explained.resize(from.get_count(sizeof(ContextId) + sizeof(std::uint64_t)));
+  for (Explained& explained : suspect.explained) {
+    explained.balanced = from.get<std::uint32_t>();
+    explained.ns = from.get<std::uint64_t>();
+  }
+}
+
+}  // namespace
+
 std::vector<Suspect> decode_suspects(ByteSpan bytes) {
   Decoder from(bytes, "the section on suspects");
   std::vector<Suspect> suspects(from.get_count(48));
@@ -125,7 +149,12 @@ std::vector<Suspect> decode_suspects(ByteSpan bytes) {
     }
     suspect.locations.resize(from.get_count(sizeof(std::uint32_t)));
     for (std::uint32_t& location : suspect.locations) location = from.get<std::uint32_t>();
+    suspect.named = suspect.suspect;
+    suspect.scopes = {suspect.suspect};
+    suspect.explained = {{.balanced = suspect.balanced, .ns = suspect.explains_ns}};
   }
+  if (from.remaining() == 0) return suspects;  // from an older writer
+  for (Suspect& suspect : suspects) get_details(from, suspect);
   return suspects;
 }
 

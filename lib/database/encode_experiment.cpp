@@ -145,6 +145,18 @@ void encode_blame(const Experiment& e, SectionBytes& sections) {
     suspects.put(static_cast<std::uint32_t>(suspect.locations.size()));
     suspects.append(std::as_bytes(std::span(suspect.locations)));
   }
+  for (const Suspect& suspect : e.suspects) {  // since 0.2; a reader of 0.1 ignores it
+    suspects.put(suspect.named);
+    suspects.put(static_cast<std::uint8_t>(suspect.confidence));
+    suspects.put(static_cast<std::uint8_t>(suspect.doubt));
+    suspects.put(static_cast<std::uint32_t>(suspect.scopes.size()));
+    suspects.append(std::as_bytes(std::span(suspect.scopes)));
+    suspects.put(static_cast<std::uint32_t>(suspect.explained.size()));
+    for (const Explained& explained : suspect.explained) {
+      suspects.put(explained.balanced);
+      suspects.put(explained.ns);
+    }
+  }
   sections[slot(Section::balance)] = balance.take();
   sections[slot(Section::blame)] = blame.take();
   sections[slot(Section::suspects)] = suspects.take();

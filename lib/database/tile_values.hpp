@@ -28,10 +28,7 @@ class TileValues {
   /// Exclusive values of one location, ascending by (context, metric).
   [[nodiscard]] std::vector<Value> profile(std::uint32_t location) const;
 
-  /// Contexts from `first` up to `end`: a subtree, or some of one.
-  struct ContextRange {
-    ContextId first = 0, end = 0;
-  };
+  using ContextRange = database::ContextRange;
   /// Where one metric's values are added: one sum per location, from `first` on, of all tiles that are asked
   /// for.
   struct Sums {

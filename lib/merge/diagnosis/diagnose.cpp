@@ -7,8 +7,6 @@
 namespace culprit::merge {
 namespace {
 
-using database::ContextId;
-
 void diagnose_role(database::Experiment& experiment, std::span<const std::uint32_t> roles, std::uint32_t role,
                    const RoleTotals& totals, WorkByThread& work, const blame::Options& options) {
   const blame::RoleView view{.threads = experiment.roles[role].threads,
@@ -24,8 +22,9 @@ void diagnose_role(database::Experiment& experiment, std::span<const std::uint32
     if (roles[l] == role) locations.push_back(l);
   }
   std::vector<std::uint64_t> of_role;
-  const blame::WorkOf work_in_role = [&](ContextId context) -> std::span<const std::uint64_t> {
-    const std::vector<std::uint64_t>& all = work.of(context);
+  const blame::WorkOf work_in_role = [&](const blame::Ranges& of,
+                                         const blame::Ranges& within) -> std::span<const std::uint64_t> {
+    const std::vector<std::uint64_t>& all = work.of(of, within);
     if (locations.size() == all.size()) return all;
     of_role.resize(locations.size());
     std::ranges::transform(locations, of_role.begin(), [&](std::uint32_t l) { return all[l]; });
@@ -44,7 +43,7 @@ void diagnose(exchange::Communicator& comm, database::Experiment& experiment,
               const blame::Options& options) {
   blame::Options measured = options;
   if (experiment.run.period_ns != 0) measured.period_ns = experiment.run.period_ns;
-  WorkByThread work(comm, writer, values, experiment.contexts);
+  WorkByThread work(comm, writer, values);
   work.run([&] {
     for (std::uint32_t role = 0; role < experiment.roles.size(); ++role)
       diagnose_role(experiment, roles, role, summaries.roles[role], work, measured);

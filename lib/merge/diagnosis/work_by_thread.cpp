@@ -1,6 +1,6 @@
-// Inclusive work per thread of single contexts, for suspects: rank 0 broadcasts the context, every rank of
-// the analysis sums it up from its share of the database's tiles, and rank 0 keeps the latest answers (32
-// MiB), since a walk asks for most contexts several times. Pages are given back after each sixteen tiles.
+// Work per thread in some contexts, for suspects: rank 0 broadcasts their ranges, every rank of the analysis
+// sums it up from its share of the database's tiles, and rank 0 keeps the latest answers (32
+// MiB), since a walk asks for most of them several times. Pages are given back after each sixteen tiles.
 // Cost: a few lists per tile; 8 bytes per thread sent (docs/scaling.md).
 #include "merge/diagnosis/work_by_thread.hpp"
 
@@ -37,6 +37,21 @@ exchange::Bytes to_bytes(const std::string& problem, const std::vector<std::uint
   message.text(problem);
   message.values(work);
   return message.take();
+}
+
+/// What `all`, which holds all of `some`, holds besides.
+std::vector<database::ContextRange> difference(std::span<const database::ContextRange> all,
+                                               std::span<const database::ContextRange> some) {
+  std::vector<database::ContextRange> rest;
+  auto next = some.begin();
+  for (database::ContextRange range : all) {
+    for (; next != some.end() && next->first < range.end; ++next) {
+      if (range.first < next->first) rest.push_back({.first = range.first, .end = next->first});
+      range.first = next->end;
+    }
+    if (range.first < range.end) rest.push_back(range);
+  }
+  return rest;
 }
 
 }  // namespace
@@ -114,32 +129,29 @@ void WorkByThread::put(const TileValues::Share& share, std::span<const std::uint
   }
 }
 
-/// Of a context below one that is known, all but it may take fewer lists than it does: going down, a search
-/// leaves little beside its way.
-std::vector<std::uint64_t> WorkByThread::find(ContextId context) {
-  const Ranges itself = {{.first = context, .end = contexts_[context].end}};
-  ContextId above = contexts_[context].parent;
-  while (above != database::kNone && !by_context_.contains(above)) above = contexts_[above].parent;
-  if (above == database::kNone || values_.tiles() == 0) return ask_all(itself);
-  const Ranges rest = {{.first = above, .end = context},
-                       {.first = contexts_[context].end, .end = contexts_[above].end}};
-  if (values_.lists_of(itself, 0) <= values_.lists_of(rest, 0)) return ask_all(itself);
+/// Of what lies in something known, all but it may take fewer lists than it does: going down, a search leaves
+/// little beside its way.
+std::vector<std::uint64_t> WorkByThread::find(const Ranges& ranges, const Ranges& within) {
+  const auto known = by_ranges_.find(within);
+  if (known == by_ranges_.end() || values_.tiles() == 0) return ask_all(ranges);
+  const Ranges rest = difference(within, ranges);
+  if (values_.lists_of(ranges, 0) <= values_.lists_of(rest, 0)) return ask_all(ranges);
   std::vector<std::uint64_t> work = ask_all(rest);
-  const std::vector<std::uint64_t>& whole = by_context_.at(above)->work;
+  const std::vector<std::uint64_t>& whole = known->second->work;
   std::ranges::transform(whole, work, work.begin(), std::minus());
   return work;
 }
 
-const std::vector<std::uint64_t>& WorkByThread::of(ContextId context) {
-  if (const auto found = by_context_.find(context); found != by_context_.end()) {
+const std::vector<std::uint64_t>& WorkByThread::of(const Ranges& ranges, const Ranges& within) {
+  if (const auto found = by_ranges_.find(ranges); found != by_ranges_.end()) {
     known_.splice(known_.begin(), known_, found->second);
     return known_.front().work;
   }
-  known_.push_front({.context = context, .work = find(context)});
-  by_context_[context] = known_.begin();
+  known_.push_front({.ranges = ranges, .work = find(ranges, within)});
+  by_ranges_[ranges] = known_.begin();
   const std::size_t most = 1 + kMostKept / (sizeof(std::uint64_t) * std::max(values_.locations(), 1U));
   while (known_.size() > most) {
-    by_context_.erase(known_.back().context);
+    by_ranges_.erase(known_.back().ranges);
     known_.pop_back();
   }
   return known_.front().work;

@@ -9,37 +9,39 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 namespace culprit::merge {
 
-/// Inclusive work (REALTIME - idleness, ns) of single contexts, by location: rank 0 asks, every rank looks it
-/// up in its share of the tiles.
+/// Work (REALTIME - idleness, ns) in some contexts, by location: rank 0 asks, every rank looks it up in its
+/// share of the tiles.
 class WorkByThread {
  public:
-  /// `values`: those of `writer`'s tiles; `contexts`: rank 0's. All must outlive this.
+  using Ranges = std::vector<database::ContextRange>;
+
+  /// `values`: those of `writer`'s tiles. All must outlive this.
   WorkByThread(exchange::Communicator& comm, const database::Writer& writer,
-               const database::TileValues& values, std::span<const database::Context> contexts)
-      : comm_(comm), writer_(writer), values_(values), contexts_(contexts) {}
+               const database::TileValues& values)
+      : comm_(comm), writer_(writer), values_(values) {}
 
   /// Collective: runs `ask` on rank 0, where it may call of(); the other ranks answer until it ends. If it
   /// throws, every rank throws std::runtime_error with its message.
   void run(const std::function<void()>& ask);
 
-  /// Rank 0, within run(): the work at `context`, one number per location. Valid until the next call. Throws
-  /// std::runtime_error where a rank cannot read its share.
-  const std::vector<std::uint64_t>& of(database::ContextId context);
+  /// Rank 0, within run(): the work in the contexts `ranges` (ascending, disjoint), one number per location.
+  /// Where `within`, which holds all of them, was asked for lately, the rest of it may be read instead. Valid
+  /// until the next call. Throws std::runtime_error where a rank cannot read its share.
+  const std::vector<std::uint64_t>& of(const Ranges& ranges, const Ranges& within);
 
  private:
   /// What was asked for lately, the latest first: walking down a tree asks for each context twice.
   struct Known {
-    database::ContextId context = 0;
+    Ranges ranges;
     std::vector<std::uint64_t> work;
   };
 
-  using Ranges = std::vector<database::TileValues::ContextRange>;
   using Visit = std::function<void(std::uint32_t first, std::span<const std::uint64_t> work)>;
 
   void serve();
@@ -47,7 +49,7 @@ class WorkByThread {
   void look_up(const Ranges& ranges, const Visit& visit);
   [[nodiscard]] exchange::Bytes answer(const exchange::Bytes& question);
   [[nodiscard]] std::vector<std::uint64_t> ask_all(const Ranges& ranges);
-  [[nodiscard]] std::vector<std::uint64_t> find(database::ContextId context);
+  [[nodiscard]] std::vector<std::uint64_t> find(const Ranges& ranges, const Ranges& within);
   void put(const database::TileValues::Share& share, std::span<const std::uint64_t> part,
            std::vector<std::uint64_t>& into) const;
   [[nodiscard]] database::TileValues::Share share(int rank) const {
@@ -57,10 +59,9 @@ class WorkByThread {
   exchange::Communicator& comm_;
   const database::Writer& writer_;
   const database::TileValues& values_;
-  std::span<const database::Context> contexts_;
   std::size_t looked_at_ = 0;  // tiles
   std::list<Known> known_;
-  std::unordered_map<database::ContextId, std::list<Known>::iterator> by_context_;
+  std::map<Ranges, std::list<Known>::iterator> by_ranges_;
 };
 
 }  // namespace culprit::merge

@@ -8,16 +8,29 @@ using database::Context;
 using database::ContextId;
 using database::ContextKind;
 
-ContextId TreeFixture::add(ContextId parent, ContextKind kind, std::uint8_t flags) {
+ContextId TreeFixture::add(ContextId parent, ContextKind kind, std::uint8_t flags, database::StringId name) {
   const auto id = static_cast<ContextId>(contexts_.size());
   Context context{.parent = parent, .end = id + 1};
   context.kind = kind;
   context.flags = flags;
+  constexpr database::StringId kUnnamed = 1'000'000;
+  context.name = name != 0 ? name : kUnnamed + id;
   if ((contexts_[parent].flags & database::kInWait) != 0) context.flags |= database::kInWait;
   if ((flags & database::kFrontier) != 0) context.flags |= database::kInWait;
   contexts_.push_back(context);
   for (ContextId x = parent; x != database::kNone; x = contexts_[x].parent) contexts_[x].end = id + 1;
   return id;
+}
+
+ContextId TreeFixture::at_line(ContextId parent, ContextKind kind, std::uint32_t line) {
+  const ContextId x = add(parent, kind);
+  contexts_[x].file = 1;
+  contexts_[x].line = line;
+  return x;
+}
+
+ContextId TreeFixture::call(ContextId parent, database::StringId name, std::uint32_t line) {
+  return add(at_line(parent, ContextKind::call, line), ContextKind::procedure, 0, name);
 }
 
 ContextId TreeFixture::add_wait(ContextId parent) {
@@ -29,11 +42,13 @@ RoleFixture::RoleFixture(const std::vector<Context>& contexts, std::uint32_t thr
       threads_(threads),
       time_(contexts.size(), std::vector<std::uint64_t>(threads)),
       idle_(time_),
+      own_work_(time_),
       weight_sq_(contexts.size()),
       blocked_(contexts.size()) {}
 
 void RoleFixture::spend(ContextId leaf, std::uint32_t thread, std::uint64_t ns, bool idle,
                         std::uint64_t samples) {
+  if (!idle) own_work_[leaf][thread] += ns;
   for (ContextId x = leaf; x != database::kNone; x = contexts_[x].parent) {
     time_[x][thread] += ns;
     if (idle) idle_[x][thread] += ns;
@@ -67,9 +82,14 @@ const RoleView& RoleFixture::view() {
 }
 
 WorkOf RoleFixture::work() const {
-  return [this, work = std::vector<std::uint64_t>()](ContextId x) mutable -> std::span<const std::uint64_t> {
-    work = time_[x];
-    for (std::size_t t = 0; t < work.size(); ++t) work[t] -= idle_[x][t];
+  return [this, work = std::vector<std::uint64_t>()](
+             const Ranges& of, const Ranges&) mutable -> std::span<const std::uint64_t> {
+    work.assign(threads_, 0);
+    for (const database::ContextRange& range : of) {
+      for (ContextId x = range.first; x < range.end; ++x) {
+        for (std::size_t t = 0; t < work.size(); ++t) work[t] += own_work_[x][t];
+      }
+    }
     return work;
   };
 }

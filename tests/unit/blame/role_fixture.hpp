@@ -13,8 +13,16 @@ class TreeFixture {
  public:
   TreeFixture() { contexts_.push_back({.parent = database::kNone, .end = 1}); }
 
-  /// Adds a scope below `parent`, which must be the last scope or one of its ancestors.
-  database::ContextId add(database::ContextId parent, database::ContextKind kind, std::uint8_t flags = 0);
+  /// Adds a scope below `parent`, which must be the last scope or one of its ancestors. Without `name` it is
+  /// a procedure of its own.
+  database::ContextId add(database::ContextId parent, database::ContextKind kind, std::uint8_t flags = 0,
+                          database::StringId name = 0);
+
+  /// A call site at `line`, and below it the procedure `name`; returns the procedure.
+  database::ContextId call(database::ContextId parent, database::StringId name, std::uint32_t line);
+
+  /// A statement or loop at `line`.
+  database::ContextId at_line(database::ContextId parent, database::ContextKind kind, std::uint32_t line);
 
   /// A procedure frame of communication or a wait, with a statement below it; returns the statement.
   database::ContextId add_wait(database::ContextId parent);
@@ -55,6 +63,7 @@ class RoleFixture {
   const std::vector<database::Context>& contexts_;
   std::uint32_t threads_;
   std::vector<std::vector<std::uint64_t>> time_, idle_;  ///< [context][thread], inclusive
+  std::vector<std::vector<std::uint64_t>> own_work_;     ///< the same of work, exclusive
   std::vector<metrics::Uint128> weight_sq_;
   std::vector<std::uint64_t> blocked_;
   std::vector<metrics::Accumulator> time_summary_, idle_summary_;

@@ -36,7 +36,7 @@ std::vector<std::byte> tiny_database(const Scratch& scratch) {
   e.flat_summaries = {{0, 0, {{1, a, b}}}};
   e.balance = {{Balance::balanced, Balance::imbalanced, Balance::untested}};
   e.blame = {{{0, 75, 0, 70}}};
-  e.suspects = {{0, 0, 1, {1}, 1, 2, 3, 4}};
+  e.suspects = {{0, 0, 1, {1}, 1, 2, 3, 4, 1, Confidence::likely, Doubt::rivals, {1}, {{0, 2}}}};
   e.waits = {{.pattern = WaitPattern::late_sender,
               .location = 0,
               .context = 2,

@@ -39,7 +39,7 @@ auto fields(const BlameRow& b) {
 }
 auto fields(const Suspect& s) {
   return std::tie(s.role, s.balanced, s.suspect, s.locations, s.excess_ns, s.explains_ns, s.save_balanced_ns,
-                  s.save_removed_ns);
+                  s.save_removed_ns, s.named, s.confidence, s.doubt, s.scopes, s.explained);
 }
 auto fields(const Wait& w) {
   return std::tie(w.pattern, w.location, w.context, w.cause_location, w.cause_context, w.exact, w.ns,

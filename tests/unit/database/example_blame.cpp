@@ -17,13 +17,19 @@ std::vector<metrics::Accumulator> dense(const Experiment& e, std::uint32_t role,
   return accumulators;
 }
 
-/// REALTIME − idleness of one context, for the given locations.
+/// REALTIME − idleness in some contexts, for the given locations.
 std::vector<std::uint64_t> work_of(const Example& example, const std::vector<std::uint32_t>& locations,
-                                   ContextId context) {
+                                   const blame::Ranges& ranges) {
   std::vector<std::uint64_t> by_location(example.experiment.locations.size());
-  for (const Value& value : example.contexts[context]) {
-    if (value.metric == kRealtime) by_location[value.index] += value.value;
-    if (value.metric == kIdleness) by_location[value.index] -= value.value;
+  for (std::uint32_t l = 0; l < by_location.size(); ++l) {
+    for (const Value& value : example.profiles[l]) {  // exclusive
+      const auto holds = [&](const ContextRange& range) {
+        return range.first <= value.index && value.index < range.end;
+      };
+      if (!std::ranges::any_of(ranges, holds)) continue;
+      if (value.metric == kRealtime) by_location[l] += value.value;
+      if (value.metric == kIdleness) by_location[l] -= value.value;
+    }
   }
   std::vector<std::uint64_t> work;
   for (const std::uint32_t l : locations) work.push_back(by_location[l]);
@@ -50,8 +56,9 @@ void fill_blame(Example& example) {
     e.balance.push_back(blame::test_balance(e.contexts, view, options));
     e.blame.push_back(blame::shift_blame(e.contexts, view, e.balance.back()));
     std::vector<std::uint64_t> work;
-    const blame::WorkOf ask = [&](ContextId x) -> std::span<const std::uint64_t> {
-      return work = work_of(example, locations, x);
+    const blame::WorkOf ask = [&](const blame::Ranges& of,
+                                  const blame::Ranges&) -> std::span<const std::uint64_t> {
+      return work = work_of(example, locations, of);
     };
     const auto suspects =
         blame::find_suspects(e.contexts, role, view, e.blame.back(), locations, ask, options);

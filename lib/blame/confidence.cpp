@@ -1,0 +1,38 @@
+// How sure a suspect is (ours; docs/blame.md, "How sure"). Three measured quantities: its excess in standard
+// errors, how even the balanced scope would be without it compared with without another part that offers as
+// much, and how much of the blame it explains. The thresholds follow from simulated runs with known truth
+// (tests/unit/blame/choice_test.cpp). Cost: none.
+#include "blame/confidence.hpp"
+
+#include <cmath>
+
+namespace culprit::blame {
+namespace {
+
+using database::Confidence;
+using database::Doubt;
+
+/// Excess over its standard error: sure, and likely, from there on.
+constexpr double kSignificant = 6, kLikely = 3;
+/// How much more even the scope is without it than without a rival, in standard errors: likewise.
+constexpr double kAhead = 3, kHardlyAhead = 1;
+/// Share of the blame.
+constexpr double kExplained = 0.25;
+
+}  // namespace
+
+void judge(database::Suspect& suspect, const Excess& excess, std::size_t culprits, double explained) {
+  const double error = excess.error * std::sqrt(static_cast<double>(culprits));
+  const double total = real_total(excess);
+  const bool weak = total < kSignificant * error;
+  suspect.doubt = weak                     ? Doubt::sampling
+                  : excess.margin < kAhead ? Doubt::rivals
+                  : explained < kExplained ? Doubt::varying
+                                           : Doubt::none;
+  const bool hint = total < kLikely * error || excess.margin < kHardlyAhead;
+  suspect.confidence = suspect.doubt == Doubt::none ? Confidence::sure
+                       : hint                       ? Confidence::hint
+                                                    : Confidence::likely;
+}
+
+}  // namespace culprit::blame

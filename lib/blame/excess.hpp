@@ -1,0 +1,90 @@
+#pragma once
+
+#include "blame/parts.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+// What some threads work too much in the parts of a balanced scope (docs/algorithms.md 5.4).
+namespace culprit::blame {
+
+/// One number for each of the late threads. There may be a million threads, and the others have no excess:
+/// of these, as little as possible is held at a time.
+using PerLate = std::vector<double>;
+
+/// The threads that make the others wait, and how much each works too much: X(t), 0 for all others.
+struct Late {
+  std::vector<std::uint32_t> threads;  ///< ascending
+  PerLate excess;                      ///< ns
+};
+
+/// A part of a balanced scope, and what the late threads work too much in it.
+struct Excess {
+  Part part;
+  PerLate by_thread;  ///< e(c, t), ns, sampling noise included
+  double error = 0;   ///< standard error of one thread's work, ns
+  /// How much more even the scope is without this part than without another that offers as much, in standard
+  /// errors; infinite where there is none.
+  double margin = std::numeric_limits<double>::infinity();
+};
+
+/// e(c, t) less what sampling noise alone would give.
+double without_noise(const Excess& e, std::size_t late);
+/// Its sum over the late threads.
+double real_total(const Excess& e);
+
+/// Work per thread of the parts of one role's contexts.
+class Work {
+ public:
+  /// All must outlive this.
+  Work(const RoleView& role, const WorkOf& work, std::uint64_t period_ns)
+      : role_(role), work_(work), period_ns_(period_ns) {}
+
+  /// Of each thread; `within` holds the part and was asked for before. Valid until the next call. Throws
+  /// std::invalid_argument where it is not given for every thread.
+  [[nodiscard]] std::span<const std::uint64_t> of(const Ranges& ranges, const Ranges& within = {}) const;
+
+  [[nodiscard]] double mean(const Part& part) const;
+  /// Standard error of one thread's work.
+  [[nodiscard]] double error(const Part& part) const;
+  [[nodiscard]] std::uint32_t threads() const { return role_.threads; }
+
+ private:
+  const RoleView& role_;
+  const WorkOf& work_;
+  std::uint64_t period_ns_;
+};
+
+/// W(b, t) − mean of a balanced scope b, without the parts that were already found to be uneven; ns.
+using Rest = std::vector<double>;
+
+/// Called for each part that receives excess, with the rest before the part is taken from it; false ends it.
+using Take = std::function<bool(Excess excess, const Rest& rest)>;
+
+/// Divides the excess of late threads among parts.
+class Division {
+ public:
+  /// Both must outlive this.
+  Division(const Work& work, const Late& late) : work_(work), late_(late) {}
+
+  /// Divides `left` among `parts` of a scope with the contexts `within`: first the part that, of those with
+  /// about the largest offer, leaves the rest most even; then the next, given the first, until none offers
+  /// `least` (above 0) or more.
+  void among(std::vector<Part> parts, const Ranges& within, PerLate left, const Rest& rest, double least,
+             const Take& take) const;
+
+ private:
+  struct Offer;
+  [[nodiscard]] std::vector<Offer> offers(std::vector<Part>& parts, const Ranges& within, const PerLate& left,
+                                          const Rest& rest, double least) const;
+  [[nodiscard]] Offer offer_of(const Part& part, const Ranges& within, const PerLate& left,
+                               const Rest& rest) const;
+  static std::pair<std::size_t, double> choose(const std::vector<Offer>& offers);
+
+  const Work& work_;
+  const Late& late_;
+};
+
+}  // namespace culprit::blame
