@@ -131,7 +131,8 @@ VIEW = {"view": one_of("calling-context", "callers", "flat"), "metrics": [text],
         "roots": [node]}
 BLAME = [{"id": matching(r"c\d+"), "path": path, "idleness_s": number, "share": share, "role": text, "waiters": [LOCATION]}]
 SUSPECTS = [{
-    "balanced": path, "suspect": path, "balanced_id": matching(r"c\d+"), "suspect_id": matching(r"c\d+"), "role": text,
+    "balanced": path, "suspect": path, "balanced_id": matching(r"c\d+"), "suspect_id": matching(r"c\d+"), "named_id": matching(r"c\d+"),
+    "name": text, "role": text, "confidence": one_of("sure", "likely", "hint"), "surer_with": text,
     "ranks": [whole], "locations": [LOCATION], "excess_s": number, "explains_s": number, "save_balanced_s": number,
     "save_removed_s": number, "more_work": or_null(number), "usual_cpu_share": or_null(number), "excess_cpu_share": or_null(number),
 }]

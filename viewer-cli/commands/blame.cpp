@@ -2,12 +2,14 @@
 
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
+#include "findings/suspect_names.hpp"
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 namespace culprit::viewer {
@@ -16,6 +18,7 @@ namespace {
 using database::ContextId;
 
 constexpr std::size_t kIndent = 4;
+constexpr std::size_t kWholeName = 200;
 constexpr std::size_t kListed = 50;  // nobody reads on, and who waits costs a look at each thread
 
 std::string paragraph(const std::string& text, const Screen& screen) {
@@ -90,6 +93,7 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
     out << wrap(no_suspects_phrase(experiment), screen.width) << '\n';
     return;
   }
+  const std::vector<std::string> names = suspect_names(experiment, screen.width / 2, screen.unicode);
   std::size_t number = 0;
   for (const database::Suspect& suspect : experiment.suspects()) {
     if (number == kListed) {
@@ -101,8 +105,7 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
     }
     const SuspectFacts facts = examine(figures, suspect);
     const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), screen.unicode)); };
-    out << ++number << ". "
-        << screen.bold(suspect_phrase(experiment, suspect.suspect, screen.width / 2, screen.unicode)) << "  "
+    out << ++number << ". " << screen.bold(name_of(experiment, names, suspect)) << "  "
         << screen.dim("[c" + std::to_string(suspect.suspect) + ']') << '\n';
     std::string text = keep(more_work_phrase(facts.more_work, facts.only_here)) + ' ';
     text += threads_phrase(experiment, suspect.locations) + role_suffix(experiment, suspect.role) + ": " +
@@ -110,6 +113,7 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
             " of the idleness below " +
             scope_phrase(experiment, suspect.balanced, true, screen.width / 2, screen.unicode) + '.';
     text += ' ' + mending_phrase(facts, screen.unicode);
+    if (const std::string doubt = confidence_phrase(facts); !doubt.empty()) text += " This is " + doubt + '.';
     out << paragraph(text, screen) << '\n'
         << screen.dim(paragraph(path_text(experiment, suspect.suspect, screen), screen)) << '\n';
   }
@@ -122,6 +126,8 @@ Table suspects_table(const views::Figures& figures) {
                {"suspect"},
                {"balanced_id", json},
                {"suspect_id", json},
+               {"named_id", json},
+               {"name"},
                {"role"},
                {"ranks"},
                {"locations", json},
@@ -129,18 +135,24 @@ Table suspects_table(const views::Figures& figures) {
                {"explains_s"},
                {"save_balanced_s"},
                {"save_removed_s"},
+               {"confidence"},
+               {"surer_with"},
                {"more_work"},
                {"usual_cpu_share", json},
                {"excess_cpu_share"}},
               {}};
+  constexpr std::array<const char*, 3> kConfidence = {"hint", "likely", "sure"};
+  const std::vector<std::string> names = suspect_names(experiment, kWholeName, true);
   for (const database::Suspect& suspect : experiment.suspects()) {
     const SuspectFacts facts = examine(figures, suspect);
     table.rows.push_back({Table::Path{suspect.balanced}, Table::Path{suspect.suspect},
                           'c' + std::to_string(suspect.balanced), 'c' + std::to_string(suspect.suspect),
+                          'c' + std::to_string(suspect.named), name_of(experiment, names, suspect),
                           experiment.roles[suspect.role].name, Table::Ranks{suspect.locations},
                           suspect.locations, seconds_of(suspect.excess_ns), seconds_of(suspect.explains_ns),
                           seconds_of(suspect.save_balanced_ns), seconds_of(suspect.save_removed_ns),
-                          share_of(facts.more_work), share_of(facts.usual_cpu_share),
+                          std::string(kConfidence.at(static_cast<std::size_t>(confidence_of(facts)))),
+                          surer_with(facts), share_of(facts.more_work), share_of(facts.usual_cpu_share),
                           share_of(facts.excess_cpu_share)});
   }
   return table;

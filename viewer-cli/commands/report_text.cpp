@@ -6,6 +6,7 @@
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
+#include "findings/suspect_names.hpp"
 #include "print/text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 
 namespace culprit::viewer {
 namespace {
@@ -39,7 +41,8 @@ class Report {
         figures_(figures),
         experiment_(figures.experiment()),
         database_(database),
-        diagnosis_(diagnose(figures)) {}
+        diagnosis_(diagnose(figures)),
+        names_(suspect_names(experiment_, std::max<std::size_t>(width_ / 3, 24), screen.unicode)) {}
 
   void write() {
     headline();
@@ -183,38 +186,48 @@ class Report {
     suspects(blamed);
   }
 
+  /// A suspect with what it explains here.
+  struct Listed {
+    SuspectFacts facts;
+    double explains_s = 0;
+  };
+
   void suspects(const Blamed& blamed) {
-    std::vector<SuspectFacts> facts;
+    std::vector<Listed> here;
     double explained = 0;
-    for (const database::Suspect& suspect : experiment_.suspects()) {
-      if (suspect.balanced != blamed.context || suspect.role != blamed.role) continue;
-      const double explains_s = seconds_of(suspect.explains_ns);
-      explained += explains_s;
-      const bool matters = facts.empty() || explains_s >= kWorthNaming * blamed.idle_s;
-      if (matters && facts.size() < kSuspectsListed) facts.push_back(examine(figures_, suspect));
+    double known = 0;
+    for (const Charged& charged : suspects_below(experiment_, blamed)) {
+      explained += charged.explains_s;
+      if (listed_.contains(charged.suspect)) {
+        known += charged.explains_s;
+        continue;
+      }
+      const bool matters = here.empty() || charged.explains_s >= kWorthNaming * blamed.idle_s;
+      if (!matters || here.size() == kSuspectsListed) continue;
+      listed_.insert(charged.suspect);
+      here.push_back({examine(figures_, *charged.suspect), charged.explains_s});
     }
-    std::vector<const SuspectFacts*> here;
-    here.reserve(facts.size());
-    for (const SuspectFacts& each : facts) here.push_back(&each);
     suspect_lines(here);
+    if (known > 0) say("Suspects named above explain " + time(known) + " of it.", 2);
     if (!here.empty()) worth(here, blamed.role);
-    for (const SuspectFacts& each : facts) cpu(each, facts.size() > 1);
+    for (const Listed& each : here) cpu(each.facts, here.size() > 1);
     const double left = blamed.idle_s - explained;
     if (left >= kUnexplained * blamed.idle_s) {
-      say(unexplained_phrase(experiment_, blamed.role, here.empty() ? "" : time(left)), 2);
+      say(unexplained_phrase(experiment_, blamed.role, explained == 0 ? "" : time(left)), 2);
     }
   }
 
-  void suspect_lines(const std::vector<const SuspectFacts*>& here) {
+  void suspect_lines(const std::vector<Listed>& here) {
     std::vector<std::array<std::string, 3>> cells;
     std::array<std::size_t, 3> widths{};
-    for (const SuspectFacts* const facts : here) {
-      const database::Suspect& suspect = *facts->suspect;
-      const std::string work = more_work_phrase(facts->more_work, facts->only_here) + ' ';
-      cells.push_back({suspect_phrase(experiment_, suspect.suspect, std::max<std::size_t>(width_ / 3, 24),
-                                      screen_.unicode),
+    for (const Listed& each : here) {
+      const database::Suspect& suspect = *each.facts.suspect;
+      const std::string work = more_work_phrase(each.facts.more_work, each.facts.only_here) + ' ';
+      const std::string doubt = confidence_phrase(each.facts);
+      cells.push_back({name_of(experiment_, names_, suspect),
                        work + threads_phrase(experiment_, suspect.locations),
-                       "explains " + duration(seconds_of(suspect.explains_ns), screen_.unicode)});
+                       "explains " + duration(each.explains_s, screen_.unicode) +
+                           (doubt.empty() ? "" : " (" + doubt + ')')});
       for (std::size_t cell = 0; cell < 3; ++cell)
         widths[cell] = std::max(widths[cell], columns(cells.back()[cell]));
     }
@@ -237,13 +250,13 @@ class Report {
   }
 
   /// Run time that mending the suspects saves, as shares of it (docs/algorithms.md 5.5).
-  void worth(const std::vector<const SuspectFacts*>& here, std::uint32_t role) {
+  void worth(const std::vector<Listed>& here, std::uint32_t role) {
     const RoleIdleness& threads = diagnosis_.roles[role];
     const double run_s = threads.threads > 0 ? threads.total_s / static_cast<double>(threads.threads) : 0;
     if (run_s <= 0) return;
     double balanced = 0;
-    for (const SuspectFacts* const facts : here) balanced += seconds_of(facts->suspect->save_balanced_ns);
-    const double removed = seconds_of(here.front()->suspect->save_removed_ns);
+    for (const Listed& each : here) balanced += seconds_of(each.facts.suspect->save_balanced_ns);
+    const double removed = seconds_of(here.front().facts.suspect->save_removed_ns);
     const bool several = here.size() > 1;
     const bool ranks = experiment_.roles[role].name == "main" && experiment_.run.ranks > 0;
     say(std::string("Balancing ") + (several ? "them" : "it") + " over the " + (ranks ? "ranks" : "threads") +
@@ -367,6 +380,8 @@ class Report {
   const database::Contents& experiment_;
   const std::string& database_;
   Diagnosis diagnosis_;
+  std::vector<std::string> names_;             // of all suspects
+  std::set<const database::Suspect*> listed_;  // that were named
 };
 
 }  // namespace

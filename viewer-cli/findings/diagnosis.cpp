@@ -104,16 +104,19 @@ Means means_of(const database::Contents& experiment, const database::Suspect& su
   return means;
 }
 
-/// One metric at `context` by location, less what lies at or below its frontier frames.
-std::vector<double> outside_waits(const views::Figures& figures, ContextId context, std::uint32_t metric) {
+/// One metric at `scopes` by location, less what lies at or below their frontier frames.
+std::vector<double> outside_waits(const views::Figures& figures, std::span<const ContextId> scopes,
+                                  std::uint32_t metric) {
   const database::Contents& experiment = figures.experiment();
   std::vector<ContextId> waits;
-  for (ContextId below = context; below < experiment.contexts[context].end;) {
-    const bool frontier = (experiment.contexts[below].flags & database::kFrontier) != 0;
-    if (frontier) waits.push_back(below);
-    below = frontier ? experiment.contexts[below].end : below + 1;
+  for (const ContextId context : scopes) {
+    for (ContextId below = context; below < experiment.contexts[context].end;) {
+      const bool frontier = (experiment.contexts[below].flags & database::kFrontier) != 0;
+      if (frontier) waits.push_back(below);
+      below = frontier ? experiment.contexts[below].end : below + 1;
+    }
   }
-  const std::vector<std::uint64_t> all = figures.per_thread(context, metric, true);
+  const std::vector<std::uint64_t> all = figures.per_thread(scopes, metric, true);
   const std::vector<std::uint64_t> inside = figures.per_thread(waits, metric, true);
   std::vector<double> result(all.begin(), all.end());
   for (std::size_t location = 0; location < result.size(); ++location)
@@ -168,8 +171,8 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
   const std::optional<std::uint32_t> cpu = metric_named(experiment, "CPU");
   if (!time || !idleness) return facts;
 
-  const std::vector<std::uint64_t> wall = figures.per_thread(suspect.suspect, *time, true);
-  const std::vector<std::uint64_t> idle = figures.per_thread(suspect.suspect, *idleness, true);
+  const std::vector<std::uint64_t> wall = figures.per_thread(suspect.scopes, *time, true);
+  const std::vector<std::uint64_t> idle = figures.per_thread(suspect.scopes, *idleness, true);
   std::vector<double> work(wall.size());
   for (std::size_t location = 0; location < wall.size(); ++location) {
     work[location] = static_cast<double>(wall[location]) - static_cast<double>(idle[location]);
@@ -179,8 +182,8 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
   if (means.others > 0) facts.more_work = means.culprits / means.others - 1;
 
   if (!cpu) return facts;
-  const Means outside = means_of(experiment, suspect, outside_waits(figures, suspect.suspect, *time));
-  const Means on_cpu = means_of(experiment, suspect, outside_waits(figures, suspect.suspect, *cpu));
+  const Means outside = means_of(experiment, suspect, outside_waits(figures, suspect.scopes, *time));
+  const Means on_cpu = means_of(experiment, suspect, outside_waits(figures, suspect.scopes, *cpu));
   const double excess = outside.culprits - outside.all;
   facts.usual_cpu_share = cpu_share_of_work(figures, suspect.role);
   if (excess > 0) facts.excess_cpu_share = std::clamp((on_cpu.culprits - on_cpu.all) / excess, 0.0, 1.0);
@@ -211,6 +214,22 @@ bool lacks_cpu(const SuspectFacts& facts) {
   constexpr double kHalf = 0.5;
   if (!facts.excess_cpu_share) return false;
   return *facts.excess_cpu_share < kHalf * facts.usual_cpu_share.value_or(1);
+}
+
+database::Confidence confidence_of(const SuspectFacts& facts) {
+  return lacks_cpu(facts) ? database::Confidence::hint : facts.suspect->confidence;
+}
+
+std::vector<Charged> suspects_below(const database::Contents& experiment, const Blamed& blamed) {
+  std::vector<Charged> result;
+  for (const database::Suspect& suspect : experiment.suspects()) {
+    if (suspect.role != blamed.role) continue;
+    for (const database::Explained& explained : suspect.explained) {
+      if (explained.balanced == blamed.context) result.push_back({&suspect, seconds(explained.ns)});
+    }
+  }
+  std::ranges::stable_sort(result, std::ranges::greater(), &Charged::explains_s);
+  return result;
 }
 
 Diagnosis diagnose(const views::Figures& figures) {

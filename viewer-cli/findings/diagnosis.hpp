@@ -53,6 +53,9 @@ std::optional<double> cpu_share_of_work(const views::Figures& figures, std::uint
 /// slept or did I/O there (docs/algorithms.md 5.6).
 bool lacks_cpu(const SuspectFacts& facts);
 
+/// How sure a suspect is: a hint where its excess lacks CPU time, else what prof-mpi found (docs/blame.md).
+database::Confidence confidence_of(const SuspectFacts& facts);
+
 /// What the report says, in figures.
 struct Diagnosis {
   double total_s = 0, idle_s = 0;
@@ -64,6 +67,14 @@ struct Diagnosis {
   [[nodiscard]] double idle_share() const { return total_s > 0 ? idle_s / total_s : 0; }
 };
 inline constexpr std::size_t kWorkListed = 5;
+
+/// A suspect, and what it explains of the idleness that one context is blamed for.
+struct Charged {
+  const database::Suspect* suspect = nullptr;
+  double explains_s = 0;
+};
+/// Those of a blamed context, the largest first.
+std::vector<Charged> suspects_below(const database::Contents& experiment, const Blamed& blamed);
 
 /// Blamed contexts of all roles, most idleness first.
 std::vector<Blamed> find_blamed(const views::Figures& figures);

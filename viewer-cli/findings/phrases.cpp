@@ -18,25 +18,10 @@ using database::kNone;
 
 constexpr std::size_t kThreadsNamed = 4;
 
-/// The next procedure at or above `context`; kNone above all.
-ContextId enclosing(const database::Contents& experiment, ContextId context) {
-  for (ContextId at = context; at != kNone; at = experiment.contexts[at].parent) {
-    const ContextKind kind = experiment.contexts[at].kind;
-    if (kind == ContextKind::procedure || kind == ContextKind::inlined) return at;
-  }
-  return kNone;
-}
-
-std::string plain_name(const database::Contents& experiment, ContextId context, std::size_t width,
-                       bool unicode) {
-  return shorten_name(without_parameters(label(views::frame_of(experiment, experiment.contexts[context]))),
-                      width, unicode);
-}
-
 std::string procedure_phrase(const database::Contents& experiment, ContextId context, std::size_t width,
                              bool unicode) {
   const views::Frame frame = views::frame_of(experiment, experiment.contexts[context]);
-  const std::string name = plain_name(experiment, context, width, unicode);
+  const std::string name = procedure_name(experiment, context, width, unicode);
   if (const std::string where = place(frame); !where.empty()) return name + " at " + where;
   const std::string_view module = views::base_name(frame.module);
   return module.empty() || views::is_named_for_module(frame) ? name : name + " in " + std::string(module);
@@ -54,14 +39,38 @@ std::string call_phrase(const database::Contents& experiment, ContextId context,
   return (article ? "the call of " : "call of ") + callee + in;
 }
 
+/// Where `context` is, beside a name: `pause_for at a.c:11`.
+std::string inside_phrase(const database::Contents& experiment, ContextId context, std::size_t width,
+                          bool unicode) {
+  const ContextId procedure = enclosing_procedure(experiment, context);
+  std::string phrase = procedure == kNone ? "" : procedure_name(experiment, procedure, width, unicode);
+  const std::string where = place(views::frame_of(experiment, experiment.contexts[context]));
+  if (!where.empty()) phrase.append(phrase.empty() ? "" : " at ").append(where);
+  return phrase;
+}
+
 }  // namespace
+
+ContextId enclosing_procedure(const database::Contents& experiment, ContextId context) {
+  for (ContextId at = context; at != kNone; at = experiment.contexts[at].parent) {
+    const ContextKind kind = experiment.contexts[at].kind;
+    if (kind == ContextKind::procedure || kind == ContextKind::inlined) return at;
+  }
+  return kNone;
+}
+
+std::string procedure_name(const database::Contents& experiment, ContextId context, std::size_t width,
+                           bool unicode) {
+  return shorten_name(without_parameters(label(views::frame_of(experiment, experiment.contexts[context]))),
+                      width, unicode);
+}
 
 std::string scope_phrase(const database::Contents& experiment, ContextId context, bool article,
                          std::size_t width, bool unicode) {
   const views::Frame frame = views::frame_of(experiment, experiment.contexts[context]);
   const std::string where = place(frame);
-  const ContextId around = enclosing(experiment, experiment.contexts[context].parent);
-  const std::string in = around == kNone ? "" : " in " + plain_name(experiment, around, width, unicode);
+  const ContextId around = enclosing_procedure(experiment, experiment.contexts[context].parent);
+  const std::string in = around == kNone ? "" : " in " + procedure_name(experiment, around, width, unicode);
   switch (frame.kind) {
     case ContextKind::root:
       return context == 0 ? "the whole run" : "the whole program";
@@ -73,7 +82,7 @@ std::string scope_phrase(const database::Contents& experiment, ContextId context
       if (where.empty()) return "a loop" + in;
       return (article ? "the loop at " : "loop at ") + where + in;
     case ContextKind::region:
-      return plain_name(experiment, context, width, unicode);
+      return procedure_name(experiment, context, width, unicode);
     case ContextKind::call:
       return call_phrase(experiment, context, article, where, in);
     case ContextKind::statement:
@@ -84,18 +93,24 @@ std::string scope_phrase(const database::Contents& experiment, ContextId context
   }
 }
 
-std::string suspect_phrase(const database::Contents& experiment, ContextId context, std::size_t width,
-                           bool unicode) {
-  std::string phrase = scope_phrase(experiment, context, false, width, unicode);
+std::string suspect_phrase(const database::Contents& experiment, ContextId named, ContextId inside,
+                           std::size_t width, bool unicode) {
+  std::string phrase;
+  if (named == inside) {
+    phrase = scope_phrase(experiment, named, false, width, unicode);
+  } else {
+    phrase = procedure_name(experiment, named, width, unicode) + " (in " +
+             inside_phrase(experiment, inside, width, unicode) + ')';
+  }
   // The program's own caller of library code is what the user can change.
   const std::string& program = experiment.run.program;
   const auto own = [&](ContextId at) {
     return experiment.strings[experiment.contexts[at].module] == program;
   };
-  if (program.empty() || own(context)) return phrase;
-  for (ContextId at = context; at != kNone; at = experiment.contexts[at].parent) {
+  if (program.empty() || own(named)) return phrase;
+  for (ContextId at = named; at != kNone; at = experiment.contexts[at].parent) {
     if (experiment.contexts[at].kind == ContextKind::procedure && own(at)) {
-      const std::string name = plain_name(experiment, at, width, unicode);
+      const std::string name = procedure_name(experiment, at, width, unicode);
       // A stripped program's names (`app@0x1240`) tell nothing.
       if (name != "main" && !name.starts_with(views::base_name(program)))
         phrase.append(", under ").append(name);
@@ -139,6 +154,35 @@ std::string role_phrase(const database::Contents& experiment, std::uint32_t role
 
 std::string role_suffix(const database::Contents& experiment, std::uint32_t role) {
   return experiment.roles.size() > 1 ? " (" + role_phrase(experiment, role) + ')' : std::string{};
+}
+
+std::string surer_with(const SuspectFacts& facts) {
+  switch (facts.suspect->doubt) {
+    case database::Doubt::sampling:
+      return "a longer run";
+    case database::Doubt::rivals:
+    case database::Doubt::varying:
+      return "--trace";
+    case database::Doubt::none:
+      break;
+  }
+  return {};
+}
+
+std::string confidence_phrase(const SuspectFacts& facts) {
+  std::string text;
+  switch (confidence_of(facts)) {
+    case database::Confidence::sure:
+      return text;
+    case database::Confidence::likely:
+      text = "likely";
+      break;
+    case database::Confidence::hint:
+      text = "a hint";
+      break;
+  }
+  const std::string with = surer_with(facts);
+  return with.empty() ? text : text + ", surer with " + keep(with);
 }
 
 std::string mending_phrase(const SuspectFacts& facts, bool unicode) {

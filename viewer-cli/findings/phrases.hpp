@@ -15,9 +15,17 @@ namespace culprit::viewer {
 std::string scope_phrase(const database::Contents& experiment, database::ContextId context, bool article,
                          std::size_t width, bool unicode);
 
-/// The same for a suspect; library code is followed by the program's own procedure that it works for.
-std::string suspect_phrase(const database::Contents& experiment, database::ContextId context,
+/// The procedure at or above `context`; kNone above all.
+database::ContextId enclosing_procedure(const database::Contents& experiment, database::ContextId context);
+
+/// A procedure's name without its parameters, shortened to `width` columns.
+std::string procedure_name(const database::Contents& experiment, database::ContextId context,
                            std::size_t width, bool unicode);
+
+/// The same for a suspect, by the procedure `named` where the scope `inside` it lies in another one: `smooth
+/// (in pause_for at a.c:11)`; library code is followed by the program's own procedure that it works for.
+std::string suspect_phrase(const database::Contents& experiment, database::ContextId named,
+                           database::ContextId inside, std::size_t width, bool unicode);
 
 /// `+41 % work on`, `3.2 times the work on`, `works only on`: how much more some threads work than the
 /// others.
@@ -31,6 +39,12 @@ std::string role_phrase(const database::Contents& experiment, std::uint32_t role
 
 /// ` (worker threads)`, where there are several roles.
 std::string role_suffix(const database::Contents& experiment, std::uint32_t role);
+
+/// `likely, surer with a longer run`; empty for a suspect that is sure.
+std::string confidence_phrase(const SuspectFacts& facts);
+
+/// What would make a suspect surer: `a longer run`, `--trace`; empty where nothing is in doubt.
+std::string surer_with(const SuspectFacts& facts);
 
 /// What mending a suspect is worth, and how much of its excess is CPU time.
 std::string mending_phrase(const SuspectFacts& facts, bool unicode);

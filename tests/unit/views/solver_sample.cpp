@@ -89,8 +89,19 @@ SolverSample::SolverSample() : sample(kMetrics) {
   experiment.balance[0][0] = experiment.balance[0][loop] = experiment.balance[0][dot] = Balance::balanced;
   experiment.balance[0][spmv] = experiment.balance[0][spmv_loop] = Balance::imbalanced;
   experiment.blame[0] = {{loop, 1710 * kSecond, 60 * kSecond, 265 * kSecond}};
-  experiment.suspects = {
-      {0, loop, spmv_loop, {3, 7}, 307'500'000'000, 1230 * kSecond, 153'750'000'000, 205 * kSecond}};
+  experiment.suspects = {{0,
+                          loop,
+                          spmv_loop,
+                          {3, 7},
+                          307'500'000'000,
+                          1230 * kSecond,
+                          153'750'000'000,
+                          205 * kSecond,
+                          spmv,
+                          database::Confidence::sure,
+                          database::Doubt::none,
+                          {spmv_loop},
+                          {{loop, 1230 * kSecond}}}};
 }
 
 WorkersSample::WorkersSample() : sample(kMetrics) {

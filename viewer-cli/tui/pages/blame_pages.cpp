@@ -1,5 +1,6 @@
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
+#include "findings/suspect_names.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "tui/pages/finding_pages.hpp"
@@ -44,11 +45,12 @@ Page blame_page(const Workspace& workspace, const Findings& findings, int width)
 
 std::string suspect_text(const Workspace& workspace, const SuspectFacts& facts) {
   const database::Suspect& suspect = *facts.suspect;
+  const std::string doubt = confidence_phrase(facts);
   return keep(more_work_phrase(facts.more_work, facts.only_here)) + ' ' +
          threads_phrase(workspace.experiment(), suspect.locations) +
          role_suffix(workspace.experiment(), suspect.role) + ": " +
          keep(seconds_text(workspace, seconds_of(suspect.excess_ns))) + " too much. " +
-         mending_phrase(facts, workspace.unicode());
+         mending_phrase(facts, workspace.unicode()) + (doubt.empty() ? "" : " This is " + doubt + '.');
 }
 
 Page suspects_page(const Workspace& workspace, const Findings& /*findings*/, int width) {
@@ -62,11 +64,12 @@ Page suspects_page(const Workspace& workspace, const Findings& /*findings*/, int
   add_heading(page, "UNEVEN CODE", "explains", width);
   const views::Figures all(workspace.source());  // whatever ranks are selected
   const std::vector<database::Suspect>& suspects = workspace.experiment().suspects();
+  const std::vector<std::string> names =
+      suspect_names(workspace.experiment(), static_cast<std::size_t>(width), workspace.unicode());
   const std::size_t listed = std::min(suspects.size(), kMostRows);
   for (const database::Suspect& suspect : std::span(suspects).first(listed)) {
     const SuspectFacts facts = examine(all, suspect);
-    page.add(link_line(suspect_phrase(workspace.experiment(), suspect.suspect,
-                                      static_cast<std::size_t>(width), workspace.unicode()),
+    page.add(link_line(name_of(workspace.experiment(), names, suspect),
                        seconds_text(workspace, seconds_of(suspect.explains_ns)),
                        to_context(suspect.suspect, suspect.locations), width, 0, workspace.unicode()));
     page.say(suspect_text(workspace, facts), width, 4);

@@ -2,6 +2,7 @@
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
 #include "findings/segment_picture.hpp"
+#include "findings/suspect_names.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
@@ -10,6 +11,7 @@
 #include "views/frame.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace culprit::viewer::tui {
@@ -26,7 +28,8 @@ class StartPage {
         experiment_(workspace.experiment()),
         findings_(findings),
         diagnosis_(findings.diagnosis),
-        width_(width) {}
+        width_(width),
+        names_(suspect_names(experiment_, static_cast<std::size_t>(width), workspace.unicode())) {}
 
   Page make() {
     headline();
@@ -89,17 +92,20 @@ class StartPage {
   void suspects(const views::Figures& all, const Blamed& blamed) {
     std::size_t listed = 0;
     double saved = 0;
-    for (const database::Suspect& suspect : experiment_.suspects()) {
-      if (suspect.balanced != blamed.context || suspect.role != blamed.role) continue;
+    double known = 0;
+    for (const Charged& charged : suspects_below(experiment_, blamed)) {
+      const database::Suspect& suspect = *charged.suspect;
+      if (!listed_.insert(&suspect).second) {
+        known += charged.explains_s;
+        continue;
+      }
       if (listed++ == kSuspectsListed) break;
       const SuspectFacts facts = examine(all, suspect);
       saved += seconds_of(suspect.save_balanced_ns);
       const std::string who = more_work_phrase(facts.more_work, facts.only_here) + ' ' +
                               threads_phrase(experiment_, suspect.locations);
-      const std::string name =
-          "suspect " + suspect_phrase(experiment_, suspect.suspect, static_cast<std::size_t>(width_),
-                                      workspace_.unicode());
-      const std::string worth = "explains " + time(seconds_of(suspect.explains_ns));
+      const std::string name = "suspect " + name_of(experiment_, names_, suspect);
+      const std::string worth = "explains " + time(charged.explains_s);
       const Target target = to_context(suspect.suspect, suspect.locations);
       const auto taken = static_cast<int>(columns(name) + columns(who) + columns(worth));
       if (taken + 11 <= width_) {
@@ -108,15 +114,18 @@ class StartPage {
         link(name, worth, target, 2);
         page_.say(who, width_, 6);
       }
+      if (const std::string doubt = confidence_phrase(facts); !doubt.empty())
+        page_.say(doubt, width_, 6, Tone::dim);
     }
-    if (listed == 0) {
+    if (known > 0) {
+      page_.say("Suspects named above explain " + keep(time(known)) + " of it.", width_, 4, Tone::dim);
+    } else if (listed == 0) {
       page_.say(std::exchange(told_that_delays_move_, true)
                     ? "No suspect here either."
                     : unexplained_phrase(experiment_, blamed.role, ""),
                 width_, 4, Tone::dim);
-    } else {
-      worth(blamed, saved);
     }
+    if (listed > 0) worth(blamed, saved);
   }
 
   void worth(const Blamed& blamed, double saved) {
@@ -186,6 +195,8 @@ class StartPage {
   const Findings& findings_;
   const Diagnosis& diagnosis_;
   int width_;
+  std::vector<std::string> names_;  // of all suspects
+  std::set<const database::Suspect*> listed_;
   bool told_that_delays_move_ = false;  // what is said of one place in full is said of others shortly
   Page page_;
 };

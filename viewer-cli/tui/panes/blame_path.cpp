@@ -37,7 +37,9 @@ BlameStep next_on_blame_path(const database::Contents& experiment, ContextId con
   const ContextId balanced = here != all.end() ? here->balanced : context;
   std::vector<const Suspect*> below;
   for (const Suspect& each : all) {
-    if (each.balanced == balanced) below.push_back(&each);
+    const bool explains = std::ranges::any_of(
+        each.explained, [&](const database::Explained& part) { return part.balanced == balanced; });
+    if (explains) below.push_back(&each);
   }
   if (!below.empty()) {
     const auto at = std::find_if(below.begin(), below.end(),

@@ -67,6 +67,118 @@ dropped; sampling took under 0.1 % of the CPU time.
 )");
 }
 
+namespace {
+
+/// main → loop → { smooth, flux } → pause_for → line; flux calls it from two places.
+struct HelperSample {
+  HelperSample() : sample({"REALTIME", "idleness"}) {
+    const std::uint32_t role = sample.add_role("main");
+    const std::uint8_t wait = database::kFrontier | database::kInWait;
+    const ContextId program = sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
+    const ContextId main = sample.add(program, {ContextKind::procedure, "main", "a.c", 3});
+    loop = sample.add(main, {ContextKind::loop, "", "a.c", 40});
+    const ContextId barrier =
+        sample.add(loop, {ContextKind::procedure, "MPI_Barrier", "", 0, "libmpi.so", wait});
+    const ContextId inside =
+        sample.add(barrier, {ContextKind::statement, "", "", 0, "libmpi.so", database::kInWait});
+    smooth = sample.add(loop, {ContextKind::procedure, "smooth", "a.c", 20});
+    in_smooth = add_helper(smooth);
+    for (const char* const caller : {"flux_x", "flux_y"}) {
+      const ContextId flux = sample.add(loop, {ContextKind::procedure, caller, "a.c", 30});
+      limiters.push_back(sample.add(flux, {ContextKind::procedure, "limit", "a.c", 25}));
+      in_limiters.push_back(add_helper(limiters.back()));
+    }
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      sample.add_location(static_cast<std::int32_t>(rank), 0, role);
+      for (const ContextId line : {in_smooth, in_limiters[0], in_limiters[1]})
+        sample.set(line, 0, rank, (rank == 0 ? 3 : 2) * kSecond);
+      sample.set(inside, 0, rank, rank == 0 ? 0 : 3 * kSecond);
+      sample.set(inside, 1, rank, rank == 0 ? 0 : 3 * kSecond);
+    }
+    sample.finish();
+    sample.build().blame[0] = {{main, kSecond, 0, kSecond}, {loop, 2 * kSecond, 0, 2 * kSecond}};
+  }
+
+  ContextId add_helper(ContextId caller) {
+    const ContextId helper = sample.add(caller, {ContextKind::procedure, "pause_for", "a.c", 9});
+    return sample.add(helper, {ContextKind::statement, "", "a.c", 11});
+  }
+
+  void suspect(ContextId named, ContextId line, database::Confidence confidence = database::Confidence::sure,
+               database::Doubt doubt = database::Doubt::none) {
+    sample.build().suspects.push_back({.role = 0,
+                                       .balanced = loop,
+                                       .suspect = line,
+                                       .locations = {0},
+                                       .excess_ns = kSecond / 2,
+                                       .explains_ns = kSecond / 2,
+                                       .save_balanced_ns = kSecond / 4,
+                                       .save_removed_ns = kSecond / 2,
+                                       .named = named,
+                                       .confidence = confidence,
+                                       .doubt = doubt,
+                                       .scopes = {line},
+                                       .explained = {{loop, kSecond / 2}}});
+  }
+
+  SampleExperiment sample;
+  ContextId loop = 0, smooth = 0, in_smooth = 0;
+  std::vector<ContextId> limiters, in_limiters;
+};
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("A suspect is named by the function that stands out, with the place inside it") {
+  HelperSample helper;
+  helper.suspect(helper.smooth, helper.in_smooth);
+  const std::string report = run(helper.sample, {});
+  INFO(report);
+  CHECK(holds(report, "suspect  smooth (in pause_for at a.c:11)"));
+  CHECK_FALSE(holds(report, "surer"));
+}
+
+TEST_CASE("Suspects that would read the same get the callers that tell them apart") {
+  HelperSample helper;
+  for (std::size_t i = 0; i < 2; ++i) helper.suspect(helper.limiters[i], helper.in_limiters[i]);
+  const std::string report = run(helper.sample, {});
+  INFO(report);
+  CHECK(holds(report, "limit (in pause_for at a.c:11), called by flux_x"));
+  CHECK(holds(report, "limit (in pause_for at a.c:11), called by flux_y"));
+}
+
+TEST_CASE("Suspects that differ in nothing that has a name get their ids") {
+  HelperSample helper;
+  for (int i = 0; i < 2; ++i) helper.suspect(helper.smooth, helper.in_smooth);
+  CHECK(holds(run(helper.sample, {}), "[c" + std::to_string(helper.in_smooth) + "]"));
+}
+
+TEST_CASE("Where a suspect is not sure, the report says so, and what would make it surer") {
+  HelperSample helper;
+  helper.suspect(helper.smooth, helper.in_smooth, database::Confidence::likely, database::Doubt::sampling);
+  helper.suspect(helper.limiters[0], helper.in_limiters[0], database::Confidence::hint,
+                 database::Doubt::rivals);
+  const std::string report = run(helper.sample, {});
+  INFO(report);
+  CHECK(holds(report, "(likely, surer with a longer run)"));
+  CHECK(holds(report, "(a hint, surer with --trace)"));
+  CHECK(holds(run(helper.sample, {"suspects"}), "This is likely, surer with a longer run."));
+}
+
+TEST_CASE("A suspect of several balanced scopes is named once, with what it explains of each") {
+  HelperSample helper;
+  helper.suspect(helper.smooth, helper.in_smooth);
+  const ContextId main = helper.sample.experiment().contexts[helper.loop].parent;
+  helper.sample.build().suspects[0].explained.push_back({main, kSecond / 5});
+  const std::string report = run(helper.sample, {});
+  INFO(report);
+  CHECK(report.find("suspect  smooth") == report.rfind("suspect  smooth"));
+  CHECK(holds(report, "Suspects named above explain 200 ms of it."));
+}
+
 TEST_CASE("At 80 columns no line is longer") {
   for (const std::size_t width : {60, 80}) {
     for (const bool unicode : {true, false}) {

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "database/contents.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace culprit::viewer {
+
+/// What each suspect of the experiment is called, in its order: by the scope that stands out and where inside
+/// it the excess is, `smooth (in pause_for at a.c:11)`; library code is followed by the program's own
+/// procedure that it works for; two that would read the same by the callers that tell them apart. Names are
+/// shortened to `width` columns.
+std::vector<std::string> suspect_names(const database::Contents& experiment, std::size_t width, bool unicode);
+
+/// Of the suspect at `experiment.suspects()[index]`, given all their names.
+const std::string& name_of(const database::Contents& experiment, const std::vector<std::string>& names,
+                           const database::Suspect& suspect);
+
+}  // namespace culprit::viewer
