@@ -45,11 +45,11 @@ ORDER = {
 }
 # The runtime may see only what never allocates.
 RUNTIME_HEADERS = {"cct/frame.hpp", "measurement/kinds.hpp", "measurement/limits.hpp", "measurement/live.hpp", "measurement/live_trace.hpp",
-                   "measurement/raw_memory.hpp", "measurement/trace_operation.hpp", "measurement/trace_stream.hpp",
+                   "measurement/raw_memory.hpp", "measurement/schedule.hpp", "measurement/trace_operation.hpp", "measurement/trace_stream.hpp",
                    "measurement/transfer_cost.hpp", "measurement/write_signals.hpp", "print/printable.hpp", "print/shell_word.hpp", "unwind/known_walk.hpp", "unwind/rule.hpp",
                    "unwind/walker.hpp"}
 # Enumerations and classes of numbers that files and tools share; they include nothing.
-FREE_TO_ALL = {"measurement/kinds.hpp", "measurement/trace_operation.hpp", "measurement/transfer_cost.hpp"}
+FREE_TO_ALL = {"measurement/kinds.hpp", "measurement/processor_set.hpp", "measurement/trace_operation.hpp", "measurement/transfer_cost.hpp"}
 FOLDERS = {path.split("/")[1] for path in MAY_INCLUDE if path.startswith("lib/")}
 # Where what the tools say comes out; all else goes through these, so that no name gets to a terminal as it is. The wrappers
 # of MPI say two things, of their own words and numbers; a handler of signals spells what it says by itself.

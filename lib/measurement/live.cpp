@@ -170,6 +170,16 @@ void LiveFile::set_stopped(std::uint64_t total_ns, std::uint64_t since_ns) noexc
   layout::set_field(*header_, header_->stopped_since, since_ns);
 }
 
+void LiveFile::set_host_load(const HostLoad& load) noexcept {
+  if (!open()) return;
+  HostLoad& field = header_->host_load;
+  layout::set_bytes(*header_, &field, sizeof field, [&] { field = load; });
+}
+
+void LiveFile::set_schedule(std::size_t index, std::uint64_t tid, const Schedule& schedule) noexcept {
+  if (ThreadTree* tree = open() ? trees_.at(index) : nullptr) tree->set_schedule(tid, schedule);
+}
+
 void LiveFile::set_iterations(std::uint64_t count) noexcept {
   if (open()) layout::set_field(*header_, header_->iterations, count);
 }

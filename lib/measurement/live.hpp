@@ -85,6 +85,10 @@ class LiveFile {
   /// [handler] Sampling was stopped or resumed: ns of all stops that are over, and the start of the present
   /// one or 0. One thread at a time.
   void set_stopped(std::uint64_t total_ns, std::uint64_t since_ns) noexcept;
+  /// What is known of the host's processors by now. One thread at a time.
+  void set_host_load(const HostLoad& load) noexcept;
+  /// ThreadTree::set_schedule() of the tree with this index; nothing where there is none.
+  void set_schedule(std::size_t index, std::uint64_t tid, const Schedule& schedule) noexcept;
   /// [handler] How many iterations the program has marked up to now.
   void set_iterations(std::uint64_t count) noexcept;
 

@@ -2,6 +2,7 @@
 
 #include "cct/frame.hpp"
 #include "measurement/limits.hpp"
+#include "measurement/schedule.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -84,7 +85,8 @@ struct Header {
   char host[256];
   char run_id[64];
   char mpi[256];
-  std::byte unused3[4096 - 2624];
+  HostLoad host_load;
+  std::byte unused3[4096 - 2624 - sizeof(HostLoad)];
   char program[kMaxPath];
   char directory[kMaxPath];
   Note note[kMaxNotes];
@@ -96,6 +98,7 @@ static_assert(offsetof(Header, events) == 512 && offsetof(Header, host) == 2048)
 static_assert(offsetof(Header, program) == 4096 && offsetof(Header, note) == 12288);
 static_assert(offsetof(Header, arguments) == 20480);
 static_assert(offsetof(Header, sum) == 144 && offsetof(Header, threads) == 168);
+static_assert(offsetof(Header, host_load) == 2624);
 
 /// The clock of waits at `time`: CLOCK_MONOTONIC that stands still while sampling is stopped.
 constexpr std::uint64_t sampling_time(const Header& header, std::uint64_t time) {
@@ -140,20 +143,22 @@ struct ThreadHeader {
   std::uint32_t wait_mark;
   std::uint64_t wait_enter_ns;
   std::uint64_t bridged;
-  std::uint32_t first_epoch;    // the newest record of one-sided communication, 0 for none
-  std::uint32_t epochs_lost;    // calls that found no room for theirs
-  std::uint64_t halvings;       // how often the sampling rate was halved because the handler took too long
-  std::uint64_t most_halvings;  // of one thread: its rate was the nominal one / 2^most_halvings at last
-  std::uint64_t sum;            // of the thread: thread_sum.hpp, where kFlagSummed is set
-  std::uint32_t changes;        // odd while anything that the sum is of changes
-  std::uint32_t unused3;
-  std::byte unused[232 - 168];
-  std::uint64_t life_start_ns;  // of the last thread that used the tree
-  std::uint64_t lived_ns;       // those before it: the sum of their lives
-  std::uint32_t lives;          // how many threads used the tree
+  std::uint32_t first_epoch;       // the newest record of one-sided communication, 0 for none
+  std::uint32_t epochs_lost;       // calls that found no room for theirs
+  std::uint64_t halvings;          // how often the sampling rate was halved because the handler took too long
+  std::uint64_t most_halvings;     // of one thread: its rate was the nominal one / 2^most_halvings at last
+  std::uint64_t sum;               // of the thread: thread_sum.hpp, where kFlagSummed is set
+  std::uint32_t changes;           // odd while anything that the sum is of changes
+  std::uint32_t schedule_changes;  // odd while the schedule is being written, by whichever thread
+  Schedule schedule;
+  std::uint64_t schedule_balance;  // brings what these eight words add to the thread sum to 0
+  std::uint64_t life_start_ns;     // of the last thread that used the tree
+  std::uint64_t lived_ns;          // those before it: the sum of their lives
+  std::uint32_t lives;             // how many threads used the tree
   std::uint32_t unused2;
 };
 static_assert(offsetof(ThreadHeader, sum) == 152 && offsetof(ThreadHeader, changes) == 160);
+static_assert(offsetof(ThreadHeader, schedule) == 168 && offsetof(ThreadHeader, schedule_balance) == 224);
 static_assert(sizeof(ThreadHeader) == 8 * kUnit && offsetof(ThreadHeader, life_start_ns) == 232);
 
 /// The sum of the lives of a tree's threads; the last one ends, or is seen, at `end_ns`.

@@ -3,6 +3,7 @@
 #include "cct/frame.hpp"
 #include "cct/tree.hpp"
 #include "measurement/kinds.hpp"
+#include "measurement/schedule.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -94,6 +95,7 @@ struct ThreadProfile {
   std::uint32_t lives = 1;     ///< how many threads this is
   std::uint64_t lived_ns = 0;  ///< the sum of their lives, up to end_ns
   Quality quality;
+  Schedule schedule;  ///< added up over the lives; its processors are the last one's
   std::vector<cct::Node> nodes;
   bool own_frames = false;          ///< whether any node's module is one of ours (Module::own)
   std::vector<std::uint32_t> cell;  ///< per node: index into cells, or cct::kNoNode
@@ -134,8 +136,9 @@ struct ProcessInfo {
   EndReason end = EndReason::running;
   std::vector<EventInfo> events;
   bool has_realtime = true;
-  bool traced = false;             ///< a trace lies beside the measurement
-  std::uint64_t iterations = 0;    ///< that the program marked
+  bool traced = false;           ///< a trace lies beside the measurement
+  std::uint64_t iterations = 0;  ///< that the program marked
+  HostLoad host_load;
   std::vector<std::string> notes;  ///< what the runtime wants the user to know
 };
 

@@ -265,6 +265,7 @@ ProcessInfo process_of(const InputFile& file, const Header& header) {
     process.events.push_back({.name = text(event.name), .unit = text(event.unit), .period = event.period});
   }
   process.iterations = header.iterations;
+  if (header.host_load.known()) process.host_load = header.host_load;
   const char* at = header.arguments;
   const char* const end = at + std::min<std::size_t>(header.argument_bytes, layout::kArgumentBytes);
   while (at != end) {
@@ -408,6 +409,10 @@ ThreadProfile profile_of(const ThreadHeader& head, const ProcessInfo& process, s
                     .halvings = head.halvings,
                     .most_halvings = std::min(head.most_halvings, kMaxHalvings),
                     .epochs_lost = head.epochs_lost};
+  // Else the process was killed while it was written, is writing it, or the file is torn.
+  if (head.schedule_changes % 2 == 0 && layout::schedule_sum(head) == 0 &&
+      head.schedule.processors.is_sound())
+    thread.schedule = head.schedule;
   return thread;
 }
 
@@ -435,6 +440,7 @@ class LiveReader {
   void read_thread(const std::vector<Block>& parts);
   void check(const std::vector<Block>& parts, const ArenaImage& image, const ThreadHeader& head,
              const TreeReader& reader) const;
+  [[nodiscard]] ThreadHeader header_again(const std::vector<Block>& parts) const;
   void tell_cut();
   [[nodiscard]] bool has_new_modules() const;
   [[nodiscard]] bool has_new_blocks() const;
@@ -478,14 +484,23 @@ void LiveReader::check(const std::vector<Block>& parts, const ArenaImage& image,
     throw damaged(file_.path(), "a block of " + thread + " is missing");
   if (has_all && (head.flags & layout::kFlagSummed) != 0 &&
       head.sum != reader.sum() + layout::thread_header_sum(head)) {
-    const std::uint64_t place = parts.front().offset + layout::kThreadHeaderUnit * layout::kUnit;
-    ThreadHeader now{};
-    file_.copy(place, reinterpret_cast<std::byte*>(&now), sizeof now);
+    const ThreadHeader now = header_again(parts);
     if (head.changes % 2 == 0 && now.changes == head.changes && now.sum == head.sum)
       throw damaged(file_.path(), "contexts and values of " + thread + " do not match their checksum");
   }
+  if (head.schedule_changes % 2 == 0 && layout::schedule_sum(head) != 0 &&
+      header_again(parts).schedule_changes == head.schedule_changes)
+    throw damaged(file_.path(), "the schedule of " + thread + " does not match its checksum");
   if (reader.lacks_module() && whole_.complete() && !has_new_modules())
     throw damaged(file_.path(), thread + " has contexts of modules that are missing");
+}
+
+/// As it is now.
+ThreadHeader LiveReader::header_again(const std::vector<Block>& parts) const {
+  const std::uint64_t place = parts.front().offset + layout::kThreadHeaderUnit * layout::kUnit;
+  ThreadHeader now{};
+  file_.copy(place, reinterpret_cast<std::byte*>(&now), sizeof now);
+  return now;
 }
 
 void LiveReader::read_thread(const std::vector<Block>& parts) {

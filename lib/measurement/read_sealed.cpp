@@ -48,6 +48,38 @@ constexpr auto kCellFields = [] {
   return all;
 }();
 
+/// Missing in files of older writers.
+void read_host_load(Decoder& in, HostLoad& load) {
+  load.span_ns = in.varint();
+  load.online = in.number();
+  load.allowed = in.number();
+  load.quota = in.varint();
+  load.throttled_ns = in.varint();
+  load.idle_ns = in.varint();
+  if (!load.known()) load = {};
+}
+
+/// Likewise.
+void read_schedule(Decoder& in, Schedule& schedule) {
+  schedule.ran_ns = in.varint();
+  schedule.runnable_ns = in.varint();
+  schedule.voluntary = in.number();
+  schedule.involuntary = in.number();
+  const std::uint64_t runs = in.varint();
+  if (runs > ProcessorSet::kRuns) in.fail("holds an impossible set of processors");
+  schedule.processors.runs = static_cast<std::uint16_t>(runs);
+  for (std::uint64_t i = 0; i < runs; ++i) {
+    const auto small = [&in] {
+      return static_cast<std::uint16_t>(std::min<std::uint64_t>(in.varint(), 0xffff));
+    };
+    ProcessorRun& run = schedule.processors.run[i];
+    run.first = small();
+    run.last = small();
+    run.step = small();
+  }
+  if (!schedule.processors.is_sound()) in.fail("holds an impossible set of processors");
+}
+
 class SealedReader {
  public:
   SealedReader(InputFile& file, SealedScratch& scratch, Measurement& result)
@@ -223,6 +255,8 @@ void SealedReader::read_process(Decoder in) {
   losses.arguments = in.varint();
   process.iterations = in.remaining() > 0 ? in.varint() : 0;
   process.key = in.remaining() > 0 ? in.varint() : 0;
+  process.host_load = {};
+  if (in.remaining() > 0) read_host_load(in, process.host_load);
   tell_losses(process, losses);
 }
 
@@ -285,6 +319,7 @@ void SealedReader::read_threads(Decoder in) {
     thread.lives = 1;
     thread.lived_ns = thread.end_ns > thread.start_ns ? thread.end_ns - thread.start_ns : 0;
     thread.quality = {};
+    thread.schedule = {};
     thread.quality.samples = record.varint();
     thread.quality.partial = record.varint();
     thread.quality.partial_ns = record.varint();
@@ -301,6 +336,7 @@ void SealedReader::read_threads(Decoder in) {
     thread.quality.halvings = record.varint();
     thread.quality.most_halvings = std::min(record.varint(), kMaxHalvings);
     if (record.remaining() != 0) thread.quality.epochs_lost = record.varint();
+    if (record.remaining() != 0) read_schedule(record, thread.schedule);
   }
 }
 

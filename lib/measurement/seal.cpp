@@ -94,6 +94,7 @@ class Sealer {
   void write_process() noexcept;
   void write_threads() noexcept;
   void write_thread(const ThreadTree& tree, const Counts& counts) noexcept;
+  void write_schedule(const Schedule& schedule) noexcept;
   template <std::size_t Size>
   void text(const char (&field)[Size]) noexcept {
     out_.string(field, strnlen(field, Size));
@@ -427,6 +428,10 @@ void Sealer::write_process() noexcept {
   out_.varint(header_.argument_count - arguments);
   out_.varint(load(header_.iterations));
   out_.varint(header_.key);
+  const HostLoad& host = header_.host_load;
+  for (const std::uint64_t value : {host.span_ns, std::uint64_t{host.online}, std::uint64_t{host.allowed},
+                                    host.quota, host.throttled_ns, host.idle_ns})
+    out_.varint(value);
   out_.end_section();
 }
 
@@ -467,7 +472,22 @@ void Sealer::write_thread(const ThreadTree& tree, const Counts& counts) noexcept
   out_.varint(load(head.halvings));
   out_.varint(load(head.most_halvings));
   out_.varint(load(head.epochs_lost));
+  write_schedule(head.schedule);
   out_.end_record();
+}
+
+void Sealer::write_schedule(const Schedule& schedule) noexcept {
+  out_.varint(schedule.ran_ns);
+  out_.varint(schedule.runnable_ns);
+  out_.varint(schedule.voluntary);
+  out_.varint(schedule.involuntary);
+  out_.varint(schedule.processors.runs);
+  for (std::uint16_t i = 0; i < schedule.processors.runs; ++i) {
+    const ProcessorRun& run = schedule.processors.run[i];
+    out_.varint(run.first);
+    out_.varint(run.last);
+    out_.varint(run.step);
+  }
 }
 
 // The live file loses its name, and with the last mapping its space.

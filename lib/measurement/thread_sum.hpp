@@ -42,11 +42,35 @@ constexpr std::uint64_t place_of_unit(std::uint32_t unit) {
   return std::uint64_t{unit} * (kUnit / sizeof(std::uint64_t));
 }
 
-/// What the thread's header adds: all of it but the sum itself and the count of changes.
+/// What the schedule of a thread adds with the word behind it: 0 unless it is being written or damaged. So
+/// others than the thread itself may change it, whose changes of the sum they would disturb.
+inline std::uint64_t schedule_sum(const ThreadHeader& head) {
+  constexpr std::size_t kBegin = offsetof(ThreadHeader, schedule);
+  constexpr std::size_t kEnd = offsetof(ThreadHeader, schedule_balance) + sizeof head.schedule_balance;
+  return words_sum(place_of_unit(kThreadHeaderUnit) + kBegin / sizeof(std::uint64_t), &head.schedule,
+                   kEnd - kBegin);
+}
+
+/// The word behind it that makes this so.
+inline std::uint64_t schedule_balance(const Schedule& schedule) {
+  ThreadHeader head{};
+  head.schedule = schedule;
+  constexpr std::uint64_t kPlace =
+      place_of_unit(kThreadHeaderUnit) + offsetof(ThreadHeader, schedule_balance) / sizeof(std::uint64_t);
+  constexpr std::uint64_t kFactor = word_sum(kPlace, 1);
+  std::uint64_t inverse = kFactor;  // by Newton's method, modulo 2^64: each step doubles the right bits
+  for (int step = 0; step < 6; ++step) inverse *= 2 - kFactor * inverse;
+  return (0 - schedule_sum(head)) * inverse;
+}
+
+/// What the thread's header adds: all of it but the sum itself, the counts of changes, and the schedule,
+/// which adds nothing.
 inline std::uint64_t thread_header_sum(const ThreadHeader& head) {
   ThreadHeader covered = head;
   covered.sum = 0;
-  covered.changes = covered.unused3 = 0;
+  covered.changes = covered.schedule_changes = 0;
+  covered.schedule = {};
+  covered.schedule_balance = 0;
   return words_sum(place_of_unit(kThreadHeaderUnit), &covered, sizeof covered);
 }
 

@@ -99,6 +99,8 @@ void ThreadTree::start(std::uint64_t tid, std::uint32_t ordinal, bool main, cct:
   head.start_ns = start_ns;
   head.lives = 1;
   head.life_start_ns = start_ns;
+  head.schedule = {};
+  head.schedule_balance = layout::schedule_balance(head.schedule);
   routine_ = routine;
   head.used = layout::kRootUnit + 1;
   Node& top = *node(layout::kRootUnit);
@@ -135,6 +137,10 @@ bool ThreadTree::take_over(std::uint64_t tid, std::uint64_t start_ns) noexcept {
   std::atomic_ref(head.lives).store(head.lives + 1, std::memory_order_relaxed);
   publish(head.end_ns, std::uint64_t{0});
   end_change(layout::thread_header_sum(head) - sum);
+  if (lock_schedule()) {
+    ended_schedule_ = head.schedule;
+    unlock_schedule();
+  }
   overflowed_ = false;
   usable_.store(true, std::memory_order_release);
   return true;
@@ -470,6 +476,41 @@ void ThreadTree::end_wait() noexcept {
   const std::uint64_t sum = growth(head, head.wait_sequence, sequence + 1);
   publish(head.wait_sequence, sequence + 1);
   end_change(sum);
+}
+
+// The count of changes is the lock: a reader finds it odd where a process was killed within. False where it
+// is held for long: by the code that a signal's handler interrupted, which calls this to end the process.
+bool ThreadTree::lock_schedule() noexcept {
+  constexpr int kAttempts = 1 << 20;
+  const std::atomic_ref changes(header()->schedule_changes);
+  for (int i = 0; i < kAttempts; ++i) {
+    std::uint32_t even = changes.load(std::memory_order_relaxed) & ~std::uint32_t{1};
+    if (changes.compare_exchange_weak(even, even + 1, std::memory_order_acquire)) return true;
+    __builtin_ia32_pause();
+  }
+  return false;
+}
+
+void ThreadTree::unlock_schedule() noexcept {
+  std::uint32_t& changes = header()->schedule_changes;
+  publish(changes, changes + 1);
+}
+
+void ThreadTree::set_schedule(std::uint64_t tid, const Schedule& schedule) noexcept {
+  if (!schedule.known() || !exists() || !lock_schedule()) return;
+  ThreadHeader& head = *header();
+  const Schedule& before = ended_schedule_;
+  // Who asked the kernel earlier may come later.
+  const bool newer = before.ran_ns + schedule.ran_ns >= head.schedule.ran_ns;
+  if (newer && usable() && peek(head.tid) == tid) {
+    head.schedule = {.ran_ns = before.ran_ns + schedule.ran_ns,
+                     .runnable_ns = before.runnable_ns + schedule.runnable_ns,
+                     .voluntary = before.voluntary + schedule.voluntary,
+                     .involuntary = before.involuntary + schedule.involuntary,
+                     .processors = schedule.processors};
+    head.schedule_balance = layout::schedule_balance(head.schedule);
+  }
+  unlock_schedule();
 }
 
 void ThreadTree::finish(std::uint64_t end_ns) noexcept {

@@ -128,6 +128,10 @@ class alignas(4096) ThreadTree {
   void begin_wait(NodeIndex node, std::uint64_t enter_ns, WaitKind mark) noexcept;
   void end_wait() noexcept;
 
+  /// How thread `tid` was scheduled in its life up to now. Does nothing where the tree is no longer its own.
+  /// Any thread, outside the handler; waits for another one that is just doing it, for some stores.
+  void set_schedule(std::uint64_t tid, const Schedule& schedule) noexcept;
+
   /// [handler] The thread ends: no more samples, until a later thread may take the tree over.
   void finish(std::uint64_t end_ns) noexcept;
 
@@ -197,6 +201,8 @@ class alignas(4096) ThreadTree {
   static void write_stamp(layout::EpochRecord& record, NodeIndex node, const StampValues& values) noexcept;
   NodeIndex make_cell(NodeIndex index) noexcept;
   [[gnu::hot]] NodeIndex cell_of(NodeIndex index, bool& charged_elsewhere) noexcept;
+  bool lock_schedule() noexcept;
+  void unlock_schedule() noexcept;
   void begin_change() noexcept;
   void end_change(std::uint64_t added_sum) noexcept;
 
@@ -210,6 +216,7 @@ class alignas(4096) ThreadTree {
   bool waiting_ = false;                     // a wait is published
   std::uint32_t asked_at_ = 0;               // the arena's limit when more room was asked for
   std::atomic<bool> growth_refused_{false};  // there was no space when the flusher thread last tried
+  Schedule ended_schedule_;                  // of the threads that used the tree before
   cct::FrameKey routine_;                    // as in the header, which is a cache miss away
   std::atomic<bool> exists_{false};
   std::atomic<bool> usable_{false};

@@ -1,4 +1,5 @@
 // exec replaces the program in place: the measurement is complete, unless the call fails.
+#include "runtime/process/scheduling.hpp"
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/tracing.hpp"
 #include "runtime/sampling/start_stop.hpp"
@@ -31,6 +32,7 @@ class Replacement {
     stop_recording();
     hold_flusher();
     end_trace(measurement::EndReason::exec);
+    note_schedules_now(now());
     if (file.open()) file.seal(measurement::EndReason::exec, now());
   }
   ~Replacement() {

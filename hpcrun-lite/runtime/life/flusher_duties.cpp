@@ -1,5 +1,6 @@
 #include "runtime/life/flusher_duties.hpp"
 
+#include "runtime/process/scheduling.hpp"
 #include "runtime/recording/recording.hpp"
 #include "runtime/recording/tracing.hpp"
 #include "runtime/sampling/parking.hpp"
@@ -38,6 +39,7 @@ void take_turn() {
   if (separate && file_is_wanted()) ensure_file();
   if (!file.open()) return;
   if (hold_measurement) hold_measurement = file.hold() != 0;
+  note_schedules(now());
   note_no_space(file.maintain(now()));
   if (hold_trace) hold_trace = trace_file.hold() != 0;
   maintain_trace();

@@ -4,6 +4,7 @@
 #include "runtime/modules/loaded_module.hpp"
 #include "runtime/modules/map_snapshot.hpp"
 #include "runtime/process/processors.hpp"
+#include "runtime/process/scheduling.hpp"
 #include "runtime/process/wanted.hpp"
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/recording.hpp"
@@ -62,6 +63,7 @@ void after_fork_in_child() {
   // What a shell forks only starts something else; what a rank forks that is not wanted is not wanted either.
   process.active = !is_shell() && !control.off.load(std::memory_order_relaxed);
   if (process.active) {
+    begin_schedules();
     restart_after_fork();
   } else {
     culprit_rt_thread.state = nullptr;

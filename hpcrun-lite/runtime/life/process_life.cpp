@@ -8,6 +8,7 @@
 #include "runtime/process/identity.hpp"
 #include "runtime/process/mpi_wrapper.hpp"
 #include "runtime/process/processors.hpp"
+#include "runtime/process/scheduling.hpp"
 #include "runtime/process/wanted.hpp"
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/recording.hpp"
@@ -108,6 +109,7 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   process.start_ns = now();
   process.start_realtime_ns = static_cast<std::int64_t>(read_clock(CLOCK_REALTIME));
   process.arguments = argv;
+  begin_schedules();
   prepare_modules();
   errno = 0;
   if (!install_handler()) {
@@ -146,6 +148,7 @@ void end_process(measurement::EndReason reason) {
   if (Thread* thread = this_thread()) delete_timers(thread);
   close_process();
   note_end();
+  note_schedules_now(now());
   // Only definitions for a trace: a measurement of nothing.
   if (file.open() && control.delayed.load(std::memory_order_relaxed)) discard_file();
   end_trace(reason);

@@ -1,16 +1,13 @@
 #include "runtime/process/processors.hpp"
 
 #include "measurement/limits.hpp"
+#include "runtime/process/control_group.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
 #include "runtime/system/system_calls.hpp"
-#include "runtime/system/text.hpp"
 
-#include <cstddef>
 #include <cstdlib>
-#include <cstring>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 namespace culprit::runtime {
@@ -39,34 +36,6 @@ std::uint64_t allowed() {
   return count;
 }
 
-/// The beginning of a file, as a string; empty where it cannot be read.
-template <std::size_t Size>
-const char* beginning_of(const char* path, char (&text)[Size]) {
-  text[0] = '\0';
-  const long file = system_call(SYS_openat, AT_FDCWD, word(path), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return text;
-  const long got = system_call(SYS_read, file, word(text), Size - 1);
-  text[got > 0 ? got : 0] = '\0';
-  system_call(SYS_close, file);
-  return text;
-}
-
-/// What the process's control group may use, in thousandths of a processor; 0: as much as it likes, or not
-/// known (version 1 of control groups).
-std::uint64_t quota_of_group() {
-  char groups[4096];
-  const char* group = strstr(beginning_of("/proc/self/cgroup", groups), "0::");
-  if (group == nullptr) return 0;
-  PathText path;
-  path.add("/sys/fs/cgroup").add(group + 3, strcspn(group + 3, "\n")).add("/cpu.max");
-  char limit[64];
-  if (path.cut()) return 0;
-  char* rest = nullptr;
-  const std::uint64_t quota = strtoull(beginning_of(path.c_str(), limit), &rest, 10);
-  const std::uint64_t period = strtoull(rest, nullptr, 10);
-  return period == 0 ? 0 : quota * 1000 / period;
-}
-
 /// The processors that this process has, in thousandths: those that it may run on, or its share of them where
 /// the ranks that its MPI launcher started here have to share; no more than its control group may use.
 std::uint64_t processors_of_process() {
@@ -78,7 +47,7 @@ std::uint64_t processors_of_process() {
   // Ranks that have more processors than there are share them.
   const bool shared = mine * ranks > all || mine < ranks;
   const std::uint64_t processors = mine * 1000 / (shared ? ranks : 1);
-  const std::uint64_t quota = quota_of_group();
+  const std::uint64_t quota = processor_limit().quota;
   return quota != 0 && quota < processors ? quota : processors;
 }
 

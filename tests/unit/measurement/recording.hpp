@@ -99,6 +99,16 @@ inline measurement::SampleValues values(std::uint64_t time_ns, std::uint64_t wei
   return {.time_ns = time_ns, .weight = weight, .cpu_ns = time_ns / 2};
 }
 
+/// Of a thread that ran so long, on every second of 8 processors and the ninth.
+inline measurement::Schedule schedule(std::uint64_t ran_ns) {
+  measurement::Schedule schedule{
+      .ran_ns = ran_ns, .runnable_ns = 2 * ran_ns, .voluntary = 3, .involuntary = 4};
+  for (const int processor : {0, 2, 4, 6, 9}) schedule.processors.add(static_cast<std::uint16_t>(processor));
+  return schedule;
+}
+inline constexpr measurement::HostLoad kHostLoad{
+    .span_ns = 900, .online = 16, .allowed = 8, .quota = 2500, .throttled_ns = 55, .idle_ns = 7000};
+
 /// Inserts a path below the program root and returns its node.
 inline measurement::NodeIndex insert(measurement::ThreadTree& tree, const std::vector<cct::FrameKey>& path) {
   measurement::NodeIndex node = tree.program_root();
@@ -141,6 +151,7 @@ inline std::string difference(const measurement::Measurement& a, const measureme
       p.end != q.end || p.key != q.key || p.forked != q.forked) {
     return "times";
   }
+  if (p.host_load != q.host_load) return "host load";
   if (p.events.size() != q.events.size() || p.has_realtime != q.has_realtime || p.notes != q.notes)
     return "events";
   for (std::size_t i = 0; i < p.events.size(); ++i) {
@@ -173,6 +184,7 @@ inline std::string difference(const measurement::Measurement& a, const measureme
                    t.quality.most_halvings)) {
       return "quality";
     }
+    if (s.schedule != t.schedule) return "schedule";
     if (s.units != t.units) return "units";
     if (s.epochs != t.epochs) return "epochs";
     if (s.nodes.size() != t.nodes.size() || s.cell != t.cell || s.cells.size() != t.cells.size() ||
@@ -236,7 +248,9 @@ inline std::vector<char> small_file(bool seal, const Directory& directory) {
                                                 .exit_ns = kStart + 2 * i});
     }
     tree.begin_wait(tree.child(tree.program_root(), call(1)), kStart + 1, measurement::WaitKind::lock);
+    tree.set_schedule(t, schedule(700 + t));
   }
+  file->set_host_load(kHostLoad);
   file->set_rank(1, 2, "ab", "MPI");
   file->count_bridged(1);
   file->count_partial(0);
