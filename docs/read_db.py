@@ -8,6 +8,7 @@ read_db.py DB profile LOCATION   exclusive values of one thread: context, metric
 read_db.py DB time               what the ranks did over time, from the map of a traced run, in sums
 read_db.py DB segments           how long iterations took on each rank, when the first and the last began (ns), and what
                                  else was counted in them, in sums, with the context where it was most in most of them
+read_db.py DB machine            how threads were scheduled, and what the machine is suspected of
 read_db.py DB check              recomputes inclusive from exclusive values everywhere, and compares with the summaries
 
 Checksums are XXH3-64; they are verified where the Python package xxhash is installed.
@@ -28,6 +29,8 @@ CHUNK = 16384
 META, STRING_ENDS, STRING_BYTES, CONTEXTS, FLAT, LOCATIONS = 1, 2, 3, 5, 6, 7
 SUMMARY_INDEX, SUMMARY_DATA, TILES = 8, 9, 22
 VARIATION, TIME_MAP, SEGMENT_METRICS = 33, 34, 35
+SCHEDULES, MACHINE = 36, 37
+MACHINE_KINDS = ("oversubscribed", "bound-together", "quota", "slow")
 MODULE, FILE = 3, 4  # kinds of scopes
 
 
@@ -338,6 +341,31 @@ def tree(db, depth):
         print(f"{seconds:12.6f}  {'  ' * level[context]}c{context} {frame['kind']} {frame['name']} {place}".rstrip())
 
 
+def processors(data):
+    """A set of processors, as a list: runs of equal steps."""
+    runs, listed = struct.unpack_from("<H", data)[0], []
+    for i in range(runs):
+        first, last, step = struct.unpack_from("<3H", data, 2 + 6 * i)
+        listed += range(first, last + 1, step or 1)
+    return ",".join(map(str, listed))
+
+
+def machine(db):
+    for fields in struct.iter_unpack("<6I13Q32s", db.sections.get(SCHEDULES, b"")):
+        location, online, allowed, _, voluntary, involuntary, ran, runnable = fields[:8]
+        print(f"location {location}: ran {ran} ns, runnable {runnable} ns, switches {voluntary} and {involuntary}, "
+              f"on {processors(fields[19])} of {allowed} of {online} processors")  # fmt: skip
+    if not db.sections.get(MACHINE):
+        return
+    cursor = Cursor(db.sections[MACHINE])
+    for _ in range(cursor.get("I")):
+        kind, by_others, count = cursor.get("3I")
+        wanted, others, free, quota, lost, explains = cursor.get("6Q")
+        locations = [cursor.get("I") for _ in range(cursor.get("I"))]
+        print(f"{MACHINE_KINDS[kind]}{' by others' if by_others else ''}: locations {locations}, {count} processors, "
+              f"lost {lost} ns, explains {explains} ns")  # fmt: skip
+
+
 def check_scopes(db, exclusive):
     """What is kept of files and load modules is what was recorded in them."""
     kinds = [(fields[0], fields[6] & 255) for fields in struct.iter_unpack("<7I", db.sections[FLAT])]
@@ -413,6 +441,8 @@ def main():
         for level, rows in enumerate(variations(db)):
             for rank, row in rows.items():
                 print(f"level {level}, rank {rank}: {segments_of_rank(*row)}")
+    elif command == "machine":
+        machine(db)
     elif command == "check":
         check(db)
     else:

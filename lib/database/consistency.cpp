@@ -163,6 +163,8 @@ void check_consistency(const Experiment& e, const EachLocation& each_location) {
   check_waits(e, locations);
   require(is_sound(e.trace, locations, e.contexts.size(), e.metrics.size()),
           "what time lines told refers to something that does not exist");
+  require(is_sound(e.machine, locations),
+          "what is said of the machine refers to something that does not exist");
   require(
       std::ranges::adjacent_find(e.sources, std::greater_equal<>(), &SourceFile::path) == e.sources.end() &&
           (e.sources.empty() || e.sources.back().path < e.strings.size()),

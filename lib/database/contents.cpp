@@ -206,11 +206,12 @@ struct Contents::Late {
   CheckedSections sections;
   std::filesystem::path path;
   std::size_t roles = 0, contexts = 0, locations = 0, strings = 0, metrics = 0;
-  std::once_flag suspects_read, waits_read, sources_read, trace_read;
+  std::once_flag suspects_read, waits_read, sources_read, trace_read, machine_read;
   std::vector<Suspect> suspects;
   std::vector<Wait> waits;
   std::vector<SourceFile> sources;
   TraceAnalyses trace;
+  Machine machine;
 
   [[nodiscard]] const CheckedBytes& section(Section which) const { return sections[slot(which)]; }
   [[nodiscard]] bool is_location(std::uint32_t l) const { return l < locations; }
@@ -249,6 +250,12 @@ struct Contents::Late {
     trace = decode_trace_analyses(spans);
     if (!is_sound(trace, locations, contexts, metrics))
       throw Malformed("what time lines told refers to something that does not exist");
+  }
+
+  void read_machine() {
+    machine = decode_machine(section(Section::schedules).all(), section(Section::machine).all());
+    if (!is_sound(machine, locations))
+      throw Malformed("what is said of the machine refers to something that does not exist");
   }
 
   void read_sources() {
@@ -343,6 +350,11 @@ const std::vector<Wait>& Contents::waits() const {
 const TraceAnalyses& Contents::trace() const {
   late_->once(late_->trace_read, [this] { late_->read_trace(); });
   return late_->trace;
+}
+
+const Machine& Contents::machine() const {
+  late_->once(late_->machine_read, [this] { late_->read_machine(); });
+  return late_->machine;
 }
 
 const std::vector<SourceFile>& Contents::sources() const {

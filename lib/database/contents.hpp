@@ -203,6 +203,7 @@ struct Contents {
   [[nodiscard]] const std::vector<Wait>& waits() const;          ///< longest first
   [[nodiscard]] const std::vector<SourceFile>& sources() const;  ///< ascending by path
   [[nodiscard]] const TraceAnalyses& trace() const;
+  [[nodiscard]] const Machine& machine() const;
 
  private:
   struct Late;

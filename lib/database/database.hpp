@@ -1,5 +1,6 @@
 #pragma once
 
+#include "database/machine.hpp"
 #include "database/trace_analyses.hpp"
 #include "metrics/accumulator.hpp"
 #include "metrics/wait_pattern.hpp"
@@ -269,6 +270,7 @@ struct Experiment {
   std::vector<Suspect> suspects;              ///< largest explains first
   std::vector<Wait> waits;                    ///< longest first
   TraceAnalyses trace;
+  Machine machine;
   std::vector<SourceFile> sources;  ///< ascending by path
 };
 

@@ -251,6 +251,7 @@ SectionBytes encode_experiment(const Experiment& e, const std::vector<std::strin
   encode_blame(e, sections);
   sections[slot(Section::waits)] = encode_waits(e.waits);
   encode_trace_analyses(e.trace, sections);
+  encode_machine(e.machine, sections);
   Encoder index, data;
   encode_sources(e.sources, index, data);
   sections[slot(Section::source_index)] = index.take();

@@ -54,8 +54,10 @@ enum class Section : std::uint32_t {
   variation = 33,
   time_map = 34,
   segment_metrics = 35,
+  schedules = 36,
+  machine = 37,
 };
-inline constexpr std::uint32_t kLastSection = 35;
+inline constexpr std::uint32_t kLastSection = 37;
 
 /// Those from here on may be missing: files of older writers, of version 2 too, have none.
 inline constexpr std::uint32_t kFirstOptional = 29;
@@ -78,6 +80,7 @@ inline constexpr std::uint64_t kTileIndexSize = 32;
 inline constexpr std::uint64_t kFlatBlameSize = 56;
 inline constexpr std::uint64_t kProcedureSize = 16;
 inline constexpr std::uint64_t kNumberSize = 4;
+inline constexpr std::uint64_t kScheduleSize = 160;
 
 inline constexpr std::uint64_t kTileHeaderSize = 24;
 inline constexpr std::uint64_t kTileEntrySize = 12;
@@ -120,6 +123,8 @@ constexpr std::uint64_t stride(Section section) {
       return kFlatBlameSize;
     case Section::procedures:
       return kProcedureSize;
+    case Section::schedules:
+      return kScheduleSize;
     case Section::flat_instance_ends:
     case Section::flat_instances:
     case Section::procedure_of_context:

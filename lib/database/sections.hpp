@@ -58,6 +58,10 @@ TimeMap decode_time_map(ByteSpan bytes);
 Bytes encode_segment_metrics(const TraceAnalyses& analyses);
 void decode_segment_metrics(ByteSpan bytes, TraceAnalyses& analyses);
 
+/// Sections 36 and 37.
+void encode_machine(const Machine& machine, SectionBytes& sections);
+Machine decode_machine(ByteSpan threads, ByteSpan suspects);
+
 /// The sections that hold compressed text; its index and its data.
 void encode_sources(const std::vector<SourceFile>& sources, Encoder& index, Encoder& data);
 std::vector<SourceFile> decode_sources(ByteSpan index, ByteSpan data);

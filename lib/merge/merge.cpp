@@ -8,6 +8,7 @@
 #include "merge/attribution/roles.hpp"
 #include "merge/attribution/sources.hpp"
 #include "merge/diagnosis/diagnose.hpp"
+#include "merge/diagnosis/schedules.hpp"
 #include "merge/diagnosis/summarize.hpp"
 #include "merge/idleness/waiting.hpp"
 #include "merge/input/divide.hpp"
@@ -367,6 +368,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
           describe(found, options, structure, roles, shape.columns, std::move(attribution), summaries);
   });
   find_waits(comm, accumulation, each_location, experiment);
+  find_machine(comm, accumulation.schedules(), each_location, experiment);
   std::vector<std::string> problems = vain_segments(options, shape, traced);
   files::Readership readership;
   together(comm, [&] {

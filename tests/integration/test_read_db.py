@@ -35,6 +35,11 @@ def main():
         "rank 1: 3 bins of 100 ns, 0 ns in MPI calls, 308 ns in wait patterns, 3 segments",
     ]
 
+    assert run(sys.executable, READ, database, "machine").splitlines() == [
+        "location 0: ran 700 ns, runnable 800 ns, switches 5 and 6, on 0,2,4,9 of 1 of 2 processors",
+        "location 1: ran 700 ns, runnable 801 ns, switches 5 and 6, on 1,3,5,10 of 1 of 2 processors",
+    ]
+
     names = [metric["name"] for metric in json.loads(run(VIEWER, database, "info", "--format", "json"))["metrics"][:2]]
     most = 2**64 - 1
     lines = run(sys.executable, READ, database, "tree", "99").splitlines()

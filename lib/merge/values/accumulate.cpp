@@ -22,6 +22,10 @@ constexpr std::uint32_t bit_of(WaitKind kind) {
   return std::uint32_t{1} << static_cast<unsigned>(kind);
 }
 
+bool counts_instructions(const std::string& event) {
+  return event == "PAPI_TOT_INS" || event == "perf::INSTRUCTIONS" || event == "INSTRUCTIONS";
+}
+
 }  // namespace
 
 ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, const Transfers& transfers,
@@ -33,6 +37,9 @@ ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, con
       own_(plan.slots.size(), shape.columns.metrics()),
       sums_(shape, plan),
       roles_(roles) {
+  for (std::size_t e = 0; e < shape.columns.events.size(); ++e) {
+    if (counts_instructions(shape.columns.events[e])) instructions_ = Columns::kFirstEvent + e;
+  }
   slots_.reserve(plan.slots.size());
   for (const ContextId x : plan.slots) {
     const bool waits = shape.contexts[x].wait != WaitKind::none;
@@ -53,6 +60,7 @@ void ThreadAccumulation::begin_process(const measurement::Measurement& file) {
     event_columns_.push_back(Columns::kFirstEvent + static_cast<std::size_t>(found - names.begin()));
   }
   has_realtime_ = file.process.has_realtime;
+  host_load_ = file.process.host_load;
   marked_kinds_ = 0;
   for (const measurement::ThreadProfile& thread : file.threads) {
     for (const Cell& cell : thread.cells) {
@@ -185,6 +193,38 @@ void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
   }
 }
 
+/// Of the thread whose rows these are, once they hold all but what time lines tell.
+void ThreadAccumulation::list_schedule(const measurement::ThreadProfile& thread, std::uint32_t location) {
+  const measurement::Schedule& schedule = thread.schedule;
+  if (!schedule.known()) return;
+  database::ScheduledThread row{.location = location,
+                                .online = host_load_.online,
+                                .allowed = host_load_.allowed,
+                                .voluntary = schedule.voluntary,
+                                .involuntary = schedule.involuntary,
+                                .ran_ns = schedule.ran_ns,
+                                .runnable_ns = schedule.runnable_ns,
+                                .lived_ns = thread.lived_ns,
+                                .span_ns = host_load_.span_ns,
+                                .quota = host_load_.quota,
+                                .throttled_ns = host_load_.throttled_ns,
+                                .host_idle_ns = host_load_.idle_ns,
+                                .processors = schedule.processors};
+  const auto time = own_.column(Columns::kRealtime), idleness = own_.column(Columns::kIdleness);
+  const auto cpu = own_.column(Columns::kCpu);
+  const auto slots = own_.numbers();
+  for (std::size_t i = 0; i < contexts_.size(); ++i) {
+    row.sampled_ns += time[i];
+    row.idle_ns += idleness[i];
+    row.cpu_ns += cpu[i];
+    if (slots_[slots[i]].waits) continue;
+    row.work_ns += time[i] - std::min(time[i], idleness[i]);
+    row.work_cpu_ns += cpu[i];
+    if (instructions_) row.instructions += own_.column(*instructions_)[i];
+  }
+  schedules_.push_back(row);
+}
+
 RoleSums& ThreadAccumulation::role_sums(std::uint32_t number) {
   RoleSums& role = roles_[number];
   if (role.used()) return role;
@@ -215,6 +255,7 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
     }
     count_transfers_as_work(thread, united, shape_, transfers_, rows);
   }
+  list_schedule(thread, location);
   record_traced(location);
   list_epochs(thread, united, location);
 }

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -48,6 +49,8 @@ class ThreadAccumulation {
   [[nodiscard]] const std::vector<blame::EpochRow>& epochs() const { return epochs_; }
   /// Ranks and hosts left out likewise.
   [[nodiscard]] const std::vector<blame::EpochStamp>& stamps() const { return stamps_; }
+  /// How the threads were scheduled that were added, where that is known, in the order of add.
+  [[nodiscard]] const std::vector<database::ScheduledThread>& schedules() const { return schedules_; }
   /// Of the tiles that were added.
   [[nodiscard]] std::vector<RoleSums>& roles() { return roles_; }
   /// Contexts outside every frontier frame where marked waiting was found, and its kind.
@@ -66,6 +69,7 @@ class ThreadAccumulation {
   std::uint64_t idle_time(const measurement::Cell& cell, database::ContextId context);
   void list_epochs(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
                    std::uint32_t location);
+  void list_schedule(const measurement::ThreadProfile& thread, std::uint32_t location);
   RoleSums& role_sums(std::uint32_t role);
   void find_watched();
   void list_waits(std::size_t tile_locations);
@@ -92,12 +96,15 @@ class ThreadAccumulation {
   std::vector<blame::EpochRow> tile_epochs_;  ///< whose idleness is not known yet
   TileSums::Watched watched_;
   TileSums sums_;
-  std::vector<std::size_t> event_columns_;  ///< of the process: event beside REALTIME → column
-  bool has_realtime_ = true;                ///< of the process; else its events' samples are the samples
-  std::uint32_t marked_kinds_ = 0;          ///< of the process: bit per WaitKind
+  std::vector<std::size_t> event_columns_;   ///< of the process: event beside REALTIME → column
+  bool has_realtime_ = true;                 ///< of the process; else its events' samples are the samples
+  std::uint32_t marked_kinds_ = 0;           ///< of the process: bit per WaitKind
+  measurement::HostLoad host_load_;          ///< of the process
+  std::optional<std::size_t> instructions_;  ///< the column that counts them
   std::vector<RoleSums> roles_;
   std::vector<blame::EpochRow> epochs_;
   std::vector<blame::EpochStamp> stamps_;
+  std::vector<database::ScheduledThread> schedules_;
   std::map<database::ContextId, measurement::WaitKind> lone_waits_;
 };
 

@@ -221,7 +221,47 @@ Example make_example() {
               .count = 12}};
   e.trace = example_trace(static_cast<std::uint32_t>(e.locations.size()),
                           static_cast<std::uint32_t>(e.contexts.size()));
+  e.machine.threads = example_machine().threads;
   return example;
+}
+
+Machine example_machine() {
+  Machine machine;
+  for (const std::uint32_t location : {0U, 1U}) {
+    ScheduledThread& thread = machine.threads.emplace_back();
+    thread = {.location = location,
+              .online = 2,
+              .allowed = 1,
+              .voluntary = 5,
+              .involuntary = 6,
+              .ran_ns = 700,
+              .runnable_ns = 800 + location,
+              .lived_ns = 2'000,
+              .sampled_ns = 1'900,
+              .idle_ns = 300,
+              .cpu_ns = 690,
+              .work_ns = 1'600,
+              .work_cpu_ns = 650,
+              .instructions = 1'000'000,
+              .span_ns = 2'100,
+              .quota = 1'500,
+              .throttled_ns = 40,
+              .host_idle_ns = 10};
+    for (const int processor : {0, 2, 4, 9})
+      thread.processors.add(static_cast<std::uint16_t>(processor + static_cast<int>(location)));
+  }
+  machine.suspects = {
+      {.kind = MachineKind::quota, .quota = 1'500, .lost_ns = 500, .explains_ns = 250, .locations = {0, 1}},
+      {.kind = MachineKind::oversubscribed,
+       .by_others = true,
+       .processors = 2,
+       .wanted = 2'100,
+       .others = 1'000,
+       .free = 30,
+       .lost_ns = 400,
+       .explains_ns = 200,
+       .locations = {1}}};
+  return machine;
 }
 
 TraceAnalyses example_trace(std::uint32_t locations, std::uint32_t contexts) {

@@ -33,4 +33,8 @@ void write_example(const Example& example, const std::filesystem::path& path);
 /// Something in everything that traces tell, of so many locations and contexts (two at least).
 TraceAnalyses example_trace(std::uint32_t locations, std::uint32_t contexts);
 
+/// What is known of two locations' machine, and what is said of it. The example of make_example() has the
+/// first only.
+Machine example_machine();
+
 }  // namespace culprit::database

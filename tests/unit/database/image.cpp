@@ -79,6 +79,7 @@ Experiment collect(const Contents& contents) {
   e.suspects = contents.suspects();
   e.waits = contents.waits();
   e.trace = contents.trace();
+  e.machine = contents.machine();
   e.sources = contents.sources();
   return e;
 }

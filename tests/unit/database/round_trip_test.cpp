@@ -45,6 +45,17 @@ TEST_CASE("what is written is read back") {
   }
 }
 
+TEST_CASE("what the machine is suspected of is read back") {
+  const Scratch scratch;
+  Example example = make_example();
+  example.experiment.machine = example_machine();
+  write_example(example, scratch / "a.db");
+  CHECK(Reader(scratch / "a.db").experiment().machine() == example_machine());
+  example.experiment.machine = {};
+  write_example(example, scratch / "b.db");
+  CHECK(Reader(scratch / "b.db").experiment().machine() == Machine{});
+}
+
 TEST_CASE("a reader hands out no text that is not printable, but for the words of the command") {
   const std::string odd = "a\n\033[31m\xff";
   const std::string spelled = "a\\n\\u001b[31m\\xff";

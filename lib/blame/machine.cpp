@@ -1,0 +1,302 @@
+// The machine as a suspect (docs/algorithms.md 5.6). A thread that worked without CPU time was preempted or
+// slept; the kernel's count of how long it was ready to run without a processor says which. Threads that lost
+// a twentieth of their work so are affected. Why, follows from the processors that they may run on: the
+// largest set of processors which more of the run's threads want than it has. It is all that the host allows
+// (oversubscribed) or processors beside it were idle (bound together). Where there is no such set, a quota
+// stopped them, or programs that were not measured took their processors. Nothing is claimed unless that
+// explains a fifth of the idleness, or took a tenth of the work's time.
+#include "blame/machine.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace culprit::blame {
+namespace {
+
+using database::MachineKind;
+using database::MachineSuspect;
+using database::ScheduledThread;
+using measurement::ProcessorSet;
+
+constexpr double kAffected = 0.05;      // of a thread's work: lost without a processor
+constexpr double kAffectedLife = 0.01;  // and of its whole time
+constexpr double kExplained = 0.2;      // of the idleness: worth a claim
+constexpr double kIdle = 0.05;          // of the time: less idleness is none to be explained
+constexpr double kStretched = 0.1;      // of all work: worth a claim without any idleness
+constexpr double kThrottled = 0.2;      // of the time lost: the quota is what took it
+constexpr double kCrowded = 1.02;       // threads per processor: not by rounding
+constexpr double kFree = 0.5;           // processors
+constexpr double kSameWork = 0.05;      // instructions around the median
+constexpr double kSlow = 0.1;           // CPU time above the median
+constexpr double kThousand = 1000;
+
+double real(std::uint64_t value) {
+  return static_cast<double>(value);
+}
+std::uint64_t whole(double value) {
+  return value <= 0 ? 0 : static_cast<std::uint64_t>(value + 0.5);
+}
+
+/// Processors as a sorted list; where the mask is not known, all of the host.
+using Processors = std::vector<std::uint16_t>;
+
+Processors processors_of(const ScheduledThread& thread) {
+  Processors list;
+  thread.processors.each([&](std::uint16_t processor) { list.push_back(processor); });
+  for (std::uint32_t p = 0; thread.processors.empty() && p < std::min(thread.online, 0xffffU); ++p)
+    list.push_back(static_cast<std::uint16_t>(p));
+  return list;
+}
+
+/// Work of a role that CPU time and instructions tell.
+struct RoleTimes {
+  std::vector<std::size_t> threads;
+  double idle = 0;
+};
+
+/// Σ over threads of what they lack of the largest value.
+double static_excess(const std::vector<double>& values) {
+  if (values.empty()) return 0;
+  const double most = *std::ranges::max_element(values);
+  double sum = 0;
+  for (const double value : values) sum += most - value;
+  return sum;
+}
+
+double sum_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+/// A set of processors of a host that threads are bound to, and how many of them want one.
+struct Place {
+  Processors processors{};
+  double wanted = 0;  ///< threads at a time
+  std::size_t ranks = 0;
+
+  [[nodiscard]] bool crowded() const {
+    return std::max(wanted, static_cast<double>(ranks)) > kCrowded * static_cast<double>(processors.size());
+  }
+  [[nodiscard]] bool holds(const Processors& others) const {
+    return std::ranges::includes(processors, others);
+  }
+};
+
+/// What a group of suspects have in common.
+using Group = std::tuple<MachineKind, bool, std::uint32_t, std::uint64_t>;
+
+class Finder {
+ public:
+  explicit Finder(std::span<const ThreadOnHost> threads) : threads_(threads), lost_(threads.size()) {
+    for (std::size_t t = 0; t < threads.size(); ++t) {
+      const ScheduledThread& facts = threads[t].facts;
+      const double lost = preempted_ns(facts);
+      const bool affected = lost >= kAffected * real(facts.work_ns) &&
+                            lost >= kAffectedLife * real(facts.sampled_ns) && lost > 0;
+      if (affected) lost_[t] = lost;
+      roles_[threads[t].role].threads.push_back(t);
+      roles_[threads[t].role].idle += real(facts.idle_ns);
+      hosts_[threads[t].host].push_back(t);
+      time_ += real(facts.sampled_ns);
+      work_ += real(facts.work_ns);
+      idle_ += real(facts.idle_ns);
+    }
+  }
+
+  std::vector<MachineSuspect> find() {
+    find_slow();
+    const double explained = explained_by_preemption();
+    const double lost = sum_of(lost_);
+    if (worth_a_claim(explained) || (work_ > 0 && lost >= kStretched * work_)) {
+      for (const auto& [host, members] : hosts_) look_at(members);
+      for (auto& [group, suspect] : suspects_) {
+        suspect.explains_ns = whole(lost > 0 ? explained * real(suspect.lost_ns) / lost : 0);
+        found_.push_back(std::move(suspect));
+      }
+    }
+    for (MachineSuspect& suspect : found_) std::ranges::sort(suspect.locations);
+    std::ranges::stable_sort(found_, [](const MachineSuspect& a, const MachineSuspect& b) {
+      return std::pair(a.explains_ns, a.lost_ns) > std::pair(b.explains_ns, b.lost_ns);
+    });
+    return std::move(found_);
+  }
+
+ private:
+  [[nodiscard]] bool worth_a_claim(double explained) const {
+    return idle_ >= kIdle * time_ && explained >= kExplained * idle_ && explained > 0;
+  }
+
+  /// Of a role's idleness, what its threads' CPU time outside waits does not explain by itself; of that, at
+  /// most the time that all of them lost, or that all waited for the one that lost most.
+  [[nodiscard]] double explained_by_preemption() const {
+    double explained = 0;
+    for (const auto& [number, role] : roles_) {
+      std::vector<double> cpu, lost;
+      for (const std::size_t t : role.threads) {
+        cpu.push_back(real(threads_[t].facts.work_cpu_ns));
+        lost.push_back(lost_[t]);
+      }
+      const double rest = role.idle - std::min(role.idle, static_excess(cpu));
+      const double by_loss = std::max(sum_of(lost), static_excess(lost));
+      if (sum_of(lost) > 0) explained += std::min(rest, by_loss);
+    }
+    return explained;
+  }
+
+  /// The same number of instructions, and more CPU time for it.
+  void find_slow() {
+    for (const auto& [number, role] : roles_) {
+      std::vector<double> instructions, cpu;
+      for (const std::size_t t : role.threads) {
+        const ScheduledThread& facts = threads_[t].facts;
+        instructions.push_back(real(facts.instructions));
+        cpu.push_back(real(facts.work_cpu_ns));
+      }
+      if (role.threads.size() < 2 || *std::ranges::min_element(instructions) <= 0) continue;
+      const double usual_instructions = median(instructions);
+      const double usual_cpu = median(cpu);
+      const double explained = std::min(role.idle, static_excess(cpu));
+      if (!worth_a_claim(explained)) continue;
+      MachineSuspect slow{.kind = MachineKind::slow, .explains_ns = whole(explained)};
+      bool slowest_is = false;
+      for (std::size_t i = 0; i < cpu.size(); ++i) {
+        const bool same = std::abs(instructions[i] - usual_instructions) <= kSameWork * usual_instructions;
+        if (!same || cpu[i] < (1 + kSlow) * usual_cpu) continue;
+        slow.locations.push_back(threads_[role.threads[i]].facts.location);
+        slow.lost_ns += whole(cpu[i] - usual_cpu);
+        slowest_is = slowest_is || cpu[i] == *std::ranges::max_element(cpu);
+      }
+      if (slowest_is) found_.push_back(std::move(slow));
+    }
+  }
+
+  /// All sets of processors that threads of the host are bound to, and the union of all.
+  [[nodiscard]] std::vector<Place> places_of(const std::vector<std::size_t>& members) const {
+    std::map<Processors, std::size_t> distinct;
+    Processors all;
+    for (const std::size_t t : members) {
+      const Processors own = processors_of(threads_[t].facts);
+      distinct.try_emplace(own);
+      Processors both;
+      std::ranges::set_union(all, own, std::back_inserter(both));
+      all = std::move(both);
+    }
+    distinct.try_emplace(all);
+    std::vector<Place> places;
+    for (const auto& [processors, unused] : distinct) places.push_back({.processors = processors});
+    double longest = 1;
+    for (const std::size_t t : members) longest = std::max(longest, real(threads_[t].facts.lived_ns));
+    for (const std::size_t t : members) {
+      const ScheduledThread& facts = threads_[t].facts;
+      const Processors own = processors_of(facts);
+      for (Place& place : places) {
+        if (!place.holds(own)) continue;
+        place.wanted += std::min(1.0, (real(facts.ran_ns) + real(facts.runnable_ns)) / longest);
+        place.ranks += threads_[t].is_rank ? 1 : 0;
+      }
+    }
+    return places;
+  }
+
+  /// The thread of the host whose process looked at it for the longest.
+  [[nodiscard]] const ScheduledThread& host_facts(const std::vector<std::size_t>& members) const {
+    const auto longest =
+        std::ranges::max_element(members, {}, [&](std::size_t t) { return threads_[t].facts.span_ns; });
+    return threads_[*longest].facts;
+  }
+
+  void look_at(const std::vector<std::size_t>& members) {
+    double lost = 0;
+    double ran = 0;
+    std::map<std::uint64_t, std::uint64_t> throttled;  // by process: those of one group tell the same
+    for (const std::size_t t : members) {
+      lost += lost_[t];
+      ran += real(threads_[t].facts.ran_ns);
+      throttled[threads_[t].process] = threads_[t].facts.throttled_ns;
+    }
+    if (lost <= 0) return;
+    const ScheduledThread& host = host_facts(members);
+    const double span = std::max(real(host.span_ns), 1.0);
+    const bool idle_known = host.host_idle_ns != database::kIdleUnknown && host.span_ns != 0;
+    const double idle = idle_known ? real(host.host_idle_ns) / span : 0;
+    const double others = idle_known ? std::max(0.0, host.online - idle - ran / span) : 0;
+    std::uint64_t stopped = 0;
+    for (const auto& [process, ns] : throttled) stopped = std::max(stopped, ns);
+    const std::vector<Place> places = places_of(members);
+    for (const std::size_t t : members) {
+      if (lost_[t] <= 0) continue;
+      const Place* crowded = nullptr;
+      const Processors own = processors_of(threads_[t].facts);
+      for (const Place& place : places) {
+        if (place.crowded() && place.holds(own) &&
+            (crowded == nullptr || place.processors.size() > crowded->processors.size()))
+          crowded = &place;
+      }
+      MachineSuspect suspect{.others = whole(others * kThousand), .free = whole(idle * kThousand)};
+      if (host.quota != 0 && real(stopped) >= kThrottled * lost) {
+        suspect.kind = MachineKind::quota;
+        suspect.quota = host.quota;
+      } else if (crowded == nullptr) {
+        suspect.by_others = true;
+        suspect.processors = static_cast<std::uint32_t>(own.size());
+      } else {
+        const bool less = crowded->processors.size() < host.allowed;
+        const bool free = less && (!idle_known || idle >= kFree);
+        suspect.kind = free ? MachineKind::bound_together : MachineKind::oversubscribed;
+        suspect.processors = static_cast<std::uint32_t>(crowded->processors.size());
+        suspect.wanted = whole(crowded->wanted * kThousand);
+      }
+      add(suspect, t);
+    }
+  }
+
+  /// To what is said of others like it.
+  void add(const MachineSuspect& one, std::size_t thread) {
+    const Group group{one.kind, one.by_others, one.processors, one.quota};
+    MachineSuspect& all = suspects_.try_emplace(group, one).first->second;
+    all.wanted = std::max(all.wanted, one.wanted);
+    all.others = std::max(all.others, one.others);
+    all.free = std::max(all.free, one.free);
+    all.lost_ns += whole(lost_[thread]);
+    all.locations.push_back(threads_[thread].facts.location);
+  }
+
+  std::span<const ThreadOnHost> threads_;
+  std::vector<double> lost_;  ///< per thread; 0 where it is not affected
+  std::map<std::uint32_t, RoleTimes> roles_;
+  std::map<std::uint32_t, std::vector<std::size_t>> hosts_;
+  double time_ = 0, work_ = 0, idle_ = 0;
+  std::map<Group, MachineSuspect> suspects_;
+  std::vector<MachineSuspect> found_;
+};
+
+}  // namespace
+
+double preempted_ns(const ScheduledThread& thread) {
+  const auto lack = [](std::uint64_t wall, std::uint64_t cpu) { return wall > cpu ? real(wall - cpu) : 0.0; };
+  const double in_work = lack(thread.work_ns, thread.work_cpu_ns);
+  const double in_waits = lack(thread.sampled_ns - std::min(thread.sampled_ns, thread.work_ns),
+                               thread.cpu_ns - std::min(thread.cpu_ns, thread.work_cpu_ns));
+  if (thread.ran_ns == 0 || thread.lived_ns == 0 || in_work <= 0) return 0;
+  // Sampling may have been stopped for a part of the thread's life.
+  const double sampled = std::min(1.0, real(thread.sampled_ns) / real(thread.lived_ns));
+  const double runnable = real(thread.runnable_ns) * sampled;
+  const double in_proportion = runnable * in_work / (in_work + in_waits);
+  const double most = std::min(runnable, in_work);
+  return std::clamp(in_proportion, std::min(most, std::max(0.0, runnable - in_waits)), most);
+}
+
+std::vector<MachineSuspect> find_machine_suspects(std::span<const ThreadOnHost> threads) {
+  return Finder(threads).find();
+}
+
+}  // namespace culprit::blame
