@@ -162,6 +162,8 @@ SHAPES = {
     "report": {
         "idle_share": share, "idle_s": number, "total_s": number, "where": WHERE,
         "roles": [{**ROLE, "idle_share": share, "idle_s": number, "total_s": number, "where": WHERE}],
+        "machine": [{"kind": one_of("oversubscribed", "bound-together", "quota", "slow"), "hosts": [text], "ranks": [whole],
+                     "explains_s": number, "lost_s": number, "processors": whole, "by_others": flag}],
         "blame": BLAME, "suspects": SUSPECTS, "quality": QUALITY,
     },
     "hot-path": {"metric": text, "unit": text,
@@ -193,6 +195,9 @@ SHAPES = {
         "hosts": [text], "mpi": text, "run_id": text, "world_size": whole, "period_s": number, "contexts": whole,
         "metrics": [{"name": text, "unit": text, "description": text}], "roles": [ROLE],
         "balance": {"test": text, "alpha": number, "tau": number, "epsilon": number}, "notes": [text],
+        "schedules": [{**LOCATION, "ran_s": number, "runnable_s": number, "voluntary_switches": whole,
+                       "involuntary_switches": whole, "processors": [whole], "online": whole, "allowed": whole,
+                       "quota": or_null(number), "throttled_s": number}],
     },
 }
 # What the rows are sorted by, the largest first.

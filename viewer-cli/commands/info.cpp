@@ -4,6 +4,7 @@
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
 #include "print/text.hpp"
+#include "text/frame_json.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
@@ -174,6 +175,32 @@ void write_info(std::ostream& out, const Screen& screen, const database::Content
   Info(out, screen, experiment).write();
 }
 
+namespace {
+
+/// What is known of how threads were scheduled (docs/algorithms.md 5.6).
+Json schedules_json(const database::Contents& experiment) {
+  Json array = Json::array();
+  for (const database::ScheduledThread& thread : experiment.machine().threads) {
+    Json row = Json::object();
+    add_location(row, experiment, thread.location);
+    std::vector<std::int32_t> processors;
+    thread.processors.each([&](std::uint16_t processor) { processors.push_back(processor); });
+    row["ran_s"] = seconds_of(thread.ran_ns);
+    row["runnable_s"] = seconds_of(thread.runnable_ns);
+    row["voluntary_switches"] = thread.voluntary;
+    row["involuntary_switches"] = thread.involuntary;
+    row["processors"] = processors;
+    row["online"] = thread.online;
+    row["allowed"] = thread.allowed;
+    row["quota"] = thread.quota == 0 ? Json(nullptr) : Json(static_cast<double>(thread.quota) / 1000);
+    row["throttled_s"] = seconds_of(thread.throttled_ns);
+    array.push_back(std::move(row));
+  }
+  return array;
+}
+
+}  // namespace
+
 Json info_json(const database::Contents& experiment) {
   const database::Run& run = experiment.run;
   Json modules = Json::array();
@@ -212,6 +239,7 @@ Json info_json(const database::Contents& experiment) {
   info["roles"] = roles;
   info["balance"] = {{"test", run.balance}, {"alpha", run.alpha}, {"tau", run.tau}, {"epsilon", run.epsilon}};
   info["notes"] = run.notes;
+  info["schedules"] = schedules_json(experiment);
   return info;
 }
 

@@ -1,6 +1,7 @@
 #include "commands/report_json.hpp"
 
 #include "commands/blame.hpp"
+#include "findings/machine.hpp"
 #include "findings/quality.hpp"
 #include "text/quantity.hpp"
 
@@ -29,6 +30,21 @@ Json unmatched_json(const database::UnmatchedOperations& unmatched) {
           {"locks", unmatched.locks},
           {"completions", unmatched.completions},
           {"with_unrecorded_processes", unmatched.strangers}};
+}
+
+Json machine_json(const database::Contents& experiment) {
+  Json array = Json::array();
+  for (const database::MachineSuspect& suspect : experiment.machine().suspects) {
+    const MachinePlace place = place_of(experiment, suspect);
+    array.push_back({{"kind", machine_kind(suspect.kind)},
+                     {"hosts", place.hosts},
+                     {"ranks", place.ranks},
+                     {"explains_s", seconds_of(suspect.explains_ns)},
+                     {"lost_s", seconds_of(suspect.lost_ns)},
+                     {"processors", suspect.processors},
+                     {"by_others", suspect.by_others}});
+  }
+  return array;
 }
 
 }  // namespace
@@ -78,6 +94,7 @@ Json report_json(const views::Figures& figures) {
           {"total_s", diagnosis.total_s},
           {"where", where_json(diagnosis.where, diagnosis.idle_s)},
           {"roles", roles},
+          {"machine", machine_json(experiment)},
           {"blame", to_json(experiment, blame_table(figures, diagnosis.blamed, diagnosis.idle_s))},
           {"suspects", to_json(experiment, suspects_table(figures))},
           {"quality", quality_json(experiment)}};

@@ -4,6 +4,7 @@
 #include "commands/critical_path.hpp"
 #include "commands/rows.hpp"
 #include "findings/coverage.hpp"
+#include "findings/machine.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
 #include "findings/suspect_names.hpp"
@@ -45,6 +46,7 @@ class Report {
         names_(suspect_names(experiment_, std::max<std::size_t>(width_ / 3, 24), screen.unicode)) {}
 
   void write() {
+    machine();
     headline();
     if (diagnosis_.total_s > 0) {
       roles();
@@ -131,6 +133,14 @@ class Report {
       parts.push_back(keep(round_percent(part)) + (parts.empty() ? " of that in " : " in ") + call.name);
     }
     return enumerate(parts);
+  }
+
+  /// Before any code is accused (docs/algorithms.md 5.6).
+  void machine() {
+    if (diagnosis_.total_s == 0) return;
+    const std::vector<std::string> phrases = machine_phrases(experiment_, diagnosis_.idle_s, screen_.unicode);
+    for (const std::string& phrase : phrases) say(phrase);
+    if (!phrases.empty()) out_ << '\n';
   }
 
   [[nodiscard]] static bool took_time(const RoleIdleness& role) {
@@ -277,17 +287,24 @@ class Report {
         2);
   }
 
-  /// CPU time beside wall time (docs/algorithms.md 5.6): a busy machine slows everything down.
+  /// CPU time beside wall time (docs/algorithms.md 5.6), where nothing was said of the machine.
   void busy_machine() {
+    if (!experiment_.machine().suspects.empty()) return;
     for (const RoleIdleness& role : diagnosis_.roles) {
       const std::optional<double> share = cpu_share_of_work(figures_, role.role);
       const double work_s = role.total_s - role.idle_s;
       if (!share || *share >= kMostlyCpu || work_s < kWorthListing * diagnosis_.total_s) continue;
       const bool only = diagnosis_.roles.size() == 1;
       say("Of the time outside waits" + (only ? "" : " of the " + role_phrase(experiment_, role.role)) +
-          ", only " + keep(round_percent(*share)) +
-          " is CPU time: more threads than free cores, sleep or I/O stretch the run.");
+          ", only " + keep(round_percent(*share)) + " is CPU time: " + what_stretches(role.role) +
+          " stretch the run.");
     }
+  }
+
+  [[nodiscard]] std::string what_stretches(std::uint32_t role) const {
+    const std::optional<double> preempted = preempted_share(experiment_, role);
+    return preempted && *preempted < kWorthNaming ? "sleep, I/O or page faults"
+                                                  : "more threads than free cores, sleep or I/O";
   }
 
   [[nodiscard]] bool traced() const { return experiment_.trace().traced > 0; }

@@ -1,4 +1,5 @@
 #include "findings/coverage.hpp"
+#include "findings/machine.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
 #include "findings/segment_picture.hpp"
@@ -57,6 +58,8 @@ class StartPage {
                 width_);
       return;
     }
+    for (const std::string& phrase : machine_phrases(experiment_, diagnosis_.idle_s, workspace_.unicode()))
+      page_.say(phrase, width_, 0, Tone::warning);
     std::string text = keep(percent(diagnosis_.idle_share())) + " of the run is spent waiting (" +
                        keep(time(diagnosis_.idle_s) + " of " + time(diagnosis_.total_s)) +
                        " over all threads)";

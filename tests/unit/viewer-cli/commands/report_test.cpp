@@ -1,4 +1,5 @@
 // The report's words, in the situations that it must read well for.
+#include "findings/machine.hpp"
 #include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"
 
@@ -354,6 +355,70 @@ TEST_CASE("That no rank waited is said where all were measured, and their time l
   SimpleSample one(1, 5, 0, true);
   one.sample.build().trace.traced = 1;
   CHECK(run(one.sample, {"causes"}) == "The run has one rank, which has no other to wait for.\n");
+}
+
+TEST_CASE("The machine is named before any code") {
+  using database::MachineKind;
+  SimpleSample waiting(4, 3, 2, true);
+  const auto report_of = [&](database::MachineSuspect suspect) {
+    suspect.locations = {0, 1, 2, 3};
+    suspect.lost_ns = 6 * kSecond;
+    suspect.explains_ns = 5 * kSecond;
+    waiting.sample.build().machine.suspects = {suspect};
+    return flowing(run(waiting.sample, {}));
+  };
+  for (std::uint32_t location = 0; location < 4; ++location)
+    waiting.sample.build().machine.threads.push_back({.location = location, .work_ns = 3 * kSecond});
+  const std::string effect =
+      " They were ready to run, without a processor, for about 6.00 s, 50 % of their work; this explains "
+      "about 5.00 s of the 8.00 s of idleness. ";
+  const std::string rest = " before you change code. 40.0 % of the run is idle";
+  const auto starts = [&](const std::string& text, const std::string& cause, const std::string& advice) {
+    INFO(text);
+    CHECK(text.find("The machine is the first suspect: on host node1, " + cause + effect + advice + rest) ==
+          0);
+  };
+  starts(report_of({.kind = MachineKind::oversubscribed, .processors = 2, .wanted = 3600}),
+         "ranks 0-3 share 2 processors, and 3.6 threads want one at a time.",
+         "Start fewer ranks or threads per host");
+  starts(report_of({.kind = MachineKind::oversubscribed, .processors = 2, .wanted = 1900}),
+         "ranks 0-3 share 2 processors.", "Start fewer ranks or threads per host");
+  starts(report_of({.kind = MachineKind::oversubscribed, .by_others = true, .processors = 2, .others = 1020}),
+         "programs that were not measured take processors from ranks 0-3: on average they used 1 processor.",
+         "Measure again where nothing else runs");
+  starts(report_of({.kind = MachineKind::bound_together, .processors = 1, .free = 2500}),
+         "ranks 0-3 are bound to the same 1 processor, while 2.5 processors were idle.",
+         "Bind each rank to processors of its own (for example mpirun --bind-to core)");
+  starts(report_of({.kind = MachineKind::quota, .quota = 1500}),
+         "a control group's limit of 1.5 processors stops ranks 0-3.",
+         "Raise that limit, or start fewer ranks or threads");
+  CHECK(report_of({.kind = MachineKind::slow}).find("That is 6.00 s too much; this explains about 5.00 s") !=
+        std::string::npos);
+
+  const nlohmann::json machine =
+      nlohmann::json::parse(run(waiting.sample, {"report", "--format", "json"}))["machine"];
+  CHECK(machine == nlohmann::json::parse(R"([{"kind": "slow", "hosts": ["node1"], "ranks": [0, 1, 2, 3],
+    "explains_s": 5.0, "lost_s": 6.0, "processors": 0, "by_others": false}])"));
+}
+
+TEST_CASE("Sleep is told from preemption where the kernel counted") {
+  SimpleSample asleep(2, 4, 1, true);
+  const auto share_with = [&](std::uint64_t runnable_ns) {
+    asleep.sample.build().machine.threads.clear();
+    for (std::uint32_t location = 0; location < 2; ++location)
+      asleep.sample.build().machine.threads.push_back({.location = location,
+                                                       .ran_ns = 2 * kSecond,
+                                                       .runnable_ns = runnable_ns,
+                                                       .lived_ns = 5 * kSecond,
+                                                       .sampled_ns = 5 * kSecond,
+                                                       .idle_ns = kSecond,
+                                                       .cpu_ns = 2 * kSecond,
+                                                       .work_ns = 4 * kSecond,
+                                                       .work_cpu_ns = kSecond});
+    return preempted_share(asleep.sample.experiment(), 0);
+  };
+  CHECK(share_with(0) == 0.0);
+  CHECK(share_with(3 * kSecond) == 1.0);
 }
 
 TEST_CASE("Nothing sampled, and time not measured") {

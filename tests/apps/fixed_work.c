@@ -1,0 +1,42 @@
+/* Ranks that do an amount of work, however long it takes, and meet after each part of it: what the machine
+   does to them is not their code's. Usage: fixed_work PARTS MILLIONS even|uneven|sleep. uneven: rank 0 does
+   twice as much; sleep: rank 0 sleeps 20 ms in each part. */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static volatile unsigned long sink;
+
+__attribute__((noipa)) static void work(long millions) {
+  for (long i = 0; i < millions * 1000000; ++i) sink = sink + (unsigned long)i;
+}
+
+__attribute__((noipa)) static void extra_work(long millions) {
+  work(millions);
+  __asm__ volatile("");
+}
+
+__attribute__((noipa)) static void rest(void) {
+  const struct timespec part = {0, 20 * 1000 * 1000};
+  nanosleep(&part, NULL);
+  __asm__ volatile("");
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const long parts = argc > 1 ? atol(argv[1]) : 10;
+  const long millions = argc > 2 ? atol(argv[2]) : 10;
+  const char* mode = argc > 3 ? argv[3] : "even";
+  for (long part = 0; part < parts; ++part) {
+    work(millions);
+    if (rank == 0 && strcmp(mode, "uneven") == 0) extra_work(millions);
+    if (rank == 0 && strcmp(mode, "sleep") == 0) rest();
+    int mine = rank, sum = 0;
+    MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return 0;
+}

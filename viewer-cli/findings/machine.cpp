@@ -1,0 +1,164 @@
+#include "findings/machine.hpp"
+
+#include "blame/machine.hpp"
+#include "findings/phrases.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+#include "views/rank_list.hpp"
+
+#include <algorithm>
+#include <set>
+#include <span>
+
+namespace culprit::viewer {
+namespace {
+
+using database::MachineKind;
+using database::MachineSuspect;
+
+constexpr std::size_t kHostsNamed = 3;
+constexpr double kWorthSaying = 0.05;  // of the idleness: what the machine explains
+
+/// Thousandths, with a decimal where there is one.
+std::string thousandths(std::uint64_t value) {
+  const bool whole = value % 1000 < 50 || value % 1000 >= 950;
+  return grouped(static_cast<double>(value) / 1000, whole ? 0 : 1);
+}
+
+std::string processors(std::uint64_t thousandth) {
+  const std::string number = thousandths(thousandth);
+  return keep(number + (number == "1" ? " processor" : " processors"));
+}
+
+std::string hosts_phrase(const std::vector<std::string>& hosts) {
+  if (hosts.size() > kHostsNamed) return "on " + keep(counted(hosts.size(), "host"));
+  return (hosts.size() == 1 ? "on host " : "on hosts ") + enumerate(hosts);
+}
+
+/// Who it is about: ranks, else threads by name.
+std::string who(const database::Contents& experiment, const MachineSuspect& suspect,
+                const MachinePlace& place) {
+  if (place.ranks.empty()) return threads_phrase(experiment, suspect.locations);
+  return (place.ranks.size() == 1 ? "rank " : "ranks ") + views::format_rank_list(place.ranks);
+}
+
+std::string cause(const database::Contents& experiment, const MachineSuspect& suspect) {
+  const MachinePlace place = place_of(experiment, suspect);
+  const std::string threads = who(experiment, suspect, place);
+  const std::string where = hosts_phrase(place.hosts) + ", ";
+  const std::string both = suspect.locations.size() == 1 ? " is" : " are";
+  switch (suspect.kind) {
+    case MachineKind::oversubscribed: {
+      if (suspect.by_others) {
+        return where + "programs that were not measured take processors from " + threads +
+               (suspect.others > 0 ? ": on average they used " + processors(suspect.others) : "") + '.';
+      }
+      const bool crowded = suspect.wanted > std::uint64_t{suspect.processors} * 1000;
+      return where + threads + " share " + keep(counted(suspect.processors, "processor")) +
+             (crowded ? ", and " + keep(thousandths(suspect.wanted)) + " threads want one at a time" : "") +
+             '.';
+    }
+    case MachineKind::bound_together:
+      return where + threads + both + " bound to the same " + keep(counted(suspect.processors, "processor")) +
+             (suspect.free > 0 ? ", while " + processors(suspect.free) + " were idle" : "") + '.';
+    case MachineKind::quota:
+      return where + "a control group's limit of " + processors(suspect.quota) + " stops " + threads + '.';
+    case MachineKind::slow:
+      break;
+  }
+  return where + threads + " need more CPU time than the others for the same number of instructions.";
+}
+
+std::string advice(const MachineSuspect& suspect) {
+  switch (suspect.kind) {
+    case MachineKind::oversubscribed:
+      return suspect.by_others ? "Measure again where nothing else runs"
+                               : "Start fewer ranks or threads per host";
+    case MachineKind::bound_together:
+      return "Bind each rank to processors of its own (for example mpirun --bind-to core)";
+    case MachineKind::quota:
+      return "Raise that limit, or start fewer ranks or threads";
+    case MachineKind::slow:
+      break;
+  }
+  return "Compare these processors with the others: clock rate, temperature, memory";
+}
+
+/// Σ of the work of the suspect's threads outside waits, in seconds.
+double work_of(const database::Contents& experiment, const MachineSuspect& suspect) {
+  std::uint64_t ns = 0;
+  for (const database::ScheduledThread& thread : experiment.machine().threads) {
+    if (std::ranges::binary_search(suspect.locations, thread.location)) ns += thread.work_ns;
+  }
+  return seconds_of(ns);
+}
+
+std::string effect(const database::Contents& experiment, const MachineSuspect& suspect, double idle_s,
+                   bool unicode) {
+  const auto time = [&](double seconds) { return keep(duration(seconds, unicode)); };
+  const double lost_s = seconds_of(suspect.lost_ns);
+  const double explains_s = std::min(seconds_of(suspect.explains_ns), idle_s);
+  std::string text;
+  if (suspect.kind == MachineKind::slow) {
+    text = "That is " + time(lost_s) + " too much";
+  } else {
+    const double work_s = work_of(experiment, suspect);
+    text = "They were ready to run, without a processor, for about " + time(lost_s);
+    if (work_s > 0) text += ", " + keep(round_percent(std::min(1.0, lost_s / work_s))) + " of their work";
+  }
+  if (explains_s >= kWorthSaying * idle_s && explains_s > 0)
+    text += "; this explains about " + time(explains_s) + " of the " + time(idle_s) + " of idleness";
+  return text + '.';
+}
+
+}  // namespace
+
+MachinePlace place_of(const database::Contents& experiment, const MachineSuspect& suspect) {
+  std::set<std::string> hosts;
+  std::set<std::int32_t> ranks;
+  for (const std::uint32_t location : suspect.locations) {
+    const database::LocationEntry self = experiment.locations[location];
+    hosts.emplace(self.host);
+    if (self.rank >= 0) ranks.insert(self.rank);
+  }
+  return {.hosts = {hosts.begin(), hosts.end()}, .ranks = {ranks.begin(), ranks.end()}};
+}
+
+std::string machine_kind(MachineKind kind) {
+  switch (kind) {
+    case MachineKind::oversubscribed:
+      return "oversubscribed";
+    case MachineKind::bound_together:
+      return "bound-together";
+    case MachineKind::quota:
+      return "quota";
+    case MachineKind::slow:
+      break;
+  }
+  return "slow";
+}
+
+std::vector<std::string> machine_phrases(const database::Contents& experiment, double idle_s, bool unicode) {
+  std::vector<std::string> phrases;
+  for (const MachineSuspect& suspect : experiment.machine().suspects) {
+    phrases.push_back((phrases.empty() ? "The machine is the first suspect: " : "The machine, too: ") +
+                      cause(experiment, suspect) + ' ' + effect(experiment, suspect, idle_s, unicode) + ' ' +
+                      advice(suspect) + (phrases.empty() ? " before you change code." : "."));
+  }
+  return phrases;
+}
+
+std::optional<double> preempted_share(const database::Contents& experiment, std::uint32_t role) {
+  double preempted = 0;
+  double lacking = 0;
+  for (const database::ScheduledThread& thread : experiment.machine().threads) {
+    if (experiment.locations[thread.location].role != role) continue;
+    preempted += blame::preempted_ns(thread);
+    if (thread.work_ns > thread.work_cpu_ns)
+      lacking += static_cast<double>(thread.work_ns - thread.work_cpu_ns);
+  }
+  if (lacking <= 0) return std::nullopt;
+  return std::min(1.0, preempted / lacking);
+}
+
+}  // namespace culprit::viewer
