@@ -1,6 +1,6 @@
 // How sure a suspect is (ours; docs/blame.md, "How sure"). Three measured quantities: its excess in standard
-// errors, how even the balanced scope would be without it compared with without another part that offers as
-// much, and how much of the blame it explains. The thresholds follow from simulated runs with known truth
+// errors, how much more even the balanced scope is without it than without another part that offers as much,
+// and how much of the blame all suspects explain. The thresholds follow from simulated runs with known truth
 // (tests/unit/blame/choice_test.cpp). Cost: none.
 #include "blame/confidence.hpp"
 
@@ -16,7 +16,7 @@ using database::Doubt;
 constexpr double kSignificant = 6, kLikely = 3;
 /// How much more even the scope is without it than without a rival, in standard errors: likewise.
 constexpr double kAhead = 3, kHardlyAhead = 1;
-/// Share of the blame.
+/// Share of the blame that all suspects of the balanced scope explain.
 constexpr double kExplained = 0.25;
 
 }  // namespace

@@ -206,8 +206,12 @@ void Search::below(const database::BlameRow& row) {
   const double excess = total(late.excess);
   constexpr double kRounding = 1 - 1e-9;
   const double least = kRounding * kListed * blame / explainable * excess;
-  for (End& end : Walk(parts_, work_, late).from(row.context, late.excess, least)) {
-    const double explains = explainable * real_total(end.excess) / excess;
+  std::vector<End> ends = Walk(parts_, work_, late).from(row.context, late.excess, least);
+  const auto explained_by = [&](const End& end) { return explainable * real_total(end.excess) / excess; };
+  double explained = 0;
+  for (const End& end : ends) explained += explained_by(end) / blame;
+  for (End& end : ends) {
+    const double explains = explained_by(end);
     if (explains < kListed * blame) continue;
     const std::vector<std::size_t> culprits = culprits_of(end.excess);
     Suspect suspect{
@@ -219,7 +223,7 @@ void Search::below(const database::BlameRow& row) {
     suspect.explains_ns = rounded(explains);
     state_worth(suspect, explains, end.excess, late, whole);
     suspect.explained = {{.balanced = row.context, .ns = suspect.explains_ns}};
-    judge(suspect, end.excess, culprits.size(), explains / blame);
+    judge(suspect, end.excess, culprits.size(), explained);
     suspect.scopes = std::move(end.excess.part.scopes);
     found_.push_back({.suspect = std::move(suspect), .own = end.excess.part.own});
   }

@@ -7,7 +7,7 @@ import unittest
 import harness
 
 RANKS = 4
-ITERATIONS = 60
+ITERATIONS = 80
 
 
 class Asymmetric(harness.Workspace):

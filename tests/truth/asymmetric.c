@@ -67,7 +67,7 @@ FUNCTION sites(void) {
   int token = 0;
   if (rank == 0) {
     common(30);
-    second(10);
+    second(15);
     MPI_Send(&token, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
   } else if (rank == 1) {
     common(30);
@@ -84,7 +84,7 @@ FUNCTION sites(void) {
 FUNCTION alternatives(void) {
   if (rank == 0) {
     first_way(25);
-    extra(6);
+    extra(8);
   } else {
     other_way(25);
   }
@@ -105,8 +105,8 @@ FUNCTION serial(void) {
 }
 
 FUNCTION step(void) {
-  part_a(rank == 0 ? 16 : 8);
-  part_b(rank == 1 ? 14 : 8);
+  part_a(rank == 0 ? 22 : 8);
+  part_b(rank == 1 ? 20 : 8);
   part_c(8);
   part_d(8);
   NO_TAIL_CALL;

@@ -113,7 +113,8 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
             " of the idleness below " +
             scope_phrase(experiment, suspect.balanced, true, screen.width / 2, screen.unicode) + '.';
     text += ' ' + mending_phrase(facts, screen.unicode);
-    if (const std::string doubt = confidence_phrase(facts); !doubt.empty()) text += " This is " + doubt + '.';
+    if (const std::string doubt = confidence_phrase(experiment, facts); !doubt.empty())
+      text += " This is " + doubt + '.';
     out << paragraph(text, screen) << '\n'
         << screen.dim(paragraph(path_text(experiment, suspect.suspect, screen), screen)) << '\n';
   }
@@ -152,8 +153,8 @@ Table suspects_table(const views::Figures& figures) {
                           suspect.locations, seconds_of(suspect.excess_ns), seconds_of(suspect.explains_ns),
                           seconds_of(suspect.save_balanced_ns), seconds_of(suspect.save_removed_ns),
                           std::string(kConfidence.at(static_cast<std::size_t>(confidence_of(facts)))),
-                          surer_with(facts), share_of(facts.more_work), share_of(facts.usual_cpu_share),
-                          share_of(facts.excess_cpu_share)});
+                          surer_with(experiment, facts), share_of(facts.more_work),
+                          share_of(facts.usual_cpu_share), share_of(facts.excess_cpu_share)});
   }
   return table;
 }

@@ -233,7 +233,7 @@ class Report {
     for (const Listed& each : here) {
       const database::Suspect& suspect = *each.facts.suspect;
       const std::string work = more_work_phrase(each.facts.more_work, each.facts.only_here) + ' ';
-      const std::string doubt = confidence_phrase(each.facts);
+      const std::string doubt = confidence_phrase(experiment_, each.facts);
       cells.push_back({name_of(experiment_, names_, suspect),
                        work + threads_phrase(experiment_, suspect.locations),
                        "explains " + duration(each.explains_s, screen_.unicode) +

@@ -212,8 +212,9 @@ std::optional<double> cpu_share_of_work(const views::Figures& figures, std::uint
 
 bool lacks_cpu(const SuspectFacts& facts) {
   constexpr double kHalf = 0.5;
-  if (!facts.excess_cpu_share) return false;
-  return *facts.excess_cpu_share < kHalf * facts.usual_cpu_share.value_or(1);
+  constexpr double kSome = 0.1;  // what sleeps all the time lacks nothing
+  const double usual = facts.usual_cpu_share.value_or(1);
+  return facts.excess_cpu_share && usual >= kSome && *facts.excess_cpu_share < kHalf * usual;
 }
 
 database::Confidence confidence_of(const SuspectFacts& facts) {

@@ -156,20 +156,20 @@ std::string role_suffix(const database::Contents& experiment, std::uint32_t role
   return experiment.roles.size() > 1 ? " (" + role_phrase(experiment, role) + ')' : std::string{};
 }
 
-std::string surer_with(const SuspectFacts& facts) {
+std::string surer_with(const database::Contents& experiment, const SuspectFacts& facts) {
   switch (facts.suspect->doubt) {
     case database::Doubt::sampling:
       return "a longer run";
     case database::Doubt::rivals:
     case database::Doubt::varying:
-      return "--trace";
+      return experiment.trace().traced > 0 ? "causes" : "--trace";
     case database::Doubt::none:
       break;
   }
   return {};
 }
 
-std::string confidence_phrase(const SuspectFacts& facts) {
+std::string confidence_phrase(const database::Contents& experiment, const SuspectFacts& facts) {
   std::string text;
   switch (confidence_of(facts)) {
     case database::Confidence::sure:
@@ -181,8 +181,9 @@ std::string confidence_phrase(const SuspectFacts& facts) {
       text = "a hint";
       break;
   }
-  const std::string with = surer_with(facts);
-  return with.empty() ? text : text + ", surer with " + keep(with);
+  const std::string with = surer_with(experiment, facts);
+  if (with.empty()) return text;
+  return text + (with == "causes" ? ", see causes" : ", surer with " + keep(with));
 }
 
 std::string mending_phrase(const SuspectFacts& facts, bool unicode) {

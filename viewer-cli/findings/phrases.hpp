@@ -41,10 +41,11 @@ std::string role_phrase(const database::Contents& experiment, std::uint32_t role
 std::string role_suffix(const database::Contents& experiment, std::uint32_t role);
 
 /// `likely, surer with a longer run`; empty for a suspect that is sure.
-std::string confidence_phrase(const SuspectFacts& facts);
+std::string confidence_phrase(const database::Contents& experiment, const SuspectFacts& facts);
 
-/// What would make a suspect surer: `a longer run`, `--trace`; empty where nothing is in doubt.
-std::string surer_with(const SuspectFacts& facts);
+/// What would make a suspect surer: `a longer run`, `--trace`, or, where there is a trace, `causes`; empty
+/// where nothing is in doubt.
+std::string surer_with(const database::Contents& experiment, const SuspectFacts& facts);
 
 /// What mending a suspect is worth, and how much of its excess is CPU time.
 std::string mending_phrase(const SuspectFacts& facts, bool unicode);

@@ -117,7 +117,7 @@ class StartPage {
         link(name, worth, target, 2);
         page_.say(who, width_, 6);
       }
-      if (const std::string doubt = confidence_phrase(facts); !doubt.empty())
+      if (const std::string doubt = confidence_phrase(experiment_, facts); !doubt.empty())
         page_.say(doubt, width_, 6, Tone::dim);
     }
     if (known > 0) {
