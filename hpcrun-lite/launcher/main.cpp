@@ -43,7 +43,7 @@ fs::path library_directory() {
     throw Failure(kFailure,
                   "start: /proc: is not mounted, and hpcrun-lite's own place is not known otherwise (mount "
                   "it, or start hpcrun-lite by its whole path)");
-  const fs::path directory = (self.parent_path() / ".." / "lib" / "culprit").lexically_normal();
+  fs::path directory = (self.parent_path() / ".." / "lib" / "culprit").lexically_normal();
   if (!fs::exists(directory / "libculprit-runtime.so")) {
     throw Failure(kFailure, "start: " + (directory / "libculprit-runtime.so").string() +
                                 ": not found (the installation is incomplete: install it again)");

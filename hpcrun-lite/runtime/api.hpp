@@ -20,7 +20,8 @@ struct CulpritThread {
       marked_below;   ///< stack address of the outermost marked call: frames below it are inside; 0 none
   std::uint8_t mark;  ///< culprit::measurement::WaitKind of that call
   bool parked;        ///< the thread is not sampled since it waited (runtime/sampling/parking.hpp)
-  std::uintptr_t ends_below;  ///< stack address of the innermost EndOfWait (runtime/sampling/parking.hpp); 0 none
+  std::uintptr_t
+      ends_below;  ///< stack address of the innermost EndOfWait (runtime/sampling/parking.hpp); 0 none
   std::uintptr_t
       call;  ///< address of that call's function, which stands for the caller's frame in call paths
 };

@@ -1,5 +1,5 @@
-// Work on all ranks, more of it on the last one, in functions, a file and regions whose names a test replaces in the
-// built program by others as long, which no compiler would take (test_odd_names.py).
+// Work on all ranks, more of it on the last one, in functions, a file and regions whose names a test replaces
+// in the built program by others as long, which no compiler would take (test_odd_names.py).
 //   odd_names [ANYTHING...]
 #include <culprit.h>
 #include <mpi.h>
@@ -14,14 +14,20 @@ static double cpu_seconds(void) {
 
 static volatile double result;
 
-#define WORK                                                                \
-  for (const double end = cpu_seconds() + seconds; cpu_seconds() < end;) {  \
-    for (int i = 0; i < 20000; ++i) result = result * 0.5 + i;              \
+#define WORK                                                               \
+  for (const double end = cpu_seconds() + seconds; cpu_seconds() < end;) { \
+    for (int i = 0; i < 20000; ++i) result = result * 0.5 + i;             \
   }
 
-__attribute__((noinline)) void odd_function_name_to_be_replaced_1(double seconds) { WORK }
-__attribute__((noinline)) void odd_function_name_to_be_replaced_2(double seconds) { WORK }
-__attribute__((noinline)) void odd_function_name_to_be_replaced_3(double seconds) { WORK }
+__attribute__((noinline)) void odd_function_name_to_be_replaced_1(double seconds) {
+  WORK
+}
+__attribute__((noinline)) void odd_function_name_to_be_replaced_2(double seconds) {
+  WORK
+}
+__attribute__((noinline)) void odd_function_name_to_be_replaced_3(double seconds) {
+  WORK
+}
 
 int main(int argc, char** argv) {
   int rank, ranks;

@@ -18,6 +18,7 @@ void act_in_shadow(int signal, siginfo_t* info, void* context);
 struct sigaction* shadow_of(int signal);
 
 /// The C library's, or whose that stands before it.
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is constant-initialized
 extern Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction;
 
 /// The sampling signals that the program believes blocked in the calling thread: a new thread begins with its

@@ -1,10 +1,11 @@
-#include "fake_module.hpp"
 #include "unwind/rule_cache.hpp"
 
-#include <catch2/catch.hpp>
+#include "fake_module.hpp"
 
 #include <cstdint>
 #include <memory>
+
+#include <catch2/catch.hpp>
 
 using culprit::unwind::CodeModule;
 using culprit::unwind::Rule;
