@@ -67,6 +67,7 @@ class BlockFile {
 
  private:
   int open_again() noexcept;
+  int reserve(int fd, std::uint64_t offset, std::uint64_t size) noexcept;
   void close_again(int fd) const noexcept;
   int place(int fd, void* address, std::uint64_t offset, std::uint64_t size, std::uint64_t present) noexcept;
   [[nodiscard]] bool is_ours(int fd) const noexcept;
@@ -77,6 +78,7 @@ class BlockFile {
   int held_ = -1;
   std::atomic<std::uint64_t> end_{0};
   std::atomic<std::uint64_t> mapped_{0};
+  std::atomic<std::uint64_t> ahead_{0};  // space that is there already: first granule << 32 | one behind
   std::uint64_t device_ = 0;
   std::uint64_t inode_ = 0;
   CopiedPages pages_;

@@ -118,6 +118,39 @@ TEST_CASE("a file-size limit gives EFBIG and no SIGXFSZ") {
   CHECK(culprit::measurement::read(directory / "a.culprit").sealed);
 }
 
+TEST_CASE(
+    "space is reserved for blocks to come where threads are many, and to the last granule where it is "
+    "tight") {
+  const Directory directory(scratch());
+  const auto path = directory / "a.culprit";
+  constexpr std::uint64_t kGranule = 65536;
+  constexpr std::uint64_t kLimit = 300 * kGranule;
+  const int status = in_child([&] {
+    const rlimit limit{.rlim_cur = kLimit, .rlim_max = kLimit};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+    auto* file = new LiveFile;
+    if (file->create(path.c_str(), process()) != 0) return 2;
+    file->module(0, "/m", nullptr, 0, 0);
+    std::uint64_t threads = 0;
+    std::uint64_t growths = 0;
+    for (std::uint64_t size = 0;; ++threads) {
+      ThreadTree* tree = file->add_thread(threads + 1, threads == 0, {}, kStart);
+      if (tree == nullptr) break;
+      tree->record(insert(*tree, {call(threads)}), values(threads + 1));
+      const std::uint64_t after = std::filesystem::file_size(path);
+      growths += after != size ? 1 : 0;
+      size = after;
+    }
+    if (std::filesystem::file_size(path) != kLimit) return 3;
+    return threads > 280 && growths + 15 < threads ? 0 : 4;
+  });
+  REQUIRE(WIFEXITED(status));
+  REQUIRE(WEXITSTATUS(status) == 0);
+  const Measurement m = culprit::measurement::read(path);
+  REQUIRE(m.threads.size() > 280);
+  for (std::size_t i = 0; i < m.threads.size(); ++i) CHECK(m.threads[i].cells.at(0).time_ns == i + 1);
+}
+
 TEST_CASE("a tight address space is left to the program") {
   const Directory directory;
 #if defined(__SANITIZE_ADDRESS__)
