@@ -106,4 +106,13 @@ constexpr std::string_view name_of(WaitPattern pattern) {
   return text_of(pattern).name;
 }
 
+/// Whether it is the slow end of a collective that all had entered: time, but no wait for anybody.
+constexpr bool is_completion(WaitPattern pattern) {
+  return pattern == WaitPattern::barrier_completion || pattern == WaitPattern::nxn_completion;
+}
+/// Whether it is a wait for somebody, and no part of another: these add up to all waiting.
+constexpr bool is_whole_wait(WaitPattern pattern) {
+  return text_of(pattern).whole == pattern && !is_completion(pattern);
+}
+
 }  // namespace culprit::metrics

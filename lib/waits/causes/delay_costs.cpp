@@ -279,13 +279,19 @@ void CostPropagation::explain(Listed& one, const Wait& wait, const DelayerInterv
   }
   explanation.delays = static_cast<std::uint32_t>(delays_.size()) - explanation.first_delay;
   explanation.whole_ns = std::max(sum + explanation.waits_ns, wait.ns);
+  const std::uint64_t indirect = share(wait.ns, explanation.waits_ns, explanation.whole_ns);
+  result_.indirect_ns += indirect;
+  result_.direct_ns += wait.ns - indirect;
   if (!delayer.samples.empty()) add_samples(explanation, delayer.samples, 1);
   if (!waiter_.samples().empty()) add_samples(explanation, waiter_.samples(), -1);
   if (!options_.observer) return;
   options_.observer({.waiter = lines_[one.line].compared.line().location,
                      .waiter_context = wait.context,
                      .cause = wait.cause,
+                     .cause_context = wait.cause_context,
+                     .pattern = wait.pattern,
                      .ns = wait.ns,
+                     .indirect_ns = indirect,
                      .first = wait.first,
                      .waiter_profile = waiter_,
                      .longer = longer_,
@@ -345,9 +351,6 @@ std::uint64_t CostPropagation::distribute(const Explanation& explanation, std::u
     if (larger) largest = &delay;
   }
   if (largest != nullptr && largest->ns < explanation.waits_ns) largest = nullptr;
-  const std::uint64_t indirect = share(explanation.wait_ns, explanation.waits_ns, whole);
-  result_.indirect_ns += indirect;
-  result_.direct_ns += explanation.wait_ns - indirect;
 
   const bool all = parts_ns == whole;  // nothing remains unattributed but by rounding
   std::uint64_t to_waits = 0;

@@ -30,8 +30,11 @@ struct ComparedWait {
   Location waiter = kNoLocation;
   std::uint32_t waiter_context = 0;  ///< the path of the call that waited
   EventId cause;
+  std::uint32_t cause_context = 0;
+  Pattern pattern = Pattern::none;
   std::uint64_t ns = 0;
-  bool first = true;  ///< of those that a collective kept waiting: the longest
+  std::uint64_t indirect_ns = 0;  ///< of it: what the delayer's own waits in the interval passed on
+  bool first = true;              ///< of those that a collective kept waiting: the longest
   const IntervalProfile& waiter_profile;
   const IntervalProfile& longer;  ///< the regions that took the delayer longer, and how much longer
   std::uint64_t longer_ns = 0;    ///< these together

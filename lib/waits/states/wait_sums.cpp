@@ -14,7 +14,7 @@ void WaitSums::close(Location location) {
   sums.reserve(sums_of_line_.size());
   for (const auto& [key, amount] : sums_of_line_) {
     sums.push_back(
-        {key.pattern, location, key.cause, key.context, key.cause_context, amount.ns, amount.count});
+        {key.pattern, location, key.cause, key.context, key.cause_context, amount.ns, amount.count, 0});
   }
   const auto place = [](const WaitSum& sum) {
     return std::pair(storage::joined(static_cast<std::uint32_t>(sum.pattern), sum.context),

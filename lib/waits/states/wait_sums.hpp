@@ -4,6 +4,7 @@
 #include "waits/timeline/pattern.hpp"
 #include "waits/timeline/trace_store.hpp"
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -18,6 +19,11 @@ struct WaitSum {
   Location location = kNoLocation, cause = kNoLocation;
   std::uint32_t context = 0, cause_context = 0;  ///< of the united tree
   std::uint64_t ns = 0, count = 0;
+  /// Of ns: what waits of the delayers passed on. Cost propagation finds it (IndirectWaits); of parts and
+  /// completions it stays 0.
+  std::uint64_t indirect_ns = 0;
+
+  friend auto operator<=>(const WaitSum&, const WaitSum&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// Sums over waits, parts and completions included.

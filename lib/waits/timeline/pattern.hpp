@@ -58,8 +58,7 @@ constexpr Pattern container_of(Pattern pattern) {
 /// Whether it is a wait for somebody: not a part of one, and not the slow end of an operation that all had
 /// entered.
 constexpr bool is_wait(Pattern pattern) {
-  return container_of(pattern) == Pattern::none && pattern != Pattern::barrier_completion &&
-         pattern != Pattern::nxn_completion;
+  return pattern == Pattern::none || metrics::is_whole_wait(as_wait_pattern(pattern));
 }
 
 }  // namespace culprit::waits

@@ -258,18 +258,23 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     Matched matched =
         match_traces(analysis, rank_map, own, {}, {.records_per_round = records_per_round, .spill = spill});
     HotspotDiagnosis diagnosis(matched, {});
-    DelayCosts delays =
-        delay_costs(analysis, rank_map, matched,
-                    {.waits_per_round = waits_per_round,
-                     .waits_together = static_cast<std::size_t>(records_per_round),
-                     .accounts_kept = static_cast<std::size_t>(records_per_round),
-                     .observer = [&diagnosis](const ComparedWait& wait) { diagnosis.add(wait); }});
+    IndirectWaits indirect;
+    DelayCosts delays = delay_costs(analysis, rank_map, matched,
+                                    {.waits_per_round = waits_per_round,
+                                     .waits_together = static_cast<std::size_t>(records_per_round),
+                                     .accounts_kept = static_cast<std::size_t>(records_per_round),
+                                     .observer = [&](const ComparedWait& wait) {
+                                       diagnosis.add(wait);
+                                       indirect.add(wait);
+                                     }});
+    indirect.set(matched.wait_sums);
     CriticalPath path = critical_path(analysis, rank_map, matched);
     const TimeMap map = time_map(analysis, rank_map, matched, [](std::uint32_t context) { return context; });
     const Efficiency efficiency = culprit::waits::efficiency(analysis, map, path);
     const std::vector<Hotspot> hotspots = diagnosis.find(analysis);
     const std::lock_guard lock(mutex);
     found.efficiency = efficiency;
+    found.sums.insert(found.sums.end(), matched.wait_sums.begin(), matched.wait_sums.end());
     found.hotspots.insert(found.hotspots.end(), hotspots.begin(), hotspots.end());
     std::swap(path.times, found.path.times);
     path.times.insert(path.times.end(), found.path.times.begin(), found.path.times.end());
@@ -288,6 +293,7 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     }
   });
   std::sort(found.waits.begin(), found.waits.end());
+  std::sort(found.sums.begin(), found.sums.end());
   std::sort(found.path.times.begin(), found.path.times.end());
   std::sort(found.hotspots.begin(), found.hotspots.end());
   std::sort(found.delays.costs.begin(), found.delays.costs.end());

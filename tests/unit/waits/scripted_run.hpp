@@ -2,6 +2,7 @@
 
 #include "waits/causes/delay_costs.hpp"
 #include "waits/causes/hotspots.hpp"
+#include "waits/causes/indirect_waits.hpp"
 #include "waits/clocks/causal_order.hpp"
 #include "waits/path/critical_path.hpp"
 #include "waits/path/efficiency.hpp"
@@ -81,6 +82,7 @@ struct FoundWait {
 struct Found {
   std::vector<FoundWait> waits;  // sorted
   Unmatched unmatched;
+  std::vector<WaitSum> sums;  // sorted
   DelayCosts delays;
   CriticalPath path;
   std::vector<Hotspot> hotspots;

@@ -118,6 +118,35 @@ TEST_CASE("costs are all of the waiting, to the nanosecond, and the same for any
   }));
 }
 
+TEST_CASE("each sum of waits knows what of it its delayers' own waits passed on") {
+  const Found found = analyse(chain(), 2);
+  // Process 1 works when process 0 does not wait; process 1 itself waited 1000 of the 1210 that process 2
+  // did.
+  for (const WaitSum& sum : found.sums) {
+    if (sum.pattern == Pattern::late_sender) CHECK(sum.indirect_ns == 0);
+    if (sum.pattern == Pattern::late_post) CHECK(sum.indirect_ns == Approx(1000).epsilon(0.01));
+  }
+}
+
+TEST_CASE("indirect waits of all sums are the run's, to the nanosecond, for any number of analysts") {
+  REQUIRE(rc::check("direct and indirect waits are conserved", [] {
+    const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+    const std::int32_t ranks = *rc::gen::inRange(2, 9);
+    const SimulatedRun simulated = simulate(seed, ranks, *rc::gen::inRange(0, 60));
+    const Found first = analyse(simulated.run, 1);
+    std::uint64_t direct = 0, indirect = 0;
+    for (const WaitSum& sum : first.sums) {
+      RC_ASSERT(sum.indirect_ns <= sum.ns);
+      if (!is_wait(sum.pattern)) RC_ASSERT(sum.indirect_ns == 0u);
+      indirect += sum.indirect_ns;
+      if (is_wait(sum.pattern)) direct += sum.ns - sum.indirect_ns;
+    }
+    RC_ASSERT(indirect == first.delays.indirect_ns);
+    RC_ASSERT(direct == first.delays.direct_ns);
+    RC_ASSERT(analyse(simulated.run, 3, 1).sums == first.sums);
+  }));
+}
+
 TEST_CASE(
     "waits that wait for each other, as only contradictory clocks say, cost the same for any number of "
     "analysts") {
