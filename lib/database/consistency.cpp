@@ -101,6 +101,7 @@ void check_waits(const Experiment& e, std::size_t locations) {
     require(wait.location < locations && wait.context < e.contexts.size() &&
                 one_of(wait.cause_location, locations) && one_of(wait.cause_context, e.contexts.size()),
             "a wait's location or context does not exist");
+    require(wait.direct_ns.value_or(0) <= wait.ns, "a wait is direct for longer than it takes");
   }
 }
 

@@ -232,6 +232,7 @@ struct Contents::Late {
 
   void read_waits() {
     waits = decode_waits(section(Section::waits).all());
+    decode_direct_waits(section(Section::direct_waits).all(), waits);
     for (const Wait& wait : waits) {
       if (!is_location(wait.location) || wait.context >= contexts ||
           (wait.cause_location != kNone && !is_location(wait.cause_location)) ||

@@ -7,6 +7,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -190,6 +191,9 @@ struct Wait {
   bool exact = false;  ///< from time stamps, not approximated
   std::uint64_t ns = 0;
   std::uint64_t count = 0;  ///< calls; 0: not known
+  /// Of ns: whose delayer did not itself wait before; the rest is indirect. Not known of approximations,
+  /// parts and completions, and in databases of older writers.
+  std::optional<std::uint64_t> direct_ns = {};
 };
 
 /// A value of a metric at a context or of a context for a profile. Sorted by (index, metric); never zero.

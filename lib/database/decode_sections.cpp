@@ -136,6 +136,18 @@ void get_details(Decoder& from, Suspect& suspect) {
 
 }  // namespace
 
+void decode_direct_waits(ByteSpan bytes, std::vector<Wait>& waits) {
+  if (bytes.empty()) return;
+  Decoder from(bytes, "the section on direct waits");
+  if (bytes.size() != waits.size() * format::kDirectWaitSize) from.fail("is not of as many waits");
+  for (Wait& wait : waits) {
+    const auto ns = from.get<std::uint64_t>();
+    if (ns == format::kDirectNotKnown) continue;
+    if (ns > wait.ns) from.fail("tells of more than the wait");
+    wait.direct_ns = ns;
+  }
+}
+
 std::vector<Suspect> decode_suspects(ByteSpan bytes) {
   Decoder from(bytes, "the section on suspects");
   std::vector<Suspect> suspects(from.get_count(48));

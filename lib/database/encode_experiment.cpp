@@ -177,6 +177,15 @@ Bytes encode_waits(const std::vector<Wait>& waits) {
   return into.take();
 }
 
+/// Empty where it is known of no wait.
+Bytes encode_direct_waits(const std::vector<Wait>& waits) {
+  Encoder into;
+  if (std::ranges::none_of(waits, [](const Wait& wait) { return wait.direct_ns.has_value(); }))
+    return into.take();
+  for (const Wait& wait : waits) into.put(wait.direct_ns.value_or(format::kDirectNotKnown));
+  return into.take();
+}
+
 Bytes bytes_of(const std::vector<std::uint32_t>& numbers) {
   Encoder into;
   into.append(std::as_bytes(std::span(numbers)));
@@ -250,6 +259,7 @@ SectionBytes encode_experiment(const Experiment& e, const std::vector<std::strin
   sections[slot(Section::flat_summary_data)] = std::move(flat.data);
   encode_blame(e, sections);
   sections[slot(Section::waits)] = encode_waits(e.waits);
+  sections[slot(Section::direct_waits)] = encode_direct_waits(e.waits);
   encode_trace_analyses(e.trace, sections);
   encode_machine(e.machine, sections);
   Encoder index, data;

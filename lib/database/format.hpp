@@ -56,8 +56,9 @@ enum class Section : std::uint32_t {
   segment_metrics = 35,
   schedules = 36,
   machine = 37,
+  direct_waits = 38,
 };
-inline constexpr std::uint32_t kLastSection = 37;
+inline constexpr std::uint32_t kLastSection = 38;
 
 /// Those from here on may be missing: files of older writers, of version 2 too, have none.
 inline constexpr std::uint32_t kFirstOptional = 29;
@@ -72,6 +73,7 @@ inline constexpr std::uint64_t kFlatSize = 28;
 inline constexpr std::uint64_t kLocationSize = 48;
 inline constexpr std::uint64_t kBlameSize = 32;
 inline constexpr std::uint64_t kWaitSize = 40;
+inline constexpr std::uint64_t kDirectWaitSize = 8;
 inline constexpr std::uint64_t kCauseSize = 32;
 inline constexpr std::uint64_t kHotspotSize = 24;
 inline constexpr std::uint64_t kSummaryIndexSize = 48;
@@ -111,6 +113,8 @@ constexpr std::uint64_t stride(Section section) {
       return kBlameSize;
     case Section::waits:
       return kWaitSize;
+    case Section::direct_waits:
+      return kDirectWaitSize;
     case Section::causes:
       return kCauseSize;
     case Section::hotspots:
@@ -134,6 +138,9 @@ constexpr std::uint64_t stride(Section section) {
       return 1;
   }
 }
+
+/// Of a wait of which it is not known how much of it is direct.
+inline constexpr std::uint64_t kDirectNotKnown = 0xffffffffffffffff;
 
 /// A host's name is no longer than this, so that a reader can bound what it allocates.
 inline constexpr std::uint64_t kMaxHostName = 255;

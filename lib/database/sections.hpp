@@ -42,6 +42,8 @@ Meta decode_meta(ByteSpan bytes);
 std::vector<ModuleInfo> decode_modules(ByteSpan bytes);
 std::vector<Suspect> decode_suspects(ByteSpan bytes);
 std::vector<Wait> decode_waits(ByteSpan bytes);
+/// Of each of the waits; of none where the section is empty.
+void decode_direct_waits(ByteSpan bytes, std::vector<Wait>& waits);
 
 /// Sections as they are read, by section number − 1; those that nobody needs may be empty.
 using SectionSpans = std::array<ByteSpan, format::kLastSection>;

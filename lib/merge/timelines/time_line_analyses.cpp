@@ -8,6 +8,7 @@
 #include "merge/timelines/time_line_scopes.hpp"
 #include "merge/timelines/time_map_rows.hpp"
 #include "merge/timelines/trace_tables.hpp"
+#include "waits/causes/indirect_waits.hpp"
 #include "waits/clocks/causal_order.hpp"
 #include "waits/path/efficiency.hpp"
 #include "waits/states/matching_pass.hpp"
@@ -95,8 +96,8 @@ class Analyses {
   TimeLineFindings run() {
     TimeLineFindings findings;
     count();
-    findings.waits = find_waits();
     find_causes();
+    findings.waits = find_waits();
     waits::TimeMap map = waits::time_map(comm_, rank_map_, matched_,
                                          [this](ContextId context) { return call_scope(shape_, context); });
     find_critical_path(map);
@@ -132,17 +133,26 @@ class Analyses {
   }
 
   std::vector<Wait> find_waits() {
-    for (const waits::WaitSum& sum : matched_.wait_sums)
-      values_.add_wait(sum.location, call_scope(shape_, sum.context), sum.pattern, sum.ns);
+    for (const waits::WaitSum& sum : matched_.wait_sums) {
+      const ContextId context = call_scope(shape_, sum.context);
+      values_.add_wait(sum.location, context, sum.pattern, sum.ns);
+      if (waits::is_wait(sum.pattern))
+        values_.add_direct(sum.location, context, sum.ns - sum.indirect_ns, sum.indirect_ns);
+    }
     return tables_.waits(matched_.wait_sums);
   }
 
+  /// Also which waits are indirect.
   void find_causes() {
     const std::vector<ContextId> procedures = enclosing_procedures(shape_);
     waits::HotspotDiagnosis hotspots(matched_, procedures);
-    const waits::DelayCosts costs = waits::delay_costs(
-        comm_, rank_map_, matched_,
-        {.observer = [&hotspots](const waits::ComparedWait& wait) { hotspots.add(wait); }});
+    waits::IndirectWaits indirect;
+    const waits::DelayCosts costs =
+        waits::delay_costs(comm_, rank_map_, matched_, {.observer = [&](const waits::ComparedWait& wait) {
+                             hotspots.add(wait);
+                             indirect.add(wait);
+                           }});
+    indirect.set(read_.matched.wait_sums);
     found_.hotspots = tables_.hotspots(hotspots.find(comm_));
     for (const waits::DelayCost& cost : costs.costs) {
       values_.add_cost(cost.location, scope_of(shape_, cost.path).context, cost.short_term_ns,

@@ -77,11 +77,13 @@ std::vector<database::Wait> TraceTables::waits(const std::vector<waits::WaitSum>
                               .cause_context = call_scope(shape_, sum.cause_context),
                               .exact = true,
                               .ns = 0,
-                              .count = 0};
+                              .count = 0,
+                              .direct_ns = {}};
     const std::tuple key{part.pattern, part.location, part.context, part.cause_location, part.cause_context};
     database::Wait& whole = sums.try_emplace(key, part).first->second;
     whole.ns += sum.ns;
     whole.count += sum.count;
+    if (waits::is_wait(sum.pattern)) whole.direct_ns = whole.direct_ns.value_or(0) + sum.ns - sum.indirect_ns;
   }
   std::vector<database::Wait> list;
   list.reserve(sums.size());

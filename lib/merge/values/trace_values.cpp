@@ -14,14 +14,20 @@ namespace {
 using waits::Pattern;
 
 // Metrics are numbered: the patterns, then these.
-constexpr std::uint32_t kShortTerm = waits::kPatterns, kLongTerm = kShortTerm + 1, kCritical = kLongTerm + 1,
-                        kMetrics = kCritical + 1;
+constexpr std::uint32_t kDirect = waits::kPatterns, kIndirect = kDirect + 1, kShortTerm = kIndirect + 1,
+                        kLongTerm = kShortTerm + 1, kCritical = kLongTerm + 1, kMetrics = kCritical + 1;
+constexpr const char* kDirectName = "direct-wait";
+constexpr const char* kIndirectName = "indirect-wait";
 constexpr const char* kShortTermName = "delay-cost-short";
 constexpr const char* kLongTermName = "delay-cost-long";
 constexpr const char* kCriticalName = "critical-path";
 
 std::string name_of_metric(std::uint32_t metric) {
   switch (metric) {
+    case kDirect:
+      return kDirectName;
+    case kIndirect:
+      return kIndirectName;
     case kShortTerm:
       return kShortTermName;
     case kLongTerm:
@@ -78,6 +84,10 @@ std::span<const TraceValue> TraceValues::of(std::uint32_t thread) const {
 }
 
 std::string describe_trace_metric(const std::string& name) {
+  if (name == kDirectName) return "From time lines: waiting for ranks that did not themselves wait before.";
+  if (name == kIndirectName)
+    return "From time lines: waiting that came from the delaying ranks' own waits. With direct-wait: all "
+           "waiting.";
   if (name == kShortTermName)
     return "From time lines: waiting of other ranks that this code caused directly, by taking longer.";
   if (name == kLongTermName)
@@ -102,6 +112,12 @@ void TraceValueCollector::add(waits::Location location, database::ContextId cont
 void TraceValueCollector::add_wait(waits::Location location, database::ContextId context, Pattern pattern,
                                    std::uint64_t ns) {
   add(location, context, static_cast<std::uint32_t>(pattern), ns);
+}
+
+void TraceValueCollector::add_direct(waits::Location location, database::ContextId context,
+                                     std::uint64_t direct_ns, std::uint64_t indirect_ns) {
+  add(location, context, kDirect, direct_ns);
+  add(location, context, kIndirect, indirect_ns);
 }
 
 void TraceValueCollector::add_cost(waits::Location location, database::ContextId context,

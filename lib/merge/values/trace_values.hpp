@@ -23,7 +23,8 @@ struct TraceValue {
   friend auto operator<=>(const TraceValue&, const TraceValue&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// Waits by pattern, delay costs and the critical path as metrics of the threads that this rank accumulates.
+/// Waits by pattern, direct and indirect ones, delay costs and the critical path as metrics of the threads
+/// that this rank accumulates.
 struct TraceValues {
   std::vector<std::string> names;             ///< of what occurs in the run; the same on every rank
   std::vector<database::ContextId> contexts;  ///< that any thread has values at, ascending; likewise
@@ -44,6 +45,10 @@ class TraceValueCollector {
 
   void add_wait(waits::Location location, database::ContextId context, waits::Pattern pattern,
                 std::uint64_t ns);
+  /// Of waits, parts and completions left out: whose delayer did not itself wait, and what its waits passed
+  /// on.
+  void add_direct(waits::Location location, database::ContextId context, std::uint64_t direct_ns,
+                  std::uint64_t indirect_ns);
   void add_cost(waits::Location location, database::ContextId context, std::uint64_t short_term_ns,
                 std::uint64_t long_term_ns);
   void add_critical(waits::Location location, database::ContextId context, std::uint64_t ns);

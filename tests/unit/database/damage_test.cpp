@@ -44,7 +44,8 @@ std::vector<std::byte> tiny_database(const Scratch& scratch) {
               .cause_context = 1,
               .exact = true,
               .ns = 9,
-              .count = 1}};
+              .count = 1,
+              .direct_ns = 4}};
   e.trace = example_trace(2, 3);
   e.machine = example_machine();
   e.sources = {{1, std::string(50, 'x')}};

@@ -42,8 +42,8 @@ auto fields(const Suspect& s) {
                   s.save_removed_ns, s.named, s.confidence, s.doubt, s.scopes, s.explained);
 }
 auto fields(const Wait& w) {
-  return std::tie(w.pattern, w.location, w.context, w.cause_location, w.cause_context, w.exact, w.ns,
-                  w.count);
+  return std::tie(w.pattern, w.location, w.context, w.cause_location, w.cause_context, w.exact, w.ns, w.count,
+                  w.direct_ns);
 }
 auto fields(const Value& v) {
   return std::tie(v.index, v.metric, v.value);

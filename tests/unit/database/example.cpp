@@ -218,7 +218,8 @@ Example make_example() {
               .cause_context = 1,
               .exact = true,
               .ns = 300'000'000,
-              .count = 12}};
+              .count = 12,
+              .direct_ns = 200'000'000}};
   e.trace = example_trace(static_cast<std::uint32_t>(e.locations.size()),
                           static_cast<std::uint32_t>(e.contexts.size()));
   e.machine.threads = example_machine().threads;
