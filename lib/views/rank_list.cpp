@@ -30,14 +30,17 @@ std::vector<std::int32_t> parse_rank_list(std::string_view text) {
     const std::size_t comma = rest.find(',');
     const std::string_view part = rest.substr(0, comma);
     const std::size_t dash = part.find('-');
+    const std::size_t colon = dash == std::string_view::npos ? dash : part.find(':', dash);
     const std::int32_t first = parse_rank(part.substr(0, dash), text);
     const std::int32_t last =
-        dash == std::string_view::npos ? first : parse_rank(part.substr(dash + 1), text);
+        dash == std::string_view::npos ? first : parse_rank(part.substr(dash + 1, colon - dash - 1), text);
+    const std::int32_t step = colon == std::string_view::npos ? 1 : parse_rank(part.substr(colon + 1), text);
     if (last < first) {
       throw std::invalid_argument("'" + std::string(part) +
                                   "' runs backwards (write the smaller rank first)");
     }
-    for (std::int32_t rank = first; rank <= last; ++rank) ranks.push_back(rank);
+    if (step == 0) throw std::invalid_argument("'" + std::string(part) + "' has steps of 0");
+    for (std::int32_t rank = first; rank <= last; rank += step) ranks.push_back(rank);
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
@@ -46,20 +49,28 @@ std::vector<std::int32_t> parse_rank_list(std::string_view text) {
   return ranks;
 }
 
-std::string format_rank_list(std::span<const std::int32_t> ranks) {
+std::vector<std::string> parts_of_ranks(std::span<const std::int32_t> ranks) {
+  constexpr std::size_t kInARow = 3, kInSteps = 4;  // shorter ones read better one by one
   std::vector<std::int32_t> sorted(ranks.begin(), ranks.end());
   std::sort(sorted.begin(), sorted.end());
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-  std::string text;
+  std::vector<std::string> parts;
   for (std::size_t first = 0; first < sorted.size();) {
     std::size_t last = first;
-    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1) ++last;
-    if (last == first + 1) last = first;  // "0, 1" reads better than "0-1"
-    if (!text.empty()) text += ", ";
-    text += std::to_string(sorted[first]);
-    if (last > first) text += '-' + std::to_string(sorted[last]);
+    const std::int32_t step = first + 1 < sorted.size() ? sorted[first + 1] - sorted[first] : 1;
+    while (last + 1 < sorted.size() && sorted[last + 1] - sorted[last] == step) ++last;
+    if (last - first + 1 < (step == 1 ? kInARow : kInSteps)) last = first;
+    std::string& part = parts.emplace_back(std::to_string(sorted[first]));
+    if (last > first) part += '-' + std::to_string(sorted[last]);
+    if (last > first && step > 1) part += ':' + std::to_string(step);
     first = last + 1;
   }
+  return parts;
+}
+
+std::string format_rank_list(std::span<const std::int32_t> ranks) {
+  std::string text;
+  for (const std::string& part : parts_of_ranks(ranks)) text += (text.empty() ? "" : ", ") + part;
   return text;
 }
 

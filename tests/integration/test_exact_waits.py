@@ -168,6 +168,12 @@ class ExactWaits(harness.Workspace):
             for row in harness.viewer_json(self.database, "waits")
             if row["exact"] and row["pattern"] not in PARTS + COMPLETIONS
         )
+        divided = [
+            row["direct_s"] + row["indirect_s"]
+            for row in harness.viewer_json(self.database, "waits")
+            if row["direct_s"] is not None
+        ]
+        self.assertAlmostEqual(sum(divided), waiting, delta=1e-6)
         causes = harness.viewer_json(self.database, "causes")
         cost = sum(row["short_term_s"] + row["long_term_s"] for row in causes)
         self.assertAlmostEqual(cost, waiting, delta=1e-6)
@@ -184,6 +190,9 @@ class ExactWaits(harness.Workspace):
         for row in harness.viewer_json(self.database, "waits"):
             if row["exact"]:
                 expected[row["pattern"]][row["rank"]] += row["seconds"]
+            if row["direct_s"] is not None:
+                expected["direct-wait"][row["rank"]] += row["direct_s"]
+                expected["indirect-wait"][row["rank"]] += row["indirect_s"]
         for row in harness.viewer_json(self.database, "causes"):
             if row["path"]:
                 expected["delay-cost-short"][row["rank"]] += row["short_term_s"]

@@ -1,6 +1,5 @@
 #include "commands/causes.hpp"
 
-#include "commands/rows.hpp"
 #include "findings/coverage.hpp"
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
@@ -16,6 +15,14 @@ namespace culprit::viewer {
 namespace {
 
 using database::Cause;
+
+/// What is one row; `location` is kNone where threads fall together.
+struct Key {
+  std::uint32_t path = 0;
+  bool between = false;
+  std::uint32_t location = database::kNone;
+  friend auto operator<=>(const Key&, const Key&) = default;  // NOLINT(modernize-use-nullptr)
+};
 
 std::uint64_t cost_of(const Cause& cause) {
   return cause.short_term_ns + cause.long_term_ns;
@@ -62,36 +69,41 @@ Json causes_json(const database::Contents& experiment) {
   return to_json(experiment, table);
 }
 
-void write_causes(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
+List causes_list(const database::Contents& experiment, const ListOptions& options) {
+  List list{.command = "causes", .title = "CAUSES", .amount = "cost others"};
   const std::vector<Cause> causes = causes_by_scope(experiment);
   const std::uint64_t unattributed = experiment.trace().unattributed_ns;
-  std::uint64_t sum = unattributed;
-  for (const Cause& cause : causes) sum += cost_of(cause);
-  if (sum == 0) {
-    out << wrap(no_waits_phrase(experiment), screen.width) << '\n';
-    return;
+  list.whole_ns = unattributed;
+  for (const Cause& cause : causes) list.whole_ns += cost_of(cause);
+  if (list.whole_ns == 0) {
+    list.introduction = no_waits_phrase(experiment);
+    return list;
   }
-  const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), screen.unicode)); };
-  const auto share = [&](std::uint64_t ns) {
-    return keep(percent(static_cast<double>(ns) / static_cast<double>(sum)));
-  };
-  out << wrap("What made ranks wait, of " + time(sum) +
-                  " in all: short-term is what code cost the ranks that " +
-                  "waited for it, long-term what those cost others in turn; " + share(unattributed) +
-                  " are unexplained.",
-              screen.width)
-      << "\n\n";
-  const RowWriter rows(out, screen, experiment, causes.empty() ? unattributed : cost_of(causes.front()));
-  const std::size_t shown = rows_to_show(causes, static_cast<double>(sum), cost_of);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const Cause& cause = causes[i];
-    std::string text = screen.bold(location_label(experiment, cause.location)) + "  " + share(cost_of(cause));
-    if (cause.long_term_ns > 0)
-      text += ", " + time(cause.short_term_ns) + " short-term, " + time(cause.long_term_ns) + " long-term";
-    rows.row(cost_of(cause), text);
-    rows.path(cause.scope.context, cause.scope.between);
+  const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), options.unicode)); };
+  list.introduction =
+      "What made ranks wait, of " + time(list.whole_ns) + " in all (" +
+      keep(percent(static_cast<double>(unattributed) / static_cast<double>(list.whole_ns))) +
+      " unexplained). Indirectly: through ranks that it kept waiting, which then kept others waiting.";
+  ShownPaths paths(experiment);
+  RowGroups<Key> groups;
+  for (const Cause& cause : causes) {
+    RowGroup& group = groups[{paths.number(cause.scope.context), cause.scope.between,
+                              options.by_rank ? cause.location : database::kNone}];
+    if (group.ns == 0) group.context = cause.scope.context;
+    group.ns += cost_of(cause);
+    group.part_ns += cause.long_term_ns;
+    group.who.add(cause.location, cost_of(cause));
   }
-  rows.rest(causes.size(), shown);
+  add_rows(list, groups.take(), options, [&](const Key& key, const RowGroup& group) {
+    std::string text = thread_times_phrase(experiment, group.who, "on", options.unicode);
+    if (group.part_ns > 0) text += "; " + time(group.part_ns) + " of it indirectly";
+    return ListRow{.ns = group.ns,
+                   .name = {},
+                   .text = std::move(text),
+                   .topic = {},
+                   .paths = {{"", group.context, key.between, group.who.locations()}}};
+  });
+  return list;
 }
 
 }  // namespace culprit::viewer

@@ -1,10 +1,8 @@
 #pragma once
 
+#include "commands/list.hpp"
 #include "commands/table.hpp"
-#include "text/call_path_text.hpp"
-#include "text/screen.hpp"
 
-#include <ostream>
 #include <vector>
 
 // Root causes of waiting (`causes`): what code on which thread cost others, directly and through others.
@@ -18,6 +16,6 @@ std::vector<database::Cause> causes_by_scope(const database::Contents& experimen
 Table causes_table(const database::Contents& experiment);
 /// The same, that row where its amount belongs.
 Json causes_json(const database::Contents& experiment);
-void write_causes(std::ostream& out, const Screen& screen, const database::Contents& experiment);
+List causes_list(const database::Contents& experiment, const ListOptions& options);
 
 }  // namespace culprit::viewer

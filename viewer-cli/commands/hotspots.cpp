@@ -1,16 +1,23 @@
 #include "commands/hotspots.hpp"
 
-#include "commands/rows.hpp"
+#include "commands/waits.hpp"
 #include "findings/coverage.hpp"
-#include "text/call_path_text.hpp"
-#include "text/prose.hpp"
+#include "findings/phrases.hpp"
 #include "text/quantity.hpp"
-
-#include <algorithm>
 
 namespace culprit::viewer {
 
 using database::Hotspot;
+
+namespace {
+
+/// What is one row; `location` is kNone where threads fall together.
+struct Key {
+  std::uint32_t path = 0, waiter_path = 0, location = database::kNone;
+  friend auto operator<=>(const Key&, const Key&) = default;  // NOLINT(modernize-use-nullptr)
+};
+
+}  // namespace
 
 Table hotspots_table(const database::Contents& experiment) {
   Table table{{{"location"}, {"path"}, {"cost_s"}, {"waiter"}, {"waiter_path"}}, {}};
@@ -22,26 +29,43 @@ Table hotspots_table(const database::Contents& experiment) {
   return table;
 }
 
-void write_hotspots(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
-  const auto& hotspots = experiment.trace().hotspots;
+List hotspots_list(const database::Contents& experiment, const ListOptions& options) {
+  List list{.command = "hotspots", .title = "HOT PROCEDURES", .amount = "cost"};
+  const std::vector<Hotspot>& hotspots = experiment.trace().hotspots;
   if (hotspots.empty()) {
-    out << wrap(are_ranks_comparable(experiment)
-                    ? "No procedure with a notable share of the time made another rank wait."
-                    : no_waits_phrase(experiment),
-                screen.width)
-        << '\n';
-    return;
+    list.introduction = are_ranks_comparable(experiment)
+                            ? "No procedure with a notable share of the time made another rank wait."
+                            : no_waits_phrase(experiment);
+    return list;
   }
-  const RowWriter rows(out, screen, experiment, hotspots.front().ns);
-  const std::size_t shown = std::min(kTraceRowsShown, hotspots.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    const Hotspot& hotspot = hotspots[i];
-    rows.row(hotspot.ns, screen.bold(location_label(experiment, hotspot.location)) + " made " +
-                             location_label(experiment, hotspot.waiter) + " wait");
-    rows.path(hotspot.context, false, "in ");
-    rows.path(hotspot.waiter_context, false, "waiter in ");
+  list.whole_ns = waiting_ns(experiment);
+  list.introduction = "Procedures with a notable share of the time that made other ranks wait.";
+  ShownPaths paths(experiment);
+  RowGroups<Key> groups;
+  for (const Hotspot& hotspot : hotspots) {
+    RowGroup& group = groups[{paths.number(hotspot.context), paths.number(hotspot.waiter_context),
+                              options.by_rank ? hotspot.location : database::kNone}];
+    if (group.ns == 0) {
+      group.context = hotspot.context;
+      group.other = hotspot.waiter_context;
+    }
+    group.ns += hotspot.ns;
+    group.who.add(hotspot.location, hotspot.ns);
+    group.whom.add(hotspot.waiter, hotspot.ns);
   }
-  rows.rest(hotspots.size(), shown);
+  add_rows(list, groups.take(), options, [&](const Key& /*key*/, const RowGroup& group) {
+    const bool several = group.who.parts().size() > 1;
+    const std::string text = thread_times_phrase(experiment, group.who, "on", options.unicode) +
+                             (several ? ", made " : " made ") +
+                             threads_phrase(experiment, group.whom.locations()) + " wait";
+    return ListRow{.ns = group.ns,
+                   .name = {},
+                   .text = text,
+                   .topic = {},
+                   .paths = {{"in ", group.context, false, group.who.locations()},
+                             {"waiter in ", group.other, false, group.whom.locations()}}};
+  });
+  return list;
 }
 
 }  // namespace culprit::viewer

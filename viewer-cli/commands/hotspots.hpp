@@ -1,14 +1,12 @@
 #pragma once
 
+#include "commands/list.hpp"
 #include "commands/table.hpp"
-#include "text/screen.hpp"
-
-#include <ostream>
 
 // Hot procedures that made others wait (`hotspots`).
 namespace culprit::viewer {
 
 Table hotspots_table(const database::Contents& experiment);
-void write_hotspots(std::ostream& out, const Screen& screen, const database::Contents& experiment);
+List hotspots_list(const database::Contents& experiment, const ListOptions& options);
 
 }  // namespace culprit::viewer

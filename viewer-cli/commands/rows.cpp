@@ -11,7 +11,6 @@ namespace culprit::viewer {
 namespace {
 
 constexpr std::size_t kIndent = 4;
-constexpr std::size_t kUnbroken = 100000;  // columns: a row is one line
 
 }  // namespace
 
@@ -29,13 +28,10 @@ RowWriter::RowWriter(std::ostream& out, const Screen& screen, const database::Co
       scale_(scale_for(seconds_of(largest_ns), "s", screen.unicode)),
       width_(columns(scale_.write(seconds_of(largest_ns)))) {}
 
-bool RowWriter::rounds_to_nothing(std::uint64_t ns) const {
-  return scale_.write(seconds_of(ns)) == scale_.write(0);
-}
-
 void RowWriter::row(std::uint64_t ns, const std::string& text) const {
   const std::string amount = scale_.write(seconds_of(ns));
-  out_ << align_right(amount, width_) << ' ' << scale_.unit << "  " << wrap(text, kUnbroken) << '\n';
+  const std::string head = align_right(amount, width_) + ' ' + scale_.unit + "  ";
+  out_ << head << wrap(text, screen_.width, kIndent, columns(head)) << '\n';
 }
 
 void RowWriter::path(database::ContextId context, bool between, const std::string& before) const {

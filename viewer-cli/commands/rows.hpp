@@ -38,8 +38,7 @@ class RowWriter {
   RowWriter(std::ostream& out, const Screen& screen, const database::Contents& experiment,
             std::uint64_t largest_ns);
 
-  /// Whether nothing is left of an amount in the unit of the largest.
-  [[nodiscard]] bool rounds_to_nothing(std::uint64_t ns) const;
+  /// The text is wrapped.
   void row(std::uint64_t ns, const std::string& text) const;
   void path(database::ContextId context, bool between = false, const std::string& before = "") const;
   /// `and 12 more (--format csv or json)`, where some were left out.

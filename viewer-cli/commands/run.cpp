@@ -76,26 +76,38 @@ void run_variation(std::ostream& out, const Screen& screen, const database::Cont
       [&] { write_variation_csv(out, experiment, variation); });
 }
 
-/// A command that lists what merging has found in the time lines or at waiting calls.
+/// A command that lists what merging has found in the time lines or at waiting calls: for people as a list,
+/// for programs as a table.
 struct Listing {
-  void (*text)(std::ostream& out, const Screen& screen, const database::Contents& experiment);
+  List (*list)(const database::Contents& experiment, const ListOptions& options);
   Table (*table)(const database::Contents& experiment);
   Json (*json)(const database::Contents& experiment) = nullptr;  ///< where it is not that of the table
 };
-constexpr Listing kWaits = {write_waits, waits_table};
-constexpr Listing kCauses = {write_causes, causes_table, causes_json};
-constexpr Listing kCriticalPath = {write_critical_path, critical_path_table, critical_path_json};
-constexpr Listing kHotspots = {write_hotspots, hotspots_table};
+constexpr Listing kWaits = {waits_list, waits_table};
+constexpr Listing kCauses = {causes_list, causes_table, causes_json};
+constexpr Listing kHotspots = {hotspots_list, hotspots_table};
 
 void run_listing(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                 const Listing& listing, Format format) {
+                 const Listing& listing, const Invocation& invocation) {
+  const auto text = [&] {
+    ListOptions options{.by_rank = invocation.by_rank, .unicode = screen.unicode};
+    if (options.by_rank) options.least_share = 0;  // of many ranks, none may have much
+    write_list(out, screen, experiment, listing.list(experiment, options));
+  };
   const auto json = [&] {
     return listing.json != nullptr ? listing.json(experiment)
                                    : to_json(experiment, listing.table(experiment));
   };
+  write_as(invocation.format, out, text, json,
+           [&] { write_csv(out, experiment, listing.table(experiment)); });
+}
+
+void run_critical_path(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                       Format format) {
   write_as(
-      format, out, [&] { listing.text(out, screen, experiment); }, json,
-      [&] { write_csv(out, experiment, listing.table(experiment)); });
+      format, out, [&] { write_critical_path(out, screen, experiment); },
+      [&] { return critical_path_json(experiment); },
+      [&] { write_csv(out, experiment, critical_path_table(experiment)); });
 }
 
 /// The commands that need the ranks' time lines.
@@ -103,14 +115,15 @@ void run_on_trace(std::ostream& out, const Screen& screen, const database::Conte
                   const Invocation& invocation) {
   const auto run = [&](const char* name, const Listing& listing) {
     require_trace(experiment, name, invocation.database);
-    run_listing(out, screen, experiment, listing, invocation.format);
+    run_listing(out, screen, experiment, listing, invocation);
   };
   switch (invocation.command) {
     case Command::causes:
       run("causes", kCauses);
       break;
     case Command::critical_path:
-      run("critical-path", kCriticalPath);
+      require_trace(experiment, "critical-path", invocation.database);
+      run_critical_path(out, screen, experiment, invocation.format);
       break;
     case Command::hotspots:
       run("hotspots", kHotspots);
@@ -150,7 +163,7 @@ void run_text_command(std::ostream& out, const Screen& screen, const views::Sour
       run_suspects(out, screen, source, invocation.format);
       break;
     case Command::waits:
-      run_listing(out, screen, source.experiment(), kWaits, invocation.format);
+      run_listing(out, screen, source.experiment(), kWaits, invocation);
       break;
     case Command::causes:
     case Command::critical_path:

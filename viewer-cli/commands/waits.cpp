@@ -1,50 +1,37 @@
 #include "commands/waits.hpp"
 
-#include "commands/rows.hpp"
 #include "findings/coverage.hpp"
+#include "findings/phrases.hpp"
 #include "findings/quality.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
 
 namespace culprit::viewer {
 namespace {
 
+using database::kNone;
 using database::Wait;
+using database::WaitPattern;
 
-constexpr std::size_t kShown = 40;  // rows of the text; csv and json leave out nothing
+/// What is one row; `location` is kNone where threads fall together.
+struct Key {
+  WaitPattern pattern = WaitPattern::late_sender;
+  bool exact = false;
+  std::uint32_t path = 0, location = kNone;
+  friend auto operator<=>(const Key&, const Key&) = default;  // NOLINT(modernize-use-nullptr)
+};
 
-/// The longest waits, as far as anything is left of them in the unit of the longest one.
-std::size_t rows_shown(const database::Contents& experiment, const RowWriter& rows) {
-  const auto& waits = experiment.waits();
-  std::size_t shown = 1;
-  while (shown < std::min(kShown, waits.size()) && !rows.rounds_to_nothing(waits[shown].ns)) ++shown;
-  return shown;
+std::string amount(std::uint64_t ns, bool unicode) {
+  return keep(duration(seconds_of(ns), unicode));
 }
 
-/// What the approximation could not place, and what clocks made doubtful.
-void write_remainder(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
-  const database::Quality& quality = experiment.quality;
-  std::string text;
-  const auto amount = [&screen](std::uint64_t ns) {
-    const double s = seconds_of(ns);
-    const Scale scale = scale_for(s, "s", screen.unicode);
-    return scale.write(s) + ' ' + scale.unit;
-  };
-  if (quality.unclassified_wait_ns > 0)
-    text += amount(quality.unclassified_wait_ns) + " of idleness in one-sided calls fit no pattern. ";
-  if (quality.excess_wait_ns > 0)
-    text +=
-        amount(quality.excess_wait_ns) + " of estimated waits were not sampled as idle, and are left out.";
-  if (!text.empty()) out << wrap(text, screen.width) << '\n';
-  if (const std::string clocks = clocks_text(experiment); !clocks.empty())
-    out << wrap(clocks, screen.width) << '\n';
-}
-
-}  // namespace
-
+/// Where there are none to list.
 std::string no_listed_waits_phrase(const database::Contents& experiment) {
   const std::string none = "No waits of one-sided communication or of threads.";
   if (experiment.run.ranks == 0) return "No waits of threads for each other.";
@@ -54,39 +41,159 @@ std::string no_listed_waits_phrase(const database::Contents& experiment) {
                                            : ".");
 }
 
-Table waits_table(const database::Contents& experiment) {
-  Table table{
-      {{"pattern"}, {"location"}, {"seconds"}, {"count"}, {"path"}, {"cause"}, {"cause_path"}, {"exact"}},
-      {}};
+/// What the approximation could not place, and what clocks made doubtful.
+std::vector<std::string> remainder(const database::Contents& experiment, bool unicode) {
+  const database::Quality& quality = experiment.quality;
+  constexpr std::uint64_t kSeen = 500;  // ns: less is written as nothing
+  std::vector<std::string> notes;
+  if (quality.unclassified_wait_ns >= kSeen)
+    notes.push_back(amount(quality.unclassified_wait_ns, unicode) +
+                    " of idleness in one-sided calls fit no pattern.");
+  if (quality.excess_wait_ns >= kSeen)
+    notes.push_back(amount(quality.excess_wait_ns, unicode) +
+                    " of estimated waits were not sampled as idle, and are left out.");
+  if (std::string clocks = clocks_text(experiment); !clocks.empty()) notes.push_back(std::move(clocks));
+  return notes;
+}
+
+/// How much there is in all, and how much of it is indirect.
+std::string introduction(const database::Contents& experiment, std::uint64_t whole_ns, bool unicode) {
+  const std::string text = "Who waited where, and for whom: " + amount(whole_ns, unicode) + " in all";
+  std::uint64_t direct = 0, known = 0;
   for (const Wait& wait : experiment.waits()) {
-    Table::Cell cause, cause_path;
+    if (!wait.direct_ns) continue;
+    direct += *wait.direct_ns;
+    known += wait.ns;
+  }
+  if (known == 0) return text + '.';
+  if (direct == known)
+    return text + ", all of it direct: those who were waited for had not waited themselves.";
+  return text + ", " + keep(percent(static_cast<double>(known - direct) / static_cast<double>(known))) +
+         " of it indirect: those who were waited for had been kept waiting themselves (`causes` follows "
+         "them).";
+}
+
+std::string name_of_row(const Key& key) {
+  const metrics::WaitPatternText& text = metrics::text_of(key.pattern);
+  std::string name(text.name);
+  if (text.whole != key.pattern) name.append(" (part of ").append(metrics::name_of(text.whole)).append(")");
+  return key.exact ? name : name + " (approximated)";
+}
+
+/// `ranks 0-63, most on 17 (3.1 s), for rank 3; 12 % indirect`.
+std::string text_of_row(const database::Contents& experiment, const Key& key, const RowGroup& group,
+                        bool unicode) {
+  std::string text = thread_times_phrase(experiment, group.who, "on", unicode);
+  if (!group.whom.empty() && !metrics::is_completion(key.pattern)) {
+    const bool lock = key.pattern == WaitPattern::lock_wait;
+    text += lock ? ", for a lock of " : ", for ";
+    text += group.whom.even() ? threads_phrase(experiment, group.whom.locations())
+                              : thread_times_phrase(experiment, group.whom, "for", unicode);
+  }
+  constexpr double kWorthSaying = 0.005;
+  const double indirect = static_cast<double>(group.part_ns) / static_cast<double>(group.ns);
+  if (group.ns > 0 && indirect >= kWorthSaying) text += "; " + keep(round_percent(indirect) + " indirect");
+  return text;
+}
+
+/// Of rows of lock waits: where the locks were given back, by call path.
+class CriticalSections {
+ public:
+  void add(const Key& row, std::uint32_t path, const Wait& wait) {
+    Section& section = sections_[row][path];
+    section.ns += wait.ns;
+    if (section.context == kNone) section.context = wait.cause_context;
+  }
+  /// The path with most of the row's waiting.
+  void add_to(const Key& row, const RowGroup& group, std::vector<ListPath>& paths) const {
+    const auto found = sections_.find(row);
+    if (found == sections_.end()) return;
+    const auto most =
+        std::ranges::max_element(found->second, {}, [](const auto& each) { return each.second.ns; });
+    const double share = static_cast<double>(most->second.ns) / static_cast<double>(group.ns);
+    const std::string before =
+        most->second.ns == group.ns ? "held until " : round_percent(share) + " of it held until ";
+    paths.push_back({before, most->second.context, false, group.whom.locations()});
+  }
+
+ private:
+  struct Section {
+    std::uint64_t ns = 0;
+    database::ContextId context = kNone;
+  };
+  std::map<Key, std::map<std::uint32_t, Section>> sections_;
+};
+
+}  // namespace
+
+std::uint64_t waiting_ns(const database::Contents& experiment) {
+  std::uint64_t sum = 0;
+  for (const Wait& wait : experiment.waits()) sum += metrics::is_whole_wait(wait.pattern) ? wait.ns : 0;
+  return sum;
+}
+
+Table waits_table(const database::Contents& experiment) {
+  Table table{{{"pattern"},
+               {"location"},
+               {"seconds"},
+               {"count"},
+               {"path"},
+               {"cause"},
+               {"cause_path"},
+               {"exact"},
+               {"direct_s"},
+               {"indirect_s"}},
+              {}};
+  for (const Wait& wait : experiment.waits()) {
+    Table::Cell cause, cause_path, direct, indirect;
     if (wait.cause_location != database::kNone) cause = Table::Thread{wait.cause_location};
     if (wait.cause_context != database::kNone) cause_path = Table::Path{wait.cause_context};
+    if (wait.direct_ns) {
+      direct = seconds_of(*wait.direct_ns);
+      indirect = seconds_of(wait.ns - *wait.direct_ns);
+    }
     table.rows.push_back({std::string(metrics::name_of(wait.pattern)), Table::Thread{wait.location},
                           seconds_of(wait.ns), std::uint64_t{wait.count}, Table::Path{wait.context}, cause,
-                          cause_path, wait.exact});
+                          cause_path, wait.exact, direct, indirect});
   }
   return table;
 }
 
-void write_waits(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
+List waits_list(const database::Contents& experiment, const ListOptions& options) {
+  List list{.command = "waits", .title = "WAITS", .amount = "waited"};
+  list.notes = remainder(experiment, options.unicode);
   if (experiment.waits().empty()) {
-    out << wrap(no_listed_waits_phrase(experiment), screen.width) << '\n';
-    return;
+    list.introduction = no_listed_waits_phrase(experiment);
+    return list;
   }
-  const RowWriter rows(out, screen, experiment, experiment.waits().front().ns);
-  const std::size_t shown = rows_shown(experiment, rows);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const Wait& wait = experiment.waits()[i];
-    std::string text = screen.bold(metrics::name_of(wait.pattern)) + (wait.exact ? "" : " (approximated)") +
-                       "  " + location_label(experiment, wait.location);
-    if (wait.cause_location != database::kNone)
-      text += ", for " + location_label(experiment, wait.cause_location);
-    rows.row(wait.ns, keep(text));
-    rows.path(wait.context);
+  list.whole_ns = waiting_ns(experiment);
+  list.introduction = introduction(experiment, list.whole_ns, options.unicode);
+  ShownPaths paths(experiment);
+  RowGroups<Key> groups;
+  CriticalSections sections;
+  for (const Wait& wait : experiment.waits()) {
+    const Key key{wait.pattern, wait.exact, paths.number(wait.context),
+                  options.by_rank ? wait.location : kNone};
+    RowGroup& group = groups[key];
+    if (group.ns == 0) group.context = wait.context;
+    group.ns += wait.ns;
+    group.part_ns += wait.direct_ns ? wait.ns - *wait.direct_ns : 0;
+    group.who.add(wait.location, wait.ns);
+    if (wait.cause_location != kNone) group.whom.add(wait.cause_location, wait.ns);
+    if (wait.pattern == WaitPattern::lock_wait && wait.cause_context != kNone)
+      sections.add(key, paths.number(wait.cause_context), wait);
   }
-  rows.rest(experiment.waits().size(), shown);
-  write_remainder(out, screen, experiment);
+  add_rows(list, groups.take(), options, [&](const Key& key, const RowGroup& group) {
+    ListRow row{.ns = group.ns,
+                .counts = !metrics::is_completion(key.pattern),
+                .name = name_of_row(key),
+                .text = text_of_row(experiment, key, group, options.unicode),
+                .topic = std::string(metrics::name_of(key.pattern)),
+                .paths = {{"", group.context, false, group.who.locations()}}};
+    sections.add_to(key, group, row.paths);
+    return row;
+  });
+  return list;
 }
 
 }  // namespace culprit::viewer

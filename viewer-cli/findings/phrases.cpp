@@ -16,7 +16,30 @@ using database::ContextId;
 using database::ContextKind;
 using database::kNone;
 
-constexpr std::size_t kThreadsNamed = 4;
+constexpr std::size_t kThreadsNamed = 4, kRankParts = 6, kFirstParts = 3;
+
+/// Of these threads, ascending, each once; those without a rank are -1.
+std::vector<std::int32_t> ranks_of(const database::Contents& experiment,
+                                   std::span<const std::uint32_t> locations) {
+  std::vector<std::int32_t> ranks;
+  ranks.reserve(locations.size());
+  for (const std::uint32_t location : locations) ranks.push_back(experiment.locations[location].rank);
+  std::ranges::sort(ranks);
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+/// Nobody reads a line of many parts: then how many they are says more.
+std::string ranks_phrase(std::span<const std::int32_t> ranks) {
+  const std::vector<std::string> parts = views::parts_of_ranks(ranks);
+  std::string list;
+  for (const std::string& part : std::span(parts).first(std::min(parts.size(), kRankParts)))
+    list += (list.empty() ? "" : ", ") + part;
+  if (parts.size() <= kRankParts) return (ranks.size() == 1 ? "rank " : "ranks ") + list;
+  list.clear();
+  for (const std::string& part : std::span(parts).first(kFirstParts)) list += part + ", ";
+  return counted(ranks.size(), "rank") + " (" + list + "...)";
+}
 
 std::string procedure_phrase(const database::Contents& experiment, ContextId context, std::size_t width,
                              bool unicode) {
@@ -128,22 +151,23 @@ std::string more_work_phrase(const std::optional<double>& more_work, bool only_h
   return '+' + round_percent(*more_work) + " work on";
 }
 
+bool are_ranks(const database::Contents& experiment, std::span<const std::uint32_t> locations) {
+  return std::ranges::all_of(locations, [&](std::uint32_t location) {
+    const database::LocationEntry self = experiment.locations[location];
+    return self.thread == 0 && self.rank >= 0;
+  });
+}
+
 std::string threads_phrase(const database::Contents& experiment, std::span<const std::uint32_t> locations) {
   if (locations.empty()) return "many threads, a little on each";
-  std::vector<std::int32_t> ranks;
-  bool main_threads = true;
-  for (const std::uint32_t location : locations) {
-    const database::LocationEntry self = experiment.locations[location];
-    main_threads = main_threads && self.thread == 0 && self.rank >= 0;
-    ranks.push_back(self.rank);
-  }
-  if (main_threads) return (ranks.size() == 1 ? "rank " : "ranks ") + views::format_rank_list(ranks);
+  if (are_ranks(experiment, locations)) return ranks_phrase(ranks_of(experiment, locations));
+  const std::size_t number = locations.size();
+  if (const auto ranks = ranks_of(experiment, locations); number > kThreadsNamed && ranks.front() >= 0)
+    return counted(number, "thread") + " of " + ranks_phrase(ranks);
   std::string text;
-  for (std::size_t index = 0; index < std::min(locations.size(), kThreadsNamed); ++index) {
-    text += (index == 0 ? "" : ", ") + location_label(experiment, locations[index]);
-  }
-  if (locations.size() > kThreadsNamed)
-    text += " and " + std::to_string(locations.size() - kThreadsNamed) + " more";
+  for (const std::uint32_t location : locations.first(std::min(number, kThreadsNamed)))
+    text += (text.empty() ? "" : ", ") + location_label(experiment, location);
+  if (number > kThreadsNamed) text += " and " + std::to_string(number - kThreadsNamed) + " more";
   return text;
 }
 

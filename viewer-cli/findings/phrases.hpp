@@ -31,7 +31,12 @@ std::string suspect_phrase(const database::Contents& experiment, database::Conte
 /// others.
 std::string more_work_phrase(const std::optional<double>& more_work, bool only_here);
 
-/// `rank 3`, `ranks 3, 7`; threads and processes without a rank by name, at most a few of them.
+/// Whether all of these are main threads of ranks, so that a rank's number names one.
+bool are_ranks(const database::Contents& experiment, std::span<const std::uint32_t> locations);
+
+/// `rank 3`, `ranks 3, 7`, `ranks 0-62:2`, and where that takes many parts `1 365 ranks (0, 3, 4-9, ...)`; of
+/// other threads of ranks `12 threads of ranks 0-3`; threads and processes without a rank by name, at most a
+/// few of them.
 std::string threads_phrase(const database::Contents& experiment, std::span<const std::uint32_t> locations);
 
 /// `main threads`, or the workers' start routine in quotes with `threads`.

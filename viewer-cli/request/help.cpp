@@ -65,6 +65,8 @@ struct CommandHelp {
 
 constexpr std::string_view kTable = "text|json|csv";
 constexpr std::string_view kNoTable = "text|json    ";
+constexpr std::string_view kByRank =
+    "  --by-rank               text: a row for each rank; json and csv have that always\n";
 
 constexpr std::array<CommandHelp, 15> kCommands = {{
     {"report",
@@ -170,23 +172,28 @@ the most time is shown.
      R"help(Who waited where, because of whom, by pattern; the longest first. With a trace (hpcrun-lite --trace) from
 time stamps, in messages, collectives and one-sided communication; without one the waits of one-sided
 communication only, approximated. Waits of threads for each other are in either. late-sender-wrong-order,
-late-complete and early-fence are parts of late-sender, early-wait and wait-at-fence.
+late-complete and early-fence are parts of late-sender, early-wait and wait-at-fence. A row is a pattern at
+a call path, with its ranks; shares are of all waiting. Indirect: the rank that was waited for had been kept
+waiting itself.
 
   viewer-cli run1.db waits
+  viewer-cli run1.db waits --by-rank
   viewer-cli run1.db waits --format csv
 )help",
-     {},
+     kByRank,
      kTable,
      {}},
     {"causes",
-     R"help(What code on which rank made others wait; what cost most first. Short-term cost is waiting for that code
-itself, long-term cost what those waits made others wait in turn. All costs and the unexplained
-waits add up to the waiting in `waits`. Needs a trace (hpcrun-lite --trace).
+     R"help(What code on which ranks made others wait; what cost most first. Short-term cost is waiting for that code
+itself, long-term cost (indirect) what those waits made others wait in turn. All costs and the unexplained
+waits add up to the waiting in `waits`. A row is a call path, with its ranks. Needs a trace (hpcrun-lite
+--trace).
 
   viewer-cli run1.db causes
+  viewer-cli run1.db causes --by-rank
   viewer-cli run1.db causes --format json
 )help",
-     {},
+     kByRank,
      kTable,
      {}},
     {"critical-path",
@@ -207,7 +214,7 @@ and what that cost; only direct waits count. Needs a trace (hpcrun-lite --trace)
   viewer-cli run1.db hotspots
   viewer-cli run1.db hotspots --format json
 )help",
-     {},
+     kByRank,
      kTable,
      {}},
     {"variation",

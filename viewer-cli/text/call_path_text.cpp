@@ -19,15 +19,19 @@ constexpr std::size_t kNameColumns = 48;
 // most.
 constexpr std::size_t kOuter = 3, kInner = 9;
 
+/// Passed over within a path.
+bool is_skipped(const database::Context& self) {
+  return self.kind == ContextKind::call || self.kind == ContextKind::root ||
+         (self.flags & database::kStartUp) != 0;
+}
+
 }  // namespace
 
 std::string path_text(const database::Contents& experiment, ContextId context, const Screen& screen) {
   std::vector<std::string> names;
   for (const ContextId each : views::path_to(experiment, context)) {
     const database::Context& self = experiment.contexts[each];
-    const bool skipped = self.kind == ContextKind::call || self.kind == ContextKind::root ||
-                         (self.flags & database::kStartUp) != 0;
-    if (skipped && each != context) continue;
+    if (is_skipped(self) && each != context) continue;
     const std::string name = without_parameters(views::label(views::frame_of(experiment, self)));
     names.push_back(keep(shorten_name(name, kNameColumns, screen.unicode)));
   }
@@ -42,6 +46,32 @@ std::string path_text(const database::Contents& experiment, ContextId context, c
     text += name;
   }
   return text;
+}
+
+std::uint32_t ShownPaths::numbered(std::uint32_t above, ContextId context) {
+  const database::Context& self = experiment_.contexts[context];
+  const Step step = {above,     self.name,   self.file,
+                     self.line, self.module, static_cast<std::uint32_t>(self.kind)};
+  return numbers_.try_emplace(step, static_cast<std::uint32_t>(numbers_.size())).first->second;
+}
+
+std::uint32_t ShownPaths::number(ContextId context) {
+  // The context itself is shown, whatever it is; of those above, what is passed over has its parent's number.
+  std::vector<ContextId> unknown;
+  std::uint32_t number = database::kNone;
+  for (ContextId at = experiment_.contexts[context].parent; at != database::kNone;
+       at = experiment_.contexts[at].parent) {
+    if (const auto known = number_of_.find(at); known != number_of_.end()) {
+      number = known->second;
+      break;
+    }
+    unknown.push_back(at);
+  }
+  for (; !unknown.empty(); unknown.pop_back()) {
+    if (!is_skipped(experiment_.contexts[unknown.back()])) number = numbered(number, unknown.back());
+    number_of_.emplace(unknown.back(), number);
+  }
+  return numbered(number, context);
 }
 
 std::string whole_path(const database::Contents& experiment, ContextId context) {

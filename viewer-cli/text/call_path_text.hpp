@@ -3,7 +3,11 @@
 #include "database/contents.hpp"
 #include "text/screen.hpp"
 
+#include <array>
+#include <cstdint>
+#include <map>
 #include <string>
+#include <unordered_map>
 
 namespace culprit::viewer {
 
@@ -11,6 +15,26 @@ namespace culprit::viewer {
 /// parameter lists; the middle of a path of very many frames goes.
 std::string path_text(const database::Contents& experiment, database::ContextId context,
                       const Screen& screen);
+
+/// Numbers call paths by what path_text() shows of them: paths that differ in call sites alone have one
+/// number.
+class ShownPaths {
+ public:
+  /// The experiment must outlive it.
+  explicit ShownPaths(const database::Contents& experiment) : experiment_(experiment) {}
+
+  [[nodiscard]] std::uint32_t number(database::ContextId context);
+
+ private:
+  /// The number of the path above, and what is shown of a frame.
+  using Step = std::array<std::uint32_t, 6>;
+
+  std::uint32_t numbered(std::uint32_t above, database::ContextId context);
+
+  const database::Contents& experiment_;
+  std::unordered_map<database::ContextId, std::uint32_t> number_of_;
+  std::map<Step, std::uint32_t> numbers_;
+};
 
 /// The labels of all frames of a context's path, with `/` between them, for files.
 std::string whole_path(const database::Contents& experiment, database::ContextId context);

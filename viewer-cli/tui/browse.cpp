@@ -107,7 +107,7 @@ int browse(const views::Source& source, const std::string& database, const Scree
            BrowseStart start) {
   Workspace workspace(source, database, screen.unicode);
   define_remembered(workspace);
-  FindingsTask findings(source);
+  FindingsTask findings(source, workspace.unicode());
   Browser browser(workspace, findings);
   restore_view(browser, workspace);
   if (!start.source_map.empty()) browser.source().put_first(start.source_map);

@@ -26,15 +26,21 @@ inline constexpr std::array<const char*, 8> kFindingNames = {
 /// The diagnosis with links to what it names: the first thing that one sees.
 Page start_page(const Workspace& workspace, const Findings& findings, int width);
 
-Page finding_page(const Workspace& workspace, const Findings& findings, Finding finding, int width);
+/// `by_rank`: those of waits, causes and hotspots have a row for each rank.
+Page finding_page(const Workspace& workspace, const Findings& findings, Finding finding, bool by_rank,
+                  int width);
+/// Whether `by_rank` makes a difference.
+constexpr bool has_ranks(Finding finding) {
+  return finding == Finding::waits || finding == Finding::causes || finding == Finding::hotspots;
+}
 
 // Each of them; see the command of that name.
 Page blame_page(const Workspace& workspace, const Findings& findings, int width);
 Page suspects_page(const Workspace& workspace, const Findings& findings, int width);
-Page waits_page(const Workspace& workspace, int width);
-Page causes_page(const Workspace& workspace, const Findings& findings, int width);
+Page waits_page(const Workspace& workspace, const Findings& findings, bool by_rank, int width);
+Page causes_page(const Workspace& workspace, const Findings& findings, bool by_rank, int width);
 Page critical_path_page(const Workspace& workspace, const Findings& findings, int width);
-Page hotspots_page(const Workspace& workspace, int width);
+Page hotspots_page(const Workspace& workspace, const Findings& findings, bool by_rank, int width);
 Page variation_page(const Workspace& workspace, int width);
 Page efficiency_page(const Workspace& workspace, const Findings& findings, int width);
 

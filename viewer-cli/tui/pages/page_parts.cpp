@@ -1,11 +1,13 @@
 #include "tui/pages/page_parts.hpp"
 
+#include "findings/phrases.hpp"
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace culprit::viewer::tui {
 namespace {
@@ -39,6 +41,44 @@ void add_path(Page& page, const Workspace& workspace, database::ContextId contex
   const Screen screen{.width = room, .colour = false, .unicode = workspace.unicode()};
   const std::string text = path_text(workspace.experiment(), context, screen);
   page.add(blanks(indent) + shorten_middle(wrap(text, kUnbroken), room, workspace.unicode()), Tone::dim);
+}
+
+std::string name_of_scope(const Workspace& workspace, const database::TimedScope& scope, int width) {
+  std::string text = scope_phrase(workspace.experiment(), scope.context, false,
+                                  static_cast<std::size_t>(width), workspace.unicode());
+  return scope.between ? text + " (between two MPI calls)" : text;
+}
+
+Page list_page(const Workspace& workspace, const List& list, int width) {
+  constexpr int kIndent = 4, kAround = 6;  // columns: of what is below a row; of the sign and gaps of a link
+  Page page;
+  page.say(list.introduction, width, 0, list.rows.empty() ? Tone::plain : Tone::dim);
+  if (!list.rows.empty()) add_heading(page, list.title, list.amount, width);
+  for (const ListRow& row : list.rows) {
+    const ListPath& first = row.paths.front();
+    const std::string name =
+        row.name.empty() ? name_of_scope(workspace, {first.context, first.between}, width) : row.name;
+    const std::optional<double> share = share_of(list, row);
+    const std::string right =
+        seconds_text(workspace, seconds_of(row.ns)) + (share ? "  " + round_percent(*share) : "");
+    const std::string text = wrap(row.text, kUnbroken);
+    const bool fits = static_cast<int>(columns(name) + columns(text) + columns(right)) + kAround <= width;
+    PageLine line = link_line(fits ? name + "  " + text : name, right,
+                              to_context(first.context, first.locations), width, 0, workspace.unicode());
+    line.topic = row.topic;
+    page.add(std::move(line));
+    if (!fits) page.say(row.text, width, kIndent);
+    add_path(page, workspace, first.context, width, kIndent);
+    for (const ListPath& path : std::span(row.paths).subspan(1))
+      page.add(link_line(path.before + name_of_scope(workspace, {path.context, path.between}, width), "",
+                         to_context(path.context, path.locations), width, kIndent, workspace.unicode()));
+  }
+  say_rest(page, list.rows.size() + list.left_out, list.command.c_str());
+  for (const std::string& note : list.notes) {
+    page.blank();
+    page.say(note, width, 0, Tone::dim);
+  }
+  return page;
 }
 
 void add_heading(Page& page, const std::string& text, const std::string& right, int width) {

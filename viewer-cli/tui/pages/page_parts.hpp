@@ -1,5 +1,7 @@
 #pragma once
 
+#include "commands/list.hpp"
+#include "tui/state/findings.hpp"
 #include "tui/state/workspace.hpp"
 #include "tui/widgets/page.hpp"
 
@@ -9,9 +11,6 @@
 // What the pages of findings are made of.
 namespace culprit::viewer::tui {
 
-/// Rows of a page; longer lists are for `--format csv`.
-inline constexpr std::size_t kMostRows = 300;
-
 /// `and 12 more`, with the command that lists all, where there are more than a page shows.
 void say_rest(Page& page, std::size_t all, const char* command);
 
@@ -19,8 +18,14 @@ void say_rest(Page& page, std::size_t all, const char* command);
 PageLine link_line(const std::string& name, const std::string& right, const Target& target, int width,
                    int indent, bool unicode);
 
+/// How a scope in time is called in a line: `loop at spmv.c:88 in cg_iterate`.
+std::string name_of_scope(const Workspace& workspace, const database::TimedScope& scope, int width);
+
 /// The call path of a context, dim and indented, at most two lines of it (its middle goes).
 void add_path(Page& page, const Workspace& workspace, database::ContextId context, int width, int indent);
+
+/// What a command lists as a page.
+Page list_page(const Workspace& workspace, const List& list, int width);
 
 void add_heading(Page& page, const std::string& text, const std::string& right, int width);
 

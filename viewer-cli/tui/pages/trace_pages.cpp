@@ -1,7 +1,4 @@
-#include "commands/causes.hpp"
 #include "commands/metric_over_segments.hpp"
-#include "commands/rows.hpp"
-#include "commands/waits.hpp"
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "text/frame_json.hpp"
@@ -19,12 +16,6 @@ std::string ns_text(const Workspace& workspace, std::uint64_t ns) {
   return seconds_text(workspace, seconds_of(ns));
 }
 
-std::string scope_of(const Workspace& workspace, const database::TimedScope& scope, int width) {
-  std::string text = scope_phrase(workspace.experiment(), scope.context, false,
-                                  static_cast<std::size_t>(width), workspace.unicode());
-  return scope.between ? text + " (between two MPI calls)" : text;
-}
-
 /// True: there are time lines. Else the page says how to get them.
 bool has_trace(Page& page, const Workspace& workspace, int width) {
   if (workspace.experiment().trace().traced > 0) return true;
@@ -34,63 +25,14 @@ bool has_trace(Page& page, const Workspace& workspace, int width) {
 
 }  // namespace
 
-Page waits_page(const Workspace& workspace, int width) {
-  Page page;
-  const database::Contents& experiment = workspace.experiment();
-  if (experiment.waits().empty()) {
-    page.say(no_listed_waits_phrase(experiment), width);
-    return page;
-  }
-  page.say("Who waited where, and for whom: the longest first. e explains the pattern.", width, 0, Tone::dim);
-  add_heading(page, "WAITS", "waited", width);
-  for (std::size_t i = 0; i < std::min(kMostRows, experiment.waits().size()); ++i) {
-    const database::Wait& wait = experiment.waits()[i];
-    std::string name =
-        std::string(metrics::name_of(wait.pattern)) + "  " + location_label(experiment, wait.location);
-    if (wait.cause_location != database::kNone)
-      name += " for " + location_label(experiment, wait.cause_location);
-    if (!wait.exact) name += " (approximated)";
-    PageLine line = link_line(name, ns_text(workspace, wait.ns), to_context(wait.context, {wait.location}),
-                              width, 0, workspace.unicode());
-    line.topic = metrics::name_of(wait.pattern);
-    page.add(std::move(line));
-    add_path(page, workspace, wait.context, width, 4);
-  }
-  say_rest(page, experiment.waits().size(), "waits");
-  return page;
+Page waits_page(const Workspace& workspace, const Findings& findings, bool by_rank, int width) {
+  return list_page(workspace, findings.waits.at(by_rank ? 1 : 0), width);
 }
 
-Page causes_page(const Workspace& workspace, const Findings& findings, int width) {
+Page causes_page(const Workspace& workspace, const Findings& findings, bool by_rank, int width) {
   Page page;
   if (!has_trace(page, workspace, width)) return page;
-  const database::Contents& experiment = workspace.experiment();
-  std::uint64_t sum = experiment.trace().unattributed_ns;
-  for (const database::Cause& cause : findings.causes) sum += cause.short_term_ns + cause.long_term_ns;
-  if (sum == 0) {
-    page.say(no_waits_phrase(experiment), width);
-    return page;
-  }
-  page.say("What made ranks wait, of " + keep(ns_text(workspace, sum)) +
-               " in all. Long-term is what those who "
-               "waited cost others in turn; " +
-               keep(ns_text(workspace, experiment.trace().unattributed_ns)) + " are unexplained.",
-           width, 0, Tone::dim);
-  add_heading(page, "CAUSES", "cost others", width);
-  for (std::size_t i = 0; i < std::min(kMostRows, findings.causes.size()); ++i) {
-    const database::Cause& cause = findings.causes[i];
-    const std::uint64_t cost = cause.short_term_ns + cause.long_term_ns;
-    const std::string name =
-        scope_of(workspace, cause.scope, width) + " on " + location_label(experiment, cause.location);
-    page.add(link_line(
-        name,
-        ns_text(workspace, cost) + "  " + round_percent(static_cast<double>(cost) / static_cast<double>(sum)),
-        to_context(cause.scope.context, {cause.location}), width, 0, workspace.unicode()));
-    if (cause.long_term_ns > 0)
-      page.say("of it long-term: " + ns_text(workspace, cause.long_term_ns), width, 4);
-    add_path(page, workspace, cause.scope.context, width, 4);
-  }
-  say_rest(page, findings.causes.size(), "causes");
-  return page;
+  return list_page(workspace, findings.causes.at(by_rank ? 1 : 0), width);
 }
 
 Page critical_path_page(const Workspace& workspace, const Findings& findings, int width) {
@@ -119,7 +61,7 @@ Page critical_path_page(const Workspace& workspace, const Findings& findings, in
     const database::CriticalScope& one = findings.critical[i];
     std::vector<std::uint32_t> locations;
     for (const database::CriticalScope::Share& each : one.shares) locations.push_back(each.location);
-    page.add(link_line(scope_of(workspace, one.scope, width), share(one.ns),
+    page.add(link_line(name_of_scope(workspace, one.scope, width), share(one.ns),
                        to_context(one.scope.context, locations), width, 0, workspace.unicode()));
     page.say(keep(ns_text(workspace, one.ns)) + ", imbalance " + keep(ns_text(workspace, one.imbalance_ns)) +
                  ", on " + threads_phrase(workspace.experiment(), locations),
@@ -130,33 +72,10 @@ Page critical_path_page(const Workspace& workspace, const Findings& findings, in
   return page;
 }
 
-Page hotspots_page(const Workspace& workspace, int width) {
+Page hotspots_page(const Workspace& workspace, const Findings& findings, bool by_rank, int width) {
   Page page;
   if (!has_trace(page, workspace, width)) return page;
-  const database::Contents& experiment = workspace.experiment();
-  const std::vector<database::Hotspot>& hotspots = experiment.trace().hotspots;
-  if (hotspots.empty()) {
-    page.say(are_ranks_comparable(experiment)
-                 ? "No procedure with a notable share of the time made another rank wait."
-                 : no_waits_phrase(experiment),
-             width);
-    return page;
-  }
-  page.say("Procedures with a notable share of the time that made another rank wait.", width, 0, Tone::dim);
-  add_heading(page, "HOT PROCEDURES", "cost", width);
-  for (std::size_t i = 0; i < std::min(kMostRows, hotspots.size()); ++i) {
-    const database::Hotspot& hotspot = hotspots[i];
-    const std::string name = scope_of(workspace, {hotspot.context, false}, width) + " on " +
-                             location_label(experiment, hotspot.location);
-    page.add(link_line(name, ns_text(workspace, hotspot.ns), to_context(hotspot.context, {hotspot.location}),
-                       width, 0, workspace.unicode()));
-    page.add(link_line("waited: " + location_label(experiment, hotspot.waiter) + " in " +
-                           scope_of(workspace, {hotspot.waiter_context, false}, width),
-                       "", to_context(hotspot.waiter_context, {hotspot.waiter}), width, 4,
-                       workspace.unicode()));
-  }
-  say_rest(page, hotspots.size(), "hotspots");
-  return page;
+  return list_page(workspace, findings.hotspots.at(by_rank ? 1 : 0), width);
 }
 
 Page variation_page(const Workspace& workspace, int width) {

@@ -45,7 +45,7 @@ void FindingsPane::make_page(int width) {
     page.say(findings->failure, width, 0, Tone::warning);
   } else {
     page = shows_ == Shows::start ? start_page(workspace_, *findings, width)
-                                  : finding_page(workspace_, *findings, finding_, width);
+                                  : finding_page(workspace_, *findings, finding_, by_rank_, width);
   }
   view_.set_page(std::move(page));
 }
@@ -65,6 +65,11 @@ bool FindingsPane::handle(const Event& event) {
     const auto number = static_cast<int>(kFindingNames.size());
     const int next = static_cast<int>(finding_) + (moved.key == Key::right ? 1 : number - 1);
     choose(static_cast<Finding>(next % number));
+    return true;
+  }
+  if (lists_ranks() && event.is(U'm')) {
+    by_rank_ = !by_rank_;
+    choose(finding_);
     return true;
   }
   return view_.handle(event) || ask_search(event);
@@ -135,6 +140,8 @@ std::vector<Hint> FindingsPane::hints() const {
   std::vector<Hint> hints = {{"Enter", "go there"}, {"j k", "move"}, {"/", "search"}};
   if (shows_ == Shows::analyses) {
     hints.insert(hints.begin() + 1, {"h l", "analysis"});
+    // There is no room for more where a line has 80 columns.
+    if (lists_ranks()) hints[2] = {"m", by_rank_ ? "together" : "by rank"};
     hints.push_back({"e", "explain"});
   } else {
     hints.push_back({"2", "calls"});

@@ -31,6 +31,7 @@ class FindingsPane final : public Pane {
   void find(bool backwards);
   void follow(const PageLine* line);
   void make_page(int width);
+  [[nodiscard]] bool lists_ranks() const { return shows_ == Shows::analyses && has_ranks(finding_); }
   int draw_names(Canvas& canvas, const Area& area);
 
   Workspace& workspace_;
@@ -38,6 +39,7 @@ class FindingsPane final : public Pane {
   FindingsTask& task_;
   Shows shows_;
   Finding finding_ = Finding::blame;
+  bool by_rank_ = false;  ///< rank by rank, where has_ranks()
   PageView view_;
   int made_for_ = -1;  ///< the width that the page was made for; -1: it was not
   std::string searched_;

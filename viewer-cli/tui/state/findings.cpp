@@ -2,14 +2,30 @@
 
 #include "commands/causes.hpp"
 #include "commands/critical_path.hpp"
+#include "commands/hotspots.hpp"
+#include "commands/waits.hpp"
 #include "text/call_path_text.hpp"
 
 #include <csignal>
 #include <exception>
+#include <utility>
 
 namespace culprit::viewer::tui {
 
-FindingsTask::FindingsTask(const views::Source& source) {
+namespace {
+
+/// Both forms of a list.
+Findings::Lists lists_of(List (*make)(const database::Contents&, const ListOptions&),
+                         const database::Contents& experiment, bool unicode) {
+  ListOptions options{.by_rank = false, .unicode = unicode, .most = kMostRows, .least_share = 0};
+  List together = make(experiment, options);
+  options.by_rank = true;
+  return {std::move(together), make(experiment, options)};
+}
+
+}  // namespace
+
+FindingsTask::FindingsTask(const views::Source& source, bool unicode) : unicode_(unicode) {
   // Signals are the terminal's thread's business.
   sigset_t all;
   sigset_t before;
@@ -30,7 +46,9 @@ void FindingsTask::form(const views::Source& source) {
     (void)source.experiment().waits();
     findings_.diagnosis = diagnose(figures);
     findings_.efficiency = efficiency_of(figures);
-    findings_.causes = causes_by_scope(source.experiment());
+    findings_.waits = lists_of(waits_list, source.experiment(), unicode_);
+    findings_.causes = lists_of(causes_list, source.experiment(), unicode_);
+    findings_.hotspots = lists_of(hotspots_list, source.experiment(), unicode_);
     findings_.critical = critical_by_scope(source.experiment());
     findings_.causes_of_user = causes_by_scope(source.experiment(), &users_scope);
     findings_.critical_of_user = critical_by_scope(source.experiment(), &users_scope);

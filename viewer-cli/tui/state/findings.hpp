@@ -1,9 +1,11 @@
 #pragma once
 
 #include "commands/efficiency.hpp"
+#include "commands/list.hpp"
 #include "findings/diagnosis.hpp"
 #include "views/source.hpp"
 
+#include <array>
 #include <atomic>
 #include <string>
 #include <thread>
@@ -11,11 +13,16 @@
 
 namespace culprit::viewer::tui {
 
+/// Rows of a list in the browser; longer lists are for `--format csv`.
+inline constexpr std::size_t kMostRows = 300;
+
 /// What the analyses tell, over all threads.
 struct Findings {
   Diagnosis diagnosis;
   Efficiency efficiency;
-  std::vector<database::Cause> causes;            ///< by scope
+  /// A list with a row for each call path, and the same for each rank.
+  using Lists = std::array<List, 2>;
+  Lists waits, causes, hotspots;
   std::vector<database::CriticalScope> critical;  ///< by scope
   std::vector<database::Cause> causes_of_user;    ///< by what the user wrote or chose (users_scope)
   std::vector<database::CriticalScope> critical_of_user;
@@ -27,7 +34,7 @@ struct Findings {
 class FindingsTask {
  public:
   /// `source` must outlive this.
-  explicit FindingsTask(const views::Source& source);
+  explicit FindingsTask(const views::Source& source, bool unicode = true);
   ~FindingsTask();
   FindingsTask(const FindingsTask&) = delete;
   FindingsTask& operator=(const FindingsTask&) = delete;
@@ -40,6 +47,7 @@ class FindingsTask {
  private:
   void form(const views::Source& source);
 
+  bool unicode_;
   Findings findings_;
   std::atomic<bool> ready_{false};
   std::thread thread_;

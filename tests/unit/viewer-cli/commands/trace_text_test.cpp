@@ -106,9 +106,11 @@ struct UnequalSample : TracedSample {
 
 TEST_CASE("waits: who waited how long, where, for whom") {
   const TracedSample traced;
-  CHECK(run(traced.sample, {"waits"}) == R"(1 500.0 s  wait-at-nxn  rank 0, for rank 3
+  CHECK(run(traced.sample, {"waits"}) == R"(Who waited where, and for whom: 1 710 s in all.
+
+1 500.0 s  87.7 %  wait-at-nxn  rank 0, for rank 3
     main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
-  210.0 s  late-sender  rank 1, for rank 7
+  210.0 s  12.3 %  late-sender  rank 1, for rank 7
     main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
 )");
 }
@@ -116,12 +118,12 @@ TEST_CASE("waits: who waited how long, where, for whom") {
 TEST_CASE("causes: what code cost whom, through others too, and what has no cause") {
   const TracedSample traced;
   CHECK(run(traced.sample, {"causes"}) ==
-        R"(What made ranks wait, of 1 710 s in all: short-term is what code cost the ranks that waited for it,
-long-term what those cost others in turn; 1.8 % are unexplained.
+        R"(What made ranks wait, of 1 710 s in all (1.8 % unexplained). Indirectly: through ranks that it kept
+waiting, which then kept others waiting.
 
-1 500.0 s  rank 3 87.7 %, 1 200 s short-term, 300 s long-term
+1 500.0 s  87.7 %  rank 3; 300 s of it indirectly
     main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90
-  180.0 s  rank 7 10.5 %
+  180.0 s  10.5 %  rank 7
     main › cg_iterate › loop at solver.c:412 › dot (between two MPI calls, not sampled)
 )");
 }
@@ -144,7 +146,10 @@ evenly.
 
 TEST_CASE("hotspots: which procedure made whom wait") {
   const TracedSample traced;
-  CHECK(run(traced.sample, {"hotspots"}) == R"(1 400.0 s  rank 3 made rank 0 wait
+  CHECK(run(traced.sample, {"hotspots"}) ==
+        R"(Procedures with a notable share of the time that made other ranks wait.
+
+1 400.0 s  81.9 %  rank 3 made rank 0 wait
     in main › cg_iterate › loop at solver.c:412 › spmv
     waiter in main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
 )");

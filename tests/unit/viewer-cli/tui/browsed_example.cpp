@@ -139,4 +139,72 @@ Example make_mended_example() {
   return example;
 }
 
+namespace {
+
+/// Ranks up to `ranks`, each with what rank 1 has.
+void add_ranks(Example& example, std::int32_t ranks) {
+  Experiment& e = example.experiment;
+  const std::uint32_t model = location_of(e, 1);
+  for (std::int32_t rank = 8; rank < ranks; ++rank) {
+    const auto location = static_cast<std::uint32_t>(e.locations.size());
+    e.locations.push_back(e.locations[model]);
+    e.locations.back().rank = rank;
+    example.profiles.push_back(example.profiles[model]);
+    for (std::vector<Value>& values : example.contexts) {
+      std::vector<Value> copies;
+      for (const Value& value : values) {
+        if (value.index == model) copies.push_back({location, value.metric, value.value});
+      }
+      values.insert(values.end(), copies.begin(), copies.end());
+    }
+    ++e.roles[e.locations[model].role].threads;
+  }
+  e.run.ranks = e.run.world_size = static_cast<std::uint32_t>(ranks);
+}
+
+}  // namespace
+
+void spread_over_mesh(Example& example, std::int32_t side) {
+  constexpr std::int32_t kSlow = 17;
+  const std::int32_t ranks = side * side;
+  add_ranks(example, ranks);
+  Experiment& e = example.experiment;
+  const ContextId spmv = loop_at(e, 88), allreduce = context_named(e, "MPI_Allreduce");
+  const ContextId waitall = context_named(e, "MPI_Waitall");
+  std::vector<std::uint32_t> locations;
+  for (std::int32_t rank = 0; rank < ranks; ++rank) locations.push_back(location_of(e, rank));
+  const auto wait = [&](WaitPattern pattern, std::int32_t rank, ContextId where, std::int32_t cause,
+                        std::uint64_t ns, std::uint64_t direct) {
+    e.waits.push_back({pattern, locations.at(static_cast<std::size_t>(rank)), where,
+                       locations.at(static_cast<std::size_t>(cause)), spmv, true, ns, kIterations, direct});
+  };
+  e.waits.clear();
+  e.trace.causes = {
+      {locations[kSlow], {spmv, false}, static_cast<std::uint64_t>(ranks) * 2'900 * kMs, 400 * kMs}};
+  e.trace.hotspots.clear();
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    const auto varied = static_cast<std::uint64_t>(rank) * 7919 % 101;
+    for (const std::int32_t step : {-side, -1, 1, side}) {
+      const bool neighbour =
+          rank + step >= 0 && rank + step < ranks && (step * step > 1 || (rank + step) / side == rank / side);
+      if (neighbour)
+        wait(WaitPattern::late_sender, rank, waitall, rank + step, (20 + varied) * kMs,
+             (20 + varied) * kMs / 4);
+    }
+    if (rank % 2 == 0) wait(WaitPattern::late_receiver, rank, waitall, rank + 1, 30 * kMs, 30 * kMs);
+    if (varied % 3 == 0)
+      wait(WaitPattern::wait_at_barrier, rank, allreduce, rank == 0 ? 1 : 0, 40 * kMs, 10 * kMs);
+    e.trace.causes.push_back(
+        {locations.at(static_cast<std::size_t>(rank)), {waitall, false}, varied * kMs, kMs});
+    if (rank == kSlow) continue;
+    wait(WaitPattern::wait_at_nxn, rank, allreduce, kSlow, 2'900 * kMs + varied * kMs, 2'900 * kMs);
+    e.trace.hotspots.push_back(
+        {locations[kSlow], spmv, locations.at(static_cast<std::size_t>(rank)), allreduce, 2'800 * kMs});
+  }
+  std::stable_sort(e.waits.begin(), e.waits.end(), [](const Wait& a, const Wait& b) { return a.ns > b.ns; });
+  const auto cost = [](const Cause& cause) { return cause.short_term_ns + cause.long_term_ns; };
+  std::stable_sort(e.trace.causes.begin(), e.trace.causes.end(),
+                   [&](const Cause& a, const Cause& b) { return cost(a) > cost(b); });
+}
+
 }  // namespace culprit::viewer::tui::testing

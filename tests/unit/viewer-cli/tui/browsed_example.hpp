@@ -13,6 +13,11 @@ database::Example make_browsed_example();
 /// another name. Only what comparisons look at is changed.
 database::Example make_mended_example();
 
+/// Makes it a run of side × side ranks: those that are added do what rank 1 does. All wait for rank 17 in
+/// MPI_Allreduce, their neighbours in the mesh for each other in MPI_Waitall; even ranks, and an irregular
+/// set of ranks, for one more.
+void spread_over_mesh(database::Example& example, std::int32_t side);
+
 /// The context of that name that comes first; throws std::logic_error where there is none.
 database::ContextId context_named(const database::Experiment& experiment, const std::string& name);
 /// The loop at a line.

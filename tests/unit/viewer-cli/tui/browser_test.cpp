@@ -66,13 +66,19 @@ TEST_CASE("Findings name what they found and lead there") {
   driven.type("8");
   CHECK(contains(driven.screen(), "[Blame]"));
   driven.type("ll");
-  CHECK(contains(driven.screen(), "wait-at-nxn  rank 0 for rank 3"));
+  CHECK(contains(driven.screen(), "wait-at-nxn  ranks 0-2, 4-6, at most 4.20 s each, for rank 3"));
+  CHECK(contains(driven.screen(), "m by rank"));
+  driven.type("m");
+  CHECK(contains(driven.screen(), "wait-at-nxn  rank 0, for rank 3"));
+  CHECK(contains(driven.screen(), "m together"));
+  driven.type("m");
+  CHECK_FALSE(contains(driven.screen(), "wait-at-nxn  rank 0, for rank 3"));
   driven.type("e");
   CHECK(contains(driven.screen(), "for the last rank to enter it"));
   driven.type(
       "\x1b"
       "l");
-  CHECK(contains(driven.screen(), "loop at spmv.cpp:88 in cg::spmv on rank 3"));
+  CHECK(contains(driven.screen(), "ranks 3, 7, most on 3 (21.5 s); 1.50 s of it indirectly"));
   driven.type("l");
   CHECK(contains(driven.screen(), "70.0 %"));
   driven.type("ll");
@@ -205,6 +211,22 @@ TEST_CASE("Any size is drawn, and none too small crashes") {
       CHECK_FALSE(driven.screen().empty());
     }
   }
+}
+
+TEST_CASE("At 4 096 ranks the first screen of each list tells the story") {
+  DrivenBrowser driven(80, 24, true, [](database::Example& example) { spread_over_mesh(example, 64); });
+  driven.type("8ll");
+  const std::string waits = driven.screen();
+  INFO(waits);
+  CHECK(contains(waits, "ranks 0-16, 18-4095, at most 3.00 s each, for rank 17"));
+  CHECK(contains(waits, "ranks 0-4095, "));
+  CHECK(contains(waits, "ranks 0-4094:2"));
+  CHECK(contains(waits, " ranks (0, "));
+  CHECK(contains(waits, "75 % indirect"));
+  driven.type("l");
+  CHECK(contains(driven.screen(), "rank 17; 400 ms of it indirectly"));
+  driven.type("ll");
+  CHECK(contains(driven.screen(), "rank 17 made ranks 0-16, 18-4095 wait"));
 }
 
 TEST_CASE("Waiting over time: what is shown is chosen, and the cursor names rank, time, iteration and code") {

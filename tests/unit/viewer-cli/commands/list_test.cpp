@@ -1,0 +1,178 @@
+// Lists that have a row for each call path, whatever the number of ranks: what falls together, and how it is
+// said whose it is.
+#include "commands/causes.hpp"
+#include "commands/hotspots.hpp"
+#include "commands/waits.hpp"
+#include "findings/phrases.hpp"
+#include "text/prose.hpp"
+#include "text/shorten.hpp"
+#include "viewer-cli/run.hpp"
+#include "views/solver_sample.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <sstream>
+#include <tuple>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <rapidcheck.h>
+
+namespace culprit::viewer::testing {
+namespace {
+
+using database::WaitPattern;
+using views::testing::SolverSample;
+using views::testing::WorkersSample;
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+std::string flat(std::string text) {
+  text = wrap(text, 1'000);
+  return text;
+}
+
+std::string said(const database::Contents& experiment,
+                 const std::vector<std::pair<std::uint32_t, std::uint64_t>>& parts) {
+  ThreadTimes times;
+  for (const auto& [location, ns] : parts) times.add(location, ns);
+  times.add_up();
+  return flat(thread_times_phrase(experiment, times, "on", true));
+}
+
+/// Ranks 0 to 6 wait for rank 7 in MPI_Allreduce, 1 s, 2 s, ... 7 s, half of it indirect; rank 5 waits for a
+/// lock of rank 2, and has a completion.
+struct WaitingSample : SolverSample {
+  WaitingSample() {
+    database::Experiment& e = sample.build();
+    e.waits = {
+        {WaitPattern::nxn_completion, 5, allreduce, database::kNone, database::kNone, true, 9 * kSecond, 1},
+        {WaitPattern::lock_wait, 5, dot, 2, spmv_loop, true, 8 * kSecond, 3, 8 * kSecond}};
+    for (std::uint32_t rank = 7; rank-- > 0;)
+      e.waits.push_back({WaitPattern::wait_at_nxn, rank, allreduce, 7, spmv, true, (rank + 1) * kSecond, 4,
+                         (rank + 1) * kSecond / 2});
+    e.trace.traced = 8;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("waits: one row for each pattern and call path, with its ranks, whom they waited for, and shares") {
+  const WaitingSample waiting;
+  CHECK(run(waiting.sample, {"waits"}) ==
+        R"(Who waited where, and for whom: 36.0 s in all, 38.9 % of it indirect: those who were waited for had
+been kept waiting themselves (`causes` follows them).
+
+28.00 s  77.8 %  wait-at-nxn  ranks 0-6, most on 6 (7.00 s), for rank 7; 50 % indirect
+    main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
+ 9.00 s          nxn-completion  rank 5
+    main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
+ 8.00 s  22.2 %  lock-wait  rank 5, for a lock of rank 2
+    main › cg_iterate › loop at solver.c:412 › dot
+    held until main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90
+--by-rank lists single ranks
+)");
+}
+
+TEST_CASE("waits --by-rank: a row for each rank") {
+  const WaitingSample waiting;
+  const std::string text = run(waiting.sample, {"waits", "--by-rank"});
+  CHECK_THAT(text, Catch::Contains("7.000 s  19.4 %  wait-at-nxn  rank 6, for rank 7; 50 % indirect\n"));
+  CHECK_THAT(text, Catch::Contains("1.000 s   2.8 %  wait-at-nxn  rank 0, for rank 7; 50 % indirect\n"));
+  CHECK_THAT(text, !Catch::Contains("--by-rank"));
+}
+
+TEST_CASE("waits: json and csv keep a row for each rank, with what is direct and indirect") {
+  const WaitingSample waiting;
+  const auto json = nlohmann::json::parse(run(waiting.sample, {"waits", "--format", "json"}));
+  CHECK(json == nlohmann::json::parse(run(waiting.sample, {"waits", "--by-rank", "--format", "json"})));
+  REQUIRE(json.size() == 9);
+  CHECK(json[0]["direct_s"].is_null());
+  CHECK(json[1]["direct_s"] == 8);
+  CHECK(json[1]["indirect_s"] == 0);
+  CHECK(json[2]["direct_s"] == 3.5);
+  CHECK(json[2]["indirect_s"] == 3.5);
+  CHECK_THAT(
+      run(waiting.sample, {"waits", "--format", "csv"}),
+      Catch::StartsWith("pattern,location,seconds,count,path,cause,cause_path,exact,direct_s,indirect_s\n"));
+}
+
+TEST_CASE("causes and hotspots: one row for each call path, with its ranks") {
+  SolverSample solver;
+  database::TraceAnalyses& trace = solver.sample.build().trace;
+  trace.traced = 8;
+  for (const std::uint32_t rank : {3U, 7U}) {
+    trace.causes.push_back({rank, {solver.spmv_loop, false}, 40 * kSecond, 10 * kSecond});
+    trace.hotspots.push_back({rank, solver.spmv, 0, solver.allreduce, 20 * kSecond});
+    trace.hotspots.push_back({rank, solver.spmv, 1, solver.allreduce, 20 * kSecond});
+  }
+  CHECK_THAT(run(solver.sample, {"causes"}),
+             Catch::Contains("100.0 s   100 %  ranks 3, 7, at most 50.0 s each; 20.0 s of it indirectly\n"));
+  CHECK_THAT(run(solver.sample, {"causes", "--by-rank"}),
+             Catch::Contains(" 50.00 s  50.0 %  rank 7; 10.0 s of it indirectly\n") ||
+                 Catch::Contains("50.00 s  50.0 %  rank 7; 10.0 s of it indirectly\n"));
+  CHECK_THAT(run(solver.sample, {"hotspots"}),
+             Catch::Contains("ranks 3, 7, at most 40.0 s each, made ranks 0, 1 wait\n"));
+}
+
+TEST_CASE("whose time it is, is said in few words") {
+  const SolverSample solver;
+  const database::Contents& e = solver.sample.experiment();
+  CHECK(said(e, {{3, 5}}) == "rank 3");
+  CHECK(said(e, {{0, kSecond}, {1, kSecond}, {2, kSecond}}) == "ranks 0-2, at most 1.00 s each");
+  CHECK(said(e, {{0, kSecond}, {2, kSecond}, {4, kSecond}, {6, 3 * kSecond}}) ==
+        "ranks 0-6:2, most on 6 (3.00 s)");
+  CHECK(said(e, {{1, kSecond}, {0, kSecond / 2}, {1, kSecond}}) == "ranks 0, 1, most on 1 (2.00 s)");
+  const WorkersSample workers;  // main threads and workers take turns
+  std::vector<std::uint32_t> all(workers.sample.experiment().locations.size());
+  std::iota(all.begin(), all.end(), 0U);
+  CHECK(threads_phrase(workers.sample.experiment(), all) == "8 threads of ranks 0-3");
+}
+
+TEST_CASE("grouped rows are all rows: nothing is lost, or counted twice") {
+  REQUIRE(rc::check("sums over groups are sums over rows", [] {
+    SolverSample solver;
+    database::Experiment& e = solver.sample.build();
+    e.waits.clear();
+    const auto contexts = static_cast<std::uint32_t>(e.contexts.size());
+    const int number = *rc::gen::inRange(1, 60);
+    for (int i = 0; i < number; ++i) {
+      const std::uint64_t ns = *rc::gen::inRange<std::uint64_t>(1, 1'000);
+      e.waits.push_back({static_cast<WaitPattern>(*rc::gen::inRange(0, 27)), *rc::gen::inRange(0U, 8U),
+                         *rc::gen::inRange(0U, contexts), *rc::gen::inRange(0U, 8U), 0,
+                         *rc::gen::arbitrary<bool>(), ns, 1, *rc::gen::inRange<std::uint64_t>(0, ns + 1)});
+    }
+    std::ranges::sort(e.waits, std::ranges::greater(), &database::Wait::ns);
+    const database::Contents& experiment = solver.sample.experiment();
+    std::uint64_t sum = 0;
+    for (const database::Wait& wait : experiment.waits()) sum += wait.ns;
+    for (const bool by_rank : {false, true}) {
+      const List list = waits_list(experiment, {.by_rank = by_rank, .most = 1'000, .least_share = 0});
+      std::uint64_t listed = 0, before = ~std::uint64_t{0};
+      for (const ListRow& row : list.rows) {
+        listed += row.ns;
+        RC_ASSERT(row.ns <= before);
+        before = row.ns;
+      }
+      RC_ASSERT(listed == sum);
+      RC_ASSERT(list.left_out == 0u);
+      // Of which as many are left out as are not listed, and none of them is larger than is said.
+      const List some = waits_list(experiment, {.by_rank = by_rank, .most = 3, .least_share = 0});
+      RC_ASSERT(some.rows.size() + some.left_out == list.rows.size());
+      if (some.left_out > 0) RC_ASSERT(some.largest_left_ns == list.rows[some.rows.size()].ns);
+    }
+  }));
+}
+
+TEST_CASE("lines of a list with very many ranks are no longer than the screen") {
+  WaitingSample waiting;
+  database::Experiment& e = waiting.sample.build();
+  for (database::Wait& wait : e.waits) wait.cause_location = wait.location / 2;
+  for (const std::size_t width : {60U, 100U}) {
+    std::istringstream lines(run(waiting.sample, {"waits"}, width));
+    for (std::string line; std::getline(lines, line);) CHECK(columns(line) <= width);
+  }
+}
+
+}  // namespace culprit::viewer::testing
