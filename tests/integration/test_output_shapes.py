@@ -373,7 +373,7 @@ class Shapes(harness.Workspace, Answers):
             check(json.loads('[{"kind": "procedure"}]'), path)
 
 
-class ShapesOfWaits(Answers):
+class ShapesOfWaits(harness.Workspace, Answers):
     """Of runs in which processes wait for each other: on a busy machine one may be too late to wait for anybody."""
 
     def test_one_sided_communication_with_and_without_time_lines(self):
