@@ -26,6 +26,7 @@ constexpr double kExplained = 0.2;      // of the idleness: worth a claim
 constexpr double kIdle = 0.05;          // of the time: less idleness is none to be explained
 constexpr double kStretched = 0.1;      // of all work: worth a claim without any idleness
 constexpr double kThrottled = 0.2;      // of the time lost: the quota is what took it
+constexpr double kByOthers = 0.5;       // of the time lost: what other programs used at least
 constexpr double kCrowded = 1.02;       // threads per processor: not by rounding
 constexpr double kFree = 0.5;           // processors
 constexpr double kSameWork = 0.05;      // instructions around the median
@@ -89,6 +90,15 @@ struct Place {
   [[nodiscard]] bool holds(const Processors& others) const {
     return std::ranges::includes(processors, others);
   }
+};
+
+/// What a host had to give, and what its threads lost. Times in ns.
+struct HostState {
+  const ScheduledThread* facts = nullptr;
+  double lost = 0, stopped = 0;  ///< without a processor; by a quota
+  bool idle_known = false;
+  double idle = 0, others = 0;  ///< processors: idle; used by programs that were not measured
+  bool enough_others = true;    ///< these can have taken what was lost
 };
 
 /// What a group of suspects have in common.
@@ -207,56 +217,59 @@ class Finder {
     return places;
   }
 
-  /// The thread of the host whose process looked at it for the longest.
-  [[nodiscard]] const ScheduledThread& host_facts(const std::vector<std::size_t>& members) const {
-    const auto longest =
-        std::ranges::max_element(members, {}, [&](std::size_t t) { return threads_[t].facts.span_ns; });
-    return threads_[*longest].facts;
+  /// What all processes of a host saw of it; the one that looked at it for the longest counts.
+  [[nodiscard]] HostState state_of(const std::vector<std::size_t>& members) const {
+    HostState host;
+    double ran = 0;
+    for (const std::size_t t : members) {
+      const ScheduledThread& facts = threads_[t].facts;
+      host.lost += lost_[t];
+      host.stopped = std::max(host.stopped, real(facts.throttled_ns));
+      ran += real(facts.ran_ns);
+      if (host.facts == nullptr || facts.span_ns > host.facts->span_ns) host.facts = &facts;
+    }
+    const double span = std::max(real(host.facts->span_ns), 1.0);
+    host.idle_known = host.facts->host_idle_ns != database::kIdleUnknown && host.facts->span_ns != 0;
+    if (!host.idle_known) return host;
+    host.idle = real(host.facts->host_idle_ns) / span;
+    host.others = std::max(0.0, host.facts->online - host.idle - ran / span);
+    host.enough_others = host.others * span >= kByOthers * host.lost;
+    return host;
   }
 
   void look_at(const std::vector<std::size_t>& members) {
-    double lost = 0;
-    double ran = 0;
-    std::map<std::uint64_t, std::uint64_t> throttled;  // by process: those of one group tell the same
-    for (const std::size_t t : members) {
-      lost += lost_[t];
-      ran += real(threads_[t].facts.ran_ns);
-      throttled[threads_[t].process] = threads_[t].facts.throttled_ns;
-    }
-    if (lost <= 0) return;
-    const ScheduledThread& host = host_facts(members);
-    const double span = std::max(real(host.span_ns), 1.0);
-    const bool idle_known = host.host_idle_ns != database::kIdleUnknown && host.span_ns != 0;
-    const double idle = idle_known ? real(host.host_idle_ns) / span : 0;
-    const double others = idle_known ? std::max(0.0, host.online - idle - ran / span) : 0;
-    std::uint64_t stopped = 0;
-    for (const auto& [process, ns] : throttled) stopped = std::max(stopped, ns);
+    const HostState host = state_of(members);
+    if (host.lost <= 0) return;
     const std::vector<Place> places = places_of(members);
     for (const std::size_t t : members) {
-      if (lost_[t] <= 0) continue;
-      const Place* crowded = nullptr;
-      const Processors own = processors_of(threads_[t].facts);
-      for (const Place& place : places) {
-        if (place.crowded() && place.holds(own) &&
-            (crowded == nullptr || place.processors.size() > crowded->processors.size()))
-          crowded = &place;
-      }
-      MachineSuspect suspect{.others = whole(others * kThousand), .free = whole(idle * kThousand)};
-      if (host.quota != 0 && real(stopped) >= kThrottled * lost) {
-        suspect.kind = MachineKind::quota;
-        suspect.quota = host.quota;
-      } else if (crowded == nullptr) {
-        suspect.by_others = true;
-        suspect.processors = static_cast<std::uint32_t>(own.size());
-      } else {
-        const bool less = crowded->processors.size() < host.allowed;
-        const bool free = less && (!idle_known || idle >= kFree);
-        suspect.kind = free ? MachineKind::bound_together : MachineKind::oversubscribed;
-        suspect.processors = static_cast<std::uint32_t>(crowded->processors.size());
-        suspect.wanted = whole(crowded->wanted * kThousand);
-      }
-      add(suspect, t);
+      if (lost_[t] > 0) judge(t, host, places);
     }
+  }
+
+  void judge(std::size_t thread, const HostState& host, const std::vector<Place>& places) {
+    const Processors own = processors_of(threads_[thread].facts);
+    const Place* crowded = nullptr;
+    for (const Place& place : places) {
+      const bool larger = crowded == nullptr || place.processors.size() > crowded->processors.size();
+      if (larger && place.crowded() && place.holds(own)) crowded = &place;
+    }
+    MachineSuspect suspect{.others = whole(host.others * kThousand), .free = whole(host.idle * kThousand)};
+    if (host.facts->quota != 0 && host.stopped >= kThrottled * host.lost) {
+      suspect.kind = MachineKind::quota;
+      suspect.quota = host.facts->quota;
+    } else if (crowded != nullptr) {
+      const bool less = crowded->processors.size() < host.facts->allowed;
+      const bool free = less && (!host.idle_known || host.idle >= kFree);
+      suspect.kind = free ? MachineKind::bound_together : MachineKind::oversubscribed;
+      suspect.processors = static_cast<std::uint32_t>(crowded->processors.size());
+      suspect.wanted = whole(crowded->wanted * kThousand);
+    } else if (host.enough_others) {
+      suspect.by_others = true;
+      suspect.processors = static_cast<std::uint32_t>(own.size());
+    } else {
+      return;  // nothing that was measured says why
+    }
+    add(suspect, thread);
   }
 
   /// To what is said of others like it.

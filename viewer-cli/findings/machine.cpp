@@ -17,7 +17,8 @@ using database::MachineKind;
 using database::MachineSuspect;
 
 constexpr std::size_t kHostsNamed = 3;
-constexpr double kWorthSaying = 0.05;  // of the idleness: what the machine explains
+constexpr std::uint64_t kManyOthers = 500;  // thousandths of a processor
+constexpr double kWorthSaying = 0.05;       // of the idleness: what the machine explains
 
 /// Thousandths, with a decimal where there is one.
 std::string thousandths(std::uint64_t value) {
@@ -56,6 +57,9 @@ std::string cause(const database::Contents& experiment, const MachineSuspect& su
       const bool crowded = suspect.wanted > std::uint64_t{suspect.processors} * 1000;
       return where + threads + " share " + keep(counted(suspect.processors, "processor")) +
              (crowded ? ", and " + keep(thousandths(suspect.wanted)) + " threads want one at a time" : "") +
+             (suspect.others >= kManyOthers
+                  ? ". Programs that were not measured used " + processors(suspect.others) + ", too"
+                  : "") +
              '.';
     }
     case MachineKind::bound_together:

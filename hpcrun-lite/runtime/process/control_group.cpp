@@ -28,7 +28,7 @@ bool names(const char* list, std::size_t length, const char* controller) {
 /// The group whose limits of this controller count: a line ID:CONTROLLERS:PATH, without controllers of
 /// version 2.
 void find_group(const char* controller, const char* mount, Group& group) {
-  char groups[4096];
+  static char groups[4096];  // some threads that end the process have small stacks
   for (const char* line = beginning_of("/proc/self/cgroup", groups); *line != '\0';) {
     const std::size_t length = strcspn(line, "\n");
     const char* list = line + std::min(length, strcspn(line, ":") + 1);
@@ -50,7 +50,7 @@ void find_group(const char* controller, const char* mount, Group& group) {
 }
 
 const char* file_of(const Group& group, const char* name, char* text, std::size_t size) {
-  PathText path;
+  Text<1280> path;
   path.add(group.mount).add(group.path).add("/").add(name);
   text[0] = '\0';
   return path.cut() ? text : beginning_of(path.c_str(), text, size);
@@ -61,16 +61,18 @@ ProcessorLimit limit_of(const Group& group) {
   char text[512];
   ProcessorLimit limit;
   std::uint64_t period = 0;
-  char* rest = nullptr;
+  const char* at = nullptr;
   if (group.unified) {
-    limit.quota = strtoull(file_of(group, "cpu.max", text, sizeof text), &rest, 10);  // "max": 0
-    period = strtoull(rest, nullptr, 10);
+    at = file_of(group, "cpu.max", text, sizeof text);
+    limit.quota = next_number(at);  // "max": 0
+    period = next_number(at);
     limit.throttled_ns =
         number_behind(file_of(group, "cpu.stat", text, sizeof text), "throttled_usec ") * 1000;
   } else {
-    const long long quota = strtoll(file_of(group, "cpu.cfs_quota_us", text, sizeof text), nullptr, 10);
-    limit.quota = quota > 0 ? static_cast<std::uint64_t>(quota) : 0;  // -1: none
-    period = strtoull(file_of(group, "cpu.cfs_period_us", text, sizeof text), nullptr, 10);
+    at = file_of(group, "cpu.cfs_quota_us", text, sizeof text);
+    limit.quota = next_number(at);  // "-1", none: 0
+    at = file_of(group, "cpu.cfs_period_us", text, sizeof text);
+    period = next_number(at);
     limit.throttled_ns = number_behind(file_of(group, "cpu.stat", text, sizeof text), "throttled_time ");
   }
   limit.quota = period == 0 ? 0 : limit.quota * 1000 / period;
@@ -81,11 +83,12 @@ ProcessorLimit limit_of(const Group& group) {
 std::uint32_t count_listed(const char* list) {
   std::uint64_t count = 0;
   while (*list >= '0' && *list <= '9') {
-    char* rest = nullptr;
-    const std::uint64_t first = strtoull(list, &rest, 10);
-    const std::uint64_t last = *rest == '-' ? strtoull(rest + 1, &rest, 10) : first;
+    const std::uint64_t first = next_number(list);
+    const bool range = *list == '-';
+    list += range ? 1 : 0;
+    const std::uint64_t last = range ? next_number(list) : first;
     count += last >= first ? last - first + 1 : 0;
-    list = rest + (*rest == ',' ? 1 : 0);
+    list += *list == ',' ? 1 : 0;
   }
   return static_cast<std::uint32_t>(count);
 }
@@ -112,7 +115,7 @@ std::uint32_t processors_of_group() {
   Group group;
   find_group("cpuset", "/sys/fs/cgroup/cpuset", group);
   if (group.mount == nullptr) return 0;
-  char list[4096];
+  static char list[4096];
   const char* const name = group.unified ? "cpuset.cpus.effective" : "cpuset.effective_cpus";
   return count_listed(file_of(group, name, list, sizeof list));
 }

@@ -12,10 +12,11 @@ struct ProcessorLimit {
 };
 
 /// The tightest limit, and the longest stops, of the group and those around it. Versions 1 and 2 of control
-/// groups, where they are mounted. Some opened files per level; not for a handler.
+/// groups, where they are mounted. Some opened files per level; not for a handler, and one
+/// caller at a time.
 ProcessorLimit processor_limit();
 
-/// The processors that the group may use; 0: not known.
+/// The processors that the group may use; 0: not known. One caller at a time.
 std::uint32_t processors_of_group();
 
 }  // namespace culprit::runtime

@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 
 #include <fcntl.h>
 
-// Short texts of the kernel: files below /proc and /sys. Nothing allocates; not for a handler.
+// Short texts of the kernel: files below /proc and /sys. Nothing allocates, nor asks for the locale, which
+// the flusher thread has none of; not for a handler.
 namespace culprit::runtime {
 
 /// The beginning of a file, as a string; empty where it cannot be read.
@@ -29,10 +29,20 @@ const char* beginning_of(const char* path, char (&text)[Size]) {
   return beginning_of(path, text, Size);
 }
 
+/// The decimal number at `at`, behind blanks; 0 where there is none. `at` is then behind it.
+inline std::uint64_t next_number(const char*& at) {
+  while (*at == ' ' || *at == '\t') ++at;
+  std::uint64_t number = 0;
+  for (; *at >= '0' && *at <= '9'; ++at) number = number * 10 + static_cast<std::uint64_t>(*at - '0');
+  return number;
+}
+
 /// The number behind the first `label` in `text`; 0 where there is none.
 inline std::uint64_t number_behind(const char* text, const char* label) {
   const char* at = strstr(text, label);
-  return at == nullptr ? 0 : strtoull(at + strlen(label), nullptr, 10);
+  if (at == nullptr) return 0;
+  at += strlen(label);
+  return next_number(at);
 }
 
 }  // namespace culprit::runtime

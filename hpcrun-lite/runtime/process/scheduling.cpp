@@ -27,6 +27,8 @@ constexpr std::uint64_t kFirstLook = kSecond / 4;
 /// What the kernel counted before the process's measurement began: one thread became the program by exec.
 struct Begin {
   int tid = 0;
+  std::uint32_t online = 0;   ///< processors of the host
+  std::uint64_t tick_ns = 0;  ///< what the kernel counts idle time in; 0: not known
   std::uint64_t time_ns = 0;
   std::uint64_t throttled_ns = 0, idle_ns = measurement::kIdleUnknown;
   Schedule main;
@@ -52,9 +54,9 @@ void read_times(int tid, Schedule& schedule) {
   Text<64> path;
   path.add("/proc/self/task/").number(static_cast<std::uint64_t>(tid)).add("/schedstat");
   char text[128];
-  char* rest = nullptr;
-  schedule.ran_ns = strtoull(beginning_of(path.c_str(), text), &rest, 10);
-  schedule.runnable_ns = strtoull(rest, nullptr, 10);
+  const char* at = beginning_of(path.c_str(), text);
+  schedule.ran_ns = next_number(at);
+  schedule.runnable_ns = next_number(at);
 }
 
 /// Context switches of another thread. One caller at a time: the text is long where there are many
@@ -86,21 +88,14 @@ std::uint64_t idle_time() {
   if (strncmp(at, "cpu ", 4) != 0) return measurement::kIdleUnknown;
   at += 4;
   std::uint64_t fields[5] = {};  // user, nice, system, idle, waiting for input and output: idle, too
-  for (std::uint64_t& field : fields) {
-    char* rest = nullptr;
-    field = strtoull(at, &rest, 10);
-    at = rest;
-  }
-  const long ticks = sysconf(_SC_CLK_TCK);
-  return ticks <= 0 ? measurement::kIdleUnknown
-                    : (fields[3] + fields[4]) * (kSecond / static_cast<std::uint64_t>(ticks));
+  for (std::uint64_t& field : fields) field = next_number(at);
+  return begun.tick_ns == 0 ? measurement::kIdleUnknown : (fields[3] + fields[4]) * begun.tick_ns;
 }
 
 void note_host_load(std::uint64_t time) {
   const ProcessorLimit limit = processor_limit();
-  const long online = sysconf(_SC_NPROCESSORS_ONLN);
   HostLoad load{.span_ns = time - std::min(time, begun.time_ns),
-                .online = online > 0 ? static_cast<std::uint32_t>(online) : 0,
+                .online = begun.online,
                 .quota = limit.quota,
                 .throttled_ns = limit.throttled_ns - std::min(limit.throttled_ns, begun.throttled_ns)};
   const std::uint32_t group = processors_of_group();
@@ -115,6 +110,10 @@ void note_host_load(std::uint64_t time) {
 
 void begin_schedules() {
   begun.tid = static_cast<int>(thread_id());
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  const long ticks = sysconf(_SC_CLK_TCK);
+  begun.online = online > 0 ? static_cast<std::uint32_t>(online) : 0;
+  begun.tick_ns = ticks > 0 ? kSecond / static_cast<std::uint64_t>(ticks) : 0;
   begun.time_ns = now();
   begun.throttled_ns = processor_limit().throttled_ns;
   begun.idle_ns = idle_time();

@@ -184,9 +184,16 @@ TEST_CASE("a quota is named where it stopped the group") {
   REQUIRE(stopped.size() == 1);
   CHECK(stopped[0].kind == MachineKind::quota);
   CHECK(stopped[0].quota == 1000);
-  const auto unused = suspects_of(ranks, {.idle = 10, .quota = 1000, .throttled = 0.1});
+  const auto unused = suspects_of(ranks, {.idle = 2, .quota = 1000, .throttled = 0.1});
   REQUIRE(unused.size() == 1);
   CHECK(unused[0].by_others);
+}
+
+TEST_CASE("where nothing else used the processors nobody is accused") {
+  CHECK(suspects_of({{.work = 10, .work_cpu = 5, .wait = 0, .runnable = 5},
+                     {.work = 5, .work_cpu = 5, .wait = 5, .wait_cpu = 5}},
+                    {.idle = 4.5})
+            .empty());
 }
 
 TEST_CASE("hosts are looked at one by one, and named together where they are alike") {
