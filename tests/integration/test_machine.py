@@ -62,7 +62,7 @@ class ControlGroup:
     def __init__(self, thousandths):
         one = pathlib.Path("/sys/fs/cgroup/cpu")
         two = pathlib.Path("/sys/fs/cgroup")
-        name = f"culprit-test-{os.getpid()}"
+        name = f"culprit-test-{os.getpid()}-{time.monotonic_ns()}"
         self.path = (one if (one / "cpu.cfs_quota_us").exists() or (one / "tasks").exists() else two) / name
         self.path.mkdir()
         try:
@@ -86,6 +86,15 @@ class ControlGroup:
         return ["sh", "-c", f'echo $$ > {self.path}/cgroup.procs && exec "$@"', "sh", *command]
 
 
+def under_each_mpi(test):
+    def under_both(self):
+        for mpi in harness.LAUNCHERS:
+            with self.subTest(mpi=mpi):
+                test(self, mpi)
+
+    return under_both
+
+
 class Machine(harness.Workspace):
     def look(self, mpi, ranks, *arguments, before=(), around=lambda command: command):
         """Measures fixed_work, with `before` before the launcher of the sampler; sets report, text and load."""
@@ -94,9 +103,9 @@ class Machine(harness.Workspace):
         command = [*harness.LAUNCHERS[mpi], "-n", ranks, *before, harness.HPCRUN, "-o", directory, program, *arguments]
         with Load() as self.load:
             harness.run(around(command), cwd=self.here, timeout=600)
-        database = self.merge(directory)
-        self.report = harness.viewer_json(database, "report")
-        self.text = harness.run([harness.VIEWER, database, "report"]).stdout
+        self.database = self.merge(directory)
+        self.report = harness.viewer_json(self.database, "report")
+        self.text = harness.run([harness.VIEWER, self.database, "report"]).stdout
         self.machine = self.report["machine"]
         self.told = f"{self.machine}\n{self.load}\n{self.text}"
         for suspect in self.machine:
@@ -122,80 +131,80 @@ class Machine(harness.Workspace):
         for suspect in self.machine:
             self.assertTrue(suspect["by_others"], self.told)
 
-    def each_mpi(self):
-        for mpi in harness.LAUNCHERS:
-            with self.subTest(mpi=mpi):
-                yield mpi
+    @under_each_mpi
+    def test_more_ranks_than_processors(self, mpi):
+        self.look(mpi, 4 * ONLINE, PARTS // 2, MILLIONS, "even")
+        ranks = range(4 * ONLINE)
+        self.assert_first("oversubscribed", f"ranks 0-{4 * ONLINE - 1} share {ONLINE} processors", ranks=ranks)
 
-    def test_more_ranks_than_processors(self):
-        for mpi in self.each_mpi():
-            self.look(mpi, 4 * ONLINE, PARTS // 2, MILLIONS, "even")
-            ranks = range(4 * ONLINE)
-            self.assert_first("oversubscribed", f"ranks 0-{4 * ONLINE - 1} share {ONLINE} processors", ranks=ranks)
-
-    def test_uneven_code_on_too_few_processors(self):
+    @under_each_mpi
+    def test_uneven_code_on_too_few_processors(self, mpi):
         """Both are named, the machine first."""
-        for mpi in self.each_mpi():
-            self.look(mpi, 3 * ONLINE, PARTS // 2, MILLIONS, "uneven")
-            self.assert_first("oversubscribed", ranks=[0])
-            after = self.text.split("% of the run is idle")[1]
-            self.assertIn("extra_work", after, self.told)
+        self.look(mpi, 3 * ONLINE, PARTS // 2, MILLIONS, "uneven")
+        self.assert_first("oversubscribed", ranks=[0])
+        after = self.text.split("% of the run is idle")[1]
+        self.assertIn("extra_work", after, self.told)
 
     @unittest.skipIf(len(ALLOWED) < 2, "one processor: there is no other one to be free")
-    def test_bound_to_one_processor(self):
-        for mpi in self.each_mpi():
-            self.look(mpi, 2, PARTS, MILLIONS, "even", before=["taskset", "-c", ALLOWED[0]])
-            free = self.load.idle >= 0.6
-            if not free and self.load.idle > 0.4:
-                continue  # neither clearly so nor clearly not
-            kind, words = ("bound-together", "are bound to the same 1 processor") if free else ("oversubscribed", "share 1 processor")
-            self.assert_first(kind, "ranks 0, 1", words, ranks=[0, 1])
+    @under_each_mpi
+    def test_bound_to_one_processor(self, mpi):
+        self.look(mpi, 2, PARTS, MILLIONS, "even", before=["taskset", "-c", ALLOWED[0]])
+        free = self.load.idle >= 0.6
+        if not free and self.load.idle > 0.4:
+            return  # neither clearly so nor clearly not
+        kind, words = ("bound-together", "are bound to the same 1 processor") if free else ("oversubscribed", "share 1 processor")
+        self.assert_first(kind, "ranks 0, 1", words, ranks=[0, 1])
 
     @unittest.skipIf(ALLOWED[:2] != [0, 1], "processors 0 and 1 are not both to be had")
-    def test_processors_of_their_own(self):
-        for mpi in self.each_mpi():
-            self.look(mpi, 2, PARTS, MILLIONS, "uneven", before=["sh", "-c", OWN_PROCESSOR, "sh"])
-            self.assert_none()
+    @under_each_mpi
+    def test_processors_of_their_own(self, mpi):
+        self.look(mpi, 2, PARTS, MILLIONS, "uneven", before=["sh", "-c", OWN_PROCESSOR, "sh"])
+        self.assert_none()
 
     @unittest.skipIf(ALLOWED[:2] != [0, 1], "processors 0 and 1 are not both to be had")
-    def test_busy_neighbour(self):
-        for mpi in self.each_mpi():
-            with neighbour(0):
-                self.look(mpi, 2, PARTS, MILLIONS, "even", before=["sh", "-c", OWN_PROCESSOR, "sh"])
-            self.assert_first("oversubscribed", "programs that were not measured", ranks=[0], by_others=True)
+    @under_each_mpi
+    def test_busy_neighbour(self, mpi):
+        with neighbour(0):
+            self.look(mpi, 2, PARTS, MILLIONS, "even", before=["sh", "-c", OWN_PROCESSOR, "sh"])
+        self.assert_first("oversubscribed", "programs that were not measured", ranks=[0], by_others=True)
 
-    def test_quota(self):
+    @under_each_mpi
+    def test_quota(self, mpi):
         try:
-            group = ControlGroup(500)
+            group = ControlGroup(200)
         except OSError as why:
             self.skipTest(f"no control group with a quota can be made: {why}")
         self.addCleanup(group.remove)
-        for mpi in self.each_mpi():
-            self.look(mpi, 2, PARTS, MILLIONS, "even", around=group.command)
-            self.assert_first("quota", "limit of 0.5 processors stops ranks 0, 1", ranks=[0, 1])
+        self.look(mpi, 2, PARTS // 2, MILLIONS, "even", around=group.command)
+        for thread in harness.viewer_json(self.database, "info")["schedules"]:
+            self.assertEqual(thread["quota"], 0.2)
+            self.assertGreater(thread["throttled_s"], 0)
+        if self.load.others > 0.5 and self.machine and self.machine[0]["by_others"]:
+            self.skipTest(f"other programs left no more than the quota: {self.load}")
+        self.assert_first("quota", "limit of 0.2 processors stops ranks 0, 1", ranks=[0, 1])
 
     @unittest.skipIf(len(ALLOWED) < 2, "one processor: two ranks are too many")
-    def test_sleep_is_not_the_machine(self):
-        for mpi in self.each_mpi():
-            self.look(mpi, 2, PARTS, MILLIONS, "sleep")
-            self.assert_none()
+    @under_each_mpi
+    def test_sleep_is_not_the_machine(self, mpi):
+        self.look(mpi, 2, PARTS, MILLIONS, "sleep")
+        self.assert_none()
 
-    def test_killed(self):
+    @under_each_mpi
+    def test_killed(self, mpi):
         """What is known is in the file while the program runs."""
-        for mpi in self.each_mpi():
-            directory = self.here / f"killed-{mpi}"
-            program = harness.PROGRAMS / f"fixed_work.{mpi}"
-            command = [*harness.LAUNCHERS[mpi], "-n", 4 * ONLINE, harness.HPCRUN, "-o", directory, program, 100000, MILLIONS, "even"]
-            with subprocess.Popen([str(word) for word in command], env=harness.ENVIRONMENT, cwd=self.here,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:  # fmt: skip
-                time.sleep(8)
-                copy = self.here / f"copy-{mpi}"
-                harness.run(["cp", "-r", directory, copy])
-                running.terminate()
-            harness.run([harness.PROF_MPI, copy], expect=3)
-            report = harness.viewer_json(copy.with_name(copy.name + ".db"), "report")
-            self.assertTrue(report["machine"], report)
-            self.assertEqual(report["machine"][0]["kind"], "oversubscribed", report)
+        directory = self.here / f"killed-{mpi}"
+        program = harness.PROGRAMS / f"fixed_work.{mpi}"
+        command = [*harness.LAUNCHERS[mpi], "-n", 4 * ONLINE, harness.HPCRUN, "-o", directory, program, 100000, MILLIONS, "even"]
+        with subprocess.Popen([str(word) for word in command], env=harness.ENVIRONMENT, cwd=self.here,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:  # fmt: skip
+            time.sleep(8)
+            copy = self.here / f"copy-{mpi}"
+            harness.run(["cp", "-r", directory, copy])
+            running.terminate()
+        harness.run([harness.PROF_MPI, copy], expect=3)
+        report = harness.viewer_json(copy.with_name(copy.name + ".db"), "report")
+        self.assertTrue(report["machine"], report)
+        self.assertEqual(report["machine"][0]["kind"], "oversubscribed", report)
 
 
 if __name__ == "__main__":
