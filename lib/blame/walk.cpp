@@ -1,11 +1,14 @@
 // The walk from an uneven part of a balanced scope to the code that holds its excess (ours;
 // docs/algorithms.md 5.4). It goes from procedure to procedure while one holds most of what the walk began
-// with; where two or three do so together, each is followed, and not their caller; where no procedure does,
-// it goes on within the last one, to the loop, call site or line that does. Cost: work per thread of a few
-// parts at each step.
+// with; where two or three do so together, each is followed, and not their caller, unless all that it does is
+// uneven alike; where no procedure does, it goes on within the last one, to the loop, call site or line that
+// does.
+// Cost: work per thread of a few parts at each step.
 #include "blame/walk.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -18,6 +21,37 @@ constexpr double kMost = 0.8;
 constexpr double kRivals = 0.64;
 /// So many parts together, at most, are followed instead of their caller.
 constexpr std::size_t kFew = 3;
+/// Parts are uneven in proportion if the least of their shares of excess is this much of the largest, and so
+/// much of it is on the same threads.
+constexpr double kProportion = 0.75, kSameThreads = 0.5;
+
+/// How much of two parts' excess, each as 1, is on the same threads.
+double common_threads(const Excess& a, const Excess& b) {
+  const double all_of_a = real_total(a);
+  const double all_of_b = real_total(b);
+  double common = 0;
+  for (std::size_t i = 0; i < a.by_thread.size(); ++i)
+    common += std::min(without_noise(a, i) / all_of_a, without_noise(b, i) / all_of_b);
+  return common;
+}
+
+/// Whether parts of a caller are almost all that it does, and uneven as it is as a whole: then it has more to
+/// do on some threads, and is the cause itself.
+bool in_proportion(const std::vector<std::pair<Excess, Rest>>& few, const Part& caller) {
+  double work = 0;
+  double least = std::numeric_limits<double>::infinity();
+  double largest = 0;
+  for (const auto& [excess, rest] : few) {
+    const auto of_part = static_cast<double>(excess.part.work);
+    const double share = real_total(excess) / of_part;
+    const double error = excess.error * std::sqrt(static_cast<double>(excess.by_thread.size())) / of_part;
+    work += of_part;
+    least = std::min(least, share + error);
+    largest = std::max(largest, share - error);
+    if (common_threads(few.front().first, excess) < kSameThreads) return false;
+  }
+  return work >= kMost * static_cast<double>(caller.work) && least >= kProportion * largest;
+}
 
 }  // namespace
 
@@ -53,7 +87,8 @@ std::optional<Excess> Walk::one_of(std::vector<Part> parts, const Excess& at, co
   return one;
 }
 
-/// Follows the two or three procedures that together hold most of what a walk began with, if there are.
+/// Follows the two or three procedures that together hold most of what a walk began with, if there are, and
+/// stand out in their caller.
 bool Walk::follow_few(const Excess& at, const std::vector<Part>& way, const Rest& rest, double begun) {
   std::vector<std::pair<Excess, Rest>> few;
   double held = 0;
@@ -63,7 +98,7 @@ bool Walk::follow_few(const Excess& at, const std::vector<Part>& way, const Rest
                     few.emplace_back(excess, without_earlier);
                     return held < kMost * begun && few.size() < kFew;
                   });
-  if (held < kMost * begun) return false;
+  if (held < kMost * begun || (few.size() > 1 && in_proportion(few, at.part))) return false;
   for (auto& [excess, without_earlier] : few) {
     excess.margin = std::min(excess.margin, at.margin);
     follow(std::move(excess), way, without_earlier);

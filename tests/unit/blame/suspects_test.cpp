@@ -419,6 +419,28 @@ TEST_CASE("several causes below one caller are suspected, not the caller") {
   CHECK(suspects[1].locations == Numbers{3});
 }
 
+TEST_CASE("where all that a caller does is uneven alike, it is suspected itself") {
+  TreeFixture tree;
+  const ContextId main = tree.add(0, ContextKind::procedure);
+  const ContextId loop = tree.add(main, ContextKind::loop);
+  const ContextId product = tree.call(loop, kWork, 10);
+  const ContextId rows = tree.at_line(product, ContextKind::loop, 3);
+  const ContextId own = tree.at_line(rows, ContextKind::statement, 4);
+  const ContextId row = tree.add(rows, ContextKind::inlined);
+  const ContextId even = tree.call(loop, kSecond, 11);
+  const ContextId wait = tree.add_wait(loop);
+  RoleFixture role(tree.contexts(), 4);
+  role.spend(own, {1000, 1000, 1000, 1400});
+  role.spend(row, {600, 600, 600, 840});
+  role.spend(even, {1000, 1000, 1000, 1000});
+  role.spend(wait, {640, 640, 640, 0}, true);
+  const std::vector<Suspect> suspects = suspects_below(tree, role, loop);
+  REQUIRE(suspects.size() == 1);
+  CHECK(suspects[0].suspect == rows);
+  CHECK(suspects[0].named == product);
+  CHECK(suspects[0].explains_ns == 4 * 480);
+}
+
 TEST_CASE("where no procedure below holds most, the walk goes on to the loop that does") {
   // step() { for (…) { a(); b(); c(); d(); } rest(); }
   TreeFixture tree;
