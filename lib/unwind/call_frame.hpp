@@ -67,9 +67,12 @@ struct FrameDescription {
 /// Working memory for row_at(): too large for a signal handler's stack. The result is `row`.
 struct RowWorkspace {
   static constexpr unsigned kRemembered = 8;  ///< nesting of DW_CFA_remember_state that is followed
-  Row remembered[kRemembered];                ///< first, since few functions need it
+  /// From the innermost outwards: what few functions need lies first, beside none of what all need.
+  Row remembered[kRemembered];
   Row initial;
   Row row;
+
+  Row& remembered_at(unsigned depth) noexcept { return remembered[kRemembered - 1 - depth]; }
 };
 
 /// Finds the description of the function that contains `pc`. False: there is none, or the table is damaged.

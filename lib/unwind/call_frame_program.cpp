@@ -183,10 +183,10 @@ class Program {
   bool remember(std::uint8_t byte) noexcept {
     if (byte == kRememberState) {
       if (remembered_ == RowWorkspace::kRemembered) return false;
-      workspace_.remembered[remembered_++] = row_;
+      workspace_.remembered_at(remembered_++) = row_;
     } else {
       if (remembered_ == 0) return false;
-      row_ = workspace_.remembered[--remembered_];
+      row_ = workspace_.remembered_at(--remembered_);
     }
     return true;
   }

@@ -25,7 +25,7 @@ class RuleCache {
   };
   [[nodiscard]] Few few() const noexcept {
     return {.modules_end = modules_ + kFewModules,
-            .rules_begin = &workspace_.initial,
+            .rules_begin = &workspace_.remembered[RowWorkspace::kRemembered - 1],
             .rules_end = sets_ + (std::size_t{1} << kFewBits)};
   }
 

@@ -1,7 +1,8 @@
 """What thousands of threads that wait cost while two work: the work that gets done, CPU time, and whether all time is there.
 
-Runs are pairs, one measured and one not, in changing order. Each lasts SECONDS by the clock: what measuring takes is missing
-in the work.
+Runs are pairs, one measured and one not, in changing order. Each lasts SECONDS by the clock: what measuring takes meanwhile is
+missing in the work. What it takes while threads start and end, and after them, is in the wall clock; it is the same however long
+the threads wait, so that its ratio is one for this many seconds only.
 """
 
 import json
@@ -26,13 +27,13 @@ def measure(bench):
     program = bench.here / "waiting_threads"
     subprocess.run(["g++", "-std=c++20", "-O2", "-g", "-pthread", APP, "-o", program], check=True)
     print(f"many-threads: {WORKERS} threads work for {SECONDS} s, the others wait; medians of {PAIRS} pairs, measured / unmeasured")
-    print("  waiting in   threads   work done    wall   CPU time   CPU per thread   samples per thread   time found")
+    print("  waiting in   threads   work done    wall   (more)   CPU time   CPU per thread   samples per thread   time found")
     for kind, threads in CELLS:
         pairs = [pair(bench, program, kind, threads, i) for i in range(PAIRS)]
         bench.save(f"many-threads-{kind}-{threads}", pairs)
         middle = {name: statistics.median(each[name] for each in pairs) for name in pairs[0]}
         print(
-            f"  {kind:<10} {threads:9}   {middle['work']:9.4f}   {middle['wall']:.3f}   {middle['cpu']:8.3f}"
+            f"  {kind:<10} {threads:9}   {middle['work']:9.4f}   {middle['wall']:.3f}   {middle['more']:4.2f} s   {middle['cpu']:8.3f}"
             f"   {middle['per_thread'] * 1e6:11.0f} us   {middle['samples']:18.1f}   {middle['found']:10.4f}",
             flush=True,
         )
@@ -53,6 +54,7 @@ def pair(bench, program, kind, threads, number):
     return {
         "work": rounds["measured"] / rounds["plain"],
         "wall": wall["measured"] / wall["plain"],
+        "more": wall["measured"] - wall["plain"],
         "cpu": cpu["measured"] / cpu["plain"],
         "per_thread": (cpu["measured"] - cpu["plain"]) / threads,
         "samples": max(0, samples - WORKERS * SECONDS * 200) / threads,

@@ -24,7 +24,7 @@ constexpr std::uint64_t kLongestRecording = 5 * kSecond;
 constexpr std::size_t kTogether = 16;
 
 /// Gives a thread the pages that its handler will usually touch, so that no sample waits for the kernel to
-/// find them: some 120 KiB, or, in a program with very many threads, the 50 KiB of one that hardly does
+/// find them: some 120 KiB, or, in a program with very many threads, the 35 KiB of one that hardly does
 /// anything but wait. Where memory is too short for that, the handler finds them one by one.
 void populate(Thread* thread, std::uint32_t number) {
   constexpr std::uintptr_t kPage = 4096;
