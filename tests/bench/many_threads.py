@@ -33,8 +33,8 @@ def measure(bench):
         bench.save(f"many-threads-{kind}-{threads}", pairs)
         middle = {name: statistics.median(each[name] for each in pairs) for name in pairs[0]}
         print(
-            f"  {kind:<10} {threads:9}   {middle['work']:9.4f}   {middle['wall']:.3f}   {middle['more']:4.2f} s   {middle['cpu']:8.3f}"
-            f"   {middle['per_thread'] * 1e6:11.0f} us   {middle['samples']:18.1f}   {middle['found']:10.4f}",
+            f"  {kind:<10} {threads:9}   {middle['work']:9.4f}   {middle['wall']:.3f}   {middle['more']:4.2f} s"
+            f"   {middle['cpu']:8.3f}   {middle['per_thread'] * 1e6:11.0f} us   {middle['samples']:18.1f}   {middle['found']:10.4f}",
             flush=True,
         )
 
