@@ -139,14 +139,20 @@ class Analyses {
 
   void find_causes() {
     const std::vector<ContextId> procedures = enclosing_procedures(shape_);
-    waits::HotspotDiagnosis hotspots(matched_, procedures);
-    const waits::DelayCosts costs = waits::delay_costs(
-        comm_, rank_map_, matched_,
-        {.observer = [&hotspots](const waits::ComparedWait& wait) { hotspots.add(wait); }});
+    const waits::ProcedureChains chains(compared_paths(shape_));
+    waits::HotspotDiagnosis hotspots(matched_, procedures, chains);
+    const waits::DelayCosts costs =
+        waits::delay_costs(comm_, rank_map_, matched_,
+                           {.observer = [&hotspots](const waits::ComparedWait& wait) { hotspots.add(wait); },
+                            .chains = &chains});
     found_.hotspots = tables_.hotspots(hotspots.find(comm_));
     for (const waits::DelayCost& cost : costs.costs) {
       values_.add_cost(cost.location, scope_of(shape_, cost.path).context, cost.short_term_ns,
                        cost.long_term_ns);
+    }
+    for (const waits::WaitOrigin& origin : costs.origins) {
+      values_.add_origin(origin.location, call_scope(shape_, origin.context), origin.direct_ns,
+                         origin.indirect_ns);
     }
     found_.causes = tables_.causes(costs.costs);
     found_.unattributed_ns = comm_.all_sum(costs.unattributed_ns);

@@ -15,10 +15,12 @@ using waits::Pattern;
 
 // Metrics are numbered: the patterns, then these.
 constexpr std::uint32_t kShortTerm = waits::kPatterns, kLongTerm = kShortTerm + 1, kCritical = kLongTerm + 1,
-                        kMetrics = kCritical + 1;
+                        kDirect = kCritical + 1, kIndirect = kDirect + 1, kMetrics = kIndirect + 1;
 constexpr const char* kShortTermName = "delay-cost-short";
 constexpr const char* kLongTermName = "delay-cost-long";
 constexpr const char* kCriticalName = "critical-path";
+constexpr const char* kDirectName = "direct-wait";
+constexpr const char* kIndirectName = "indirect-wait";
 
 std::string name_of_metric(std::uint32_t metric) {
   switch (metric) {
@@ -28,6 +30,10 @@ std::string name_of_metric(std::uint32_t metric) {
       return kLongTermName;
     case kCritical:
       return kCriticalName;
+    case kDirect:
+      return kDirectName;
+    case kIndirect:
+      return kIndirectName;
     default:
       return std::string(waits::name_of(static_cast<Pattern>(metric)));
   }
@@ -83,6 +89,10 @@ std::string describe_trace_metric(const std::string& name) {
   if (name == kLongTermName)
     return "From time lines: waiting of other ranks that this code caused through those it kept waiting.";
   if (name == kCriticalName) return "From time lines: time on the critical path of the run.";
+  if (name == kDirectName)
+    return "From time lines: exact waiting time for ranks that did not wait themselves meanwhile.";
+  if (name == kIndirectName)
+    return "From time lines: exact waiting time that waits of the ranks waited for passed on.";
   const Pattern pattern = pattern_named(name);
   const Pattern whole = waits::container_of(pattern);
   if (whole != Pattern::none)
@@ -108,6 +118,12 @@ void TraceValueCollector::add_cost(waits::Location location, database::ContextId
                                    std::uint64_t short_term_ns, std::uint64_t long_term_ns) {
   add(location, context, kShortTerm, short_term_ns);
   add(location, context, kLongTerm, long_term_ns);
+}
+
+void TraceValueCollector::add_origin(waits::Location location, database::ContextId context,
+                                     std::uint64_t direct_ns, std::uint64_t indirect_ns) {
+  add(location, context, kDirect, direct_ns);
+  add(location, context, kIndirect, indirect_ns);
 }
 
 void TraceValueCollector::add_critical(waits::Location location, database::ContextId context,

@@ -44,6 +44,8 @@ class TraceValueCollector {
 
   void add_wait(waits::Location location, database::ContextId context, waits::Pattern pattern,
                 std::uint64_t ns);
+  void add_origin(waits::Location location, database::ContextId context, std::uint64_t direct_ns,
+                  std::uint64_t indirect_ns);
   void add_cost(waits::Location location, database::ContextId context, std::uint64_t short_term_ns,
                 std::uint64_t long_term_ns);
   void add_critical(waits::Location location, database::ContextId context, std::uint64_t ns);

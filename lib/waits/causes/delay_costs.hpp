@@ -2,8 +2,9 @@
 
 #include "exchange/communicator.hpp"
 #include "waits/causes/cost_accounts.hpp"
-#include "waits/causes/interval_profile.hpp"
+#include "waits/causes/path_times.hpp"
 #include "waits/states/matching_pass.hpp"
+#include "waits/timeline/procedure_chains.hpp"
 #include "waits/timeline/rank_map.hpp"
 
 #include <cstdint>
@@ -13,14 +14,24 @@
 
 namespace culprit::waits {
 
+/// Waiting of one time line in calls of one path: direct, whose delayer did not itself wait meanwhile, and
+/// indirect, which its delayer's waits passed on.
+struct WaitOrigin {
+  Location location = kNoLocation;
+  std::uint32_t context = 0;
+  std::uint64_t direct_ns = 0, indirect_ns = 0;
+
+  friend auto operator<=>(const WaitOrigin&, const WaitOrigin&) = default;  // NOLINT(modernize-use-nullptr)
+};
+
 /// This rank's share of the causes of all waiting. Summed over all ranks, short-term, long-term and
-/// unattributed costs are the waiting time, to the ns.
+/// unattributed costs are the waiting time, to the ns; so are direct and indirect waits.
 struct DelayCosts {
-  std::vector<DelayCost> costs;  ///< in the order of locations, then contexts and regions
+  std::vector<DelayCost> costs;     ///< in the order of locations, then contexts and regions
+  std::vector<WaitOrigin> origins;  ///< in the order of locations, then contexts
   std::uint64_t unattributed_ns =
-      0;                        ///< of waits for somebody with whom there was no synchronization point before
-  std::uint64_t direct_ns = 0;  ///< waiting whose delayer did not itself wait
-  std::uint64_t indirect_ns = 0;       ///< waiting that its delayer's waits passed on
+      0;  ///< of waits for somebody with whom there was no synchronization point before
+  std::uint64_t direct_ns = 0, indirect_ns = 0;  ///< of all origins
   std::uint64_t contradictory_ns = 0;  ///< part of unattributed_ns: causes that lie after their effects
 };
 
@@ -30,13 +41,10 @@ struct ComparedWait {
   Location waiter = kNoLocation;
   std::uint32_t waiter_context = 0;  ///< the path of the call that waited
   EventId cause;
-  std::uint64_t ns = 0;
-  bool first = true;  ///< of those that a collective kept waiting: the longest
-  const IntervalProfile& waiter_profile;
-  const IntervalProfile& longer;  ///< the regions that took the delayer longer, and how much longer
-  std::uint64_t longer_ns = 0;    ///< these together
-  std::span<const RegionTime> delayer_samples;
-  std::uint32_t synced_region = 0;  ///< the delayer's call that Regions::synced() stands for
+  bool first = true;           ///< of those that a collective kept waiting: the longest
+  Weight weight;               ///< the wait, of all that explains it
+  std::uint64_t delay_ns = 0;  ///< what the delayer took longer
+  SideTimes of_delayer, of_waiter;
 };
 
 using CompareObserver = std::function<void(const ComparedWait&)>;
@@ -54,12 +62,14 @@ struct DelayOptions {
   std::size_t accounts_kept = 1 << 18;
   /// Told of each wait where it was recorded, in no order; nothing: nobody is.
   CompareObserver observer = {};
+  /// By which code is compared; must outlive the call. nullptr: each call path by itself.
+  const ProcedureChains* chains = nullptr;
 };
 
 /// Collective: goes backwards through all waits; each is explained by what the time line of its cause did
-/// longer than the waiter since their last synchronization point, and by that one's waits, which pass their
-/// part on to their causes. The lines are what match_traces() found. Whole ns, the same for any number of
-/// ranks.
+/// longer than the waiter since their last synchronization point, wherever between its calls, and by that
+/// one's waits, which pass their part on to their causes. The lines are what match_traces() found. Whole ns,
+/// the same for any number of ranks.
 DelayCosts delay_costs(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
                        const DelayOptions& options = {});
 

@@ -33,6 +33,7 @@ const LineTimes& WaitClassification::classify(TimeLine& line) {
   sum_ns_ = 0;
   before_ = {};
   next_sample_ = 0;
+  sampled_us_ = squares_us_ = 0;
   const std::uint32_t together = line.calls_sorted_together;
   const std::size_t count = line.events.size();
   last_ = static_cast<std::uint32_t>(count) - 1;
@@ -41,6 +42,7 @@ const LineTimes& WaitClassification::classify(TimeLine& line) {
     classify_part(first / together, static_cast<std::uint32_t>(first),
                   static_cast<std::uint32_t>(std::min<std::size_t>(first + together, count)));
   }
+  line.sample_ns = sampled_us_ == 0 ? 0 : 1000 * (squares_us_ / sampled_us_);
   sums_.close(line.location);
   return times_;
 }
@@ -215,6 +217,9 @@ void WaitClassification::take_samples(std::uint32_t until) {
   for (; next_sample_ < line_->samples.size(); ++next_sample_) {
     const Sample sample = line_->samples[next_sample_];
     if (sample.gap >= until) break;
+    const std::uint64_t us = sample.ns / 1000;
+    sampled_us_ += us;
+    squares_us_ += us * us;
     while (gap != sampled_.cend() && gap->call < sample.gap) ++gap;
     if (gap == sampled_.cend()) continue;
     if (gap->call == sample.gap) times_.add_sample(gap->region, sample.context, sample.ns);

@@ -88,6 +88,7 @@ class WaitClassification {
   std::uint32_t waits_before_ = 0;  // those found_
   std::uint32_t last_ = 0;          // of its calls
   std::size_t next_sample_ = 0;
+  std::uint64_t sampled_us_ = 0, squares_us_ = 0;  // of its samples: what they stand for
 };
 
 }  // namespace culprit::waits
