@@ -41,14 +41,15 @@ void CostAccounts::receive(const CostNotice& notice, std::span<const PathTime> t
   for (const PathTime& time : times) times_.add(own, time);
 }
 
-std::vector<DelayCost> CostAccounts::divide(const Regions& regions, const ProcedureChains& chains) const {
+std::vector<DelayCost> CostAccounts::divide(const Matched& matched, const ProcedureChains& chains) const {
   const PathTimes::Sorted times = times_.sorted(static_cast<std::uint32_t>(accounts_.size()));
   std::map<std::pair<Location, PathOfRegion>, DelayCost> sums;
   for (std::uint32_t number = 0; number < accounts_.size(); ++number) {
     const Sums& one = accounts_[number];
     if (one.short_ns + one.long_ns == 0) continue;
     const std::vector<PathWeight> weights =
-        path_excess(times.of(number), regions, chains, one.short_ns + one.long_ns);
+        path_excess(times.of(number), matched.regions, chains, one.short_ns + one.long_ns,
+                    &matched.store.line(one.account.delayer));
     for (const PathShare& part : divide_over_paths(weights, {one.short_ns, one.long_ns})) {
       DelayCost& sum = sums[{one.account.delayer, part.path}];
       sum.location = one.account.delayer;

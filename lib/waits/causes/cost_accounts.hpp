@@ -3,11 +3,11 @@
 #include "exchange/message_exchange.hpp"
 #include "storage/hash.hpp"
 #include "waits/causes/path_times.hpp"
+#include "waits/states/matching_pass.hpp"
 #include "waits/timeline/event.hpp"
 #include "waits/timeline/path_shares.hpp"
 #include "waits/timeline/procedure_chains.hpp"
 #include "waits/timeline/rank_map.hpp"
-#include "waits/timeline/regions.hpp"
 
 #include <compare>
 #include <cstddef>
@@ -72,7 +72,8 @@ class CostAccounts {
   /// Their numbers are free again.
   void clear();
   /// Divided over call paths: each of a time line once, in order.
-  [[nodiscard]] std::vector<DelayCost> divide(const Regions& regions, const ProcedureChains& chains) const;
+  /// To be called where the time lines are.
+  [[nodiscard]] std::vector<DelayCost> divide(const Matched& matched, const ProcedureChains& chains) const;
 
   void receive(const CostNotice& notice, std::span<const PathTime> times);
 

@@ -92,8 +92,8 @@ class CostPropagation {
     tell_costs();
     // These were gone through before what they are said to have caused.
     for (const Line& line : lines_) give_up(line.propagated.left());
-    result_.costs = costs_of_own_.divide(matched_.regions,
-                                         options_.chains == nullptr ? ProcedureChains() : *options_.chains);
+    result_.costs =
+        costs_of_own_.divide(matched_, options_.chains == nullptr ? ProcedureChains() : *options_.chains);
     for (const auto& [place, origin] : origins_) result_.origins.push_back(origin);
     return std::move(result_);
   }
@@ -259,7 +259,8 @@ void CostPropagation::take_waiter(ComparedLine& line, const Wait& wait, Explanat
   const Interval interval = ComparedLine::of_wait(wait);
   const std::uint32_t synced = matched_.regions.synced();
   waiter_.clear();
-  line.add(interval, waiter_);
+  // Contention is no delay: nothing that the waiter did stands for the holder's critical section.
+  if (!wait.contended) line.add(interval, waiter_);
   explanation.synced_region = interval.first > 0 ? line.known_region(synced, interval) : synced;
   explanation.first = static_cast<std::uint32_t>(waiters_.size());
   for (const std::uint32_t region : waiter_.regions())

@@ -52,7 +52,8 @@ struct Part {
 
 class ExcessTree {
  public:
-  ExcessTree(const Regions& regions, const ProcedureChains& chains) : regions_(regions), chains_(chains) {
+  ExcessTree(const Regions& regions, const ProcedureChains& chains, const TimeLine* delayer)
+      : regions_(regions), chains_(chains), delayer_(delayer) {
     scopes_.emplace_back();
     parts_.emplace_back();
     of_chain_[ProcedureChains::kRoot] = 0;
@@ -68,6 +69,7 @@ class ExcessTree {
   std::size_t own_code_of(std::uint32_t chain);
   void add_exact(const PathOfRegion& path, std::uint32_t chain, const std::array<double, kSides>& ns);
   void divide(std::span<const PathTime> samples, const std::array<double, kSides>& ns);
+  [[nodiscard]] double repeated(std::uint32_t region, double counted) const;
   void match_alternatives(std::size_t scope);
   bool keep(std::size_t scope);
   void keep_whole(std::size_t scope);
@@ -78,6 +80,7 @@ class ExcessTree {
 
   const Regions& regions_;
   const ProcedureChains& chains_;
+  const TimeLine* delayer_;
   std::vector<Scope> scopes_;  // the root first; parents before their children
   std::map<std::uint32_t, std::size_t> of_chain_, own_code_;
   std::map<std::size_t, double> kept_;                                         // leaves
@@ -144,6 +147,19 @@ void ExcessTree::add_exact(const PathOfRegion& path, std::uint32_t chain,
   }
 }
 
+/// How often each of the delayer's samples in a gap is among those counted: an interval that explains several
+/// waits, as of all who wait in a collective, counts for each, and was sampled once. At least so often: as if
+/// all of the line's samples in that gap were among them.
+double ExcessTree::repeated(std::uint32_t region, double counted) const {
+  if (delayer_ == nullptr || delayer_->sample_ns == 0) return 1;
+  const auto found = std::lower_bound(delayer_->sampled_ns.begin(), delayer_->sampled_ns.end(), region,
+                                      [](const std::pair<std::uint32_t, std::uint64_t>& one,
+                                         std::uint32_t wanted) { return one.first < wanted; });
+  if (found == delayer_->sampled_ns.end() || found->first != region) return 1;
+  const auto sampled = static_cast<double>(found->second) / static_cast<double>(delayer_->sample_ns);
+  return std::max(1., counted / std::max(1., sampled));
+}
+
 /// The exact times of a gap, by the samples in it. Where only one side was sampled its samples tell of both.
 void ExcessTree::divide(std::span<const PathTime> samples, const std::array<double, kSides>& ns) {
   const auto of_side = [&](std::size_t side) {
@@ -167,13 +183,15 @@ void ExcessTree::divide(std::span<const PathTime> samples, const std::array<doub
     }
     const double scale = ns[side] / all.ns;
     // Of samples, had they all the same weight; variances below a µs² are none.
-    const double count = all.ns * all.ns / std::max(all.variance, 1.);
+    const double counted = all.ns * all.ns / std::max(all.variance, 1.);
+    const double times = side == 0 && own ? repeated(samples.front().region, counted) : 1;
+    const double count = counted / times;
     for (const std::size_t at : touched) {
       const Part part = std::exchange(parts_[at], {});
       scopes_[at].ns[side] += scale * part.ns;
       // Few samples of one path do not say that there is no other.
       const double share = (count * part.ns / all.ns + 1) / (count + 2);
-      scopes_[at].variance += scale * scale *
+      scopes_[at].variance += times * scale * scale *
                               ((1 - share) * (1 - share) * part.variance +
                                share * share * std::max(0., all.variance - part.variance));
     }
@@ -330,8 +348,9 @@ PathOfRegion path_of(const Region& region) {
 }  // namespace
 
 std::vector<PathWeight> path_excess(std::span<const PathTime> times, const Regions& regions,
-                                    const ProcedureChains& chains, std::uint64_t cost_ns) {
-  ExcessTree tree(regions, chains);
+                                    const ProcedureChains& chains, std::uint64_t cost_ns,
+                                    const TimeLine* delayer) {
+  ExcessTree tree(regions, chains, delayer);
   for (std::size_t first = 0; first < times.size();) {
     std::size_t last = first;
     while (last < times.size() && times[last].region == times[first].region) ++last;

@@ -8,6 +8,7 @@
 #include "waits/states/wait_classification.hpp"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <tuple>
 
@@ -42,9 +43,17 @@ const LineTimes& WaitClassification::classify(TimeLine& line) {
     classify_part(first / together, static_cast<std::uint32_t>(first),
                   static_cast<std::uint32_t>(std::min<std::size_t>(first + together, count)));
   }
-  line.sample_ns = sampled_us_ == 0 ? 0 : 1000 * (squares_us_ / sampled_us_);
+  keep_sampled();
   sums_.close(line.location);
   return times_;
+}
+
+/// How much was sampled, and by samples of which length.
+void WaitClassification::keep_sampled() {
+  line_->sample_ns = sampled_us_ == 0 ? 0 : 1000 * (squares_us_ / sampled_us_);
+  std::map<std::uint32_t, std::uint64_t> sums;
+  for (const LineTimes::Sampled& one : times_.samples()) sums[one.region] += one.ns;
+  line_->sampled_ns.assign(sums.begin(), sums.end());
 }
 
 /// The calls from `first` to before `last`.
@@ -201,6 +210,8 @@ Wait& WaitClassification::add(Pattern pattern, const Event& event, std::uint64_t
   wait.event = on.event;
   wait.pattern = pattern;
   wait.cause_ends = pattern == Pattern::early_fence;
+  wait.contended = pattern == Pattern::lock_wait && on.since != Candidate::kNoCall;
+  wait.other = on.since;
   wait.ns = until - since;
   wait.until_ns = until;
   wait.cause = on.cause;

@@ -59,6 +59,7 @@ class WaitClassification {
             const Candidate& on);
 
   void take_samples(std::uint32_t until);
+  void keep_sampled();
 
   void find_least_sent(std::size_t parts);
   void find_least_sent_after(std::size_t part);

@@ -225,6 +225,7 @@ const std::vector<Scenario> kScenarios = {
     {"a helper that all share", 4, 120, shared_helper, {{1, "smooth"}}, 0.9},
     {"a procedure in many small parts", 4, 100, many_parts, {{1, "f"}}, 0.7},
     {"a pipeline", 4, 60, pipeline, {{1, "fixup"}}, 0},
+    {"a root that is held up", 4, 120, held_up_root, {{0, "serial"}}, 0},
     {"compensation", 4, 100, compensation, {{0, "f"}}, 0},
 };
 
