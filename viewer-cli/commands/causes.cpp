@@ -42,13 +42,14 @@ std::vector<Cause> causes_by_scope(const database::Contents& experiment, ScopeOf
 }
 
 Table causes_table(const database::Contents& experiment) {
-  Table table{{{"location"}, {"path"}, {"short_term_s"}, {"long_term_s"}, {"between_calls"}}, {}};
+  Table table{
+      {{"location"}, {"path"}, {"short_term_s"}, {"long_term_s"}, {"undetermined_s"}, {"between_calls"}}, {}};
   for (const Cause& cause : experiment.trace().causes) {
     table.rows.push_back({Table::Thread{cause.location}, Table::Path{cause.scope.context},
                           seconds_of(cause.short_term_ns), seconds_of(cause.long_term_ns),
-                          cause.scope.between});
+                          cause.scope.between ? seconds_of(cost_of(cause)) : 0.0, cause.scope.between});
   }
-  table.rows.push_back({{}, Table::Path{}, seconds_of(experiment.trace().unattributed_ns), 0.0, false});
+  table.rows.push_back({{}, Table::Path{}, seconds_of(experiment.trace().unattributed_ns), 0.0, 0.0, false});
   return table;
 }
 
@@ -88,8 +89,9 @@ void write_causes(std::ostream& out, const Screen& screen, const database::Conte
     std::string text = screen.bold(location_label(experiment, cause.location)) + "  " + share(cost_of(cause));
     if (cause.long_term_ns > 0)
       text += ", " + time(cause.short_term_ns) + " short-term, " + time(cause.long_term_ns) + " long-term";
+    if (cause.scope.between) text += ", undetermined";
     rows.row(cost_of(cause), text);
-    rows.path(cause.scope.context, cause.scope.between);
+    rows.path(cause.scope.context, false, cause.scope.between ? "between two MPI calls in " : "");
   }
   rows.rest(causes.size(), shown);
 }
