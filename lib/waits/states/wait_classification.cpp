@@ -8,6 +8,7 @@
 #include "waits/states/wait_classification.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <span>
 #include <tuple>
@@ -34,7 +35,7 @@ const LineTimes& WaitClassification::classify(TimeLine& line) {
   sum_ns_ = 0;
   before_ = {};
   next_sample_ = 0;
-  sampled_us_ = squares_us_ = 0;
+  lengths_ = {};
   const std::uint32_t together = line.calls_sorted_together;
   const std::size_t count = line.events.size();
   last_ = static_cast<std::uint32_t>(count) - 1;
@@ -48,9 +49,16 @@ const LineTimes& WaitClassification::classify(TimeLine& line) {
   return times_;
 }
 
-/// How much was sampled, and by samples of which length.
+/// How much was sampled, and what a sample stands for: the mean of the shortest tenth, about. Longer ones, as
+/// of sleeps, are several in one, and are no less exact.
 void WaitClassification::keep_sampled() {
-  line_->sample_ns = sampled_us_ == 0 ? 0 : 1000 * (squares_us_ / sampled_us_);
+  std::uint64_t all = 0, shorter = 0;
+  for (const Lengths& one : lengths_) all += one.samples;
+  line_->sample_ns = 0;
+  for (auto one = lengths_.begin(); 10 * shorter < all; ++one) {
+    shorter += one->samples;
+    if (one->samples != 0) line_->sample_ns = one->ns / one->samples;
+  }
   std::map<std::uint32_t, std::uint64_t> sums;
   for (const LineTimes::Sampled& one : times_.samples()) sums[one.region] += one.ns;
   line_->sampled_ns.assign(sums.begin(), sums.end());
@@ -228,9 +236,9 @@ void WaitClassification::take_samples(std::uint32_t until) {
   for (; next_sample_ < line_->samples.size(); ++next_sample_) {
     const Sample sample = line_->samples[next_sample_];
     if (sample.gap >= until) break;
-    const std::uint64_t us = sample.ns / 1000;
-    sampled_us_ += us;
-    squares_us_ += us * us;
+    Lengths& alike = lengths_.at(static_cast<std::size_t>(std::bit_width(sample.ns)));
+    ++alike.samples;
+    alike.ns += sample.ns;
     while (gap != sampled_.cend() && gap->call < sample.gap) ++gap;
     if (gap == sampled_.cend()) continue;
     if (gap->call == sample.gap) times_.add_sample(gap->region, sample.context, sample.ns);
