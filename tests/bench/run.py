@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [trace] [throws] [merge] [scale] [cold]
-                                                     [structure] [first-view] [one-sided] [transfers] [pooling] [many-threads] [large-view] [keys]
+                                                     [structure] [first-view] [one-sided] [transfers] [many-threads] [large-view] [keys]
 
 Wall-clock figures are medians of interleaved runs; every run's figure goes into BUILD/bench/*.json.
 Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_PAIRS (trace: default 15; many-threads: 3), CULPRIT_BENCH_SECONDS
@@ -22,7 +22,6 @@ import time
 
 import many_threads
 import one_sided
-import pooling
 import waits
 import transfers
 
@@ -30,7 +29,7 @@ APPS = pathlib.Path(__file__).resolve().parent.parent / "apps"
 RUNS = int(os.environ.get("CULPRIT_BENCH_RUNS", "7"))
 PROFILES = int(os.environ.get("CULPRIT_BENCH_PROFILES", "3072"))
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "cold", "structure", "first-view", "one-sided", "transfers", "waits", "pooling", "many-threads")  # large-view: the second part of first-view alone
+BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "cold", "structure", "first-view", "one-sided", "transfers", "waits", "many-threads")  # large-view: the second part of first-view alone
 # Frames per tree, depth, groups of ranks. A frame gives about two contexts, a call and what it calls: the second has
 # more than 4 000 contexts per profile once it is attributed, the first as many frames already.
 SCALE_TREES = {"4 400 frames": (4400, 62, 16), "1 750 frames": (1750, 62, 16)}
@@ -611,9 +610,6 @@ class Bench:
 
     def waits(self):
         waits.measure(self)
-
-    def pooling(self):
-        pooling.measure()
 
     def many_threads(self):
         many_threads.measure(self)

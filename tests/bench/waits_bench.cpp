@@ -486,10 +486,11 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
   const Matched matched = match_traces(analysis, rank_map, own, {}, options);
   const double matching_s = laps.lap();
   const Program program;
-  HotspotDiagnosis diagnosis(matched, program.procedures);
-  const DelayCosts delays =
-      delay_costs(analysis, rank_map, matched,
-                  {.observer = [&diagnosis](const ComparedWait& wait) { diagnosis.add(wait); }});
+  const ProcedureChains chains(program.paths);
+  HotspotDiagnosis diagnosis(matched, program.procedures, chains);
+  const DelayCosts delays = delay_costs(
+      analysis, rank_map, matched,
+      {.observer = [&diagnosis](const ComparedWait& wait) { diagnosis.add(wait); }, .chains = &chains});
   const double delays_s = laps.lap();
   const CriticalPath path = critical_path(analysis, rank_map, matched);
   const double path_s = laps.lap();

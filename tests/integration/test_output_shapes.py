@@ -155,7 +155,8 @@ UNATTRIBUTED = dict.fromkeys(("rank", "thread", "role", "process"), null)
 
 def cause(value, where):
     whose = LOCATION if value.get("path") else UNATTRIBUTED
-    check(value, {**whose, "path": path_or_none, "short_term_s": number, "long_term_s": number, "between_calls": flag}, where)
+    check(value, {**whose, "path": path_or_none, "short_term_s": number, "long_term_s": number, "undetermined_s": number,
+                  "between_calls": flag}, where)
 
 
 SHAPES = {

@@ -49,13 +49,14 @@ std::vector<Cause> causes_by_scope(const database::Contents& experiment, ScopeOf
 }
 
 Table causes_table(const database::Contents& experiment) {
-  Table table{{{"location"}, {"path"}, {"short_term_s"}, {"long_term_s"}, {"between_calls"}}, {}};
+  Table table{
+      {{"location"}, {"path"}, {"short_term_s"}, {"long_term_s"}, {"undetermined_s"}, {"between_calls"}}, {}};
   for (const Cause& cause : experiment.trace().causes) {
     table.rows.push_back({Table::Thread{cause.location}, Table::Path{cause.scope.context},
                           seconds_of(cause.short_term_ns), seconds_of(cause.long_term_ns),
-                          cause.scope.between});
+                          cause.scope.between ? seconds_of(cost_of(cause)) : 0.0, cause.scope.between});
   }
-  table.rows.push_back({{}, Table::Path{}, seconds_of(experiment.trace().unattributed_ns), 0.0, false});
+  table.rows.push_back({{}, Table::Path{}, seconds_of(experiment.trace().unattributed_ns), 0.0, 0.0, false});
   return table;
 }
 
@@ -97,6 +98,7 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
   add_rows(list, groups.take(), options, [&](const Key& key, const RowGroup& group) {
     std::string text = thread_times_phrase(experiment, group.who, "on", options.unicode);
     if (group.part_ns > 0) text += "; " + time(group.part_ns) + " of it indirectly";
+    if (key.between) text += "; undetermined";
     return ListRow{.ns = group.ns,
                    .name = {},
                    .text = std::move(text),

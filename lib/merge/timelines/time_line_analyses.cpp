@@ -145,13 +145,16 @@ class Analyses {
   /// Also which waits are indirect.
   void find_causes() {
     const std::vector<ContextId> procedures = enclosing_procedures(shape_);
-    waits::HotspotDiagnosis hotspots(matched_, procedures);
+    const waits::ProcedureChains chains(compared_paths(shape_));
+    waits::HotspotDiagnosis hotspots(matched_, procedures, chains);
     waits::IndirectWaits indirect;
-    const waits::DelayCosts costs =
-        waits::delay_costs(comm_, rank_map_, matched_, {.observer = [&](const waits::ComparedWait& wait) {
-                             hotspots.add(wait);
-                             indirect.add(wait);
-                           }});
+    const waits::DelayCosts costs = waits::delay_costs(comm_, rank_map_, matched_,
+                                                       {.observer =
+                                                            [&](const waits::ComparedWait& wait) {
+                                                              hotspots.add(wait);
+                                                              indirect.add(wait);
+                                                            },
+                                                        .chains = &chains});
     indirect.set(read_.matched.wait_sums);
     found_.hotspots = tables_.hotspots(hotspots.find(comm_));
     for (const waits::DelayCost& cost : costs.costs) {

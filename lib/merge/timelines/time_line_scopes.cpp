@@ -60,6 +60,16 @@ waits::CallPaths call_paths(const Shape& shape, bool inlined) {
   return paths;
 }
 
+waits::CallPaths compared_paths(const Shape& shape) {
+  waits::CallPaths paths = call_paths(shape, true);
+  for (ContextId x = 0; x < shape.contexts.size(); ++x) {
+    const Shape::Scope& scope = shape.contexts[x];
+    const bool outermost = scope.parent == kNone || !in_wait(shape, scope.parent);
+    if (in_wait(shape, x) && outermost) paths.procedure[x] = scope.flat;
+  }
+  return paths;
+}
+
 std::vector<std::uint32_t> enclosing_procedures(const Shape& shape) {
   std::vector<std::uint32_t> procedures(shape.contexts.size());
   for (ContextId x = 0; x < shape.contexts.size(); ++x) {

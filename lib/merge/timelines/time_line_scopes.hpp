@@ -25,6 +25,10 @@ database::TimedScope scope_of(const Shape& shape, const waits::PathOfRegion& pat
 /// with those that were inlined where somebody may ask for one by its name.
 waits::CallPaths call_paths(const Shape& shape, bool inlined = false);
 
+/// The tree as delay costs compare it: all procedures of the program, inlined ones included, and MPI calls,
+/// in which nothing is told apart.
+waits::CallPaths compared_paths(const Shape& shape);
+
 /// By context: its frontier frame, else the frame of the procedure that it is in.
 std::vector<std::uint32_t> enclosing_procedures(const Shape& shape);
 

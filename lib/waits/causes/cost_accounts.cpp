@@ -1,95 +1,67 @@
-// Sums of delay costs per time line and computation region, and their division over call paths
-// (docs/algorithms.md 8). Samples only distribute the cost of a gap: by how much more each path was sampled
-// on the delayer than on the waiters, weighted with the cost of each interval, summed over all intervals
-// before it is clamped at zero; where no path has more, by the delayer's own samples; where there are none,
-// the gap keeps its cost. Cost: a hash look-up per region and sampled path of an interval.
+// Sums of delay costs by account (delayer, path of the call that ended the wait, path of the call that
+// waited), and their division over call paths (docs/algorithms.md 8; path_excess.cpp). Amounts come from
+// stamps alone; the accounts' own intervals tell which code took longer.
+// Cost: a look-up per wait, and what path_times.cpp and path_excess.cpp cost.
 #include "waits/causes/cost_accounts.hpp"
+
+#include "waits/causes/path_excess.hpp"
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace culprit::waits {
 
-std::uint32_t CostAccounts::number(Location location, std::uint32_t region) {
-  const std::uint64_t key = storage::joined(location, region);
-  Seen& seen = seen_[storage::hash_of(key) % kSeen];
-  if (seen.key == key) return seen.account;
-  const auto [entry, added] = account_of_.try_emplace(key, static_cast<std::uint32_t>(accounts_.size()));
-  if (added) accounts_.push_back({.location = location, .region = region});
-  seen = {key, entry->second};
+std::uint32_t CostAccounts::number(const CostAccount& account) {
+  const auto [entry, is_new] = number_of_.try_emplace(account, static_cast<std::uint32_t>(accounts_.size()));
+  if (is_new) accounts_.push_back({.account = account});
   return entry->second;
 }
 
 void CostAccounts::send(exchange::MessageExchange& exchange, const RankMap& rank_map) const {
-  for (const Account& one : accounts_) {
-    exchange.send(rank_map.holder_of(one.location), CostNotice{.location = one.location,
-                                                               .region = one.region,
-                                                               .short_ns = one.short_ns,
-                                                               .long_ns = one.long_ns});
-  }
-  for (const auto& [key, sampled] : sampled_) {
-    const Account& one = accounts_[key.account];
-    exchange.send(
-        rank_map.holder_of(one.location),
-        SampledNotice{
-            .location = one.location, .region = one.region, .context = key.context, .sampled = sampled});
+  const PathTimes::Sorted times = times_.sorted(static_cast<std::uint32_t>(accounts_.size()));
+  for (std::uint32_t number = 0; number < accounts_.size(); ++number) {
+    const Sums& one = accounts_[number];
+    exchange.send(rank_map.holder_of(one.account.delayer),
+                  CostNotice{.account = one.account, .short_ns = one.short_ns, .long_ns = one.long_ns},
+                  times.of(number));
   }
 }
 
 void CostAccounts::clear() {
-  account_of_.clear();
+  number_of_.clear();
   accounts_.clear();
-  std::fill(seen_.begin(), seen_.end(), Seen{});
-  sampled_.clear();
+  times_.clear();
 }
 
-std::vector<DelayCost> CostAccounts::divide(const Regions& regions) const {
-  std::vector<std::pair<SampledKey, Sampled>> sampled(sampled_.begin(), sampled_.end());
-  std::sort(sampled.begin(), sampled.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<DelayCost> costs;
-  auto next = sampled.begin();
-  for (std::uint32_t i = 0; i < accounts_.size(); ++i) {
-    const auto first = next;
-    while (next != sampled.end() && next->first.account == i) ++next;
-    divide(accounts_[i], {first, next}, regions, costs);
-  }
-  std::sort(costs.begin(), costs.end());
-  return costs;
+void CostAccounts::receive(const CostNotice& notice, std::span<const PathTime> times) {
+  const std::uint32_t own = number(notice.account);
+  accounts_[own].short_ns += notice.short_ns;
+  accounts_[own].long_ns += notice.long_ns;
+  for (const PathTime& time : times) times_.add(own, time);
 }
 
-void CostAccounts::receive(const CostNotice& notice) {
-  Account& own = accounts_[number(notice.location, notice.region)];
-  own.short_ns += notice.short_ns;
-  own.long_ns += notice.long_ns;
-}
-
-void CostAccounts::receive(const SampledNotice& notice) {
-  Sampled& own = sampled(number(notice.location, notice.region), notice.context);
-  own.excess += notice.sampled.excess;
-  own.ns += notice.sampled.ns;
-}
-
-/// Samples only distribute the cost of a gap over call paths: by how much longer those took than the
-/// waiters', or, where that tells nothing, by how long they took.
-void CostAccounts::divide(const Account& account, SampledPaths sampled, const Regions& regions,
-                          std::vector<DelayCost>& costs) {
-  if (account.short_ns == 0 && account.long_ns == 0) return;
-  std::map<std::uint32_t, std::uint64_t> weights;
-  for (const auto& [key, one] : sampled) {
-    if (one.excess > 0) weights[key.context] = static_cast<std::uint64_t>(one.excess);
-  }
-  if (weights.empty()) {
-    for (const auto& [key, one] : sampled) {
-      if (one.ns > 0) weights[key.context] = one.ns;
+std::vector<DelayCost> CostAccounts::divide(const Matched& matched, const ProcedureChains& chains) const {
+  const PathTimes::Sorted times = times_.sorted(static_cast<std::uint32_t>(accounts_.size()));
+  std::map<std::pair<Location, PathOfRegion>, DelayCost> sums;
+  for (std::uint32_t number = 0; number < accounts_.size(); ++number) {
+    const Sums& one = accounts_[number];
+    if (one.short_ns + one.long_ns == 0) continue;
+    const std::vector<PathWeight> weights =
+        path_excess(times.of(number), matched.regions, chains, one.short_ns + one.long_ns,
+                    &matched.store.line(one.account.delayer));
+    for (const PathShare& part : divide_over_paths(weights, {one.short_ns, one.long_ns})) {
+      DelayCost& sum = sums[{one.account.delayer, part.path}];
+      sum.location = one.account.delayer;
+      sum.path = part.path;
+      sum.short_term_ns += part.amounts[0];
+      sum.long_term_ns += part.amounts[1];
     }
   }
-  for (const PathShare& part :
-       divide_over_paths(regions[account.region], weights, {account.short_ns, account.long_ns})) {
-    costs.push_back({.location = account.location,
-                     .path = part.path,
-                     .short_term_ns = part.amounts[0],
-                     .long_term_ns = part.amounts[1]});
-  }
+  std::vector<DelayCost> costs;
+  costs.reserve(sums.size());
+  for (const auto& [key, cost] : sums) costs.push_back(cost);
+  return costs;
 }
 
 }  // namespace culprit::waits

@@ -1,12 +1,14 @@
 // Explains each wait by what its delayer did longer (Böhme 2010; Hermanns 2013, section 3;
-// docs/algorithms.md 8). Since both ranks' last synchronization point the time of each computation region
-// (gap) is compared: what the delayer spent more bears the wait as short-term cost; the part that falls to
-// the delayer's own waits is passed on to their delayers as long-term cost; the rest is unattributed.
+// docs/algorithms.md 8). Since both ranks' last synchronization point the times of computation regions (gaps)
+// and calls are compared, by stamps alone: what the delayer spent more bears the wait as short-term cost; the
+// part that falls to the delayer's own waits is passed on to their delayers as long-term cost; the rest is
+// unattributed. Which code that was is told by the samples of all intervals of an account together
+// (cost_accounts.cpp).
 // One pass backwards, in rounds of waits: explain each wait and announce what will be passed on, then pass
-// each on once all that was announced to it has arrived. Whole ns: the three costs add up to all waiting, for
-// any number of ranks of the analysis.
-// Cost: 71 to 111 ns of CPU time per event for halos, up to 203 for a master with its workers
-// (docs/figures.md).
+// each on once all that was announced to it has arrived. Only then is it known what its interval weighs: what
+// both sides did in it is kept for the round. Whole ns: the three costs add up to all waiting, for any number
+// of ranks of the analysis.
+// Cost: CPU time per event in docs/figures.md; some 400 bytes per wait of a round.
 #include "waits/causes/delay_costs.hpp"
 
 #include "exchange/message_exchange.hpp"
@@ -37,18 +39,18 @@ struct PassedOnNotice {
   std::uint64_t ns = 0;
 };
 
-/// What explains one wait: the regions that its delayer did longer, and the delayer's own waits.
+/// What explains one wait: what its delayer did longer, and the delayer's own waits.
 struct Explanation {
   std::uint64_t wait_ns = 0;
   std::uint64_t whole_ns = 0;  // what the parts are shares of
+  std::uint64_t delay_ns = 0;
   std::uint64_t waits_ns = 0;
   PropagatedCost::Range waits;
   Location delayer = kNoLocation;
-  std::uint32_t first_delay = 0, delays = 0;
-};
-struct Delay {
   std::uint32_t account = 0;
-  std::uint64_t ns = 0;
+  std::uint32_t interval = 0;  // the number of the delayer's
+  // What the waiter did: among all waiters' times.
+  std::uint32_t first = 0, times = 0, synced_region = 0;
 };
 
 class CostPropagation {
@@ -62,8 +64,9 @@ class CostPropagation {
         matched_(matched),
         options_(options),
         exchange_(analysis),
+        costs_(matched.regions.synced()),
+        costs_of_own_(matched.regions.synced()),
         waiter_(matched.regions),
-        longer_(matched.regions),
         intervals_(matched.regions) {
     options_.waits_together =
         std::max<std::size_t>(options_.waits_together, 1) * static_cast<std::size_t>(analysis.size());
@@ -87,7 +90,8 @@ class CostPropagation {
     tell_costs();
     // These were gone through before what they are said to have caused.
     for (const Line& line : lines_) give_up(line.propagated.left());
-    result_.costs = costs_of_own_.divide(matched_.regions);
+    result_.costs =
+        costs_of_own_.divide(matched_, options_.chains == nullptr ? ProcedureChains() : *options_.chains);
     return std::move(result_);
   }
 
@@ -116,7 +120,6 @@ class CostPropagation {
   /// A wait of this round, on its way to be passed on.
   struct Listed {
     std::uint32_t line = 0, wait = 0;
-    std::uint32_t interval = 0;  // the number of its delayer's
     Explanation explanation;
   };
 
@@ -140,15 +143,17 @@ class CostPropagation {
   std::uint64_t round(std::uint64_t since);
   void explain_all(std::uint64_t since);
   void list(std::uint32_t at, std::uint64_t since);
-  void take_waiter(std::uint32_t line, const Wait& wait);
-  void explain(Listed& one, const Wait& wait, const DelayerInterval& delayer);
+  void take_waiter(ComparedLine& line, const Wait& wait, Explanation& explanation);
+  void explain(Listed& one);
+  [[nodiscard]] std::uint64_t delay(const DelayerInterval& delayer) const;
+  void observe(const Listed& one, const Wait& wait, std::uint64_t indirect_ns) const;
+  [[nodiscard]] SideTimes of_waiter(const Listed& one) const;
   void pass_on(const Listed& one);
   void pass_on_complete();
   void pass_on_ready(const Line& own);
-  std::uint64_t distribute(const Explanation& explanation, std::uint64_t passed_ns);
+  std::uint64_t distribute(const Listed& one, std::uint64_t passed_ns);
   void give_up(std::uint64_t ns);
   void tell_costs();
-  void add_samples(const Explanation& explanation, std::span<const RegionTime> times, std::int64_t sign);
 
   exchange::Communicator& analysis_;
   const RankMap& rank_map_;
@@ -157,14 +162,14 @@ class CostPropagation {
   exchange::MessageExchange exchange_;
   CostAccounts costs_;         // what time lines cost waiters here; its numbers hold until the round ends
   CostAccounts costs_of_own_;  // what time lines here cost waiters anywhere, as far as it was told
-  IntervalProfile waiter_, longer_;  // kept for their memory
+  IntervalProfile waiter_;     // kept for its memory
   DelayCosts result_;
   std::vector<Line> lines_;  // as in the store
   // Of this round.
   std::vector<Listed> listed_;
   std::size_t passed_on_ = 0;  // of them
   DelayerIntervals intervals_;
-  std::vector<Delay> delays_;         // of all explanations
+  std::vector<RegionTime> waiters_;   // what waiters did
   std::vector<std::uint32_t> ready_;  // waits of one line
 };
 
@@ -173,7 +178,8 @@ class CostPropagation {
 std::uint64_t CostPropagation::round(std::uint64_t since) {
   listed_.clear();
   passed_on_ = 0;
-  delays_.clear();
+  waiters_.clear();
+  intervals_.forget();
   explain_all(since);
   const std::uint64_t count = analysis_.all_sum(listed_.size());
   pass_on_complete();
@@ -223,13 +229,7 @@ void CostPropagation::explain_all(std::uint64_t since) {
     for (; line < lines_.size() && intervals_.size() < options_.waits_together; ++line) list(line, since);
     intervals_.send(exchange_);
     if (!exchange_.deliver_once(*this)) return;
-    for (; explained < answered; ++explained) {
-      Listed& one = listed_[explained];
-      const Wait wait = lines_[one.line].compared.line().waits[one.wait];
-      take_waiter(one.line, wait);
-      explain(one, wait, intervals_[one.interval]);
-    }
-    intervals_.forget();
+    for (; explained < answered; ++explained) explain(listed_[explained]);
   }
 }
 
@@ -241,7 +241,7 @@ void CostPropagation::list(std::uint32_t at, std::uint64_t since) {
     Listed& one = listed_.emplace_back();
     one.line = at;
     one.wait = --own.next;
-    one.interval =
+    one.explanation.interval =
         intervals_.request(rank_map_.holder_of(own.latest.cause.location), IntervalKey(own.latest));
     find_latest(own);
   }
@@ -249,72 +249,89 @@ void CostPropagation::list(std::uint32_t at, std::uint64_t since) {
   own.propagated.list(own.next);
 }
 
-/// What the waiter did.
-void CostPropagation::take_waiter(std::uint32_t line, const Wait& wait) {
+/// What the waiter did: for the round, and in `waiter_`.
+void CostPropagation::take_waiter(ComparedLine& line, const Wait& wait, Explanation& explanation) {
+  const Interval interval = ComparedLine::of_wait(wait);
+  const std::uint32_t synced = matched_.regions.synced();
   waiter_.clear();
-  lines_[line].compared.add(ComparedLine::of_wait(wait), waiter_);
+  // Contention is no delay: nothing that the waiter did stands for the holder's critical section.
+  if (!wait.contended) line.add(interval, waiter_);
+  explanation.synced_region = interval.first > 0 ? line.known_region(synced, interval) : synced;
+  explanation.first = static_cast<std::uint32_t>(waiters_.size());
+  for (const std::uint32_t region : waiter_.regions())
+    waiters_.push_back({.region = region, .ns = waiter_.of(region)});
+  waiters_.insert(waiters_.end(), waiter_.samples().begin(), waiter_.samples().end());
+  explanation.times = static_cast<std::uint32_t>(waiters_.size()) - explanation.first;
 }
 
 /// By what the delayer did longer than the waiter, and by its own waits.
-void CostPropagation::explain(Listed& one, const Wait& wait, const DelayerInterval& delayer) {
+void CostPropagation::explain(Listed& one) {
+  ComparedLine& line = lines_[one.line].compared;
+  const Wait wait = line.line().waits[one.wait];
   Explanation& explanation = one.explanation;
+  const DelayerInterval delayer = intervals_[explanation.interval];
+  take_waiter(line, wait, explanation);
   explanation.wait_ns = wait.ns;
+  explanation.delay_ns = delay(delayer);
   explanation.waits = delayer.waits;
   explanation.waits_ns = delayer.waits_ns;
+  explanation.whole_ns = std::max(explanation.delay_ns + explanation.waits_ns, wait.ns);
   explanation.delayer = wait.cause.location;
-  explanation.first_delay = static_cast<std::uint32_t>(delays_.size());
-  longer_.clear();
-  std::uint64_t sum = 0;
-  for (DelayerInterval::Time& time : delayer.times) {
-    const std::uint64_t less = waiter_.of(time.region);
-    if (time.ns <= less) continue;
-    if (time.account == DelayerInterval::Time::kNoAccount) {
-      const std::uint32_t region =
-          time.region == matched_.regions.synced() ? delayer.synced_region : time.region;
-      time.account = costs_.number(explanation.delayer, region);
-    }
-    delays_.push_back({.account = time.account, .ns = time.ns - less});
-    longer_.add(time.region, time.ns - less);
-    sum += time.ns - less;
+  if (explanation.delay_ns != 0) {
+    explanation.account = costs_.number({.delayer = explanation.delayer,
+                                         .cause_context = wait.cause_context,
+                                         .waiter_context = wait.context});
   }
-  explanation.delays = static_cast<std::uint32_t>(delays_.size()) - explanation.first_delay;
-  explanation.whole_ns = std::max(sum + explanation.waits_ns, wait.ns);
   const std::uint64_t indirect = share(wait.ns, explanation.waits_ns, explanation.whole_ns);
   result_.indirect_ns += indirect;
   result_.direct_ns += wait.ns - indirect;
-  if (!delayer.samples.empty()) add_samples(explanation, delayer.samples, 1);
-  if (!waiter_.samples().empty()) add_samples(explanation, waiter_.samples(), -1);
-  if (!options_.observer) return;
+  if (options_.observer) observe(one, wait, indirect);
+}
+
+/// How much longer the delayer took than the waiter, waits left out: what it did more in regions that both
+/// went through; and what it did in regions of its own, as far as the waiter's own and what that did more do
+/// not stand for it.
+std::uint64_t CostPropagation::delay(const DelayerInterval& delayer) const {
+  std::uint64_t more = 0, less = 0, own = 0, shared = 0, waiters = 0;
+  for (const RegionTime& time : delayer.times()) {
+    const std::uint64_t other = waiter_.of(time.region);
+    if (other == 0) own += time.ns;
+    shared += other;
+    if (other != 0 && time.ns >= other) more += time.ns - other;
+    if (time.ns < other) less += other - time.ns;
+  }
+  for (const std::uint32_t region : waiter_.regions()) waiters += waiter_.of(region);
+  waiters -= shared;
+  if (own >= waiters) return more + (own - waiters > less ? own - waiters - less : 0);
+  return more > waiters - own ? more - (waiters - own) : 0;
+}
+
+SideTimes CostPropagation::of_waiter(const Listed& one) const {
+  const Explanation& explanation = one.explanation;
+  return {.times = std::span(waiters_).subspan(explanation.first, explanation.times),
+          .synced_region = explanation.synced_region,
+          .sample_ns = lines_[one.line].compared.line().sample_ns};
+}
+
+void CostPropagation::observe(const Listed& one, const Wait& wait, std::uint64_t indirect_ns) const {
+  const Explanation& explanation = one.explanation;
   options_.observer({.waiter = lines_[one.line].compared.line().location,
                      .waiter_context = wait.context,
                      .cause = wait.cause,
                      .cause_context = wait.cause_context,
                      .pattern = wait.pattern,
-                     .ns = wait.ns,
-                     .indirect_ns = indirect,
+                     .indirect_ns = indirect_ns,
                      .first = wait.first,
-                     .waiter_profile = waiter_,
-                     .longer = longer_,
-                     .longer_ns = sum,
-                     .delayer_samples = delayer.samples,
-                     .synced_region = delayer.synced_region});
-}
-
-/// How much longer each sampled call path took, in ns of the cost that it explains.
-void CostPropagation::add_samples(const Explanation& explanation, std::span<const RegionTime> times,
-                                  std::int64_t sign) {
-  for (const RegionTime& time : times) {
-    Sampled& sampled = costs_.sampled(costs_.number(explanation.delayer, time.region), time.context);
-    sampled.excess +=
-        sign * static_cast<std::int64_t>(share(time.ns, explanation.wait_ns, explanation.whole_ns));
-    if (sign > 0) sampled.ns += time.ns;
-  }
+                     .weight = {wait.ns, explanation.whole_ns},
+                     .delay_ns = explanation.delay_ns,
+                     .of_delayer = intervals_[explanation.interval].did,
+                     .of_waiter = of_waiter(one)});
 }
 
 void CostPropagation::pass_on(const Listed& one) {
   ++passed_on_;
   const Explanation& explanation = one.explanation;
-  const std::uint64_t to_waits = distribute(explanation, lines_[one.line].propagated.take(one.wait));
+  const std::uint64_t to_waits = distribute(one, lines_[one.line].propagated.take(one.wait));
   if (explanation.waits.first >= explanation.waits.last) return give_up(to_waits);
   exchange_.send(rank_map_.holder_of(explanation.delayer),
                  PassedOnNotice{.delayer = explanation.delayer, .waits = explanation.waits, .ns = to_waits});
@@ -333,49 +350,35 @@ void CostPropagation::give_up(std::uint64_t ns) {
   result_.contradictory_ns += ns;
 }
 
-/// Divides a wait, and what was passed on to it, among its parts; what rounding leaves goes to the largest.
-/// Returns what falls to the delayer's waits.
-std::uint64_t CostPropagation::distribute(const Explanation& explanation, std::uint64_t passed_ns) {
-  const std::span<const Delay> delays =
-      std::span(delays_).subspan(explanation.first_delay, explanation.delays);
-  const auto region_of = [&](const Delay& delay) { return costs_[delay.account].region; };
+/// Divides a wait, and what was passed on to it, between what its delayer did longer and that one's waits;
+/// what rounding leaves goes to the larger. Returns what falls to the waits.
+std::uint64_t CostPropagation::distribute(const Listed& one, std::uint64_t passed_ns) {
+  const Explanation& explanation = one.explanation;
   const std::uint64_t whole = explanation.whole_ns;
-  const Delay* largest = nullptr;
-  std::uint64_t parts_ns = explanation.waits_ns;
-  for (const Delay& delay : delays) {
-    parts_ns += delay.ns;
-    // Among equals the one of the first region: in which order they came depends on what was kept of the
-    // line.
-    const bool larger = largest == nullptr || delay.ns > largest->ns ||
-                        (delay.ns == largest->ns && region_of(delay) < region_of(*largest));
-    if (larger) largest = &delay;
-  }
-  if (largest != nullptr && largest->ns < explanation.waits_ns) largest = nullptr;
-
-  const bool all = parts_ns == whole;  // nothing remains unattributed but by rounding
+  const bool all = explanation.delay_ns + explanation.waits_ns == whole;
+  const bool by_delay = explanation.delay_ns >= explanation.waits_ns;
   std::uint64_t to_waits = 0;
-  const auto divide = [&](std::uint64_t amount, std::uint64_t CostAccounts::Account::*cost) {
-    if (amount == 0) return;
-    std::uint64_t left = amount;
-    for (const Delay& delay : delays) {
-      const std::uint64_t ns = share(amount, delay.ns, whole);
-      costs_[delay.account].*cost += ns;
-      left -= ns;
-    }
-    const std::uint64_t ns = share(amount, explanation.waits_ns, whole);
-    to_waits += ns;
-    left -= ns;
+  const auto divide = [&](std::uint64_t amount) {
+    std::uint64_t to_delay = share(amount, explanation.delay_ns, whole);
+    std::uint64_t indirect = share(amount, explanation.waits_ns, whole);
+    const std::uint64_t left = amount - to_delay - indirect;
     if (!all) {
       result_.unattributed_ns += left;
-    } else if (largest != nullptr) {
-      costs_[largest->account].*cost += left;
     } else {
-      to_waits += left;
+      (by_delay ? to_delay : indirect) += left;
     }
+    to_waits += indirect;
+    return to_delay;
   };
-  divide(explanation.wait_ns, &CostAccounts::Account::short_ns);
-  divide(passed_ns, &CostAccounts::Account::long_ns);
-
+  const std::uint64_t short_ns = divide(explanation.wait_ns);
+  const std::uint64_t long_ns = divide(passed_ns);
+  if (explanation.delay_ns == 0) return to_waits;
+  CostAccounts::Sums& account = costs_[explanation.account];
+  account.short_ns += short_ns;
+  account.long_ns += long_ns;
+  const Weight weight{explanation.wait_ns + passed_ns, whole};
+  costs_.times().add(explanation.account, Side::delayer, intervals_[explanation.interval].did, weight);
+  costs_.times().add(explanation.account, Side::waiter, of_waiter(one), weight);
   return to_waits;
 }
 

@@ -2,8 +2,9 @@
 
 #include "exchange/communicator.hpp"
 #include "waits/causes/cost_accounts.hpp"
-#include "waits/causes/interval_profile.hpp"
+#include "waits/causes/path_times.hpp"
 #include "waits/states/matching_pass.hpp"
+#include "waits/timeline/procedure_chains.hpp"
 #include "waits/timeline/rank_map.hpp"
 
 #include <cstdint>
@@ -14,13 +15,12 @@
 namespace culprit::waits {
 
 /// This rank's share of the causes of all waiting. Summed over all ranks, short-term, long-term and
-/// unattributed costs are the waiting time, to the ns.
+/// unattributed costs are the waiting time, to the ns; so are direct and indirect waits.
 struct DelayCosts {
   std::vector<DelayCost> costs;  ///< in the order of locations, then contexts and regions
   std::uint64_t unattributed_ns =
-      0;                        ///< of waits for somebody with whom there was no synchronization point before
-  std::uint64_t direct_ns = 0;  ///< waiting whose delayer did not itself wait
-  std::uint64_t indirect_ns = 0;       ///< waiting that its delayer's waits passed on
+      0;  ///< of waits for somebody with whom there was no synchronization point before
+  std::uint64_t direct_ns = 0, indirect_ns = 0;  ///< waits whose delayer did not itself wait, and the rest
   std::uint64_t contradictory_ns = 0;  ///< part of unattributed_ns: causes that lie after their effects
 };
 
@@ -32,14 +32,11 @@ struct ComparedWait {
   EventId cause;
   std::uint32_t cause_context = 0;
   Pattern pattern = Pattern::none;
-  std::uint64_t ns = 0;
-  std::uint64_t indirect_ns = 0;  ///< of it: what the delayer's own waits in the interval passed on
+  std::uint64_t indirect_ns = 0;  ///< of the wait: what the delayer's own waits in the interval passed on
   bool first = true;              ///< of those that a collective kept waiting: the longest
-  const IntervalProfile& waiter_profile;
-  const IntervalProfile& longer;  ///< the regions that took the delayer longer, and how much longer
-  std::uint64_t longer_ns = 0;    ///< these together
-  std::span<const RegionTime> delayer_samples;
-  std::uint32_t synced_region = 0;  ///< the delayer's call that Regions::synced() stands for
+  Weight weight;                  ///< the wait, of all that explains it
+  std::uint64_t delay_ns = 0;     ///< what the delayer took longer
+  SideTimes of_delayer, of_waiter;
 };
 
 using CompareObserver = std::function<void(const ComparedWait&)>;
@@ -57,12 +54,14 @@ struct DelayOptions {
   std::size_t accounts_kept = 1 << 18;
   /// Told of each wait where it was recorded, in no order; nothing: nobody is.
   CompareObserver observer = {};
+  /// By which code is compared; must outlive the call. nullptr: each call path by itself.
+  const ProcedureChains* chains = nullptr;
 };
 
 /// Collective: goes backwards through all waits; each is explained by what the time line of its cause did
-/// longer than the waiter since their last synchronization point, and by that one's waits, which pass their
-/// part on to their causes. The lines are what match_traces() found. Whole ns, the same for any number of
-/// ranks.
+/// longer than the waiter since their last synchronization point, wherever between its calls, and by that
+/// one's waits, which pass their part on to their causes. The lines are what match_traces() found. Whole ns,
+/// the same for any number of ranks.
 DelayCosts delay_costs(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
                        const DelayOptions& options = {});
 

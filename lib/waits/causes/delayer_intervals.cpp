@@ -12,21 +12,20 @@ namespace culprit::waits {
 
 std::uint32_t DelayerIntervals::request(int holder, const IntervalKey& key) {
   std::uint32_t& latest = latest_[key.hash() % kLatest];
-  if (latest == kNone || requested_[latest].key != key) {
-    latest = static_cast<std::uint32_t>(requested_.size());
+  if (latest == kNone || requested_[latest - sent_].key != key) {
+    latest = sent_ + static_cast<std::uint32_t>(requested_.size());
     requested_.push_back({.key = key, .holder = holder});
   }
-  ++requested_[latest].waits;
+  ++requested_[latest - sent_].waits;
   return latest;
 }
 
 void DelayerIntervals::send(exchange::MessageExchange& exchange) {
   if (requested_.empty()) return;
-  std::uint32_t number = 0;
   for (const Requested& one : requested_) {
-    exchange.send(one.holder,
-                  IntervalRequest{
-                      .interval = one.key, .waits = one.waits, .number = number++, .from = exchange.here()});
+    exchange.send(
+        one.holder,
+        IntervalRequest{.interval = one.key, .waits = one.waits, .number = sent_++, .from = exchange.here()});
   }
   requested_.clear();
   std::fill(latest_.begin(), latest_.end(), kNone);
@@ -53,37 +52,34 @@ void DelayerIntervals::answer(const IntervalRequest& request, ComparedLine& line
       request.from,
       IntervalAnswer{.waits_ns = propagated.length(waits),
                      .waits = waits,
+                     .sample_ns = line.line().sample_ns,
                      .synced_region = interval.first > 0 ? line.known_region(synced, interval) : synced,
-                     .times = times,
+                     .regions = times,
                      .number = request.number},
       items_);
 }
 
 void DelayerIntervals::receive(const IntervalAnswer& notice, std::span<const RegionTime> items) {
   if (notice.number >= answers_.size()) answers_.resize(notice.number + std::size_t{1});
-  const std::span<const RegionTime> samples = items.subspan(notice.times);
-  answers_[notice.number] = {.notice = notice,
-                             .first_time = times_.size(),
-                             .first_sample = samples_.size(),
-                             .samples = samples.size()};
-  for (const RegionTime& time : items.first(notice.times))
-    times_.push_back({.region = time.region, .ns = time.ns});
-  samples_.insert(samples_.end(), samples.begin(), samples.end());
+  answers_[notice.number] = {.notice = notice, .first = items_of_all_.size(), .items = items.size()};
+  items_of_all_.insert(items_of_all_.end(), items.begin(), items.end());
 }
 
-DelayerInterval DelayerIntervals::operator[](std::uint32_t number) {
+DelayerInterval DelayerIntervals::operator[](std::uint32_t number) const {
   const Answer& answer = answers_[number];
-  return {.times = std::span(times_).subspan(answer.first_time, answer.notice.times),
-          .samples = std::span(samples_).subspan(answer.first_sample, answer.samples),
-          .waits = answer.notice.waits,
-          .waits_ns = answer.notice.waits_ns,
-          .synced_region = answer.notice.synced_region};
+  const IntervalAnswer& notice = answer.notice;
+  return {.did = {.times = std::span(items_of_all_).subspan(answer.first, answer.items),
+                  .synced_region = notice.synced_region,
+                  .sample_ns = notice.sample_ns},
+          .regions = notice.regions,
+          .waits = notice.waits,
+          .waits_ns = notice.waits_ns};
 }
 
 void DelayerIntervals::forget() {
   answers_.clear();
-  times_.clear();
-  samples_.clear();
+  items_of_all_.clear();
+  sent_ = 0;
 }
 
 }  // namespace culprit::waits

@@ -4,6 +4,7 @@
 #include "storage/hash.hpp"
 #include "waits/causes/compared_line.hpp"
 #include "waits/causes/interval_profile.hpp"
+#include "waits/causes/path_times.hpp"
 #include "waits/causes/propagated_cost.hpp"
 #include "waits/timeline/event.hpp"
 
@@ -16,18 +17,12 @@ namespace culprit::waits {
 
 /// What a delayer did in an interval.
 struct DelayerInterval {
-  /// Of a region.
-  struct Time {
-    std::uint32_t region = 0;
-    std::uint32_t account = kNoAccount;  ///< for whoever accounts for it to fill in
-    std::uint64_t ns = 0;
-    static constexpr std::uint32_t kNoAccount = ~std::uint32_t{0};
-  };
-  std::span<Time> times;                ///< each region once, in the order in which they came
-  std::span<const RegionTime> samples;  ///< may come more than once
-  PropagatedCost::Range waits;          ///< that lie in it
-  std::uint64_t waits_ns = 0;           ///< how long they are
-  std::uint32_t synced_region = 0;      ///< the call that Regions::synced() stands for
+  SideTimes did;                ///< each region once, and behind them each sampled path of a region once
+  std::uint32_t regions = 0;    ///< the first so many of `did.times`
+  PropagatedCost::Range waits;  ///< that lie in it
+  std::uint64_t waits_ns = 0;   ///< how long they are
+
+  [[nodiscard]] std::span<const RegionTime> times() const { return did.times.first(regions); }
 };
 
 /// Which interval of a delayer explains a wait, as the waiter knows it.
@@ -67,8 +62,9 @@ struct IntervalAnswer {
   using Item = RegionTime;
   std::uint64_t waits_ns = 0;  ///< of DelayerInterval, as the next two
   PropagatedCost::Range waits;
+  std::uint64_t sample_ns = 0;  ///< of its SideTimes, as the next
   std::uint32_t synced_region = 0;
-  std::uint32_t times = 0;
+  std::uint32_t regions = 0;
   std::uint32_t number = 0;  ///< of the request
 };
 
@@ -80,7 +76,7 @@ class DelayerIntervals {
   explicit DelayerIntervals(const Regions& regions)
       : latest_(kLatest, kNone), regions_(regions), profile_(regions) {}
 
-  /// The interval explains one more wait. Returns its number, among those that are requested together.
+  /// The interval explains one more wait. Returns its number, among those since forget().
   std::uint32_t request(int holder, const IntervalKey& key);
   /// Intervals to be requested.
   [[nodiscard]] std::size_t size() const { return requested_.size(); }
@@ -93,7 +89,7 @@ class DelayerIntervals {
 
   void receive(const IntervalAnswer& notice, std::span<const RegionTime> items);
   /// One whose answer is here, until forget().
-  [[nodiscard]] DelayerInterval operator[](std::uint32_t number);
+  [[nodiscard]] DelayerInterval operator[](std::uint32_t number) const;
   /// The answers that are here are of no more use.
   void forget();
 
@@ -105,16 +101,16 @@ class DelayerIntervals {
   };
   struct Answer {
     IntervalAnswer notice;
-    std::size_t first_time = 0, first_sample = 0, samples = 0;
+    std::size_t first = 0, items = 0;
   };
   static constexpr std::size_t kLatest = 1024;
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   std::vector<Requested> requested_;
-  std::vector<std::uint32_t> latest_;         // by hash: the number of the one that was requested last
-  std::vector<Answer> answers_;               // by number
-  std::vector<DelayerInterval::Time> times_;  // of all answers
-  std::vector<RegionTime> samples_;           // the same
+  std::uint32_t sent_ = 0;                // the number of the first of them
+  std::vector<std::uint32_t> latest_;     // by hash: the number of the one that was requested last
+  std::vector<Answer> answers_;           // by number
+  std::vector<RegionTime> items_of_all_;  // of all answers
 
   const Regions& regions_;
   IntervalProfile profile_;

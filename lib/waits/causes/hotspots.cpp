@@ -1,22 +1,26 @@
 // Hotspot diagnosis (Wu 2020, equation 5; docs/algorithms.md 8.2): the delayer's hot procedures, with 1 % of
-// all time or more, bear each wait in proportion to what they took longer than on the waiter. Excesses are
-// summed per delayer, waiter and waiting call path, each weighted with its wait, before they are clamped at
-// zero. Nothing is passed on; of a collective only the wait of who came first counts. Uses the comparisons
-// that delay costs make. Cost: a hash look-up per longer region or sample.
+// all time or more, bear the direct part of each wait in proportion to what they took longer than on the
+// waiter. Excesses are summed per delayer, waiter and waiting call path, each weighted with its wait, and
+// compared by chains of procedures as delay costs are (path_excess.cpp). Nothing is passed on; of a
+// collective only the wait of who came first counts. Uses the comparisons that delay costs make.
+// Cost: a hash look-up per region and sampled path of an interval.
 #include "waits/causes/hotspots.hpp"
 
 #include "exchange/message_exchange.hpp"
+#include "waits/causes/path_excess.hpp"
 #include "waits/timeline/path_shares.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace culprit::waits {
 
 namespace {
 
-/// What all time lines together spent in a procedure.
-struct ProcedureTime {
-  std::uint32_t context = 0;
+/// What all time lines together spent in a chain of procedures.
+struct ChainTime {
+  std::uint32_t chain = 0;
+  std::uint32_t unused = 0;  // sent as it is
   std::uint64_t ns = 0;
 };
 
@@ -24,74 +28,58 @@ struct ProcedureTime {
 
 std::uint32_t HotspotDiagnosis::number(const Case& one) {
   if (last_ < cases_.size() && cases_[last_].first == one) return last_;
-  const auto [entry, added] = case_of_.try_emplace(one, static_cast<std::uint32_t>(cases_.size()));
-  if (added) cases_.emplace_back(one, 0);
+  const auto [entry, is_new] = case_of_.try_emplace(one, static_cast<std::uint32_t>(cases_.size()));
+  if (is_new) cases_.emplace_back(one, 0);
   last_ = entry->second;
   return last_;
 }
 
 void HotspotDiagnosis::add(const ComparedWait& wait) {
-  if (!wait.first) return;
+  if (!wait.first || wait.delay_ns == 0) return;
   const std::uint32_t at = number({wait.cause.location, wait.waiter, wait.waiter_context});
-  cases_[at].second += wait.ns;
-  const auto part = [&](std::uint64_t ns) {
-    return static_cast<std::int64_t>(share(ns, wait.ns, wait.longer_ns));
-  };
-  for (const std::uint32_t number : wait.longer.regions()) {
-    const Region& region =
-        matched_.regions[number == matched_.regions.synced() ? wait.synced_region : number];
-    if (region.next != Region::kCall) continue;
-    const std::uint64_t of_waiter = wait.waiter_profile.of(number);
-    excess_[{at, procedure(region.previous)}] += part(of_waiter + wait.longer.of(number)) - part(of_waiter);
-  }
-  const auto add_samples = [&](std::span<const RegionTime> samples, std::int64_t sign) {
-    for (const RegionTime& time : samples) {
-      if (wait.longer.of(time.region) != 0) excess_[{at, procedure(time.context)}] += sign * part(time.ns);
-    }
-  };
-  add_samples(wait.delayer_samples, 1);
-  add_samples(wait.waiter_profile.samples(), -1);
+  cases_[at].second += share(wait.weight.part, wait.delay_ns, wait.weight.whole);
+  times_.add(at, Side::delayer, wait.of_delayer, wait.weight);
+  times_.add(at, Side::waiter, wait.of_waiter, wait.weight);
 }
 
-/// Procedures, and whether they are above the threshold.
-std::map<std::uint32_t, bool> HotspotDiagnosis::find_hot(exchange::Communicator& analysis,
-                                                         double threshold) const {
-  // By call path first: there are more calls than paths.
+/// The chains above the threshold.
+std::set<std::uint32_t> HotspotDiagnosis::find_hot(exchange::Communicator& analysis, double threshold) const {
   const std::vector<std::uint64_t>& by_context = matched_.context_times.all();
   std::map<std::uint32_t, std::uint64_t> own;
   for (std::uint32_t context = 0; context < by_context.size(); ++context) {
-    if (by_context[context] != 0) own[procedure(context)] += by_context[context];
+    if (by_context[context] != 0) own[chains_.of(context)] += by_context[context];
   }
-  std::vector<ProcedureTime> times;
+  std::vector<ChainTime> times;
   times.reserve(own.size());
-  for (const auto& [context, ns] : own) times.push_back({context, ns});
+  for (const auto& [chain, ns] : own) times.push_back({.chain = chain, .ns = ns});
   std::map<std::uint32_t, std::uint64_t> sums;
   std::uint64_t total = 0;
-  for (const ProcedureTime& time : exchange::items_of_all<ProcedureTime>(analysis, times)) {
-    sums[time.context] += time.ns;
+  for (const ChainTime& time : exchange::items_of_all<ChainTime>(analysis, times)) {
+    sums[time.chain] += time.ns;
     total += time.ns;
   }
-  std::map<std::uint32_t, bool> hot;
-  for (const auto& [context, ns] : sums)
-    hot[context] = static_cast<double>(ns) >= threshold * static_cast<double>(total);
+  std::set<std::uint32_t> hot;
+  for (const auto& [chain, ns] : sums) {
+    if (static_cast<double>(ns) >= threshold * static_cast<double>(total)) hot.insert(chain);
+  }
   return hot;
 }
 
 std::vector<Hotspot> HotspotDiagnosis::find(exchange::Communicator& analysis, double threshold) const {
-  const std::map<std::uint32_t, bool> all = find_hot(analysis, threshold);
-  std::vector<std::map<std::uint32_t, std::uint64_t>> weights(cases_.size());
-  for (const auto& [key, ns] : excess_) {
-    const auto hot = all.find(key.procedure);
-    if (ns > 0 && hot != all.end() && hot->second)
-      weights[key.of_case][key.procedure] = static_cast<std::uint64_t>(ns);
-  }
+  const std::set<std::uint32_t> hot = find_hot(analysis, threshold);
+  const PathTimes::Sorted times = times_.sorted(static_cast<std::uint32_t>(cases_.size()));
   std::vector<Hotspot> found;
-  for (std::size_t i = 0; i < cases_.size(); ++i) {
-    if (weights[i].empty()) continue;
+  for (std::uint32_t i = 0; i < cases_.size(); ++i) {
     const auto& [one, wait_ns] = cases_[i];
-    for (const PathShare& part : divide_over_paths(Region{}, weights[i], {wait_ns})) {
-      found.push_back({one.delayer, part.path.context, one.waiter, one.waiter_context, part.amounts[0]});
+    std::map<std::uint32_t, std::uint64_t> weights;
+    for (const PathWeight& path : path_excess(times.of(i), matched_.regions, chains_, wait_ns)) {
+      const std::uint32_t context = path.path.context;
+      if (context != PathOfRegion::kBetween && hot.contains(chains_.of(context)))
+        weights[procedure(context)] += path.weight;
     }
+    if (weights.empty()) continue;
+    for (const PathShare& part : divide_over_paths(Region{}, weights, {wait_ns}))
+      found.push_back({one.delayer, part.path.context, one.waiter, one.waiter_context, part.amounts[0]});
   }
   std::sort(found.begin(), found.end());
   return found;

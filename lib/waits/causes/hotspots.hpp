@@ -3,10 +3,12 @@
 #include "exchange/communicator.hpp"
 #include "storage/hash.hpp"
 #include "waits/causes/delay_costs.hpp"
+#include "waits/causes/path_times.hpp"
 #include "waits/states/matching_pass.hpp"
+#include "waits/timeline/procedure_chains.hpp"
 
 #include <cstdint>
-#include <map>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -27,14 +29,16 @@ struct Hotspot {
 };
 
 /// Hotspot diagnosis, a leaner one than delay costs, of the waits that those compare: the delayer's hot
-/// procedures alone bear each wait, in proportion to what they took longer than on the waiter since their
-/// last synchronization point; nothing is passed on. Of a collective only the wait of who came first counts.
+/// procedures alone bear the direct part of each wait, in proportion to what they took longer than on the
+/// waiter since their last synchronization point; nothing is passed on. Of a collective only the wait of who
+/// came first counts.
 class HotspotDiagnosis {
  public:
-  /// `procedure_of` gives for each call path of the united tree the path of the procedure that it is in. Both
-  /// must outlive it.
-  HotspotDiagnosis(const Matched& matched, std::span<const std::uint32_t> procedure_of)
-      : matched_(matched), procedure_of_(procedure_of) {}
+  /// `procedure_of` gives for each call path of the united tree the path of the procedure that it is in;
+  /// `chains` tells which are compared as one. All must outlive it.
+  HotspotDiagnosis(const Matched& matched, std::span<const std::uint32_t> procedure_of,
+                   const ProcedureChains& chains)
+      : matched_(matched), procedure_of_(procedure_of), chains_(chains), times_(matched.regions.synced()) {}
 
   /// A wait that was recorded here (DelayOptions::observer).
   void add(const ComparedWait& wait);
@@ -53,29 +57,20 @@ class HotspotDiagnosis {
       return storage::hash_of(storage::joined(key.delayer, key.waiter), key.waiter_context);
     }
   };
-  struct CaseProcedure {
-    std::uint32_t of_case = 0, procedure = 0;
-    friend bool operator==(const CaseProcedure&, const CaseProcedure&) = default;
-  };
-  struct CaseProcedureHash {
-    std::size_t operator()(const CaseProcedure& key) const {
-      return storage::hash_of(storage::joined(key.of_case, key.procedure));
-    }
-  };
 
   [[nodiscard]] std::uint32_t procedure(std::uint32_t context) const {
     return context < procedure_of_.size() ? procedure_of_[context] : context;
   }
   std::uint32_t number(const Case& one);
-  [[nodiscard]] std::map<std::uint32_t, bool> find_hot(exchange::Communicator& analysis,
-                                                       double threshold) const;
+  [[nodiscard]] std::set<std::uint32_t> find_hot(exchange::Communicator& analysis, double threshold) const;
 
   const Matched& matched_;
   std::span<const std::uint32_t> procedure_of_;
+  const ProcedureChains& chains_;
   tsl::robin_map<Case, std::uint32_t, CaseHash> case_of_;
   std::vector<std::pair<Case, std::uint64_t>> cases_;  // with what was waited
   std::uint32_t last_ = 0;  // the one that was added to last: many come one after the other
-  tsl::robin_map<CaseProcedure, std::int64_t, CaseProcedureHash> excess_;  // of the waiting, in ns
+  PathTimes times_;         // by case
 };
 
 }  // namespace culprit::waits

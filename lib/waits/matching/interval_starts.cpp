@@ -171,7 +171,10 @@ void IntervalStarts::find(TimeLine& line) {
     for (; instances.next() != nullptr && instances.next()->event < wait.event; instances.advance()) {
       if (instances.next()->synchronized) last.add(*instances.next());
     }
-    line.waits.change(i).set_start(last.synchronize(wait));
+    IntervalStart start = last.synchronize(wait);
+    // The holder's critical section bears a wait for a lock, not what it did before.
+    if (wait.contended) start = {.other = wait.other, .other_as = SyncedAs::entering};
+    line.waits.change(i).set_start(start);
   }
   line.awaited.clear();
 }

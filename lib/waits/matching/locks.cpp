@@ -126,6 +126,11 @@ bool Locks::Holding::surely_held() const {
   return std::any_of(calls.begin(), calls.end() - 1, [](const HoldingCall& call) { return call.completes; });
 }
 
+std::uint32_t Locks::Holding::lock() const {
+  const bool of_one_thread = calls.front().call.location == calls.back().call.location;
+  return of_one_thread ? calls.front().call.index : Candidate::kNoCall;
+}
+
 void Locks::compare(const Holding& waiter, const Holding& other) {
   const HoldingCall& unlock = other.calls.back();
   if (other.end_ns() > waiter.end_ns() && !other.surely_held()) return;
@@ -133,7 +138,7 @@ void Locks::compare(const Holding& waiter, const Holding& other) {
     if (call.enter_ns >= unlock.enter_ns) return;
     if (unlock.enter_ns < call.exit_ns) {
       exchange_.send(rank_map_.owner_of(waiter.origin_rank),
-                     LockWaitNotice{call.call, unlock.call, unlock.context, unlock.enter_ns});
+                     LockWaitNotice{call.call, unlock.call, unlock.context, other.lock(), unlock.enter_ns});
     }
     if (call.completes) return;
   }
@@ -144,7 +149,8 @@ void Locks::receive(const LockWaitNotice& notice) {
                                              .pattern = Pattern::lock_wait,
                                              .ns = notice.until_ns,
                                              .cause = notice.unlock,
-                                             .cause_context = notice.unlock_context});
+                                             .cause_context = notice.unlock_context,
+                                             .since = notice.lock});
 }
 
 void Locks::finish() {

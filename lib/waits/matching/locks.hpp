@@ -37,6 +37,7 @@ struct LockWaitNotice {
   static constexpr std::uint8_t kMessage = 14;
   EventId call, unlock;
   std::uint32_t unlock_context = 0;
+  std::uint32_t lock = Candidate::kNoCall;  ///< the call with which that holding began
   std::uint64_t until_ns = 0;
 };
 
@@ -81,6 +82,8 @@ class Locks {
     [[nodiscard]] std::uint64_t end_ns() const { return calls.back().exit_ns; }
     /// Something was complete before the unlock.
     [[nodiscard]] bool surely_held() const;
+    /// Its first call; kNoCall where another thread made the last one.
+    [[nodiscard]] std::uint32_t lock() const;
   };
   /// A lock that an own process has, or locks to all.
   struct Held {

@@ -8,6 +8,8 @@
 #include "waits/states/wait_classification.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <map>
 #include <span>
 #include <tuple>
 
@@ -33,6 +35,7 @@ const LineTimes& WaitClassification::classify(TimeLine& line) {
   sum_ns_ = 0;
   before_ = {};
   next_sample_ = 0;
+  lengths_ = {};
   const std::uint32_t together = line.calls_sorted_together;
   const std::size_t count = line.events.size();
   last_ = static_cast<std::uint32_t>(count) - 1;
@@ -41,8 +44,24 @@ const LineTimes& WaitClassification::classify(TimeLine& line) {
     classify_part(first / together, static_cast<std::uint32_t>(first),
                   static_cast<std::uint32_t>(std::min<std::size_t>(first + together, count)));
   }
+  keep_sampled();
   sums_.close(line.location);
   return times_;
+}
+
+/// How much was sampled, and what a sample stands for: the mean of the shortest tenth, about. Longer ones, as
+/// of sleeps, are several in one, and are no less exact.
+void WaitClassification::keep_sampled() {
+  std::uint64_t all = 0, shorter = 0;
+  for (const Lengths& one : lengths_) all += one.samples;
+  line_->sample_ns = 0;
+  for (auto one = lengths_.begin(); 10 * shorter < all; ++one) {
+    shorter += one->samples;
+    if (one->samples != 0) line_->sample_ns = one->ns / one->samples;
+  }
+  std::map<std::uint32_t, std::uint64_t> sums;
+  for (const LineTimes::Sampled& one : times_.samples()) sums[one.region] += one.ns;
+  line_->sampled_ns.assign(sums.begin(), sums.end());
 }
 
 /// The calls from `first` to before `last`.
@@ -199,6 +218,8 @@ Wait& WaitClassification::add(Pattern pattern, const Event& event, std::uint64_t
   wait.event = on.event;
   wait.pattern = pattern;
   wait.cause_ends = pattern == Pattern::early_fence;
+  wait.contended = pattern == Pattern::lock_wait && on.since != Candidate::kNoCall;
+  wait.other = on.since;
   wait.ns = until - since;
   wait.until_ns = until;
   wait.cause = on.cause;
@@ -215,6 +236,9 @@ void WaitClassification::take_samples(std::uint32_t until) {
   for (; next_sample_ < line_->samples.size(); ++next_sample_) {
     const Sample sample = line_->samples[next_sample_];
     if (sample.gap >= until) break;
+    Lengths& alike = lengths_.at(static_cast<std::size_t>(std::bit_width(sample.ns)));
+    ++alike.samples;
+    alike.ns += sample.ns;
     while (gap != sampled_.cend() && gap->call < sample.gap) ++gap;
     if (gap == sampled_.cend()) continue;
     if (gap->call == sample.gap) times_.add_sample(gap->region, sample.context, sample.ns);

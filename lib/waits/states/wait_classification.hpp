@@ -5,6 +5,7 @@
 #include "waits/timeline/regions.hpp"
 #include "waits/timeline/trace_store.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -39,6 +40,10 @@ class WaitClassification {
     std::uint64_t until_ns = 0;                // of the latest wait, no part of one; 0: there was none yet
     std::uint32_t latest = 0;                  // that wait
   };
+  /// Samples that stand for about as long.
+  struct Lengths {
+    std::uint64_t samples = 0, ns = 0;
+  };
   /// A gap that holds samples.
   struct SampledGap {
     std::uint32_t call = 0;  // that ends it
@@ -59,6 +64,7 @@ class WaitClassification {
             const Candidate& on);
 
   void take_samples(std::uint32_t until);
+  void keep_sampled();
 
   void find_least_sent(std::size_t parts);
   void find_least_sent_after(std::size_t part);
@@ -88,6 +94,7 @@ class WaitClassification {
   std::uint32_t waits_before_ = 0;  // those found_
   std::uint32_t last_ = 0;          // of its calls
   std::size_t next_sample_ = 0;
+  std::array<Lengths, 65> lengths_;  // of its samples, by bits
 };
 
 }  // namespace culprit::waits

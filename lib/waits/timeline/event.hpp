@@ -46,7 +46,8 @@ struct Candidate {
   std::uint64_t ns = 0;
   EventId cause;
   std::uint32_t cause_context = 0;  ///< that call's path
-  std::uint32_t unused_behind = 0;
+  std::uint32_t since = kNoCall;    ///< of a lock: the call on the cause's line with which it was requested
+  static constexpr std::uint32_t kNoCall = ~std::uint32_t{0};
 };
 
 /// A call of this time line received a message.
@@ -111,6 +112,7 @@ struct Wait {
   bool first : 1 = true;        ///< of those that a collective kept waiting: the longest
   bool cause_ends : 1 = false;  ///< it ended with the end of the cause, not with its beginning
   bool overlapped : 1 = false;  ///< a later call of its line (a loop of polls) was entered before it ended
+  bool contended : 1 = false;   ///< for a lock: what the cause did since call `other` bears it
   SyncedAs own_as : 2 = SyncedAs::waiter,
                     other_as : 2 = SyncedAs::waiter;  ///< see IntervalStart, as those below
   std::uint32_t own = IntervalStart::kBeginning, other = IntervalStart::kBeginning;

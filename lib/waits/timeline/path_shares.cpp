@@ -29,31 +29,40 @@ std::uint64_t share(std::uint64_t amount, std::uint64_t part, std::uint64_t whol
   return static_cast<std::uint64_t>(Wide{amount} * part / whole);
 }
 
-std::vector<PathShare> divide_over_paths(const Region& region,
-                                         const std::map<std::uint32_t, std::uint64_t>& weights,
+std::vector<PathShare> divide_over_paths(const std::vector<PathWeight>& weights,
                                          const std::vector<std::uint64_t>& amounts) {
-  if (region.next == Region::kCall) return {{{region.previous, region}, amounts}};
   std::uint64_t sum = 0;
-  for (const auto& [context, weight] : weights) sum += weight;
-  if (sum == 0) return {{{PathOfRegion::kBetween, region}, amounts}};
-
+  for (const PathWeight& one : weights) sum += one.weight;
   std::vector<PathShare> shares;
   std::vector<std::uint64_t> left = amounts;
   std::size_t heaviest = 0;
   std::uint64_t most = 0;
-  for (const auto& [context, weight] : weights) {
-    if (weight == 0) continue;
-    PathShare& one = shares.emplace_back(PathShare{{context, region}, {}});
+  for (const PathWeight& path : weights) {
+    if (path.weight == 0) continue;
+    PathShare& one = shares.emplace_back(PathShare{path.path, {}});
     for (std::size_t i = 0; i < amounts.size(); ++i) {
-      one.amounts.push_back(share(amounts[i], weight, sum));
+      one.amounts.push_back(share(amounts[i], path.weight, sum));
       left[i] -= one.amounts[i];
     }
-    if (weight > most) {
-      most = weight;
+    if (path.weight > most) {
+      most = path.weight;
       heaviest = shares.size() - 1;
     }
   }
+  if (shares.empty()) return shares;
   for (std::size_t i = 0; i < amounts.size(); ++i) shares[heaviest].amounts[i] += left[i];
+  return shares;
+}
+
+std::vector<PathShare> divide_over_paths(const Region& region,
+                                         const std::map<std::uint32_t, std::uint64_t>& weights,
+                                         const std::vector<std::uint64_t>& amounts) {
+  if (region.next == Region::kCall) return {{{region.previous, region}, amounts}};
+  std::vector<PathWeight> paths;
+  paths.reserve(weights.size());
+  for (const auto& [context, weight] : weights) paths.push_back({{context, region}, weight});
+  std::vector<PathShare> shares = divide_over_paths(paths, amounts);
+  if (shares.empty()) return {{{PathOfRegion::kBetween, region}, amounts}};
   return shares;
 }
 

@@ -257,16 +257,19 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     const RankMap rank_map(analysis, own);
     Matched matched =
         match_traces(analysis, rank_map, own, {}, {.records_per_round = records_per_round, .spill = spill});
-    HotspotDiagnosis diagnosis(matched, {});
+    const ProcedureChains chains(run.paths);
+    HotspotDiagnosis diagnosis(matched, {}, chains);
     IndirectWaits indirect;
     DelayCosts delays = delay_costs(analysis, rank_map, matched,
                                     {.waits_per_round = waits_per_round,
                                      .waits_together = static_cast<std::size_t>(records_per_round),
                                      .accounts_kept = static_cast<std::size_t>(records_per_round),
-                                     .observer = [&](const ComparedWait& wait) {
-                                       diagnosis.add(wait);
-                                       indirect.add(wait);
-                                     }});
+                                     .observer =
+                                         [&](const ComparedWait& wait) {
+                                           diagnosis.add(wait);
+                                           indirect.add(wait);
+                                         },
+                                     .chains = &chains});
     indirect.set(matched.wait_sums);
     CriticalPath path = critical_path(analysis, rank_map, matched);
     const TimeMap map = time_map(analysis, rank_map, matched, [](std::uint32_t context) { return context; });
@@ -280,6 +283,7 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     path.times.insert(path.times.end(), found.path.times.begin(), found.path.times.end());
     found.path = std::move(path);
     found.delays.costs.insert(found.delays.costs.end(), delays.costs.begin(), delays.costs.end());
+    found.delays.origins.insert(found.delays.origins.end(), delays.origins.begin(), delays.origins.end());
     found.delays.unattributed_ns += delays.unattributed_ns;
     found.delays.direct_ns += delays.direct_ns;
     found.delays.indirect_ns += delays.indirect_ns;
@@ -297,6 +301,7 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
   std::sort(found.path.times.begin(), found.path.times.end());
   std::sort(found.hotspots.begin(), found.hotspots.end());
   std::sort(found.delays.costs.begin(), found.delays.costs.end());
+  std::sort(found.delays.origins.begin(), found.delays.origins.end());
   return found;
 }
 

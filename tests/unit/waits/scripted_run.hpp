@@ -59,6 +59,7 @@ struct ScriptedRun {
     std::vector<std::vector<Record>> threads;
   };
   std::vector<Process> processes;
+  CallPaths paths;  ///< the tree of call paths; empty: each is a procedure of its own
   std::uint64_t made = 0;
   std::pair<std::size_t, std::size_t> last_call;  // process and thread
 };

@@ -89,6 +89,50 @@ TEST_CASE("a delay bears the waits that it causes, directly and through those wh
   }
 }
 
+TEST_CASE("each call path's waiting is direct or indirect") {
+  const Found found = analyse(chain());
+  REQUIRE(found.delays.origins.size() == 2);
+  const WaitOrigin& receive = found.delays.origins[0];
+  CHECK((receive.location == 1 && receive.context == kReceive));
+  CHECK((receive.direct_ns == 1000 && receive.indirect_ns == 0));
+  const WaitOrigin& start = found.delays.origins[1];
+  CHECK((start.location == 2 && start.context == kStart));
+  CHECK(start.direct_ns + start.indirect_ns == 1210);
+  CHECK(start.indirect_ns == Approx(1000).epsilon(0.01));
+}
+
+TEST_CASE("what the holder of a lock did under it bears the wait for it, not what it did before") {
+  ScriptedRun run(2);
+  const auto window = run.define(DefinitionKind::window, {0, 1});
+  Operation lock = on(OperationKind::lock, window, 0);
+  lock.exclusive = true;
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, 0, 10, {on(OperationKind::initialize, 0)});
+    run.path(kInit);
+  }
+  run.sample(1, 900, 10, kFoo);
+  run.call(1, 1000, 1010, {lock});
+  run.path(kPost);
+  run.sample(1, 1300, 1010, kBar);
+  run.call(1, 1310, 1320, {on(OperationKind::unlock, window, 0)});
+  run.path(kComplete);
+  // Its own work does not stand for the holder's.
+  run.sample(0, 1000, 10, kBar);
+  run.call(0, 1110, 1315, {lock});
+  run.path(kStart);
+  run.call(0, 1400, 1410, {on(OperationKind::unlock, window, 0)});
+  run.path(kComplete);
+  for (const int analysts : {1, 2}) {
+    const Found found = analyse(run, analysts);
+    REQUIRE(waiting(found) == 200);
+    CHECK(all_costs(found.delays) == 200);
+    CHECK(found.delays.unattributed_ns == 0);
+    for (const DelayCost& cost : found.delays.costs) CHECK(cost.path.context != kFoo);
+    // Of 310 ns under the lock, 10 in the call that got it.
+    CHECK(cost_of(found, 1, kBar).short_term_ns == Approx(200. * 300 / 310).epsilon(0.01));
+  }
+}
+
 TEST_CASE("all waiting has a cause, but in the first call, before which nobody had synchronized") {
   REQUIRE(rc::check("nothing else is unattributed", [] {
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
@@ -110,10 +154,11 @@ TEST_CASE("costs are all of the waiting, to the nanosecond, and the same for any
     RC_ASSERT(all_costs(first.delays) == waiting(first));
     RC_ASSERT(first.delays.contradictory_ns == 0u);
     RC_ASSERT(first.delays.direct_ns + first.delays.indirect_ns == waiting(first));
-    for (const auto& other :
-         {analyse(simulated.run, 2), analyse(simulated.run, 3, 1), analyse(simulated.run, 2, 1, {}, 1)}) {
+    for (const auto& other : {analyse(simulated.run, 2), analyse(simulated.run, 3, 1),
+                              analyse(simulated.run, 5), analyse(simulated.run, 2, 1, {}, 1)}) {
       RC_ASSERT(other.delays.unattributed_ns == first.delays.unattributed_ns);
       RC_ASSERT(other.delays.costs == first.delays.costs);
+      RC_ASSERT(other.delays.origins == first.delays.origins);
     }
   }));
 }
