@@ -66,11 +66,13 @@ std::string introduction(const database::Contents& experiment, std::uint64_t who
     known += wait.ns;
   }
   if (known == 0) return text + '.';
+  // Of approximations it is not known.
+  const std::string of =
+      known == whole_ns ? " of it " : " of the " + amount(known, unicode) + " from time lines ";
   if (direct == known)
-    return text + ", all of it direct: those who were waited for had not waited themselves.";
-  return text + ", " + keep(percent(static_cast<double>(known - direct) / static_cast<double>(known))) +
-         " of it indirect: those who were waited for had been kept waiting themselves (`causes` follows "
-         "them).";
+    return text + ", all" + of + "direct: those who were waited for had not waited themselves.";
+  return text + ", " + keep(percent(static_cast<double>(known - direct) / static_cast<double>(known))) + of +
+         "indirect: those who were waited for had been kept waiting themselves (`causes` follows them).";
 }
 
 std::string name_of_row(const Key& key) {

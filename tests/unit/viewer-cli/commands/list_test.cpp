@@ -75,6 +75,16 @@ been kept waiting themselves (`causes` follows them).
 )");
 }
 
+TEST_CASE("waits: how much is indirect is said of what time lines tell, not of approximations") {
+  WaitingSample waiting;
+  std::vector<database::Wait>& waits = waiting.sample.build().waits;
+  waits.push_back({WaitPattern::flush_wait, 5, waiting.dot, 2, waiting.dot, false, kSecond, 1});
+  const std::string text = run(waiting.sample, {"waits"});
+  CHECK_THAT(text, Catch::StartsWith(
+                       "Who waited where, and for whom: 37.0 s in all, 38.9 % of the 36.0 s from time"));
+  CHECK_THAT(text, Catch::Contains("2.7 %  flush-wait (approximated)  rank 5, for rank 2\n"));
+}
+
 TEST_CASE("waits --by-rank: a row for each rank") {
   const WaitingSample waiting;
   const std::string text = run(waiting.sample, {"waits", "--by-rank"});
