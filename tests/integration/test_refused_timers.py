@@ -8,6 +8,7 @@ import unittest
 import harness
 
 TIMER_CREATE = 222
+TIMER_SETTIME = 223
 RT_SIGACTION = 13
 SPIN = harness.PROGRAMS / "spin"
 REFUSE = harness.PROGRAMS / "refuse"
@@ -31,6 +32,11 @@ class RefusedTimers(harness.Workspace):
         for error, words in ((errno.EPERM, "not permitted"), (errno.ENOSYS, "not implemented")):
             stderr = self.measure_with([REFUSE, TIMER_CREATE, error])
             self.assert_one_line(stderr, "no samples: ", "timer_create: ", words, "seccomp")
+
+    def test_a_filter_refuses_to_set_timers(self):
+        for error, words in ((errno.EPERM, "not permitted"), (errno.ENOSYS, "not implemented")):
+            stderr = self.measure_with([REFUSE, TIMER_SETTIME, error])
+            self.assert_one_line(stderr, "no samples: 1 thread got no timer", "timer_settime: ", words, "seccomp")
 
     def test_a_filter_refuses_handlers(self):
         stderr = self.measure_with([REFUSE, RT_SIGACTION, errno.EPERM])

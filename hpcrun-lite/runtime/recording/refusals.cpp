@@ -25,29 +25,37 @@ void note(std::size_t event) {
 }
 
 std::atomic<std::uint64_t> refused[EventList::kMax];
-std::atomic<int> first_error{0};
+std::atomic<const char*> first_reason{nullptr};
 
 constexpr const char* kFull =
     "timer_create: Resource temporarily unavailable: raise the limit of pending signals, ulimit -i";
 constexpr const char* kForbidden =
-    "timer_create: Operation not permitted: a filter of system calls (seccomp) has to allow timer_create, "
-    "timer_settime and timer_delete";
+    "timer_create: Operation not permitted: "
+    "a filter of system calls (seccomp) has to allow timer_create, timer_settime and timer_delete";
 constexpr const char* kUnknown =
-    "timer_create: Function not implemented: the kernel lacks timers, or a filter of system calls (seccomp) "
-    "has to allow timer_create, timer_settime and timer_delete";
+    "timer_create: Function not implemented: the kernel lacks timers, or "
+    "a filter of system calls (seccomp) has to allow timer_create, timer_settime and timer_delete";
 constexpr const char* kOther = "timer_create failed";
+constexpr const char* kSettingForbidden =
+    "timer_settime: Operation not permitted: "
+    "a filter of system calls (seccomp) has to allow timer_create, timer_settime and timer_delete";
+constexpr const char* kSettingUnknown =
+    "timer_settime: Function not implemented: "
+    "a filter of system calls (seccomp) has to allow timer_create, timer_settime and timer_delete";
+constexpr const char* kSettingOther = "timer_settime failed";
 
-const char* reason(int error) {
+const char* reason(TimerCall call, int error) {
+  const bool create = call == TimerCall::create;
   switch (error) {
     case EAGAIN:
-      return kFull;
+      return create ? kFull : kSettingOther;
     case EPERM:
     case EACCES:
-      return kForbidden;
+      return create ? kForbidden : kSettingForbidden;
     case ENOSYS:
-      return kUnknown;
+      return create ? kUnknown : kSettingUnknown;
     default:
-      return kOther;
+      return create ? kOther : kSettingOther;
   }
 }
 
@@ -75,11 +83,12 @@ void note_event_problems() {
   }
 }
 
-void timer_refused(std::size_t event, int error) {
-  int none = 0;
-  first_error.compare_exchange_strong(none, error, std::memory_order_relaxed);
+void timer_refused(std::size_t event, TimerCall call, int error) {
+  const char* none = nullptr;
+  const char* why = reason(call, error);
+  first_reason.compare_exchange_strong(none, why, std::memory_order_relaxed);
   refused[event].fetch_add(1, std::memory_order_relaxed);
-  event_failed(event, reason(error));
+  event_failed(event, why);
 }
 
 void handler_refused(int error) {
@@ -104,8 +113,7 @@ std::uint64_t unsampled_threads() {
 }
 
 const char* first_refusal() {
-  const int error = first_error.load(std::memory_order_relaxed);
-  return error == 0 ? nullptr : reason(error);
+  return first_reason.load(std::memory_order_relaxed);
 }
 
 void note_unsampled_threads() {
@@ -119,7 +127,7 @@ void note_unsampled_threads() {
 
 void forget_refusals() {
   for (auto& count : refused) count.store(0, std::memory_order_relaxed);
-  first_error.store(0, std::memory_order_relaxed);
+  first_reason.store(nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace culprit::runtime

@@ -14,8 +14,10 @@ void event_failed(std::size_t event, const char* why);
 /// Writes what failed so far into the measurement, which was just created. Async-signal-safe.
 void note_event_problems();
 
-/// The calling thread got no timer for the event with this index; `error` is an errno.
-void timer_refused(std::size_t event, int error);
+enum class TimerCall : std::uint8_t { create, set };
+
+/// The calling thread got no timer for the event with this index; `error` is `call`'s errno.
+void timer_refused(std::size_t event, TimerCall call, int error);
 
 /// The sampling signal got no handler; `error` is an errno, 0 where every signal has one already. Tells it,
 /// once in a job, since the process is not measured.

@@ -21,9 +21,9 @@ constexpr std::uint64_t kTimersShare = 8;
 /// A parked thread is noticed at the first tick of the kernel after it has used so much.
 constexpr std::uint64_t kNoticed = 50'000;
 
-void set_timer(int timer, int flags, std::uint64_t first, std::uint64_t interval, itimerspec* before) {
+long set_timer(int timer, int flags, std::uint64_t first, std::uint64_t interval, itimerspec* before) {
   const itimerspec expiry{.it_interval = to_timespec(interval), .it_value = to_timespec(first)};
-  system_call(SYS_timer_settime, timer, flags, word(&expiry), word(before));
+  return system_call(SYS_timer_settime, timer, flags, word(&expiry), word(before));
 }
 
 /// Timers of parked threads that this process may still create.
@@ -77,10 +77,15 @@ void start_timers(Thread* thread) {
     thread->events[i].remaining_ns = event.period;
     const clockid_t clock = wall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
     const long timer = create_thread_timer(clock, process.signal, thread->tid, static_cast<int>(i));
-    if (timer >= 0) {
-      thread->timers[i].store(static_cast<int>(timer), std::memory_order_seq_cst);
+    // A filter may allow to create timers, and refuse to set them.
+    const long refused = timer >= 0 ? set_timer(static_cast<int>(timer), 0, 0, 0, nullptr) : 0;
+    if (timer < 0) {
+      timer_refused(i, TimerCall::create, static_cast<int>(-timer));
+    } else if (refused < 0) {
+      system_call(SYS_timer_delete, timer);
+      timer_refused(i, TimerCall::set, static_cast<int>(-refused));
     } else {
-      timer_refused(i, static_cast<int>(-timer));
+      thread->timers[i].store(static_cast<int>(timer), std::memory_order_seq_cst);
     }
   }
   // As in arm(): who changes the state says so first, then looks for timers.
