@@ -55,6 +55,7 @@ void ProcessPacker::add(const ProcessSummary& process, database::Encoder& into) 
   to.put(static_cast<std::uint8_t>(process.end));
   to.put(process.key);
   to.put<std::uint8_t>(process.forked ? 1 : 0);
+  to.put<std::uint8_t>(process.trace_lost ? 1 : 0);
   to.put_varint(zigzag(process.start_realtime_ns));
   to.put_varint(since(process.start_ns, process.end_ns));
   for (const std::uint64_t value :
@@ -113,6 +114,7 @@ void unpack(database::ByteSpan packed, const SharedByProcesses& shared, ProcessS
   process.end = static_cast<measurement::EndReason>(from.get<std::uint8_t>());
   process.key = from.get<std::uint64_t>();
   process.forked = from.get<std::uint8_t>() != 0;
+  process.trace_lost = from.get<std::uint8_t>() != 0;
   process.start_realtime_ns = from.get_zigzag();
   const std::uint64_t length = from.get_varint();
   for (std::uint64_t* const value : {&process.bytes, &process.cells, &process.pid, &process.start_ns,

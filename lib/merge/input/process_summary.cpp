@@ -63,6 +63,7 @@ ProcessSummary Summarizer::summarize(const measurement::Measurement& file, std::
                          .end = process.end,
                          .iterations = process.iterations,
                          .trace_bytes = traced,
+                         .trace_lost = file.process.traced && traced == 0,
                          .flaws = {},
                          .threads = {}};
   Launch launch{.host = process.host,

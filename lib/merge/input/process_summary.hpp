@@ -71,6 +71,7 @@ struct ProcessSummary {
   measurement::EndReason end = measurement::EndReason::running;
   std::uint64_t iterations = 0;
   std::uint64_t trace_bytes = 0;  ///< size of the trace's file, at least 1; 0 without one
+  bool trace_lost = false;        ///< there is none though one was recorded
   std::shared_ptr<const Launch> launch = std::make_shared<const Launch>();
   std::vector<ModuleFlaws> flaws;      ///< of modules that have any
   std::vector<ThreadSummary> threads;  ///< by ordinal

@@ -321,6 +321,21 @@ std::string how_it_ended(const ProcessSummary& process) {
   }
 }
 
+/// Of a run whose traces were taken away altogether nothing is said: it is merged without, as asked.
+std::string lost_traces(const ProcessTable& processes, const std::string& directory) {
+  RankRanges lost;
+  bool some_left = false;
+  for (const ProcessSummary& process : processes) {
+    some_left = some_left || process.trace_bytes != 0;
+    if (process.trace_lost && process.rank && !process.forked) lost.add(*process.rank);
+  }
+  if (!some_left || lost.count() == 0) return {};
+  const bool one = lost.count() == 1;
+  return directory + (one ? ": the trace of rank " : ": the traces of ranks ") + lost.list() +
+         (one ? " is missing: its waits, and what it made others wait, are not in the time lines"
+              : " are missing: their waits, and what they made others wait, are not in the time lines");
+}
+
 }  // namespace
 
 std::vector<std::string> list_problems(const ProcessTable& processes, const database::Quality& quality,
@@ -339,6 +354,8 @@ std::vector<std::string> list_problems(const ProcessTable& processes, const data
     problems.push_back(directory + ": " + std::to_string(cut - kListed) + " more processes were cut short (" +
                        std::to_string(cut) + " of " + std::to_string(processes.size()) + " in all)");
   }
+  if (std::string lost = lost_traces(processes, directory); !lost.empty())
+    problems.push_back(std::move(lost));
   if (quality.dropped > 0) {
     problems.push_back(directory + ": " + std::to_string(quality.dropped) +
                        " samples were dropped (disk full, or a process too busy starting and ending)");

@@ -2,6 +2,7 @@
 
 #include "database/reader.hpp"
 #include "exchange/threads.hpp"
+#include "measurement/trace.hpp"
 #include "merge/timelines/time_line_analyses.hpp"
 #include "sampled.hpp"
 
@@ -231,6 +232,31 @@ TEST_CASE("unreadable and cut-short files are reported and do not stop the merge
     CHECK(outcome.problems[1].find("zz.culprit: ") != std::string::npos);
     CHECK(outcome.problems[2].find("r3cafe.culprit: rank 3 was cut short: its end was not recorded") !=
           std::string::npos);
+  }
+}
+
+TEST_CASE("ranks whose traces are missing are named, unless all are") {
+  for (const bool some_left : {false, true}) {
+    const recorder::Directory directory;
+    std::filesystem::create_directories(directory / "run");
+    for (const int rank : {0, 1, 2, 3}) {
+      const auto path = directory / "run" / ("r" + std::to_string(rank) + ".culprit");
+      Process process(
+          path, {.rank = rank, .world = 4, .pid = 100 + static_cast<std::uint64_t>(rank), .traced = true});
+      const std::uint32_t app = process.module(sampled::kLibrary, measurement::LiveFile::kModuleExecutable);
+      sample(process.thread(), {sampled::in(app, "app_main")}, work(4));
+      process.seal();
+      if (some_left && rank == 1) std::ofstream(measurement::trace::trace_path(path));
+    }
+    const merge::Outcome outcome = merge_with(2, options_for(directory));
+    const auto said = [&](const char* text) {
+      return std::ranges::any_of(outcome.problems,
+                                 [&](const std::string& problem) { return problem.ends_with(text); });
+    };
+    CHECK(said(": the traces of ranks 0, 2-3 are missing: their waits, and what they made others wait, are "
+               "not in the "
+               "time lines") == some_left);
+    CHECK(outcome.degraded() == some_left);
   }
 }
 

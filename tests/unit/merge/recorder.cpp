@@ -30,6 +30,7 @@ Process::Process(const std::filesystem::path& file, const Who& who)
   description.start_realtime_ns = 1'700'000'000'000'000'000;
   description.events = events;
   description.event_count = 1;
+  description.traced = who.traced;
   if (const int error = file_->create(file.c_str(), description); error != 0) {
     throw std::runtime_error("cannot create " + file.string());
   }

@@ -37,6 +37,7 @@ struct Who {
   std::uint64_t pid = 100;
   std::string run = "cafe";
   std::string program = "/opt/app/bin/app";
+  bool traced = false;  ///< says that a trace lies beside the measurement; the test makes one, or not
 };
 
 /// A frame of a path: a place in a module of the process.
