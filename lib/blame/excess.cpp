@@ -21,6 +21,8 @@ namespace {
 constexpr double kBand = 0.2;
 /// A slope is that over what varies beyond sampling noise, but at least over this share of all.
 constexpr double kLeastReliable = 0.2;
+/// Equal work takes threads times that differ by this share of it, as a standard deviation.
+constexpr double kNatural = 0.003;
 /// Mean of max(0, noise) in standard errors: 1/√(2π).
 constexpr double kNoiseExcess = 0.3989;
 
@@ -51,6 +53,7 @@ struct Division::Offer {
   PerLate excess;    ///< max(0, W(c, t) − mean)
   double sum = 0;    ///< of slope · excess, as far as something is left
   double error = 0;  ///< standard error of one thread's work
+  double jitter = 0;
   double sum_error = 0;
   double unevenness = 0;  ///< Σ over threads of the rest's squared deviations, without the part
 };
@@ -81,11 +84,16 @@ double Work::error(const Part& part) const {
   return std::sqrt(sampling_variance(part.weight_sq, part.blocked, share, role_.threads, period_ns_));
 }
 
+double Work::jitter(const Part& part) const {
+  return std::hypot(error(part), kNatural * mean(part));
+}
+
 Division::Offer Division::offer_of(const Part& part, const Ranges& within, const PerLate& left,
                                    const Rest& rest) const {
   Offer offer;
   const double mean = work_.mean(part);
   offer.error = work_.error(part);
+  offer.jitter = work_.jitter(part);
   const std::span<const std::uint64_t> values = work_.of(part.ranges, within);
   double variance = 0;
   double covariance = 0;
@@ -129,7 +137,7 @@ std::pair<std::size_t, double> Division::choose(const std::vector<Offer>& offers
   double margin = std::numeric_limits<double>::infinity();
   if (rival != nullptr) {
     const double further = std::sqrt(rival->unevenness) - std::sqrt(chosen->unevenness);
-    margin = further > 0 ? further / std::hypot(chosen->error, rival->error) : 0;
+    margin = further > 0 ? further / std::hypot(chosen->jitter, rival->jitter) : 0;
   }
   return {static_cast<std::size_t>(chosen - offers.data()), margin};
 }
@@ -166,7 +174,11 @@ void Division::among(std::vector<Part> parts, const Ranges& within, PerLate left
     parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(chosen.part));
     PerLate given = capped(chosen.excess, left);
     std::ranges::transform(left, given, left.begin(), std::minus());
-    const Excess excess{.part = part, .by_thread = std::move(given), .error = chosen.error, .margin = margin};
+    const Excess excess{.part = part,
+                        .by_thread = std::move(given),
+                        .error = chosen.error,
+                        .jitter = chosen.jitter,
+                        .margin = margin};
     if (!take(excess, now) || parts.empty()) return;
     if (without.empty()) without = rest;
     const std::span<const std::uint64_t> values = work_.of(part.ranges, within);

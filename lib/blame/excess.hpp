@@ -25,8 +25,9 @@ struct Excess {
   Part part;
   PerLate by_thread;  ///< e(c, t), ns, sampling noise included
   double error = 0;   ///< standard error of one thread's work, ns
-  /// How much more even the scope is without this part than without another that offers as much, in standard
-  /// errors; infinite where there is none.
+  double jitter = 0;  ///< how much threads with the same work may differ (Work::jitter), ns
+  /// How much more even the scope is without this part than without another that offers as much, over the
+  /// jitter of both; infinite where there is none.
   double margin = std::numeric_limits<double>::infinity();
 };
 
@@ -49,6 +50,8 @@ class Work {
   [[nodiscard]] double mean(const Part& part) const;
   /// Standard error of one thread's work.
   [[nodiscard]] double error(const Part& part) const;
+  /// How much threads with the same work there differ: by sampling, and by 0.3 % of it by nature.
+  [[nodiscard]] double jitter(const Part& part) const;
   [[nodiscard]] std::uint32_t threads() const { return role_.threads; }
 
  private:

@@ -23,12 +23,19 @@ namespace {
 
 using Durations = std::vector<std::vector<double>>;  ///< [part][thread], of a run of about 1
 
+/// A cause takes a share of the run between these.
+struct Sizes {
+  double least = 0, most = 0;
+};
+constexpr Sizes kLarge{0.01, 0.10}, kSmall{0.002, 0.01};
+
 constexpr double kNatural = 0.003;  ///< standard deviation of a part's time over the threads, relative
 
 /// A random program, and which of its parts makes the others wait where.
 class RandomProgram {
  public:
-  RandomProgram(std::uint32_t threads, std::mt19937_64& random) : threads_(threads), random_(random) {
+  RandomProgram(std::uint32_t threads, const Sizes& sizes, std::mt19937_64& random)
+      : threads_(threads), random_(random) {
     const auto parts = static_cast<std::size_t>(whole(5, 25));
     std::vector<double> share(parts);
     for (double& each : share) each = std::exponential_distribution<>(1)(random_) + 0.05;
@@ -43,7 +50,7 @@ class RandomProgram {
     for (int pairs = whole(0, 2); pairs > 0 && used_ + 2 < parts; --pairs) compensate();
     for (int pairs = whole(0, 2); pairs > 0 && used_ + 2 < parts; --pairs) alternate();
     cause = order_[used_];
-    delay();
+    delay(sizes);
   }
 
   Durations durations;
@@ -90,14 +97,14 @@ class RandomProgram {
     }
   }
 
-  /// 1 to 10 % of the run on one thread, a quarter or a half of them; half of the causes run nowhere else.
-  void delay() {
+  /// On one thread, a quarter or a half of them; half of the causes run nowhere else.
+  void delay(const Sizes& sizes) {
     constexpr std::array<std::uint32_t, 3> kShares = {0, 4, 2};
     const std::uint32_t share = kShares[static_cast<std::size_t>(whole(0, 2))];
     culprits = some_threads(share == 0 ? 1 : std::max(1U, threads_ / share));
     std::vector<double>& part = durations[cause];
     if (whole(0, 1) == 1) std::ranges::fill(part, 0.0);
-    const double extra = real(0.01, 0.10);
+    const double extra = real(sizes.least, sizes.most);
     for (const std::uint32_t t : culprits) part[t] += extra;
   }
 
@@ -133,8 +140,8 @@ struct Outcome {
   Confidence confidence = Confidence::hint;
 };
 
-Outcome judge_one(std::uint32_t threads, int samples, std::mt19937_64& random) {
-  const RandomProgram program(threads, random);
+Outcome judge_one(std::uint32_t threads, int samples, const Sizes& sizes, std::mt19937_64& random) {
+  const RandomProgram program(threads, sizes, random);
   TreeFixture tree;
   const ContextId loop = tree.add(tree.add(0, ContextKind::procedure), ContextKind::loop);
   std::vector<ContextId> parts;
@@ -177,11 +184,11 @@ struct Score {
   std::array<int, 3> of{}, right_of{};  ///< by confidence
 };
 
-Score score(std::uint32_t threads, int samples, int programs) {
+Score score(std::uint32_t threads, int samples, int programs, const Sizes& sizes = kLarge) {
   std::mt19937_64 random(1000 + threads);
   Score score;
   for (; score.programs < programs; ++score.programs) {
-    const Outcome outcome = judge_one(threads, samples, random);
+    const Outcome outcome = judge_one(threads, samples, sizes, random);
     if (!outcome.listed) continue;
     ++score.listed;
     score.right += outcome.right ? 1 : 0;
@@ -216,12 +223,18 @@ TEST_CASE("figures: how often the first suspect is right", "[.][figures]") {
   std::printf(
       "samples threads  listed  right  threads |  sure: of, right | likely: of, right | hint: of, right "
       "(%%)\n");
-  for (const int samples : {0, 20'000, 2'000, 500}) {
+  struct Row {
+    Sizes sizes;
+    int samples;
+  };
+  for (const Row& row : {Row{kLarge, 0}, Row{kLarge, 20'000}, Row{kLarge, 2'000}, Row{kLarge, 500},
+                         Row{kSmall, 0}, Row{kSmall, 20'000}}) {
     for (const std::uint32_t threads : {2U, 4U, 8U, 64U}) {
-      const Score s = score(threads, samples, threads == 64 ? 300 : 1000);
+      const Score s = score(threads, row.samples, threads == 64 ? 300 : 1000, row.sizes);
       const auto percent = [](int part, int whole) { return whole > 0 ? 100.0 * part / whole : 0.0; };
-      std::printf("%7d %7u  %5.1f  %5.1f  %5.1f", samples, threads, percent(s.listed, s.programs),
-                  percent(s.right, s.programs), percent(s.threads_right, s.programs));
+      std::printf("%4.1f-%2.0f %% %7d %7u  %5.1f  %5.1f  %5.1f", 100 * row.sizes.least, 100 * row.sizes.most,
+                  row.samples, threads, percent(s.listed, s.programs), percent(s.right, s.programs),
+                  percent(s.threads_right, s.programs));
       for (std::size_t sure = 3; sure-- > 0;)
         std::printf(" | %5.1f %5.1f", percent(s.of[sure], s.programs), percent(s.right_of[sure], s.of[sure]));
       std::printf("\n");
