@@ -109,7 +109,7 @@ class Finder {
   explicit Finder(std::span<const ThreadOnHost> threads) : threads_(threads), lost_(threads.size()) {
     for (std::size_t t = 0; t < threads.size(); ++t) {
       const ScheduledThread& facts = threads[t].facts;
-      const double lost = preempted_ns(facts);
+      const double lost = preempted(facts).work_ns;
       const bool affected = lost >= kAffected * real(facts.work_ns) &&
                             lost >= kAffectedLife * real(facts.sampled_ns) && lost > 0;
       if (affected) lost_[t] = lost;
@@ -133,7 +133,11 @@ class Finder {
         found_.push_back(std::move(suspect));
       }
     }
-    for (MachineSuspect& suspect : found_) std::ranges::sort(suspect.locations);
+    for (MachineSuspect& suspect : found_) {
+      std::ranges::sort(suspect.locations);
+      const auto twice = std::ranges::unique(suspect.locations);
+      suspect.locations.erase(twice.begin(), twice.end());
+    }
     std::ranges::stable_sort(found_, [](const MachineSuspect& a, const MachineSuspect& b) {
       return std::pair(a.explains_ns, a.lost_ns) > std::pair(b.explains_ns, b.lost_ns);
     });
@@ -241,12 +245,22 @@ class Finder {
     const HostState host = state_of(members);
     if (host.lost <= 0) return;
     const std::vector<Place> places = places_of(members);
+    std::map<const Place*, MachineSuspect*> crowded;
     for (const std::size_t t : members) {
-      if (lost_[t] > 0) judge(t, host, places);
+      if (lost_[t] > 0) judge(t, host, places, crowded);
+    }
+    // Who shares processors is named, whether it lost something or not.
+    for (const auto& [place, suspect] : crowded) {
+      for (const std::size_t t : members) {
+        const bool shares = threads_[t].is_rank || lost_[t] > 0;
+        if (shares && place->holds(processors_of(threads_[t].facts)))
+          suspect->locations.push_back(threads_[t].facts.location);
+      }
     }
   }
 
-  void judge(std::size_t thread, const HostState& host, const std::vector<Place>& places) {
+  void judge(std::size_t thread, const HostState& host, const std::vector<Place>& places,
+             std::map<const Place*, MachineSuspect*>& all_crowded) {
     const Processors own = processors_of(threads_[thread].facts);
     const Place* crowded = nullptr;
     for (const Place& place : places) {
@@ -269,11 +283,12 @@ class Finder {
     } else {
       return;  // nothing that was measured says why
     }
-    add(suspect, thread);
+    MachineSuspect& all = add(suspect, thread);
+    if (suspect.wanted > 0) all_crowded.emplace(crowded, &all);
   }
 
   /// To what is said of others like it.
-  void add(const MachineSuspect& one, std::size_t thread) {
+  MachineSuspect& add(const MachineSuspect& one, std::size_t thread) {
     const Group group{one.kind, one.by_others, one.processors, one.quota};
     MachineSuspect& all = suspects_.try_emplace(group, one).first->second;
     all.wanted = std::max(all.wanted, one.wanted);
@@ -281,6 +296,7 @@ class Finder {
     all.free = std::max(all.free, one.free);
     all.lost_ns += whole(lost_[thread]);
     all.locations.push_back(threads_[thread].facts.location);
+    return all;
   }
 
   std::span<const ThreadOnHost> threads_;
@@ -294,18 +310,19 @@ class Finder {
 
 }  // namespace
 
-double preempted_ns(const ScheduledThread& thread) {
+Preempted preempted(const ScheduledThread& thread) {
   const auto lack = [](std::uint64_t wall, std::uint64_t cpu) { return wall > cpu ? real(wall - cpu) : 0.0; };
   const double in_work = lack(thread.work_ns, thread.work_cpu_ns);
   const double in_waits = lack(thread.sampled_ns - std::min(thread.sampled_ns, thread.work_ns),
                                thread.cpu_ns - std::min(thread.cpu_ns, thread.work_cpu_ns));
-  if (thread.ran_ns == 0 || thread.lived_ns == 0 || in_work <= 0) return 0;
+  if (thread.ran_ns == 0 || thread.lived_ns == 0 || in_work + in_waits <= 0) return {};
   // Sampling may have been stopped for a part of the thread's life.
   const double sampled = std::min(1.0, real(thread.sampled_ns) / real(thread.lived_ns));
-  const double runnable = real(thread.runnable_ns) * sampled;
+  const double runnable = std::min(real(thread.runnable_ns) * sampled, in_work + in_waits);
   const double in_proportion = runnable * in_work / (in_work + in_waits);
-  const double most = std::min(runnable, in_work);
-  return std::clamp(in_proportion, std::min(most, std::max(0.0, runnable - in_waits)), most);
+  const double work =
+      std::clamp(in_proportion, std::max(0.0, runnable - in_waits), std::min(runnable, in_work));
+  return {.work_ns = work, .waits_ns = runnable - work};
 }
 
 std::vector<MachineSuspect> find_machine_suspects(std::span<const ThreadOnHost> threads) {

@@ -17,10 +17,15 @@ struct ThreadOnHost {
   bool is_rank = false;       ///< the main thread of a rank
 };
 
-/// What of a thread's time outside waits it spent ready to run, without a processor, in ns: of its time
-/// without a processor as much as falls on work in proportion, between what must and what can fall there
-/// (docs/algorithms.md 5.6). 0 where nothing is known.
-double preempted_ns(const database::ScheduledThread& thread);
+/// Time that a thread was ready to run, without a processor, in ns.
+struct Preempted {
+  double work_ns = 0;   ///< outside waits
+  double waits_ns = 0;  ///< in waits
+};
+
+/// Divides a thread's time without a processor in proportion to what work and waits lack of CPU time, between
+/// what must and what can fall on each (docs/algorithms.md 5.6). 0 where nothing is known.
+Preempted preempted(const database::ScheduledThread& thread);
 
 /// Whether the machine is a suspect, and by which kinds; most explained first. `threads` ascend by location.
 /// Empty where facts do not suffice to say so. Cost: sorts, and linear in threads times different processor

@@ -17,6 +17,7 @@ using database::MachineKind;
 using database::MachineSuspect;
 
 constexpr std::size_t kHostsNamed = 3;
+constexpr double kNsPerSecond = 1e9;
 constexpr std::uint64_t kManyOthers = 500;  // thousandths of a processor
 constexpr double kWorthSaying = 0.05;       // of the idleness: what the machine explains
 
@@ -88,13 +89,20 @@ std::string advice(const MachineSuspect& suspect) {
   return "Compare these processors with the others: clock rate, temperature, memory";
 }
 
-/// Σ of the work of the suspect's threads outside waits, in seconds.
-double work_of(const database::Contents& experiment, const MachineSuspect& suspect) {
-  std::uint64_t ns = 0;
+/// Of the suspect's threads, in seconds.
+struct Times {
+  double work_s = 0;  ///< outside waits
+  double preempted_in_waits_s = 0;
+};
+
+Times times_of(const database::Contents& experiment, const MachineSuspect& suspect) {
+  Times times;
   for (const database::ScheduledThread& thread : experiment.machine().threads) {
-    if (std::ranges::binary_search(suspect.locations, thread.location)) ns += thread.work_ns;
+    if (!std::ranges::binary_search(suspect.locations, thread.location)) continue;
+    times.work_s += seconds_of(thread.work_ns);
+    times.preempted_in_waits_s += blame::preempted(thread).waits_ns / kNsPerSecond;
   }
-  return seconds_of(ns);
+  return times;
 }
 
 std::string effect(const database::Contents& experiment, const MachineSuspect& suspect, double idle_s,
@@ -102,16 +110,17 @@ std::string effect(const database::Contents& experiment, const MachineSuspect& s
   const auto time = [&](double seconds) { return keep(duration(seconds, unicode)); };
   const double lost_s = seconds_of(suspect.lost_ns);
   const double explains_s = std::min(seconds_of(suspect.explains_ns), idle_s);
-  std::string text;
-  if (suspect.kind == MachineKind::slow) {
-    text = "That is " + time(lost_s) + " too much";
-  } else {
-    const double work_s = work_of(experiment, suspect);
-    text = "They were ready to run, without a processor, for about " + time(lost_s);
-    if (work_s > 0) text += ", " + keep(round_percent(std::min(1.0, lost_s / work_s))) + " of their work";
-  }
+  const bool slow = suspect.kind == MachineKind::slow;
+  const Times times = times_of(experiment, suspect);
+  std::string text = slow ? "That is " + time(lost_s) + " too much"
+                          : "They were ready to run, without a processor, for about " + time(lost_s);
+  if (!slow && times.work_s > 0)
+    text += ", " + keep(round_percent(std::min(1.0, lost_s / times.work_s))) + " of their work";
   if (explains_s >= kWorthSaying * idle_s && explains_s > 0)
     text += "; this explains about " + time(explains_s) + " of the " + time(idle_s) + " of idleness";
+  if (!slow && times.preempted_in_waits_s >= kWorthSaying * idle_s && times.preempted_in_waits_s > 0)
+    text += ". In waits they lacked one for another " + time(times.preempted_in_waits_s) +
+            ", and may have noticed messages late";
   return text + '.';
 }
 
@@ -157,7 +166,7 @@ std::optional<double> preempted_share(const database::Contents& experiment, std:
   double lacking = 0;
   for (const database::ScheduledThread& thread : experiment.machine().threads) {
     if (experiment.locations[thread.location].role != role) continue;
-    preempted += blame::preempted_ns(thread);
+    preempted += blame::preempted(thread).work_ns;
     if (thread.work_ns > thread.work_cpu_ns)
       lacking += static_cast<double>(thread.work_ns - thread.work_cpu_ns);
   }

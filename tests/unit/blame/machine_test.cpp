@@ -85,6 +85,28 @@ std::vector<std::uint32_t> numbers(std::uint32_t count) {
 
 }  // namespace
 
+TEST_CASE("time without a processor is divided between work and waits") {
+  const auto of = [](const Rank& rank) { return preempted(run_of({rank}, {})[0].facts); };
+  // 3 s lack in work, 1 s in waits.
+  const Preempted even = of({.work = 5, .work_cpu = 2, .wait = 5, .wait_cpu = 4, .runnable = 2});
+  CHECK(std::abs(even.work_ns - 1.5 * kSecond) < 1);
+  CHECK(std::abs(even.waits_ns - 0.5 * kSecond) < 1);
+  const Preempted all = of({.work = 5, .work_cpu = 2, .wait = 5, .wait_cpu = 4, .runnable = 9});
+  CHECK(std::abs(all.work_ns - 3 * kSecond) < 1);
+  CHECK(std::abs(all.waits_ns - 1 * kSecond) < 1);
+  const Preempted none = of({.work = 5, .work_cpu = 5, .wait = 5, .wait_cpu = 5, .runnable = 0.1});
+  CHECK(none.work_ns == 0);
+  CHECK(none.waits_ns == 0);
+}
+
+TEST_CASE("who shares processors is named, even if it loses nothing itself") {
+  std::vector<Rank> ranks(4, {.work = 6, .work_cpu = 3, .wait = 4, .wait_cpu = 2, .runnable = 5});
+  ranks[3] = {.work = 0.1, .work_cpu = 0.1, .wait = 9.9, .wait_cpu = 5, .runnable = 4.9};
+  const auto suspects = suspects_of(ranks);
+  REQUIRE(suspects.size() == 1);
+  CHECK(suspects[0].locations == numbers(4));
+}
+
 TEST_CASE("a healthy run on enough processors is not the machine's") {
   CHECK(suspects_of({{.work = 9, .work_cpu = 8.9, .wait = 1, .wait_cpu = 1, .runnable = 0.05},
                      {.work = 5, .work_cpu = 4.9, .wait = 5, .wait_cpu = 5, .runnable = 0.05}})
