@@ -1,7 +1,6 @@
 #include "runtime/life/thread_life.hpp"
 
 #include "runtime/modules/modules.hpp"
-#include "runtime/process/scheduling.hpp"
 #include "runtime/recording/regions.hpp"
 #include "runtime/sampling/kernel_sampling.hpp"
 #include "runtime/sampling/papi_sampling.hpp"
@@ -89,7 +88,6 @@ void end_thread() {
   stop_papi_events(thread);
   culprit_rt_thread.state = nullptr;
   if (begin_recording(thread)) {
-    note_own_schedule(thread);
     if (thread->tree != nullptr) thread->tree->finish(now());
     end_recording(thread);
   }

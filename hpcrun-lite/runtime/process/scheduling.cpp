@@ -11,7 +11,6 @@
 
 #include <algorithm>
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace culprit::runtime {
@@ -23,6 +22,7 @@ using measurement::Schedule;
 
 constexpr std::uint64_t kWorthAsking = kSecond / 100;  // CPU time since the kernel was asked last
 constexpr std::uint64_t kFirstLook = kSecond / 4;
+constexpr std::uint64_t kSamplesOfWork = 4;
 
 /// What the kernel counted before the process's measurement began: one thread became the program by exec.
 struct Begin {
@@ -106,6 +106,23 @@ void note_host_load(std::uint64_t time) {
   file.set_host_load(load);
 }
 
+/// Of one thread, unless it hardly ran since it was last asked.
+void ask(std::size_t index) {
+  const measurement::ThreadTree* tree = file.thread(index);
+  if (tree == nullptr || !tree->usable()) return;
+  const std::uint64_t id = tree->counters().tid;
+  const auto tid = static_cast<int>(id);
+  const std::uint64_t told = tree->counters().schedule.ran_ns;
+  const std::uint64_t ran = cpu_time_of(tid);
+  // A tree that ended threads used before holds their times, too.
+  if (tid != begun.tid && ran < (told < ran ? told : 0) + kWorthAsking) return;
+  Schedule schedule;
+  read_times(tid, schedule);
+  read_switches(tid, schedule);
+  schedule.processors = processors_of(tid);
+  file.set_schedule(index, id, since_begin(tid, schedule));
+}
+
 }  // namespace
 
 void begin_schedules() {
@@ -126,38 +143,19 @@ void begin_schedules() {
 void note_schedules_now(std::uint64_t time) {
   next_look = time + std::max(kFirstLook, (time - std::min(time, begun.time_ns)) / 8);
   if (!file.open()) return;
-  for (std::size_t i = 0; i < file.thread_count(); ++i) {
-    const measurement::ThreadTree* tree = file.thread(i);
-    if (tree == nullptr || !tree->usable()) continue;
-    const auto id = tree->counters().tid;
-    const auto tid = static_cast<int>(id);
-    const std::uint64_t told = tree->counters().schedule.ran_ns;
-    const std::uint64_t ran = cpu_time_of(tid);
-    if (tid != begun.tid && ran < (told < ran ? told : 0) + kWorthAsking) continue;
-    Schedule schedule;
-    read_times(tid, schedule);
-    read_switches(tid, schedule);
-    schedule.processors = processors_of(tid);
-    file.set_schedule(i, id, since_begin(tid, schedule));
-  }
+  for (std::size_t i = 0; i < file.thread_count(); ++i) ask(i);
   note_host_load(time);
 }
 
 void note_schedules(std::uint64_t time) {
-  if (time >= next_look) note_schedules_now(time);
-}
-
-void note_own_schedule(const Thread* thread) {
-  if (thread->tree == nullptr || thread_cpu_time() < kWorthAsking) return;
-  Schedule schedule;
-  read_times(thread->tid, schedule);
-  rusage usage{};
-  if (system_call(SYS_getrusage, RUSAGE_THREAD, word(&usage)) == 0) {
-    schedule.voluntary = static_cast<std::uint32_t>(usage.ru_nvcsw);
-    schedule.involuntary = static_cast<std::uint32_t>(usage.ru_nivcsw);
+  if (time >= next_look) return note_schedules_now(time);
+  for (std::size_t i = 0; i < file.thread_count(); ++i) {
+    const measurement::ThreadTree* tree = file.thread(i);
+    if (tree == nullptr || !tree->usable()) continue;
+    // A thread that waits is parked after two or three samples: no clock need be read to leave it out.
+    const auto& counters = tree->counters();
+    if (counters.schedule.ran_ns == 0 && counters.samples >= kSamplesOfWork) ask(i);
   }
-  schedule.processors = processors_of(thread->tid);
-  thread->tree->set_schedule(static_cast<std::uint64_t>(thread->tid), since_begin(thread->tid, schedule));
 }
 
 }  // namespace culprit::runtime

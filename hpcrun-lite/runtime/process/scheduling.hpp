@@ -1,24 +1,21 @@
 #pragma once
 
-#include "runtime/state/thread.hpp"
-
 #include <cstdint>
 
 // What the kernel's scheduler did with the threads, and what the host had to give, into the measurement
 // (docs/algorithms.md 5.6). The handler has no part in it: the flusher thread asks the kernel, ever more
-// rarely, and threads and the process do when they end. Threads that hardly ran are left out.
+// rarely, with descriptors of its own, and the process does when it ends. Threads that hardly ran, or ended
+// before the flusher thread's next turn, are left out.
 namespace culprit::runtime {
 
 /// From here on counts what the process's threads do: at its start, and in a forked child.
 void begin_schedules();
 
-/// The flusher thread's turn: asks the kernel if an eighth of the run has passed since it last did.
+/// The flusher thread's turn: asks the kernel of threads that are new, and of all if an eighth of the run has
+/// passed since it last did.
 void note_schedules(std::uint64_t time);
 
 /// Asks the kernel now. Who calls holds the flusher thread, or is it.
 void note_schedules_now(std::uint64_t time);
-
-/// The calling thread's, at its end. Costs a clock reading where it ran for less than 10 ms.
-void note_own_schedule(const Thread* thread);
 
 }  // namespace culprit::runtime
