@@ -65,7 +65,10 @@ std::string cause(const database::Contents& experiment, const MachineSuspect& su
     }
     case MachineKind::bound_together:
       return where + threads + both + " bound to the same " + keep(counted(suspect.processors, "processor")) +
-             (suspect.free > 0 ? ", while " + processors(suspect.free) + " were idle" : "") + '.';
+             (suspect.free > 0 ? ", while " + processors(suspect.free) +
+                                     (thousandths(suspect.free) == "1" ? " was idle" : " were idle")
+                               : "") +
+             '.';
     case MachineKind::quota:
       return where + "a control group's limit of " + processors(suspect.quota) + " stops " + threads + '.';
     case MachineKind::slow:

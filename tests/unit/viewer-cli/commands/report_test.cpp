@@ -384,7 +384,7 @@ TEST_CASE("The machine is named before any code") {
   const std::string effect =
       " They were ready to run, without a processor, for about 6.00 s, 50 % of their work; this explains "
       "about 5.00 s of the 8.00 s of idleness. ";
-  const std::string rest = " before you change code. 40.0 % of the run is idle";
+  const std::string rest = " before you change code.  40.0 % of the run is idle";
   const auto starts = [&](const std::string& text, const std::string& cause, const std::string& advice) {
     INFO(text);
     CHECK(text.find("The machine is the first suspect: on host node1, " + cause + effect + advice + rest) ==
