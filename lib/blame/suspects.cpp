@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <stdexcept>
 
@@ -29,7 +30,8 @@ constexpr double kListed = 0.05;
 constexpr double kLate = 0.25, kCulprit = 0.05;
 /// Culprits are alike where the least of their excesses is this share of the largest.
 constexpr double kAlike = 0.5;
-/// A suspect is named by the outermost procedure of its walk whose work is at most the last one's over this.
+/// A suspect is named by the outermost procedure of its walk whose work is at most the last one's over this;
+/// it is others if their excess is this share of its own.
 constexpr double kSameWork = 0.8;
 /// Of one code by several call sites, so many are looked at for the one on which the culprits work most.
 constexpr std::size_t kSitesRead = 8;
@@ -47,6 +49,30 @@ struct Found {
   Suspect suspect;
   bool own = false;
 };
+
+std::uint64_t explains(const Found& found) {
+  return found.suspect.explains_ns;
+}
+
+std::uint64_t share_of(std::uint64_t ns, double share) {
+  return rounded(static_cast<double>(ns) * share);
+}
+
+/// Adds a share of what `from` explains below its balanced scopes, and of what mending it saves.
+void add_share(const Suspect& from, double share, Suspect& into) {
+  for (const database::Explained& part : from.explained) {
+    const std::uint64_t ns = share_of(part.ns, share);
+    into.explains_ns += ns;
+    const auto known = std::ranges::find(into.explained, part.balanced, &database::Explained::balanced);
+    if (known != into.explained.end()) {
+      known->ns += ns;
+    } else {
+      into.explained.push_back({.balanced = part.balanced, .ns = ns});
+    }
+  }
+  into.save_balanced_ns += share_of(from.save_balanced_ns, share);
+  into.save_removed_ns += share_of(from.save_removed_ns, share);
+}
 
 /// The suspects of one role.
 class Search {
@@ -77,7 +103,9 @@ class Search {
                                         std::span<const std::uint32_t> culprits) const;
   void state_worth(Suspect& suspect, double explains, const Excess& e, const Late& late,
                    const Part& whole) const;
-  [[nodiscard]] bool same(const Found& a, const Found& b) const;
+  void merge_equal();
+  void hand_inwards();
+  [[nodiscard]] bool holds(const Suspect& suspect, ContextId x) const;
 
   std::span<const database::Context> contexts_;
   std::uint32_t role_index_;
@@ -229,39 +257,70 @@ void Search::below(const database::BlameRow& row) {
   }
 }
 
-/// Whether two suspects of different balanced scopes are the same code, or one is within the other.
-bool Search::same(const Found& a, const Found& b) const {
-  if (a.suspect.scopes == b.suspect.scopes && a.own == b.own) return true;
-  const auto within = [&](const Found& inner, const Found& outer) {
-    const std::vector<ContextId>& scopes = outer.suspect.scopes;
-    const auto after = std::ranges::upper_bound(scopes, inner.suspect.suspect);
-    return !outer.own && after != scopes.begin() && inner.suspect.suspect < contexts_[*(after - 1)].end;
-  };
-  return within(a, b) || within(b, a);
+/// One suspect for the same code below several balanced scopes.
+void Search::merge_equal() {
+  std::map<std::pair<std::vector<ContextId>, bool>, std::size_t> by_code;
+  std::vector<Found> once;
+  std::ranges::stable_sort(found_, std::ranges::greater(), &explains);
+  for (Found& found : found_) {
+    const auto [known, added] = by_code.try_emplace({found.suspect.scopes, found.own}, once.size());
+    if (added) {
+      once.push_back(std::move(found));
+    } else {
+      Suspect& into = once[known->second].suspect;
+      add_share(found.suspect, 1, into);
+      into.excess_ns = std::max(into.excess_ns, found.suspect.excess_ns);
+    }
+  }
+  found_ = std::move(once);
+}
+
+/// A suspect whose excess is that of others, found for balanced scopes within it, says nothing new: what it
+/// explains is theirs, in proportion to what they explain.
+void Search::hand_inwards() {
+  std::ranges::stable_sort(found_, {}, [](const Found& found) { return found.suspect.balanced; });
+  std::vector<Found> kept;
+  for (std::size_t i = 0; i < found_.size(); ++i) {
+    const Suspect& outer = found_[i].suspect;
+    std::vector<Suspect*> inner;
+    double excess = 0;
+    double explained = 0;
+    for (std::size_t k = i + 1; k < found_.size() && !found_[i].own; ++k) {
+      Suspect& other = found_[k].suspect;
+      if (other.balanced >= contexts_[outer.balanced].end) break;
+      if (other.balanced == outer.balanced || !holds(outer, other.suspect)) continue;
+      inner.push_back(&other);
+      excess += static_cast<double>(other.excess_ns);
+      explained += static_cast<double>(other.explains_ns);
+    }
+    if (excess < kSameWork * static_cast<double>(outer.excess_ns) || explained == 0) {
+      kept.push_back(std::move(found_[i]));
+      continue;
+    }
+    for (Suspect* const each : inner)
+      add_share(outer, static_cast<double>(each->explains_ns) / explained, *each);
+  }
+  found_ = std::move(kept);
+}
+
+/// Whether `x` is or lies in one of a suspect's scopes.
+bool Search::holds(const Suspect& suspect, ContextId x) const {
+  const auto after = std::ranges::upper_bound(suspect.scopes, x);
+  return after != suspect.scopes.begin() && x < contexts_[*(after - 1)].end;
 }
 
 std::vector<Suspect> Search::take() {
-  const auto explains = [](const Found& found) { return found.suspect.explains_ns; };
-  std::ranges::stable_sort(found_, std::ranges::greater(), explains);
-  std::vector<Found> once;
-  for (Found& found : found_) {
-    const auto known = std::ranges::find_if(once, [&](const Found& other) {
-      return other.suspect.balanced != found.suspect.balanced && same(other, found);
-    });
-    if (known == once.end()) {
-      once.push_back(std::move(found));
-      continue;
-    }
-    Suspect& into = known->suspect;
-    into.explained.push_back(found.suspect.explained.front());
-    into.explains_ns += found.suspect.explains_ns;
-    into.excess_ns = std::max(into.excess_ns, found.suspect.excess_ns);
-    into.save_balanced_ns += found.suspect.save_balanced_ns;
-    into.save_removed_ns += found.suspect.save_removed_ns;
-  }
-  std::ranges::stable_sort(once, std::ranges::greater(), explains);
+  merge_equal();
+  hand_inwards();
+  std::ranges::stable_sort(found_, std::ranges::greater(), &explains);
   std::vector<Suspect> suspects;
-  for (Found& found : once) suspects.push_back(std::move(found.suspect));
+  suspects.reserve(found_.size());
+  for (Found& found : found_) {
+    Suspect& suspect = found.suspect;
+    std::ranges::stable_sort(suspect.explained, std::ranges::greater(), &database::Explained::ns);
+    suspect.balanced = suspect.explained.front().balanced;
+    suspects.push_back(std::move(suspect));
+  }
   return suspects;
 }
 

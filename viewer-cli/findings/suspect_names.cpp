@@ -34,7 +34,8 @@ class Names {
   [[nodiscard]] std::string of_one(const Suspect& suspect) const {
     const ContextId inside = enclosing_procedure(experiment_, suspect.suspect);
     const ContextId named = enclosing_procedure(experiment_, suspect.named);
-    if (named == kNone || inside == named)
+    const auto name = [&](ContextId x) { return experiment_.contexts[x].name; };
+    if (named == kNone || inside == named || name(inside) == name(named))  // recursion included
       return suspect_phrase(experiment_, suspect.suspect, suspect.suspect, width_, unicode_);
     return suspect_phrase(experiment_, suspect.named, suspect.suspect, width_, unicode_);
   }

@@ -523,6 +523,34 @@ TEST_CASE("a suspect is listed once, with what it explains below each balanced s
   CHECK(suspects[0].explained == std::vector<database::Explained>{{inner, 1800}, {outer, 900}});
 }
 
+TEST_CASE("what an outer scope's suspect explains is handed to those found within it") {
+  TreeFixture tree;
+  const ContextId main = tree.add(0, ContextKind::procedure);
+  const ContextId solve = tree.call(main, kThird, 5);
+  const ContextId inner = tree.at_line(solve, ContextKind::loop, 20);
+  const ContextId slow = tree.call(inner, kWork, 21);
+  const ContextId slower = tree.call(inner, kSecond, 22);
+  const ContextId even = tree.call(inner, kHelper, 23);
+  const ContextId inner_wait = tree.add_wait(inner);
+  const ContextId setup = tree.call(main, 9, 6);
+  const ContextId outer_wait = tree.add_wait(main);
+  RoleFixture role(tree.contexts(), 4);
+  role.spend(slow, {1000, 1000, 1300, 1000});
+  role.spend(slower, {1000, 1000, 1600, 1000});
+  role.spend(even, {5000, 5000, 5000, 5000});
+  role.spend(setup, {5000, 5000, 5000, 5000});
+  role.spend(inner_wait, {600, 600, 0, 600}, true);
+  role.spend(outer_wait, {300, 300, 0, 300}, true);
+  const std::vector<BlameRow> blame = {{main, 900, 0, 0}, {inner, 1800, 0, 0}};
+  const auto suspects =
+      find_suspects(tree.contexts(), 0, role.view(), blame, role.locations(), role.work(), {});
+  REQUIRE(suspects.size() == 2);
+  CHECK(suspects[0].suspect == slower);
+  CHECK(suspects[0].explained == std::vector<database::Explained>{{inner, 1200}, {main, 600}});
+  CHECK(suspects[1].suspect == slow);
+  CHECK(suspects[1].explained == std::vector<database::Explained>{{inner, 600}, {main, 300}});
+}
+
 TEST_CASE("an excess of a few samples is not sure") {
   Program p;
   RoleFixture role(p.tree.contexts(), 4);
