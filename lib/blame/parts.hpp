@@ -2,7 +2,6 @@
 
 #include "blame/blame.hpp"
 
-#include <functional>
 #include <vector>
 
 // The parts of a balanced scope that suspects are sought among: code, whatever place it is called from
@@ -49,7 +48,6 @@ class Parts {
 
  private:
   struct Direct;
-  struct Visitor;
   void visit(database::ContextId x, Direct& into) const;
   void collect_pieces(database::ContextId x, bool of_library, std::vector<database::ContextId>& into) const;
   [[nodiscard]] std::vector<Part> pooled_pieces(const Part& part, bool of_library) const;

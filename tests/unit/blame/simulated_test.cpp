@@ -180,3 +180,124 @@ TEST_CASE("in nested imbalance each loop is blamed for its own idleness") {
     CHECK(suspect->locations == std::vector<std::uint32_t>{i == 0 ? 1U : 6U});
   }
 }
+
+namespace {
+
+constexpr database::StringId kCommon = 1, kFirst = 2, kSecond = 3, kThird = 4, kHelper = 5;
+
+/// main → loop → { … }, whose threads do not run the same calls; sampled, analysed from balance to suspects.
+struct Asymmetric {
+  TreeFixture tree;
+  ContextId main = tree.add(0, ContextKind::procedure);
+  ContextId loop = tree.add(main, ContextKind::loop);
+  Simulation simulation;
+  std::uint32_t line = 10;
+
+  /// A procedure called from a line of its own, in `caller` or the loop.
+  ContextId call(database::StringId name, ContextId caller = 0) {
+    return tree.call(caller != 0 ? caller : loop, name, line++);
+  }
+  /// Milliseconds of one iteration at `scope`, by thread.
+  void work(ContextId scope, const std::function<double(std::uint32_t)>& ms) {
+    simulation.parts.push_back({scope, [ms](std::uint32_t t) { return 1e-3 * ms(t); }});
+  }
+  std::vector<database::Suspect> suspects(std::uint32_t threads, std::uint64_t seed) {
+    simulation.threads = threads;
+    simulation.iterations = 200;
+    if (simulation.wait == 0) simulation.wait = tree.add_wait(tree.add(loop, ContextKind::call));
+    std::mt19937_64 random(seed);
+    RoleFixture role(tree.contexts(), threads);
+    (void)simulation.run(role, random);
+    return role.analyse({}).suspects;
+  }
+};
+
+using Threads = std::vector<std::uint32_t>;
+constexpr std::uint64_t kSeeds = 10;
+
+}  // namespace
+
+TEST_CASE(
+    "sampled: common work by different call sites is innocent, what only one rank does besides is not") {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    CAPTURE(seed);
+    Asymmetric program;
+    std::vector<ContextId> sites;
+    for (std::uint32_t t = 0; t < 3; ++t) {
+      sites.push_back(program.call(kCommon));
+      program.work(sites.back(), [t](std::uint32_t thread) { return thread == t ? 30.0 : 0.0; });
+    }
+    const ContextId second = program.call(kSecond);
+    program.work(second, [](std::uint32_t t) { return t == 0 ? 10.0 : 0.0; });
+    const ContextId third = program.call(kThird);
+    program.work(third, [](std::uint32_t t) { return t == 1 ? 5.0 : 0.0; });
+    const auto suspects = program.suspects(3, 700 + seed);
+    REQUIRE_FALSE(suspects.empty());
+    CHECK(suspects[0].suspect == second);
+    CHECK(suspects[0].locations == Threads{0});
+    for (const database::Suspect& suspect : suspects)
+      for (const ContextId site : sites) CHECK(suspect.suspect != site);
+  }
+}
+
+TEST_CASE("sampled: code with a counterpart elsewhere is innocent") {
+  for (const std::uint32_t threads : {4U, 16U, 64U}) {
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      CAPTURE(threads, seed);
+      Asymmetric program;
+      const ContextId common = program.call(kCommon);
+      program.work(common, [](std::uint32_t) { return 10.0; });
+      program.work(program.call(kFirst), [](std::uint32_t t) { return t == 0 ? 20.0 : 0.0; });
+      program.work(program.call(kSecond), [](std::uint32_t t) { return t == 0 ? 0.0 : 20.0; });
+      const ContextId extra = program.call(kThird);
+      program.work(extra, [](std::uint32_t t) { return t == 0 ? 5.0 : 0.0; });
+      const auto suspects = program.suspects(threads, 800 + seed);
+      REQUIRE(suspects.size() == 1);
+      CHECK(suspects[0].suspect == extra);
+      CHECK(suspects[0].locations == Threads{0});
+    }
+  }
+}
+
+TEST_CASE("sampled: two causes below one caller") {
+  for (const std::uint32_t threads : {4U, 16U}) {
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      CAPTURE(threads, seed);
+      Asymmetric program;
+      program.work(program.call(kCommon), [](std::uint32_t) { return 10.0; });
+      const ContextId step = program.call(kFirst);
+      const ContextId a = program.call(kSecond, step);
+      const ContextId b = program.call(kThird, step);
+      const ContextId even = program.call(kHelper, step);
+      program.work(a, [](std::uint32_t t) { return t == 0 ? 14.0 : 8.0; });
+      program.work(b, [](std::uint32_t t) { return t == 1 ? 13.0 : 8.0; });
+      program.work(even, [](std::uint32_t) { return 8.0; });
+      const auto suspects = program.suspects(threads, 900 + seed);
+      REQUIRE(suspects.size() == 2);
+      const bool first_is_a = suspects[0].suspect == a;
+      CHECK(suspects[first_is_a ? 0 : 1].suspect == a);
+      CHECK(suspects[first_is_a ? 0 : 1].locations == Threads{0});
+      CHECK(suspects[first_is_a ? 1 : 0].suspect == b);
+      CHECK(suspects[first_is_a ? 1 : 0].locations == Threads{1});
+    }
+  }
+}
+
+TEST_CASE("sampled: work in a shared helper is named by the function that asked for it") {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    CAPTURE(seed);
+    Asymmetric program;
+    std::vector<ContextId> functions, helpers;
+    for (const database::StringId name : {kFirst, kSecond, kThird}) {
+      functions.push_back(program.call(name));
+      helpers.push_back(program.call(kHelper, functions.back()));
+      const bool slow = name == kSecond;
+      program.work(helpers.back(), [slow](std::uint32_t t) { return slow && t == 2 ? 14.0 : 10.0; });
+    }
+    const auto suspects = program.suspects(8, 1000 + seed);
+    REQUIRE(suspects.size() == 1);
+    CHECK(suspects[0].suspect == helpers[1]);
+    CHECK(suspects[0].named == functions[1]);
+    CHECK(suspects[0].locations == Threads{2});
+  }
+}
