@@ -122,7 +122,7 @@ std::string effect(const database::Contents& experiment, const MachineSuspect& s
   if (explains_s >= kWorthSaying * idle_s && explains_s > 0)
     text += "; this explains about " + time(explains_s) + " of the " + time(idle_s) + " of idleness";
   if (!slow && times.preempted_in_waits_s >= kWorthSaying * idle_s && times.preempted_in_waits_s > 0)
-    text += ". In waits they lacked one for another " + time(times.preempted_in_waits_s) +
+    text += ". In MPI calls and waits they lacked one for another " + time(times.preempted_in_waits_s) +
             ", and may have noticed messages late";
   return text + '.';
 }
