@@ -2,13 +2,14 @@
 
     Costs(Truth(logs)).of(rank, before)      (short-term, long-term) ns that the time before calls of this function cost
 
-The definitions. A wait is explained by what the rank that caused it did since the two last met, up to the call that
-ended the wait: its own waits, and all other time. Two ranks meet at the end of a wait of one for the other, and in a
-collective that nobody leaves before all have entered it. If what the causer did is at least as long as the wait, the wait is
-divided among it in proportion; else what is missing has no cause. What falls to the causer's own waits is divided among
-their causes in turn, as long-term cost; the rest is short-term cost of the time between two calls, or of the call. (The
-rules also leave out what the waiter did just as long. The ranks of a program that is judged here do different things between
-different calls, so there is nothing to leave out.)"""
+The definitions. A wait is explained by what the rank that caused it did longer than the waiter since the two last met, up to the
+call that ended the wait, and by its own waits. Two ranks meet at the end of a wait of one for the other, and in a collective that
+nobody leaves before all have entered it. What each did is divided into gaps, by the calls around them, and calls without their
+waits; what is left of the call in which they met is the same for both. R is what the causer took longer for each: A+ and A- are the sums above and below zero over what both did, B the sum over
+what one did. D = A+ + max(0, B - A-) if B >= 0, else max(0, A+ + B). If D and the causer's waits are at least as long as the wait,
+it is divided among them in proportion; else what is missing has no cause. What falls to the causer's own waits is divided among
+their causes in turn, as long-term cost; the rest is short-term cost of what it did longer. What only the causer did is less by
+what only the waiter did, the most alike in length first. (The programs that are judged here do something else in each gap.)"""
 
 import collections
 import itertools
@@ -51,25 +52,64 @@ class Costs:
         return met
 
     def _begin(self, wait):
-        """The causer's call in which the two had last met, and whether it was entering it then."""
+        """The calls in which the two had last met, each with whether its rank was entering it then: the waiter's, the causer's."""
         waiter, cause = self.place[wait.call], self.place[wait.cause]
         before = [
             (own, not own_enters, other, other_enters)
             for own, own_enters, other, other_enters in self.met[wait.call.rank, wait.cause.rank]
             if (own < waiter or (own == waiter and own_enters)) and other < cause
         ]
-        return max(before)[2:] if before else None
+        if not before:
+            return None
+        own, own_left, other, other_enters = max(before)
+        return (own, not own_left), (other, other_enters)
+
+    def _times(self, rank, begin, last):
+        """{(call before, call after) or call: ns} up to the enter of call `last`; and the waits in them."""
+        first, entering = begin
+        calls = self.calls[rank][first : last + 1]
+        times, waits = collections.Counter(), []
+        for previous, call in zip(calls, calls[1:]):
+            times[previous.function, call.function] += call.enter - previous.exit
+        for call in calls[:-1]:
+            wait = self.waits.get(call)
+            times["met" if call is calls[0] else call.function] += call.duration - (wait.nanoseconds if wait else 0)
+            waits.extend([wait] if wait and (entering or call is not calls[0]) else [])
+        return times, waits
 
     def _divide(self, wait, amount, costs):
         rank, begin = wait.cause.rank, self._begin(wait)
         if begin is None:
             return  # they had not met: at the very beginning
-        first, entering = begin
-        calls = self.calls[rank][first : self.place[wait.cause] + 1]
-        whole = max(wait.cause.enter - (calls[0].enter if entering else calls[0].exit), wait.nanoseconds)
-        for previous, call in zip(calls, calls[1:]):
-            costs[rank, call.function] += amount * (call.enter - previous.exit) / whole
-        for call in calls[:-1] if entering else calls[1:-1]:
-            if call in self.waits:
-                inner = self.waits[call]
-                self._divide(inner, amount * inner.nanoseconds / whole, self.long)
+        theirs, _ = self._times(wait.call.rank, begin[0], self.place[wait.call])
+        times, waits = self._times(rank, begin[1], self.place[wait.cause])
+        longer, delay = longer_in(times, theirs), excess(times, theirs)
+        whole = max(delay + sum(inner.nanoseconds for inner in waits), wait.nanoseconds)
+        for kind, ns in longer.items():
+            if isinstance(kind, tuple):
+                costs[rank, kind[1]] += amount * delay / whole * ns / sum(longer.values())
+        for inner in waits:
+            self._divide(inner, amount * inner.nanoseconds / whole, self.long)
+
+
+def excess(causer, waiter):
+    both = [causer[kind] - waiter[kind] for kind in causer.keys() & waiter.keys()]
+    more, less = sum(ns for ns in both if ns > 0), -sum(ns for ns in both if ns < 0)
+    one = sum(causer[kind] - waiter[kind] for kind in causer.keys() ^ waiter.keys())
+    return more + max(0, one - less) if one >= 0 else max(0, more + one)
+
+
+def longer_in(causer, waiter):
+    """{kind: ns that the causer took longer}, what only one of them did set against each other."""
+    longer = {kind: causer[kind] - waiter[kind] for kind in causer.keys() & waiter.keys()}
+    own = {kind: causer[kind] for kind in causer.keys() - waiter.keys() if causer[kind] > 0}
+    others = {kind: waiter[kind] for kind in waiter.keys() - causer.keys() if waiter[kind] > 0}
+    while own and others:
+        pairs = ((abs(own[a] - others[b]) / max(own[a], others[b]), str(a), str(b), a, b) for a in own for b in others)
+        *_, a, b = min(pairs)
+        less = min(own[a], others[b])
+        for left, kind in ((own, a), (others, b)):
+            left[kind] -= less
+            if left[kind] == 0:
+                del left[kind]
+    return {kind: ns for kind, ns in (longer | own).items() if ns > 0}

@@ -1,6 +1,6 @@
 // By which call paths a delayer took longer than its waiters (docs/algorithms.md 8). Each gap's exact time is
-// divided by the samples in it, for both sides, over a tree of chains of procedures; calls and gaps without
-// samples are leaves of their own. Then
+// divided by the samples in it, for both sides, over a tree of chains of procedures; calls, by their chains,
+// and gaps without samples are leaves of their own. Then
 //   1. match alternatives: of the children of a scope, those that only the delayer ran stand for those that
 //      only the waiters ran, always the pair of the smallest relative difference first;
 //   2. keep the leaves whose difference is positive and at least twice its standard error; where a procedure
@@ -33,11 +33,11 @@ struct Scope {
   bool leaf = false;
   bool exact = false;         // nothing in it was sampled: no error
   bool around_calls = false;  // calls or gaps lie in it
-  PathOfRegion path;          // of an exact leaf
+  PathOfRegion path;          // of a gap without samples
   std::array<double, kSides> ns{};
   double variance = 0;
   double left = 1;                           // of the delayer's time, after its alternatives
-  std::map<std::uint32_t, double> contexts;  // of a sampled leaf: the delayer's time
+  std::map<std::uint32_t, double> contexts;  // of other leaves: the delayer's time
 
   [[nodiscard]] double excess() const { return ns[0] * left - ns[1]; }
   [[nodiscard]] bool significant() const {
@@ -67,7 +67,8 @@ class ExcessTree {
   std::size_t scope(std::size_t parent);
   std::size_t scope_of(std::uint32_t chain);
   std::size_t own_code_of(std::uint32_t chain);
-  void add_exact(const PathOfRegion& path, std::uint32_t chain, const std::array<double, kSides>& ns);
+  std::size_t call_of(std::uint32_t chain);
+  void add_exact(std::size_t leaf, const std::array<double, kSides>& ns);
   void divide(std::span<const PathTime> samples, const std::array<double, kSides>& ns);
   [[nodiscard]] double repeated(std::uint32_t region, double counted) const;
   void match_alternatives(std::size_t scope);
@@ -82,7 +83,7 @@ class ExcessTree {
   const ProcedureChains& chains_;
   const TimeLine* delayer_;
   std::vector<Scope> scopes_;  // the root first; parents before their children
-  std::map<std::uint32_t, std::size_t> of_chain_, own_code_;
+  std::map<std::uint32_t, std::size_t> of_chain_, own_code_, calls_;
   std::map<std::size_t, double> kept_;                                         // leaves
   std::vector<Part> parts_;                                                    // by scope
   std::vector<std::pair<std::uint32_t, std::array<double, kSides>>> sampled_;  // gaps, with their times
@@ -123,8 +124,11 @@ void ExcessTree::add(std::span<const PathTime> times) {
     }
   }
   const Region& region = regions_[times.front().region];
-  if (region.next == Region::kCall)
-    return add_exact({.context = region.previous, .region = {}}, chains_.of(region.previous), ns);
+  if (region.next == Region::kCall) {
+    const std::size_t call = call_of(chains_.of(region.previous));
+    if (ns[0] > 0) scopes_[call].contexts[region.previous] += ns[0];
+    return add_exact(call, ns);
+  }
   if (!samples.empty()) {
     sampled_.emplace_back(times.front().region, ns);
     return divide(samples, ns);
@@ -132,15 +136,20 @@ void ExcessTree::add(std::span<const PathTime> times) {
   const std::uint32_t after = chains_.parent(chains_.of(region.next));
   const bool first = region.previous == Region::kStart;
   const std::uint32_t before = first ? after : chains_.parent(chains_.of(region.previous));
-  add_exact({.context = PathOfRegion::kBetween, .region = region}, chains_.common(before, after), ns);
+  const std::size_t gap = scope(scope_of(chains_.common(before, after)));
+  scopes_[gap].path = {.context = PathOfRegion::kBetween, .region = region};
+  add_exact(gap, ns);
+}
+
+std::size_t ExcessTree::call_of(std::uint32_t chain) {
+  const auto found = calls_.find(chain);
+  if (found != calls_.end()) return found->second;
+  return calls_[chain] = scope(scope_of(chain));
 }
 
 /// An MPI call, or a gap in which nothing was sampled.
-void ExcessTree::add_exact(const PathOfRegion& path, std::uint32_t chain,
-                           const std::array<double, kSides>& ns) {
-  const std::size_t leaf = scope(scope_of(chain));
+void ExcessTree::add_exact(std::size_t leaf, const std::array<double, kSides>& ns) {
   scopes_[leaf].leaf = scopes_[leaf].exact = true;
-  scopes_[leaf].path = path;
   for (std::size_t at = leaf; at != kNone; at = scopes_[at].parent) {
     for (std::size_t side = 0; side < kSides; ++side) scopes_[at].ns[side] += ns[side];
     scopes_[at].around_calls = true;
@@ -284,7 +293,7 @@ double ExcessTree::weigh_kept(bool exact, double most, std::map<PathOfRegion, do
   for (const auto& [leaf, ns] : kept_) {
     const Scope& scope = scopes_[leaf];
     if (scope.exact != exact) continue;
-    if (exact) found[scope.path] += part * ns;
+    if (scope.contexts.empty()) found[scope.path] += part * ns;
     double whole = 0;
     for (const auto& [context, time] : scope.contexts) whole += time;
     for (const auto& [context, time] : scope.contexts)
@@ -321,9 +330,10 @@ std::map<PathOfRegion, double> ExcessTree::weights(double cost_ns) {
   if (exact < cost_ns) weigh_gaps(cost_ns - exact, found);
   if (!found.empty()) return found;
   // All of it took the waiters longer.
-  for (const Scope& one : scopes_) {
-    if (one.exact && one.ns[0] > 0) found[one.path] += one.ns[0];
+  for (std::size_t at = 0; at < scopes_.size(); ++at) {
+    if (scopes_[at].exact && scopes_[at].ns[0] > 0) kept_[at] = scopes_[at].ns[0];
   }
+  weigh_kept(true, HUGE_VAL, found);
   return found;
 }
 

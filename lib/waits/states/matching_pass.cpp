@@ -45,6 +45,8 @@ struct Cursor {
   bool ended = false;
   std::uint64_t received_ns = 0;          // the exit of the last call that received or probed
   std::vector<std::uint64_t> sampled_ns;  // the samples since the last call
+  std::uint64_t left_ns = 0;              // when that was left
+  std::uint64_t shortest_ns = kEnd;       // that a sample stands for, so far: one period
 };
 
 /// Records in a round, at least: of each rank of the analysis, some milliseconds' work, and of each time
@@ -257,12 +259,17 @@ class Pass {
     cursor.sampled_ns.clear();
   }
 
+  /// A sample that was due several times, as in a call that no signal could interrupt, counts for the gap
+  /// that it was taken in as often as it was due there.
   void take_sample(Cursor& cursor) {
     TimeLine& line = *cursor.line;
     const Record& record = cursor.record;
+    const std::uint64_t ns = record.exit_ns - record.enter_ns;
+    if (ns != 0) cursor.shortest_ns = std::min(cursor.shortest_ns, ns);
+    const std::uint64_t in_gap = record.exit_ns - std::min(cursor.left_ns, record.exit_ns);
     line.samples.push_back({.gap = static_cast<std::uint32_t>(line.events.size()),
                             .context = record.node,
-                            .ns = record.exit_ns - record.enter_ns});
+                            .ns = ns > in_gap ? std::min(ns, in_gap + cursor.shortest_ns) : ns});
     cursor.sampled_ns.push_back(record.exit_ns);
   }
 
@@ -294,6 +301,7 @@ class Pass {
                         .any = record.any,
                         .alone = record.operations.size() == 1,
                         .exit_ns = record.exit_ns};
+    cursor.left_ns = record.exit_ns;
     for (const Operation& operation : record.operations) {
       if (may_receive(operation)) cursor.received_ns = std::max(cursor.received_ns, record.exit_ns);
       dispatch(call, operation);

@@ -18,15 +18,16 @@ constexpr std::uint64_t kPeriod = 5'000'000, kMs = 1'000'000;
 constexpr std::uint32_t kNone = CallPaths::kNone;
 
 // The tree: main; MPI_Send and MPI_Recv in it; f, from two call sites, g, and h in g.
-enum Context : std::uint32_t { kRoot, kMain, kSend, kReceive, kF, kSite, kFThere, kG, kH };
+enum Context : std::uint32_t { kRoot, kMain, kSend, kReceive, kF, kSite, kFThere, kG, kH, kSendThere };
 
 struct Account {
   Account() {
-    paths.parent = {kNone, kRoot, kMain, kMain, kMain, kMain, kSite, kMain, kG};
-    paths.procedure = {kNone, 1, 2, 3, 4, kNone, 4, 5, 6};
+    paths.parent = {kNone, kRoot, kMain, kMain, kMain, kMain, kSite, kMain, kG, kSite};
+    paths.procedure = {kNone, 1, 2, 3, 4, kNone, 4, 5, 6, 2};
     RegionNumbers numbers;
     numbers.number({kSend, kReceive});
     numbers.number({kReceive, kSend});
+    numbers.number({kReceive, kSendThere});
     exchange::run_on_threads(1,
                              [&](exchange::Communicator& analysis) { regions.emplace(analysis, numbers); });
   }
@@ -111,6 +112,15 @@ TEST_CASE("a path that covers its gap is as exact as the stamps") {
   account.add(Side::delayer, kAfterSend, kF, 1010);
   account.add(Side::waiter, kAfterSend, kF, 1000);
   CHECK(account.shares(10) == Shares{{kF, 1}});
+}
+
+TEST_CASE("a call from two call sites is one") {
+  Account account;
+  account.add(Side::delayer, kAfterSend, kH, 30);
+  account.add_exact(Side::delayer, {kSend, Region::kCall}, 400);
+  account.add_exact(Side::delayer, {kSendThere, Region::kCall}, 500);
+  account.add_exact(Side::waiter, {kSendThere, Region::kCall}, 900);
+  CHECK(account.shares(30) == Shares{{kH, 1}});
 }
 
 TEST_CASE("a gap without samples bears its own difference") {

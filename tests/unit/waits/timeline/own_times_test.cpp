@@ -42,6 +42,21 @@ TEST_CASE("own times are calls without their waits, and gaps divided by their sa
   CHECK(time_of(times, PathOfRegion::kBetween) == 200);
 }
 
+TEST_CASE("a sample that was due in the call before its gap, too, counts for the gap once") {
+  ScriptedRun run(1);
+  run.sample(0, 10, 0, kRest);
+  run.call(0, 50, 1000, {on(OperationKind::initialize)});
+  run.path(kInit);
+  // One sample in 10 ns: the first was due since 105.
+  run.sample(0, 1005, 105, kRest);
+  for (std::uint64_t at = 1015; at < 1100; at += 10) run.sample(0, at, at - 10, kWork);
+  run.call(0, 1100, 1110, {on(OperationKind::finalize)});
+  run.path(kFinalize);
+  const std::vector<OwnTime> times = own_times_of(run);
+  CHECK(time_of(times, kRest) == 100 * 15 / 105);
+  CHECK(time_of(times, kRest) + time_of(times, kWork) == 100);
+}
+
 TEST_CASE("a gap that was never sampled is told by the calls around it") {
   ScriptedRun run(1);
   run.call(0, 0, 100, {on(OperationKind::initialize)});
