@@ -208,6 +208,14 @@ class ExactWaits(harness.Workspace):
             self.assertEqual(found.keys(), sums.keys(), metric)
             for rank, seconds in sums.items():
                 self.assertAlmostEqual(found[rank], seconds, delta=1e-6, msg=metric)
+        # Each wait is direct, or indirect, or both in part.
+        waits = collections.Counter()
+        for row in harness.viewer_json(self.database, "waits"):
+            if row["exact"] and row["pattern"] not in PARTS + COMPLETIONS:
+                waits[row["rank"]] += row["seconds"]
+        origins = [self.per_rank(metric) for metric in ("direct-wait", "indirect-wait") if metric in known]
+        for rank, seconds in waits.items():
+            self.assertAlmostEqual(sum(origin.get(rank, 0) for origin in origins), seconds, delta=1e-6)
         longest = max(expected, key=lambda metric: sum(expected[metric].values()))
         total = sum(expected[longest].values())
         for view in ("calling-context", "callers", "flat"):
