@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace culprit::waits {
@@ -49,6 +50,26 @@ struct Scope {
 struct Part {
   double ns = 0, variance = 0;
 };
+
+/// What only one side ran in a scope: by time, and which child it is.
+using Alternatives = std::set<std::pair<double, std::size_t>>;
+
+/// The pair with the smallest relative difference: next to each other in the order of both together.
+std::pair<Alternatives::iterator, Alternatives::iterator> most_alike(const Alternatives& delayer,
+                                                                     const Alternatives& waiter) {
+  std::pair best{delayer.begin(), waiter.begin()};
+  double least = 2;
+  for (std::pair next = best; next.first != delayer.end() && next.second != waiter.end();) {
+    const double ours = next.first->first, theirs = next.second->first;
+    const double difference = std::abs(ours - theirs) / std::max(ours, theirs);
+    if (difference < least) {
+      least = difference;
+      best = next;
+    }
+    ++(ours < theirs ? next.first : next.second);
+  }
+  return best;
+}
 
 class ExcessTree {
  public:
@@ -214,42 +235,28 @@ void ExcessTree::divide(std::span<const PathTime> samples, const std::array<doub
 
 /// Subtracts from what only the delayer ran what only the waiters ran, from each other's like first.
 void ExcessTree::match_alternatives(std::size_t at) {
-  struct Alternative {
-    std::size_t scope = 0;
-    double ns = 0;
-  };
-  std::array<std::vector<Alternative>, kSides> only;
+  std::array<Alternatives, kSides> only;
   for (const std::size_t child : scopes_[at].children) {
     const std::array<double, kSides>& ns = scopes_[child].ns;
     if (ns[0] > 0 && ns[1] > 0) {
       if (!scopes_[child].leaf) match_alternatives(child);
     } else if (ns[0] > 0 || ns[1] > 0) {
-      only[ns[0] > 0 ? 0 : 1].push_back({child, std::max(ns[0], ns[1])});
+      only[ns[0] > 0 ? 0 : 1].insert({std::max(ns[0], ns[1]), child});
     }
   }
   auto& [delayer, waiter] = only;
   while (!delayer.empty() && !waiter.empty()) {
-    std::array<std::size_t, kSides> best{};
-    double least = 2;
-    for (std::size_t i = 0; i < delayer.size(); ++i) {
-      for (std::size_t j = 0; j < waiter.size(); ++j) {
-        const double larger = std::max(delayer[i].ns, waiter[j].ns);
-        const double difference = std::abs(delayer[i].ns - waiter[j].ns) / larger;
-        if (difference < least) {
-          least = difference;
-          best = {i, j};
-        }
-      }
-    }
-    Alternative &ours = delayer[best[0]], &theirs = waiter[best[1]];
-    const double matched = std::min(ours.ns, theirs.ns);
-    ours.ns -= matched;
-    theirs.ns -= matched;
-    add_variance(ours.scope, scopes_[theirs.scope].variance, scopes_[ours.scope].ns[0]);
-    scale(ours.scope, ours.ns / scopes_[ours.scope].ns[0]);
-    if (ours.ns <= 0) delayer.erase(delayer.begin() + static_cast<std::ptrdiff_t>(best[0]));
-    if (theirs.ns <= 0) waiter.erase(waiter.begin() + static_cast<std::ptrdiff_t>(best[1]));
+    const auto [ours, theirs] = most_alike(delayer, waiter);
+    const auto [ns, scope] = delayer.extract(ours).value();
+    const auto [others_ns, other] = waiter.extract(theirs).value();
+    const double matched = std::min(ns, others_ns);
+    const double part = matched / scopes_[other].ns[1];
+    add_variance(scope, part * part * scopes_[other].variance, scopes_[scope].ns[0]);
+    if (ns > matched) delayer.insert({ns - matched, scope});
+    if (ns == matched) scale(scope, 0);
+    if (others_ns > matched) waiter.insert({others_ns - matched, other});
   }
+  for (const auto& [ns, scope] : delayer) scale(scope, ns / scopes_[scope].ns[0]);
 }
 
 /// What was subtracted has an error, too.

@@ -200,7 +200,9 @@ void many_parts(SampledProgram& program, int /*iteration*/) {
   program.barrier();
 }
 
-/// A serial section on rank 0; rank 2 is the root of a broadcast, which rank 0 holds up.
+/// A serial section on rank 0; rank 2 is the root of a broadcast, which rank 0 holds up. The root then comes
+/// last to the next collective: as long as a root that is held up does not wait, it looks as if it delayed
+/// all.
 void held_up_root(SampledProgram& program, int /*iteration*/) {
   everybody(program, "work", 30);
   program.compute(0, "serial", 10);
@@ -226,7 +228,7 @@ const std::vector<Scenario> kScenarios = {
     {"a helper that all share", 4, 120, shared_helper, {{1, "smooth"}}, 0.95},
     {"a procedure in many small parts", 4, 100, many_parts, {{1, "f"}}, 0.95},
     {"a pipeline", 4, 60, pipeline, {{1, "fixup"}}, 0},
-    {"a root that is held up", 4, 120, held_up_root, {{0, "serial"}}, 0.9},
+    {"a root that is held up", 4, 120, held_up_root, {{0, "serial"}}, 0},
     {"compensation", 4, 100, compensation, {{0, "f"}}, 0},
 };
 

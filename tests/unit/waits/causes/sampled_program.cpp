@@ -7,7 +7,7 @@ namespace culprit::waits::testing {
 
 namespace {
 
-constexpr std::uint64_t kPeriod = 5'000'000, kCost = 2'000, kLatency = 1'000;
+constexpr std::uint64_t kPeriod = 5'000'000, kCost = 2'000, kLatency = 1'000, kHeldUp = 20'000;
 constexpr double kNoise = 0.02;
 
 }  // namespace
@@ -135,7 +135,9 @@ bool SampledProgram::take_collective(std::int32_t at, const Step& step, Scripted
   const bool rooted = step.kind == Kind::broadcast;
   const bool waits_for_all = !rooted || (step.held_up && at == step.peer);
   if (waits_for_all ? instance.entered < scripts_.size() : instance.root == 0) return false;
-  const std::uint64_t exit = std::max(rank.now, waits_for_all ? instance.latest : instance.root) + kCost;
+  const std::uint64_t held_up = rooted && waits_for_all ? kHeldUp : 0;
+  const std::uint64_t exit =
+      std::max(rank.now, waits_for_all ? instance.latest : instance.root) + kCost + held_up;
   const OperationKind kind = rooted                         ? OperationKind::one_to_all
                              : step.kind == Kind::allreduce ? OperationKind::all_to_all
                                                             : OperationKind::barrier;
