@@ -283,7 +283,6 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     path.times.insert(path.times.end(), found.path.times.begin(), found.path.times.end());
     found.path = std::move(path);
     found.delays.costs.insert(found.delays.costs.end(), delays.costs.begin(), delays.costs.end());
-    found.delays.origins.insert(found.delays.origins.end(), delays.origins.begin(), delays.origins.end());
     found.delays.unattributed_ns += delays.unattributed_ns;
     found.delays.direct_ns += delays.direct_ns;
     found.delays.indirect_ns += delays.indirect_ns;
@@ -301,7 +300,6 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
   std::sort(found.path.times.begin(), found.path.times.end());
   std::sort(found.hotspots.begin(), found.hotspots.end());
   std::sort(found.delays.costs.begin(), found.delays.costs.end());
-  std::sort(found.delays.origins.begin(), found.delays.origins.end());
   return found;
 }
 

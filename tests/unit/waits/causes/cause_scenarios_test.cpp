@@ -260,7 +260,6 @@ TEST_CASE("causes of sampled programs are the same for any number of analysts, a
     CHECK(costs == waiting);
     for (const Found& other : {analyse(run, 2), analyse(run, 3, 1), analyse(run, 5, 10, {}, 1)}) {
       CHECK(other.delays.costs == first.delays.costs);
-      CHECK(other.delays.origins == first.delays.origins);
       CHECK(other.hotspots == first.hotspots);
     }
   }
