@@ -1,0 +1,113 @@
+"""A program as C: `text_of(program)`."""
+
+from program import Branch, Communication, Invoke, Loop, Work
+
+
+class Writer:
+    def __init__(self, program):
+        self.program = program
+        self.plans = []  # rows of milliseconds by rank
+        self.lines = []
+
+    def text(self):
+        bodies = []
+        for function in self.program.functions:
+            self.lines = []
+            self.function(function)
+            bodies += self.lines
+        return "\n".join([*self.head(), *bodies]) + "\n"
+
+    def head(self):
+        program = self.program
+        causes = program.causes
+        places = ", ".join(f'"{"/".join(cause.place)}"' for cause in causes) or "NULL"
+        rows = ",\n  ".join("{" + ", ".join(f"{value:.6f}" for value in row) + "}" for row in self.plans)
+        slower = next((cause for cause in causes if cause.kind == "slow"), None)
+        lines = [
+            f"/* Seed {program.seed}: {program.ranks} ranks. */",
+            '#include "scenario.h"',
+            f"static const int causes = {len(causes)};",
+            f"static const char* const cause_places[] = {{{places}}};",
+            f"static const double plan[][MOST_RANKS] = {{\n  {rows}\n}};",
+        ]
+        for number, cause in enumerate(causes):
+            if cause.kind != "slow":
+                row = ", ".join(f"{value:.6f}" for value in cause.extra)
+                lines += [
+                    f"static double extra_{number}(void) {{",
+                    f"  static const double extra[MOST_RANKS] = {{{row}}};",
+                    f"  return here->cause == {number} && {self.when(cause)} ? extra[rank] : 0;",
+                    "}",
+                ]
+        if slower:
+            lines.append(f"#define SLOWED(amount) (rank == {slower.ranks[0]} ? {slower.slower:.6f} * (amount) : 0)")
+        return lines
+
+    @staticmethod
+    def when(cause):
+        if cause.kind == "alternating":
+            able = cause.ranks
+            return "(" + " || ".join(
+                f"(rank == {rank} && iteration % {len(able)} == {place})" for place, rank in enumerate(able)
+            ) + ")"
+        return f"iteration % {cause.every} == {cause.every - 1}"
+
+    def function(self, function):
+        name = function.name
+        self.of = function
+        self.extras = [
+            number for number, cause in enumerate(self.program.causes) if cause.place and cause.place[-1] == name
+        ]
+        if name == "main":
+            self.lines += ["int main(int argc, char** argv) {", f"  scenario_begin(argc, argv, {self.program.noise});"]
+            self.lines += ["  scenario_window();"] if self.program.window else []
+            self.body(function.body, 1)
+            self.lines += ["  scenario_window_free();"] if self.program.window else []
+            self.lines += ["  return scenario_end();", "}"]
+            return
+        sort = "inline __attribute__((always_inline))" if function.inlined else "__attribute__((noinline))"
+        argument = "int depth" if function.recursion else "void"
+        self.lines += [f"static {sort} void {name}({argument}) {{", f'  static const char* const name = "{name}";', "  arrive(name);"]
+        self.body(function.body, 1)
+        if function.recursion:
+            self.lines.append(f"  if (depth > 0) {name}(depth - 1);")
+        self.lines += ["  LEAVE();", "}"]
+
+    def body(self, statements, depth):
+        indent = "  " * depth
+        for statement in statements:
+            if isinstance(statement, Work):
+                self.work(statement, indent)
+            elif isinstance(statement, Invoke):
+                function = statement.function
+                self.lines.append(f"{indent}{function.name}({function.recursion if function.recursion else ''});")
+            elif isinstance(statement, Communication):
+                self.lines.append(indent + statement.text)
+            elif isinstance(statement, Loop):
+                variable = f"i{depth}"
+                counts = ", ++iteration" if statement.iterations else ""
+                self.lines.append(f"{indent}for (int {variable} = 0; {variable} < {statement.times}; ++{variable}{counts}) {{")
+                self.body(statement.body, depth + 1)
+                self.lines.append(indent + "}")
+            elif isinstance(statement, Branch):
+                self.lines.append(f"{indent}if ({statement.test}) {{")
+                self.body(statement.then, depth + 1)
+                self.lines.append(indent + "} else {")
+                self.body(statement.other, depth + 1)
+                self.lines.append(indent + "}")
+
+    def work(self, work, indent):
+        plan, style = f"plan[{len(self.plans)}][rank]", work.style
+        self.plans.append(work.milliseconds)
+        if any(work.milliseconds):
+            self.lines.append(f"{indent}WORK_{style}({plan});")
+        for number, cause in enumerate(self.program.causes):
+            if cause.kind == "slow":
+                self.lines.append(f'{indent}EXTRA_{style}("cause-{number}", SLOWED({plan}));')
+        for number in self.extras:
+            self.lines.append(f'{indent}EXTRA_{style}("cause-{number}", extra_{number}());')
+        self.extras = []
+
+
+def text_of(program):
+    return Writer(program).text()

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""./dev truth: measures generated programs with known causes, and says how often the diagnosis is right.
+
+One seed is one program; its results are kept in OUT/results/LABEL/seed-N.json and not made again while sources, tools and
+options are the same, so a run that was broken off goes on where it ended. Several runs may share OUT: each seed is locked
+while it is measured."""
+
+import argparse
+import csv
+import fcntl
+import hashlib
+import json
+import pathlib
+import shutil
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import generate  # noqa: E402
+import measure  # noqa: E402
+import replay  # noqa: E402
+import score  # noqa: E402
+
+BALANCES = {"suspects": "noise-aware", "suspects, paper": "paper"}
+
+
+def seeds_of(text):
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="./dev truth", description=__doc__.split("\n")[0])
+    parser.add_argument("--seeds", type=seeds_of, default=range(1, 41), metavar="A-B", help="default: 1-40")
+    parser.add_argument("--trace", action="store_true", help="measure with --trace, and judge causes as well as suspects")
+    parser.add_argument("--hz", type=int, default=200, help="samples per second (default: 200)")
+    parser.add_argument("--seconds", type=float, default=10, help="planned length of a program (default: 10)")
+    parser.add_argument("--keep", action="store_true", help="keep all measurements (else: of the programs that were judged wrongly)")
+    parser.add_argument("--again", action="store_true", help="measure again what was measured")
+    parser.add_argument("--tools", type=pathlib.Path, required=True, help=argparse.SUPPRESS)  # an installed prefix
+    parser.add_argument("--out", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--label", default="", help="a name for the results of these tools")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print truth and claims of every program")
+    return parser.parse_args()
+
+
+class Runs:
+    def __init__(self, options):
+        self.options = options
+        trace = "trace" if options.trace else "profile"
+        self.kind = f"{trace}-{options.hz}-{options.seconds:g}"
+        self.measured = options.out.resolve() / "measured" / self.kind
+        self.results = options.out.resolve() / "results" / (options.label or "here") / self.kind
+        self.results.mkdir(parents=True, exist_ok=True)
+        self.measured.mkdir(parents=True, exist_ok=True)
+        self.key = self.identity()
+
+    def identity(self):
+        """Changes when results may."""
+        known = hashlib.sha256()
+        for path in sorted([*HERE.glob("*.py"), *HERE.glob("*.[ch]")]):
+            known.update(path.read_bytes())
+        for path in sorted((self.options.tools / "bin").iterdir()):
+            known.update(path.read_bytes())
+        return known.hexdigest()
+
+    def result(self, seed):
+        """One program's result, kept or new; None while another run has it."""
+        kept = self.results / f"seed-{seed}.json"
+        if kept.exists() and not self.options.again and not self.options.verbose:
+            result = json.loads(kept.read_text())
+            if result["key"] == self.key:
+                return result
+        with open(self.measured / f"seed-{seed}.lock", "w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return None
+            result = self.judge(seed)
+            kept.write_text(json.dumps(result, indent=1))
+        return result
+
+    def judge(self, seed):
+        program = generate.program_of(seed, self.options.seconds)
+        directory = self.measured / f"seed-{seed}"
+        if self.options.again:
+            shutil.rmtree(directory, ignore_errors=True)
+        made = measure.Measurement(directory, program, self.options.tools, self.options.trace, self.options.hz).make()
+        played = replay.Replay(made.logs())
+        truths = [score.Truth(number, cause, played) for number, cause in enumerate(program.causes)]
+        result = {
+            "key": self.key, "seed": seed, "mpi": program.mpi, "ranks": program.ranks, "functions": len(program.functions),
+            "seconds": played.seconds(), "waiting": played.waiting() / played.total(),
+            "truth": [one.as_json() for one in truths], "modes": {}, "claims": {},
+        }
+        for mode, claims in self.claims(made).items():
+            result["modes"][mode] = score.score(truths, claims, played)
+            result["claims"][mode] = [str(claim) for claim in claims[:6]]
+        wrong = any(row.get("first") is False or row["alarm"] for row in result["modes"].values())
+        if not (self.options.keep or wrong):
+            shutil.rmtree(directory, ignore_errors=True)
+        return result
+
+    def claims(self, made):
+        found = {}
+        for mode, balance in BALANCES.items():
+            database = made.merge(balance)
+            found[mode] = score.suspects(made.view(database, "suspects"))
+            if self.options.trace and mode == "suspects":
+                found["causes"] = score.causes(made.view(database, "causes"))
+        return found
+
+
+def told(result, verbose):
+    """What is printed of one program."""
+    truths = ", ".join(f"{one['kind']} {100 * one['share']:.1f} %" for one in result["truth"]) or "no cause"
+    marks = []
+    for mode, row in result["modes"].items():
+        right = "false alarm" if row["alarm"] else "" if row["alarm"] is not None else "right" if row["first"] else "WRONG"
+        error = "" if row.get("error") is None else f" {100 * row['error']:+.0f} %"
+        marks.append(f"{mode}: {right or 'silent'}{error}")
+    lines = [f"seed {result['seed']}: {result['mpi']}, {result['ranks']} ranks, {truths}; {'; '.join(marks)}"]
+    if verbose:
+        for one in result["truth"]:
+            lines.append(f"  true {one['cost_s']:8.3f} s  ranks {one['ranks']}  {one['place']} ({one['kind']})")
+        for mode, claims in result["claims"].items():
+            lines += [f"  {mode}"] + [f"    {claim}" for claim in claims]
+    return "\n".join(lines)
+
+
+def write_csv(results, path):
+    with open(path, "w", newline="") as file:
+        rows = csv.writer(file)
+        columns = ("first", "three", "path", "ranks", "claimed_s", "error", "alarm")
+        rows.writerow(("seed", "mpi", "ranks", "functions", "kinds", "share", "cost_s", "waiting", "mode", *columns))
+        for result in results:
+            truths = result["truth"]
+            about = [result[key] for key in ("seed", "mpi", "ranks", "functions")]
+            about += [" ".join(one[key] if key == "kind" else f"{one[key]:.4f}" for one in truths) for key in ("kind", "share", "cost_s")]
+            for mode, row in result["modes"].items():
+                rows.writerow((*about, f"{result['waiting']:.4f}", mode, *(row.get(column) for column in columns)))
+
+
+def kind_of(result):
+    return " and ".join(one["kind"] for one in result["truth"]) if len(result["truth"]) == 1 else size_of_many(result)
+
+
+def size_of_many(result):
+    return "two causes" if result["truth"] else "none"
+
+
+def main():
+    runs = Runs(arguments())
+    results, failed = [], 0
+    for seed in runs.options.seeds:
+        try:
+            result = runs.result(seed)
+        except measure.ToolFailed as error:
+            failed += 1
+            print(f"seed {seed}: {error}", file=sys.stderr, flush=True)
+            continue
+        if result is None:
+            print(f"seed {seed}: another run has it", flush=True)
+            continue
+        results.append(result)
+        print(told(result, runs.options.verbose), flush=True)
+    modes = sorted({mode for result in results for mode in result["modes"]})
+    for mode in modes:
+        print("", *score.table(results, mode), sep="\n")
+        print("", *score.table(results, mode, kind_of, (*generate.KINDS, "two causes", "none")), sep="\n")
+    write_csv(results, runs.results / "results.csv")
+    print(f"\n{len(results)} programs, {failed} failed; {runs.results / 'results.csv'}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
