@@ -15,11 +15,13 @@ import shutil
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+import agree  # noqa: E402
 import generate  # noqa: E402
 import measure  # noqa: E402
 import replay  # noqa: E402
 import score  # noqa: E402
+import truth  # noqa: E402
 
 BALANCES = {"suspects": "noise-aware", "suspects, paper": "paper"}
 
@@ -96,6 +98,10 @@ class Runs:
         for mode, claims in self.claims(made).items():
             result["modes"][mode] = score.score(truths, claims, played)
             result["claims"][mode] = [str(claim) for claim in claims[:6]]
+        if self.options.trace:
+            database = made.directory / "noise-aware.db"
+            answers = made.view(database, "causes"), made.view(database, "critical-path")
+            result["referee"] = agree.agreement(truth.Truth(made.logs()), *answers)
         wrong = any(row.get("first") is False or row["alarm"] for row in result["modes"].values())
         if not (self.options.keep or wrong):
             shutil.rmtree(directory, ignore_errors=True)
@@ -119,6 +125,9 @@ def told(result, verbose):
         right = "false alarm" if row["alarm"] else "" if row["alarm"] is not None else "right" if row["first"] else "WRONG"
         error = "" if row.get("error") is None else f" {100 * row['error']:+.0f} %"
         marks.append(f"{mode}: {right or 'silent'}{error}")
+    if "referee" in result:
+        beside = result["referee"]
+        marks.append(f"referee: {beside['agreeing']} of {beside['weighty']} costs, {100 * beside['costs_apart']:.0f} % apart")
     lines = [f"seed {result['seed']}: {result['mpi']}, {result['ranks']} ranks, {truths}; {'; '.join(marks)}"]
     if verbose:
         for one in result["truth"]:
@@ -168,6 +177,8 @@ def main():
     for mode in modes:
         print("", *score.table(results, mode), sep="\n")
         print("", *score.table(results, mode, kind_of, (*generate.KINDS, "two causes", "none")), sep="\n")
+    if runs.options.trace:
+        print("", *score.referee_table(results), sep="\n")
     write_csv(results, runs.results / "results.csv")
     print(f"\n{len(results)} programs, {failed} failed; {runs.results / 'results.csv'}")
     return 1 if failed else 0

@@ -177,3 +177,16 @@ def table(results, mode, group=size_of, groups=ROWS):
             cells += [within(rows, 0.1), within(rows, 0.2), share_of(rows, "alarm")]
             lines.append(f"| {name} | {len(rows)} | {' | '.join(cells)} |")
     return lines
+
+
+def referee_table(results):
+    """How far `causes` and `critical-path` are from the referees, in Markdown."""
+    beside = [result["referee"] for result in results if "referee" in result]
+    weighty = sum(one["weighty"] for one in beside)
+    lines = ["| beside the referee | |", "|---|---|"]
+    if weighty:
+        agreeing = sum(one["agreeing"] for one in beside)
+        lines.append(f"| costs of 5 % of the waiting or more that agree within 5 % | {agreeing} of {weighty} |")
+    for key, what in (("costs_apart", "cost at other places, median"), ("path_apart", "critical path at other places, median")):
+        lines.append(f"| {what} | {100 * statistics.median(one[key] for one in beside):.1f} % |" if beside else "| – | – |")
+    return lines

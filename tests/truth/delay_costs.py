@@ -1,0 +1,242 @@
+"""The referee for `causes`: what the code of each rank cost the others, from the logs of generated programs alone.
+
+    costs = DelayCosts(truth.Truth(logs))
+    costs.short[rank, place], costs.long[rank, place]     ns; place: procedures from main on, an MPI call's name last
+    costs.unattributed                                    ns that have no cause
+
+The rules are those of docs/waits.md, computed without samples: a log states how long each piece of work took, and where.
+
+A wait of p for q is explained by what both did since they last synchronized: p until it began to wait, q until it entered the
+call that ended the wait. Both rows of calls are divided into *kinds*: the gap between two calls, by the places of both, and the
+call itself without its wait. R = what q took longer than p, for each kind. Kinds that both have: A+ and A- are the sums of
+R above and below zero; kinds that one has: B, the sum of R. D = A+ + max(0, B - A-) if B >= 0, else max(0, A+ + B): so much did
+q's own doing delay p. whole = max(D + q's own waits, w); the wait w, and what later waits passed on to it, fall to D and to q's
+own waits in proportion: D bears w / whole * D as short-term cost, the rest as long-term cost.
+
+D says how much, not which code. That is summed over all waits of an account (q, q's call, p, p's call), each with its weight: time
+of q less time of p, place by place. (Accounts that pool all waiters would mix those that run the same code as q with those that
+run its alternative: then neither is netted.) Of the children of a place, those that only q ran stand for those that only p ran,
+the most alike in length first. What is left above zero bears the account's cost in proportion; where nothing is left, it is
+`undetermined`, and stays at q's call."""
+
+import collections
+
+NO_WAITS = ("barrier-completion", "nxn-completion")
+
+
+def place_of(call):
+    """("main", "step", "MPI_Send")"""
+    names = tuple(call.label.split("/"))
+    return (*names, call.function) if call.function.startswith("MPI_") else names
+
+
+class Row:
+    """One rank's calls to MPI, and the work between them."""
+
+    def __init__(self, log, waits):
+        self.calls, self.work = [], [collections.Counter()]  # work[i]: before call i, by place
+        for call in (call for call in log.calls if call.thread == 0):
+            if call.function.startswith("MPI_"):
+                self.calls.append(call)
+                self.work.append(collections.Counter())
+            else:
+                self.work[-1][place_of(call)] += call.duration
+        self.places = [place_of(call) for call in self.calls]
+        self.index = {call: index for index, call in enumerate(self.calls)}
+        self.wait = [waits.get(call) for call in self.calls]
+        for index in range(1, len(self.calls)):  # what the log has no piece for lies around the calls
+            rest = self.calls[index].enter - self.calls[index - 1].exit - sum(self.work[index].values())
+            self.work[index][self.places[index - 1][:-1]] += rest
+
+    def kinds(self, first, entering, last):
+        """{kind: ns} from call `first`, its enter or its exit, to the enter of call `last`."""
+        found = collections.Counter()
+        for index in range(first if entering else first + 1, last):
+            found[self.places[index]] += self.busy(index)
+        for index in range(first + 1, last + 1):
+            found[self.places[index - 1], self.places[index]] += self.calls[index].enter - self.calls[index - 1].exit
+        return found
+
+    def busy(self, index):
+        """A call without its wait."""
+        return self.calls[index].duration - (self.wait[index].nanoseconds if self.wait[index] else 0)
+
+    def times(self, first, entering, last):
+        """{place: ns} of the same."""
+        found = collections.Counter()
+        for index in range(first if entering else first + 1, last):
+            found[self.places[index]] += self.busy(index)
+        for index in range(first + 1, last + 1):
+            found.update(self.work[index])
+        return found
+
+    def waits(self, first, entering, last):
+        inside = self.wait[first if entering else first + 1 : last]
+        return [wait for wait in inside if wait is not None]
+
+
+class DelayCosts:
+    def __init__(self, truth):
+        self.truth = truth
+        self.waits = {wait.call: wait for wait in truth.waits if not wait.part_of and wait.pattern not in NO_WAITS}
+        self.rows = {log.rank: Row(log, self.waits) for log in truth.ranks}
+        self.short, self.long, self.undetermined = (collections.Counter() for _ in range(3))
+        self.unattributed = 0.0
+        self.met = self._synchronizations()
+        self._passed = collections.Counter()
+        self._accounts = collections.defaultdict(Account)
+        for wait in sorted(self.waits.values(), key=lambda wait: -wait.cause.enter):
+            self._explain(wait)
+        for (rank, caused, *_), account in self._accounts.items():
+            self._divide(rank, caused, account)
+
+    def of(self, rank, place):
+        return self.short[rank, place] + self.long[rank, place]
+
+    # -- since when
+
+    def _synchronizations(self):
+        """{(rank, other): [(own call, at its enter, other's call, at its enter)]} in the order of time."""
+        met, joined = collections.defaultdict(list), set()
+        for kind, _, members, calls in self.truth._match_collectives()["instances"]:
+            called = {rank: call for rank, (call, _) in calls.items()}
+            apart = max(call.enter for call in called.values()) > min(call.exit for call in called.values())
+            if apart or kind in ("bcast", "reduce", "scan") or any(operation for _, operation in calls.values()):
+                continue
+            joined.update(called.values())
+            for rank in members:
+                for other in members:
+                    if rank != other:
+                        met[rank, other].append((self._index(called[rank]), False, self._index(called[other]), False))
+        for wait in self.waits.values():
+            if wait.call not in joined:
+                waiter, cause = self._index(wait.call), self._index(wait.cause)
+                met[wait.call.rank, wait.cause.rank].append((waiter, False, cause, True))
+                met[wait.cause.rank, wait.call.rank].append((cause, True, waiter, False))
+        return met
+
+    def _index(self, call):
+        return self.rows[call.rank].index[call]
+
+    def _since(self, wait):
+        """The last point before the wait at which both ranks were known to be: as in _synchronizations; or None."""
+        waiter, cause = self._index(wait.call), self._index(wait.cause)
+        before = [
+            point
+            for point in self.met[wait.call.rank, wait.cause.rank]
+            if (point[0] < waiter or (point[0] == waiter and point[1])) and point[2] < cause
+        ]
+        return max(before, key=lambda point: (point[0], not point[1], point[2])) if before else None
+
+    # -- how much
+
+    def _explain(self, wait):
+        amount = wait.nanoseconds + self._passed[wait]
+        since = self._since(wait)
+        if since is None:
+            self.unattributed += amount
+            return
+        p, q = self.rows[wait.call.rank], self.rows[wait.cause.rank]
+        of_p, of_q = (*since[:2], self._index(wait.call)), (*since[2:], self._index(wait.cause))
+        delay = excess(q.kinds(*of_q), p.kinds(*of_p))
+        own = q.waits(*of_q)
+        whole = max(delay + sum(one.nanoseconds for one in own), wait.nanoseconds)
+        share = amount / whole
+        for one in own:
+            self._passed[one] += share * one.nanoseconds
+        self.unattributed += amount - share * (delay + sum(one.nanoseconds for one in own))
+        account = self._accounts[wait.cause.rank, place_of(wait.cause), wait.call.rank, place_of(wait.call)]
+        account.short += wait.nanoseconds / whole * delay
+        account.long += (share - wait.nanoseconds / whole) * delay
+        account.add(account.delayer, share, q.times(*of_q))
+        account.add(account.waiter, share, p.times(*of_p))
+
+    # -- which code
+
+    def _divide(self, rank, caused, account):
+        left = net(account.delayer, account.waiter)
+        total = sum(left.values())
+        if total <= 0:
+            self.undetermined[rank, caused] += account.short + account.long
+            return
+        for place, time in left.items():
+            self.short[rank, place] += account.short * time / total
+            self.long[rank, place] += account.long * time / total
+
+
+class Account:
+    def __init__(self):
+        self.short = self.long = 0.0
+        self.delayer, self.waiter = collections.Counter(), collections.Counter()
+
+    @staticmethod
+    def add(times, weight, more):
+        for place, time in more.items():
+            times[place] += weight * time
+
+
+def excess(q, p):
+    """D: ns by which q's own doing delays p."""
+    longer = shorter = alone = 0
+    for kind in q.keys() | p.keys():
+        difference = q[kind] - p[kind]
+        if kind not in q or kind not in p:
+            alone += difference
+        elif difference > 0:
+            longer += difference
+        else:
+            shorter -= difference
+    return longer + max(0, alone - shorter) if alone >= 0 else max(0, longer + alone)
+
+
+def net(q, p):
+    """{place: what q did more than p}, above zero, when alternatives are set against each other, from main down."""
+    left = collections.Counter()
+    _net_below((), dict(q), dict(p), left)
+    return left
+
+
+def _net_below(scope, q, p, left):
+    """Times of q and p at places in `scope` and below; changes them."""
+    children_q, children_p = _children(scope, q), _children(scope, p)
+    only_q, only_p = _only(children_q, children_p, q), _only(children_p, children_q, p)
+    while only_q and only_p:
+        a, b = min(
+            ((a, b) for a in only_q for b in only_p),
+            key=lambda pair: (abs(only_q[pair[0]] - only_p[pair[1]]) / max(only_q[pair[0]], only_p[pair[1]]), pair),
+        )
+        less = min(only_q[a], only_p[b])
+        for only, child, children, times in ((only_q, a, children_q, q), (only_p, b, children_p, p)):
+            rest = only[child] - less
+            for place in children[child]:
+                times[place] *= rest / only[child]
+            only[child] = rest
+            if rest <= 0:
+                del only[child]
+    for child in children_q.keys() | children_p.keys():
+        if child == "" or child not in children_q or child not in children_p:
+            for place in children_q.get(child, ()):
+                more = q[place] - p.get(place, 0)
+                if more > 0:
+                    left[place] += more
+        else:
+            below_q = {place: q[place] for place in children_q[child]}
+            below_p = {place: p[place] for place in children_p[child]}
+            _net_below((*scope, child), below_q, below_p, left)
+
+
+def _children(scope, times):
+    """{child of the scope, "" for itself: its places}"""
+    found = collections.defaultdict(list)
+    for place in times:
+        found[place[len(scope)] if len(place) > len(scope) else ""].append(place)
+    return found
+
+
+def _only(own, others, times):
+    found = {}
+    for child, places in own.items():
+        total = sum(times[place] for place in places)
+        if child not in others and total > 0:
+            found[child] = total
+    return found

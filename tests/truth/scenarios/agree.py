@@ -1,0 +1,77 @@
+"""Whether `causes` and `critical-path` say what the referees compute from the program's log (delay_costs.py, critical_path.py).
+
+The tools divide time among code by samples, the referees by stamps: they agree as far as samples can tell."""
+
+import collections
+
+from score import folded, procedures
+
+import critical_path  # beside truth.py
+import delay_costs
+
+HELPERS = ("kernel", "inlined_kernel")  # of scenario.h: the log has their time under their callers
+WEIGHTY = 0.05  # of all waiting: what is compared cost by cost
+CLOSE = 0.05
+
+
+def place(path):
+    """A path of the tools as the log states it."""
+    return folded(name for name in procedures(path) if name not in HELPERS)
+
+
+def costs_of(rows):
+    """{(rank, place): s} of `causes`."""
+    found = collections.Counter()
+    for row in rows:
+        if row["path"]:
+            found[row["rank"], place(row["path"])] += row["short_term_s"] + row["long_term_s"]
+    return found
+
+
+def referee_costs(truth):
+    """The same, by the referee."""
+    costs, found = delay_costs.DelayCosts(truth), collections.Counter()
+    for part in (costs.short, costs.long, costs.undetermined):
+        for (rank, at), time in part.items():
+            found[rank, folded(at)] += time / 1e9
+    return found
+
+
+def path_of(answer):
+    """{(rank, place): s} of `critical-path`."""
+    found = collections.Counter()
+    for row in answer["paths"]:
+        for share in row["ranks"]:
+            found[share["rank"], place(row["path"])] += share["seconds"]
+    return found
+
+
+def referee_path(truth):
+    found = collections.Counter()
+    for (rank, at), time in critical_path.critical_path(truth).items():
+        found[rank, folded(at)] += time / 1e9
+    return found
+
+
+def apart(found, true):
+    """The share of the time that is at other places."""
+    total = sum(true.values())
+    return sum(abs(found[key] - true[key]) for key in found.keys() | true.keys()) / 2 / total if total else 0
+
+
+def close(found, true):
+    """(how many weighty costs agree, how many there are); those below 1 ms do not count."""
+    weighty = [key for key, time in true.items() if time >= max(1e-3, WEIGHTY * sum(true.values()))]
+    return sum(abs(found[key] - true[key]) <= CLOSE * true[key] for key in weighty), len(weighty)
+
+
+def agreement(truth, causes, path):
+    """Of one measurement: what `causes` and `critical-path` say, beside the referees."""
+    found, true = costs_of(causes), referee_costs(truth)
+    agreeing, weighty = close(found, true)
+    return {
+        "agreeing": agreeing,
+        "weighty": weighty,
+        "costs_apart": apart(found, true),
+        "path_apart": apart(path_of(path), referee_path(truth)),
+    }
