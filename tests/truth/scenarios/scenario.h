@@ -309,7 +309,6 @@ static inline void scenario_window_free(void) {
 }
 
 static int scenario_end(void) {
-  be_as_others(0);
   MPI(MPI_Finalize);
   truth_collective(TRUTH_FINALIZE, WORLD, 0, 0);
   truth_write();

@@ -1,0 +1,111 @@
+"""Suspects, causes, critical path, hotspots and outliers of programs whose causes are planted (tests/truth/scenarios/fixed.py),
+against what the programs logged themselves: the replay without a cause, and the referees of section 8's rules."""
+
+import sys
+import unittest
+
+import harness
+
+sys.path[:0] = [str(harness.TRUTH / "scenarios"), str(harness.TRUTH)]
+import agree  # noqa: E402
+import fixed  # noqa: E402
+import measure  # noqa: E402
+import replay  # noqa: E402
+import score  # noqa: E402
+import truth  # noqa: E402
+
+HZ = 1000
+MPI = {"serial_section": "mpich", "shared_kernel": "mpich", "balanced": "mpich"}  # the others: Open MPI
+NOISE = 0.01  # s: what samples of a second of work leave open
+AMOUNT = 0.1  # of a suspect or a cause, against the replay
+measure.ENVIRONMENT = harness.ENVIRONMENT
+
+
+class Scenarios(harness.Workspace):
+    def measured(self, name):
+        program = fixed.programs(MPI.get(name, "openmpi"))[name]
+        self.made = measure.Measurement(self.here / name, program, harness.PREFIX, True, HZ).make()
+        database = self.made.merge()
+        self.answers = {
+            what: self.made.view(database, what)
+            for what in ("suspects", "causes", "critical-path", "hotspots", "variation")
+        }
+        self.suspects, self.causes = score.suspects(self.answers["suspects"]), score.causes(self.answers["causes"])
+        self.logs = truth.Truth(self.made.logs())
+        self.replay = replay.Replay(self.logs.ranks)
+        self.truths = [score.Truth(number, cause, self.replay) for number, cause in enumerate(program.causes)]
+
+    def check_named(self, claims, amount=True):
+        """Each cause is among the first claims, of which there are no more than causes, with path, ranks and amount."""
+        told = "\n".join(map(str, claims))
+        for true in self.truths:
+            naming = [claim for claim in claims[: len(self.truths)] if true.named_by(claim)]
+            self.assertTrue(naming, f"{true.as_json()}:\n{told}")
+            self.assertTrue(true.path_of(naming[0]), f"{true.as_json()}:\n{told}")
+            self.assertTrue(true.ranks_of(naming), f"{true.as_json()}:\n{told}")
+            if amount and len(self.truths) == 1:
+                claimed = sum(claim.seconds for claim in claims if true.named_by(claim))
+                self.assertAlmostEqual(claimed, true.cost, delta=AMOUNT * true.cost + NOISE, msg=told)
+
+    def check_costs(self):
+        """Each notable cost is the referee's, whatever code and rank it is of."""
+        found, true = agree.costs_of(self.answers["causes"]), agree.referee_costs(self.logs)
+        weighty = [key for key, cost in true.items() if cost >= agree.WEIGHTY * sum(true.values())]
+        for key in weighty:
+            self.assertAlmostEqual(found[key], true[key], delta=agree.CLOSE * true[key] + NOISE, msg=f"{key}: {found}")
+
+    def check_path(self):
+        """The critical path goes where it goes by the log."""
+        found, true = agree.path_of(self.answers["critical-path"]), agree.referee_path(self.logs)
+        self.assertAlmostEqual(sum(found.values()), sum(true.values()), delta=1e-3)
+        self.assertLess(agree.apart(found, true), 0.05, f"{found}\n{true}")
+
+    def check(self, name):
+        self.measured(name)
+        self.check_path()
+        self.check_costs()
+        self.check_named(self.causes)
+        self.check_named(self.suspects)
+
+    def test_common_work_between_different_calls_is_innocent(self):
+        self.check("asymmetric_calls")
+
+    def test_code_that_others_run_under_another_name_is_innocent(self):
+        self.check("alternatives")
+
+    def test_a_serial_section_behind_a_broadcast(self):
+        self.check("serial_section")
+
+    def test_two_causes_below_one_caller(self):
+        self.check("two_below_one")
+
+    def test_who_works_in_a_procedure_that_all_share(self):
+        self.check("shared_kernel")
+
+    def test_one_iteration_that_took_long(self):
+        self.check_interrupted()
+
+    def check_interrupted(self):
+        self.measured("interrupted")
+        self.check_path()
+        self.check_costs()
+        self.check_named(self.causes)
+        hotspot = self.answers["hotspots"][0]
+        self.assertEqual((score.procedures(hotspot["path"])[-1], hotspot["rank"]), ("other_part", 1))
+        longest = max(self.answers["variation"]["outliers"], key=lambda one: one["sos_s"])
+        # Iterations are inferred: from one MPI_Allreduce to the next, so that the work before the 40th is in the 39th.
+        self.assertEqual((longest["rank"], longest["iteration"]), (1, 38))
+        self.assertIn("other_part", harness.names(longest["path"]))
+        call = max((call for call in self.replay.calls[1] if call.function == "cause-0"), key=lambda call: call.duration)
+        self.assertAlmostEqual(longest["sos_s"] - longest["median_s"], call.duration / 1e9, delta=5e-3)
+
+    def test_a_balanced_program_has_no_cause(self):
+        self.measured("balanced")
+        self.check_path()
+        for claims in (self.suspects, self.causes):
+            for claim in claims:
+                self.assertFalse(score.false_alarm(claim, self.replay), str(claim))
+
+
+if __name__ == "__main__":
+    unittest.main()
