@@ -12,7 +12,6 @@ import fixed  # noqa: E402
 import measure  # noqa: E402
 import replay  # noqa: E402
 import score  # noqa: E402
-import truth  # noqa: E402
 
 HZ = 1000
 MPI = {"serial_section": "mpich", "shared_kernel": "mpich", "balanced": "mpich"}  # the others: Open MPI
@@ -31,7 +30,7 @@ class Scenarios(harness.Workspace):
             for what in ("suspects", "causes", "critical-path", "hotspots", "variation")
         }
         self.suspects, self.causes = score.suspects(self.answers["suspects"]), score.causes(self.answers["causes"])
-        self.logs = truth.Truth(self.made.logs())
+        self.logs = agree.Waits(self.made.logs())
         self.replay = replay.Replay(self.logs.ranks)
         self.truths = [score.Truth(number, cause, self.replay) for number, cause in enumerate(program.causes)]
 

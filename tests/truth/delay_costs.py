@@ -19,6 +19,7 @@ run its alternative: then neither is netted.) Of the children of a place, those 
 the most alike in length first. What is left above zero bears the account's cost in proportion; where nothing is left, it is
 `undetermined`, and stays at q's call."""
 
+import bisect
 import collections
 
 NO_WAITS = ("barrier-completion", "nxn-completion")
@@ -113,6 +114,8 @@ class DelayCosts:
                 waiter, cause = self._index(wait.call), self._index(wait.cause)
                 met[wait.call.rank, wait.cause.rank].append((waiter, False, cause, True))
                 met[wait.cause.rank, wait.call.rank].append((cause, True, waiter, False))
+        for points in met.values():
+            points.sort(key=lambda point: (*point_order(point), point[2]))
         return met
 
     def _index(self, call):
@@ -121,12 +124,9 @@ class DelayCosts:
     def _since(self, wait):
         """The last point before the wait at which both ranks were known to be: as in _synchronizations; or None."""
         waiter, cause = self._index(wait.call), self._index(wait.cause)
-        before = [
-            point
-            for point in self.met[wait.call.rank, wait.cause.rank]
-            if (point[0] < waiter or (point[0] == waiter and point[1])) and point[2] < cause
-        ]
-        return max(before, key=lambda point: (point[0], not point[1], point[2])) if before else None
+        points = self.met[wait.call.rank, wait.cause.rank]
+        place = bisect.bisect_left(points, (waiter, 1), key=point_order)
+        return next((point for point in reversed(points[:place]) if point[2] < cause), None)
 
     # -- how much
 
@@ -173,6 +173,11 @@ class Account:
     def add(times, weight, more):
         for place, time in more.items():
             times[place] += weight * time
+
+
+def point_order(point):
+    """By the own call, its enter before its exit."""
+    return point[0], int(not point[1])
 
 
 def excess(q, p):

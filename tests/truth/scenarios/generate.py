@@ -23,7 +23,7 @@ potentials powers pressures rays residuals rings rows shells sides sites slabs s
 tables terms tiles tracers trees vectors velocities volumes waves weights zones""".split()
 KINDS = ("one", "some", "half", "trend", "alternating", "iterations", "serial", "slow")
 KIND_WEIGHTS = (5, 2, 2, 2, 1.5, 1.5, 2, 1)
-LEAST_PIECE = 0.35  # ms, on average
+LEAST_PIECE = 0.6  # ms, on average
 
 
 class Generator:
@@ -43,7 +43,7 @@ class Generator:
         for _ in range(phases):
             main.body.append(Invoke(self.phase(max(6, self.functions // phases), self.seconds / phases)))
         program = Program(self.seed, self.ranks, self.mpi, noise, main, [], [], self.window)
-        for _ in range(self.draw.choices((0, 1, 2), (15, 65, 20))[0]):
+        for _ in range(self.draw.choices((0, 1, 2), (20, 62, 18))[0]):
             self.add_cause(program)
         program.functions = callees_first(main)
         return program
@@ -101,7 +101,7 @@ class Generator:
         chance = self.draw.random()
         if chance < 0.12:
             return self.compensating()
-        if chance < 0.3 and budget >= 2:
+        if chance < 0.4 and budget >= 2:
             return self.alternatives(budget)
         return [Invoke(self.tree(budget))]
 
@@ -142,8 +142,11 @@ class Generator:
 
     def section(self, budget):
         """A function of its own, which all ranks call."""
-        kinds = (self.collective, self.halo, self.ring, self.pipeline, self.parity, self.master, self.fence, self.epoch, self.begun)
-        body = self.draw.choices(kinds, (6, 3, 1, 1, 2, 2, 1, 1, 1))[0](budget)
+        kinds = (
+            self.collective, self.halo, self.ring, self.pipeline, self.parity, self.master, self.chain, self.fence, self.epoch,
+            self.begun,
+        )
+        body = self.draw.choices(kinds, (5, 3, 1, 1, 3, 3, 3, 1, 1, 1))[0](budget)
         return Function(self.name(), body)
 
     def next_tag(self):
@@ -207,6 +210,14 @@ class Generator:
             for work in works(second.body).values():
                 work.units *= factor
         return [Branch("rank == 0", frozenset((0,)), [Invoke(first), Communication(serve)], [Invoke(second), Communication(ask)])]
+
+    def chain(self, budget):
+        """A word goes from each rank to the next; the same work lies between different calls, or stands for other work."""
+        tag, shared = self.next_tag(), Function(self.name(), self.block(max(1, budget // 2)))
+        receive, send = Communication(f"RECEIVE(rank - 1, {tag});"), Communication(f"SEND(rank + 1, {tag});")
+        first, between = self.alternatives(max(2, budget // 2)), frozenset(range(1, self.ranks - 1))
+        middle = Branch("rank < ranks - 1", between, [Invoke(shared), receive, send], [Invoke(shared), receive])
+        return [*first, Branch("rank == 0", frozenset((0,)), [Invoke(shared), send], [middle])]
 
     def fence(self, budget):
         self.window = True

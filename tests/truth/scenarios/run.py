@@ -21,7 +21,6 @@ import generate  # noqa: E402
 import measure  # noqa: E402
 import replay  # noqa: E402
 import score  # noqa: E402
-import truth  # noqa: E402
 
 BALANCES = {"suspects": "noise-aware", "suspects, paper": "paper"}
 
@@ -95,13 +94,16 @@ class Runs:
             "seconds": played.seconds(), "waiting": played.waiting() / played.total(),
             "truth": [one.as_json() for one in truths], "modes": {}, "claims": {},
         }
+        logs = agree.Waits(made.logs())
+        referee = agree.referee_costs(logs) if self.options.trace else None
         for mode, claims in self.claims(made).items():
-            result["modes"][mode] = score.score(truths, claims, played)
+            judged = referee if mode == "causes" else None
+            result["modes"][mode] = score.score(truths, claims, played, judged)
             result["claims"][mode] = [str(claim) for claim in claims[:6]]
         if self.options.trace:
             database = made.directory / "noise-aware.db"
             answers = made.view(database, "causes"), made.view(database, "critical-path")
-            result["referee"] = agree.agreement(truth.Truth(made.logs()), *answers)
+            result["referee"] = agree.agreement(referee, agree.referee_path(logs), *answers)
         wrong = any(row.get("first") is False or row["alarm"] for row in result["modes"].values())
         if not (self.options.keep or wrong):
             shutil.rmtree(directory, ignore_errors=True)
@@ -140,7 +142,7 @@ def told(result, verbose):
 def write_csv(results, path):
     with open(path, "w", newline="") as file:
         rows = csv.writer(file)
-        columns = ("first", "three", "path", "ranks", "claimed_s", "error", "alarm")
+        columns = ("first", "three", "path", "ranks", "claimed_s", "error", "beside", "alarm")
         rows.writerow(("seed", "mpi", "ranks", "functions", "kinds", "share", "cost_s", "waiting", "mode", *columns))
         for result in results:
             truths = result["truth"]

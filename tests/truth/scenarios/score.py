@@ -91,8 +91,8 @@ class Truth:
         return {"kind": self.kind, "place": place, "ranks": needed, "cost_s": self.cost, "share": self.share, "saved_s": self.saved}
 
 
-def score(truths, claims, replay):
-    """What is right about the claims, as a row of the table."""
+def score(truths, claims, replay, referee=None):
+    """What is right about the claims, as a row of the table; `referee`: {(rank, place): s} where costs are judged."""
     row = {"claims": len(claims), "alarm": None}
     if not truths:
         row["alarm"] = any(false_alarm(claim, replay) for claim in claims)
@@ -109,7 +109,18 @@ def score(truths, claims, replay):
     claimed = sum(claim.seconds for claim in naming)
     row["claimed_s"] = claimed
     row["error"] = claimed / truth.cost - 1 if naming and truth.cost > 0 and len(truths) == 1 else None
+    if referee is not None:
+        row["beside"] = max(beside(truth, claims, referee) for truth in counted)
     return row
+
+
+def beside(truth, claims, referee):
+    """How far the cost of a cause is from the referee's, relative to that."""
+    if not truth.place:
+        return 0
+    found = sum(claim.seconds for claim in claims if truth.named_by(claim))
+    true = sum(cost for (_, place), cost in referee.items() if truth.place[-1] in place)
+    return abs(found - true) / true if true else float(found > 0)
 
 
 def false_alarm(claim, replay):
@@ -159,22 +170,22 @@ def share_of(rows, key):
     return f"{100 * sum(known) / len(known):.0f}" if known else "–"
 
 
-def within(rows, limit):
-    errors = [abs(row["error"]) for row in rows if row.get("error") is not None]
+def within(rows, limit, key="error"):
+    errors = [abs(row[key]) for row in rows if row.get(key) is not None]
     return f"{100 * sum(error <= limit for error in errors) / len(errors):.0f}" if errors else "–"
 
 
 def table(results, mode, group=size_of, groups=ROWS):
     """Lines in Markdown: one for each group of programs, in %."""
     lines = [
-        f"| {mode} | programs | first right | first three | path | ranks | amount within 10 % | 20 % | false alarms |",
-        "|---|---|---|---|---|---|---|---|---|",
+        f"| {mode} | programs | first right | first three | path | ranks | amount within 10 % | 20 % | within 5 % of the referee | false alarms |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name in groups:
         rows = [result["modes"][mode] for result in results if group(result) == name and mode in result["modes"]]
         if rows:
             cells = [share_of(rows, key) for key in ("first", "three", "path", "ranks")]
-            cells += [within(rows, 0.1), within(rows, 0.2), share_of(rows, "alarm")]
+            cells += [within(rows, 0.1), within(rows, 0.2), within(rows, 0.05, "beside"), share_of(rows, "alarm")]
             lines.append(f"| {name} | {len(rows)} | {' | '.join(cells)} |")
     return lines
 
