@@ -16,7 +16,7 @@ import score  # noqa: E402
 HZ = 1000
 MPI = {"serial_section": "mpich", "shared_kernel": "mpich", "balanced": "mpich"}  # the others: Open MPI
 NOISE = 0.01  # s: what samples of a second of work leave open
-AMOUNT = 0.1  # of a suspect or a cause, against the replay
+AMOUNT = 0.15  # of a suspect or a cause, against the replay: a second of work is 1 000 samples
 measure.ENVIRONMENT = harness.ENVIRONMENT
 
 
@@ -34,15 +34,15 @@ class Scenarios(harness.Workspace):
         self.replay = replay.Replay(self.logs.ranks)
         self.truths = [score.Truth(number, cause, self.replay) for number, cause in enumerate(program.causes)]
 
-    def check_named(self, claims, amount=True):
+    def check_named(self, claims, truths=None):
         """Each cause is among the first claims, of which there are no more than causes, with path, ranks and amount."""
-        told = "\n".join(map(str, claims))
-        for true in self.truths:
-            naming = [claim for claim in claims[: len(self.truths)] if true.named_by(claim)]
+        told, truths = "\n".join(map(str, claims)), truths or self.truths
+        for true in truths:
+            naming = [claim for claim in claims[: len(truths)] if true.named_by(claim)]
             self.assertTrue(naming, f"{true.as_json()}:\n{told}")
             self.assertTrue(true.path_of(naming[0]), f"{true.as_json()}:\n{told}")
             self.assertTrue(true.ranks_of(naming), f"{true.as_json()}:\n{told}")
-            if amount and len(self.truths) == 1:
+            if len(self.truths) == 1:
                 claimed = sum(claim.seconds for claim in claims if true.named_by(claim))
                 self.assertAlmostEqual(claimed, true.cost, delta=AMOUNT * true.cost + NOISE, msg=told)
 
@@ -59,15 +59,17 @@ class Scenarios(harness.Workspace):
         self.assertAlmostEqual(sum(found.values()), sum(true.values()), delta=1e-3)
         self.assertLess(agree.apart(found, true), 0.05, f"{found}\n{true}")
 
-    def check(self, name):
+    def check(self, name, suspected=None):
+        """`suspected`: how many of the causes a profile can show."""
         self.measured(name)
         self.check_path()
         self.check_costs()
         self.check_named(self.causes)
-        self.check_named(self.suspects)
+        self.check_named(self.suspects, self.truths[:suspected])
 
     def test_common_work_between_different_calls_is_innocent(self):
-        self.check("asymmetric_calls")
+        """Of the two ranks that work more, the second is at the mean of all."""
+        self.check("asymmetric_calls", 1)
 
     def test_code_that_others_run_under_another_name_is_innocent(self):
         self.check("alternatives")
@@ -82,9 +84,6 @@ class Scenarios(harness.Workspace):
         self.check("shared_kernel")
 
     def test_one_iteration_that_took_long(self):
-        self.check_interrupted()
-
-    def check_interrupted(self):
         self.measured("interrupted")
         self.check_path()
         self.check_costs()

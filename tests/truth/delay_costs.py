@@ -7,7 +7,9 @@
 The rules are those of docs/waits.md, computed without samples: a log states how long each piece of work took, and where.
 
 A wait of p for q is explained by what both did since they last synchronized: p until it began to wait, q until it entered the
-call that ended the wait. Both rows of calls are divided into *kinds*: the gap between two calls, by the places of both, and the
+call that ended the wait. Ranks synchronize at the moment that ends a wait of one for the other (the enter of the call that the wait was
+for), and all members at the last enter of a collective operation or fence that nobody leaves before all have entered. So both
+intervals begin at one moment, and what is left of the calls then belongs to them. Both rows of calls are divided into *kinds*: the gap between two calls, by the places of both, and the
 call itself without its wait. R = what q took longer than p, for each kind. Kinds that both have: A+ and A- are the sums of
 R above and below zero; kinds that one has: B, the sum of R. D = A+ + max(0, B - A-) if B >= 0, else max(0, A+ + B): so much did
 q's own doing delay p. whole = max(D + q's own waits, w); the wait w, and what later waits passed on to it, fall to D and to q's
@@ -21,6 +23,7 @@ the most alike in length first. What is left above zero bears the account's cost
 
 import bisect
 import collections
+import itertools
 
 NO_WAITS = ("barrier-completion", "nxn-completion")
 
@@ -49,10 +52,10 @@ class Row:
             rest = self.calls[index].enter - self.calls[index - 1].exit - sum(self.work[index].values())
             self.work[index][self.places[index - 1][:-1]] += rest
 
-    def kinds(self, first, entering, last):
-        """{kind: ns} from call `first`, its enter or its exit, to the enter of call `last`."""
+    def kinds(self, first, last):
+        """{kind: ns} from call `first`, without its wait, to the enter of call `last`."""
         found = collections.Counter()
-        for index in range(first if entering else first + 1, last):
+        for index in range(first, last):
             found[self.places[index]] += self.busy(index)
         for index in range(first + 1, last + 1):
             found[self.places[index - 1], self.places[index]] += self.calls[index].enter - self.calls[index - 1].exit
@@ -62,16 +65,17 @@ class Row:
         """A call without its wait."""
         return self.calls[index].duration - (self.wait[index].nanoseconds if self.wait[index] else 0)
 
-    def times(self, first, entering, last):
+    def times(self, first, last):
         """{place: ns} of the same."""
         found = collections.Counter()
-        for index in range(first if entering else first + 1, last):
+        for index in range(first, last):
             found[self.places[index]] += self.busy(index)
         for index in range(first + 1, last + 1):
             found.update(self.work[index])
         return found
 
     def waits(self, first, entering, last):
+        """Those within; of call `first` itself only if it was being entered when the interval began."""
         inside = self.wait[first if entering else first + 1 : last]
         return [wait for wait in inside if wait is not None]
 
@@ -99,16 +103,12 @@ class DelayCosts:
     def _synchronizations(self):
         """{(rank, other): [(own call, at its enter, other's call, at its enter)]} in the order of time."""
         met, joined = collections.defaultdict(list), set()
-        for kind, _, members, calls in self.truth._match_collectives()["instances"]:
-            called = {rank: call for rank, (call, _) in calls.items()}
-            apart = max(call.enter for call in called.values()) > min(call.exit for call in called.values())
-            if apart or kind in ("bcast", "reduce", "scan") or any(operation for _, operation in calls.values()):
+        for called in self._joining():
+            if max(call.enter for call in called.values()) > min(call.exit for call in called.values()):
                 continue
             joined.update(called.values())
-            for rank in members:
-                for other in members:
-                    if rank != other:
-                        met[rank, other].append((self._index(called[rank]), False, self._index(called[other]), False))
+            for rank, other in itertools.permutations(called, 2):
+                met[rank, other].append((self._index(called[rank]), False, self._index(called[other]), False))
         for wait in self.waits.values():
             if wait.call not in joined:
                 waiter, cause = self._index(wait.call), self._index(wait.cause)
@@ -117,6 +117,20 @@ class DelayCosts:
         for points in met.values():
             points.sort(key=lambda point: (*point_order(point), point[2]))
         return met
+
+    def _joining(self):
+        """{rank: call} of each blocking operation that all need, and of each fence."""
+        fences = collections.defaultdict(dict)
+        for log in self.truth.ranks:
+            count = collections.Counter()
+            for call in log.calls:
+                for (window,) in call.all("fence"):
+                    fences[window, count[window]][log.rank] = call
+                    count[window] += 1
+        yield from fences.values()
+        for kind, _, _, calls in self.truth._match_collectives()["instances"]:
+            if kind not in ("bcast", "reduce", "scan") and not any(operation for _, operation in calls.values()):
+                yield {rank: call for rank, (call, _) in calls.items()}
 
     def _index(self, call):
         return self.rows[call.rank].index[call]
@@ -137,9 +151,9 @@ class DelayCosts:
             self.unattributed += amount
             return
         p, q = self.rows[wait.call.rank], self.rows[wait.cause.rank]
-        of_p, of_q = (*since[:2], self._index(wait.call)), (*since[2:], self._index(wait.cause))
+        of_p, of_q = (since[0], self._index(wait.call)), (since[2], self._index(wait.cause))
         delay = excess(q.kinds(*of_q), p.kinds(*of_p))
-        own = q.waits(*of_q)
+        own = q.waits(since[2], since[3], self._index(wait.cause))
         whole = max(delay + sum(one.nanoseconds for one in own), wait.nanoseconds)
         share = amount / whole
         for one in own:

@@ -96,7 +96,10 @@ class Runs:
         }
         logs = agree.Waits(made.logs())
         referee = agree.referee_costs(logs) if self.options.trace else None
-        for mode, claims in self.claims(made).items():
+        claimed = self.claims(made)
+        if referee is not None:
+            claimed["referee"] = score.costly(referee)
+        for mode, claims in claimed.items():
             judged = referee if mode == "causes" else None
             result["modes"][mode] = score.score(truths, claims, played, judged)
             result["claims"][mode] = [str(claim) for claim in claims[:6]]
@@ -104,7 +107,7 @@ class Runs:
             database = made.directory / "noise-aware.db"
             answers = made.view(database, "causes"), made.view(database, "critical-path")
             result["referee"] = agree.agreement(referee, agree.referee_path(logs), *answers)
-        wrong = any(row.get("first") is False or row["alarm"] for row in result["modes"].values())
+        wrong = any(row.get("first") is False or row["alarm"] for mode, row in result["modes"].items() if mode != "referee")
         if not (self.options.keep or wrong):
             shutil.rmtree(directory, ignore_errors=True)
         return result
@@ -124,6 +127,8 @@ def told(result, verbose):
     truths = ", ".join(f"{one['kind']} {100 * one['share']:.1f} %" for one in result["truth"]) or "no cause"
     marks = []
     for mode, row in result["modes"].items():
+        if mode == "referee":
+            continue
         right = "false alarm" if row["alarm"] else "" if row["alarm"] is not None else "right" if row["first"] else "WRONG"
         error = "" if row.get("error") is None else f" {100 * row['error']:+.0f} %"
         marks.append(f"{mode}: {right or 'silent'}{error}")

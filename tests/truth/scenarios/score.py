@@ -46,12 +46,20 @@ def suspects(rows):
 
 
 def causes(rows):
-    costs = collections.defaultdict(collections.Counter)
+    costs = collections.Counter()
     for row in rows:
         if row["path"]:
-            costs[procedures(row["path"])][row["rank"]] += row["short_term_s"] + row["long_term_s"]
+            costs[row["rank"], procedures(row["path"])] += row["short_term_s"] + row["long_term_s"]
+    return costly(costs)
+
+
+def costly(costs):
+    """Claims of {(rank, path): s}."""
+    by_path = collections.defaultdict(collections.Counter)
+    for (rank, path), cost in costs.items():
+        by_path[path][rank] += cost
     claims = []
-    for path, by_rank in costs.items():
+    for path, by_rank in by_path.items():
         total = sum(by_rank.values())
         claims.append(Claim(path, sorted(rank for rank, cost in by_rank.items() if cost >= CLAIMED_RANK * total), total))
     return sorted(claims, key=lambda claim: -claim.seconds)
@@ -154,15 +162,15 @@ def size_of(result):
     truths = result["truth"]
     if not truths:
         return "none"
-    if len(truths) == 2:
+    share, kind = max((one["share"], one["kind"]) for one in truths)
+    if len(truths) == 2 and share >= ALARM:
         return "two causes"
-    share, kind = truths[0]["share"], truths[0]["kind"]
-    if kind not in LASTING:
+    if kind not in LASTING and share >= ALARM:
         return kind
     return "5 % or more" if share >= 0.05 else "2 to 5 %" if share >= 0.02 else "below 2 %"
 
 
-ROWS = ("5 % or more", "2 to 5 %", "below 2 %", "two causes", "iterations", "alternating", "none")
+ROWS = ("5 % or more", "2 to 5 %", "two causes", "iterations", "alternating", "below 2 %", "none")
 
 
 def share_of(rows, key):
