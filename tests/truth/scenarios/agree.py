@@ -73,6 +73,39 @@ def close(found, true):
     return sum(abs(found[key] - true[key]) <= CLOSE * true[key] for key in weighty), len(weighty)
 
 
+def sampled_work(roots):
+    """({place: s}, seconds of idleness) of a calling-context view with REALTIME and idleness, without what MPI calls hold."""
+    found, idle = collections.Counter(), 0.0
+
+    def walk(node, path):
+        nonlocal idle
+        frame = node["frame"]
+        if frame["kind"] in ("procedure", "inlined"):
+            if frame["name"].startswith("MPI_"):
+                return 0.0
+            path = (*path, frame["name"])
+        time = sum(walk(child, path) for child in node["children"])
+        if not node["children"]:
+            time = node["values"]["REALTIME:sum (I)"] or 0
+            idle += node["values"]["idleness:sum (I)"] or 0
+            found[path] += time
+        return time
+
+    for root in roots:
+        walk(root, ())
+    return found, idle
+
+
+def log_work(logs):
+    """{procedure: s} of work, by the log."""
+    found = collections.Counter()
+    for log in logs:
+        for call in log.calls:
+            if not call.function.startswith("MPI_"):
+                found[call.label.rpartition("/")[2]] += call.duration / 1e9
+    return found
+
+
 def agreement(true, true_path, causes, path):
     """Of one measurement: what `causes` and `critical-path` say, beside the referees."""
     found = costs_of(causes)
