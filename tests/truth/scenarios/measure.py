@@ -52,6 +52,8 @@ class Measurement:
         self.directory, self.program, self.tools = pathlib.Path(directory), program, pathlib.Path(tools)
         self.options = ["-q", "-e", f"REALTIME@f{hz}", *(["--trace"] if trace else [])]
         self.measured = self.directory / "run"
+        # A thread that uses less than 100 us of a processor between two samples of one place is parked, as one that waits.
+        self.burn = ["-DBURN_LOOPS=40000"] if hz > 400 else []
 
     def make(self):
         """Compiles and measures, unless that was done for the same program."""
@@ -73,7 +75,7 @@ class Measurement:
         compiler = f"mpicc.{self.program.mpi}"
         where = [f"-I{HERE}", f"-I{HERE.parent}", f"-L{self.directory}", f"-Wl,-rpath,{self.directory}"]
         parts = [source, HERE.parent / "truth_log.c", "-Wl,--no-as-needed", "-lpatience"]
-        run([compiler, *FLAGS, *where, "-o", self.directory / "program", *parts, "-pthread"])
+        run([compiler, *FLAGS, *self.burn, *where, "-o", self.directory / "program", *parts, "-pthread"])
 
     def logs(self):
         return truth.read(self.directory)

@@ -30,6 +30,10 @@
 
 enum { WORLD = 0, WINDOW = 1, MOST_RANKS = 8, NAP_NS = 1000000, BURN_NS = 30000 };
 
+#ifndef BURN_LOOPS
+#define BURN_LOOPS 6000 /* between two naps: some ten microseconds */
+#endif
+
 static int rank, ranks, iteration, operation, mine = 1, theirs[MOST_RANKS];
 static MPI_Win window;
 static int* exposed;
@@ -100,7 +104,7 @@ static __attribute__((noinline)) long long varied(double milliseconds) {
     for (long long left_; (left_ = end_ - truth_now()) > 0;) {                                 \
       if (left_ > 2 * BURN_NS) NAP(left_ - BURN_NS < NAP_NS ? left_ - BURN_NS : (long)NAP_NS); \
       volatile double burnt_ = 0;                                                              \
-      for (int i_ = 0; i_ < 6000; ++i_) burnt_ += 1.0;                                         \
+      for (int i_ = 0; i_ < BURN_LOOPS; ++i_) burnt_ += 1.0;                                   \
     }                                                                                          \
     truth_exit();                                                                              \
   } while (0)
