@@ -27,8 +27,8 @@ LEAST_PIECE = 0.6  # ms, on average
 
 
 class Generator:
-    def __init__(self, seed, seconds):
-        self.draw = random.Random(seed)
+    def __init__(self, seed, seconds, pipelines=True):
+        self.draw, self.pipelines = random.Random(seed), pipelines
         self.seed, self.seconds = seed, seconds
         self.ranks = self.draw.choice((2, 3, 4, 4, 5, 6, 8, 8))
         self.mpi = self.draw.choice(("openmpi", "mpich"))
@@ -43,7 +43,8 @@ class Generator:
         for _ in range(phases):
             main.body.append(Invoke(self.phase(max(6, self.functions // phases), self.seconds / phases)))
         program = Program(self.seed, self.ranks, self.mpi, noise, main, [], [], self.window)
-        for _ in range(self.draw.choices((0, 1, 2), (20, 62, 18))[0]):
+        causes = self.draw.choices((0, 1, 2), (20, 62, 18))[0]
+        for _ in range(causes if self.pipelines else 0):
             self.add_cause(program)
         program.functions = callees_first(main)
         return program
@@ -177,6 +178,8 @@ class Generator:
 
     def pipeline(self, budget):
         """In small steps: the fill and the drain make ranks wait, which nothing but a shorter pipeline changes."""
+        if not self.pipelines:
+            return self.ring(budget)
         tag, part = self.next_tag(), self.tree(min(budget, 3), share=False)
         for work in works(part.body).values():
             work.units *= 0.15
@@ -341,4 +344,8 @@ def texts(body):
 
 
 def program_of(seed, seconds=10):
-    return Generator(seed, seconds).program()
+    """In programs without a cause nothing makes ranks wait, so they have no pipelines."""
+    program = Generator(seed, seconds).program()
+    if program.causes or not any(text.startswith("if (rank > 0) RECEIVE") for text in texts(program.main.body)):
+        return program
+    return Generator(seed, seconds, pipelines=False).program()
