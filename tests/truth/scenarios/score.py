@@ -5,8 +5,8 @@ ranks being those with 5 % of its cost or more. Recursion is folded: f › f is 
 
 A claim *names* a cause if the culprit procedure is in its path: it ends at it or inside it, not at a helper alone that others
 call too. Its *path* is right if it begins with the whole path from main to the culprit. A slow machine has no path: the
-first claim has to be on its ranks alone. *Ranks* are exact if none with more than half of the largest excess is missing, and none is
-named that has none (or hardly any) above the mean. The *amount* is the sum of all claims that name the cause, against
+first claim has to be on its ranks alone. *Ranks* are exact if none with more than half of the largest excess over the mean is missing,
+and none is named that does not work too much (or hardly). The *amount* is the sum of all claims that name the cause, against
 the waiting that is gone in a replay without it. In a program without causes, a claim of 2 % of the run or more is a *false
 alarm*, unless the replay confirms half of it when that code takes as long on these ranks as on the others: the machine
 may have slowed it down.
@@ -80,7 +80,7 @@ class Truth:
         if max(above) < 0.1 * mean:  # by turns
             above = extra
         self.needed = {rank for rank, seconds in enumerate(above) if seconds > 0.5 * max(above)}
-        self.allowed = {rank for rank, seconds in enumerate(above) if seconds > 0.05 * max(above)}
+        self.allowed = {rank for rank, seconds in enumerate(extra) if seconds > 0.05 * max(extra)}
 
     def named_by(self, claim):
         if not self.place:
