@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -49,6 +50,15 @@ Processors processors_of(const ScheduledThread& thread) {
   for (std::uint32_t p = 0; thread.processors.empty() && p < std::min(thread.online, 0xffffU); ++p)
     list.push_back(static_cast<std::uint16_t>(p));
   return list;
+}
+
+/// Adds to `own` what overlaps with it; whether it does.
+bool join(Processors& own, const Processors& other) {
+  Processors both;
+  std::ranges::set_union(own, other, std::back_inserter(both));
+  if (both.size() == own.size() + other.size()) return false;
+  own = std::move(both);
+  return true;
 }
 
 /// Work of a role that CPU time and instructions tell.
@@ -193,20 +203,19 @@ class Finder {
     }
   }
 
-  /// All sets of processors that threads of the host are bound to, and the union of all.
+  /// All sets of processors that threads of the host are bound to, and the unions of those that overlap:
+  /// between processors of sets apart no thread can move.
   [[nodiscard]] std::vector<Place> places_of(const std::vector<std::size_t>& members) const {
-    std::map<Processors, std::size_t> distinct;
-    Processors all;
-    for (const std::size_t t : members) {
-      const Processors own = processors_of(threads_[t].facts);
-      distinct.try_emplace(own);
-      Processors both;
-      std::ranges::set_union(all, own, std::back_inserter(both));
-      all = std::move(both);
+    std::set<Processors> distinct;
+    for (const std::size_t t : members) distinct.insert(processors_of(threads_[t].facts));
+    std::vector<Processors> joined;
+    for (Processors own : distinct) {
+      std::erase_if(joined, [&own](const Processors& other) { return join(own, other); });
+      joined.push_back(std::move(own));
     }
-    distinct.try_emplace(all);
+    distinct.insert(joined.begin(), joined.end());
     std::vector<Place> places;
-    for (const auto& [processors, unused] : distinct) places.push_back({.processors = processors});
+    for (const Processors& processors : distinct) places.push_back({.processors = processors});
     double longest = 1;
     for (const std::size_t t : members) longest = std::max(longest, real(threads_[t].facts.lived_ns));
     for (const std::size_t t : members) {

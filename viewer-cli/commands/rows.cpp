@@ -36,7 +36,7 @@ void RowWriter::row(std::uint64_t ns, const std::string& text) const {
 
 void RowWriter::path(database::ContextId context, bool between, const std::string& before) const {
   std::string text = before + path_text(experiment_, context, screen_);
-  if (between) text += " (between two MPI calls, not sampled)";
+  if (between) text += " (between two MPI calls)";
   out_ << screen_.dim(std::string(kIndent, ' ') + wrap(text, screen_.width, kIndent, kIndent)) << '\n';
 }
 

@@ -123,8 +123,8 @@ waiting, which then kept others waiting.
 
 1 500.0 s  87.7 %  rank 3; 300 s of it indirectly
     main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90
-  180.0 s  10.5 %  rank 7
-    main › cg_iterate › loop at solver.c:412 › dot (between two MPI calls, not sampled)
+  180.0 s  10.5 %  rank 7; undetermined
+    main › cg_iterate › loop at solver.c:412 › dot (between two MPI calls)
 )");
 }
 
