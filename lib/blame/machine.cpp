@@ -159,17 +159,18 @@ class Finder {
     return idle_ >= kIdle * time_ && explained >= kExplained * idle_ && explained > 0;
   }
 
-  /// Of a role's idleness, what its threads' CPU time outside waits does not explain by itself; of that, at
-  /// most the time that all of them lost, or that all waited for the one that lost most.
+  /// Of a role's idleness, what its threads' work would explain without any preemption is left out; of the
+  /// rest, at most the time that all of them lost, or that all waited for the one that lost most.
   [[nodiscard]] double explained_by_preemption() const {
     double explained = 0;
     for (const auto& [number, role] : roles_) {
-      std::vector<double> cpu, lost;
+      std::vector<double> undisturbed, lost;
       for (const std::size_t t : role.threads) {
-        cpu.push_back(real(threads_[t].facts.work_cpu_ns));
+        const ScheduledThread& facts = threads_[t].facts;
+        undisturbed.push_back(real(facts.work_ns) - preempted(facts).work_ns);
         lost.push_back(lost_[t]);
       }
-      const double rest = role.idle - std::min(role.idle, static_excess(cpu));
+      const double rest = role.idle - std::min(role.idle, static_excess(undisturbed));
       const double by_loss = std::max(sum_of(lost), static_excess(lost));
       if (sum_of(lost) > 0) explained += std::min(rest, by_loss);
     }
@@ -328,9 +329,8 @@ Preempted preempted(const ScheduledThread& thread) {
   // Sampling may have been stopped for a part of the thread's life.
   const double sampled = std::min(1.0, real(thread.sampled_ns) / real(thread.lived_ns));
   const double runnable = std::min(real(thread.runnable_ns) * sampled, in_work + in_waits);
-  const double in_proportion = runnable * in_work / (in_work + in_waits);
-  const double work =
-      std::clamp(in_proportion, std::max(0.0, runnable - in_waits), std::min(runnable, in_work));
+  // A rank that sleeps in its work and yields in its waits lost its processor in waits alone.
+  const double work = std::max(0.0, runnable - in_waits);
   return {.work_ns = work, .waits_ns = runnable - work};
 }
 

@@ -23,8 +23,8 @@ struct Preempted {
   double waits_ns = 0;  ///< in waits
 };
 
-/// Divides a thread's time without a processor in proportion to what work and waits lack of CPU time, between
-/// what must and what can fall on each (docs/algorithms.md 5.6). 0 where nothing is known.
+/// Divides a thread's time without a processor: work bears only what does not fit into its waits, by their
+/// lack of CPU time (docs/algorithms.md 5.6). 0 where nothing is known.
 Preempted preempted(const database::ScheduledThread& thread);
 
 /// Whether the machine is a suspect, and by which kinds; most explained first. `threads` ascend by location.

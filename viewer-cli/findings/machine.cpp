@@ -116,7 +116,7 @@ std::string effect(const database::Contents& experiment, const MachineSuspect& s
   const bool slow = suspect.kind == MachineKind::slow;
   const Times times = times_of(experiment, suspect);
   std::string text = slow ? "That is " + time(lost_s) + " too much"
-                          : "They were ready to run, without a processor, for about " + time(lost_s);
+                          : "They were ready to run, without a processor, for at least " + time(lost_s);
   if (!slow && times.work_s > 0)
     text += ", " + keep(round_percent(std::min(1.0, lost_s / times.work_s))) + " of their work";
   if (explains_s >= kWorthSaying * idle_s && explains_s > 0)
