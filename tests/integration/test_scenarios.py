@@ -77,20 +77,16 @@ class Scenarios(harness.Workspace):
         self.check_named(self.causes)
         self.check_named(self.suspects, self.truths[:suspected])
 
-    @unittest.expectedFailure
     def test_common_work_between_different_calls_is_innocent(self):
         """Of the two ranks that work more, the second is at the mean of all."""
         self.check("asymmetric_calls", 1)
 
-    @unittest.expectedFailure
     def test_code_that_others_run_under_another_name_is_innocent(self):
         self.check("alternatives")
 
-    @unittest.expectedFailure
     def test_a_serial_section_behind_a_broadcast(self):
         self.check("serial_section")
 
-    @unittest.expectedFailure
     def test_two_causes_below_one_caller(self):
         self.check("two_below_one")
 
