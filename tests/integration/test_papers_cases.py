@@ -21,27 +21,23 @@ def cost_of(row):
 
 
 class PapersCases(harness.Workspace):
-    def database(self, program, *arguments, mpi="openmpi", ranks=RANKS, options=("--trace",)):
-        run = self.measure(mpi, ranks, harness.PROGRAMS / f"{program}.{mpi}", *arguments, name=arguments[0], options=options)
+    def database(self, program, *arguments, ranks=RANKS, options=("--trace",)):
+        # Open MPI: where there are more ranks than processors, its waits give way. MPICH's would take the processors.
+        program = harness.PROGRAMS / f"{program}.openmpi"
+        run = self.measure("openmpi", ranks, program, *arguments, name=arguments[0], options=options)
         return self.merge(run)
 
-    def check_particles(self, mpi, ranks, crowded):
+    def test_uneven_particles_are_suspected_where_the_field_solver_waits(self):
         """Tallent 2010: idleness in a reduction, blame on the loop above it, the particles' movement suspected."""
-        database = self.database("particles", "80", mpi=mpi, ranks=ranks, options=())
+        database = self.database("particles", "80", options=())
         blamed = harness.viewer_json(database, "blame")[0]
         self.assertIn("advance", harness.names(blamed["path"]))
         suspects = harness.viewer_json(database, "suspects")
         self.assertIn("move_particles", harness.names(suspects[0]["suspect"]))
-        self.assertLessEqual(set(crowded), set(suspects[0]["ranks"]))
+        self.assertLessEqual({3, 4}, set(suspects[0]["ranks"]))
         for suspect in suspects:
             if "multiply_matrix" in harness.names(suspect["suspect"]):  # as long everywhere
                 self.assertLess(suspect["explains_s"], 0.2 * suspects[0]["explains_s"])
-
-    def test_uneven_particles_are_suspected_where_the_field_solver_waits_openmpi(self):
-        self.check_particles("openmpi", 8, {3, 4})
-
-    def test_uneven_particles_are_suspected_where_the_field_solver_waits_mpich(self):
-        self.check_particles("mpich", 4, {1, 2})
 
     def waits(self, program, *arguments):
         self.last = self.database(program, *arguments)
