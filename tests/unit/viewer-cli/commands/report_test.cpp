@@ -383,7 +383,7 @@ TEST_CASE("The machine is named before any code") {
     waiting.sample.build().machine.threads.push_back({.location = location, .work_ns = 3 * kSecond});
   const std::string effect =
       " They were ready to run, without a processor, for at least 6.00 s, 50 % of their work; this explains "
-      "about 5.00 s of the 8.00 s of idleness. ";
+      "at most 5.00 s of the 8.00 s of idleness. ";
   const std::string rest = " before you change code.  40.0 % of the run is idle";
   const auto starts = [&](const std::string& text, const std::string& cause, const std::string& advice) {
     INFO(text);
@@ -404,8 +404,9 @@ TEST_CASE("The machine is named before any code") {
   starts(report_of({.kind = MachineKind::quota, .quota = 1500}),
          "a control group's limit of 1.5 processors stops ranks 0-3.",
          "Raise that limit, or start fewer ranks or threads");
-  CHECK(report_of({.kind = MachineKind::slow}).find("That is 6.00 s too much; this explains about 5.00 s") !=
-        std::string::npos);
+  CHECK(
+      report_of({.kind = MachineKind::slow}).find("That is 6.00 s too much; this explains at most 5.00 s") !=
+      std::string::npos);
 
   const nlohmann::json machine =
       nlohmann::json::parse(run(waiting.sample, {"report", "--format", "json"}))["machine"];
