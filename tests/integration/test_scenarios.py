@@ -15,7 +15,9 @@ import score  # noqa: E402
 
 HZ = 1000
 MPI = {"serial_section": "mpich", "shared_kernel": "mpich", "balanced": "mpich"}  # the others: Open MPI
-NOISE = 0.05  # s: what the samples of 60 pieces of work leave open, three times, for three ranks that wait
+# s: what the samples of 60 pieces of work leave open for three ranks that wait. By the model 0.05, three times; seen: 0.089,
+# once in eight runs, while other programs computed.
+NOISE = 0.12
 AMOUNT = 0.15  # of a suspect or a cause, against the replay: a second of work is 1 000 samples
 measure.ENVIRONMENT = harness.ENVIRONMENT
 
