@@ -145,8 +145,8 @@ class Finder {
     }
     for (MachineSuspect& suspect : found_) {
       std::ranges::sort(suspect.locations);
-      const auto twice = std::ranges::unique(suspect.locations);
-      suspect.locations.erase(twice.begin(), twice.end());
+      suspect.locations.erase(std::unique(suspect.locations.begin(), suspect.locations.end()),
+                              suspect.locations.end());
     }
     std::ranges::stable_sort(found_, [](const MachineSuspect& a, const MachineSuspect& b) {
       return std::pair(a.explains_ns, a.lost_ns) > std::pair(b.explains_ns, b.lost_ns);
