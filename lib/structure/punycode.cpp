@@ -1,5 +1,5 @@
-// Punycode (RFC 3492): the plain letters come first; then each other code point as a number, which counts on
-// from the last one through all code points and, for each, all places between the letters so far.
+// Punycode (RFC 3492). The plain letters come first. Each other code point follows as a number: how many
+// pairs of a code point and a place among the letters lie between it and the one before.
 #include "structure/punycode.hpp"
 
 #include <algorithm>
@@ -14,6 +14,7 @@ constexpr std::uint64_t kLastCodePoint = 0x10FFFF;
 constexpr std::uint64_t kFarthest = kLastCodePoint * kLongest;
 constexpr std::uint64_t kBase = 36, kLeast = 1, kMost = 26, kSkew = 38, kDamp = 700;
 
+/// The value of a digit in base 36.
 std::optional<std::uint64_t> digit_of(char letter) {
   if (letter >= 'a' && letter <= 'z') return static_cast<std::uint64_t>(letter - 'a');
   if (letter >= '0' && letter <= '9') return static_cast<std::uint64_t>(letter - '0' + 26);
@@ -37,7 +38,7 @@ std::optional<std::uint64_t> take_number(std::string_view& text, std::uint64_t b
   return std::nullopt;
 }
 
-/// The bias for the number after `number`, with which there are `count` letters.
+/// Adapts the bias to the last `number`, after which there are `count` letters (RFC 3492, section 6.1).
 std::uint64_t adapted_bias(std::uint64_t number, std::uint64_t count, bool first) {
   std::uint64_t delta = number / (first ? kDamp : 2);
   delta += delta / count;

@@ -26,7 +26,7 @@ database::TimedScope scope_of(const Shape& shape, const waits::PathOfRegion& pat
 waits::CallPaths call_paths(const Shape& shape, bool inlined = false);
 
 /// The tree as delay costs compare it: all procedures of the program, inlined ones included, and MPI calls,
-/// in which nothing is told apart.
+/// each as a whole.
 waits::CallPaths compared_paths(const Shape& shape);
 
 /// By context: its frontier frame, else the frame of the procedure that it is in.
