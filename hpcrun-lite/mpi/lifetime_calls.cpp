@@ -1,6 +1,7 @@
 // MPI's beginning and end. MPI_Init is set-up work, not waiting. MPI_Finalize waits for the last rank first,
 // in a reduction of our own that is marked as waiting; what it then does is work.
 #include "mpi/call_mark.hpp"
+#include "mpi/occurrence.hpp"
 #include "mpi/predefined.hpp"
 #include "mpi/prototypes.hpp"
 #include "mpi/real_call.hpp"
@@ -58,6 +59,8 @@ int finalize(FinalizeCall& real) {
   const CallMark mark(CallMark::waiting, address(real));
   if (!mark.outermost()) return real.get()();
   const TracedLifetime trace;
+  CulpritPath path{};
+  culprit_rt_end_stretches(culprit::mpi::monotonic_time(), &path);
   culprit::mpi::leave_world();
   mark.change(CallMark::work);
   trace.ends();

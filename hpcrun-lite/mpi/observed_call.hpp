@@ -1,5 +1,6 @@
 #pragma once
 
+#include "measurement/kinds.hpp"
 #include "mpi/call_facts.hpp"
 #include "mpi/call_mark.hpp"
 #include "mpi/occurrence.hpp"
@@ -24,7 +25,7 @@ class ObservedCall {
 
   /// Only where the call path is asked for at every call: a large transfer's is walked from further inside.
   [[gnu::always_inline]] void begin() {
-    if (OneSided<Facts> || calls_are_followed.load(std::memory_order_relaxed))
+    if (OneSided<Facts> || calls_are_followed.load(std::memory_order_relaxed) || is_stretch())
       occurrence_.begin(unwind::registers_here(), __builtin_return_address(0));
   }
 
@@ -44,6 +45,7 @@ class ObservedCall {
       if (!spinning) mark.change(CallMark::work);
     }
     if (!mark.outermost()) return;
+    enter_stretch();
     trace_.enter(facts_, spinning);
     if constexpr (std::is_same_v<Facts, CompletionAttempt>) {
       transfer_.enter(facts_, spinning);
@@ -79,6 +81,7 @@ class ObservedCall {
     bool successful = true;
     if constexpr (Facts::kRule == WaitRule::polls) successful = result == MPI_SUCCESS && *facts_.done != 0;
     trace_.leave(successful);
+    if (stretch_) culprit_rt_count_wait(occurrence_.entered(), occurrence_.left(), occurrence_.path());
     if (result == MPI_SUCCESS) transfer_.exit(facts_, call);
     if constexpr (OneSided<Facts>) {
       if (result == MPI_SUCCESS) {
@@ -94,6 +97,22 @@ class ObservedCall {
   }
 
  private:
+  /// A call that waits, of a thread whose stretches are followed at present (docs/algorithms.md 5.7).
+  static bool is_stretch() {
+    return Facts::kRule == WaitRule::waits && culprit_rt_thread.stretch != 0 && culprit_rt_thread.pause == 0;
+  }
+  void enter_stretch() {
+    if constexpr (Facts::kRule == WaitRule::waits) {
+      stretch_ = is_stretch();
+      if (stretch_) {
+        static_cast<void>(occurrence_.entered());
+        culprit_rt_thread.stretch = measurement::kInWaitingCall;
+      } else if (culprit_rt_thread.pause != 0) {
+        --culprit_rt_thread.pause;
+      }
+    }
+  }
+
   struct Nothing {
     explicit Nothing(const Occurrence& /*occurrence*/) {}
   };
@@ -125,6 +144,7 @@ class ObservedCall {
   }
 
   Facts facts_;
+  bool stretch_ = false;
   Occurrence occurrence_;
   TracedCall<Facts> trace_{occurrence_};
   [[no_unique_address]] std::conditional_t<OneSided<Facts>, EpochCall, Nothing> epoch_{occurrence_};

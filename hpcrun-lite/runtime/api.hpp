@@ -24,6 +24,8 @@ struct CulpritThread {
       ends_below;  ///< stack address of the innermost EndOfWait (runtime/sampling/parking.hpp); 0 none
   std::uintptr_t
       call;  ///< address of that call's function, which stands for the caller's frame in call paths
+  std::uint32_t stretch;  ///< that samples are in: culprit::measurement::kInWaitingCall and so on
+  std::uint32_t pause;    ///< waiting calls that are still not to be followed
 };
 
 /// Sums for the summary line; all of them add up over ranks.
@@ -107,6 +109,14 @@ __attribute__((visibility("default"))) CulpritTotals culprit_rt_totals();
 __attribute__((visibility("default"))) void culprit_rt_close_world(const CulpritTotals* totals);
 /// MPI_Pcontrol: stops (0) or starts (1, 2) sampling; other levels have no meaning here.
 __attribute__((visibility("default"))) void culprit_rt_control_level(int level);
+/// Adds a waiting call of the calling thread that was entered and left at these times (CLOCK_MONOTONIC) to
+/// the accumulator at its call path, and the gap before it to that gap's (docs/algorithms.md 5.7). To be
+/// called inside of the CallMark that stands for the call, right after it. Not from signal handlers.
+__attribute__((visibility("default"))) void culprit_rt_count_wait(std::uint64_t enter_ns,
+                                                                  std::uint64_t exit_ns, CulpritPath* path);
+/// Adds the gap before MPI_Finalize, which was entered at `enter_ns`; from here on stretches are unknown.
+__attribute__((visibility("default"))) void culprit_rt_end_stretches(std::uint64_t enter_ns,
+                                                                     CulpritPath* path);
 /// Adds each of `count` epochs to its accumulator at the calling thread's call path, and keeps the stamps
 /// whose turn has come. The thread must be sampled. Returns how many leading zero bits an order needs to be
 /// kept. Not from signal handlers.

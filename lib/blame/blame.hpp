@@ -18,6 +18,8 @@ struct Options {
   std::uint64_t period_ns = 5'000'000;
 };
 
+inline constexpr double kCoveredUnit = 65536;
+
 /// What the balance test knows of one context in one role; all inclusive, dense by ContextId.
 struct RoleView {
   std::uint32_t threads = 0;                       ///< T
@@ -25,6 +27,9 @@ struct RoleView {
   std::span<const metrics::Accumulator> idleness;  ///< idleness (I)
   std::span<const metrics::Uint128> weight_sq;  ///< Σ over threads of Σ weight², separately taken samples
   std::span<const std::uint64_t> blocked;       ///< Σ over threads of samples that stand for blocked calls
+  /// What of weight_sq does not vary by sampling, in 1/kCoveredUnit: where the length of a gap between waits
+  /// is known, its samples only divide it (docs/algorithms.md 5.7). Empty: nothing.
+  std::span<const metrics::Uint128> covered = {};
 };
 
 /// Decides balance for every context (docs/algorithms.md 5.2). Contexts with kInWait are untested, and so are

@@ -81,7 +81,8 @@ double Work::mean(const Part& part) const {
 
 double Work::error(const Part& part) const {
   const double share = static_cast<double>(part.work) / std::max(1.0, static_cast<double>(role_.time[0].sum));
-  return std::sqrt(sampling_variance(part.weight_sq, part.blocked, share, role_.threads, period_ns_));
+  return std::sqrt(
+      sampling_variance(part.weight_sq, part.blocked, part.covered, share, role_.threads, period_ns_));
 }
 
 double Work::jitter(const Part& part) const {

@@ -142,6 +142,9 @@ Part Parts::make(std::vector<ContextId> scopes, bool own) const {
     part.work += work(scope);
     part.weight_sq += weight_sq(scope);
     part.blocked += blocked(scope);
+    // Of what is left of a scope without others it is not known how much; that its samples vary like any
+    // others is the safe side.
+    if (!own && !role_.covered.empty()) part.covered += role_.covered[scope];
     add_spread(scope);
     for (const ContextId x : left_out) {
       if (next < x) part.ranges.push_back({.first = next, .end = x});

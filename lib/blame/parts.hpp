@@ -17,6 +17,7 @@ struct Part {
   metrics::Uint128 work = 0;                ///< ns, over all threads
   metrics::Uint128 weight_sq = 0;           ///< Σ weight² of its work's separately taken samples
   std::uint64_t blocked = 0;                ///< its work's samples of blocked calls
+  metrics::Uint128 covered = 0;             ///< what of weight_sq does not vary: RoleView::covered
   double spread = 0;  ///< ns; its work's standard deviation over the threads is at most that
 };
 

@@ -8,9 +8,9 @@ namespace culprit::blame {
 /// calls make up, averaged over `threads`, in ns² (docs/algorithms.md 5.2): (1 − share) · period² · Σ weight²
 /// / T for samples taken separately, and period² / 4 for each that stands for a blocked call, whose ends are
 /// known to half a period. `share` is the value's share of the root's: what always holds all of a thread's
-/// samples does not vary.
-double sampling_variance(metrics::Uint128 weight_sq, std::uint64_t blocked, double share,
-                         std::uint32_t threads, std::uint64_t period_ns);
+/// samples does not vary. Nor does what of weight_sq is `covered` by gaps of known length, if that is more.
+double sampling_variance(metrics::Uint128 weight_sq, std::uint64_t blocked, metrics::Uint128 covered,
+                         double share, std::uint32_t threads, std::uint64_t period_ns);
 
 /// v of the inclusive time at `x`.
 double sampling_variance(const RoleView& role, database::ContextId x, std::uint64_t period_ns);

@@ -55,8 +55,13 @@ enum class EpochKind : std::uint8_t {
   /// lock back that excluded theirs.
   lock_wait,
   post_wait,  ///< of an operation: from its enter until its target, the rank `peers` - 1, posted
+  // Stretches of a thread's time: the MPI calls that wait, and the gaps between them
+  // (docs/algorithms.md 5.7). `size_class` is a node: of a gap that of the call which ends it.
+  waiting_call,
+  gap,              ///< from the exit of the call at the node, or of the root from the thread's start
+  stretch_samples,  ///< samples at the node in another stretch than the one that its cell names
 };
-inline constexpr int kEpochKinds = 29;
+inline constexpr int kEpochKinds = 32;
 
 /// Bits of the size class of calls with a passive target, and of accesses.
 inline constexpr std::uint32_t kPassiveTarget = 1U << 16;  ///< between MPI_Win_lock and MPI_Win_unlock
@@ -76,6 +81,17 @@ constexpr bool is_transfer_stamp(EpochKind kind) {
 /// Accumulators of calls that move many bytes.
 constexpr bool is_transfer(EpochKind kind) {
   return kind >= EpochKind::transfer && kind <= EpochKind::transfer_cost;
+}
+
+/// The stretch of a sample, beside the number of a node, which no number of these is: within an MPI call that
+/// waits; or any, since calls are not followed at present. A node's is the gap after the call there, of the
+/// root from the thread's start.
+inline constexpr std::uint32_t kInWaitingCall = 1;
+inline constexpr std::uint32_t kUnknownStretch = 2;
+
+/// Of accumulators of stretches.
+constexpr bool is_stretch(EpochKind kind) {
+  return kind >= EpochKind::waiting_call && kind <= EpochKind::stretch_samples;
 }
 
 /// How a process, and with it its measurement, ended.

@@ -33,8 +33,12 @@ inline constexpr std::size_t kCoarseAccumulators = kEpochSlots / 16;
 /// Stamps of epochs that a thread keeps: with one operation per fence 512 fences, whose mean wait then has a
 /// standard error of 4 % where waits vary as much as they last.
 inline constexpr std::size_t kEpochStamps = 1024;
-/// No thread has more records of both.
-inline constexpr std::size_t kEpochRecords = kEpochAccumulators + kCoarseAccumulators + kEpochStamps;
+/// Accumulators of stretches per thread, in a table of the same size. What comes after these is not known
+/// exactly.
+inline constexpr std::size_t kStretchAccumulators = kEpochSlots / 4 * 3;
+/// No thread has more records of all of these.
+inline constexpr std::size_t kEpochRecords =
+    kEpochAccumulators + kCoarseAccumulators + kEpochStamps + kStretchAccumulators;
 inline constexpr std::size_t kMaxModules = 4096;
 /// Ranks of a run: more than the largest machines have cores. What is kept by rank is bounded by it.
 inline constexpr std::uint32_t kMaxRanks = std::uint32_t{1} << 24;

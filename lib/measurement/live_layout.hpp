@@ -186,7 +186,9 @@ struct Node {
 static_assert(sizeof(Node) == kUnit);
 
 /// One accumulator of one-sided communication, or one stamp, where the words from size_class on are instance,
-/// enter, exit, last and order, and peers holds members and peer; the records of a thread form a list.
+/// enter, exit, last and order, and peers holds members and peer; the records of a thread form a list. Of a
+/// gap, window is the longest, order the bits of a double, the sum of their squares in ns²; of
+/// stretch_samples, order is the sum of the squares of their weights.
 struct EpochRecord {
   std::uint32_t next;
   std::uint32_t node;
@@ -223,7 +225,8 @@ struct Cell {
   std::uint64_t cpu_ns;
   std::uint64_t marked_ns;
   std::uint64_t mark;
-  std::uint64_t unused;
+  std::uint64_t
+      stretch;  // of its first sample: kInWaitingCall, kUnknownStretch or the unit of a node; 0: none yet
 };
 static_assert(sizeof(Cell) == 2 * kUnit);
 

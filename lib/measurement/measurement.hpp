@@ -16,6 +16,22 @@
 
 namespace culprit::measurement {
 
+/// In which of its stretches a thread was sampled (docs/algorithms.md 5.7).
+struct Stretch {
+  static constexpr std::uint32_t kUnknown = 0;  ///< calls were not followed
+  static constexpr std::uint32_t kInCall = 1;   ///< in an MPI call that waits
+  static constexpr std::uint32_t kFirst = 2;
+
+  /// kFirst and above: in the gap after the call at node number code - kFirst; of node 0 after the thread's
+  /// start.
+  std::uint32_t code = kUnknown;
+
+  [[nodiscard]] constexpr bool is_gap() const { return code >= kFirst; }
+  [[nodiscard]] constexpr cct::NodeId after() const { return code - kFirst; }
+
+  friend bool operator==(const Stretch&, const Stretch&) = default;
+};
+
 /// What one REALTIME-sampled context holds. All integers, all additive.
 struct Cell {
   std::uint64_t time_ns = 0;    ///< Σ weight · period
@@ -25,6 +41,7 @@ struct Cell {
   std::uint64_t cpu_ns = 0;     ///< CPU time since the thread's sample before
   std::uint64_t marked_ns = 0;     ///< the part of time_ns that a layer marked as waiting
   WaitKind mark = WaitKind::none;  ///< the kind of that mark (the last one seen)
+  Stretch stretch = {};            ///< of its samples, but for those that Epochs of the kind say otherwise of
 };
 
 /// Value and samples of one further event (EventInfo, in the process's order) at one context.
@@ -71,7 +88,9 @@ struct Quality {
 
 /// An accumulator of one-sided communication (docs/algorithms.md 6). kinds.hpp says what it is about. Of a
 /// stamp, size_class is the instance, peers members << 32 | peer, count the time of the enter, total_ns that
-/// of the exit, least_ns that of the last operation's exit.
+/// of the exit, least_ns that of the last operation's exit. Of stretches: size_class is a Stretch's code, of
+/// a gap that of the call which ends it; window is a gap's longest; `squares` the sum of a gap's squares, in
+/// ns², or of the squares of samples' weights.
 struct Epoch {
   cct::NodeId node = 0;  ///< the call's path
   EpochKind kind = EpochKind::none;
@@ -79,6 +98,7 @@ struct Epoch {
   std::uint64_t window = 0;
   std::uint64_t peers = 0;
   std::uint64_t count = 0, total_ns = 0, least_ns = 0;
+  double squares = 0;
 
   friend bool operator==(const Epoch&, const Epoch&) = default;
 };

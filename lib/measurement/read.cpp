@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <deque>
 #include <new>
@@ -202,6 +204,12 @@ EndReason end_reason(std::uint64_t value) {
 
 EpochKind epoch_kind(std::uint64_t value) {
   return value < kEpochKinds ? static_cast<EpochKind>(value) : EpochKind::none;
+}
+
+double squares_of(EpochKind kind, std::uint64_t word) {
+  if (kind != EpochKind::gap) return static_cast<double>(word);
+  const auto squares = std::bit_cast<double>(word);
+  return std::isfinite(squares) && squares > 0 ? squares : 0;
 }
 
 cct::FrameKind frame_kind(std::uint64_t value) {

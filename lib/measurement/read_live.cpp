@@ -54,6 +54,8 @@ class TreeReader {
   void read();
   /// After read().
   void read_epochs(NodeIndex first);
+  /// Likewise: in which stretch each cell was sampled.
+  void read_stretches();
   /// After both: what all that was reached adds to the thread's checksum (thread_sum.hpp).
   [[nodiscard]] std::uint64_t sum() const { return sum_; }
   /// After read(): whether a node is of a module that `modules` lack.
@@ -69,6 +71,7 @@ class TreeReader {
   void push(NodeIndex unit, NodeIndex from, cct::NodeId parent);
   void push_children(NodeIndex unit, cct::NodeId parent);
   void read_cell(NodeIndex unit, NodeIndex cell);
+  [[nodiscard]] Stretch stretch_of(std::uint64_t word) const;
 
   const ArenaImage& image_;
   ThreadProfile& thread_;
@@ -82,6 +85,7 @@ class TreeReader {
   bool lacks_module_ = false;
   std::vector<Pending> stack_;
   std::unordered_map<NodeIndex, cct::NodeId> number_;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> stretches_;  // of cells, with the numbers of units
 };
 
 /// `from`: the parent's unit.
@@ -144,19 +148,36 @@ void TreeReader::read_epochs(NodeIndex at) {
     at = record.next;
     const auto node = number_.find(record.node);
     if (node == number_.end() || record.count == 0 || record.kind == 0) continue;
-    thread_.epochs.push_back({.node = node->second,
-                              .kind = epoch_kind(record.kind),
-                              .size_class = record.size_class,
-                              .window = record.window,
-                              .peers = record.peers,
-                              .count = record.count,
-                              .total_ns = record.total_ns,
-                              .least_ns = record.least_ns});
+    const EpochKind kind = epoch_kind(record.kind);
+    const bool of_stretch = is_stretch(kind);
+    thread_.epochs.push_back(
+        {.node = node->second,
+         .kind = kind,
+         .size_class = of_stretch ? stretch_of(record.size_class).code : record.size_class,
+         .window = record.window,
+         .peers = record.peers,
+         .count = record.count,
+         .total_ns = record.total_ns,
+         .least_ns = record.least_ns,
+         .squares = of_stretch ? squares_of(kind, record.order) : 0});
   }
+}
+
+/// By the number of the unit, where the tree has it.
+Stretch TreeReader::stretch_of(std::uint64_t word) const {
+  if (word == kInWaitingCall) return {Stretch::kInCall};
+  if (word < layout::kRootUnit || word > UINT32_MAX) return {};
+  const auto node = number_.find(static_cast<NodeIndex>(word));
+  return node == number_.end() ? Stretch{} : Stretch{Stretch::kFirst + node->second};
+}
+
+void TreeReader::read_stretches() {
+  for (const auto& [cell, word] : stretches_) thread_.cells[cell].stretch = stretch_of(word);
 }
 
 void TreeReader::read_cell(NodeIndex unit, NodeIndex at) {
   Cell cell;
+  std::uint64_t stretch = 0;
   std::vector<EventValue> values(events_);
   bool holds = false;
   if (image_.holds(at, layout::cell_units(events_))) {
@@ -169,6 +190,7 @@ void TreeReader::read_cell(NodeIndex unit, NodeIndex at) {
             .cpu_ns = raw.cpu_ns,
             .marked_ns = raw.marked_ns,
             .mark = wait_kind(raw.mark)};
+    stretch = raw.stretch;
     for (std::size_t i = 0; i < events_; ++i) {
       const auto event = image_.load<layout::CellEvent>(at, sizeof raw + i * sizeof(layout::CellEvent));
       sum_ += layout::event_sum(at, i, event);
@@ -187,6 +209,8 @@ void TreeReader::read_cell(NodeIndex unit, NodeIndex at) {
   holds = holds || (cell.time_ns | cell.samples | cell.blocked | cell.cpu_ns | cell.marked_ns) != 0;
   if (!holds) return;
   thread_.cell.back() = static_cast<std::uint32_t>(thread_.cells.size());
+  if (with_epochs_ && stretch > kUnknownStretch) stretches_.emplace_back(thread_.cell.back(), stretch);
+  if (stretch == kInWaitingCall) cell.stretch = {Stretch::kInCall};
   thread_.cells.push_back(cell);
   thread_.events.insert(thread_.events.end(), values.begin(), values.end());
 }
@@ -519,6 +543,7 @@ void LiveReader::read_thread(const std::vector<Block>& parts) {
                     result_.process.traced);
   reader.read();
   reader.read_epochs(head.first_epoch);
+  reader.read_stretches();
   check(parts, image, head, reader);
   if (!whole_.cut() || head.used <= image.units()) return;
   std::uint64_t recorded = 0;

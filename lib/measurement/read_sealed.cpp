@@ -115,6 +115,8 @@ class SealedReader {
   template <Joining kJoining>
   void read_cell(BasicDecoder<kJoining>& in, ThreadProfile& thread) const;
   void read_epochs(std::uint32_t index, ThreadProfile& thread);
+  void read_stretches(std::uint32_t index, ThreadProfile& thread);
+  [[nodiscard]] bool has_section(SectionType type, std::uint32_t index) const;
   void read_units(std::uint32_t index, ThreadProfile& thread);
   [[nodiscard]] std::uint32_t module(const Decoder& in, std::uint32_t number) const;
 
@@ -207,6 +209,7 @@ void SealedReader::read(Extent extent) {
     for (std::uint32_t i = 0; i < result_.threads.size(); ++i) {
       fast ? read_tree_by_pext(i) : read_tree<Joining::shifts>(i);
       read_epochs(i, result_.threads[i]);
+      read_stretches(i, result_.threads[i]);
       if (result_.process.traced) read_units(i, result_.threads[i]);
     }
   }
@@ -420,12 +423,15 @@ void SealedReader::read_tree_by_pext(std::uint32_t index) {
   read_tree<Joining::pext>(index);
 }
 
+bool SealedReader::has_section(SectionType type, std::uint32_t index) const {
+  return std::ranges::any_of(table_, [=](const SectionEntry& entry) {
+    return entry.type == static_cast<std::uint32_t>(type) && entry.index == index;
+  });
+}
+
 // Where a thread has none the section is absent; it follows its tree.
 void SealedReader::read_epochs(std::uint32_t index, ThreadProfile& thread) {
-  const auto is_it = [index](const SectionEntry& entry) {
-    return entry.type == static_cast<std::uint32_t>(SectionType::epochs) && entry.index == index;
-  };
-  if (std::ranges::none_of(table_, is_it)) return;
+  if (!has_section(SectionType::epochs, index)) return;
   Decoder in = section(SectionType::epochs, index, "the accumulators of a thread");
   while (in.remaining() > 0) {
     Decoder record = in.record();
@@ -439,6 +445,20 @@ void SealedReader::read_epochs(std::uint32_t index, ThreadProfile& thread) {
     epoch.count = record.varint();
     epoch.total_ns = record.varint();
     epoch.least_ns = record.varint();
+    if (!is_stretch(epoch.kind)) continue;
+    if (!is_known(Stretch{epoch.size_class}, thread)) record.fail("name a call that does not exist");
+    epoch.squares = squares_of(epoch.kind, record.varint());
+  }
+}
+
+// Where a thread has no accumulators the section is absent. The values may not be wanted.
+void SealedReader::read_stretches(std::uint32_t index, ThreadProfile& thread) {
+  if (!values_ || !has_section(SectionType::stretches, index)) return;
+  Decoder in = section(SectionType::stretches, index, "the stretches of a thread");
+  for (const std::uint32_t cell : thread.cell) {
+    const Stretch stretch{in.number()};
+    if (!is_known(stretch, thread)) in.fail("name a call that does not exist");
+    if (cell != cct::kNoNode) thread.cells[cell].stretch = stretch;
   }
 }
 

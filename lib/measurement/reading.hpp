@@ -59,6 +59,13 @@ constexpr WaitKind wait_kind(std::uint64_t value) {
   return value < kWaitKinds ? static_cast<WaitKind>(value) : WaitKind::none;
 }
 EpochKind epoch_kind(std::uint64_t value);
+/// Whether the call that begins the stretch is a node of the thread's.
+constexpr bool is_known(Stretch stretch, const ThreadProfile& thread) {
+  return !stretch.is_gap() || stretch.after() < thread.nodes.size();
+}
+/// The sum of squares that a record of a stretch holds: of lengths as the bits of a double. 0 for what is no
+/// sum of squares.
+double squares_of(EpochKind kind, std::uint64_t word);
 cct::FrameKind frame_kind(std::uint64_t value);
 
 /// Bytes of a build-id as lower-case hexadecimal.

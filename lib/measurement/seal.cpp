@@ -82,7 +82,9 @@ class Sealer {
 
   int write_tree(const ThreadTree& tree, Counts& counts) noexcept;
   void write_epochs(const ThreadTree& tree, NodeIndex newest, std::uint32_t position) noexcept;
+  void write_stretches(const ThreadTree& tree, const Counts& counts, std::uint32_t position) noexcept;
   void write_units(const Counts& counts, std::uint32_t position) noexcept;
+  [[nodiscard]] std::uint32_t stretch_code(std::uint64_t stretch) const noexcept;
   bool push(NodeIndex node) noexcept;
   bool push_children(const ThreadTree& tree, NodeIndex node, std::uint32_t depth) noexcept;
   bool write_node(const ThreadTree& tree, const Node& node, bool has_cell, std::uint32_t up) noexcept;
@@ -176,7 +178,7 @@ int Sealer::run() noexcept {
 int Sealer::write(int fd) noexcept {
   constexpr std::uint32_t kOtherSections = 3;
   const bool traced = (header_.flags & layout::kFlagTraced) != 0;
-  const std::uint32_t sections = threads_ * (traced ? 2 : 1) + with_epochs_ + kOtherSections;
+  const std::uint32_t sections = threads_ * (traced ? 2 : 1) + 2 * with_epochs_ + kOtherSections;
   if (const int error = out_.start(fd, sections); error != 0) return error;
   std::uint32_t position = 0;
   for (std::uint32_t i = 0; i < threads_; ++i) {
@@ -186,6 +188,7 @@ int Sealer::write(int fd) noexcept {
     if (const int error = write_tree(*tree, counts_[i]); error != 0) return error;
     out_.end_section();
     write_epochs(*tree, counts_[i].epochs, position);
+    if (counts_[i].epochs != kNoNodeIndex) write_stretches(*tree, counts_[i], position);
     if (traced) write_units(counts_[i], position);
     ++position;
   }
@@ -253,16 +256,39 @@ void Sealer::write_epochs(const ThreadTree& tree, NodeIndex at, std::uint32_t po
     at = record->next;
     const std::uint64_t count = load(record->count);
     if (record->node >= limit_ || number_[record->node] == 0 || count == 0 || record->kind == 0) continue;
+    const bool of_stretch = is_stretch(static_cast<EpochKind>(record->kind));
     out_.begin_record();
     out_.varint(number_[record->node] - 1);
     out_.varint(record->kind);
-    out_.varint(record->size_class);
+    out_.varint(of_stretch ? stretch_code(record->size_class) : record->size_class);
     out_.varint(record->window);
     out_.varint(record->peers);
     out_.varint(count);
     out_.varint(load(record->total_ns));
     out_.varint(load(record->least_ns));
+    if (of_stretch) out_.varint(load(record->order));
     out_.end_record();
+  }
+  out_.end_section();
+}
+
+// A stretch by the number of its node.
+std::uint32_t Sealer::stretch_code(std::uint64_t stretch) const noexcept {
+  if (stretch == kInWaitingCall) return sealed::kInCall;
+  if (stretch < layout::kRootUnit || stretch >= limit_ || number_[stretch] == 0) return sealed::kNoStretch;
+  return number_[stretch] - 1 + sealed::kFirstStretch;
+}
+
+// Of each cell in the order of the tree, whose nodes the stack has room for.
+void Sealer::write_stretches(const ThreadTree& tree, const Counts& counts, std::uint32_t position) noexcept {
+  for (NodeIndex unit = 0; unit < limit_; ++unit) {
+    if (number_[unit] != 0) stack_[number_[unit] - 1] = unit;
+  }
+  out_.begin_section(SectionType::stretches, position);
+  for (std::uint32_t i = 0; i < counts.nodes; ++i) {
+    const NodeIndex at = load(tree.node(stack_[i])->cell);
+    const bool has_cell = at != kNoNodeIndex && at + tree.cell_units_ <= limit_;
+    out_.varint(has_cell ? stretch_code(load(tree.arena_.at<const layout::Cell>(at)->stretch)) : 0);
   }
   out_.end_section();
 }
@@ -322,7 +348,7 @@ bool Sealer::read_cell(const ThreadTree& tree, NodeIndex index, const OpenWait& 
              .cpu_ns = load(cell->cpu_ns),
              .marked_ns = load(cell->marked_ns),
              .mark = load(cell->mark),
-             .unused = 0};
+             .stretch = 0};
     const auto* events = reinterpret_cast<const layout::CellEvent*>(cell + 1);
     for (std::uint32_t i = 0; i < tree.event_count_; ++i) {
       events_[i] = {.value = load(events[i].value), .samples = load(events[i].samples)};

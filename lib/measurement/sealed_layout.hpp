@@ -31,8 +31,15 @@ enum class SectionType : std::uint32_t {
   threads = 3,
   tree = 4,
   epochs = 5,
-  units = 6
+  units = 6,
+  stretches = 7
 };
+
+// What a node's samples are in, as a number: an unknown stretch, an MPI call that waits, or the gap after the
+// call whose node has the number less kFirstStretch.
+inline constexpr std::uint32_t kNoStretch = 0;
+inline constexpr std::uint32_t kInCall = 1;
+inline constexpr std::uint32_t kFirstStretch = 2;
 
 struct SectionEntry {
   std::uint32_t type;

@@ -27,7 +27,7 @@ constexpr std::uint64_t cell_sum(std::uint32_t unit, const Cell& cell) {
   const std::uint64_t fields = cell.time_ns * 0x9e3779b185ebca87U + cell.samples * 0xc2b2ae3d27d4eb4fU +
                                cell.weight_sq * 0x165667b19e3779f9U + cell.blocked * 0x85ebca77c2b2ae63U +
                                cell.cpu_ns * 0x27d4eb2f165667c5U + cell.marked_ns * 0xa0761d6478bd642fU +
-                               cell.mark * 0xe7037ed1a0b428dbU;
+                               cell.mark * 0xe7037ed1a0b428dbU + cell.stretch * 0x9fb21c651e98df25U;
   return fields * (2 * std::uint64_t{unit} + 1);
 }
 

@@ -266,8 +266,14 @@ void ThreadTree::record(NodeIndex index, const SampleValues& values) noexcept {
     added.mark = static_cast<std::uint64_t>(values.mark) - cell.mark;
     cell.mark = static_cast<std::uint64_t>(values.mark);
   }
-  const std::uint64_t counted = count_samples(elsewhere, true);
-  end_change(layout::cell_sum(at, added) + counted + growth_since(used));
+  std::uint64_t counted = growth_since(used);
+  if (cell.stretch == 0) {
+    std::atomic_ref(cell.stretch).store(added.stretch = values.stretch, std::memory_order_relaxed);
+  } else if (cell.stretch != values.stretch) [[unlikely]] {
+    counted += count_apart(index, values);
+  }
+  counted += count_samples(elsewhere, true);
+  end_change(layout::cell_sum(at, added) + counted);
 }
 
 void ThreadTree::record_event(NodeIndex index, std::size_t event, std::uint64_t value) noexcept {
@@ -285,26 +291,26 @@ void ThreadTree::record_event(NodeIndex index, std::size_t event, std::uint64_t 
 
 // The record with this key, found or, while there are fewer than `most`, added; none where there is no room.
 // Within a change, whose sum grows by what a new one adds.
-NodeIndex ThreadTree::epoch_record(NodeIndex node, const EpochValues& values, std::size_t most,
-                                   std::uint64_t& sum) noexcept {
+NodeIndex ThreadTree::find_record(RecordTable& table, NodeIndex node, const EpochValues& values,
+                                  std::size_t most, std::uint64_t& sum) noexcept {
   const std::uint64_t mixed =
       (values.window ^ values.peers << 17 ^ std::uint64_t{node} << 32 ^
        std::uint64_t{values.size_class} << 8 ^ static_cast<std::uint64_t>(values.kind)) *
       0x9e3779b97f4a7c15U;
   std::size_t slot = mixed >> 40;
   for (;; ++slot) {
-    NodeIndex& at = epochs_[slot % kEpochSlots];
+    NodeIndex& at = table.records[slot % kEpochSlots];
     if (at == kNoNodeIndex) break;
     auto* record = arena_.at<layout::EpochRecord>(at);
     if (record->node == node && record->kind == static_cast<std::uint32_t>(values.kind) &&
-        record->size_class == values.size_class && record->window == values.window &&
-        record->peers == values.peers)
+        record->size_class == values.size_class &&
+        (is_stretch(values.kind) || (record->window == values.window && record->peers == values.peers)))
       return at;
   }
-  if (epoch_count_ >= most) return kNoNodeIndex;
+  if (table.count >= most) return kNoNodeIndex;
   const NodeIndex fresh = allocate_record(sum);
   if (fresh == kNoNodeIndex) return kNoNodeIndex;
-  ++epoch_count_;
+  ++table.count;
   auto* record = arena_.at<layout::EpochRecord>(fresh);
   *record = {.next = header()->first_epoch,
              .node = node,
@@ -318,7 +324,7 @@ NodeIndex ThreadTree::epoch_record(NodeIndex node, const EpochValues& values, st
              .order = 0};
   sum += layout::epoch_sum(fresh, *record) + growth(*header(), header()->first_epoch, fresh);
   publish(header()->first_epoch, fresh);
-  return epochs_[slot % kEpochSlots] = fresh;
+  return table.records[slot % kEpochSlots] = fresh;
 }
 
 // Within a change, whose sum grows by what the allocation adds.
@@ -333,11 +339,11 @@ void ThreadTree::count_epoch(NodeIndex node, const EpochValues& values) noexcept
   overflowed_ = false;
   begin_change();
   std::uint64_t sum = 0;
-  NodeIndex at = epoch_record(node, values, kEpochAccumulators, sum);
+  NodeIndex at = find_record(epochs_, node, values, kEpochAccumulators, sum);
   if (at == kNoNodeIndex && !is_transfer(values.kind)) {
     EpochValues coarse = values;
     coarse.window = coarse.peers = 0;
-    at = epoch_record(node, coarse, kEpochAccumulators + kCoarseAccumulators, sum);
+    at = find_record(epochs_, node, coarse, kEpochAccumulators + kCoarseAccumulators, sum);
   }
   if (at == kNoNodeIndex) {
     std::uint32_t& lost = header()->epochs_lost;
@@ -346,13 +352,64 @@ void ThreadTree::count_epoch(NodeIndex node, const EpochValues& values) noexcept
   } else {
     auto& record = *arena_.at<layout::EpochRecord>(at);
     sum -= layout::epoch_sum(at, record);
-    add(record.total_ns, values.time_ns);
-    if (values.time_ns < record.least_ns)
-      std::atomic_ref(record.least_ns).store(values.time_ns, std::memory_order_relaxed);
-    add(record.count, 1);
+    add_to(record, values.time_ns);
     sum += layout::epoch_sum(at, record);
   }
   end_change(sum);
+}
+
+void ThreadTree::add_to(layout::EpochRecord& record, std::uint64_t ns) noexcept {
+  add(record.total_ns, ns);
+  if (ns < record.least_ns) std::atomic_ref(record.least_ns).store(ns, std::memory_order_relaxed);
+  add(record.count, 1);
+}
+
+void ThreadTree::count_call(NodeIndex call, std::uint64_t ns) noexcept {
+  begin_change();
+  std::uint64_t sum = 0;
+  const NodeIndex at = find_record(stretches_, call, {.kind = EpochKind::waiting_call, .time_ns = ns},
+                                   kStretchAccumulators, sum);
+  if (at != kNoNodeIndex) {
+    auto& record = *arena_.at<layout::EpochRecord>(at);
+    sum -= layout::epoch_sum(at, record);
+    add_to(record, ns);
+    sum += layout::epoch_sum(at, record);
+  }
+  end_change(sum);
+}
+
+void ThreadTree::count_gap(NodeIndex from, NodeIndex to, std::uint64_t ns) noexcept {
+  begin_change();
+  std::uint64_t sum = 0;
+  const NodeIndex at = find_record(
+      stretches_, from, {.kind = EpochKind::gap, .size_class = to, .time_ns = ns}, kStretchAccumulators, sum);
+  if (at != kNoNodeIndex) {
+    auto& record = *arena_.at<layout::EpochRecord>(at);
+    sum -= layout::epoch_sum(at, record);
+    add_to(record, ns);
+    if (ns > record.window) std::atomic_ref(record.window).store(ns, std::memory_order_relaxed);
+    const auto length = static_cast<double>(ns);
+    const double squares = std::bit_cast<double>(record.order) + length * length;
+    std::atomic_ref(record.order).store(std::bit_cast<std::uint64_t>(squares), std::memory_order_relaxed);
+    sum += layout::epoch_sum(at, record);
+  }
+  end_change(sum);
+}
+
+// A sample in another stretch than the one that its cell names. Within a change: returns what it adds to the
+// sum. Where there is no room, the cell's stretch is taken for this one's.
+std::uint64_t ThreadTree::count_apart(NodeIndex node, const SampleValues& values) noexcept {
+  std::uint64_t sum = 0;
+  const NodeIndex at = find_record(
+      stretches_, node,
+      {.kind = EpochKind::stretch_samples, .size_class = values.stretch, .time_ns = values.time_ns},
+      kStretchAccumulators, sum);
+  if (at == kNoNodeIndex) return sum;
+  auto& record = *arena_.at<layout::EpochRecord>(at);
+  sum -= layout::epoch_sum(at, record);
+  add_to(record, values.time_ns);
+  if (!values.blocked) add(record.order, values.weight * values.weight);
+  return sum + layout::epoch_sum(at, record);
 }
 
 // A record for one more stamp, marked as none; none where there is no room. Within a change, whose sum grows

@@ -21,6 +21,7 @@ struct SampleValues {
   std::uint64_t cpu_ns = 0;
   bool blocked = false;  ///< stands for a call during which the signal was blocked
   WaitKind mark = WaitKind::none;
+  NodeIndex stretch = kUnknownStretch;
 };
 
 /// One call of one-sided communication as it was, so that the calls of several processes can be laid side by
@@ -109,6 +110,11 @@ class alignas(4096) ThreadTree {
   /// Adds to the accumulator of (node, kind, size class, window, peers); where there is no room for one more,
   /// to that of (node, kind, size class). Not while the handler may run in this thread.
   void count_epoch(NodeIndex node, const EpochValues& values) noexcept;
+  /// Adds to the accumulator of the waiting MPI call at `call`. Not while the handler may run in this thread.
+  void count_call(NodeIndex call, std::uint64_t ns) noexcept;
+  /// Adds to that of the gap after the call at `from`, of root() after the thread's start, up to the one at
+  /// `to`. Not while the handler may run in this thread.
+  void count_gap(NodeIndex from, NodeIndex to, std::uint64_t ns) noexcept;
   /// Keeps a stamp if its turn has come. Not while the handler may run in this thread.
   void keep_stamp(NodeIndex node, const StampValues& values) noexcept;
   /// Only stamps whose order has so many leading zero bits are kept from now on. Never falls.
@@ -194,8 +200,16 @@ class alignas(4096) ThreadTree {
     return !arena_.exhausted() && !growth_refused_.load(std::memory_order_relaxed);
   }
   NodeIndex allocate_record(std::uint64_t& sum) noexcept;
-  NodeIndex epoch_record(NodeIndex node, const EpochValues& values, std::size_t most,
-                         std::uint64_t& sum) noexcept;
+  /// Accumulators by a hash of their key, with open addressing. Zero as the kernel made it: to write it would
+  /// touch pages of each thread.
+  struct RecordTable {
+    std::uint32_t count;
+    NodeIndex records[kEpochSlots];
+  };
+  NodeIndex find_record(RecordTable& table, NodeIndex node, const EpochValues& values, std::size_t most,
+                        std::uint64_t& sum) noexcept;
+  static void add_to(layout::EpochRecord& record, std::uint64_t ns) noexcept;
+  [[gnu::cold]] std::uint64_t count_apart(NodeIndex node, const SampleValues& values) noexcept;
   NodeIndex stamp_record(std::uint64_t& sum) noexcept;
   void thin_stamps(std::uint64_t& sum) noexcept;
   static void write_stamp(layout::EpochRecord& record, NodeIndex node, const StampValues& values) noexcept;
@@ -222,12 +236,12 @@ class alignas(4096) ThreadTree {
   std::atomic<bool> usable_{false};
   std::atomic<bool> ended_{false};                     // its thread has ended: a later one may take it over
   std::atomic<std::uint32_t>* ended_trees_ = nullptr;  // how many of the file's have
-  std::uint32_t epoch_count_ = 0;
   std::uint32_t stamp_count_ = 0, stamp_records_ = 0;
   unsigned stamp_level_ = 0;
   // Zero as the kernel made them: to write them would touch six pages of each thread.
   NodeIndex recent_[std::size_t{1} << kRecentBits];
-  NodeIndex epochs_[kEpochSlots];   // records by hash of their key, open addressing
+  RecordTable epochs_;
+  RecordTable stretches_;
   NodeIndex stamps_[kEpochStamps];  // records, the first stamp_count_ of them in use
 };
 

@@ -2,6 +2,7 @@
 
 #include "runtime/modules/modules.hpp"
 #include "runtime/recording/regions.hpp"
+#include "runtime/recording/stretches.hpp"
 #include "runtime/sampling/kernel_sampling.hpp"
 #include "runtime/sampling/papi_sampling.hpp"
 #include "runtime/sampling/parking.hpp"
@@ -71,8 +72,15 @@ void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_h
   thread->counting_at = 0;
   thread->walker.reset(find_module, nullptr, stack_low, stack_high);
   reset_regions(thread->regions, stack_low, stack_high);
-  culprit_rt_thread = CulpritThread{
-      .state = thread, .marked_below = 0, .mark = 0, .parked = false, .ends_below = 0, .call = 0};
+  culprit_rt_thread = CulpritThread{.state = thread,
+                                    .marked_below = 0,
+                                    .mark = 0,
+                                    .parked = false,
+                                    .ends_below = 0,
+                                    .call = 0,
+                                    .stretch = 0,
+                                    .pause = 0};
+  begin_stretches(thread, process.events.has_realtime());
   start_kernel_events(thread);
   start_papi_events(thread);
   start_timers(thread);
@@ -111,6 +119,7 @@ void restart_after_fork() {
   const std::uint32_t depth = mine->interposed.depth;
   set_up(mine);
   culprit_rt_thread.parked = false;
+  begin_stretches(mine, process.events.has_realtime());
   mine->interposed.depth = depth;
   mine->main = true;
   start_kernel_events(mine);

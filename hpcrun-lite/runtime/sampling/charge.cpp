@@ -3,6 +3,7 @@
 #include "runtime/recording/call_path.hpp"
 #include "runtime/recording/readings.hpp"
 #include "runtime/recording/recording.hpp"
+#include "runtime/recording/stretches.hpp"
 #include "runtime/state/control.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
@@ -52,8 +53,12 @@ void charge(Thread* thread, std::size_t event, std::uint64_t value, const void* 
 void charge_wait(Thread* thread, measurement::NodeIndex node, measurement::WaitKind mark,
                  std::uint64_t weight, std::uint64_t time) {
   const std::uint64_t elapsed = weight * thread->grid.period();
-  thread->tree->record(
-      node, SampleValues{.time_ns = elapsed, .weight = weight, .cpu_ns = 0, .blocked = true, .mark = mark});
+  thread->tree->record(node, SampleValues{.time_ns = elapsed,
+                                          .weight = weight,
+                                          .cpu_ns = 0,
+                                          .blocked = true,
+                                          .mark = mark,
+                                          .stretch = present_stretch()});
   if (thread->trace != nullptr) thread->trace->sample(monotonic_time(time), elapsed, node, mark);
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/readings.hpp"
 #include "runtime/recording/recording.hpp"
+#include "runtime/recording/stretches.hpp"
 #include "runtime/sampling/charge.hpp"
 #include "runtime/sampling/kernel_sampling.hpp"
 #include "runtime/sampling/parking.hpp"
@@ -61,7 +62,8 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
                                           .weight = weight,
                                           .cpu_ns = cpu,
                                           .blocked = thread->blocked_call,
-                                          .mark = mark});
+                                          .mark = mark,
+                                          .stretch = present_stretch()});
   if (thread->trace != nullptr) [[unlikely]]
     trace_ticks(thread, time, elapsed, node, mark);
   if (thread->tree->asks_for_room()) [[unlikely]]

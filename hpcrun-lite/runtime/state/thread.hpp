@@ -53,6 +53,15 @@ struct PapiEvents {
   PerfDescriptors descriptors;  ///< what PAPI opened for it
 };
 
+/// The gap that a thread is in since its last MPI call that waited, or since its start.
+struct Stretches {
+  std::uint64_t since_ns;         ///< on the sampling clock; 0: not known
+  std::uint64_t judged_since_ns;  ///< when the calls began whose rate is being judged; 0: not yet
+  measurement::NodeIndex after;   ///< the call; kNoNodeIndex: the thread's start
+  std::uint32_t tree;             ///< of Thread::tree_number
+  std::uint32_t judged;           ///< calls
+};
+
 /// What a thread was created with.
 struct StartRoutine {
   std::uintptr_t address;
@@ -96,6 +105,7 @@ struct Thread {
   InterposedFunctions interposed;
   FunctionPlaces function_places;
   Regions regions;
+  Stretches stretches;
   StartRoutine routine;
   std::atomic<bool> used;
   std::uint32_t number;              ///< among all threads that ever were

@@ -13,7 +13,8 @@ void diagnose_role(database::Experiment& experiment, std::span<const std::uint32
                              .time = totals.time,
                              .idleness = totals.idleness,
                              .weight_sq = totals.weight_sq,
-                             .blocked = totals.blocked};
+                             .blocked = totals.blocked,
+                             .covered = totals.covered};
   experiment.balance.push_back(blame::test_balance(experiment.contexts, view, options));
   experiment.blame.push_back(blame::shift_blame(experiment.contexts, view, experiment.balance.back()));
   std::vector<std::uint32_t> locations;

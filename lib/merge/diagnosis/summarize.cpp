@@ -23,7 +23,7 @@ struct Entry {
 /// The two sums that only the balance test needs, of one group itself.
 struct Spread {
   std::uint32_t role = 0, group = 0;
-  std::uint64_t weight_sq_low = 0, weight_sq_high = 0, blocked = 0;
+  std::uint64_t weight_sq_low = 0, weight_sq_high = 0, blocked = 0, covered_low = 0, covered_high = 0;
 };
 
 constexpr std::uint64_t low(metrics::Uint128 value) {
@@ -107,12 +107,15 @@ std::vector<Spread> list_spreads(const std::vector<RoleSums>& roles) {
     for (std::uint32_t g = 0; g < roles[role].weight_sq.size(); ++g) {
       const metrics::Uint128 weight_sq = roles[role].weight_sq[g];
       const std::uint64_t blocked = roles[role].blocked[g];
-      if (weight_sq == 0 && blocked == 0) continue;
+      const metrics::Uint128 covered = roles[role].covered[g];
+      if (weight_sq == 0 && blocked == 0 && covered == 0) continue;
       spreads.push_back({.role = role,
                          .group = g,
                          .weight_sq_low = low(weight_sq),
                          .weight_sq_high = high(weight_sq),
-                         .blocked = blocked});
+                         .blocked = blocked,
+                         .covered_low = low(covered),
+                         .covered_high = high(covered)});
     }
   }
   return spreads;
@@ -123,6 +126,7 @@ void reduce_spreads(exchange::Communicator& comm, std::vector<RoleSums>& roles, 
   for (RoleSums& role : roles) {
     role.weight_sq.resize(groups);
     role.blocked.resize(groups);
+    role.covered.resize(groups);
   }
   exchange::reduce_tree(
       comm, roles, kSpreadTag,
@@ -137,6 +141,7 @@ void reduce_spreads(exchange::Communicator& comm, std::vector<RoleSums>& roles, 
           RoleSums& role = into.at(spread.role);
           role.weight_sq.at(spread.group) += whole(spread.weight_sq_low, spread.weight_sq_high);
           role.blocked.at(spread.group) += spread.blocked;
+          role.covered.at(spread.group) += whole(spread.covered_low, spread.covered_high);
         }
       });
 }
@@ -193,6 +198,7 @@ RoleTotals totals_of(const RoleSums& sums, const Plan& plan, std::size_t metrics
     totals.idleness.push_back(at(sums.inclusive, group, Columns::kIdleness, metrics));
     totals.weight_sq.push_back(sums.weight_sq[group]);
     totals.blocked.push_back(sums.blocked[group]);
+    totals.covered.push_back(sums.covered[group]);
   }
   return totals;
 }

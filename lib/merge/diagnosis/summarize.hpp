@@ -17,6 +17,7 @@ struct RoleTotals {
   std::vector<metrics::Accumulator> time, idleness;  ///< inclusive
   std::vector<metrics::Uint128> weight_sq;
   std::vector<std::uint64_t> blocked;
+  std::vector<metrics::Uint128> covered;
 };
 
 /// Summaries of all roles and metrics. Rank 0 only.

@@ -6,6 +6,7 @@ namespace culprit::merge {
 
 using measurement::Cell;
 using measurement::Measurement;
+using measurement::Stretch;
 using measurement::ThreadProfile;
 
 namespace {
@@ -25,10 +26,26 @@ void add(Cell& into, const Cell& from) {
   if (from.mark != measurement::WaitKind::none) into.mark = from.mark;
 }
 
+/// Samples that come to `node` from another: of another stretch perhaps than those that it has.
+void move_stretch(ThreadProfile& thread, const Cell& from, cct::NodeId node, Cell& into) {
+  if (into.time_ns == 0) {
+    into.stretch = from.stretch;
+  } else if (into.stretch != from.stretch && from.time_ns != 0) {
+    thread.epochs.push_back({.node = node,
+                             .kind = measurement::EpochKind::stretch_samples,
+                             .size_class = from.stretch.code,
+                             .count = from.samples + from.blocked,
+                             .total_ns = from.time_ns,
+                             .squares = static_cast<double>(from.weight_sq)});
+  }
+}
+
 /// Moves the values of cell `from` to `node`.
 void move_values(ThreadProfile& thread, std::uint32_t from, cct::NodeId node, std::size_t events) {
   const Cell values = thread.cells[from];
-  add(cell_of(thread, node, events), values);
+  Cell& into = cell_of(thread, node, events);
+  move_stretch(thread, values, node, into);
+  add(into, values);
   const std::uint32_t to = thread.cell[node];
   for (std::size_t e = 0; e < events; ++e) {
     thread.events[to * events + e].value += thread.events[from * events + e].value;
@@ -58,7 +75,14 @@ void drop(ThreadProfile& thread, const std::vector<measurement::Module>& modules
     thread.cell.push_back(cells[i]);
     if (!units.empty()) thread.units.push_back(units[i]);
   }
-  for (measurement::Epoch& epoch : thread.epochs) epoch.node = image[epoch.node];
+  const auto moved = [&](Stretch stretch) {
+    return stretch.is_gap() ? Stretch{Stretch::kFirst + image[stretch.after()]} : stretch;
+  };
+  for (Cell& cell : thread.cells) cell.stretch = moved(cell.stretch);
+  for (measurement::Epoch& epoch : thread.epochs) {
+    epoch.node = image[epoch.node];
+    if (is_stretch(epoch.kind)) epoch.size_class = moved(Stretch{epoch.size_class}).code;
+  }
   for (cct::NodeId i = 0; i < nodes.size(); ++i) {
     if (i != 0 && own(nodes[i]) && cells[i] != cct::kNoNode) move_values(thread, cells[i], image[i], events);
   }

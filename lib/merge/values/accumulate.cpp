@@ -6,6 +6,7 @@
 // Cost: linear in a thread's nodes with values: 0.06 ms per profile of 2000 frames (docs/scaling.md).
 #include "merge/values/accumulate.hpp"
 
+#include "blame/blame.hpp"
 #include "merge/values/transfer_work.hpp"
 
 #include <algorithm>
@@ -61,6 +62,7 @@ void ThreadAccumulation::begin_process(const measurement::Measurement& file) {
   }
   has_realtime_ = file.process.has_realtime;
   host_load_ = file.process.host_load;
+  period_ns_ = has_realtime_ && !file.process.events.empty() ? file.process.events[0].period : 0;
   marked_kinds_ = 0;
   for (const measurement::ThreadProfile& thread : file.threads) {
     for (const Cell& cell : thread.cells) {
@@ -125,7 +127,7 @@ void ThreadAccumulation::record(const measurement::ThreadProfile& thread, RoleSu
   const auto communication = own_.column(Columns::kCommunication), cpu = own_.column(Columns::kCpu);
   const auto samples = own_.column(Columns::kSamples);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const Cell& cell = thread.cells[thread.cell[nodes_[i]]];
+    const Cell& cell = calibration_.cells()[thread.cell[nodes_[i]]];
     const Slot& slot = slots_[node_slots_[i]];
     const std::size_t row = own_.row_of(node_slots_[i]);
     time[row] += cell.time_ns;
@@ -138,6 +140,37 @@ void ThreadAccumulation::record(const measurement::ThreadProfile& thread, RoleSu
     idleness[row] += idle;
     if (slot.waits) communication[row] += cell.time_ns - idle;
   }
+}
+
+/// Of each gap whose length is known, the weights that do not vary by sampling: a scope with the share s of
+/// the gap's samples has the variance s (1 - s) of it, not s.
+void ThreadAccumulation::record_covered(const measurement::ThreadProfile& thread,
+                                        std::span<const cct::NodeId> united, RoleSums& role) {
+  const auto sampled = calibration_.sampled();
+  for (const Calibration::Sampled& piece : sampled) {
+    const std::uint32_t group = plan_.group_of[plan_.slots[slot_of(thread, united, piece.node)]];
+    covered_.emplace_back(piece.gap, group, piece.ns);
+  }
+  std::ranges::sort(covered_);
+  for (std::size_t i = 0; i < covered_.size();) {
+    const std::uint32_t gap = std::get<0>(covered_[i]);
+    touched_.clear();
+    for (; i < covered_.size() && std::get<0>(covered_[i]) == gap; ++i) {
+      for (std::uint32_t group = std::get<1>(covered_[i]); group != database::kNone;
+           group = plan_.group_parent[group]) {
+        if (in_gap_[group] == 0) touched_.push_back(group);
+        in_gap_[group] += std::get<2>(covered_[i]);
+      }
+    }
+    const Calibration::Gap& whole = calibration_.gaps()[gap];
+    for (const std::uint32_t group : touched_) {
+      const double share = static_cast<double>(in_gap_[group]) / static_cast<double>(whole.sampled_ns);
+      role.covered[group] += static_cast<std::uint64_t>(blame::kCoveredUnit * share * share *
+                                                        static_cast<double>(whole.weight_sq));
+      in_gap_[group] = 0;
+    }
+  }
+  covered_.clear();
 }
 
 void ThreadAccumulation::record_events(const measurement::ThreadProfile& thread) {
@@ -234,6 +267,8 @@ RoleSums& ThreadAccumulation::role_sums(std::uint32_t number) {
   role.flat_inclusive.resize(shape_.flat.size() * metrics);
   role.flat_exclusive.resize(shape_.flat.size() * metrics);
   role.weight_sq.resize(plan_.groups());
+  role.covered.resize(plan_.groups());
+  in_gap_.resize(plan_.groups());
   role.blocked.resize(plan_.groups());
   return role;
 }
@@ -243,7 +278,10 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
   if (role_of_.empty()) first_location_ = location;
   role_of_.push_back(role);
   find_rows(thread, united, location);
-  record(thread, role_sums(role));
+  calibration_.calibrate(thread, period_ns_);
+  RoleSums& sums = role_sums(role);
+  record(thread, sums);
+  record_covered(thread, united, sums);
   record_events(thread);
   if (has_transfers(thread)) {
     std::vector<RecordedRow> rows;

@@ -7,6 +7,7 @@
 #include "merge/values/plan.hpp"
 #include "merge/values/role_sums.hpp"
 #include "merge/values/shape.hpp"
+#include "merge/values/stretches.hpp"
 #include "merge/values/thread_rows.hpp"
 #include "merge/values/tile_sums.hpp"
 #include "merge/values/trace_values.hpp"
@@ -15,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace culprit::merge {
@@ -62,6 +64,8 @@ class ThreadAccumulation {
   void find_rows(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
                  std::uint32_t location);
   void record(const measurement::ThreadProfile& thread, RoleSums& role);
+  void record_covered(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
+                      RoleSums& role);
   void record_events(const measurement::ThreadProfile& thread);
   [[nodiscard]] std::uint32_t slot_of(const measurement::ThreadProfile& thread,
                                       std::span<const cct::NodeId> united, std::size_t node) const;
@@ -90,6 +94,10 @@ class ThreadAccumulation {
   std::vector<std::uint32_t> node_slots_;      ///< theirs
   ThreadRows own_;                             ///< by slot
   std::vector<database::ContextId> contexts_;  ///< of the rows
+  Calibration calibration_;
+  std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>> covered_;  ///< gap, group, ns
+  std::vector<std::uint64_t> in_gap_;                                             ///< per group, ns
+  std::vector<std::uint32_t> touched_;                                            ///< groups of a gap
   // Of the tile.
   std::uint32_t first_location_ = 0;
   std::vector<std::uint32_t> role_of_;        ///< per location
@@ -97,6 +105,7 @@ class ThreadAccumulation {
   TileSums::Watched watched_;
   TileSums sums_;
   std::vector<std::size_t> event_columns_;   ///< of the process: event beside REALTIME → column
+  std::uint64_t period_ns_ = 0;              ///< of the process
   bool has_realtime_ = true;                 ///< of the process; else its events' samples are the samples
   std::uint32_t marked_kinds_ = 0;           ///< of the process: bit per WaitKind
   measurement::HostLoad host_load_;          ///< of the process

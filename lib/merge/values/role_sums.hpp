@@ -17,6 +17,7 @@ struct RoleSums {
   std::vector<metrics::Accumulator> flat_exclusive;  ///< per flat scope
   std::vector<metrics::Uint128> weight_sq;           ///< per group, of its own slots alone
   std::vector<std::uint64_t> blocked;                ///< likewise
+  std::vector<metrics::Uint128> covered;             ///< per group, of all below it: blame::RoleView::covered
 
   [[nodiscard]] bool used() const { return !weight_sq.empty(); }
 };

@@ -89,11 +89,25 @@ TEST_CASE("the paper's test agrees with its formula on any values") {
 
 TEST_CASE("sampling variance counts separate samples and blocked calls") {
   // 4 threads, Σ w² = 100, a quarter of the root: 0.75 · 100/4 periods².
-  CHECK(sampling_variance(100, 0, 0.25, 4, 10) == Approx(0.75 * 25 * 100));
+  CHECK(sampling_variance(100, 0, 0, 0.25, 4, 10) == Approx(0.75 * 25 * 100));
   // 8 blocked samples: a quarter of a period² each, over 4 threads, whatever the share.
-  CHECK(sampling_variance(0, 8, 0.25, 4, 10) == Approx(8.0 / 4 / 4 * 100));
-  CHECK(sampling_variance(100, 8, 1, 4, 10) == Approx(50));
-  CHECK(sampling_variance(100, 8, 1, 0, 10) == 0);
+  CHECK(sampling_variance(0, 8, 0, 0.25, 4, 10) == Approx(8.0 / 4 / 4 * 100));
+  CHECK(sampling_variance(100, 8, 0, 1, 4, 10) == Approx(50));
+  CHECK(sampling_variance(100, 8, 0, 1, 0, 10) == 0);
+}
+
+TEST_CASE("samples that only divide gaps of known length vary less") {
+  const auto covered = [](double weight_sq) {
+    return static_cast<metrics::Uint128>(kCoveredUnit * weight_sq);
+  };
+  // All of its gaps, whatever its share of the root.
+  CHECK(sampling_variance(100, 0, covered(100), 0.25, 4, 10) == 0);
+  // Half of each: s (1 - s) of 200 periods².
+  CHECK(sampling_variance(100, 0, covered(50), 0.01, 4, 10) == Approx(50.0 / 4 * 100));
+  // A scope that holds nearly all of the root's samples was known to vary little before.
+  CHECK(sampling_variance(100, 0, covered(10), 0.95, 4, 10) == Approx(5.0 / 4 * 100));
+  // More than all, by rounding.
+  CHECK(sampling_variance(100, 0, covered(101), 0.25, 4, 10) == 0);
 }
 
 TEST_CASE("the dispersion criterion turns at its quantile") {

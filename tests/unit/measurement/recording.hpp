@@ -133,7 +133,8 @@ inline cct::NodeId find(const measurement::ThreadProfile& thread, std::vector<cc
 }
 
 inline auto tie(const measurement::Cell& c) {
-  return std::tuple(c.time_ns, c.samples, c.weight_sq, c.blocked, c.cpu_ns, c.marked_ns, c.mark);
+  return std::tuple(c.time_ns, c.samples, c.weight_sq, c.blocked, c.cpu_ns, c.marked_ns, c.mark,
+                    c.stretch.code);
 }
 
 using validity::invalid;
@@ -215,6 +216,30 @@ inline void write_bytes(const std::filesystem::path& path, const std::vector<cha
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
+/// Two waiting calls in turns, with samples in them and in the gaps after both, one of them at one node.
+inline void count_stretches(measurement::ThreadTree& tree) {
+  const auto first = insert(tree, {call(100), sample(1)}), second = insert(tree, {call(200), sample(1)});
+  const auto work = insert(tree, {call(300), sample(2)}), both = insert(tree, {call(300), sample(3)});
+  tree.count_gap(tree.root(), first, 20'000);
+  for (const std::uint64_t n : {0, 1, 2}) {
+    tree.count_call(first, 1'000 + n);
+    tree.count_gap(first, second, 5'000 * (n + 1));
+    tree.count_call(second, 2'000 + n);
+    tree.count_gap(second, first, 7'000 + n);
+  }
+  const auto at = [&](measurement::NodeIndex node, std::uint32_t stretch) {
+    measurement::SampleValues sampled = values(5'000, 2);
+    sampled.stretch = stretch;
+    tree.record(node, sampled);
+  };
+  at(work, first);
+  at(both, first);
+  at(both, second);
+  at(both, second);
+  at(insert(tree, {call(100), call(101), sample(4)}), measurement::kInWaitingCall);
+  at(insert(tree, {call(301), sample(5)}), tree.root());
+}
+
 /// The bytes of a small measurement, sealed or as the process left it: two modules, and two threads of 40
 /// paths each.
 inline std::vector<char> small_file(bool seal, const Directory& directory) {
@@ -247,6 +272,7 @@ inline std::vector<char> small_file(bool seal, const Directory& directory) {
                                                 .enter_ns = kStart + i,
                                                 .exit_ns = kStart + 2 * i});
     }
+    count_stretches(tree);
     tree.begin_wait(tree.child(tree.program_root(), call(1)), kStart + 1, measurement::WaitKind::lock);
     tree.set_schedule(t, schedule(700 + t));
   }

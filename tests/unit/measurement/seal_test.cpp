@@ -106,6 +106,66 @@ TEST_CASE("the sealed form holds what the live form held") {
   CHECK(sealed.threads[2].end_ns == kStart + 12);
 }
 
+TEST_CASE("stretches and the samples in them are told, live and sealed") {
+  using culprit::measurement::Stretch;
+  const Directory directory;
+  const auto path = directory / "a.culprit";
+  File file(path, process());
+  add_modules(*file.operator->());
+  ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
+  count_stretches(tree);
+  file->maintain(kStart + 1);
+  if (GENERATE(false, true)) REQUIRE(file->seal(EndReason::exit, kStart + 100) == 0);
+  const Measurement m = culprit::measurement::read(path);
+  CHECK(invalid(m) == "");
+  const auto& thread = m.threads.at(0);
+  const auto first = find(thread, {call(100), sample(1)}), second = find(thread, {call(200), sample(1)});
+  const auto record = [&](EpochKind kind, cct::NodeId node, std::uint32_t code) {
+    const auto found = std::ranges::find_if(thread.epochs, [&](const Epoch& e) {
+      return e.kind == kind && e.node == node && e.size_class == code;
+    });
+    REQUIRE(found != thread.epochs.end());
+    return *found;
+  };
+  CHECK(record(EpochKind::waiting_call, first, 0).total_ns == 3'003);
+  CHECK(record(EpochKind::waiting_call, second, 0).least_ns == 2'000);
+  CHECK(record(EpochKind::gap, 0, Stretch::kFirst + first).total_ns == 20'000);
+  const Epoch gap = record(EpochKind::gap, first, Stretch::kFirst + second);
+  CHECK(gap.count == 3);
+  CHECK(gap.total_ns == 30'000);
+  CHECK(gap.least_ns == 5'000);
+  CHECK(gap.window == 15'000);
+  CHECK(gap.squares == 350e6);
+  const auto both = find(thread, {call(300), sample(3)});
+  const Epoch apart = record(EpochKind::stretch_samples, both, Stretch::kFirst + second);
+  CHECK(apart.count == 2);
+  CHECK(apart.total_ns == 10'000);
+  CHECK(apart.squares == 8);
+  const auto stretch_at = [&](cct::NodeId node) { return thread.cells.at(thread.cell.at(node)).stretch; };
+  CHECK(stretch_at(both) == Stretch{Stretch::kFirst + first});
+  CHECK(stretch_at(find(thread, {call(300), sample(2)})) == Stretch{Stretch::kFirst + first});
+  CHECK(stretch_at(find(thread, {call(301), sample(5)})) == Stretch{Stretch::kFirst});
+  CHECK(stretch_at(find(thread, {call(100), call(101), sample(4)})) == Stretch{Stretch::kInCall});
+}
+
+TEST_CASE("stretches beyond their accumulators are left out") {
+  const Directory directory;
+  const auto path = directory / "a.culprit";
+  File file(path, process());
+  file->module(0, "/m", nullptr, 0, 0);
+  ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
+  const auto count = culprit::measurement::kStretchAccumulators + 100;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (i % 16 == 0) file->maintain(kStart + i);
+    tree.count_call(insert(tree, {call(i), sample(1)}), 1'000);
+  }
+  tree.count_call(insert(tree, {call(0), sample(1)}), 500);
+  const Measurement m = culprit::measurement::read(path);
+  CHECK(m.threads.at(0).epochs.size() == culprit::measurement::kStretchAccumulators);
+  CHECK(m.threads[0].epochs.back().total_ns == 1'500);
+  CHECK(m.threads[0].quality.epochs_lost == 0);
+}
+
 TEST_CASE("calls that are alike share an accumulator, and their number is bounded") {
   const Directory directory;
   const auto path = directory / "a.culprit";

@@ -46,6 +46,13 @@ inline std::string invalid(const culprit::measurement::Measurement& m) {
     if (thread.events.size() != thread.cells.size() * events) return "event values";
     for (const auto& cell : thread.cells) {
       if (static_cast<int>(cell.mark) >= culprit::measurement::kWaitKinds) return "wait mark";
+      if (cell.stretch.is_gap() && cell.stretch.after() >= thread.nodes.size()) return "stretch";
+    }
+    for (const auto& epoch : thread.epochs) {
+      if (epoch.node >= thread.nodes.size()) return "epoch's node";
+      const culprit::measurement::Stretch stretch{epoch.size_class};
+      if (is_stretch(epoch.kind) && stretch.is_gap() && stretch.after() >= thread.nodes.size())
+        return "epoch's stretch";
     }
     for (cct::NodeId i = 0; i < thread.nodes.size(); ++i) {
       if (auto why = invalid_node(thread, i, m.modules.size()); !why.empty()) return why;
