@@ -195,7 +195,17 @@ class Bench:
             source = pathlib.Path(__file__).with_name("mpi_calls.c")
             subprocess.run([f"mpicc.{mpi}", "-O2", source, "-o", program], check=True)
             self.compare_calls(mpi, launcher, program)
+        self.single_calls()
         self.window_calls()
+
+    def single_calls(self):
+        """The same for calls that wait and do not follow each other closely: all of them are stamped."""
+        print(f"calls: added ns per single call that waits (unmeasured ns, the clock's included), least of {RUNS} interleaved runs")
+        for mpi, launcher in (("openmpi", ["mpirun.openmpi", "-n", "1"]), ("mpich", ["mpiexec.mpich", "-n", "1"])):
+            program = self.here / f"single_calls.{mpi}"
+            source = pathlib.Path(__file__).with_name("single_calls.c")
+            subprocess.run([f"mpicc.{mpi}", "-O2", source, "-o", program], check=True)
+            self.compare_calls(f"{mpi}-single", launcher, program, {"measured": [], "traced": TRACED})
 
     def window_calls(self):
         """The same for calls on a window of two processes, which tell each other when they give locks back."""
