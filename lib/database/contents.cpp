@@ -206,12 +206,13 @@ struct Contents::Late {
   CheckedSections sections;
   std::filesystem::path path;
   std::size_t roles = 0, contexts = 0, locations = 0, strings = 0, metrics = 0;
-  std::once_flag suspects_read, waits_read, sources_read, trace_read, machine_read;
+  std::once_flag suspects_read, waits_read, sources_read, trace_read, machine_read, gaps_read;
   std::vector<Suspect> suspects;
   std::vector<Wait> waits;
   std::vector<SourceFile> sources;
   TraceAnalyses trace;
   Machine machine;
+  std::vector<VaryingGap> varying_gaps;
 
   [[nodiscard]] const CheckedBytes& section(Section which) const { return sections[slot(which)]; }
   [[nodiscard]] bool is_location(std::uint32_t l) const { return l < locations; }
@@ -257,6 +258,12 @@ struct Contents::Late {
     machine = decode_machine(section(Section::schedules).all(), section(Section::machine).all());
     if (!is_sound(machine, locations))
       throw Malformed("what is said of the machine refers to something that does not exist");
+  }
+
+  void read_varying_gaps() {
+    varying_gaps = decode_varying_gaps(section(Section::varying_gaps).all());
+    if (!is_sound(varying_gaps, roles, contexts))
+      throw Malformed("gaps that vary refer to something that does not exist");
   }
 
   void read_sources() {
@@ -356,6 +363,11 @@ const TraceAnalyses& Contents::trace() const {
 const Machine& Contents::machine() const {
   late_->once(late_->machine_read, [this] { late_->read_machine(); });
   return late_->machine;
+}
+
+const std::vector<VaryingGap>& Contents::varying_gaps() const {
+  late_->once(late_->gaps_read, [this] { late_->read_varying_gaps(); });
+  return late_->varying_gaps;
 }
 
 const std::vector<SourceFile>& Contents::sources() const {

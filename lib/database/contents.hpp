@@ -204,6 +204,7 @@ struct Contents {
   [[nodiscard]] const std::vector<SourceFile>& sources() const;  ///< ascending by path
   [[nodiscard]] const TraceAnalyses& trace() const;
   [[nodiscard]] const Machine& machine() const;
+  [[nodiscard]] const std::vector<VaryingGap>& varying_gaps() const;  ///< most unexplained first
 
  private:
   struct Late;

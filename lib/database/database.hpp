@@ -2,6 +2,7 @@
 
 #include "database/machine.hpp"
 #include "database/trace_analyses.hpp"
+#include "database/varying_gap.hpp"
 #include "metrics/accumulator.hpp"
 #include "metrics/wait_pattern.hpp"
 
@@ -275,7 +276,8 @@ struct Experiment {
   std::vector<Wait> waits;                    ///< longest first
   TraceAnalyses trace;
   Machine machine;
-  std::vector<SourceFile> sources;  ///< ascending by path
+  std::vector<VaryingGap> varying_gaps;  ///< most unexplained first
+  std::vector<SourceFile> sources;       ///< ascending by path
 };
 
 }  // namespace culprit::database

@@ -57,8 +57,9 @@ enum class Section : std::uint32_t {
   schedules = 36,
   machine = 37,
   direct_waits = 38,
+  varying_gaps = 39,
 };
-inline constexpr std::uint32_t kLastSection = 38;
+inline constexpr std::uint32_t kLastSection = 39;
 
 /// Those from here on may be missing: files of older writers, of version 2 too, have none.
 inline constexpr std::uint32_t kFirstOptional = 29;

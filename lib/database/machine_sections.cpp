@@ -48,6 +48,24 @@ Machine decode_machine(ByteSpan threads, ByteSpan suspects) {
   return machine;
 }
 
+Bytes encode_varying_gaps(std::span<const VaryingGap> gaps) {
+  Encoder to;
+  to.append(std::as_bytes(gaps));
+  return to.take();
+}
+
+std::vector<VaryingGap> decode_varying_gaps(ByteSpan bytes) {
+  std::vector<VaryingGap> gaps(bytes.size() / sizeof(VaryingGap));
+  if (!gaps.empty()) std::memcpy(gaps.data(), bytes.data(), gaps.size() * sizeof(VaryingGap));
+  return gaps;
+}
+
+bool is_sound(std::span<const VaryingGap> gaps, std::size_t roles, std::size_t contexts) {
+  return std::ranges::all_of(gaps, [=](const VaryingGap& gap) {
+    return gap.role < roles && gap.context < contexts && (gap.after < contexts || gap.after == kNone);
+  });
+}
+
 bool is_sound(const Machine& machine, std::size_t locations) {
   const auto exists = [=](std::uint32_t location) { return location < locations; };
   return std::ranges::adjacent_find(machine.threads, std::greater_equal<>(), &ScheduledThread::location) ==

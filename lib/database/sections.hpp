@@ -64,6 +64,10 @@ void decode_segment_metrics(ByteSpan bytes, TraceAnalyses& analyses);
 void encode_machine(const Machine& machine, SectionBytes& sections);
 Machine decode_machine(ByteSpan threads, ByteSpan suspects);
 
+/// Section 39.
+Bytes encode_varying_gaps(std::span<const VaryingGap> gaps);
+std::vector<VaryingGap> decode_varying_gaps(ByteSpan bytes);
+
 /// The sections that hold compressed text; its index and its data.
 void encode_sources(const std::vector<SourceFile>& sources, Encoder& index, Encoder& data);
 std::vector<SourceFile> decode_sources(ByteSpan index, ByteSpan data);

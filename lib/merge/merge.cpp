@@ -8,6 +8,7 @@
 #include "merge/attribution/roles.hpp"
 #include "merge/attribution/sources.hpp"
 #include "merge/diagnosis/diagnose.hpp"
+#include "merge/diagnosis/gaps.hpp"
 #include "merge/diagnosis/schedules.hpp"
 #include "merge/diagnosis/summarize.hpp"
 #include "merge/idleness/waiting.hpp"
@@ -369,6 +370,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   });
   find_waits(comm, accumulation, each_location, experiment);
   find_machine(comm, accumulation.schedules(), each_location, experiment);
+  find_gaps(comm, accumulation.gaps(), summaries, experiment);
   std::vector<std::string> problems = vain_segments(options, shape, traced);
   files::Readership readership;
   together(comm, [&] {

@@ -165,6 +165,8 @@ SHAPES = {
         "roles": [{**ROLE, "idle_share": share, "idle_s": number, "total_s": number, "where": WHERE}],
         "machine": [{"kind": one_of("oversubscribed", "bound-together", "quota", "slow"), "hosts": [text], "ranks": [whole],
                      "explains_s": number, "lost_s": number, "processors": whole, "by_others": flag}],
+        "varying_gaps": [{"role": text, "path": path, "after_path": or_null(path), "threads": whole, "count": whole,
+                          "mean_s": number, "deviation_s": number, "idle_s": number, "unexplained_s": number}],
         "blame": BLAME, "suspects": SUSPECTS, "quality": QUALITY,
     },
     "hot-path": {"metric": text, "unit": text,

@@ -3,6 +3,7 @@
 #include "commands/blame.hpp"
 #include "findings/machine.hpp"
 #include "findings/quality.hpp"
+#include "text/frame_json.hpp"
 #include "text/quantity.hpp"
 
 #include <algorithm>
@@ -43,6 +44,25 @@ Json machine_json(const database::Contents& experiment) {
                      {"lost_s", seconds_of(suspect.lost_ns)},
                      {"processors", suspect.processors},
                      {"by_others", suspect.by_others}});
+  }
+  return array;
+}
+
+Json varying_gaps_json(const database::Contents& experiment) {
+  Json array = Json::array();
+  const auto path = [&](database::ContextId call) {
+    return call == database::kNone ? Json() : path_json(experiment, call);
+  };
+  for (const database::VaryingGap& gap : experiment.varying_gaps()) {
+    array.push_back({{"role", experiment.roles[gap.role].name},
+                     {"path", path(gap.context)},
+                     {"after_path", path(gap.after)},
+                     {"threads", gap.threads},
+                     {"count", gap.count},
+                     {"mean_s", seconds_of(gap.mean_ns)},
+                     {"deviation_s", seconds_of(gap.deviation_ns)},
+                     {"idle_s", seconds_of(gap.idle_ns)},
+                     {"unexplained_s", seconds_of(gap.unexplained_ns)}});
   }
   return array;
 }
@@ -95,6 +115,7 @@ Json report_json(const views::Figures& figures) {
           {"where", where_json(diagnosis.where, diagnosis.idle_s)},
           {"roles", roles},
           {"machine", machine_json(experiment)},
+          {"varying_gaps", varying_gaps_json(experiment)},
           {"blame", to_json(experiment, blame_table(figures, diagnosis.blamed, diagnosis.idle_s))},
           {"suspects", to_json(experiment, suspects_table(figures))},
           {"quality", quality_json(experiment)}};

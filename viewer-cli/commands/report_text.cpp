@@ -8,6 +8,7 @@
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
 #include "findings/suspect_names.hpp"
+#include "findings/varying_gaps.hpp"
 #include "print/text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -27,6 +28,7 @@ constexpr double kWorthNaming = 0.1;    // of a blamed context's idleness: suspe
 constexpr std::size_t kBlamedListed = 3;
 constexpr std::size_t kSuspectsListed = 4;
 constexpr std::size_t kCallsListed = 3;
+constexpr std::size_t kGapsListed = 2;
 constexpr std::size_t kWorkNamed = 3;
 constexpr double kUnexplained = 0.25;  // of a blamed context's idleness
 constexpr double kUndecided = 0.5;
@@ -51,6 +53,7 @@ class Report {
     if (diagnosis_.total_s > 0) {
       roles();
       if (diagnosis_.idle_share() >= kWorthTelling) blamed();
+      if (diagnosis_.idle_share() >= kWorthTelling) varying_gaps();
       if (traced()) time_lines();
       work();
       busy_machine();
@@ -285,6 +288,15 @@ class Report {
                                    : std::string{}) +
             ": there the code was preempted, slept or did I/O, and changing its work would not help.",
         2);
+  }
+
+  void varying_gaps() {
+    std::size_t listed = 0;
+    for (const std::string& phrase : varying_gap_phrases(experiment_, width_ / 3, screen_.unicode)) {
+      if (listed++ == kGapsListed) return;
+      out_ << '\n';
+      say(phrase);
+    }
   }
 
   /// CPU time beside wall time (docs/algorithms.md 5.6), where nothing was said of the machine.

@@ -23,6 +23,9 @@ constexpr std::uint32_t bit_of(WaitKind kind) {
   return std::uint32_t{1} << static_cast<unsigned>(kind);
 }
 
+/// No thread's squares are more, in ns²: those of many threads add up in 128 bits.
+constexpr double kMostSquares = 1e30;
+
 bool counts_instructions(const std::string& event) {
   return event == "PAPI_TOT_INS" || event == "perf::INSTRUCTIONS" || event == "INSTRUCTIONS";
 }
@@ -226,6 +229,46 @@ void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
   }
 }
 
+/// How long the thread's gaps were, by the calls around them.
+void ThreadAccumulation::sum_gaps(const measurement::ThreadProfile& thread,
+                                  std::span<const cct::NodeId> united, std::uint32_t role) {
+  const auto call_at = [&](cct::NodeId node) {
+    return frontier_of(shape_, context_of(shape_, thread, united, node));
+  };
+  const auto sums_of = [&](ContextId context, ContextId after) -> blame::GapSums& {
+    return gaps_
+        .try_emplace({role, context, after}, blame::GapSums{.role = role, .context = context, .after = after})
+        .first->second;
+  };
+  std::map<ContextId, std::uint64_t> totals;
+  for (const measurement::Epoch& epoch : thread.epochs) {
+    const measurement::Stretch end{epoch.size_class};
+    if (epoch.kind != measurement::EpochKind::gap || !end.is_gap() || epoch.count == 0) continue;
+    const ContextId context = call_at(end.after());
+    if (context == database::kNone) continue;
+    blame::GapSums& sums = sums_of(context, epoch.node == 0 ? database::kNone : call_at(epoch.node));
+    const auto total = static_cast<double>(epoch.total_ns);
+    const double squares = epoch.squares - total * total / static_cast<double>(epoch.count);
+    ++sums.threads;
+    sums.count += epoch.count;
+    sums.total_ns += epoch.total_ns;
+    sums.add_squares(static_cast<metrics::Uint128>(std::clamp(squares, 0.0, kMostSquares)));
+    totals[context] += epoch.total_ns;
+  }
+  for (const auto& [context, ns] : totals) {
+    blame::GapSums& all = sums_of(context, blame::GapSums::kAny);
+    ++all.threads;
+    all.total_ns += ns;
+    all.most_ns = std::max(all.most_ns, ns);
+  }
+}
+
+std::vector<blame::GapSums> ThreadAccumulation::gaps() const {
+  std::vector<blame::GapSums> list;
+  for (const auto& [key, sums] : gaps_) list.push_back(sums);
+  return list;
+}
+
 /// Of the thread whose rows these are, once they hold all but what time lines tell.
 void ThreadAccumulation::list_schedule(const measurement::ThreadProfile& thread, std::uint32_t location) {
   const measurement::Schedule& schedule = thread.schedule;
@@ -296,6 +339,7 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
   list_schedule(thread, location);
   record_traced(location);
   list_epochs(thread, united, location);
+  sum_gaps(thread, united, role);
 }
 
 void ThreadAccumulation::list_exclusive(database::TileRows& rows) {

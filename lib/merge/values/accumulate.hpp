@@ -1,6 +1,7 @@
 #pragma once
 
 #include "blame/one_sided.hpp"
+#include "blame/varying_gaps.hpp"
 #include "database/database.hpp"
 #include "measurement/measurement.hpp"
 #include "merge/idleness/transfers.hpp"
@@ -53,6 +54,8 @@ class ThreadAccumulation {
   [[nodiscard]] const std::vector<blame::EpochStamp>& stamps() const { return stamps_; }
   /// How the threads were scheduled that were added, where that is known, in the order of add.
   [[nodiscard]] const std::vector<database::ScheduledThread>& schedules() const { return schedules_; }
+  /// Gaps between waiting calls of the threads that were added, by role and calls.
+  [[nodiscard]] std::vector<blame::GapSums> gaps() const;
   /// Of the tiles that were added.
   [[nodiscard]] std::vector<RoleSums>& roles() { return roles_; }
   /// Contexts outside every frontier frame where marked waiting was found, and its kind.
@@ -73,6 +76,8 @@ class ThreadAccumulation {
   std::uint64_t idle_time(const measurement::Cell& cell, database::ContextId context);
   void list_epochs(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
                    std::uint32_t location);
+  void sum_gaps(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
+                std::uint32_t role);
   void list_schedule(const measurement::ThreadProfile& thread, std::uint32_t location);
   RoleSums& role_sums(std::uint32_t role);
   void find_watched();
@@ -115,6 +120,8 @@ class ThreadAccumulation {
   std::vector<blame::EpochStamp> stamps_;
   std::vector<database::ScheduledThread> schedules_;
   std::map<database::ContextId, measurement::WaitKind> lone_waits_;
+  std::map<std::tuple<std::uint32_t, database::ContextId, database::ContextId>, blame::GapSums>
+      gaps_;  ///< by role and calls
 };
 
 }  // namespace culprit::merge

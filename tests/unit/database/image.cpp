@@ -80,6 +80,7 @@ Experiment collect(const Contents& contents) {
   e.waits = contents.waits();
   e.trace = contents.trace();
   e.machine = contents.machine();
+  e.varying_gaps = contents.varying_gaps();
   e.sources = contents.sources();
   return e;
 }

@@ -1,0 +1,38 @@
+#include "merge/diagnosis/gaps.hpp"
+
+#include "cct/message.hpp"
+#include "merge/input/together.hpp"
+
+#include <map>
+#include <tuple>
+
+namespace culprit::merge {
+
+void find_gaps(exchange::Communicator& comm, const std::vector<blame::GapSums>& own,
+               const Summaries& summaries, database::Experiment& experiment) {
+  cct::MessageWriter message;
+  message.values(own);
+  const std::vector<exchange::Bytes> all = comm.gather(message.take(), 0);
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    std::map<std::tuple<std::uint32_t, database::ContextId, database::ContextId>, blame::GapSums> sums;
+    for (const exchange::Bytes& bytes : all) {
+      for (const auto& some : cct::MessageReader(bytes).values<blame::GapSums>()) {
+        const auto [known, fresh] = sums.try_emplace({some.role, some.context, some.after}, some);
+        if (!fresh) known->second.add(some);
+      }
+    }
+    std::vector<blame::GapSums> gaps;
+    for (const auto& [key, each] : sums) gaps.push_back(each);
+    std::vector<std::uint64_t> idle;
+    for (const RoleTotals& role : summaries.roles) {
+      idle.push_back(role.idleness.empty() ? 0 : static_cast<std::uint64_t>(role.idleness[0].sum));
+    }
+    const auto idleness = [&](std::uint32_t role, database::ContextId context) {
+      return static_cast<std::uint64_t>(summaries.roles.at(role).idleness.at(context).sum);
+    };
+    experiment.varying_gaps = blame::find_varying_gaps(gaps, idleness, idle);
+  });
+}
+
+}  // namespace culprit::merge
