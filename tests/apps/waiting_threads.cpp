@@ -1,9 +1,9 @@
 // Threads that wait while others work: waiting_threads KIND THREADS SECONDS [WORKERS].
 // KIND is what they wait in: sem, cond, read, barrier, mutex, poll, futex (a system call of their own, as
-// language runtimes make it), mixed (all of these in turn), or turns: 30 ms in waits_here and 10 ms in
-// waits_there, again and again, with no work between. All are there before the time begins, and come back at
-// its end. Prints how much was worked, and how long the threads spent in each of the functions waits_in_...,
-// waits_here, waits_there and works, in seconds.
+// language runtimes make it), mixed (all of these in turn), turns: 30 ms in waits_here and 10 ms in
+// waits_there, again and again, with no work between; or naps: 20 ms in naps, by syscall(), again and again.
+// All are there before the time begins, and come back at its end. Prints how much was worked, and how long
+// the threads spent in each of the functions waits_in_..., waits_here, waits_there and works, in seconds.
 #include "raw_wait.hpp"
 
 #include <atomic>
@@ -16,9 +16,11 @@
 #include <string>
 #include <vector>
 
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace {
@@ -78,6 +80,12 @@ extern "C" __attribute__((noinline)) void waits_there() {
   __asm__ volatile("");
 }
 
+extern "C" __attribute__((noinline)) void naps() {
+  const timespec length{.tv_sec = 0, .tv_nsec = 20'000'000};
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &length, nullptr, 0);
+  __asm__ volatile("");
+}
+
 using Wait = void (*)();
 struct Kind {
   const char* name;
@@ -94,8 +102,10 @@ struct Spent {
 };
 Spent spent[] = {{"waits_in_sem"},   {"waits_in_cond"}, {"waits_in_read"},  {"waits_in_barrier"},
                  {"waits_in_mutex"}, {"waits_in_poll"}, {"waits_in_futex"}, {"waits_here"},
-                 {"waits_there"},    {"works"}};
-constexpr std::size_t kHere = std::size(kinds), kThere = kHere + 1, kWorks = kHere + 2;
+                 {"waits_there"},    {"naps"},          {"works"}};
+constexpr std::size_t kHere = std::size(kinds), kThere = kHere + 1, kNaps = kHere + 2, kWorks = kHere + 3;
+/// Behind the kinds of one long wait: those of many short ones.
+constexpr std::size_t kInTurns = std::size(kinds), kInNaps = kInTurns + 1;
 
 template <typename Function>
 void clocked(std::size_t place, Function function) {
@@ -116,8 +126,10 @@ void* waiter(void* argument) {
   sem_post(&present);
   if (kind < std::size(kinds)) {
     clocked(kind, kinds[kind].wait);
-  } else {
+  } else if (kind == kInTurns) {
     take_turns();
+  } else {
+    while (!stop) clocked(kNaps, naps);
   }
   ++returned;
   return nullptr;
@@ -150,9 +162,10 @@ void release_all(std::size_t waiters) {
   std::exit(2);
 }
 
-/// The place among `kinds` of what each thread waits in; one behind them: turns.
+/// The place among `kinds` of what each thread waits in, or one behind them.
 std::vector<std::uintptr_t> waits_of(const std::string& kind, std::size_t threads) {
-  if (kind == "turns") return std::vector<std::uintptr_t>(threads, std::size(kinds));
+  if (kind == "turns") return std::vector<std::uintptr_t>(threads, kInTurns);
+  if (kind == "naps") return std::vector<std::uintptr_t>(threads, kInNaps);
   std::vector<std::uintptr_t> waits;
   for (std::size_t i = 0; waits.size() < threads; ++i) {
     const std::size_t place = i % std::size(kinds);

@@ -51,6 +51,23 @@ class BoundedCost(harness.Workspace):
         self.assertAlmostEqual(self.charged("CPUTIME"), 3, delta=0.6)
         self.assert_told("sampling cost more than it may .*: 1 threads? (was|were) sampled more slowly")
 
+    def test_threads_that_wait_in_short_turns_are_braked_together(self):
+        """Each run of the handler pretends to take 1.5 ms more: 20 threads that nap for 20 ms would take one and a half
+        processors, each of them less than a tenth of its time."""
+        program = [harness.PROGRAMS / "waiting_threads", "naps", 20, 4]
+        environment = dict(harness.ENVIRONMENT, CULPRIT_ADDED_COST="1500000")
+        harness.run([harness.HPCRUN, "-q", "-o", self.here / "run", *program], env=environment)
+        info = harness.viewer_json(self.merge(self.here / "run"), "info")
+        self.assertGreaterEqual(info["slowed_threads"], 20)
+        self.assertGreater(info["slowest_period_s"], 0.02)
+
+    def test_the_share_is_of_a_processor_not_of_the_little_that_a_waiting_program_computes(self):
+        """Threads that only wait use hardly any CPU time besides what their samples cost: that is no reason to sample
+        more slowly."""
+        harness.run([harness.HPCRUN, "-q", "-o", self.here / "run", harness.PROGRAMS / "waiting_threads", "sem", 100, 2, 0])
+        report = harness.run([harness.VIEWER, self.merge(self.here / "run"), "report"]).stdout
+        self.assertNotIn("sample more slowly", report)
+
     def test_an_ordinary_handler_is_left_alone(self):
         info = self.measured(2, "REALTIME@f1000")
         self.assertEqual(info["slowed_threads"], 0)

@@ -122,6 +122,17 @@ SamplingShare sampling_share(const database::Contents& experiment) {
   return {time > 0 ? taken / time : 0, "time"};
 }
 
+/// Whether sampling took more than it may, if each process had one processor.
+bool costs_processors(const database::Contents& experiment) {
+  std::uint64_t time_ns = 0;  // of the processes: of their main threads
+  for (std::size_t i = 0; i < experiment.locations.size(); ++i) {
+    const database::LocationEntry location = experiment.locations[i];
+    if (location.thread == 0 && location.end_ns > location.start_ns)
+      time_ns += location.end_ns - location.start_ns;
+  }
+  return static_cast<double>(experiment.quality.handler_ns) > kCostly * static_cast<double>(time_ns);
+}
+
 }  // namespace
 
 std::string sampling_share_text(const database::Contents& experiment) {
@@ -215,7 +226,8 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment) 
   if (const std::string unread = unread_modules(experiment); !unread.empty())
     warn("no names for the procedures of " + unread +
          ". Merge again where the files are those that were measured.");
-  if (const auto [share, of] = sampling_share(experiment); share > kCostly) {
+  // Of a program that waits sampling takes a large part of little CPU time.
+  if (const auto [share, of] = sampling_share(experiment); share > kCostly && costs_processors(experiment)) {
     warn("sampling itself took " + percent(share) + " of the " + of +
          "; sample more slowly (hpcrun-lite -e REALTIME@f100).");
   }

@@ -1,8 +1,8 @@
 // The signal handler and its timers (docs/algorithms.md 13). A tick: the weight is the ticks of the grid
 // since the last sample; the stack is walked on a stack of our own, the path's node found, weight and CPU
 // time added, and the next tick armed, unless the thread waits (parking.cpp). What cannot be recorded is put
-// back and carried by the next sample. Every sixteenth run is timed and charged (handler_cost.hpp,
-// brake.hpp). Cost: 0.08 to 0.1 µs warm, beside what the kernel takes for timer and signal (docs/figures.md).
+// back and carried by the next sample. Every sixteenth run is timed and charged (run_cost.cpp). Cost: 0.08 to
+// 0.1 µs warm, beside what the kernel takes for timer and signal (docs/figures.md).
 #include "runtime/sampling/handler.hpp"
 
 #include "runtime/recording/call_path.hpp"
@@ -14,6 +14,7 @@
 #include "runtime/sampling/kernel_sampling.hpp"
 #include "runtime/sampling/parking.hpp"
 #include "runtime/sampling/program_signals.hpp"
+#include "runtime/sampling/run_cost.hpp"
 #include "runtime/sampling/signal_cost.hpp"
 #include "runtime/sampling/timers.hpp"
 #include "runtime/state/control.hpp"
@@ -72,50 +73,6 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   return true;
 }
 
-/// Charges a timed run of the handler, with what its signal cost besides.
-[[gnu::cold, gnu::noinline]] void account(Thread* thread) {
-  const std::uint64_t taken = thread_cpu_time() - thread->account.timed_from + process.added_cost;
-  thread->account.timed_from = 0;
-  // A thread that was woken has done nothing else since: that counts its way back to sleep, too.
-  const std::uint64_t run = taken + process.brake.signal_ns();
-  const HandlerCost::Account account =
-      thread->account.cost.end(thread->account.woken_ns > run ? thread->account.woken_ns : run, now());
-  if (account.usual) process.brake.time(account.ns / HandlerCost::kEvery);
-  if (account.too_costly && thread->account.own_halvings < measurement::kMaxHalvings)
-    ++thread->account.own_halvings;
-  if (!begin_recording(thread)) return;
-  if (thread->tree != nullptr) thread->tree->add_handler_time(account.ns);
-  end_recording(thread);
-}
-
-/// Samples the thread as often as it and the whole process can bear.
-[[gnu::cold, gnu::noinline]] void change_rate(Thread* thread, std::uint32_t halvings) {
-  if (!begin_recording(thread)) return;
-  if (thread->tree != nullptr) {
-    if (halvings > thread->account.halvings) thread->tree->count_halving(halvings);
-    thread->account.halvings = halvings;
-    if (process.events.has_realtime()) thread->grid.set_halvings(halvings);
-  }
-  end_recording(thread);
-}
-
-/// The end of what counts as the handler's own time. To arm the next tick is part of what a timer costs, as
-/// its interrupt is: a handler that does nothing else has to do that too.
-void end_run(Thread* thread) {
-  if (thread->account.run_is_counted) return;
-  thread->account.run_is_counted = true;
-  if (thread->account.timed_from != 0) [[unlikely]]
-    account(thread);
-  const bool parked = thread->parking.on.load(std::memory_order_relaxed);
-  if (!thread->account.cost.is_new() && process.brake.count()) [[unlikely]]
-    process.brake.judge(now());
-  const std::uint32_t together = process.brake.halvings();
-  const std::uint32_t halvings =
-      thread->account.own_halvings > together ? thread->account.own_halvings : together;
-  if (halvings != thread->account.halvings && !parked) [[unlikely]]
-    change_rate(thread, halvings);
-}
-
 /// One tick of the wall clock, from the kernel's signal to the next arming.
 void take_tick(Thread* thread, const void* context) {
   if (sampling_stopped()) return;  // a straggler: its tick stays due, on a clock that stands still
@@ -129,7 +86,8 @@ void take_tick(Thread* thread, const void* context) {
     done = record_ticks(thread, context, time);
     end_recording(thread);
   }
-  end_run(thread);
+  // To arm the next tick is part of what a timer costs, as its interrupt is.
+  end_run(thread, process.brake.signal_ns());
   if (thread->parking.on.load(std::memory_order_relaxed)) {
     fall_asleep(thread);
   } else {
@@ -181,11 +139,9 @@ void dispatch(Delivery& delivery) {
 [[gnu::hot]] void take(void* argument) {
   auto* delivery = static_cast<Delivery*>(argument);
   Thread* thread = delivery->thread;
-  const bool timed = !process.empty_handler && thread->account.cost.begin();
-  thread->account.timed_from = timed ? thread_cpu_time() : 0;
-  thread->account.run_is_counted = process.empty_handler;
+  begin_run(thread);
   dispatch(*delivery);
-  end_run(thread);
+  end_run(thread, process.brake.signal_ns());
 }
 
 [[gnu::hot]] void handle(int signal, siginfo_t* info, void* context) {

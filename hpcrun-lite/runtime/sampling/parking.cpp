@@ -9,6 +9,7 @@
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/readings.hpp"
 #include "runtime/sampling/charge.hpp"
+#include "runtime/sampling/run_cost.hpp"
 #include "runtime/sampling/timers.hpp"
 #include "runtime/state/control.hpp"
 #include "runtime/state/process.hpp"
@@ -160,7 +161,7 @@ void park_if_waiting(Thread* thread, const void* context, measurement::NodeIndex
   if (parking.ended && !same) learn(parking);
   parking.ended = false;
   thread->account.woken_ns = 0;
-  if (!in_system_call(context)) return;
+  if (!in_system_call(context) || thread->blocked_call) return;  // of a blocked call only the end is seen
   if (same && cpu_ns <= kHardlyAny) thread->account.woken_ns = cpu_ns;  // for us alone
   if (thread->number >= kMostWatched) return;
   parking.end_is_seen = end_is_seen(mark, unwind::registers_of(context).sp);
@@ -196,11 +197,14 @@ void unpark() {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   if (thread->parking.on.load(std::memory_order_relaxed) && !is_counting(thread, here) &&
       begin_recording(thread)) {
+    begin_run(thread);
     end_parking(thread, sampling_time(now()));
     learn(thread->parking);
     thread->parking.node = measurement::kNoNodeIndex;
     end_recording(thread);
     disarm_parked(thread);
+    thread->account.woken_ns = 0;
+    end_run(thread, 0);
     arm_wall_clock(thread);
   }
   change_mask(SIG_SETMASK, before);
