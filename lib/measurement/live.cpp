@@ -142,8 +142,8 @@ std::uint32_t LiveFile::module(std::uint64_t load_address, const char* path, con
   return index;
 }
 
-void LiveFile::set_rank(std::int32_t rank, std::uint32_t world_size, const char* run_id_hex,
-                        const char* mpi) noexcept {
+void LiveFile::set_rank(std::int32_t rank, std::uint32_t world_size, const char* run_id_hex, const char* mpi,
+                        bool whole) noexcept {
   if (!open()) return;
   Header& header = *header_;
   layout::set_field(header, header.rank, rank);
@@ -151,6 +151,7 @@ void LiveFile::set_rank(std::int32_t rank, std::uint32_t world_size, const char*
   layout::set_bytes(header, header.run_id, sizeof header.run_id,
                     [&] { copy_text(header.run_id, run_id_hex); });
   layout::set_bytes(header, header.mpi, sizeof header.mpi, [&] { copy_text(header.mpi, mpi); });
+  if (whole) layout::set_field(header, header.flags, header.flags | layout::kFlagWholeWorld);
   layout::set_field(header, header.rank_set, std::uint32_t{1});
 }
 

@@ -78,8 +78,9 @@ class LiveFile {
   void count_bridged(std::uint32_t module) noexcept { modules_.count_bridged(module); }
   void count_partial(std::uint32_t module) noexcept { modules_.count_partial(module); }
 
-  void set_rank(std::int32_t rank, std::uint32_t world_size, const char* run_id_hex,
-                const char* mpi) noexcept;
+  /// `whole`: every rank of the world is measured, from its start, and keeps its measurement.
+  void set_rank(std::int32_t rank, std::uint32_t world_size, const char* run_id_hex, const char* mpi,
+                bool whole = false) noexcept;
   void note(const char* text) noexcept;  ///< [handler] up to a bounded number, then counted
 
   /// [handler] Sampling was stopped or resumed: ns of all stops that are over, and the start of the present

@@ -28,6 +28,7 @@ inline constexpr std::uint32_t kFlagRealtime = 1;
 inline constexpr std::uint32_t kFlagTraced = 2;
 inline constexpr std::uint32_t kFlagCopied = 4;
 inline constexpr std::uint32_t kFlagForked = 8;  // its rank is that of the process which it was forked from
+inline constexpr std::uint32_t kFlagWholeWorld = 16;  // every rank of the world was to be measured
 inline constexpr std::uint32_t kFlagMainThread = 1;
 inline constexpr std::uint32_t kFlagSummed = 2;
 

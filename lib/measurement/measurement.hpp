@@ -151,8 +151,9 @@ struct ProcessInfo {
   std::uint64_t start_ns = 0;  ///< CLOCK_MONOTONIC
   std::uint64_t end_ns = 0;
   std::int64_t start_realtime_ns = 0;  ///< CLOCK_REALTIME at start_ns
-  std::uint64_t key = 0;  ///< drawn at random for this measurement and its trace; 0 from older writers
-  bool forked = false;    ///< the rank is that of the process which it was forked from
+  std::uint64_t key = 0;     ///< drawn at random for this measurement and its trace; 0 from older writers
+  bool forked = false;       ///< the rank is that of the process which it was forked from
+  bool whole_world = false;  ///< every rank of the world was to leave a measurement
   EndReason end = EndReason::running;
   std::vector<EventInfo> events;
   bool has_realtime = true;

@@ -283,6 +283,7 @@ ProcessInfo process_of(const InputFile& file, const Header& header) {
   process.has_realtime = (header.flags & layout::kFlagRealtime) != 0;
   process.traced = (header.flags & layout::kFlagTraced) != 0;
   process.forked = (header.flags & layout::kFlagForked) != 0;
+  process.whole_world = (header.flags & layout::kFlagWholeWorld) != 0;
   process.key = header.key;
   for (std::uint32_t i = 0; i < header.event_count; ++i) {
     const layout::EventField& event = header.events[i];

@@ -237,6 +237,7 @@ void SealedReader::read_process(Decoder in) {
   process.has_realtime = (flags & layout::kFlagRealtime) != 0;
   process.traced = (flags & layout::kFlagTraced) != 0;
   process.forked = (flags & layout::kFlagForked) != 0;
+  process.whole_world = (flags & layout::kFlagWholeWorld) != 0;
   const std::uint64_t events = in.varint();
   if (events > kMaxEvents + 1 || (process.has_realtime && events == 0))
     in.fail("has an impossible number of events");

@@ -108,6 +108,24 @@ class Losses(Measured):
         self.assertRegex(line, r"missing are up to \d+\.\d of \d+\.\d s of thread 0")
         self.assertRegex(done.stderr, r"rank 2 was cut short: .* it was last seen \d+\.\d s after its start")
 
+    def test_a_rank_without_its_measurement_is_a_loss_unless_it_was_not_wanted(self):
+        for mpi in ("openmpi", "mpich"):
+            program = harness.PROGRAMS / f"truth_point_to_point.{mpi}"
+            for name, options, expect in ((f"all.{mpi}", (), 3), (f"some.{mpi}", ("--ranks", "0-1"), 0)):
+                directory = self.measure(mpi, 3, program, self.here, 2, 5, name=name, options=options)
+                self.prof_mpi(directory, 0)
+                self.files(directory)[1].unlink()
+                done = self.prof_mpi(directory, expect)
+                if expect == 3:
+                    self.assert_one_line(done.stderr, f"{directory}: the measurement of rank 1 of 3 is missing")
+
+    def test_ranks_that_hpcrun_lite_did_not_start_are_no_loss(self):
+        program = harness.PROGRAMS / "truth_point_to_point.mpich"
+        directory = self.here / "run"
+        words = [program, self.here, 2, 5]
+        harness.run(["mpirun.mpich", "-n", 1, harness.HPCRUN, "-o", directory, *words, ":", "-n", 2, *words])
+        self.assertEqual(self.prof_mpi(directory, 0).stderr, "")
+
     def test_a_damaged_time_line_ends_no_merge(self):
         directory = self.killed()
         path = self.files(directory, ".trace")[0]

@@ -148,8 +148,12 @@ bool all_ranks_registered(int ranks) {
   return found == ranks;
 }
 
+bool every_rank_wanted() {
+  return wanted_ranks.size() == 0;
+}
+
 bool rank_wanted(int rank) {
-  if (wanted_ranks.size() == 0) return true;
+  if (every_rank_wanted()) return true;
   const char* at = wanted_ranks.c_str();
   long first = 0;
   long last = 0;

@@ -36,6 +36,7 @@ bool all_ranks_registered(int ranks);
 
 /// True if the ranks that CULPRIT_RANKS names include `rank`, or all are wanted.
 bool rank_wanted(int rank);
+bool every_rank_wanted();
 /// True if any of `ranks` ranks is wanted.
 bool any_rank_wanted(int ranks);
 

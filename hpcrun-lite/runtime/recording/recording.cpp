@@ -35,6 +35,7 @@ std::atomic<bool> file_wanted{false};
 int known_rank = -1;
 bool rank_is_parents = false;  // it was that of the process that this one was forked from
 std::uint32_t known_ranks = 0;
+bool world_is_whole = false;  // every rank of it is to leave a measurement
 char known_mpi[128];
 RankFrom rank_from = RankFrom::world;
 std::atomic<std::uint64_t> lost{0};
@@ -146,7 +147,7 @@ bool ensure_file() {
     open = error == 0;
     file_wanted = short_of_descriptors(error);
     file_refused = !open && !file_wanted;
-    if (open && known_rank >= 0) file.set_rank(known_rank, known_ranks, run_id(), known_mpi);
+    if (open && known_rank >= 0) file.set_rank(known_rank, known_ranks, run_id(), known_mpi, world_is_whole);
     if (open) {
       file.set_stopped(control.stopped_total.load(std::memory_order_relaxed), 0);
       note_event_problems();
@@ -211,17 +212,18 @@ CulpritTotals count_totals() {
   return totals;
 }
 
-void join_run(int rank, int ranks, const char* mpi, RankFrom from) {
+void join_run(int rank, int ranks, const char* mpi, RankFrom from, bool whole) {
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
   lock_file();
   const bool named = rank == known_rank;  // by a session, before MPI_Init
   rank_from = from;
+  world_is_whole = whole;
   known_rank = rank;
   rank_is_parents = false;
   known_ranks = static_cast<std::uint32_t>(ranks);
   strncpy(known_mpi, mpi, sizeof known_mpi - 1);
   if (file.open()) {
-    file.set_rank(rank, known_ranks, run_id(), known_mpi);
+    file.set_rank(rank, known_ranks, run_id(), known_mpi, whole);
     PathText path;
     int error = 0;
     if (!named) error = measurement_path(path, rank) ? make_directories(path.c_str()) : ENAMETOOLONG;
@@ -254,7 +256,7 @@ void change_run_id(const char* id) {
   lock_file();
   set_run_id(id);
   if (file.open()) {
-    file.set_rank(known_rank, known_ranks, run_id(), known_mpi);
+    file.set_rank(known_rank, known_ranks, run_id(), known_mpi, world_is_whole);
     file.note("this process was started under another run id than rank 0");
   }
   unlock_file();

@@ -33,8 +33,9 @@ CulpritTotals count_totals();
 /// Where the process has its rank: in MPI_COMM_WORLD or in mpi://WORLD.
 enum class RankFrom : std::uint8_t { world, session };
 
-/// Takes over the rank: renames the file, or lets it be created under its final name.
-void join_run(int rank, int ranks, const char* mpi, RankFrom from);
+/// Takes over the rank: renames the file, or lets it be created under its final name. `whole`: every rank of
+/// the world is to leave a measurement.
+void join_run(int rank, int ranks, const char* mpi, RankFrom from, bool whole);
 
 /// Takes over the run id that rank 0 has.
 void change_run_id(const char* id);

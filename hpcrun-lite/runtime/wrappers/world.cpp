@@ -5,6 +5,7 @@
 #include "runtime/process/identity.hpp"
 #include "runtime/recording/recording.hpp"
 #include "runtime/sampling/start_stop.hpp"
+#include "runtime/state/control.hpp"
 #include "runtime/state/process.hpp"
 
 #include <cstring>
@@ -22,18 +23,20 @@ void culprit_rt_own_library(const void* address) {
 bool culprit_rt_join_world(int rank, int ranks, const char* mpi) {
   if (!process.active || process.ended.load(std::memory_order_acquire)) return false;
   closing_rank(rank, ranks);
-  join_run(rank, ranks, mpi, RankFrom::world);
+  const bool all_registered = all_ranks_registered(ranks);
+  const bool delayed = control.delayed.load(std::memory_order_relaxed);  // who knows which ranks will start?
+  join_run(rank, ranks, mpi, RankFrom::world, all_registered && every_rank_wanted() && !delayed);
   if (!rank_wanted(rank)) {
     end_sampling();
     discard_file();
   }
-  return all_ranks_registered(ranks);
+  return all_registered;
 }
 
 void culprit_rt_join_session(int rank, int ranks, const char* mpi) {
   if (!process.active || process.ended.load(std::memory_order_acquire)) return;
   closing_rank(rank, ranks == 1 ? 1 : 0);  // nobody sums the ranks' totals
-  join_run(rank, ranks, mpi, RankFrom::session);
+  join_run(rank, ranks, mpi, RankFrom::session, false);
   if (rank_wanted(rank)) return;
   end_sampling();
   discard_file();

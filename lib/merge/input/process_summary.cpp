@@ -73,6 +73,7 @@ ProcessSummary Summarizer::summarize(const measurement::Measurement& file, std::
                 .directory = process.directory,
                 .arguments = process.arguments,
                 .world_size = process.world_size,
+                .whole_world = process.whole_world,
                 .events = process.events,
                 .has_realtime = process.has_realtime,
                 .notes = process.notes,
@@ -127,6 +128,7 @@ void write_launch(cct::MessageWriter& message, const Launch& launch) {
   }
   write_lines(message, launch.arguments);
   message.value(launch.world_size);
+  message.value(std::uint8_t{launch.whole_world});
   message.value(std::uint64_t{launch.events.size()});
   for (const measurement::EventInfo& event : launch.events) {
     message.text(event.name);
@@ -145,6 +147,7 @@ Launch read_launch(cct::MessageReader& message) {
   }
   launch.arguments = read_lines(message);
   launch.world_size = message.value<std::uint32_t>();
+  launch.whole_world = message.value<std::uint8_t>() != 0;
   launch.events.resize(message.value<std::uint64_t>());
   for (measurement::EventInfo& event : launch.events) {
     event.name = message.text();

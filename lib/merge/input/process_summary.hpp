@@ -19,6 +19,7 @@ struct Launch {
   std::string host, run_id, mpi, program, directory;
   std::vector<std::string> arguments;
   std::uint32_t world_size = 0;
+  bool whole_world = false;  ///< measurement::ProcessInfo's
   std::vector<measurement::EventInfo> events;
   bool has_realtime = true;
   std::vector<std::string> notes;

@@ -153,15 +153,39 @@ database::Run describe_run(const ProcessTable& processes, const blame::Options& 
   return run;
 }
 
-std::string describe_ranks(const ProcessTable& processes) {
-  RankRanges ranks;
+namespace {
+
+struct MeasuredRanks {
+  RankRanges found, lost;
   std::uint32_t world = 0;
-  for (const ProcessSummary& process : processes) {
-    world = std::max(world, process.launch->world_size);
-    if (process.rank) ranks.add(*process.rank);
+  bool whole = false;  ///< all were to leave a measurement
+};
+
+MeasuredRanks measured_ranks(const ProcessTable& processes) {
+  MeasuredRanks ranks;
+  std::int32_t next = 0;
+  const auto lose_up_to = [&](std::int32_t rank) {
+    for (; next < rank; ++next) ranks.lost.add(next);
+  };
+  for (const ProcessSummary& process : processes) {  // in the order of ranks
+    ranks.world = std::max(ranks.world, process.launch->world_size);
+    ranks.whole = ranks.whole || process.launch->whole_world;
+    if (!process.rank) continue;
+    ranks.found.add(*process.rank);
+    lose_up_to(*process.rank);
+    next = *process.rank + 1;
   }
-  if (ranks.count() == 0 || ranks.count() >= world) return {};
-  return (ranks.count() == 1 ? "rank " : "ranks ") + ranks.list() + " of " + std::to_string(world);
+  lose_up_to(static_cast<std::int32_t>(ranks.world));
+  return ranks;
+}
+
+}  // namespace
+
+std::string describe_ranks(const ProcessTable& processes) {
+  MeasuredRanks ranks = measured_ranks(processes);
+  if (ranks.found.count() == 0 || ranks.lost.count() == 0 || ranks.whole) return {};
+  return (ranks.found.count() == 1 ? "rank " : "ranks ") + ranks.found.list() + " of " +
+         std::to_string(ranks.world);
 }
 
 database::EachLocation describe_locations(const ProcessTable& processes, const Roles& roles) {
@@ -321,6 +345,18 @@ std::string how_it_ended(const ProcessSummary& process) {
   }
 }
 
+/// Nothing is said of ranks that the user did not measure, nor of those whose files are named already.
+std::string lost_ranks(const ProcessTable& processes, std::uint64_t unreadable,
+                       const std::string& directory) {
+  MeasuredRanks ranks = measured_ranks(processes);
+  if (!ranks.whole || ranks.lost.count() <= unreadable) return {};
+  const bool one = ranks.lost.count() == 1;
+  return directory + (one ? ": the measurement of rank " : ": the measurements of ranks ") +
+         ranks.lost.list() + " of " + std::to_string(ranks.world) +
+         (one ? " is missing: what it did, and who waited for it, is not known"
+              : " are missing: what they did, and who waited for them, is not known");
+}
+
 /// Of a run whose traces were taken away altogether nothing is said: it is merged without, as asked.
 std::string lost_traces(const ProcessTable& processes, const std::string& directory) {
   RankRanges lost;
@@ -354,6 +390,8 @@ std::vector<std::string> list_problems(const ProcessTable& processes, const data
     problems.push_back(directory + ": " + std::to_string(cut - kListed) + " more processes were cut short (" +
                        std::to_string(cut) + " of " + std::to_string(processes.size()) + " in all)");
   }
+  if (std::string lost = lost_ranks(processes, quality.unreadable, directory); !lost.empty())
+    problems.push_back(std::move(lost));
   if (std::string lost = lost_traces(processes, directory); !lost.empty())
     problems.push_back(std::move(lost));
   if (quality.dropped > 0) {
