@@ -1,6 +1,7 @@
 #include "structure/cache.hpp"
 
 #include "files/new_file.hpp"
+#include "structure/cache_entry.hpp"
 #include "structure/vdso.hpp"
 
 #include <algorithm>
@@ -19,36 +20,23 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-// docs/formats.md states the bytes of an entry ("Structure cache").
 namespace culprit::structure {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "CULPRITS";
-constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kHeaderSize = 32;  // magic, version, size of the key, size of the map, checksum
 /// A larger entry is not kept: a program of which so much was sampled takes long to read from the cache, too.
 constexpr std::size_t kLargestEntry = std::size_t{32} << 20;
 constexpr std::string_view kNewPrefix = ".new-";
 /// A new entry that is this old was left by a process that died.
 constexpr std::chrono::hours kLeftOver{1};
 
-struct Header {
-  char magic[8];
-  std::uint32_t version;
-  std::uint32_t key_size;
-  std::uint64_t map_size;
-  std::uint64_t checksum;  ///< XXH64 of key and map
-};
-static_assert(sizeof(Header) == kHeaderSize);
-
 /// The bytes of a regular file of an entry's size; empty where it cannot be read.
 std::string read_whole(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < 0) return {};
   const auto size = static_cast<std::size_t>(status.st_size);
-  if (size < kHeaderSize || size > kLargestEntry) return {};
+  if (size > kLargestEntry) return {};
   std::string bytes(size, '\0');
   std::size_t done = 0;
   while (done < size) {
@@ -82,35 +70,6 @@ std::string key_of(const Request& request, Module& module) {
                      CULPRIT_STRUCTURE_SOURCES, dwfl_version(nullptr), module.build_id(), module.name(),
                      module.files(), request.loops ? "loops\n" : "",
                      request.debug_info ? "debug information\n" : "");
-}
-
-std::string entry_of(const std::string& key, const CodeMap& map) {
-  const std::vector<std::byte> encoded = encode(map);
-  Header header{.magic = {},
-                .version = kVersion,
-                .key_size = static_cast<std::uint32_t>(key.size()),
-                .map_size = encoded.size(),
-                .checksum = 0};
-  kMagic.copy(header.magic, sizeof header.magic);
-  std::string bytes(kHeaderSize, '\0');
-  bytes += key;
-  bytes.append(reinterpret_cast<const char*>(encoded.data()), encoded.size());
-  header.checksum = XXH64(bytes.data() + kHeaderSize, bytes.size() - kHeaderSize, 0);
-  std::memcpy(bytes.data(), &header, kHeaderSize);
-  return bytes;
-}
-
-/// The map in an entry for `key`; nothing where it is damaged or for something else.
-std::optional<CodeMap> map_in(const std::string& bytes, const std::string& key) {
-  if (bytes.size() < kHeaderSize) return std::nullopt;
-  Header header{};
-  std::memcpy(&header, bytes.data(), kHeaderSize);
-  const std::string_view rest = std::string_view(bytes).substr(kHeaderSize);
-  if (std::string_view(header.magic, sizeof header.magic) != kMagic || header.version != kVersion ||
-      header.key_size > rest.size() || header.map_size != rest.size() - header.key_size ||
-      rest.substr(0, header.key_size) != key || header.checksum != XXH64(rest.data(), rest.size(), 0))
-    return std::nullopt;
-  return decode_code_map(std::as_bytes(std::span(rest.substr(header.key_size))));
 }
 
 /// Whether a file of the directory is an entry, by its name: build-id, hyphen, 16 hexadecimal digits. The
@@ -180,7 +139,7 @@ std::optional<Cache> Cache::of(const Request& request, Module& module) {
 std::optional<CodeMap> Cache::read() const {
   const files::Descriptor file(::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   if (!file.good()) return std::nullopt;
-  std::optional<CodeMap> map = map_in(read_whole(file.get()), key_);
+  std::optional<CodeMap> map = cache_entry::decode(read_whole(file.get()), key_);
   if (map) mark_used(file.get());
   return map;
 }
@@ -196,7 +155,7 @@ void Cache::store(const CodeMap& learnt) const {
   const Lock lock(directory_);
   CodeMap all = load();
   all.add(learnt);
-  const std::string bytes = entry_of(key_, all);
+  const std::string bytes = cache_entry::encode(key_, all);
   if (bytes.size() > kLargestEntry) return;
   std::random_device random;
   const fs::path made = directory_ / fmt::format("{}{:08x}{:08x}", kNewPrefix, random(), random());

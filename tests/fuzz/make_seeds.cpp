@@ -1,6 +1,7 @@
 #include "file_formats.hpp"
 #include "measurement/trace.hpp"
 #include "simulated_run.hpp"
+#include "structure/cache_entry.hpp"
 #include "trace_recording.hpp"
 
 #include <algorithm>
@@ -19,6 +20,7 @@ namespace {
 namespace measurement = culprit::measurement;
 namespace cct = culprit::cct;
 namespace trace = culprit::measurement::trace;
+namespace structure = culprit::structure;
 namespace waits = culprit::waits::testing;
 using fuzz::Bytes;
 
@@ -90,6 +92,12 @@ class Rank {
     recording::write(*stream_, record);
   }
 
+  /// The same of a process that was killed.
+  fuzz::Parts leave() {
+    trace_->maintain();
+    return {fuzz::compact_live(recording::bytes_of(path_)),
+            fuzz::compact_trace(recording::bytes_of(trace_path()))};
+  }
   /// Its measurement and its trace, both of a clean end.
   fuzz::Parts seal() {
     const std::uint64_t end_ns = last_ns_ + kGrain;
@@ -115,8 +123,11 @@ class Rank {
   std::uint64_t last_ns_ = recording::kStart;
 };
 
+/// How the processes of a run ended.
+using Files = fuzz::Parts (Rank::*)();
+
 /// Two ranks that communicate, in every way that the simulation knows.
-fuzz::Parts communicating(std::uint64_t seed, bool odd) {
+fuzz::Parts communicating(std::uint64_t seed, bool odd, Files files_of) {
   constexpr int kSteps = 25;
   constexpr std::uint64_t kTick = 1000;  // of the simulation, in ns
   const waits::ScriptedRun run = waits::simulate(seed, 2, kSteps).run;
@@ -132,13 +143,13 @@ fuzz::Parts communicating(std::uint64_t seed, bool odd) {
       record.exit_ns = recording::kStart + record.exit_ns * kTick;
       recorded.add(std::move(record));
     }
-    std::ranges::move(recorded.seal(), std::back_inserter(files));
+    std::ranges::move((recorded.*files_of)(), std::back_inserter(files));
   }
   return files;
 }
 
 /// Two ranks that do anything, whether it makes sense or not.
-fuzz::Parts doing_anything(std::uint64_t seed) {
+fuzz::Parts doing_anything(std::uint64_t seed, Files files_of) {
   constexpr int kRecords = 120;
   const recording::Directory directory(recording::scratch());
   fuzz::Parts files;
@@ -157,9 +168,23 @@ fuzz::Parts doing_anything(std::uint64_t seed) {
     }
     recording::Program program(seed + static_cast<std::uint64_t>(rank), 4);
     for (std::size_t i = 0; i < kRecords; ++i) recorded.add(program.next(i % 3));
-    std::ranges::move(recorded.seal(), std::back_inserter(files));
+    std::ranges::move((recorded.*files_of)(), std::back_inserter(files));
   }
   return files;
+}
+
+/// What was recovered of one function with a loop, as the structure cache keeps it.
+Bytes small_cache_entry() {
+  structure::ModuleStructure said;
+  said.files = {"/src/app.c"};
+  said.callees = {"MPI_Barrier"};
+  said.procedures = {{.name = "solve", .low = 0x1000, .high = 0x1040, .file = 0, .line = 7}};
+  said.scopes = {{.file = 0, .line = 9, .address = 0x1010}};
+  said.points = {{.procedure = 0, .file = 0, .line = 8},
+                 {.procedure = 0, .scope = 0, .file = 0, .line = 9, .callee = 0}};
+  const structure::CodeMap map({{.low = 0x1000, .high = 0x1010}, {.low = 0x1010, .high = 0x1040}}, said);
+  const std::string entry = structure::cache_entry::encode("name app\nfiles\nloops\n", map);
+  return {entry.begin(), entry.end()};
 }
 
 class Corpus {
@@ -179,12 +204,13 @@ class Corpus {
     flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 0x40);
     add(target, name + "-flipped", flipped);
   }
-  void add_run(const std::string& name, const fuzz::Parts& files) const {
-    add_damaged("merge", name, fuzz::join_files(files));
-    add("merge", name + "-swapped", fuzz::join_files({files[0], files[3], files[2], files[1]}));
-    add("merge", name + "-copied", fuzz::join_files({files[0], files[1], files[0], files[1]}));
-    add("merge", name + "-one-trace", fuzz::join_files({files[0], files[1], files[2], {}}));
-    add_damaged("measurement_reader", name, files[0]);
+  void add_run(const std::string& name, const fuzz::Parts& files, bool killed = false) const {
+    const std::string target = killed ? "merge_killed" : "merge";
+    add_damaged(target, name, fuzz::join_files(files));
+    add(target, name + "-swapped", fuzz::join_files({files[0], files[3], files[2], files[1]}));
+    add(target, name + "-copied", fuzz::join_files({files[0], files[1], files[0], files[1]}));
+    add(target, name + "-one-trace", fuzz::join_files({files[0], files[1], files[2], {}}));
+    add_damaged(killed ? "live_reader" : "measurement_reader", name, files[0]);
     add_damaged("trace_reader", name, files[1]);
   }
 
@@ -197,10 +223,15 @@ void write_seeds(const Corpus& corpus) {
   corpus.add_damaged("measurement_reader", "small", recording::small_file(true, directory));
   corpus.add_damaged("live_reader", "small", fuzz::compact_live(recording::small_file(false, directory)));
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    corpus.add_run("communicating-" + std::to_string(seed), communicating(seed, false));
-    corpus.add_run("anything-" + std::to_string(seed), doing_anything(seed));
+    const std::string number = std::to_string(seed);
+    corpus.add_run("communicating-" + number, communicating(seed, false, &Rank::seal));
+    corpus.add_run("anything-" + number, doing_anything(seed, &Rank::seal));
+    corpus.add_run("communicating-killed-" + number, communicating(seed, false, &Rank::leave), true);
+    corpus.add_run("anything-killed-" + number, doing_anything(seed, &Rank::leave), true);
   }
-  corpus.add_run("odd-names", communicating(4, true));
+  corpus.add_run("odd-names", communicating(4, true, &Rank::seal));
+  corpus.add_run("odd-names-killed", communicating(4, true, &Rank::leave), true);
+  corpus.add_damaged("cache_entry", "small", small_cache_entry());
   const std::string_view markers[] = {R"({"format": "culprit-run", "version": 1, "run_id": "0123"})",
                                       R"({"format": "culprit-run", "version": 2, "run_id": 7})", "[[[[", ""};
   for (std::size_t i = 0; i < std::size(markers); ++i)

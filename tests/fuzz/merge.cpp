@@ -16,7 +16,8 @@
 #include <string_view>
 
 // Whatever the files of a run hold behind right checksums, merging gives a database that can be read in
-// whole, or says that there is nothing to merge; on one rank as on two, between which messages travel.
+// whole, or says that there is nothing to merge; on one rank as on two, between which messages travel. One
+// fuzzer for whole measurements, one for those of killed processes: CULPRIT_FUZZED.
 namespace {
 
 namespace merge = culprit::merge;
@@ -58,16 +59,16 @@ fuzz::Bytes merged(const std::filesystem::path& run, const std::filesystem::path
 
 }  // namespace
 
-FUZZ_MUTATE_BY(fuzz::kRun)
+FUZZ_MUTATE_BY(CULPRIT_FUZZED.format)
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const fuzz::Parts files = fuzz::kRun.split(fuzz::bytes_of(data, size));
+  const fuzz::Parts files = CULPRIT_FUZZED.format.split(fuzz::bytes_of(data, size));
   if (files.empty()) return -1;
   static const recording::Directory directory(recording::scratch());
   const std::filesystem::path run = directory / "run", by_one = directory / "1.db",
                               by_two = directory / "2.db";
   std::filesystem::create_directory(run);
-  fuzz::write_run(files, run);
+  fuzz::write_run(CULPRIT_FUZZED, files, run);
   const fuzz::Bytes database = merged(run, by_one, 1);
   if (!database.empty() && !culprit::database::read_all(std::as_bytes(std::span(database))))
     fail("cannot be read", by_one);

@@ -5,8 +5,8 @@ set -euo pipefail
 build=$(realpath "$1") seconds=$2
 corpus=$build/corpus
 tests=$(dirname "$(readlink -f "$0")")/..
-targets=(measurement_reader live_reader trace_reader database_reader merge run_marker idle_rules derived_metrics module_reader
-         structure_cache symbol call_frames program)
+targets=(measurement_reader live_reader trace_reader database_reader merge merge_killed run_marker idle_rules derived_metrics module_reader
+         structure_cache cache_entry symbol call_frames program)
 cmake --build "$build" -j "${JOBS:-$(nproc)}" --target fuzzers -- --quiet
 mkdir -p "${targets[@]/#/$corpus/}"
 # Whole files to begin with: nobody comes upon one by chance, and the readers give up at the first thing that is wrong.

@@ -15,16 +15,23 @@ constexpr std::size_t kFiles = 4;
 
 }  // namespace
 
-const Format kRun = {
-    .split = [](const Bytes& bytes) { return split_files(bytes, kFiles); },
-    .join = join_files,
-    .of_part = [](std::size_t part) { return part % 2 == 0 ? &kSealed : &kTrace; },
+const RunFormat kRun = {
+    .format = {.split = [](const Bytes& bytes) { return split_files(bytes, kFiles); },
+               .join = join_files,
+               .of_part = [](std::size_t part) { return part % 2 == 0 ? &kSealed : &kTrace; }},
+    .measurement = [](const Bytes& part) { return part; },
+};
+const RunFormat kKilledRun = {
+    .format = {.split = [](const Bytes& bytes) { return split_files(bytes, kFiles); },
+               .join = join_files,
+               .of_part = [](std::size_t part) { return part % 2 == 0 ? &kLive : &kTrace; }},
+    .measurement = expand_live,
 };
 
-void write_run(const Parts& files, const std::filesystem::path& directory) {
+void write_run(const RunFormat& run, const Parts& files, const std::filesystem::path& directory) {
   for (std::size_t i = 0; i + 1 < files.size(); i += 2) {
     const std::filesystem::path path = directory / ("rank-" + std::to_string(i / 2) + ".culprit");
-    recording::write_bytes(path, files[i]);
+    recording::write_bytes(path, run.measurement(files[i]));
     Bytes trace = files[i + 1];
     try {
       claim(trace, measurement::read_summary(path).process);
