@@ -61,7 +61,9 @@ void tell(const merge::Outcome& outcome, const CommandLine& line, int ranks) {
         ": not everybody may read it, because not everybody may read what it was made from (chmod "
         "shares it; --no-source leaves sources out)");
   }
-  if (!outcome.some_ranks.empty()) print::announce("only " + outcome.some_ranks + " were measured");
+  if (!outcome.some_ranks.empty())
+    print::announce("only " + outcome.some_ranks +
+                    (outcome.some_ranks.starts_with("rank ") ? " was measured" : " were measured"));
   tell_remarks(outcome.quality);
   const double rate = outcome.seconds > 0 ? static_cast<double>(outcome.profiles) / outcome.seconds : 0;
   print::announce(fmt::format("merged {} profiles, {} contexts, {} ranks, {:.2f} s: {:.0f} profiles/s; {} {}",

@@ -124,6 +124,8 @@ class Control(harness.Workspace):
         self.assertEqual(files, ["rank-000000", "rank-000002"])
         merged = harness.run([harness.PROF_MPI, directory]).stdout
         self.assertIn("only ranks 0, 2 of 3 were measured", merged)
+        one = self.measure(mpi, 2, program, name="one", options=("--ranks", "1"))
+        self.assertIn("only rank 1 of 2 was measured", harness.run([harness.PROF_MPI, one]).stdout)
         self.assertEqual(harness.viewer_json(f"{directory}.db", "info")["ranks"], 2)
 
     def check_no_rank(self, mpi):

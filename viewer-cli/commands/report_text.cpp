@@ -187,9 +187,11 @@ class Report {
     if (!first || several_roles()) out_ << '\n';
     std::string text = first ? "Blame falls on " : "Blame also falls on ";
     text += scope(blamed.context, true, width_ / 2);
+    // With one thread everything is balanced.
+    const char* const balanced = experiment_.roles[blamed.role].threads > 1 ? "balanced; " : "";
     text += whole ? ": no smaller part that holds the waiting is balanced (" + time(blamed.idle_s) +
                         " of idleness)."
-                  : " (balanced; " + time(blamed.idle_s) + " of idleness below it).";
+                  : std::string(" (") + balanced + time(blamed.idle_s) + " of idleness below it).";
     say(text);
     if (undecided_share(figures_, blamed) >= kUndecided) {
       say("Scopes inside it hold too few samples to tell more precisely: measure longer, or sample faster "

@@ -323,6 +323,18 @@ TEST_CASE("Where no other rank or thread can have delayed it, nothing is said of
   CHECK(run(threads.sample, {"waits"}) == "No waits of threads for each other.\n");
 }
 
+TEST_CASE("One thread is not called balanced") {
+  for (const std::uint32_t ranks : {1U, 2U}) {
+    SimpleSample sample(ranks, 5, 3, true);
+    sample.sample.build().blame[0] = {{sample.main, ranks * 3 * kSecond, 0, 0}};
+    const std::string text = flowing(run(sample.sample, {}));
+    INFO(text);
+    CHECK(text.find(ranks == 1 ? "Blame falls on main at a.c:3 (3.00 s of idleness below it)."
+                               : "Blame falls on main at a.c:3 (balanced; 6.00 s of idleness below it).") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("Where some ranks were not measured, nothing is concluded of them") {
   for (const std::uint32_t ranks : {1U, 2U}) {
     SimpleSample some(ranks, 5, 3, true);
