@@ -41,7 +41,7 @@ class BoundedCost(harness.Workspace):
         # Each run of the handler pretends to have taken a second more.
         info = self.measured(3, "REALTIME@f10000", CULPRIT_ADDED_COST="1000000000")
         self.assertEqual(info["slowed_threads"], 1)
-        self.assertIn(info["slowest_period_s"], [1e-4 * 2**times for times in range(1, 7)])
+        self.assertIn(info["slowest_period_s"], [1e-4 * 2**times for times in range(1, 10)])
         self.assert_time_kept(info)
         self.assert_told("sampling cost more than it may .*: 1 threads? (was|were) sampled more slowly")
 
@@ -60,6 +60,14 @@ class BoundedCost(harness.Workspace):
         info = harness.viewer_json(self.merge(self.here / "run"), "info")
         self.assertGreaterEqual(info["slowed_threads"], 20)
         self.assertGreater(info["slowest_period_s"], 0.02)
+
+    def test_the_brake_goes_further_than_a_thread_would(self):
+        """Where thousands of threads cost too much, a 64th of the rate may still be too much."""
+        program = [harness.PROGRAMS / "waiting_threads", "naps", 20, 4]
+        environment = dict(harness.ENVIRONMENT, CULPRIT_ADDED_COST="100000000")
+        harness.run([harness.HPCRUN, "-q", "-e", "REALTIME@f2000", "-o", self.here / "run", *program], env=environment)
+        info = harness.viewer_json(self.merge(self.here / "run"), "info")
+        self.assertGreater(info["slowest_period_s"], 64 / 2000)
 
     def test_the_share_is_of_a_processor_not_of_the_little_that_a_waiting_program_computes(self):
         """Threads that only wait use hardly any CPU time besides what their samples cost: that is no reason to sample

@@ -8,6 +8,8 @@
 #include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
 
+#include <algorithm>
+
 namespace culprit::runtime {
 namespace {
 
@@ -43,7 +45,10 @@ void charge(Thread* thread, std::size_t event, std::uint64_t value, const void* 
   thread->events[event].carried += value;
   if (process.empty_handler || thread->events[event].carried == 0 || sampling_stopped()) return;
   if (is_counting(thread, unwind::registers_of(context).sp)) return;
-  if (++thread->events[event].skipped < 1U << thread->account.halvings) return;
+  // What was carried at the thread's end is lost: no more than that, however slow the wall clock's samples
+  // are.
+  const auto halvings = std::min<std::uint64_t>(thread->account.halvings, measurement::kMaxOwnHalvings);
+  if (++thread->events[event].skipped < std::uint64_t{1} << halvings) return;
   thread->events[event].skipped = 0;
   if (!begin_recording(thread)) return;
   if (record_carried(thread, event, context)) forget_carried(thread, event);

@@ -16,7 +16,7 @@ namespace {
   const HandlerCost::Account account =
       thread->account.cost.end(thread->account.woken_ns > run ? thread->account.woken_ns : run, now());
   if (account.usual) process.brake.time(account.ns / HandlerCost::kEvery);
-  if (account.too_costly && thread->account.own_halvings < measurement::kMaxHalvings)
+  if (account.too_costly && thread->account.own_halvings < measurement::kMaxOwnHalvings)
     ++thread->account.own_halvings;
   if (!begin_recording(thread)) return;
   if (thread->tree != nullptr) thread->tree->add_handler_time(account.ns);
