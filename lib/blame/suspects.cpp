@@ -48,6 +48,9 @@ std::uint64_t rounded(double ns) {
 struct Found {
   Suspect suspect;
   bool own = false;
+  /// The waiting that its excess can cause, in ns, however many balanced scopes around it are blamed: others
+  /// wait for it once.
+  double bound = 0;
 };
 
 std::uint64_t explains(const Found& found) {
@@ -58,10 +61,15 @@ std::uint64_t share_of(std::uint64_t ns, double share) {
   return rounded(static_cast<double>(ns) * share);
 }
 
-/// Adds a share of what `from` explains below its balanced scopes, and of what mending it saves.
-void add_share(const Suspect& from, double share, Suspect& into) {
+/// Adds a share of what `from` explains below its balanced scopes, and of what mending it saves, as far as
+/// the excess of `found` can cause that.
+void add_share(const Suspect& from, double share, Found& found) {
+  Suspect& into = found.suspect;
+  const double room = std::max(0.0, found.bound - static_cast<double>(into.explains_ns));
+  share = std::min(share, room / static_cast<double>(from.explains_ns));
   for (const database::Explained& part : from.explained) {
     const std::uint64_t ns = share_of(part.ns, share);
+    if (ns == 0) continue;
     into.explains_ns += ns;
     const auto known = std::ranges::find(into.explained, part.balanced, &database::Explained::balanced);
     if (known != into.explained.end()) {
@@ -253,7 +261,8 @@ void Search::below(const database::BlameRow& row) {
     suspect.explained = {{.balanced = row.context, .ns = suspect.explains_ns}};
     judge(suspect, end.excess, culprits.size(), explained);
     suspect.scopes = std::move(end.excess.part.scopes);
-    found_.push_back({.suspect = std::move(suspect), .own = end.excess.part.own});
+    const double bound = role_.threads * largest * real_total(end.excess) / excess;
+    found_.push_back({.suspect = std::move(suspect), .own = end.excess.part.own, .bound = bound});
   }
 }
 
@@ -267,9 +276,10 @@ void Search::merge_equal() {
     if (added) {
       once.push_back(std::move(found));
     } else {
-      Suspect& into = once[known->second].suspect;
+      Found& into = once[known->second];
+      into.bound = std::max(into.bound, found.bound);
       add_share(found.suspect, 1, into);
-      into.excess_ns = std::max(into.excess_ns, found.suspect.excess_ns);
+      into.suspect.excess_ns = std::max(into.suspect.excess_ns, found.suspect.excess_ns);
     }
   }
   found_ = std::move(once);
@@ -282,14 +292,14 @@ void Search::hand_inwards() {
   std::vector<Found> kept;
   for (std::size_t i = 0; i < found_.size(); ++i) {
     const Suspect& outer = found_[i].suspect;
-    std::vector<Suspect*> inner;
+    std::vector<Found*> inner;
     double excess = 0;
     double explained = 0;
     for (std::size_t k = i + 1; k < found_.size() && !found_[i].own; ++k) {
-      Suspect& other = found_[k].suspect;
+      const Suspect& other = found_[k].suspect;
       if (other.balanced >= contexts_[outer.balanced].end) break;
       if (other.balanced == outer.balanced || !holds(outer, other.suspect)) continue;
-      inner.push_back(&other);
+      inner.push_back(&found_[k]);
       excess += static_cast<double>(other.excess_ns);
       explained += static_cast<double>(other.explains_ns);
     }
@@ -297,8 +307,7 @@ void Search::hand_inwards() {
       kept.push_back(std::move(found_[i]));
       continue;
     }
-    for (Suspect* const each : inner)
-      add_share(outer, static_cast<double>(each->explains_ns) / explained, *each);
+    for (Found* const each : inner) add_share(outer, static_cast<double>(explains(*each)) / explained, *each);
   }
   found_ = std::move(kept);
 }

@@ -521,6 +521,16 @@ TEST_CASE("a suspect is listed once, with what it explains below each balanced s
   CHECK(suspects[0].balanced == inner);
   CHECK(suspects[0].explains_ns == 2700);
   CHECK(suspects[0].explained == std::vector<database::Explained>{{inner, 1800}, {outer, 900}});
+
+  // More idleness below the outer loop is not its work: others wait once for the 675 ns above the mean.
+  role.spend(outer_wait, {500, 500, 0, 500}, true);
+  const std::vector<BlameRow> more = {{outer, 2400, 0, 0}, {inner, 1800, 0, 0}};
+  const auto bounded =
+      find_suspects(tree.contexts(), 0, role.view(), more, role.locations(), role.work(), {});
+  REQUIRE(bounded.size() == 1);
+  CHECK(bounded[0].explains_ns == 2700);  // 4 · 675
+  CHECK(bounded[0].save_balanced_ns == 675);
+  CHECK(bounded[0].save_removed_ns == 900);
 }
 
 TEST_CASE("what an outer scope's suspect explains is handed to those found within it") {
