@@ -1,5 +1,6 @@
 #include "commands/causes.hpp"
 
+#include "findings/common_cause.hpp"
 #include "findings/coverage.hpp"
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
@@ -15,6 +16,8 @@ namespace culprit::viewer {
 namespace {
 
 using database::Cause;
+
+constexpr std::size_t kWholeName = 200;
 
 /// What is one row; `location` is kNone where threads fall together.
 struct Key {
@@ -85,6 +88,11 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
       "What made ranks wait, of " + time(list.whole_ns) + " in all (" +
       keep(percent(static_cast<double>(unattributed) / static_cast<double>(list.whole_ns))) +
       " unexplained). Indirectly: through ranks that it kept waiting, which then kept others waiting.";
+  if (const std::optional<CommonCause> common = common_cause(experiment)) {
+    list.introduction +=
+        ' ' + keep(percent(static_cast<double>(common->who.sum()) / static_cast<double>(list.whole_ns))) +
+        " come from " + common_cause_phrase(experiment, *common, kWholeName, options.unicode) + '.';
+  }
   ShownPaths paths(experiment);
   RowGroups<Key> groups;
   for (const Cause& cause : causes) {

@@ -3,6 +3,7 @@
 #include "commands/causes.hpp"
 #include "commands/critical_path.hpp"
 #include "commands/rows.hpp"
+#include "findings/common_cause.hpp"
 #include "findings/coverage.hpp"
 #include "findings/machine.hpp"
 #include "findings/phrases.hpp"
@@ -355,6 +356,11 @@ class Report {
     std::uint64_t sum = experiment_.trace().unattributed_ns;
     for (const database::Cause& cause : causes) sum += cause.short_term_ns + cause.long_term_ns;
     if (causes.empty() || sum == 0) return "";
+    if (const std::optional<CommonCause> common = common_cause(experiment_)) {
+      return " Of " + time(seconds_of(sum)) + " of waiting, " +
+             share(static_cast<double>(common->who.sum()) / static_cast<double>(sum)) + " come from " +
+             common_cause_phrase(experiment_, *common, width_ / 3, screen_.unicode) + '.';
+    }
     const database::Cause& first = causes.front();
     const std::uint64_t cost = first.short_term_ns + first.long_term_ns;
     return " Of " + time(seconds_of(sum)) + " of waiting, " +

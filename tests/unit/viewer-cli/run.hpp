@@ -12,4 +12,7 @@ namespace culprit::viewer::testing {
 std::string run(const views::Source& source, const std::vector<std::string>& words, std::size_t width = 100,
                 bool unicode = true, const views::Source* other = nullptr);
 
+/// `text` without its line breaks.
+std::string flowing(std::string text);
+
 }  // namespace culprit::viewer::testing

@@ -144,7 +144,12 @@ class StartPage {
     const auto before = static_cast<std::ptrdiff_t>(page_.lines.size());
     add_heading(page_, "FROM THE TIME LINES", "", width_);
     const std::size_t behind = page_.lines.size();
-    if (!findings_.causes_of_user.empty()) {
+    if (findings_.common_cause) {
+      const CommonCause& common = *findings_.common_cause;
+      const std::vector<std::uint32_t> who = common.who.locations();
+      link("made others wait most: " + scope(common.context) + " on " + threads_phrase(experiment_, who),
+           time(seconds_of(common.who.sum())), to_context(common.context, who), 0);
+    } else if (!findings_.causes_of_user.empty()) {
       const database::Cause& first = findings_.causes_of_user.front();
       link("made others wait most: " + scope(first.scope.context) + " on " +
                threads_phrase(experiment_, std::span(&first.location, 1)),

@@ -51,6 +51,7 @@ void FindingsTask::form(const views::Source& source) {
     findings_.hotspots = lists_of(hotspots_list, source.experiment(), unicode_);
     findings_.critical = critical_by_scope(source.experiment());
     findings_.causes_of_user = causes_by_scope(source.experiment(), &users_scope);
+    findings_.common_cause = common_cause(source.experiment());
     findings_.critical_of_user = critical_by_scope(source.experiment(), &users_scope);
   } catch (const std::exception& error) {
     findings_.failure = error.what();

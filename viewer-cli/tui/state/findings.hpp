@@ -2,11 +2,13 @@
 
 #include "commands/efficiency.hpp"
 #include "commands/list.hpp"
+#include "findings/common_cause.hpp"
 #include "findings/diagnosis.hpp"
 #include "views/source.hpp"
 
 #include <array>
 #include <atomic>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,6 +27,7 @@ struct Findings {
   Lists waits, causes, hotspots;
   std::vector<database::CriticalScope> critical;  ///< by scope
   std::vector<database::Cause> causes_of_user;    ///< by what the user wrote or chose (users_scope)
+  std::optional<CommonCause> common_cause;        ///< where none of these says much
   std::vector<database::CriticalScope> critical_of_user;
   std::string failure;  ///< not empty: why there are none
 };

@@ -292,15 +292,6 @@ TEST_CASE("Where balance is undecided the report says what would decide it") {
   CHECK(text.find("which a profile cannot show") != std::string::npos);
 }
 
-/// `text` without its line breaks.
-std::string flowing(std::string text) {
-  for (std::size_t at = text.find("\n"); at != std::string::npos; at = text.find("\n", at)) {
-    const std::size_t end = text.find_first_not_of(' ', at + 1);
-    text.replace(at, end == std::string::npos ? std::string::npos : end - at, " ");
-  }
-  return text;
-}
-
 TEST_CASE("Where no other rank or thread can have delayed it, nothing is said of delays that move") {
   const SimpleSample one_rank(1, 5, 3, true);
   const SimpleSample one_thread(1, 5, 3, false);

@@ -128,6 +128,31 @@ waiting, which then kept others waiting.
 )");
 }
 
+TEST_CASE("causes: where none costs half, the code that has most of them in common is named") {
+  TracedSample traced;
+  std::vector<database::Cause>& causes = traced.sample.build().trace.causes;
+  causes = {{3, {traced.spmv_loop, false}, 800 * kSecond, 0},
+            {3, {traced.spmv, false}, 700 * kSecond, 0},
+            {7, {traced.dot, false}, 180 * kSecond, 0},
+            {1, {traced.spmv, false}, 20 * kSecond, 0}};
+  SECTION("with the ranks that have more than little of it") {
+    const std::string common = "come from spmv at spmv.c:88 and what it calls, on rank 3.";
+    const auto says = [&](const char* command, const std::string& text) {
+      return flowing(run(traced.sample, {command})).find(text + common) != std::string::npos;
+    };
+    CHECK(says("report", "Of 1 730 s of waiting, 86.7 % "));
+    CHECK(says("causes", "kept others waiting. 86.7 % "));
+  }
+  SECTION("not where ranks wait in it themselves: that holds of every time loop") {
+    causes = {{3, {traced.spmv, false}, 700 * kSecond, 0}, {3, {traced.dot, false}, 680 * kSecond, 0}};
+    CHECK(run(traced.sample, {"report"}).find("what it calls") == std::string::npos);
+  }
+  SECTION("not where one scope of one rank says as much") {
+    causes.front().short_term_ns = 8000 * kSecond;
+    CHECK(run(traced.sample, {"report"}).find("what it calls") == std::string::npos);
+  }
+}
+
 TEST_CASE("critical-path: its length, what of it is more than on an average rank, and whose") {
   const TracedSample traced;
   CHECK(run(traced.sample, {"critical-path"}) ==

@@ -39,6 +39,14 @@ std::string run(const views::Source& source, const std::vector<std::string>& wor
   return out.str();
 }
 
+std::string flowing(std::string text) {
+  for (std::size_t at = text.find("\n"); at != std::string::npos; at = text.find("\n", at)) {
+    const std::size_t end = text.find_first_not_of(' ', at + 1);
+    text.replace(at, end == std::string::npos ? std::string::npos : end - at, " ");
+  }
+  return text;
+}
+
 TEST_CASE("Without a command the report is shown") {
   CHECK(parse({"run1.db"}).command == Command::report);
   CHECK(parse({"run1.db"}).database == "run1.db");

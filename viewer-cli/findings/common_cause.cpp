@@ -1,0 +1,85 @@
+#include "findings/common_cause.hpp"
+
+#include "findings/phrases.hpp"
+#include "text/call_path_text.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace culprit::viewer {
+namespace {
+
+using database::Cause;
+using database::ContextId;
+
+/// Threads with less than this share of the largest part do not count.
+constexpr double kLittle = 0.05;
+
+std::uint64_t cost_of(const Cause& cause) {
+  return cause.short_term_ns + cause.long_term_ns;
+}
+
+bool holds(const database::Contents& experiment, ContextId scope, ContextId x) {
+  return scope <= x && x < experiment.contexts[scope].end;
+}
+
+/// The innermost of the scopes that hold more than half: there is one, since two of them share some of it.
+ContextId innermost_with_half(const database::Contents& experiment, std::uint64_t whole_ns) {
+  std::map<ContextId, std::uint64_t> inclusive;
+  for (const Cause& cause : experiment.trace().causes) {
+    for (ContextId at = cause.scope.context; at != database::kNone; at = experiment.contexts[at].parent)
+      inclusive[at] += cost_of(cause);
+  }
+  ContextId innermost = database::kNone;
+  for (const auto& [context, ns] : inclusive) {
+    if (2 * ns > whole_ns) innermost = context;  // in the order of ids, callers come first
+  }
+  return innermost;
+}
+
+bool one_scope_has_half(const database::Contents& experiment, std::uint64_t whole_ns) {
+  std::map<std::pair<std::uint32_t, ContextId>, std::uint64_t> own;
+  return std::ranges::any_of(experiment.trace().causes, [&](const Cause& cause) {
+    const ContextId scope = users_scope(experiment, cause.scope.context);
+    return 2 * (own[{cause.location, scope}] += cost_of(cause)) > whole_ns;
+  });
+}
+
+ThreadTimes costs_below(const database::Contents& experiment, ContextId scope) {
+  ThreadTimes all;
+  for (const Cause& cause : experiment.trace().causes) {
+    if (holds(experiment, scope, cause.scope.context)) all.add(cause.location, cost_of(cause));
+  }
+  all.add_up();
+  ThreadTimes most;
+  const double least = kLittle * static_cast<double>(all.largest().ns);
+  for (const ThreadTimes::Part& part : all.parts()) {
+    if (static_cast<double>(part.ns) >= least) most.add(part.location, part.ns);
+  }
+  return most;
+}
+
+}  // namespace
+
+std::optional<CommonCause> common_cause(const database::Contents& experiment) {
+  std::uint64_t whole_ns = experiment.trace().unattributed_ns;
+  for (const Cause& cause : experiment.trace().causes) whole_ns += cost_of(cause);
+  if (one_scope_has_half(experiment, whole_ns)) return std::nullopt;
+  const ContextId innermost = innermost_with_half(experiment, whole_ns);
+  if (innermost == database::kNone) return std::nullopt;
+  const ContextId scope = users_scope(experiment, innermost);
+  const auto waits_inside = [&](const database::Wait& wait) {
+    return holds(experiment, scope, wait.context);
+  };
+  if (std::ranges::any_of(experiment.waits(), waits_inside)) return std::nullopt;
+  return CommonCause{.context = scope, .who = costs_below(experiment, scope)};
+}
+
+std::string common_cause_phrase(const database::Contents& experiment, const CommonCause& cause,
+                                std::size_t width, bool unicode) {
+  return scope_phrase(experiment, cause.context, true, width, unicode) + " and what it calls, on " +
+         thread_times_phrase(experiment, cause.who, "on", unicode);
+}
+
+}  // namespace culprit::viewer
