@@ -228,9 +228,11 @@ class Report {
     if (!here.empty()) worth(here, blamed.role);
     for (const Listed& each : here) cpu(each.facts, here.size() > 1);
     const double left = blamed.idle_s - explained;
-    if (left >= kUnexplained * blamed.idle_s) {
-      say(unexplained_phrase(experiment_, blamed.role, explained == 0 ? "" : time(left)), 2);
-    }
+    if (left < kUnexplained * blamed.idle_s) return;
+    const bool again = explained == 0 && !told_why_none_.insert(blamed.role).second;
+    say(again ? "No suspect here either."
+              : unexplained_phrase(experiment_, blamed.role, explained == 0 ? "" : time(left)),
+        2);
   }
 
   void suspect_lines(const std::vector<Listed>& here) {
@@ -419,6 +421,7 @@ class Report {
   Diagnosis diagnosis_;
   std::vector<std::string> names_;             // of all suspects
   std::set<const database::Suspect*> listed_;  // that were named
+  std::set<std::uint32_t> told_why_none_;      // roles, of which a blamed context had no suspect
 };
 
 }  // namespace

@@ -292,6 +292,20 @@ TEST_CASE("Where balance is undecided the report says what would decide it") {
   CHECK(text.find("which a profile cannot show") != std::string::npos);
 }
 
+TEST_CASE("Why a place has no suspect is said of the first in full, of the others shortly") {
+  SolverSample solver;
+  database::Experiment& experiment = solver.sample.build();
+  experiment.blame[0] = {{solver.main, 1000 * kSecond, 0, 0}, {solver.loop, 710 * kSecond, 0, 0}};
+  experiment.balance[0][solver.main] = Balance::balanced;
+  experiment.suspects.clear();
+  const std::string text = run(solver.sample, {});
+  INFO(text);
+  const std::size_t told = text.find("No part of it does lastingly more work");
+  REQUIRE(told != std::string::npos);
+  CHECK(text.find("lastingly", told + 30) == std::string::npos);
+  CHECK(text.find("\n  No suspect here either.\n", told) != std::string::npos);
+}
+
 TEST_CASE("Where no other rank or thread can have delayed it, nothing is said of delays that move") {
   const SimpleSample one_rank(1, 5, 3, true);
   const SimpleSample one_thread(1, 5, 3, false);
