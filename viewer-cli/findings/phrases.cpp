@@ -147,7 +147,9 @@ std::string more_work_phrase(const std::optional<double>& more_work, bool only_h
   if (only_here) return "works only on";
   if (!more_work) return "more work on";
   constexpr double kTwice = 1;
-  if (*more_work >= kTwice) return grouped(*more_work + 1, *more_work < 99 ? 1 : 0) + " times the work on";
+  constexpr double kAlmostOnly = 99;  // the others' work is a sample or two: no figure to state
+  if (*more_work >= kAlmostOnly) return "works almost only on";
+  if (*more_work >= kTwice) return grouped(*more_work + 1, 1) + " times the work on";
   return '+' + round_percent(*more_work) + " work on";
 }
 

@@ -126,6 +126,13 @@ TEST_CASE("causes and hotspots: one row for each call path, with its ranks") {
              Catch::Contains("ranks 3, 7, at most 40.0 s each, made ranks 0, 1 wait\n"));
 }
 
+TEST_CASE("how much more some ranks work has no figure where the others have a sample or two") {
+  CHECK(more_work_phrase(0.41, false) == "+41 % work on");
+  CHECK(more_work_phrase(3.9, false) == "4.9 times the work on");
+  CHECK(more_work_phrase(1527, false) == "works almost only on");
+  CHECK(more_work_phrase(1527, true) == "works only on");
+}
+
 TEST_CASE("whose time it is, is said in few words") {
   const SolverSample solver;
   const database::Contents& e = solver.sample.experiment();
