@@ -256,7 +256,7 @@ class Report {
         out_ << start << screen_.bold(row[0]) << std::string(widths[0] - columns(row[0]) + 3, ' ') << row[1]
              << std::string(widths[1] - columns(row[1]) + 3, ' ') << row[2] << '\n';
       } else {
-        out_ << start << screen_.bold(row[0]) << '\n'
+        out_ << start << screen_.bold(wrap(row[0], width_, start.size(), start.size())) << '\n'
              << std::string(start.size(), ' ')
              << wrap(row[1] + ", " + row[2], width_, start.size(), start.size()) << '\n';
       }

@@ -149,6 +149,9 @@ TEST_CASE("Suspects that would read the same get the callers that tell them apar
   INFO(report);
   CHECK(holds(report, "limit (in pause_for at a.c:11), called by flux_x"));
   CHECK(holds(report, "limit (in pause_for at a.c:11), called by flux_y"));
+  CHECK(holds(run(helper.sample, {}, 55),
+              "  suspect  limit (in pause_for at a.c:11), called by\n"
+              "           flux_x\n"));
 }
 
 TEST_CASE("Suspects that differ in nothing that has a name get their ids") {
