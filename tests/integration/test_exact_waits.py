@@ -101,6 +101,9 @@ class ExactWaits(harness.Workspace):
         settings = {"name": f"run-{ranks}", "options": TRACE, "env": dict(harness.ENVIRONMENT, **environment)}
         measured = self.measure(mpi, ranks, program, logs, REPETITIONS, DELAY, *scenario, **settings)
         self.database = self.merge(measured)
+        self.waits = harness.viewer_json(self.database, "waits")
+        self.causes = harness.viewer_json(self.database, "causes")
+        self.critical_path = harness.viewer_json(self.database, "critical-path")
         self.logs, processes = truth.read(logs), traces.read(measured)
         AgainstLogs(processes, self.logs)
         self.copies, self.pairs = restamped(self.logs, processes)
@@ -132,7 +135,7 @@ class ExactWaits(harness.Workspace):
     def disagreeing(self):
         """Sums of waits that are not what the referee says, with both."""
         found, found_count = collections.Counter(), collections.Counter()
-        for row in harness.viewer_json(self.database, "waits"):
+        for row in self.waits:
             if row["exact"]:
                 found[key_of_row(row)] += row["seconds"]
                 found_count[key_of_row(row)] += row["count"]
@@ -156,7 +159,7 @@ class ExactWaits(harness.Workspace):
     def check_patterns(self, made):
         """Nothing was compared with nothing: the patterns are there."""
         found = collections.Counter()
-        for row in harness.viewer_json(self.database, "waits"):
+        for row in self.waits:
             found[row["pattern"]] += row["seconds"] if row["exact"] else 0
         self.assertGreaterEqual({pattern for pattern in found if found[pattern] > 0.5 * DELAY / 1e3}, made, found)
         self.assertGreaterEqual(found.keys(), EVERYWHERE)
@@ -165,16 +168,16 @@ class ExactWaits(harness.Workspace):
         """All waiting, parts and completions left out, is somebody's cost, or said to be nobody's."""
         waiting = sum(
             row["seconds"]
-            for row in harness.viewer_json(self.database, "waits")
+            for row in self.waits
             if row["exact"] and row["pattern"] not in PARTS + COMPLETIONS
         )
         divided = [
             row["direct_s"] + row["indirect_s"]
-            for row in harness.viewer_json(self.database, "waits")
+            for row in self.waits
             if row["direct_s"] is not None
         ]
         self.assertAlmostEqual(sum(divided), waiting, delta=1e-6)
-        causes = harness.viewer_json(self.database, "causes")
+        causes = self.causes
         cost = sum(row["short_term_s"] + row["long_term_s"] for row in causes)
         self.assertAlmostEqual(cost, waiting, delta=1e-6)
         self.assertEqual(len([row for row in causes if row["path"] == []]), 1)
@@ -187,17 +190,17 @@ class ExactWaits(harness.Workspace):
     def check_metrics(self):
         """Waits and costs are metrics of every view, rank by rank what the tables say."""
         expected = collections.defaultdict(collections.Counter)
-        for row in harness.viewer_json(self.database, "waits"):
+        for row in self.waits:
             if row["exact"]:
                 expected[row["pattern"]][row["rank"]] += row["seconds"]
             if row["direct_s"] is not None:
                 expected["direct-wait"][row["rank"]] += row["direct_s"]
                 expected["indirect-wait"][row["rank"]] += row["indirect_s"]
-        for row in harness.viewer_json(self.database, "causes"):
+        for row in self.causes:
             if row["path"]:
                 expected["delay-cost-short"][row["rank"]] += row["short_term_s"]
                 expected["delay-cost-long"][row["rank"]] += row["long_term_s"]
-        for row in harness.viewer_json(self.database, "critical-path")["paths"]:
+        for row in self.critical_path["paths"]:
             for share in row["ranks"]:
                 expected["critical-path"][share["rank"]] += share["seconds"]
         expected = {metric: +sums for metric, sums in expected.items() if +sums}
@@ -210,7 +213,7 @@ class ExactWaits(harness.Workspace):
                 self.assertAlmostEqual(found[rank], seconds, delta=1e-6, msg=metric)
         # Each wait is direct, or indirect, or both in part.
         waits = collections.Counter()
-        for row in harness.viewer_json(self.database, "waits"):
+        for row in self.waits:
             if row["exact"] and row["pattern"] not in PARTS + COMPLETIONS:
                 waits[row["rank"]] += row["seconds"]
         origins = [self.per_rank(metric) for metric in ("direct-wait", "indirect-wait") if metric in known]
@@ -228,7 +231,7 @@ class ExactWaits(harness.Workspace):
 
     def check_critical_path(self):
         """As long as the run, from the end of the first MPI_Init on the way to the last enter of MPI_Finalize."""
-        path = harness.viewer_json(self.database, "critical-path")
+        path = self.critical_path
         self.assertAlmostEqual(sum(row["seconds"] for row in path["paths"]), path["length_s"], delta=1e-6)
         exits = [call.exit / 1e9 for call in self.recorded() if call.function == "MPI_Init"]
         last = max(call.enter / 1e9 for call in self.recorded() if call.function == "MPI_Finalize")
@@ -265,7 +268,7 @@ class ExactWaits(harness.Workspace):
         self.check_waits()
         self.check_conservation()
         found = {"first": [0, 0], "foo": [0, 0], "own_work": [0, 0]}
-        for row in harness.viewer_json(self.database, "causes"):
+        for row in self.causes:
             for name, rank in (("first", 0), ("foo", 0), ("own_work", 1)):
                 if name in harness.names(row["path"]):
                     self.assertEqual(row["rank"], rank)

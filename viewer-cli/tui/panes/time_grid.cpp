@@ -50,10 +50,10 @@ bool is_shown(const TimeChoice& choice, WaitPattern pattern) {
 std::string segments_text(const database::Contents& experiment, const Variation& variation, bool begins,
                           std::size_t width, bool unicode) {
   if (variation.marked || variation.context == database::kNone)
-    return std::string(begins ? "Iterations" : "iterations") + " that the program marked";
+    return begins ? "Iterations that the program marked" : "iterations that the program marked";
   // Where ranks differ, the same column is not the same thing on all of them.
   const std::string what = line_up(variation) ? (begins ? "Invocations of " : "invocations of ")
-                                              : std::string(begins ? "Each" : "each") + " rank's own " +
+                                              : (begins ? "Each rank's own " : "each rank's own ") +
                                                     numbers_of_segments(variation) + " invocations of ";
   constexpr std::size_t kLeast = 12, kMost = 40;
   const std::string code = scope_phrase(experiment, variation.context, false, kMost, unicode);
