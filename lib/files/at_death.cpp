@@ -88,6 +88,16 @@ void end_if_changed(int signal, const siginfo_t& info) noexcept {
   ::_exit(1);
 }
 
+/// Whether no more memory is to be had. Libraries meet that with faults and assertions: libdw and libstdc++'s
+/// directories do, and a stack that cannot grow ends in a fault.
+bool is_memory_exhausted() noexcept {
+  constexpr std::size_t kLittle = std::size_t{16} << 20U;
+  void* const some = ::mmap(nullptr, kLittle, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (some == MAP_FAILED) return errno == ENOMEM;
+  ::munmap(some, kLittle);
+  return false;
+}
+
 void on_deadly(int signal, siginfo_t* info, void*) {
   const int error = errno;
   if (signal == SIGBUS && replace_lost_page(*info)) {
@@ -99,6 +109,7 @@ void on_deadly(int signal, siginfo_t* info, void*) {
   }
   put_right();
   end_if_changed(signal, *info);
+  if (is_fault(signal) && is_memory_exhausted()) end_without_memory();
   std::signal(signal, SIG_DFL);
   std::raise(signal);  // taken when this returns, where it happened: that is what a debugger should see
 }
@@ -106,6 +117,7 @@ void on_deadly(int signal, siginfo_t* info, void*) {
 /// Exceptions that nothing catches.
 [[noreturn]] void on_terminate() {
   if (void (*const restore)() noexcept = restore_terminal.exchange(nullptr)) restore();
+  if (is_memory_exhausted()) end_without_memory();
   std::array<char, 1024> what{"no exception"};
   try {
     if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);

@@ -166,13 +166,16 @@ class Written(harness.Workspace):
         self.assertTrue(list((self.here / "bare").rglob("*.culprit")))
 
     def test_little_memory_is_told(self):
-        for megabytes in range(20, 60, 2):
+        """Without a cache of structure, so that libdw meets it, too; what libraries say comes before our line."""
+        for megabytes in range(20, 60):
             with self.subTest(megabytes=megabytes):
                 def limit():
                     resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
-                done = harness.run([harness.PROF_MPI, "-q", "--force", self.here / "run"], expect=None, preexec_fn=limit)
+                environment = dict(harness.ENVIRONMENT, XDG_CACHE_HOME=self.here / f"cache{megabytes}")
+                done = harness.run([harness.PROF_MPI, "-q", "--force", self.here / "run"], expect=None, preexec_fn=limit,
+                                   env=environment)
                 if done.returncode == 1:
-                    self.assert_one_line(done.stderr, "prof-mpi: ", "(")
+                    self.assert_one_line(done.stderr.splitlines(True)[-1], "prof-mpi: ", "(")
                     self.assertNotIn("bad_alloc", done.stderr)
                 else:
                     self.assertIn(done.returncode, (0, 127), done.stderr)

@@ -5,12 +5,14 @@
 #include "merge/diagnosis/work_by_thread.hpp"
 
 #include "cct/message.hpp"
+#include "merge/input/phase.hpp"
 #include "merge/input/together.hpp"
 #include "merge/values/shape.hpp"
 
 #include <algorithm>
 #include <exception>
 #include <functional>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -83,6 +85,8 @@ exchange::Bytes WorkByThread::answer(const exchange::Bytes& question) {
       all.insert(all.end(), work.begin(), work.end());
     });
     return to_bytes({}, all);
+  } catch (const std::bad_alloc&) {
+    return to_bytes(out_of_memory(), {});
   } catch (const std::exception& error) {
     return to_bytes(error.what(), {});
   }
@@ -98,6 +102,8 @@ std::vector<std::uint64_t> WorkByThread::ask_all(const Ranges& ranges) {
   const auto attempt = [&](const auto& step) {
     try {
       if (problem.empty()) step();
+    } catch (const std::bad_alloc&) {
+      problem = out_of_memory();
     } catch (const std::exception& error) {
       problem = error.what();
     }

@@ -92,6 +92,19 @@ TEST_CASE("An exception that nobody catches is told in one line") {
   CHECK(memory.said.starts_with("[restored]tool: out of memory ("));
 }
 
+TEST_CASE("Faults and assertions where no memory is left are told as that") {
+  const Scratch scratch;
+  for (const int signal : {SIGSEGV, SIGABRT, SIGBUS}) {
+    const Death death = die(scratch, [signal] {
+      const struct rlimit none {};
+      ::setrlimit(RLIMIT_AS, &none);
+      std::raise(signal);
+    });
+    CHECK(death.status == 1);
+    CHECK(death.said.starts_with("[restored]tool: out of memory ("));
+  }
+}
+
 TEST_CASE("A fault in a mapped file that was truncated or overwritten is told as that") {
   const Scratch scratch;
   const auto with_mapping = [&](const std::function<void(const WatchedMapping&)>& work) {
