@@ -1,0 +1,70 @@
+"""Calls that wait and the gaps between them are exact in a profile of few samples: at 20 Hz, what the tools say is what the
+program's own clock says, and the gap that varies is named. Both clocks see what a busy machine does."""
+
+import math
+import unittest
+
+import harness
+
+RATE = 20  # Hz: some two hundred samples
+ROUNDS = 400
+EXPECTED_LARGEST = 1 / math.sqrt(math.pi)  # of two standard normal numbers
+METRICS = "REALTIME:sum (I),REALTIME:max (I)"
+
+
+class Stretches(harness.Workspace):
+    def measured(self, mpi):
+        directory = self.here / "run"
+        done = harness.launch(mpi, 2, [harness.HPCRUN, "-e", f"REALTIME@f{RATE}", "-o", directory,
+                                       harness.PROGRAMS / f"stretches.{mpi}"], cwd=self.here)
+        rows = [[float(word) for word in line.split()] for line in done.stdout.splitlines() if len(line.split()) == 6]
+        self.assertEqual(len(rows), 2, done.stdout)
+        return self.merge(directory), dict(zip(("rank", "alike", "barrier", "by_lot", "allreduce", "deviation"), zip(*rows)))
+
+    def check_times(self, database, log):
+        """Calls to 1 %; what is between them to two samples more, since samples divide it."""
+        view = harness.viewer_json(database, "view", "calling-context", "--metrics", METRICS)
+        values = {}
+        for node in harness.walk(view["roots"]):
+            values.setdefault(node["frame"]["name"], node["values"])
+        for name, column, most in (("MPI_Barrier", "barrier", 0), ("MPI_Allreduce", "allreduce", 0),
+                                   ("work_alike", "alike", 2 / RATE), ("work_by_lot", "by_lot", 2 / RATE)):
+            for found, true in ((values[name]["REALTIME:sum (I)"], sum(log[column])),
+                                (values[name]["REALTIME:max (I)"], max(log[column]))):
+                with self.subTest(name, log=log):
+                    self.assertAlmostEqual(found, true, delta=0.01 * true + most + 0.002)
+
+    def check_gap(self, database, log):
+        """Between barrier and allreduce the ranks work by lots; of the other gap nothing is asked: the machine may vary."""
+        deviation = math.sqrt(sum(each * each for each in log["deviation"]) / 2)
+        lasting, idle = 2 * max(log["by_lot"]) - sum(log["by_lot"]), sum(log["allreduce"])
+        if lasting > 0.4 * idle or 2 * ROUNDS * EXPECTED_LARGEST * deviation < 0.6 * (idle - lasting):
+            raise harness.LostProcessor("lots do not explain the waiting")
+        gaps = {gap["path"][-1]["name"]: gap for gap in harness.viewer_json(database, "report")["varying_gaps"]}
+        gap = gaps["MPI_Allreduce"]
+        self.assertEqual(gap["after_path"][-1]["name"], "MPI_Barrier")
+        self.assertEqual((gap["threads"], gap["count"]), (2, 2 * ROUNDS))
+        self.assertAlmostEqual(gap["mean_s"], sum(log["by_lot"]) / (2 * ROUNDS), delta=0.01 * gap["mean_s"])
+        self.assertAlmostEqual(gap["deviation_s"], deviation, delta=0.02 * deviation)
+        self.assertAlmostEqual(gap["idle_s"], idle, delta=0.03 * idle)  # but for what samples saw at work in the call
+        text = harness.run([harness.VIEWER, database, "report"]).stdout
+        self.assertIn("varies from one iteration to the next", " ".join(text.split()))
+
+    def check(self, mpi):
+        measured = []
+
+        def compare():
+            self.check_times(*measured[-1])
+            self.check_gap(*measured[-1])
+
+        self.against_clock(lambda: measured.append(self.measured(mpi)), compare)
+
+    def test_openmpi(self):
+        self.check("openmpi")
+
+    def test_mpich(self):
+        self.check("mpich")
+
+
+if __name__ == "__main__":
+    unittest.main()
