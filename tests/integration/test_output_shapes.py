@@ -156,7 +156,8 @@ UNATTRIBUTED = dict.fromkeys(("rank", "thread", "role", "process"), null)
 def cause(value, where):
     whose = LOCATION if value.get("path") else UNATTRIBUTED
     check(value, {**whose, "path": path_or_none, "short_term_s": number, "long_term_s": number, "undetermined_s": number,
-                  "between_calls": flag}, where)
+                  "between_calls": flag, "confidence": or_null(one_of("hint", "likely", "sure")),
+                  "surer_with": or_null(text)}, where)
 
 
 SHAPES = {

@@ -142,7 +142,6 @@ Table suspects_table(const views::Figures& figures) {
                {"usual_cpu_share", json},
                {"excess_cpu_share"}},
               {}};
-  constexpr std::array<const char*, 3> kConfidence = {"hint", "likely", "sure"};
   const std::vector<std::string> names = suspect_names(experiment, kWholeName, true);
   for (const database::Suspect& suspect : experiment.suspects()) {
     const SuspectFacts facts = examine(figures, suspect);
@@ -152,9 +151,9 @@ Table suspects_table(const views::Figures& figures) {
                           experiment.roles[suspect.role].name, Table::Ranks{suspect.locations},
                           suspect.locations, seconds_of(suspect.excess_ns), seconds_of(suspect.explains_ns),
                           seconds_of(suspect.save_balanced_ns), seconds_of(suspect.save_removed_ns),
-                          std::string(kConfidence.at(static_cast<std::size_t>(confidence_of(facts)))),
-                          surer_with(experiment, facts), share_of(facts.more_work),
-                          share_of(facts.usual_cpu_share), share_of(facts.excess_cpu_share)});
+                          confidence_name(confidence_of(facts)), surer_with(experiment, facts),
+                          share_of(facts.more_work), share_of(facts.usual_cpu_share),
+                          share_of(facts.excess_cpu_share)});
   }
   return table;
 }

@@ -1,7 +1,9 @@
 #include "commands/causes.hpp"
 
+#include "findings/cause_confidence.hpp"
 #include "findings/common_cause.hpp"
 #include "findings/coverage.hpp"
+#include "findings/phrases.hpp"
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -52,14 +54,24 @@ std::vector<Cause> causes_by_scope(const database::Contents& experiment, ScopeOf
 }
 
 Table causes_table(const database::Contents& experiment) {
-  Table table{
-      {{"location"}, {"path"}, {"short_term_s"}, {"long_term_s"}, {"undetermined_s"}, {"between_calls"}}, {}};
+  Table table{{{"location"},
+               {"path"},
+               {"short_term_s"},
+               {"long_term_s"},
+               {"undetermined_s"},
+               {"between_calls"},
+               {"confidence"},
+               {"surer_with"}},
+              {}};
+  const CauseConfidence confidence(experiment);
   for (const Cause& cause : experiment.trace().causes) {
     table.rows.push_back({Table::Thread{cause.location}, Table::Path{cause.scope.context},
                           seconds_of(cause.short_term_ns), seconds_of(cause.long_term_ns),
-                          cause.scope.between ? seconds_of(cost_of(cause)) : 0.0, cause.scope.between});
+                          cause.scope.between ? seconds_of(cost_of(cause)) : 0.0, cause.scope.between,
+                          confidence_name(confidence.of(cause)), confidence.surer_with(cause)});
   }
-  table.rows.push_back({{}, Table::Path{}, seconds_of(experiment.trace().unattributed_ns), 0.0, 0.0, false});
+  table.rows.push_back(
+      {{}, Table::Path{}, seconds_of(experiment.trace().unattributed_ns), 0.0, 0.0, false, {}, {}});
   return table;
 }
 
@@ -93,6 +105,7 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
         ' ' + keep(percent(static_cast<double>(common->who.sum()) / static_cast<double>(list.whole_ns))) +
         " come from " + common_cause_phrase(experiment, *common, kWholeName, options.unicode) + '.';
   }
+  const CauseConfidence confidence(experiment);
   ShownPaths paths(experiment);
   RowGroups<Key> groups;
   for (const Cause& cause : causes) {
@@ -103,16 +116,22 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
     group.part_ns += cause.long_term_ns;
     group.who.add(cause.location, cost_of(cause));
   }
+  bool likely = false;
   add_rows(list, groups.take(), options, [&](const Key& key, const RowGroup& group) {
     std::string text = thread_times_phrase(experiment, group.who, "on", options.unicode);
     if (group.part_ns > 0) text += "; " + time(group.part_ns) + " of it indirectly";
     if (key.between) text += "; undetermined";
+    if (confidence.is_likely(group.ns, key.between)) {
+      text += "; likely";
+      likely = true;
+    }
     return ListRow{.ns = group.ns,
                    .name = {},
                    .text = std::move(text),
                    .topic = {},
                    .paths = {{"", group.context, key.between, group.who.locations()}}};
   });
+  if (likely) list.introduction += ' ' + confidence.what_likely_means();
   return list;
 }
 

@@ -195,6 +195,18 @@ std::string surer_with(const database::Contents& experiment, const SuspectFacts&
   return {};
 }
 
+std::string confidence_name(database::Confidence confidence) {
+  switch (confidence) {
+    case database::Confidence::hint:
+      return "hint";
+    case database::Confidence::likely:
+      return "likely";
+    case database::Confidence::sure:
+      break;
+  }
+  return "sure";
+}
+
 std::string confidence_phrase(const database::Contents& experiment, const SuspectFacts& facts) {
   std::string text;
   switch (confidence_of(facts)) {

@@ -45,6 +45,9 @@ std::string role_phrase(const database::Contents& experiment, std::uint32_t role
 /// ` (worker threads)`, where there are several roles.
 std::string role_suffix(const database::Contents& experiment, std::uint32_t role);
 
+/// `hint`, `likely` or `sure`, as json and csv have it.
+std::string confidence_name(database::Confidence confidence);
+
 /// `likely, surer with a longer run`; empty for a suspect that is sure.
 std::string confidence_phrase(const database::Contents& experiment, const SuspectFacts& facts);
 

@@ -126,6 +126,32 @@ TEST_CASE("causes and hotspots: one row for each call path, with its ranks") {
              Catch::Contains("ranks 3, 7, at most 40.0 s each, made ranks 0, 1 wait\n"));
 }
 
+TEST_CASE("causes are as sure as their call path is dear, the machine quiet and the code known") {
+  SolverSample solver;
+  database::TraceAnalyses& trace = solver.sample.build().trace;
+  trace.traced = 8;
+  trace.run_ns = 100 * kSecond;
+  trace.causes.push_back({3, {solver.spmv, false}, 30 * kSecond, 0});
+  trace.causes.push_back({7, {solver.spmv, false}, 15 * kSecond, 0});  // a twentieth with the other
+  trace.causes.push_back({7, {solver.spmv, true}, 50 * kSecond, 0});
+  trace.causes.push_back({3, {solver.allreduce, false}, 39 * kSecond, 0});
+  const auto judged = [&] {
+    std::vector<std::string> all;
+    for (const auto& row : nlohmann::json::parse(run(solver.sample, {"causes", "--format", "json"})))
+      if (!row["path"].empty())
+        all.push_back(row["confidence"].get<std::string>() + ' ' + row["surer_with"].get<std::string>());
+    return all;
+  };
+  CHECK(judged() ==
+        std::vector<std::string>{"sure ", "sure ", "hint faster sampling", "likely a longer run"});
+  const std::string text = run(solver.sample, {"causes"});
+  CHECK_THAT(text, Catch::Contains("less than 5 % of the run"));
+  CHECK_THAT(text, Catch::Contains("rank 3; likely\n"));
+  solver.sample.build().machine.suspects = {{.processors = 2, .locations = {0, 1}}};
+  CHECK(judged() == std::vector<std::string>{"likely a quiet machine", "likely a quiet machine",
+                                             "hint faster sampling", "likely a quiet machine"});
+}
+
 TEST_CASE("how much more some ranks work has no figure where the others have a sample or two") {
   CHECK(more_work_phrase(0.41, false) == "+41 % work on");
   CHECK(more_work_phrase(3.9, false) == "4.9 times the work on");
