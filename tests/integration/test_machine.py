@@ -119,7 +119,7 @@ class Machine(harness.Workspace):
         first = self.machine[0]
         self.assertEqual((first["kind"], first["by_others"]), (kind, by_others), self.told)
         self.assertLessEqual(set(ranks), set(first["ranks"]), self.told)
-        sentence = " ".join(self.text.split("% of the run is idle")[0].split())
+        sentence = " ".join(self.text.split("% of the run is waiting")[0].split())
         self.assertTrue(sentence.startswith("The machine is the first suspect: on host "), self.told)
         for word in words:
             self.assertIn(word, sentence)
@@ -142,7 +142,7 @@ class Machine(harness.Workspace):
         """Both are named, the machine first."""
         self.look(mpi, 3 * ONLINE, PARTS // 2, MILLIONS, "uneven")
         self.assert_first("oversubscribed", ranks=[0])
-        after = self.text.split("% of the run is idle")[1]
+        after = self.text.split("% of the run is waiting")[1]
         self.assertIn("extra_work", after, self.told)
 
     @unittest.skipIf(len(ALLOWED) < 2, "one processor: there is no other one to be free")

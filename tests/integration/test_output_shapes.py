@@ -162,6 +162,11 @@ def cause(value, where):
 
 SHAPES = {
     "report": {
+        "verdict": {"kind": one_of("healthy", "starved", "startup", "uneven-lasting", "uneven-drifting", "uneven-intermittent",
+                                   "serial", "messages", "io", "threads-idle", "too-short"),
+                    "text": text, "confidence": one_of("hint", "likely", "sure"),
+                    "losses": dict.fromkeys(("startup_s", "io_s", "serial_s", "uneven_lasting_s", "uneven_drifting_s",
+                                             "uneven_intermittent_s", "messages_s", "threads_idle_s"), number)},
         "idle_share": share, "idle_s": number, "total_s": number, "where": WHERE,
         "roles": [{**ROLE, "idle_share": share, "idle_s": number, "total_s": number, "where": WHERE}],
         "machine": [{"kind": one_of("oversubscribed", "bound-together", "quota", "slow"), "hosts": [text], "ranks": [whole],

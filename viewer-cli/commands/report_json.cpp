@@ -2,11 +2,15 @@
 
 #include "commands/blame.hpp"
 #include "findings/machine.hpp"
+#include "findings/phrases.hpp"
 #include "findings/quality.hpp"
+#include "findings/verdict.hpp"
 #include "text/frame_json.hpp"
+#include "text/prose.hpp"
 #include "text/quantity.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -67,6 +71,24 @@ Json varying_gaps_json(const database::Contents& experiment) {
   return array;
 }
 
+Json verdict_json(const views::Figures& figures, const Diagnosis& diagnosis) {
+  constexpr std::size_t kWholeName = 200;
+  const Verdict verdict = find_verdict(figures, diagnosis, kWholeName, true);
+  const Losses& losses = verdict.losses;
+  return {{"kind", verdict_name(verdict.kind)},
+          {"text", wrap(verdict.text, std::numeric_limits<std::size_t>::max())},
+          {"confidence", confidence_name(verdict.confidence)},
+          {"losses",
+           {{"startup_s", losses.startup_s},
+            {"io_s", losses.io_s},
+            {"serial_s", losses.serial_s},
+            {"uneven_lasting_s", losses.lasting_s},
+            {"uneven_drifting_s", losses.drifting_s},
+            {"uneven_intermittent_s", losses.intermittent_s},
+            {"messages_s", losses.messages_s},
+            {"threads_idle_s", losses.threads_s}}}};
+}
+
 }  // namespace
 
 Json quality_json(const database::Contents& experiment) {
@@ -109,7 +131,8 @@ Json report_json(const views::Figures& figures) {
                      {"total_s", role.total_s},
                      {"where", where_json(role.where, role.idle_s)}});
   }
-  return {{"idle_share", diagnosis.idle_share()},
+  return {{"verdict", verdict_json(figures, diagnosis)},
+          {"idle_share", diagnosis.idle_share()},
           {"idle_s", diagnosis.idle_s},
           {"total_s", diagnosis.total_s},
           {"where", where_json(diagnosis.where, diagnosis.idle_s)},

@@ -10,6 +10,7 @@
 #include "findings/quality.hpp"
 #include "findings/suspect_names.hpp"
 #include "findings/varying_gaps.hpp"
+#include "findings/verdict.hpp"
 #include "print/text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -49,6 +50,7 @@ class Report {
         names_(suspect_names(experiment_, std::max<std::size_t>(width_ / 3, 24), screen.unicode)) {}
 
   void write() {
+    verdict();
     machine();
     headline();
     if (diagnosis_.total_s > 0) {
@@ -116,12 +118,12 @@ class Report {
     const std::string amount = of(diagnosis_.idle_s, diagnosis_.total_s) + ' ' + unit();
     if (diagnosis_.idle_s == 0) {
       const bool alone = experiment_.run.ranks == 0;
-      say("None of the run is idle (" + amount + ')' +
+      say("None of the run is waiting (" + amount + ')' +
           (alone ? ": it ran without MPI, and no thread was seen to wait." : ": no waiting was seen.") +
           (partly_measured(experiment_).empty() ? "" : ' ' + little_idleness_phrase(experiment_)));
       return;
     }
-    std::string text = share(diagnosis_.idle_share()) + " of the run is idle (" + amount + ")";
+    std::string text = share(diagnosis_.idle_share()) + " of the run is waiting (" + amount + ")";
     const std::string where = calls(diagnosis_.where, diagnosis_.idle_s);
     text += where.empty() ? "." : "; " + where + '.';
     if (diagnosis_.idle_share() < kWorthTelling) text += ' ' + little_idleness_phrase(experiment_);
@@ -137,6 +139,13 @@ class Report {
       parts.push_back(keep(round_percent(part)) + (parts.empty() ? " of that in " : " in ") + call.name);
     }
     return enumerate(parts);
+  }
+
+  /// What a reader should take home, before all details (docs/diagnosis.md).
+  void verdict() {
+    if (diagnosis_.total_s == 0) return;
+    const Verdict verdict = find_verdict(figures_, diagnosis_, width_ / 2, screen_.unicode);
+    out_ << screen_.bold(wrap(verdict.text, width_)) << "\n\n";
   }
 
   /// Before any code is accused (docs/algorithms.md 5.6).
@@ -160,7 +169,7 @@ class Report {
       if (!took_time(role)) continue;
       std::string text = role_phrase(experiment_, role.role) +
                          keep(" (" + std::to_string(role.threads) + "): ") +
-                         share(role.idle_s / role.total_s) + " idle";
+                         share(role.idle_s / role.total_s) + " waiting";
       const std::string where = role.idle_s > 0 ? calls(role.where, role.idle_s) : std::string{};
       if (!where.empty()) text += ", " + where;
       say(text, 2, 4);
@@ -179,20 +188,24 @@ class Report {
     }
     if (rest < kWorthListing * diagnosis_.idle_s) return;
     const std::uint64_t others = diagnosis_.blamed.size() - listed;
-    say("The other " + time(rest) + " of idleness fall on " + keep(counted(others, "further place")) +
-        " (viewer-cli " + print::shell_path(database_) + " blame).");
+    say(keep(counted(others, "smaller place")) + ": " + time(rest) + " (viewer-cli " +
+        print::shell_path(database_) + " blame).");
   }
 
   void blame(const Blamed& blamed, bool first) {
     const bool whole = experiment_.contexts[blamed.context].kind == database::ContextKind::root;
     if (!first || several_roles()) out_ << '\n';
-    std::string text = first ? "Blame falls on " : "Blame also falls on ";
-    text += scope(blamed.context, true, width_ / 2);
-    // With one thread everything is balanced.
-    const char* const balanced = experiment_.roles[blamed.role].threads > 1 ? "balanced; " : "";
-    text += whole ? ": no smaller part that holds the waiting is balanced (" + time(blamed.idle_s) +
-                        " of idleness)."
-                  : std::string(" (") + balanced + time(blamed.idle_s) + " of idleness below it).";
+    const bool several = experiment_.roles[blamed.role].threads > 1;  // one thread is no slower than another
+    const std::string equally = std::string(" equally long on all ") + counted_by(blamed.role);
+    std::string text = time(blamed.idle_s) + (first ? " of waiting happen" : " more happen") + " inside " +
+                       scope(blamed.context, true, width_ / 2);
+    if (whole) {
+      text += ": no smaller part that holds the waiting takes" + equally + '.';
+    } else if (first && several) {
+      text += ", which takes" + equally + ": the cause is inside it.";
+    } else {
+      text += '.';
+    }
     say(text);
     if (undecided_share(figures_, blamed) >= kUndecided) {
       say("Scopes inside it hold too few samples to tell more precisely: measure longer, or sample faster "
@@ -200,6 +213,13 @@ class Report {
           2);
     }
     suspects(blamed);
+  }
+
+  [[nodiscard]] bool is_of_ranks(std::uint32_t role) const {
+    return experiment_.roles[role].name == "main" && experiment_.run.ranks > 0;
+  }
+  [[nodiscard]] const char* counted_by(std::uint32_t role) const {
+    return is_of_ranks(role) ? "ranks" : "threads";
   }
 
   /// A suspect with what it explains here.
@@ -230,7 +250,7 @@ class Report {
     const double left = blamed.idle_s - explained;
     if (left < kUnexplained * blamed.idle_s) return;
     const bool again = explained == 0 && !told_why_none_.insert(blamed.role).second;
-    say(again ? "No suspect here either."
+    say(again ? none_slower_phrase(experiment_, blamed.role) + " either."
               : unexplained_phrase(experiment_, blamed.role, explained == 0 ? "" : time(left)),
         2);
   }
@@ -276,21 +296,22 @@ class Report {
     for (const Listed& each : here) balanced += seconds_of(each.facts.suspect->save_balanced_ns);
     const double removed = seconds_of(here.front().facts.suspect->save_removed_ns);
     const bool several = here.size() > 1;
-    const bool ranks = experiment_.roles[role].name == "main" && experiment_.run.ranks > 0;
-    say(std::string("Balancing ") + (several ? "them" : "it") + " over the " + (ranks ? "ranks" : "threads") +
-            " would save " + about(balanced / run_s) + " of the run time; removing the excess" +
-            (several ? " of the first alone" : "") + ", up to " + keep(round_percent(removed / run_s)) + '.',
+    const database::Suspect& first = *here.front().facts.suspect;
+    say("Balanced over the " + std::string(counted_by(role)) + ", " + (several ? "they" : "it") +
+            " would save " + about(balanced / run_s) + " of the run time; if " +
+            threads_phrase(experiment_, first.locations) + " did no more " +
+            (several ? "of the first " : "") + "than the others, up to " +
+            keep(round_percent(removed / run_s)) + '.',
         2);
   }
 
   void cpu(const SuspectFacts& facts, bool several) {
     if (!lacks_cpu(facts)) return;
     const database::Suspect& suspect = *facts.suspect;
-    const std::string excess = "the excess of " + time(seconds_of(suspect.excess_ns));
+    const std::string extra = "the extra " + time(seconds_of(suspect.excess_ns));
     say((several ? "In " + scope(suspect.suspect, true, width_ / 3) + ", only " : std::string("Only ")) +
-            keep(round_percent(*facts.excess_cpu_share)) + " of " + excess + " is CPU time" +
-            (facts.usual_cpu_share ? " (of all work: " + keep(round_percent(*facts.usual_cpu_share)) + ')'
-                                   : std::string{}) +
+            keep(round_percent(*facts.excess_cpu_share)) + " of " + extra + " was on a processor" +
+            usual_cpu_phrase(facts) +
             ": there the code was preempted, slept or did I/O, and changing its work would not help.",
         2);
   }
@@ -312,9 +333,9 @@ class Report {
       const double work_s = role.total_s - role.idle_s;
       if (!share || *share >= kMostlyCpu || work_s < kWorthListing * diagnosis_.total_s) continue;
       const bool only = diagnosis_.roles.size() == 1;
-      say("Of the time outside waits" + (only ? "" : " of the " + role_phrase(experiment_, role.role)) +
-          ", only " + keep(round_percent(*share)) + " is CPU time: " + what_stretches(role.role) +
-          " stretch the run.");
+      say("Outside waits, " + (only ? "the run" : "the " + role_phrase(experiment_, role.role)) +
+          " had a processor only " + keep(round_percent(*share)) +
+          " of the time: " + what_stretches(role.role) + " stretch it.");
     }
   }
 
@@ -345,7 +366,9 @@ class Report {
       if (!wait.exact || wait.cause_location == database::kNone) continue;
       return " " + location_label(experiment_, wait.location) + " waited " + time(seconds_of(wait.ns)) +
              " for " + location_label(experiment_, wait.cause_location) + " in " +
-             scope(wait.context, false, width_ / 3) + ", the longest of all waits.";
+             scope(wait.context, false, width_ / 3) +
+             (wait.count > 1 ? ", " + keep(counted(wait.count, "wait")) + ", the largest sum."
+                             : ", the longest of all waits.");
     }
     if (waited() || experiment_.run.world_size < 2) return "";
     std::string text = no_waits_phrase(experiment_);
@@ -359,18 +382,23 @@ class Report {
     for (const database::Cause& cause : causes) sum += cause.short_term_ns + cause.long_term_ns;
     if (causes.empty() || sum == 0) return "";
     if (const std::optional<CommonCause> common = common_cause(experiment_)) {
-      return " Of " + time(seconds_of(sum)) + " of waiting, " +
-             share(static_cast<double>(common->who.sum()) / static_cast<double>(sum)) + " come from " +
-             common_cause_phrase(experiment_, *common, width_ / 3, screen_.unicode) + '.';
+      return ' ' + capital(common_cause_phrase(experiment_, *common, width_ / 3, screen_.unicode)) +
+             ", caused " + share(static_cast<double>(common->who.sum()) / static_cast<double>(sum)) + " of " +
+             time(seconds_of(sum)) + " of waiting.";
     }
     const database::Cause& first = causes.front();
     const std::uint64_t cost = first.short_term_ns + first.long_term_ns;
-    return " Of " + time(seconds_of(sum)) + " of waiting, " +
-           share(static_cast<double>(cost) / static_cast<double>(sum)) + " come from " +
-           scope(first.scope.context, true, width_ / 3) + " on " +
-           location_label(experiment_, first.location) +
-           (first.long_term_ns > 0 ? " (" + time(seconds_of(first.long_term_ns)) + " of it through others)."
-                                   : std::string("."));
+    return ' ' + capital(scope(first.scope.context, true, width_ / 3)) + " on " +
+           location_label(experiment_, first.location) + " caused " +
+           share(static_cast<double>(cost) / static_cast<double>(sum)) + " of " + time(seconds_of(sum)) +
+           " of waiting" +
+           (first.long_term_ns > 0 ? ", " + time(seconds_of(first.long_term_ns)) + " of it indirectly."
+                                   : ".");
+  }
+  /// `the loop` begins a sentence as `The loop`; names stay as they are.
+  [[nodiscard]] static std::string capital(std::string text) {
+    if (text.starts_with("the ") || text.starts_with("a ")) text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    return text;
   }
 
   [[nodiscard]] std::string critical() const {

@@ -17,11 +17,10 @@ bool is_of_ranks(const database::Contents& experiment, std::uint32_t role) {
 
 /// Why idleness is unexplained, behind what was found; where all that could have been was measured.
 std::string reason(const database::Contents& experiment, std::uint32_t role) {
-  if (!is_of_ranks(experiment, role))
-    return "delays may move from thread to thread, which a profile cannot show.";
-  return experiment.trace().traced > 0 ? "delays move from rank to rank; see `causes`."
-                                       : "delays may move from rank to rank, which a profile cannot show: "
-                                         "measure with hpcrun-lite --trace.";
+  if (!is_of_ranks(experiment, role)) return "the slow thread may change over time.";
+  return experiment.trace().traced > 0
+             ? "the slow rank changes over time; see `causes`."
+             : "the slow rank may change over time, which hpcrun-lite --trace shows.";
 }
 
 }  // namespace
@@ -54,6 +53,11 @@ std::string little_idleness_phrase(const database::Contents& experiment) {
                                          : "There is nothing to gain from less waiting.";
 }
 
+std::string none_slower_phrase(const database::Contents& experiment, std::uint32_t role) {
+  return std::string("No ") + (is_of_ranks(experiment, role) ? "rank" : "thread") +
+         " is consistently slower here";
+}
+
 std::string unexplained_phrase(const database::Contents& experiment, std::uint32_t role,
                                const std::string& left) {
   const std::string partly = partly_measured(experiment);
@@ -64,19 +68,20 @@ std::string unexplained_phrase(const database::Contents& experiment, std::uint32
                ? "The run has one rank, so there is nothing to balance between ranks."
                : "There is one such thread, so there is nothing to balance between threads.";
   }
-  const std::string found = left.empty() ? "No part of it does lastingly more work on some of its threads"
-                                         : "No lasting difference explains the other " + left;
+  const std::string found =
+      left.empty() ? none_slower_phrase(experiment, role) : left + " remain unexplained";
   if (!partly.empty()) return found + ", but " + partly + ": the cause may lie on the others.";
-  return found + (left.empty() ? ", so " : ": ") + reason(experiment, role);
+  return found + ": " + reason(experiment, role);
 }
 
 std::string no_suspects_phrase(const database::Contents& experiment) {
   if (const std::string partly = partly_measured(experiment); !partly.empty())
-    return "No suspects among the threads measured; " + partly +
+    return "No uneven code found among the threads measured; " + partly +
            ", and the cause of waiting may lie on the others.";
   return experiment.locations.size() > 1
-             ? "No suspects: no part of balanced code does lastingly more work on some of its threads."
-             : "No suspects: the run has one thread, so there is nothing to balance between threads.";
+             ? "No uneven code found: nothing takes consistently longer on some ranks or threads than on the "
+               "others."
+             : "No uneven code: the run has one thread, so there is nothing to balance between threads.";
 }
 
 std::string partial_figures_phrase(const database::Contents& experiment) {

@@ -23,6 +23,9 @@ std::string no_waits_phrase(const database::Contents& experiment);
 /// One sentence for where next to nothing of the run is idle.
 std::string little_idleness_phrase(const database::Contents& experiment);
 
+/// `No rank is consistently slower here`.
+std::string none_slower_phrase(const database::Contents& experiment, std::uint32_t role);
+
 /// One sentence on idleness of a role that no suspect explains. `left`: an amount, where others explain the
 /// rest; else empty.
 std::string unexplained_phrase(const database::Contents& experiment, std::uint32_t role,

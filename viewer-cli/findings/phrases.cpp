@@ -149,8 +149,8 @@ std::string more_work_phrase(const std::optional<double>& more_work, bool only_h
   constexpr double kTwice = 1;
   constexpr double kAlmostOnly = 99;  // the others' work is a sample or two: no figure to state
   if (*more_work >= kAlmostOnly) return "works almost only on";
-  if (*more_work >= kTwice) return grouped(*more_work + 1, 1) + " times the work on";
-  return '+' + round_percent(*more_work) + " work on";
+  if (*more_work >= kTwice) return grouped(*more_work + 1, 1) + " times the others' work on";
+  return round_percent(*more_work) + " more work on";
 }
 
 bool are_ranks(const database::Contents& experiment, std::span<const std::uint32_t> locations) {
@@ -224,14 +224,18 @@ std::string confidence_phrase(const database::Contents& experiment, const Suspec
   return text + (with == "causes" ? ", see causes" : ", surer with " + keep(with));
 }
 
+std::string usual_cpu_phrase(const SuspectFacts& facts) {
+  return facts.usual_cpu_share ? " (" + keep(round_percent(*facts.usual_cpu_share)) + " is typical here)"
+                               : "";
+}
+
 std::string mending_phrase(const SuspectFacts& facts, bool unicode) {
   const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), unicode)); };
   std::string text = "Balanced, the run is " + time(facts.suspect->save_balanced_ns) +
-                     " shorter; without the excess, up to " + time(facts.suspect->save_removed_ns) + '.';
+                     " shorter; without the extra time, up to " + time(facts.suspect->save_removed_ns) + '.';
   if (!facts.excess_cpu_share) return text;
-  text += ' ' + keep(round_percent(*facts.excess_cpu_share)) + " of the excess is CPU time";
-  if (facts.usual_cpu_share) text += " (of all work: " + keep(round_percent(*facts.usual_cpu_share)) + ')';
-  return text + '.';
+  return text + ' ' + keep(round_percent(*facts.excess_cpu_share)) + " of the extra time was on a processor" +
+         usual_cpu_phrase(facts) + '.';
 }
 
 }  // namespace culprit::viewer

@@ -27,7 +27,7 @@ std::string procedure_name(const database::Contents& experiment, database::Conte
 std::string suspect_phrase(const database::Contents& experiment, database::ContextId named,
                            database::ContextId inside, std::size_t width, bool unicode);
 
-/// `+41 % work on`, `3.2 times the work on`, `works almost only on`, `works only on`: how much more some
+/// `41 % more work on`, `3.2 times the others' work on`, `works almost only on`, `works only on`: how much more some
 /// threads work than the others.
 std::string more_work_phrase(const std::optional<double>& more_work, bool only_here);
 
@@ -54,6 +54,9 @@ std::string confidence_phrase(const database::Contents& experiment, const Suspec
 /// What would make a suspect surer: `a longer run`, `--trace`, or, where there is a trace, `causes`; empty
 /// where nothing is in doubt.
 std::string surer_with(const database::Contents& experiment, const SuspectFacts& facts);
+
+/// ` (80 % is typical here)`: CPU time per time of work, where it is known.
+std::string usual_cpu_phrase(const SuspectFacts& facts);
 
 /// What mending a suspect is worth, and how much of its excess is CPU time.
 std::string mending_phrase(const SuspectFacts& facts, bool unicode);

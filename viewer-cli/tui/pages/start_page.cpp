@@ -58,6 +58,8 @@ class StartPage {
                 width_);
       return;
     }
+    page_.say(findings_.verdict.text, width_, 0, Tone::strong);
+    page_.say("", width_);
     for (const std::string& phrase : machine_phrases(experiment_, diagnosis_.idle_s, workspace_.unicode()))
       page_.say(phrase, width_, 0, Tone::warning);
     std::string text = keep(percent(diagnosis_.idle_share())) + " of the run is spent waiting (" +
@@ -72,7 +74,7 @@ class StartPage {
     if (!parts.empty()) text += ": " + enumerate(parts);
     text += '.';
     if (diagnosis_.idle_share() < kWorthTelling) text += ' ' + little_idleness_phrase(experiment_);
-    page_.say(text, width_, 0, Tone::strong);
+    page_.say(text, width_);
   }
 
   void blamed() {
@@ -88,7 +90,7 @@ class StartPage {
       suspects(all, each);
     }
     if (diagnosis_.blamed.size() > listed)
-      link("all " + counted(diagnosis_.blamed.size(), "place") + " that idleness is charged to", "",
+      link("show all " + counted(diagnosis_.blamed.size(), "place"), "",
            {Target::Kind::finding, static_cast<std::uint32_t>(Finding::blame), {}, -1, 0, 0, {}}, 0);
   }
 
@@ -124,7 +126,7 @@ class StartPage {
       page_.say("Suspects named above explain " + keep(time(known)) + " of it.", width_, 4, Tone::dim);
     } else if (listed == 0) {
       page_.say(std::exchange(told_that_delays_move_, true)
-                    ? "No suspect here either."
+                    ? none_slower_phrase(experiment_, blamed.role) + " either."
                     : unexplained_phrase(experiment_, blamed.role, ""),
                 width_, 4, Tone::dim);
     }

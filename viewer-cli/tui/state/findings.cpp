@@ -23,6 +23,9 @@ Findings::Lists lists_of(List (*make)(const database::Contents&, const ListOptio
   return {std::move(together), make(experiment, options)};
 }
 
+/// Columns of a name: the page wraps the text.
+constexpr std::size_t kNamesInVerdict = 60;
+
 }  // namespace
 
 FindingsTask::FindingsTask(const views::Source& source, bool unicode) : unicode_(unicode) {
@@ -45,6 +48,7 @@ void FindingsTask::form(const views::Source& source) {
     (void)source.experiment().trace();  // what the panes show is read here, once
     (void)source.experiment().waits();
     findings_.diagnosis = diagnose(figures);
+    findings_.verdict = find_verdict(figures, findings_.diagnosis, kNamesInVerdict, unicode_);
     findings_.efficiency = efficiency_of(figures);
     findings_.waits = lists_of(waits_list, source.experiment(), unicode_);
     findings_.causes = lists_of(causes_list, source.experiment(), unicode_);

@@ -4,6 +4,7 @@
 #include "commands/list.hpp"
 #include "findings/common_cause.hpp"
 #include "findings/diagnosis.hpp"
+#include "findings/verdict.hpp"
 #include "views/source.hpp"
 
 #include <array>
@@ -21,6 +22,7 @@ inline constexpr std::size_t kMostRows = 300;
 /// What the analyses tell, over all threads.
 struct Findings {
   Diagnosis diagnosis;
+  Verdict verdict;
   Efficiency efficiency;
   /// A list with a row for each call path, and the same for each rank.
   using Lists = std::array<List, 2>;

@@ -153,8 +153,8 @@ TEST_CASE("causes are as sure as their call path is dear, the machine quiet and 
 }
 
 TEST_CASE("how much more some ranks work has no figure where the others have a sample or two") {
-  CHECK(more_work_phrase(0.41, false) == "+41 % work on");
-  CHECK(more_work_phrase(3.9, false) == "4.9 times the work on");
+  CHECK(more_work_phrase(0.41, false) == "41 % more work on");
+  CHECK(more_work_phrase(3.9, false) == "4.9 times the others' work on");
   CHECK(more_work_phrase(1527, false) == "works almost only on");
   CHECK(more_work_phrase(1527, true) == "works only on");
 }

@@ -53,13 +53,16 @@ struct SimpleSample {
 TEST_CASE("The diagnosis names the blamed loop, the suspect, its ranks and what mending is worth") {
   const SolverSample solver;
   CHECK(run(solver.sample, {}) ==
-        R"(21.4 % of the run is idle (1 710 of 8 000 rank-seconds); 100 % of that in MPI_Allreduce.
-Blame falls on the loop at solver.c:412 in cg_iterate (balanced; 1 710 s of idleness below it).
-  suspect  loop at spmv.c:90 in spmv   +41 % work on ranks 3, 7   explains 1 230 s
-  Balancing it over the ranks would save about 15 % of the run time; removing the excess, up to
-  20 %.
-  No lasting difference explains the other 480 s: delays may move from rank to rank, which a profile
-  cannot show: measure with hpcrun-lite --trace.
+        R"(Uneven work in loop at spmv.c:90 in spmv: 41 % more work on ranks 3, 7. The others wait for that
+15 % of the time.
+
+21.4 % of the run is waiting (1 710 of 8 000 rank-seconds); 100 % of that in MPI_Allreduce.
+1 710 s of waiting happen inside the loop at solver.c:412 in cg_iterate, which takes equally long on
+all ranks: the cause is inside it.
+  suspect  loop at spmv.c:90 in spmv   41 % more work on ranks 3, 7   explains 1 230 s
+  Balanced over the ranks, it would save about 15 % of the run time; if ranks 3, 7 did no more than
+  the others, up to 20 %.
+  480 s remain unexplained: the slow rank may change over time, which hpcrun-lite --trace shows.
 
 Most work is done in spmv at spmv.c:88 (55 %) and cg_iterate at solver.c:400 (22 %).
 
@@ -235,8 +238,9 @@ TEST_CASE("Excess without CPU time is not the code's fault, and the report says 
                               {{loop, 30 * kSecond}}}};
   const std::string text = run(sample, {});
   INFO(text);
-  CHECK(text.find("Only 0 % of the excess of 7.50 s is CPU time (of all work: 80 %)") != std::string::npos);
-  CHECK(text.find("preempted,\n  slept or did I/O") != std::string::npos);
+  CHECK(text.find("Only 0 % of the extra 7.50 s was on a processor (80 % is typical here)") !=
+        std::string::npos);
+  CHECK(text.find("preempted, slept or did I/O") != std::string::npos);
   CHECK(run(solver.sample, {}).find("preempted") == std::string::npos);
 }
 
@@ -244,7 +248,7 @@ TEST_CASE("A balanced run is told in one sentence, without blame") {
   const SimpleSample balanced(4, 1000, 1, true);
   const std::string text = run(balanced.sample, {});
   INFO(text);
-  CHECK(text.find("0.1 % of the run is idle (4 of 4 004 rank-seconds)") == 0);
+  CHECK(holds(text, "\n0.1 % of the run is waiting (4 of 4 004 rank-seconds)"));
   CHECK(text.find("nothing to gain") != std::string::npos);
   CHECK(text.find("Blame") == std::string::npos);
   CHECK(text.find("main at a.c:3 (100 %)") != std::string::npos);
@@ -254,20 +258,20 @@ TEST_CASE("A program without MPI is told so") {
   const SimpleSample alone(1, 7, 0, false);
   const std::string text = run(alone.sample, {});
   INFO(text);
-  CHECK(text.find("None of the run is idle (0.00 of 7.00 seconds): it ran without MPI") == 0);
+  CHECK(holds(text, "None of the run is waiting (0.00 of 7.00 seconds): it ran without MPI"));
   CHECK(text.find("rank") == std::string::npos);
 }
 
 TEST_CASE("A single rank and a run that only waits") {
   const SimpleSample single(1, 5, 0, true);
-  CHECK(run(single.sample, {}).find("None of the run is idle (0.00 of 5.00 seconds): no waiting was seen.") ==
-        0);
+  CHECK(holds(run(single.sample, {}),
+              "\nNone of the run is waiting (0.00 of 5.00 seconds): no waiting was seen."));
   const SimpleSample waiting(2, 0, 30, true);
   const std::string text = run(waiting.sample, {});
   INFO(text);
-  CHECK(text.find("100 % of the run is idle (60.0 of 60.0 rank-seconds); 100 % of that in MPI_Barrier.") ==
-        0);
-  CHECK(text.find("Blame falls on the whole run: no smaller part") != std::string::npos);
+  CHECK(
+      holds(text, "100 % of the run is waiting (60.0 of 60.0 rank-seconds); 100 % of that in MPI_Barrier."));
+  CHECK(text.find("inside the whole run: no smaller part") != std::string::npos);
   CHECK(text.find("Most work") == std::string::npos);
 }
 
@@ -275,11 +279,11 @@ TEST_CASE("Workers are told apart from main threads") {
   const WorkersSample workers;
   const std::string text = run(workers.sample, {});
   INFO(text);
-  CHECK(text.find("25.0 % of the run is idle (20.0 of 80.0 thread-seconds)") == 0);
-  CHECK(text.find("  main threads (4): 0 % idle\n") != std::string::npos);
-  CHECK(text.find("  worker_main threads (4): 50.0 % idle, 100 % of that in pthread_cond_wait\n") !=
+  CHECK(holds(text, "\n25.0 % of the run is waiting (20.0 of 80.0 thread-seconds)"));
+  CHECK(text.find("  main threads (4): 0 % waiting\n") != std::string::npos);
+  CHECK(text.find("  worker_main threads (4): 50.0 % waiting, 100 % of that in pthread_cond_wait\n") !=
         std::string::npos);
-  CHECK(text.find("Blame falls on worker_main at pool.c:7") != std::string::npos);
+  CHECK(text.find("of waiting happen inside worker_main at pool.c:7") != std::string::npos);
 }
 
 TEST_CASE("Where balance is undecided the report says what would decide it") {
@@ -292,7 +296,7 @@ TEST_CASE("Where balance is undecided the report says what would decide it") {
   const std::string text = run(solver.sample, {});
   INFO(text);
   CHECK(text.find("too few samples") != std::string::npos);
-  CHECK(text.find("which a profile cannot show") != std::string::npos);
+  CHECK(holds(flowing(text), "which hpcrun-lite --trace shows"));
 }
 
 TEST_CASE("Why a place has no suspect is said of the first in full, of the others shortly") {
@@ -303,10 +307,10 @@ TEST_CASE("Why a place has no suspect is said of the first in full, of the other
   experiment.suspects.clear();
   const std::string text = run(solver.sample, {});
   INFO(text);
-  const std::size_t told = text.find("No part of it does lastingly more work");
+  const std::size_t told = text.find("No rank is consistently slower here: ");
   REQUIRE(told != std::string::npos);
-  CHECK(text.find("lastingly", told + 30) == std::string::npos);
-  CHECK(text.find("\n  No suspect here either.\n", told) != std::string::npos);
+  CHECK(text.find("changes over", told + 30) == std::string::npos);
+  CHECK(text.find("\n  No rank is consistently slower here either.\n", told) != std::string::npos);
 }
 
 TEST_CASE("Where no other rank or thread can have delayed it, nothing is said of delays that move") {
@@ -322,8 +326,8 @@ TEST_CASE("Where no other rank or thread can have delayed it, nothing is said of
   CHECK(flowing(run(one_rank.sample, {})).find("The run has one rank, so there is nothing to balance") !=
         std::string::npos);
   CHECK(flowing(run(one_thread.sample, {})).find("There is one such thread, so") != std::string::npos);
-  CHECK(flowing(run(threads.sample, {})).find("may move from thread to thread") != std::string::npos);
-  CHECK(run(one_rank.sample, {"suspects"}).find("No suspects: the run has one thread") == 0);
+  CHECK(flowing(run(threads.sample, {})).find("the slow thread may change over time") != std::string::npos);
+  CHECK(run(one_rank.sample, {"suspects"}).find("No uneven code: the run has one thread") == 0);
   CHECK_THROWS_WITH(
       run(threads.sample, {"causes"}),
       "causes: run1.db: the run has no MPI ranks, whose time lines this would compare (see `blame` and "
@@ -337,9 +341,9 @@ TEST_CASE("One thread is not called balanced") {
     sample.sample.build().blame[0] = {{sample.main, ranks * 3 * kSecond, 0, 0}};
     const std::string text = flowing(run(sample.sample, {}));
     INFO(text);
-    CHECK(text.find(ranks == 1 ? "Blame falls on main at a.c:3 (3.00 s of idleness below it)."
-                               : "Blame falls on main at a.c:3 (balanced; 6.00 s of idleness below it).") !=
-          std::string::npos);
+    CHECK(text.find(ranks == 1 ? "3.00 s of waiting happen inside main at a.c:3."
+                               : "6.00 s of waiting happen inside main at a.c:3, which takes equally long on "
+                                 "all ranks: the cause is inside it.") != std::string::npos);
   }
 }
 
@@ -404,11 +408,10 @@ TEST_CASE("The machine is named before any code") {
   const std::string effect =
       " They were ready to run, without a processor, for at least 6.00 s, 50 % of their work; this explains "
       "at most 5.00 s of the 8.00 s of idleness. ";
-  const std::string rest = " before you change code.  40.0 % of the run is idle";
+  const std::string rest = " before you change code.  40.0 % of the run is waiting";
   const auto starts = [&](const std::string& text, const std::string& cause, const std::string& advice) {
     INFO(text);
-    CHECK(text.find("The machine is the first suspect: on host node1, " + cause + effect + advice + rest) ==
-          0);
+    CHECK(holds(text, "The machine is the first suspect: on host node1, " + cause + effect + advice + rest));
   };
   starts(report_of({.kind = MachineKind::oversubscribed, .processors = 2, .wanted = 3600}),
          "ranks 0-3 share 2 processors, and 3.6 threads want one at a time.",
@@ -566,9 +569,9 @@ TEST_CASE("Blame and suspects in words") {
     main › cg_iterate › loop at solver.c:412
 )");
   CHECK(run(solver.sample, {"suspects"}) == R"(1. loop at spmv.c:90 in spmv  [c11]
-    +41 % work on ranks 3, 7: 308 s too much, explains 1 230 s of the idleness below the loop at
-    solver.c:412 in cg_iterate. Balanced, the run is 154 s shorter; without the excess, up to 205 s.
-    100 % of the excess is CPU time (of all work: 100 %).
+    41 % more work on ranks 3, 7: 308 s above the others' average, explains 1 230 s of the idleness
+    below the loop at solver.c:412 in cg_iterate. Balanced, the run is 154 s shorter; without the
+    extra time, up to 205 s. 100 % of the extra time was on a processor (100 % is typical here).
     main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90
 )");
 }

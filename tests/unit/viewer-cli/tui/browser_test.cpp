@@ -21,7 +21,7 @@ TEST_CASE("The start screen is the diagnosis, and Enter goes to what it names") 
   INFO(screen);
   CHECK(contains(screen, "17.0 % of the run is spent waiting"));
   CHECK(contains(screen, "suspect loop at spmv.cpp:88 in cg::spmv"));
-  CHECK(contains(screen, "+41 % work on ranks 3, 7"));
+  CHECK(contains(screen, "41 % more work on ranks 3, 7"));
   CHECK(contains(driven.selected(), "loop at solver.cpp:412 in cg::iterate"));
   driven.type("j");
   CHECK(contains(driven.selected(), "suspect loop at spmv.cpp:88"));
@@ -304,10 +304,10 @@ TEST_CASE("That no part of a place does more work is said of the first in full, 
                        [](database::Example& example) { example.experiment.suspects.clear(); });
   const std::string screen = driven.screen();
   INFO(screen);
-  const std::size_t told = screen.find("No part of it does lastingly more work on some of its");
+  const std::size_t told = screen.find("No rank is consistently slower here:");
   REQUIRE(told != std::string::npos);
   CHECK(screen.find("lastingly", told + 30) == std::string::npos);
-  CHECK(contains(screen.substr(told), "No suspect here either."));
+  CHECK(contains(screen.substr(told), "No thread is consistently slower here either."));
 }
 
 TEST_CASE("The axis of time has round numbers between its ends, also where it is zoomed") {

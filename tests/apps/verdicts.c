@@ -1,0 +1,81 @@
+// Programs of each kind that a report's verdict tells (docs/diagnosis.md), for some seconds.
+// Usage: verdicts KIND SECONDS [DIRECTORY]
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank, ranks, sum;
+
+__attribute__((noinline)) static void work_for(double seconds) {
+  const double end = MPI_Wtime() + seconds;
+  static volatile double x;
+  while (MPI_Wtime() < end) {
+    for (int i = 0; i < 1000; ++i) x += i;
+  }
+}
+
+static void meet(void) {
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+// Something behind each call, so that it is none that the caller's frame makes room for.
+__attribute__((noinline)) static void smooth(double seconds) {
+  work_for(seconds);
+  sum += 1;
+}
+__attribute__((noinline)) static void assemble(double seconds) {
+  work_for(seconds);
+  sum -= 1;
+}
+
+// How long this rank works in one iteration, in ms, `done` of the run behind it.
+static double uneven(const char* kind, int iteration, double done) {
+  if (strcmp(kind, "lasting") == 0) return rank == 0 ? 6 : 3;
+  if (strcmp(kind, "drifting") == 0) return rank == (int)(done * ranks) ? 6 : 3;
+  if (strcmp(kind, "intermittent") == 0) return rank == (iteration * 7 + iteration / 3) % ranks ? 6 : 3;
+  return 4;
+}
+
+// A checkpoint of 64 KiB that rank 0 alone writes, synchronously.
+__attribute__((noinline)) static void checkpoint(const char* directory) {
+  static char block[65536];
+  char path[4096];
+  snprintf(path, sizeof path, "%s/checkpoint", directory);
+  const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  for (int i = 0; i < 16; ++i) {
+    if (write(file, block, sizeof block) < 0 || fsync(file) != 0) perror("checkpoint");
+  }
+  close(file);
+}
+
+// One value at a time to the next rank and from the one before.
+__attribute__((noinline)) static void pass_on(void) {
+  for (int i = 0; i < 2000; ++i) {
+    double out = i, in;
+    MPI_Sendrecv(&out, 1, MPI_DOUBLE, (rank + 1) % ranks, 0, &in, 1, MPI_DOUBLE, (rank + ranks - 1) % ranks,
+                 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const char* const kind = argv[1];
+  const double length = atof(argv[2]), start = MPI_Wtime();
+  double done = 0;
+  for (int iteration = 0; done < 1; ++iteration) {
+    if (strcmp(kind, "serial") == 0 && rank == 0) assemble(3e-3);
+    if (strcmp(kind, "serial") == 0) meet();
+    if (strcmp(kind, "io") == 0 && rank == 0) checkpoint(argc > 3 ? argv[3] : ".");
+    if (strcmp(kind, "messages") == 0) pass_on();
+    smooth(1e-3 * uneven(kind, iteration, done));
+    meet();
+    done = (MPI_Wtime() - start) / length;
+    MPI_Bcast(&done, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+}

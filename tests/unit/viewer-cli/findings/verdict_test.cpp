@@ -1,0 +1,91 @@
+// The verdict's rule, kind by kind, and who is late when.
+#include "findings/verdict.hpp"
+
+#include <utility>
+
+#include <catch2/catch.hpp>
+
+namespace culprit::viewer::testing {
+namespace {
+
+/// 4 threads, 400 s, 4 000 samples, and nothing lost.
+Losses nothing_lost() {
+  return {.samples = 4000, .threads = 4, .total_s = 400};
+}
+
+/// `late[part]`: the rank that is late in that eighth of the run; the others are in calls for a second of
+/// each bin.
+database::TimeMap map_of(const std::vector<std::uint32_t>& late) {
+  constexpr std::uint32_t kBinsOfPart = 4;
+  database::TimeMap map;
+  map.bin_ns = 2'000'000'000;
+  map.bins = static_cast<std::uint32_t>(late.size()) * kBinsOfPart;
+  for (std::int32_t rank = 0; rank < 3; ++rank) {
+    database::TimeMap::Row row;
+    row.rank = rank;
+    for (const std::uint32_t who : late)
+      row.calls_ns.insert(row.calls_ns.end(), kBinsOfPart,
+                          static_cast<std::int32_t>(who) == rank ? 0 : 1'000'000'000);
+    map.rows.push_back(std::move(row));
+  }
+  return map;
+}
+
+}  // namespace
+
+TEST_CASE("The verdict is the largest loss, from a tenth of the run on") {
+  CHECK(decide(nothing_lost()) == VerdictKind::healthy);
+  const std::pair<double Losses::*, VerdictKind> kinds[] = {
+      {&Losses::io_s, VerdictKind::io},
+      {&Losses::serial_s, VerdictKind::serial},
+      {&Losses::lasting_s, VerdictKind::uneven_lasting},
+      {&Losses::drifting_s, VerdictKind::uneven_drifting},
+      {&Losses::intermittent_s, VerdictKind::uneven_intermittent},
+      {&Losses::messages_s, VerdictKind::messages},
+      {&Losses::threads_s, VerdictKind::threads_idle},
+  };
+  for (const auto& [loss, kind] : kinds) {
+    Losses losses = nothing_lost();
+    losses.*loss = 39;
+    CHECK(decide(losses) == VerdictKind::healthy);
+    losses.*loss = 41;
+    CHECK(decide(losses) == kind);
+    losses.startup_s = 60;  // of the 340 s that are left it is more than a tenth, too
+    CHECK(decide(losses) == kind);
+    losses.startup_s = 80;
+    CHECK(decide(losses) == VerdictKind::startup);
+    losses.few_processors = true;
+    CHECK(decide(losses) == VerdictKind::starved);
+    losses.samples = 79;
+    CHECK(decide(losses) == VerdictKind::too_short);
+  }
+}
+
+TEST_CASE("A run that loses little is healthy, though the machine explains that") {
+  Losses losses = nothing_lost();
+  losses.few_processors = true;
+  losses.processors_s = 12;
+  losses.messages_s = 30;
+  CHECK(decide(losses) == VerdictKind::healthy);
+  losses.processors_s = 50;
+  CHECK(decide(losses) == VerdictKind::starved);
+}
+
+TEST_CASE("Many small losses are not healthy") {
+  Losses losses = nothing_lost();
+  losses.io_s = losses.messages_s = 15;
+  losses.lasting_s = 16;
+  CHECK(decide(losses) == VerdictKind::uneven_lasting);
+}
+
+TEST_CASE("A rank that is late all the time is told from ranks that are late in turns") {
+  const Late always = who_is_late(map_of({1, 1, 1, 1, 1, 1, 1, 1}));
+  CHECK(always.lasting_s == Approx(64));  // two others wait for 32 s each
+  CHECK(always.drifting_s == Approx(0).margin(1e-9));
+  const Late in_turns = who_is_late(map_of({0, 0, 0, 1, 1, 1, 2, 2}));
+  CHECK(in_turns.lasting_s == Approx(4));  // rank 2 is late for 8 s, and the least: 64 - 3 * 20
+  CHECK(in_turns.lasting_s + in_turns.drifting_s == Approx(64));
+  CHECK(who_is_late({}).drifting_s == 0);
+}
+
+}  // namespace culprit::viewer::testing
