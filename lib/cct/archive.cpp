@@ -86,17 +86,4 @@ SharedTree read(MessageReader& message) {
   return shared;
 }
 
-std::vector<std::byte> pack(const SharedTree& shared) {
-  MessageWriter message;
-  write(message, shared);
-  return message.take();
-}
-
-SharedTree unpack(std::span<const std::byte> bytes) {
-  MessageReader message(bytes);
-  SharedTree shared = read(message);
-  message.end();
-  return shared;
-}
-
 }  // namespace culprit::cct

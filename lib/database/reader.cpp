@@ -5,7 +5,7 @@
 #include "database/sections.hpp"
 #include "database/tile_values.hpp"
 
-#include <algorithm>
+#include <stdexcept>
 
 namespace culprit::database {
 
@@ -40,8 +40,6 @@ Reader::Reader(std::span<const std::byte> bytes, const std::filesystem::path& na
 }
 
 Reader::~Reader() = default;
-Reader::Reader(Reader&&) noexcept = default;
-Reader& Reader::operator=(Reader&&) noexcept = default;
 
 bool Reader::changed() const {
   return mapped_->file.changed();
@@ -53,10 +51,6 @@ const Contents& Reader::experiment() const {
 
 std::vector<Value> Reader::profile_values(std::uint32_t location) const {
   return mapped_->values.profile(location);
-}
-
-std::vector<std::uint64_t> Reader::context_values(ContextId context, std::uint32_t metric) const {
-  return inclusive_values({&context, 1}, metric);
 }
 
 std::vector<std::uint64_t> Reader::inclusive_values(std::span<const ContextId> contexts,
@@ -93,33 +87,6 @@ std::optional<std::vector<std::uint64_t>> Reader::flat_exclusive_values(FlatId s
   std::vector<std::uint64_t> sums(mapped_->values.locations());
   if (!mapped_->values.add_exclusive_of(scope, {.metric = metric, .by_location = sums})) return std::nullopt;
   return sums;
-}
-
-void Reader::verify_values() const {
-  mapped_->values.verify();
-}
-
-std::optional<SummaryEntry> Reader::context_summary(std::uint32_t role, std::uint32_t metric,
-                                                    ContextId context) const {
-  return mapped_->contents.context_summaries.find(role, metric, context);
-}
-
-std::optional<SummaryEntry> Reader::flat_summary(std::uint32_t role, std::uint32_t metric,
-                                                 FlatId scope) const {
-  return mapped_->contents.flat_summaries.find(role, metric, scope);
-}
-
-const std::string* Reader::source(StringId path) const {
-  const std::vector<SourceFile>& sources = mapped_->contents.sources();
-  const auto found = std::ranges::lower_bound(sources, path, {}, &SourceFile::path);
-  return found == sources.end() || found->path != path ? nullptr : &found->text;
-}
-
-std::optional<std::uint32_t> Reader::metric(std::string_view name) const {
-  const auto& metrics = mapped_->contents.metrics;
-  const auto found = std::ranges::find(metrics, name, &Metric::name);
-  if (found == metrics.end()) return std::nullopt;
-  return static_cast<std::uint32_t>(found - metrics.begin());
 }
 
 }  // namespace culprit::database

@@ -7,9 +7,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace culprit::database {
@@ -23,8 +20,6 @@ class Reader {
   /// The same for bytes in memory, which must outlive the reader and not change; `name` appears in errors.
   Reader(std::span<const std::byte> bytes, const std::filesystem::path& name);
   ~Reader();
-  Reader(Reader&&) noexcept;
-  Reader& operator=(Reader&&) noexcept;
 
   /// Whether somebody wrote to the file since it was opened: then what it says means nothing.
   [[nodiscard]] bool changed() const;
@@ -34,9 +29,6 @@ class Reader {
 
   /// Exclusive values (of the statement contexts) of one profile, ascending by (context, metric).
   [[nodiscard]] std::vector<Value> profile_values(std::uint32_t location) const;
-
-  /// Inclusive values of one metric at a context: entry l is location l's, 0 where it observed nothing.
-  [[nodiscard]] std::vector<std::uint64_t> context_values(ContextId context, std::uint32_t metric) const;
 
   /// Sums of the inclusive values of one metric at some contexts (ascending, none of them below another), one
   /// per location.
@@ -52,20 +44,6 @@ class Reader {
   /// it.
   [[nodiscard]] std::optional<std::vector<std::uint64_t>> flat_exclusive_values(FlatId scope,
                                                                                 std::uint32_t metric) const;
-
-  /// Reads all per-thread values once.
-  void verify_values() const;
-
-  /// The summary of (role, metric) at one scope, nothing where nobody observed it. Binary search.
-  [[nodiscard]] std::optional<SummaryEntry> context_summary(std::uint32_t role, std::uint32_t metric,
-                                                            ContextId context) const;
-  [[nodiscard]] std::optional<SummaryEntry> flat_summary(std::uint32_t role, std::uint32_t metric,
-                                                         FlatId scope) const;
-
-  /// Source text of a file, if it was copied.
-  [[nodiscard]] const std::string* source(StringId path) const;
-
-  [[nodiscard]] std::optional<std::uint32_t> metric(std::string_view name) const;
 
  private:
   struct Mapped;

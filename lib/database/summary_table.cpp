@@ -239,35 +239,4 @@ Accumulator SummaryTables::get(std::uint32_t role, std::uint32_t metric, std::ui
   return row(found->offset + std::uint64_t{found->entries} * 5, found->entries, found->inclusive, *number);
 }
 
-SummaryEntry SummaryTables::entry(const Table& found, std::uint32_t number) const {
-  return {.scope = load<std::uint32_t>(data_.at(found.offset + std::uint64_t{number} * 4, 4)),
-          .inclusive =
-              row(found.offset + std::uint64_t{found.entries} * 5, found.entries, found.inclusive, number),
-          .exclusive = exclusive(found, number)};
-}
-
-std::optional<SummaryEntry> SummaryTables::find(std::uint32_t role, std::uint32_t metric,
-                                                std::uint32_t scope) const {
-  const Table* found = table(role, metric);
-  if (found == nullptr) return std::nullopt;
-  const std::optional<std::uint32_t> number = search(found->offset, found->entries, scope);
-  if (!number) return std::nullopt;
-  return entry(*found, *number);
-}
-
-std::vector<Summary> SummaryTables::read(std::uint64_t scopes) const {
-  std::vector<Summary> all;
-  for (const Table& each : tables_) {
-    Summary& summary = all.emplace_back(Summary{each.role, each.metric, {}});
-    std::uint64_t next = 0;
-    for (std::uint32_t number = 0; number < each.entries; ++number) {
-      summary.entries.push_back(entry(each, number));
-      const std::uint32_t scope = summary.entries.back().scope;
-      if (scope < next || scope >= scopes) data_.fail("has scopes out of order or out of range");
-      next = std::uint64_t{scope} + 1;
-    }
-  }
-  return all;
-}
-
 }  // namespace culprit::database

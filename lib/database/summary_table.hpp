@@ -34,13 +34,6 @@ class SummaryTables {
   [[nodiscard]] metrics::Accumulator get(std::uint32_t role, std::uint32_t metric, std::uint32_t scope,
                                          bool inclusive) const;
 
-  /// Both; nothing where nobody observed it.
-  [[nodiscard]] std::optional<SummaryEntry> find(std::uint32_t role, std::uint32_t metric,
-                                                 std::uint32_t scope) const;
-
-  /// All tables in full, by (role, metric); scopes lie below `scopes`.
-  [[nodiscard]] std::vector<Summary> read(std::uint64_t scopes) const;
-
   static constexpr std::size_t kColumns = 5;
   using Widths = std::array<std::uint8_t, kColumns>;
 
@@ -57,7 +50,6 @@ class SummaryTables {
   [[nodiscard]] metrics::Accumulator row(std::uint64_t columns, std::uint32_t count, const Widths& widths,
                                          std::uint32_t number) const;
   [[nodiscard]] metrics::Accumulator exclusive(const Table& table, std::uint32_t number) const;
-  [[nodiscard]] SummaryEntry entry(const Table& table, std::uint32_t number) const;
 
   CheckedBytes data_;
   std::vector<Table> tables_;

@@ -235,28 +235,4 @@ bool TileValues::add_exclusive_of(FlatId scope, const Sums& into) const {
   return there;
 }
 
-void TileValues::verify() const {
-  ValueListReader list;
-  for (const Part& part : tiles_) {
-    (void)part.bytes.all();
-    const Lists lists(part, contexts_, metrics_);
-    const auto read_all = [&] {
-      for (std::size_t m = 0; m < lists.columns(); ++m) (void)lists.column(list, m);
-    };
-    ContextId last = 0;
-    for (std::uint32_t number = 0; number < lists.entries(); ++number) {
-      const Entry entry = lists.entry(number);
-      if (entry.context < last || entry.context >= contexts_ + flat_scopes_)
-        part.bytes.fail("has contexts out of order");
-      last = entry.context;
-      lists.read(number, entry, list);
-      read_all();
-    }
-    for (std::uint32_t location = 0; location < part.locations; ++location) {
-      lists.read_profile(location, list);
-      read_all();
-    }
-  }
-}
-
 }  // namespace culprit::database

@@ -65,9 +65,6 @@ class TileValues {
   [[nodiscard]] std::size_t tiles() const { return tiles_.size(); }
   [[nodiscard]] Range range(std::size_t tile) const { return {tiles_[tile].first, tiles_[tile].locations}; }
 
-  /// Reads everything once, and so verifies it.
-  void verify() const;
-
  private:
   struct Part {
     CheckedBytes bytes;

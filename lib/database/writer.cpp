@@ -229,11 +229,6 @@ void Writer::write_placed() {
   naming(state_->path, [&] { state_->write_placed(); });
 }
 
-void Writer::add_tiles(std::span<const Tile> tiles) {
-  place_tiles(tiles);
-  collectively(state_->comm, state_->path, [&] { state_->write_placed(); });
-}
-
 /// Collective: from here on the file is rank 0's.
 void Writer::State::close_tiles() {
   if (std::exchange(tiles_ended, true)) return;

@@ -22,8 +22,8 @@ namespace culprit::database {
 /// std::runtime_error with its message).
 ///
 ///     Writer writer(comm, path);
-///     for (each round) writer.add_tiles(mine);          // tile after tile in the order of locations; or
-///                                                       // place_tiles(mine), and write_placed() at leisure
+///     for (each round) writer.place_tiles(mine);        // tile after tile in the order of locations;
+///                                                       // write_placed() at leisure
 ///     const TileValues& values = writer.end_tiles();    // to look values up again
 ///     writer.add_experiment(experiment);
 ///     writer.finish();
@@ -41,9 +41,6 @@ class Writer {
   /// file system lets one rank in at a time, so ranks that all write at once wait for each other. Throws
   /// files::WriteFailure. Whatever comes next does it otherwise.
   void write_placed();
-
-  /// Both. Returns when this rank's are written.
-  void add_tiles(std::span<const Tile> tiles);
 
   /// No more tiles. Every rank gets what it takes to look up per-thread values in the file that is being
   /// written (blame needs some). Valid as long as this. add_experiment() ends the tiles itself where this was

@@ -45,8 +45,6 @@ class Readership {
   /// `mode` without what would let those read who may not read all the files. `descriptor`: of the file that
   /// gets the mode; its group counts.
   [[nodiscard]] mode_t mode(mode_t mode, int descriptor) const;
-  /// Whether not everybody may.
-  [[nodiscard]] bool limited() const { return !others_; }
 
  private:
   bool others_ = true;   ///< everybody

@@ -78,10 +78,4 @@ void for_each_measurement(const fs::path& directory, const std::function<void(co
   }
 }
 
-std::vector<fs::path> find_measurements(const fs::path& directory) {
-  std::vector<fs::path> found;
-  for_each_measurement(directory, [&](const fs::path& path) { found.push_back(path); });
-  return found;
-}
-
 }  // namespace culprit::measurement

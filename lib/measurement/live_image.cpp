@@ -61,10 +61,10 @@ BlockMap find_blocks(InputFile& file) {
   return found;
 }
 
-ArenaImage::ArenaImage(const InputFile& file, std::span<const Block> blocks, std::uint64_t max_bytes) {
+ArenaImage::ArenaImage(const InputFile& file, std::span<const Block> blocks) {
   std::uint64_t total = 0;
   for (const Block& block : blocks) total += block.available;
-  total = std::min(total, max_bytes) / layout::kUnit * layout::kUnit;
+  total = total / layout::kUnit * layout::kUnit;
   bytes_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(total));
   std::uint64_t filled = 0;
   for (const Block& block : blocks) {

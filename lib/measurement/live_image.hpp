@@ -34,8 +34,8 @@ BlockMap find_blocks(InputFile& file);
 /// An arena in memory: whatever is left of its blocks, one after the other.
 class ArenaImage {
  public:
-  /// Copies blocks until one is incomplete (that one up to its end), but no more than `max_bytes`.
-  ArenaImage(const InputFile& file, std::span<const Block> blocks, std::uint64_t max_bytes);
+  /// Copies blocks until one is incomplete (that one up to its end).
+  ArenaImage(const InputFile& file, std::span<const Block> blocks);
 
   [[nodiscard]] std::uint32_t units() const { return units_; }
 

@@ -188,8 +188,8 @@ class MeasurementError : public std::runtime_error {
 };
 
 /// How much is wanted of a file: all; all but the values of cells and events, which are 0 then or what they
-/// are; only the process, the modules and per thread everything but nodes, cells and events.
-enum class Extent : std::uint8_t { whole, structure, summary };
+/// are.
+enum class Extent : std::uint8_t { whole, structure };
 
 /// Reads live and sealed measurements (docs/formats.md), one after the other into the same memory. Trusts
 /// nothing: on any bytes it returns a valid Measurement (all indices in range, nodes in pre-order) or throws
@@ -214,16 +214,5 @@ class Reader {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-/// Reads one measurement, as Reader does.
-Measurement read(const std::filesystem::path& path);
-
-/// Only the process, the modules and per thread everything but nodes, cells and events: cheap.
-Measurement read_summary(const std::filesystem::path& path);
-
-/// What has the name of a measurement file below a measurement directory, whatever it is, and shards that
-/// cannot be listed, sorted; skips what is not one of ours. Throws MeasurementError if `directory` is not a
-/// measurement directory (no run marker) or cannot be listed, with what to do.
-std::vector<std::filesystem::path> find_measurements(const std::filesystem::path& directory);
 
 }  // namespace culprit::measurement

@@ -120,7 +120,7 @@ void Reader::State::read(const std::string& path, Extent extent) {
   if (present > 0) std::memcpy(magic, file.view(0, present).data(), present);
   if (std::memcmp(magic, layout::kLiveMagic, kMagicSize) == 0) {
     scratch.modules.clear();
-    measurement = read_live(file, extent);
+    measurement = read_live(file);
   } else if (std::memcmp(magic, sealed::kMagic, kMagicSize) == 0) {
     read_sealed(file, extent, scratch, measurement);
   } else if (std::ranges::all_of(magic, [](char c) { return c == 0; })) {
@@ -155,14 +155,6 @@ Measurement& Reader::read(const std::string& path, Extent extent) {
 
 void Reader::announce(const std::string& path) {
   state_->announced.emplace_back(path);
-}
-
-Measurement read(const std::filesystem::path& path) {
-  return std::move(Reader().read(path));
-}
-
-Measurement read_summary(const std::filesystem::path& path) {
-  return std::move(Reader().read(path, Extent::summary));
 }
 
 MeasurementError damaged(const std::filesystem::path& path, const std::string& what) {

@@ -456,8 +456,7 @@ std::string seconds(std::uint64_t ns) {
 /// Reads the arenas of a live file.
 class LiveReader {
  public:
-  LiveReader(InputFile& file, Extent extent)
-      : file_(file), header_(read_header(file)), whole_(file, header_), extent_(extent) {}
+  explicit LiveReader(InputFile& file) : file_(file), header_(read_header(file)), whole_(file, header_) {}
 
   Measurement read();
 
@@ -473,7 +472,6 @@ class LiveReader {
   InputFile& file_;
   const Header header_;
   const Wholeness whole_;
-  const Extent extent_;
   BlockMap blocks_;
   std::vector<std::string> cut_;  // what is missing of which thread
   Measurement result_;
@@ -481,7 +479,7 @@ class LiveReader {
 
 /// Whether the process has found modules since they were read.
 bool LiveReader::has_new_modules() const {
-  const ArenaImage image(file_, blocks_.modules, UINT64_MAX);
+  const ArenaImage image(file_, blocks_.modules);
   return ModuleReader(file_, image, whole_).read().size() > result_.modules.size();
 }
 
@@ -529,15 +527,12 @@ ThreadHeader LiveReader::header_again(const std::vector<Block>& parts) const {
 }
 
 void LiveReader::read_thread(const std::vector<Block>& parts) {
-  const bool summary = extent_ == Extent::summary;
-  const ArenaImage image(file_, parts,
-                         summary ? std::uint64_t{layout::kFirstFreeUnit} * layout::kUnit : UINT64_MAX);
+  const ArenaImage image(file_, parts);
   if (!image.holds(layout::kThreadHeaderUnit, layout::kRootUnit + 1 - layout::kThreadHeaderUnit)) return;
   const auto head = image.load<ThreadHeader>(layout::kThreadHeaderUnit);
   if (head.used == 0 && head.changes <= 1) return;  // the process ended while the thread was added
   ThreadProfile& thread =
       result_.threads.emplace_back(profile_of(head, result_.process, result_.modules.size()));
-  if (summary) return;
   const std::uint64_t waits_end = layout::sampling_time(header_, result_.process.end_ns);
   const std::size_t events = result_.process.events.size() - (result_.process.has_realtime ? 1 : 0);
   TreeReader reader(image, thread, open_wait(head, waits_end), events, result_.modules, head.first_epoch != 0,
@@ -576,7 +571,7 @@ void LiveReader::tell_cut() {
 Measurement LiveReader::read() {
   result_.process = process_of(file_, header_);
   blocks_ = find_blocks(file_);
-  const ArenaImage modules(file_, blocks_.modules, UINT64_MAX);
+  const ArenaImage modules(file_, blocks_.modules);
   result_.modules = ModuleReader(file_, modules, whole_).read();
   for (const auto& [index, parts] : blocks_.threads) read_thread(parts);
   tell_cut();
@@ -585,8 +580,8 @@ Measurement LiveReader::read() {
 
 }  // namespace
 
-Measurement read_live(InputFile& file, Extent extent) {
-  return LiveReader(file, extent).read();
+Measurement read_live(InputFile& file) {
+  return LiveReader(file).read();
 }
 
 }  // namespace culprit::measurement

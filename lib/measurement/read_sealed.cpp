@@ -195,7 +195,6 @@ void SealedReader::read(Extent extent) {
   read_modules();
   read_threads(section(SectionType::threads, 0, "the thread section"));
   for (ThreadProfile& thread : result_.threads) {
-    if (extent == Extent::summary) thread.nodes.clear();  // else every node is written anew
     thread.own_frames = false;
     thread.cell.clear();
     thread.cells.clear();
@@ -204,14 +203,12 @@ void SealedReader::read(Extent extent) {
     thread.units.clear();
   }
   values_ = extent == Extent::whole;
-  if (extent != Extent::summary) {
-    static const bool fast = has_fast_pext();
-    for (std::uint32_t i = 0; i < result_.threads.size(); ++i) {
-      fast ? read_tree_by_pext(i) : read_tree<Joining::shifts>(i);
-      read_epochs(i, result_.threads[i]);
-      read_stretches(i, result_.threads[i]);
-      if (result_.process.traced) read_units(i, result_.threads[i]);
-    }
+  static const bool fast = has_fast_pext();
+  for (std::uint32_t i = 0; i < result_.threads.size(); ++i) {
+    fast ? read_tree_by_pext(i) : read_tree<Joining::shifts>(i);
+    read_epochs(i, result_.threads[i]);
+    read_stretches(i, result_.threads[i]);
+    if (result_.process.traced) read_units(i, result_.threads[i]);
   }
   result_.sealed = true;
   result_.losses.clear();

@@ -427,7 +427,8 @@ void write(const char* path, std::uint32_t contexts, std::uint32_t locations, bo
       if (builder.collected().locations() < per_tile && l + 1 < locations) continue;
       rows += builder.collected().rows();
       const Tile tile = builder.take();
-      writer.add_tiles(std::span(&tile, 1));
+      writer.place_tiles(std::span(&tile, 1));
+      writer.write_placed();
     }
     if (traced) model.add_trace();
     writer.add_experiment(model.take());

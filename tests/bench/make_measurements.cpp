@@ -3,6 +3,7 @@
 // of a model: see model_tree.hpp. Every rank varies the samples and leaves out a few contexts, as real ranks
 // do; some ranks work more than others. Usage: make_measurements SOURCE TARGET RANKS [THREADS [NODES [DEPTH
 // [GROUPS]]]]
+#include "measurement/find.hpp"
 #include "measurement/live_layout.hpp"
 #include "measurement/sealed_writer.hpp"
 #include "model_tree.hpp"
@@ -386,8 +387,9 @@ int main(int argc, char** argv) {
   }
   try {
     std::vector<Measurement> sources;
-    for (const auto& path : measurement::find_measurements(request.source))
-      sources.push_back(measurement::read(path));
+    measurement::for_each_measurement(request.source, [&](const std::filesystem::path& path) {
+      sources.push_back(measurement::Reader().read(path));
+    });
     if (sources.empty()) throw std::runtime_error(request.source.string() + ": holds no measurement");
     for (unsigned shard = 0; shard < 256; ++shard) {
       char name[4];

@@ -2,6 +2,7 @@
 // that a run sampled. Usage: bench_structure MEASUREMENT, or bench_structure --module FILE [STEP]: each
 // STEP-th address (default 64) of the file's executable code, for modules that no run sampled as a whole. -v:
 // what is found. -j N: N threads a module. -c DIR: with a cache there.
+#include "measurement/find.hpp"
 #include "measurement/measurement.hpp"
 #include "structure/module.hpp"
 #include "structure/structure.hpp"
@@ -29,15 +30,15 @@ double cpu_seconds() {
 
 std::vector<structure::Request> sampled(const char* directory) {
   std::map<std::pair<std::string, std::string>, std::set<std::uint64_t>> addresses;
-  for (const auto& path : measurement::find_measurements(directory)) {
-    const measurement::Measurement file = measurement::read(path);
+  measurement::for_each_measurement(directory, [&](const std::filesystem::path& path) {
+    const measurement::Measurement file = measurement::Reader().read(path);
     for (const measurement::ThreadProfile& thread : file.threads)
       for (const cct::Node& node : thread.nodes) {
         if (node.frame.module >= file.modules.size() || node.frame.kind == cct::FrameKind::region) continue;
         const measurement::Module& module = file.modules[node.frame.module];
         if (!module.own) addresses[{module.key.path, module.key.build_id}].insert(node.frame.offset);
       }
-  }
+  });
   std::vector<structure::Request> requests;
   for (const auto& [module, offsets] : addresses) {
     structure::Request request;

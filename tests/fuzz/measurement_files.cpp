@@ -14,8 +14,7 @@
 namespace {
 
 void read_measurement(const std::string& path) {
-  culprit::measurement::read_summary(path);
-  if (!validity::invalid(culprit::measurement::read(path)).empty()) abort();
+  if (!validity::invalid(culprit::measurement::Reader().read(path)).empty()) abort();
 }
 
 void read_trace(const std::string& path) {

@@ -34,7 +34,7 @@ void write_run(const RunFormat& run, const Parts& files, const std::filesystem::
     recording::write_bytes(path, run.measurement(files[i]));
     Bytes trace = files[i + 1];
     try {
-      claim(trace, measurement::read_summary(path).process);
+      claim(trace, measurement::Reader().read(path).process);
     } catch (const measurement::MeasurementError&) {  // the merge says so
     }
     recording::write_bytes(measurement::trace::trace_path(path), expand_trace(trace));

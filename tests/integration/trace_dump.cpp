@@ -1,5 +1,6 @@
 // Prints the traces of a measurement directory for the end-to-end tests, one JSON object per process and
 // line. Samples are counted only. Usage: trace_dump DIRECTORY
+#include "measurement/find.hpp"
 #include "measurement/measurement.hpp"
 #include "measurement/trace.hpp"
 
@@ -100,7 +101,7 @@ json process(const std::filesystem::path& file) {
   }
   json threads = json::array();
   for (const auto& one : trace.threads()) threads.push_back(thread(trace, one));
-  return {{"rank", read(file).process.rank.value_or(-1)},
+  return {{"rank", Reader().read(file).process.rank.value_or(-1)},
           {"sealed", trace.sealed()},
           {"dropped", trace.dropped()},
           {"bytes", trace.bytes()},
@@ -114,9 +115,9 @@ json process(const std::filesystem::path& file) {
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   try {
-    for (const std::filesystem::path& file : find_measurements(argv[1])) {
+    for_each_measurement(argv[1], [](const std::filesystem::path& file) {
       if (std::filesystem::exists(trace::trace_path(file))) std::puts(process(file).dump().c_str());
-    }
+    });
   } catch (const std::exception& error) {
     std::fprintf(stderr, "trace_dump: %s\n", error.what());
     return 1;

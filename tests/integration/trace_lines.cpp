@@ -50,7 +50,7 @@ void print_counts(const char* path) {
 }
 
 void print(const char* path) {
-  const Measurement measurement = culprit::measurement::read(path);
+  const Measurement measurement = culprit::measurement::Reader().read(path);
   const trace::ProcessTrace in(trace::trace_path(path));
   std::printf(R"({"sealed": %s, "end": %d, "limit_reached": %s, "dropped": %)" PRIu64 R"(, "bytes": %)" PRIu64
               R"(, "clocks": %zu, "threads": %zu, "pid_agrees": %s})"

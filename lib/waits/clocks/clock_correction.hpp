@@ -19,7 +19,6 @@ class ClockCorrection {
     if (!corrects_) return ns;
     return corrected(ns);
   }
-  [[nodiscard]] bool corrects() const { return corrects_; }
 
  private:
   [[nodiscard]] std::uint64_t corrected(std::uint64_t ns) const;

@@ -22,6 +22,19 @@ SharedTree sample() {
   return shared;
 }
 
+std::vector<std::byte> pack(const SharedTree& shared) {
+  MessageWriter message;
+  write(message, shared);
+  return message.take();
+}
+
+SharedTree unpack(std::span<const std::byte> bytes) {
+  MessageReader message(bytes);
+  SharedTree shared = read(message);
+  message.end();
+  return shared;
+}
+
 bool equal(const SharedTree& a, const SharedTree& b) {
   return std::ranges::equal(a.tree.nodes(), b.tree.nodes()) &&
          std::ranges::equal(a.modules.keys(), b.modules.keys());

@@ -344,7 +344,8 @@ void write_example(const Example& example, const std::filesystem::path& path) {
   exchange::run_on_threads(1, [&](exchange::Communicator& comm) {
     Writer writer(comm, path);
     constexpr std::uint32_t kPerTile = 16;
-    writer.add_tiles(tiles_of(example, kPerTile));
+    const std::vector<Tile> tiles = tiles_of(example, kPerTile);
+    writer.place_tiles(tiles);
     writer.add_experiment(example.experiment);
     writer.finish();
   });

@@ -42,6 +42,23 @@ Experiment complete(Experiment experiment) {
 Image::Image(Experiment experiment)
     : bytes_(encode(complete(std::move(experiment)))), contents_(find_sections(bytes_, "image"), "image") {}
 
+std::vector<Summary> read_summaries(const SummaryTables& tables, std::size_t roles, std::size_t metrics,
+                                    std::size_t scopes) {
+  std::vector<Summary> all;
+  for (std::uint32_t role = 0; role < roles; ++role) {
+    for (std::uint32_t metric = 0; metric < metrics; ++metric) {
+      Summary summary{role, metric, {}};
+      for (std::uint32_t scope = 0; scope < scopes; ++scope) {
+        const SummaryEntry entry{scope, tables.get(role, metric, scope, true),
+                                 tables.get(role, metric, scope, false)};
+        if (entry.inclusive.observers > 0) summary.entries.push_back(entry);
+      }
+      if (!summary.entries.empty()) all.push_back(std::move(summary));
+    }
+  }
+  return all;
+}
+
 Experiment collect(const Contents& contents) {
   Experiment e;
   e.run = contents.run;
@@ -69,8 +86,9 @@ Experiment collect(const Contents& contents) {
                            .end_ns = entry.end_ns,
                            .cut_short = entry.cut_short});
   }
-  e.context_summaries = contents.context_summaries.read(e.contexts.size());
-  e.flat_summaries = contents.flat_summaries.read(e.flat.size());
+  e.context_summaries =
+      read_summaries(contents.context_summaries, e.roles.size(), e.metrics.size(), e.contexts.size());
+  e.flat_summaries = read_summaries(contents.flat_summaries, e.roles.size(), e.metrics.size(), e.flat.size());
   for (std::uint32_t role = 0; role < e.roles.size(); ++role) {
     std::vector<Balance>& balance = e.balance.emplace_back();
     for (ContextId x = 0; x < e.contexts.size(); ++x) balance.push_back(contents.balance(role, x));

@@ -3,7 +3,8 @@
 #include "database/contents.hpp"
 #include "database/encoding.hpp"
 
-#include <memory>
+#include <cstddef>
+#include <vector>
 
 namespace culprit::database {
 
@@ -18,6 +19,10 @@ class Image {
   Bytes bytes_;
   Contents contents_;
 };
+
+/// What tables say of roles, metrics and scopes below these numbers; without tables that are empty.
+std::vector<Summary> read_summaries(const SummaryTables& tables, std::size_t roles, std::size_t metrics,
+                                    std::size_t scopes);
 
 /// Everything that a reader says, as it would have been given to a writer.
 Experiment collect(const Contents& contents);

@@ -100,9 +100,8 @@ bool read_all(std::span<const std::byte> file) {
     (void)collect(e);
     for (std::uint32_t l = 0; l < e.locations.size(); ++l) (void)reader.profile_values(l);
     for (ContextId x = 0; x < e.contexts.size(); ++x) {
-      (void)reader.context_values(x, 0);
-      (void)reader.exclusive_values(std::span(&x, 1), 0);
-      (void)reader.context_summary(0, 0, x);
+      (void)reader.inclusive_values({&x, 1}, 0);
+      (void)reader.exclusive_values({&x, 1}, 0);
       (void)e.procedures.of_context(x);
       (void)e.blame.between(0, x, e.contexts[x].end);
     }
@@ -115,8 +114,6 @@ bool read_all(std::span<const std::byte> file) {
       (void)e.procedures[p];
       (void)e.procedures.instances()[p];
     }
-    reader.verify_values();
-    for (const SourceFile& source : e.sources()) (void)reader.source(source.path);
   } catch (const DatabaseError&) {
     return false;
   }

@@ -113,6 +113,18 @@ std::vector<std::uint64_t> sum_over(const Sample& sample, ContextId first, Conte
   return sums;
 }
 
+void read_all(const Sample& sample, const TileValues& values) {
+  std::vector<std::uint64_t> sums(values.locations());
+  const TileValues::Sums into{0, sums};
+  for (std::uint32_t l = 0; l < values.locations(); ++l) (void)values.profile(l);
+  for (ContextId x = 0; x < sample.ends.size(); ++x) {
+    const TileValues::ContextRange subtree{x, sample.ends[x]};
+    values.add_all({&subtree, 1}, {&into, 1});
+    values.add_exclusive({&x, 1}, {&into, 1});
+  }
+  for (FlatId scope = 0; scope < kFlatScopes; ++scope) (void)values.add_exclusive_of(scope, into);
+}
+
 }  // namespace
 
 TEST_CASE("tiles give back values by location and by context, inclusive and exclusive") {
@@ -124,7 +136,6 @@ TEST_CASE("tiles give back values by location and by context, inclusive and excl
     const Image image = write(sample, 32);
     const TileValues values(image.index, image.file, contexts, kMetrics, kFlatScopes, "tiles");
     REQUIRE(values.locations() == locations);
-    values.verify();
     for (std::uint32_t l = 0; l < locations; ++l) CHECK(equal(values.profile(l), profile_of(sample, l)));
     for (ContextId x = 0; x < contexts; ++x) {
       for (std::uint32_t m = 0; m < kMetrics; ++m) {
@@ -168,7 +179,6 @@ TEST_CASE("tiles hold the exclusive values of files and of modules") {
   const Sample sample = random_sample(random, 300, 70, 3);
   const Image image = write(sample, 32);
   const TileValues values(image.index, image.file, 300, kMetrics, kFlatScopes, "tiles");
-  values.verify();
   const auto lies_in = [&](ContextId x, FlatId scope) {
     FlatId at = sample.scopes.of_context[x];
     while (at != kNone && at != scope) at = kAround[at];
@@ -308,7 +318,7 @@ TEST_CASE("damage in a tile is found when it is looked at") {
     damaged.file[random() % damaged.file.size()] ^= std::byte{0x20};
     try {
       const TileValues values(damaged.index, damaged.file, 400, kMetrics, kFlatScopes, "tiles");
-      values.verify();
+      read_all(sample, values);
     } catch (const DatabaseError&) {
       ++found;
     }

@@ -4,6 +4,7 @@
 #include "database/tile.hpp"
 #include "database/value_list.hpp"
 #include "equality.hpp"
+#include "image.hpp"
 
 #include <algorithm>
 #include <map>
@@ -86,27 +87,7 @@ std::vector<Summary> read_back(const EncodedSummaries& encoded, std::uint64_t sc
                                std::uint64_t metric_count) {
   Bytes index, data;
   const SummaryTables tables(part_of(encoded.index, index), part_of(encoded.data, data), roles, metric_count);
-  std::vector<Summary> all = tables.read(scopes);
-  // What is found one by one is what is read in whole.
-  for (const Summary& summary : all) {
-    std::size_t entries = 0;
-    for (std::uint32_t scope = 0; scope < scopes; ++scope) {
-      const std::optional<SummaryEntry> found = tables.find(summary.role, summary.metric, scope);
-      const bool there = entries < summary.entries.size() && summary.entries[entries].scope == scope;
-      REQUIRE(found.has_value() == there);
-      if (!there) {
-        CHECK(tables.get(summary.role, summary.metric, scope, true) == metrics::Accumulator{});
-        continue;
-      }
-      CHECK(found->inclusive == summary.entries[entries].inclusive);
-      CHECK(found->exclusive == summary.entries[entries].exclusive);
-      CHECK(tables.get(summary.role, summary.metric, scope, true) == found->inclusive);
-      CHECK(tables.get(summary.role, summary.metric, scope, false) == found->exclusive);
-      ++entries;
-    }
-    CHECK(entries == summary.entries.size());
-  }
-  return all;
+  return read_summaries(tables, roles, metric_count, scopes);
 }
 
 }  // namespace
@@ -228,6 +209,7 @@ TEST_CASE("any summaries survive their tables") {
         if (entry.exclusive.observers == 0) entry.exclusive = {};
         summary.entries.push_back(entry);
       }
+      if (summary.entries.empty()) summaries.pop_back();
     }
     const EncodedSummaries encoded = encode_summaries(summaries);
     const std::vector<Summary> decoded = read_back(encoded, 12, 2, 2);
@@ -247,6 +229,5 @@ TEST_CASE("a summary without observers is left out, and order is demanded") {
   REQUIRE(decoded[0].entries.size() == 1);
   CHECK(decoded[0].entries[0].scope == 2);
   CHECK_THROWS_AS(encode_summaries({{0, 0, {{2, a, {}}, {1, a, {}}}}}), std::invalid_argument);
-  CHECK_THROWS_AS(read_back(encoded, 2, 1, 1), DatabaseError);
   CHECK_THROWS_AS(read_back(encoded, 3, 1, 0), DatabaseError);
 }

@@ -141,7 +141,7 @@ TEST_CASE("locations that do not lie in the experiment are written as if they di
     exchange::run_on_threads(2, [&](exchange::Communicator& comm) {
       Writer writer(comm, scratch / "told.db");
       const std::vector<Tile> tiles = tiles_of(example, 16);
-      writer.add_tiles(comm.rank() == 0 ? std::span(tiles) : std::span<const Tile>());
+      writer.place_tiles(comm.rank() == 0 ? std::span(tiles) : std::span<const Tile>());
       writer.add_experiment(comm.rank() == 0 ? example.experiment : Experiment{}, [&](const auto& visit) {
         for (std::size_t l = 0; l < count; ++l) visit(all[l]);
       });

@@ -24,7 +24,7 @@ TEST_CASE("an open wait is not charged for the time while sampling is stopped, l
   ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
   const auto leaf = insert(tree, {sample(0x20, cct::kNoModule)});
   const auto charged = [&] {
-    const Measurement m = culprit::measurement::read(path);
+    const Measurement m = culprit::measurement::Reader().read(path);
     return m.threads.at(0).cells.empty() ? 0 : m.threads.at(0).cells.at(0).time_ns;
   };
 
@@ -68,7 +68,7 @@ TEST_CASE("regions and marked iterations come back from the live and the sealed 
   file->set_iterations(12);
   file->maintain(kStart + 10 * kMs);
   const auto check = [&] {
-    const Measurement m = culprit::measurement::read(path);
+    const Measurement m = culprit::measurement::Reader().read(path);
     CHECK(invalid(m) == "");
     CHECK(m.process.iterations == 12);
     REQUIRE(m.modules.size() == 1);

@@ -51,16 +51,16 @@ TEST_CASE("a copied file holds at each copy what was recorded until then") {
     record(tree, i * 100, i * 100 + 100);
     now += 1000 * kTurn;  // a copy is due, also if a busy machine made the one before take seconds
     REQUIRE(file->maintain(now) == 0);
-    const Measurement m = culprit::measurement::read(path);
+    const Measurement m = culprit::measurement::Reader().read(path);
     REQUIRE(invalid(m) == "");
     REQUIRE(samples_of(m) == i * 100 + 100);
     REQUIRE(m.process.end_ns == now);
     REQUIRE(m.cut_short());
   }
   record(tree, 3000, 3050);
-  CHECK(samples_of(culprit::measurement::read(path)) == 3000);
+  CHECK(samples_of(culprit::measurement::Reader().read(path)) == 3000);
   CHECK(file->seal(EndReason::exit, now + 1) == 0);
-  const Measurement m = culprit::measurement::read(path);
+  const Measurement m = culprit::measurement::Reader().read(path);
   CHECK(m.sealed);
   CHECK(samples_of(m) == 3050);
 }
@@ -73,13 +73,13 @@ TEST_CASE("a copied file is complete at exec, and goes on when exec fails") {
   ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
   record(tree, 0, 10);
   CHECK(file->seal(EndReason::exec, kStart + 1) == 0);
-  Measurement m = culprit::measurement::read(path);
+  Measurement m = culprit::measurement::Reader().read(path);
   CHECK(m.process.end == EndReason::exec);
   CHECK(samples_of(m) == 10);
   file->resume();
   record(tree, 10, 20);
   CHECK(file->maintain(kStart + 1000 * kTurn) == 0);
-  m = culprit::measurement::read(path);
+  m = culprit::measurement::Reader().read(path);
   CHECK(m.cut_short());
   CHECK(samples_of(m) == 20);
 }
@@ -105,7 +105,7 @@ TEST_CASE("a copy that is cut short at any moment is readable") {
                 mixed.begin() + static_cast<std::ptrdiff_t>(at - kPage));
     if (std::equal(mixed.begin(), mixed.end(), before.begin())) continue;
     write_bytes(torn, mixed);
-    const Measurement m = culprit::measurement::read(torn);
+    const Measurement m = culprit::measurement::Reader().read(torn);
     CHECK(invalid(m) == "");
     CHECK(samples_of(m) >= 500);
     CHECK(samples_of(m) <= 900);
@@ -130,7 +130,7 @@ TEST_CASE("a process that is killed leaves its last copy") {
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   REQUIRE(WIFSIGNALED(status));
-  CHECK(samples_of(culprit::measurement::read(path)) == 1234);
+  CHECK(samples_of(culprit::measurement::Reader().read(path)) == 1234);
 }
 
 TEST_CASE("copying to a disk that fills up gives an errno") {
@@ -150,7 +150,7 @@ TEST_CASE("copying to a disk that fills up gives an errno") {
     }
     CHECK(error == ENOSPC);
     (void)file->seal(EndReason::exit, kStart + 1);  // the compact form may fit
-    const Measurement m = culprit::measurement::read(directory / "a.culprit");
+    const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
     CHECK_FALSE(m.cut_short());
     CHECK(samples_of(m) > 0);
   }

@@ -42,24 +42,20 @@ enum class Outcome : std::uint8_t { read, refused };
 
 Outcome outcome(const std::filesystem::path& path, const std::vector<char>& bytes) {
   write_bytes(path, bytes);
-  Outcome result = Outcome::read;
-  for (const bool whole : {true, false}) {
-    try {
-      const Measurement m =
-          whole ? culprit::measurement::read(path) : culprit::measurement::read_summary(path);
-      if (whole && !invalid(m).empty()) FAIL(invalid(m));
-    } catch (const MeasurementError& error) {
-      if (whole) result = Outcome::refused;
-      const std::string what = error.what();
-      if (error.path() != path || what.empty() || what.back() != ')') FAIL(what);
-    }
+  try {
+    const std::string wrong = invalid(culprit::measurement::Reader().read(path));
+    if (!wrong.empty()) FAIL(wrong);
+    return Outcome::read;
+  } catch (const MeasurementError& error) {
+    const std::string what = error.what();
+    if (error.path() != path || what.empty() || what.back() != ')') FAIL(what);
+    return Outcome::refused;
   }
-  return result;
 }
 
 std::string why(const std::filesystem::path& path) {
   try {
-    culprit::measurement::read(path);
+    culprit::measurement::Reader().read(path);
   } catch (const MeasurementError& error) {
     return error.what();
   }
@@ -87,7 +83,7 @@ TEST_CASE("a live file that is cut anywhere gives what is left") {
   const auto whole = small_file(false, directory);
   const auto path = directory / "cut.culprit";
   write_bytes(path, whole);
-  const std::size_t nodes = culprit::measurement::read(path).threads.at(1).nodes.size();
+  const std::size_t nodes = culprit::measurement::Reader().read(path).threads.at(1).nodes.size();
   constexpr std::size_t kFirstTree = kFirstThread + (layout::kRootUnit + 1) * layout::kUnit;
   std::size_t before = 0;
   for (std::size_t size = 0; size < whole.size(); size += size % 65536 < 10'000 ? 97 : 4099) {
@@ -96,7 +92,7 @@ TEST_CASE("a live file that is cut anywhere gives what is left") {
     if ((result == Outcome::refused) != (size < kFirstTree)) FAIL("cut at " << size);
     if (result == Outcome::refused) continue;
     std::size_t now = 0;
-    const Measurement m = culprit::measurement::read(path);
+    const Measurement m = culprit::measurement::Reader().read(path);
     if (m.losses.size() != 1 || m.losses[0].find("is cut off: only " + std::to_string(size)) != 0)
       FAIL("not told at " << size);
     for (const auto& thread : m.threads) now += thread.nodes.size();
@@ -142,7 +138,7 @@ TEST_CASE("what a cut live file lacks is told by threads and seconds") {
   const auto path = directory / "cut.culprit";
   const auto losses_at = [&](std::size_t size) {
     write_bytes(path, {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)});
-    return culprit::measurement::read(path).losses.at(0);
+    return culprit::measurement::Reader().read(path).losses.at(0);
   };
   const std::string begin = "is cut off: only ";
   const std::string end = " (leave it out, or measure again)";
@@ -163,14 +159,14 @@ TEST_CASE("a flipped bit anywhere in a live file is noticed, or changes nothing"
   const auto whole = small_file(false, directory);
   const auto path = directory / "flip.culprit";
   write_bytes(path, whole);
-  const Measurement before = culprit::measurement::read(path);
+  const Measurement before = culprit::measurement::Reader().read(path);
   int refused = 0;
   for (std::size_t i = 0; i < whole.size(); i += whole[i] != 0 ? 1 : 61) {
     auto flipped = whole;
     flipped[i] = static_cast<char>(flipped[i] ^ (1 << (i % 8)));
     if (outcome(path, flipped) == Outcome::refused) {
       ++refused;
-    } else if (const Measurement after = culprit::measurement::read(path);
+    } else if (const Measurement after = culprit::measurement::Reader().read(path);
                !difference(before, after).empty()) {
       FAIL("byte " << i << ": " << difference(before, after));
     }
@@ -183,7 +179,7 @@ TEST_CASE("a flipped byte among a live file's contexts and values is noticed, or
   const auto whole = small_file(false, directory);
   const auto path = directory / "flip.culprit";
   write_bytes(path, whole);
-  const Measurement before = culprit::measurement::read(path);
+  const Measurement before = culprit::measurement::Reader().read(path);
   layout::ThreadHeader head{};
   std::memcpy(&head, whole.data() + kFirstThread + layout::kThreadHeaderUnit * layout::kUnit, sizeof head);
   int refused = 0;
@@ -192,7 +188,7 @@ TEST_CASE("a flipped byte among a live file's contexts and values is noticed, or
     flipped[kFirstThread + i] = static_cast<char>(flipped[kFirstThread + i] ^ (1 << (i % 8)));
     write_bytes(path, flipped);
     try {
-      const Measurement after = culprit::measurement::read(path);
+      const Measurement after = culprit::measurement::Reader().read(path);
       if (!same(before.threads[0], after.threads[0])) FAIL("byte " << i);
     } catch (const MeasurementError& error) {
       ++refused;
@@ -321,7 +317,7 @@ TEST_CASE("a change that a handler jumped out of leaves the file readable, witho
     jump();
     tree.record(insert(tree, {call(jumps)}), values(1'000'000, 1));
     write_bytes(directory / "killed.culprit", bytes_of(path));
-    CHECK(culprit::measurement::read(directory / "killed.culprit").threads[0].cells.size() == jumps);
+    CHECK(culprit::measurement::Reader().read(directory / "killed.culprit").threads[0].cells.size() == jumps);
   }
 }
 
@@ -392,5 +388,5 @@ TEST_CASE("a file that claims to be huge costs nothing") {
   const auto path = directory / "huge.culprit";
   write_bytes(path, small_file(false, directory));
   std::filesystem::resize_file(path, std::uintmax_t{1} << 40);
-  CHECK(culprit::measurement::read(path).threads.size() == 2);
+  CHECK(culprit::measurement::Reader().read(path).threads.size() == 2);
 }

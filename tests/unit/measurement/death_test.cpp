@@ -1,3 +1,4 @@
+#include "measurement/find.hpp"
 #include "recording.hpp"
 
 #include <csignal>
@@ -68,13 +69,13 @@ TEST_CASE("a process that is killed at any moment leaves everything up to its la
     if (progress->begun ==
         0) {  // killed while the file was created: a measurement without threads, or one clear error
       try {
-        const std::uint64_t samples = samples_of(culprit::measurement::read(path));
+        const std::uint64_t samples = samples_of(culprit::measurement::Reader().read(path));
         CHECK(samples == 0);
       } catch (const culprit::measurement::MeasurementError&) {
         SUCCEED();
       }
     } else {
-      const Measurement m = culprit::measurement::read(path);
+      const Measurement m = culprit::measurement::Reader().read(path);
       CHECK(invalid(m) == "");
       CHECK(m.cut_short());
       CHECK(samples_of(m) >= progress->done);
@@ -107,14 +108,14 @@ TEST_CASE("a process that is killed while it seals leaves a readable measurement
     usleep(static_cast<useconds_t>(round) * 150);
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
-    const Measurement m = culprit::measurement::read(path);
+    const Measurement m = culprit::measurement::Reader().read(path);
     CHECK(invalid(m) == "");
     CHECK(samples_of(m) == 20'000);
     munmap(progress, sizeof *progress);
   }
-  for (const auto& path : culprit::measurement::find_measurements(directory.path())) {
+  culprit::measurement::for_each_measurement(directory.path(), [](const std::filesystem::path& path) {
     CHECK(path.extension() == ".culprit");  // what was left of a seal is not taken for a measurement
-  }
+  });
 }
 
 TEST_CASE("a forked child forgets its parent's file and may write its own") {
@@ -137,6 +138,8 @@ TEST_CASE("a forked child forgets its parent's file and may write its own") {
   CHECK(WEXITSTATUS(status) == 0);
   tree->record(tree->program_root(), values(5));
   CHECK(file->maintain(kStart + 3) == 0);
-  CHECK(culprit::measurement::read(directory / "parent.culprit").threads.at(0).cells.at(0).time_ns == 10);
-  CHECK(culprit::measurement::read(directory / "child.culprit").threads.at(0).cells.at(0).time_ns == 9);
+  CHECK(culprit::measurement::Reader().read(directory / "parent.culprit").threads.at(0).cells.at(0).time_ns ==
+        10);
+  CHECK(culprit::measurement::Reader().read(directory / "child.culprit").threads.at(0).cells.at(0).time_ns ==
+        9);
 }

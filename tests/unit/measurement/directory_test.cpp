@@ -1,18 +1,24 @@
+#include "measurement/find.hpp"
 #include "recording.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace recording;
-using culprit::measurement::find_measurements;
 using culprit::measurement::MeasurementError;
 
 namespace fs = std::filesystem;
 
 namespace {
 
+std::vector<fs::path> measurements_in(const fs::path& directory) {
+  std::vector<fs::path> found;
+  culprit::measurement::for_each_measurement(directory, [&](const fs::path& path) { found.push_back(path); });
+  return found;
+}
+
 std::string why(const fs::path& directory) {
   try {
-    find_measurements(directory);
+    measurements_in(directory);
   } catch (const MeasurementError& error) {
     CHECK(error.path() == directory);
     return error.what();
@@ -35,7 +41,7 @@ TEST_CASE("measurements are found in the directory and its shards, sorted, and n
   write_bytes(directory / "top.culprit", {'x'});
   write_bytes(directory / "culprit.run", {'{', '}'});
   write_bytes(directory / "ab", {'x'});
-  CHECK(find_measurements(directory.path()) ==
+  CHECK(measurements_in(directory.path()) ==
         std::vector<fs::path>{directory / "0a" / "another.culprit", directory / "0a" / "rank.culprit",
                               directory / "ff" / "rank.culprit", directory / "top.culprit"});
 }
@@ -44,7 +50,7 @@ TEST_CASE("what only bears the name of a measurement is listed: it is said to be
   const Directory directory;
   fs::create_directories(directory / "0a" / "directory.culprit");
   fs::create_symlink("nowhere", directory / "link.culprit");
-  const auto found = find_measurements(directory.path());
+  const auto found = measurements_in(directory.path());
   CHECK(found == std::vector<fs::path>{directory / "0a" / "directory.culprit", directory / "link.culprit"});
 }
 
@@ -52,10 +58,10 @@ TEST_CASE("a directory is a measurement directory by its marker or by its measur
   const Directory directory;
   CHECK(why(directory.path()) == "is not a measurement directory (name the one that hpcrun-lite wrote)");
   write_bytes(directory / "culprit.run", {'{', '}'});
-  CHECK(find_measurements(directory.path()).empty());
+  CHECK(measurements_in(directory.path()).empty());
   fs::remove(directory / "culprit.run");
   write_bytes(directory / "a.culprit", {'x'});
-  CHECK(find_measurements(directory.path()).size() == 1);
+  CHECK(measurements_in(directory.path()).size() == 1);
   CHECK(why(directory / "nowhere") == "does not exist (name the directory that hpcrun-lite wrote)");
   CHECK(why(directory / "a.culprit") == "is not a directory (name the directory that hpcrun-lite wrote)");
 }

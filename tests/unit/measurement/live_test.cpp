@@ -35,7 +35,7 @@ TEST_CASE("a live file tells the process, its modules and threads at any moment"
   file->note("something to know");
   CHECK(file->maintain(kStart + 7 * kMs) == 0);
 
-  const Measurement m = culprit::measurement::read(directory / "a.culprit");
+  const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
   CHECK(invalid(m) == "");
   CHECK_FALSE(m.sealed);
   CHECK(m.cut_short());
@@ -92,7 +92,7 @@ TEST_CASE("samples, weights, marks and events add up in their node's cell") {
   tree.count_dropped(2);
   tree.add_handler_time(900);
 
-  const Measurement m = culprit::measurement::read(directory / "a.culprit");
+  const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
   const auto& thread = m.threads.at(0);
   const auto node = find(thread, {call(0x10), sample(0x20)});
   REQUIRE(node != cct::kNoNode);
@@ -127,7 +127,7 @@ TEST_CASE("without REALTIME the runs of event handlers are what is counted") {
   ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
   tree.record_event(tree.thread_root(), 0, 11);
   tree.record_event(tree.thread_root(), 1, 22);
-  const Measurement m = culprit::measurement::read(directory / "a.culprit");
+  const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
   CHECK_FALSE(m.process.has_realtime);
   REQUIRE(m.threads.at(0).events.size() == 2);
   CHECK(m.threads[0].events[1].value == 22);
@@ -146,7 +146,7 @@ TEST_CASE("a wait that is open is charged up to the last heartbeat, in the live 
   tree.begin_wait(leaf, kStart + 10 * kMs, WaitKind::mpi);
 
   const auto charged = [&] {
-    const Measurement m = culprit::measurement::read(directory / "a.culprit");
+    const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
     return m.threads.at(0).cells.at(0);
   };
   CHECK(charged().time_ns == 5 * kMs);  // no heartbeat after the enter
@@ -169,7 +169,7 @@ TEST_CASE("a wait that is open is charged up to the last heartbeat, in the live 
   SECTION("a node without samples gets a cell of its own") {
     tree.end_wait();
     tree.begin_wait(insert(tree, {call(0x11)}), kStart + 20 * kMs, WaitKind::none);
-    const Measurement m = culprit::measurement::read(directory / "a.culprit");
+    const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
     const auto& thread = m.threads.at(0);
     const auto node = find(thread, {call(0x11)});
     REQUIRE(node != cct::kNoNode);
@@ -203,7 +203,7 @@ TEST_CASE("an arena that is full charges the parent, counts, and never glues a p
   CHECK(tree.child(outer, call(0x3)) == inner);  // the next sample starts afresh
   ++recorded;
 
-  const Measurement m = culprit::measurement::read(directory / "a.culprit");
+  const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
   CHECK(invalid(m) == "");
   const auto& thread = m.threads.at(0);
   CHECK(thread.quality.samples == recorded);
@@ -272,7 +272,7 @@ TEST_CASE("an arena grows up to its reservation and no further") {
   CHECK(std::filesystem::file_size(directory / "a.culprit") < std::uintmax_t{70} << 20);
   CHECK(file->maintain(kStart) == 0);  // being full is counted, not an error of every turn
   CHECK(file->seal(EndReason::exit, kStart + kMs) == 0);
-  const Measurement m = culprit::measurement::read(directory / "a.culprit");
+  const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
   CHECK(invalid(m) == "");
   CHECK(m.threads.at(0).nodes.size() > 500'000);
   CHECK(m.threads[0].quality.full == 1);
@@ -293,7 +293,7 @@ TEST_CASE("several threads record while the flusher thread grows their arenas an
   });
   std::string why;
   std::thread reader([&] {
-    while (!done && why.empty()) why = invalid(culprit::measurement::read(path));
+    while (!done && why.empty()) why = invalid(culprit::measurement::Reader().read(path));
   });
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
@@ -314,7 +314,7 @@ TEST_CASE("several threads record while the flusher thread grows their arenas an
   reader.join();
   CHECK(why == "");
 
-  const Measurement live = culprit::measurement::read(path);
+  const Measurement live = culprit::measurement::Reader().read(path);
   CHECK(invalid(live) == "");
   REQUIRE(live.threads.size() == kThreads);
   CHECK(live.modules.size() == 7);
@@ -335,7 +335,7 @@ TEST_CASE("threads beyond the table are refused and told") {
   CHECK(file->add_thread(1, false, {}, kStart) == nullptr);
   CHECK(file->add_thread(1, false, {}, kStart) == nullptr);
   CHECK(file->seal(EndReason::exit, kStart + kMs) == 0);
-  const Measurement m = culprit::measurement::read_summary(directory / "a.culprit");
+  const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
   CHECK(m.threads.size() == culprit::measurement::kMaxThreads);
   REQUIRE(m.process.notes.size() == 1);
   CHECK(m.process.notes[0].substr(0, 11) == "2 thread(s)");
@@ -362,7 +362,7 @@ TEST_CASE("creating and moving files tells an errno and never replaces another's
   CHECK_FALSE(std::filesystem::exists(directory / "a.culprit"));
   REQUIRE(file->add_thread(1, true, {}, kStart) != nullptr);
   CHECK(file->seal(EndReason::exit, kStart) == 0);
-  CHECK(culprit::measurement::read(directory / "b.culprit").sealed);
+  CHECK(culprit::measurement::Reader().read(directory / "b.culprit").sealed);
   CHECK_FALSE(std::filesystem::exists(directory / "b.culprit.tmp"));
 }
 
@@ -391,7 +391,7 @@ TEST_CASE("a file that took the name of ours is not written to") {
   write_bytes(directory / "a.culprit", {'v'});
   CHECK(file->add_thread(2, false, {}, kStart) == nullptr);
   CHECK(bytes_of(directory / "a.culprit") == std::vector{'v'});
-  CHECK(culprit::measurement::read(directory / "moved.culprit").threads.size() == 1);
+  CHECK(culprit::measurement::Reader().read(directory / "moved.culprit").threads.size() == 1);
 }
 
 TEST_CASE("a file without a rank knows its run") {
@@ -402,7 +402,7 @@ TEST_CASE("a file without a rank knows its run") {
     const auto path = directory / (seal ? "sealed.culprit" : "live.culprit");
     File file(path, description);
     if (seal) CHECK(file->seal(EndReason::exit, kStart) == 0);
-    const Measurement m = culprit::measurement::read_summary(path);
+    const Measurement m = culprit::measurement::Reader().read(path);
     CHECK(m.process.run_id == "0123abcd");
     CHECK_FALSE(m.process.rank.has_value());
   }
@@ -421,7 +421,7 @@ TEST_CASE("notes and long strings are bounded, and what is lost is told") {
     File file(path, description);
     for (int i = 0; i < 40; ++i) file->note(std::string(1000, 'n').c_str());
     if (seal) CHECK(file->seal(EndReason::exit, kStart) == 0);
-    const Measurement m = culprit::measurement::read(path);
+    const Measurement m = culprit::measurement::Reader().read(path);
     CHECK(m.process.host == std::string(255, 'h'));
     CHECK(m.process.arguments == std::vector<std::string>{"app", argument});
     REQUIRE(m.process.notes.size() == 34);

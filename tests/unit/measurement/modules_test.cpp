@@ -26,7 +26,7 @@ TEST_CASE("a module is its load address, path and build-id") {
   const std::string build_id(100, 'i');
   CHECK(file->module(0x3000, path.c_str(), build_id.data(), build_id.size(), 0) == 6);
   CHECK(file->module(0x3000, path.c_str(), build_id.data(), build_id.size(), 0) == 6);
-  const Measurement m = culprit::measurement::read(directory / "a.culprit");
+  const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
   REQUIRE(m.modules.size() == 7);
   CHECK(m.modules[2].key.build_id == "0103");
   CHECK(m.modules[3].key.build_id == "");
@@ -48,7 +48,7 @@ TEST_CASE("the module table takes as many as it says, tells when it is full, and
   CHECK(file->module(1, "/one/too/many", nullptr, 0, 0) == cct::kNoModule);
   CHECK(file->module(std::uint64_t{17} << 12, name(17).c_str(), "identification", 14, 0) == 17);
   REQUIRE(file->seal(culprit::measurement::EndReason::exit, kStart) == 0);
-  const Measurement m = culprit::measurement::read(directory / "a.culprit");
+  const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
   REQUIRE(m.modules.size() == kMaxModules);
   CHECK(m.modules[4000].key.path == name(4000));
   REQUIRE(m.process.notes.size() == 1);
@@ -77,7 +77,7 @@ TEST_CASE("threads that meet the same modules at once agree on their numbers") {
   for (auto& thread : threads) thread.join();
   for (const auto& mine : seen) CHECK(mine == seen[0]);
   CHECK(std::set<std::uint32_t>(seen[0].begin(), seen[0].end()).size() == kEach);
-  const Measurement m = culprit::measurement::read(directory / "a.culprit");
+  const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
   REQUIRE(m.modules.size() == kEach);
   for (std::uint32_t i = 0; i < kEach; ++i)
     CHECK(m.modules.at(seen[0][i]).key.path == "/m" + std::to_string(i));

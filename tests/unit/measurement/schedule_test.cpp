@@ -74,7 +74,8 @@ TEST_CASE("how a thread was scheduled is in the live file, and in the sealed one
   for (const bool seal : {false, true}) {
     const Directory directory;
     small_file(seal, directory);
-    const Measurement m = culprit::measurement::read(directory / (seal ? "sealed.culprit" : "live.culprit"));
+    const Measurement m =
+        culprit::measurement::Reader().read(directory / (seal ? "sealed.culprit" : "live.culprit"));
     CHECK(m.process.host_load == kHostLoad);
     REQUIRE(m.threads.size() == 2);
     CHECK(m.threads[0].schedule == schedule(700));
@@ -89,7 +90,7 @@ TEST_CASE("what nobody asked the kernel is unknown") {
     REQUIRE(file->add_thread(1, true, {}, kStart) != nullptr);
     file->maintain(kStart + 1);
     if (seal) REQUIRE(file->seal(EndReason::exit, kStart + 2) == 0);
-    const Measurement m = culprit::measurement::read(directory / "a.culprit");
+    const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
     CHECK_FALSE(m.threads.at(0).schedule.known());
     CHECK_FALSE(m.process.host_load.known());
   }
@@ -113,7 +114,7 @@ TEST_CASE("schedules add up over the lives of threads that share a tree, and nev
   again->set_schedule(1000, schedule(20));  // asked earlier
   again->finish(kStart + 3);
   again->set_schedule(1000, schedule(60));  // too late
-  const Measurement m = culprit::measurement::read(directory / "a.culprit");
+  const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
   const Schedule& sum = m.threads.at(again->index()).schedule;
   CHECK(sum.ran_ns == 150);
   CHECK(sum.runnable_ns == 300);
@@ -131,7 +132,7 @@ TEST_CASE("the thread records while another one notes its schedule") {
   });
   for (std::uint64_t i = 0; i < 20'000; ++i) tree.record(insert(tree, {sample(i % 50)}), values(1));
   other.join();
-  const Measurement m = culprit::measurement::read(directory / "a.culprit");
+  const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
   CHECK(m.threads.at(0).schedule == schedule(20'000));
 }
 
@@ -145,10 +146,10 @@ TEST_CASE("a schedule that was half written is unknown, a damaged one is noticed
   auto bytes = whole;
   head_of(bytes)->schedule.runnable_ns += 1;
   write_bytes(path, bytes);
-  CHECK_THROWS_AS(culprit::measurement::read(path), MeasurementError);
+  CHECK_THROWS_AS(culprit::measurement::Reader().read(path), MeasurementError);
   head_of(bytes)->schedule_changes += 1;
   write_bytes(path, bytes);
-  const Measurement m = culprit::measurement::read(path);
+  const Measurement m = culprit::measurement::Reader().read(path);
   CHECK_FALSE(m.threads.at(0).schedule.known());
   CHECK(m.threads.at(1).schedule == schedule(701));
 }

@@ -81,10 +81,10 @@ TEST_CASE("the sealed form holds what the live form held") {
   file->maintain(kStart + 90);
   // The end is marked first, as when the seal fails: then live and sealed must agree in everything.
   REQUIRE(file->seal(EndReason::exec, kStart + 100) == 0);
-  const Measurement live = culprit::measurement::read(path);
+  const Measurement live = culprit::measurement::Reader().read(path);
   file->resume();
   REQUIRE(file->seal(EndReason::exit, kStart + 100) == 0);
-  const Measurement sealed = culprit::measurement::read(path);
+  const Measurement sealed = culprit::measurement::Reader().read(path);
   CHECK(sealed.sealed);
   CHECK_FALSE(sealed.cut_short());
   CHECK(sealed.process.end == EndReason::exit);
@@ -116,7 +116,7 @@ TEST_CASE("stretches and the samples in them are told, live and sealed") {
   count_stretches(tree);
   file->maintain(kStart + 1);
   if (GENERATE(false, true)) REQUIRE(file->seal(EndReason::exit, kStart + 100) == 0);
-  const Measurement m = culprit::measurement::read(path);
+  const Measurement m = culprit::measurement::Reader().read(path);
   CHECK(invalid(m) == "");
   const auto& thread = m.threads.at(0);
   const auto first = find(thread, {call(100), sample(1)}), second = find(thread, {call(200), sample(1)});
@@ -160,7 +160,7 @@ TEST_CASE("stretches beyond their accumulators are left out") {
     tree.count_call(insert(tree, {call(i), sample(1)}), 1'000);
   }
   tree.count_call(insert(tree, {call(0), sample(1)}), 500);
-  const Measurement m = culprit::measurement::read(path);
+  const Measurement m = culprit::measurement::Reader().read(path);
   CHECK(m.threads.at(0).epochs.size() == culprit::measurement::kStretchAccumulators);
   CHECK(m.threads[0].epochs.back().total_ns == 1'500);
   CHECK(m.threads[0].quality.epochs_lost == 0);
@@ -178,7 +178,7 @@ TEST_CASE("calls that are alike share an accumulator, and their number is bounde
                      {.kind = EpochKind::lock, .size_class = 2, .window = 5, .peers = 6, .time_ns = ns});
   }
   tree.count_epoch(leaf, {.kind = EpochKind::flush, .size_class = 2, .window = 5, .peers = 6, .time_ns = 1});
-  const Measurement one = culprit::measurement::read(path);
+  const Measurement one = culprit::measurement::Reader().read(path);
   REQUIRE(one.threads.at(0).epochs.size() == 2);
   const Epoch& lock = one.threads[0].epochs[1];
   CHECK(lock.kind == EpochKind::lock);
@@ -209,9 +209,9 @@ TEST_CASE(
     count(size, kEpochAccumulators + 2);
   }
   CHECK(tree.counters().epochs_lost == 10);
-  CHECK(culprit::measurement::read(path).threads.at(0).quality.epochs_lost == 10);
+  CHECK(culprit::measurement::Reader().read(path).threads.at(0).quality.epochs_lost == 10);
   REQUIRE(file->seal(EndReason::exit, kStart + 9) == 0);
-  const Measurement sealed = culprit::measurement::read(path);
+  const Measurement sealed = culprit::measurement::Reader().read(path);
   const auto& epochs = sealed.threads.at(0).epochs;
   CHECK(epochs.size() == kEpochAccumulators + kCoarseAccumulators);
   CHECK(std::ranges::count_if(epochs, [](const Epoch& e) { return e.window == 0 && e.count == 2; }) ==
@@ -250,9 +250,9 @@ TEST_CASE("of many epochs a uniform choice that all processes share keeps its st
       }
       if (instance % 256 == 0) file->maintain(kStart + instance);
     }
-    const auto live = culprit::measurement::read(path).threads.at(0).epochs;
+    const auto live = culprit::measurement::Reader().read(path).threads.at(0).epochs;
     REQUIRE(file->seal(EndReason::exit, kStart + kInstances) == 0);
-    CHECK(culprit::measurement::read(path).threads.at(0).epochs == live);
+    CHECK(culprit::measurement::Reader().read(path).threads.at(0).epochs == live);
     CHECK(live.size() <= kEpochStamps);
     CHECK(live.size() > kEpochStamps / 3);
     for (const Epoch& epoch : live) {
@@ -269,33 +269,6 @@ TEST_CASE("of many epochs a uniform choice that all processes share keeps its st
     CHECK(std::abs(static_cast<double>(early) / static_cast<double>(live.size()) - 0.5) < 0.1);
   }
   CHECK(std::ranges::includes(kept[0], kept[1]));
-}
-
-TEST_CASE("a summary is the measurement without its trees") {
-  const Directory directory;
-  const auto path = directory / "a.culprit";
-  File file(path, process());
-  add_modules(*file.operator->());
-  for (unsigned t = 0; t < 3; ++t) {
-    fill(*file.operator->(), *file->add_thread(t, t == 0, {}, kStart), t, 50, 0);
-  }
-  for (const bool sealed : {false, true}) {
-    if (sealed) REQUIRE(file->seal(EndReason::quick_exit, kStart + 9) == 0);
-    Measurement whole = culprit::measurement::read(path);
-    const Measurement summary = culprit::measurement::read_summary(path);
-    CHECK(whole.threads.at(0).quality.samples == 50);
-    for (auto& thread : whole.threads) {
-      CHECK_FALSE(thread.nodes.empty());
-      thread.nodes.clear();
-      thread.cell.clear();
-      thread.cells.clear();
-      thread.events.clear();
-      thread.epochs.clear();
-      thread.units.clear();
-    }
-    CHECK(difference(whole, summary) == "");
-    CHECK(summary.sealed == sealed);
-  }
 }
 
 TEST_CASE("the structure of a sealed measurement is all of it but values") {
@@ -316,7 +289,7 @@ TEST_CASE("the structure of a sealed measurement is all of it but values") {
       std::ranges::fill(thread.events, culprit::measurement::EventValue{});
     }
     CHECK(difference(whole, structure) == "");
-    CHECK(difference(culprit::measurement::read(path), reader.read(path)) == "");
+    CHECK(difference(culprit::measurement::Reader().read(path), reader.read(path)) == "");
   }
 }
 
@@ -327,7 +300,7 @@ TEST_CASE("a sealed node takes about ten bytes") {
   add_modules(*file.operator->());
   fill(*file.operator->(), *file->add_thread(1, true, {}, kStart), 1, 1000, 0);
   REQUIRE(file->seal(EndReason::exit, kStart) == 0);
-  const Measurement m = culprit::measurement::read(path);
+  const Measurement m = culprit::measurement::Reader().read(path);
   REQUIRE(m.threads.at(0).nodes.size() > 4000);
   CHECK(std::filesystem::file_size(path) < 12 * m.threads[0].nodes.size());
 }
@@ -339,14 +312,14 @@ TEST_CASE("exec marks the file complete, resume takes it back, and sealing ends 
   ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
   CHECK(file->seal(EndReason::exec, kStart + 5) == 0);
   CHECK(file->open());
-  Measurement m = culprit::measurement::read(path);
+  Measurement m = culprit::measurement::Reader().read(path);
   CHECK(m.process.end == EndReason::exec);
   CHECK(m.process.end_ns == kStart + 5);
   CHECK_FALSE(m.cut_short());
   file->resume();
   CHECK(tree.usable());
   tree.record(tree.program_root(), values(7));
-  m = culprit::measurement::read(path);
+  m = culprit::measurement::Reader().read(path);
   CHECK(m.process.end == EndReason::running);
   CHECK(m.cut_short());
   CHECK(file->seal(EndReason::signal, kStart + 8) == 0);
@@ -355,7 +328,7 @@ TEST_CASE("exec marks the file complete, resume takes it back, and sealing ends 
   CHECK(file->seal(EndReason::exit, kStart + 9) == EBADF);
   // A handler that is still running stores into memory that is still there.
   tree.record(insert(tree, {call(1), call(2)}), values(7));
-  m = culprit::measurement::read(path);
+  m = culprit::measurement::Reader().read(path);
   CHECK(m.sealed);
   CHECK(m.process.end == EndReason::signal);
   CHECK(m.threads.at(0).cells.at(0).time_ns == 7);
@@ -376,9 +349,9 @@ TEST_CASE("after forget the same object can hold another file") {
     CHECK(file.module(5, name, nullptr, 0, 0) == cct::kNoModule);
   }
   delete &file;
-  CHECK_FALSE(culprit::measurement::read(directory / "a.culprit").sealed);
-  CHECK(culprit::measurement::read(directory / "b.culprit").modules.at(0).key.path == "b.culprit");
-  CHECK(culprit::measurement::read(directory / "b.culprit").threads.at(0).cells.at(0).time_ns == 3);
+  CHECK_FALSE(culprit::measurement::Reader().read(directory / "a.culprit").sealed);
+  CHECK(culprit::measurement::Reader().read(directory / "b.culprit").modules.at(0).key.path == "b.culprit");
+  CHECK(culprit::measurement::Reader().read(directory / "b.culprit").threads.at(0).cells.at(0).time_ns == 3);
 }
 
 TEST_CASE("the space of a live file with many threads goes in one piece, and is there until then") {
@@ -406,7 +379,7 @@ TEST_CASE("the space of a live file with many threads goes in one piece, and is 
     constexpr auto kExt4 = 0xef53;
     const bool gone = rest.str().find("CBLK") == std::string::npos;
     CHECK(gone == (unused && system.f_type == kExt4));
-    const Measurement m = culprit::measurement::read(path);
+    const Measurement m = culprit::measurement::Reader().read(path);
     REQUIRE(m.threads.size() == kThreads);
     for (std::size_t i = 0; i < kThreads; ++i) CHECK(m.threads.at(i).cells.at(0).time_ns == i + 1);
     std::filesystem::remove(path);
@@ -422,7 +395,7 @@ TEST_CASE("a leftover of an earlier attempt does not stop the seal; a directory 
   std::filesystem::create_directories(directory / "a.culprit.tmp" / "full");
   CHECK(file->seal(EndReason::exit, kStart + 5) == EEXIST);
   CHECK(file->open());
-  const Measurement live = culprit::measurement::read(path);
+  const Measurement live = culprit::measurement::Reader().read(path);
   CHECK_FALSE(live.sealed);
   CHECK_FALSE(live.cut_short());
   CHECK(live.process.end == EndReason::exit);
@@ -430,7 +403,7 @@ TEST_CASE("a leftover of an earlier attempt does not stop the seal; a directory 
   std::filesystem::remove_all(directory / "a.culprit.tmp");
   write_bytes(directory / "a.culprit.tmp", {'o', 'l', 'd'});
   CHECK(file->seal(EndReason::exit, kStart + 5) == 0);
-  CHECK(culprit::measurement::read(path).sealed);
+  CHECK(culprit::measurement::Reader().read(path).sealed);
 }
 
 TEST_CASE("without a free descriptor a thread may ask again, and the live file stays, complete") {
@@ -465,7 +438,7 @@ TEST_CASE("without a free descriptor a thread may ask again, and the live file s
   CHECK(held == 0);
   CHECK(served != nullptr);
   CHECK(error == EMFILE);
-  const Measurement m = culprit::measurement::read(path);
+  const Measurement m = culprit::measurement::Reader().read(path);
   CHECK_FALSE(m.sealed);
   CHECK_FALSE(m.cut_short());
   CHECK(m.process.notes.empty());

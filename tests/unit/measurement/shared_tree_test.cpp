@@ -52,7 +52,7 @@ TEST_CASE("ten thousand short threads share some trees and lose nothing") {
     constexpr std::uint64_t kThreads = 10'000;
     for (std::uint64_t i = 0; i < kThreads; ++i) live(file, i, call(i % 2), kStart + i * kLife, i % 4);
     if (seal) REQUIRE(file->seal(EndReason::exit, kStart + kThreads * kLife) == 0);
-    const Measurement m = culprit::measurement::read(path);
+    const Measurement m = culprit::measurement::Reader().read(path);
     CHECK(invalid(m) == "");
     for (const std::uint64_t routine : {0, 1}) {
       const Sums sums = sums_of(m, call(routine));
@@ -86,7 +86,7 @@ TEST_CASE("a tree is taken over only after its thread ended, and spans its threa
   const ThreadTree* last = file->add_thread(903, false, call(1), kStart + 60);
   CHECK(last == file->thread(kEndedTrees + 7));
   file->maintain(kStart + 100);
-  const Measurement m = culprit::measurement::read(path);
+  const Measurement m = culprit::measurement::Reader().read(path);
   const auto& shared = m.threads.at(kEndedTrees);
   CHECK(shared.tid == 902);
   CHECK(shared.lives == 2);
@@ -125,7 +125,7 @@ TEST_CASE("threads that start and end at the same time never share a tree") {
   std::vector<std::thread> workers;
   for (std::uint64_t worker = 0; worker < 4; ++worker) workers.emplace_back(body, worker);
   for (auto& worker : workers) worker.join();
-  const Measurement m = culprit::measurement::read(path);
+  const Measurement m = culprit::measurement::Reader().read(path);
   CHECK(invalid(m) == "");
   const Sums sums = sums_of(m, call(1));
   CHECK(sums.lives == 4 * kEach);

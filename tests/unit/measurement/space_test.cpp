@@ -73,7 +73,7 @@ TEST_CASE("a full disk gives an errno, never a signal, and loses nothing that wa
   while (file->add_thread(threads, false, {}, kStart) != nullptr) ++threads;
   CHECK(file->seal(EndReason::exit, kStart + 1) == ENOSPC);
   CHECK_FALSE(std::filesystem::exists(disk / "a.culprit.tmp"));
-  const Measurement m = culprit::measurement::read(disk / "a.culprit");
+  const Measurement m = culprit::measurement::Reader().read(disk / "a.culprit");
   CHECK(invalid(m) == "");
   CHECK_FALSE(m.cut_short());
   REQUIRE(m.threads.size() == threads);
@@ -115,7 +115,7 @@ TEST_CASE("a file-size limit gives EFBIG and no SIGXFSZ") {
   });
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
-  CHECK(culprit::measurement::read(directory / "a.culprit").sealed);
+  CHECK(culprit::measurement::Reader().read(directory / "a.culprit").sealed);
 }
 
 TEST_CASE(
@@ -146,7 +146,7 @@ TEST_CASE(
   });
   REQUIRE(WIFEXITED(status));
   REQUIRE(WEXITSTATUS(status) == 0);
-  const Measurement m = culprit::measurement::read(path);
+  const Measurement m = culprit::measurement::Reader().read(path);
   REQUIRE(m.threads.size() > 280);
   for (std::size_t i = 0; i < m.threads.size(); ++i) CHECK(m.threads[i].cells.at(0).time_ns == i + 1);
 }
@@ -172,6 +172,6 @@ TEST_CASE("a tight address space is left to the program") {
   });
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
-  CHECK(culprit::measurement::read_summary(directory / "a.culprit").threads.size() == 20);
+  CHECK(culprit::measurement::Reader().read(directory / "a.culprit").threads.size() == 20);
 #endif
 }

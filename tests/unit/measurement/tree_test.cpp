@@ -62,11 +62,11 @@ TEST_CASE("the tree holds exactly the paths that were inserted, with their sums,
       tree.record(node, values(++time));
       reference[whole] += time;
     }
-    const Measurement live = culprit::measurement::read(directory / "a.culprit");
+    const Measurement live = culprit::measurement::Reader().read(directory / "a.culprit");
     RC_ASSERT(invalid(live) == "");
     RC_ASSERT(recorded_in(live.threads.at(0)) == reference);
     RC_ASSERT(file->seal(EndReason::exit, kStart + 1) == 0);
-    const Measurement sealed = culprit::measurement::read(directory / "a.culprit");
+    const Measurement sealed = culprit::measurement::Reader().read(directory / "a.culprit");
     RC_ASSERT(invalid(sealed) == "");
     RC_ASSERT(recorded_in(sealed.threads.at(0)) == reference);
   });
@@ -90,7 +90,7 @@ TEST_CASE("siblings come in the order of module, offset and kind; every child on
                       call(0, 2), call(5, 2), call(1, cct::kNoModule)};
   for (const bool sealed : {false, true}) {
     if (sealed) REQUIRE(file->seal(EndReason::exit, kStart) == 0);
-    const Measurement m = culprit::measurement::read(directory / "a.culprit");
+    const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
     Path found;
     for (const auto& node : m.threads.at(0).nodes) {
       if (node.parent == 1) found.push_back(node.frame);
@@ -112,9 +112,9 @@ TEST_CASE("a path a hundred thousand frames deep and a node with as many childre
     if (i % 512 == 0) REQUIRE(file->maintain(kStart) == 0);
   }
   tree.record(deep, values(3));
-  const Measurement live = culprit::measurement::read(directory / "a.culprit");
+  const Measurement live = culprit::measurement::Reader().read(directory / "a.culprit");
   REQUIRE(file->seal(EndReason::exit, kStart) == 0);
-  const Measurement sealed = culprit::measurement::read(directory / "a.culprit");
+  const Measurement sealed = culprit::measurement::Reader().read(directory / "a.culprit");
   CHECK(invalid(live) == "");
   CHECK(live.threads.at(0).nodes.size() == 2 * kMany + 4);
   CHECK(path_of(live.threads[0], static_cast<cct::NodeId>(2 * kMany + 3)).size() == 1);

@@ -104,8 +104,9 @@ database::ContextId find(const database::Contents& e, ContextKind kind, const st
   return database::kNone;
 }
 
-std::uint64_t sum(const std::optional<database::SummaryEntry>& entry) {
-  return !entry ? 0 : static_cast<std::uint64_t>(entry->inclusive.sum);
+std::uint64_t total_of(const database::SummaryTables& tables, std::uint32_t role, std::uint32_t metric,
+                       std::uint32_t scope) {
+  return static_cast<std::uint64_t>(tables.get(role, metric, scope, true).sum);
 }
 
 }  // namespace
@@ -136,11 +137,11 @@ TEST_CASE("a run is merged: roles, metrics, folding, blame") {
     CHECK((e.contexts[x].kind == ContextKind::procedure) == (x == allreduce));
   }
   constexpr std::uint64_t kIdle = std::uint64_t{3} * 50 * 4 * recorder::kPeriod;
-  CHECK(sum(reader.context_summary(0, 1, allreduce)) == kIdle);
-  CHECK(sum(reader.context_summary(0, 1, 0)) == kIdle);
-  CHECK(sum(reader.context_summary(0, 2, 0)) == 4 * 20 * recorder::kPeriod);  // MPI_Init: communication
-  CHECK(sum(reader.context_summary(1, 0, 0)) == 2 * 10 * recorder::kPeriod);
-  CHECK(reader.context_values(allreduce, 1) ==
+  CHECK(total_of(e.context_summaries, 0, 1, allreduce) == kIdle);
+  CHECK(total_of(e.context_summaries, 0, 1, 0) == kIdle);
+  CHECK(total_of(e.context_summaries, 0, 2, 0) == 4 * 20 * recorder::kPeriod);  // MPI_Init: communication
+  CHECK(total_of(e.context_summaries, 1, 0, 0) == 2 * 10 * recorder::kPeriod);
+  CHECK(reader.inclusive_values({&allreduce, 1}, 1) ==
         std::vector<std::uint64_t>{kIdle / 3, 0, kIdle / 3, kIdle / 3, 0, 0});
 
   std::uint64_t blamed = 0;
@@ -193,8 +194,8 @@ TEST_CASE("random recursive programs: exclusive, inclusive, flat and blame agree
   merge_with(2, options_for(directory));
   const database::Reader reader(directory / "out.db");
   const database::Contents& e = reader.experiment();
-  CHECK(sum(reader.context_summary(0, 0, 0)) == total);
-  CHECK(sum(reader.flat_summary(0, 0, 0)) == total);
+  CHECK(total_of(e.context_summaries, 0, 0, 0) == total);
+  CHECK(total_of(e.flat_summaries, 0, 0, 0) == total);
   std::uint64_t exclusive = 0;
   for (std::uint32_t l = 0; l < e.locations.size(); ++l) {
     for (const database::Value& value : reader.profile_values(l))
@@ -204,11 +205,12 @@ TEST_CASE("random recursive programs: exclusive, inclusive, flat and blame agree
   std::uint64_t of_procedures = 0;
   for (database::FlatId f = 0; f < e.flat.size(); ++f) {
     if (e.flat[f].kind != ContextKind::procedure) continue;
-    const std::optional<database::SummaryEntry> entry = reader.flat_summary(0, 0, f);
-    REQUIRE(entry);
-    of_procedures += static_cast<std::uint64_t>(entry->exclusive.sum);
-    CHECK(entry->inclusive.sum <= total);
-    CHECK(entry->exclusive.sum <= entry->inclusive.sum);
+    const metrics::Accumulator inclusive = e.flat_summaries.get(0, 0, f, true);
+    const metrics::Accumulator exclusive_of = e.flat_summaries.get(0, 0, f, false);
+    REQUIRE(inclusive.observers > 0);
+    of_procedures += static_cast<std::uint64_t>(exclusive_of.sum);
+    CHECK(inclusive.sum <= total);
+    CHECK(exclusive_of.sum <= inclusive.sum);
   }
   CHECK(of_procedures == total);
   CHECK(e.quality.unresolved == e.quality.samples);

@@ -30,7 +30,6 @@ class RanksPane final : public Pane {
   }
 
   [[nodiscard]] Mode mode() const { return mode_; }
-  void set_mode(Mode mode) { mode_ = mode; }
 
  private:
   [[nodiscard]] std::vector<NodeRef> wanted() const;

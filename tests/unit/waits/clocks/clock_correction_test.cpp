@@ -41,5 +41,4 @@ TEST_CASE("one comparison gives an offset, none leaves the clock as it is") {
   CHECK(ClockCorrection(once)(100) == 0);
   const std::array none = {ClockPair{.monotonic_ns = 5, .realtime_ns = 9}};
   CHECK(ClockCorrection(none)(1700) == 1700);
-  CHECK_FALSE(ClockCorrection(none).corrects());
 }
