@@ -25,10 +25,6 @@ std::string paragraph(const std::string& text, const Screen& screen) {
   return std::string(kIndent, ' ') + wrap(text, screen.width, kIndent, kIndent);
 }
 
-Table::Cell share_of(const std::optional<double>& share) {
-  return share ? Table::Cell(*share) : Table::Cell();
-}
-
 }  // namespace
 
 double idleness_of(const views::Figures& figures) {
@@ -152,8 +148,8 @@ Table suspects_table(const views::Figures& figures) {
                           suspect.locations, seconds_of(suspect.excess_ns), seconds_of(suspect.explains_ns),
                           seconds_of(suspect.save_balanced_ns), seconds_of(suspect.save_removed_ns),
                           confidence_name(confidence_of(facts)), surer_with(experiment, facts),
-                          share_of(facts.more_work), share_of(facts.usual_cpu_share),
-                          share_of(facts.excess_cpu_share)});
+                          Table::cell(facts.more_work), Table::cell(facts.usual_cpu_share),
+                          Table::cell(facts.excess_cpu_share)});
   }
   return table;
 }

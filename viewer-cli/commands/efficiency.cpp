@@ -124,12 +124,12 @@ std::optional<double> transfer_in(const database::Contents& experiment,
 }
 
 Json figures_json(const Efficiency& result) {
-  const auto figure = [&](double value) { return result.ranks == 0 ? Json(nullptr) : Json(value); };
-  return {{"parallel", figure(result.parallel)},
-          {"load_balance", figure(result.load_balance)},
-          {"communication", figure(result.communication)},
-          {"serialization", result.exact ? Json(result.serialization) : Json(nullptr)},
-          {"transfer", result.exact ? Json(result.transfer) : Json(nullptr)}};
+  Json json = Json::object();
+  for (const EfficiencyFigure& figure : kEfficiencyFigures) {
+    const bool known = figure.exact ? result.exact : result.ranks != 0;
+    json[figure.key] = known ? Json(result.*figure.value) : Json(nullptr);
+  }
+  return json;
 }
 
 void write_regions(std::ostream& out, const Screen& screen, const std::vector<RegionEfficiency>& regions) {
@@ -261,16 +261,12 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
     out << "No MPI rank spent time in this run, so there is no parallel efficiency to tell.\n";
     return;
   }
-  const auto line = [&](const std::string& name, double value, const std::string& meaning) {
+  for (const EfficiencyFigure& figure : kEfficiencyFigures) {
+    if (figure.exact && !result.exact) continue;
+    const std::string name = figure.name;
     out << name << std::string(28 - name.size(), ' ')
-        << screen.bold(align_right(grouped(100 * value, 1), 5) + " %") << "  " << screen.dim(meaning) << '\n';
-  };
-  line("parallel efficiency", result.parallel, "mean useful time / run time");
-  line("  load balance", result.load_balance, "mean / largest useful time");
-  line("  communication efficiency", result.communication, "largest useful time / run time");
-  if (result.exact) {
-    line("    serialization", result.serialization, "communication / transfer efficiency");
-    line("    transfer", result.transfer, "run time if data moved at once / run time");
+        << screen.bold(align_right(grouped(100 * (result.*figure.value), 1), 5) + " %") << "  "
+        << screen.dim(figure.formula) << '\n';
   }
   const auto time = [&](double seconds) { return keep(duration(seconds, screen.unicode)); };
   out << '\n'

@@ -4,6 +4,7 @@
 #include "text/screen.hpp"
 #include "views/figures.hpp"
 
+#include <array>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -20,6 +21,29 @@ struct Efficiency {
   double run_s = 0, useful_mean_s = 0, useful_max_s = 0;
   std::uint64_t ranks = 0;
 };
+
+/// One figure, as each output has it.
+struct EfficiencyFigure {
+  double Efficiency::*value;
+  const char* key;                   ///< in JSON
+  bool exact;                        ///< time lines alone tell it
+  const char *name, *formula;        ///< in text
+  const char *short_name, *meaning;  ///< in the browser
+};
+inline constexpr std::array<EfficiencyFigure, 5> kEfficiencyFigures = {{
+    {&Efficiency::parallel, "parallel", false, "parallel efficiency", "mean useful time / run time",
+     "parallel efficiency", "mean useful time / run time"},
+    {&Efficiency::load_balance, "load_balance", false, "  load balance", "mean / largest useful time",
+     "  load balance", "mean / largest useful time: low, some ranks work more"},
+    {&Efficiency::communication, "communication", false, "  communication efficiency",
+     "largest useful time / run time", "  communication",
+     "largest useful time / run time: low, even the busiest rank waits"},
+    {&Efficiency::serialization, "serialization", true, "    serialization",
+     "communication / transfer efficiency", "    serialization",
+     "what an ideal network would reach: low, ranks depend on each other"},
+    {&Efficiency::transfer, "transfer", true, "    transfer", "run time if data moved at once / run time",
+     "    transfer", "run time if data moved at once / run time: low, data moves too long"},
+}};
 
 /// Ranks 0: nothing to tell (no rank, or no time).
 Efficiency efficiency_of(const views::Figures& figures);

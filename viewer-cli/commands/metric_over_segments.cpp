@@ -1,6 +1,7 @@
 #include "commands/metric_over_segments.hpp"
 
 #include "commands/rows.hpp"
+#include "commands/table.hpp"
 #include "findings/segment_begins.hpp"
 #include "findings/segment_picture.hpp"
 #include "text/call_path_text.hpp"
@@ -38,10 +39,6 @@ std::string of_long(const SegmentMetric& metric, bool unicode) {
   if (metric.median == 0) return text;
   const double times = static_cast<double>(*metric.median_of_long) / static_cast<double>(metric.median);
   return text + " (" + grouped(times, times < 9.95 ? 1 : 0) + " times)";
-}
-
-Json optional_number(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 }  // namespace
@@ -124,16 +121,14 @@ void write_metric_over_segments(std::ostream& out, const Screen& screen, const d
 }
 
 Json metrics_json(const database::Contents& experiment, const Variation& variation) {
-  Json metrics = Json::array();
+  Table table{{{"metric"}, {"unit"}, {"median"}, {"median_of_outliers"}, {"correlation"}}, {}};
   for (const SegmentMetric& metric : segment_metrics(experiment, variation)) {
-    metrics.push_back({{"metric", metric.name},
-                       {"unit", metric.unit},
-                       {"median", metric.value(metric.median)},
-                       {"median_of_outliers",
-                        metric.median_of_long ? Json(metric.value(*metric.median_of_long)) : Json(nullptr)},
-                       {"correlation", optional_number(metric.correlation)}});
+    Table::Cell of_long;
+    if (metric.median_of_long) of_long = metric.value(*metric.median_of_long);
+    table.rows.push_back(
+        {metric.name, metric.unit, metric.value(metric.median), of_long, Table::cell(metric.correlation)});
   }
-  return metrics;
+  return to_json(experiment, table);
 }
 
 void add_metric(Json& json, const database::Contents& experiment, const Variation& variation,
@@ -145,19 +140,15 @@ void add_metric(Json& json, const database::Contents& experiment, const Variatio
       values.push_back(metric.value(row.values[metric.index][i]));
     rows.push_back(std::move(values));
   }
-  Json high = Json::array();
+  Table high{{{"rank"}, {"iteration"}, {"value"}, {"median"}, {"path"}}, {}};
   for (const HighSegment& one : high_segments(variation, metric)) {
-    high.push_back(
-        {{"rank", one.rank},
-         {"iteration", one.segment},
-         {"value", metric.value(one.value)},
-         {"median", metric.value(metric.median)},
-         {"path", one.context == database::kNone ? Json::array() : path_json(experiment, one.context)}});
+    high.rows.push_back({std::int64_t{one.rank}, std::uint64_t{one.segment}, metric.value(one.value),
+                         metric.value(metric.median), Table::Path{one.context}});
   }
   json["metric"] = metric.name;
   json["unit"] = metric.unit;
   json["values"] = std::move(rows);
-  json["metric_outliers"] = std::move(high);
+  json["metric_outliers"] = to_json(experiment, high);
 }
 
 }  // namespace culprit::viewer

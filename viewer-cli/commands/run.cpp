@@ -73,7 +73,7 @@ void run_variation(std::ostream& out, const Screen& screen, const database::Cont
   write_as(
       invocation.format, out, [&] { write_variation(out, screen, experiment, variation, invocation.metric); },
       [&] { return variation_json(experiment, variation, invocation.metric); },
-      [&] { write_variation_csv(out, experiment, variation); });
+      [&] { write_csv(out, experiment, segments_table(experiment, variation)); });
 }
 
 /// A command that lists what merging has found in the time lines or at waiting calls: for people as a list,

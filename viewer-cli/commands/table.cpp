@@ -49,6 +49,7 @@ struct TextOf {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(double value) const { return csv_number(value); }
   std::string operator()(std::uint64_t value) const { return std::to_string(value); }
+  std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(const std::string& text) const { return text; }
   std::string operator()(const Table::Thread& thread) const {
     return location_label(experiment, thread.location);

@@ -4,6 +4,7 @@
 #include "text/frame_json.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <variant>
@@ -32,8 +33,9 @@ struct Table {
   };
   using Threads = std::vector<std::uint32_t>;
   /// monostate: there is none.
-  using Cell =
-      std::variant<std::monostate, bool, double, std::uint64_t, std::string, Thread, Threads, Ranks, Path>;
+  using Cell = std::variant<std::monostate, bool, double, std::uint64_t, std::int64_t, std::string, Thread,
+                            Threads, Ranks, Path>;
+  static Cell cell(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
 
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;  ///< a cell for each column

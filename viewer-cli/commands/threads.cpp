@@ -1,8 +1,8 @@
 #include "commands/threads.hpp"
 
+#include "commands/table.hpp"
 #include "findings/phrases.hpp"
 #include "request/view_request.hpp"
-#include "text/csv.hpp"
 #include "text/frame_json.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -263,29 +263,34 @@ void write_text(std::ostream& out, const Screen& screen, const database::Content
   }
 }
 
-/// `{"node":path,"metric","unit","values":[{location…,"value"}]}`.
-Json json_of(const database::Contents& experiment, const ThreadSeries& series) {
-  Json values = Json::array();
-  for (std::size_t index = 0; index < series.values.size(); ++index) {
-    Json value = Json::object();
-    add_location(value, experiment, series.locations[index]);
-    value["value"] = series.values[index];
-    values.push_back(std::move(value));
+Table table_of(const database::Contents& experiment, const ThreadSeries& series) {
+  using enum Table::In;
+  Table table{{{"location", json},
+               {"rank", csv},
+               {"thread", csv},
+               {"role", csv},
+               {"process", csv},
+               {"value", json},
+               {series.column.title, csv}},
+              {}};
+  for (std::size_t i = 0; i < series.values.size(); ++i) {
+    const database::LocationEntry self = experiment.locations[series.locations[i]];
+    table.rows.push_back({Table::Thread{series.locations[i]},
+                          self.rank < 0 ? Table::Cell() : std::int64_t{self.rank}, std::uint64_t{self.thread},
+                          experiment.roles[self.role].name, process_of(self), series.values[i],
+                          series.values[i]});
   }
-  Json path = Json::array();
-  for (const views::Frame& frame : series.path) path.push_back(to_json(frame));
-  return {{"node", path}, {"metric", series.column.title}, {"unit", series.column.unit}, {"values", values}};
+  return table;
 }
 
-void write_values(std::ostream& out, const database::Contents& experiment, const ThreadSeries& series) {
-  write_csv_row(out, {"rank", "thread", "role", "process", series.column.title});
-  for (std::size_t index = 0; index < series.values.size(); ++index) {
-    const database::LocationEntry location = experiment.locations[series.locations[index]];
-    write_csv_row(out, {location.rank < 0 ? "" : std::to_string(location.rank),
-                        std::to_string(location.thread), experiment.roles[location.role].name,
-                        std::string(location.host) + ':' + std::to_string(location.pid),
-                        csv_number(series.values[index])});
-  }
+/// `{"node":path,"metric","unit","values":[{location…,"value"}]}`.
+Json json_of(const database::Contents& experiment, const ThreadSeries& series) {
+  Json path = Json::array();
+  for (const views::Frame& frame : series.path) path.push_back(to_json(frame));
+  return {{"node", path},
+          {"metric", series.column.title},
+          {"unit", series.column.unit},
+          {"values", to_json(experiment, table_of(experiment, series))}};
 }
 
 /// A node by id or path, in the view that it belongs to.
@@ -370,7 +375,7 @@ void run_threads(std::ostream& out, const Screen& screen, const views::Source& s
       out << write(json_of(experiment, series));
       break;
     case Format::csv:
-      write_values(out, experiment, series);
+      write_csv(out, experiment, table_of(experiment, series));
       break;
   }
 }

@@ -9,7 +9,6 @@
 #include "print/text.hpp"
 #include "request/command_line.hpp"
 #include "text/call_path_text.hpp"
-#include "text/csv.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
@@ -44,6 +43,15 @@ void write_outliers(std::ostream& out, const Screen& screen, const database::Con
     if (one.context != database::kNone) rows.path(scope_around(experiment, one.context), false, "mostly in ");
   }
   rows.rest(variation.outliers.size(), shown);
+}
+
+Table outliers_table(const Variation& variation) {
+  Table table{{{"rank"}, {"iteration"}, {"sos_s"}, {"median_s"}, {"path"}}, {}};
+  for (const Variation::Outlier& one : variation.outliers) {
+    table.rows.push_back({std::int64_t{one.rank}, std::uint64_t{one.segment}, seconds_of(one.sos_ns),
+                          seconds_of(variation.median_ns), Table::Path{one.context}});
+  }
+  return table;
 }
 
 /// When each segment began, by row, since the first call of any rank; empty where older writers do not tell.
@@ -92,15 +100,6 @@ Json variation_json(const database::Contents& experiment, const Variation& varia
     rows.push_back(std::move(sos));
     ranks.push_back(row.rank);
   }
-  Json outliers = Json::array();
-  for (const Variation::Outlier& one : variation.outliers) {
-    outliers.push_back(
-        {{"rank", one.rank},
-         {"iteration", one.segment},
-         {"sos_s", seconds_of(one.sos_ns)},
-         {"median_s", seconds_of(variation.median_ns)},
-         {"path", one.context == database::kNone ? Json::array() : path_json(experiment, one.context)}});
-  }
   Json json = {{"segment", variation.marked ? "iteration" : "procedure"},
                {"path", variation.context == database::kNone ? Json::array()
                                                              : path_json(experiment, variation.context)},
@@ -109,7 +108,7 @@ Json variation_json(const database::Contents& experiment, const Variation& varia
                {"ranks", std::move(ranks)},
                {"sos_s", std::move(rows)},
                {"lined_up", line_up(variation)},
-               {"outliers", std::move(outliers)}};
+               {"outliers", to_json(experiment, outliers_table(variation))}};
   json["begin_s"] = begins_json(experiment, variation);
   if (!experiment.trace().metrics.empty()) json["metrics"] = metrics_json(experiment, variation);
   if (!metric.empty()) add_metric(json, experiment, variation, segment_metric(experiment, variation, metric));
@@ -144,44 +143,37 @@ void write_variation(std::ostream& out, const Screen& screen, const database::Co
   write_metrics_of_segments(out, screen, experiment, variation);
 }
 
-/// Each segment; `path` where one that took unusually long spent most of its time, and behind each metric the
-/// path where most was counted of one that has unusually much of it, as in JSON.
-void write_variation_csv(std::ostream& out, const database::Contents& experiment,
-                         const Variation& variation) {
+/// `path` is where a segment that took unusually long spent most of its time, and behind each metric the path
+/// where most was counted of one that has unusually much of it, as in JSON.
+Table segments_table(const database::Contents& experiment, const Variation& variation) {
   using Paths = std::map<std::pair<std::int32_t, std::uint32_t>, database::ContextId>;
-  const auto path_of = [&experiment](const Paths& paths, std::int32_t rank, std::uint32_t segment) {
+  const auto path_of = [](const Paths& paths, std::int32_t rank, std::uint32_t segment) {
     const auto found = paths.find({rank, segment});
-    return found == paths.end() || found->second == database::kNone ? std::string()
-                                                                    : whole_path(experiment, found->second);
+    return Table::Path{found == paths.end() ? database::kNone : found->second};
   };
   Paths outliers;
   for (const Variation::Outlier& one : variation.outliers) outliers[{one.rank, one.segment}] = one.context;
   const std::vector<SegmentMetric> metrics = segment_metrics(experiment, variation);
   std::vector<Paths> high(metrics.size());
-  std::vector<std::string> head = {"rank", "iteration", "begin_s", "sos_s", "outlier", "path"};
+  Table table{{{"rank"}, {"iteration"}, {"begin_s"}, {"sos_s"}, {"outlier"}, {"path"}}, {}};
   for (std::size_t i = 0; i < metrics.size(); ++i) {
-    head.push_back(metrics[i].name);
-    head.push_back(metrics[i].name + " path");
+    table.columns.push_back({metrics[i].name});
+    table.columns.push_back({metrics[i].name + " path"});
     for (const HighSegment& one : high_segments(variation, metrics[i]))
       high[i][{one.rank, one.segment}] = one.context;
   }
-  write_csv_row(out, head);
   for (const Variation::Row& row : variation.rows) {
     for (std::uint32_t i = 0; i < row.sos_ns.size(); ++i) {
-      const std::optional<double> begin = begin_s(experiment, row, i);
-      std::vector<std::string> fields = {std::to_string(row.rank),
-                                         std::to_string(i),
-                                         begin ? csv_number(*begin) : "",
-                                         csv_number(seconds_of(row.sos_ns[i])),
-                                         outliers.contains({row.rank, i}) ? "true" : "false",
-                                         path_of(outliers, row.rank, i)};
+      std::vector<Table::Cell>& cells = table.rows.emplace_back(std::vector<Table::Cell>{
+          std::int64_t{row.rank}, std::uint64_t{i}, Table::cell(begin_s(experiment, row, i)),
+          seconds_of(row.sos_ns[i]), outliers.contains({row.rank, i}), path_of(outliers, row.rank, i)});
       for (std::size_t metric = 0; metric < metrics.size(); ++metric) {
-        fields.push_back(csv_number(metrics[metric].value(row.values[metrics[metric].index][i])));
-        fields.push_back(path_of(high[metric], row.rank, i));
+        cells.emplace_back(metrics[metric].value(row.values[metrics[metric].index][i]));
+        cells.emplace_back(path_of(high[metric], row.rank, i));
       }
-      write_csv_row(out, fields);
     }
   }
+  return table;
 }
 
 }  // namespace culprit::viewer

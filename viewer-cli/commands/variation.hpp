@@ -1,7 +1,6 @@
 #pragma once
 
-#include "database/contents.hpp"
-#include "text/frame_json.hpp"
+#include "commands/table.hpp"
 #include "text/screen.hpp"
 
 #include <ostream>
@@ -22,9 +21,7 @@ Json variation_json(const database::Contents& experiment, const database::Variat
                     const std::string& metric);
 void write_variation(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                      const database::Variation& variation, const std::string& metric);
-/// One row per rank and segment: when it began, its time, all metrics, and the paths of what is unusual, as
-/// in JSON.
-void write_variation_csv(std::ostream& out, const database::Contents& experiment,
-                         const database::Variation& variation);
+/// A row per rank and segment: when it began, its time, all metrics, and the paths of what is unusual.
+Table segments_table(const database::Contents& experiment, const database::Variation& variation);
 
 }  // namespace culprit::viewer

@@ -7,11 +7,11 @@ namespace {
 
 constexpr int kIndent = 1;
 
-std::string process_of(const database::LocationEntry location) {
+}  // namespace
+
+std::string process_of(const database::LocationEntry& location) {
   return std::string(location.host) + ':' + std::to_string(location.pid);
 }
-
-}  // namespace
 
 Json to_json(const views::Frame& frame) {
   return {{"name", frame.name},

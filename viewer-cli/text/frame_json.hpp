@@ -24,6 +24,9 @@ void add_location(Json& object, const database::Contents& experiment, std::uint3
 /// An array of locations.
 Json locations_json(const database::Contents& experiment, std::span<const std::uint32_t> locations);
 
+/// `host:pid`.
+std::string process_of(const database::LocationEntry& location);
+
 /// `rank 3`, `rank 3 thread 1`, `host:pid thread 2`: a thread for people. The thread is left out where it is
 /// a main thread.
 std::string location_label(const database::Contents& experiment, std::uint32_t location);

@@ -21,16 +21,16 @@ std::string bar(double share, int width, bool unicode) {
   return text;
 }
 
-void add_line(Page& page, const std::string& name, double value, const std::string& meaning, int width,
-              bool unicode) {
+void add_line(Page& page, const EfficiencyFigure& line, double value, int width, bool unicode) {
   const std::string figure = grouped(100 * value, 1) + " %";
   const Tone tone = value >= kGood ? Tone::good : value >= kPoor ? Tone::warm : Tone::hot;
-  std::string padded = name + std::string(static_cast<std::size_t>(kNameWidth) - name.size(), ' ');
+  std::string padded = line.short_name;
+  padded.resize(kNameWidth, ' ');
   padded += std::string(static_cast<std::size_t>(kFigureWidth) - figure.size(), ' ');
   const int room = std::max(std::min(width - kNameWidth - kFigureWidth - 2, 50), 10);
   page.add(
       {{{padded, Tone::plain}, {figure, Tone::strong}, {"  " + bar(value, room, unicode), tone}}, {}, {}});
-  page.add("      " + meaning, Tone::dim);
+  page.add(std::string("      ") + line.meaning, Tone::dim);
 }
 
 }  // namespace
@@ -43,17 +43,8 @@ Page efficiency_page(const Workspace& workspace, const Findings& findings, int w
     page.say("No MPI rank spent time in this run, so there is no parallel efficiency to tell.", width);
     return page;
   }
-  add_line(page, "parallel efficiency", result.parallel, "mean useful time / run time", width, unicode);
-  add_line(page, "  load balance", result.load_balance,
-           "mean / largest useful time: low, some ranks work more", width, unicode);
-  add_line(page, "  communication", result.communication,
-           "largest useful time / run time: low, even the busiest rank waits", width, unicode);
-  if (result.exact) {
-    add_line(page, "    serialization", result.serialization,
-             "what an ideal network would reach: low, ranks depend on each other", width, unicode);
-    add_line(page, "    transfer", result.transfer,
-             "run time if data moved at once / run time: low, data moves too long", width, unicode);
-  }
+  for (const EfficiencyFigure& figure : kEfficiencyFigures)
+    if (!figure.exact || result.exact) add_line(page, figure, result.*figure.value, width, unicode);
   page.blank();
   page.say((result.exact ? "From time lines: run time " : "From a profile: run time ") +
                keep(seconds_text(workspace, result.run_s)) + ", useful time outside MPI " +
