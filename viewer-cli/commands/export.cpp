@@ -6,6 +6,7 @@
 #include "files/new_file.hpp"
 #include "files/write_failure.hpp"
 #include "print/output.hpp"
+#include "request/exports.hpp"
 #include "request/view_request.hpp"
 #include "tree/view_json.hpp"
 

@@ -43,15 +43,6 @@ constexpr std::array<std::pair<std::string_view, Format>, 3> kFormats = {{
     {"json", Format::json},
     {"csv", Format::csv},
 }};
-constexpr std::array<std::pair<std::string_view, ExportFormat>, 7> kExportFormats = {{
-    {"collapsed", ExportFormat::collapsed},
-    {"speedscope", ExportFormat::speedscope},
-    {"pprof", ExportFormat::pprof},
-    {"hatchet", ExportFormat::hatchet},
-    {"caliper", ExportFormat::caliper},
-    {"csv", ExportFormat::csv},
-    {"json", ExportFormat::json},
-}};
 constexpr std::array<std::pair<std::string_view, views::Scaling>, 2> kScalings = {{
     {"strong", views::Scaling::strong},
     {"weak", views::Scaling::weak},
@@ -197,7 +188,7 @@ void take_arguments(const std::vector<std::string>& words, Invocation& invocatio
       break;
     case Command::exporting:
       if (words.size() <= next) throw UsageError("export: no format given (see viewer-cli export --help)");
-      invocation.export_format = choose(kExportFormats, words[next++], "no such export format");
+      invocation.export_format = choose(kExports, words[next++], "no such export format").format;
       break;
     default:
       break;
@@ -328,8 +319,8 @@ std::vector<std::string> view_names() {
   return names_of(kViews);
 }
 
-std::vector<std::string> export_format_names() {
-  return names_of(kExportFormats);
+std::vector<std::string> export_names() {
+  return names_of(kExports);
 }
 
 std::vector<std::string> option_names(std::string_view command) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "request/errors.hpp"
+#include "request/exports.hpp"
 #include "views/difference.hpp"
 
 #include <cstdint>
@@ -31,7 +32,6 @@ enum class Command : std::uint8_t {
 
 enum class ViewKind : std::uint8_t { calling_context, callers, flat };
 enum class Format : std::uint8_t { text, json, csv };
-enum class ExportFormat : std::uint8_t { collapsed, speedscope, pprof, hatchet, caliper, csv, json };
 
 /// What the user asks for.
 struct Invocation {
@@ -71,7 +71,7 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
 // What the command line understands, for completion.
 std::vector<std::string> command_names();
 std::vector<std::string> view_names();
-std::vector<std::string> export_format_names();
+std::vector<std::string> export_names();
 /// The long options that have a meaning for a command; those of all commands where it is none.
 std::vector<std::string> option_names(std::string_view command);
 

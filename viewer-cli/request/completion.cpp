@@ -81,7 +81,7 @@ Words arguments_of(const Words& before) {
   if (before.size() == 1) return command_names();
   if (before.size() > 2) return {};
   if (before[1] == "view") return view_names();
-  if (before[1] == "export") return export_format_names();
+  if (before[1] == "export") return export_names();
   if (before[1] == "diff") return {kCompleteFiles};
   return {};
 }

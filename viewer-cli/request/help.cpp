@@ -1,7 +1,11 @@
 #include "request/help.hpp"
 
+#include "request/exports.hpp"
+
 #include <algorithm>
 #include <array>
+
+#include <fmt/core.h>
 
 namespace culprit::viewer {
 namespace {
@@ -38,7 +42,7 @@ commands
   variation               how long iterations took, over ranks and time (trace)
   efficiency              parallel efficiency, load balance, communication efficiency
   diff DB2                two runs compared: per code, change and scaling loss
-  export FORMAT           for other tools: collapsed, speedscope, pprof, hatchet, caliper, csv, json
+  export FORMAT           for other tools: {names}
   info                    what was run, where, when and how; how good the data is
 
 (trace): needs a measurement with time lines, hpcrun-lite --trace.
@@ -284,14 +288,7 @@ change is DB2 - DB, ratio DB2 / DB. Scaling loss is what DB2 has beyond the idea
     {"export",
      R"help(Writes the calling context tree for other tools.
 
-  viewer-cli run1.db export collapsed -o run1.collapsed.txt      flamegraph.pl, inferno, speedscope, Firefox
-  viewer-cli run1.db export speedscope -o run1.speedscope.json   speedscope: one profile per thread
-  viewer-cli run1.db export pprof -o run1.pb.gz                  pprof -http : run1.pb.gz
-  viewer-cli run1.db export caliper -o run1.json                 Hatchet: GraphFrame.from_caliper, with ranks
-  viewer-cli run1.db export hatchet -o run1.hatchet.json         Hatchet: GraphFrame.from_literal(json.load(f))
-  viewer-cli run1.db export csv -o run1.csv                      one row per context, all sums
-  viewer-cli run1.db export json -o run1.view.json               as `view --format json`, all sums
-
+{examples}
 usage: viewer-cli DB|DIR export FORMAT [options]
 )help",
      R"help(  -o, --output FILE       (default: standard output)
@@ -315,12 +312,28 @@ loops. Hatchet's formats hold all metrics, by scope: procedures, inlined code an
      {}},
 }};
 
+/// `text` with what stands for the exports' names, or for examples of them, written out.
+std::string with_exports(std::string_view text) {
+  std::string names, examples, result(text);
+  for (const auto& [name, use] : kExports) {
+    names.append(names.empty() ? "" : ", ").append(name);
+    examples +=
+        fmt::format("  {:<62} {}\n", fmt::format("viewer-cli run1.db export {} -o run1.{}", name, use.ending),
+                    use.readers);
+  }
+  for (const auto& [place, list] : {std::pair("{names}", names), std::pair("{examples}", examples)}) {
+    if (const std::size_t at = result.find(place); at != std::string::npos)
+      result.replace(at, std::string_view(place).size(), list);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string help_text(std::string_view command) {
   const auto* const found = std::ranges::find(kCommands, command, &CommandHelp::name);
-  if (found == kCommands.end()) return std::string(kOverview);
-  std::string text(found->what);
+  if (found == kCommands.end()) return with_exports(kOverview);
+  std::string text = with_exports(found->what);
   text.append("\noptions\n").append(found->options);
   if (!found->formats.empty())
     text.append("  --format ").append(found->formats).append("  (default: text)\n");
