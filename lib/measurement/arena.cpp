@@ -1,8 +1,8 @@
 #include "measurement/arena.hpp"
 
-#include "measurement/block_checksum.hpp"
 #include "measurement/live_layout.hpp"
 #include "measurement/raw_memory.hpp"
+#include "measurement/record_checksums.hpp"
 
 #include <cerrno>
 

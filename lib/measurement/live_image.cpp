@@ -1,7 +1,7 @@
 #include "measurement/live_image.hpp"
 
-#include "measurement/block_checksum.hpp"
 #include "measurement/reading.hpp"
+#include "measurement/record_checksums.hpp"
 
 #include <algorithm>
 

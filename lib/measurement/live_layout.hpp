@@ -259,7 +259,7 @@ struct ModuleRecord {
   std::uint16_t path_size;
   std::uint16_t build_id_size;
   std::uint32_t counters;  // the unit of its ModuleCounters; 0: it has none
-  std::uint64_t checksum;  // of all but size, modification time and stated: module_checksum.hpp
+  std::uint64_t checksum;  // of all but size, modification time and stated: record_checksums.hpp
   // build-id, then path
 };
 static_assert(sizeof(ModuleRecord) == 48);

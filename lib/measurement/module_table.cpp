@@ -1,7 +1,6 @@
 #include "measurement/module_table.hpp"
 
-#include "measurement/checked_count.hpp"
-#include "measurement/module_checksum.hpp"
+#include "measurement/record_checksums.hpp"
 
 #include <cstring>
 

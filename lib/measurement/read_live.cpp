@@ -2,11 +2,10 @@
 // put together into arenas, and each thread's arena is turned into a tree in pre-order that visits every unit
 // at most once, whatever the links say. A thread's sum is compared with what its nodes, values and records
 // add up to. A wait in progress, whose begin the tree notes, is charged up to the last heartbeat.
-#include "measurement/checked_count.hpp"
 #include "measurement/header_sum.hpp"
 #include "measurement/live_image.hpp"
-#include "measurement/module_checksum.hpp"
 #include "measurement/reading.hpp"
+#include "measurement/record_checksums.hpp"
 #include "measurement/thread_sum.hpp"
 
 #include <algorithm>

@@ -1,10 +1,12 @@
 #include "structure/code_reader.hpp"
 
-#include "structure/landing_pads.hpp"
+#include "structure/encoded_bytes.hpp"
 
 #include <algorithm>
 #include <array>
 #include <string_view>
+
+#include <dwarf.h>
 
 namespace culprit::structure {
 namespace {
@@ -61,6 +63,28 @@ constexpr std::array kNeverReturn = std::to_array<std::string_view>({
     "siglongjmp",
 });
 static_assert(std::ranges::is_sorted(kNeverReturn));
+
+/// The exception handlers and clean-ups of one function's code, from its language-specific data (the
+/// call-site table that gcc and clang write for C++, Fortran and Ada). Damaged tables end early.
+std::vector<Handler> landing_pads(const Module& module, const Frame& frame) {
+  std::vector<Handler> handlers;
+  if (frame.handlers == 0) return handlers;
+  EncodedBytes in(module.bytes(frame.handlers), frame.handlers);
+  std::uint64_t base = frame.range.low;
+  if (const auto encoding = in.get<std::uint8_t>(); encoding != DW_EH_PE_omit) base = in.pointer(encoding);
+  if (in.get<std::uint8_t>() != DW_EH_PE_omit) in.get_varint();  // where the type table ends
+  const auto encoding = in.get<std::uint8_t>();
+  const std::uint64_t length = in.get_varint();
+  const std::size_t behind = in.remaining() - std::min<std::uint64_t>(length, in.remaining());
+  while (in.good() && in.remaining() > behind) {
+    const std::uint64_t start = frame.range.low + in.pointer(encoding, false);
+    const std::uint64_t size = in.pointer(encoding, false);
+    const std::uint64_t pad = in.pointer(encoding, false);
+    in.get_varint();  // the action
+    if (in.good() && pad != 0) handlers.push_back({{start, start + size}, base + pad});
+  }
+  return handlers;
+}
 
 }  // namespace
 

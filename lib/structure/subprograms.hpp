@@ -2,7 +2,6 @@
 
 #include "structure/line_table.hpp"
 #include "structure/module.hpp"
-#include "structure/source_files.hpp"
 
 #include <cstdint>
 #include <span>

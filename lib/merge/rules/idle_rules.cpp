@@ -5,7 +5,6 @@
 #include "merge/rules/idle_rules.hpp"
 
 #include "files/named_file.hpp"
-#include "merge/rules/built_in_rules.hpp"
 #include "merge/rules/mpi_names.hpp"
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -114,5 +115,14 @@ class IdleRules {
 
 /// Whether `text` fits `pattern`, in which `*` stands for any characters.
 bool matches(std::string_view pattern, std::string_view text);
+
+/// One file of lib/merge/rules, built into the program.
+struct BuiltInRules {
+  const char* name;
+  const char* text;
+};
+
+/// All of them, in the order of their names.
+std::span<const BuiltInRules> built_in_rules();
 
 }  // namespace culprit::merge

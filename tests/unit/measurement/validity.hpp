@@ -1,10 +1,9 @@
 #pragma once
 
-#include "measurement/block_checksum.hpp"
 #include "measurement/checksum.hpp"
 #include "measurement/header_sum.hpp"
 #include "measurement/measurement.hpp"
-#include "measurement/module_checksum.hpp"
+#include "measurement/record_checksums.hpp"
 #include "measurement/sealed_layout.hpp"
 
 #include <cstddef>

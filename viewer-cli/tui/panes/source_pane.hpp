@@ -1,6 +1,5 @@
 #pragma once
 
-#include "tui/panes/line_costs.hpp"
 #include "tui/panes/pane.hpp"
 #include "tui/panes/source_text.hpp"
 #include "tui/state/workspace.hpp"
@@ -8,12 +7,17 @@
 #include "tui/widgets/scroll.hpp"
 #include "tui/widgets/syntax.hpp"
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace culprit::viewer::tui {
+
+/// What each line of a file costs, over all call paths: one value per column asked for.
+using LineCosts = std::map<std::uint32_t, std::vector<double>>;
 
 /// The source text of the chosen node with what its lines cost; the node's own line is marked.
 class SourcePane final : public Pane {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "tui/widgets/page.hpp"
-#include "tui/widgets/target.hpp"
 
 #include <functional>
 #include <string>
