@@ -1,0 +1,185 @@
+// Small stacks, descriptors and whatever else there is little of, and what a process may not do.
+#include "deeds.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+namespace coexist {
+namespace {
+
+ucontext_t scheduler;
+ucontext_t task;
+
+void compute_in_task() {
+  compute(200);
+  swapcontext(&task, &scheduler);
+}
+
+/// Tasks on stacks far smaller than a signal needs, with an alternate stack for signals, as in Go.
+void small_stacks() {
+  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kSignals = 32 * 1024;
+  static char signals[kSignals];
+  const stack_t alternate{.ss_sp = signals, .ss_flags = 0, .ss_size = sizeof signals};
+  require(sigaltstack(&alternate, nullptr) == 0, "sigaltstack");
+  compute(1);  // so that no function has to be looked up on the small stack
+  void* memory = mmap(nullptr, 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* stack = static_cast<char*>(memory) + kPage;
+  require(mprotect(stack, kPage, PROT_READ | PROT_WRITE) == 0, "mprotect");
+  getcontext(&task);
+  task.uc_stack.ss_sp = stack;
+  task.uc_stack.ss_size = kPage;
+  makecontext(&task, compute_in_task, 0);
+  swapcontext(&scheduler, &task);
+  say("the task ended");
+}
+
+/// Closes every descriptor and takes all numbers for files of its own.
+void descriptors() {
+  compute(100);
+  closefrom(3);
+  char name[] = "/tmp/coexist-XXXXXX";
+  const int file = mkstemp(name);
+  require(file == 3, "the lowest descriptor");
+  unlink(name);
+  for (int number = 4; number < 5000; ++number) dup2(file, number);
+  compute(400);
+  struct stat status {};
+  fstat(file, &status);
+  say("the file holds " + std::to_string(status.st_size) + " bytes");
+  closefrom(3);
+  compute(300);
+  const int next = open("/dev/null", O_RDONLY);
+  say("the next descriptor is " + std::to_string(next));
+}
+
+void file_creation_mask() {
+  umask(0777);
+  require(chdir("/") == 0, "chdir");
+  compute(300);
+  say("computed");
+}
+
+void no_descriptors() {
+  const rlimit none{0, 0};
+  compute(50);
+  require(setrlimit(RLIMIT_NOFILE, &none) == 0, "setrlimit");
+  compute(700);
+  say(open("/dev/null", O_RDONLY) < 0 ? "no descriptor" : "a descriptor");
+}
+
+void no_memory() {
+  const rlimit little{256 << 20, 256 << 20};
+  require(setrlimit(RLIMIT_AS, &little) == 0, "setrlimit");
+  compute(200);
+  // None ends before all are there: with its first call of free(), a thread that ends takes address space for
+  // allocations of its own, and there may be none left for the stacks of others.
+  std::atomic<bool> all_started{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&all_started] {
+      while (!all_started) compute(1);
+      compute(50);
+    });
+  }
+  all_started = true;
+  for (std::thread& thread : threads) thread.join();
+  say("computed");
+}
+
+/// No signals left to queue, and with them no timers.
+void no_signals() {
+  const rlimit none{0, 0};
+  require(setrlimit(RLIMIT_SIGPENDING, &none) == 0, "setrlimit");
+  std::thread([] { compute(100); }).join();
+  compute(100);
+  say("computed");
+}
+
+void no_new_privileges() {
+  require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "prctl");
+  compute(200);
+  say("computed");
+}
+
+/// From here on, a system call that is not among these ends the process.
+void restrict_calls(bool by_prctl) {
+  constexpr std::uint32_t kAllowed[] = {SYS_write,      SYS_exit_group,    SYS_rt_sigreturn, SYS_brk,
+                                        SYS_newfstatat, SYS_clock_gettime, SYS_exit};
+  std::vector<sock_filter> filter{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0)};
+  for (const std::uint32_t allowed : kAllowed) {
+    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed, 0, 1));
+    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  }
+  filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  const long failed = by_prctl ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)
+                               : syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+  require(failed == 0, "seccomp");
+}
+
+void filtered_calls(bool by_prctl) {
+  compute(200);
+  restrict_calls(by_prctl);
+  compute(200);
+  say("computed");
+}
+
+/// Namespaces that only a process with a single thread can enter.
+void namespaces() {
+  compute(100);
+  const int own = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+  const bool entered = setns(own, CLONE_NEWNS) == 0;
+  say(std::string("setns: ") + (entered ? "entered" : std::strerror(errno)));
+  const bool left = unshare(CLONE_NEWUSER) == 0;
+  say(std::string("unshare: ") + (left ? "left" : std::strerror(errno)));
+  compute(100);
+}
+
+/// As libraries find out whether the kernel knows filters.
+void filters_asked_for() {
+  const bool known = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr) == -1 && errno == EFAULT &&
+                     syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, nullptr) == -1 && errno == EFAULT;
+  compute(300);
+  say(known ? "filters are known" : "no filters");
+}
+
+}  // namespace
+
+std::vector<Deed> limits() {
+  return {{"small-stacks", small_stacks},
+          {"descriptors", descriptors},
+          {"file-creation-mask", file_creation_mask},
+          {"no-descriptors", no_descriptors},
+          {"no-memory", no_memory},
+          {"no-signals", no_signals},
+          {"no-new-privileges", no_new_privileges},
+          {"filtered-calls", [] { filtered_calls(true); }},
+          {"filtered-calls-by-syscall", [] { filtered_calls(false); }},
+          {"namespaces", namespaces},
+          {"filters-asked-for", filters_asked_for}};
+}
+
+}  // namespace coexist
