@@ -106,8 +106,7 @@ void write_critical_path(std::ostream& out, const Screen& screen, const database
     gain = "But " + partly + ": the critical path of the whole run may go through the others.";
   } else if (experiment.run.ranks > 1) {
     gain = time(imbalance) + " (" + share(imbalance) +
-           ") are more than its code takes on an average rank: as much is to be gained by spreading that "
-           "evenly.";
+           ") are above the average of all ranks: balancing its code could save that much.";
   } else {
     gain = "It is all of the only rank's time.";
   }
@@ -120,8 +119,9 @@ void write_critical_path(std::ostream& out, const Screen& screen, const database
       rows_to_show(paths, static_cast<double>(length), [](const auto& one) { return one.ns; });
   for (std::size_t i = 0; i < shown; ++i) {
     const CriticalScope& one = paths[i];
-    rows.row(one.ns, screen.bold(share(one.ns)) + ", imbalance " + time(one.imbalance_ns) + "  on " +
-                         ranks_text(experiment, one));
+    const std::string above =
+        one.imbalance_ns > 0 ? ", " + time(one.imbalance_ns) + " above average, on " : " on ";
+    rows.row(one.ns, screen.bold(share(one.ns)) + above + ranks_text(experiment, one));
     rows.path(one.scope.context, one.scope.between);
   }
   rows.rest(paths.size(), shown);

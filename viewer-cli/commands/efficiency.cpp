@@ -258,7 +258,7 @@ Efficiency efficiency_of(const views::Figures& figures) {
 void write_efficiency(std::ostream& out, const Screen& screen, const views::Figures& figures) {
   const Efficiency result = efficiency_of(figures);
   if (result.ranks == 0) {
-    out << "No MPI rank spent time in this run, so there is no parallel efficiency to tell.\n";
+    out << "Efficiencies need MPI ranks, and none spent time in this run.\n";
     return;
   }
   for (const EfficiencyFigure& figure : kEfficiencyFigures) {

@@ -41,8 +41,8 @@ inline constexpr std::array<EfficiencyFigure, 5> kEfficiencyFigures = {{
     {&Efficiency::serialization, "serialization", true, "    serialization",
      "communication / transfer efficiency", "    serialization",
      "what an ideal network would reach: low, ranks depend on each other"},
-    {&Efficiency::transfer, "transfer", true, "    transfer", "run time if data moved at once / run time",
-     "    transfer", "run time if data moved at once / run time: low, data moves too long"},
+    {&Efficiency::transfer, "transfer", true, "    transfer", "with an instant network / measured",
+     "    transfer", "with an instant network / measured: low, data moves too long"},
 }};
 
 /// Ranks 0: nothing to tell (no rank, or no time).

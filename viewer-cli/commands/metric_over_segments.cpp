@@ -47,7 +47,7 @@ std::string name_segments(const database::Contents& experiment, const Variation&
   return variation.marked ? std::string("Iterations that the program marked")
                           : "Invocations of " +
                                 label(views::frame_of(experiment, experiment.contexts[variation.context])) +
-                                ", told apart by their MPI calls";
+                                ", recognised by their sequence of MPI calls";
 }
 
 std::string name_segment(const database::Contents& experiment, const Variation& variation, std::int32_t rank,

@@ -367,7 +367,7 @@ class Report {
       return " " + location_label(experiment_, wait.location) + " waited " + time(seconds_of(wait.ns)) +
              " for " + location_label(experiment_, wait.cause_location) + " in " +
              scope(wait.context, false, width_ / 3) +
-             (wait.count > 1 ? ", " + keep(counted(wait.count, "wait")) + ", the largest sum."
+             (wait.count > 1 ? keep(" (" + counted(wait.count, "wait")) + "), longer than any other."
                              : ", the longest of all waits.");
     }
     if (waited() || experiment_.run.world_size < 2) return "";
@@ -418,10 +418,11 @@ class Report {
     if (variation.outliers.empty()) return "";
     const database::Variation::Outlier& first = variation.outliers.front();
     const std::string what = variation.marked ? "iteration" : "invocation";
-    return " " + keep(counted(variation.outliers.size(), what)) + " took unusually long, the longest " +
+    return " " + keep(counted(variation.outliers.size(), what)) +
+           (variation.outliers.size() == 1 ? " is" : " are") + " far above the median of " +
+           time(seconds_of(variation.median_ns)) + ", the longest " +
            keep("rank " + std::to_string(first.rank) + "'s " + what + ' ' + std::to_string(first.segment)) +
-           " with " + time(seconds_of(first.sos_ns)) + " instead of " +
-           time(seconds_of(variation.median_ns)) + ".";
+           " with " + time(seconds_of(first.sos_ns)) + ".";
   }
 
   void work() {

@@ -47,11 +47,10 @@ std::vector<std::string> remainder(const database::Contents& experiment, bool un
   constexpr std::uint64_t kSeen = 500;  // ns: less is written as nothing
   std::vector<std::string> notes;
   if (quality.unclassified_wait_ns >= kSeen)
-    notes.push_back(amount(quality.unclassified_wait_ns, unicode) +
-                    " of idleness in one-sided calls fit no pattern.");
+    notes.push_back(amount(quality.unclassified_wait_ns, unicode) + " of one-sided waiting unclassified.");
   if (quality.excess_wait_ns >= kSeen)
     notes.push_back(amount(quality.excess_wait_ns, unicode) +
-                    " of estimated waits were not sampled as idle, and are left out.");
+                    " of estimated waits dropped: not confirmed by samples.");
   if (std::string clocks = clocks_text(experiment); !clocks.empty()) notes.push_back(std::move(clocks));
   return notes;
 }

@@ -238,8 +238,8 @@ std::vector<Metric> describe_metrics(const ProcessTable& processes, const Column
   metrics.push_back({.name = "imbalance",
                      .unit = "ns",
                      .description =
-                         "Blame: waiting whose deepest balanced ancestor is this scope; the load below it is "
-                         "unevenly spread over the threads.",
+                         "Blame: waiting caused somewhere inside this code, whose parts are unevenly spread "
+                         "over the threads.",
                      .summary_only = true});
   return metrics;
 }

@@ -40,7 +40,7 @@ Page efficiency_page(const Workspace& workspace, const Findings& findings, int w
   const Efficiency& result = findings.efficiency;
   const bool unicode = workspace.unicode();
   if (result.ranks == 0) {
-    page.say("No MPI rank spent time in this run, so there is no parallel efficiency to tell.", width);
+    page.say("Efficiencies need MPI ranks, and none spent time in this run.", width);
     return page;
   }
   for (const EfficiencyFigure& figure : kEfficiencyFigures)

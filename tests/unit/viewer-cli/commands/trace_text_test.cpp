@@ -157,14 +157,13 @@ TEST_CASE("critical-path: its length, what of it is more than on an average rank
   const TracedSample traced;
   CHECK(run(traced.sample, {"critical-path"}) ==
         R"(The critical path is 990 s long, from MPI_Init to MPI_Finalize; 11.1 % of it in MPI calls. 150 s
-(15.2 %) are more than its code takes on an average rank: as much is to be gained by spreading that
-evenly.
+(15.2 %) are above the average of all ranks: balancing its code could save that much.
 
-700.0 s  70.7 %, imbalance 150 s on rank 3 71 %, rank 7 29 %
+700.0 s  70.7 %, 150 s above average, on rank 3 71 %, rank 7 29 %
     main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90
-180.0 s  18.2 %, imbalance 0 s on rank 3
+180.0 s  18.2 % on rank 3
     main › cg_iterate › loop at solver.c:412 › dot
-110.0 s  11.1 %, imbalance 0 s on rank 3
+110.0 s  11.1 % on rank 3
     main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
 )");
 }
@@ -242,7 +241,8 @@ Unusually high (2 iterations):
 TEST_CASE("variation: where ranks have not equally many invocations, times are columns, not numbers") {
   const UnequalSample older(false);
   CHECK(run(older.sample, {"variation", "--finer", "1"}) ==
-        R"(Invocations of cg_iterate, told apart by their MPI calls; the median takes 900 ms outside MPI.
+        R"(Invocations of cg_iterate, recognised by their sequence of MPI calls; the median takes 900 ms
+outside MPI.
 
 rank 0        █▇▆█
 rank 1        ██  
@@ -254,7 +254,8 @@ Unusually long (1 invocation):
 )");
   const UnequalSample timed(true);
   CHECK(run(timed.sample, {"variation", "--finer", "1"}) ==
-        R"(Invocations of cg_iterate, told apart by their MPI calls; the median takes 900 ms outside MPI.
+        R"(Invocations of cg_iterate, recognised by their sequence of MPI calls; the median takes 900 ms
+outside MPI.
 
 rank 0        █▇▆█
 rank 1        ███ 
@@ -289,7 +290,8 @@ TEST_CASE("variation: the table in CSV has what JSON has: begins, and the paths 
 TEST_CASE("variation: of procedures below, and of one that was named") {
   const TracedSample traced;
   CHECK(run(traced.sample, {"variation", "--finer", "1"}) ==
-        R"(Invocations of cg_iterate, told apart by their MPI calls; the median takes 900 ms outside MPI.
+        R"(Invocations of cg_iterate, recognised by their sequence of MPI calls; the median takes 900 ms
+outside MPI.
 
 rank 0        █▇
 rank 1        █▆
@@ -298,7 +300,7 @@ Left to right: 2 invocations; a full block is 900 ms without MPI.
 None of them took unusually long.
 )");
   CHECK(run(traced.sample, {"variation", "--procedure", "spmv"}) ==
-        R"(Invocations of spmv, told apart by their MPI calls; the median takes 20 ms outside MPI.
+        R"(Invocations of spmv, recognised by their sequence of MPI calls; the median takes 20 ms outside MPI.
 
 rank 0        ██▇
 Left to right: 3 invocations; a full block is 21 ms without MPI.
@@ -324,7 +326,7 @@ TEST_CASE("efficiency: of the run, and of iterations each by itself") {
   load balance               80.0 %  mean / largest useful time
   communication efficiency   95.0 %  largest useful time / run time
     serialization            96.0 %  communication / transfer efficiency
-    transfer                 99.0 %  run time if data moved at once / run time
+    transfer                 99.0 %  with an instant network / measured
 
 From time lines: run time 1 000 s (first end of MPI_Init to last end of MPI_Finalize), useful time
 outside MPI 760 s on average, 950 s at most, over 8 ranks.
