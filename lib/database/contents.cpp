@@ -2,7 +2,7 @@
 
 #include "database/consistency.hpp"
 #include "database/database_error.hpp"
-#include "database/load.hpp"
+#include "database/encoding.hpp"
 #include "database/sections.hpp"
 #include "print/text.hpp"
 

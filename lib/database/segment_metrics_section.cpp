@@ -1,4 +1,3 @@
-#include "database/context_runs.hpp"
 #include "database/sections.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "database/summary_table.hpp"
 
+#include "database/encoding.hpp"
 #include "database/format.hpp"
-#include "database/load.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 #include "database/tile_values.hpp"
 
 #include "database/database_error.hpp"
+#include "database/encoding.hpp"
 #include "database/format.hpp"
-#include "database/load.hpp"
 #include "database/value_list.hpp"
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 
 #include "database/contents.hpp"
 #include "metrics/accumulator.hpp"
-#include "views/blame_index.hpp"
 #include "views/metric_name.hpp"
 
 #include <cstdint>
@@ -14,6 +13,27 @@
 #include <string_view>
 
 namespace culprit::views {
+
+using Blame = database::BlameSums;
+
+/// Blame by context (docs/algorithms.md 5.3), exclusive and inclusive.
+class BlameIndex {
+ public:
+  /// `experiment` must outlive this.
+  explicit BlameIndex(const database::Contents& experiment) : experiment_(experiment) {}
+
+  /// B_E: idleness whose deepest balanced ancestor is `context`.
+  [[nodiscard]] Blame exclusive(std::uint32_t role, database::ContextId context) const {
+    return experiment_.blame.between(role, context, context + 1);
+  }
+  /// B_I: the same over the whole subtree.
+  [[nodiscard]] Blame inclusive(std::uint32_t role, database::ContextId context) const {
+    return experiment_.blame.between(role, context, experiment_.contexts[context].end);
+  }
+
+ private:
+  const database::Contents& experiment_;
+};
 
 /// A metric or role that the database does not have, or a name that is none. what() is "why (what to do)".
 class UnknownMetric : public std::runtime_error {

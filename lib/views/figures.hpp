@@ -1,7 +1,6 @@
 #pragma once
 
 #include "database/contents.hpp"
-#include "views/blame_index.hpp"
 #include "views/column.hpp"
 #include "views/selection.hpp"
 #include "views/source.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "database/time_map.hpp"
+#include "database/trace_analyses.hpp"
 #include "findings/diagnosis.hpp"
 #include "views/figures.hpp"
 
