@@ -51,7 +51,7 @@ double Simulation::run(RoleFixture& into, std::mt19937_64& random) const {
   for (int i = 0; i < iterations; ++i) {
     for (std::uint32_t t = 0; t < threads; ++t) {
       work[t] = 0;
-      for (const Part& part : parts) {
+      for (const SimulatedPart& part : parts) {
         const double mean = part.seconds(t) * speed[t];
         const double seconds = std::max(0.0, mean * (1 + natural * normal(random)));
         samplers[t].pass(part.leaf, seconds, false);

@@ -9,7 +9,7 @@
 namespace culprit::blame {
 
 /// A part of an iteration: a leaf of the tree and how long one thread spends there on average.
-struct Part {
+struct SimulatedPart {
   database::ContextId leaf = 0;
   std::function<double(std::uint32_t thread)> seconds;
 };
@@ -19,7 +19,7 @@ struct Part {
 struct Simulation {
   std::uint32_t threads = 8;
   int iterations = 400;
-  std::vector<Part> parts;
+  std::vector<SimulatedPart> parts;
   database::ContextId wait = 0;  ///< leaf below the collective
   double collective_s = 20e-6;   ///< least time in the collective
   double natural = 0.02;         ///< standard deviation of one part's duration, relative

@@ -92,6 +92,7 @@ TEST_CASE("An exception that nobody catches is told in one line") {
   CHECK(memory.said.starts_with("[restored]tool: out of memory ("));
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need memory themselves
 TEST_CASE("Faults and assertions where no memory is left are told as that") {
   const Scratch scratch;
   for (const int signal : {SIGSEGV, SIGABRT, SIGBUS}) {
@@ -104,6 +105,7 @@ TEST_CASE("Faults and assertions where no memory is left are told as that") {
     CHECK(death.said.starts_with("[restored]tool: out of memory ("));
   }
 }
+#endif
 
 TEST_CASE("A fault in a mapped file that was truncated or overwritten is told as that") {
   const Scratch scratch;
