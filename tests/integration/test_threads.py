@@ -6,14 +6,16 @@ import unittest
 
 import harness
 
+ITERATIONS = 30
+
 
 class Threads(harness.Workspace):
     def check(self, mpi):
         program = harness.PROGRAMS / f"threads.{mpi}"
         environment = dict(harness.ENVIRONMENT, OMP_NUM_THREADS="2")
-        unmeasured = harness.launch(mpi, 2, [program, 150], env=environment).stdout
+        unmeasured = harness.launch(mpi, 2, [program, ITERATIONS], env=environment).stdout
         directory = self.here / "run"
-        measured = harness.launch(mpi, 2, [harness.HPCRUN, "-o", directory, program, 150], env=environment)
+        measured = harness.launch(mpi, 2, [harness.HPCRUN, "-o", directory, program, ITERATIONS], env=environment)
         self.assertEqual(measured.stdout, unmeasured)
         database = self.merge(directory)
 
