@@ -38,6 +38,23 @@ void set_field(Header& header, Field& field, Field after) noexcept {
   std::atomic_ref(header.changes_done).fetch_add(1, std::memory_order_release);
 }
 
+/// Stores `least` in a field that holds less, likewise.
+template <typename Field>
+void grow_field(Header& header, Field& field, Field least) noexcept {
+  Field before = std::atomic_ref(field).load(std::memory_order_relaxed);
+  if (before >= least) return;
+  const auto offset = reinterpret_cast<std::byte*>(&field) - reinterpret_cast<std::byte*>(&header);
+  std::atomic_ref(header.changes_begun).fetch_add(1, std::memory_order_relaxed);
+  while (before < least &&
+         !std::atomic_ref(field).compare_exchange_weak(before, least, std::memory_order_acq_rel))
+    continue;
+  if (before < least) {
+    std::atomic_ref(header.sum)
+        .fetch_add(field_sum(0, static_cast<std::size_t>(offset), before, least), std::memory_order_relaxed);
+  }
+  std::atomic_ref(header.changes_done).fetch_add(1, std::memory_order_release);
+}
+
 /// Adds one to a field, likewise, and returns what it was before.
 inline std::uint32_t count_field(Header& header, std::uint32_t& field) noexcept {
   const auto offset = reinterpret_cast<std::byte*>(&field) - reinterpret_cast<std::byte*>(&header);

@@ -198,8 +198,7 @@ int LiveFile::maintain(std::uint64_t now_ns) noexcept {
 
 // What a reader must find, or the file was cut.
 void LiveFile::note_size() noexcept {
-  const std::uint64_t bytes = file_.size();
-  if (header_->file_bytes < bytes) layout::set_field(*header_, header_->file_bytes, bytes);
+  layout::grow_field(*header_, header_->file_bytes, std::uint64_t{file_.size()});
 }
 
 int LiveFile::write_out(std::uint64_t now_ns) noexcept {
