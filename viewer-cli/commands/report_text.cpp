@@ -50,15 +50,17 @@ class Report {
         names_(suspect_names(experiment_, std::max<std::size_t>(width_ / 3, 24), screen.unicode)) {}
 
   void write() {
-    verdict();
+    const bool healthy = verdict() == VerdictKind::healthy;
     machine();
     headline();
     if (diagnosis_.total_s > 0) {
       roles();
+      after_work_ = healthy;  // which matters more then
+      if (healthy) work();
       if (diagnosis_.idle_share() >= kWorthTelling) blamed();
       if (diagnosis_.idle_share() >= kWorthTelling) varying_gaps();
       if (traced()) time_lines();
-      work();
+      if (!healthy) work();
       busy_machine();
     }
     out_ << '\n' << screen_.dim(wrap(quality_text(experiment_), width_)) << '\n';
@@ -142,10 +144,11 @@ class Report {
   }
 
   /// What a reader should take home, before all details (docs/diagnosis.md).
-  void verdict() {
-    if (diagnosis_.total_s == 0) return;
+  VerdictKind verdict() {
+    if (diagnosis_.total_s == 0) return VerdictKind::too_short;
     const Verdict verdict = find_verdict(figures_, diagnosis_, width_ / 2, screen_.unicode);
     out_ << screen_.bold(wrap(verdict.text, width_)) << "\n\n";
+    return verdict.kind;
   }
 
   /// Before any code is accused (docs/algorithms.md 5.6).
@@ -194,7 +197,7 @@ class Report {
 
   void blame(const Blamed& blamed, bool first) {
     const bool whole = experiment_.contexts[blamed.context].kind == database::ContextKind::root;
-    if (!first || several_roles()) out_ << '\n';
+    if (!first || several_roles() || after_work_) out_ << '\n';
     const bool several = experiment_.roles[blamed.role].threads > 1;  // one thread is no slower than another
     const std::string equally = std::string(" equally long on all ") + counted_by(blamed.role);
     std::string text = time(blamed.idle_s) + (first ? " of waiting happen" : " more happen") + " inside " +
@@ -450,6 +453,7 @@ class Report {
   Diagnosis diagnosis_;
   std::vector<std::string> names_;             // of all suspects
   std::set<const database::Suspect*> listed_;  // that were named
+  bool after_work_ = false;                    // what makes ranks wait comes behind a section
   std::set<std::uint32_t> told_why_none_;      // roles, of which a blamed context had no suspect
 };
 

@@ -35,9 +35,11 @@ class StartPage {
   Page make() {
     headline();
     if (diagnosis_.total_s > 0) {
+      const bool healthy = findings_.verdict.kind == VerdictKind::healthy;
+      if (healthy) work();  // which matters more then
       if (diagnosis_.idle_share() >= kWorthTelling) blamed();
       if (experiment_.trace().traced > 0) time_lines();
-      work();
+      if (!healthy) work();
     }
     quality();
     return std::move(page_);
