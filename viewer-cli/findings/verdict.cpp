@@ -109,10 +109,8 @@ class Finder {
     }
     if (!time_ || experiment_.contexts.empty()) return;
     double waiting_s = 0;
-    for (const RoleIdleness& role : diagnosis_.roles) {
-      const bool ranks = experiment_.run.ranks > 0 && experiment_.roles[role.role].name == "main";
-      (ranks ? waiting_s : losses_.threads_s) += role.idle_s;
-    }
+    for (const IdleIn& call : diagnosis_.where)
+      (call.name.starts_with("MPI_") ? waiting_s : losses_.threads_s) += call.seconds;
     const std::vector<ContextId> startup = calls_below(experiment_, 0, Call::startup);
     losses_.startup_s = sum_of(startup, time_);
     losses_.io_s = sum_of(calls_below(experiment_, 0, Call::io), time_);
@@ -243,8 +241,8 @@ class Finder {
       case VerdictKind::io:
         return "Input and output take " + share(losses_.io_s) + " of the time" + io();
       case VerdictKind::threads_idle:
-        return "Idle threads: " + share(losses_.threads_s) + " of all threads' time is waiting" +
-               (experiment_.run.ranks > 0 ? " of threads other than the ranks' main ones." : " of threads.");
+        return "Idle threads: threads wait for others of their process " + share(losses_.threads_s) +
+               " of the time.";
       case VerdictKind::too_short:
         break;
     }

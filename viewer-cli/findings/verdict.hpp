@@ -39,7 +39,7 @@ struct Losses {
   // Waiting for uneven work, by how it is uneven.
   double serial_s = 0, lasting_s = 0, drifting_s = 0, intermittent_s = 0;
   double messages_s = 0;  ///< the other waiting in MPI
-  double threads_s = 0;   ///< waiting of other threads than ranks' main ones
+  double threads_s = 0;   ///< waiting elsewhere: barriers and idle workers of OpenMP, locks, conditions
 
   [[nodiscard]] double sum() const {
     return startup_s + io_s + serial_s + lasting_s + drifting_s + intermittent_s + messages_s + threads_s;

@@ -279,6 +279,7 @@ TEST_CASE("Workers are told apart from main threads") {
   const WorkersSample workers;
   const std::string text = run(workers.sample, {});
   INFO(text);
+  CHECK(text.starts_with("Idle threads: threads wait for others of their process 25 % of the time.\n"));
   CHECK(holds(text, "\n25.0 % of the run is waiting (20.0 of 80.0 thread-seconds)"));
   CHECK(text.find("  main threads (4): 0 % waiting\n") != std::string::npos);
   CHECK(text.find("  worker_main threads (4): 50.0 % waiting, 100 % of that in pthread_cond_wait\n") !=
