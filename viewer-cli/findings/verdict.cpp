@@ -61,10 +61,11 @@ std::vector<ContextId> calls_below(const database::Contents& experiment, Context
   std::vector<ContextId> calls;
   for (ContextId at = from; at < experiment.contexts[from].end;) {
     const database::Context& context = experiment.contexts[at];
-    const bool is_call = context.kind == database::ContextKind::procedure &&
-                         call_of(views::frame_of(experiment, context).name) == kind;
-    if (is_call) calls.push_back(at);
-    at = is_call ? context.end : at + 1;
+    const Call call = context.kind == database::ContextKind::procedure
+                          ? call_of(views::frame_of(experiment, context).name)
+                          : Call::other;
+    if (call == kind) calls.push_back(at);
+    at = call == Call::other ? at + 1 : context.end;  // start-up reads files, too
   }
   return calls;
 }
@@ -112,9 +113,11 @@ class Finder {
     for (const IdleIn& call : diagnosis_.where)
       (call.name.starts_with("MPI_") ? waiting_s : losses_.threads_s) += call.seconds;
     const std::vector<ContextId> startup = calls_below(experiment_, 0, Call::startup);
+    const std::vector<ContextId> io = calls_below(experiment_, 0, Call::io);
     losses_.startup_s = sum_of(startup, time_);
-    losses_.io_s = sum_of(calls_below(experiment_, 0, Call::io), time_);
-    divide(std::max(0.0, waiting_s - sum_of(startup, idleness_)));
+    losses_.io_s = sum_of(io, time_);
+    left_s_ = std::max(0.0, waiting_s - sum_of(startup, idleness_) - sum_of(io, idleness_));
+    divide();
   }
 
   [[nodiscard]] double sum_of(const std::vector<ContextId>& contexts,
@@ -127,44 +130,52 @@ class Finder {
     return sum;
   }
 
-  /// Waiting of ranks in MPI outside start-up, by what explains it.
-  void divide(double waiting_s) {
-    double left_s = waiting_s;
-    const auto take = [&](double& loss, double seconds) {
-      seconds = std::clamp(seconds, 0.0, left_s);
-      loss += seconds;
-      left_s -= seconds;
-    };
+  /// Of the waiting in MPI that nothing explains so far.
+  void take(double& loss, double seconds) {
+    seconds = std::clamp(seconds, 0.0, left_s_);
+    loss += seconds;
+    left_s_ -= seconds;
+  }
+
+  void divide() {
     for (std::size_t i = 0; i < experiment_.suspects().size(); ++i) {
       const database::Suspect& suspect = experiment_.suspects()[i];
-      if (experiment_.run.ranks == 0 || experiment_.roles[suspect.role].name != "main") continue;
-      const Uneven what = i < kExamined ? examined(suspect) : Uneven::lasting;
-      auto& first = first_[static_cast<std::size_t>(what)];
-      if (first == nullptr) first = &suspect;
-      take(what == Uneven::io       ? losses_.io_s
-           : what == Uneven::serial ? losses_.serial_s
-                                    : losses_.lasting_s,
-           seconds_of(suspect.explains_ns));
+      if (experiment_.run.ranks > 0 && experiment_.roles[suspect.role].name == "main")
+        take_suspect(suspect, i < kExamined ? examined(suspect) : Uneven::lasting);
     }
     if (experiment_.trace().traced > 0) {
-      const double explained_s = losses_.serial_s + losses_.lasting_s;
-      const Late late = who_is_late(experiment_.trace().time_map);
-      double caused_s = -explained_s;
-      for (const database::Cause& cause : experiment_.trace().causes)
-        caused_s += seconds_of(cause.short_term_ns + cause.long_term_ns);
-      const auto take_caused = [&](double& loss, double seconds) {
-        seconds = std::clamp(seconds, 0.0, std::max(0.0, caused_s));
-        take(loss, seconds);
-        caused_s -= seconds;
-      };
-      take_caused(losses_.lasting_s, late.lasting_s - explained_s);
-      take_caused(losses_.drifting_s, late.drifting_s);
-      take_caused(losses_.intermittent_s, caused_s);
+      take_caused();
     } else {
       for (const database::VaryingGap& gap : experiment_.varying_gaps())
         take(losses_.intermittent_s, seconds_of(gap.unexplained_ns));
     }
-    losses_.messages_s = left_s;
+    losses_.messages_s = left_s_;
+  }
+
+  void take_suspect(const database::Suspect& suspect, Uneven what) {
+    const database::Suspect*& first = first_[static_cast<std::size_t>(what)];
+    if (first == nullptr) first = &suspect;
+    double& loss = what == Uneven::io       ? losses_.io_s
+                   : what == Uneven::serial ? losses_.serial_s
+                                            : losses_.lasting_s;
+    take(loss, seconds_of(suspect.explains_ns));
+  }
+
+  /// What has a cause in the time lines, beyond what suspects explain: by when the ranks are late.
+  void take_caused() {
+    const double explained_s = losses_.serial_s + losses_.lasting_s;
+    const Late late = who_is_late(experiment_.trace().time_map);
+    double caused_s = -explained_s;
+    for (const database::Cause& cause : experiment_.trace().causes)
+      caused_s += seconds_of(cause.short_term_ns + cause.long_term_ns);
+    const auto take_of_it = [&](double& loss, double seconds) {
+      seconds = std::clamp(seconds, 0.0, std::max(0.0, caused_s));
+      take(loss, seconds);
+      caused_s -= seconds;
+    };
+    take_of_it(losses_.lasting_s, late.lasting_s - explained_s);
+    take_of_it(losses_.drifting_s, late.drifting_s);
+    take_of_it(losses_.intermittent_s, caused_s);
   }
 
   [[nodiscard]] Uneven examined(const database::Suspect& suspect) const {
@@ -308,6 +319,7 @@ class Finder {
   bool unicode_;
   std::optional<std::uint32_t> time_, idleness_;
   Losses losses_;
+  double left_s_ = 0;                                ///< waiting in MPI that nothing explains so far
   std::array<const database::Suspect*, 3> first_{};  ///< by Uneven
 };
 
