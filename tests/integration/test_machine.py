@@ -114,12 +114,13 @@ class Machine(harness.Workspace):
             self.assertLessEqual(suspect["explains_s"], self.report["idle_s"] * 1.001)
 
     def assert_first(self, kind, *words, ranks, by_others=False):
-        """The first suspect, and the report's first sentence."""
+        """The verdict, the first suspect, and the report's first sentence behind the verdict."""
         self.assertTrue(self.machine, self.told)
         first = self.machine[0]
         self.assertEqual((first["kind"], first["by_others"]), (kind, by_others), self.told)
         self.assertLessEqual(set(ranks), set(first["ranks"]), self.told)
-        sentence = " ".join(self.text.split("% of the run is waiting")[0].split())
+        self.assertEqual(self.report["verdict"]["kind"], "starved", self.told)
+        sentence = " ".join(self.text.split("\n\n")[1].split())
         self.assertTrue(sentence.startswith("The machine is the first suspect: on host "), self.told)
         for word in words:
             self.assertIn(word, sentence)
