@@ -33,11 +33,13 @@ std::vector<std::string> varying_gap_phrases(const database::Contents& experimen
     const std::string from = gap.after == database::kNone ? "the start"
                              : gap.after == gap.context   ? "the last one"
                                                         : call_phrase(experiment, gap.after, width, unicode);
-    phrases.push_back("The time from " + from + " to " + call + " varies from one iteration to the next: " +
-                      time(gap.mean_ns) + " on average, with a standard deviation of " +
-                      time(gap.deviation_ns) + ". Lasting differences do not explain " +
-                      time(gap.unexplained_ns) + " of the " + time(gap.idle_ns) +
-                      " of idleness in that call: who made whom wait, hpcrun-lite --trace can tell.");
+    std::string& phrase = phrases.emplace_back("The time from ");
+    phrase.append(from).append(" to ").append(call);
+    phrase.append(" varies from one iteration to the next: ").append(time(gap.mean_ns));
+    phrase.append(" on average, with a standard deviation of ").append(time(gap.deviation_ns));
+    phrase.append(". Lasting differences do not explain ").append(time(gap.unexplained_ns));
+    phrase.append(" of the ").append(time(gap.idle_ns));
+    phrase.append(" of waiting in that call: hpcrun-lite --trace tells who made whom wait.");
   }
   return phrases;
 }

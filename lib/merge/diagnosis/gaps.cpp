@@ -23,6 +23,7 @@ void find_gaps(exchange::Communicator& comm, const std::vector<blame::GapSums>& 
       }
     }
     std::vector<blame::GapSums> gaps;
+    gaps.reserve(sums.size());
     for (const auto& [key, each] : sums) gaps.push_back(each);
     std::vector<std::uint64_t> idle;
     for (const RoleTotals& role : summaries.roles) {
