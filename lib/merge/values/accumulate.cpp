@@ -116,6 +116,8 @@ void ThreadAccumulation::find_rows(const measurement::ThreadProfile& thread,
   nodes_.resize(with_values);
   node_slots_.resize(with_values);
   for (std::size_t i = 0; i < with_values; ++i) node_slots_[i] = slot_of(thread, united, nodes_[i]);
+  for (const Calibration::Unsampled& call : calibration_.unsampled())
+    node_slots_.push_back(slot_of(thread, united, call.node));
   if (traced_ != nullptr) {
     for (const TraceValue& value : traced_->of(location))
       node_slots_.push_back(static_cast<std::uint32_t>(plan_.slot_at(value.context)));
@@ -142,6 +144,22 @@ void ThreadAccumulation::record(const measurement::ThreadProfile& thread, RoleSu
     const std::uint64_t idle = idle_time(cell, plan_.slots[node_slots_[i]]);
     idleness[row] += idle;
     if (slot.waits) communication[row] += cell.time_ns - idle;
+  }
+}
+
+/// Calls that wait and were too short, or too seldom, for a sample.
+void ThreadAccumulation::record_unsampled(const measurement::ThreadProfile& thread,
+                                          std::span<const cct::NodeId> united) {
+  const auto time = own_.column(Columns::kRealtime), idleness = own_.column(Columns::kIdleness);
+  const auto communication = own_.column(Columns::kCommunication);
+  for (const Calibration::Unsampled& call : calibration_.unsampled()) {
+    const std::uint32_t slot = slot_of(thread, united, call.node);
+    const std::size_t row = own_.row_of(slot);
+    const Cell cell{.time_ns = call.ns, .marked_ns = call.ns, .mark = WaitKind::mpi};
+    const std::uint64_t idle = idle_time(cell, plan_.slots[slot]);
+    time[row] += call.ns;
+    idleness[row] += idle;
+    if (slots_[slot].waits) communication[row] += call.ns - idle;
   }
 }
 
@@ -320,10 +338,11 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
                              std::uint32_t location, std::uint32_t role) {
   if (role_of_.empty()) first_location_ = location;
   role_of_.push_back(role);
-  find_rows(thread, united, location);
   calibration_.calibrate(thread, period_ns_);
+  find_rows(thread, united, location);
   RoleSums& sums = role_sums(role);
   record(thread, sums);
+  record_unsampled(thread, united);
   record_covered(thread, united, sums);
   record_events(thread);
   if (has_transfers(thread)) {

@@ -67,6 +67,7 @@ class ThreadAccumulation {
   void find_rows(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
                  std::uint32_t location);
   void record(const measurement::ThreadProfile& thread, RoleSums& role);
+  void record_unsampled(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united);
   void record_covered(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
                       RoleSums& role);
   void record_events(const measurement::ThreadProfile& thread);

@@ -19,8 +19,8 @@ using measurement::EpochKind;
 using measurement::Stretch;
 
 constexpr std::uint32_t kNone = UINT32_MAX;
-/// Strata with less, in periods, are joined: to scale one sample by what it happened to be is worse than not
-/// to.
+/// Gaps with less, in periods, are joined: to scale one sample by what it happened to be is worse than not
+/// to. Of a call that is known anyway, whatever it was.
 constexpr std::uint64_t kRare = 4;
 /// Stamps and samples may differ by so many standard errors, and by so many periods at the ends.
 constexpr double kDoubt = 5, kEnds = 2;
@@ -44,7 +44,7 @@ void Calibration::find_strata(const measurement::ThreadProfile& thread) {
     std::uint32_t& stratum = (gap ? gap_of_ : call_of_)[epoch.node];
     if (stratum == kNone) {
       stratum = static_cast<std::uint32_t>(strata_.size());
-      strata_.push_back({.gap = gap});
+      strata_.push_back({.node = epoch.node, .gap = gap});
     }
     strata_[stratum].known_ns += epoch.total_ns;
   }
@@ -109,37 +109,47 @@ void Calibration::find_pieces(const measurement::ThreadProfile& thread) {
   }
 }
 
-/// Those with few samples become one of all calls, and one of all gaps.
+void Calibration::join(std::uint32_t stratum, std::uint32_t into) {
+  joined_[stratum] = into;
+  strata_[into].known_ns += strata_[stratum].known_ns;
+  strata_[into].sampled_ns += strata_[stratum].sampled_ns;
+  strata_[into].weight_sq += strata_[stratum].weight_sq;
+}
+
+/// Gaps with few samples become one; if these are still few, together with the next larger gap, so that no
+/// time is lost.
 void Calibration::join_rare(std::uint64_t period_ns) {
-  std::uint32_t rest[2] = {kNone, kNone};
+  std::uint32_t rare = kNone, next = kNone;
   joined_.resize(strata_.size());
   for (std::uint32_t i = 0; i < strata_.size(); ++i) {
     joined_[i] = i;
-    if (strata_[i].sampled_ns >= kRare * period_ns) continue;
-    std::uint32_t& into = rest[strata_[i].gap ? 1 : 0];
-    if (into == kNone) {
-      into = i;
-      continue;
+    if (!strata_[i].gap) continue;
+    if (strata_[i].sampled_ns >= kRare * period_ns) {
+      if (next == kNone || strata_[i].sampled_ns < strata_[next].sampled_ns) next = i;
+    } else if (rare == kNone) {
+      rare = i;
+    } else {
+      join(i, rare);
     }
-    joined_[i] = into;
-    strata_[into].known_ns += strata_[i].known_ns;
-    strata_[into].sampled_ns += strata_[i].sampled_ns;
-    strata_[into].weight_sq += strata_[i].weight_sq;
   }
+  if (rare != kNone && next != kNone && strata_[rare].sampled_ns < kRare * period_ns) join(rare, next);
 }
 
 void Calibration::find_scales(std::uint64_t period_ns) {
-  gaps_.clear();
   for (std::uint32_t i = 0; i < strata_.size(); ++i) {
     Stratum& stratum = strata_[i];
     stratum.exact_gap = kNone;
-    if (joined_[i] != i || stratum.sampled_ns == 0) continue;
+    if (joined_[i] != i || (stratum.gap && stratum.sampled_ns == 0)) continue;
     const auto known = static_cast<double>(stratum.known_ns);
     const auto sampled = static_cast<double>(stratum.sampled_ns);
     const auto period = static_cast<double>(period_ns);
     const double error = std::sqrt(std::max(static_cast<double>(stratum.weight_sq), known / period));
     if (std::abs(known - sampled) > period * (kDoubt * error + kEnds)) {
       joined_[i] = kNone;
+      continue;
+    }
+    if (stratum.sampled_ns == 0) {
+      if (stratum.known_ns != 0) unsampled_.push_back({.node = stratum.node, .ns = stratum.known_ns});
       continue;
     }
     stratum.scale = known / sampled;
@@ -150,15 +160,14 @@ void Calibration::find_scales(std::uint64_t period_ns) {
 }
 
 void Calibration::scale_cells() {
-  sampled_.clear();
   for (std::size_t i = 0; i < pieces_.size();) {
     const std::size_t first = i;
     Cell& cell = copies_[pieces_[first].cell];
     double time = 0;
     for (; i < pieces_.size() && pieces_[i].cell == pieces_[first].cell; ++i) {
       const Piece& piece = pieces_[i];
-      const std::uint32_t own = piece.stratum == kNone ? kNone : joined_[piece.stratum];
-      const std::uint32_t stratum = own == kNone ? kNone : joined_[own];
+      std::uint32_t stratum = piece.stratum;
+      while (stratum != kNone && joined_[stratum] != stratum) stratum = joined_[stratum];
       time += static_cast<double>(piece.ns) * (stratum == kNone ? 1 : strata_[stratum].scale);
       if (stratum == kNone) continue;
       const std::uint32_t gap = strata_[stratum].exact_gap;
@@ -181,6 +190,7 @@ void Calibration::scale_cells() {
 void Calibration::calibrate(const measurement::ThreadProfile& thread, std::uint64_t period_ns) {
   cells_ = thread.cells;
   gaps_.clear();
+  unsampled_.clear();
   sampled_.clear();
   const bool followed =
       std::ranges::any_of(thread.epochs, [](const Epoch& e) { return e.kind == EpochKind::waiting_call; });

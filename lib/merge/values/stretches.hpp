@@ -13,6 +13,11 @@ namespace culprit::merge {
 /// Not thread-safe.
 class Calibration {
  public:
+  /// A waiting call that no sample met: all its time, at the node where it ended.
+  struct Unsampled {
+    cct::NodeId node;
+    std::uint64_t ns;
+  };
   /// Samples of one gap, or of several that were sampled too rarely, at one node.
   struct Sampled {
     cct::NodeId node;
@@ -31,12 +36,14 @@ class Calibration {
 
   /// As the thread's, with times that add up to the stretches' lengths.
   [[nodiscard]] std::span<const measurement::Cell> cells() const { return cells_; }
+  [[nodiscard]] std::span<const Unsampled> unsampled() const { return unsampled_; }
   [[nodiscard]] std::span<const Sampled> sampled() const { return sampled_; }
   [[nodiscard]] std::span<const Gap> gaps() const { return gaps_; }
 
  private:
   /// Stretches of one kind: their length by stamps and by samples.
   struct Stratum {
+    cct::NodeId node = 0;  ///< the call, or the call before the gap
     bool gap = false;
     std::uint64_t known_ns = 0, sampled_ns = 0, weight_sq = 0;
     double scale = 1;
@@ -55,6 +62,7 @@ class Calibration {
   void find_pieces(const measurement::ThreadProfile& thread);
   void add_piece(std::uint32_t cell, cct::NodeId node, measurement::Stretch stretch, std::uint64_t ns,
                  std::uint64_t weight_sq, std::uint64_t blocked);
+  void join(std::uint32_t stratum, std::uint32_t into);
   void join_rare(std::uint64_t period_ns);
   void find_scales(std::uint64_t period_ns);
   void scale_cells();
@@ -63,9 +71,10 @@ class Calibration {
   std::vector<std::uint32_t> call_of_, gap_of_;  ///< by node: strata
   std::vector<measurement::Epoch> apart_;        ///< by node: samples in others than their cell's stretch
   std::vector<Piece> pieces_;                    ///< by cell
-  std::vector<std::uint32_t> joined_;            ///< by stratum: the one that stands for it
+  std::vector<std::uint32_t> joined_;  ///< by stratum: the one that it is part of, itself, kNone: in doubt
   std::vector<measurement::Cell> copies_;
   std::span<const measurement::Cell> cells_;
+  std::vector<Unsampled> unsampled_;
   std::vector<Sampled> sampled_;
   std::vector<Gap> gaps_;
 };

@@ -47,6 +47,9 @@ void Trees::add(const measurement::Measurement& file) {
       // Without a branch, which nobody could predict.
       valued[image[node]] |= static_cast<std::uint8_t>(thread.cell[node] != cct::kNoNode ? 1 : 0);
     }
+    for (const measurement::Epoch& epoch : thread.epochs) {
+      if (epoch.kind == measurement::EpochKind::waiting_call) valued[image[epoch.node]] = 1;  // by stamps
+    }
   }
 }
 

@@ -120,6 +120,47 @@ TEST_CASE("gaps that were hardly sampled are joined") {
   CHECK(f.of(calibration, work).time_ns == kPeriod * 9 / 2);
 }
 
+TEST_CASE("gaps without samples are joined to the one with the fewest") {
+  Fixture f;
+  const auto a = f.leaf(1), b = f.leaf(2), c = f.leaf(3), work = f.leaf(4), other = f.leaf(5);
+  f.sample(work, after(a), 10);
+  f.sample(other, after(b), 20);
+  for (const auto call : {a, b, c}) f.length(EpochKind::waiting_call, call, 1000);
+  f.length(EpochKind::gap, a, 10 * kPeriod, b);
+  f.length(EpochKind::gap, b, 20 * kPeriod, c);
+  f.length(EpochKind::gap, c, 2 * kPeriod, a);
+  Calibration calibration;
+  calibration.calibrate(f.thread, kPeriod);
+  CHECK(f.of(calibration, work).time_ns == 12 * kPeriod);
+  CHECK(f.of(calibration, other).time_ns == 20 * kPeriod);
+}
+
+TEST_CASE("each call has its own time, sampled or not") {
+  Fixture f;
+  const auto seldom = f.leaf(1), never = f.leaf(2), often = f.leaf(3);
+  f.sample(seldom, kIn, 1, true);
+  f.sample(often, kIn, 100, true);
+  f.length(EpochKind::waiting_call, seldom, kPeriod * 5 / 2);
+  f.length(EpochKind::waiting_call, never, kPeriod * 7 / 2);
+  f.length(EpochKind::waiting_call, often, 102 * kPeriod);
+  Calibration calibration;
+  calibration.calibrate(f.thread, kPeriod);
+  CHECK(f.of(calibration, seldom).time_ns == kPeriod * 5 / 2);
+  CHECK(f.of(calibration, often).time_ns == 102 * kPeriod);
+  REQUIRE(calibration.unsampled().size() == 1);
+  CHECK(calibration.unsampled()[0].node == never);
+  CHECK(calibration.unsampled()[0].ns == kPeriod * 7 / 2);
+}
+
+TEST_CASE("a call without samples that is longer than chance allows is left to the samples") {
+  Fixture f;
+  const auto call = f.leaf(1);
+  f.length(EpochKind::waiting_call, call, 100 * kPeriod);
+  Calibration calibration;
+  calibration.calibrate(f.thread, kPeriod);
+  CHECK(calibration.unsampled().empty());
+}
+
 TEST_CASE("where stamps and samples contradict each other, the samples stand") {
   Fixture f;
   const auto a = f.leaf(1), work = f.leaf(2), twin = f.call(1), inside = f.leaf(3, twin);
