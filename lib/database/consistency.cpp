@@ -168,6 +168,8 @@ void check_consistency(const Experiment& e, const EachLocation& each_location) {
           "what is said of the machine refers to something that does not exist");
   require(is_sound(e.varying_gaps, e.roles.size(), e.contexts.size()),
           "gaps that vary refer to something that does not exist");
+  require(is_sound(e.communication, locations, e.contexts.size()),
+          "what MPI calls moved refers to something that does not exist");
   require(
       std::ranges::adjacent_find(e.sources, std::greater_equal<>(), &SourceFile::path) == e.sources.end() &&
           (e.sources.empty() || e.sources.back().path < e.strings.size()),

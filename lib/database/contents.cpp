@@ -206,13 +206,15 @@ struct Contents::Late {
   CheckedSections sections;
   std::filesystem::path path;
   std::size_t roles = 0, contexts = 0, locations = 0, strings = 0, metrics = 0;
-  std::once_flag suspects_read, waits_read, sources_read, trace_read, machine_read, gaps_read;
+  std::once_flag suspects_read, waits_read, sources_read, trace_read, machine_read, gaps_read,
+      communication_read;
   std::vector<Suspect> suspects;
   std::vector<Wait> waits;
   std::vector<SourceFile> sources;
   TraceAnalyses trace;
   Machine machine;
   std::vector<VaryingGap> varying_gaps;
+  Communication communication;
 
   [[nodiscard]] const CheckedBytes& section(Section which) const { return sections[slot(which)]; }
   [[nodiscard]] bool is_location(std::uint32_t l) const { return l < locations; }
@@ -264,6 +266,13 @@ struct Contents::Late {
     varying_gaps = decode_varying_gaps(section(Section::varying_gaps).all());
     if (!is_sound(varying_gaps, roles, contexts))
       throw Malformed("gaps that vary refer to something that does not exist");
+  }
+
+  void read_communication() {
+    communication =
+        decode_communication(section(Section::call_traffic).all(), section(Section::partner_traffic).all());
+    if (!is_sound(communication, locations, contexts))
+      throw Malformed("what MPI calls moved refers to something that does not exist");
   }
 
   void read_sources() {
@@ -368,6 +377,11 @@ const Machine& Contents::machine() const {
 const std::vector<VaryingGap>& Contents::varying_gaps() const {
   late_->once(late_->gaps_read, [this] { late_->read_varying_gaps(); });
   return late_->varying_gaps;
+}
+
+const Communication& Contents::communication() const {
+  late_->once(late_->communication_read, [this] { late_->read_communication(); });
+  return late_->communication;
 }
 
 const std::vector<SourceFile>& Contents::sources() const {

@@ -205,6 +205,7 @@ struct Contents {
   [[nodiscard]] const TraceAnalyses& trace() const;
   [[nodiscard]] const Machine& machine() const;
   [[nodiscard]] const std::vector<VaryingGap>& varying_gaps() const;  ///< most unexplained first
+  [[nodiscard]] const Communication& communication() const;
 
  private:
   struct Late;

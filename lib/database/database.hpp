@@ -1,5 +1,6 @@
 #pragma once
 
+#include "database/communication.hpp"
 #include "database/machine.hpp"
 #include "database/trace_analyses.hpp"
 #include "metrics/accumulator.hpp"
@@ -298,7 +299,8 @@ struct Experiment {
   TraceAnalyses trace;
   Machine machine;
   std::vector<VaryingGap> varying_gaps;  ///< most unexplained first
-  std::vector<SourceFile> sources;       ///< ascending by path
+  Communication communication;
+  std::vector<SourceFile> sources;  ///< ascending by path
 };
 
 }  // namespace culprit::database

@@ -263,6 +263,7 @@ SectionBytes encode_experiment(const Experiment& e, const std::vector<std::strin
   encode_trace_analyses(e.trace, sections);
   encode_machine(e.machine, sections);
   sections[slot(Section::varying_gaps)] = encode_varying_gaps(e.varying_gaps);
+  encode_communication(e.communication, sections);
   Encoder index, data;
   encode_sources(e.sources, index, data);
   sections[slot(Section::source_index)] = index.take();

@@ -58,8 +58,10 @@ enum class Section : std::uint32_t {
   machine = 37,
   direct_waits = 38,
   varying_gaps = 39,
+  call_traffic = 40,
+  partner_traffic = 41,
 };
-inline constexpr std::uint32_t kLastSection = 39;
+inline constexpr std::uint32_t kLastSection = 41;
 
 /// Those from here on may be missing: files of older writers, of version 2 too, have none.
 inline constexpr std::uint32_t kFirstOptional = 29;

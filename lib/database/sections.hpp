@@ -68,6 +68,10 @@ Machine decode_machine(ByteSpan threads, ByteSpan suspects);
 Bytes encode_varying_gaps(std::span<const VaryingGap> gaps);
 std::vector<VaryingGap> decode_varying_gaps(ByteSpan bytes);
 
+/// Sections 40 and 41.
+void encode_communication(const Communication& communication, SectionBytes& sections);
+Communication decode_communication(ByteSpan calls, ByteSpan partners);
+
 /// The sections that hold compressed text; its index and its data.
 void encode_sources(const std::vector<SourceFile>& sources, Encoder& index, Encoder& data);
 std::vector<SourceFile> decode_sources(ByteSpan index, ByteSpan data);

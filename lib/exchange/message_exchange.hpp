@@ -44,6 +44,17 @@ std::vector<Item> items_of_all(Communicator& analysis, std::span<const Item> own
   return all;
 }
 
+/// Collective: the same, on rank 0; the others get nothing.
+template <typename Item>
+std::vector<Item> items_at_root(Communicator& analysis, std::span<const Item> own) {
+  std::vector<Item> all;
+  for (const Bytes& box : analysis.gather(bytes_of(own), 0)) {
+    const std::vector<Item> part = items_of<Item>(box);
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
 /// Collects messages of several kinds for every rank of the analysis, this one included. A message is a
 /// trivially copyable struct with a number of its own, `static constexpr std::uint8_t kMessage`.
 class MessageExchange {

@@ -35,7 +35,7 @@ REPLACED = {
 COMMANDS = [
     ["report"], ["view", "calling-context", "--min", "0", "--ids"], ["view", "callers", "--min", "0"],
     ["view", "flat", "--min", "0"], ["hot-path"], ["threads", "c1"], ["blame"], ["suspects"], ["waits"], ["causes"],
-    ["critical-path"], ["hotspots"], ["variation"], ["efficiency"], ["info"],
+    ["critical-path"], ["hotspots"], ["variation"], ["communication"], ["efficiency"], ["info"],
 ]
 NO_CSV = {"report", "efficiency", "info"}
 EXPORTS = ["collapsed", "speedscope", "hatchet", "caliper", "csv", "json", "pprof"]

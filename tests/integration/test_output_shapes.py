@@ -192,6 +192,14 @@ SHAPES = {
         "median_s": number, "ranks": [whole], "sos_s": [[number]], "lined_up": flag, "begin_s": [[number]],
         "outliers": [{"rank": whole, "iteration": whole, "sos_s": number, "median_s": number, "path": path_or_none}],
     },
+    "communication": {
+        "whole_s": number,
+        "calls": [{"path": path, "calls": whole, "time_s": number, "longest_s": number, "threads": whole, "busiest": LOCATION,
+                   "busiest_s": number, "messages": whole, "message_bytes": whole, "smallest_bytes": whole,
+                   "largest_bytes": whole, "sent_bytes": whole, "received_bytes": whole}],
+        "partners": [{"communicator": whole, "members": whole, "from": whole, "to": whole, "ranks": whole, "messages": whole,
+                      "bytes": whole}],
+    },
     "efficiency": {**EFFICIENCY, "regions": [{"name": text, "path": path, "time_s": number, **EFFICIENCY}],
                    "iterations": or_null({**SHARES, "count": whole, "each": [{**SHARES, "iteration": whole}]})},
     "diff": {"metric": text, "unit": text,
@@ -217,10 +225,12 @@ ORDER = {
     "waits": lambda row: row["seconds"],
     "causes": lambda row: row["short_term_s"] + row["long_term_s"],
     "hotspots": lambda row: row["cost_s"],
+    "communication": lambda row: row["time_s"],
     "critical-path": lambda row: row["seconds"],
     "diff": lambda row: abs(row["change"]),
 }
-ON_TRACE = ("causes", "critical-path", "hotspots", "variation")
+LISTED = {"critical-path": "paths", "diff": "nodes", "communication": "calls"}
+ON_TRACE = ("causes", "critical-path", "hotspots", "variation", "communication")
 NO_TABLE = ("report", "info", "efficiency")
 
 
@@ -231,7 +241,7 @@ def rows_of(command, result):
     if command == "variation":
         return [sos for row in result["sos_s"] for sos in row]
     if isinstance(result, dict):
-        return result[{"hot-path": "path", "threads": "values", "diff": "nodes"}[command]]
+        return result[{"hot-path": "path", "threads": "values", "diff": "nodes", "communication": "calls"}[command]]
     return result
 
 
@@ -251,7 +261,7 @@ class Answers:
             answers[command] = result = harness.viewer_json(database, command, *words)
             check(result, shape, command)
             if command in ORDER:
-                rows = result if isinstance(result, list) else result["paths" if command == "critical-path" else "nodes"]
+                rows = result if isinstance(result, list) else result[LISTED[command]]
                 sizes = [ORDER[command](row) for row in rows]
                 self.assertEqual(sizes, sorted(sizes, reverse=True), command)
             if command not in NO_TABLE:

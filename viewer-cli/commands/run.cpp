@@ -2,6 +2,7 @@
 
 #include "commands/blame.hpp"
 #include "commands/causes.hpp"
+#include "commands/communication.hpp"
 #include "commands/critical_path.hpp"
 #include "commands/diff.hpp"
 #include "commands/efficiency.hpp"
@@ -110,6 +111,14 @@ void run_critical_path(std::ostream& out, const Screen& screen, const database::
       [&] { write_csv(out, experiment, critical_path_table(experiment)); });
 }
 
+void run_communication(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                       Format format) {
+  write_as(
+      format, out, [&] { write_communication(out, screen, experiment); },
+      [&] { return communication_json(experiment); },
+      [&] { write_csv(out, experiment, calls_table(experiment)); });
+}
+
 /// The commands that need the ranks' time lines.
 void run_on_trace(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                   const Invocation& invocation) {
@@ -127,6 +136,10 @@ void run_on_trace(std::ostream& out, const Screen& screen, const database::Conte
       break;
     case Command::hotspots:
       run("hotspots", kHotspots);
+      break;
+    case Command::communication:
+      require_trace(experiment, "communication", invocation.database);
+      run_communication(out, screen, experiment, invocation.format);
       break;
     default:
       require_trace(experiment, "variation", invocation.database);
@@ -169,6 +182,7 @@ void run_text_command(std::ostream& out, const Screen& screen, const views::Sour
     case Command::critical_path:
     case Command::hotspots:
     case Command::variation:
+    case Command::communication:
       run_on_trace(out, screen, source.experiment(), invocation);
       break;
     case Command::efficiency:

@@ -96,9 +96,6 @@ double sampling_microseconds(const database::Quality& quality) {
              : static_cast<double>(quality.handler_ns) / static_cast<double>(quality.samples) / 1000;
 }
 
-namespace {
-
-/// Of all threads; 0 where the metric was not recorded.
 double total_seconds(const database::Contents& experiment, std::string_view metric) {
   double sum = 0;
   for (std::uint32_t m = 0; m < experiment.metrics.size() && !experiment.contexts.empty(); ++m) {
@@ -108,6 +105,8 @@ double total_seconds(const database::Contents& experiment, std::string_view metr
   }
   return sum;
 }
+
+namespace {
 
 /// A thread that waits takes no processor, and is not sampled for long: what sampling took is a part of what
 /// the processors did.

@@ -3,6 +3,7 @@
 #include "database/contents.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace culprit::viewer {
@@ -16,6 +17,9 @@ std::string clocks_text(const database::Contents& experiment);
 
 /// One line for each thing that makes the figures less than complete, with what to do.
 std::vector<std::string> quality_warnings(const database::Contents& experiment);
+
+/// Of all threads; 0 where the metric, one of time, was not recorded.
+double total_seconds(const database::Contents& experiment, std::string_view metric);
 
 /// What one sample took on average, in microseconds: the handler, and what a signal cost beside it where the
 /// program started.

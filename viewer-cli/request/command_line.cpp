@@ -16,7 +16,7 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Command>, 15> kCommands = {{
+constexpr std::array<std::pair<std::string_view, Command>, 16> kCommands = {{
     {"report", Command::report},
     {"view", Command::view},
     {"hot-path", Command::hot_path},
@@ -28,6 +28,7 @@ constexpr std::array<std::pair<std::string_view, Command>, 15> kCommands = {{
     {"critical-path", Command::critical_path},
     {"hotspots", Command::hotspots},
     {"variation", Command::variation},
+    {"communication", Command::communication},
     {"efficiency", Command::efficiency},
     {"diff", Command::diff},
     {"export", Command::exporting},

@@ -24,6 +24,7 @@ enum class Command : std::uint8_t {
   critical_path,
   hotspots,
   variation,
+  communication,
   efficiency,
   diff,
   exporting,

@@ -40,6 +40,7 @@ commands
   critical-path           what the length of the run depends on (trace)
   hotspots                hot procedures that made others wait (trace)
   variation               how long iterations took, over ranks and time (trace)
+  communication           what MPI calls took and moved, and who sends to whom (trace)
   efficiency              parallel efficiency, load balance, communication efficiency
   diff DB2                two runs compared: per code, change and scaling loss
   export FORMAT           for other tools: {names}
@@ -72,7 +73,7 @@ constexpr std::string_view kNoTable = "text|json    ";
 constexpr std::string_view kByRank =
     "  --by-rank               text: a row for each rank; json and csv have that always\n";
 
-constexpr std::array<CommandHelp, 15> kCommands = {{
+constexpr std::array<CommandHelp, 16> kCommands = {{
     {"report",
      R"help(The diagnosis in plain words: first the verdict (docs/diagnosis.md), then how much of the run is waiting and
 where, which code is to blame, which code does uneven work on which ranks, what mending it is worth, and how
@@ -238,6 +239,18 @@ the most time among those that are called again and again. Needs a trace (hpcrun
   --metric EVENT          what was counted of this event outside MPI, instead of the time: one that was
                           sampled besides REALTIME (hpcrun-lite -e EVENT)
 )help",
+     kTable,
+     {}},
+    {"communication",
+     R"help(MPI calls by call path: how many, their time (all, mean, longest), the mean size of their messages, the
+bytes that they sent and received; then which rank sends how much to which, by communicator. A message counts
+at the call that sends it and at the call in which it arrives; a rank's part in a collective counts as one.
+csv has the calls, json both. Needs a trace (hpcrun-lite --trace).
+
+  viewer-cli run1.db communication
+  viewer-cli run1.db communication --format json
+)help",
+     {},
      kTable,
      {}},
     {"efficiency",

@@ -92,6 +92,19 @@ Scale scale_for(double largest, const std::string& unit, bool unicode) {
   return {kMicro, decimals_for(largest * kMicro), micro(unicode)};
 }
 
+std::string bytes(double number) {
+  constexpr double kThousand = 1e3;
+  constexpr double kRoundsUp = 999.5;  // in whole numbers
+  const char* unit = "B";
+  for (const char* larger : {"kB", "MB", "GB", "TB", "PB"}) {
+    if (number < kRoundsUp) break;
+    number /= kThousand;
+    unit = larger;
+  }
+  const int decimals = number >= 99.95 || unit[0] == 'B' ? 0 : number >= 9.995 ? 1 : 2;
+  return grouped(number, decimals) + ' ' + unit;
+}
+
 std::string counted(std::uint64_t number, const std::string& noun) {
   return grouped(static_cast<double>(number)) + ' ' + noun + (number == 1 ? "" : "s");
 }

@@ -37,6 +37,9 @@ struct Scale {
 /// (T). No unit: the values of a formula.
 Scale scale_for(double largest, const std::string& unit, bool unicode);
 
+/// Bytes for prose, in powers of 1 000, with three significant digits or less: `8 B`, `1.25 kB`, `37.1 MB`.
+std::string bytes(double number);
+
 /// `1 rank`, `8 ranks`, `1 600 000 samples`.
 std::string counted(std::uint64_t number, const std::string& noun);
 

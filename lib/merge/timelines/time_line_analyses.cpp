@@ -5,11 +5,13 @@
 
 #include "database/consistency.hpp"
 #include "exchange/machine.hpp"
+#include "merge/timelines/communication.hpp"
 #include "merge/timelines/time_line_scopes.hpp"
 #include "merge/timelines/time_map_rows.hpp"
 #include "merge/timelines/trace_tables.hpp"
 #include "waits/causes/indirect_waits.hpp"
 #include "waits/clocks/causal_order.hpp"
+#include "waits/communication/traffic.hpp"
 #include "waits/path/efficiency.hpp"
 #include "waits/states/matching_pass.hpp"
 #include "waits/timeline/rank_map.hpp"
@@ -80,14 +82,19 @@ class Analyses {
         threads_(threads_of(comm, rank_map_, locations)),
         tables_(comm, shape, threads_),
         values_(partition, threads_),
+        traffic_(rank_map_, lines.processes),
         read_(waits::read_in_causal_order(
             comm, rank_map_, lines.processes,
             [this](waits::Location location, const auto& record) {
               marks_.observe(shape_, location, record);
+              traffic_.observe(location, record);
             },
             {.spill = {.directory = directory,
                        .memory = waits::usual_memory(exchange::ranks_with(comm, exchange::this_machine()))}},
-            [this] { marks_ = {}; })),
+            [this] {
+              marks_ = {};
+              traffic_.clear();
+            })),
         matched_(read_.matched) {
     found_.stopped = comm.all_sum(lines.stopped + lines.broken_off->size());
   }
@@ -98,6 +105,7 @@ class Analyses {
     count();
     find_causes();
     findings.waits = find_waits();
+    findings.communication = find_communication();
     waits::TimeMap map = waits::time_map(comm_, rank_map_, matched_,
                                          [this](ContextId context) { return call_scope(shape_, context); });
     find_critical_path(map);
@@ -140,6 +148,14 @@ class Analyses {
         values_.add_direct(sum.location, context, sum.ns - sum.indirect_ns, sum.indirect_ns);
     }
     return tables_.waits(matched_.wait_sums);
+  }
+
+  database::Communication find_communication() {
+    const std::vector<waits::CallSum> calls = traffic_.calls();
+    for (const waits::CallSum& sum : calls) {
+      values_.add_calls(sum.location, call_scope(shape_, sum.context), sum.calls, sum.sent, sum.received);
+    }
+    return gather_communication(comm_, shape_, threads_, calls, traffic_.partners(*matched_.contexts));
   }
 
   /// Also which waits are indirect.
@@ -259,6 +275,7 @@ class Analyses {
   TraceTables tables_;
   TraceValueCollector values_;
   Marks marks_;
+  waits::Traffic traffic_;
   waits::CausallyMatched read_;
   const waits::Matched& matched_;
   database::TraceAnalyses found_;
@@ -279,7 +296,9 @@ TimeLineFindings analyse_time_lines(exchange::Communicator& comm, const Partitio
 bool TimeLineFindings::adopt_into(Experiment& experiment, std::size_t locations) && {
   if (!database::is_sound(trace, locations, experiment.contexts.size(), experiment.metrics.size()))
     return false;
+  if (!database::is_sound(communication, locations, experiment.contexts.size())) return false;
   if (trace.traced == 0) return true;
+  experiment.communication = std::move(communication);
   experiment.trace = std::move(trace);
   experiment.quality.clock_violations += clock_violations;
   experiment.quality.clock_violations_left += clock_violations_left;

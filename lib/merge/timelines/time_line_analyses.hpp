@@ -20,6 +20,7 @@ struct TimeLineFindings {
   TraceValues values;
   database::TraceAnalyses trace;
   std::vector<database::Wait> waits;
+  database::Communication communication;
   std::set<std::uint32_t> threads;  ///< that have a time line
   std::uint64_t clock_violations = 0, clock_violations_left = 0;
   std::set<std::uint32_t> varied;  ///< of Shape::segments, by name: those whose variation is known

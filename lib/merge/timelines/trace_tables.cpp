@@ -57,19 +57,9 @@ std::vector<std::uint32_t> threads_of(exchange::Communicator& comm, const waits:
   return exchange::items_of<std::uint32_t>(bytes);
 }
 
-template <class Item>
-std::vector<Item> TraceTables::gather(std::span<const Item> own) {
-  std::vector<Item> all;
-  for (const exchange::Bytes& bytes : comm_.gather(exchange::bytes_of(own), 0)) {
-    const std::vector<Item> part = exchange::items_of<Item>(bytes);
-    all.insert(all.end(), part.begin(), part.end());
-  }
-  return all;
-}
-
 std::vector<database::Wait> TraceTables::waits(const std::vector<waits::WaitSum>& own) {
   std::map<std::tuple<WaitPattern, std::uint32_t, ContextId, std::uint32_t, ContextId>, database::Wait> sums;
-  for (const waits::WaitSum& sum : gather(std::span(own))) {
+  for (const waits::WaitSum& sum : exchange::items_at_root(comm_, std::span(own))) {
     const database::Wait part{.pattern = waits::as_wait_pattern(sum.pattern),
                               .location = threads_[sum.location],
                               .context = call_scope(shape_, sum.context),
@@ -93,7 +83,7 @@ std::vector<database::Wait> TraceTables::waits(const std::vector<waits::WaitSum>
 
 std::vector<database::Cause> TraceTables::causes(const std::vector<waits::DelayCost>& own) {
   std::map<std::pair<std::uint32_t, TimedScope>, database::Cause> sums;
-  for (const waits::DelayCost& cost : gather(std::span(own))) {
+  for (const waits::DelayCost& cost : exchange::items_at_root(comm_, std::span(own))) {
     const std::uint32_t thread = threads_[cost.location];
     const TimedScope scope = scope_of(shape_, cost.path);
     database::Cause& sum = sums[{thread, scope}];
@@ -115,10 +105,10 @@ std::vector<database::CriticalScope> TraceTables::critical_path(const waits::Cri
                                                                 const std::vector<waits::OwnTime>& own_times,
                                                                 std::uint64_t ranks) {
   std::map<TimedScope, std::uint64_t> of_all;
-  for (const waits::OwnTime& time : gather(std::span(own_times)))
+  for (const waits::OwnTime& time : exchange::items_at_root(comm_, std::span(own_times)))
     of_all[scope_of(shape_, time.path)] += time.ns;
   std::map<TimedScope, std::map<std::uint32_t, std::uint64_t>> shares;
-  for (const waits::CriticalTime& time : gather(std::span(own.times)))
+  for (const waits::CriticalTime& time : exchange::items_at_root(comm_, std::span(own.times)))
     shares[scope_of(shape_, time.path)][threads_[time.location]] += time.ns;
   std::vector<database::CriticalScope> list;
   for (const auto& [scope, by_thread] : shares) {
@@ -137,7 +127,7 @@ std::vector<database::CriticalScope> TraceTables::critical_path(const waits::Cri
 
 std::vector<database::Hotspot> TraceTables::hotspots(const std::vector<waits::Hotspot>& own) {
   std::map<std::tuple<std::uint32_t, ContextId, std::uint32_t, ContextId>, std::uint64_t> sums;
-  for (const waits::Hotspot& hotspot : gather(std::span(own))) {
+  for (const waits::Hotspot& hotspot : exchange::items_at_root(comm_, std::span(own))) {
     sums[{threads_[hotspot.location], hotspot.context, threads_[hotspot.waiter],
           call_scope(shape_, hotspot.waiter_context)}] += hotspot.ns;
   }
@@ -152,7 +142,7 @@ std::vector<database::Hotspot> TraceTables::hotspots(const std::vector<waits::Ho
 
 ContextId TraceTables::gather_around(ContextId own) {
   ContextId around = database::kNone;
-  for (const ContextId part : gather(std::span<const ContextId>(&own, 1))) {
+  for (const ContextId part : exchange::items_at_root(comm_, std::span<const ContextId>(&own, 1))) {
     if (part == database::kNone) continue;
     around = around == database::kNone ? part : around_both(shape_, around, part);
   }
@@ -169,10 +159,12 @@ database::Variation TraceTables::variation(const waits::Variation& own, ContextI
       segments.push_back({segment.begin_ns, segment.sos_ns, segment.end_ns - segment.begin_ns});
   }
   const ContextId around = gather_around(around_marks);
-  const std::vector<RowHead> all_heads = gather(std::span<const RowHead>(heads));
-  const std::vector<SegmentTimes> all_segments = gather(std::span<const SegmentTimes>(segments));
-  const std::vector<SegmentValue> all_values = gather(std::span<const SegmentValue>(in_line(values)));
-  std::vector<waits::Outlier> outliers = gather(std::span(own.outliers));
+  const std::vector<RowHead> all_heads = exchange::items_at_root(comm_, std::span<const RowHead>(heads));
+  const std::vector<SegmentTimes> all_segments =
+      exchange::items_at_root(comm_, std::span<const SegmentTimes>(segments));
+  const std::vector<SegmentValue> all_values =
+      exchange::items_at_root(comm_, std::span<const SegmentValue>(in_line(values)));
+  std::vector<waits::Outlier> outliers = exchange::items_at_root(comm_, std::span(own.outliers));
 
   database::Variation found{.marked = own.marked,
                             .context = own.marked ? around : own.context,

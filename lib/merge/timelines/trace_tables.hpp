@@ -45,8 +45,6 @@ class TraceTables {
                                 const waits::SegmentValues& values, std::size_t events);
 
  private:
-  template <class Item>
-  std::vector<Item> gather(std::span<const Item> own);
   database::ContextId gather_around(database::ContextId own);
 
   exchange::Communicator& comm_;

@@ -211,7 +211,7 @@ void ThreadAccumulation::record_traced(std::uint32_t location) {
   if (traced_ == nullptr) return;
   for (const TraceValue& value : traced_->of(location)) {
     const auto slot = static_cast<std::uint32_t>(plan_.slot_at(value.context));
-    own_.column(shape_.columns.first_traced() + value.metric)[own_.row_of(slot)] += value.ns;
+    own_.column(shape_.columns.first_traced() + value.metric)[own_.row_of(slot)] += value.value;
   }
 }
 

@@ -233,7 +233,8 @@ std::vector<Metric> describe_metrics(const ProcessTable& processes, const Column
     metrics.push_back({.name = name, .unit = units[name], .description = "Sampled event " + name + "."});
   }
   for (const std::string& name : columns.traced) {
-    metrics.push_back({.name = name, .unit = "ns", .description = describe_trace_metric(name)});
+    metrics.push_back(
+        {.name = name, .unit = unit_of_trace_metric(name), .description = describe_trace_metric(name)});
   }
   metrics.push_back({.name = "imbalance",
                      .unit = "ns",

@@ -15,12 +15,16 @@ using waits::Pattern;
 
 // Metrics are numbered: the patterns, then these.
 constexpr std::uint32_t kDirect = waits::kPatterns, kIndirect = kDirect + 1, kShortTerm = kIndirect + 1,
-                        kLongTerm = kShortTerm + 1, kCritical = kLongTerm + 1, kMetrics = kCritical + 1;
+                        kLongTerm = kShortTerm + 1, kCritical = kLongTerm + 1, kCalls = kCritical + 1,
+                        kSent = kCalls + 1, kReceived = kSent + 1, kMetrics = kReceived + 1;
 constexpr const char* kDirectName = "direct-wait";
 constexpr const char* kIndirectName = "indirect-wait";
 constexpr const char* kShortTermName = "delay-cost-short";
 constexpr const char* kLongTermName = "delay-cost-long";
 constexpr const char* kCriticalName = "critical-path";
+constexpr const char* kCallsName = "calls";
+constexpr const char* kSentName = "bytes-sent";
+constexpr const char* kReceivedName = "bytes-received";
 
 std::string name_of_metric(std::uint32_t metric) {
   switch (metric) {
@@ -34,6 +38,12 @@ std::string name_of_metric(std::uint32_t metric) {
       return kLongTermName;
     case kCritical:
       return kCriticalName;
+    case kCalls:
+      return kCallsName;
+    case kSent:
+      return kSentName;
+    case kReceived:
+      return kReceivedName;
     default:
       return std::string(waits::name_of(static_cast<Pattern>(metric)));
   }
@@ -55,7 +65,7 @@ void add_up(std::vector<TraceValue>& values) {
   std::size_t kept = 0;
   for (const TraceValue& value : values) {
     if (kept > 0 && place(values[kept - 1]) == place(value)) {
-      values[kept - 1].ns += value.ns;
+      values[kept - 1].value += value.value;
     } else {
       values[kept++] = value;
     }
@@ -93,6 +103,9 @@ std::string describe_trace_metric(const std::string& name) {
   if (name == kLongTermName)
     return "From time lines: waiting of other ranks that this code caused through those it kept waiting.";
   if (name == kCriticalName) return "From time lines: time on the critical path of the run.";
+  if (name == kCallsName) return "From time lines: MPI calls.";
+  if (name == kSentName) return "From time lines: bytes that MPI calls sent.";
+  if (name == kReceivedName) return "From time lines: bytes that arrived in MPI calls.";
   const Pattern pattern = pattern_named(name);
   const Pattern whole = waits::container_of(pattern);
   if (whole != Pattern::none)
@@ -101,12 +114,17 @@ std::string describe_trace_metric(const std::string& name) {
   return "From time lines: exact waiting time of this pattern.";
 }
 
+std::string unit_of_trace_metric(const std::string& name) {
+  if (name == kCallsName) return "count";
+  return name == kSentName || name == kReceivedName ? "bytes" : "ns";
+}
+
 void TraceValueCollector::add(waits::Location location, database::ContextId context, std::uint32_t metric,
-                              std::uint64_t ns) {
-  if (ns == 0) return;
+                              std::uint64_t value) {
+  if (value == 0) return;
   const std::uint32_t thread = threads_[location];
   found_.emplace_back(partition_.rank_of(thread),
-                      TraceValue{.thread = thread, .context = context, .metric = metric, .ns = ns});
+                      TraceValue{.thread = thread, .context = context, .metric = metric, .value = value});
 }
 
 void TraceValueCollector::add_wait(waits::Location location, database::ContextId context, Pattern pattern,
@@ -129,6 +147,14 @@ void TraceValueCollector::add_cost(waits::Location location, database::ContextId
 void TraceValueCollector::add_critical(waits::Location location, database::ContextId context,
                                        std::uint64_t ns) {
   add(location, context, kCritical, ns);
+}
+
+void TraceValueCollector::add_calls(waits::Location location, database::ContextId context,
+                                    std::uint64_t calls, std::uint64_t bytes_sent,
+                                    std::uint64_t bytes_received) {
+  add(location, context, kCalls, calls);
+  add(location, context, kSent, bytes_sent);
+  add(location, context, kReceived, bytes_received);
 }
 
 TraceValues TraceValueCollector::take(exchange::Communicator& comm) {

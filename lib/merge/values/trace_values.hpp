@@ -13,18 +13,18 @@
 
 namespace culprit::merge {
 
-/// What time lines tell of one thread at one context, in ns.
+/// What time lines tell of one thread at one context.
 struct TraceValue {
   std::uint32_t thread = 0;  ///< in the database
   database::ContextId context = 0;
   std::uint32_t metric = 0;  ///< of TraceValues::names
-  std::uint64_t ns = 0;
+  std::uint64_t value = 0;   ///< in the metric's unit
 
   friend auto operator<=>(const TraceValue&, const TraceValue&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// Waits by pattern, direct and indirect ones, delay costs and the critical path as metrics of the threads
-/// that this rank accumulates.
+/// Waits by pattern, direct and indirect ones, delay costs, the critical path, calls and bytes as metrics of
+/// the threads that this rank accumulates.
 struct TraceValues {
   std::vector<std::string> names;             ///< of what occurs in the run; the same on every rank
   std::vector<database::ContextId> contexts;  ///< that any thread has values at, ascending; likewise
@@ -35,6 +35,8 @@ struct TraceValues {
 
 /// What a metric of these names means, for the user.
 std::string describe_trace_metric(const std::string& name);
+/// Of such a metric: `ns`, `count` or `bytes`.
+std::string unit_of_trace_metric(const std::string& name);
 
 /// Gathers them from what the analyses found, wherever it lies.
 class TraceValueCollector {
@@ -52,12 +54,14 @@ class TraceValueCollector {
   void add_cost(waits::Location location, database::ContextId context, std::uint64_t short_term_ns,
                 std::uint64_t long_term_ns);
   void add_critical(waits::Location location, database::ContextId context, std::uint64_t ns);
+  void add_calls(waits::Location location, database::ContextId context, std::uint64_t calls,
+                 std::uint64_t bytes_sent, std::uint64_t bytes_received);
 
   /// Collective: every rank gets those of the threads that it accumulates.
   TraceValues take(exchange::Communicator& comm);
 
  private:
-  void add(waits::Location location, database::ContextId context, std::uint32_t metric, std::uint64_t ns);
+  void add(waits::Location location, database::ContextId context, std::uint32_t metric, std::uint64_t value);
 
   const Partition& partition_;
   std::span<const std::uint32_t> threads_;

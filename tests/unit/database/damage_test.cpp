@@ -49,6 +49,9 @@ std::vector<std::byte> tiny_database(const Scratch& scratch) {
   e.trace = example_trace(2, 3);
   e.machine = example_machine();
   e.varying_gaps = {{.role = 0, .context = 2, .after = kNone, .threads = 2, .count = 9, .mean_ns = 8}};
+  e.communication = {
+      .calls = {{.context = 2, .threads = 2, .busiest = 1, .calls = 9, .ns = 80, .messages = 9}},
+      .partners = {{.communicator = 1, .members = 2, .from = 0, .to = 1, .messages = 9, .bytes = 72}}};
   e.sources = {{1, std::string(50, 'x')}};
   tiny.profiles = {{{2, 0, 5}}, {{2, 0, 70'000}}};
   const std::vector<Value> inclusive = {{0, 0, 5}, {1, 0, 70'000}};

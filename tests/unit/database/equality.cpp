@@ -80,7 +80,8 @@ bool equal(const Experiment& a, const Experiment& b) {
          same(a.context_summaries, b.context_summaries) && same(a.flat_summaries, b.flat_summaries) &&
          a.balance == b.balance && std::ranges::equal(a.blame, b.blame, same_blame) &&
          same(a.suspects, b.suspects) && same(a.waits, b.waits) && a.trace == b.trace &&
-         a.machine == b.machine && a.varying_gaps == b.varying_gaps && same(a.sources, b.sources);
+         a.machine == b.machine && a.varying_gaps == b.varying_gaps && a.communication == b.communication &&
+         same(a.sources, b.sources);
 }
 
 }  // namespace culprit::database

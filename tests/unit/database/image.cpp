@@ -99,6 +99,7 @@ Experiment collect(const Contents& contents) {
   e.trace = contents.trace();
   e.machine = contents.machine();
   e.varying_gaps = contents.varying_gaps();
+  e.communication = contents.communication();
   e.sources = contents.sources();
   return e;
 }

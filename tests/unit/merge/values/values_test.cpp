@@ -261,8 +261,8 @@ TEST_CASE("what time lines tell is a metric of any context, sampled there or not
       const auto ns = *rc::gen::inRange<std::uint64_t>(0, 3);
       if (ns == 0) continue;
       traced.contexts.push_back(x);
-      traced.values.push_back({.thread = 0, .context = x, .metric = 1, .ns = ns});
-      traced.values.push_back({.thread = 1, .context = x, .metric = 0, .ns = 7});
+      traced.values.push_back({.thread = 0, .context = x, .metric = 1, .value = ns});
+      traced.values.push_back({.thread = 1, .context = x, .metric = 0, .value = 7});
       for (const ContextId y : path_of(shape, x)) inclusive[y] += ns;
     }
     std::ranges::sort(traced.values);

@@ -110,7 +110,7 @@ TEST_CASE("Wrong usage is refused with the word at fault") {
 }
 
 TEST_CASE("Commands that need a trace have tables, and say so in their help") {
-  for (const char* command : {"causes", "critical-path", "hotspots", "variation"}) {
+  for (const char* command : {"causes", "critical-path", "hotspots", "variation", "communication"}) {
     INFO(command);
     CHECK(parse({"run1.db", command, "--format", "csv"}).format == Format::csv);
     CHECK(answer_to({"--help"}).find(command) != std::string::npos);

@@ -1,0 +1,158 @@
+#include "merge/timelines/communication.hpp"
+
+#include "exchange/message_exchange.hpp"
+#include "merge/timelines/time_line_scopes.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace culprit::merge {
+namespace {
+
+using database::CallTraffic;
+using database::ContextId;
+using database::PartnerTraffic;
+
+/// By the scope at which they are shown.
+using Calls = std::map<ContextId, CallTraffic>;
+
+void add(CallTraffic& into, const CallTraffic& from) {
+  const auto busiest = [](const CallTraffic& one) { return std::pair(one.busiest_ns, ~one.busiest); };
+  if (into.calls == 0 || busiest(from) > busiest(into)) {
+    into.busiest = from.busiest;
+    into.busiest_ns = from.busiest_ns;
+  }
+  if (from.messages != 0) {
+    into.smallest = into.messages == 0 ? from.smallest : std::min(into.smallest, from.smallest);
+    into.largest = std::max(into.largest, from.largest);
+  }
+  into.threads += from.threads;
+  into.calls += from.calls;
+  into.ns += from.ns;
+  into.longest_ns = std::max(into.longest_ns, from.longest_ns);
+  into.messages += from.messages;
+  into.message_bytes += from.message_bytes;
+  into.sent_bytes += from.sent_bytes;
+  into.received_bytes += from.received_bytes;
+}
+
+/// `sum` is of one thread, all paths that are shown there together.
+CallTraffic row_of(ContextId context, std::uint32_t thread, const waits::CallSum& sum) {
+  return {.context = context,
+          .threads = 1,
+          .busiest = thread,
+          .calls = sum.calls,
+          .ns = sum.ns,
+          .busiest_ns = sum.ns,
+          .longest_ns = sum.longest_ns,
+          .messages = sum.messages,
+          .message_bytes = sum.message_bytes,
+          .smallest = sum.messages == 0 ? 0 : sum.smallest,
+          .largest = sum.largest,
+          .sent_bytes = sum.sent,
+          .received_bytes = sum.received};
+}
+
+Calls add_up_calls(const Shape& shape, std::span<const std::uint32_t> threads,
+                   std::span<const waits::CallSum> sums) {
+  Calls calls;
+  for (std::size_t i = 0; i < sums.size();) {
+    const waits::Location location = sums[i].location;
+    std::map<ContextId, waits::CallSum> of_thread;
+    for (; i < sums.size() && sums[i].location == location; ++i)
+      of_thread[call_scope(shape, sums[i].context)].add(sums[i]);
+    for (const auto& [context, sum] : of_thread) {
+      CallTraffic& call = calls[context];
+      call.context = context;
+      add(call, row_of(context, threads[location], sum));
+    }
+  }
+  return calls;
+}
+
+/// By communicator and the first ranks of either side.
+using Partners = std::map<std::tuple<std::uint64_t, std::int32_t, std::int32_t>, PartnerTraffic>;
+
+/// With so many ranks on either side of a row, and only the communicators that are `kept` told apart.
+Partners partners_by(std::span<const waits::PartnerSum> sums, std::int32_t ranks,
+                     const std::set<std::uint64_t>& kept) {
+  Partners partners;
+  for (const waits::PartnerSum& sum : sums) {
+    const bool known = kept.contains(sum.communicator);
+    const std::uint64_t communicator = known ? sum.communicator : 0;
+    const std::int32_t from = sum.from - sum.from % ranks, to = sum.to - sum.to % ranks;
+    PartnerTraffic& row = partners[{communicator, from, to}];
+    row.communicator = communicator;
+    row.members = known ? sum.members : 0;
+    row.from = from;
+    row.to = to;
+    row.ranks = static_cast<std::uint32_t>(ranks);
+    row.messages += sum.messages;
+    row.bytes += sum.bytes;
+  }
+  return partners;
+}
+
+/// Those with the most bytes, each with its bytes.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> largest_communicators(
+    std::span<const waits::PartnerSum> sums) {
+  std::map<std::uint64_t, std::uint64_t> bytes;
+  for (const waits::PartnerSum& sum : sums) bytes[sum.communicator] += sum.bytes;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> list(bytes.begin(), bytes.end());
+  std::ranges::stable_sort(list, std::ranges::greater(), &std::pair<std::uint64_t, std::uint64_t>::second);
+  return list;
+}
+
+}  // namespace
+
+std::vector<PartnerTraffic> add_up_partners(std::span<const waits::PartnerSum> sums,
+                                            const PartnerLimits& limits) {
+  const auto communicators = largest_communicators(sums);
+  std::map<std::uint64_t, std::size_t> place;  // what is pooled comes last
+  std::set<std::uint64_t> kept;
+  for (const auto& [communicator, bytes] : communicators) {
+    if (kept.size() == limits.communicators) break;
+    place.emplace(communicator, kept.size());
+    kept.insert(communicator);
+  }
+  std::int32_t ranks = 1;
+  Partners partners = partners_by(sums, ranks, kept);
+  while (partners.size() > limits.rows && ranks < (1 << 24)) {
+    ranks *= 2;
+    partners = partners_by(sums, ranks, kept);
+  }
+  std::vector<PartnerTraffic> rows;
+  rows.reserve(partners.size());
+  for (const auto& [key, row] : partners) rows.push_back(row);
+  std::ranges::stable_sort(rows, {}, [&](const PartnerTraffic& row) {
+    const auto found = place.find(row.communicator);
+    return found == place.end() ? kept.size() : found->second;
+  });
+  return rows;
+}
+
+database::Communication gather_communication(exchange::Communicator& comm, const Shape& shape,
+                                             std::span<const std::uint32_t> threads,
+                                             const std::vector<waits::CallSum>& calls,
+                                             const std::vector<waits::PartnerSum>& partners) {
+  std::vector<CallTraffic> own;
+  for (const auto& [context, call] : add_up_calls(shape, threads, calls)) own.push_back(call);
+  Calls all;
+  for (const CallTraffic& call : exchange::items_at_root(comm, std::span<const CallTraffic>(own))) {
+    CallTraffic& sum = all[call.context];
+    sum.context = call.context;
+    add(sum, call);
+  }
+  database::Communication found;
+  for (const auto& [context, call] : all) found.calls.push_back(call);
+  std::ranges::stable_sort(found.calls, std::ranges::greater(), &CallTraffic::ns);
+  found.partners =
+      add_up_partners(exchange::items_at_root(comm, std::span<const waits::PartnerSum>(partners)));
+  return found;
+}
+
+}  // namespace culprit::merge

@@ -1,0 +1,74 @@
+"""What MPI calls moved, and between whom, is what the program moved, to the byte, under both MPIs."""
+
+import unittest
+
+import harness
+
+RANKS = 4
+MESSAGES, BYTES, PAIR_BYTES, PUT, GET, REDUCED = 20, 1000, 64, 4096, 512, 80  # of tests/apps/traffic.c
+RING = MESSAGES * BYTES * 3 // 2  # half of the messages are twice as long
+WORLD = 1
+
+
+class Communication(harness.Workspace):
+    def calls(self, told):
+        """By the name of the MPI function."""
+        return {call["path"][-1]["name"]: call for call in told["calls"]}
+
+    def check(self, mpi):
+        database = self.merge(self.measure(mpi, RANKS, harness.PROGRAMS / f"traffic.{mpi}", options=["--trace"]))
+        told = harness.viewer_json(database, "communication")
+        self.check_calls(self.calls(told))
+        self.check_partners(told["partners"])
+        self.check_metrics(database)
+        text = harness.run([harness.VIEWER, database, "communication"]).stdout
+        self.assertIn(f"MPI_COMM_WORLD: 120 kB in {RANKS * MESSAGES} messages", text)
+        self.assertIn("a communicator or window of 2 processes: 128 B in 2 messages", text)
+
+    def check_calls(self, calls):
+        sent = {"MPI_Isend": (MESSAGES, RING), "MPI_Sendrecv": (1, PAIR_BYTES), "MPI_Allreduce": (1, REDUCED)}
+        received = {"MPI_Waitall": (MESSAGES, RING), "MPI_Sendrecv": (1, PAIR_BYTES), "MPI_Allreduce": (1, REDUCED)}
+        for name, (number, moved) in sent.items():
+            with self.subTest(name):
+                self.assertEqual((calls[name]["calls"], calls[name]["sent_bytes"]), (RANKS * number, RANKS * moved))
+                self.assertEqual(calls[name]["threads"], RANKS)
+        for name, (number, moved) in received.items():
+            with self.subTest(name):
+                self.assertEqual((calls[name]["calls"], calls[name]["received_bytes"]), (RANKS * number, RANKS * moved))
+        self.assertEqual((calls["MPI_Isend"]["smallest_bytes"], calls["MPI_Isend"]["largest_bytes"]), (BYTES, 2 * BYTES))
+        self.assertEqual(calls["MPI_Isend"]["messages"], RANKS * MESSAGES)
+        self.assertEqual((calls["MPI_Irecv"]["calls"], calls["MPI_Irecv"]["messages"]), (RANKS * MESSAGES, 0))
+        self.assertEqual((calls["MPI_Put"]["calls"], calls["MPI_Put"]["sent_bytes"]), (1, PUT))
+        self.assertEqual((calls["MPI_Put"]["threads"], calls["MPI_Put"]["busiest"]["rank"]), (1, 0))
+        self.assertEqual((calls["MPI_Get"]["calls"], calls["MPI_Get"]["received_bytes"]), (1, GET))
+        self.assertEqual((calls["MPI_Send"]["calls"], calls["MPI_Send"]["messages"]), (RANKS, 0))
+        for call in calls.values():
+            self.assertLessEqual(call["longest_s"], call["busiest_s"])
+            self.assertLessEqual(call["busiest_s"], call["time_s"] + 1e-9)
+
+    def check_partners(self, partners):
+        world = {(row["from"], row["to"]): (row["messages"], row["bytes"]) for row in partners if row["communicator"] == WORLD}
+        self.assertEqual(world, {(rank, (rank + 1) % RANKS): (MESSAGES, RING) for rank in range(RANKS)})
+        others = {(row["members"], row["from"], row["to"]): row["bytes"] for row in partners if row["communicator"] != WORLD}
+        pairs = {(2, rank, rank ^ 1): PAIR_BYTES for rank in range(RANKS)}
+        self.assertEqual(others, pairs | {(RANKS, 0, 1): PUT, (RANKS, 1, 0): GET})
+        self.assertEqual({row["ranks"] for row in partners}, {1})
+
+    def check_metrics(self, database):
+        view = harness.viewer_json(database, "view", "calling-context", "--metrics",
+                                   "calls:sum (I),bytes-sent:sum (I),bytes-received:sum (I)")
+        self.assertEqual(list(view["units"].values()), ["count", "bytes", "bytes"])
+        whole = {"sent": RING + PAIR_BYTES + REDUCED, "received": RING + PAIR_BYTES + REDUCED}
+        values = view["roots"][0]["values"]
+        self.assertEqual(values["bytes-sent:sum (I)"], RANKS * whole["sent"] + PUT)
+        self.assertEqual(values["bytes-received:sum (I)"], RANKS * whole["received"] + GET)
+
+    def test_openmpi(self):
+        self.check("openmpi")
+
+    def test_mpich(self):
+        self.check("mpich")
+
+
+if __name__ == "__main__":
+    unittest.main()

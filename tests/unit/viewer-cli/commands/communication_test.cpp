@@ -1,0 +1,98 @@
+#include "text/quantity.hpp"
+#include "viewer-cli/run.hpp"
+#include "views/solver_sample.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace culprit::viewer::testing {
+namespace {
+
+using views::testing::SolverSample;
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+/// Eight ranks reduce 8 bytes; rank 0 sends to ranks 1 and 2, in the world and in another communicator.
+struct TrafficSample : SolverSample {
+  TrafficSample() {
+    database::Experiment& e = sample.build();
+    e.trace.traced = 8;
+    e.communication.calls = {{.context = allreduce,
+                              .threads = 8,
+                              .busiest = 3,
+                              .calls = 8000,
+                              .ns = 4000 * kMs,
+                              .busiest_ns = 900 * kMs,
+                              .longest_ns = 12 * kMs,
+                              .messages = 8000,
+                              .message_bytes = 64'000,
+                              .smallest = 8,
+                              .largest = 8,
+                              .sent_bytes = 64'000,
+                              .received_bytes = 64'000}};
+    e.communication.partners = {
+        {.communicator = 1, .members = 8, .from = 0, .to = 1, .messages = 3, .bytes = 3000},
+        {.communicator = 1, .members = 8, .from = 0, .to = 2, .messages = 1, .bytes = 12},
+        {.communicator = 77, .members = 2, .from = 2, .to = 0, .messages = 1, .bytes = 5}};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("communication: calls with their messages, and who sends to whom") {
+  const TrafficSample traffic;
+  CHECK(run(traffic.sample, {"communication"}) ==
+        R"(8 000 MPI calls took 4.00 s, 0.1 % of all threads' time. They sent 64.0 kB and received 64.0 kB.
+
+     time   of run       calls     mean  longest     size     sent  received  call
+   4.00 s    0.1 %       8 000   500 µs    12 ms      8 B  64.0 kB   64.0 kB  MPI_Allreduce
+    main › cg_iterate › loop at solver.c:412 › MPI_Allreduce on 8 ranks, most on rank 3 (900 ms)
+
+Who sends to whom, by messages and one-sided operations:
+MPI_COMM_WORLD: 3.01 kB in 4 messages; 1 rank sends to 2 others
+from \ to        0        1        2
+        0        ·  3.00 kB     12 B
+        1        ·        ·        ·
+        2        ·        ·        ·
+a communicator or window of 2 processes: 5 B in 1 message; 1 rank sends to 1 other
+from \ to     0     2
+        0     ·     ·
+        2   5 B     ·
+)");
+}
+
+TEST_CASE("communication: many ranks are listed by their largest pairs") {
+  TrafficSample traffic;
+  database::Communication& communication = traffic.sample.build().communication;
+  communication.partners.clear();
+  for (std::int32_t rank = 0; rank < 64; ++rank)
+    communication.partners.push_back({.communicator = 1,
+                                      .members = 64,
+                                      .from = rank,
+                                      .to = (rank + 1) % 64,
+                                      .messages = 10,
+                                      .bytes = 1000 + static_cast<std::uint64_t>(rank)});
+  const std::string text = run(traffic.sample, {"communication"});
+  CHECK(text.find("MPI_COMM_WORLD: 66.0 kB in 640 messages; 64 ranks send to 1 other each\n"
+                  "      1.06 kB  from rank 63 to 0 in 10 messages of 106 B\n") != std::string::npos);
+  CHECK(text.find("and 54 more pairs (--format json)") != std::string::npos);
+}
+
+TEST_CASE("communication: pairs of groups of ranks say so") {
+  TrafficSample traffic;
+  traffic.sample.build().communication.partners = {
+      {.communicator = 1, .members = 4096, .from = 0, .to = 64, .ranks = 64, .messages = 10, .bytes = 5000}};
+  const std::string text = run(traffic.sample, {"communication"});
+  CHECK(text.find("from rank 0-63 to 64-127 in 10 messages of 500 B") != std::string::npos);
+}
+
+TEST_CASE("Bytes have three significant digits at most, and a unit that fits") {
+  CHECK(bytes(0) == "0 B");
+  CHECK(bytes(999) == "999 B");
+  CHECK(bytes(999.6) == "1.00 kB");
+  CHECK(bytes(1250) == "1.25 kB");
+  CHECK(bytes(37'149'000) == "37.1 MB");
+  CHECK(bytes(999'600'000) == "1.00 GB");
+  CHECK(bytes(4.2e17) == "420 PB");
+}
+
+}  // namespace culprit::viewer::testing
