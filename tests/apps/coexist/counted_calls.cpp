@@ -91,7 +91,7 @@ template <int kNumber>
   return path;
 }
 
-/// Calls of one place are told apart by what called that, and have the same path each time.
+/// Calls from one place differ by their callers; each has the same path every time.
 void count_in_turns(Count* count_epochs) {
   Path first{};
   Path second{};

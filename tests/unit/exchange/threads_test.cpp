@@ -51,7 +51,7 @@ TEST_CASE("every operation on threads", "[threads]") {
   }
 }
 
-TEST_CASE("a failure ends every rank, and it is the one that is told", "[threads]") {
+TEST_CASE("a failure ends every rank and is the one reported", "[threads]") {
   for (const int ranks : {1, 2, 3, 7}) {
     for (int failing = 0; failing < ranks; ++failing) {
       std::atomic<int> told{0}, told_again{0};

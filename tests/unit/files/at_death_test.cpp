@@ -81,7 +81,7 @@ TEST_CASE("Whatever signal ends a process, the terminal is given back and unfini
   }
 }
 
-TEST_CASE("An exception that nobody catches is told in one line") {
+TEST_CASE("An uncaught exception is reported in one line") {
   const Scratch scratch;
   const Death death = die(scratch, [] { uncaught(std::runtime_error("two\nlines")); });
   CHECK(death.signal == SIGABRT);
@@ -93,7 +93,7 @@ TEST_CASE("An exception that nobody catches is told in one line") {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need memory themselves
-TEST_CASE("Faults and assertions where no memory is left are told as that") {
+TEST_CASE("A signal after memory has run out is reported as out of memory") {
   const Scratch scratch;
   for (const int signal : {SIGSEGV, SIGABRT, SIGBUS}) {
     const Death death = die(scratch, [signal] {
@@ -107,7 +107,7 @@ TEST_CASE("Faults and assertions where no memory is left are told as that") {
 }
 #endif
 
-TEST_CASE("A fault in a mapped file that was truncated or overwritten is told as that") {
+TEST_CASE("A fault in a truncated or overwritten mapped file names that file") {
   const Scratch scratch;
   const auto with_mapping = [&](const std::function<void(const WatchedMapping&)>& work) {
     const std::filesystem::path path = scratch.write("data", std::string(100'000, 'x'));

@@ -54,7 +54,7 @@ TEST_CASE("However it arrives, it is written as one spells it, line by line") {
   });
 }
 
-TEST_CASE("What cannot be written is told as by the stream behind it") {
+TEST_CASE("A failed write sets badbit, or throws where the stream behind it throws") {
   Full full;
   std::ostream out(&full);
   TextStream silent(out);

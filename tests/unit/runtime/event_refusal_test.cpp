@@ -29,7 +29,7 @@ class SettingFile {
 
 }  // namespace
 
-TEST_CASE("the kernel's setting is read, also where it is negative, and its absence is told apart") {
+TEST_CASE("the kernel's setting is read, be it negative or absent") {
   CHECK(read_paranoid(SettingFile("4\n").path()) == 4);
   CHECK(read_paranoid(SettingFile("-1\n").path()) == -1);
   CHECK_FALSE(read_paranoid(SettingFile("none\n").path()).has_value());

@@ -30,13 +30,13 @@ std::string refusal(std::vector<std::string> words) {
 
 }  // namespace
 
-TEST_CASE("A misspelt option is told with the one that was meant") {
+TEST_CASE("A misspelt option is reported with the one that was meant") {
   CHECK(refusal({"--sotr=x"}) == "--sotr: no such option (did you mean --sort? see tool --help)");
   CHECK(refusal({"a", "--queit"}) == "--queit: no such option (did you mean --quiet? see tool --help)");
   CHECK(refusal({"--frobnicate"}) == "--frobnicate: no such option (see tool --help)");
 }
 
-TEST_CASE("Other wrong use is told in one line") {
+TEST_CASE("Other wrong use is reported in one line") {
   CHECK(refusal({"--depth", "deep"}) == "--depth: 'deep' is no such number as it takes (see tool --help)");
   CHECK(refusal({"--sort"}) == "--sort: no value given (see tool --help)");
   CHECK(refusal({"--sort", "a", "--sort", "b"}) == "--sort: given more than once (see tool --help)");

@@ -138,7 +138,7 @@ TEST_CASE("damaged entries are ignored and written again") {
   }));
 }
 
-TEST_CASE("bytes that are no code map are told from one, whatever they are") {
+TEST_CASE("a damaged code map decodes to nothing or to a consistent map") {
   const auto addresses = section_addresses(program("loops-O2"), ".text", 5);
   const Scratch scratch;
   recover_with(scratch.cache(), program("loops-O2"), addresses);

@@ -49,7 +49,7 @@ TEST_CASE("a debug link leads to lines and inlined calls") {
   }
 }
 
-TEST_CASE("split debug information that is missing is told") {
+TEST_CASE("missing split debug information is reported") {
   const Place place;
   std::ifstream in(program("loops-split"), std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(in), {}};

@@ -146,7 +146,7 @@ TEST_CASE("A search among changes finds what is closed, in the order of rows, in
   CHECK(outline.find(capital, nullptr, false) == nullptr);
 }
 
-TEST_CASE("A scope of a comparison is told as the first run's context, unless only the second has it") {
+TEST_CASE("A scope of a comparison is named by the first run's context, unless only the second has it") {
   Opened opened;
   const auto solve = opened.difference.context_in_first(opened.view.scope(opened.named("solve")));
   REQUIRE(solve);

@@ -173,7 +173,7 @@ TEST_CASE("Definitions are bounded in number and length: they may come with a da
   CHECK(refusal("x = " + std::string(100'000, '(')).starts_with("longer than 2048 characters"));
 }
 
-TEST_CASE("Mistakes in a definition are told in one line with a remedy") {
+TEST_CASE("Mistakes in a definition are reported in one line with a remedy") {
   CHECK_THAT(refusal("cpi"), Catch::Contains("NAME=FORMULA"));
   CHECK_THAT(refusal("=1"), Catch::Contains("is no name"));
   CHECK_THAT(refusal("a b=1"), Catch::Contains("is no name"));

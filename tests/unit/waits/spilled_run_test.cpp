@@ -63,7 +63,7 @@ TEST_CASE("a run analysed in blocks of one call says the same as in memory") {
   }));
 }
 
-TEST_CASE("where there is no room for what does not fit into memory, that is told with the place") {
+TEST_CASE("where there is no room to spill to, the error names the place") {
   storage::SpillOptions options = tiny();
   options.directory = "/nowhere/at/all";
   const SimulatedRun simulated = simulate(1, 4, 20);
@@ -73,7 +73,7 @@ TEST_CASE("where there is no room for what does not fit into memory, that is tol
   CHECK_THROWS_AS(analyse(simulated.run, 2, 100, options), storage::SpillError);
 }
 
-TEST_CASE("a disk that is full while blocks are put away is told, and nothing hangs") {
+TEST_CASE("a disk that fills while blocks are spilled is reported, and nothing hangs") {
   // The limit on a file's size stands in for it: writing fails half-way.
   struct rlimit before {};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);

@@ -10,7 +10,7 @@
 
 using namespace culprit;
 
-TEST_CASE("memory that is short on one rank is told on all, with the step that wanted it") {
+TEST_CASE("all ranks report that memory ran out on one, with the step that needed it") {
   const merge::Progress nobody;
   CHECK_THROWS_WITH(exchange::run_on_threads(3,
                                              [&](exchange::Communicator& comm) {

@@ -88,7 +88,7 @@ TEST_CASE("view: limits leave out only when asked, and missing figures are null"
   CHECK(some["roots"][0]["threads"] == 2);
 }
 
-TEST_CASE("view: a role can be chosen and is told") {
+TEST_CASE("view: a role can be chosen and is named") {
   const WorkersSample workers;
   CHECK(parse(workers.sample, {"view"})["role"].is_null());
   const json shown = parse(workers.sample, {"view", "--role", "worker_main", "--metrics", "idleness:mean"});

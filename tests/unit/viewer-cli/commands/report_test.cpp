@@ -244,7 +244,7 @@ TEST_CASE("Excess without CPU time is not the code's fault, and the report says 
   CHECK(run(solver.sample, {}).find("preempted") == std::string::npos);
 }
 
-TEST_CASE("A balanced run is told in one sentence, without blame") {
+TEST_CASE("A balanced run is described in one sentence, without blame") {
   const SimpleSample balanced(4, 1000, 1, true);
   const std::string text = run(balanced.sample, {});
   INFO(text);
@@ -254,7 +254,7 @@ TEST_CASE("A balanced run is told in one sentence, without blame") {
   CHECK(text.find("main at a.c:3 (100 %)") != std::string::npos);
 }
 
-TEST_CASE("A program without MPI is told so") {
+TEST_CASE("The report says that a program runs without MPI") {
   const SimpleSample alone(1, 7, 0, false);
   const std::string text = run(alone.sample, {});
   INFO(text);
@@ -275,7 +275,7 @@ TEST_CASE("A single rank and a run that only waits") {
   CHECK(text.find("Most work") == std::string::npos);
 }
 
-TEST_CASE("Workers are told apart from main threads") {
+TEST_CASE("The report distinguishes workers from main threads") {
   const WorkersSample workers;
   const std::string text = run(workers.sample, {});
   INFO(text);
@@ -438,7 +438,7 @@ TEST_CASE("The machine is named before any code") {
     "explains_s": 5.0, "lost_s": 6.0, "processors": 0, "by_others": false}])"));
 }
 
-TEST_CASE("Sleep is told from preemption where the kernel counted") {
+TEST_CASE("Sleep and preemption are distinguished where the kernel counted") {
   SimpleSample asleep(2, 4, 1, true);
   const auto share_with = [&](std::uint64_t runnable_ns) {
     asleep.sample.build().machine.threads.clear();
@@ -525,7 +525,7 @@ TEST_CASE("What found no partner in the time lines is counted by kind") {
   CHECK(quality["unmatched"]["with_unrecorded_processes"] == 3);
 }
 
-TEST_CASE("A program that was rebuilt or deleted before merging is told, with what to do") {
+TEST_CASE("A program that was rebuilt or deleted before merging is reported, with what to do") {
   SolverSample solver;
   std::vector<database::ModuleInfo>& modules = solver.sample.build().modules;
   modules.push_back({.path = "/home/me/libsmall.so",
@@ -577,7 +577,7 @@ TEST_CASE("Blame and suspects in words") {
 )");
 }
 
-TEST_CASE("Of many blamed places the most important are listed, and the rest are told") {
+TEST_CASE("Of many blamed places the report lists the most important and sums up the rest") {
   SampleExperiment sample({"REALTIME", "idleness", "CPU"});
   sample.add_location(0, 0, sample.add_role("main"));
   const ContextId main = sample.add(0, {ContextKind::procedure, "main", "a.c", 3});
@@ -602,7 +602,7 @@ TEST_CASE("Of many blamed places the most important are listed, and the rest are
   CHECK(count(run(sample, {"blame", "--format", "csv"}), "\n") == 1 + 60);
 }
 
-TEST_CASE("info tells what was run") {
+TEST_CASE("info names what was run") {
   const SolverSample solver;
   const std::string text = run(solver.sample, {"info"});
   INFO(text);

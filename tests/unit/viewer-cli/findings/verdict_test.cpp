@@ -78,7 +78,7 @@ TEST_CASE("Many small losses are not healthy") {
   CHECK(decide(losses) == VerdictKind::uneven_lasting);
 }
 
-TEST_CASE("A rank that is late all the time is told from ranks that are late in turns") {
+TEST_CASE("One rank that is always late is lasting; ranks that are late in turns are drifting") {
   const Late always = who_is_late(map_of({1, 1, 1, 1, 1, 1, 1, 1}));
   CHECK(always.lasting_s == Approx(64));  // two others wait for 32 s each
   CHECK(always.drifting_s == Approx(0).margin(1e-9));

@@ -102,7 +102,7 @@ TEST_CASE("UTF-8 is read and written alike") {
   CHECK(decode("\xe2\x82") == U"??");
 }
 
-TEST_CASE("Source text is told apart line by line, comments over lines too") {
+TEST_CASE("Source text is classified line by line, comments over several lines too") {
   Syntax syntax("a.cpp");
   const auto begins_with = [](const Tones& tones, Tone tone) {
     return !tones.empty() && tones.front().second == tone;

@@ -57,7 +57,7 @@ TEST_CASE("a sample that was due in the call before its gap, too, counts for the
   CHECK(time_of(times, kRest) + time_of(times, kWork) == 100);
 }
 
-TEST_CASE("a gap that was never sampled is told by the calls around it") {
+TEST_CASE("a gap that was never sampled is named by the calls around it") {
   ScriptedRun run(1);
   run.call(0, 0, 100, {on(OperationKind::initialize)});
   run.path(kInit);
