@@ -28,6 +28,7 @@ struct Cause {
   std::uint64_t short_term_ns = 0;  ///< of waits that it caused directly
   std::uint64_t long_term_ns = 0;   ///< of waits that those caused in turn
 
+  [[nodiscard]] std::uint64_t cost_ns() const { return short_term_ns + long_term_ns; }
   friend bool operator==(const Cause&, const Cause&) = default;
 };
 

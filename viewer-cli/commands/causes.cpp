@@ -29,10 +29,6 @@ struct Key {
   friend auto operator<=>(const Key&, const Key&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
-std::uint64_t cost_of(const Cause& cause) {
-  return cause.short_term_ns + cause.long_term_ns;
-}
-
 }  // namespace
 
 std::vector<Cause> causes_by_scope(const database::Contents& experiment, ScopeOf scope_of) {
@@ -49,7 +45,7 @@ std::vector<Cause> causes_by_scope(const database::Contents& experiment, ScopeOf
   std::vector<Cause> list;
   list.reserve(sums.size());
   for (const auto& [key, cause] : sums) list.push_back(cause);
-  std::ranges::stable_sort(list, std::ranges::greater(), cost_of);
+  std::ranges::stable_sort(list, std::ranges::greater(), &Cause::cost_ns);
   return list;
 }
 
@@ -67,7 +63,7 @@ Table causes_table(const database::Contents& experiment) {
   for (const Cause& cause : experiment.trace().causes) {
     table.rows.push_back({Table::Thread{cause.location}, Table::Path{cause.scope.context},
                           seconds_of(cause.short_term_ns), seconds_of(cause.long_term_ns),
-                          cause.scope.between ? seconds_of(cost_of(cause)) : 0.0, cause.scope.between,
+                          cause.scope.between ? seconds_of(cause.cost_ns()) : 0.0, cause.scope.between,
                           confidence_name(confidence.of(cause)), confidence.surer_with(cause)});
   }
   table.rows.push_back(
@@ -78,7 +74,7 @@ Table causes_table(const database::Contents& experiment) {
 Json causes_json(const database::Contents& experiment) {
   Table table = causes_table(experiment);
   const auto place = std::ranges::find_if(experiment.trace().causes, [&](const Cause& cause) {
-    return cost_of(cause) < experiment.trace().unattributed_ns;
+    return cause.cost_ns() < experiment.trace().unattributed_ns;
   });
   std::rotate(table.rows.begin() + (place - experiment.trace().causes.begin()), table.rows.end() - 1,
               table.rows.end());
@@ -90,7 +86,7 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
   const std::vector<Cause> causes = causes_by_scope(experiment);
   const std::uint64_t unattributed = experiment.trace().unattributed_ns;
   list.whole_ns = unattributed;
-  for (const Cause& cause : causes) list.whole_ns += cost_of(cause);
+  for (const Cause& cause : causes) list.whole_ns += cause.cost_ns();
   if (list.whole_ns == 0) {
     list.introduction = no_waits_phrase(experiment);
     return list;
@@ -112,9 +108,9 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
     RowGroup& group = groups[{paths.number(cause.scope.context), cause.scope.between,
                               options.by_rank ? cause.location : database::kNone}];
     if (group.ns == 0) group.context = cause.scope.context;
-    group.ns += cost_of(cause);
+    group.ns += cause.cost_ns();
     group.part_ns += cause.long_term_ns;
-    group.who.add(cause.location, cost_of(cause));
+    group.who.add(cause.location, cause.cost_ns());
   }
   bool likely = false;
   add_rows(list, groups.take(), options, [&](const Key& key, const RowGroup& group) {

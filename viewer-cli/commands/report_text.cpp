@@ -382,7 +382,7 @@ class Report {
   [[nodiscard]] std::string dearest_cause() const {
     const std::vector<database::Cause> causes = causes_by_scope(experiment_, &users_scope);
     std::uint64_t sum = experiment_.trace().unattributed_ns;
-    for (const database::Cause& cause : causes) sum += cause.short_term_ns + cause.long_term_ns;
+    for (const database::Cause& cause : causes) sum += cause.cost_ns();
     if (causes.empty() || sum == 0) return "";
     if (const std::optional<CommonCause> common = common_cause(experiment_)) {
       return ' ' + capital(common_cause_phrase(experiment_, *common, width_ / 3, screen_.unicode)) +
@@ -390,11 +390,10 @@ class Report {
              time(seconds_of(sum)) + " of waiting.";
     }
     const database::Cause& first = causes.front();
-    const std::uint64_t cost = first.short_term_ns + first.long_term_ns;
     return ' ' + capital(scope(first.scope.context, true, width_ / 3)) + " on " +
            location_label(experiment_, first.location) + " caused " +
-           share(static_cast<double>(cost) / static_cast<double>(sum)) + " of " + time(seconds_of(sum)) +
-           " of waiting" +
+           share(static_cast<double>(first.cost_ns()) / static_cast<double>(sum)) + " of " +
+           time(seconds_of(sum)) + " of waiting" +
            (first.long_term_ns > 0 ? ", " + time(seconds_of(first.long_term_ns)) + " of it indirectly."
                                    : ".");
   }

@@ -16,17 +16,13 @@ std::uint64_t key_of(const Cause& cause) {
   return std::uint64_t{cause.scope.context} << 1U | static_cast<unsigned>(cause.scope.between);
 }
 
-std::uint64_t cost_of(const Cause& cause) {
-  return cause.short_term_ns + cause.long_term_ns;
-}
-
 }  // namespace
 
 CauseConfidence::CauseConfidence(const database::Contents& experiment)
     : run_ns_(static_cast<double>(experiment.trace().run_ns) *
               static_cast<double>(experiment.trace().traced)),
       busy_machine_(!experiment.machine().suspects.empty()) {
-  for (const Cause& cause : experiment.trace().causes) by_path_[key_of(cause)] += cost_of(cause);
+  for (const Cause& cause : experiment.trace().causes) by_path_[key_of(cause)] += cause.cost_ns();
 }
 
 CauseConfidence::Judgement CauseConfidence::judge(std::uint64_t cost_ns, bool between) const {

@@ -16,10 +16,6 @@ using database::ContextId;
 /// Threads with less than this share of the largest part do not count.
 constexpr double kLittle = 0.05;
 
-std::uint64_t cost_of(const Cause& cause) {
-  return cause.short_term_ns + cause.long_term_ns;
-}
-
 bool holds(const database::Contents& experiment, ContextId scope, ContextId x) {
   return scope <= x && x < experiment.contexts[scope].end;
 }
@@ -29,7 +25,7 @@ ContextId innermost_with_half(const database::Contents& experiment, std::uint64_
   std::map<ContextId, std::uint64_t> inclusive;
   for (const Cause& cause : experiment.trace().causes) {
     for (ContextId at = cause.scope.context; at != database::kNone; at = experiment.contexts[at].parent)
-      inclusive[at] += cost_of(cause);
+      inclusive[at] += cause.cost_ns();
   }
   ContextId innermost = database::kNone;
   for (const auto& [context, ns] : inclusive) {
@@ -42,14 +38,14 @@ bool one_scope_has_half(const database::Contents& experiment, std::uint64_t whol
   std::map<std::pair<std::uint32_t, ContextId>, std::uint64_t> own;
   return std::ranges::any_of(experiment.trace().causes, [&](const Cause& cause) {
     const ContextId scope = users_scope(experiment, cause.scope.context);
-    return 2 * (own[{cause.location, scope}] += cost_of(cause)) > whole_ns;
+    return 2 * (own[{cause.location, scope}] += cause.cost_ns()) > whole_ns;
   });
 }
 
 ThreadTimes costs_below(const database::Contents& experiment, ContextId scope) {
   ThreadTimes all;
   for (const Cause& cause : experiment.trace().causes) {
-    if (holds(experiment, scope, cause.scope.context)) all.add(cause.location, cost_of(cause));
+    if (holds(experiment, scope, cause.scope.context)) all.add(cause.location, cause.cost_ns());
   }
   all.add_up();
   ThreadTimes most;
@@ -64,7 +60,7 @@ ThreadTimes costs_below(const database::Contents& experiment, ContextId scope) {
 
 std::optional<CommonCause> common_cause(const database::Contents& experiment) {
   std::uint64_t whole_ns = experiment.trace().unattributed_ns;
-  for (const Cause& cause : experiment.trace().causes) whole_ns += cost_of(cause);
+  for (const Cause& cause : experiment.trace().causes) whole_ns += cause.cost_ns();
   if (one_scope_has_half(experiment, whole_ns)) return std::nullopt;
   const ContextId innermost = innermost_with_half(experiment, whole_ns);
   if (innermost == database::kNone) return std::nullopt;

@@ -166,8 +166,7 @@ class Finder {
     const double explained_s = losses_.serial_s + losses_.lasting_s;
     const Late late = who_is_late(experiment_.trace().time_map);
     double caused_s = -explained_s;
-    for (const database::Cause& cause : experiment_.trace().causes)
-      caused_s += seconds_of(cause.short_term_ns + cause.long_term_ns);
+    for (const database::Cause& cause : experiment_.trace().causes) caused_s += seconds_of(cause.cost_ns());
     const auto take_of_it = [&](double& loss, double seconds) {
       seconds = std::clamp(seconds, 0.0, std::max(0.0, caused_s));
       take(loss, seconds);

@@ -4,6 +4,7 @@
 #include "merge/timelines/time_line_scopes.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <tuple>
 
@@ -95,9 +96,7 @@ std::vector<database::Cause> TraceTables::causes(const std::vector<waits::DelayC
   std::vector<database::Cause> list;
   list.reserve(sums.size());
   for (const auto& [key, cause] : sums) list.push_back(cause);
-  std::ranges::stable_sort(list, std::ranges::greater(), [](const database::Cause& cause) {
-    return cause.short_term_ns + cause.long_term_ns;
-  });
+  std::ranges::stable_sort(list, std::ranges::greater(), &database::Cause::cost_ns);
   return list;
 }
 

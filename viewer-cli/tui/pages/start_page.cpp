@@ -157,8 +157,7 @@ class StartPage {
       const database::Cause& first = findings_.causes_of_user.front();
       link("made others wait most: " + scope(first.scope.context) + " on " +
                threads_phrase(experiment_, std::span(&first.location, 1)),
-           time(seconds_of(first.short_term_ns + first.long_term_ns)),
-           to_context(first.scope.context, {first.location}), 0);
+           time(seconds_of(first.cost_ns())), to_context(first.scope.context, {first.location}), 0);
     }
     const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
     if (!findings_.critical_of_user.empty() && length > 0 && are_ranks_comparable(experiment_)) {

@@ -1,6 +1,7 @@
 #include "browsed_example.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
 
 namespace culprit::viewer::tui::testing {
@@ -202,9 +203,7 @@ void spread_over_mesh(Example& example, std::int32_t side) {
         {locations[kSlow], spmv, locations.at(static_cast<std::size_t>(rank)), allreduce, 2'800 * kMs});
   }
   std::stable_sort(e.waits.begin(), e.waits.end(), [](const Wait& a, const Wait& b) { return a.ns > b.ns; });
-  const auto cost = [](const Cause& cause) { return cause.short_term_ns + cause.long_term_ns; };
-  std::stable_sort(e.trace.causes.begin(), e.trace.causes.end(),
-                   [&](const Cause& a, const Cause& b) { return cost(a) > cost(b); });
+  std::ranges::stable_sort(e.trace.causes, std::ranges::greater(), &Cause::cost_ns);
 }
 
 }  // namespace culprit::viewer::tui::testing
