@@ -131,21 +131,21 @@ std::uint32_t find_role(const database::Contents& experiment, std::string_view n
                       spelling::did_you_mean(name, names) + "there are: " + list + ")");
 }
 
+std::optional<std::uint32_t> metric_named(const database::Contents& experiment, std::string_view name) {
+  for (std::uint32_t metric = 0; metric < experiment.metrics.size(); ++metric) {
+    if (experiment.metrics[metric].name == name) return metric;
+  }
+  return std::nullopt;
+}
+
 std::uint32_t main_metric(const database::Contents& experiment) {
-  const auto find = [&](std::string_view name) {
-    const auto found = std::find_if(experiment.metrics.begin(), experiment.metrics.end(),
-                                    [&](const database::Metric& metric) { return metric.name == name; });
-    return static_cast<std::uint32_t>(found - experiment.metrics.begin());
-  };
   // Events are described as NAME@PERIOD.
   if (experiment.run.period_ns == 0) {
     for (const std::string& event : experiment.run.events) {
-      const std::uint32_t metric = find(event.substr(0, event.rfind('@')));
-      if (metric < experiment.metrics.size()) return metric;
+      if (const auto metric = metric_named(experiment, event.substr(0, event.rfind('@')))) return *metric;
     }
   }
-  const std::uint32_t time = find("REALTIME");
-  return time < experiment.metrics.size() ? time : 0;
+  return metric_named(experiment, "REALTIME").value_or(0);
 }
 
 Column find_column(const database::Contents& experiment, std::string_view text,

@@ -74,6 +74,9 @@ std::uint32_t find_role(const database::Contents& experiment, std::string_view n
 /// The role of the ranks' main threads (the first one where none is called main).
 std::uint32_t main_role(const database::Contents& experiment);
 
+/// The metric of exactly this name; empty where the experiment has none.
+std::optional<std::uint32_t> metric_named(const database::Contents& experiment, std::string_view name);
+
 /// The metric that a view shows unless another is asked for: REALTIME, or, where it was not sampled, the
 /// first event that was.
 std::uint32_t main_metric(const database::Contents& experiment);

@@ -15,6 +15,7 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "views/column.hpp"
 
 #include <algorithm>
 #include <array>
@@ -101,9 +102,7 @@ class Report {
 
   void headline() {
     if (diagnosis_.total_s == 0) {
-      const bool timed =
-          std::any_of(experiment_.metrics.begin(), experiment_.metrics.end(),
-                      [](const database::Metric& metric) { return metric.name == "REALTIME"; });
+      const bool timed = views::metric_named(experiment_, "REALTIME").has_value();
       if (traced()) {
         say("Nothing was sampled, but its time lines hold every MPI call: see `waits`, `causes` and "
             "`critical-path`.");

@@ -1,5 +1,6 @@
 #include "findings/diagnosis.hpp"
 
+#include "views/column.hpp"
 #include "views/frame.hpp"
 
 #include <algorithm>
@@ -10,16 +11,10 @@ namespace {
 
 using database::ContextId;
 using database::ContextKind;
+using views::metric_named;
 
 constexpr double kNsPerSecond = 1e9;
 constexpr double kWaiter = 0.5;  // of the mean wait
-
-std::optional<std::uint32_t> metric_named(const database::Contents& experiment, std::string_view name) {
-  for (std::uint32_t metric = 0; metric < experiment.metrics.size(); ++metric) {
-    if (experiment.metrics[metric].name == name) return metric;
-  }
-  return std::nullopt;
-}
 
 double seconds(metrics::Uint128 ns) {
   return static_cast<double>(ns) / kNsPerSecond;

@@ -8,6 +8,7 @@
 #include "findings/suspect_names.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
+#include "views/column.hpp"
 #include "views/frame.hpp"
 
 #include <algorithm>
@@ -70,12 +71,6 @@ std::vector<ContextId> calls_below(const database::Contents& experiment, Context
   return calls;
 }
 
-std::optional<std::uint32_t> metric_named(const database::Contents& experiment, std::string_view name) {
-  for (std::uint32_t metric = 0; metric < experiment.metrics.size(); ++metric)
-    if (experiment.metrics[metric].name == name) return metric;
-  return std::nullopt;
-}
-
 /// What a suspect is to the verdict.
 enum class Uneven : std::uint8_t { lasting, serial, io };
 
@@ -88,8 +83,8 @@ class Finder {
         diagnosis_(diagnosis),
         width_(width),
         unicode_(unicode),
-        time_(metric_named(experiment_, "REALTIME")),
-        idleness_(metric_named(experiment_, "idleness")) {
+        time_(views::metric_named(experiment_, "REALTIME")),
+        idleness_(views::metric_named(experiment_, "idleness")) {
     measure();
   }
 

@@ -2,6 +2,7 @@
 
 #include "views/callers.hpp"
 #include "views/calling_context.hpp"
+#include "views/column.hpp"
 #include "views/derived.hpp"
 #include "views/flat.hpp"
 #include "views/rank_list.hpp"
@@ -39,9 +40,7 @@ std::unique_ptr<views::View> make_view(ViewKind kind, const views::Figures& figu
 std::vector<std::string> default_metrics(const database::Contents& experiment, bool over_all) {
   const std::string primary = primary_metric(experiment);
   std::vector<std::string> names = {primary + ":sum (I)", primary + ":sum (E)"};
-  const bool idleness = std::any_of(experiment.metrics.begin(), experiment.metrics.end(),
-                                    [](const database::Metric& metric) { return metric.name == "idleness"; });
-  if (idleness) {
+  if (views::metric_named(experiment, "idleness")) {
     names.emplace_back("idleness:sum (I)");
     if (over_all) names.emplace_back("imbalance:sum (E)");
   }

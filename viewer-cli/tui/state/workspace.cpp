@@ -3,6 +3,7 @@
 #include "request/view_request.hpp"
 #include "views/callers.hpp"
 #include "views/calling_context.hpp"
+#include "views/column.hpp"
 #include "views/derived.hpp"
 #include "views/flat.hpp"
 #include "views/rank_list.hpp"
@@ -19,8 +20,7 @@ namespace {
 std::vector<std::string> first_columns(const database::Contents& experiment) {
   const std::string time = primary_metric(experiment);
   std::vector<std::string> names = {time + ":sum (I)", time + ":sum (E)"};
-  if (std::any_of(experiment.metrics.begin(), experiment.metrics.end(),
-                  [](const database::Metric& metric) { return metric.name == "idleness"; })) {
+  if (views::metric_named(experiment, "idleness")) {
     names.emplace_back("idleness:sum (I)");
     names.emplace_back("imbalance:sum (E)");
   }
