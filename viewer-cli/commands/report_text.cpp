@@ -48,16 +48,17 @@ class Report {
         experiment_(figures.experiment()),
         database_(database),
         diagnosis_(diagnose(figures)),
+        verdict_(find_verdict(figures, diagnosis_, width_ / 2, screen.unicode)),
         names_(suspect_names(experiment_, std::max<std::size_t>(width_ / 3, 24), screen.unicode)) {}
 
   void write() {
-    const bool healthy = verdict() == VerdictKind::healthy;
+    const bool healthy = verdict_.kind == VerdictKind::healthy;
+    verdict();
     machine();
     headline();
     if (diagnosis_.total_s > 0) {
       roles();
-      after_work_ = healthy;  // which matters more then
-      if (healthy) work();
+      if (healthy) work();  // which matters more then
       if (diagnosis_.idle_share() >= kWorthTelling) blamed();
       if (diagnosis_.idle_share() >= kWorthTelling) varying_gaps();
       if (traced()) time_lines();
@@ -143,11 +144,8 @@ class Report {
   }
 
   /// What a reader should take home, before all details (docs/diagnosis.md).
-  VerdictKind verdict() {
-    if (diagnosis_.total_s == 0) return VerdictKind::too_short;
-    const Verdict verdict = find_verdict(figures_, diagnosis_, width_ / 2, screen_.unicode);
-    out_ << screen_.bold(wrap(verdict.text, width_)) << "\n\n";
-    return verdict.kind;
+  void verdict() {
+    if (diagnosis_.total_s > 0) out_ << screen_.bold(wrap(verdict_.text, width_)) << "\n\n";
   }
 
   /// Before any code is accused (docs/algorithms.md 5.6).
@@ -196,7 +194,8 @@ class Report {
 
   void blame(const Blamed& blamed, bool first) {
     const bool whole = experiment_.contexts[blamed.context].kind == database::ContextKind::root;
-    if (!first || several_roles() || after_work_) out_ << '\n';
+    const bool after_section = several_roles() || verdict_.kind == VerdictKind::healthy;
+    if (!first || after_section) out_ << '\n';
     const bool several = experiment_.roles[blamed.role].threads > 1;  // one thread is no slower than another
     const std::string equally = std::string(" equally long on all ") + counted_by(blamed.role);
     std::string text = time(blamed.idle_s) + (first ? " of waiting happen" : " more happen") + " inside " +
@@ -449,9 +448,9 @@ class Report {
   const database::Contents& experiment_;
   const std::string& database_;
   Diagnosis diagnosis_;
+  Verdict verdict_;
   std::vector<std::string> names_;             // of all suspects
   std::set<const database::Suspect*> listed_;  // that were named
-  bool after_work_ = false;                    // what makes ranks wait comes behind a section
   std::set<std::uint32_t> told_why_none_;      // roles, of which a blamed context had no suspect
 };
 

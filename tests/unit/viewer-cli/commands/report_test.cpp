@@ -242,6 +242,12 @@ TEST_CASE("Excess without CPU time is not the code's fault, and the report says 
         std::string::npos);
   CHECK(text.find("preempted, slept or did I/O") != std::string::npos);
   CHECK(run(solver.sample, {}).find("preempted") == std::string::npos);
+
+  sample.build().quality.samples = 1000;
+  const nlohmann::json verdict =
+      nlohmann::json::parse(run(sample, {"report", "--format", "json"}))["verdict"];
+  CHECK(verdict["kind"] == "uneven-lasting");
+  CHECK(verdict["confidence"] == "hint");
 }
 
 TEST_CASE("A balanced run is described in one sentence, without blame") {

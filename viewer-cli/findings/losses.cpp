@@ -1,0 +1,215 @@
+// What each kind of loss takes of all threads' time (docs/diagnosis.md): start-up, input and output, and idle
+// threads as measured; waiting in MPI is divided among what suspects explain, what time lines or varying gaps
+// tell, and the rest. Cost: linear in contexts, and per-thread values of the first few suspects.
+#include "findings/losses.hpp"
+
+#include "text/quantity.hpp"
+#include "views/column.hpp"
+#include "views/frame.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+namespace culprit::viewer {
+namespace {
+
+using database::ContextId;
+
+/// Of a suspect's excess: then input and output is what it does.
+constexpr double kMostly = 0.5;
+/// Suspects that are looked at closely.
+constexpr std::size_t kExamined = 8;
+
+enum class Call : std::uint8_t { other, startup, io };
+
+/// `__GI___libc_read` is `read`.
+std::string_view without_prefixes(std::string_view name) {
+  for (const std::string_view prefix : {"__GI_", "__libc_", "__"}) {
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  }
+  return name;
+}
+
+Call call_of(std::string_view name) {
+  static constexpr std::array kInputAndOutput = {
+      "read",   "write",   "pread",     "pwrite",    "pread64", "pwrite64", "readv",           "writev",
+      "preadv", "pwritev", "fsync",     "fdatasync", "syncfs",  "msync",    "sync_file_range", "open",
+      "open64", "openat",  "openat64",  "close",     "fopen",   "fopen64",  "fclose",          "fread",
+      "fwrite", "fflush",  "ftruncate", "rename",    "unlink",  "sendfile", "copy_file_range"};
+  if (name.starts_with("MPI_Init") || name == "MPI_Finalize") return Call::startup;
+  if (name.starts_with("MPI_File_")) return Call::io;
+  return std::ranges::find(kInputAndOutput, without_prefixes(name)) != kInputAndOutput.end() ? Call::io
+                                                                                             : Call::other;
+}
+
+/// The outermost calls of one kind at and below `from`, ascending.
+std::vector<ContextId> calls_below(const database::Contents& experiment, ContextId from, Call kind) {
+  std::vector<ContextId> calls;
+  for (ContextId at = from; at < experiment.contexts[from].end;) {
+    const database::Context& context = experiment.contexts[at];
+    const Call call = context.kind == database::ContextKind::procedure
+                          ? call_of(views::frame_of(experiment, context).name)
+                          : Call::other;
+    if (call == kind) calls.push_back(at);
+    at = call == Call::other ? at + 1 : context.end;  // start-up reads files, too
+  }
+  return calls;
+}
+
+/// Fills MeasuredLosses, loss by loss.
+class Measurement {
+ public:
+  Measurement(const views::Figures& figures, const Diagnosis& diagnosis)
+      : figures_(figures),
+        experiment_(figures.experiment()),
+        diagnosis_(diagnosis),
+        time_(views::metric_named(experiment_, "REALTIME")),
+        idleness_(views::metric_named(experiment_, "idleness")) {}
+
+  MeasuredLosses measure() {
+    losses_.samples = experiment_.quality.samples;
+    losses_.threads = experiment_.locations.size();
+    losses_.total_s = diagnosis_.total_s;
+    add_machine();
+    if (time_ && !experiment_.contexts.empty()) {
+      add_calls();
+      add_suspects();
+      add_varying_work();
+      losses_.messages_s = left_s_;
+    }
+    return {.losses = losses_, .lasting = lasting_, .serial = serial_, .io = io_};
+  }
+
+ private:
+  void add_machine() {
+    for (const database::MachineSuspect& suspect : experiment_.machine().suspects) {
+      if (suspect.kind == database::MachineKind::slow) continue;
+      losses_.few_processors = true;
+      losses_.processors_s += seconds_of(suspect.lost_ns);
+    }
+  }
+
+  void add_calls() {
+    double waiting_s = 0;
+    for (const IdleIn& call : diagnosis_.where)
+      (call.name.starts_with("MPI_") ? waiting_s : losses_.threads_s) += call.seconds;
+    const std::vector<ContextId> startup = calls_below(experiment_, 0, Call::startup);
+    const std::vector<ContextId> io = calls_below(experiment_, 0, Call::io);
+    losses_.startup_s = sum_of(startup, time_);
+    losses_.io_s = sum_of(io, time_);
+    left_s_ = std::max(0.0, waiting_s - sum_of(startup, idleness_) - sum_of(io, idleness_));
+  }
+
+  [[nodiscard]] double sum_of(const std::vector<ContextId>& contexts,
+                              std::optional<std::uint32_t> metric) const {
+    double sum = 0;
+    for (std::uint32_t role = 0; metric && role < experiment_.roles.size(); ++role) {
+      for (const ContextId context : contexts)
+        sum += static_cast<double>(figures_.context(role, *metric, context, true).sum) / 1e9;
+    }
+    return sum;
+  }
+
+  void add_suspects() {
+    for (std::size_t i = 0; i < experiment_.suspects().size(); ++i) {
+      const database::Suspect& suspect = experiment_.suspects()[i];
+      if (experiment_.run.ranks > 0 && experiment_.roles[suspect.role].name == "main")
+        add_suspect(suspect, i < kExamined);
+    }
+  }
+
+  /// Reads per-thread values of those that are looked at closely, and of those that the words may name.
+  void add_suspect(const database::Suspect& suspect, bool closely) {
+    SuspectFacts facts;
+    if (closely || !lasting_) facts = examine(figures_, suspect);
+    const bool io = closely && reads_or_writes(suspect);
+    const bool serial = closely && !io && suspect.locations.size() == 1 && facts.only_here;
+    std::optional<SuspectFacts>& first = io ? io_ : serial ? serial_ : lasting_;
+    if (!first) first = facts;
+    take(io ? losses_.io_s : serial ? losses_.serial_s : losses_.lasting_s, seconds_of(suspect.explains_ns));
+  }
+
+  [[nodiscard]] bool reads_or_writes(const database::Suspect& suspect) const {
+    std::vector<ContextId> calls;
+    for (const ContextId scope : suspect.scopes) {
+      for (const ContextId call : calls_below(experiment_, scope, Call::io)) calls.push_back(call);
+    }
+    if (calls.empty()) return false;
+    const std::vector<std::uint64_t> values = figures_.per_thread(calls, *time_, true);
+    double seconds = 0;
+    for (const std::uint32_t location : suspect.locations) seconds += seconds_of(values[location]);
+    return seconds >= kMostly * seconds_of(suspect.excess_ns);
+  }
+
+  /// What no lasting difference explains.
+  void add_varying_work() {
+    if (experiment_.trace().traced > 0) {
+      take_caused();
+      return;
+    }
+    for (const database::VaryingGap& gap : experiment_.varying_gaps())
+      take(losses_.intermittent_s, seconds_of(gap.unexplained_ns));
+  }
+
+  /// What has a cause in the time lines, beyond what suspects explain: by when the ranks are late.
+  void take_caused() {
+    const double explained_s = losses_.serial_s + losses_.lasting_s;
+    const Late late = who_is_late(experiment_.trace().time_map);
+    double caused_s = -explained_s;
+    for (const database::Cause& cause : experiment_.trace().causes) caused_s += seconds_of(cause.cost_ns());
+    const auto take_of_it = [&](double& loss, double seconds) {
+      seconds = std::clamp(seconds, 0.0, std::max(0.0, caused_s));
+      take(loss, seconds);
+      caused_s -= seconds;
+    };
+    take_of_it(losses_.lasting_s, late.lasting_s - explained_s);
+    take_of_it(losses_.drifting_s, late.drifting_s);
+    take_of_it(losses_.intermittent_s, caused_s);
+  }
+
+  /// Of the waiting in MPI that nothing explains so far.
+  void take(double& loss, double seconds) {
+    seconds = std::clamp(seconds, 0.0, left_s_);
+    loss += seconds;
+    left_s_ -= seconds;
+  }
+
+  const views::Figures& figures_;
+  const database::Contents& experiment_;
+  const Diagnosis& diagnosis_;
+  std::optional<std::uint32_t> time_, idleness_;
+  Losses losses_;
+  std::optional<SuspectFacts> lasting_, serial_, io_;
+  double left_s_ = 0;  ///< waiting in MPI that nothing explains so far
+};
+
+}  // namespace
+
+MeasuredLosses measure_losses(const views::Figures& figures, const Diagnosis& diagnosis) {
+  return Measurement(figures, diagnosis).measure();
+}
+
+Late who_is_late(const database::TimeMap& map) {
+  constexpr std::size_t kParts = 8;
+  if (map.rows.size() < 2 || map.bins < kParts) return {};
+  const auto beyond_least = [&](std::size_t first, std::size_t end) {
+    double least = std::numeric_limits<double>::max(), sum = 0;
+    for (const database::TimeMap::Row& row : map.rows) {
+      double in_calls = 0;
+      for (std::size_t bin = first; bin < end; ++bin) in_calls += seconds_of(row.calls_ns[bin]);
+      least = std::min(least, in_calls);
+      sum += in_calls;
+    }
+    return sum - least * static_cast<double>(map.rows.size());
+  };
+  Late late{.lasting_s = beyond_least(0, map.bins)};
+  for (std::size_t part = 0; part < kParts; ++part)
+    late.drifting_s += beyond_least(part * map.bins / kParts, (part + 1) * map.bins / kParts);
+  late.drifting_s -= late.lasting_s;
+  return late;
+}
+
+}  // namespace culprit::viewer

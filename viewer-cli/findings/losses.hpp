@@ -1,0 +1,48 @@
+#pragma once
+
+#include "database/trace_analyses.hpp"
+#include "findings/diagnosis.hpp"
+#include "views/figures.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace culprit::viewer {
+
+/// What the verdict rests on, in seconds of all threads together unless said otherwise.
+struct Losses {
+  std::uint64_t samples = 0, threads = 0;
+  bool few_processors = false;  ///< the machine is a suspect, and not for slow processors
+  double processors_s = 0;      ///< what those that could have worked lacked one then
+  double total_s = 0;           ///< of the run
+  double startup_s = 0;
+  double io_s = 0;  ///< in calls that read and write, and waiting for ranks that are in them
+  // Waiting for uneven work, by how it is uneven.
+  double serial_s = 0, lasting_s = 0, drifting_s = 0, intermittent_s = 0;
+  double messages_s = 0;  ///< the other waiting in MPI
+  double threads_s = 0;   ///< waiting elsewhere: barriers and idle workers of OpenMP, locks, conditions
+
+  [[nodiscard]] double sum() const {
+    return startup_s + io_s + serial_s + lasting_s + drifting_s + intermittent_s + messages_s + threads_s;
+  }
+};
+
+/// With the suspects that the words name: of each kind the one that explains most.
+struct MeasuredLosses {
+  Losses losses;
+  std::optional<SuspectFacts> lasting, serial, io;
+};
+/// `figures` must be over all threads, and `diagnosis` theirs.
+MeasuredLosses measure_losses(const views::Figures& figures, const Diagnosis& diagnosis);
+
+/// Waiting in MPI for ranks that are late, in seconds, by whether they are so over the whole run or over
+/// parts of it.
+struct Late {
+  double lasting_s = 0, drifting_s = 0;
+};
+/// From a map over time (ours; docs/diagnosis.md): who is late is in MPI calls less than the others. What the
+/// others are in them longer than the one that is least, over the run and over each eighth of it. Cost: the
+/// map's bins.
+Late who_is_late(const database::TimeMap& map);
+
+}  // namespace culprit::viewer
