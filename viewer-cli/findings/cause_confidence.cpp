@@ -12,17 +12,13 @@ using database::Confidence;
 /// Of the time of all ranks: of causes that cost as much the first was right in each of the scored programs.
 constexpr double kScored = 0.05;
 
-std::uint64_t key_of(const Cause& cause) {
-  return std::uint64_t{cause.scope.context} << 1U | static_cast<unsigned>(cause.scope.between);
-}
-
 }  // namespace
 
 CauseConfidence::CauseConfidence(const database::Contents& experiment)
     : run_ns_(static_cast<double>(experiment.trace().run_ns) *
               static_cast<double>(experiment.trace().traced)),
       busy_machine_(!experiment.machine().suspects.empty()) {
-  for (const Cause& cause : experiment.trace().causes) by_path_[key_of(cause)] += cause.cost_ns();
+  for (const Cause& cause : experiment.trace().causes) by_path_[cause.scope] += cause.cost_ns();
 }
 
 CauseConfidence::Judgement CauseConfidence::judge(std::uint64_t cost_ns, bool between) const {
@@ -33,7 +29,7 @@ CauseConfidence::Judgement CauseConfidence::judge(std::uint64_t cost_ns, bool be
 }
 
 CauseConfidence::Judgement CauseConfidence::judge(const Cause& cause) const {
-  return judge(by_path_.at(key_of(cause)), cause.scope.between);
+  return judge(by_path_.at(cause.scope), cause.scope.between);
 }
 
 Confidence CauseConfidence::of(const Cause& cause) const {

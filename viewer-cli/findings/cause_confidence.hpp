@@ -3,8 +3,8 @@
 #include "database/contents.hpp"
 
 #include <cstdint>
+#include <map>
 #include <string>
-#include <unordered_map>
 
 namespace culprit::viewer {
 
@@ -33,8 +33,8 @@ class CauseConfidence {
   [[nodiscard]] Judgement judge(std::uint64_t cost_ns, bool between) const;
   [[nodiscard]] Judgement judge(const database::Cause& cause) const;
 
-  std::unordered_map<std::uint64_t, std::uint64_t> by_path_;  ///< what a scope's causes cost
-  double run_ns_ = 0;                                         ///< of all traced ranks
+  std::map<database::TimedScope, std::uint64_t> by_path_;  ///< what a scope's causes cost
+  double run_ns_ = 0;                                      ///< of all traced ranks
   bool busy_machine_ = false;
 };
 
