@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <exception>
 #include <functional>
-#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -85,10 +84,8 @@ exchange::Bytes WorkByThread::answer(const exchange::Bytes& question) {
       all.insert(all.end(), work.begin(), work.end());
     });
     return to_bytes({}, all);
-  } catch (const std::bad_alloc&) {
-    return to_bytes(out_of_memory(), {});
   } catch (const std::exception& error) {
-    return to_bytes(error.what(), {});
+    return to_bytes(reason_of(error), {});
   }
 }
 
@@ -102,10 +99,8 @@ std::vector<std::uint64_t> WorkByThread::ask_all(const Ranges& ranges) {
   const auto attempt = [&](const auto& step) {
     try {
       if (problem.empty()) step();
-    } catch (const std::bad_alloc&) {
-      problem = out_of_memory();
     } catch (const std::exception& error) {
-      problem = error.what();
+      problem = reason_of(error);
     }
   };
   attempt([&] {

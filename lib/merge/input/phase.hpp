@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -52,6 +54,11 @@ inline std::string out_of_memory() {
   return std::string("merge: ") + Phase::now() +
          ": out of memory (merge with fewer ranks on each node, on more nodes, or with a higher limit: "
          "ulimit -v)";
+}
+
+/// Why a phase failed, in one line.
+inline std::string reason_of(const std::exception& error) {
+  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? out_of_memory() : error.what();
 }
 
 }  // namespace culprit::merge

@@ -5,7 +5,6 @@
 
 #include <cstring>
 #include <exception>
-#include <new>
 
 namespace culprit::merge {
 namespace {
@@ -33,10 +32,8 @@ void together(exchange::Communicator& comm, const std::function<void()>& work) {
   std::vector<std::string> failure;
   try {
     work();
-  } catch (const std::bad_alloc&) {
-    failure.emplace_back(out_of_memory());
   } catch (const std::exception& error) {
-    failure.emplace_back(error.what());
+    failure.push_back(reason_of(error));
   }
   // The lowest failing rank gives the largest value, 0 means that none failed.
   const auto ranks = static_cast<std::uint64_t>(comm.size());
