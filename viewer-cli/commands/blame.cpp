@@ -18,7 +18,6 @@ namespace {
 using database::ContextId;
 
 constexpr std::size_t kIndent = 4;
-constexpr std::size_t kWholeName = 200;
 constexpr std::size_t kListed = 50;  // nobody reads on, and who waits costs a look at each thread
 
 std::string paragraph(const std::string& text, const Screen& screen) {

@@ -7,6 +7,7 @@
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
+#include "text/shorten.hpp"
 
 #include <algorithm>
 #include <map>
@@ -18,8 +19,6 @@ namespace culprit::viewer {
 namespace {
 
 using database::Cause;
-
-constexpr std::size_t kWholeName = 200;
 
 /// What is one row; `location` is kNone where threads fall together.
 struct Key {

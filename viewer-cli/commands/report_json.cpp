@@ -8,6 +8,7 @@
 #include "text/frame_json.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
+#include "text/shorten.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -72,7 +73,6 @@ Json varying_gaps_json(const database::Contents& experiment) {
 }
 
 Json verdict_json(const views::Figures& figures, const Diagnosis& diagnosis) {
-  constexpr std::size_t kWholeName = 200;
   const Verdict verdict = find_verdict(figures, diagnosis, kWholeName, true);
   const Losses& losses = verdict.losses;
   return {{"kind", verdict_name(verdict.kind)},

@@ -13,6 +13,9 @@ std::size_t columns(std::string_view text);
 /// first, and last its middle; head and tail stay. The gap is `…`, or `...` where `unicode` is false.
 std::string shorten_name(std::string_view name, std::size_t width, bool unicode);
 
+/// For shorten_name in json, csv and wrapped text: hardly a name is wider.
+inline constexpr std::size_t kWholeName = 200;
+
 /// A name without its parameter list and, of templates, what they return: how prose calls a procedure.
 std::string without_parameters(std::string_view name);
 
