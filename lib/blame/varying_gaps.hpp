@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace culprit::blame {
@@ -25,6 +26,10 @@ struct GapSums {
   std::uint64_t most_ns = 0;  ///< of one thread
   std::uint64_t squares_low = 0,
                 squares_high = 0;  ///< Σ over threads of the squared deviations from their means
+
+  using Key = std::tuple<std::uint32_t, database::ContextId, database::ContextId>;
+  /// Which gaps these are the sums of.
+  [[nodiscard]] Key key() const { return {role, context, after}; }
 
   void add_squares(metrics::Uint128 squares);
   /// Of the same gaps.

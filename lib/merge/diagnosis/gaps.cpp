@@ -4,7 +4,6 @@
 #include "merge/input/together.hpp"
 
 #include <map>
-#include <tuple>
 
 namespace culprit::merge {
 
@@ -15,10 +14,10 @@ void find_gaps(exchange::Communicator& comm, const std::vector<blame::GapSums>& 
   const std::vector<exchange::Bytes> all = comm.gather(message.take(), 0);
   together(comm, [&] {
     if (comm.rank() != 0) return;
-    std::map<std::tuple<std::uint32_t, database::ContextId, database::ContextId>, blame::GapSums> sums;
+    std::map<blame::GapSums::Key, blame::GapSums> sums;
     for (const exchange::Bytes& bytes : all) {
       for (const auto& some : cct::MessageReader(bytes).values<blame::GapSums>()) {
-        const auto [known, fresh] = sums.try_emplace({some.role, some.context, some.after}, some);
+        const auto [known, fresh] = sums.try_emplace(some.key(), some);
         if (!fresh) known->second.add(some);
       }
     }

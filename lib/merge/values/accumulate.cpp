@@ -254,9 +254,8 @@ void ThreadAccumulation::sum_gaps(const measurement::ThreadProfile& thread,
     return frontier_of(shape_, context_of(shape_, thread, united, node));
   };
   const auto sums_of = [&](ContextId context, ContextId after) -> blame::GapSums& {
-    return gaps_
-        .try_emplace({role, context, after}, blame::GapSums{.role = role, .context = context, .after = after})
-        .first->second;
+    const blame::GapSums none{.role = role, .context = context, .after = after};
+    return gaps_.try_emplace(none.key(), none).first->second;
   };
   std::map<ContextId, std::uint64_t> totals;
   for (const measurement::Epoch& epoch : thread.epochs) {

@@ -121,8 +121,7 @@ class ThreadAccumulation {
   std::vector<blame::EpochStamp> stamps_;
   std::vector<database::ScheduledThread> schedules_;
   std::map<database::ContextId, measurement::WaitKind> lone_waits_;
-  std::map<std::tuple<std::uint32_t, database::ContextId, database::ContextId>, blame::GapSums>
-      gaps_;  ///< by role and calls
+  std::map<blame::GapSums::Key, blame::GapSums> gaps_;
 };
 
 }  // namespace culprit::merge
