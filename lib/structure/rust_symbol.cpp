@@ -5,13 +5,14 @@
 // what back references expand to.
 #include "structure/rust_symbol.hpp"
 
-#include "structure/punycode.hpp"
+#include "structure/code_points.hpp"
 
 #include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace culprit::structure {
 namespace {
@@ -19,7 +20,6 @@ namespace {
 constexpr unsigned kDeepest = 200;          // of productions in each other
 constexpr std::size_t kLongestName = 8192;  // nobody reads on
 constexpr unsigned kMostSteps = 100'000;
-constexpr char32_t kLastCodePoint = 0x10FFFF;
 
 /// What is read is no symbol of Rust's, or more than we read.
 class Refused {};
@@ -29,36 +29,6 @@ bool is_digit(char letter) {
 }
 bool is_upper(char letter) {
   return letter >= 'A' && letter <= 'Z';
-}
-
-void add_utf8(std::string& text, std::uint64_t code) {
-  if (code > kLastCodePoint || (code >= 0xD800 && code < 0xE000)) throw Refused();
-  const auto byte = [&text](std::uint64_t value) { text += static_cast<char>(value); };
-  const auto rest = [&](unsigned shift) { byte(0x80U | (code >> shift & 0x3FU)); };
-  if (code < 0x80) {
-    byte(code);
-  } else if (code < 0x800) {
-    byte(0xC0U | code >> 6U);
-    rest(0);
-  } else if (code < 0x10000) {
-    byte(0xE0U | code >> 12U);
-    rest(6);
-    rest(0);
-  } else {
-    byte(0xF0U | code >> 18U);
-    rest(12);
-    rest(6);
-    rest(0);
-  }
-}
-
-/// An identifier beyond ASCII.
-std::string name_of_punycode(std::string_view text) {
-  const std::optional<std::u32string> letters = decode_punycode(text);
-  if (!letters) throw Refused();
-  std::string name;
-  for (const char32_t letter : *letters) add_utf8(name, letter);
-  return name;
 }
 
 /// By its letter; nothing where it is none.
@@ -156,7 +126,13 @@ class Reader {
     if (length > text_.size() - at_) throw Refused();
     const std::string_view name = text_.substr(at_, length);
     at_ += length;
-    result.name = punycode ? name_of_punycode(name) : std::string(name);
+    if (!punycode) {
+      result.name = name;
+      return result;
+    }
+    std::optional<std::string> decoded = decode_punycode(name);
+    if (!decoded) throw Refused();
+    result.name = std::move(*decoded);
     return result;
   }
 
@@ -526,7 +502,7 @@ class Reader {
     const std::optional<std::uint64_t> value = value_of(hexadecimal());
     if (!value) throw Refused();
     std::string text;
-    add_utf8(text, *value);
+    if (!add_utf8(text, *value)) throw Refused();
     write("'");
     write(text == "'" || text == "\\" ? "\\" + text : text);
     write("'");
@@ -577,31 +553,6 @@ class Reader {
   std::uint64_t bound_ = 0;  ///< lifetimes that binders around name
 };
 
-/// What stands between two `$`.
-std::string legacy_letter(std::string_view key) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kLetters = {{{"SP", "@"},
-                                                                                      {"BP", "*"},
-                                                                                      {"RF", "&"},
-                                                                                      {"LT", "<"},
-                                                                                      {"GT", ">"},
-                                                                                      {"LP", "("},
-                                                                                      {"RP", ")"},
-                                                                                      {"C", ","}}};
-  for (const auto& [name, letter] : kLetters)
-    if (key == name) return std::string(letter);
-  std::uint32_t code = 0;
-  if (!key.starts_with('u')) return {};
-  const auto [end, error] = std::from_chars(key.data() + 1, key.data() + key.size(), code, 16);
-  if (error != std::errc() || end != key.data() + key.size()) return {};
-  std::string text;
-  try {
-    add_utf8(text, code);
-  } catch (const Refused&) {
-    return {};
-  }
-  return text;
-}
-
 }  // namespace
 
 std::optional<std::string> demangle_rust(std::string_view symbol) {
@@ -612,35 +563,6 @@ std::optional<std::string> demangle_rust(std::string_view symbol) {
   } catch (const Refused&) {
     return std::nullopt;
   }
-}
-
-void read_legacy_rust(std::string& name) {
-  constexpr std::size_t kHash = 19;
-  if (name.size() <= kHash) return;
-  const std::string_view tail = std::string_view(name).substr(name.size() - kHash);
-  if (!tail.starts_with("::h") || tail.find_first_not_of("0123456789abcdef", 3) != std::string_view::npos)
-    return;
-  const std::string_view old = std::string_view(name).substr(0, name.size() - kHash);
-  std::string result;
-  for (std::size_t at = 0; at < old.size();) {
-    const std::string_view rest = old.substr(at);
-    const bool begins = at == 0 || old.substr(0, at).ends_with("::");
-    const std::size_t end = rest.starts_with('$') ? rest.find('$', 1) : std::string_view::npos;
-    const std::string letter =
-        end == std::string_view::npos ? std::string() : legacy_letter(rest.substr(1, end - 1));
-    if (!letter.empty()) {
-      result += letter;
-      at += end + 1;
-    } else if (rest.starts_with("..")) {
-      result += "::";
-      at += 2;
-    } else if (begins && rest.starts_with("_$")) {
-      ++at;  // stands before what Itanium does not let a name begin with
-    } else {
-      result += old[at++];
-    }
-  }
-  name = std::move(result);
 }
 
 }  // namespace culprit::structure

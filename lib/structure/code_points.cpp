@@ -1,6 +1,7 @@
-// Punycode (RFC 3492). The plain letters come first. Each other code point follows as a number: how many
-// pairs of a code point and a place among the letters lie between it and the one before.
-#include "structure/punycode.hpp"
+// Code points as UTF-8 (RFC 3629), and Punycode (RFC 3492). In Punycode the plain letters come first. Each
+// other code point follows as a number: how many pairs of a code point and a place among the letters lie
+// between it and the one before.
+#include "structure/code_points.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -49,7 +50,29 @@ std::uint64_t adapted_bias(std::uint64_t number, std::uint64_t count, bool first
 
 }  // namespace
 
-std::optional<std::u32string> decode_punycode(std::string_view text) {
+bool add_utf8(std::string& text, std::uint64_t code) {
+  if (code > kLastCodePoint || (code >= 0xD800 && code < 0xE000)) return false;
+  const auto byte = [&text](std::uint64_t value) { text += static_cast<char>(value); };
+  const auto rest = [&](unsigned shift) { byte(0x80U | (code >> shift & 0x3FU)); };
+  if (code < 0x80) {
+    byte(code);
+  } else if (code < 0x800) {
+    byte(0xC0U | code >> 6U);
+    rest(0);
+  } else if (code < 0x10000) {
+    byte(0xE0U | code >> 12U);
+    rest(6);
+    rest(0);
+  } else {
+    byte(0xF0U | code >> 18U);
+    rest(12);
+    rest(6);
+    rest(0);
+  }
+  return true;
+}
+
+std::optional<std::string> decode_punycode(std::string_view text) {
   if (text.size() > kLongest) return std::nullopt;
   std::u32string letters;
   if (const std::size_t end = text.rfind('_'); end != std::string_view::npos) {
@@ -69,7 +92,10 @@ std::optional<std::u32string> decode_punycode(std::string_view text) {
     if (code > kLastCodePoint) return std::nullopt;
     letters.insert(static_cast<std::size_t>(place++), 1, static_cast<char32_t>(code));
   }
-  return letters;
+  std::string name;
+  for (const char32_t letter : letters)
+    if (!add_utf8(name, letter)) return std::nullopt;
+  return name;
 }
 
 }  // namespace culprit::structure
