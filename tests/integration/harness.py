@@ -89,6 +89,16 @@ def walk(nodes):
         yield from walk(node["children"])
 
 
+class UnderBothMpis:
+    """Runs check(mpi) of a test under each MPI."""
+
+    def test_openmpi(self):
+        self.check("openmpi")
+
+    def test_mpich(self):
+        self.check("mpich")
+
+
 class Workspace(unittest.TestCase):
     """A test with a directory of its own (`self.here`), kept when CULPRIT_KEEP is set."""
 

@@ -239,7 +239,7 @@ class FullDisk(Process):
         self.check(COPIED)
 
 
-class Abort(harness.Workspace):
+class Abort(harness.UnderBothMpis, harness.Workspace):
     def check(self, mpi):
         program = harness.PROGRAMS / f"dies.{mpi}"
         alone = harness.launch(mpi, 2, [program, "MPI"], expect=None)
@@ -253,12 +253,6 @@ class Abort(harness.Workspace):
         self.assertEqual((info["ranks"], info["cut_short"]), (2, 2))
         report = harness.viewer_json(self.here / "run.db", "report")
         self.assertGreater(report["idle_s"], 0)  # the other rank waited in a barrier until the end
-
-    def test_openmpi(self):
-        self.check("openmpi")
-
-    def test_mpich(self):
-        self.check("mpich")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import unittest
 import harness
 
 
-class InnerRun(harness.Workspace):
+class InnerRun(harness.UnderBothMpis, harness.Workspace):
     def check(self, mpi):
         launcher = " ".join(harness.LAUNCHERS[mpi])
         program = harness.PROGRAMS / f"stencil.{mpi}"
@@ -21,12 +21,6 @@ class InnerRun(harness.Workspace):
         info = harness.viewer_json(database, "info")
         self.assertEqual(info["ranks"], 2)
         self.assertFalse([note for note in info["notes"] if "not seen" in note])
-
-    def test_openmpi(self):
-        self.check("openmpi")
-
-    def test_mpich(self):
-        self.check("mpich")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ WORK = {"work_alike": ("alike", 2 / RATE), "work_by_lot": ("by_lot", 2 / RATE)} 
 METRICS = "REALTIME:sum (I),REALTIME:max (I)"
 
 
-class Stretches(harness.Workspace):
+class Stretches(harness.UnderBothMpis, harness.Workspace):
     def measured(self, mpi, rate):
         directory = self.here / mpi
         done = harness.launch(mpi, 2, [harness.HPCRUN, "-e", f"REALTIME@f{rate}", "-o", directory,
@@ -61,12 +61,6 @@ class Stretches(harness.Workspace):
             self.check_gap(*measured[-1])
 
         self.against_clock(lambda: measured.append(self.measured(mpi, RATE)), compare)
-
-    def test_openmpi(self):
-        self.check("openmpi")
-
-    def test_mpich(self):
-        self.check("mpich")
 
     def test_calls_that_no_sample_met(self):
         for mpi in ("openmpi", "mpich"):

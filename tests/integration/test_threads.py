@@ -9,7 +9,7 @@ import harness
 ITERATIONS = 30
 
 
-class Threads(harness.Workspace):
+class Threads(harness.UnderBothMpis, harness.Workspace):
     def check(self, mpi):
         program = harness.PROGRAMS / f"threads.{mpi}"
         environment = dict(harness.ENVIRONMENT, OMP_NUM_THREADS="2")
@@ -43,12 +43,6 @@ class Threads(harness.Workspace):
         ]
         self.assertGreater(len(nodes), 0, name)
         return max(nodes, key=lambda node: node["values"].get("REALTIME:sum (I)", 0))
-
-    def test_openmpi(self):
-        self.check("openmpi")
-
-    def test_mpich(self):
-        self.check("mpich")
 
 
 if __name__ == "__main__":

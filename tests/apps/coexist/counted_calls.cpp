@@ -18,15 +18,22 @@ namespace {
 
 std::jmp_buf out_of_handler;
 
-/// Out of a blocking call by a jump that restores no mask; then computes.
-void jump_out_of_call() {
+void jump_at_alarms() {
   struct sigaction action {};
   action.sa_handler = [](int) { std::longjmp(out_of_handler, 1); };
   action.sa_flags = SA_NODEFER;
   sigaction(SIGALRM, &action, nullptr);
+}
+void alarm_in(long microseconds) {
+  const itimerval soon{{0, 0}, {0, microseconds}};
+  setitimer(ITIMER_REAL, &soon, nullptr);
+}
+
+/// Out of a blocking call by a jump that restores no mask; then computes.
+void jump_out_of_call() {
+  jump_at_alarms();
   if (setjmp(out_of_handler) == 0) {
-    const itimerval soon{{0, 0}, {0, 20'000}};
-    setitimer(ITIMER_REAL, &soon, nullptr);
+    alarm_in(20'000);
     pause();
   }
   compute(300);
@@ -155,15 +162,11 @@ void call_paths() {
 void jump_out_of_count() {
   Count* count_epochs = find_count_epochs();
   compute(100);
-  struct sigaction action {};
-  action.sa_handler = [](int) { std::longjmp(out_of_handler, 1); };
-  action.sa_flags = SA_NODEFER;
-  sigaction(SIGALRM, &action, nullptr);
+  jump_at_alarms();
   volatile int jumps = 0;
   while (jumps < 20) {
     if (setjmp(out_of_handler) == 0) {
-      const itimerval soon{{0, 0}, {0, 2'000}};
-      setitimer(ITIMER_REAL, &soon, nullptr);
+      alarm_in(2'000);
       while (true) {
         if (count_epochs != nullptr) counted(count_epochs, {});
       }
