@@ -3,6 +3,7 @@
 #include "measurement/live_layout.hpp"
 #include "measurement/word_sum.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -77,6 +78,14 @@ inline std::uint64_t thread_header_sum(const ThreadHeader& head) {
 /// What an epoch record that lies at `unit` adds.
 inline std::uint64_t epoch_sum(std::uint32_t unit, const EpochRecord& record) {
   return words_sum(place_of_unit(unit), &record, sizeof record);
+}
+
+/// What the thread's sum grows by where `field` of its header turns to `after`.
+template <typename T>
+std::uint64_t growth(const ThreadHeader& head, const T& field, T after) noexcept {
+  const auto offset = reinterpret_cast<const std::byte*>(&field) - reinterpret_cast<const std::byte*>(&head);
+  const T before = std::atomic_ref(const_cast<T&>(field)).load(std::memory_order_relaxed);
+  return field_sum(place_of_unit(kThreadHeaderUnit), static_cast<std::size_t>(offset), before, after);
 }
 
 }  // namespace culprit::measurement::layout

@@ -14,6 +14,25 @@
 
 namespace culprit::measurement {
 
+// Fields that one thread writes and others may read at any moment.
+
+/// Plain addition, but visible whole.
+inline void add(std::uint64_t& counter, std::uint64_t value) noexcept {
+  const std::atomic_ref reference(counter);
+  reference.store(reference.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
+}
+
+template <typename T>
+T peek(T& field) noexcept {
+  return std::atomic_ref(field).load(std::memory_order_relaxed);
+}
+
+/// After everything that was written before.
+template <typename T>
+void publish(T& field, T value) noexcept {
+  std::atomic_ref(field).store(value, std::memory_order_release);
+}
+
 /// What one handler run adds to a node.
 struct SampleValues {
   std::uint64_t time_ns = 0;
@@ -217,8 +236,23 @@ class alignas(4096) ThreadTree {
   [[gnu::hot]] NodeIndex cell_of(NodeIndex index, bool& charged_elsewhere) noexcept;
   bool lock_schedule() noexcept;
   void unlock_schedule() noexcept;
-  void begin_change() noexcept;
-  void end_change(std::uint64_t added_sum) noexcept;
+  // Between the two a reader finds the count odd, whenever the process is killed: the sum is not right yet.
+  // Nor will it be where the count is odd before: a signal's handler jumped out of a change.
+  void begin_change() noexcept {
+    layout::ThreadHeader& head = *header();
+    std::uint32_t begun = head.changes + 1;
+    if (begun % 2 == 0) {
+      std::atomic_ref(head.flags).store(head.flags & ~layout::kFlagSummed, std::memory_order_relaxed);
+      ++begun;
+    }
+    std::atomic_ref(head.changes).store(begun, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  void end_change(std::uint64_t added_sum) noexcept {
+    layout::ThreadHeader& head = *header();
+    add(head.sum, added_sum);
+    publish(head.changes, head.changes + 1);
+  }
 
   Arena arena_;
   std::uint32_t index_ = 0;
