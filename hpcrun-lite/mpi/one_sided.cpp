@@ -1,11 +1,11 @@
 #include "mpi/one_sided.hpp"
 
 #include "mpi/host_clocks.hpp"
-#include "mpi/members.hpp"
 #include "mpi/predefined.hpp"
 #include "mpi/real_call.hpp"
 #include "mpi/transfer_stamps.hpp"
 #include "mpi/transfers.hpp"
+#include "mpi/windows.hpp"
 #include "mpi/world.hpp"
 
 #include <algorithm>
@@ -17,16 +17,6 @@ namespace culprit::mpi {
 
 namespace {
 
-/// Windows that live at one time; those beyond are not watched.
-constexpr std::size_t kMaxWindows = 64;
-
-/// Of one rank of MPI_COMM_WORLD; those of several are added up, so that their order does not matter.
-std::uint64_t hash_of(int world_rank) {
-  std::uint64_t mixed = (static_cast<std::uint64_t>(world_rank) + 1) * 0x9e3779b97f4a7c15U;
-  mixed ^= mixed >> 32;
-  return mixed * 0xd6e8feb86659fd93U;
-}
-
 std::uint32_t log2_of(std::uint64_t number) {
   return static_cast<std::uint32_t>(std::bit_width(number));
 }
@@ -37,8 +27,6 @@ std::uint32_t size_class_of(const WindowCreation& facts, std::uint32_t size) {
          log2_of(static_cast<std::uint64_t>(facts.bytes)) << 16;
 }
 
-/// Counts up when a group is freed: its handle may then mean another.
-std::atomic<std::uint64_t> group_generation{1};
 std::atomic<std::uint32_t> windows_made{0};
 
 /// How many leading zero bits the order of an epoch needs for its stamps to be kept (keep_stamp).
@@ -52,109 +40,10 @@ std::uint64_t order_of(std::uint64_t window, std::uint32_t instance) {
   return (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9U;
 }
 
-}  // namespace
-
-/// A target of this process's operations, or a member of an epoch's group.
-struct Peer {
-  int rank;  ///< in the window
-  int world_rank;
-  std::uint64_t last_exit;  ///< of an operation on it in the present epoch; 0: none
-  std::uint64_t moved;      ///< bytes, by operations on it that are not known to be complete
-  std::uint32_t accesses;   ///< epochs started with it in the group
-  std::uint32_t exposures;  ///< epochs posted for it
-  bool locked;              ///< by a lock of this process, of its own or to all and used
-  bool exclusive;           ///< that lock
-  bool awaited;             ///< that lock, as far as calls have told yet
-};
-
-/// The members of a group that an epoch was opened with. Kept until another group is used.
-struct Members {
-  MPI_Group group;
-  std::uint64_t generation;  ///< 0: nothing kept
-  std::uint64_t hash;
-  std::uint32_t size;
-  std::uint32_t known;                        ///< of them in `peer`
-  std::uint8_t peer[EpochCall::kMaxTargets];  ///< indices of the window's peers
-};
-
-/// A window as this process sees it. Calls of several threads on one window may mix up each other's gaps,
-/// nothing else.
-struct Window {
-  std::atomic<bool> used;
-  MPI_Win handle;
-  std::uint64_t id;
-  MPI_Group group;
-  int rank;                  ///< of this process
-  std::uint32_t size;        ///< processes
-  std::uint32_t size_class;  ///< of making and freeing it
-  std::uint32_t fences;
-  std::uint32_t peers;
-  Peer peer[EpochCall::kMaxTargets];
-  Members origin, exposure;
-  WindowReleases releases;
-  bool all_locked;                          ///< by MPI_Win_lock_all
-  std::uint64_t start_exit;                 ///< of MPI_Win_start; 0: none, or it is completed
-  std::uint64_t tested_from, tested_until;  ///< of the present series of MPI_Win_test in vain; 0: none
-  std::uint64_t tested_before;              ///< ns of earlier series for the same epoch
-};
-
-namespace {
-
 /// When this thread's last MPI_Win_test that found an epoch complete was left. Who asks for several windows
 /// in turns waits for one of them at a time.
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
 __thread std::uint64_t last_found __attribute__((tls_model("initial-exec")));
-
-// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): zero
-constinit Window windows[kMaxWindows] = {};
-
-/// The window that a thread used last: libraries have dozens of them.
-// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
-__thread Window* last_window __attribute__((tls_model("initial-exec")));
-
-bool is_of(const Window& window, MPI_Win handle) {
-  return window.handle == handle && window.used.load(std::memory_order_relaxed);
-}
-
-Window* find(MPI_Win handle) {
-  if (last_window != nullptr && is_of(*last_window, handle)) return last_window;
-  for (Window& window : windows) {
-    if (is_of(window, handle)) return last_window = &window;
-  }
-  return nullptr;
-}
-
-Window* add(MPI_Win handle) {
-  for (Window& window : windows) {
-    bool unused = false;
-    if (!window.used.compare_exchange_strong(unused, true, std::memory_order_acq_rel)) continue;
-    window.handle = handle;
-    window.fences = 0;
-    window.peers = 0;
-    window.origin = {};
-    window.exposure = {};
-    window.releases = {};
-    window.all_locked = false;
-    window.start_exit = 0;
-    window.tested_from = window.tested_until = window.tested_before = 0;
-    return &window;
-  }
-  return nullptr;
-}
-
-/// The entry of a rank of the window, made at first sight; null when there are too many.
-Peer* peer_of(Window& window, int rank) {
-  for (std::uint32_t i = 0; i < window.peers; ++i) {
-    if (window.peer[i].rank == rank) return &window.peer[i];
-  }
-  if (rank < 0 || window.peers == EpochCall::kMaxTargets) return nullptr;
-  Peer& peer = window.peer[window.peers];
-  peer = {};
-  peer.rank = rank;
-  peer.world_rank = translate(window.group, rank, world_group());
-  ++window.peers;
-  return &peer;
-}
 
 /// The peer, with a lock on it that was just asked for.
 Peer lock_of(Peer peer, bool exclusive) {
@@ -173,30 +62,12 @@ int own_rank() {
   return rank;
 }
 
-void learn(Members& members, Window& window, MPI_Group group) {
-  const std::uint64_t generation = group_generation.load(std::memory_order_relaxed);
-  if (members.generation == generation && members.group == group) return;
-  int size = 0;
-  CULPRIT_MPI(PMPI_Group_size)(group, &size);
-  members.group = group;
-  members.generation = generation;
-  members.size = static_cast<std::uint32_t>(size);
-  members.hash = 0;
-  members.known = 0;
-  for (int i = 0; i < size; ++i) {
-    members.hash += hash_of(translate(group, i, world_group()));
-    if (members.known == EpochCall::kMaxTargets) continue;
-    if (const Peer* peer = peer_of(window, translate(group, i, window.group)))
-      members.peer[members.known++] = static_cast<std::uint8_t>(peer - window.peer);
-  }
-}
-
 }  // namespace
 
 // Threads that are not sampled count the epochs as well, so that the processes' counts agree.
 void EpochCall::begin(MPI_Win window) {
   if (!culprit_rt_active()) return;
-  set_window(find(window));
+  set_window(find_window(window));
   entered_ = occurrence_.entered();
 }
 
@@ -298,7 +169,7 @@ void EpochCall::exit(const WindowCreation& facts) {
   int size = 0;
   CULPRIT_MPI(PMPI_Comm_size)(facts.comm, &size);
   count_creation(facts, static_cast<std::uint32_t>(size));
-  window_ = add(*facts.window);
+  window_ = add_window(*facts.window);
   if (window_ == nullptr) {
     releases_.leave();
     return;
@@ -321,7 +192,7 @@ void EpochCall::fail(const WindowCreation& facts) {
 }
 
 void EpochCall::enter(const WindowRelease& facts) {
-  set_window(find(*facts.window));
+  set_window(find_window(*facts.window));
   entered_ = occurrence_.entered();
 }
 
@@ -597,7 +468,7 @@ void EpochCall::exit_flush(int target, Flushes flushes) {
 }
 
 void EpochCall::enter(const GroupRelease& /*facts*/) {
-  group_generation.fetch_add(1, std::memory_order_relaxed);
+  forget_groups();
 }
 
 }  // namespace culprit::mpi

@@ -4,6 +4,7 @@
 #include "mpi/call_facts.hpp"
 #include "mpi/occurrence.hpp"
 #include "mpi/window_releases.hpp"
+#include "mpi/windows.hpp"
 #include "runtime/api.hpp"
 
 #include <cstddef>
@@ -14,10 +15,6 @@
 // and the call that closes its epoch. Of some epochs, which a hash of their number chooses on all processes
 // alike, the calls' times themselves are kept (stamps). Memory is bounded; what finds no room is left out.
 namespace culprit::mpi {
-
-struct Window;
-struct Members;
-struct Peer;
 
 /// One such call, from its enter to its exit.
 class EpochCall {
@@ -70,8 +67,6 @@ class EpochCall {
 
   /// The window's, where its processes agreed on one; else 0. Also where it could not be made after that.
   [[nodiscard]] std::uint64_t id() const { return id_; }
-
-  static constexpr std::size_t kMaxTargets = 64;  ///< of one process in one window that gaps are kept for
 
  private:
   /// As culprit::measurement::EpochKind.
