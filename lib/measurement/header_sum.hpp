@@ -55,13 +55,13 @@ void grow_field(Header& header, Field& field, Field least) noexcept {
   std::atomic_ref(header.changes_done).fetch_add(1, std::memory_order_release);
 }
 
-/// Adds one to a field, likewise, and returns what it was before.
-inline std::uint32_t count_field(Header& header, std::uint32_t& field) noexcept {
+/// Adds to a field, likewise, and returns what it was before.
+inline std::uint32_t count_field(Header& header, std::uint32_t& field, std::uint32_t added = 1) noexcept {
   const auto offset = reinterpret_cast<std::byte*>(&field) - reinterpret_cast<std::byte*>(&header);
   std::atomic_ref(header.changes_begun).fetch_add(1, std::memory_order_relaxed);
-  const std::uint32_t before = std::atomic_ref(field).fetch_add(1, std::memory_order_acq_rel);
+  const std::uint32_t before = std::atomic_ref(field).fetch_add(added, std::memory_order_acq_rel);
   std::atomic_ref(header.sum)
-      .fetch_add(field_sum(0, static_cast<std::size_t>(offset), before, before + 1),
+      .fetch_add(field_sum(0, static_cast<std::size_t>(offset), before, before + added),
                  std::memory_order_relaxed);
   std::atomic_ref(header.changes_done).fetch_add(1, std::memory_order_release);
   return before;

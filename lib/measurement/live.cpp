@@ -134,6 +134,10 @@ ThreadTree* LiveFile::add_thread(std::uint64_t tid, bool main, cct::FrameKey sta
   return nullptr;
 }
 
+void LiveFile::count_lost(std::uint64_t samples) noexcept {
+  if (open()) layout::count_field(*header_, header_->samples_lost, static_cast<std::uint32_t>(samples));
+}
+
 std::uint32_t LiveFile::module(std::uint64_t load_address, const char* path, const void* build_id,
                                std::size_t build_id_size, unsigned flags) noexcept {
   if (!open()) return cct::kNoModule;

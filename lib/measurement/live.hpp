@@ -64,6 +64,9 @@ class LiveFile {
     return add_thread(tid, main, start_routine, start_ns, again);
   }
 
+  /// [handler] Samples of a thread that found no room.
+  void count_lost(std::uint64_t samples) noexcept;
+
   /// [handler] Finds or adds the module with this load address and name; returns its index (kNoModule when
   /// the table is full). Copies path and build-id (raw bytes) on first sight; stat data is filled in by
   /// maintain().

@@ -77,9 +77,9 @@ struct Header {
   std::uint64_t sum;            // of all other words but the magic, the changes and the notes: word_sum.hpp
   std::uint32_t changes_begun;  // of words that the sum is of: while these differ, it need not be right
   std::uint32_t changes_done;
-  std::uint64_t file_bytes;  // how large the file was when this was stored
-  std::uint32_t threads;     // arenas of threads that are in use
-  std::uint32_t unused4;
+  std::uint64_t file_bytes;    // how large the file was when this was stored
+  std::uint32_t threads;       // arenas of threads that are in use
+  std::uint32_t samples_lost;  // of threads that found no room
   std::byte unused1[512 - 176];
   EventField events[kMaxEvents + 1];
   std::byte unused2[2048 - 512 - sizeof(EventField) * (kMaxEvents + 1)];
@@ -135,7 +135,7 @@ struct ThreadHeader {
   std::uint64_t samples;
   std::uint64_t partial;
   std::uint64_t partial_ns;
-  std::uint64_t dropped;
+  std::uint64_t unused1;
   std::uint64_t full;
   std::uint64_t handler_ns;
   std::uint32_t used;

@@ -65,7 +65,6 @@ struct Quality {
   std::uint64_t partial = 0;     ///< of them: unwinding stopped early
   std::uint64_t partial_ns = 0;  ///< the time that these stand for
   std::uint64_t bridged = 0;  ///< samples with a frame whose caller was not found by call-frame information
-  std::uint64_t dropped = 0;  ///< expirations that recorded nothing (no file yet, inside our own code)
   std::uint64_t full = 0;     ///< samples charged to a parent because the arena was full
   std::uint64_t handler_ns = 0;  ///< time spent in the handler (estimated from timed runs)
   std::uint64_t halvings = 0;    ///< how often the sampling rate was halved because the handler took too long
@@ -77,7 +76,6 @@ struct Quality {
     partial += other.partial;
     partial_ns += other.partial_ns;
     bridged += other.bridged;
-    dropped += other.dropped;
     full += other.full;
     handler_ns += other.handler_ns;
     halvings += other.halvings;
@@ -157,8 +155,9 @@ struct ProcessInfo {
   EndReason end = EndReason::running;
   std::vector<EventInfo> events;
   bool has_realtime = true;
-  bool traced = false;           ///< a trace lies beside the measurement
-  std::uint64_t iterations = 0;  ///< that the program marked
+  bool traced = false;             ///< a trace lies beside the measurement
+  std::uint64_t iterations = 0;    ///< that the program marked
+  std::uint64_t samples_lost = 0;  ///< of threads that found no room
   HostLoad host_load;
   std::vector<std::string> notes;  ///< what the runtime wants the user to know
 };

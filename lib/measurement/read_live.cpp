@@ -289,6 +289,7 @@ ProcessInfo process_of(const InputFile& file, const Header& header) {
     process.events.push_back({.name = text(event.name), .unit = text(event.unit), .period = event.period});
   }
   process.iterations = header.iterations;
+  process.samples_lost = header.samples_lost;
   if (header.host_load.known()) process.host_load = header.host_load;
   const char* at = header.arguments;
   const char* const end = at + std::min<std::size_t>(header.argument_bytes, layout::kArgumentBytes);
@@ -427,7 +428,6 @@ ThreadProfile profile_of(const ThreadHeader& head, const ProcessInfo& process, s
                     .partial = head.partial,
                     .partial_ns = head.partial_ns,
                     .bridged = head.bridged,
-                    .dropped = head.dropped,
                     .full = head.full,
                     .handler_ns = head.handler_ns,
                     .halvings = head.halvings,

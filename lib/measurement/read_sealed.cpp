@@ -258,6 +258,7 @@ void SealedReader::read_process(Decoder in) {
   process.key = in.remaining() > 0 ? in.varint() : 0;
   process.host_load = {};
   if (in.remaining() > 0) read_host_load(in, process.host_load);
+  process.samples_lost = in.remaining() > 0 ? in.varint() : 0;
   tell_losses(process, losses);
 }
 
@@ -324,7 +325,7 @@ void SealedReader::read_threads(Decoder in) {
     thread.quality.samples = record.varint();
     thread.quality.partial = record.varint();
     thread.quality.partial_ns = record.varint();
-    thread.quality.dropped = record.varint();
+    record.varint();  // unused
     thread.quality.full = record.varint();
     thread.quality.handler_ns = record.varint();
     const std::uint32_t nodes = record.number();

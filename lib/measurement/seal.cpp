@@ -458,6 +458,7 @@ void Sealer::write_process() noexcept {
   for (const std::uint64_t value : {host.span_ns, std::uint64_t{host.online}, std::uint64_t{host.allowed},
                                     host.quota, host.throttled_ns, host.idle_ns})
     out_.varint(value);
+  out_.varint(load(header_.samples_lost));
   out_.end_section();
 }
 
@@ -487,7 +488,7 @@ void Sealer::write_thread(const ThreadTree& tree, const Counts& counts) noexcept
   out_.varint(load(head.samples));
   out_.varint(load(head.partial));
   out_.varint(load(head.partial_ns));
-  out_.varint(load(head.dropped));
+  out_.varint(0);
   out_.varint(load(head.full));
   out_.varint(load(head.handler_ns));
   out_.varint(counts.nodes);

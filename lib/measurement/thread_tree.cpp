@@ -255,11 +255,6 @@ void ThreadTree::count_bridged() noexcept {
   end_change(count(header()->bridged, 1));
 }
 
-void ThreadTree::count_dropped(std::uint64_t expirations) noexcept {
-  begin_change();
-  end_change(count(header()->dropped, expirations));
-}
-
 void ThreadTree::add_handler_time(std::uint64_t ns) noexcept {
   begin_change();
   end_change(count(header()->handler_ns, ns));

@@ -142,7 +142,6 @@ class alignas(4096) ThreadTree {
   /// [handler] Counters, single writer.
   void count_partial(std::uint64_t time_ns) noexcept;
   void count_bridged() noexcept;
-  void count_dropped(std::uint64_t expirations) noexcept;
   void add_handler_time(std::uint64_t ns) noexcept;
   /// [handler] The thread's sampling rate was halved, for the `times`-th time.
   void count_halving(std::uint64_t times) noexcept;

@@ -183,6 +183,7 @@ bool ensure_tree(Thread* thread) {
 
 void count_lost(std::uint64_t expirations) {
   lost.fetch_add(expirations, std::memory_order_relaxed);
+  file.count_lost(expirations);
 }
 
 bool recording_refused() {
@@ -205,7 +206,7 @@ CulpritTotals count_totals() {
     const auto& counters = tree->counters();
     totals.samples += counters.samples;
     totals.partial += counters.partial;
-    totals.dropped += counters.dropped + counters.full;
+    totals.dropped += counters.full;
   }
   totals.processes = totals.samples != 0 ? 1 : 0;
   totals.delayed = control.delayed.load(std::memory_order_relaxed) && !file_refused ? 1 : 0;

@@ -88,6 +88,7 @@ ProcessSummary Summarizer::summarize(const measurement::Measurement& file, std::
   }
   summary.launch = share(std::move(launch));
   SamplingQuality& quality = quality_[process.run_id];
+  quality.samples_lost += process.samples_lost;
   summary.threads.reserve(file.threads.size());
   for (const measurement::ThreadProfile& thread : file.threads) {
     summary.cells += thread.cells.size();
@@ -95,7 +96,8 @@ ProcessSummary Summarizer::summarize(const measurement::Measurement& file, std::
     t.ordinal = thread.ordinal;
     t.start_ns = thread.start_ns;
     t.end_ns = thread.end_ns;
-    quality.add({.sum = thread.quality, .slowed = thread.quality.most_halvings > 0 ? 1U : 0U});
+    quality.sum.add(thread.quality);
+    if (thread.quality.most_halvings > 0) ++quality.slowed;
     t.worker = thread.ordinal != 0;
     const std::uint32_t start = thread.start_routine.module;
     if (t.worker && start < file.modules.size() && !file.modules[start].key.path.empty()) {

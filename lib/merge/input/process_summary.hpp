@@ -42,11 +42,13 @@ struct ThreadSummary {
 /// and not per thread.
 struct SamplingQuality {
   measurement::Quality sum;
-  std::uint64_t slowed = 0;  ///< threads whose rate was halved
+  std::uint64_t slowed = 0;        ///< threads whose rate was halved
+  std::uint64_t samples_lost = 0;  ///< of threads that found no room
 
   void add(const SamplingQuality& other) {
     sum.add(other.sum);
     slowed += other.slowed;
+    samples_lost += other.samples_lost;
   }
 };
 

@@ -308,7 +308,7 @@ database::Quality judge_quality(const Survey& survey, const Attribution& attribu
   quality.partial = sum.partial;
   quality.partial_ns = sum.partial_ns;
   quality.bridged = sum.bridged;
-  quality.dropped = sum.dropped;
+  quality.dropped = survey.quality.samples_lost;
   quality.full = sum.full;
   quality.handler_ns = sum.handler_ns;
   quality.most_halvings = sum.most_halvings;
@@ -397,7 +397,8 @@ std::vector<std::string> list_problems(const ProcessTable& processes, const data
     problems.push_back(std::move(lost));
   if (quality.dropped > 0) {
     problems.push_back(directory + ": " + std::to_string(quality.dropped) +
-                       " samples were dropped (disk full, or a process too busy starting and ending)");
+                       " samples were dropped: their threads found no room (full disk, or more than 4096 "
+                       "threads at one time)");
   }
   if (metrics::Uint128{quality.partial_ns} * 100 > total_ns) {
     problems.push_back(

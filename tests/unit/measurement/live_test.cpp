@@ -89,7 +89,6 @@ TEST_CASE("samples, weights, marks and events add up in their node's cell") {
   tree.record_event(leaf, 0, 1);
   tree.record_event(leaf, 2, 1'000'000);  // no such event: ignored
   tree.count_partial(33);
-  tree.count_dropped(2);
   tree.add_handler_time(900);
 
   const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
@@ -113,7 +112,6 @@ TEST_CASE("samples, weights, marks and events add up in their node's cell") {
   CHECK(thread.quality.samples == 3);
   CHECK(thread.quality.partial == 1);
   CHECK(thread.quality.partial_ns == 33);
-  CHECK(thread.quality.dropped == 2);
   CHECK(thread.quality.full == 0);
   CHECK(thread.quality.handler_ns == 900);
 }
@@ -334,11 +332,15 @@ TEST_CASE("threads beyond the table are refused and told") {
   }
   CHECK(file->add_thread(1, false, {}, kStart) == nullptr);
   CHECK(file->add_thread(1, false, {}, kStart) == nullptr);
+  file->count_lost(3);
+  file->count_lost(4);
+  CHECK(culprit::measurement::Reader().read(directory / "a.culprit").process.samples_lost == 7);
   CHECK(file->seal(EndReason::exit, kStart + kMs) == 0);
   const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
   CHECK(m.threads.size() == culprit::measurement::kMaxThreads);
   REQUIRE(m.process.notes.size() == 1);
   CHECK(m.process.notes[0].substr(0, 11) == "2 thread(s)");
+  CHECK(m.process.samples_lost == 7);
 }
 
 TEST_CASE("creating and moving files tells an errno and never replaces another's") {

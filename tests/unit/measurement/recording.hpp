@@ -177,12 +177,10 @@ inline std::string difference(const measurement::Measurement& a, const measureme
         s.start_ns != t.start_ns || s.end_ns != t.end_ns || s.lives != t.lives || s.lived_ns != t.lived_ns) {
       return "thread";
     }
-    if (std::tuple(s.quality.samples, s.quality.partial, s.quality.partial_ns, s.quality.dropped,
-                   s.quality.full, s.quality.handler_ns, s.quality.bridged, s.quality.halvings,
-                   s.quality.most_halvings) !=
-        std::tuple(t.quality.samples, t.quality.partial, t.quality.partial_ns, t.quality.dropped,
-                   t.quality.full, t.quality.handler_ns, t.quality.bridged, t.quality.halvings,
-                   t.quality.most_halvings)) {
+    if (std::tuple(s.quality.samples, s.quality.partial, s.quality.partial_ns, s.quality.full,
+                   s.quality.handler_ns, s.quality.bridged, s.quality.halvings, s.quality.most_halvings) !=
+        std::tuple(t.quality.samples, t.quality.partial, t.quality.partial_ns, t.quality.full,
+                   t.quality.handler_ns, t.quality.bridged, t.quality.halvings, t.quality.most_halvings)) {
       return "quality";
     }
     if (s.schedule != t.schedule) return "schedule";

@@ -333,6 +333,21 @@ TEST_CASE("two runs in one directory: the larger is merged") {
   CHECK(outcome.problems[0].find("belongs to run beef") != std::string::npos);
 }
 
+TEST_CASE("samples of threads that found no room are a problem") {
+  const recorder::Directory directory;
+  std::filesystem::create_directory(directory / "run");
+  {
+    Process process(directory / "run" / "a.culprit", {});
+    sample(process.thread(), {{process.module("/no/a"), 1}}, work(90));
+    process.lose(12);
+    process.seal();
+  }
+  const merge::Outcome outcome = merge_with(1, options_for(directory));
+  CHECK(outcome.quality.dropped == 12);
+  REQUIRE(outcome.problems.size() == 1);
+  CHECK(outcome.problems[0].find("12 samples were dropped") != std::string::npos);
+}
+
 TEST_CASE("partial unwinds beyond one per cent are a problem") {
   const recorder::Directory directory;
   std::filesystem::create_directory(directory / "run");

@@ -57,6 +57,8 @@ class Process {
   std::uint32_t module(const std::string& path, unsigned flags = 0);
   /// The first thread is the main thread.
   measurement::ThreadTree& thread(cct::FrameKey start_routine = {});
+  /// Samples of threads without a tree.
+  void lose(std::uint64_t samples) { file_->count_lost(samples); }
   void seal();
 
  private:

@@ -122,6 +122,7 @@ TEST_CASE("summaries survive being packed and sent, and what processes share is 
   file.process.arguments = {"app", "-x"};
   file.process.events = {{"REALTIME", "ns", 5'000'000}};
   file.process.start_realtime_ns = -5;
+  file.process.samples_lost = 5;
   file.process.end = measurement::EndReason::abort;
   file.modules = {
       {.key = {.path = "/bin/app", .build_id = "ab", .size = 1, .mtime_ns = 2}, .executable = true},
@@ -175,6 +176,7 @@ TEST_CASE("summaries survive being packed and sent, and what processes share is 
   // Counters are kept for a run as a whole, wherever its processes were summarized.
   CHECK(there.quality("run").sum.samples == 3 * 11);
   CHECK(there.quality("run").slowed == 3);
+  CHECK(there.quality("run").samples_lost == 3 * 5);
   CHECK(there.quality("other").sum.samples == 11);
   CHECK(there.quality("none").sum.samples == 0);
   CHECK(got[0].threads[1].start_module == got[1].threads[1].start_module);
