@@ -223,7 +223,7 @@ ORDER = {
     "blame": lambda row: row["idleness_s"],
     "suspects": lambda row: row["explains_s"],
     "waits": lambda row: row["seconds"],
-    "causes": lambda row: row["short_term_s"] + row["long_term_s"],
+    "causes": lambda row: round(1e9 * (row["short_term_s"] + row["long_term_s"])),  # ns: a sum of seconds is rounded
     "hotspots": lambda row: row["cost_s"],
     "communication": lambda row: row["time_s"],
     "critical-path": lambda row: row["seconds"],
