@@ -8,6 +8,7 @@
 #include "blame/machine.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -19,7 +20,6 @@ namespace {
 using database::MachineKind;
 using database::MachineSuspect;
 using database::ScheduledThread;
-using measurement::ProcessorSet;
 
 constexpr double kAffected = 0.05;      // of a thread's work: lost without a processor
 constexpr double kAffectedLife = 0.01;  // and of its whole time
@@ -38,7 +38,7 @@ double real(std::uint64_t value) {
   return static_cast<double>(value);
 }
 std::uint64_t whole(double value) {
-  return value <= 0 ? 0 : static_cast<std::uint64_t>(value + 0.5);
+  return value <= 0 ? 0 : static_cast<std::uint64_t>(std::llround(value));
 }
 
 /// Processors as a sorted list; where the mask is not known, all of the host.
@@ -216,6 +216,7 @@ class Finder {
     }
     distinct.insert(joined.begin(), joined.end());
     std::vector<Place> places;
+    places.reserve(distinct.size());
     for (const Processors& processors : distinct) places.push_back({.processors = processors});
     double longest = 1;
     for (const std::size_t t : members) longest = std::max(longest, real(threads_[t].facts.lived_ns));

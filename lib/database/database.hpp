@@ -94,6 +94,7 @@ struct FlatScope {
 struct ContextRange {
   ContextId first = 0, end = 0;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr)
   friend constexpr auto operator<=>(const ContextRange&, const ContextRange&) = default;
 };
 

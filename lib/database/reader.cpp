@@ -23,7 +23,7 @@ void Reader::Mapped::load(ByteSpan bytes, const std::filesystem::path& path) {
   const CheckedSections sections = find_sections(bytes, path);
   contents = Contents(sections, path);
   values = TileValues(sections[slot(Section::tile_index)].all(), bytes, contents.contexts.size(),
-                      contents.metrics.size(), contents.flat.size(), path);
+                      contents.metrics.size(), path);
   if (values.locations() != contents.locations.size()) {
     throw DatabaseError(path, "its tiles hold other locations than it has (merge again)");
   }

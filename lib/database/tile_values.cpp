@@ -110,8 +110,8 @@ class TileValues::Lists {
 };
 
 TileValues::TileValues(ByteSpan index, ByteSpan file, std::uint64_t contexts, std::uint64_t metrics,
-                       std::uint64_t flat_scopes, const std::filesystem::path& path)
-    : contexts_(contexts), metrics_(metrics), flat_scopes_(flat_scopes) {
+                       const std::filesystem::path& path)
+    : contexts_(contexts), metrics_(metrics) {
   Decoder from(index, "the index of tiles");
   while (from.remaining() >= format::kTileIndexSize) {
     const auto offset = from.get<std::uint64_t>();

@@ -18,10 +18,10 @@ class TileValues {
  public:
   TileValues() = default;
 
-  /// `index`: the tile index; `file`: the whole file, which must outlive this. Contexts, metrics and flat
-  /// scopes are below the numbers given. Costs time with the number of tiles. Throws DatabaseError.
+  /// `index`: the tile index; `file`: the whole file, which must outlive this. Contexts and metrics
+  /// are below the numbers given. Costs time with the number of tiles. Throws DatabaseError.
   TileValues(ByteSpan index, ByteSpan file, std::uint64_t contexts, std::uint64_t metrics,
-             std::uint64_t flat_scopes, const std::filesystem::path& path);
+             const std::filesystem::path& path);
 
   [[nodiscard]] std::uint32_t locations() const { return locations_; }
 
@@ -77,7 +77,7 @@ class TileValues {
 
   std::vector<Part> tiles_;
   std::uint32_t locations_ = 0;
-  std::uint64_t contexts_ = 0, metrics_ = 0, flat_scopes_ = 0;
+  std::uint64_t contexts_ = 0, metrics_ = 0;
 };
 
 }  // namespace culprit::database

@@ -9,7 +9,6 @@
 #include "views/frame.hpp"
 
 #include <map>
-#include <ranges>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -138,7 +137,9 @@ class ProfileBuilder {
     pb::Location* const made = profile_.add_location();
     made->set_id(found->second);
     made->set_mapping_id(frame.mapping);
-    for (const auto& [function, line] : std::ranges::reverse_view(frame.lines)) {
+    auto innermost_first = frame.lines;
+    std::ranges::reverse(innermost_first);
+    for (const auto& [function, line] : innermost_first) {
       pb::Line* const each = made->add_line();
       each->set_function_id(function);
       each->set_line(line);
@@ -176,8 +177,9 @@ class ProfileBuilder {
   const std::vector<std::uint64_t>& stack(ContextId context) {
     std::vector<std::uint64_t>& known = stacks_[context];
     if (!known.empty()) return known;
-    const std::vector<PhysicalFrame> frames = frames_of(context);
-    for (const PhysicalFrame& frame : std::ranges::reverse_view(frames)) known.push_back(location(frame));
+    std::vector<PhysicalFrame> frames = frames_of(context);
+    std::ranges::reverse(frames);
+    for (const PhysicalFrame& frame : frames) known.push_back(location(frame));
     // Time outside of any procedure must not get lost: a sample without locations is none.
     if (known.empty()) {
       const views::Frame frame = views::frame_of(experiment_, experiment_.contexts[context]);

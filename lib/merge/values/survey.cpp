@@ -140,8 +140,9 @@ void Local::read(const InputFiles& files, const Step& step) {
     try {
       measurement::Measurement& file = reader.read(path, measurement::Extent::structure);
       drop_own_frames(file);
-      const std::string whose = file.process.rank ? "rank " + std::to_string(*file.process.rank) + ": " : "";
-      for (const std::string& loss : file.losses) losses.push_back(path + ": " + whose + loss);
+      std::string whose = path + ": ";
+      if (file.process.rank) whose.append("rank ").append(std::to_string(*file.process.rank)).append(": ");
+      for (const std::string& loss : file.losses) losses.push_back(whose + loss);
       processes.add(summarizer.summarize(file, path, file_at.bytes()));
       trees[file.process.run_id].add(file);
     } catch (const measurement::MeasurementError& error) {

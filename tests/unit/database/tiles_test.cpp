@@ -134,7 +134,7 @@ TEST_CASE("tiles give back values by location and by context, inclusive and excl
         std::tuple(700U, 30U, 40U), std::tuple(40U, 300U, 2U)}) {
     const Sample sample = random_sample(random, contexts, locations, sparse);
     const Image image = write(sample, 32);
-    const TileValues values(image.index, image.file, contexts, kMetrics, kFlatScopes, "tiles");
+    const TileValues values(image.index, image.file, contexts, kMetrics, "tiles");
     REQUIRE(values.locations() == locations);
     for (std::uint32_t l = 0; l < locations; ++l) CHECK(equal(values.profile(l), profile_of(sample, l)));
     for (ContextId x = 0; x < contexts; ++x) {
@@ -178,7 +178,7 @@ TEST_CASE("tiles hold the exclusive values of files and of modules") {
   std::mt19937 random(9);
   const Sample sample = random_sample(random, 300, 70, 3);
   const Image image = write(sample, 32);
-  const TileValues values(image.index, image.file, 300, kMetrics, kFlatScopes, "tiles");
+  const TileValues values(image.index, image.file, 300, kMetrics, "tiles");
   const auto lies_in = [&](ContextId x, FlatId scope) {
     FlatId at = sample.scopes.of_context[x];
     while (at != kNone && at != scope) at = kAround[at];
@@ -317,7 +317,7 @@ TEST_CASE("damage in a tile is found when it is looked at") {
     Image damaged = image;
     damaged.file[random() % damaged.file.size()] ^= std::byte{0x20};
     try {
-      const TileValues values(damaged.index, damaged.file, 400, kMetrics, kFlatScopes, "tiles");
+      const TileValues values(damaged.index, damaged.file, 400, kMetrics, "tiles");
       read_all(sample, values);
     } catch (const DatabaseError&) {
       ++found;

@@ -187,7 +187,7 @@ TEST_CASE("A suspect of several balanced scopes is named once, with what it expl
 }
 
 TEST_CASE("At 80 columns no line is longer") {
-  for (const std::size_t width : {60, 80}) {
+  for (const std::size_t width : {60U, 80U}) {
     for (const bool unicode : {true, false}) {
       const SolverSample solver;
       const std::string text = run(solver.sample, {}, width, unicode);

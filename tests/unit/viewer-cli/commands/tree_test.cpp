@@ -102,7 +102,7 @@ TEST_CASE("Long names give way, whatever the width") {
     sample.set(sample.add(at, {ContextKind::statement, "", "a.cpp", 1}), 0, 0, 1);
   }
   sample.finish();
-  for (const std::size_t width : {60, 80, 100, 200}) {
+  for (const std::size_t width : {60U, 80U, 100U, 200U}) {
     const std::string text = run(sample, {"view", "--min", "0"}, width);
     for (std::size_t begin = 0; begin < text.size();) {
       const std::size_t end = text.find('\n', begin);

@@ -13,6 +13,7 @@ namespace {
 Invocation parse(std::vector<std::string> words) {
   words.insert(words.begin(), "viewer-cli");
   std::vector<const char*> argv;
+  argv.reserve(words.size());
   for (const std::string& word : words) argv.push_back(word.c_str());
   std::optional<Answer> answer;
   Invocation invocation = parse_command_line(static_cast<int>(argv.size()), argv.data(), answer);
@@ -40,7 +41,7 @@ std::string run(const views::Source& source, const std::vector<std::string>& wor
 }
 
 std::string flowing(std::string text) {
-  for (std::size_t at = text.find("\n"); at != std::string::npos; at = text.find("\n", at)) {
+  for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at)) {
     const std::size_t end = text.find_first_not_of(' ', at + 1);
     text.replace(at, end == std::string::npos ? std::string::npos : end - at, " ");
   }

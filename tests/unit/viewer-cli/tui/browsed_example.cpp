@@ -173,6 +173,7 @@ void spread_over_mesh(Example& example, std::int32_t side) {
   const ContextId spmv = loop_at(e, 88), allreduce = context_named(e, "MPI_Allreduce");
   const ContextId waitall = context_named(e, "MPI_Waitall");
   std::vector<std::uint32_t> locations;
+  locations.reserve(static_cast<std::size_t>(ranks));
   for (std::int32_t rank = 0; rank < ranks; ++rank) locations.push_back(location_of(e, rank));
   const auto wait = [&](WaitPattern pattern, std::int32_t rank, ContextId where, std::int32_t cause,
                         std::uint64_t ns, std::uint64_t direct) {
