@@ -33,50 +33,75 @@ Area draw_box(Canvas& canvas, int height, int width, const std::string& title, b
   return {box.row + 1, box.column + 2, height - 2, width - 4};
 }
 
-bool begins_with(const std::string& text, const std::string& start) {
-  return text.size() >= start.size() &&
-         std::equal(start.begin(), start.end(), text.begin(),
-                    [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+bool contains(const std::string& text, const std::string& part) {
+  return std::search(text.begin(), text.end(), part.begin(), part.end(),
+                     [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); }) !=
+         text.end();
 }
 
 }  // namespace
 
 MenuBox::MenuBox(Menu menu) : menu_(std::move(menu)) {
+  filter();
   scroll_.cursor = menu_.cursor;
 }
 
 void MenuBox::check() {
-  if (menu_.entries.empty()) return;
-  bool& checked = menu_.entries[static_cast<std::size_t>(scroll_.cursor)].checked;
+  if (listed_.empty()) return;
+  bool& checked = entry(scroll_.cursor).checked;
   checked = !checked;
 }
 
-void MenuBox::find(const std::string& typed) {
-  const auto found = std::find_if(menu_.entries.begin(), menu_.entries.end(),
-                                  [&](const Menu::Entry& entry) { return begins_with(entry.text, typed); });
-  if (found != menu_.entries.end()) scroll_.cursor = static_cast<int>(found - menu_.entries.begin());
+/// Lists what contains the text that was typed; the cursor stays on its entry where that is listed.
+void MenuBox::filter() {
+  const std::size_t before = listed_.empty() ? 0 : listed_[static_cast<std::size_t>(scroll_.cursor)];
+  listed_.clear();
+  for (std::size_t index = 0; index < menu_.entries.size(); ++index) {
+    if (contains(menu_.entries[index].text, typed_)) listed_.push_back(index);
+  }
+  const auto same = std::find(listed_.begin(), listed_.end(), before);
+  scroll_.cursor = same == listed_.end() ? 0 : static_cast<int>(same - listed_.begin());
+}
+
+MenuBox::Answer MenuBox::click(const Event& event) {
+  if (!drawn_.contains(event.row, event.column)) return Answer::left;
+  const int row = scroll_.top + event.row - drawn_.row;
+  if (row >= static_cast<int>(listed_.size())) return Answer::open;
+  scroll_.cursor = row;
+  if (!menu_.several) return Answer::taken;
+  check();
+  return Answer::open;
+}
+
+/// True: the key changed the text that entries are filtered by.
+bool MenuBox::type(const Event& event) {
+  if (event.key == Key::backspace) {
+    if (!typed_.empty()) typed_.pop_back();
+    filter();
+    return true;
+  }
+  if (event.key != Key::letter || event.letter < U' ' || event.letter >= 0x7f) return false;
+  const bool moves = event.is(U'j') || event.is(U'k') || event.is(U'g') || event.is(U'G') || event.is(U' ');
+  if (typed_.empty() && moves) return false;
+  if (typed_.empty() && event.is(U'/')) return true;  // as searches begin
+  typed_ += static_cast<char>(event.letter);
+  filter();
+  return true;
 }
 
 MenuBox::Answer MenuBox::handle(const Event& event) {
-  const auto rows = static_cast<int>(menu_.entries.size());
   switch (event.key) {
     case Key::escape:
-      return Answer::left;
-    case Key::enter:
-      return rows > 0 ? Answer::taken : Answer::left;
-    case Key::click:
-    case Key::click_twice: {
-      if (!drawn_.contains(event.row, event.column)) return Answer::left;
-      const int row = scroll_.top + event.row - drawn_.row;
-      if (row >= rows) return Answer::open;
-      scroll_.cursor = row;
-      if (!menu_.several) return Answer::taken;
-      check();
-      return Answer::open;
-    }
-    case Key::backspace:
+      if (typed_.empty()) return Answer::left;
       typed_.clear();
+      filter();
       return Answer::open;
+    case Key::enter:
+      if (menu_.several) return Answer::taken;
+      return listed_.empty() ? Answer::open : Answer::taken;
+    case Key::click:
+    case Key::click_twice:
+      return click(event);
     default:
       break;
   }
@@ -84,20 +109,13 @@ MenuBox::Answer MenuBox::handle(const Event& event) {
     check();
     return Answer::open;
   }
-  const bool moves = typed_.empty() && (event.is(U'j') || event.is(U'k'));
-  if (!moves && event.key == Key::letter && event.letter > U' ' && event.letter < 0x7f) {
-    typed_ += static_cast<char>(event.letter);
-    find(typed_);
-    return Answer::open;
-  }
-  typed_.clear();
-  scroll_.move(navigation(event), rows);
+  if (!type(event)) scroll_.move(navigation(event), static_cast<int>(listed_.size()));
   return Answer::open;
 }
 
 void MenuBox::answer() const {
   if (!menu_.several) {
-    if (menu_.chosen) menu_.chosen(static_cast<std::size_t>(scroll_.cursor));
+    if (menu_.chosen) menu_.chosen(listed_[static_cast<std::size_t>(scroll_.cursor)]);
     return;
   }
   std::vector<bool> checked;
@@ -113,29 +131,32 @@ void MenuBox::draw(Canvas& canvas, bool unicode) {
     names = std::max(names, columns(entry.text));
     remarks = std::max(remarks, columns(entry.remark));
   }
-  const auto rows = static_cast<int>(menu_.entries.size());
+  const auto rows = static_cast<int>(listed_.size());
   const int wanted = static_cast<int>(names + remarks) + kMark + 2 + kFrame;
-  const std::string title = menu_.several ? menu_.title + " (Space: check, Enter: take)" : menu_.title;
+  std::string title = menu_.several ? menu_.title + " (Space: check, Enter: take)" : menu_.title;
+  if (!typed_.empty()) title = menu_.title + ": " + typed_;
   const int width = std::max(wanted, static_cast<int>(columns(title)) + kFrame + 2);
   // Where remarks are cut, that of the entry under the cursor stands below the list as a whole.
   constexpr int kTold = 3;
   int told = width > canvas.width() - 2 ? kTold : 0;
-  drawn_ = draw_box(canvas, rows + 2 + told, width, title, unicode);
+  // As high as with all entries, so that it stays where it is while a filter is typed.
+  drawn_ = draw_box(canvas, static_cast<int>(menu_.entries.size()) + 2 + told, width, title, unicode);
   if (drawn_.height <= 2 * told) told = 0;
   drawn_.height -= told;
   scroll_.fit(rows, drawn_.height);
   if (told > 0) tell(canvas, {drawn_.row + drawn_.height, drawn_.column, told, drawn_.width}, unicode);
+  if (rows == 0)
+    canvas.write(drawn_.row, drawn_.column, "nothing contains it (Escape: all)", Tone::dim, drawn_.width);
   for (int line = 0; line < drawn_.height && scroll_.top + line < rows; ++line) {
-    const Menu::Entry& entry =
-        menu_.entries[static_cast<std::size_t>(scroll_.top) + static_cast<std::size_t>(line)];
+    const Menu::Entry& shown = entry(scroll_.top + line);
     const int row = drawn_.row + line;
     const std::string mark =
-        menu_.several ? (entry.checked ? "[x] " : "[ ] ") : (entry.checked ? "* " : "  ");
-    const int column = canvas.write(row, drawn_.column, mark + entry.text, Tone::plain, drawn_.width);
+        menu_.several ? (shown.checked ? "[x] " : "[ ] ") : (shown.checked ? "* " : "  ");
+    const int column = canvas.write(row, drawn_.column, mark + shown.text, Tone::plain, drawn_.width);
     const int behind = std::max(drawn_.column + kMark + static_cast<int>(names) + 2, column + 2);
     const int room = drawn_.column + drawn_.width - behind;
-    canvas.write(row, behind, entry.remark, Tone::dim, room);
-    if (room > 3 && static_cast<int>(columns(entry.remark)) > room)
+    canvas.write(row, behind, shown.remark, Tone::dim, room);
+    if (room > 3 && static_cast<int>(columns(shown.remark)) > room)
       canvas.write(row, behind + room - (unicode ? 1 : 3), unicode ? "…" : "...", Tone::dim, room);
     if (scroll_.top + line == scroll_.cursor) canvas.select(row, drawn_.column, drawn_.width);
   }
@@ -148,11 +169,11 @@ void MenuBox::draw(Canvas& canvas, bool unicode) {
 }
 
 /// What is said of the entry under the cursor, below a line.
-void MenuBox::tell(Canvas& canvas, const Area& area, bool unicode) const {
+void MenuBox::tell(Canvas& canvas, const Area& area, bool unicode) {
   canvas.fill({area.row, area.column, 1, area.width}, unicode ? U'─' : U'-', Tone::dim);
-  if (menu_.entries.empty()) return;
+  if (listed_.empty()) return;
   Page page;
-  page.say(menu_.entries[static_cast<std::size_t>(scroll_.cursor)].remark, area.width);
+  page.say(entry(scroll_.cursor).remark, area.width);
   for (int line = 1; line < area.height && line <= static_cast<int>(page.lines.size()); ++line)
     canvas.write(area.row + line, area.column, text_of(page.lines[static_cast<std::size_t>(line) - 1]),
                  Tone::plain, area.width);

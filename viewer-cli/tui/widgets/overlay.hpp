@@ -12,7 +12,7 @@
 // What lies above the panes until it is answered.
 namespace culprit::viewer::tui {
 
-/// A menu in a box: typed letters go to the next entry that begins with them.
+/// A menu in a box: only the entries that contain what is typed are listed.
 class MenuBox {
  public:
   explicit MenuBox(Menu menu);
@@ -24,14 +24,18 @@ class MenuBox {
   void draw(Canvas& canvas, bool unicode);
 
  private:
+  Answer click(const Event& event);
+  bool type(const Event& event);
   void check();
-  void find(const std::string& typed);
-  void tell(Canvas& canvas, const Area& area, bool unicode) const;
+  void filter();
+  [[nodiscard]] Menu::Entry& entry(int row) { return menu_.entries[listed_[static_cast<std::size_t>(row)]]; }
+  void tell(Canvas& canvas, const Area& area, bool unicode);
 
   Menu menu_;
   Scroll scroll_;
   Area drawn_;
   std::string typed_;
+  std::vector<std::size_t> listed_;  ///< which entries
 };
 
 /// A page in a box.
