@@ -1,5 +1,7 @@
 #include "views/outline.hpp"
 
+#include "views/folding.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,11 +12,29 @@ namespace {
 
 constexpr int kLongestChain = 200;  // only children that open with their parent
 
-double key_of(View& view, NodeId node, const OutlineOptions& options) {
-  const double value = visible_value(view, node, options.sort, options.passed_over.fold_calls);
+double key_of(View& view, const VisibleNode& row, const OutlineOptions& options) {
+  const double value = visible_value(view, row, options.sort, options.passed_over.fold_calls);
   constexpr double kLast = -std::numeric_limits<double>::infinity();
   if (std::isnan(value)) return kLast;
   return options.smallest_first ? -value : value;
+}
+
+bool is_unsampled(const VisibleNode& row) {
+  return row.fold && !row.fold->unsampled.empty();
+}
+
+/// Whether the row's label matches, or that of a node which it hides.
+bool matches(const Search& search, const VisibleNode& row) {
+  if (is_unsampled(row)) return false;  // they have rows of their own below it
+  if (search.matches(row.node)) return true;
+  return row.fold && std::any_of(row.fold->parts.begin(), row.fold->parts.end(),
+                                 [&](NodeId part) { return search.matches(part); });
+}
+
+bool touches(const Search& search, const VisibleNode& row) {
+  if (!row.fold) return search.touches(row.node);
+  return std::any_of(row.fold->outermost.begin(), row.fold->outermost.end(),
+                     [&](NodeId node) { return search.touches(node); });
 }
 
 }  // namespace
@@ -24,19 +44,22 @@ Outline::Outline(View& view, OutlineOptions options) : view_(view), options_(std
 }
 
 void Outline::set_roots(const std::vector<NodeId>& roots) {
-  shown_roots_ = roots;
-  whole_ = roots == view_.roots();
-  roots_.clear();
-  std::vector<VisibleNode> visible;
   PassedOverCount count;
-  collect_visible(view_, roots, std::nullopt, options_.passed_over, visible, count);
-  add(roots_, visible, nullptr);
+  set_rows(rows_of(view_, roots, options_.passed_over, count));
+  whole_ = roots == view_.roots();
+}
+
+void Outline::set_rows(std::vector<VisibleNode> rows) {
+  whole_ = false;
+  roots_.clear();
+  add(roots_, rows, nullptr);
+  shown_roots_ = std::move(rows);
   refresh();
 }
 
 void Outline::set_options(OutlineOptions options) {
   options_ = std::move(options);
-  set_roots(std::vector<NodeId>(shown_roots_));
+  close_all();
 }
 
 void Outline::sort_by(const Column& column, bool smallest_first) {
@@ -47,7 +70,7 @@ void Outline::sort_by(const Column& column, bool smallest_first) {
 }
 
 void Outline::sort_all(Items& list) {
-  for (const std::unique_ptr<Item>& item : list) item->key = key_of(view_, item->node, options_);
+  for (const std::unique_ptr<Item>& item : list) item->key = key_of(view_, *item, options_);
   arrange(list, list.empty() ? nullptr : list.front()->parent);
   for (const std::unique_ptr<Item>& item : list) {
     // What is closed is made again when it is opened.
@@ -60,22 +83,27 @@ void Outline::sort_all(Items& list) {
   }
 }
 
-bool Outline::left_out(NodeId node, bool in_filter) const {
-  if (options_.least > 0 && !(view_.value(node, options_.size) >= options_.least)) return true;
-  return !in_filter && options_.filter != nullptr && !options_.filter->touches(node);
+bool Outline::left_out(const VisibleNode& row, bool in_filter) const {
+  if (options_.least > 0 &&
+      !(visible_value(view_, row, options_.size, options_.passed_over.fold_calls) >= options_.least))
+    return true;
+  return !in_filter && options_.filter != nullptr && !touches(*options_.filter, row);
 }
 
-void Outline::add(Items& list, const std::vector<VisibleNode>& nodes, Item* parent) {
-  for (const VisibleNode& each : nodes) {
-    const bool in_filter = (parent != nullptr && parent->in_filter) || options_.filter == nullptr ||
-                           options_.filter->matches(each.node);
-    if (left_out(each.node, in_filter)) continue;
+void Outline::add(Items& list, std::vector<VisibleNode> nodes, Item* parent) {
+  const auto in_filter = [&](const VisibleNode& row) {
+    return (parent != nullptr && parent->in_filter) || options_.filter == nullptr ||
+           matches(*options_.filter, row);
+  };
+  std::erase_if(nodes, [&](const VisibleNode& row) { return left_out(row, in_filter(row)); });
+  if (parent == nullptr || !is_unsampled(*parent))
+    fold_unsampled(view_, nodes, options_.sampled, options_.passed_over.fold_calls);
+  for (VisibleNode& each : nodes) {
     auto item = std::make_unique<Item>();
-    item->node = each.node;
-    item->call = each.call;
+    item->in_filter = in_filter(each);
+    static_cast<VisibleNode&>(*item) = std::move(each);
     item->parent = parent;
-    item->in_filter = in_filter;
-    item->key = key_of(view_, each.node, options_);
+    item->key = key_of(view_, *item, options_);
     list.push_back(std::move(item));
   }
   arrange(list, parent);
@@ -96,7 +124,8 @@ void Outline::arrange(Items& list, const Item* parent) {
 void Outline::make(Item& item) {
   if (item.made) return;
   item.made = true;
-  add(item.children, visible_children(view_, item.node, options_.passed_over), &item);
+  PassedOverCount count;
+  add(item.children, rows_below(view_, item, options_.passed_over, count), &item);
 }
 
 bool Outline::has_children(Item& item) {
@@ -138,12 +167,15 @@ void Outline::open_below(Item& item, std::uint32_t levels, std::size_t rows) {
 }
 
 void Outline::close_all() {
-  set_roots(std::vector<NodeId>(shown_roots_));
+  const bool whole = whole_;
+  set_rows(std::vector<VisibleNode>(shown_roots_));
+  whole_ = whole;
 }
 
 Outline::Item& Outline::open_hot_path(Item& item, double keep) {
   const auto figure = [&](const Item& each) {
-    return view_.value(each.node, options_.hot ? *options_.hot : options_.sort);
+    return visible_value(view_, each, options_.hot ? *options_.hot : options_.sort,
+                         options_.passed_over.fold_calls);
   };
   Item* at = &item;
   while (has_children(*at)) {
@@ -161,14 +193,23 @@ Outline::Item& Outline::open_hot_path(Item& item, double keep) {
 Outline::Item* Outline::reveal(NodeId node) {
   std::vector<NodeId> path;
   for (NodeId at = node; at != database::kNone; at = view_.parent(at)) path.push_back(at);
-  Item* nearest = nullptr;
-  for (Items* list = &roots_;;) {
-    const auto on_path = std::find_if(list->begin(), list->end(), [&](const auto& item) {
-      return std::find(path.begin(), path.end(), item->node) != path.end();
+  // How far above the node the nearest one is that a row stands for; the path's length where none is.
+  const auto distance = [&](const VisibleNode& row) {
+    const auto first = std::find_if(path.begin(), path.end(), [&](NodeId at) {
+      if (!row.fold) return at == row.node;
+      return std::binary_search(row.fold->parts.begin(), row.fold->parts.end(), at);
     });
-    if (on_path == list->end()) break;
+    return static_cast<std::size_t>(first - path.begin());
+  };
+  Item* nearest = nullptr;
+  for (Items* list = &roots_; !list->empty();) {
+    const auto on_path = std::min_element(list->begin(), list->end(), [&](const auto& a, const auto& b) {
+      return distance(*a) < distance(*b);
+    });
+    const std::size_t above = distance(**on_path);
+    if (above == path.size()) break;
     nearest = on_path->get();
-    if (nearest->node == node || !has_children(*nearest)) break;
+    if ((above == 0 && !is_unsampled(*nearest)) || !has_children(*nearest)) break;
     list = &nearest->children;
   }
   if (nearest != nullptr) open_way_to(*nearest);
@@ -201,8 +242,8 @@ Outline::Items& Outline::siblings(const Item& item) {
 }
 
 Outline::Item* Outline::first_in(const Search& search, Item& item) {
-  if (search.matches(item.node)) return &item;
-  if (!search.touches(item.node)) return nullptr;
+  if (matches(search, item)) return &item;
+  if (!touches(search, item)) return nullptr;
   make(item);
   for (const std::unique_ptr<Item>& child : item.children) {
     if (Item* const found = first_in(search, *child)) return found;
@@ -211,13 +252,13 @@ Outline::Item* Outline::first_in(const Search& search, Item& item) {
 }
 
 Outline::Item* Outline::last_in(const Search& search, Item& item, bool itself) {
-  if (search.touches(item.node)) {
+  if (touches(search, item)) {
     make(item);
     for (std::size_t index = item.children.size(); index-- > 0;) {
       if (Item* const found = last_in(search, *item.children[index], true)) return found;
     }
   }
-  return itself && search.matches(item.node) ? &item : nullptr;
+  return itself && matches(search, item) ? &item : nullptr;
 }
 
 Outline::Item* Outline::find_after(const Search& search, Item* from) {
@@ -228,7 +269,7 @@ Outline::Item* Outline::find_after(const Search& search, Item* from) {
     return nullptr;
   };
   if (from == nullptr) return in_list(roots_, 0);
-  if (search.touches(from->node)) {
+  if (touches(search, *from)) {
     make(*from);
     if (Item* const found = in_list(from->children, 0)) return found;
   }
@@ -248,7 +289,7 @@ Outline::Item* Outline::find_before(const Search& search, Item* from) {
   if (from == nullptr) return in_list(roots_, roots_.size());
   for (Item* at = from; at != nullptr; at = at->parent) {
     if (Item* const found = in_list(siblings(*at), at->index)) return found;
-    if (at->parent != nullptr && search.matches(at->parent->node)) return at->parent;
+    if (at->parent != nullptr && matches(search, *at->parent)) return at->parent;
   }
   return nullptr;
 }

@@ -20,16 +20,15 @@ struct OutlineOptions {
   Column size;                ///< what `least` refers to
   double least = 0;           ///< nodes with a smaller figure are left out
   const Search* filter =
-      nullptr;  ///< only paths through nodes it found; must outlive the outline's use of it
+      nullptr;                  ///< only paths through nodes it found; must outlive the outline's use of it
+  std::vector<Column> sampled;  ///< siblings that have nothing of all these are one row; none: they are not
 };
 
 /// A view as a person opens and closes it: the rows of what is open. Children are made and sorted when they
 /// are first looked at, so that the cost of opening does not grow with the view. Not thread-safe.
 class Outline {
  public:
-  struct Item {
-    NodeId node = 0;
-    std::optional<NodeId> call;
+  struct Item : VisibleNode {
     Item* parent = nullptr;
     std::vector<std::unique_ptr<Item>> children;  ///< where `made`
     double key = 0;
@@ -44,6 +43,8 @@ class Outline {
   /// Shows these nodes as roots instead of what was shown.
   void set_roots(const std::vector<NodeId>& roots);
   void set_roots() { set_roots(view_.roots()); }
+  /// The same with rows as they are, for what was shown before or below others.
+  void set_rows(std::vector<VisibleNode> rows);
   [[nodiscard]] bool shows_all() const { return whole_; }
 
   /// Keeps what is open.
@@ -79,10 +80,10 @@ class Outline {
   using Items = std::vector<std::unique_ptr<Item>>;
 
   void make(Item& item);
-  void add(Items& list, const std::vector<VisibleNode>& nodes, Item* parent);
+  void add(Items& list, std::vector<VisibleNode> nodes, Item* parent);
   void arrange(Items& list, const Item* parent);
   void sort_all(Items& list);
-  [[nodiscard]] bool left_out(NodeId node, bool in_filter) const;
+  [[nodiscard]] bool left_out(const VisibleNode& row, bool in_filter) const;
   void refresh();
   void append_rows(const Items& list);
   [[nodiscard]] Items& siblings(const Item& item);
@@ -94,7 +95,7 @@ class Outline {
 
   View& view_;
   OutlineOptions options_;
-  std::vector<NodeId> shown_roots_;
+  std::vector<VisibleNode> shown_roots_;
   bool whole_ = true;
   Items roots_;
   std::vector<Item*> rows_;

@@ -1,6 +1,6 @@
 #include "views/shown.hpp"
 
-#include "views/visible.hpp"
+#include "views/folding.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -22,8 +22,9 @@ class Arrangement {
       : view_(view),
         options_(options),
         least_(whole * options.min_percent / kPercent),
-        passed_over_{options.fold_calls, options.hide_statements, options.hide_start_up,
-                     options.hide_wait_internals} {
+        passed_over_{options.fold_calls,    options.hide_statements,
+                     options.hide_start_up, options.hide_wait_internals,
+                     options.fold,          options.fold} {
     if (options.focus.empty()) return;
     focus_ = std::make_unique<RE2>(options.focus, RE2::Quiet);
     if (!focus_->ok()) {
@@ -32,7 +33,7 @@ class Arrangement {
   }
 
   Shown run() {
-    shown_.roots = arrange(view_.roots(), std::nullopt, 0, !focus_);
+    shown_.roots = arrange(rows_of(view_, view_.roots(), passed_over_, count_), 0, !focus_);
     shown_.statements = count_.statements;
     shown_.wait_internals = count_.wait_internals;
     shown_.start_up = count_.start_up;
@@ -41,29 +42,23 @@ class Arrangement {
 
  private:
   struct Candidate {
-    NodeId node;
-    std::optional<NodeId> call;
+    VisibleNode row;
     double key;
   };
 
   /// `in_focus`: a node above matched.
-  std::vector<ShownNode> arrange(const std::vector<NodeId>& nodes, std::optional<NodeId> call,
-                                 std::uint32_t depth, bool in_focus) {
-    std::vector<Candidate> candidates;
-    collect(nodes, call, candidates);
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.key > b.key; });
+  std::vector<ShownNode> arrange(std::vector<VisibleNode> rows, std::uint32_t depth, bool in_focus) {
     std::vector<ShownNode> result;
-    for (const Candidate& candidate : candidates) {
+    for (Candidate& candidate : candidates(std::move(rows))) {
       if (options_.depth && depth > *options_.depth) {
         ++shown_.below_depth;
         continue;
       }
-      const bool matches = in_focus || RE2::PartialMatch(label(view_.frame(candidate.node)), *focus_);
-      ShownNode shown{candidate.node, candidate.call, {}};
-      if (may_open(view_, candidate.node, passed_over_, count_))
-        shown.children = below(candidate.node, depth, matches);
+      const bool matches = in_focus || in_focus_itself(candidate.row);
+      ShownNode shown{std::move(candidate.row), {}};
+      shown.children = below(shown, depth, matches);
       if (matches || !shown.children.empty()) {
+        if (shown.fold && shown.fold->unsampled.empty()) ++shown_.folded;
         result.push_back(std::move(shown));
       } else {
         ++shown_.out_of_focus;
@@ -72,29 +67,43 @@ class Arrangement {
     return result;
   }
 
-  std::vector<ShownNode> below(NodeId node, std::uint32_t depth, bool in_focus) {
-    const bool counts = view_.frame(node).kind != ContextKind::call;
-    // Beyond the depth limit nothing is expanded: callers would create every level only to count it.
-    if (options_.depth && counts && depth >= *options_.depth) {
-      if (!view_.children(node).empty()) ++shown_.below_depth;
-      return {};
-    }
-    return arrange(view_.children(node), std::nullopt, counts ? depth + 1 : depth, in_focus);
+  [[nodiscard]] bool in_focus_itself(const VisibleNode& row) const {
+    const auto matches = [&](NodeId node) { return RE2::PartialMatch(label(view_.frame(node)), *focus_); };
+    return row.fold ? std::any_of(row.fold->parts.begin(), row.fold->parts.end(), matches)
+                    : matches(row.node);
   }
 
-  void collect(const std::vector<NodeId>& nodes, std::optional<NodeId> call,
-               std::vector<Candidate>& candidates) {
-    std::vector<VisibleNode> visible;
-    collect_visible(view_, nodes, call, passed_over_, visible, count_);
-    for (const VisibleNode& each : visible) {
-      const double key = view_.value(each.node, options_.sort);
-      const double size = options_.size ? view_.value(each.node, *options_.size) : key;
-      if (options_.min_percent > 0 && !(size >= least_)) {
-        ++shown_.below_minimum;
-        continue;
-      }
-      candidates.push_back({each.node, each.call, std::isnan(key) ? kLast : key});
+  std::vector<ShownNode> below(const VisibleNode& row, std::uint32_t depth, bool in_focus) {
+    if (row.fold && !row.fold->unsampled.empty()) return {};
+    const bool counts = view_.frame(row.node).kind != ContextKind::call;
+    // Beyond the depth limit nothing is expanded: callers would create every level only to count it.
+    if (options_.depth && counts && depth >= *options_.depth) {
+      if (may_open(view_, row.node, passed_over_, count_) && !view_.children(row.node).empty())
+        ++shown_.below_depth;
+      return {};
     }
+    return arrange(rows_below(view_, row, passed_over_, count_), counts ? depth + 1 : depth, in_focus);
+  }
+
+  std::vector<Candidate> candidates(std::vector<VisibleNode> rows) {
+    std::vector<Candidate> result;
+    const auto value = [&](const VisibleNode& row, const Column& column) {
+      return row.fold ? visible_value(view_, row, column, options_.fold_calls)
+                      : view_.value(row.node, column);
+    };
+    const auto small = [&](const VisibleNode& row) {
+      return options_.min_percent > 0 &&
+             !(value(row, options_.size ? *options_.size : options_.sort) >= least_);
+    };
+    shown_.below_minimum += static_cast<std::uint64_t>(std::erase_if(rows, small));
+    fold_unsampled(view_, rows, options_.sampled, options_.fold_calls);
+    for (VisibleNode& row : rows) {
+      const double key = value(row, options_.sort);
+      result.push_back({std::move(row), std::isnan(key) ? kLast : key});
+    }
+    std::stable_sort(result.begin(), result.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.key > b.key; });
+    return result;
   }
 
   View& view_;

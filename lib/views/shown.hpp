@@ -1,6 +1,7 @@
 #pragma once
 
 #include "views/view.hpp"
+#include "views/visible.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -21,12 +22,12 @@ struct ShowOptions {
   bool hide_statements = false;
   bool hide_start_up = false;        ///< frames that only lead to main or to a thread's start routine
   bool hide_wait_internals = false;  ///< what lies below the outermost communication or wait frame
+  bool fold = false;            ///< recursion, and the insides of the standard library (views/folding.hpp)
+  std::vector<Column> sampled;  ///< siblings that have nothing of all these are one row
 };
 
 /// A node that is shown.
-struct ShownNode {
-  NodeId node = 0;
-  std::optional<NodeId> call;  ///< the call site that was folded into it
+struct ShownNode : VisibleNode {
   std::vector<ShownNode> children;
 };
 
@@ -34,7 +35,7 @@ struct ShownNode {
 struct Shown {
   std::vector<ShownNode> roots;
   std::uint64_t below_minimum = 0, below_depth = 0, out_of_focus = 0, statements = 0, wait_internals = 0,
-                start_up = 0;
+                start_up = 0, folded = 0;
 };
 
 /// The focus is no regular expression. what() is "why (what to do)".

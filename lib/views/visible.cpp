@@ -1,5 +1,9 @@
 #include "views/visible.hpp"
 
+#include "views/derived.hpp"
+
+#include <limits>
+
 namespace culprit::views {
 namespace {
 
@@ -42,7 +46,7 @@ void collect_visible(View& view, const std::vector<NodeId>& nodes, std::optional
         continue;
       }
     }
-    into.push_back({node, call});
+    into.push_back({node, call, nullptr});
   }
 }
 
@@ -53,14 +57,6 @@ bool may_open(View& view, NodeId node, const PassedOver& passed_over, PassedOver
   return false;
 }
 
-std::vector<VisibleNode> visible_children(View& view, NodeId node, const PassedOver& passed_over) {
-  std::vector<VisibleNode> children;
-  PassedOverCount count;
-  if (may_open(view, node, passed_over, count))
-    collect_visible(view, view.children(node), std::nullopt, passed_over, children, count);
-  return children;
-}
-
 double visible_value(View& view, NodeId node, const Column& column, bool fold_calls) {
   double value = view.value(node, column);
   if (!column.blame || column.name.inclusive || !fold_calls) return value;
@@ -69,6 +65,25 @@ double visible_value(View& view, NodeId node, const Column& column, bool fold_ca
     if (view.kind(child) == ContextKind::call) value += view.value(child, column);
   }
   return value;
+}
+
+double visible_value(View& view, const VisibleNode& row, const Column& column, bool fold_calls) {
+  if (!row.fold) return visible_value(view, row.node, column, fold_calls);
+  if (!row.fold->unsampled.empty()) return 0;
+  if (column.derived) {
+    std::vector<double> operands;
+    for (const Column& operand : column.derived->operands())
+      operands.push_back(visible_value(view, row, operand, fold_calls));
+    return column.derived->evaluate(operands);
+  }
+  const std::vector<NodeId>& nodes = column.name.inclusive ? row.fold->outermost
+                                     : column.blame        ? row.fold->parts
+                                                           : row.fold->own;
+  if (nodes.size() == 1) return visible_value(view, nodes.front(), column, fold_calls);
+  if (!column.additive()) return std::numeric_limits<double>::quiet_NaN();
+  double sum = 0;
+  for (const NodeId node : nodes) sum += visible_value(view, node, column, fold_calls);
+  return sum;
 }
 
 }  // namespace culprit::views

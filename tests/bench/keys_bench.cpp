@@ -162,7 +162,7 @@ void press_beside_trees(Keys& keys) {
   keys.type("source: search", "/sum.12\nnn");
   keys.type("ranks", "2rm");
   keys.type("ranks: cursor, zoom", "ll+-m");
-  keys.type("mark four, ranks", "2jj    r");
+  keys.type("mark four, ranks", "2jjmmmmr");
   keys.type("four: sorted, histogram", "mmm");
   keys.type("another column", "><x");
   keys.type("ranks of a load module", "4UUgr");

@@ -30,7 +30,7 @@ std::vector<views::ShownNode> fold(const views::View& view, const std::vector<vi
       call = step.node;
       continue;
     }
-    steps.push_back({step.node, call, {}});
+    steps.push_back({{step.node, call, nullptr}, {}});
     call.reset();
   }
   return steps;

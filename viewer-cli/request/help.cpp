@@ -106,8 +106,8 @@ usage: viewer-cli DB|DIR view [calling-context|callers|flat] [options]
   --role NAME             count threads of this role only (default: all; statistics other than sum: main)
   --lines                 text: show source lines too
   --inside-waits          text: show what lies inside MPI calls and other waits too
-  --all                   text: leave nothing out (--lines --inside-waits --min 0, all levels)
-  --ids                   text: print node ids, for `threads`
+  --all                   text: leave nothing out (--lines --inside-waits --min 0, all levels, recursion, std::)
+  --ids                   text: print node ids, for `threads`; each frame on its own row
 )help",
      kTable,
      R"help(json and csv leave out nothing unless asked.

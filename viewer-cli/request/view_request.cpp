@@ -109,6 +109,14 @@ std::unique_ptr<views::Figures> make_figures(const views::Source& source, const 
   }
 }
 
+std::vector<views::Column> sampled_columns(const database::Contents& experiment,
+                                           const std::vector<views::Column>& shown) {
+  const std::string time = primary_metric(experiment) + ":sum (I)";
+  const bool tells =
+      std::any_of(shown.begin(), shown.end(), [&](const views::Column& each) { return each.title == time; });
+  return tells ? shown : std::vector<views::Column>{};
+}
+
 ViewRequest make_view_request(const views::Source& source, const Invocation& invocation) {
   const bool text = invocation.format == Format::text;
   ViewRequest request;
@@ -150,6 +158,8 @@ ViewRequest make_view_request(const views::Source& source, const Invocation& inv
     request.options.hide_start_up = !invocation.all;
     request.options.hide_statements = !invocation.lines && !invocation.all;
     request.options.hide_wait_internals = !invocation.inside_waits && !invocation.all;
+    request.options.fold = !invocation.all && !invocation.ids;
+    if (request.options.fold) request.options.sampled = sampled_columns(source.experiment(), request.columns);
   }
   return request;
 }

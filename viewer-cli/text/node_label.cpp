@@ -1,5 +1,6 @@
 #include "text/node_label.hpp"
 
+#include "text/quantity.hpp"
 #include "text/shorten.hpp"
 
 #include <algorithm>
@@ -11,11 +12,10 @@ using database::ContextKind;
 
 constexpr std::size_t kEnoughForName = 32;  // a longer name may lose its middle to keep its remark
 
-}  // namespace
-
-std::vector<std::string> remarks_of(const views::View& view, views::NodeId node,
-                                    std::optional<views::NodeId> call, const std::string& arrow) {
-  const views::Frame frame = view.frame(node);
+/// Where a node is called, or defined, or which module it is in.
+std::vector<std::string> places_of(const views::View& view, const views::VisibleNode& row,
+                                   const std::string& arrow) {
+  const views::Frame frame = view.frame(row.node);
   const std::string where = place(frame);
   if (frame.kind == ContextKind::inlined) {
     if (where.empty()) return {"(inlined)"};
@@ -26,13 +26,47 @@ std::vector<std::string> remarks_of(const views::View& view, views::NodeId node,
   const bool unknown_file = frame.kind == ContextKind::file && frame.file.empty() && frame.name.empty();
   if (unknown_file && !module.empty()) return {module};
   if (frame.kind != ContextKind::procedure && frame.kind != ContextKind::region) return {};
-  if (call) {
-    const std::string site = place(view.frame(*call));
+  if (row.call) {
+    const std::string site = place(view.frame(*row.call));
     if (!site.empty()) return {arrow + site};
   }
   if (!where.empty()) return {where};
   if (module.empty() || views::is_named_for_module(frame)) return {};
   return {module};
+}
+
+}  // namespace
+
+std::string row_label(const views::View& view, const views::VisibleNode& row) {
+  if (!row.fold || row.fold->unsampled.empty()) return label(view.frame(row.node));
+  std::vector<std::pair<std::string, std::size_t>> names;  // as they come
+  for (const views::VisibleNode& each : row.fold->unsampled) {
+    const std::string name = without_parameters(label(view.frame(each.node)));
+    const auto known =
+        std::find_if(names.begin(), names.end(), [&](const auto& one) { return one.first == name; });
+    if (known == names.end()) {
+      names.emplace_back(name, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  std::stable_sort(names.begin(), names.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (const auto& [name, times] : names)
+    text += (text.empty() ? "" : ", ") + (times > 1 ? std::to_string(times) + ' ' : std::string()) + name;
+  return text;
+}
+
+std::vector<std::string> remarks_of(const views::View& view, const views::VisibleNode& row,
+                                    const std::string& arrow) {
+  if (row.fold && !row.fold->unsampled.empty()) return {"too short to sample"};
+  std::vector<std::string> remarks = places_of(view, row, arrow);
+  if (!row.fold || row.fold->recursion == 0) return remarks;
+  const std::string folded = "recursion, " + counted(row.fold->recursion, "level");
+  for (std::string& remark : remarks) remark = folded + "  " + remark;
+  remarks.push_back(folded);
+  return remarks;
 }
 
 FittedLabel fit_label(const std::string& name, const std::vector<std::string>& remarks, std::size_t room,

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "views/view.hpp"
+#include "views/visible.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -11,10 +11,13 @@ namespace culprit::viewer {
 
 inline constexpr std::size_t kShortestName = 16;  ///< columns that a name keeps however deep it stands
 
-/// What may stand behind a node's name, in a dimmer tone, the longest first: where it is called, or defined,
-/// or which module it is in. `call`: the site that is folded into its line.
-std::vector<std::string> remarks_of(const views::View& view, views::NodeId node,
-                                    std::optional<views::NodeId> call, const std::string& arrow);
+/// What a row is called: its node's label; of rows that no sample met `31 MPI_Isend, 2 MPI_Irecv`.
+std::string row_label(const views::View& view, const views::VisibleNode& row);
+
+/// What may stand behind a row's name, in a dimmer tone, the longest first: what it folds, where it is
+/// called, or defined, or which module it is in.
+std::vector<std::string> remarks_of(const views::View& view, const views::VisibleNode& row,
+                                    const std::string& arrow);
 
 struct FittedLabel {
   std::string name, remark;

@@ -147,6 +147,7 @@ std::string shorten_name(std::string_view name, std::size_t width, bool unicode)
   std::string result(name);
   if (columns(result) <= width) return result;
   drop_parameters(result);
+  if (columns(result) > width && result.size() < name.size()) drop_return_type(result);
   while (columns(result) > width && drop_template(result, unicode)) {
   }
   return shorten_middle(result, width, unicode);

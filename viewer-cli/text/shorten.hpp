@@ -9,8 +9,9 @@ namespace culprit::viewer {
 /// Columns that UTF-8 text takes on a terminal, one per code point.
 std::size_t columns(std::string_view text);
 
-/// A frame's name in at most `width` columns: first its parameter list goes, then template arguments, longest
-/// first, and last its middle; head and tail stay. The gap is `…`, or `...` where `unicode` is false.
+/// A frame's name in at most `width` columns: first its parameter list goes, then what a template returns,
+/// then template arguments, longest first, and last its middle; head and tail stay. The gap is `…`, or `...`
+/// where `unicode` is false.
 std::string shorten_name(std::string_view name, std::size_t width, bool unicode);
 
 /// For shorten_name in json, csv and wrapped text: hardly a name is wider.

@@ -94,11 +94,11 @@ std::string NumberColumns::cell(const Part& part, double value) const {
   return whole > 0 ? grouped(value / whole * kPercent, 1) : "";
 }
 
-std::string NumberColumns::row(views::NodeId node) const {
+std::string NumberColumns::row(const views::VisibleNode& row) const {
   std::string line;
   for (const Part& part : parts_) {
-    const double value = views::visible_value(*request_.view, node, request_.columns[part.metric],
-                                              request_.options.fold_calls);
+    const double value =
+        views::visible_value(*request_.view, row, request_.columns[part.metric], request_.options.fold_calls);
     const std::string text = align_right(cell(part, value), part.width);
     const bool additive = request_.columns[part.metric].additive();
     const double share = additive && totals_[part.metric] > 0 ? value / totals_[part.metric] : 0;

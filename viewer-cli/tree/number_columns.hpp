@@ -19,7 +19,7 @@ class NumberColumns {
   [[nodiscard]] std::vector<std::string> header() const;
 
   /// One row's numbers, right-aligned and coloured by share; zeros are left blank.
-  [[nodiscard]] std::string row(views::NodeId node) const;
+  [[nodiscard]] std::string row(const views::VisibleNode& row) const;
 
   [[nodiscard]] std::size_t width() const;
 

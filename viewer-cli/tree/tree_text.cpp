@@ -72,7 +72,7 @@ class TreeText {
     };
     while (!ids_ && nameless(*line.node) && line.node->children.size() == 1) {
       const views::ShownNode& inner = line.node->children.front();
-      if (!nameless(inner) || numbers_.row(inner.node) != numbers_.row(line.node->node)) return;
+      if (!nameless(inner) || numbers_.row(inner) != numbers_.row(*line.node)) return;
       line.node = &inner;
       ++line.nested;
     }
@@ -85,11 +85,11 @@ class TreeText {
 
   void write(const Line& line, const std::string& before) {
     const views::ShownNode& shown = *line.node;
-    const std::string numbers = numbers_.row(shown.node);
+    const std::string numbers = numbers_.row(shown);
     const std::size_t taken = numbers_.width() + columns(before);
     const std::size_t room = std::max(screen_.width > taken ? screen_.width - taken : 0, kShortestName);
     const std::string id = ids_ ? "  [" + view_.id(shown.node) + ']' : std::string{};
-    std::string name = label(view_.frame(shown.node));
+    std::string name = row_label(view_, shown);
     if (is_bare(view_.frame(shown.node))) {
       name = "~ " + name;
       inferred_ = true;
@@ -98,7 +98,7 @@ class TreeText {
     if (line.nested > 1) name += ", " + std::to_string(line.nested) + " deep";
     const std::size_t for_name = room > columns(id) ? room - columns(id) : kShortestName;
     const FittedLabel fitted =
-        fit_label(name, remarks_of(view_, shown.node, shown.call, signs_.arrow), for_name, screen_.unicode);
+        fit_label(name, remarks_of(view_, shown, signs_.arrow), for_name, screen_.unicode);
     out_ << numbers << screen_.dim(before) << fitted.name;
     if (!fitted.remark.empty()) out_ << "  " << screen_.dim(fitted.remark);
     out_ << screen_.dim(id);
@@ -142,6 +142,9 @@ void write_left_out(std::ostream& out, const Screen& screen, const views::Shown&
   add(shown.below_depth, "deeper", "--depth");
   add(shown.out_of_focus, "out of focus", "--focus");
   add(shown.wait_internals, "inside MPI and other waits", "--inside-waits");
+  if (shown.folded != 0)
+    parts.push_back("the insides of " + keep(grouped(static_cast<double>(shown.folded)) +
+                                             " recursions and calls of std:: (--all)"));
   if (shown.statements != 0) parts.push_back(keep(counted(shown.statements, "source line") + " (--lines)"));
   if (shown.start_up != 0) parts.push_back(keep(counted(shown.start_up, "start-up frame") + " (--all)"));
   if (parts.empty()) return;

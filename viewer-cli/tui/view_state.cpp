@@ -38,6 +38,8 @@ void restore(const Json& state, Browser& browser, Workspace& workspace) {
   workspace.passed_over.statements = !state.value("source_lines", false);
   workspace.passed_over.wait_internals = !state.value("inside_waits", false);
   workspace.passed_over.start_up = !state.value("start_up", false);
+  workspace.passed_over.recursion = !state.value("recursion", false);
+  workspace.passed_over.library = !state.value("library", false);
   PathPrefixes prefixes;
   for (const Json& each : state.value("prefixes", Json::array()))
     prefixes.emplace_back(each.at(0).get<std::string>(), each.at(1).get<std::string>());
@@ -78,6 +80,8 @@ void save_view(Browser& browser, const Workspace& workspace) {
                       {"source_lines", !workspace.passed_over.statements},
                       {"inside_waits", !workspace.passed_over.wait_internals},
                       {"start_up", !workspace.passed_over.start_up},
+                      {"recursion", !workspace.passed_over.recursion},
+                      {"library", !workspace.passed_over.library},
                       {"prefixes", prefixes},
                       {"nodes", nodes}};
   write_whole(*file, state.dump(2, ' ', false, Json::error_handler_t::replace) + '\n');

@@ -65,7 +65,7 @@ Page explain_metrics(const Workspace& workspace, int width) {
   Page page;
   for (const NumberColumn& shown : workspace.columns()) explain_column(page, workspace, shown, width);
   add_meaning(
-      page, "not sampled",
+      page, "too short to sample",
       "No sample of the chosen threads fell into this code: it took next to no time, and is known from "
       "recorded MPI calls.",
       width);

@@ -99,12 +99,16 @@ Menu passed_over_menu(Workspace& workspace, Host& host) {
   menu.entries = {{"source lines", "of loops and procedures", !now.statements},
                   {"inside of waits", "what lies below MPI calls", !now.wait_internals},
                   {"start-up frames", "what leads to main", !now.start_up},
-                  {"call sites", "as lines of their own", !now.fold_calls}};
+                  {"call sites", "as lines of their own", !now.fold_calls},
+                  {"recursion", "each call of a procedure by itself", !now.recursion},
+                  {"inside of std::", "what the C++ standard library calls", !now.library}};
   menu.taken = [&workspace, &host](const std::vector<bool>& checked) {
     workspace.passed_over = {.fold_calls = !checked[3],
                              .statements = !checked[0],
                              .start_up = !checked[2],
-                             .wait_internals = !checked[1]};
+                             .wait_internals = !checked[1],
+                             .recursion = !checked[4],
+                             .library = !checked[5]};
     host.figures_changed();
   };
   return menu;

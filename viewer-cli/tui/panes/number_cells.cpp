@@ -59,18 +59,19 @@ std::string NumberCells::text(const Part& part, double value) const {
   return shown.whole > 0 ? grouped(value / shown.whole * kPercent, 1) : "";
 }
 
-void NumberCells::row(Canvas& canvas, int row, int column, const NodeRef& ref) const {
+bool NumberCells::row(Canvas& canvas, int row, int column, std::size_t view,
+                      const views::VisibleNode& node) const {
   bool blank = true;
   write(canvas, row, column, [&](const Part& part) -> Span {
     const NumberColumn& shown = workspace_.columns()[part.column];
-    const double value = views::visible_value(workspace_.view(ref.view), ref.node, shown.column,
-                                              workspace_.passed_over.fold_calls);
+    const double value =
+        views::visible_value(workspace_.view(view), node, shown.column, workspace_.passed_over.fold_calls);
     const bool stands_out = shown.column.additive() && shown.whole > 0;
     Span cell{text(part, value), stands_out ? tone_of_share(value / shown.whole) : Tone::plain};
     blank = blank && cell.text.empty();
     return cell;
   });
-  if (blank && tells_time_) canvas.write(row, column, "not sampled", Tone::dim, width() - kGap);
+  return !blank || !tells_time_;
 }
 
 }  // namespace culprit::viewer::tui

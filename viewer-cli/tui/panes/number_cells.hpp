@@ -14,8 +14,9 @@ class NumberCells final : public Cells {
   /// `room`: columns of the screen that the numbers may take. `first`: how many columns are scrolled away.
   NumberCells(Workspace& workspace, std::size_t first, int room);
 
-  /// Where time is among the columns and no figure of the node is anything, it says that nothing was sampled.
-  void row(Canvas& canvas, int row, int column, const NodeRef& ref) const;
+  /// `view`: which of the workspace's. False: time is among the columns, and no figure of the row is
+  /// anything.
+  bool row(Canvas& canvas, int row, int column, std::size_t view, const views::VisibleNode& node) const;
 
  private:
   [[nodiscard]] std::vector<Part> parts_of(std::size_t column) const;

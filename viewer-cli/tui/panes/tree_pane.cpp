@@ -1,6 +1,8 @@
 #include "tui/panes/tree_pane.hpp"
 
 #include "findings/phrases.hpp"
+#include "request/view_request.hpp"
+#include "text/node_label.hpp"
 #include "text/shorten.hpp"
 #include "tui/panes/blame_path.hpp"
 #include "tui/panes/choices.hpp"
@@ -38,6 +40,10 @@ views::OutlineOptions TreePane::options() const {
   options.size = workspace_.columns().front().column;
   options.least = workspace_.least_percent / kPercent * workspace_.columns().front().whole;
   if (filter_ && filter_->done()) options.filter = &*filter_;
+  if (!workspace_.passed_over.recursion) return options;
+  std::vector<views::Column> shown;
+  for (const NumberColumn& each : workspace_.columns()) shown.push_back(each.column);
+  options.sampled = sampled_columns(workspace_.experiment(), shown);
   return options;
 }
 
@@ -143,6 +149,9 @@ bool TreePane::change_roots(char32_t letter) {
     case U'U':
       flatten(-1);
       return true;
+    case U'u':
+      unfold();
+      return true;
     default:
       return false;
   }
@@ -179,7 +188,7 @@ bool TreePane::change_numbers(char32_t letter) {
 
 bool TreePane::ask_for(char32_t letter) {
   switch (letter) {
-    case U' ':
+    case U'm':
       mark();
       return true;
     case U'b':
@@ -197,7 +206,8 @@ bool TreePane::ask_for(char32_t letter) {
   }
 }
 
-std::string TreePane::nothing_below(const Item& /*item*/) const {
+std::string TreePane::nothing_below(const Item& item) const {
+  if (item.fold && item.fold->library) return "Nothing but the insides of std:: is below it (u shows them)";
   return "Nothing is below it" +
          std::string(workspace_.passed_over.wait_internals ? " (o shows what is left out)" : "");
 }
@@ -209,11 +219,11 @@ void TreePane::mark() {
   if (found != workspace_.marked.end()) {
     workspace_.marked.erase(found);
   } else if (workspace_.marked.size() >= static_cast<std::size_t>(kSeries)) {
-    host_.tell("No more than four nodes can be drawn together (Space again takes a mark away)");
+    host_.tell("No more than four nodes can be drawn together (m again takes a mark away)");
     return;
   } else {
     workspace_.marked.push_back(*at);
-    host_.tell("Marked for the graph over ranks (r); Space again takes the mark away");
+    host_.tell("Marked for the graph over ranks (r); m again takes the mark away");
   }
   scroll_.cursor = std::min(scroll_.cursor + 1, static_cast<int>(outline_->rows().size()) - 1);
 }
@@ -221,14 +231,14 @@ void TreePane::mark() {
 void TreePane::zoom() {
   Item* const at = item();
   if (at == nullptr) return;
-  std::vector<NodeId> before;
+  std::vector<views::VisibleNode> before;
   if (!outline_->shows_all()) {
     for (const Item* const row : outline_->rows()) {
-      if (row->parent == nullptr) before.push_back(row->node);
+      if (row->parent == nullptr) before.push_back(*row);
     }
   }
   zoomed_.push_back(std::move(before));
-  outline_->set_roots({at->node});
+  outline_->set_rows({*at});
   scroll_.cursor = 0;
   if (!outline_->rows().empty()) outline_->open(*outline_->rows().front());
   host_.tell("Zoomed into this subtree (Z or Backspace: back)");
@@ -237,12 +247,12 @@ void TreePane::zoom() {
 void TreePane::zoom_out() {
   if (zoomed_.empty()) return;
   const std::optional<NodeRef> at = current();
-  const std::vector<NodeId> before = std::move(zoomed_.back());
+  std::vector<views::VisibleNode> before = std::move(zoomed_.back());
   zoomed_.pop_back();
   if (before.empty()) {
     outline_->set_roots();
   } else {
-    outline_->set_roots(before);
+    outline_->set_rows(std::move(before));
   }
   if (view_ == Workspace::kFlat && zoomed_.empty()) flatten(0);
   if (at) reveal(at->node);
@@ -269,6 +279,15 @@ void TreePane::flatten(int levels) {
   zoomed_.clear();
   outline_->set_roots(roots);
   scroll_.cursor = 0;
+}
+
+/// Each frame on its own row, or recursion and the insides of std:: folded again.
+void TreePane::unfold() {
+  views::PassedOver& over = workspace_.passed_over;
+  over.recursion = over.library = !over.recursion;
+  host_.figures_changed();
+  host_.tell(over.recursion ? "Recursion, the insides of std:: and calls too short to sample are folded"
+                            : "Each frame has its own row (u folds recursion and the insides of std::)");
 }
 
 void TreePane::sort_by(std::size_t column) {
@@ -380,7 +399,11 @@ std::string TreePane::status() const {
   const Item* const at = item();
   if (at == nullptr) return {};
   views::View& view = workspace_.view(view_);
+  if (at->fold && !at->fold->unsampled.empty())
+    return row_label(view, *at) + ": no sample met them (Enter opens them)";
   std::string text = workspace_.title_of({view_, at->node});
+  if (at->fold && (at->fold->library || at->fold->recursion > 0))
+    text += at->fold->library ? "  std:: folded (u)" : "  recursion folded (u)";
   if (at->call) {
     const std::string site = place(view.frame(*at->call));
     if (!site.empty()) text += "  called at " + site;

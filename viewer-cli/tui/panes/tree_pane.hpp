@@ -55,6 +55,7 @@ class TreePane final : public OutlinePane {
   void zoom();
   void zoom_out();
   void flatten(int levels);
+  void unfold();
   void sort_by(std::size_t column);
   void follow_blame();
   void ask_filter();
@@ -64,8 +65,8 @@ class TreePane final : public OutlinePane {
 
   std::size_t view_;
   std::size_t first_column_ = 0;
-  int flattened_ = 0;                               ///< levels of the flat view left out at the top
-  std::vector<std::vector<views::NodeId>> zoomed_;  ///< the roots before each zoom
+  int flattened_ = 0;                                    ///< levels of the flat view left out at the top
+  std::vector<std::vector<views::VisibleNode>> zoomed_;  ///< the roots before each zoom; none: of the view
 
   std::string filter_text_;
   std::optional<views::Search> filter_;

@@ -11,7 +11,7 @@ namespace culprit::viewer::tui {
 std::pair<int, int> TreeRow::draw(Canvas& canvas, const Area& area, const NumberCells& numbers) const {
   const bool unicode = workspace.unicode();
   views::View& shown = workspace.view(view);
-  numbers.row(canvas, area.row, area.column, {view, item.node});
+  const bool sampled = numbers.row(canvas, area.row, area.column, view, item);
   const int end = area.column + area.width;
   int column = area.column + numbers.width();
   const auto marked = std::find(workspace.marked.begin(), workspace.marked.end(), NodeRef{view, item.node});
@@ -21,10 +21,11 @@ std::pair<int, int> TreeRow::draw(Canvas& canvas, const Area& area, const Number
   }
   column = draw_guides(canvas, {area.row, column, 1, end - column}, item, opens, unicode);
   const int room = std::max(end - column, 1);
-  std::string text = label(shown.frame(item.node));
+  std::string text = row_label(shown, item);
   if (view == Workspace::kCallers && item.parent != nullptr) text.insert(0, unicode ? "← " : "<- ");
-  const FittedLabel fitted = fit_label(text, remarks_of(shown, item.node, item.call, unicode ? "← " : "<- "),
-                                       static_cast<std::size_t>(room), unicode);
+  const std::vector<std::string> remarks = sampled ? remarks_of(shown, item, unicode ? "← " : "<- ")
+                                                   : std::vector<std::string>{"too short to sample"};
+  const FittedLabel fitted = fit_label(text, remarks, static_cast<std::size_t>(room), unicode);
   const int behind = canvas.write(area.row, column, fitted.name, Tone::plain, room);
   canvas.write(area.row, behind + 2, fitted.remark, Tone::dim, end - behind - 2);
   return {column, behind};

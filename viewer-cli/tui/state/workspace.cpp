@@ -46,13 +46,21 @@ std::string heading_of(const views::Column& column) {
 }  // namespace
 
 Workspace::Workspace(const views::Source& source, std::string database, bool unicode)
-    : passed_over{.fold_calls = true, .statements = true, .start_up = true, .wait_internals = true},
+    : passed_over{.fold_calls = true,
+                  .statements = true,
+                  .start_up = true,
+                  .wait_internals = true,
+                  .recursion = true,
+                  .library = true},
       source_(source),
       database_(std::move(database)),
       unicode_(unicode),
       figures_(std::make_unique<views::Figures>(source)) {
   make_views();
   set_columns(first_columns(experiment()));
+  const bool empty_ones =
+      std::erase_if(columns_, [](const NumberColumn& each) { return each.whole == 0; }) > 0;
+  if (empty_ones) set_columns(column_names());  // none is left: the run's time
 }
 
 void Workspace::make_views() {

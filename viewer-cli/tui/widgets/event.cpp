@@ -26,6 +26,7 @@ Event navigation(const Event& event) {
     case U'G':
       result.key = Key::end;
       break;
+    case U' ':
     case control('f'):
     case control('d'):
       result.key = Key::page_down;

@@ -105,10 +105,10 @@ TEST_CASE("The graph shows a node over the ranks, several together, sorted and a
   driven.type("m");
   CHECK(contains(driven.screen(), "histogram"));
   // Work and waiting are each other's complement.
-  driven.type("2 ");
+  driven.type("2m");
   driven.browser().go(
       {Target::Kind::context, context_named(driven.experiment(), "MPI_Allreduce"), {}, -1, 0, 0, {}});
-  driven.type(" rm");
+  driven.type("mrm");
   const std::string both = driven.screen();
   INFO(both);
   CHECK(contains(both, "loop at spmv.cpp:88"));
@@ -327,6 +327,23 @@ TEST_CASE("The axis of time has round numbers between its ends, also where it is
   CHECK(contains(driven.line(row), "19.5 s"));
 }
 
+TEST_CASE("A menu lists what contains the letters that are typed") {
+  DrivenBrowser driven(100, 24);
+  driven.type("cstddev");
+  const std::string screen = driven.screen();
+  INFO(screen);
+  CHECK(contains(screen, "idleness:stddev (I)"));
+  CHECK_FALSE(contains(screen, "idleness:sum (I)"));
+  driven.type(" \n");  // the first one
+  CHECK(driven.workspace().column_names().back() == "REALTIME:stddev (I)");
+  driven.type("cxyz");
+  CHECK(contains(driven.screen(), "nothing contains it"));
+  driven.type("\x1b");
+  CHECK(contains(driven.screen(), "idleness:sum (I)"));
+  driven.type("\x1b");
+  CHECK_FALSE(contains(driven.screen(), "Columns:"));
+}
+
 TEST_CASE("Remarks of a menu that are cut stand below it as a whole") {
   DrivenBrowser driven(80, 24);
   driven.type("c");
@@ -345,10 +362,10 @@ TEST_CASE("Nodes drawn together have marks of their own, also without colours") 
   for (const bool unicode : {true, false}) {
     DrivenBrowser driven(100, 30, unicode);
     driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 88), {}, -1, 0, 0, {}});
-    driven.type(" ");
+    driven.type("m");
     driven.browser().go(
         {Target::Kind::context, context_named(driven.experiment(), "MPI_Allreduce"), {}, -1, 0, 0, {}});
-    driven.type(" r");
+    driven.type("mr");
     const std::string screen = driven.screen();
     INFO(screen);
     const auto count = [&](const std::string& sign) {

@@ -136,4 +136,43 @@ TEST_CASE("A click selects and opens, one on a heading sorts") {
   CHECK(contains(driven.line(1), "▼idle"));
 }
 
+TEST_CASE("Space turns pages, in help and in trees") {
+  DrivenBrowser driven;
+  driven.type("? ");
+  CHECK(contains(driven.screen(), "more below"));
+  CHECK_FALSE(contains(driven.screen(), "EVERYWHERE"));
+  driven.type("        ");
+  CHECK(contains(driven.screen(), " end "));
+  driven.type("q2g ");
+  CHECK_FALSE(contains(driven.selected(), "<run>"));
+}
+
+namespace {
+
+void without_idleness(database::Example& example) {
+  database::Experiment& e = example.experiment;
+  for (database::Summary& summary : e.context_summaries) {
+    if (e.metrics[summary.metric].name == "idleness") summary.entries.clear();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("A column in which the run has nothing is not there at first") {
+  DrivenBrowser driven(80, 24, true, without_idleness);
+  driven.type("2");
+  INFO(driven.line(1));
+  CHECK_FALSE(contains(driven.line(1), "idle s"));
+  CHECK(contains(driven.line(1), "self s"));
+}
+
+TEST_CASE("u shows each frame of what is folded, and folds it again") {
+  DrivenBrowser driven;
+  driven.type("2u");
+  CHECK_FALSE(driven.workspace().passed_over.recursion);
+  CHECK(contains(driven.browser().message(), "Each frame has its own row"));
+  driven.type("u");
+  CHECK(driven.workspace().passed_over.library);
+}
+
 }  // namespace culprit::viewer::tui::testing
