@@ -111,9 +111,9 @@ Page explain_comparison(bool scales, int width) {
 Page explain_maps(int width) {
   Page page;
   page.say(
-      "Ranks downwards, time or iterations to the right. Where several share a place, the largest is shown, "
-      "and "
-      "the cursor stands on it; + shows them apart. The line below names what is under the cursor, the line "
+      "Ranks downwards, time or iterations to the right. A bar is as high as the mean of what shares its "
+      "column; where ranks share a line, as that of the rank with most. The cursor stands on the largest; + "
+      "shows them apart. The line below names what is under the cursor, the line "
       "above that its call path; Enter goes to that code.",
       width, 0, Tone::dim);
   page.blank();

@@ -46,6 +46,12 @@ bool is_shown(const TimeChoice& choice, WaitPattern pattern) {
                                       : choice.kind == Kind::pattern && choice.pattern == pattern;
 }
 
+/// `2.5 iterations`.
+std::string segments_amount(const Variation& variation, double number) {
+  const std::string name(segment_name(variation));
+  return number == 1 ? "1 " + name : grouped(number, number < 10 ? 1 : 0) + ' ' + name + 's';
+}
+
 /// What the columns are; the middle of the code's name goes where that makes it fit into `width`.
 std::string segments_text(const database::Contents& experiment, const Variation& variation, bool begins,
                           std::size_t width, bool unicode) {
@@ -71,7 +77,10 @@ class Iterations final : public TimeGrid {
   }
 
   [[nodiscard]] std::int32_t rank(std::size_t row) const override { return variation_.rows[row].rank; }
-  [[nodiscard]] std::string axis() const override { return "number"; }
+  [[nodiscard]] std::string axis() const override { return std::string(segment_name(variation_)); }
+  [[nodiscard]] std::string amount_of(double columns, bool) const override {
+    return segments_amount(variation_, columns);
+  }
   [[nodiscard]] std::string column_name(std::size_t column, bool) const override {
     return std::to_string(column);
   }
@@ -136,7 +145,10 @@ class Counted final : public TimeGrid {
   }
 
   [[nodiscard]] std::int32_t rank(std::size_t row) const override { return variation_.rows[row].rank; }
-  [[nodiscard]] std::string axis() const override { return "number"; }
+  [[nodiscard]] std::string axis() const override { return std::string(segment_name(variation_)); }
+  [[nodiscard]] std::string amount_of(double columns, bool) const override {
+    return segments_amount(variation_, columns);
+  }
   [[nodiscard]] std::string column_name(std::size_t column, bool) const override {
     return std::to_string(column);
   }
@@ -201,6 +213,20 @@ class Bins final : public TimeGrid {
     return duration(seconds_of(column * map_.bin_ns), unicode);
   }
   [[nodiscard]] double column_length() const override { return seconds_of(map_.bin_ns); }
+  [[nodiscard]] std::string amount_of(double columns, bool unicode) const override {
+    return duration(columns * column_length(), unicode);
+  }
+  [[nodiscard]] std::string further_axis() const override {
+    const std::vector<Variation>& levels = experiment_.trace().variations;
+    const bool known = std::any_of(map_.rows.begin(), map_.rows.end(),
+                                   [](const TimeMap::Row& row) { return !row.iterations.empty(); });
+    return known && !levels.empty() ? std::string(segment_name(levels.front())) : std::string{};
+  }
+  [[nodiscard]] std::optional<std::uint64_t> further_at(std::size_t row, std::size_t column) const override {
+    if (map_.rows[row].iterations.empty() || map_.rows[row].iterations[column].count == 0)
+      return std::nullopt;
+    return map_.rows[row].iterations[column].first;
+  }
   [[nodiscard]] std::string tick_name(double at, bool unicode) const override {
     std::string text = duration(at, unicode);
     const std::size_t unit = text.rfind(' ');
@@ -214,8 +240,7 @@ class Bins final : public TimeGrid {
     const std::string what = choice_.kind == Kind::waiting ? "Waiting for other ranks"
                              : choice_.kind == Kind::calls ? "Time in MPI calls"
                                                            : "Waits: " + name_of(experiment_, choice_);
-    return what + ", " + duration(seconds_of(total_), unicode) + " in all; a column is " +
-           duration(seconds_of(map_.bin_ns), unicode) + " or more";
+    return what + ", " + duration(seconds_of(total_), unicode) + " in all";
   }
   [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
     const double share = static_cast<double>(at(row, column)) / static_cast<double>(map_.bin_ns);
@@ -275,8 +300,8 @@ void TimeGrid::set_rows(std::vector<std::span<const std::uint64_t>> rows) {
   }
 }
 
-std::vector<std::uint64_t> TimeGrid::largest(const Part& rows, const Part& columns, std::size_t lines,
-                                             std::size_t wide) const {
+std::vector<std::uint64_t> TimeGrid::means(const Part& rows, const Part& columns, std::size_t lines,
+                                           std::size_t wide) const {
   std::vector<std::uint64_t> cells(lines * wide, 0);
   for (std::size_t line = 0; line < lines; ++line) {
     const std::size_t first = first_of(line, lines, rows.count);
@@ -286,9 +311,14 @@ std::vector<std::uint64_t> TimeGrid::largest(const Part& rows, const Part& colum
       const std::span<const std::uint64_t> values = rows_[row];
       for (std::size_t cell = 0; cell < wide; ++cell) {
         const std::size_t from = columns.first + first_of(cell, wide, columns.count);
-        const std::size_t until = columns.first + first_of(cell + 1, wide, columns.count);
-        for (std::size_t column = from; column < std::min(std::max(until, from + 1), values.size()); ++column)
-          into[cell] = std::max(into[cell], values[column]);
+        const std::size_t end = columns.first + first_of(cell + 1, wide, columns.count);
+        const std::size_t until = std::min(std::max(end, from + 1), values.size());
+        if (from >= until) continue;
+        double sum = 0;
+        for (std::size_t column = from; column < until; ++column) sum += static_cast<double>(values[column]);
+        // What is there at all is seen.
+        const double mean = std::ceil(sum / static_cast<double>(until - from));
+        into[cell] = std::max(into[cell], static_cast<std::uint64_t>(mean));
       }
     }
   }

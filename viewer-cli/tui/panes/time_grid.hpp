@@ -47,10 +47,10 @@ class TimeGrid {
     std::size_t first = 0, count = 0;
     friend bool operator==(const Part&, const Part&) = default;
   };
-  /// The largest value of each cell of a map of `rows` x `columns`, `lines` high and `wide` cells wide, line
-  /// by line (see first_of).
-  [[nodiscard]] std::vector<std::uint64_t> largest(const Part& rows, const Part& columns, std::size_t lines,
-                                                   std::size_t wide) const;
+  /// Each cell of a map of `rows` x `columns`, `lines` high and `wide` cells wide, line by line (see
+  /// first_of): the mean over the columns that a row has there; of several rows the largest of their means.
+  [[nodiscard]] std::vector<std::uint64_t> means(const Part& rows, const Part& columns, std::size_t lines,
+                                                 std::size_t wide) const;
 
   /// How much of the most there can be, 0 to 1.
   [[nodiscard]] double level(std::uint64_t ns) const {
@@ -68,7 +68,15 @@ class TimeGrid {
   /// Between two columns, on the axis; and how a place on it is called, which is a round number.
   [[nodiscard]] virtual double column_length() const { return 1; }
   [[nodiscard]] virtual std::string tick_name(double at, bool unicode) const;
-  /// What the lightest and the darkest shade stand for.
+  /// How much `columns` columns are, which may be a fraction: `51 ms`, `2.5 iterations`.
+  [[nodiscard]] virtual std::string amount_of(double columns, bool unicode) const = 0;
+  /// A further axis, in numbers that grow with the columns of a row; empty: there is none.
+  [[nodiscard]] virtual std::string further_axis() const { return {}; }
+  [[nodiscard]] virtual std::optional<std::uint64_t> further_at(std::size_t /*row*/,
+                                                                std::size_t /*column*/) const {
+    return std::nullopt;
+  }
+  /// What no bar and a full one stand for.
   [[nodiscard]] virtual std::string shade_name(bool most, bool unicode) const = 0;
   /// What the cursor is on, without the rank.
   [[nodiscard]] virtual std::string describe(std::size_t row, std::size_t column, bool unicode) const = 0;

@@ -17,7 +17,9 @@
 namespace culprit::viewer::tui {
 namespace {
 
-constexpr int kLabelWidth = 8;  // "rank 123"
+constexpr int kLabelWidth = 10;     // "invocation"
+constexpr int kTallest = 6;         // lines of a bar
+constexpr double kLeastApart = 14;  // columns between numbers on an axis
 constexpr std::array<char32_t, kHeats> kBlocks = {U'▁', U'▂', U'▃', U'▄', U'▅', U'▆', U'▇', U'█'};
 constexpr std::array<char32_t, kHeats> kLetters = {U'.', U':', U'-', U'=', U'+', U'*', U'#', U'@'};
 
@@ -242,16 +244,17 @@ void TimePane::draw(Canvas& canvas, const Area& area) {
   }
   const std::string title = grid_->title(static_cast<std::size_t>(area.width), workspace_.unicode());
   canvas.write(area.row, area.column, title, Tone::heading, area.width);
-  constexpr int kAbove = 1, kBelow = 3;
+  constexpr int kAbove = 1;
+  const int below = grid_->further_axis().empty() ? 3 : 4;
   const std::size_t ranks = grid_->rows();
   const std::size_t segments = grid_->columns();
   ranks_.fit(ranks);
   segments_.fit(segments);
-  const int room = area.height - kAbove - kBelow;
-  constexpr std::size_t kWidest = 10;
-  // A rank takes up to three lines, an iteration, or a bin of time, up to ten columns.
-  const auto lines = static_cast<int>(
-      std::min<std::size_t>(static_cast<std::size_t>(std::max(room, 1)), ranks_.shown(ranks) * 3));
+  const int room = std::max(area.height - kAbove - below, 1);
+  const auto shown =
+      static_cast<int>(std::min<std::size_t>(ranks_.shown(ranks), static_cast<std::size_t>(room)));
+  bar_height_ = std::clamp(room / std::max(shown, 1), 1, kTallest);
+  constexpr std::size_t kWidest = 10;  // columns of an iteration, or of a bin of time
   const int width = area.width - kLabelWidth - 1;
   const auto wide = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(std::max(width, 1)),
                                                            segments_.shown(segments) * kWidest));
@@ -259,8 +262,7 @@ void TimePane::draw(Canvas& canvas, const Area& area) {
     const auto number = static_cast<int>(std::min<std::size_t>(things, static_cast<std::size_t>(cells)));
     return number > 0 ? cells / number * number : cells;
   };
-  inside_ = {area.row + kAbove, area.column + kLabelWidth + 1,
-             ranks_.shown(ranks) < static_cast<std::size_t>(lines) ? even(lines, ranks_.shown(ranks)) : lines,
+  inside_ = {area.row + kAbove, area.column + kLabelWidth + 1, shown * bar_height_,
              segments_.shown(segments) < static_cast<std::size_t>(wide)
                  ? even(wide, segments_.shown(segments))
                  : wide};
@@ -283,13 +285,13 @@ void TimePane::form_map(const Area& inside) {
   Map now;
   now.ranks = {ranks_.first, ranks_.shown(grid_->rows())};
   now.segments = {segments_.first, segments_.shown(grid_->columns())};
-  now.lines = static_cast<std::size_t>(inside.height);
+  now.lines = static_cast<std::size_t>(inside.height / bar_height_);
   now.wide = static_cast<std::size_t>(inside.width);
   const bool same = now.ranks == map_.ranks && now.segments == map_.segments && now.lines == map_.lines &&
                     now.wide == map_.wide;
   if (same) return;
   map_ = std::move(now);
-  map_.cells = grid_->largest(map_.ranks, map_.segments, map_.lines, map_.wide);
+  map_.cells = grid_->means(map_.ranks, map_.segments, map_.lines, map_.wide);
 }
 
 void TimePane::draw_map(Canvas& canvas, const Area& inside) {
@@ -299,38 +301,47 @@ void TimePane::draw_map(Canvas& canvas, const Area& inside) {
     const std::size_t until = part.first + first_of(cell + 1, cells, part.count);
     return cursor >= from && cursor < std::max(until, from + 1);
   };
-  const auto& signs = workspace_.unicode() ? kBlocks : kLetters;
   for (std::size_t line = 0; line < map_.lines; ++line) {
     const bool here = holds(line, map_.lines, map_.ranks, ranks_.cursor);
     for (std::size_t cell = 0; cell < map_.wide; ++cell) {
-      const int row = inside.row + static_cast<int>(line);
-      const int column = inside.column + static_cast<int>(cell);
-      const std::uint64_t longest = map_.cells[line * map_.wide + cell];
-      if (longest > 0) {
-        const auto heat = std::min(static_cast<int>(grid_->level(longest) * kHeats), kHeats - 1);
-        canvas.put(row, column, signs.at(static_cast<std::size_t>(heat)), heat_tone(heat));
-      }
-      if (here && holds(cell, map_.wide, map_.segments, segments_.cursor)) canvas.select(row, column, 1);
+      const Area bar{inside.row + static_cast<int>(line) * bar_height_,
+                     inside.column + static_cast<int>(cell), bar_height_, 1};
+      draw_bar(canvas, bar, map_.cells[line * map_.wide + cell]);
+      if (!here || !holds(cell, map_.wide, map_.segments, segments_.cursor)) continue;
+      for (int row = bar.row; row < bar.row + bar.height; ++row) canvas.select(row, bar.column, 1);
     }
   }
 }
 
+/// The tallest bar stays an eighth of a line below what is above it, so that rows are told apart.
+void TimePane::draw_bar(Canvas& canvas, const Area& bar, std::uint64_t mean) const {
+  if (mean == 0) return;
+  const double level = std::min(grid_->level(mean), 1.0);
+  const auto& signs = workspace_.unicode() ? kBlocks : kLetters;
+  const int most = bar.height > 1 ? bar.height * kHeats - 1 : kHeats;
+  const Tone tone = heat_tone(std::min(static_cast<int>(level * kHeats), kHeats - 1));
+  int left = std::max(static_cast<int>(std::lround(level * most)), 1);
+  for (int row = bar.row + bar.height - 1; row >= bar.row && left > 0; --row, left -= kHeats)
+    canvas.put(row, bar.column, signs.at(static_cast<std::size_t>(std::min(left, kHeats)) - 1), tone);
+}
+
 void TimePane::draw_labels(Canvas& canvas, const Area& area, const Area& inside) const {
   const std::size_t ranks = ranks_.shown(grid_->rows());
-  const auto lines = static_cast<std::size_t>(inside.height);
-  std::size_t before = ranks;
-  for (std::size_t line = 0; line < lines; ++line) {
-    const std::size_t rank = first_of(line, lines, ranks);
-    if (rank == before) continue;
-    before = rank;
+  for (std::size_t line = 0; line < map_.lines; ++line) {
+    const std::size_t rank = first_of(line, map_.lines, ranks);
     const bool here = ranks_.first + rank == ranks_.cursor;
     const std::string text = "rank " + std::to_string(grid_->rank(ranks_.first + rank));
-    canvas.write(inside.row + static_cast<int>(line), area.column, text, here ? Tone::strong : Tone::dim,
-                 kLabelWidth);
+    canvas.write(inside.row + static_cast<int>(line) * bar_height_, area.column, text,
+                 here ? Tone::strong : Tone::dim, kLabelWidth);
   }
-  const int below = inside.row + inside.height;
+  int below = inside.row + inside.height;
   canvas.write(below, area.column, grid_->axis(), Tone::dim, kLabelWidth);
   draw_axis(canvas, {below, inside.column, 1, inside.width});
+  if (const std::string further = grid_->further_axis(); !further.empty()) {
+    ++below;
+    canvas.write(below, area.column, further, Tone::dim, kLabelWidth);
+    draw_further_axis(canvas, {below, inside.column, 1, inside.width});
+  }
   const std::string little = grid_->shade_name(false, workspace_.unicode());
   int column = canvas.write(below + 1, area.column, little, Tone::dim, inside.column - area.column - 1);
   column = std::max(column + 1, inside.column);
@@ -338,12 +349,49 @@ void TimePane::draw_labels(Canvas& canvas, const Area& area, const Area& inside)
     const auto& signs = workspace_.unicode() ? kBlocks : kLetters;
     canvas.put(below + 1, column++, signs.at(static_cast<std::size_t>(heat)), heat_tone(heat));
   }
-  canvas.write(below + 1, column + 1, grid_->shade_name(true, workspace_.unicode()), Tone::dim, area.width);
+  column = canvas.write(below + 1, column + 1, grid_->shade_name(true, workspace_.unicode()), Tone::dim,
+                        area.width);
+  const double each = static_cast<double>(segments_.shown(grid_->columns())) / std::max(inside.width, 1);
+  if (each < 1 && grid_->further_axis().empty()) return;  // an iteration has several columns
+  canvas.write(below + 1, column + 3,
+               std::string("one column ") + (workspace_.unicode() ? "≈ " : "~ ") +
+                   grid_->amount_of(each, workspace_.unicode()),
+               Tone::dim, area.column + area.width - column - 3);
+}
+
+/// Numbers of the rank under the cursor, each where it begins.
+void TimePane::draw_further_axis(Canvas& canvas, const Area& axis) const {
+  const std::size_t segments = segments_.shown(grid_->columns());
+  const auto wide = static_cast<std::size_t>(axis.width);
+  const auto at = [&](std::size_t cell) {
+    return grid_->further_at(ranks_.cursor, segments_.first + first_of(cell, wide, segments));
+  };
+  std::optional<std::uint64_t> first, last;
+  for (std::size_t cell = 0; cell < wide; ++cell) {
+    const std::optional<std::uint64_t> number = at(cell);
+    if (number && !first) first = number;
+    if (number) last = number;
+  }
+  if (!first) return;
+  const double step = std::max(
+      round_step(std::max(static_cast<double>(*last - *first), 1.0) * kLeastApart / axis.width), 1.0);
+  std::optional<double> before;
+  int free = axis.column;
+  for (std::size_t cell = 0; cell < wide; ++cell) {
+    const std::optional<std::uint64_t> number = at(cell);
+    if (!number) continue;
+    const double tick = std::floor(static_cast<double>(*number) / step);
+    const int place = axis.column + static_cast<int>(cell);
+    if ((before && tick <= *before) || place < free) continue;
+    const std::string name = before ? grouped(tick * step) : std::to_string(*number);
+    if (place + static_cast<int>(name.size()) > axis.column + axis.width) return;
+    free = canvas.write(axis.row, place, name, Tone::dim, axis.width) + 2;
+    before = tick;
+  }
 }
 
 /// Where it begins and ends, and between them round numbers, each beginning at its column.
 void TimePane::draw_axis(Canvas& canvas, const Area& axis) const {
-  constexpr double kLeastApart = 14;  // columns
   const std::size_t segments = segments_.shown(grid_->columns());
   if (segments == 0) return;
   const std::string first = grid_->column_name(segments_.first, workspace_.unicode());

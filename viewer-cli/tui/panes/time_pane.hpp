@@ -13,9 +13,9 @@
 
 namespace culprit::viewer::tui {
 
-/// How long each iteration (or invocation) took outside MPI, or where ranks waited or were in MPI, ranks
-/// downwards and time to the right. Where several share a place, the largest is shown, so that none that is
-/// unusual vanishes.
+/// How long each iteration (or invocation) took outside MPI, or where ranks waited or were in MPI: a row of
+/// bars for each rank, time to the right. A bar is the mean of what shares its column; where ranks share a
+/// line, of the rank with the largest mean, so that none that is unusual vanishes.
 class TimePane final : public Pane {
  public:
   /// `findings` must outlive this: until they are formed, there is nothing to show.
@@ -44,11 +44,13 @@ class TimePane final : public Pane {
   void draw_missing(Canvas& canvas, const Area& area) const;
   void form_map(const Area& inside);
   void draw_map(Canvas& canvas, const Area& inside);
+  void draw_bar(Canvas& canvas, const Area& bar, std::uint64_t mean) const;
   void draw_axis(Canvas& canvas, const Area& axis) const;
+  void draw_further_axis(Canvas& canvas, const Area& axis) const;
   void draw_path(Canvas& canvas, const Area& line) const;
   void draw_labels(Canvas& canvas, const Area& area, const Area& inside) const;
 
-  /// What is drawn: the largest value of each cell.
+  /// What is drawn, `lines` rows of `wide` bars: the value of each.
   struct Map {
     TimeGrid::Part ranks, segments;
     std::size_t lines = 0, wide = 0;
@@ -63,6 +65,7 @@ class TimePane final : public Pane {
   std::unique_ptr<TimeGrid> grid_;  ///< made when it is first looked at
   Window ranks_, segments_;
   Map map_;
+  int bar_height_ = 1;
   Area inside_;
 };
 

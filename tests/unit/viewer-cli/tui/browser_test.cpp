@@ -263,7 +263,7 @@ TEST_CASE("Waiting over time: what is shown is chosen, and the cursor names rank
 TEST_CASE(
     "Where several bins share a column of a map, the cursor goes from column to column, to the most of "
     "each") {
-  DrivenBrowser driven(40, 24);  // 31 columns for 40 bins: the fourth one is for the bins at 1.5 and 2 s
+  DrivenBrowser driven(42, 24);  // 31 columns for 40 bins: the fourth one is for the bins at 1.5 and 2 s
   driven.type("7>>");
   (void)driven.screen();
   for (const char* const place : {"at 500 ms", "at 1.00 s", "at 1.50 s", "at 2.50 s"}) {
@@ -315,7 +315,7 @@ TEST_CASE("The axis of time has round numbers between its ends, also where it is
   driven.type("7");
   const std::string gap(18, ' ');
   CHECK(contains(driven.screen(),
-                 "number   0 " + gap + "5 " + gap + "10" + gap + "15" + gap + "20            23"));
+                 "iteration  0 " + gap + "5 " + gap + "10" + gap + "15" + gap + "20            23"));
   driven.type(">>");
   INFO(driven.screen());
   CHECK(contains(driven.screen(), "10 s"));
@@ -325,6 +325,27 @@ TEST_CASE("The axis of time has round numbers between its ends, also where it is
   REQUIRE(row > 0);
   CHECK_FALSE(contains(driven.line(row), " 0 s"));
   CHECK(contains(driven.line(row), "19.5 s"));
+}
+
+TEST_CASE("A rank has one bar of several lines, of the mean of what shares a column") {
+  DrivenBrowser driven(120, 30);
+  driven.type("7");
+  const int longest = driven.row_of("rank 5");  // the name stands beside the top of its bars
+  INFO(driven.screen());
+  CHECK(contains(driven.line(longest), "▇▇▇▇"));
+  CHECK_FALSE(contains(driven.line(longest), "▅"));
+  CHECK(contains(driven.line(longest + 1), "▅▅▅▅████▅▅▅▅"));
+  CHECK_FALSE(contains(driven.line(driven.row_of("rank 4")), "▅"));
+  CHECK(contains(driven.line(driven.row_of("rank 6") + 1), "▅▅▅▅"));
+  // Bins of 350 and of 0 of 500 ms in one column: 35 %.
+  DrivenBrowser narrow(42, 24);
+  narrow.type("7>>");
+  INFO(narrow.screen());
+  CHECK(contains(narrow.line(narrow.row_of("rank 0") + 1), "▅"));
+  CHECK(contains(narrow.screen(), "iteration  0"));
+  DrivenBrowser wide(100, 24);
+  wide.type("7>>");
+  CHECK(contains(wide.screen(), "one column ≈ 250 ms"));
 }
 
 TEST_CASE("A menu lists what contains the letters that are typed") {
