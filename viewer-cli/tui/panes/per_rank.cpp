@@ -66,4 +66,24 @@ SeriesSummary summarize(const std::vector<double>& values) {
   return {*smallest, sum / static_cast<double>(values.size()), *largest};
 }
 
+std::vector<AlikeThreads> group_alike(const std::vector<double>& values) {
+  constexpr double kOfDifferences = 1.0 / 6, kOfLargest = 1.0 / 20;
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return values[a] > values[b]; });
+  std::vector<AlikeThreads> groups;
+  if (order.empty()) return groups;
+  const double largest = values[order.front()];
+  const double apart = std::max(kOfDifferences * (largest - values[order.back()]), kOfLargest * largest);
+  for (const std::size_t thread : order) {
+    const double value = values[thread];
+    if (groups.empty() || groups.back().smallest - value > apart) groups.push_back({{}, value, value, {}});
+    groups.back().threads.push_back(thread);
+    groups.back().smallest = value;
+  }
+  for (AlikeThreads& group : groups) std::sort(group.threads.begin(), group.threads.end());
+  return groups;
+}
+
 }  // namespace culprit::viewer::tui

@@ -31,4 +31,15 @@ struct SeriesSummary {
 };
 SeriesSummary summarize(const std::vector<double>& values);
 
+/// Threads with about the same value.
+struct AlikeThreads {
+  std::vector<std::size_t> threads;  ///< by their place in the series, ascending
+  double smallest = 0, largest = 0;
+  std::string name;  ///< `ranks 1-63`, where it was asked for
+};
+
+/// All threads of a series, those with most first; a new group begins where the next value is much smaller:
+/// by a sixth of all differences, and by a twentieth of the largest value.
+std::vector<AlikeThreads> group_alike(const std::vector<double>& values);
+
 }  // namespace culprit::viewer::tui

@@ -1,5 +1,6 @@
 #include "tui/panes/ranks_pane.hpp"
 
+#include "findings/phrases.hpp"
 #include "text/frame_json.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
@@ -15,6 +16,12 @@ namespace {
 constexpr std::array<const char*, 3> kModes = {"by rank", "sorted", "histogram"};
 constexpr int kScaleWidth = 9;  // amounts beside the vertical axis, where they are not longer
 constexpr int kBins = 24;
+
+/// `64 × mean`
+std::string times_mean(double times, bool unicode) {
+  constexpr double kMany = 10;
+  return grouped(times, times < kMany ? 1 : 0) + (unicode ? " × mean" : " x mean");
+}
 
 }  // namespace
 
@@ -59,8 +66,21 @@ bool RanksPane::work() {
   series_ = std::move(ordered);
   largest_ = 0;
   for (const RankSeries& each : series_) largest_ = std::max(largest_, summarize(each.values).largest);
+  group();
   window_.fit(threads());
   return !up_to_date();
+}
+
+/// Once, not with each frame: there may be many threads.
+void RanksPane::group() {
+  groups_.clear();
+  if (series_.size() != 1) return;
+  groups_ = group_alike(series_.front().values);
+  for (AlikeThreads& each : groups_) {
+    std::vector<std::uint32_t> locations;
+    for (const std::size_t thread : each.threads) locations.push_back(series_.front().locations[thread]);
+    each.name = threads_phrase(workspace_.experiment(), locations);
+  }
 }
 
 void RanksPane::move(std::ptrdiff_t by) {
@@ -192,7 +212,37 @@ int RanksPane::draw_legend(Canvas& canvas, const Area& area) const {
                  figures, Tone::dim, area.width);
     ++row;
   }
+  const std::string alike = groups_text(static_cast<std::size_t>(std::max(area.width - 2, 1)));
+  canvas.write(row, area.column + 2, alike, groups_.size() > 1 ? Tone::warning : Tone::dim, area.width - 2);
   return row - area.row + 1;
+}
+
+/// `rank 0: 605 ms, 64 × mean` or `ranks 1-63: 0 to 2 ms`.
+std::string RanksPane::group_text(const AlikeThreads& group) const {
+  std::string text = group.name + ": ";
+  const std::string most = amount(group.largest);
+  const std::string least = amount(group.smallest);
+  text += least == most ? most : least.substr(0, least.find(' ')) + " to " + most;
+  constexpr double kNotable = 1.5;
+  const double mean = summarize(series_.front().values).mean;
+  if (mean > 0 && group.smallest >= kNotable * mean)
+    text += ", " + times_mean(group.smallest / mean, workspace_.unicode());
+  return text;
+}
+
+/// Which threads are alike, those with most first; empty where no series is alone. Of many groups the last
+/// are counted.
+std::string RanksPane::groups_text(std::size_t width) const {
+  std::string text;
+  for (std::size_t index = 0; index < groups_.size(); ++index) {
+    const std::string next = (index > 0 ? "   " : "") + group_text(groups_[index]);
+    const std::size_t left = groups_.size() - index;
+    const std::string more = "   " + counted(left, "more group");
+    const std::size_t needed = columns(text) + columns(next) + (left > 1 ? columns(more) : 0);
+    if (index > 0 && needed > width) return text + more;
+    text += next;
+  }
+  return shorten_middle(text, width, workspace_.unicode());
 }
 
 void RanksPane::draw_scale(Canvas& canvas, const Area& area, const Area& inside, double largest) const {
@@ -251,8 +301,11 @@ void RanksPane::draw_ranks(Canvas& canvas, const Area& inside) const {
 void RanksPane::draw_graph(Canvas& canvas, const Area& area) {
   const std::size_t longest = std::max(columns(amount(largest_)), columns(amount(largest_ / 2)));
   const int scale = std::max(kScaleWidth, static_cast<int>(longest) + 2);
-  const Area inside{area.row, area.column + scale, area.height - 2, area.width - scale};
+  Area inside{area.row, area.column + scale, area.height - 2, area.width - scale};
   if (inside.width < 4 || inside.height < 2) return;
+  // Columns of one width each, where they are narrow.
+  const auto shown = static_cast<int>(std::min<std::size_t>(window_.shown(threads()), 1U << 20U));
+  if (shown * 2 > inside.width && shown <= inside.width) inside.width = shown;
   inside_ = inside;
   window_.fit(threads());
   draw_scale(canvas, area, inside, largest_);
@@ -262,12 +315,62 @@ void RanksPane::draw_graph(Canvas& canvas, const Area& area) {
     if (mode_ == Mode::sorted) std::sort(all.back().begin(), all.back().end(), std::greater<>());
   }
   const bool few = window_.shown(threads()) * 2 <= static_cast<std::size_t>(inside.width);
-  if (all.size() == 1 && few) {
+  if (all.size() > 1) {
+    draw_steps(canvas, inside, all);
+  } else if (few) {
     draw_bars(canvas, inside, all.front());
   } else {
-    draw_steps(canvas, inside, all);
+    draw_narrow_bars(canvas, inside, all.front());
   }
+  if (mode_ == Mode::by_rank) name_outliers(canvas, inside);
   draw_ranks(canvas, inside);
+}
+
+/// A column for each thread, or, where threads share a column, of the one with most.
+void RanksPane::draw_narrow_bars(Canvas& canvas, const Area& inside,
+                                 const std::vector<double>& values) const {
+  const std::size_t shown = window_.shown(threads());
+  const std::vector<double> tallest =
+      largest_in_cells(values, window_.first, window_.first + shown, static_cast<std::size_t>(inside.width));
+  const int here = mode_ == Mode::by_rank ? slot(window_.cursor, inside.width) : -1;
+  for (int column = 0; column < inside.width; ++column) {
+    const double value = tallest[static_cast<std::size_t>(column)];
+    draw_bar(canvas, {inside.row, inside.column + column, inside.height, 1},
+             largest_ > 0 ? value / largest_ : 0, column == here ? Tone::series_b : Tone::series_a,
+             workspace_.unicode());
+  }
+}
+
+/// Beside the tops of a few bars that stand out stands whose they are, where that covers no other bar.
+void RanksPane::name_outliers(Canvas& canvas, const Area& inside) const {
+  constexpr double kStandsOut = 1.5;
+  constexpr std::size_t kFew = 3;
+  if (groups_.size() < 2 || groups_.front().threads.size() > kFew) return;
+  const double mean = summarize(series_.front().values).mean;
+  for (const std::size_t thread : groups_.front().threads) {
+    const bool shown = thread >= window_.first && thread < window_.first + window_.shown(threads());
+    const double value = series_.front().values[thread];
+    if (!shown || !(value >= kStandsOut * mean) || !(mean > 0)) continue;
+    const std::string text = location_text(thread) + "  " + times_mean(value / mean, workspace_.unicode());
+    const auto length = static_cast<int>(columns(text));
+    const auto down = static_cast<int>((1 - value / largest_) * inside.height);
+    const int row = inside.row + std::min(down, inside.height - 1);
+    const int end = inside.column + inside.width;
+    const int right = inside.column + slot(thread + 1, inside.width) + 1;
+    const int left = inside.column + slot(thread, inside.width) - length - 1;
+    const auto is_free = [&](int from) {
+      if (from < inside.column || from + length > end) return false;
+      for (int at = from; at < from + length; ++at) {
+        if (canvas.at(row, at).letter != U' ') return false;
+      }
+      return true;
+    };
+    if (is_free(right)) {
+      canvas.write(row, right, text, Tone::hot, length);
+    } else if (is_free(left)) {
+      canvas.write(row, left, text, Tone::hot, length);
+    }
+  }
 }
 
 void RanksPane::draw_bars(Canvas& canvas, const Area& inside, const std::vector<double>& values) const {
@@ -390,6 +493,11 @@ std::string RanksPane::status() const {
     }
     text += amount(value);
     if (mean > 0) {
+      constexpr double kManyTimes = 2;
+      if (value >= kManyTimes * mean) {
+        text += " (" + times_mean(value / mean, workspace_.unicode()) + ')';
+        continue;
+      }
       const double percent = 100 * (value / mean - 1);
       const std::string digits = grouped(std::abs(percent));
       text += digits == "0" ? " (the mean)"

@@ -35,12 +35,17 @@ class RanksPane final : public Pane {
   [[nodiscard]] std::vector<NodeRef> wanted() const;
   [[nodiscard]] bool up_to_date() const;
   [[nodiscard]] std::size_t threads() const { return series_.empty() ? 0 : series_.front().values.size(); }
+  void group();
   void move(std::ptrdiff_t by);
   bool click(const Event& event);
 
   int draw_legend(Canvas& canvas, const Area& area) const;
+  [[nodiscard]] std::string groups_text(std::size_t width) const;
+  [[nodiscard]] std::string group_text(const AlikeThreads& group) const;
+  void name_outliers(Canvas& canvas, const Area& inside) const;
   void draw_graph(Canvas& canvas, const Area& area);
   void draw_bars(Canvas& canvas, const Area& inside, const std::vector<double>& values) const;
+  void draw_narrow_bars(Canvas& canvas, const Area& inside, const std::vector<double>& values) const;
   void draw_steps(Canvas& canvas, const Area& inside, const std::vector<std::vector<double>>& all) const;
   void mark_series(Canvas& canvas, const Dots& dots, const std::vector<std::vector<double>>& all) const;
   void draw_histogram(Canvas& canvas, const Area& area) const;
@@ -55,6 +60,7 @@ class RanksPane final : public Pane {
   Mode mode_ = Mode::by_rank;
   Window window_;
   std::vector<RankSeries> series_;
+  std::vector<AlikeThreads> groups_;  ///< of a series that is alone
   double largest_ = 0;
   Area inside_;  ///< of the graph, as last drawn
 };

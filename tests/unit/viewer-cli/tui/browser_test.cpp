@@ -1,5 +1,6 @@
 // The way from the first screen to the culprit, and what concerns all panes.
 #include "driven_browser.hpp"
+#include "tui/panes/per_rank.hpp"
 #include "tui/panes/ranks_pane.hpp"
 #include "tui/panes/source_pane.hpp"
 #include "tui/panes/time_pane.hpp"
@@ -346,6 +347,47 @@ TEST_CASE("A rank has one bar of several lines, of the mean of what shares a col
   DrivenBrowser wide(100, 24);
   wide.type("7>>");
   CHECK(contains(wide.screen(), "one column ≈ 250 ms"));
+}
+
+TEST_CASE("Threads with about the same value are one group, those with most first") {
+  const std::vector<AlikeThreads> groups = group_alike({0, 605, 1, 0, 300, 2});
+  REQUIRE(groups.size() == 3);
+  CHECK(groups[0].threads == std::vector<std::size_t>{1});
+  CHECK(groups[1].threads == std::vector<std::size_t>{4});
+  CHECK(groups[2].threads == std::vector<std::size_t>{0, 2, 3, 5});
+  CHECK(groups[2].largest == 2);
+  CHECK(group_alike({10, 10.2, 9.9}).size() == 1);
+  CHECK(group_alike({0, 0}).size() == 1);
+  CHECK(group_alike({}).empty());
+}
+
+TEST_CASE("Over many ranks the one that stands out is named at its bar, and the others are one group") {
+  for (const bool unicode : {true, false}) {
+    DrivenBrowser driven(80, 24, unicode, [](database::Example& example) {
+      const database::ContextId code = context_named(example.experiment, "read_input");
+      const auto inside = [&](std::uint32_t context) {
+        return context >= code && context < example.experiment.contexts[code].end;
+      };
+      for (std::size_t location = 1; location < example.profiles.size(); ++location) {
+        for (database::Value& value : example.profiles[location]) {
+          if (inside(value.index)) value.value /= 1000;
+        }
+      }
+      for (database::ContextId at = code; inside(at); ++at) {
+        for (database::Value& value : example.contexts[at]) value.value /= value.index == 0 ? 1 : 1000;
+      }
+      spread_over_mesh(example, 8);
+    });
+    driven.browser().go(
+        {Target::Kind::context, context_named(driven.experiment(), "read_input"), {}, -1, 0, 0, {}});
+    driven.type("r");
+    const std::string screen = driven.screen();
+    INFO(screen);
+    CHECK(contains(screen, "rank 0: 600.0 ms, " + std::string(unicode ? "60 × mean" : "60 x mean")));
+    CHECK(contains(screen, "ranks 1-63: 0.6 ms"));
+    CHECK(contains(
+        screen, (unicode ? "█ rank 0  " : "# rank 0  ") + std::string(unicode ? "60 × mean" : "60 x mean")));
+  }
 }
 
 TEST_CASE("A menu lists what contains the letters that are typed") {
