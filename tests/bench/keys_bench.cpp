@@ -204,7 +204,7 @@ void press_in_comparison(Keys& keys, Browser& browser, const std::string& other)
   keys.type("comparison: search: Enter", "\n");
   keys.hurry("comparison: search in a hurry: Enter", "/e0012");
   keys.type("comparison: next match", "nnnnNN");
-  keys.type("comparison: scaling", "w");
+  keys.type("comparison: scaling", "v");
   keys.type("comparison: another metric", "mi\n");
   keys.type("comparison: source, ranks", "s9r9");
   keys.act("comparison: again", [&] {

@@ -215,6 +215,25 @@ class Browser(unittest.TestCase):
         terminal.wait_for("WHAT MAKES THEM WAIT")
         self.assertRegex(terminal.capture("-e"), "\033\\[[0-9;:]*38[;:]2[;:]")
 
+    def test_a_path_is_copied_and_a_screen_is_written(self):
+        terminal = self.compared("run.db")
+        terminal.tmux("set-option", "-s", "set-clipboard", "on")
+        terminal.wait_for("WHAT MAKES THEM WAIT")
+        terminal.keys("2", "/", "a", "l", "l", "r", "e", "d", "Enter", "y")
+        terminal.wait_for("Copied")
+        self.assertEqual(terminal.tmux("show-buffer"),
+                         "main/loop at main.cpp:140/cg::iterate/loop at solver.cpp:412/cg::dot/MPI_Allreduce")
+        terminal.keys("w")
+        terminal.wait_for("run-Calls.txt")
+        terminal.keys("Enter")
+        terminal.wait_for("Written to run-Calls.txt")
+        written = (self.folder / "run-Calls.txt").read_text()
+        self.assertIn("▼time s", written)
+        self.assertIn("MPI_Allreduce", written)
+        terminal.keys("w", "Enter")
+        terminal.wait_for("exists already")
+        self.assertEqual((self.folder / "run-Calls.txt").read_text(), written)
+
     def test_from_a_wait_to_the_suspect(self):
         terminal = self.terminal()
         terminal.wait_for("WHAT MAKES THEM WAIT")

@@ -10,6 +10,7 @@
 #include "tui/panes/ranks_pane.hpp"
 #include "tui/panes/source_pane.hpp"
 #include "tui/panes/time_pane.hpp"
+#include "tui/state/state_files.hpp"
 #include "views/frame.hpp"
 
 #include <algorithm>
@@ -88,6 +89,39 @@ void Browser::ask_other_run() {
     } catch (const std::exception& refused) {
       tell(refused.what());
     }
+  };
+  ask(std::move(prompt));
+}
+
+void Browser::copy_path() {
+  std::string path = panes_[tab_]->path();
+  if (path.empty() && workspace_.chosen) path = workspace_.path_of(*workspace_.chosen);
+  if (path.empty()) {
+    tell("No code is chosen");
+    return;
+  }
+  tell("Copied, where the terminal takes OSC 52: " + path);
+  copied_ = std::move(path);
+}
+
+/// As it is shown, without the keys at the bottom.
+std::string Browser::screen_text() {
+  Canvas canvas(height_, width_);
+  draw(canvas);
+  std::string text;
+  for (int row = 0; row + 1 < canvas.height(); ++row) text += canvas.line(row) + '\n';
+  return text;
+}
+
+void Browser::ask_file() {
+  const std::filesystem::path database = workspace_.database();
+  Prompt prompt;
+  prompt.label = "Write this screen to a new file: ";
+  prompt.text = database.stem().string() + '-' + panes_[tab_]->name() + ".txt";
+  prompt.entered = [this, text = screen_text()](const std::string& name) {
+    if (name.empty()) return;
+    const std::string why = write_new(name, text, workspace_.database());
+    tell(why.empty() ? "Written to " + name : name + ": " + why);
   };
   ask(std::move(prompt));
 }
@@ -198,6 +232,12 @@ bool Browser::handle_letter(char32_t letter) {
       return true;
     case U'd':
       ask(derived_prompt(workspace_, *this));
+      return true;
+    case U'w':
+      ask_file();
+      return true;
+    case U'y':
+      copy_path();
       return true;
     default:
       return false;
@@ -326,6 +366,7 @@ bool Browser::work() {
 
 void Browser::draw(Canvas& canvas) {
   width_ = canvas.width();
+  height_ = canvas.height();
   if (canvas.height() < kSmallest || canvas.width() < kNarrowest) {
     canvas.write(0, 0, "The window is too small.", Tone::warning, canvas.width());
     return;

@@ -40,6 +40,8 @@ class Browser final : public Host {
 
   /// Shows a second run beside this one, in place of the one before, and goes there.
   void compare(OtherRun other);
+  /// What the user asked to be put into the clipboard since this was last called.
+  [[nodiscard]] std::optional<std::string> take_copied() { return std::exchange(copied_, std::nullopt); }
   /// Whether something is being read or formed that nobody needs to wait for at the end.
   [[nodiscard]] bool busy() const;
 
@@ -71,6 +73,9 @@ class Browser final : public Host {
   [[nodiscard]] bool is_tree(std::size_t tab) const;
   [[nodiscard]] bool has_others_below(std::size_t tab) const;
   void ask_other_run();
+  void copy_path();
+  void ask_file();
+  [[nodiscard]] std::string screen_text();
 
   void draw_tabs(Canvas& canvas);
   void draw_body(Canvas& canvas, const Area& area);
@@ -95,9 +100,10 @@ class Browser final : public Host {
   std::optional<MenuBox> menu_;
   std::optional<PageBox> box_;
   std::string message_;
+  std::optional<std::string> copied_;
   std::vector<std::pair<int, int>> tab_places_;  ///< first and last column of each, as last drawn
   bool finished_ = false;
-  int width_ = 80;
+  int width_ = 80, height_ = 24;  ///< as last drawn
 };
 
 }  // namespace culprit::viewer::tui

@@ -106,7 +106,7 @@ bool ComparePane::handle_own(const Event& event) {
     case U'c':
       choose_metric();
       return true;
-    case U'w':
+    case U'v':
       turn_scaling();
       return true;
     default:
@@ -225,7 +225,7 @@ std::pair<int, int> ComparePane::draw_row(Canvas& canvas, const Area& area, cons
 std::vector<Hint> ComparePane::hints() const {
   std::vector<Hint> hints = {{"Enter", "open"}, {"H", "hot path"}, {"/", "search"}, {"<>", "sort"},
                              {"m", "metric"},   {"s", "source"},   {"r", "ranks"}};
-  if (comparison_.scales()) hints.insert(hints.begin() + 5, {"w", "strong, weak"});
+  if (comparison_.scales()) hints.insert(hints.begin() + 5, {"v", "strong, weak"});
   return hints;
 }
 

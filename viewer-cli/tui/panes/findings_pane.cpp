@@ -166,6 +166,12 @@ std::string FindingsPane::status() const {
   return "Enter: its place among the calls";
 }
 
+std::string FindingsPane::path() const {
+  const PageLine* const line = view_.current();
+  if (line == nullptr || line->target->kind != Target::Kind::context) return {};
+  return workspace_.path_of({Workspace::kCallingContext, line->target->scope});
+}
+
 std::string FindingsPane::topic() const {
   const PageLine* const line = view_.current();
   return line == nullptr ? std::string{} : line->topic;

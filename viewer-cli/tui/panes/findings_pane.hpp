@@ -20,6 +20,7 @@ class FindingsPane final : public Pane {
   [[nodiscard]] std::vector<Hint> hints() const override;
   [[nodiscard]] std::string status() const override;
   bool work() override;
+  [[nodiscard]] std::string path() const override;
   [[nodiscard]] std::string topic() const override;
 
   void choose(Finding finding);

@@ -32,6 +32,8 @@ class Pane {
   virtual void figures_changed() {}
   /// The pane comes to the front.
   virtual void shown() {}
+  /// The call path of what the cursor is on, as commands take it (`main/solve/MPI_Bcast`); empty: none.
+  [[nodiscard]] virtual std::string path() const { return {}; }
   /// Metric or wait pattern under the cursor, for explanations; empty: none.
   [[nodiscard]] virtual std::string topic() const { return {}; }
 };

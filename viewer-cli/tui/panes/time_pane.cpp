@@ -444,6 +444,13 @@ std::string TimePane::status() const {
          grid_->describe(ranks_.cursor, segments_.cursor, workspace_.unicode());
 }
 
+std::string TimePane::path() const {
+  const database::ContextId context =
+      grid_ ? grid_->context(ranks_.cursor, segments_.cursor) : database::kNone;
+  return context == database::kNone ? std::string{}
+                                    : workspace_.path_of({Workspace::kCallingContext, context});
+}
+
 std::string TimePane::topic() const {
   return choice_.kind == TimeChoice::Kind::pattern ? std::string(metrics::name_of(choice_.pattern))
                                                    : kMapsTopic;

@@ -26,6 +26,7 @@ class TimePane final : public Pane {
   void draw(Canvas& canvas, const Area& area) override;
   [[nodiscard]] std::vector<Hint> hints() const override;
   [[nodiscard]] std::string status() const override;
+  [[nodiscard]] std::string path() const override;
   [[nodiscard]] std::string topic() const override;
 
   /// Puts the cursor on a rank and a segment.

@@ -411,6 +411,11 @@ std::string TreePane::status() const {
   return text + "  [" + view.id(at->node) + ']';
 }
 
+std::string TreePane::path() const {
+  const std::optional<NodeRef> at = current();
+  return at ? workspace_.path_of(*at) : std::string{};
+}
+
 std::string TreePane::topic() const {
   return workspace_.sort_column().column.name.event;
 }

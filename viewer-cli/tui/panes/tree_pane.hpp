@@ -24,6 +24,7 @@ class TreePane final : public OutlinePane {
   bool work() override;
   void figures_changed() override;
   void shown() override;
+  [[nodiscard]] std::string path() const override;
   [[nodiscard]] std::string topic() const override;
 
   /// Puts the cursor on a node, or on the nearest visible one above it.

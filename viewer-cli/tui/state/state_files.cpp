@@ -2,12 +2,16 @@
 
 #include "files/named_file.hpp"
 #include "files/new_file.hpp"
+#include "files/readership.hpp"
 #include "files/write_failure.hpp"
 
+#include <cerrno>
 #include <cstdlib>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 namespace culprit::viewer::tui {
 namespace {
@@ -53,6 +57,29 @@ bool write_whole(const fs::path& file, const std::string& text) {
   } catch (const files::WriteFailure&) {
     return false;
   }
+}
+
+std::string write_new(const fs::path& file, const std::string& text, const fs::path& source) {
+  const files::Descriptor made = files::create_exclusively(file);
+  if (!made.good() && errno == EEXIST) return "exists already (choose another name)";
+  if (!made.good()) return files::WriteFailure(file, errno).why();
+  std::string_view left = text;
+  while (!left.empty()) {
+    const ssize_t written = ::write(made.get(), left.data(), left.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      const int error = errno;
+      ::unlink(file.c_str());
+      return files::WriteFailure(file, error).why();
+    }
+    left.remove_prefix(static_cast<std::size_t>(written));
+  }
+  constexpr mode_t kAll = 0666;
+  std::error_code error;
+  files::Readership readers;
+  readers.restrict_to(source, fs::weakly_canonical(fs::absolute(file, error).parent_path(), error));
+  (void)files::allow(made.get(), readers.mode(kAll, made.get()));
+  return {};
 }
 
 std::optional<std::string> read_whole(const fs::path& file) {

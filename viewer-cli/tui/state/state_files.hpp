@@ -13,6 +13,11 @@ std::optional<std::filesystem::path> state_file(const std::string& database, con
 /// Writes a file under a temporary name and renames it, with the folders above it. False: it could not.
 bool write_whole(const std::filesystem::path& file, const std::string& text);
 
+/// Writes a file that did not exist, follows no link, and lets nobody read it who may not read `source`.
+/// Returns why it could not (what to do); empty: it is written.
+std::string write_new(const std::filesystem::path& file, const std::string& text,
+                      const std::filesystem::path& source);
+
 /// All of a file; nothing where it cannot be read, or is larger than anybody would write by hand.
 std::optional<std::string> read_whole(const std::filesystem::path& file);
 

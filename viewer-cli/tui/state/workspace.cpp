@@ -1,6 +1,7 @@
 #include "tui/state/workspace.hpp"
 
 #include "request/view_request.hpp"
+#include "text/shorten.hpp"
 #include "views/callers.hpp"
 #include "views/calling_context.hpp"
 #include "views/column.hpp"
@@ -172,6 +173,19 @@ std::string Workspace::title_of(const NodeRef& ref) {
   const std::string where = place(frame);
   if (!where.empty() && title.find(where) == std::string::npos) title += "  " + where;
   return title;
+}
+
+std::string Workspace::path_of(const NodeRef& ref) {
+  const views::View& shown = view(ref.view);
+  std::string path;
+  for (views::NodeId at = ref.node; at != database::kNone; at = shown.parent(at)) {
+    const database::ContextKind kind = shown.kind(at);
+    const bool skipped = kind == database::ContextKind::call || kind == database::ContextKind::root ||
+                         (shown.flags(at) & database::kStartUp) != 0;
+    if (skipped && at != ref.node) continue;
+    path.insert(0, without_parameters(label(shown.frame(at))) + (path.empty() ? "" : "/"));
+  }
+  return path;
 }
 
 database::ContextId Workspace::context_of(const NodeRef& ref) {

@@ -85,6 +85,9 @@ class Workspace {
 
   /// What a node is called, with its place.
   [[nodiscard]] std::string title_of(const NodeRef& ref);
+  /// The names that lead to a node with `/` between them, as `threads` takes them: without call sites,
+  /// start-up frames and parameters.
+  [[nodiscard]] std::string path_of(const NodeRef& ref);
   /// The context that a node is, or the costliest one it stands for; kNone where there is none.
   [[nodiscard]] database::ContextId context_of(const NodeRef& ref);
 

@@ -143,6 +143,23 @@ void give_back() noexcept {
   if (before.known) ::tcsetattr(STDIN_FILENO, TCSANOW, &before.modes);
 }
 
+/// What puts text into the terminal's clipboard: OSC 52 with the text in base 64.
+std::string clipboard_sequence(std::string_view text) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  constexpr std::size_t kGroup = 3;
+  constexpr unsigned kBits = 6, kByte = 8, kDigit = 0x3f;
+  std::string sequence = "\x1b]52;c;";
+  for (std::size_t at = 0; at < text.size(); at += kGroup) {
+    const std::size_t bytes = std::min(kGroup, text.size() - at);
+    unsigned group = 0;
+    for (std::size_t byte = 0; byte < kGroup; ++byte)
+      group = group << kByte | (byte < bytes ? static_cast<unsigned char>(text[at + byte]) : 0U);
+    for (std::size_t digit = 0; digit <= kGroup; ++digit)
+      sequence += digit <= bytes ? kDigits[group >> (kBits * (kGroup - digit)) & kDigit] : '=';
+  }
+  return sequence + '\a';
+}
+
 }  // namespace
 
 Terminal::Terminal(std::optional<bool> light) {
@@ -176,6 +193,13 @@ void Terminal::resume() {
   ::reset_prog_mode();
   ::clearok(curscr, TRUE);
   ::refresh();
+}
+
+bool Terminal::copy(const std::string& text) {
+  const char* const type = std::getenv("TERM");
+  if (type == nullptr || !takes_questions(type)) return false;
+  const std::string sequence = clipboard_sequence(text);
+  return ::write(STDOUT_FILENO, sequence.data(), sequence.size()) == static_cast<ssize_t>(sequence.size());
 }
 
 /// The answer comes among the keys, whenever it does: as a key of its own, so that it is never taken for

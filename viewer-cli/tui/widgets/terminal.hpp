@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
 
 namespace culprit::viewer::tui {
 
@@ -25,6 +26,10 @@ class Terminal {
   void show(const Canvas& canvas);
   /// Draws everything anew with the next canvas: something else wrote on the screen.
   void forget();
+
+  /// Gives the terminal text for its clipboard (OSC 52). False: terminals of this type are not known to take
+  /// any.
+  bool copy(const std::string& text);
 
   /// Takes the terminal as its own again, after the program was stopped by what could not be noticed.
   void resume();

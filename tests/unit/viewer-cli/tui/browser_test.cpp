@@ -5,7 +5,12 @@
 #include "tui/panes/source_pane.hpp"
 #include "tui/panes/time_pane.hpp"
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
 #include <catch2/catch.hpp>
+#include <unistd.h>
 
 namespace culprit::viewer::tui::testing {
 namespace {
@@ -186,7 +191,7 @@ TEST_CASE("Help, and a key that means nothing") {
   CHECK(contains(driven.screen(), "go to another tab"));
   driven.type("q");
   CHECK_FALSE(driven.browser().finished());
-  driven.type("y");
+  driven.type("Y");
   CHECK(contains(driven.browser().message(), "means nothing here"));
   driven.type("q");
   CHECK(driven.browser().finished());
@@ -388,6 +393,47 @@ TEST_CASE("Over many ranks the one that stands out is named at its bar, and the 
     CHECK(contains(
         screen, (unicode ? "█ rank 0  " : "# rank 0  ") + std::string(unicode ? "60 × mean" : "60 x mean")));
   }
+}
+
+TEST_CASE("y gives the call path under the cursor for the clipboard") {
+  DrivenBrowser driven;
+  driven.type("2y");
+  CHECK(driven.browser().take_copied() == "<run>");
+  driven.type("/allred\ny");
+  CHECK(driven.browser().take_copied().value_or("") ==
+        "main/loop at main.cpp:140/cg::iterate/loop at solver.cpp:412/cg::dot/MPI_Allreduce");
+  CHECK(contains(driven.browser().message(), "cg::dot/MPI_Allreduce"));
+  CHECK_FALSE(driven.browser().take_copied());
+  driven.type("7y");
+  CHECK(driven.browser().take_copied().value_or("") == "main/loop at main.cpp:140");
+}
+
+TEST_CASE("w writes the screen to a file that did not exist, and to nothing else") {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("written-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  DrivenBrowser driven;
+  driven.type("2");
+  const std::string screen = driven.screen();
+  const auto write_to = [&](const std::string& name) {
+    driven.type("w\x15" + (folder / name).string() + "\n");
+  };
+  write_to("calls.txt");
+  CHECK(contains(driven.browser().message(), "Written to"));
+  const auto read = [&](const std::string& name) {
+    std::ifstream file(folder / name);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  CHECK(read("calls.txt") == screen.substr(0, screen.rfind('\n', screen.size() - 2) + 1));
+  write_to("calls.txt");
+  CHECK(contains(driven.browser().message(), "exists already"));
+  std::filesystem::create_symlink(folder / "elsewhere", folder / "link");
+  write_to("link");
+  CHECK(contains(driven.browser().message(), "exists already"));
+  CHECK_FALSE(std::filesystem::exists(folder / "elsewhere"));
+  write_to("no/folder");
+  CHECK(contains(driven.browser().message(), "No such file"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("A menu lists what contains the letters that are typed") {
