@@ -184,6 +184,11 @@ void press_in_findings(Keys& keys) {
   keys.type("findings: move", "jjk");
   keys.type("findings: from each page to the code", "\n8l\n8l\n8l\n8l\n8l\n8l\n8");
   keys.type("findings: search", "/rank\nn");
+  keys.type("flame graph: first", "9");
+  keys.type("flame graph: move", "jjljhk");
+  keys.type("flame graph: zoom", "\n\nZZ");
+  keys.type("flame graph: search", "/p0001\nnn");
+  keys.type("flame graph: by callers", "mjlm");
   keys.type("blame: from code to code", "2bbb");
   keys.type("explain, help, columns",
             "2e\x1b?\x1b"
@@ -206,7 +211,7 @@ void press_in_comparison(Keys& keys, Browser& browser, const std::string& other)
   keys.type("comparison: next match", "nnnnNN");
   keys.type("comparison: scaling", "v");
   keys.type("comparison: another metric", "mi\n");
-  keys.type("comparison: source, ranks", "s9r9");
+  keys.type("comparison: source, ranks", "s0r0");
   keys.act("comparison: again", [&] {
     browser.compare({std::make_unique<views::DatabaseSource>(other), other, {}, {}});
   });

@@ -175,6 +175,22 @@ class Browser(unittest.TestCase):
                 terminal.keys("q")
                 terminal.wait_for("ended 0")
 
+    def test_the_flame_graph_at_three_sizes(self):
+        for width, height in ((80, 24), (120, 40), (200, 60)):
+            with self.subTest(width=width):
+                shutil.rmtree(self.folder / "state", ignore_errors=True)
+                terminal = self.terminal(width, height)
+                terminal.wait_for("WHAT MAKES THEM WAIT")
+                terminal.keys("9")
+                terminal.wait_for("by calling context")
+                terminal.is_as_expected(f"flame-{width}")
+                if width == 80:
+                    terminal.keys("m")
+                    terminal.wait_for("all code, by who calls it")
+                    terminal.is_as_expected("flame-callers")
+                terminal.keys("q")
+                terminal.wait_for("ended 0")
+
     def test_two_nodes_over_ranks_at_three_sizes(self):
         for width, height in ((80, 24), (120, 40), (200, 60)):
             with self.subTest(width=width):

@@ -7,6 +7,7 @@
 #include "tui/pages/keys_page.hpp"
 #include "tui/panes/choices.hpp"
 #include "tui/panes/compare_pane.hpp"
+#include "tui/panes/flame_pane.hpp"
 #include "tui/panes/ranks_pane.hpp"
 #include "tui/panes/source_pane.hpp"
 #include "tui/panes/time_pane.hpp"
@@ -39,6 +40,7 @@ Browser::Browser(Workspace& workspace, FindingsTask& findings) : workspace_(work
   ranks_ = add(std::make_unique<RanksPane>(workspace_, *this));
   time_ = add(std::make_unique<TimePane>(workspace_, *this, task_));
   findings_ = add(std::make_unique<FindingsPane>(workspace_, *this, task_, FindingsPane::Shows::analyses));
+  add(std::make_unique<FlamePane>(workspace_, *this));
   if (const auto& contexts = workspace_.experiment().contexts; !contexts.empty())
     workspace_.chosen = NodeRef{Workspace::kCallingContext, 0};
 }
@@ -187,8 +189,10 @@ bool Browser::handle_everywhere(const Event& event) {
 }
 
 bool Browser::handle_letter(char32_t letter) {
-  if (letter >= U'1' && letter < U'1' + panes_.size()) {
-    select_tab(letter - U'1');
+  // The tenth has the last digit.
+  const std::size_t tab = letter == U'0' ? 9 : letter - U'1';
+  if (letter >= U'0' && letter <= U'9' && tab < panes_.size()) {
+    select_tab(tab);
     return true;
   }
   switch (letter) {
@@ -385,9 +389,11 @@ void Browser::draw_tabs(Canvas& canvas) {
   int wanted = 0;
   for (const auto& pane : panes_) wanted += static_cast<int>(pane->name().size()) + 4;
   const char* const behind = wanted <= canvas.width() ? " " : "";
+  const bool narrow = wanted - static_cast<int>(panes_.size()) > canvas.width();
   int column = 0;
   for (std::size_t tab = 0; tab < panes_.size(); ++tab) {
-    const std::string text = ' ' + std::to_string(tab + 1) + ' ' + panes_[tab]->name() + behind;
+    const std::string text =
+        ' ' + std::to_string((tab + 1) % 10) + (narrow ? "" : " ") + panes_[tab]->name() + behind;
     const int begin = column;
     column = canvas.write(0, column, text, tab == tab_ ? Tone::tab : Tone::bar, canvas.width() - column);
     tab_places_.emplace_back(begin, column - 1);

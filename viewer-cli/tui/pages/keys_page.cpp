@@ -12,7 +12,7 @@ using Line = std::pair<std::string_view, std::string_view>;  // keys, what they 
 
 constexpr std::array kLines = {
     Line{"", "EVERYWHERE"},
-    Line{"1 .. 9, Tab", "go to another tab (9: a comparison)"},
+    Line{"1 .. 9, Tab", "go to another tab (0: a comparison)"},
     Line{"j k g G, arrows", "move; Space, PgDn and PgUp: a page"},
     Line{"Enter", "open, or go where the line leads"},
     Line{"/  n  N", "search (regular expression), next, previous"},
@@ -53,6 +53,9 @@ constexpr std::array kLines = {
     Line{"", "FINDINGS"},
     Line{"h l", "another analysis"},
     Line{"m", "waits, causes, hotspots: rank by rank, or together"},
+    Line{"", "FLAME"},
+    Line{"arrows, Enter", "to another frame; zoom into it; Backspace: back"},
+    Line{"m", "by calling context, or by callers"},
     Line{"", "DIFF"},
     Line{"m  v", "metric; strong or weak scaling"},
     Line{"<  >  I  H", "sort, smallest first, where most changed"},
