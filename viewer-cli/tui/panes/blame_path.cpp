@@ -57,4 +57,19 @@ BlameStep next_on_blame_path(const database::Contents& experiment, ContextId con
   return {std::nullopt, {}, "Nothing around it is balanced"};
 }
 
+ContextId on_blame_path(const database::Contents& experiment, const std::vector<ContextId>& contexts) {
+  const auto is_here = [&](ContextId context) {
+    return std::find(contexts.begin(), contexts.end(), context) != contexts.end();
+  };
+  for (const Suspect& each : experiment.suspects()) {
+    if (is_here(each.suspect)) return each.suspect;
+  }
+  for (const Suspect& each : experiment.suspects()) {
+    for (const database::Explained& part : each.explained) {
+      if (is_here(part.balanced)) return part.balanced;
+    }
+  }
+  return contexts.front();
+}
+
 }  // namespace culprit::viewer::tui

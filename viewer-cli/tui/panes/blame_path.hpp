@@ -20,4 +20,9 @@ struct BlameStep {
 /// balanced one to the suspect that explains most of its idleness, and from a suspect to the next.
 BlameStep next_on_blame_path(const database::Contents& experiment, database::ContextId context);
 
+/// Of contexts that share a row, the one that the path leads through: a suspect, else what suspects explain,
+/// else the first. `contexts` holds one at least.
+database::ContextId on_blame_path(const database::Contents& experiment,
+                                  const std::vector<database::ContextId>& contexts);
+
 }  // namespace culprit::viewer::tui

@@ -73,7 +73,7 @@ void FlamePane::shown() {
 /// What source and ranks show.
 void FlamePane::note_choice() {
   const FlameSpan* const at = current();
-  if (at != nullptr && !at->whole_run) workspace_.chosen = NodeRef{view(), at->row.node};
+  if (at != nullptr && !at->whole_run) workspace_.chosen = NodeRef{view(), at->row.node, at->row.fold};
 }
 
 // -- keys ---------------------------------------------------------------------------------------------------

@@ -30,6 +30,18 @@ std::uint32_t busiest_role(const database::Contents& experiment, const std::vect
   return static_cast<std::uint32_t>(most - sums.begin());
 }
 
+/// Of a row that stands for several contexts, the sums of their values.
+std::vector<double> values_of(Workspace& workspace, const NodeRef& ref, const views::Column& column) {
+  if (!ref.fold || column.derived || ref.view != Workspace::kCallingContext)
+    return views::per_thread(workspace.view(ref.view), ref.node, column);
+  const bool inclusive = column.name.inclusive;
+  const std::vector<views::NodeId>& contexts = inclusive ? ref.fold->outermost : ref.fold->own;
+  std::vector<double> values;
+  for (const std::uint64_t value : workspace.figures().per_thread(contexts, column.metric, inclusive))
+    values.push_back(static_cast<double>(value) / column.divisor);
+  return values;
+}
+
 }  // namespace
 
 std::optional<views::Column> column_over_ranks(const Workspace& workspace) {
@@ -47,7 +59,7 @@ RankSeries read_series(Workspace& workspace, const NodeRef& ref, const views::Co
   series.title = workspace.title_of(ref);
   series.column = column.title;
   series.unit = column.unit == "threads" || column.unit == "ratio" ? std::string{} : column.unit;
-  const std::vector<double> values = views::per_thread(workspace.view(ref.view), ref.node, column);
+  const std::vector<double> values = values_of(workspace, ref, column);
   const std::span<const std::uint32_t> selected = workspace.figures().locations();
   const std::vector<std::uint32_t> all(selected.begin(), selected.end());
   const std::uint32_t role = busiest_role(workspace.experiment(), all, values);

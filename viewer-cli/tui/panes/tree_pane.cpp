@@ -94,7 +94,7 @@ void TreePane::figures_changed() {
 std::optional<NodeRef> TreePane::current() const {
   const Item* const at = item();
   if (at == nullptr) return std::nullopt;
-  return NodeRef{view_, at->node};
+  return NodeRef{view_, at->node, at->fold};
 }
 
 void TreePane::note_choice() {
@@ -305,7 +305,9 @@ void TreePane::follow_blame() {
     host_.tell("Blame is charged to calling contexts: see 2 Calls");
     return;
   }
-  const BlameStep step = next_on_blame_path(workspace_.experiment(), context);
+  const bool folded = view_ == Workspace::kCallingContext && at->fold;
+  const BlameStep step = next_on_blame_path(
+      workspace_.experiment(), folded ? on_blame_path(workspace_.experiment(), at->fold->parts) : context);
   if (step.context) {
     workspace_.marked_locations = step.locations;
     host_.go({Target::Kind::context, *step.context, step.locations, -1, 0, 0, {}});

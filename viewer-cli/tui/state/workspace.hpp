@@ -27,8 +27,11 @@ struct NumberColumn {
 struct NodeRef {
   std::size_t view = 0;  ///< index of Workspace::views()
   views::NodeId node = 0;
+  std::shared_ptr<const views::Fold> fold = nullptr;  ///< where its row stands for more nodes
 
-  friend bool operator==(const NodeRef&, const NodeRef&) = default;
+  friend bool operator==(const NodeRef& one, const NodeRef& other) {
+    return one.view == other.view && one.node == other.node;
+  }
 };
 
 /// What all panes look at: the database, the views of it, which threads and which metrics, and the node that

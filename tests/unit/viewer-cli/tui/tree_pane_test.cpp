@@ -1,5 +1,6 @@
 // The trees: opening, searching, filtering, zooming.
 #include "driven_browser.hpp"
+#include "tui/panes/blame_path.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -164,6 +165,25 @@ TEST_CASE("A column in which the run has nothing is not there at first") {
   INFO(driven.line(1));
   CHECK_FALSE(contains(driven.line(1), "idle s"));
   CHECK(contains(driven.line(1), "self s"));
+}
+
+TEST_CASE("Over ranks, a folded row has the values of all that it folds") {
+  DrivenBrowser driven;
+  driven.type("2>/amr::refine\n");
+  CHECK(contains(driven.selected(), " 6.4 "));
+  driven.type("r");
+  INFO(driven.screen());
+  CHECK(contains(driven.screen(), "mean 800.0 ms"));
+  driven.type("2ur");
+  CHECK(contains(driven.screen(), "mean 400.0 ms"));
+}
+
+TEST_CASE("Of contexts that share a row, blame leads on from the suspect") {
+  DrivenBrowser driven;
+  const database::Suspect suspect = driven.workspace().experiment().suspects().front();
+  CHECK(on_blame_path(driven.workspace().experiment(), {0, 1, suspect.suspect}) == suspect.suspect);
+  CHECK(on_blame_path(driven.workspace().experiment(), {0, suspect.balanced}) == suspect.balanced);
+  CHECK(on_blame_path(driven.workspace().experiment(), {0, 1}) == 0);
 }
 
 TEST_CASE("u shows each frame of what is folded, and folds it again") {
