@@ -53,8 +53,11 @@ std::string row_label(const views::View& view, const views::VisibleNode& row) {
   std::stable_sort(names.begin(), names.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text;
-  for (const auto& [name, times] : names)
-    text += (text.empty() ? "" : ", ") + (times > 1 ? std::to_string(times) + ' ' : std::string()) + name;
+  for (const auto& [name, times] : names) {
+    if (!text.empty()) text += ", ";
+    if (times > 1) text.append(std::to_string(times)).append(1, ' ');
+    text += name;
+  }
   return text;
 }
 
@@ -64,7 +67,7 @@ std::vector<std::string> remarks_of(const views::View& view, const views::Visibl
   std::vector<std::string> remarks = places_of(view, row, arrow);
   if (!row.fold || row.fold->recursion == 0) return remarks;
   const std::string folded = "recursion, " + counted(row.fold->recursion, "level");
-  for (std::string& remark : remarks) remark = folded + "  " + remark;
+  for (std::string& remark : remarks) remark.insert(0, folded + "  ");
   remarks.push_back(folded);
   return remarks;
 }

@@ -25,9 +25,9 @@ std::string last_part(const std::string& name) {
 
 /// In a narrow span the beginning of a procedure's own name says most.
 std::string fit_name(const std::string& name, std::size_t width, bool unicode) {
-  const std::string whole = shorten_name(name, width, unicode);
+  std::string whole = shorten_name(name, width, unicode);
   if (whole.find(unicode ? "…" : "...") == std::string::npos) return whole;
-  const std::string own = shorten_name(last_part(name), width, unicode);
+  std::string own = shorten_name(last_part(name), width, unicode);
   if (columns(own) < width || own == last_part(name)) return own;
   std::u32string letters = decode(last_part(name));
   letters.resize(std::min(letters.size(), width));

@@ -167,6 +167,41 @@ TEST_CASE("A column in which the run has nothing is not there at first") {
   CHECK(contains(driven.line(1), "self s"));
 }
 
+namespace {
+
+/// MPI calls and read_input, below main, took no time that a sample met.
+void without_samples(database::Example& example) {
+  database::Experiment& e = example.experiment;
+  for (const char* const name : {"MPI_Init", "MPI_Finalize", "read_input"}) {
+    const database::ContextId first = context_named(e, name);
+    for (database::Summary& summary : e.context_summaries) {
+      std::erase_if(summary.entries, [&](const database::SummaryEntry& entry) {
+        return entry.scope >= first && entry.scope < e.contexts[first].end;
+      });
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Calls that no sample met share a row, which opens and says so") {
+  for (const bool unicode : {true, false}) {
+    DrivenBrowser driven(120, 24, unicode, without_samples);
+    driven.type("2");
+    const int row = driven.row_of("too short to sample");
+    INFO(driven.screen());
+    REQUIRE(row > 0);
+    CHECK(contains(driven.line(row), "MPI_Init, read_input, MPI_Finalize  too short to sample"));
+    driven.click(row, 60);
+    CHECK(contains(driven.line(22), "no sample met them (Enter opens them)"));
+    driven.type("\n");
+    CHECK(contains(driven.line(row + 2), "read_input"));
+    CHECK(contains(driven.line(row + 2), "too short to sample"));
+    driven.type("u");
+    CHECK(driven.row_of("MPI_Init, read_input") == -1);
+  }
+}
+
 TEST_CASE("Over ranks, a folded row has the values of all that it folds") {
   DrivenBrowser driven;
   driven.type("2>/amr::refine\n");
