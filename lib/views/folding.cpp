@@ -70,7 +70,7 @@ class Folding {
     while (around != kNone && lies_in_procedure(view_.kind(around))) around = view_.parent(around);
     if (around == kNone || !is_procedure(view_.kind(around)) || is_start_up(around)) return false;
     if (is_procedure(kind)) return joins(around, node).has_value();
-    return is_folded_library(around);
+    return is_folded_library(around) || is_nested_loop(node);
   }
 
   /// Rows that are the same become one, at the place of the first.
@@ -101,13 +101,19 @@ class Folding {
     rows = std::move(merged);
   }
 
-  /// Takes in what the procedure of a row absorbs.
+  /// Takes in what the procedure, or the loop, of a row absorbs.
   void absorb(VisibleNode& row) const {
-    if (!is_procedure(view_.kind(row.node)) || is_start_up(row.node)) return;
-    Fold fold = row.fold ? *row.fold : Fold{{row.node}, {row.node}, {row.node}, 0, false, {}};
+    const bool nameless = passed_over_.recursion && is_nameless_loop(row.node);
+    if ((!nameless && !is_procedure(view_.kind(row.node))) || is_start_up(row.node)) return;
+    Fold fold;
+    if (row.fold) {
+      fold = *row.fold;
+    } else {
+      fold.outermost = fold.own = fold.parts = {row.node};
+    }
     const std::size_t before = fold.parts.size();
     const std::vector<NodeId> begins = fold.parts;
-    for (const NodeId begin : begins) take_in(begin, fold);
+    for (const NodeId begin : begins) nameless ? take_in_loops(begin, fold) : take_in(begin, fold);
     if (fold.parts.size() == before) return;
     std::sort(fold.parts.begin(), fold.parts.end());
     std::sort(fold.own.begin(), fold.own.end());
@@ -127,6 +133,33 @@ class Folding {
 
   [[nodiscard]] bool is_start_up(NodeId node) const {
     return passed_over_.start_up && (view_.flags(node) & database::kStartUp) != 0;
+  }
+
+  [[nodiscard]] bool is_nameless_loop(NodeId node) const {
+    return view_.kind(node) == ContextKind::loop && view_.frame(node).file.empty();
+  }
+  /// The loop without a place that is all a loop holds, but for statements.
+  [[nodiscard]] std::optional<NodeId> only_loop_in(NodeId loop) const {
+    std::optional<NodeId> found;
+    for (const NodeId child : view_.children(loop)) {
+      if (view_.kind(child) == ContextKind::statement) continue;
+      if (found || !is_nameless_loop(child)) return std::nullopt;
+      found = child;
+    }
+    return found;
+  }
+  [[nodiscard]] bool is_nested_loop(NodeId node) const {
+    const NodeId above = view_.parent(node);
+    return passed_over_.recursion && is_nameless_loop(node) && is_nameless_loop(above) &&
+           only_loop_in(above) == node;
+  }
+  void take_in_loops(NodeId begin, Fold& fold) const {
+    std::uint32_t loops = 1;
+    for (auto inner = only_loop_in(begin); inner; inner = only_loop_in(*inner)) {
+      fold.parts.push_back(*inner);
+      fold.own.push_back(*inner);
+      fold.loops = std::max(fold.loops, ++loops);
+    }
   }
 
   [[nodiscard]] bool is_small(NodeId scope) const {

@@ -9,6 +9,7 @@
 // - a procedure that calls itself, directly or from its loops: what its calls do is added up level by level;
 // - the insides of the C++ standard library: the frame that was called stands for all that it calls, up to
 //   code that is not the library's;
+// - loops without a known place, directly inside each other, as stripped programs have them by the dozen;
 // - rows below the same one that no sample met.
 // To find the nodes of a row is to look at each of them and at its children. Procedures with very much below
 // them are therefore not folded.

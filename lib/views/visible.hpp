@@ -15,7 +15,8 @@ struct PassedOver {
   bool statements = false;
   bool start_up = false;        ///< frames that only lead to main or to a thread's start routine
   bool wait_internals = false;  ///< what lies below the outermost communication or wait frame
-  bool recursion = false;       ///< a procedure that calls itself is one row (views/folding.hpp)
+  bool recursion = false;       ///< a procedure that calls itself, and loops without a place directly inside
+                                ///< each other, are one row (views/folding.hpp)
   bool library = false;         ///< so is what the C++ standard library does inside of a call (likewise)
 
   friend bool operator==(const PassedOver&, const PassedOver&) = default;
@@ -41,6 +42,7 @@ struct Fold {
   std::vector<NodeId> own;             ///< exclusive figures are the sums of theirs
   std::vector<NodeId> parts;           ///< what is below these, and none of them, is below the row
   std::uint32_t recursion = 0;         ///< how many calls of itself lie inside each other
+  std::uint32_t loops = 0;             ///< how many loops without a place lie inside each other; 0: one
   bool library = false;                ///< insides of the standard library are among the parts
   std::vector<VisibleNode> unsampled;  ///< rows without any figure; the row stands for these alone
 };

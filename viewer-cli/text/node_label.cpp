@@ -38,7 +38,10 @@ std::vector<std::string> places_of(const views::View& view, const views::Visible
 }  // namespace
 
 std::string row_label(const views::View& view, const views::VisibleNode& row) {
-  if (!row.fold || row.fold->unsampled.empty()) return label(view.frame(row.node));
+  if (!row.fold) return label(view.frame(row.node));
+  if (row.fold->unsampled.empty())
+    return label(view.frame(row.node)) +
+           (row.fold->loops > 0 ? ", " + std::to_string(row.fold->loops) + " deep" : "");
   std::vector<std::pair<std::string, std::size_t>> names;  // as they come
   for (const views::VisibleNode& each : row.fold->unsampled) {
     const std::string name = without_parameters(label(view.frame(each.node)));

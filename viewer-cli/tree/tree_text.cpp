@@ -44,8 +44,7 @@ class TreeText {
     const bool chain = list.size() == 1 || (roots && view_.name() == "calling-context");
     for (std::size_t index = 0; index < list.size(); ++index) {
       const bool last = index + 1 == list.size();
-      Line line{&list[index], 1, !roots && view_.name() == "callers"};
-      fold_loops(line);
+      const Line line{&list[index], !roots && view_.name() == "callers"};
       write(line, roots || chain ? before : before + (last ? signs_.last : signs_.middle));
       const std::string below = roots || chain ? before : before + (last ? signs_.nothing : signs_.through);
       nodes(line.node->children, roots && list.size() > 1 ? below + signs_.nothing : below, false);
@@ -53,30 +52,14 @@ class TreeText {
   }
 
   void path(const std::vector<views::ShownNode>& steps) {
-    for (const views::ShownNode& step : steps) write({&step, 1, false}, "");
+    for (const views::ShownNode& step : steps) write({&step, false}, "");
   }
 
  private:
   struct Line {
     const views::ShownNode* node;
-    std::size_t nested;  ///< loops in one line
-    bool caller;         ///< a caller in the view of callers
+    bool caller;  ///< a caller in the view of callers
   };
-
-  /// Loops without a known place, directly inside each other and with the same numbers, are one line:
-  /// stripped programs have them by the dozen.
-  void fold_loops(Line& line) const {
-    const auto nameless = [&](const views::ShownNode& node) {
-      const views::Frame frame = view_.frame(node.node);
-      return frame.kind == ContextKind::loop && frame.file.empty();
-    };
-    while (!ids_ && nameless(*line.node) && line.node->children.size() == 1) {
-      const views::ShownNode& inner = line.node->children.front();
-      if (!nameless(inner) || numbers_.row(inner) != numbers_.row(*line.node)) return;
-      line.node = &inner;
-      ++line.nested;
-    }
-  }
 
   /// Code of a module without unwind information: who called it was inferred.
   [[nodiscard]] bool is_bare(const views::Frame& frame) const {
@@ -95,7 +78,6 @@ class TreeText {
       inferred_ = true;
     }
     if (line.caller) name = signs_.arrow + name;
-    if (line.nested > 1) name += ", " + std::to_string(line.nested) + " deep";
     const std::size_t for_name = room > columns(id) ? room - columns(id) : kShortestName;
     const FittedLabel fitted =
         fit_label(name, remarks_of(view_, shown, signs_.arrow), for_name, screen_.unicode);
@@ -143,8 +125,7 @@ void write_left_out(std::ostream& out, const Screen& screen, const views::Shown&
   add(shown.out_of_focus, "out of focus", "--focus");
   add(shown.wait_internals, "inside MPI and other waits", "--inside-waits");
   if (shown.folded != 0)
-    parts.push_back("the insides of " + keep(grouped(static_cast<double>(shown.folded)) +
-                                             " recursions and calls of std:: (--all)"));
+    parts.push_back(keep("the insides of " + counted(shown.folded, "folded row") + " (--all)"));
   if (shown.statements != 0) parts.push_back(keep(counted(shown.statements, "source line") + " (--lines)"));
   if (shown.start_up != 0) parts.push_back(keep(counted(shown.start_up, "start-up frame") + " (--all)"));
   if (parts.empty()) return;

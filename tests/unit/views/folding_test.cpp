@@ -17,7 +17,7 @@ using database::ContextKind;
 /// and MPI_Isend at three places where no sample met it.
 struct Nested {
   SampleExperiment sample{{"REALTIME"}};
-  ContextId main = 0, inner_walk = 0, inner_leaf = 0, inner_compare = 0, introsort = 0;
+  ContextId main = 0, inner_walk = 0, inner_leaf = 0, inner_compare = 0, introsort = 0, inner_loop = 0;
 
   Nested() {
     const std::uint32_t location = sample.add_location(0, 0, sample.add_role("main"));
@@ -48,6 +48,13 @@ struct Nested {
     statement(procedure(inner, "less(int, int)"), 3);
     inner_compare = procedure(sort, "less(int, int)");
     statement(inner_compare, 2);
+    const ContextId stripped = procedure(main, "stripped", "");
+    const ContextId outer = loop(stripped, "");
+    statement(outer, 1);
+    const ContextId middle = loop(outer, "");
+    inner_loop = loop(middle, "");
+    statement(inner_loop, 4);
+    loop(loop(stripped, ""), "known.cpp");
     for (std::uint32_t line = 1; line <= 3; ++line)
       procedure(sample.add(main, {ContextKind::call, "", "a.cpp", line}), "MPI_Isend");
     sample.finish();
@@ -99,6 +106,7 @@ TEST_CASE("A recursion is one row with the sums of all levels, and so is a call 
   CHECK(rows.find("leaf 400 400\n") != std::string::npos);
   CHECK(rows.find("void std::sort<int*>(int*, int*) 7 12\n") != std::string::npos);
   CHECK(rows.find("less(int, int) 5 5\n") != std::string::npos);
+  CHECK(rows.find("loop 5 5\n") != std::string::npos);
   CHECK(rows.find("introsort") == std::string::npos);
   CHECK(rows.find("walk", rows.find("walk") + 1) == std::string::npos);
 }
@@ -133,6 +141,7 @@ TEST_CASE("What a row hides is revealed and found at that row, which shows the m
   CHECK(revealed(opened.nested.inner_walk) == "walk");
   CHECK(revealed(opened.nested.inner_leaf) == "leaf");
   CHECK(revealed(opened.nested.inner_compare) == "less(int, int)");
+  CHECK(outline.reveal(opened.nested.inner_loop)->fold->loops == 3);
   CHECK(revealed(opened.nested.introsort) == "void std::sort<int*>(int*, int*)");
   Search search(opened.tree, "introsort", opened.options(true).passed_over);
   while (search.step(100)) continue;

@@ -146,9 +146,10 @@ TEST_CASE("Nameless loops directly inside each other are one line") {
   for (int depth = 0; depth < 3; ++depth) at = sample.add(at, {ContextKind::loop, "", "", 0});
   sample.set(sample.add(at, {ContextKind::statement, "", "", 0}), 0, 0, 6'000'000'000);
   sample.finish();
-  CHECK(run(sample, {"view"}).find("loop\n") != std::string::npos);
-  CHECK(run(sample, {"view"}).find("loop, 2 deep\n") != std::string::npos);  // the third has own time
+  CHECK(run(sample, {"view"}).find("loop, 3 deep\n") != std::string::npos);
+  CHECK(run(sample, {"view"}).find("loop\n") == std::string::npos);
   CHECK(run(sample, {"view", "--ids"}).find("deep") == std::string::npos);
+  CHECK(run(sample, {"view", "--all"}).find("deep") == std::string::npos);
 }
 
 TEST_CASE("Blame on a call site is shown where the call stands") {
