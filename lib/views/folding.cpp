@@ -43,13 +43,14 @@ bool is_same(const Frame& one, const Frame& other) {
 }
 
 /// What makes rows below the parts of one row the same.
-using Identity = std::tuple<ContextKind, std::string_view, std::string_view, std::uint32_t, std::string_view,
-                            std::string_view, std::uint32_t>;
+using Identity = std::tuple<ContextKind, bool, std::string_view, std::string_view, std::uint32_t,
+                            std::string_view, std::string_view, std::uint32_t>;
 
 Identity identity_of(const View& view, const VisibleNode& row) {
   const Frame frame = view.frame(row.node);
   const Frame call = row.call ? view.frame(*row.call) : Frame{};
-  return {frame.kind, frame.name, frame.file, frame.line, frame.module, call.file, call.line};
+  const bool wait = (view.flags(row.node) & database::kFrontier) != 0;
+  return {frame.kind, wait, frame.name, frame.file, frame.line, frame.module, call.file, call.line};
 }
 
 class Folding {
@@ -66,11 +67,12 @@ class Folding {
   [[nodiscard]] bool is_absorbed(NodeId node) const {
     const ContextKind kind = view_.kind(node);
     if (!is_procedure(kind) && !lies_in_procedure(kind)) return false;
+    if (is_nested_loop(node)) return true;
     NodeId around = view_.parent(node);
     while (around != kNone && lies_in_procedure(view_.kind(around))) around = view_.parent(around);
     if (around == kNone || !is_procedure(view_.kind(around)) || is_start_up(around)) return false;
     if (is_procedure(kind)) return joins(around, node).has_value();
-    return is_folded_library(around) || is_nested_loop(node);
+    return is_folded_library(around);
   }
 
   /// Rows that are the same become one, at the place of the first.
@@ -89,12 +91,9 @@ class Folding {
     for (std::size_t at = 0; at < merged.size(); ++at) {
       if (nodes[at].size() == 1) continue;
       std::sort(nodes[at].begin(), nodes[at].end());
+      // One may lie inside another: then a call of the procedure by itself is between them (leave_out_calls).
       auto fold = std::make_shared<Fold>();
-      for (const NodeId node : nodes[at]) {
-        const bool inside = !fold->outermost.empty() && node < view_.subtree_end(fold->outermost.back());
-        if (!inside) fold->outermost.push_back(node);
-      }
-      fold->own = fold->parts = std::move(nodes[at]);
+      fold->outermost = fold->own = fold->parts = std::move(nodes[at]);
       merged[at].node = fold->outermost.front();
       merged[at].fold = std::move(fold);
     }
@@ -103,8 +102,9 @@ class Folding {
 
   /// Takes in what the procedure, or the loop, of a row absorbs.
   void absorb(VisibleNode& row) const {
-    const bool nameless = passed_over_.recursion && is_nameless_loop(row.node);
-    if ((!nameless && !is_procedure(view_.kind(row.node))) || is_start_up(row.node)) return;
+    const bool loop = passed_over_.recursion && view_.kind(row.node) == ContextKind::loop;
+    if ((!loop && !is_procedure(view_.kind(row.node))) || is_start_up(row.node)) return;
+    if (passed_over_.wait_internals && is_wait(row.node)) return;  // nothing of it is shown
     Fold fold;
     if (row.fold) {
       fold = *row.fold;
@@ -113,8 +113,15 @@ class Folding {
     }
     const std::size_t before = fold.parts.size();
     const std::vector<NodeId> begins = fold.parts;
-    for (const NodeId begin : begins) nameless ? take_in_loops(begin, fold) : take_in(begin, fold);
-    if (fold.parts.size() == before) return;
+    for (const NodeId begin : begins) {
+      if (!loop) {
+        take_in(begin, fold);
+      } else {
+        if (is_nameless_loop(begin)) take_in_loops(begin, fold);
+        leave_out_calls(begin, fold);
+      }
+    }
+    if (fold.parts.size() == before && fold.re_entered.empty()) return;
     std::sort(fold.parts.begin(), fold.parts.end());
     std::sort(fold.own.begin(), fold.own.end());
     row.fold = std::make_shared<const Fold>(std::move(fold));
@@ -135,6 +142,7 @@ class Folding {
     return passed_over_.start_up && (view_.flags(node) & database::kStartUp) != 0;
   }
 
+  [[nodiscard]] bool is_wait(NodeId node) const { return (view_.flags(node) & database::kFrontier) != 0; }
   [[nodiscard]] bool is_nameless_loop(NodeId node) const {
     return view_.kind(node) == ContextKind::loop && view_.frame(node).file.empty();
   }
@@ -152,6 +160,19 @@ class Folding {
     const NodeId above = view_.parent(node);
     return passed_over_.recursion && is_nameless_loop(node) && is_nameless_loop(above) &&
            only_loop_in(above) == node;
+  }
+  /// Calls of the procedure around a loop by itself belong to the procedure's row.
+  void leave_out_calls(NodeId loop, Fold& fold) const {
+    std::vector<NodeId> open = {loop};
+    while (!open.empty()) {
+      const NodeId at = open.back();
+      open.pop_back();
+      for (const NodeId child : view_.children(at)) {
+        const ContextKind kind = view_.kind(child);
+        if (kind == ContextKind::loop || kind == ContextKind::call) open.push_back(child);
+        if (is_procedure(kind) && is_absorbed(child)) fold.re_entered.push_back(child);
+      }
+    }
   }
   void take_in_loops(NodeId begin, Fold& fold) const {
     std::uint32_t loops = 1;
@@ -171,7 +192,7 @@ class Folding {
 
   /// Why a procedure that is called from `scope` has no row of its own. Waits always have one.
   [[nodiscard]] std::optional<Why> joins(NodeId scope, NodeId node) const {
-    if (!is_small(scope) || (view_.flags(node) & database::kFrontier) != 0) return std::nullopt;
+    if (!is_small(scope) || is_wait(node) || is_start_up(node) || is_start_up(scope)) return std::nullopt;
     const Frame frame = view_.frame(node);
     if (is_folded_library(scope) && is_library(frame)) return Why::library;
     if (passed_over_.recursion && is_same(view_.frame(scope), frame)) return Why::recursion;

@@ -2,6 +2,7 @@
 
 #include "views/derived.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace culprit::views {
@@ -76,14 +77,18 @@ double visible_value(View& view, const VisibleNode& row, const Column& column, b
       operands.push_back(visible_value(view, row, operand, fold_calls));
     return column.derived->evaluate(operands);
   }
-  const std::vector<NodeId>& nodes = column.name.inclusive ? row.fold->outermost
-                                     : column.blame        ? row.fold->parts
-                                                           : row.fold->own;
-  if (nodes.size() == 1) return visible_value(view, nodes.front(), column, fold_calls);
+  const bool inclusive = column.name.inclusive;
+  const std::vector<NodeId>& nodes = inclusive      ? row.fold->outermost
+                                     : column.blame ? row.fold->parts
+                                                    : row.fold->own;
+  const bool whole = !inclusive || row.fold->re_entered.empty();
+  if (nodes.size() == 1 && whole) return visible_value(view, nodes.front(), column, fold_calls);
   if (!column.additive()) return std::numeric_limits<double>::quiet_NaN();
   double sum = 0;
   for (const NodeId node : nodes) sum += visible_value(view, node, column, fold_calls);
-  return sum;
+  if (whole) return sum;
+  for (const NodeId node : row.fold->re_entered) sum -= visible_value(view, node, column, fold_calls);
+  return std::max(sum, 0.0);  // but for rounding
 }
 
 }  // namespace culprit::views

@@ -38,12 +38,14 @@ struct VisibleNode {
 
 /// What a row stands for that shows several nodes as one.
 struct Fold {
-  std::vector<NodeId> outermost;       ///< ascending; inclusive figures are the sums of theirs
-  std::vector<NodeId> own;             ///< exclusive figures are the sums of theirs
-  std::vector<NodeId> parts;           ///< what is below these, and none of them, is below the row
-  std::uint32_t recursion = 0;         ///< how many calls of itself lie inside each other
-  std::uint32_t loops = 0;             ///< how many loops without a place lie inside each other; 0: one
-  bool library = false;                ///< insides of the standard library are among the parts
+  std::vector<NodeId> outermost;  ///< ascending; inclusive figures are the sums of theirs
+  std::vector<NodeId>
+      re_entered;               ///< without those of these: calls of the procedure around a loop, by itself
+  std::vector<NodeId> own;      ///< exclusive figures are the sums of theirs
+  std::vector<NodeId> parts;    ///< what is below these, and none of them, is below the row
+  std::uint32_t recursion = 0;  ///< how many calls of itself lie inside each other
+  std::uint32_t loops = 0;      ///< how many loops without a place lie inside each other; 0: one
+  bool library = false;         ///< insides of the standard library are among the parts
   std::vector<VisibleNode> unsampled;  ///< rows without any figure; the row stands for these alone
 };
 

@@ -5,7 +5,11 @@
 #include "views/outline.hpp"
 #include "views/sample_experiment.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include <catch2/catch.hpp>
+#include <rapidcheck.h>
 
 namespace culprit::views::testing {
 namespace {
@@ -158,6 +162,94 @@ TEST_CASE("The library is known by names with or without a return type, and not 
   CHECK_FALSE(is_library({"less", "/usr/include/c++/12/algo.h", 1, "", ContextKind::inlined}));
   CHECK_FALSE(is_library({"take(std::vector<int>&)", "a.cpp", 1, "", ContextKind::procedure}));
   CHECK_FALSE(is_library({"std_like(int)", "a.cpp", 1, "", ContextKind::procedure}));
+}
+
+namespace {
+
+int below(int bound) {
+  return *rc::gen::inRange(0, bound);
+}
+
+/// Procedures of few names, of which two are the library's, loops with and without a place, inlined code,
+/// start-up frames and waits, inside each other at random.
+void grow(SampleExperiment& sample, ContextId parent, int depth, std::uint8_t inherited) {
+  constexpr std::array<const char*, 4> kNames = {"walk", "leaf", "std::a", "void std::b<int>(int)"};
+  for (int child = below(4); child > 0; --child) {
+    const auto line = static_cast<std::uint32_t>(1 + below(3));
+    const int choice = depth > 8 ? 0 : below(7);
+    const char* const name = kNames.at(static_cast<std::size_t>(below(4)));
+    if (choice <= 1) {
+      const ContextId statement =
+          sample.add(parent, {ContextKind::statement, "", "a.c", line, "app", inherited});
+      sample.set(statement, 0, 0, static_cast<std::uint64_t>(1 + below(5)));
+    } else if (choice <= 3) {
+      const char* const file = below(2) == 0 ? "" : "a.c";
+      grow(sample, sample.add(parent, {ContextKind::loop, "", file, *file == 0 ? 0 : line, "app", inherited}),
+           depth + 1, inherited);
+    } else if (choice == 4) {
+      grow(sample, sample.add(parent, {ContextKind::inlined, name, "a.c", line, "app", inherited}), depth + 1,
+           inherited);
+    } else {
+      const ContextId call = sample.add(parent, {ContextKind::call, "", "a.c", line, "app", inherited});
+      std::uint8_t flags = inherited;
+      if (inherited == 0 && below(9) == 0) flags = database::kStartUp;
+      if (inherited == 0 && below(9) == 0) flags = database::kFrontier | database::kInWait;
+      const ContextId callee = sample.add(call, {ContextKind::procedure, name, "a.c", 9, "app", flags});
+      grow(sample, callee, depth + 1, inherited | (flags & database::kInWait));
+    }
+  }
+}
+
+bool has_row(const CallingContext& tree, ContextId context) {
+  const ContextKind kind = tree.kind(context);
+  const std::uint8_t flags = tree.flags(context);
+  const bool internal = (flags & database::kInWait) != 0 && (flags & database::kFrontier) == 0;
+  const bool scope =
+      kind == ContextKind::procedure || kind == ContextKind::inlined || kind == ContextKind::loop;
+  return scope && !internal && (flags & database::kStartUp) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("Whatever is folded, each frame is part of one row, and no row has less than what is below it") {
+  REQUIRE(rc::check("parts of rows", [] {
+    SampleExperiment sample({"REALTIME"});
+    sample.add_location(0, 0, sample.add_role("main"));
+    grow(sample,
+         sample.add(sample.add(0, {ContextKind::root, "<program root>"}),
+                    {ContextKind::procedure, "main", "a.c", 1}),
+         0, 0);
+    sample.finish();
+    const Figures figures(sample);
+    CallingContext tree(figures);
+    OutlineOptions options;
+    options.sort = options.size = find_column(sample.experiment(), "REALTIME");
+    options.passed_over = {.fold_calls = true,
+                           .statements = true,
+                           .start_up = true,
+                           .wait_internals = true,
+                           .recursion = true,
+                           .library = true};
+    Outline outline(tree, options);
+    outline.open_below(*outline.rows().front(), 64, 100'000);
+    std::vector<int> times(sample.experiment().contexts.size(), 0);
+    for (const Outline::Item* const item : outline.rows()) {
+      const std::vector<NodeId> itself = {item->node};
+      for (const NodeId part : item->fold ? item->fold->parts : itself) ++times[part];
+      double sum = 0;
+      for (const auto& child : item->children) sum += visible_value(tree, *child, options.sort, true);
+      RC_ASSERT(sum <= visible_value(tree, *item, options.sort, true) + 1e-12);
+    }
+    for (ContextId context = 0; context < times.size(); ++context) {
+      if (!has_row(tree, context)) continue;
+      RC_ASSERT(times[context] == 1);
+      const Outline::Item* const row = outline.reveal(context);
+      const bool found =
+          row->node == context ||
+          (row->fold && std::binary_search(row->fold->parts.begin(), row->fold->parts.end(), context));
+      RC_ASSERT(found);
+    }
+  }));
 }
 
 }  // namespace culprit::views::testing

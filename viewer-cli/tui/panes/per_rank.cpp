@@ -34,12 +34,18 @@ std::uint32_t busiest_role(const database::Contents& experiment, const std::vect
 std::vector<double> values_of(Workspace& workspace, const NodeRef& ref, const views::Column& column) {
   if (!ref.fold || column.derived || ref.view != Workspace::kCallingContext)
     return views::per_thread(workspace.view(ref.view), ref.node, column);
-  const bool inclusive = column.name.inclusive;
-  const std::vector<views::NodeId>& contexts = inclusive ? ref.fold->outermost : ref.fold->own;
-  std::vector<double> values;
-  for (const std::uint64_t value : workspace.figures().per_thread(contexts, column.metric, inclusive))
-    values.push_back(static_cast<double>(value) / column.divisor);
-  return values;
+  const views::View& view = workspace.view(ref.view);
+  std::vector<double> sums(workspace.experiment().locations.size(), 0);
+  const auto add = [&](const std::vector<views::NodeId>& nodes, double sign) {
+    for (const views::NodeId node : nodes) {
+      const std::vector<double> values = views::per_thread(view, node, column);
+      for (std::size_t location = 0; location < values.size(); ++location)
+        sums[location] += sign * values[location];
+    }
+  };
+  add(column.name.inclusive ? ref.fold->outermost : ref.fold->own, 1);
+  if (column.name.inclusive) add(ref.fold->re_entered, -1);
+  return sums;
 }
 
 }  // namespace
