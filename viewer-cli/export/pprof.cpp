@@ -8,6 +8,7 @@
 #include "text/prose.hpp"
 #include "views/frame.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
