@@ -249,7 +249,7 @@ const TileValues& Writer::end_tiles(std::span<const ContextId> parents, std::siz
   s.comm.broadcast(index, 0);
   collectively(s.comm, s.path, [&] {
     if (s.locations > 0) s.mapped = MappedFile(s.temporary, true);
-    s.values = std::make_unique<TileValues>(index, s.mapped.bytes(), parents.size(), metrics, 0, s.temporary);
+    s.values = std::make_unique<TileValues>(index, s.mapped.bytes(), parents.size(), metrics, s.temporary);
   });
   return *s.values;
 }
