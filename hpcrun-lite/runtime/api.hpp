@@ -34,6 +34,7 @@ struct CulpritTotals {
   std::uint64_t time_lines;         ///< processes that recorded calls
   std::uint64_t delayed;            ///< processes that were to wait for culprit_start, and never called it
   std::uint64_t unsampled_threads;  ///< that got no timer
+  std::uint64_t threads_lost;       ///< that the measurement had no room for
   std::uint64_t traces_limited;     ///< traces that reached their limit
   std::uint64_t traces_failed;      ///< traces that could not be written to their end
 };

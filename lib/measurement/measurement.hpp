@@ -158,9 +158,13 @@ struct ProcessInfo {
   bool traced = false;             ///< a trace lies beside the measurement
   std::uint64_t iterations = 0;    ///< that the program marked
   std::uint64_t samples_lost = 0;  ///< of threads that found no room
+  std::uint64_t threads_lost = 0;  ///< that the file had no room for: they were not measured
   HostLoad host_load;
   std::vector<std::string> notes;  ///< what the runtime wants the user to know
 };
+
+/// How many threads were not measured, and why.
+std::string describe_lost_threads(std::uint64_t count);
 
 /// Everything that one process recorded.
 struct Measurement {

@@ -171,9 +171,15 @@ void check_version(const std::filesystem::path& path, std::uint32_t version, std
                                    (newer ? ")" : ", or measure again)"));
 }
 
+std::string describe_lost_threads(std::uint64_t count) {
+  return std::to_string(count) + (count == 1 ? " thread was" : " threads were") +
+         " not measured: no room (a full disk, or more than " + std::to_string(kMaxThreads) +
+         " threads at one time)";
+}
+
 void tell_losses(ProcessInfo& process, const Losses& losses) {
-  tell(process, losses.threads,
-       " thread(s) were not measured: no room (full disk, or more than 4096 threads at one time)");
+  process.threads_lost = losses.threads;
+  if (losses.threads > 0) process.notes.push_back(describe_lost_threads(losses.threads));
   tell(process, losses.modules, " look-up(s) of a load module found no room in the module table");
   tell(process, losses.arguments, " argument(s) of the command line were too long to record");
   tell(process, losses.notes, " further note(s) were lost");

@@ -2,6 +2,9 @@
 next: waiting_threads says how long each of its functions took by its own clock."""
 
 import pathlib
+import re
+import resource
+import subprocess
 import sys
 import unittest
 
@@ -49,6 +52,32 @@ class ManyThreads(harness.Workspace):
         """Waits of which nobody sees the end, one after the other, without work between that a tick could meet."""
         spent, found, _ = self.measured("turns", 40, 3)
         self.assert_spent(spent, found, 40, share=0.05)
+
+    def test_threads_without_room_are_left_asleep_and_reported(self):
+        """The file has room for some of the threads; the others, or all of a file that there is not, are not sampled."""
+        threads, size = 300, 512 << 10
+        for mapping in ("", "1"):
+            run = self.here / f"run{mapping}"
+            done = harness.run(
+                [harness.HPCRUN, "-o", run, harness.PROGRAMS / "waiting_threads", "sem", threads, 2],
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
+                env=dict(harness.ENVIRONMENT, CULPRIT_NO_SHARED_MAPPING=mapping),
+            )
+            self.assertRegex(done.stderr, r"; \d+ threads were not measured: no room \(a full disk, or more than 12288 ")
+            # Each only until its first tick; woken at each tick they were 100 000.
+            self.assertLess(int(re.search(r"(\d+) dropped", done.stderr).group(1)), 3 * threads)
+            merged = harness.run([harness.PROF_MPI, run], expect=3)
+            self.assertRegex(merged.stderr, r"\.culprit: \d+ threads were not measured: no room")
+
+    def test_no_room_for_any_thread_is_no_short_program(self):
+        disk = self.here / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", disk], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("this machine does not let root mount a tmpfs")
+        self.addCleanup(subprocess.run, ["umount", disk])
+        done = harness.run([harness.HPCRUN, "-o", disk / "run", harness.PROGRAMS / "spin", "0.5"])
+        self.assertIn("no samples: 1 thread was not measured: no room (a full disk", done.stderr)
 
     def test_ten_thousand_threads(self):
         spent, found, info = self.measured("mixed", 10_000, 2)

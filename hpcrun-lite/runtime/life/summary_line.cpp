@@ -1,5 +1,6 @@
 #include "runtime/life/summary_line.hpp"
 
+#include "measurement/limits.hpp"
 #include "runtime/modules/modules.hpp"
 #include "runtime/process/identity.hpp"
 #include "runtime/recording/recording.hpp"
@@ -65,6 +66,13 @@ void add_unsampled(Line& line, const CulpritTotals& totals) {
   if (first_refusal() != nullptr) line.add(" (").add(first_refusal()).add(")");
 }
 
+/// Threads that the measurement had no room for.
+void add_lost_threads(Line& line, const CulpritTotals& totals) {
+  add_count(line, totals.threads_lost, "thread was", "threads were");
+  line.add(" not measured: no room (a full disk, or more than ").number(measurement::kMaxThreads);
+  line.add(" threads at one time)");
+}
+
 void add_samples(Line& line, const CulpritTotals& totals) {
   add_count(line, totals.samples, "sample", "samples");
   line.add(", ");
@@ -78,12 +86,17 @@ void add_samples(Line& line, const CulpritTotals& totals) {
     line.add("; ");
     add_unsampled(line, totals);
   }
+  if (totals.threads_lost != 0) {
+    line.add("; ");
+    add_lost_threads(line, totals);
+  }
   add_stopped_traces(line, totals);
   add_next(line);
 }
 
 void add_cause(Line& line, const CulpritTotals& totals) {
   if (totals.unsampled_threads != 0) return add_unsampled(line, totals);
+  if (totals.threads_lost != 0) return add_lost_threads(line, totals);
   line.add("the program ran for ").number((now() - process.start_ns) / 1'000'000);
   line.add(" ms, too short to be sampled, or never used its processor time");
 }

@@ -39,6 +39,7 @@ bool world_is_whole = false;  // every rank of it is to leave a measurement
 char known_mpi[128];
 RankFrom rank_from = RankFrom::world;
 std::atomic<std::uint64_t> lost{0};
+std::atomic<std::uint64_t> threads_lost{0};
 
 bool try_lock_file() {
   return !file_lock.exchange(true, std::memory_order_acquire);
@@ -178,6 +179,7 @@ bool ensure_tree(Thread* thread) {
       file.add_thread(static_cast<std::uint64_t>(thread->tid), thread->main, role, thread->start_ns, again);
   if (thread->tree != nullptr) thread->trace = trace_of(*thread->tree);
   thread->tree_refused = thread->tree == nullptr && !again;
+  if (thread->tree_refused) threads_lost.fetch_add(1, std::memory_order_relaxed);
   return thread->tree != nullptr;
 }
 
@@ -198,6 +200,7 @@ CulpritTotals count_totals() {
                        .time_lines = trace_file.recorded() ? 1u : 0u,
                        .delayed = 0,
                        .unsampled_threads = unsampled_threads(),
+                       .threads_lost = threads_lost.load(std::memory_order_relaxed),
                        .traces_limited = trace_file.limit_reached() ? 1u : 0u,
                        .traces_failed = trace_file.stopped() && !trace_file.limit_reached() ? 1u : 0u};
   for (std::size_t i = 0; i < file.thread_count(); ++i) {
@@ -286,6 +289,7 @@ void forget_file() {
   file_wanted = false;
   file_lock.store(false, std::memory_order_relaxed);
   lost.store(0, std::memory_order_relaxed);
+  threads_lost.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace culprit::runtime

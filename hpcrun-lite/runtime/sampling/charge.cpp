@@ -4,6 +4,7 @@
 #include "runtime/recording/readings.hpp"
 #include "runtime/recording/recording.hpp"
 #include "runtime/recording/stretches.hpp"
+#include "runtime/sampling/timers.hpp"
 #include "runtime/state/control.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
@@ -18,8 +19,10 @@ using measurement::SampleValues;
 /// Charges what is carried of an event besides REALTIME to the interrupted call path. False: not now.
 bool record_carried(Thread* thread, std::size_t event, const void* context) {
   if (!ensure_tree(thread)) {
-    if (thread->tree_refused) count_lost(1);
-    return thread->tree_refused;
+    if (!thread->tree_refused) return false;
+    count_lost(1);
+    delete_timers(thread);
+    return true;
   }
   const bool alone = !process.events.has_realtime();
   WalkFlaws flaws;

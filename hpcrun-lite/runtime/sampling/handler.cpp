@@ -46,6 +46,7 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   if (!ensure_tree(thread)) {
     if (!thread->tree_refused) return false;
     count_lost(thread->grid.pass(time));
+    delete_timers(thread);  // they would wake it for nothing, as often as those that are measured
     return true;
   }
   const std::uint64_t weight = thread->grid.pass(time);
@@ -90,7 +91,7 @@ void take_tick(Thread* thread, const void* context) {
   end_run(thread, process.brake.signal_ns());
   if (thread->parking.on.load(std::memory_order_relaxed)) {
     fall_asleep(thread);
-  } else {
+  } else if (!thread->tree_refused) {
     // A tick that could not be recorded stays due; asking for it at once would spin.
     arm(thread, done ? thread->grid.next() : time + thread->grid.period());
   }

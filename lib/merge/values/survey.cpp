@@ -107,7 +107,7 @@ struct Local {
   std::unique_ptr<storage::Spill> spill;
   ProcessRuns processes;
   std::vector<std::string> unreadable;  ///< a line each
-  std::vector<std::string> losses;      ///< of files that were cut, likewise
+  std::vector<std::string> losses;      ///< of files that lack something, likewise
   std::map<std::string, Trees> trees;
 
   void read(const InputFiles& files, const Step& step);
@@ -143,6 +143,8 @@ void Local::read(const InputFiles& files, const Step& step) {
       std::string whose = path + ": ";
       if (file.process.rank) whose.append("rank ").append(std::to_string(*file.process.rank)).append(": ");
       for (const std::string& loss : file.losses) losses.push_back(whose + loss);
+      if (file.process.threads_lost > 0)
+        losses.push_back(whose + measurement::describe_lost_threads(file.process.threads_lost));
       processes.add(summarizer.summarize(file, path, file_at.bytes()));
       trees[file.process.run_id].add(file);
     } catch (const measurement::MeasurementError& error) {

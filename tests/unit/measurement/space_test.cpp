@@ -82,7 +82,7 @@ TEST_CASE("a full disk gives an errno, never a signal, and loses nothing that wa
   CHECK(samples == recorded);
   CHECK(m.threads[0].quality.full > 0);
   REQUIRE(m.process.notes.size() == 1);
-  CHECK(m.process.notes[0].substr(0, 11) == "1 thread(s)");
+  CHECK(m.process.notes[0].substr(0, 12) == "1 thread was");
 }
 
 TEST_CASE("a disk without room for a file leaves none behind") {
