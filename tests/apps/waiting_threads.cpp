@@ -1,9 +1,10 @@
 // Threads that wait while others work: waiting_threads KIND THREADS SECONDS [WORKERS].
 // KIND is what they wait in: sem, cond, read, barrier, mutex, poll, futex (a system call of their own, as
-// language runtimes make it), mixed (all of these in turn), turns: 30 ms in waits_here and 10 ms in
-// waits_there, again and again, with no work between; or naps: 20 ms in naps, by syscall(), again and again.
-// All are there before the time begins, and come back at its end. Prints how much was worked, and how long
-// the threads spent in each of the functions waits_in_..., waits_here, waits_there and works, in seconds.
+// language runtimes make it), mixed (all of these in turn), flock (a descriptor for each), turns: 30 ms in
+// waits_here and 10 ms in waits_there, again and again, with no work between; or naps: 20 ms in naps, by
+// syscall(), again and again. All are there before the time begins, and come back at its end. Prints how much
+// was worked, and how long the threads spent in each of the functions waits_in_..., waits_here, waits_there
+// and works, in seconds.
 #include "raw_wait.hpp"
 
 #include <atomic>
@@ -16,10 +17,13 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,6 +41,7 @@ bool released = false;
 std::atomic<int> word{0};
 std::atomic<bool> stop{false};
 int pipes[2];
+int locked_file = -1;
 std::atomic<unsigned> returned{0};
 std::atomic<std::uint64_t> rounds{0};  // of work
 
@@ -70,6 +75,15 @@ extern "C" __attribute__((noinline)) void waits_in_poll() {
 extern "C" __attribute__((noinline)) void waits_in_futex() {
   while (word.load() == 0) raw_futex(&word, FUTEX_WAIT_PRIVATE, 0);
 }
+int open_locked_file() {
+  return open(("/proc/self/fd/" + std::to_string(locked_file)).c_str(), O_RDWR);
+}
+extern "C" __attribute__((noinline)) void waits_in_flock() {
+  const int own = open_locked_file();
+  while (flock(own, LOCK_EX) != 0 && errno == EINTR) {
+  }
+  close(own);
+}
 
 extern "C" __attribute__((noinline)) void waits_here() {
   raw_wait(std::chrono::milliseconds(30));
@@ -93,7 +107,8 @@ struct Kind {
 };
 constexpr Kind kinds[] = {{"sem", waits_in_sem},         {"cond", waits_in_cond},   {"read", waits_in_read},
                           {"barrier", waits_in_barrier}, {"mutex", waits_in_mutex}, {"poll", waits_in_poll},
-                          {"futex", waits_in_futex}};
+                          {"futex", waits_in_futex},     {"flock", waits_in_flock}};
+constexpr std::size_t kFileLocks = std::size(kinds) - 1;  // need more descriptors than thousands may have
 
 /// What the program itself says of a function.
 struct Spent {
@@ -101,8 +116,8 @@ struct Spent {
   std::atomic<std::int64_t> ns{0};
 };
 Spent spent[] = {{"waits_in_sem"},   {"waits_in_cond"}, {"waits_in_read"},  {"waits_in_barrier"},
-                 {"waits_in_mutex"}, {"waits_in_poll"}, {"waits_in_futex"}, {"waits_here"},
-                 {"waits_there"},    {"naps"},          {"works"}};
+                 {"waits_in_mutex"}, {"waits_in_poll"}, {"waits_in_futex"}, {"waits_in_flock"},
+                 {"waits_here"},     {"waits_there"},   {"naps"},           {"works"}};
 constexpr std::size_t kHere = std::size(kinds), kThere = kHere + 1, kNaps = kHere + 2, kWorks = kHere + 3;
 /// Behind the kinds of one long wait: those of many short ones.
 constexpr std::size_t kInTurns = std::size(kinds), kInNaps = kInTurns + 1;
@@ -155,6 +170,7 @@ void release_all(std::size_t waiters) {
   raw_futex(&word, FUTEX_WAKE_PRIVATE, 1 << 30);
   pthread_mutex_unlock(&held);
   close(pipes[1]);
+  close(locked_file);
 }
 
 [[noreturn]] void usage() {
@@ -169,7 +185,7 @@ std::vector<std::uintptr_t> waits_of(const std::string& kind, std::size_t thread
   std::vector<std::uintptr_t> waits;
   for (std::size_t i = 0; waits.size() < threads; ++i) {
     const std::size_t place = i % std::size(kinds);
-    if (kind == kinds[place].name || kind == "mixed") waits.push_back(place);
+    if (kind == kinds[place].name || (kind == "mixed" && place != kFileLocks)) waits.push_back(place);
     if (i == std::size(kinds) && waits.empty()) usage();
   }
   return waits;
@@ -190,7 +206,8 @@ int main(int count, char** arguments) {
   sem_init(&present, 0, 0);
   pthread_barrier_init(&barrier, nullptr, at_barrier);
   pthread_mutex_lock(&held);
-  if (pipe(pipes) != 0) return 1;
+  locked_file = memfd_create("locked", 0);
+  if (pipe(pipes) != 0 || flock(locked_file, LOCK_EX) != 0) return 1;
 
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);

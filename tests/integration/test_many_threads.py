@@ -53,6 +53,13 @@ class ManyThreads(harness.Workspace):
         spent, found, _ = self.measured("turns", 40, 3)
         self.assert_spent(spent, found, 40, share=0.05)
 
+    def test_file_locks(self):
+        """A signal to one that waits for a file lock wakes all behind it."""
+        threads = 300
+        spent, found, info = self.measured("flock", threads, 1)
+        self.assert_spent(spent, found, threads)
+        self.assertLess(info["samples"], 3 * threads + 1 / PERIOD)
+
     def test_threads_without_room_are_left_asleep_and_reported(self):
         """The file has room for some of the threads; the others, or all of a file that there is not, are not sampled."""
         threads, size = 300, 512 << 10

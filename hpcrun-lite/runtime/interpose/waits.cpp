@@ -20,6 +20,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/msg.h>
 #include <sys/random.h>
 #include <sys/select.h>
