@@ -3,6 +3,7 @@
 #include "files/watched_mapping.hpp"
 #include "print/printable.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -19,7 +20,7 @@
 namespace culprit::files {
 namespace {
 
-/// All whose default is to end the process, but SIGKILL.
+/// All whose default is to end the process, but SIGKILL and the real-time signals.
 constexpr std::array kDeadly = {SIGHUP,  SIGINT,  SIGQUIT, SIGILL,    SIGTRAP, SIGABRT,   SIGBUS,
                                 SIGFPE,  SIGUSR1, SIGSEGV, SIGUSR2,   SIGPIPE, SIGALRM,   SIGTERM,
                                 SIGXCPU, SIGPROF, SIGSYS,  SIGVTALRM, SIGIO,   SIGSTKFLT, SIGPWR};
@@ -151,11 +152,13 @@ void put_right_at_death(const char* tool) {
   action.sa_sigaction = on_deadly;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   ::sigfillset(&action.sa_mask);
-  for (const int signal : kDeadly) {
+  const auto handle = [&action](int signal) {
     struct sigaction before {};
-    if (::sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) continue;
+    if (::sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) return;
     if (before.sa_handler == SIG_DFL || is_fault(signal)) ::sigaction(signal, &action, nullptr);
-  }
+  };
+  std::ranges::for_each(kDeadly, handle);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) handle(signal);
   std::signal(SIGXFSZ, SIG_IGN);
   std::set_terminate(on_terminate);
 }

@@ -293,7 +293,7 @@ class Browser(unittest.TestCase):
 
     def test_signals_give_the_terminal_back(self):
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS,
-                       signal.SIGUSR1):
+                       signal.SIGUSR1, signal.SIGRTMIN, signal.SIGRTMAX):
             with self.subTest(signal=number.name):
                 terminal = self.terminal()
                 terminal.wait_for("WHAT MAKES THEM WAIT")
