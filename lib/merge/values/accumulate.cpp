@@ -219,6 +219,7 @@ void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
                                      std::span<const cct::NodeId> united, std::uint32_t location) {
   for (const measurement::Epoch& epoch : thread.epochs) {
     if (measurement::is_transfer(epoch.kind) || measurement::is_transfer_stamp(epoch.kind)) continue;
+    if (measurement::is_stretch(epoch.kind)) continue;  // of all MPI calls that wait
     const ContextId own = context_of(shape_, thread, united, epoch.node);
     const ContextId frame = frontier_of(shape_, own);
     if (measurement::is_stamp(epoch.kind)) {  // of calls that never wait, too

@@ -406,6 +406,7 @@ TEST_CASE("waits are told location by location, with the idleness of each") {
   thread.cell = {cct::kNoNode, cct::kNoNode, 0, 1};
   thread.cells.resize(2);
   thread.epochs.push_back({.node = 2, .kind = measurement::EpochKind::fence, .count = 1});
+  thread.epochs.push_back({.node = 2, .kind = measurement::EpochKind::waiting_call, .count = 1});
   const merge::Plan plan(shape, std::vector<std::uint8_t>{0, 0, 1, 1});
   merge::ThreadAccumulation accumulation(shape, plan, no_transfers, 1);
   accumulation.begin_process({});
