@@ -84,7 +84,7 @@ void save_view(Browser& browser, const Workspace& workspace) {
                       {"library", !workspace.passed_over.library},
                       {"prefixes", prefixes},
                       {"nodes", nodes}};
-  write_whole(*file, state.dump(2, ' ', false, Json::error_handler_t::replace) + '\n');
+  write_whole(*file, state.dump(2, ' ', false, Json::error_handler_t::replace) + '\n', workspace.database());
 }
 
 }  // namespace culprit::viewer::tui

@@ -32,9 +32,9 @@ std::string save_derived_metrics(const std::string& database, const std::vector<
   std::string text = "# Metrics defined in the browser of viewer-cli: NAME=FORMULA, one a line.\n";
   for (const std::string& definition : definitions) text += definition + '\n';
   const std::string beside = database + kEnding;
-  if (write_whole(beside, text)) return "Kept in " + beside;
+  if (write_whole(beside, text, database)) return "Kept in " + beside;
   const auto remembered = state_file(database, kEnding);
-  if (remembered && write_whole(*remembered, text))
+  if (remembered && write_whole(*remembered, text, database))
     return "Kept in " + remembered->string() + " (beside the database nothing can be written)";
   return "Kept until you quit only: neither beside the database nor at home anything can be written";
 }

@@ -46,13 +46,15 @@ std::optional<fs::path> state_file(const std::string& database, const std::strin
   return *home / fmt::format("{}-{:016x}{}", whole.filename().string(), hash(whole.string()), ending);
 }
 
-bool write_whole(const fs::path& file, const std::string& text) {
+bool write_whole(const fs::path& file, const std::string& text, const std::string& database) {
   std::error_code error;
   if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
   try {
     files::NewFile made(file);
     made.write(text);
-    made.finish();
+    files::Readership readers;
+    readers.restrict_to(fs::absolute(database, error), fs::weakly_canonical(file.parent_path(), error));
+    made.finish(readers);
     return true;
   } catch (const files::WriteFailure&) {
     return false;

@@ -10,8 +10,9 @@ namespace culprit::viewer::tui {
 /// named after the database's own path. Nothing where there is no home.
 std::optional<std::filesystem::path> state_file(const std::string& database, const std::string& ending);
 
-/// Writes a file under a temporary name and renames it, with the folders above it. False: it could not.
-bool write_whole(const std::filesystem::path& file, const std::string& text);
+/// Writes a file under a temporary name and renames it, with the folders above it; for those to read who may
+/// read the database that it is about. False: it could not.
+bool write_whole(const std::filesystem::path& file, const std::string& text, const std::string& database);
 
 /// Writes a file that did not exist, follows no link, and lets nobody read it who may not read `source`.
 /// Returns why it could not (what to do); empty: it is written.

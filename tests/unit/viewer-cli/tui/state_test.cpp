@@ -11,6 +11,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -61,7 +62,7 @@ TEST_CASE("What is remembered of another run, or is no JSON, is passed over") {
   const auto file = state_file(driven.workspace().database(), ".view.json");
   REQUIRE(file);
   for (const char* const text : {R"({"run_id":"another","sort":2})", "{", "[]", R"({"run_id":7})"}) {
-    REQUIRE(write_whole(*file, text));
+    REQUIRE(write_whole(*file, text, driven.workspace().database()));
     CHECK_NOTHROW(restore_view(driven.browser(), driven.workspace()));
     CHECK(driven.workspace().sort() == 0);
   }
@@ -77,6 +78,21 @@ TEST_CASE("Defined metrics are kept beside the database, or at home where that c
   CHECK(save_derived_metrics(elsewhere, {"c=$REALTIME"}).find("beside the database nothing") !=
         std::string::npos);
   CHECK(load_derived_metrics(elsewhere) == std::vector<std::string>{"c=$REALTIME"});
+}
+
+TEST_CASE("What is remembered of a private database is as private") {
+  const StateHome home;
+  const std::string database = (home.path() / "run.db").string();
+  std::ofstream(database) << "private";
+  fs::permissions(database, fs::perms::owner_read | fs::perms::owner_write);
+  save_derived_metrics(database, {"a=$REALTIME*2"});
+  const auto remembered = state_file(database, ".view.json");
+  REQUIRE(remembered);
+  REQUIRE(write_whole(*remembered, "{}", database));
+  for (const fs::path& file : {fs::path(database + ".metrics"), *remembered}) {
+    const fs::perms shared = fs::status(file).permissions() & (fs::perms::group_all | fs::perms::others_all);
+    CHECK(shared == fs::perms::none);
+  }
 }
 
 TEST_CASE("Canvases keep to their size and show nothing that would break a line") {
