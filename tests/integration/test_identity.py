@@ -47,7 +47,11 @@ class Identity(Measured):
             self.assertIn(f"{path}: is the trace of another process", line)
         report = harness.viewer_json(self.database, "report")
         self.assertEqual(report["quality"]["samples"], whole["samples"])
+        self.assertEqual(report["quality"]["traced_ranks"], 1)
         self.assertEqual(harness.viewer_json(self.database, "info")["ranks"], 3)
+        for command in ("report", "info"):
+            text = " ".join(harness.run([harness.VIEWER, self.database, command]).stdout.split())
+            self.assertIn("the time lines of 2 of 3 ranks are missing", text)
 
     def test_a_copied_measurement_counts_once(self):
         directory = self.traced()

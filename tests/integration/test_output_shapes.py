@@ -141,7 +141,7 @@ QUALITY = {
     "ranks": whole, "threads": whole, "samples": whole, "partial": whole, "partial_s": number, "bridged": whole, "unresolved": whole,
     "dropped": whole, "full": whole, "world_size": whole, "clock_violations": whole, "clock_violations_left": whole, "cut_short": whole, "unreadable": whole, "sampling_s": number,
     "sampling_us": number, "slowed_threads": whole, "slowest_period_s": number, "epochs_lost": whole,
-    "unclassified_wait_s": number, "excess_wait_s": number, "traces_stopped": whole,
+    "unclassified_wait_s": number, "excess_wait_s": number, "traced_ranks": whole, "traces_stopped": whole,
     "unmatched": dict.fromkeys(
         ("sends", "receives", "probes", "collectives", "fences", "epochs", "locks", "completions", "with_unrecorded_processes"), whole
     ),

@@ -115,6 +115,7 @@ Json quality_json(const database::Contents& experiment) {
           {"epochs_lost", quality.epochs_lost},
           {"unclassified_wait_s", seconds_of(quality.unclassified_wait_ns)},
           {"excess_wait_s", seconds_of(quality.excess_wait_ns)},
+          {"traced_ranks", experiment.trace().traced},
           {"traces_stopped", experiment.trace().stopped},
           {"unmatched", unmatched_json(experiment.trace().unmatched)}};
 }

@@ -42,7 +42,8 @@ std::string no_waits_phrase(const database::Contents& experiment) {
   if (experiment.run.ranks == 1) return "The run has one rank, which has no other to wait for.";
   const database::TraceAnalyses& trace = experiment.trace();
   if (trace.traced < experiment.run.ranks || trace.stopped > 0 || trace.unmatched.sum() > 0)
-    return "No rank is known to have waited for another, but the time lines are incomplete (see `report`).";
+    return "No rank is known to have waited for another, but the time lines are incomplete (see the notes of "
+           "`report`).";
   return "No rank waited for another.";
 }
 

@@ -201,6 +201,14 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment) 
          " of one-sided communication found no accumulator (too many call paths, windows or peers); `waits` "
          "knows less of them.");
   }
+  const std::uint64_t untraced =
+      experiment.run.ranks - std::min<std::uint64_t>(experiment.run.ranks, experiment.trace().traced);
+  if (experiment.trace().traced > 0 && untraced > 0) {
+    warn("the time lines of " +
+         keep(grouped(static_cast<double>(untraced)) + " of " + counted(experiment.run.ranks, "rank")) +
+         " are missing (their traces were not there, damaged, or of other processes): who waited for these "
+         "ranks, and for whom they waited, is not known.");
+  }
   if (experiment.trace().stopped > 0) {
     warn(counted(experiment.trace().stopped, "trace") + (experiment.trace().stopped == 1 ? " ends" : " end") +
          " before the run (--trace-limit, a full disk, or damage): what came after is missing in waits, "
