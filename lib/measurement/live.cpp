@@ -115,11 +115,13 @@ ThreadTree* LiveFile::add_thread(std::uint64_t tid, bool main, cct::FrameKey sta
     if (ThreadTree* tree = trees_.take_over(tid, start_routine, start_ns, kEndedTrees - 1)) return tree;
   }
   int error = 0;
-  ThreadTree* tree = trees_.create(file_, main, error);
-  again = error == EMFILE || error == ENFILE;
-  if (again) tree = trees_.take_spare();
+  ThreadTree* tree = trees_.take_spare();
+  again = tree == nullptr && trees_.makes_spares();  // to try here as well would fail, and cost a place
+  if (tree == nullptr && !again) {
+    tree = trees_.create(file_, main, error);
+    again = error == EMFILE || error == ENFILE;
+  }
   if (tree != nullptr) {
-    again = false;
     const std::uint32_t ordinal = main ? 0 : next_ordinal_.fetch_add(1, std::memory_order_relaxed);
     tree->start(tid, ordinal, main, start_routine, start_ns);
     layout::count_field(*header_, header_->threads);

@@ -81,14 +81,15 @@ ThreadTree* TreeTable::take_spare() noexcept {
 }
 
 void TreeTable::provide_spares(BlockFile& file) noexcept {
-  if (!spares_wanted_.exchange(false, std::memory_order_acq_rel)) return;
+  if (!makes_spares()) return;
   for (auto& spare : spares_) {
     if (spare.load(std::memory_order_relaxed) != nullptr) continue;
     int error = 0;
     ThreadTree* tree = create(file, false, error);
-    if (tree == nullptr) return;
+    if (tree == nullptr) break;
     spare.store(tree, std::memory_order_release);
   }
+  spares_wanted_.store(false, std::memory_order_release);  // who still found none asks again
 }
 
 int TreeTable::maintain(BlockFile& file) noexcept {

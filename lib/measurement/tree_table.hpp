@@ -29,6 +29,8 @@ class TreeTable {
   /// none is made before want_spares().
   ThreadTree* take_spare() noexcept;
   void want_spares() noexcept { spares_wanted_.store(true, std::memory_order_release); }
+  /// Whether maintain() is asked to.
+  [[nodiscard]] bool makes_spares() const noexcept { return spares_wanted_.load(std::memory_order_acquire); }
 
   /// Growth ahead of use, and the spares. Returns 0 or the errno of a growth that failed.
   int maintain(BlockFile& file) noexcept;
@@ -50,7 +52,7 @@ class TreeTable {
   }
 
   static constexpr std::uint32_t kPart = 128;
-  static constexpr std::size_t kSpares = 4;  // made per turn
+  static constexpr std::size_t kSpares = 32;  // made per turn
   std::atomic<ThreadTree*> parts_[kMaxThreads / kPart] = {};
   TreeShape shape_;
   std::atomic<std::uint32_t> count_{0};

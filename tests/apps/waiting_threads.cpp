@@ -1,10 +1,10 @@
 // Threads that wait while others work: waiting_threads KIND THREADS SECONDS [WORKERS].
 // KIND is what they wait in: sem, cond, read, barrier, mutex, poll, futex (a system call of their own, as
-// language runtimes make it), mixed (all of these in turn), flock (a descriptor for each), turns: 30 ms in
-// waits_here and 10 ms in waits_there, again and again, with no work between; or naps: 20 ms in naps, by
-// syscall(), again and again. All are there before the time begins, and come back at its end. Prints how much
-// was worked, and how long the threads spent in each of the functions waits_in_..., waits_here, waits_there
-// and works, in seconds.
+// language runtimes make it), mixed (all of these in turn); flock (a descriptor for each);
+// without-descriptors: sem, with all descriptors in use; turns: 30 ms in waits_here and 10 ms in waits_there,
+// again and again, with no work between; or naps: 20 ms in naps, by syscall(), again and again.
+// All are there before the time begins, and come back at its end. Prints how much was worked, and how long
+// the threads spent in each of the functions waits_in_..., waits_here, waits_there and works, in seconds.
 #include "raw_wait.hpp"
 
 #include <atomic>
@@ -198,7 +198,10 @@ int main(int count, char** arguments) {
   const auto threads = static_cast<std::size_t>(std::atoi(arguments[2]));
   const std::chrono::duration<double> length(std::atof(arguments[3]));
   const int workers = count > 4 ? std::atoi(arguments[4]) : 1;
-  const std::vector<std::uintptr_t> waits = waits_of(arguments[1], threads);
+  std::string kind = arguments[1];
+  const bool without_descriptors = kind == "without-descriptors";
+  if (without_descriptors) kind = "sem";
+  const std::vector<std::uintptr_t> waits = waits_of(kind, threads);
   unsigned at_barrier = 1;
   for (const std::uintptr_t wait : waits)
     at_barrier += wait < std::size(kinds) && kinds[wait].wait == waits_in_barrier ? 1 : 0;
@@ -209,6 +212,8 @@ int main(int count, char** arguments) {
   locked_file = memfd_create("locked", 0);
   if (pipe(pipes) != 0 || flock(locked_file, LOCK_EX) != 0) return 1;
 
+  while (without_descriptors && dup(0) >= 0) {
+  }
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, std::size_t{128} * 1024);

@@ -76,6 +76,19 @@ class ManyThreads(harness.Workspace):
             merged = harness.run([harness.PROF_MPI, run], expect=3)
             self.assertRegex(merged.stderr, r"\.culprit: \d+ threads were not measured: no room")
 
+    def test_without_descriptors_threads_are_measured_and_left_asleep(self):
+        threads = 300
+        done = harness.run(
+            [harness.HPCRUN, "-o", self.here / "run", harness.PROGRAMS / "waiting_threads", "without-descriptors", threads, 2],
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)),
+        )
+        # Each until the flusher thread has made its part of the file; woken at each tick they were 100 000.
+        self.assertLess(int(re.search(r"(\d+) dropped", done.stderr).group(1)), 3 * threads)
+        self.assertNotIn("no room", done.stderr)
+        info = harness.viewer_json(self.merge(self.here / "run"), "info")
+        self.assertEqual(info["threads"], threads + 1)
+        self.assertLess(info["samples"], 20 * threads + 2 / PERIOD)
+
     def test_no_room_for_any_thread_is_no_short_program(self):
         disk = self.here / "disk"
         disk.mkdir()

@@ -178,6 +178,7 @@ bool ensure_tree(Thread* thread) {
   thread->tree =
       file.add_thread(static_cast<std::uint64_t>(thread->tid), thread->main, role, thread->start_ns, again);
   if (thread->tree != nullptr) thread->trace = trace_of(*thread->tree);
+  if (again) ring_flusher();  // it has descriptors of its own
   thread->tree_refused = thread->tree == nullptr && !again;
   if (thread->tree_refused) threads_lost.fetch_add(1, std::memory_order_relaxed);
   return thread->tree != nullptr;
