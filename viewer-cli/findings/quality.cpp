@@ -184,7 +184,7 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment) 
   if (const std::string partly = partly_measured(experiment); !partly.empty())
     warn(partly + ": what the others did, and who waited for them, is not known.");
   if (quality.dropped > 0) {
-    warn(counted(quality.dropped, "sample") + " recorded nothing; times are that much too small.");
+    warn(counted(quality.dropped, "sample") + " recorded nothing; times are at least that much too small.");
   }
   if (quality.full > 0) {
     warn(counted(quality.full, "sample") + " met a full memory area and count for a caller.");
