@@ -40,6 +40,9 @@ ENVIRONMENT = dict(
 atexit.register(shutil.rmtree, ENVIRONMENT["XDG_CACHE_HOME"], ignore_errors=True)
 ENVIRONMENT.pop("DISPLAY", None)
 
+# ./dev stress sets it: then tests try each of many alike cases. Without it they try some of these, to keep ./dev test short.
+THOROUGH = "CULPRIT_THOROUGH" in os.environ
+
 # Where a program's own log shows that a thread lost its processor in a quantity that differs, that is measured again: in a
 # run of all tests at most so often. The fixture `prefix` empties the list of them; ./dev test prints it.
 BUDGET = 10

@@ -7,10 +7,13 @@ import unittest
 import harness
 
 
+ITERATIONS = 200
+
+
 class CollectiveImbalance(harness.Workspace):
-    def check(self, mpi, ranks, iterations, slow, how):
+    def check(self, mpi, ranks, slow, how):
         program = harness.PROGRAMS / f"collective_imbalance.{mpi}"
-        directory = self.measure(mpi, ranks, program, self.here / "log", iterations, slow, how)
+        directory = self.measure(mpi, ranks, program, self.here / "log", ITERATIONS, slow, how)
         database = self.merge(directory)
         logs = [json.loads((self.here / f"log.{rank}").read_text()) for rank in range(ranks)]
         inside = sum(log["allreduce_s"] for log in logs)
@@ -57,16 +60,16 @@ class CollectiveImbalance(harness.Workspace):
         self.assertLess(sum(s["explains_s"] for s in pair), explained(logs, "pair_s", inside) + 0.1 * inside)
 
     def test_openmpi_spinning(self):
-        self.check("openmpi", 2, 400, 1, "spin")
+        self.check("openmpi", 2, 1, "spin")
 
     def test_mpich_spinning(self):
-        self.check("mpich", 2, 400, 0, "spin")
+        self.check("mpich", 2, 0, "spin")
 
     def test_openmpi_oversubscribed(self):
-        self.check("openmpi", 4, 400, 2, "sleep")
+        self.check("openmpi", 4, 2, "sleep")
 
     def test_mpich_oversubscribed(self):
-        self.check("mpich", 4, 400, 3, "sleep")
+        self.check("mpich", 4, 3, "sleep")
 
 
 def explained(logs, part, inside):

@@ -182,14 +182,16 @@ class Ends(Process):
 
 class KilledWhileItWaits(Process):
     def test_what_it_was_waiting_in_is_counted(self):
-        for variables in ({}, COPIED):
+        processes = []
+        for variables in ({}, COPIED):  # at the same time: they only wait
+            directory = self.here / f"waiting{len(variables)}"
+            command = [str(word) for word in (harness.HPCRUN, "-o", directory, ENDS, "sleep", 0.05)]
+            start = time.monotonic()
+            process = subprocess.Popen(command, env=dict(harness.ENVIRONMENT, **variables))
+            processes.append((variables, directory, process, start))
+        time.sleep(2.5)
+        for variables, directory, process, start in processes:
             with self.subTest(variables):
-                directory = self.here / f"waiting{len(variables)}"
-                environment = dict(harness.ENVIRONMENT, **variables)
-                start = time.monotonic()
-                command = [str(word) for word in (harness.HPCRUN, "-o", directory, ENDS, "sleep", 0.05)]
-                process = subprocess.Popen(command, env=environment)
-                time.sleep(2.5)
                 process.kill()
                 lived = time.monotonic() - start
                 self.assertEqual(process.wait(), -signal.SIGKILL)
