@@ -1,6 +1,6 @@
 // Threads that wait while others work: waiting_threads KIND THREADS SECONDS [WORKERS].
 // KIND is what they wait in: sem, cond, read, barrier, mutex, poll, futex (a system call of their own, as
-// language runtimes make it), mixed (all of these in turn); flock (a descriptor for each);
+// language runtimes make it), mixed (all of these in turn); flock and fcntl (a descriptor for each);
 // without-descriptors: sem, with all descriptors in use; turns: 30 ms in waits_here and 10 ms in waits_there,
 // again and again, with no work between; or naps: 20 ms in naps, by syscall(), again and again.
 // All are there before the time begins, and come back at its end. Prints how much was worked, and how long
@@ -85,6 +85,15 @@ extern "C" __attribute__((noinline)) void waits_in_flock() {
   close(own);
 }
 
+extern "C" __attribute__((noinline)) void waits_in_fcntl() {
+  const int own = open_locked_file();
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  while (fcntl(own, F_OFD_SETLKW, &whole) != 0 && errno == EINTR) {
+  }
+  close(own);
+}
+
 extern "C" __attribute__((noinline)) void waits_here() {
   raw_wait(std::chrono::milliseconds(30));
   __asm__ volatile("");
@@ -105,10 +114,11 @@ struct Kind {
   const char* name;
   Wait wait;
 };
-constexpr Kind kinds[] = {{"sem", waits_in_sem},         {"cond", waits_in_cond},   {"read", waits_in_read},
-                          {"barrier", waits_in_barrier}, {"mutex", waits_in_mutex}, {"poll", waits_in_poll},
-                          {"futex", waits_in_futex},     {"flock", waits_in_flock}};
-constexpr std::size_t kFileLocks = std::size(kinds) - 1;  // need more descriptors than thousands may have
+constexpr Kind kinds[] = {
+    {"sem", waits_in_sem},         {"cond", waits_in_cond},   {"read", waits_in_read},
+    {"barrier", waits_in_barrier}, {"mutex", waits_in_mutex}, {"poll", waits_in_poll},
+    {"futex", waits_in_futex},     {"flock", waits_in_flock}, {"fcntl", waits_in_fcntl}};
+constexpr std::size_t kFileLocks = std::size(kinds) - 2;  // need more descriptors than thousands may have
 
 /// What the program itself says of a function.
 struct Spent {
@@ -117,7 +127,8 @@ struct Spent {
 };
 Spent spent[] = {{"waits_in_sem"},   {"waits_in_cond"}, {"waits_in_read"},  {"waits_in_barrier"},
                  {"waits_in_mutex"}, {"waits_in_poll"}, {"waits_in_futex"}, {"waits_in_flock"},
-                 {"waits_here"},     {"waits_there"},   {"naps"},           {"works"}};
+                 {"waits_in_fcntl"}, {"waits_here"},    {"waits_there"},    {"naps"},
+                 {"works"}};
 constexpr std::size_t kHere = std::size(kinds), kThere = kHere + 1, kNaps = kHere + 2, kWorks = kHere + 3;
 /// Behind the kinds of one long wait: those of many short ones.
 constexpr std::size_t kInTurns = std::size(kinds), kInNaps = kInTurns + 1;
@@ -185,7 +196,7 @@ std::vector<std::uintptr_t> waits_of(const std::string& kind, std::size_t thread
   std::vector<std::uintptr_t> waits;
   for (std::size_t i = 0; waits.size() < threads; ++i) {
     const std::size_t place = i % std::size(kinds);
-    if (kind == kinds[place].name || (kind == "mixed" && place != kFileLocks)) waits.push_back(place);
+    if (kind == kinds[place].name || (kind == "mixed" && place < kFileLocks)) waits.push_back(place);
     if (i == std::size(kinds) && waits.empty()) usage();
   }
   return waits;
@@ -211,6 +222,9 @@ int main(int count, char** arguments) {
   pthread_mutex_lock(&held);
   locked_file = memfd_create("locked", 0);
   if (pipe(pipes) != 0 || flock(locked_file, LOCK_EX) != 0) return 1;
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  if (fcntl(locked_file, F_OFD_SETLK, &whole) != 0) return 1;
 
   while (without_descriptors && dup(0) >= 0) {
   }

@@ -53,12 +53,18 @@ class ManyThreads(harness.Workspace):
         spent, found, _ = self.measured("turns", 40, 3)
         self.assert_spent(spent, found, 40, share=0.05)
 
-    def test_file_locks(self):
+    def check_file_locks(self, kind):
         """A signal to one that waits for a file lock wakes all behind it."""
         threads = 300
-        spent, found, info = self.measured("flock", threads, 1)
+        spent, found, info = self.measured(kind, threads, 1)
         self.assert_spent(spent, found, threads)
         self.assertLess(info["samples"], 3 * threads + 1 / PERIOD)
+
+    def test_flock(self):
+        self.check_file_locks("flock")
+
+    def test_fcntl(self):
+        self.check_file_locks("fcntl")
 
     def test_threads_without_room_are_left_asleep_and_reported(self):
         """The file has room for some of the threads; the others, or all of a file that there is not, are not sampled."""

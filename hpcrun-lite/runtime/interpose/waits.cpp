@@ -11,6 +11,7 @@
 #include "runtime/system/signal_set.hpp"
 
 #include <csignal>
+#include <cstdarg>
 #include <cstddef>
 #include <ctime>
 
@@ -106,6 +107,14 @@ bool is_free_to_write(const pthread_rwlock_t* lock) {
 /// On x86, a spin lock counts down from 1.
 bool is_free(const pthread_spinlock_t* lock) {
   return *lock == 1;
+}
+
+/// Calls fcntl(), which waits for locks of files as flock() does. With at most one word more: which it is,
+/// the command decides, and passing on what is none does no harm.
+int control_file(Real<int(int, int, void*)>& real, int descriptor, int command, void* argument) {
+  if (command != F_SETLKW && command != F_OFD_SETLKW) return real(descriptor, command, argument);
+  const BlockedCall call(real.address(), kForever);
+  return real(descriptor, command, argument);
 }
 
 /// Calls a function that waits for a lock. Not inlined: its frame is what the mark lies in.
@@ -209,4 +218,23 @@ CULPRIT_EXPORT int setsockopt(int descriptor, int level, int option, const void*
   static CULPRIT_REAL Real<int(int, int, int, const void*, socklen_t)> real{"setsockopt"};
   if (level == SOL_SOCKET && option == SO_RCVTIMEO) note_socket_timeout();
   return real(descriptor, level, option, value, length);
+}
+
+CULPRIT_EXPORT int fcntl(int descriptor, int command, ...) {
+  static CULPRIT_REAL Real<int(int, int, void*)> real{"fcntl"};
+  std::va_list arguments;
+  va_start(arguments, command);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  return control_file(real, descriptor, command, argument);
+}
+
+/// What programs call where files may be large.
+CULPRIT_EXPORT int fcntl64(int descriptor, int command, ...) {
+  static CULPRIT_REAL Real<int(int, int, void*)> real{"fcntl64"};
+  std::va_list arguments;
+  va_start(arguments, command);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  return control_file(real, descriptor, command, argument);
 }
