@@ -66,9 +66,10 @@ void tell(const merge::Outcome& outcome, const CommandLine& line, int ranks) {
                     (outcome.some_ranks.starts_with("rank ") ? " was measured" : " were measured"));
   tell_remarks(outcome.quality);
   const double rate = outcome.seconds > 0 ? static_cast<double>(outcome.profiles) / outcome.seconds : 0;
-  print::announce(fmt::format("merged {} profiles, {} contexts, {} ranks, {:.2f} s: {:.0f} profiles/s; {} {}",
-                              outcome.profiles, outcome.contexts, ranks, outcome.seconds, rate,
-                              line.options.dry_run ? "would write" : "wrote", line.options.output.string()));
+  print::announce(fmt::format(
+      "merged {} profiles, {} contexts, by {} ranks of prof-mpi in {:.2f} s: {:.0f} profiles/s; {} {}",
+      outcome.profiles, outcome.contexts, ranks, outcome.seconds, rate,
+      line.options.dry_run ? "would write" : "wrote", line.options.output.string()));
 }
 
 std::string cause_of(const std::exception_ptr& error, const CommandLine& line) {
