@@ -50,6 +50,7 @@ RUNTIME_HEADERS = {"cct/frame.hpp", "measurement/kinds.hpp", "measurement/limits
                    "unwind/walker.hpp"}
 # Enumerations and classes of numbers that files and tools share; they include nothing.
 FREE_TO_ALL = {"measurement/kinds.hpp", "measurement/processor_set.hpp", "measurement/trace_operation.hpp", "measurement/transfer_cost.hpp"}
+LONGEST_GUIDE = 15  # lines
 FOLDERS = {path.split("/")[1] for path in MAY_INCLUDE if path.startswith("lib/")}
 # Where what the tools say comes out; all else goes through these, so that no name gets to a terminal as it is. The wrappers
 # of MPI say two things, of their own words and numbers; a handler of signals spells what it says by itself.
@@ -139,8 +140,23 @@ def names_of_no_file():
     return wrong
 
 
+def folders_without_guide():
+    """Folders of the tools whose README.md is missing or too long to be read at once. The unit tests have one for all."""
+    wrong = []
+    for where in ("lib", "hpcrun-lite", "prof-mpi", "viewer-cli", "tests"):
+        for folder in [ROOT / where, *(path for path in sorted((ROOT / where).rglob("*")) if path.is_dir())]:
+            sources = [path for path in folder.iterdir() if path.suffix in (".cpp", ".hpp", ".c", ".py")]
+            guide = folder / "README.md"
+            needs_one = len(sources) >= 3 and not folder.is_relative_to(ROOT / "tests/unit")
+            if needs_one and not guide.exists():
+                wrong.append(f"{folder.relative_to(ROOT)}: has no README.md")
+            if guide.exists() and len(guide.read_text().splitlines()) > LONGEST_GUIDE:
+                wrong.append(f"{guide.relative_to(ROOT)}: longer than {LONGEST_GUIDE} lines")
+    return wrong
+
+
 def main():
-    wrong = circles() + names_of_no_file()
+    wrong = circles() + names_of_no_file() + folders_without_guide()
     for where, allowed in MAY_INCLUDE.items():
         for path in sorted((ROOT / where).rglob("*")):
             if path.suffix not in (".hpp", ".cpp", ".h", ".c"):
