@@ -14,6 +14,7 @@ _hpcrun_lite() {
       _command_offset "$word"
     else
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
+      compopt -o filenames 2>/dev/null
     fi
     return
   fi
@@ -34,6 +35,7 @@ _hpcrun_lite() {
       --delay --list-events -q --quiet -v --verbose --' -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -c -- "$current"; compgen -f -- "$current")
+    compopt -o filenames 2>/dev/null # quotes what a shell would take for more than a name
   fi
 }
 complete -F _hpcrun_lite hpcrun-lite

@@ -122,6 +122,37 @@ class Completion(Workspace):
         self.assertEqual(self.bash("hpcrun-lite --trace-"), ["--trace-limit"])
         self.assertEqual(self.bash("hpcrun-lite -o out ./app ru"), ["run1.db", "run2"])
 
+    def test_bash_inserts_no_command_that_a_database_names(self):
+        tool = self.here / "tool"
+        tool.mkdir()
+        (tool / "viewer-cli").write_text("#!/bin/sh\nprintf '%s\\n' 'x$(touch owned);touch owned' plain:sum,other\n")
+        (tool / "viewer-cli").chmod(0o755)
+        script = f"""
+          source '{PREFIX}/share/bash-completion/completions/viewer-cli'
+          COMP_LINE='viewer-cli run1.db view --sort ' COMP_POINT=30
+          _viewer_cli
+          eval "printf '%s\\n' ${{COMPREPLY[0]}}"
+          echo "${{COMPREPLY[1]}}"
+        """
+        environment = dict(self.environment, PATH=f"{tool}:{self.environment['PATH']}")
+        shown = run(["bash", "-c", script], cwd=self.here, env=environment).stdout.splitlines()
+        self.assertEqual(shown, ["x$(touch owned);touch owned", "plain:sum,other"])
+        self.assertFalse((self.here / "owned").exists())
+
+    def test_bash_inserts_no_command_that_a_file_is_named_as(self):
+        (self.here / "run$(touch owned)").write_text("")
+        script = f"""
+          source '{PREFIX}/share/bash-completion/completions/hpcrun-lite'
+          compopt() {{ echo "$@"; }}
+          for words in 'hpcrun-lite run' 'hpcrun-lite true run'; do
+            read -ra COMP_WORDS <<<"$words"
+            COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+            _hpcrun_lite
+          done
+        """
+        shown = run(["bash", "-c", script], cwd=self.here, env=self.environment).stdout.splitlines()
+        self.assertEqual(shown, ["-o filenames"] * 2)
+
     def test_zsh_and_fish_complete_the_same(self):
         line = "viewer-cli run1.db export "
         expected = set(self.bash(line))
