@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
+#include <limits>
+#include <system_error>
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -39,24 +42,34 @@ std::string to_hex(const unsigned char* bytes, int count) {
 /// libdwfl reads all of a debug file for its checksum. The largest there are take some seconds.
 constexpr std::uint64_t kLargestDebugFile = std::uint64_t{32} << 30U;
 
-/// A descriptor of a regular file, or -1 with the reason: a FIFO or device must not be waited for.
+/// libdwfl looks for debug files below it, too.
+constexpr const char* kDebugRoot = "/usr/lib/debug";
+
+/// A descriptor of a regular file, or -1 with the reason: a FIFO, a device, or a file of the kernel's must
+/// not be waited for.
 int open_regular(const std::string& path, std::string& why) {
+  std::error_code error;
+  files::Descriptor file = files::open_named(path, std::numeric_limits<std::uint64_t>::max(), error);
+  if (file.good()) return file.release();
+  if (error == std::errc::no_message) {
+    why = "not an ELF file";  // empty, or a file of the kernel's
+  } else if (error == std::errc::invalid_argument || error == std::errc::is_a_directory) {
+    why = "not a regular file";
+  } else {
+    why = error.message();
+  }
+  return -1;
+}
+
+bool is_harmless(const std::filesystem::path& debug_file) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    why = "not a regular file";
-    return -1;
-  }
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) {
-    why = std::strerror(errno);
-    return -1;
-  }
-  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-    why = "not a regular file";
-    ::close(fd);
-    return -1;
-  }
-  return fd;
+  return ::stat(debug_file.c_str(), &status) != 0 || !files::judge_named(status, kLargestDebugFile);
+}
+
+std::filesystem::path without_first(const std::filesystem::path& path) {
+  std::filesystem::path rest;
+  for (auto part = std::next(path.begin()); part != path.end(); ++part) rest /= *part;
+  return rest;
 }
 
 /// Size and time of last change of a file.
@@ -166,8 +179,14 @@ void Module::read_segments() {
 Dwarf* Module::dwarf(std::uint64_t& bias) const {
   Dwarf_Addr found = 0;
   Dwarf* dwarf = dwfl_module_getdwarf(module_, &found);
-  if (dwarf != nullptr) dwarf_new_oom_handler(dwarf, reinterpret_cast<Dwarf_OOM>(files::end_without_memory));
   bias = found;
+  if (dwarf == nullptr) return nullptr;
+  dwarf_new_oom_handler(dwarf, reinterpret_cast<Dwarf_OOM>(files::end_without_memory));
+  const char* name = nullptr;
+  const void* bits = nullptr;
+  // libdw opens the supplementary file by itself where something refers to it, unless it has one: what must
+  // not be opened is replaced by the file itself, in which such references mean nothing.
+  if (dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &bits) > 0 && !may_seek(name)) dwarf_setalt(dwarf, dwarf);
   return dwarf;
 }
 
@@ -193,7 +212,8 @@ int Module::find_debug_file(Dwfl_Module* module, void** self, const char* name, 
   const std::string plain =
       std::filesystem::path(file == nullptr ? name : file).filename().string() + ".debug";
   const char* const sought = link == nullptr ? plain.c_str() : link;
-  if (!own->may_seek(sought) || !own->may_seek(sought, ".debug")) return -1;
+  if (!own->may_seek(sought) || !own->may_seek(sought, ".debug") || !own->may_seek_below_root(sought))
+    return -1;
   bound_question(own->dwfl_.get());
   const int fd = dwfl_standard_find_debuginfo(module, self, name, base, file, link, checksum, found);
   if (fd >= 0) own->note_debug_file(fd, *found);
@@ -209,10 +229,20 @@ void Module::note_directories_of(const std::filesystem::path& file) {
 
 bool Module::may_seek(const char* name, const char* below) const {
   return std::ranges::all_of(directories_, [&](const std::filesystem::path& directory) {
-    struct stat file {};
-    const std::filesystem::path path = directory / below / name;
-    return ::stat(path.c_str(), &file) != 0 || !files::judge_named(file, kLargestDebugFile);
+    return is_harmless(directory / below / name);
   });
+}
+
+/// Below the root, libdwfl looks in the module's whole path, then in ever less of it: a link may lead out of
+/// each.
+bool Module::may_seek_below_root(const char* name) const {
+  const std::filesystem::path root = debug_path_.empty() ? kDebugRoot : debug_path_;
+  for (const std::filesystem::path& directory : directories_) {
+    std::filesystem::path below = directory.relative_path();
+    for (; !below.empty(); below = without_first(below))
+      if (!is_harmless(root / below / name)) return false;
+  }
+  return is_harmless(root / name);
 }
 
 bool Module::changed() const {

@@ -81,6 +81,7 @@ class Module {
   void read_segments();
   static int find_debug_file(Dwfl_Module* module, void** self, const char* name, Dwarf_Addr base,
                              const char* file, const char* link, GElf_Word checksum, char** found);
+  [[nodiscard]] bool may_seek_below_root(const char* name) const;
   void note_directories_of(const std::filesystem::path& file);
   void note_debug_file(int fd, const char* path);
   std::string supplementary_file(Elf* of) const;

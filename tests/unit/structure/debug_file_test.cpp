@@ -101,6 +101,48 @@ TEST_CASE("a FIFO where a debug file might be is not waited for") {
   }
 }
 
+TEST_CASE("a debug link that leads out of the directory of debug files to a FIFO is not waited for") {
+  const Place place;
+  std::ifstream in(program("loops-linked"), std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const std::string link = "loops.debug", outside = "../lo.debug";
+  const std::size_t at = bytes.find(link + '\0');
+  REQUIRE(at != std::string::npos);
+  bytes.replace(at, link.size(), outside);
+  const fs::path directory = place.path / "here" / "and" / "there";
+  fs::create_directories(directory);
+  fs::create_directories(place.path / "debug");
+  std::ofstream(directory / "loops", std::ios::binary) << bytes;
+  REQUIRE(::mkfifo((place.path / "lo.debug").c_str(), 0600) == 0);
+  Request request = request_for(directory / "loops");
+  request.debug_path = place.path / "debug";
+  CHECK_FALSE(has_lines(recover(request)));
+}
+
+TEST_CASE("a FIFO where a supplementary file might be is not waited for") {
+  const Place place;
+  std::ifstream in(program("loops-supplemented"), std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  std::string why;
+  // Names are said to be there: DW_AT_name with DW_FORM_strp_sup instead of DW_FORM_strp.
+  const auto module = Module::open(request_for(program("loops-supplemented")), why);
+  REQUIRE(module != nullptr);
+  const auto abbreviations = module->section(".debug_abbrev").bytes;
+  const std::size_t begin =
+      bytes.find({reinterpret_cast<const char*>(abbreviations.data()), abbreviations.size()});
+  REQUIRE(begin != std::string::npos);
+  std::size_t changed = 0;
+  for (std::size_t at = begin; at < begin + abbreviations.size(); ++at) {
+    if (bytes[at] != 0x03 || bytes[at + 1] != 0x0e) continue;
+    bytes[at + 1] = 0x1d;
+    ++changed;
+  }
+  REQUIRE(changed > 0);
+  std::ofstream(place.path / "loops", std::ios::binary) << bytes;
+  REQUIRE(::mkfifo((place.path / "loops.sup").c_str(), 0600) == 0);
+  CHECK(has_lines(recover(request_for(place.path / "loops"))));
+}
+
 TEST_CASE("a FIFO where split debug information might be is not waited for") {
   const Place place;
   std::ifstream in(program("loops-split"), std::ios::binary);
