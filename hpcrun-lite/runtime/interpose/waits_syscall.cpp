@@ -3,6 +3,7 @@
 // do not return the way they were called.
 #include "runtime/interpose/blocked_call.hpp"
 #include "runtime/interpose/confinement.hpp"
+#include "runtime/interpose/interruptible.hpp"
 #include "runtime/interpose/wait_time.hpp"
 #include "runtime/state/call_mark.hpp"
 #include "runtime/state/process.hpp"
@@ -10,11 +11,14 @@
 #include "runtime/system/real.hpp"
 #include "runtime/system/system_calls.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <ctime>
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/io_uring.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,14 +32,19 @@ struct Watched {
   std::uint8_t call[kNumbers];
 };
 
+/// Not fallocate: what writes the measurement, in the handler too, comes by here.
 constexpr Watched watch() {
   Watched watched{};
-  for (const long number :
-       {SYS_nanosleep,    SYS_clock_nanosleep, SYS_poll,     SYS_ppoll,      SYS_select,
-        SYS_epoll_wait,   SYS_epoll_pwait,     SYS_recvfrom, SYS_recvmsg,    SYS_recvmmsg,
-        SYS_accept,       SYS_accept4,         SYS_connect,  SYS_sendto,     SYS_sendmsg,
-        SYS_msgrcv,       SYS_msgsnd,          SYS_semop,    SYS_semtimedop, SYS_futex,
-        SYS_io_getevents, SYS_io_uring_enter,  SYS_pause,    SYS_prctl,      SYS_seccomp}) {
+  for (const long number : {SYS_nanosleep,    SYS_clock_nanosleep, SYS_poll,          SYS_ppoll,
+                            SYS_select,       SYS_epoll_wait,      SYS_epoll_pwait,   SYS_recvfrom,
+                            SYS_recvmsg,      SYS_recvmmsg,        SYS_accept,        SYS_accept4,
+                            SYS_connect,      SYS_sendto,          SYS_sendmsg,       SYS_msgrcv,
+                            SYS_msgsnd,       SYS_semop,           SYS_semtimedop,    SYS_futex,
+                            SYS_io_getevents, SYS_io_uring_enter,  SYS_pause,         SYS_prctl,
+                            SYS_seccomp,      SYS_pselect6,        SYS_io_pgetevents, SYS_flock,
+                            SYS_fcntl,        SYS_epoll_pwait2,    SYS_sendmmsg,      SYS_rt_sigtimedwait,
+                            SYS_splice,       SYS_vmsplice,        SYS_rt_sigsuspend, SYS_sendfile,
+                            SYS_read,         SYS_write,           SYS_getrandom}) {
     watched.call[number] = 1;
   }
   return watched;
@@ -78,6 +87,33 @@ std::uint64_t futex_limit(const Call& call) {
   return operation == FUTEX_WAIT_BITSET ? BlockedCall::kForever : 0;
 }
 
+constexpr std::uint64_t forever_if(bool blocks) {
+  return blocks ? BlockedCall::kForever : 0;
+}
+
+/// Of calls of files and other descriptors (waits.def says what a signal does to each).
+std::uint64_t descriptor_limit(const Call& call) {
+  const auto descriptor = static_cast<int>(call.a);
+  switch (call.number) {
+    case SYS_read:
+      return forever_if(reads_interruptibly(descriptor, static_cast<std::size_t>(call.c)));
+    case SYS_write:
+      return forever_if(writes_interruptibly(descriptor, static_cast<std::size_t>(call.c)));
+    case SYS_sendfile:
+      return forever_if(writes_interruptibly(descriptor, static_cast<std::size_t>(call.d)));
+    case SYS_getrandom:
+      return forever_if(static_cast<std::size_t>(call.b) > kWhole);
+    case SYS_flock:
+      return forever_if((call.b & LOCK_NB) == 0);
+    case SYS_fcntl:
+      return forever_if(call.b == F_SETLKW || call.b == F_OFD_SETLKW);
+    case SYS_io_uring_enter:
+      return forever_if(call.c > 0 && (call.d & IORING_ENTER_GETEVENTS) != 0);
+    default:
+      return BlockedCall::kForever;
+  }
+}
+
 /// How long the call may last, as far as a signal would break it off; 0 where it would not.
 std::uint64_t call_limit(const Call& call) {
   switch (call.number) {
@@ -86,7 +122,13 @@ std::uint64_t call_limit(const Call& call) {
     case SYS_poll:
       return limit_of_ms(static_cast<int>(call.c));
     case SYS_ppoll:
+    case SYS_rt_sigtimedwait:
       return limit_of(time_at(call.c));
+    case SYS_epoll_pwait2:
+      return limit_of(time_at(call.d));
+    case SYS_pselect6:
+    case SYS_io_pgetevents:
+      return limit_of(time_at(call.e));
     case SYS_epoll_wait:
     case SYS_epoll_pwait:
       return limit_of_ms(static_cast<int>(call.d));
@@ -94,22 +136,67 @@ std::uint64_t call_limit(const Call& call) {
       return limit_of(reinterpret_cast<const timeval*>(call.e));
     case SYS_futex:
       return futex_limit(call);
-    case SYS_io_uring_enter:
-      return call.c > 0 && (call.d & IORING_ENTER_GETEVENTS) != 0 ? BlockedCall::kForever : 0;
     case SYS_prctl:
     case SYS_seccomp:
       return 0;
     default:
-      return BlockedCall::kForever;
+      return descriptor_limit(call);
   }
 }
 
-/// The mask that a call installs while it waits; null for calls without one.
-long* mask_in(Call& call) {
-  if (call.number == SYS_ppoll) return &call.d;
-  if (call.number == SYS_epoll_pwait) return &call.e;
-  return nullptr;
-}
+/// A call's own copy of the signals that it names, with ours among those that it blocks while it waits, and
+/// not among those that it waits for.
+class Signals {
+ public:
+  explicit Signals(Call& call) {
+    if (!process.active) return;
+    switch (call.number) {
+      case SYS_ppoll:
+        replace(call.d, true);
+        return;
+      case SYS_epoll_pwait:
+      case SYS_epoll_pwait2:
+        replace(call.e, true);
+        return;
+      case SYS_rt_sigsuspend:
+        replace(call.a, true);
+        return;
+      case SYS_rt_sigtimedwait:
+        replace(call.a, false);
+        return;
+      case SYS_pselect6:
+      case SYS_io_pgetevents:
+        replace_passed(call.f);
+        return;
+      default:
+        return;
+    }
+  }
+
+ private:
+  /// As these two take it: where the mask is, and how large.
+  struct Passed {
+    long mask;
+    std::size_t size;
+  };
+
+  void replace(long& argument, bool blocked) {
+    if (argument == 0) return;
+    const KernelMask given = *reinterpret_cast<const KernelMask*>(argument);
+    mask_ = blocked ? given | process.mask : given & ~process.mask;
+    argument = word(&mask_);
+  }
+
+  void replace_passed(long& argument) {
+    if (argument == 0) return;
+    passed_ = *reinterpret_cast<const Passed*>(argument);
+    replace(passed_.mask, true);
+    argument = word(&passed_);
+  }
+
+  KernelMask mask_ = 0;
+  Passed passed_{};
+};
 
 bool confines(const Call& call) {
   return (call.number == SYS_prctl && confines_by_prctl(call.a, call.b, call.c)) ||
@@ -124,12 +211,7 @@ long call_watched(Call& call) {
   const std::uint64_t limit = call_limit(call);
   if (limit == 0) return real(call.number, call.a, call.b, call.c, call.d, call.e, call.f);
   const BlockedCall blocked(real.address(), limit);
-  KernelMask mask = 0;
-  long* given = mask_in(call);
-  if (given != nullptr && *given != 0 && process.active) {
-    mask = *reinterpret_cast<const KernelMask*>(*given) | process.mask;
-    *given = word(&mask);
-  }
+  const Signals signals(call);
   return real(call.number, call.a, call.b, call.c, call.d, call.e, call.f);
 }
 

@@ -83,6 +83,12 @@ Outcome lock_record(int file) {
 
 char room[64];
 
+/// A mask of signals as system calls without a word to spare for its size take it.
+struct PassedMask {
+  const void* mask;
+  std::size_t size;
+};
+
 }  // namespace
 
 std::vector<Row> others() {
@@ -210,9 +216,58 @@ std::vector<Row> numbered() {
          timespec time = kShort;
          return plain(syscall(SYS_io_getevents, context, 1, 1, &event, &time));
        }},
+      {Kind::timed, "syscall pselect6 with mask",
+       [] {
+         timespec time = kShort;
+         const PassedMask mask{&none, sizeof none};
+         return plain(syscall(SYS_pselect6, 0, nullptr, nullptr, nullptr, &time, &mask));
+       }},
+      {Kind::timed, "syscall epoll_pwait2 with mask",
+       [] {
+         epoll_event event{};
+         return plain(syscall(SYS_epoll_pwait2, epoll_create1(0), &event, 1, &kShort, &none, sizeof none));
+       }},
+      {Kind::timed, "syscall rt_sigtimedwait for all",
+       [] {
+         sigset_t all;
+         sigfillset(&all);
+         sigprocmask(SIG_BLOCK, &all, nullptr);
+         return plain(syscall(SYS_rt_sigtimedwait, &all, nullptr, &kShort, sizeof none));
+       }},
+      {Kind::timed, "syscall io_pgetevents with mask",
+       [] {
+         aio_context_t context = 0;
+         require(syscall(SYS_io_setup, 1, &context) == 0, "io_setup");
+         io_event event{};
+         timespec time = kShort;
+         const PassedMask mask{&none, sizeof none};
+         return plain(syscall(SYS_io_pgetevents, context, 1, 1, &event, &time, &mask));
+       }},
+      {Kind::broken, "syscall rt_sigsuspend",
+       [] {
+         sigset_t alarm;
+         sigemptyset(&alarm);
+         sigaddset(&alarm, SIGALRM);
+         sigprocmask(SIG_BLOCK, &alarm, nullptr);
+         return plain(syscall(SYS_rt_sigsuspend, &none, sizeof none));
+       }},
+      {Kind::broken, "syscall flock",
+       [] { return plain(syscall(SYS_flock, locked_file(false, kHeld), LOCK_EX)); }},
       {Kind::broken, "syscall nanosleep", [] { return plain(syscall(SYS_nanosleep, &kLong, nullptr)); }},
       {Kind::broken, "syscall futex",
        [] { return plain(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &kLong)); }},
+      {Kind::complete, "syscall read much from /dev/zero",
+       [] {
+         std::vector<char> bytes(64 * kLarge);
+         return plain(syscall(SYS_read, open("/dev/zero", O_RDONLY), bytes.data(), bytes.size()));
+       }},
+      {Kind::complete, "syscall getrandom much",
+       [] {
+         std::vector<char> bytes(16 * kLarge);
+         return plain(syscall(SYS_getrandom, bytes.data(), bytes.size(), 0));
+       }},
+      {Kind::complete, "syscall flock",
+       [] { return plain(syscall(SYS_flock, locked_file(false, milliseconds(100)), LOCK_EX)); }},
       {Kind::complete, "syscall pread64",  // six arguments or fewer, and an error, pass through
        [] { return plain(syscall(SYS_pread64, -1, room, 1, 0)); }},
       {Kind::complete, "syscall mmap",
