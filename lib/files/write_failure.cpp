@@ -19,6 +19,8 @@ std::string what_to_do(int error) {
     case ENOSPC:
     case EDQUOT:
       return "make room there, or name another place with -o";
+    case EMFILE:
+      return "raise the limit on open files with ulimit -n";
     case EEXIST:
       return "somebody else writes there at the same time: try again, or name another place with -o";
     default:

@@ -4,6 +4,7 @@
 #include "files/write_failure.hpp"
 #include "scratch.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <cstddef>
 
@@ -100,4 +101,9 @@ TEST_CASE("A limit on file sizes is an error that names the file and the limit")
   CHECK(why == "write: " + (scratch.path / "out").string() +
                    ": File too large (the limit on file sizes is 1000 bytes: raise it with ulimit -f)");
   CHECK(files_in(scratch.path) == 0);
+}
+
+TEST_CASE("Where descriptors are used up, another place is no remedy") {
+  CHECK(WriteFailure("out", EMFILE).why() ==
+        "Too many open files (raise the limit on open files with ulimit -n)");
 }
