@@ -61,7 +61,10 @@ class Writer:
         if name == "main":
             self.lines += ["int main(int argc, char** argv) {", f"  scenario_begin(argc, argv, {self.program.noise});"]
             self.lines += ["  scenario_window();"] if self.program.window else []
+            self.lines += ["  scenario_groups();"] if self.program.groups else []
+            self.lines += ["  scenario_helper();"] if self.program.helper else []
             self.body(function.body, 1)
+            self.lines += ["  scenario_helper_end();"] if self.program.helper else []
             self.lines += ["  scenario_window_free();"] if self.program.window else []
             self.lines += ["  return scenario_end();", "}"]
             return

@@ -24,6 +24,7 @@ tables terms tiles tracers trees vectors velocities volumes waves weights zones"
 KINDS = ("one", "some", "half", "trend", "alternating", "iterations", "serial", "slow")
 KIND_WEIGHTS = (5, 2, 2, 2, 1.5, 1.5, 2, 1)
 LEAST_PIECE = 0.6  # ms, on average
+WIDE = 1000  # seeds above have what the others leave out: passive target, large messages, part communicators, threads
 
 
 class Generator:
@@ -34,7 +35,8 @@ class Generator:
         self.mpi = self.draw.choice(("openmpi", "mpich"))
         self.functions = int(20 * 10 ** self.draw.uniform(0, 1))
         self.names, self.shared, self.tag = set(), [], 0
-        self.window = False
+        self.window, self.groups = False, False
+        self.wide = seed > WIDE
 
     def program(self):
         noise = self.draw.choice((0.005, 0.01, 0.02, 0.03))
@@ -42,7 +44,8 @@ class Generator:
         self.names.add("main")
         for _ in range(phases):
             main.body.append(Invoke(self.phase(max(6, self.functions // phases), self.seconds / phases)))
-        program = Program(self.seed, self.ranks, self.mpi, noise, main, [], [], self.window)
+        helper = self.wide and self.draw.random() < 0.5
+        program = Program(self.seed, self.ranks, self.mpi, noise, main, [], [], self.window, self.groups, helper)
         causes = self.draw.choices((0, 1, 2), (20, 62, 18))[0]
         for _ in range(causes if self.pipelines else 0):
             self.add_cause(program)
@@ -147,7 +150,10 @@ class Generator:
             self.collective, self.halo, self.ring, self.pipeline, self.parity, self.master, self.chain, self.fence, self.epoch,
             self.begun,
         )
-        body = self.draw.choices(kinds, (5, 3, 1, 1, 3, 3, 3, 1, 1, 1))[0](budget)
+        weights = (5, 3, 1, 1, 3, 3, 3, 1, 1, 1)
+        if self.wide:
+            kinds, weights = (*kinds, self.passive, self.group, self.large), (*weights, 5, 6, 6)
+        body = self.draw.choices(kinds, weights)[0](budget)
         return Function(self.name(), body)
 
     def next_tag(self):
@@ -233,6 +239,23 @@ class Generator:
         before, inside = self.halves(budget)
         access = Communication("START(); PUT(RIGHT);")
         return [*before, Communication("POST();"), access, *inside, Communication("COMPLETE(); WIN_WAIT();")]
+
+    def passive(self, budget):
+        """Nobody but the rank on the left locks a window, or all lock that of one rank, one after the other."""
+        self.window = True
+        target = self.draw.choice(("RIGHT", "0"))
+        return [*self.block(budget), Communication(f"LOCKED_PUT({target});")]
+
+    def group(self, budget):
+        """Even ranks among themselves, and odd ones."""
+        self.groups = True
+        return [*self.block(budget), Communication(self.draw.choice(("GROUP_ALLREDUCE();", "GROUP_BARRIER();", "GROUP_BCAST();")))]
+
+    def large(self, budget):
+        """More than a library buffers."""
+        root, tag = self.draw.randrange(self.ranks), self.next_tag()
+        text = self.draw.choice((f"LARGE_SENDRECV(RIGHT, LEFT, {tag});", f"LARGE_BCAST({root});", "LARGE_ALLREDUCE();"))
+        return [*self.block(budget), Communication(text)]
 
     def begun(self, budget):
         begin = self.draw.choice(("ALLREDUCE_BEGIN();", "BARRIER_BEGIN();"))

@@ -76,6 +76,8 @@ class Program:
     functions: list  # callees before callers
     causes: list
     window: bool
+    groups: bool = False  # communicators of every other rank
+    helper: bool = False  # a second thread on each rank, all run long
 
 
 def place_counts(program):

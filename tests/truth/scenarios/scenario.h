@@ -19,8 +19,10 @@
 #include "truth_log.h"
 
 #include <mpi.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +30,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { WORLD = 0, WINDOW = 1, MOST_RANKS = 8, NAP_NS = 1000000, BURN_NS = 30000 };
+enum { WORLD = 0, WINDOW = 1, GROUP = 2, MOST_RANKS = 8, NAP_NS = 1000000, BURN_NS = 30000, LARGE = 65536 };
 
 #ifndef BURN_LOOPS
 #define BURN_LOOPS 6000 /* between two naps: some ten microseconds */
@@ -212,6 +214,32 @@ static int halo_operations[4], halo_size;
 #define SCAN() COLLECTIVE(TRUTH_SCAN, 0, MPI(MPI_Scan, &mine, theirs, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD))
 static int exchanged[MOST_RANKS];
 
+/* Even ranks, or odd ones. */
+static MPI_Comm group;
+#define GROUP_COLLECTIVE(kind, call)                \
+  do {                                              \
+    call;                                           \
+    truth_collective(kind, GROUP + rank % 2, rank % 2, 0); \
+  } while (0)
+#define GROUP_ALLREDUCE() \
+  GROUP_COLLECTIVE(TRUTH_NXN, MPI(MPI_Allreduce, &mine, theirs, 1, MPI_INT, MPI_SUM, group))
+#define GROUP_BARRIER() GROUP_COLLECTIVE(TRUTH_BARRIER, MPI(MPI_Barrier, group))
+#define GROUP_BCAST() GROUP_COLLECTIVE(TRUTH_BCAST, MPI(MPI_Bcast, theirs, 1, MPI_INT, 0, group))
+
+/* More than libraries buffer: who sends waits for who receives. */
+static int much[LARGE], more[LARGE];
+#define LARGE_SENDRECV(to, from, tag)                                                                    \
+  do {                                                                                                   \
+    MPI(MPI_Sendrecv, much, LARGE, MPI_INT, (to), (tag), more, LARGE, MPI_INT, (from), (tag),            \
+        MPI_COMM_WORLD, MPI_STATUS_IGNORE);                                                              \
+    truth_sends(0, (to), (tag), WORLD, sizeof much, TRUTH_SYNCHRONOUS);                                  \
+    truth_receives(0, (from), (tag), WORLD, sizeof more);                                                \
+  } while (0)
+#define LARGE_BCAST(root) \
+  COLLECTIVE(TRUTH_BCAST, root, MPI(MPI_Bcast, more, LARGE, MPI_INT, root, MPI_COMM_WORLD))
+#define LARGE_ALLREDUCE() \
+  COLLECTIVE(TRUTH_NXN, 0, MPI(MPI_Allreduce, much, more, LARGE, MPI_INT, MPI_SUM, MPI_COMM_WORLD))
+
 /* A collective operation that is begun, and completed later. */
 static MPI_Request started;
 static int started_operation;
@@ -240,6 +268,15 @@ static int started_operation;
   do {                                                                   \
     MPI(MPI_Put, &mine, 1, MPI_INT, (target), rank, 1, MPI_INT, window); \
     truth_rma(WINDOW, (target), sizeof mine);                            \
+  } while (0)
+/* Passive target. */
+#define LOCKED_PUT(target)                                              \
+  do {                                                                  \
+    MPI(MPI_Win_lock, MPI_LOCK_EXCLUSIVE, (target), 0, window);         \
+    truth_lock(WINDOW, (target), 1);                                    \
+    PUT(target);                                                        \
+    MPI(MPI_Win_unlock, (target), window);                              \
+    truth_unlock(WINDOW, (target));                                     \
   } while (0)
 static MPI_Group left_group, right_group;
 #define RIGHT ((rank + 1) % ranks)
@@ -310,6 +347,31 @@ static inline void scenario_window(void) {
 static inline void scenario_window_free(void) {
   MPI(MPI_Win_free, &window);
   truth_collective(TRUTH_FREE, WORLD, 0, 0);
+}
+
+static inline void scenario_groups(void) {
+  int members[MOST_RANKS], count = 0;
+  for (int r = rank % 2; r < ranks; r += 2) members[count++] = r;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &group);
+  truth_communicator(GROUP + rank % 2, count, members);
+}
+
+/* A second thread, which does its own things all the time. */
+static pthread_t helper;
+static atomic_int helper_ends;
+static inline __attribute__((noinline)) void help(void) {
+  NAP(NAP_NS);
+  volatile double burnt = 0;
+  for (int i = 0; i < BURN_LOOPS; ++i) burnt += 1.0;
+}
+static inline void* helping(void* nothing) {
+  while (!atomic_load(&helper_ends)) help();
+  return nothing;
+}
+static inline void scenario_helper(void) { pthread_create(&helper, NULL, helping, NULL); }
+static inline void scenario_helper_end(void) {
+  atomic_store(&helper_ends, 1);
+  pthread_join(helper, NULL);
 }
 
 static int scenario_end(void) {
