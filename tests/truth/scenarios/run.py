@@ -17,6 +17,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import agree  # noqa: E402
+import figures  # noqa: E402
 import generate  # noqa: E402
 import measure  # noqa: E402
 import replay  # noqa: E402
@@ -40,6 +41,7 @@ def arguments():
     parser.add_argument("--again", action="store_true", help="measure again what was measured")
     parser.add_argument("--tools", type=pathlib.Path, required=True, help=argparse.SUPPRESS)  # an installed prefix
     parser.add_argument("--out", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--figures", action="store_true", help="measure nothing: print the tables of docs/figures.md from all kept results")
     parser.add_argument("--label", default="", help="a name for the results of these tools")
     parser.add_argument("-v", "--verbose", action="store_true", help="print truth and claims of every program")
     return parser.parse_args()
@@ -166,7 +168,11 @@ def size_of_many(result):
 
 
 def main():
-    runs = Runs(arguments())
+    options = arguments()
+    if options.figures:
+        figures.print_figures(options.out.resolve() / "results" / (options.label or "here"))
+        return 0
+    runs = Runs(options)
     results, failed = [], 0
     for seed in runs.options.seeds:
         try:
