@@ -45,6 +45,12 @@ std::vector<database::Balance> test_balance(std::span<const database::Context> c
 std::vector<database::BlameRow> shift_blame(std::span<const database::Context> contexts, const RoleView& role,
                                             std::span<const database::Balance> balance);
 
+/// Which role it is, and the location of each of its threads.
+struct RoleThreads {
+  std::uint32_t role = 0;
+  std::span<const std::uint32_t> locations;
+};
+
 /// Contexts, ascending and disjoint.
 using Ranges = std::vector<database::ContextRange>;
 
@@ -54,13 +60,12 @@ using Ranges = std::vector<database::ContextRange>;
 using WorkOf = std::function<std::span<const std::uint64_t>(const Ranges& of, const Ranges& within)>;
 
 /// Finds the suspects of every blamed context, what mending them saves and how sure they are
-/// (docs/algorithms.md 5.4, 5.5). `locations` maps the role's threads to location indices. Largest explains
+/// (docs/algorithms.md 5.4, 5.5). Largest explains
 /// first, each once; nothing where T < 2. A suspect is a procedure, an inlined procedure, a region, a loop, a
 /// call site or a line; communication and waits are none. Throws std::invalid_argument if sizes do not fit.
 std::vector<database::Suspect> find_suspects(std::span<const database::Context> contexts,
-                                             std::uint32_t role_index, const RoleView& role,
-                                             std::span<const database::BlameRow> blame,
-                                             std::span<const std::uint32_t> locations, const WorkOf& work,
+                                             const RoleThreads& threads, const RoleView& role,
+                                             std::span<const database::BlameRow> blame, const WorkOf& work,
                                              const Options& options);
 
 }  // namespace culprit::blame

@@ -335,15 +335,14 @@ std::vector<Suspect> Search::take() {
 
 }  // namespace
 
-std::vector<Suspect> find_suspects(std::span<const database::Context> contexts, std::uint32_t role_index,
+std::vector<Suspect> find_suspects(std::span<const database::Context> contexts, const RoleThreads& threads,
                                    const RoleView& role, std::span<const database::BlameRow> blame,
-                                   std::span<const std::uint32_t> locations, const WorkOf& work,
-                                   const Options& options) {
+                                   const WorkOf& work, const Options& options) {
   check_role(role, contexts.size());
-  if (locations.size() != role.threads)
+  if (threads.locations.size() != role.threads)
     throw std::invalid_argument("a location is needed for every thread of the role");
   if (role.threads < 2) return {};
-  Search search(contexts, role_index, role, locations, work, options);
+  Search search(contexts, threads.role, role, threads.locations, work, options);
   for (const database::BlameRow& row : blame) search.below(row);
   return search.take();
 }

@@ -50,14 +50,14 @@ int LiveFile::describe(const ProcessDescription& process) noexcept {
   if (process.event_count > kMaxEvents + (process.has_realtime ? 1u : 0u)) return EINVAL;
   Header& header = *header_;
   header.version = layout::kLiveVersion;
-  header.header_size = sizeof(Header);
-  header.granule = layout::kGranule;
-  header.unit = layout::kUnit;
+  header.geometry.header_size = sizeof(Header);
+  header.geometry.granule = layout::kGranule;
+  header.geometry.unit = layout::kUnit;
   header.event_count = static_cast<std::uint32_t>(process.event_count);
   header.flags = (process.has_realtime ? layout::kFlagRealtime : 0) |
                  (process.traced ? layout::kFlagTraced : 0) | (file_.copied() ? layout::kFlagCopied : 0) |
                  (process.forked ? layout::kFlagForked : 0);
-  header.cell_units = layout::cell_units(process.event_count - (process.has_realtime ? 1 : 0));
+  header.geometry.cell_units = layout::cell_units(process.event_count - (process.has_realtime ? 1 : 0));
   header.pid = process.pid;
   header.start_ns = process.start_ns;
   header.start_realtime_ns = process.start_realtime_ns;
@@ -173,8 +173,8 @@ void LiveFile::note(const char* text) noexcept {
 void LiveFile::set_stopped(std::uint64_t total_ns, std::uint64_t since_ns) noexcept {
   if (!open()) return;
   // In this order a reader between the two finds too little time, not too much.
-  layout::set_field(*header_, header_->stopped_total, total_ns);
-  layout::set_field(*header_, header_->stopped_since, since_ns);
+  layout::set_field(*header_, header_->stops.total, total_ns);
+  layout::set_field(*header_, header_->stops.since, since_ns);
 }
 
 void LiveFile::set_host_load(const HostLoad& load) noexcept {

@@ -46,14 +46,25 @@ struct Note {
 };
 static_assert(sizeof(Note) == 256);
 
+/// The sizes that addresses in the file follow from, in bytes but for the last.
+struct Geometry {
+  std::uint32_t header_size;
+  std::uint32_t granule;
+  std::uint32_t unit;
+  std::uint32_t cell_units;  // of a cell, in units
+};
+
+/// What of time sampling was stopped.
+struct Stops {
+  std::uint64_t total;  // ns of all stops of sampling that are over
+  std::uint64_t since;  // of the present stop, 0 while sampling goes on
+};
+
 /// Granule 0 of the file.
 struct Header {
   char magic[8];
   std::uint32_t version;
-  std::uint32_t header_size;
-  std::uint32_t granule;
-  std::uint32_t unit;
-  std::uint32_t cell_units;
+  Geometry geometry;
   std::uint32_t event_count;  // REALTIME included
   std::uint32_t flags;
   std::uint32_t end_reason;
@@ -70,8 +81,7 @@ struct Header {
   std::uint32_t argument_bytes;
   std::uint32_t argument_count;
   std::uint32_t modules_lost;
-  std::uint64_t stopped_total;  // ns of all stops of sampling that are over
-  std::uint64_t stopped_since;  // of the present stop, 0 while sampling goes on
+  Stops stops;
   std::uint64_t iterations;     // that the program marked
   std::uint64_t key;            // drawn at random for this file and its trace
   std::uint64_t sum;            // of all other words but the magic, the changes and the notes: word_sum.hpp
@@ -103,9 +113,9 @@ static_assert(offsetof(Header, host_load) == 2624);
 
 /// The clock of waits at `time`: CLOCK_MONOTONIC that stands still while sampling is stopped.
 constexpr std::uint64_t sampling_time(const Header& header, std::uint64_t time) {
-  const std::uint64_t since = header.stopped_since;
+  const std::uint64_t since = header.stops.since;
   const std::uint64_t running = since != 0 && since < time ? since : time;
-  return running > header.stopped_total ? running - header.stopped_total : 0;
+  return running > header.stops.total ? running - header.stops.total : 0;
 }
 
 enum class BlockType : std::uint32_t { modules = 1, thread = 2 };

@@ -242,10 +242,10 @@ Header read_header(const InputFile& file) {
   }
   const Header header = read_checked_header(file);
   const std::uint32_t realtime = header.flags & layout::kFlagRealtime;
-  if (header.header_size != sizeof header || header.granule != layout::kGranule ||
-      header.unit != layout::kUnit || header.event_count > kMaxEvents + realtime ||
+  if (header.geometry.header_size != sizeof header || header.geometry.granule != layout::kGranule ||
+      header.geometry.unit != layout::kUnit || header.event_count > kMaxEvents + realtime ||
       header.event_count < realtime ||
-      header.cell_units != layout::cell_units(header.event_count - realtime)) {
+      header.geometry.cell_units != layout::cell_units(header.event_count - realtime)) {
     throw damaged(file.path(), "its header contradicts itself");
   }
   return header;

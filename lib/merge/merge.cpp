@@ -163,14 +163,11 @@ void find_waits(exchange::Communicator& comm, const ThreadAccumulation& accumula
   });
 }
 
-/// Collective: sets balance, blame and suspects of rank 0's experiment.
-void find_blame(exchange::Communicator& comm, const Options& options, const Roles& roles,
-                const Summaries& summaries, const Shape& shape, database::Writer& writer,
-                database::Experiment& experiment) {
+/// Collective: ends the tiles; the values in them by thread.
+const database::TileValues& end_tiles(database::Writer& writer, const Shape& shape) {
   std::vector<database::ContextId> parents;
   for (const Shape::Scope& scope : shape.contexts) parents.push_back(scope.parent);
-  const database::TileValues& values = writer.end_tiles(parents, shape.columns.metrics());
-  diagnose(comm, experiment, roles.of, summaries, writer, values, options.blame);
+  return writer.end_tiles(parents, shape.columns.metrics());
 }
 
 /// Collective: every rank gets rank 0's.
@@ -200,10 +197,9 @@ void broadcast(exchange::Communicator& comm, Outcome& outcome) {
     outcome.problems.push_back(message.text());
 }
 
-/// Rank 0: everything that the database says beside values, summaries, blame and locations.
-database::Experiment describe(const Survey& survey, const Options& options,
-                              const RecoveredStructure& structure, const Roles& roles, const Columns& columns,
-                              Attribution&& attribution, Summaries& summaries) {
+/// Rank 0: everything that the database says beside values, summaries, blame, locations and modules.
+database::Experiment describe(const Survey& survey, const Options& options, const Roles& roles,
+                              const Columns& columns, Attribution&& attribution, Summaries& summaries) {
   database::Experiment experiment;
   experiment.run = describe_run(survey.processes, options.blame);
   experiment.quality = judge_quality(survey, attribution, summaries.contexts);
@@ -214,7 +210,6 @@ database::Experiment describe(const Survey& survey, const Options& options,
   experiment.flat = std::move(attribution.flat);
   experiment.context_summaries = std::move(summaries.contexts);
   experiment.flat_summaries = std::move(summaries.flat);
-  experiment.modules = describe_modules(survey.processes, survey.shared, structure, experiment);
   return experiment;
 }
 
@@ -355,7 +350,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
 
   // Second pass: values, per thread, then reduced over all.
   Phase accumulating(comm, progress, "values", partition.files());
-  accumulate_values(comm, partition, found.shared, shape, accumulation, writer ? &*writer : nullptr,
+  accumulate_values(comm, partition, found.shared, accumulation, writer ? &*writer : nullptr,
                     [&] { accumulating.step(); });
   Summaries summaries = summarize(comm, shape, plan, accumulation.roles());
   mark_lone_waits(comm, accumulation, attribution.contexts);
@@ -364,9 +359,9 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   Phase writing(comm, progress, "writing", 1);
   database::Experiment experiment;
   together(comm, [&] {
-    if (root)
-      experiment =
-          describe(found, options, structure, roles, shape.columns, std::move(attribution), summaries);
+    if (!root) return;
+    experiment = describe(found, options, roles, shape.columns, std::move(attribution), summaries);
+    experiment.modules = describe_modules(found.processes, found.shared, structure, experiment);
   });
   find_waits(comm, accumulation, each_location, experiment);
   find_machine(comm, accumulation.schedules(), each_location, experiment);
@@ -384,7 +379,8 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   });
   bool private_for_inputs = false;
   if (writer) {
-    find_blame(comm, options, roles, summaries, shape, *writer, experiment);
+    WorkByThread work(comm, *writer, end_tiles(*writer, shape));
+    diagnose(work, experiment, roles.of, summaries, options.blame);
     writer->add_experiment(experiment, each_location);
     private_for_inputs = writer->finish(readership);
   }

@@ -48,7 +48,7 @@ bool along_code(const BridgeStart& start, FindModule find, void* context, StackB
   for (int attempt = 0; attempt < 2; ++attempt) {
     const bool take_branches = attempt == 1;
     WayOut way;
-    if (!find_way_out(start.module, start.pc, start.sp, start.bp, bounds, take_branches, way)) continue;
+    if (!find_way_out({start.module, start.pc, start.sp, start.bp}, bounds, take_branches, way)) continue;
     const auto back = load_as<std::uint64_t>(way.return_slot);
     if (!is_return_address(back, find, context)) continue;
     bridge = {.return_slot = way.return_slot,

@@ -129,11 +129,10 @@ class Course {
 
 }  // namespace
 
-bool find_way_out(const CodeModule* module, std::uint64_t pc, std::uint64_t sp, std::uint64_t bp,
-                  StackBounds& bounds, bool take_branches, WayOut& way) noexcept {
+bool find_way_out(const WayStart& from, StackBounds& bounds, bool take_branches, WayOut& way) noexcept {
   using Kind = Instruction::Kind;
-  Course course(sp, bp, bounds, way);
-  CodeBytes code(module, pc);
+  Course course(from.sp, from.bp, bounds, way);
+  CodeBytes code(from.module, from.pc);
   for (int count = 0; count < kMaxInstructions; ++count) {
     const Instruction next = decode_instruction(code);
     switch (next.kind) {

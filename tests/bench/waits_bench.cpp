@@ -447,18 +447,18 @@ void add(Digest& digest, const Variation& level) {
     digest.add({9, level.procedure, static_cast<std::uint64_t>(one.rank), one.segment}, one.sos_ns);
 }
 
+using Vary = std::function<Variation(const VariationOptions& options, Variation&& before)>;
+
 /// The dominant procedure and two levels below it, as prof-mpi looks for them. Returns how many seconds that
 /// takes.
-double find_variations(culprit::exchange::Communicator& analysis, const RankMap& rank_map,
-                       const Matched& matched, const CallPaths& paths, TimeMap& map, Digest& digest,
+double find_variations(const ProcedureSums& sums, const Vary& vary, TimeMap& map, Digest& digest,
                        Laps& laps) {
-  const ProcedureSums sums(analysis, rank_map, matched, paths);
-  Variation level = variation(analysis, rank_map, matched, sums, {});
+  Variation level = vary({}, {});
   find_segments(map, level);
   double seconds = 0;
   for (const std::uint32_t procedure : sums.levels(3)) {
     if (level.procedure != procedure)
-      level = variation(analysis, rank_map, matched, sums, {}, {.procedure = procedure}, std::move(level));
+      level = vary({.procedure = procedure}, std::move(level));
     seconds += laps.lap();
     add(digest, level);
     laps.leave_out();
@@ -500,7 +500,11 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
   const Efficiency measures = efficiency(analysis, map, path);
   const double map_s = laps.lap();
   Digest digest;
-  const double variation_s = find_variations(analysis, rank_map, matched, program.paths, map, digest, laps);
+  const ProcedureSums sums(analysis, rank_map, matched, program.paths);
+  const Vary vary = [&](const VariationOptions& of, Variation&& level) {
+    return variation(analysis, rank_map, matched, sums, of, std::move(level));
+  };
+  const double variation_s = find_variations(sums, vary, map, digest, laps);
   digest.add(digest_of(matched.wait_sums, delays, path, matched.own_times, spots));
   add(digest, map);
   digest.add({10, static_cast<std::uint64_t>(1e9 * measures.parallel)}, analysis.rank() == 0 ? 1 : 0);

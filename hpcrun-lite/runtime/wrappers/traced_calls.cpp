@@ -59,14 +59,24 @@ void read_border(Thread* thread, std::uint64_t time, measurement::NodeIndex node
   change_mask(SIG_SETMASK, before);
 }
 
-bool begin_at(Thread* thread, const unwind::Registers& start, std::uint64_t enter_ns, std::uint64_t exit_ns,
-              bool any, CulpritPath& path, bool border = false) {
-  if (!ensure_tree(thread) || thread->trace == nullptr) return false;
-  const measurement::NodeIndex node = call_path(thread, start, path);
-  if (border) read_border(thread, enter_ns, node);
+bool can_trace(Thread* thread) {
+  return ensure_tree(thread) && thread->trace != nullptr;
+}
+
+bool begin_at(Thread* thread, measurement::NodeIndex node, std::uint64_t enter_ns, std::uint64_t exit_ns,
+              bool any) {
   if (thread->trace->begin_call(enter_ns, exit_ns, node, any)) return true;
   update_tracing();
   return false;
+}
+
+/// An iteration begins at `node`.
+void add_iteration(Thread* thread, measurement::NodeIndex node, std::uint64_t time, long number) {
+  read_border(thread, time, node);
+  if (!begin_at(thread, node, time, time, false)) return;
+  thread->trace->add({.kind = OperationKind::iteration,
+                      .bytes = static_cast<std::uint64_t>(static_cast<std::int64_t>(number))});
+  thread->trace->end_call();
 }
 
 }  // namespace
@@ -83,11 +93,8 @@ __attribute__((noinline)) void trace_iteration(long number) {
   if (begin_recording(thread)) {
     const std::uint64_t time = now();
     CulpritPath path{};
-    if (begin_at(thread, unwind::registers_here(), time, time, false, path, true)) {
-      thread->trace->add({.kind = OperationKind::iteration,
-                          .bytes = static_cast<std::uint64_t>(static_cast<std::int64_t>(number))});
-      thread->trace->end_call();
-    }
+    if (can_trace(thread))
+      add_iteration(thread, call_path(thread, unwind::registers_here(), path), time, number);
     end_path(thread);
   }
   let_handler_on(thread);
@@ -117,7 +124,9 @@ static inline __attribute__((always_inline)) bool begin_call(Thread* thread, con
   if (thread == nullptr || is_held_off(thread, caller) || !own_memory() || sampling_stopped()) return false;
   hold_handler_off(thread, caller);
   if (begin_recording(thread)) {
-    if (begin_at(thread, culprit::unwind::registers_here(), enter_ns, exit_ns, any, path)) return true;
+    if (can_trace(thread) &&
+        begin_at(thread, call_path(thread, culprit::unwind::registers_here(), path), enter_ns, exit_ns, any))
+      return true;
     end_recording(thread);
   }
   let_handler_on(thread);

@@ -89,10 +89,10 @@ std::vector<std::vector<Part>> partition(const Modules& modules, std::size_t ran
   return shares;
 }
 
-/// The structure of each part of the share.
+/// The structure of each part of the share, by as many threads as `common` allows; all requests are like it.
 std::vector<structure::ModuleStructure> recover_share(const cct::SharedTree& shared, const Modules& modules,
-                                                      const std::vector<Part>& share, bool loops,
-                                                      const std::filesystem::path& cache, std::size_t threads,
+                                                      const std::vector<Part>& share,
+                                                      const structure::Request& common,
                                                       const std::function<void()>& step) {
   std::vector<structure::ModuleStructure> recovered(share.size());
   std::atomic<std::size_t> next = 0;
@@ -101,21 +101,19 @@ std::vector<structure::ModuleStructure> recover_share(const cct::SharedTree& sha
       const cct::ModuleKey& key = shared.modules[share[i].module];
       const std::span addresses =
           std::span(modules[share[i].module].addresses).subspan(share[i].first, share[i].size());
-      structure::Request request;
+      structure::Request request = common;
       request.path = key.path;
       request.build_id = key.build_id;
       request.addresses.assign(addresses.begin(), addresses.end());
-      request.loops = loops;
-      request.cache = cache;
       // The first part is the largest and seldom ends before the others; the threads that those leave idle
       // help.
-      request.threads = i == 0 ? threads : 1;
+      request.threads = i == 0 ? common.threads : 1;
       recovered[i] = structure::recover(request);
       if (first) step();
     }
   };
   std::vector<std::jthread> helpers;
-  for (std::size_t t = 1; t < std::min(threads, share.size()); ++t) helpers.emplace_back(work, false);
+  for (std::size_t t = 1; t < std::min(common.threads, share.size()); ++t) helpers.emplace_back(work, false);
   work(true);
   helpers.clear();
   return recovered;
@@ -164,10 +162,12 @@ RecoveredStructure recover_structure(exchange::Communicator& comm, const cct::Sh
   const auto shares = partition(modules, ranks);
   const std::vector<Part>& share = shares[static_cast<std::size_t>(comm.rank())];
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  structure::Request common;
+  common.loops = loops;
+  common.cache = cache;
+  common.threads = std::max<std::size_t>(1, cores / ranks);
   std::vector<structure::ModuleStructure> mine;
-  together(comm, [&] {
-    mine = recover_share(shared, modules, share, loops, cache, std::max<std::size_t>(1, cores / ranks), step);
-  });
+  together(comm, [&] { mine = recover_share(shared, modules, share, common, step); });
 
   const std::vector<exchange::Bytes> messages =
       comm.gather(comm.rank() == 0 ? exchange::Bytes() : pack(mine), 0);

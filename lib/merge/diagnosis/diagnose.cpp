@@ -31,20 +31,17 @@ void diagnose_role(database::Experiment& experiment, std::span<const std::uint32
     std::ranges::transform(locations, of_role.begin(), [&](std::uint32_t l) { return all[l]; });
     return of_role;
   };
-  const auto suspects = blame::find_suspects(experiment.contexts, role, view, experiment.blame.back(),
-                                             locations, work_in_role, options);
+  const auto suspects = blame::find_suspects(experiment.contexts, {role, locations}, view,
+                                             experiment.blame.back(), work_in_role, options);
   experiment.suspects.insert(experiment.suspects.end(), suspects.begin(), suspects.end());
 }
 
 }  // namespace
 
-void diagnose(exchange::Communicator& comm, database::Experiment& experiment,
-              std::span<const std::uint32_t> roles, const Summaries& summaries,
-              const database::Writer& writer, const database::TileValues& values,
-              const blame::Options& options) {
+void diagnose(WorkByThread& work, database::Experiment& experiment, std::span<const std::uint32_t> roles,
+              const Summaries& summaries, const blame::Options& options) {
   blame::Options measured = options;
   if (experiment.run.period_ns != 0) measured.period_ns = experiment.run.period_ns;
-  WorkByThread work(comm, writer, values);
   work.run([&] {
     for (std::uint32_t role = 0; role < experiment.roles.size(); ++role)
       diagnose_role(experiment, roles, role, summaries.roles[role], work, measured);

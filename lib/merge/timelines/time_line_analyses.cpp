@@ -236,12 +236,12 @@ class Analyses {
     const waits::CallPaths paths = call_paths(shape_);
     const waits::ProcedureSums sums(comm_, rank_map_, matched_, paths);
     const auto marks = marks_.of(matched_.store.lines());
-    waits::Variation level = waits::variation(comm_, rank_map_, matched_, sums, marks);
+    waits::Variation level = waits::variation(comm_, rank_map_, matched_, sums, {.marks = marks});
     waits::find_segments(map, level);
     if (level.marked) found_.variations.push_back(table_of(level, marks_.around));
     for (const std::uint32_t procedure : sums.levels(kLevels)) {
       if (level.procedure != procedure) {
-        level = waits::variation(comm_, rank_map_, matched_, sums, {}, {.procedure = procedure},
+        level = waits::variation(comm_, rank_map_, matched_, sums, {.procedure = procedure},
                                  std::move(level));
       }
       found_.variations.push_back(table_of(level, database::kNone));
@@ -255,7 +255,7 @@ class Analyses {
   /// Of a procedure that the user named, unless that is a level.
   void add_chosen(const waits::ProcedureSums& sums, const Shape::Chosen& chosen) {
     const waits::Variation found =
-        waits::variation(comm_, rank_map_, matched_, sums, {}, {.procedure = chosen.procedure});
+        waits::variation(comm_, rank_map_, matched_, sums, {.procedure = chosen.procedure});
     std::uint64_t segments = 0;
     for (const std::vector<waits::Segment>& row : found.rows) segments += row.size();
     if (comm_.all_sum(segments) == 0) return;

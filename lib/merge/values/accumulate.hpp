@@ -32,6 +32,8 @@ class ThreadAccumulation {
   ThreadAccumulation(const Shape& shape, const Plan& plan, const Transfers& transfers, std::size_t roles,
                      const TraceValues* traced = nullptr);
 
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+
   /// Which events of this process feed which columns, and which kinds of wait its layers mark; before its
   /// threads.
   void begin_process(const measurement::Measurement& file);

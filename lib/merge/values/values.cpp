@@ -50,14 +50,15 @@ class Paths {
 class Pass {
  public:
   /// `writer`: gets the tiles, if anybody wants them.
-  Pass(const exchange::Communicator& comm, const cct::SharedTree& shared, const Shape& shape,
-       ThreadAccumulation& accumulation, database::Writer* writer, const std::function<void()>& step)
+  Pass(const exchange::Communicator& comm, const cct::SharedTree& shared, ThreadAccumulation& accumulation,
+       database::Writer* writer, const std::function<void()>& step)
       : comm_(comm),
         accumulation_(accumulation),
         writer_(writer),
         step_(step),
-        builder_(parents_of(shape), database::tile_scopes(shape.contexts, shape.flat),
-                 shape.columns.metrics()) {
+        builder_(parents_of(accumulation.shape()),
+                 database::tile_scopes(accumulation.shape().contexts, accumulation.shape().flat),
+                 accumulation.shape().columns.metrics()) {
     tree_.unite(shared);
   }
 
@@ -147,9 +148,9 @@ void Pass::add_thread(const measurement::ThreadProfile& thread, std::span<const 
 }  // namespace
 
 void accumulate_values(exchange::Communicator& comm, const Partition& partition,
-                       const cct::SharedTree& shared, const Shape& shape, ThreadAccumulation& accumulation,
+                       const cct::SharedTree& shared, ThreadAccumulation& accumulation,
                        database::Writer* writer, const std::function<void()>& step) {
-  Pass pass(comm, shared, shape, accumulation, writer, step);
+  Pass pass(comm, shared, accumulation, writer, step);
   partition.for_each_round([&](const TileFiles& planned) {
     std::span<const database::Tile> tiles;
     together(comm, [&] { tiles = pass.run(planned); });

@@ -13,7 +13,7 @@ namespace culprit::merge {
 /// Collective: second pass over the input. Rereads this rank's files, accumulates their values, one thread at
 /// a time, and writes each round's tiles (`writer` null: nothing).
 void accumulate_values(exchange::Communicator& comm, const Partition& partition,
-                       const cct::SharedTree& shared, const Shape& shape, ThreadAccumulation& accumulation,
+                       const cct::SharedTree& shared, ThreadAccumulation& accumulation,
                        database::Writer* writer, const std::function<void()>& step);
 
 }  // namespace culprit::merge

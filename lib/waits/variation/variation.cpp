@@ -146,14 +146,14 @@ class Division {
 class VariationPass {
  public:
   VariationPass(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
-                const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
-                const VariationOptions& options, Variation&& before)
+                const ProcedureSums& sums, const VariationOptions& options, Variation&& before)
       : analysis_(analysis), sums_(sums), options_(options), before_(std::move(before)) {
     const std::vector<TimeLine>& lines = matched.store.lines();
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::int32_t rank = rank_map.rank_of(lines[i].location);
       if (rank_map.location_of(rank, 0) != lines[i].location) continue;
-      rows_.push_back({rank, &lines[i], i < marks.size() ? marks[i] : std::vector<IterationMark>{}});
+      rows_.push_back(
+          {rank, &lines[i], i < options.marks.size() ? options.marks[i] : std::vector<IterationMark>{}});
     }
   }
 
@@ -333,9 +333,8 @@ void VariationPass::take_outliers() {
 }  // namespace
 
 Variation variation(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
-                    const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
-                    const VariationOptions& options, Variation&& before) {
-  return VariationPass(analysis, rank_map, matched, sums, marks, options, std::move(before)).run();
+                    const ProcedureSums& sums, const VariationOptions& options, Variation&& before) {
+  return VariationPass(analysis, rank_map, matched, sums, options, std::move(before)).run();
 }
 
 }  // namespace culprit::waits

@@ -37,27 +37,28 @@ struct Variation {
   std::vector<Outlier> outliers;               ///< this analyst's share, in the order of the rows
 };
 
-struct VariationOptions {
-  /// The procedure to use instead of marks and of the dominant one; kNone: choose.
-  std::uint32_t procedure = CallPaths::kNone;
-};
-
 /// A mark of the program on a time line.
 struct IterationMark {
   std::uint64_t ns = 0;
   std::uint64_t number = 0;
 };
 
+struct VariationOptions {
+  /// Of each of the store's time lines; where any rank has some, they make the segments.
+  std::span<const std::vector<IterationMark>> marks = {};
+  /// The procedure to use instead of marks and of the dominant one; kNone: choose.
+  std::uint32_t procedure = CallPaths::kNone;
+};
+
 /// Collective. The dominant procedure is the one with the highest inclusive time among those that were
 /// invoked at least twice per rank, summed over call paths; a sampler sees an invocation when the first MPI
 /// call path below the procedure recurs (recurrence.hpp). A procedure whose invocations divide its time so
 /// unevenly that on most ranks one of them has nearly all of it (a loop over input lines, one of which starts
-/// the computation) is taken only where there is no other. `marks` are those of each of the store's time
-/// lines; where any rank has some, they make the segments. Of each process its first time line counts.
+/// the computation) is taken only where there is no other. Of each process its first time line counts.
 /// `before` is one made of the same `sums` that is of no more use: its memory serves again, as there may be
 /// millions of segments, and so do its segments where a procedure begins anew with the same calls.
 Variation variation(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
-                    const ProcedureSums& sums, std::span<const std::vector<IterationMark>> marks,
-                    const VariationOptions& options = {}, Variation&& before = {});
+                    const ProcedureSums& sums, const VariationOptions& options = {},
+                    Variation&& before = {});
 
 }  // namespace culprit::waits

@@ -24,24 +24,27 @@ namespace {
 
 constexpr std::uint64_t kWindow = 7;
 
-/// Calls of `rank`'s only thread: `count` calls of `total` ns in all, the shortest `least`; sampled idle
-/// `idle`.
-EpochRow row(std::int32_t rank, std::uint32_t context, EpochKind kind, std::uint64_t count,
-             std::uint64_t total, std::uint64_t least, std::uint64_t idle) {
+/// How many calls, how many ns in all, in the shortest, and sampled idle.
+struct Calls {
+  std::uint64_t count, total, least, idle;
+};
+
+/// Calls of `rank`'s only thread.
+EpochRow row(std::int32_t rank, std::uint32_t context, EpochKind kind, Calls calls) {
   return {.location = static_cast<std::uint32_t>(rank),
           .rank = rank,
           .context = context,
           .kind = kind,
           .window = kWindow,
-          .count = count,
-          .total_ns = total,
-          .least_ns = least,
-          .idle_ns = idle};
+          .count = calls.count,
+          .total_ns = calls.total,
+          .least_ns = calls.least,
+          .idle_ns = calls.idle};
 }
 
 EpochRow gap(std::int32_t rank, std::uint32_t context, EpochKind kind, std::int32_t target,
              std::uint64_t total) {
-  EpochRow made = row(rank, context, kind, 10, total, total / 10, 0);
+  EpochRow made = row(rank, context, kind, {10, total, total / 10, 0});
   made.peers = static_cast<std::uint64_t>(target);
   return made;
 }
@@ -61,10 +64,14 @@ std::uint64_t ns(const std::vector<Wait>& waits, WaitPattern pattern, std::uint3
   return wait == nullptr ? 0 : wait->ns;
 }
 
-/// A call of `rank` that lasts from `enter` to `exit`; `peer` and `last` where its kind has them.
-EpochStamp stamp(std::int32_t rank, EpochKind kind, std::uint32_t instance, std::uint64_t enter,
-                 std::uint64_t exit, std::int32_t peer = -1, std::uint64_t last = 0,
-                 std::uint32_t members = 1) {
+/// A call's, in ns; `last` where its kind has one.
+struct Times {
+  std::uint64_t enter, exit, last = 0;
+};
+
+/// A call of `rank`; `peer` where its kind has one.
+EpochStamp stamp(std::int32_t rank, EpochKind kind, std::uint32_t instance, Times times,
+                 std::int32_t peer = -1, std::uint32_t members = 1) {
   return {.location = static_cast<std::uint32_t>(rank),
           .rank = rank,
           .context = 50 + static_cast<std::uint32_t>(kind),
@@ -73,13 +80,13 @@ EpochStamp stamp(std::int32_t rank, EpochKind kind, std::uint32_t instance, std:
           .members = members,
           .peer = peer,
           .window = kWindow,
-          .enter_ns = enter,
-          .exit_ns = exit,
-          .last_ns = last};
+          .enter_ns = times.enter,
+          .exit_ns = times.exit,
+          .last_ns = times.last};
 }
 
 EpochStamp fence(std::int32_t rank, std::uint32_t instance, std::uint64_t enter, std::uint64_t exit) {
-  EpochStamp made = stamp(rank, EpochKind::fence_stamp, instance, enter, exit);
+  EpochStamp made = stamp(rank, EpochKind::fence_stamp, instance, {enter, exit});
   made.members = 3;
   made.context = 5;
   return made;
@@ -89,8 +96,8 @@ EpochStamp fence(std::int32_t rank, std::uint32_t instance, std::uint64_t enter,
 
 TEST_CASE("a call waits beyond what the shortest such call of the run takes") {
   // Rank 1 never waits: its shortest call shows what a start costs. Rank 0 always does.
-  const auto waits = only_waits(std::vector{row(0, 5, EpochKind::start, 10, 10'000, 900, 9'950),
-                                            row(1, 5, EpochKind::start, 10, 60, 5, 0)});
+  const auto waits = only_waits(std::vector{row(0, 5, EpochKind::start, {10, 10'000, 900, 9'950}),
+                                            row(1, 5, EpochKind::start, {10, 60, 5, 0})});
   CHECK(ns(waits, WaitPattern::late_post, 0) == 9'950);
   CHECK(ns(waits, WaitPattern::late_post, 1) == 0);
   const Wait* wait = find(waits, WaitPattern::late_post, 0);
@@ -102,10 +109,10 @@ TEST_CASE("a call waits beyond what the shortest such call of the run takes") {
 
 TEST_CASE("where all always wait, what was sampled as work bounds the intrinsic cost") {
   // The shortest call took 900 us, longer than any handshake, yet only 2 of 10 ms were work.
-  CHECK(ns(only_waits({row(0, 5, EpochKind::lock, 10, 10'000'000, 900'000, 8'000'000)}),
+  CHECK(ns(only_waits({row(0, 5, EpochKind::lock, {10, 10'000'000, 900'000, 8'000'000})}),
            WaitPattern::lock_wait, 0) == 8'000'000);
   // Short calls may be all handshake, however they were sampled.
-  CHECK(ns(only_waits({row(0, 5, EpochKind::lock, 10, 10'000, 900, 8'000)}), WaitPattern::lock_wait, 0) ==
+  CHECK(ns(only_waits({row(0, 5, EpochKind::lock, {10, 10'000, 900, 8'000})}), WaitPattern::lock_wait, 0) ==
         1'000);
 }
 
@@ -113,8 +120,8 @@ TEST_CASE("in a collective call the last process shows what it takes, however lo
   // Making a window takes 2 ms; only process 0 waits for the other, though both were sampled inside all
   // along.
   const auto result =
-      approximate_waits(std::vector{row(0, 5, EpochKind::create, 1, 7'000'000, 7'000'000, 7'000'000),
-                                    row(1, 5, EpochKind::create, 1, 2'000'000, 2'000'000, 2'000'000)});
+      approximate_waits(std::vector{row(0, 5, EpochKind::create, {1, 7'000'000, 7'000'000, 7'000'000}),
+                                    row(1, 5, EpochKind::create, {1, 2'000'000, 2'000'000, 2'000'000})});
   CHECK(ns(result.waits, WaitPattern::wait_at_create, 0) == 5'000'000);
   CHECK(ns(result.waits, WaitPattern::wait_at_create, 1) == 0);
   CHECK(result.unclassified_ns == 4'000'000);
@@ -122,15 +129,15 @@ TEST_CASE("in a collective call the last process shows what it takes, however lo
 }
 
 TEST_CASE("what is estimated beyond the sampled idleness is left out and told") {
-  const auto result = approximate_waits(std::vector{row(0, 5, EpochKind::fence, 10, 10'000, 10, 3'000)});
+  const auto result = approximate_waits(std::vector{row(0, 5, EpochKind::fence, {10, 10'000, 10, 3'000})});
   CHECK(ns(result.waits, WaitPattern::wait_at_fence, 0) == 3'000);
   CHECK(result.excess_ns == 6'900);
   CHECK(result.unclassified_ns == 0);
 }
 
 TEST_CASE("the estimate never exceeds the idleness that was sampled") {
-  std::vector rows{row(0, 5, EpochKind::fence, 10, 10'000, 10, 3'000),
-                   row(0, 5, EpochKind::fence, 10, 30'000, 10, 3'000)};
+  std::vector rows{row(0, 5, EpochKind::fence, {10, 10'000, 10, 3'000}),
+                   row(0, 5, EpochKind::fence, {10, 30'000, 10, 3'000})};
   rows[1].window = kWindow + 1;
   const auto waits = only_waits(rows);
   CHECK(ns(waits, WaitPattern::wait_at_fence, 0) <= 3'000);
@@ -138,8 +145,8 @@ TEST_CASE("the estimate never exceeds the idleness that was sampled") {
 }
 
 TEST_CASE("calls of other sizes have other costs") {
-  std::vector rows{row(0, 5, EpochKind::access, 10, 10'000'000, 1'000'000, 9'000'000),
-                   row(1, 5, EpochKind::access, 10, 5'000'000, 500'000, 0)};
+  std::vector rows{row(0, 5, EpochKind::access, {10, 10'000'000, 1'000'000, 9'000'000}),
+                   row(1, 5, EpochKind::access, {10, 5'000'000, 500'000, 0})};
   rows[0].size_class = rows[1].size_class = kStartedAccess;
   CHECK(ns(only_waits(rows), WaitPattern::early_transfer, 0) == 9'000'000);
   rows[0].size_class = kStartedAccess | 20;
@@ -154,7 +161,7 @@ TEST_CASE("calls of other sizes have other costs") {
 
 TEST_CASE("an operation waits for a post after a start, for a lock after a lock, for nothing after a fence") {
   const auto pattern = [](std::uint32_t size_class) {
-    EpochRow each = row(0, 5, EpochKind::access, 10, 10'000, 0, 10'000);
+    EpochRow each = row(0, 5, EpochKind::access, {10, 10'000, 0, 10'000});
     each.size_class = size_class;
     const Approximation result = approximate_waits(std::vector{each});
     CHECK(result.unclassified_ns == (result.waits.empty() ? 10'000 : 0));
@@ -171,16 +178,16 @@ TEST_CASE("where releases of locks are known, waiting for them is what was measu
   // 8 mostly, and 1 000 for those of 2; then 2 000 of 5 000 for them in flushes.
   const std::uint32_t known = kPassiveTarget | kReleasesKnown;
   const auto held = [](std::uint32_t context, std::int32_t by, std::uint64_t total, std::uint64_t idle) {
-    EpochRow made = row(0, context, EpochKind::lock_wait, 4, total, 1, idle);
+    EpochRow made = row(0, context, EpochKind::lock_wait, {4, total, 1, idle});
     made.peers = static_cast<std::uint64_t>(by) + 1;
     return made;
   };
-  std::vector rows{row(0, 5, EpochKind::lock, 10, 9'000, 900, 8'500), held(5, 1, 3'000, 8'500),
-                   held(5, 2, 1'000, 8'500), row(0, 6, EpochKind::flush, 10, 5'000, 100, 5'000),
+  std::vector rows{row(0, 5, EpochKind::lock, {10, 9'000, 900, 8'500}), held(5, 1, 3'000, 8'500),
+                   held(5, 2, 1'000, 8'500), row(0, 6, EpochKind::flush, {10, 5'000, 100, 5'000}),
                    held(6, 2, 2'000, 5'000)};
   rows[0].size_class = rows[3].size_class = known;
   for (const auto& [context, total] : {std::pair{7U, 10U}, {8U, 900U}}) {
-    rows.push_back(row(1, context, EpochKind::flush, 3, total, 1, 0));
+    rows.push_back(row(1, context, EpochKind::flush, {3, total, 1, 0}));
     rows.back().size_class = known | kGivesLockBack;
   }
   Approximation result = approximate_waits(rows);
@@ -197,12 +204,12 @@ TEST_CASE("where releases of locks are known, waiting for them is what was measu
   CHECK(wait_at(WaitPattern::flush_wait, 6).ns == 2'000);  // 5 000 - 10 * 100 - 2 000
   CHECK(result.unclassified_ns == 4'500 + 1'000);
   // So of operations that waited for a post, which somebody of whom there is a stamp did.
-  std::vector transfers{row(0, 9, EpochKind::access, 10, 7'000, 10, 6'000),
-                        row(0, 9, EpochKind::post_wait, 3, 4'000, 1, 6'000)};
+  std::vector transfers{row(0, 9, EpochKind::access, {10, 7'000, 10, 6'000}),
+                        row(0, 9, EpochKind::post_wait, {3, 4'000, 1, 6'000})};
   transfers[0].size_class = kStartedAccess | kReleasesKnown | 12;
   transfers[1].peers = 3;
   const Wait early =
-      approximate_waits(transfers, std::vector{stamp(2, EpochKind::post_stamp, 1, 10, 11, 0)}).waits.at(0);
+      approximate_waits(transfers, std::vector{stamp(2, EpochKind::post_stamp, 1, {10, 11}, 0)}).waits.at(0);
   CHECK(early.pattern == WaitPattern::early_transfer);
   CHECK(early.ns == 4'000);
   CHECK(early.count == 3);
@@ -218,7 +225,7 @@ TEST_CASE("where releases of locks are known, waiting for them is what was measu
 
 TEST_CASE("of a target's wait at most its latest origin's gap is a late completion") {
   const auto waits = only_waits(std::vector{
-      row(0, 5, EpochKind::wait, 10, 9'000, 1, 9'000), row(0, 5, EpochKind::create, 1, 1, 1, 9'000),
+      row(0, 5, EpochKind::wait, {10, 9'000, 1, 9'000}), row(0, 5, EpochKind::create, {1, 1, 1, 9'000}),
       gap(1, 8, EpochKind::complete_gap, 0, 4'000), gap(2, 8, EpochKind::complete_gap, 0, 6'000),
       gap(2, 8, EpochKind::complete_gap, 3, 8'500)});
   CHECK(ns(waits, WaitPattern::late_complete, 0) == 6'000);
@@ -232,8 +239,8 @@ TEST_CASE("of a target's wait at most its latest origin's gap is a late completi
 
 TEST_CASE("a fence is early for as long as the latest operation on its process lasts") {
   // Target 0 waits 1 000 for origin 1, which waits not at all and leaves a gap of 300 after its operation.
-  std::vector rows{row(0, 5, EpochKind::fence, 10, 1'000, 0, 1'000), row(1, 5, EpochKind::fence, 10, 0, 0, 0),
-                   row(2, 5, EpochKind::fence, 10, 900, 0, 900), gap(1, 5, EpochKind::fence_gap, 0, 300)};
+  std::vector rows{row(0, 5, EpochKind::fence, {10, 1'000, 0, 1'000}), row(1, 5, EpochKind::fence, {10, 0, 0, 0}),
+                   row(2, 5, EpochKind::fence, {10, 900, 0, 900}), gap(1, 5, EpochKind::fence_gap, 0, 300)};
   const auto waits = only_waits(rows);
   CHECK(ns(waits, WaitPattern::early_fence, 0) == 700);
   CHECK(find(waits, WaitPattern::early_fence, 0)->cause_location == 1);
@@ -246,15 +253,15 @@ TEST_CASE("a fence is early for as long as the latest operation on its process l
 }
 
 TEST_CASE("waits of threads are their idleness") {
-  EpochRow waiting = row(0, 9, EpochKind::none, 0, 0, 0, 1'234);
+  EpochRow waiting = row(0, 9, EpochKind::none, {0, 0, 0, 1'234});
   waiting.thread_wait = WaitKind::omp_barrier;
   const auto waits = only_waits(std::vector{waiting});
   CHECK(ns(waits, WaitPattern::omp_barrier, 0) == 1'234);
 }
 
 TEST_CASE("the order of rows does not show, and the longest wait comes first") {
-  std::vector rows{row(0, 5, EpochKind::fence, 10, 1'000, 0, 1'000),
-                   row(1, 5, EpochKind::fence, 10, 10, 0, 10), row(2, 6, EpochKind::lock, 3, 5'000, 2, 4'000),
+  std::vector rows{row(0, 5, EpochKind::fence, {10, 1'000, 0, 1'000}),
+                   row(1, 5, EpochKind::fence, {10, 10, 0, 10}), row(2, 6, EpochKind::lock, {3, 5'000, 2, 4'000}),
                    gap(1, 5, EpochKind::fence_gap, 0, 300)};
   const auto first = only_waits(rows);
   std::ranges::reverse(rows);
@@ -273,12 +280,12 @@ TEST_CASE("processes that take turns in being late at fences are told apart by s
   // accesses 2 until 230 and comes last, at 300.
   std::vector<EpochStamp> stamps{fence(0, 0, 10, 110),  fence(1, 0, 100, 110), fence(2, 0, 20, 110),
                                  fence(0, 1, 300, 310), fence(1, 1, 210, 310), fence(2, 1, 200, 310)};
-  stamps.push_back(stamp(1, EpochKind::fence_access_stamp, 0, 100, 110, 0, 60));
-  stamps.push_back(stamp(0, EpochKind::fence_access_stamp, 1, 300, 310, 2, 230));
+  stamps.push_back(stamp(1, EpochKind::fence_access_stamp, 0, {100, 110, 60}, 0));
+  stamps.push_back(stamp(0, EpochKind::fence_access_stamp, 1, {300, 310, 230}, 2));
   // All calls, of which the stamps show a tenth.
-  std::vector<EpochRow> rows{row(0, 5, EpochKind::fence, 20, 1'100, 10, 1'100),
-                             row(1, 5, EpochKind::fence, 20, 1'100, 10, 1'100),
-                             row(2, 5, EpochKind::fence, 20, 2'000, 10, 2'000)};
+  std::vector<EpochRow> rows{row(0, 5, EpochKind::fence, {20, 1'100, 10, 1'100}),
+                             row(1, 5, EpochKind::fence, {20, 1'100, 10, 1'100}),
+                             row(2, 5, EpochKind::fence, {20, 2'000, 10, 2'000})};
   const auto waits = approximate_waits(rows, stamps).waits;
   CHECK(ns(waits, WaitPattern::wait_at_fence, 0) == 1'100 * 90 / 110);
   CHECK(ns(waits, WaitPattern::wait_at_fence, 1) == 1'100 * 90 / 110);
@@ -298,7 +305,7 @@ TEST_CASE("processes that take turns in being late at fences are told apart by s
 
 TEST_CASE("a fence that lets go before all came waits only for operations") {
   const std::vector<EpochStamp> stamps{fence(0, 0, 10, 50), fence(1, 0, 60, 70), fence(2, 0, 20, 30),
-                                       stamp(1, EpochKind::fence_access_stamp, 0, 60, 70, 0, 45)};
+                                       stamp(1, EpochKind::fence_access_stamp, 0, {60, 70, 45}, 0)};
   const auto calls = match_stamps(stamps);
   const auto& target = calls.at({0, 5, EpochKind::fence});
   CHECK(target.all.ns == 35);
@@ -310,14 +317,14 @@ TEST_CASE("stamps of posts and completions tell what starts and waits waited for
   // Origin 0 with targets 1 and 2, which post at 40 and 70; it starts at 10, accesses 1 until 85 and 2 until
   // 90, and completes at 120. Target 1 waits from 50, target 2 from 100.
   const std::vector<EpochStamp> stamps{
-      stamp(1, EpochKind::post_stamp, 3, 40, 41, 0),
-      stamp(2, EpochKind::post_stamp, 8, 70, 71, 0),
-      stamp(0, EpochKind::start_stamp, 3, 10, 80, 1, 0, 2),
-      stamp(0, EpochKind::start_stamp, 8, 10, 80, 2, 0, 2),
-      stamp(0, EpochKind::complete_stamp, 3, 120, 130, 1, 85, 2),
-      stamp(0, EpochKind::complete_stamp, 8, 120, 130, 2, 90, 2),
-      stamp(1, EpochKind::wait_stamp, 3, 50, 125, 0),
-      stamp(2, EpochKind::wait_stamp, 8, 100, 140, 0),
+      stamp(1, EpochKind::post_stamp, 3, {40, 41}, 0),
+      stamp(2, EpochKind::post_stamp, 8, {70, 71}, 0),
+      stamp(0, EpochKind::start_stamp, 3, {10, 80}, 1, 2),
+      stamp(0, EpochKind::start_stamp, 8, {10, 80}, 2, 2),
+      stamp(0, EpochKind::complete_stamp, 3, {120, 130, 85}, 1, 2),
+      stamp(0, EpochKind::complete_stamp, 8, {120, 130, 90}, 2, 2),
+      stamp(1, EpochKind::wait_stamp, 3, {50, 125}, 0),
+      stamp(2, EpochKind::wait_stamp, 8, {100, 140}, 0),
   };
   const auto calls = match_stamps(stamps);
   const auto at = [&](std::uint32_t location, EpochKind stamped, EpochKind kind) {
@@ -339,10 +346,10 @@ TEST_CASE("stamps of posts and completions tell what starts and waits waited for
 }
 
 TEST_CASE("where start does not block, completion is late because of the post") {
-  const std::vector<EpochStamp> stamps{stamp(1, EpochKind::post_stamp, 1, 100, 101, 0),
-                                       stamp(0, EpochKind::start_stamp, 1, 10, 11, 1),
-                                       stamp(0, EpochKind::complete_stamp, 1, 30, 120, 1, 12),
-                                       stamp(1, EpochKind::wait_stamp, 1, 101, 121, 0)};
+  const std::vector<EpochStamp> stamps{stamp(1, EpochKind::post_stamp, 1, {100, 101}, 0),
+                                       stamp(0, EpochKind::start_stamp, 1, {10, 11}, 1),
+                                       stamp(0, EpochKind::complete_stamp, 1, {30, 120, 12}, 1),
+                                       stamp(1, EpochKind::wait_stamp, 1, {101, 121}, 0)};
   const auto calls = match_stamps(stamps);
   CHECK(
       calls.at({0, 50 + static_cast<std::uint32_t>(EpochKind::complete_stamp), EpochKind::complete}).all.ns ==

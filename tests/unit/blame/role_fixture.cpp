@@ -105,7 +105,7 @@ RoleFixture::Result RoleFixture::analyse(const Options& options) {
   const RoleView& role = view();
   result.balance = test_balance(contexts_, role, options);
   result.blame = shift_blame(contexts_, role, result.balance);
-  result.suspects = find_suspects(contexts_, 0, role, result.blame, locations(), work(), options);
+  result.suspects = find_suspects(contexts_, {0, locations()}, role, result.blame, work(), options);
   return result;
 }
 

@@ -36,7 +36,7 @@ std::vector<Suspect> suspects_of(Program& program, RoleFixture& role) {
   const RoleView& view = role.view();
   const auto idle = static_cast<std::uint64_t>(view.idleness[0].sum);
   const std::vector<BlameRow> blame = {{program.loop, idle, 0, 0}};
-  return find_suspects(program.tree.contexts(), 3, view, blame, role.locations(), role.work(), {});
+  return find_suspects(program.tree.contexts(), {3, role.locations()}, view, blame, role.work(), {});
 }
 
 using Numbers = std::vector<std::uint32_t>;
@@ -151,7 +151,7 @@ TEST_CASE("call sites and roots are passed through") {
   role.spend(wait, {200, 0, 200, 0}, true);
   const RoleView& view = role.view();
   const std::vector<BlameRow> blame = {{0, 400, 0, 200}};
-  const auto suspects = find_suspects(tree.contexts(), 0, view, blame, role.locations(), role.work(), {});
+  const auto suspects = find_suspects(tree.contexts(), {0, role.locations()}, view, blame, role.work(), {});
   REQUIRE(suspects.size() == 2);
   for (const Suspect& s : suspects) CHECK(tree.contexts()[s.suspect].kind == ContextKind::procedure);
   CHECK(suspects[0].explains_ns + suspects[1].explains_ns == 400);
@@ -248,7 +248,7 @@ TEST_CASE("one thread, no blame or wrong sizes: no suspects") {
   CHECK(suspects_of(p, alone).empty());
   RoleFixture two(p.tree.contexts(), 2);
   const std::vector<std::uint32_t> too_few = {0};
-  CHECK_THROWS_AS(find_suspects(p.tree.contexts(), 0, two.view(), {}, too_few, two.work(), {}),
+  CHECK_THROWS_AS(find_suspects(p.tree.contexts(), {0, too_few}, two.view(), {}, two.work(), {}),
                   std::invalid_argument);
 }
 
@@ -273,13 +273,13 @@ TEST_CASE("a suspect is code of the user, not what a run-time library does for i
   role.spend(wait, {800, 800, 0, 800}, true);
   const RoleView& view = role.view();
   const std::vector<BlameRow> blame = {{loop, 2400, 0, 0}};
-  const auto suspects = find_suspects(tree.contexts(), 0, view, blame, role.locations(), role.work(), {});
+  const auto suspects = find_suspects(tree.contexts(), {0, role.locations()}, view, blame, role.work(), {});
   REQUIRE(suspects.size() == 1);
   CHECK(suspects[0].suspect == items);
 
   SECTION("where nothing of the user's is below the blamed scope, the library's procedure is named") {
     const std::vector<BlameRow> deeper = {{items, 2400, 0, 0}};
-    const auto found = find_suspects(tree.contexts(), 0, view, deeper, role.locations(), role.work(), {});
+    const auto found = find_suspects(tree.contexts(), {0, role.locations()}, view, deeper, role.work(), {});
     REQUIRE(found.size() == 1);
     CHECK(found[0].suspect == sine);
   }
@@ -291,7 +291,7 @@ namespace {
 std::vector<Suspect> suspects_below(const TreeFixture& tree, RoleFixture& role, ContextId balanced) {
   const RoleView& view = role.view();
   const std::vector<BlameRow> blame = {{balanced, static_cast<std::uint64_t>(view.idleness[0].sum), 0, 0}};
-  return find_suspects(tree.contexts(), 0, view, blame, role.locations(), role.work(), {});
+  return find_suspects(tree.contexts(), {0, role.locations()}, view, blame, role.work(), {});
 }
 
 constexpr database::StringId kWork = 1, kSecond = 2, kThird = 3, kHelper = 4;
@@ -515,7 +515,7 @@ TEST_CASE("a suspect is listed once, with what it explains below each balanced s
   role.spend(outer_wait, {300, 300, 0, 300}, true);
   const std::vector<BlameRow> blame = {{outer, 900, 0, 0}, {inner, 1800, 0, 0}};
   const auto suspects =
-      find_suspects(tree.contexts(), 0, role.view(), blame, role.locations(), role.work(), {});
+      find_suspects(tree.contexts(), {0, role.locations()}, role.view(), blame, role.work(), {});
   REQUIRE(suspects.size() == 1);
   CHECK(suspects[0].suspect == slow);
   CHECK(suspects[0].balanced == inner);
@@ -526,7 +526,7 @@ TEST_CASE("a suspect is listed once, with what it explains below each balanced s
   role.spend(outer_wait, {500, 500, 0, 500}, true);
   const std::vector<BlameRow> more = {{outer, 2400, 0, 0}, {inner, 1800, 0, 0}};
   const auto bounded =
-      find_suspects(tree.contexts(), 0, role.view(), more, role.locations(), role.work(), {});
+      find_suspects(tree.contexts(), {0, role.locations()}, role.view(), more, role.work(), {});
   REQUIRE(bounded.size() == 1);
   CHECK(bounded[0].explains_ns == 2700);  // 4 · 675
   CHECK(bounded[0].save_balanced_ns == 675);
@@ -553,7 +553,7 @@ TEST_CASE("what an outer scope's suspect explains is handed to those found withi
   role.spend(outer_wait, {300, 300, 0, 300}, true);
   const std::vector<BlameRow> blame = {{main, 900, 0, 0}, {inner, 1800, 0, 0}};
   const auto suspects =
-      find_suspects(tree.contexts(), 0, role.view(), blame, role.locations(), role.work(), {});
+      find_suspects(tree.contexts(), {0, role.locations()}, role.view(), blame, role.work(), {});
   REQUIRE(suspects.size() == 2);
   CHECK(suspects[0].suspect == slower);
   CHECK(suspects[0].explained == std::vector<database::Explained>{{inner, 1200}, {main, 600}});

@@ -61,7 +61,7 @@ void fill_blame(Example& example) {
       return work = work_of(example, locations, of);
     };
     const auto suspects =
-        blame::find_suspects(e.contexts, role, view, e.blame.back(), locations, ask, options);
+        blame::find_suspects(e.contexts, {role, locations}, view, e.blame.back(), ask, options);
     e.suspects.insert(e.suspects.end(), suspects.begin(), suspects.end());
   }
   std::ranges::stable_sort(e.suspects, std::ranges::greater(), &Suspect::explains_ns);

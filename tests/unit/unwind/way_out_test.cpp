@@ -121,7 +121,7 @@ TEST_CASE("a frame pointer that is pushed on the way is not read from the stack"
   bounds.set_thread(f.stack.at(0), f.stack.top());
   bounds.start();
   bounds.enter(f.stack.at(4000));
-  REQUIRE(find_way_out(&f.module.module(), f.module.at(kBare), f.stack.at(4000), 0x77, bounds, false, way));
+  REQUIRE(find_way_out({&f.module.module(), f.module.at(kBare), f.stack.at(4000), 0x77}, bounds, false, way));
   CHECK(way.return_slot == f.stack.at(4000));
   CHECK(way.bp_slot == 0);
   CHECK_FALSE(way.uses_bp);

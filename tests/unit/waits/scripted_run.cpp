@@ -179,8 +179,8 @@ SegmentValues segment_values_of(const ScriptedRun& run, const CallPaths& paths,
     const RankMap rank_map(analysis, own);
     const Matched matched = match_traces(analysis, rank_map, own);
     const ProcedureSums sums(analysis, rank_map, matched, paths);
-    const Variation found =
-        variation(analysis, rank_map, matched, sums, marks_of(matched, rank_map, marks), {});
+    const auto own_marks = marks_of(matched, rank_map, marks);
+    const Variation found = variation(analysis, rank_map, matched, sums, {.marks = own_marks});
     const SegmentValues values = segment_values(rank_map, matched, found, events);
     const std::lock_guard lock(mutex);
     for (std::size_t i = 0; i < values.size(); ++i) all[static_cast<std::size_t>(found.ranks[i])] = values[i];
@@ -201,9 +201,11 @@ Variation vary(const ScriptedRun& run, const CallPaths& paths,
     const ProcedureSums sums(analysis, rank_map, matched, paths);
     Variation other;
     if (before != CallPaths::kNone)
-      other = variation(analysis, rank_map, matched, sums, {}, {.procedure = before});
-    Variation found = variation(analysis, rank_map, matched, sums, marks_of(matched, rank_map, marks),
-                                options, std::move(other));
+      other = variation(analysis, rank_map, matched, sums, {.procedure = before});
+    const auto own_marks = marks_of(matched, rank_map, marks);
+    VariationOptions of_own = options;
+    of_own.marks = own_marks;
+    Variation found = variation(analysis, rank_map, matched, sums, of_own, std::move(other));
     const std::lock_guard lock(mutex);
     for (std::size_t i = 0; i < found.rows.size(); ++i) rows.emplace_back(found.ranks[i], found.rows[i]);
     found.outliers.insert(found.outliers.end(), all.outliers.begin(), all.outliers.end());

@@ -181,7 +181,7 @@ struct Times {
 
 /// A call's stamp, as the runtime keeps it.
 void stamp(measurement::ThreadProfile& thread, EpochKind kind, std::uint32_t number, std::uint32_t members,
-           std::uint32_t bits, Times times, std::uint64_t started) {
+           std::uint32_t bits, Times times) {
   thread.epochs.push_back({.node = kCall,
                            .kind = kind,
                            .size_class = number,
@@ -189,20 +189,20 @@ void stamp(measurement::ThreadProfile& thread, EpochKind kind, std::uint32_t num
                            .peers = std::uint64_t{members} << 32 | bits,
                            .count = times.enter * kMillisecond,
                            .total_ns = times.exit * kMillisecond,
-                           .least_ns = started * kMillisecond});
+                           .least_ns = times.enter * kMillisecond});
 }
 
 /// A call of `kAllreduceOfTwo` and its stamp.
 void collective(measurement::ThreadProfile& thread, std::uint32_t number, std::uint32_t bits, Times times) {
   count(thread, kAllreduceOfTwo, kBytes, kBytes, (times.exit - times.enter) * kMillisecond);
-  stamp(thread, EpochKind::collective_stamp, number, 2, kWhole | kOneOperation | bits, times, times.enter);
+  stamp(thread, EpochKind::collective_stamp, number, 2, kWhole | kOneOperation | bits, times);
 }
 
 void message(measurement::ThreadProfile& thread, bool sent, std::uint32_t number, std::uint32_t check,
              Times times) {
   count(thread, kMessages, sent ? kBytes : 0, sent ? 0 : kBytes, (times.exit - times.enter) * kMillisecond);
   stamp(thread, sent ? EpochKind::sent_stamp : EpochKind::received_stamp, number, 0,
-        kWhole | kOneOperation | check << 16, times, times.enter);
+        kWhole | kOneOperation | check << 16, times);
 }
 
 /// Idleness in ms of a thread that was sampled for `sampled` ms in its transfers, all of it idle at first.
