@@ -30,7 +30,7 @@ void tell_remarks(const database::Quality& quality) {
                     std::uint64_t{1} << std::min<std::uint64_t>(quality.most_halvings, 63)));
   }
   if (quality.full > 0) {
-    say(fmt::format("{} samples met a full memory area and count for a caller", quality.full));
+    say(fmt::format("{} samples found a memory area full and count for a caller", quality.full));
   }
   if (quality.clock_violations > 0) {
     const bool one = quality.clock_violations == 1;

@@ -112,7 +112,7 @@ void add_analysis(CLI::App& app, CommandLine& line, std::string& balance, bool& 
                  "chance to call a balanced context imbalanced (default: 0.01)")
       ->check(number_within(0, false, 0.5, "a number above 0 and up to 0.5"));
   app.add_option("--segment", options.segments,
-                 "also tell how long the invocations of this procedure took (time lines); repeatable")
+                 "also report how long the invocations of this procedure took (time lines); repeatable")
       ->type_name("NAME")
       ->allow_extra_args(false);
   app.add_flag("--no-loops", no_loops, "do not look for loops in the machine code");
@@ -134,7 +134,7 @@ void add_manners(CLI::App& app, CommandLine& line) {
       ->type_name("N")
       ->check(number_within(1, true, 1024, "a whole number from 1 to 1024"));
   app.add_flag("-q,--quiet", line.quiet, "say nothing but errors and what is degraded");
-  app.add_flag("-v,--verbose", line.verbose, "tell the phases and all problems");
+  app.add_flag("-v,--verbose", line.verbose, "report phases and all problems");
   app.set_version_flag("--version", "prof-mpi (Culprit) " CULPRIT_VERSION);
 }
 

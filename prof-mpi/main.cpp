@@ -57,7 +57,8 @@ int become_mpi(const Launch& launch, char** argv) {
   if (self.empty()) {
     if (launch.rank == 0)
       tell_failure(
-          "start: /proc: is not mounted, and prof-mpi's own place is not known otherwise (mount it, or start "
+          "start: /proc: is not mounted, and prof-mpi cannot find its executables without it (mount it, or "
+          "start "
           "prof-mpi by its whole path)");
     return kFailure;
   }

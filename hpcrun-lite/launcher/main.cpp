@@ -40,9 +40,10 @@ void refuse_job_launcher(const std::string& program) {
 fs::path library_directory() {
   const fs::path self = files::own_program();
   if (self.empty())
-    throw Failure(kFailure,
-                  "start: /proc: is not mounted, and hpcrun-lite's own place is not known otherwise (mount "
-                  "it, or start hpcrun-lite by its whole path)");
+    throw Failure(
+        kFailure,
+        "start: /proc: is not mounted, and hpcrun-lite cannot find its own libraries without it (mount "
+        "it, or start hpcrun-lite by its whole path)");
   fs::path directory = (self.parent_path() / ".." / "lib" / "culprit").lexically_normal();
   if (!fs::exists(directory / "libculprit-runtime.so")) {
     throw Failure(kFailure, "start: " + (directory / "libculprit-runtime.so").string() +
@@ -68,7 +69,7 @@ fs::path wrapper(const Program& program, const fs::path& libraries) {
   const char* name = mpi == Mpi::openmpi ? "libculprit-openmpi.so" : "libculprit-mpich.so";
   if (mpi != Mpi::unknown && fs::exists(libraries / name)) return libraries / name;
   warn("mpi: " + program.path + ": " + (library.empty() ? "its MPI" : library) +
-       " is none that this installation was built for (ranks and waiting will not be known; build "
+       " is none that this installation was built for (ranks and waiting will not be recorded; build "
        "hpcrun-lite with it)");
   return {};
 }

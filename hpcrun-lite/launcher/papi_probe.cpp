@@ -72,7 +72,7 @@ std::string explain(const PapiLibrary& papi, const EventList& list, const PapiOu
       return "its component of PAPI counts, but cannot interrupt the program (choose an event of perf_event)";
     case PapiStep::overflow:
       return "PAPI combines it from several counters, and only single ones can be sampled (papi_avail -e " +
-             std::string(list.events[outcome.event].name) + " tells which)";
+             std::string(list.events[outcome.event].name) + " lists them)";
     default:
       break;
   }

@@ -163,7 +163,7 @@ void check_consistency(const Experiment& e, const EachLocation& each_location) {
   check_blame(e, locations);
   check_waits(e, locations);
   require(is_sound(e.trace, locations, e.contexts.size(), e.metrics.size()),
-          "what time lines told refers to something that does not exist");
+          "results of time lines refer to something that does not exist");
   require(is_sound(e.machine, locations),
           "what is said of the machine refers to something that does not exist");
   require(is_sound(e.varying_gaps, e.roles.size(), e.contexts.size()),

@@ -253,7 +253,7 @@ struct Contents::Late {
       spans[slot(each)] = section(each).all();
     trace = decode_trace_analyses(spans);
     if (!is_sound(trace, locations, contexts, metrics))
-      throw Malformed("what time lines told refers to something that does not exist");
+      throw Malformed("results of time lines refer to something that does not exist");
   }
 
   void read_machine() {

@@ -143,7 +143,7 @@ void decode_direct_waits(ByteSpan bytes, std::vector<Wait>& waits) {
   for (Wait& wait : waits) {
     const auto ns = from.get<std::uint64_t>();
     if (ns == format::kDirectNotKnown) continue;
-    if (ns > wait.ns) from.fail("tells of more than the wait");
+    if (ns > wait.ns) from.fail("is more than the wait");
     wait.direct_ns = ns;
   }
 }

@@ -312,7 +312,7 @@ void TileBuilder::State::clear() {
 TileBuilder::TileBuilder(std::span<const ContextId> parents, TileScopes scopes, std::size_t metrics)
     : state_(new State(parents, std::move(scopes), metrics)) {
   if (state_->scopes.of_context.size() != parents.size())
-    throw std::invalid_argument("contexts of which it is not told what they are in");
+    throw std::invalid_argument("contexts whose parents are not given");
   for (std::size_t x = 1; x < parents.size(); ++x) {
     if (parents[x] >= x) throw std::invalid_argument("contexts that are not in pre-order");
   }

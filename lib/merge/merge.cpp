@@ -240,7 +240,7 @@ std::vector<std::string> vain_segments(const Options& options, const Shape& shap
         std::ranges::any_of(shape.segments, [i](const Shape::Chosen& chosen) { return chosen.name == i; });
     const char* const why =
         traced.trace.traced == 0 ? "the run has no time lines (measure with hpcrun-lite --trace)"
-        : known ? "no MPI calls below it tell its invocations apart (mark them with culprit_iteration(n))"
+        : known ? "no MPI calls below it separate its invocations (mark them with culprit_iteration(n))"
                 : "no procedure of that name was sampled (viewer-cli DB view flat lists all)";
     lines.push_back("--segment: " + options.segments[i] + ": " + why);
   }

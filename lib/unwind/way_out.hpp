@@ -21,9 +21,9 @@ struct WayOut {
   bool uses_loads = false;    ///< or on a value that was loaded on the way
 };
 
-/// Follows the instructions from `from.pc` to the return (or a jump out of the function), keeping account of rsp
-/// and rbp alone: over calls, past conditional branches or, where that leads nowhere, along the forward ones.
-/// False: no way was found within a bounded number of instructions. Async-signal-safe.
+/// Follows the instructions from `from.pc` to the return (or a jump out of the function), keeping account of
+/// rsp and rbp alone: over calls, past conditional branches or, where that leads nowhere, along the forward
+/// ones. False: no way was found within a bounded number of instructions. Async-signal-safe.
 bool find_way_out(const WayStart& from, StackBounds& bounds, bool take_branches, WayOut& way) noexcept;
 
 }  // namespace culprit::unwind

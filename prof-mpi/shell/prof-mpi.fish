@@ -18,4 +18,4 @@ complete -c prof-mpi -l structure-cache -x -a '(__fish_complete_directories)' -d
 complete -c prof-mpi -l no-structure-cache -d 'neither use nor keep structure of other runs'
 complete -c prof-mpi -s j -l threads -x -d 'ranks as threads, without a launcher'
 complete -c prof-mpi -s q -l quiet -d 'only errors and what is degraded'
-complete -c prof-mpi -s v -l verbose -d 'tell the phases and all problems'
+complete -c prof-mpi -s v -l verbose -d 'report phases and all problems'

@@ -19,5 +19,5 @@ _arguments \
   '(--structure-cache)--no-structure-cache[neither use nor keep structure of other runs]' \
   '(-j --threads)'{-j,--threads}'[ranks as threads, without a launcher]:number:' \
   '(-q --quiet)'{-q,--quiet}'[only errors and what is degraded]' \
-  '(-v --verbose)'{-v,--verbose}'[tell the phases and all problems]' \
+  '(-v --verbose)'{-v,--verbose}'[report phases and all problems]' \
   '1:measurement directory:_files -/'

@@ -457,8 +457,7 @@ double find_variations(const ProcedureSums& sums, const Vary& vary, TimeMap& map
   find_segments(map, level);
   double seconds = 0;
   for (const std::uint32_t procedure : sums.levels(3)) {
-    if (level.procedure != procedure)
-      level = vary({.procedure = procedure}, std::move(level));
+    if (level.procedure != procedure) level = vary({.procedure = procedure}, std::move(level));
     seconds += laps.lap();
     add(digest, level);
     laps.leave_out();

@@ -234,7 +234,8 @@ Bytes expand_live(const Bytes& compact) {
   header.geometry.granule = layout::kGranule;
   header.geometry.unit = layout::kUnit;
   header.event_count = header.event_count % 4 + 1;
-  header.geometry.cell_units = layout::cell_units(header.event_count - (header.flags & layout::kFlagRealtime));
+  header.geometry.cell_units =
+      layout::cell_units(header.event_count - (header.flags & layout::kFlagRealtime));
   store(file, 0, header);
   for (std::size_t i = 0; kHead + i * kPiece < compact.size() && i < kMostGranules; ++i) {
     const Bytes piece = slice(compact, kHead + i * kPiece, kPiece);

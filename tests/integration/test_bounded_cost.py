@@ -90,7 +90,7 @@ class BoundedCost(harness.Workspace):
         self.assertLess(info["full"], info["samples"])
         self.assertEqual(info["dropped"], 0)
         self.assert_time_kept(info)
-        self.assert_told("samples met a full memory area and count for a caller")
+        self.assert_told("samples found a memory area full and count for a caller")
 
 
 if __name__ == "__main__":

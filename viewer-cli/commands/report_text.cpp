@@ -109,12 +109,13 @@ class Report {
             "`critical-path`.");
         return;
       }
-      say(timed ? "Nothing was sampled, so there is nothing to diagnose. The program may have ended within "
-                  "its first "
-                  "sampling period, or have been measured with sampling switched off."
-                : "Time was not measured, so waiting cannot be told from work: measure with the event "
-                  "REALTIME. `view` "
-                  "shows the events that were.");
+      say(timed
+              ? "Nothing was sampled, so there is nothing to diagnose. The program may have ended within "
+                "its first "
+                "sampling period, or have been measured with sampling switched off."
+              : "Time was not measured, so waiting cannot be distinguished from work: measure with the event "
+                "REALTIME. `view` "
+                "shows the events that were.");
       return;
     }
     const std::string amount = of(diagnosis_.idle_s, diagnosis_.total_s) + ' ' + unit();
@@ -209,7 +210,7 @@ class Report {
     }
     say(text);
     if (undecided_share(figures_, blamed) >= kUndecided) {
-      say("Scopes inside it hold too few samples to tell more precisely: measure longer, or sample faster "
+      say("Scopes inside it hold too few samples to say more: measure longer, or sample faster "
           "(hpcrun-lite -e REALTIME@f1000).",
           2);
     }

@@ -38,18 +38,18 @@ bool are_ranks_comparable(const database::Contents& experiment) {
 
 std::string no_waits_phrase(const database::Contents& experiment) {
   if (const std::string partly = partly_measured(experiment); !partly.empty())
-    return capitalized(partly) + ", so who waited for whom is not known.";
+    return capitalized(partly) + ", so the traces do not show who waited for whom.";
   if (experiment.run.ranks == 1) return "The run has one rank, which has no other to wait for.";
   const database::TraceAnalyses& trace = experiment.trace();
   if (trace.traced < experiment.run.ranks || trace.stopped > 0 || trace.unmatched.sum() > 0)
-    return "No rank is known to have waited for another, but the time lines are incomplete (see the notes of "
+    return "The time lines show no wait for another rank, but they are incomplete (see the notes of "
            "`report`).";
   return "No rank waited for another.";
 }
 
 std::string little_idleness_phrase(const database::Contents& experiment) {
   if (const std::string partly = partly_measured(experiment); !partly.empty())
-    return capitalized(partly) + ": whether the others wait is not known.";
+    return capitalized(partly) + ": the others may wait.";
   return experiment.locations.size() > 1 ? "The load is balanced: there is nothing to gain from less waiting."
                                          : "There is nothing to gain from less waiting.";
 }
@@ -63,7 +63,8 @@ std::string unexplained_phrase(const database::Contents& experiment, std::uint32
                                const std::string& left) {
   const std::string partly = partly_measured(experiment);
   const bool several = experiment.roles[role].threads > 1;
-  if (!partly.empty() && !several) return capitalized(partly) + ", so what it waited for is not known.";
+  if (!partly.empty() && !several)
+    return capitalized(partly) + ", so the measurement does not show what it waited for.";
   if (!several) {
     return is_of_ranks(experiment, role)
                ? "The run has one rank, so there is nothing to balance between ranks."
@@ -87,7 +88,7 @@ std::string no_suspects_phrase(const database::Contents& experiment) {
 
 std::string partial_figures_phrase(const database::Contents& experiment) {
   const std::string partly = partly_measured(experiment);
-  return partly.empty() ? partly : " But " + partly + ": the figures of the whole run are not known.";
+  return partly.empty() ? partly : " But " + partly + ": these are not the figures of the whole run.";
 }
 
 std::string no_time_lines_phrase(const database::Contents& experiment) {

@@ -182,12 +182,12 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment) 
          (quality.unreadable == 1 ? "is" : "are") + " missing here.");
   }
   if (const std::string partly = partly_measured(experiment); !partly.empty())
-    warn(partly + ": what the others did, and who waited for them, is not known.");
+    warn(partly + ": the work of the others and the waits for them are not in the results.");
   if (quality.dropped > 0) {
     warn(counted(quality.dropped, "sample") + " recorded nothing; times are at least that much too small.");
   }
   if (quality.full > 0) {
-    warn(counted(quality.full, "sample") + " met a full memory area and count for a caller.");
+    warn(counted(quality.full, "sample") + " found a memory area full and count for a caller.");
   }
   if (quality.slowed > 0) {
     const std::uint64_t factor = std::uint64_t{1} << std::min<std::uint64_t>(quality.most_halvings, 63);
@@ -206,8 +206,8 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment) 
   if (experiment.trace().traced > 0 && untraced > 0) {
     warn("the time lines of " +
          keep(grouped(static_cast<double>(untraced)) + " of " + counted(experiment.run.ranks, "rank")) +
-         " are missing (their traces were not there, damaged, or of other processes): who waited for these "
-         "ranks, and for whom they waited, is not known.");
+         " are missing (their traces were not there, damaged, or of other processes): waits of these ranks, "
+         "and for them, are missing.");
   }
   if (experiment.trace().stopped > 0) {
     warn(counted(experiment.trace().stopped, "trace") + (experiment.trace().stopped == 1 ? " ends" : " end") +
@@ -218,7 +218,7 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment) 
   }
   if (const std::uint64_t unmatched = experiment.trace().unmatched.sum(); unmatched > 0) {
     warn(counted(unmatched, "operation") + " in the traces found no partner (" +
-         unmatched_text(experiment.trace().unmatched) + "); waits in them are not known.");
+         unmatched_text(experiment.trace().unmatched) + "); their waits are missing.");
   }
   if (const std::string clocks = clocks_text(experiment); !clocks.empty()) warn(clocks);
   if (partial_share(experiment) > kManyPartial) {

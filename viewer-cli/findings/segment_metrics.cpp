@@ -100,7 +100,7 @@ SegmentMetric segment_metric(const database::Contents& experiment, const Variati
   if (names.empty()) {
     throw UsageError(
         "--metric: " + name +
-        ": the time lines of this run tell of no events but REALTIME (measure with hpcrun-lite -e " +
+        ": the time lines of this run hold no events but REALTIME (measure with hpcrun-lite -e " +
         "REALTIME," + name + " --trace)");
   }
   std::string list;

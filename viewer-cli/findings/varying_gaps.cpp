@@ -39,7 +39,7 @@ std::vector<std::string> varying_gap_phrases(const database::Contents& experimen
     phrase.append(" on average, with a standard deviation of ").append(time(gap.deviation_ns));
     phrase.append(". Lasting differences do not explain ").append(time(gap.unexplained_ns));
     phrase.append(" of the ").append(time(gap.idle_ns));
-    phrase.append(" of waiting in that call: hpcrun-lite --trace tells who made whom wait.");
+    phrase.append(" of waiting in that call: hpcrun-lite --trace shows who made whom wait.");
   }
   return phrases;
 }

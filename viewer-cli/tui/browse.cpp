@@ -97,7 +97,7 @@ void run(Terminal& terminal, Browser& browser, const FindingsTask& findings, con
     } else {
       browser.handle(*event);
       if (const auto text = browser.take_copied(); text && !terminal.copy(*text))
-        browser.tell("This terminal is not known to take copies (OSC 52): " + *text);
+        browser.tell("This terminal may not take copies (OSC 52): " + *text);
       more = true;
     }
   }

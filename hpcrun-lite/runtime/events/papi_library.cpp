@@ -62,7 +62,7 @@ const char* load_papi(PapiLibrary& papi) {
   if (!find_functions(library, papi)) return "the PAPI library lacks functions (it is older than PAPI 5)";
   // It accepts only the version that the caller was built for: whichever it says itself.
   const int version = papi.get_opt(kLibraryVersion, nullptr) & kMajorAndMinor;
-  if (papi.library_init(version) != version) return "PAPI does not start (papi_avail may tell why)";
+  if (papi.library_init(version) != version) return "PAPI does not start (papi_avail may say why)";
   if (papi.thread_init(own_thread) != kPapiOk) return "PAPI does not support threads here";
   return nullptr;
 }

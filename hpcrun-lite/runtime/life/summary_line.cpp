@@ -81,7 +81,7 @@ void add_samples(Line& line, const CulpritTotals& totals) {
   add_ranks(line, totals.processes);
   line.add(" in ").add(shown_directory());
   if (rank_here < 0 && mpi_was_sampled())
-    line.add("; MPI calls were not seen: ranks and waits are not known");
+    line.add("; MPI calls were not seen: ranks and waits were not recorded");
   if (totals.unsampled_threads != 0) {
     line.add("; ");
     add_unsampled(line, totals);

@@ -251,7 +251,7 @@ void note_end() {
   }
   if (mpi_was_sampled() && known_rank < 0 && file.open()) {
     file.note(
-        "MPI was used, but its calls were not seen: rank and waiting are not known (start each rank with "
+        "MPI was used, but its calls were not seen: rank and waiting were not recorded (start each rank with "
         "hpcrun-lite; functions that a program looks up with dlsym or holds itself stay unseen)");
   }
 }

@@ -174,7 +174,8 @@ RecoveredStructure recover_structure(exchange::Communicator& comm, const cct::Sh
   std::vector<std::map<std::size_t, structure::ModuleStructure>> parts(
       modules.size());  // by their first address
   for (std::size_t rank = 0; rank < messages.size(); ++rank) {
-    std::vector<structure::ModuleStructure> theirs = rank == 0 ? std::exchange(mine, {}) : unpack(messages[rank]);
+    std::vector<structure::ModuleStructure> theirs =
+        rank == 0 ? std::exchange(mine, {}) : unpack(messages[rank]);
     for (std::size_t i = 0; i < shares[rank].size(); ++i) {
       const Part& part = shares[rank][i];
       parts[part.module][part.first] = std::move(theirs.at(i));

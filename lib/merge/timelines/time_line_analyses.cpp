@@ -241,8 +241,8 @@ class Analyses {
     if (level.marked) found_.variations.push_back(table_of(level, marks_.around));
     for (const std::uint32_t procedure : sums.levels(kLevels)) {
       if (level.procedure != procedure) {
-        level = waits::variation(comm_, rank_map_, matched_, sums, {.procedure = procedure},
-                                 std::move(level));
+        level =
+            waits::variation(comm_, rank_map_, matched_, sums, {.procedure = procedure}, std::move(level));
       }
       found_.variations.push_back(table_of(level, database::kNone));
     }

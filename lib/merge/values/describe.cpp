@@ -335,9 +335,9 @@ std::string seconds(std::uint64_t ns) {
 std::string how_it_ended(const ProcessSummary& process) {
   switch (process.end) {
     case measurement::EndReason::abort:
-      return "it aborted (abort, an uncaught exception or MPI_Abort); what it did until then is all here";
+      return "it aborted (abort, an uncaught exception or MPI_Abort); data is complete up to that point";
     case measurement::EndReason::signal:
-      return "a signal ended it; what it did until then is all here";
+      return "a signal ended it; data is complete up to that point";
     default:
       return "its end was not recorded: it was last seen " +
              seconds(process.end_ns - std::min(process.start_ns, process.end_ns)) +
@@ -354,8 +354,8 @@ std::string lost_ranks(const ProcessTable& processes, std::uint64_t unreadable,
   const bool one = ranks.lost.count() == 1;
   return directory + (one ? ": the measurement of rank " : ": the measurements of ranks ") +
          ranks.lost.list() + " of " + std::to_string(ranks.world) +
-         (one ? " is missing: what it did, and who waited for it, is not known"
-              : " are missing: what they did, and who waited for them, is not known");
+         (one ? " is missing: its work and the waits for it are not in the results"
+              : " are missing: their work and the waits for them are not in the results");
 }
 
 /// Of a run whose traces were taken away altogether nothing is said: it is merged without, as asked.

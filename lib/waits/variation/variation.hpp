@@ -58,7 +58,6 @@ struct VariationOptions {
 /// `before` is one made of the same `sums` that is of no more use: its memory serves again, as there may be
 /// millions of segments, and so do its segments where a procedure begins anew with the same calls.
 Variation variation(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
-                    const ProcedureSums& sums, const VariationOptions& options = {},
-                    Variation&& before = {});
+                    const ProcedureSums& sums, const VariationOptions& options = {}, Variation&& before = {});
 
 }  // namespace culprit::waits

@@ -239,8 +239,9 @@ TEST_CASE("of a target's wait at most its latest origin's gap is a late completi
 
 TEST_CASE("a fence is early for as long as the latest operation on its process lasts") {
   // Target 0 waits 1 000 for origin 1, which waits not at all and leaves a gap of 300 after its operation.
-  std::vector rows{row(0, 5, EpochKind::fence, {10, 1'000, 0, 1'000}), row(1, 5, EpochKind::fence, {10, 0, 0, 0}),
-                   row(2, 5, EpochKind::fence, {10, 900, 0, 900}), gap(1, 5, EpochKind::fence_gap, 0, 300)};
+  std::vector rows{row(0, 5, EpochKind::fence, {10, 1'000, 0, 1'000}),
+                   row(1, 5, EpochKind::fence, {10, 0, 0, 0}), row(2, 5, EpochKind::fence, {10, 900, 0, 900}),
+                   gap(1, 5, EpochKind::fence_gap, 0, 300)};
   const auto waits = only_waits(rows);
   CHECK(ns(waits, WaitPattern::early_fence, 0) == 700);
   CHECK(find(waits, WaitPattern::early_fence, 0)->cause_location == 1);
@@ -261,8 +262,8 @@ TEST_CASE("waits of threads are their idleness") {
 
 TEST_CASE("the order of rows does not show, and the longest wait comes first") {
   std::vector rows{row(0, 5, EpochKind::fence, {10, 1'000, 0, 1'000}),
-                   row(1, 5, EpochKind::fence, {10, 10, 0, 10}), row(2, 6, EpochKind::lock, {3, 5'000, 2, 4'000}),
-                   gap(1, 5, EpochKind::fence_gap, 0, 300)};
+                   row(1, 5, EpochKind::fence, {10, 10, 0, 10}),
+                   row(2, 6, EpochKind::lock, {3, 5'000, 2, 4'000}), gap(1, 5, EpochKind::fence_gap, 0, 300)};
   const auto first = only_waits(rows);
   std::ranges::reverse(rows);
   const auto second = only_waits(rows);

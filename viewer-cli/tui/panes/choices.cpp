@@ -25,7 +25,7 @@ std::string description_of(const database::Contents& experiment, const std::stri
       Statistic{"max", "of the thread with the most"},
       Statistic{"stddev", "standard deviation over the threads"},
       Statistic{"cv", "standard deviation over the mean"},
-      Statistic{"count", "how many threads have any"}};
+      Statistic{"count", "number of threads that have any"}};
   const std::string_view statistic =
       colon == std::string::npos ? std::string_view{} : std::string_view(column).substr(colon + 1);
   for (const auto& [name, what] : kStatistics) {
@@ -135,7 +135,7 @@ Menu role_menu(Workspace& workspace, Host& host) {
 Prompt threshold_prompt(Workspace& workspace, Host& host) {
   constexpr double kWhole = 100;
   Prompt prompt;
-  prompt.label = "Hide branches below how many percent: ";
+  prompt.label = "Hide branches below (percent): ";
   prompt.entered = [&workspace, &host](const std::string& text) {
     double percent = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);

@@ -64,7 +64,7 @@ TimePane::TimePane(Workspace& workspace, Host& host, const FindingsTask& finding
 
 const TimeGrid* TimePane::grid() {
   if (grid_) return grid_.get();
-  if (findings_.ready() == nullptr) return nullptr;  // what time lines told is still being read
+  if (findings_.ready() == nullptr) return nullptr;  // results of time lines are still being read
   const std::vector<TimeChoice> choices = time_choices(workspace_.experiment().trace());
   if (choices.empty()) return nullptr;
   if (std::find(choices.begin(), choices.end(), choice_) == choices.end()) choice_ = choices.front();
@@ -415,7 +415,7 @@ void TimePane::draw_axis(Canvas& canvas, const Area& axis) const {
 
 void TimePane::draw_missing(Canvas& canvas, const Area& area) const {
   if (findings_.ready() == nullptr) {
-    canvas.write(area.row, area.column, "Reading what the time lines told...", Tone::dim, area.width);
+    canvas.write(area.row, area.column, "Reading the results of time lines...", Tone::dim, area.width);
     return;
   }
   Page page;

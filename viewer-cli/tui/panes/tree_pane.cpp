@@ -402,7 +402,7 @@ std::string TreePane::status() const {
   if (at == nullptr) return {};
   views::View& view = workspace_.view(view_);
   if (at->fold && !at->fold->unsampled.empty())
-    return row_label(view, *at) + ": no sample met them (Enter opens them)";
+    return row_label(view, *at) + ": no sample fell into them (Enter opens them)";
   std::string text = workspace_.title_of({view_, at->node});
   if (at->fold && (at->fold->library || at->fold->recursion > 0))
     text += at->fold->library ? "  std:: folded (u)" : "  recursion folded (u)";

@@ -1,4 +1,4 @@
-// The words of what time lines told: each command for a run whose ranks 3 and 7 take too long in spmv.
+// The words of results of time lines: each command for a run whose ranks 3 and 7 take too long in spmv.
 #include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"
 
@@ -232,10 +232,9 @@ Unusually high (2 iterations):
       "--metric: no such metric: 'perf::PAGE-FALTS' (did you mean perf::PAGE-FAULTS? choose one of: "
       "perf::PAGE-FAULTS)");
   const TracedSample traced;
-  CHECK_THROWS_WITH(
-      run(traced.sample, {"variation", "--metric", "CPUTIME"}),
-      "--metric: CPUTIME: the time lines of this run tell of no events but REALTIME (measure with "
-      "hpcrun-lite -e REALTIME,CPUTIME --trace)");
+  CHECK_THROWS_WITH(run(traced.sample, {"variation", "--metric", "CPUTIME"}),
+                    "--metric: CPUTIME: the time lines of this run hold no events but REALTIME (measure with "
+                    "hpcrun-lite -e REALTIME,CPUTIME --trace)");
 }
 
 TEST_CASE("variation: where ranks have not equally many invocations, times are columns, not numbers") {

@@ -193,7 +193,7 @@ TEST_CASE("Calls that no sample met share a row, which opens and says so") {
     REQUIRE(row > 0);
     CHECK(contains(driven.line(row), "MPI_Init, read_input, MPI_Finalize  too short to sample"));
     driven.click(row, 60);
-    CHECK(contains(driven.line(22), "no sample met them (Enter opens them)"));
+    CHECK(contains(driven.line(22), "no sample fell into them (Enter opens them)"));
     driven.type("\n");
     CHECK(contains(driven.line(row + 2), "read_input"));
     CHECK(contains(driven.line(row + 2), "too short to sample"));
