@@ -1,9 +1,13 @@
 #include "structure/rust_symbol.hpp"
 #include "structure/structure.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include <cxxabi.h>
 
@@ -12,6 +16,57 @@ namespace {
 
 /// Beyond this the demangler's recursion is not trusted; such a symbol is shown as it is.
 constexpr std::size_t kLongestSymbol = 16384;
+
+/// A longer name nobody reads.
+constexpr std::size_t kLongestName = 65536;
+/// The demangler is let make no name that may become longer than two to the power of this.
+constexpr double kMostBits = 26;
+
+/// What in a symbol stands for other parts of it.
+struct References {
+  std::vector<std::string_view> substitutions;  ///< their numbers
+  std::size_t parameters = 0;                   ///< of templates
+  std::size_t expansions = 0;                   ///< of packs
+  std::size_t encodings = 0;                    ///< each with template parameters of its own
+};
+
+/// Counts too many, those in identifiers, too, but none too few.
+References references_in(std::string_view symbol) {
+  constexpr std::string_view kNumber = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  References found;
+  for (std::size_t at = 0; at < symbol.size(); ++at) {
+    const char letter = symbol[at];
+    if (letter == 'Z') ++found.encodings;
+    if (symbol.substr(at, 2) == "Dp" || symbol.substr(at, 2) == "sp") ++found.expansions;
+    if (letter != 'S' && letter != 'T') continue;
+    const std::size_t end = symbol.find_first_not_of(kNumber, at + 1);
+    if (end == std::string_view::npos || symbol[end] != '_') continue;
+    if (letter == 'T') ++found.parameters;
+    if (letter == 'S') found.substitutions.push_back(symbol.substr(at + 1, end - at - 1));
+  }
+  return found;
+}
+
+/// Whether the demangler could be busy for ever: types that refer twice to the one before double the name
+/// each time. To print a character, the demangler follows references to substitutions, whose numbers fall,
+/// since one holds earlier ones only; parameters, of each encoding once; and expansions, of at most all that
+/// there is. So no name is longer than the product of how often each is there.
+bool may_explode(std::string_view symbol) {
+  constexpr double kOfALetter = 4;  // that a letter, say of a type, makes on average at most
+  References all = references_in(symbol);
+  const auto size = static_cast<double>(symbol.size());
+  double bits = std::log2(kOfALetter * size);
+  std::ranges::sort(all.substitutions);
+  for (auto at = all.substitutions.begin(); at != all.substitutions.end();) {
+    const auto end = std::upper_bound(at, all.substitutions.end(), *at);
+    bits += std::log2(static_cast<double>(1 + (end - at)));
+    at = end;
+  }
+  bits += static_cast<double>(all.encodings) * std::log2(static_cast<double>(1 + all.parameters));
+  if (const auto times = static_cast<double>(all.expansions); times > 0)
+    bits += times * std::log2(std::max(1.0, size / times));
+  return bits > kMostBits;
+}
 
 bool digits_only(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
@@ -25,10 +80,11 @@ void drop_unnamed_namespaces(std::string& name) {
 }
 
 std::string demangle_cpp(const std::string& symbol) {
+  if (may_explode(symbol)) return symbol;
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
-  if (status != 0 || !text) return symbol;
+  if (status != 0 || !text || std::strlen(text.get()) > kLongestName) return symbol;
   std::string name = text.get();
   read_legacy_rust(name);
   drop_unnamed_namespaces(name);

@@ -87,6 +87,34 @@ TEST_CASE("What is no name of Rust's, or grows without end, stays") {
   CHECK(demangle(deep) == deep);
 }
 
+TEST_CASE("a symbol whose parts refer to each other without end stays") {
+  // f(A<int, int>, A<A<int, int>, A<int, int>>, ...): each type is twice the one before.
+  const auto doubled = [](int times) {
+    std::string symbol = "_Z1f1AIiiE";
+    for (int i = 0; i < times; ++i) {
+      const std::string before =
+          i == 0 ? "S0_" : std::string("S") + "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i] + '_';
+      symbol += "S_I" + before + before + 'E';
+    }
+    return symbol;
+  };
+  CHECK(demangle(doubled(1)) == "f(A<int, int>, A<A<int, int>, A<int, int> >)");
+  CHECK(demangle(doubled(5)).starts_with("f(A<int, int>, A<A<int, int>, A<int, int> >, A<A<A<int, int>"));
+  CHECK(demangle(doubled(34)) == doubled(34));
+  // Packs in packs, and one whose pieces are in order.
+  std::string packs = "_Z1fI", expanded = "EvDp1AIT_";
+  for (int i = 0; i < 12; ++i) {
+    packs += 'J' + std::string(40, 'i') + 'E';
+    if (i > 0) expanded += std::string("Dp1AIT") + "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i - 1] + '_';
+  }
+  const std::string nested = packs + expanded + std::string(12, 'E');
+  CHECK(demangle(nested) == nested);
+  CHECK(
+      demangle("_ZNSt6vectorIN3lib5PlateESaIS1_EE12emplace_backIJRKS1_iEEERS1_DpOT_") ==
+      "lib::Plate& std::vector<lib::Plate, std::allocator<lib::Plate> >::emplace_back<lib::Plate const&, int>"
+      "(lib::Plate const&, int&&)");
+}
+
 TEST_CASE("Fortran module procedures come out with their module") {
   CHECK(demangle("__solver_MOD_iterate") == "solver::iterate");
   CHECK(demangle("solver_mp_iterate_") == "solver::iterate");
