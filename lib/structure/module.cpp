@@ -206,6 +206,7 @@ std::string Module::files() {
 }
 
 /// libdwfl's callback: what it would find by itself, noted.
+// NOLINTNEXTLINE(readability-function-size): libdwfl's
 int Module::find_debug_file(Dwfl_Module* module, void** self, const char* name, Dwarf_Addr base,
                             const char* file, const char* link, GElf_Word checksum, char** found) {
   auto* const own = static_cast<Module*>(*self);

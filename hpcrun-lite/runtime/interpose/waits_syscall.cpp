@@ -218,7 +218,7 @@ long call_watched(Call& call) {
 }  // namespace
 
 extern "C" {
-// NOLINTBEGIN(misc-use-internal-linkage): the code below names them
+// NOLINTBEGIN(misc-use-internal-linkage,readability-function-size): the code below names them
 __attribute__((visibility("hidden"))) extern const Watched culprit_watched_calls;
 constinit const Watched culprit_watched_calls = watch();
 __attribute__((visibility("hidden"))) Function culprit_real_syscall = nullptr;
@@ -240,7 +240,7 @@ __attribute__((visibility("hidden"))) long culprit_first_call(long number, long 
   culprit_real_syscall = real.get();
   return real(number, a, b, c, d, e, f);
 }
-// NOLINTEND(misc-use-internal-linkage)
+// NOLINTEND(misc-use-internal-linkage,readability-function-size)
 }
 
 __asm__(R"(

@@ -10,6 +10,7 @@
 namespace culprit::runtime {
 
 /// A system call of up to six arguments; returns the kernel's result.
+// NOLINTNEXTLINE(readability-function-size): as many as the kernel takes
 inline long system_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
   long result;
   register long r10 __asm__("r10") = d;
