@@ -9,7 +9,7 @@ namespace culprit::prof_mpi {
 struct Launch {
   bool launched = false;  ///< by an MPI launcher (or a batch system's)
   int rank = 0;
-  int size = 1;  ///< 1 also where the launcher does not tell
+  int size = 1;  ///< 1 also where the launcher does not say
   /// MPI implementations that this launcher starts, the likeliest first: openmpi, mpich.
   std::vector<std::string> implementations;
 };

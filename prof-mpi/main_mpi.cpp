@@ -29,7 +29,7 @@ int merge_on_all_ranks(const CommandLine& line) {
         merge::merge(comm, line.options, [&](const char* phase, std::uint64_t done, std::uint64_t total) {
           progress.update(phase, done, total);
         });
-    comm.barrier();  // success is told when no rank can fail any more
+    comm.barrier();  // success is reported when no rank can fail any more
     progress.finish();
     if (first) tell(outcome, line, comm.size());
     return static_cast<int>(comm.all_max(static_cast<std::uint64_t>(status_of(outcome))));

@@ -87,7 +87,7 @@ bool MpiCommunicator::advance(Outgoing& outgoing) {
     int sent = 0;
     check(MPI_Test(&outgoing.request, &sent, MPI_STATUS_IGNORE), "MPI_Test");
     if (sent == 0) return false;
-    // A full piece announces another, so that the receiver need not be told the length; the last may be
+    // A full piece announces another, so that the receiver need not know the length; the last may be
     // empty.
     outgoing.done = outgoing.left.size() < piece_;
     if (!outgoing.done) outgoing.left = outgoing.left.subspan(piece_);

@@ -68,7 +68,7 @@ class MpiCommunicator : public exchange::MessageCommunicator {
 
   [[nodiscard]] bool notice_arrived();
   [[noreturn]] void interrupted(Outgoing* outgoing);
-  /// Tells all, then takes in whatever is under way until everybody has told.
+  /// Notifies all, then takes in whatever is under way until everybody has done so.
   void drain(const std::string& cause, Outgoing* outgoing);
   bool take_any();
 

@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
   // A reader such as `head` that has seen enough ends the program silently.
   std::signal(SIGPIPE, SIG_DFL);
   std::ios::sync_with_stdio(false);
-  // Ends at the first write that fails, while errno tells why.
+  // Ends at the first write that fails, while errno says why.
   std::cout.exceptions(std::ios::badbit);
   culprit::files::put_right_at_death("viewer-cli");
   try {

@@ -8,7 +8,7 @@
 namespace culprit::launcher {
 
 /// Throws Failure unless every event can be sampled here: before the program starts, and with the reason,
-/// which the program's own process could not tell as well.
+/// which the program's own process could not say as well.
 void check_events_work(const runtime::EventList& list);
 
 /// `did you mean NAME? ` with the clock or event of the kernel whose name is nearly `name`; empty where none

@@ -138,7 +138,7 @@ void check_ranks(const std::string& ranks) {
   }
 }
 
-/// "500M": bytes, or so many KiB, MiB, GiB or TiB.
+/// "500M": bytes, or this many KiB, MiB, GiB or TiB.
 std::uint64_t read_size(const std::string& text) {
   constexpr std::string_view kUnits = "KMGT";
   std::uint64_t size = 0;

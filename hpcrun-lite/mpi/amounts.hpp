@@ -15,7 +15,7 @@ struct Amounts {
   std::uint64_t sent = 0, received = 0;
 };
 
-/// Of so many items.
+/// Of this many items.
 std::uint64_t amount(MPI_Count count, MPI_Datatype datatype);
 
 /// The others in a collective, as this process sees them.

@@ -128,7 +128,7 @@ struct RequestStart {
   MPI_Request* requests;
 };
 
-/// The requests that a completing call is given. After it, `completed` tells which of them are complete: with
+/// The requests that a completing call is given. After it, `completed` says which of them are complete: with
 /// `completed_count`, that many indices (MPI_Waitsome); without, one index (MPI_Waitany); where it is null,
 /// all (MPI_Wait, MPI_Waitall). The handles of completed requests are gone then.
 struct Requests {

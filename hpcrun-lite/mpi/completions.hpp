@@ -20,7 +20,7 @@ struct CallPlace {
   CulpritPath* path;
 };
 
-/// The handles of completed requests are gone after the call, and only statuses tell whom a message came
+/// The handles of completed requests are gone after the call, and only statuses say whom a message came
 /// from: both are kept here, the statuses only where the program does not ask for them itself.
 class CompletingCall {
  public:

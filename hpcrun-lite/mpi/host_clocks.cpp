@@ -1,3 +1,5 @@
+// Compares the hosts' clocks (docs/algorithms.md 11): along a binomial tree of hosts each asks its parent the
+// time, and the fastest answer counts.
 #include "mpi/host_clocks.hpp"
 
 #include "measurement/trace_operation.hpp"
@@ -19,7 +21,7 @@ namespace {
 
 using measurement::trace::ClockPair;
 
-// Exchanges per pair of hosts: so many, and more while even the fastest took longer than any network does
+// Exchanges per pair of hosts: this many, and more while even the fastest took longer than any network does
 // (processes that share processors), but not for ever.
 constexpr int kFewExchanges = 32;
 constexpr int kMostExchanges = 512;

@@ -10,7 +10,7 @@ namespace culprit::mpi {
 namespace {
 
 /// Open MPI looks for each rank among all members of the other group, one by one: translating half of 100 000
-/// ranks took seconds. So ranks are guessed to go on as the last two did, and so many guesses at a time are
+/// ranks took seconds. So ranks are guessed to go on as the last two did, and this many guesses at a time are
 /// checked against a group of just these.
 constexpr int kPiece = 64;
 

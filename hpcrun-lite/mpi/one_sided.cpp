@@ -1,3 +1,5 @@
+// Times and gaps of one-sided epochs by window and peers, and the stamps of some (docs/algorithms.md 6).
+// Bounded memory.
 #include "mpi/one_sided.hpp"
 
 #include "mpi/host_clocks.hpp"
@@ -21,7 +23,7 @@ std::uint32_t log2_of(std::uint64_t number) {
   return static_cast<std::uint32_t>(std::bit_width(number));
 }
 
-/// Of making and freeing a window of so many processes.
+/// Of making and freeing a window of this many processes.
 std::uint32_t size_class_of(const WindowCreation& facts, std::uint32_t size) {
   return log2_of(size) | static_cast<std::uint32_t>(facts.flavor) << 8 |
          log2_of(static_cast<std::uint64_t>(facts.bytes)) << 16;

@@ -7,8 +7,8 @@
 #include <x86intrin.h>
 #endif
 
-// MPI_Test and its like return at once, so no single call tells whether its thread waits. A thread that asks
-// again right after it was told no does nothing else: it waits, spinning.
+// MPI_Test and its like return at once, so no single call says whether its thread waits. A thread that asks
+// again right after a poll that found nothing does nothing else: it waits, spinning.
 namespace culprit::mpi {
 
 /// Ticks of a counter that is cheap to read and never stops, a few per nanosecond at most.
@@ -51,15 +51,15 @@ class Polls {
   /// Ticks between the end of a poll and the next that leave no room for work: about a microsecond (on
   /// architectures with slow counters more, which errs only for work of that length).
   static constexpr std::uint64_t kNoWork = 3000;
-  /// What is so short may be judged late by so many polls: less than 20 microseconds.
+  /// What is so short may be judged late by this many polls: less than 20 microseconds.
   static constexpr std::uint64_t kShort = 3000;
   static constexpr std::uint32_t kEvery = 16;
-  /// Ticks for which a reading of the thread's CPU time is good enough to tell what it did later: about 100
+  /// Ticks for which a reading of the thread's CPU time is good enough to say what it did later: about 100
   /// microseconds, of which reading it again is a percent.
   static constexpr std::uint64_t kFresh = 300'000;
   /// CPU time that goes by in a spin without the program's doing: a switch to another thread and back, with
   /// the caches that this costs (30 to 50 microseconds were seen on virtual machines); a sample that is
-  /// taken. And of the spin's length, one part in so many.
+  /// taken. And of the spin's length, one part in this many.
   static constexpr std::uint64_t kUsedOnce = 60'000;
   static constexpr std::uint64_t kUsedPart = 64;
 

@@ -1,3 +1,5 @@
+// Keeps the times of single large transfers, chosen by a hash of their numbers on all ranks alike
+// (docs/algorithms.md 5.1).
 #include "mpi/transfer_stamps.hpp"
 
 #include "measurement/kinds.hpp"
@@ -106,7 +108,7 @@ Instance next_message(std::uint64_t members, int sender, int receiver, int tag, 
 }
 
 /// Uniform, the same on all processes. Messages of one number are chosen together, whoever exchanges them: a
-/// call that completes several tells something only if all of them are there.
+/// call that completes several says something only if all of them are there.
 std::uint64_t order_of(const CulpritStamp& stamp) {
   return mixed(stamp.members != 0 ? stamp.window : 0, stamp.instance);
 }

@@ -31,7 +31,7 @@ struct Part {
 /// A communicator as transfers see it.
 struct TransferComm {
   std::uint64_t members;      ///< a hash; 0: an intercommunicator, whose transfers have no numbers
-  std::uint64_t collectives;  ///< tells those of communicators with the same members apart; 0: none yet
+  std::uint64_t collectives;  ///< distinguishes those of communicators with the same members; 0: none yet
   std::uint32_t last;         ///< number of the last collective
   int size, rank;
   int sources, destinations;  ///< of the topology
@@ -85,7 +85,7 @@ class CallStamps {
   void add_received(const Instance& instance, std::uint64_t started) {
     add(kReceived, instance, instance.check << 16, started);
   }
-  /// An operation without a number: the call's other ones do not tell what it waited for.
+  /// An operation without a number: the call's other ones do not say what it waited for.
   void add_unknown() { whole_ = false; }
   void first_decides() { any_ = true; }
 

@@ -1,3 +1,4 @@
+// Counts large transfers with their amounts and times (docs/algorithms.md 5.1), by kind and size class.
 #include "mpi/transfers.hpp"
 
 #include "measurement/transfer_cost.hpp"
@@ -13,7 +14,7 @@ std::uint32_t class_of(std::uint64_t bytes) {
   return static_cast<std::uint32_t>(std::bit_width(bytes));
 }
 
-/// Calls that cost alike: of one collective, with so many processes.
+/// Calls that cost alike: of one collective, with this many processes.
 std::uint64_t family_of(std::uint32_t call, int processes) {
   return std::uint64_t{call} << 32 | static_cast<std::uint32_t>(processes);
 }

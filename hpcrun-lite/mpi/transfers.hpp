@@ -42,7 +42,7 @@ inline std::uint64_t bytes_of(const Message& message) {
 
 /// Whether the peer is this process itself.
 bool is_self(const Message& message);
-/// What arrived; `posted` where that is more than can be told.
+/// What arrived; `posted` where that is more than can be determined.
 std::uint64_t arrived(const MPI_Status* status, std::uint64_t posted);
 /// When the call was entered; 0 where the calling thread is not sampled.
 inline std::uint64_t transfer_begin(Occurrence& occurrence) {
@@ -76,7 +76,7 @@ class MessageCall {
   void enter(BlockingMatchedReceive& facts) {
     const std::uint64_t bytes = bytes_of(facts.count, facts.datatype);
     if (bytes < kLargeTransfer) return;
-    lose_messages();  // the handle does not tell the communicator
+    lose_messages();  // the handle does not say the communicator
     moved_ = {.sent = 0, .received = bytes, .largest = bytes, .self = false};
     entered_ = transfer_begin(occurrence_);
     want(facts.status);

@@ -1,3 +1,4 @@
+// When processes of a window gave locks back or opened their memory, in shared memory (docs/algorithms.md 6).
 #include "mpi/window_releases.hpp"
 
 #include "mpi/members.hpp"

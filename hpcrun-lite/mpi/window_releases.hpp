@@ -35,7 +35,7 @@ class WindowReleases {
   /// The window is gone.
   void leave();
 
-  /// Whether all of the window's processes have the table: if not, it tells nothing.
+  /// Whether all of the window's processes have the table: if not, it says nothing.
   [[nodiscard]] bool shared() const {
     return table_ != nullptr && table_->joined.load(std::memory_order_relaxed) == table_->size;
   }

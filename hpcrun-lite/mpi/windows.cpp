@@ -1,3 +1,4 @@
+// The windows of one-sided communication and their targets (docs/algorithms.md 6), in tables of bounded size.
 #include "mpi/windows.hpp"
 
 #include "mpi/members.hpp"

@@ -22,7 +22,7 @@ struct Peer {
   std::uint32_t exposures;  ///< epochs posted for it
   bool locked;              ///< by a lock of this process, of its own or to all and used
   bool exclusive;           ///< that lock
-  bool awaited;             ///< that lock, as far as calls have told yet
+  bool awaited;             ///< that lock, as far as calls have shown yet
 };
 
 /// The members of a group that an epoch was opened with. Kept until another group is used.

@@ -23,7 +23,7 @@ using database::ContextId;
 
 /// Above this relative variance a node has too few samples to tell.
 constexpr double kUndecided = 0.1;
-/// A scope with so many times more waiting than work, and than the whole role has for its work, only wraps
+/// A scope with this many times more waiting than work, and than the whole role has for its work, only wraps
 /// waits.
 constexpr double kMostWaiting = 8;
 

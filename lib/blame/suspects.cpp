@@ -33,7 +33,7 @@ constexpr double kAlike = 0.5;
 /// A suspect is named by the outermost procedure of its walk whose work is at most the last one's over this;
 /// it is others if their excess is this share of its own.
 constexpr double kSameWork = 0.8;
-/// Of one code by several call sites, so many are looked at for the one on which the culprits work most.
+/// Of one code by several call sites, this many are looked at for the one on which the culprits work most.
 constexpr std::size_t kSitesRead = 8;
 
 double total(const PerLate& values) {

@@ -30,7 +30,7 @@ double deviation(const GapSums& gaps) {
                          : std::sqrt(static_cast<double>(squares_of(gaps)) / static_cast<double>(gaps.count));
 }
 
-/// Expected largest of so many standard normal numbers (Blom 1958).
+/// Expected largest of this many standard normal numbers (Blom 1958).
 double expected_largest(std::uint32_t threads) {
   if (threads < 2) return 0;
   return boost::math::quantile(boost::math::normal(), (threads - 0.375) / (threads + 0.25));

@@ -11,7 +11,7 @@
 
 namespace culprit::blame {
 
-/// What stamps tell of the gaps of one role between two calls, over its threads; plain bytes. Sums only, so
+/// What stamps show of the gaps of one role between two calls, over its threads; plain bytes. Sums only, so
 /// that those of several ranks of the analysis add up.
 struct GapSums {
   /// For `after`: all gaps that end at a call, whatever came before.

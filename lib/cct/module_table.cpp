@@ -1,3 +1,5 @@
+// Numbers load modules in the order of first sight. Equal build-ids name one module, else equal path, size
+// and time (docs/algorithms.md 1). One look-up per module and file.
 #include "cct/module_table.hpp"
 
 #include <algorithm>

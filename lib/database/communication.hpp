@@ -30,7 +30,7 @@ static_assert(sizeof(CallTraffic) == 96);
 /// What some consecutive processes sent to some others by messages and one-sided operations. Section 41; the
 /// bytes are those of the file.
 struct PartnerTraffic {
-  std::uint64_t communicator = 0;  ///< told apart by this alone; 1: MPI_COMM_WORLD; 0: several small ones
+  std::uint64_t communicator = 0;  ///< distinguished by this alone; 1: MPI_COMM_WORLD; 0: several small ones
   std::uint32_t members = 0;       ///< processes in it; 0: several
   std::int32_t from = 0, to = 0;   ///< the first ranks in MPI_COMM_WORLD
   std::uint32_t ranks = 1;         ///< that each side stands for, the same in all rows

@@ -19,7 +19,7 @@ class Inconsistent : public std::runtime_error {
 /// reader trusts nothing else.
 void check_consistency(const Experiment& experiment, const EachLocation& locations);
 
-/// Whether what time lines told refers only to locations, contexts and metrics that are there.
+/// Whether what time lines show refers only to locations, contexts and metrics that are there.
 [[nodiscard]] bool is_sound(const TraceAnalyses& trace, std::size_t locations, std::size_t contexts,
                             std::size_t metrics);
 

@@ -254,7 +254,7 @@ struct ModuleInfo {
   std::string path, build_id;
   std::uint64_t samples = 0;
   std::vector<std::string> notes;
-  std::uint64_t bridged = 0;  ///< samples with frames of it whose callers call-frame information did not tell
+  std::uint64_t bridged = 0;  ///< samples with frames of it whose callers call-frame information did not say
   std::uint64_t partial = 0;  ///< partial unwinds that ended in it
   bool no_unwind = false;     ///< it has no call-frame information
 };

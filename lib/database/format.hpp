@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kTableEntrySize = 32;
 inline constexpr std::uint64_t kAlignment = 8;
 inline constexpr std::uint32_t kMaxSections = 1024;
 
-/// A checksum covers so many bytes of a part: what looking at one number costs is reading this much.
+/// A checksum covers this many bytes of a part: what looking at one number costs is reading this much.
 inline constexpr std::uint64_t kChunk = 16384;
 
 /// Sections by their number in the file; never renumbered, never reused (17 to 20 were of version 1).
@@ -92,9 +92,9 @@ inline constexpr std::uint64_t kTileEntrySize = 12;
 /// A tile's flag: behind those of contexts its directory has entries of files and load modules.
 inline constexpr std::uint32_t kTileHasScopes = 1;
 
-/// Reading a list costs about as much as so many of its values, whatever it holds.
+/// Reading a list costs about as much as this many of its values, whatever it holds.
 inline constexpr std::uint64_t kListCost = 8;
-/// Inclusive values are stored where adding them up would cost so many times what reading them does: the
+/// Inclusive values are stored where adding them up would cost this many times what reading them does: the
 /// more, the smaller the file; 16 lists of 100 000 values are added up in some milliseconds.
 inline constexpr std::uint64_t kMaxCost = 16;
 

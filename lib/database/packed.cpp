@@ -22,7 +22,7 @@ constexpr std::uint64_t low_bits(unsigned width) {
 /// A run as it will be written: differences to the smallest number, and how many bits they need.
 struct Differences {
   std::array<std::uint64_t, kRun> of;  // NOLINT(cppcoreguidelines-pro-type-member-init): up to `count`
-  std::array<std::uint8_t, kWidest + 1> of_width{};  ///< how many need so many bits
+  std::array<std::uint8_t, kWidest + 1> of_width{};  ///< how many need this many bits
   std::uint64_t base = 0;
   unsigned widest = 0;
   std::size_t count = 0;

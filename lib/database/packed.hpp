@@ -10,7 +10,7 @@
 namespace culprit::database {
 
 /// Packed numbers (docs/formats.md, "Packed numbers"): runs of up to 128, each as differences to its smallest
-/// in as many bits as most of them need; the few that need more are told apart.
+/// in as many bits as most of them need; the few that need more are distinguished.
 
 /// Appends `values`.
 void put_packed(std::span<const std::uint64_t> values, Encoder& into);

@@ -48,7 +48,7 @@ void decode_direct_waits(ByteSpan bytes, std::vector<Wait>& waits);
 /// Sections as they are read, by section number − 1; those that nobody needs may be empty.
 using SectionSpans = std::array<ByteSpan, format::kLastSection>;
 
-/// The sections that tell what time lines told, empty without a trace.
+/// The sections of what time lines show, empty without a trace.
 void encode_trace_analyses(const TraceAnalyses& analyses, SectionBytes& sections);
 TraceAnalyses decode_trace_analyses(const SectionSpans& sections);
 

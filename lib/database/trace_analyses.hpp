@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-// What the ranks' time lines told beside waits (docs/formats.md, sections 29 to 35). Contexts and locations
+// What the ranks' time lines show beside waits (docs/formats.md, sections 29 to 35). Contexts and locations
 // are those of the experiment.
 namespace culprit::database {
 

@@ -173,7 +173,7 @@ Writer::~Writer() {
   std::filesystem::remove(state_->temporary, ignored);
 }
 
-/// What the index tells of tiles that are going to be placed there.
+/// What the index says of tiles that are going to be placed there.
 void Writer::State::enter_tiles(std::span<const Tile> tiles, std::uint64_t offset, std::uint64_t first,
                                 Encoder& index) {
   placed_at = offset;

@@ -8,7 +8,7 @@
 namespace culprit::exchange {
 
 /// What programs on this machine, and only they, agree on: the boot of its kernel, which containers share as
-/// they share its memory; the machine's name where that is not told.
+/// they share its memory; the machine's name where the kernel does not give it.
 std::string this_machine();
 
 /// Collective: how many ranks gave this name, this one included. With this_machine(): how many share its

@@ -38,7 +38,7 @@ struct Counts {
   std::uint64_t below = 0, least = 0, between = 0, most = 0;
 };
 
-/// One in so many of all ranks' `count` values, or all where they are few; in order. They are taken at
+/// One in this many of all ranks' `count` values, or all where they are few; in order. They are taken at
 /// random, so that no order in which the values lie is a bad one.
 std::vector<std::uint64_t> sample_of(Communicator& analysis, Values values, std::uint64_t count,
                                      std::uint64_t round) {

@@ -12,7 +12,7 @@
 namespace culprit::files {
 
 /// A regular file mapped for reading, and watched: should somebody truncate or overwrite it, a fault in it is
-/// told as that (at_death.hpp), and changed() knows. Errors are std::system_error.
+/// reported as that (at_death.hpp), and changed() knows. Errors are std::system_error.
 class WatchedMapping {
  public:
   /// `descriptor`: of a regular file that holds something. `growing`: its writer is not done, so that only

@@ -46,7 +46,7 @@ int write_zeros(int fd, std::uint64_t offset, std::uint64_t size) noexcept {
 // File systems on which a mapped page is a risk, by the number that statfs gives them (linux/magic.h, where
 // it has them; the others from the file systems' own sources).
 constexpr std::uint32_t kCopyOnWrite[] = {
-    0x9123683e,  // btrfs: rewriting a page needs new space, and SIGBUS tells where there is none
+    0x9123683e,  // btrfs: rewriting a page needs new space, and SIGBUS says where there is none
     0x2fc12fc1,  // zfs
     0xca451a4e,  // bcachefs
 };

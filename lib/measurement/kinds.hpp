@@ -45,7 +45,7 @@ enum class EpochKind : std::uint8_t {
   transfer,           ///< their durations
   transfer_sent,      ///< bytes that they sent, in place of times
   transfer_received,  ///< bytes that they received
-  transfer_cost,  ///< at the root: durations of the calls whose cost per byte is alike; `peers` tells which
+  transfer_cost,  ///< at the root: durations of the calls whose cost per byte is alike; `peers` says which
   // Stamps of such calls, one for each operation: `window` is a communicator's collectives, or one process's
   // messages to another.
   collective_stamp,
@@ -65,7 +65,7 @@ inline constexpr int kEpochKinds = 32;
 
 /// Bits of the size class of calls with a passive target, and of accesses.
 inline constexpr std::uint32_t kPassiveTarget = 1U << 16;  ///< between MPI_Win_lock and MPI_Win_unlock
-inline constexpr std::uint32_t kReleasesKnown = 1U << 17;  ///< lock_wait, post_wait tell what it waited for
+inline constexpr std::uint32_t kReleasesKnown = 1U << 17;  ///< lock_wait, post_wait say what it waited for
 inline constexpr std::uint32_t kGivesLockBack = 1U << 18;  ///< MPI_Win_unlock, MPI_Win_unlock_all
 inline constexpr std::uint32_t kStartedAccess = 1U << 19;  ///< between MPI_Win_start and MPI_Win_complete
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 // Mappings by direct system call. Communication libraries (UCX, libfabric, Open MPI) rewrite the C library's
-// mmap, munmap and madvise to be told of every mapping; what they do there takes locks and may translate
+// mmap, munmap and madvise to see every mapping; what they do there takes locks and may translate
 // messages, and has crashed in a thread without a C library thread behind it. Our mappings are none of their
 // business. Everything here is async-signal-safe.
 namespace culprit::measurement {

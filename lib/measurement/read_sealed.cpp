@@ -16,7 +16,7 @@ using sealed::SectionType;
 
 namespace {
 
-// Readers of traces make tables of so many; far above what the largest arena has.
+// Readers of traces make tables of this many; far above what the largest arena has.
 constexpr std::int64_t kMostUnits = std::int64_t{1} << 26;
 constexpr std::uint64_t kMaxSection = std::uint64_t{1} << 30;  // far above what the largest arena gives
 

@@ -133,7 +133,7 @@ NodeIndex ThreadTree::allocate(std::uint32_t units) noexcept {
   return at;
 }
 
-// What was allocated since so many units were used, in the sum.
+// What was allocated since this many units were used, in the sum.
 std::uint64_t ThreadTree::growth_since(std::uint32_t used) const noexcept {
   const ThreadHeader& head = *header();
   return 0 - growth(head, head.used, used);

@@ -105,7 +105,7 @@ class ThreadRecords {
   bool next(Record& record);
 
   /// Records whose node the measurement does not have (a process that was killed while its file was copied):
-  /// they are told as the root's.
+  /// they count as the root's.
   [[nodiscard]] std::uint64_t unknown_nodes() const { return unknown_nodes_; }
 
  private:

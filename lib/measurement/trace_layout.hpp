@@ -91,7 +91,7 @@ inline constexpr unsigned kReading = 64;
 inline constexpr unsigned kCallNode = 4;
 inline constexpr unsigned kCallOperations = 8;
 inline constexpr unsigned kCallAny = 16;
-/// Samples are told to 64 ns: their own uncertainty is larger, and a byte less is a sixth.
+/// Samples are recorded to 64 ns: their own uncertainty is larger, and a byte less is a sixth.
 inline constexpr unsigned kSampleTimeShift = 6;
 
 // The first byte of an operation.

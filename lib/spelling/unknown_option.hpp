@@ -7,7 +7,7 @@
 namespace culprit::spelling {
 
 /// Why `app` refused a command line, in one line without its tool's name. An option that it does not have is
-/// told with the one of its own that was most likely meant: `--sotr: no such option (did you mean --sort?
+/// reported with the one of its own that was most likely meant: `--sotr: no such option (did you mean --sort?
 /// ...)`. `help` is the command that lists the options, such as `viewer-cli --help`.
 std::string explain(const CLI::App& app, const CLI::ParseError& error, const std::string& help);
 

@@ -196,7 +196,8 @@ const std::byte* unpack_one(const std::byte* at, std::size_t stride, std::size_t
   return at;
 }
 
-/// Calls four(column) or one(column, so many items) for the columns of the group that begins with item `row`.
+/// Calls four(column) or one(column, number of items) for the columns of the group that begins with item
+/// `row`.
 template <typename FourOfThem, typename OneOfThem>
 void for_columns(std::size_t row, std::size_t rows, std::size_t columns, FourOfThem four, OneOfThem one) {
   const std::size_t count = std::min(kTogether, rows - row);

@@ -21,7 +21,7 @@ std::size_t most_packed(std::size_t rows, std::size_t columns);
 std::size_t pack_items(std::span<const std::byte> items, std::size_t rows, std::size_t columns,
                        std::span<std::byte> packed);
 
-/// The reverse: what pack_items() made of so many items.
+/// The reverse: what pack_items() made of this many items.
 void unpack_items(std::span<const std::byte> packed, std::size_t rows, std::size_t columns,
                   std::span<std::byte> items);
 

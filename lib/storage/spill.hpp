@@ -31,7 +31,7 @@ struct SpillOptions {
   /// Bytes of a block: as large as keeps writing sequential, as small as lets thousands of time lines have
   /// some blocks each in memory.
   std::size_t block = std::size_t{16} << 10;
-  /// What comes in no order is sorted by so many calls of a time line at a time (rounded down to a power of
+  /// What comes in no order is sorted by this many calls of a time line at a time (rounded down to a power of
   /// two).
   std::uint32_t calls_sorted_together = 4096;
 };
@@ -93,10 +93,10 @@ class Spill {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   /// As owner of a frame: it is divided into slots for packed blocks.
   static constexpr Block kSlots = kNone - 1;
-  /// What packed blocks take in the file is measured in such parts of a block; and in memory, so many at most
-  /// share a frame.
+  /// What packed blocks take in the file is measured in such parts of a block; and in memory, this many at
+  /// most share a frame.
   static constexpr std::uint32_t kUnits = 16;
-  /// One frame in so many holds a block as it is at least, however many are packed: those that are being
+  /// One frame in this many holds a block as it is at least, however many are packed: those that are being
   /// added to, and those that are being read.
   static constexpr std::size_t kUnpacked = 4;
 
@@ -121,7 +121,7 @@ class Spill {
   struct Free {
     void operator()(std::byte* memory) const;
   };
-  /// Frames are taken from the system so many bytes at a time: its large pages, of which one costs hardly
+  /// Frames are taken from the system this many bytes at a time: its large pages, of which one costs hardly
   /// more than a small one.
   static constexpr std::size_t kChunk = std::size_t{2} << 20;
 

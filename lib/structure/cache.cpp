@@ -1,3 +1,5 @@
+// Keeps recovered structure by build-id (docs/algorithms.md 15): an entry counts only where all that recovery
+// depends on is the same.
 #include "structure/cache.hpp"
 
 #include "files/new_file.hpp"

@@ -13,7 +13,7 @@
 namespace culprit::structure {
 
 /// What is known of a module's code, function by function: pieces of it, of all of whose addresses the same
-/// is said. Where recover() tells of the addresses asked for alone, this tells of all addresses of the
+/// is said. Where recover() says of the addresses asked for alone, this says of all addresses of the
 /// functions that hold them; of others it says nothing.
 class CodeMap {
  public:
@@ -22,7 +22,7 @@ class CodeMap {
   /// `lasting`: see there.
   CodeMap(std::vector<Range> pieces, ModuleStructure said, bool lasting = true);
 
-  /// Adds what `other` tells of addresses that nothing is known of yet.
+  /// Adds what `other` says of addresses that nothing is known of yet.
   void add(CodeMap other);
 
   /// Those of `addresses` that nothing is known of.

@@ -1,3 +1,5 @@
+// Makes the flow graph of a procedure (docs/algorithms.md 15): decodes its instructions, and follows jump
+// tables, exception handlers and calls that never return. Linear in the instructions.
 #include "structure/code_reader.hpp"
 
 #include "structure/encoded_bytes.hpp"

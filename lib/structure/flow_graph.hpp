@@ -29,7 +29,7 @@ class FlowGraph {
   /// What is known of a procedure besides its instructions.
   struct Surroundings {
     std::function<bool(std::uint64_t)> never_returns;  ///< of a call's target
-    /// Targets of a computed jump (an index into the instructions); empty where they cannot be told.
+    /// Targets of a computed jump (an index into the instructions); empty where they cannot be determined.
     std::function<std::vector<std::uint64_t>(std::span<const Instruction>, std::size_t)> jump_targets;
     std::vector<Handler> handlers;
   };

@@ -11,7 +11,7 @@
 
 namespace culprit::structure {
 
-/// A function as far as it can be told without debug information.
+/// A function as far as it can be determined without debug information.
 struct Function {
   std::string name, linkage;
   std::vector<Range> ranges;  ///< the first holds the entry

@@ -23,7 +23,7 @@ class JumpTables {
   JumpTables(const Module& module, const Decoder& decoder) : module_(module), decoder_(decoder) {}
 
   /// Targets of the computed jump `instructions[jump]`, in the order of the table; empty where they cannot be
-  /// told. `instructions` are those of the whole procedure, ascending.
+  /// determined. `instructions` are those of the whole procedure, ascending.
   [[nodiscard]] std::vector<std::uint64_t> targets(std::span<const Instruction> instructions,
                                                    std::size_t jump) const;
 

@@ -29,7 +29,7 @@ inline constexpr std::size_t kMostBlocks = 16384;
 /// Natural loops: an edge t → h whose head dominates its tail is a back edge; all back edges to h make one
 /// loop, of h and what reaches some t without passing h. Cycles that remain when back edges are taken away
 /// have several entries (irreducible): each strongly connected part counts as one loop whose header is its
-/// entry with the lowest address; loops nested in such a part are told apart only where they are natural.
+/// entry with the lowest address; loops nested in such a part are distinguished only where they are natural.
 LoopForest find_loops(const FlowGraph& graph);
 
 }  // namespace culprit::structure

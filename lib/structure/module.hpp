@@ -48,7 +48,7 @@ class Module {
   /// Subtracted from addresses that libdwfl gives.
   [[nodiscard]] std::uint64_t bias() const { return bias_; }
 
-  /// What tells apart files of the same build, such as one that was stripped or whose debug file was
+  /// What distinguishes files of the same build, such as one that was stripped or whose debug file was
   /// installed later: size and time of the file and of its debug file, and the build-id of a supplementary
   /// one.
   [[nodiscard]] std::string files();

@@ -16,7 +16,8 @@ class LinkageStubs {
   explicit LinkageStubs(const Module& module);
   struct Stub {
     Range range;
-    std::string callee;  ///< the symbol, empty where it cannot be told (the table's head, a damaged stub)
+    std::string
+        callee;  ///< the symbol, empty where it cannot be determined (the table's head, a damaged stub)
   };
   /// The stub that holds `address`; empty where none does.
   [[nodiscard]] std::optional<Stub> find(std::uint64_t address) const;

@@ -1,5 +1,5 @@
 // Rust's mangling v0 (RFC 2603, and https://doc.rust-lang.org/rustc/symbol-mangling/v0.html for what came
-// later) is the syntax of paths, types and constants in prefix form: the first letter of each tells what it
+// later) is the syntax of paths, types and constants in prefix form: the first letter of each says what it
 // is. So this is a recursive descent that writes as it reads. What was read before is referred to by its
 // place (`B`), and is then read again there. LLVM and GNU have such demanglers too; theirs put no bound on
 // what back references expand to.
@@ -41,7 +41,7 @@ std::string_view basic_type(char letter) {
 }
 
 struct Identifier {
-  std::uint64_t number = 0;  ///< tells apart what has the same name
+  std::uint64_t number = 0;  ///< distinguishes what has the same name
   std::string name;
 };
 

@@ -11,7 +11,7 @@ namespace culprit::structure {
 
 /// Collects the scopes of one module as points need them. Siblings that mean the same to the user are one
 /// scope: inlined instances of the same procedure from the same call site (a compiler duplicated the code),
-/// and loops of the same source line (vectorised body, remainder); loops without a line are told apart by
+/// and loops of the same source line (vectorised body, remainder); loops without a line are distinguished by
 /// their header's address.
 class ScopeTable {
  public:

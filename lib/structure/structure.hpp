@@ -42,7 +42,8 @@ struct Scope {
   std::uint32_t line = 0;        ///< inlined: its definition's line; loop: its header's line, 0 where unknown
   std::uint32_t call_file = kNone;  ///< inlined: the call site
   std::uint32_t call_line = 0;
-  std::uint64_t address = 0;  ///< loop: of its header, which tells loops without a line apart; inlined: entry
+  std::uint64_t address =
+      0;  ///< loop: of its header, which distinguishes loops without a line; inlined: entry
 };
 
 /// What lies at one address.

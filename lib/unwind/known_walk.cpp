@@ -1,3 +1,4 @@
+// Whole walks that were made before and may come again (docs/algorithms.md 14).
 #include "unwind/known_walk.hpp"
 
 namespace culprit::unwind {

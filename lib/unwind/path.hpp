@@ -15,7 +15,7 @@
 // would be the same, and is reused unread.
 //
 // Of a path deeper than kMaxDepth the outermost and the innermost frames are shown. Between them lies a gap,
-// of which every so many frames one is remembered, a milestone, so that later walks need not come by all of
+// of which every this many frames one is remembered, a milestone, so that later walks need not come by all of
 // it: a walk that arrives at a milestone is spliced there where the milestones from there outwards and all
 // slots of the outermost frames hold. What lies between two milestones is not verified; nor is it shown.
 //

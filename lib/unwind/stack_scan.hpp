@@ -16,8 +16,8 @@ class OnwardWalk {
 };
 
 /// The last resort: the nearest word on the stack that is a return address from which the walk goes on to the
-/// root. What earlier calls have left on the stack is told apart where the call instruction names its target:
-/// that must be the code at start.pc. Async-signal-safe.
+/// root. What earlier calls have left on the stack is distinguished where the call instruction names its
+/// target: that must be the code at start.pc. Async-signal-safe.
 bool scan_stack(const BridgeStart& start, FindModule find, void* context, StackBounds& bounds,
                 OnwardWalk& onward, Bridge& bridge) noexcept;
 

@@ -1,3 +1,5 @@
+// The Callers view (docs/algorithms.md 4): bottom up, one level at a time, since the whole forest is
+// quadratic. Inclusive figures count outermost instances alone.
 #include "views/callers.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The Calling Context view (docs/algorithms.md 4): the canonical tree, top down.
 #include "views/calling_context.hpp"
 
 namespace culprit::views {

@@ -36,8 +36,8 @@ struct ComparedScope {
 /// Two runs compared. For an inclusive column, a scope's figures are its own and those of the scopes below it
 /// here: changes add up, and that of the root is the difference of the totals. A level that only one run has
 /// (see match) so has only what is left to it. For an exclusive column the figures are those of views. A
-/// formula is evaluated at each scope on the figures that its operands have there; what matters is then told
-/// by the runs' main metric.
+/// formula is evaluated at each scope on the figures that its operands have there; what matters is then
+/// decided by the runs' main metric.
 class Difference {
  public:
   /// The columns are of the same metric in either run and additive (Column::additive), or the same formula

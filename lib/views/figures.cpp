@@ -1,3 +1,5 @@
+// Figures of scopes over all threads or some (docs/algorithms.md 2, 3): from summaries where these have them,
+// else from the values of single threads.
 #include "views/figures.hpp"
 
 #include "views/derived.hpp"

@@ -1,3 +1,4 @@
+// The Flat view (docs/algorithms.md 4), with the exact accumulators that merging formed.
 #include "views/flat.hpp"
 
 #include <algorithm>

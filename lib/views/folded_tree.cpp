@@ -1,3 +1,5 @@
+// The calling context tree without call sites and lines, by which two runs compare (docs/algorithms.md 17).
+// One pass.
 #include "views/folded_tree.hpp"
 
 #include <algorithm>

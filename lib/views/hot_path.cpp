@@ -1,3 +1,5 @@
+// The hot path (docs/algorithms.md 17): from the root to the largest child while that keeps most of its
+// parent.
 #include "views/hot_path.hpp"
 
 #include <cmath>

@@ -1,3 +1,5 @@
+// Pairs the loops of one scope in two runs (docs/algorithms.md 17): of all pairings that keep their order,
+// the one with the most in common, by dynamic programming.
 #include "views/loop_alignment.hpp"
 
 #include "views/similarity.hpp"

@@ -1,3 +1,5 @@
+// Matches the scopes of two runs from the root downwards (docs/algorithms.md 17): by name, file and module,
+// then by name alone, loops by alignment, renamed procedures by what they contain.
 #include "views/matching.hpp"
 
 #include "views/loop_alignment.hpp"

@@ -1,3 +1,4 @@
+// The outermost instances of flat scopes (docs/algorithms.md 4), in one pre-order pass over the contexts.
 #include "views/outermost.hpp"
 
 #include <bit>

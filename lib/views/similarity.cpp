@@ -1,3 +1,5 @@
+// How much of what two scopes contain is the same (docs/algorithms.md 17), by sorted hashes of what is below
+// them.
 #include "views/similarity.hpp"
 
 #include "views/scope_key.hpp"

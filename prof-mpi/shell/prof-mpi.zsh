@@ -7,7 +7,7 @@ _arguments \
   '--force[replace a database that exists]' \
   '*'{-R,--replace-prefix}'[look for sources below NEW where the compiler said OLD]:OLD=NEW:' \
   '--dry-run[do everything but write]' \
-  '*--segment[tell how long each invocation of this procedure took]:procedure:' \
+  '*--segment[report how long each invocation of this procedure took]:procedure:' \
   '--idle-rules[further rules of what is idleness]:file:_files' \
   '--balance[balance test]:test:(noise-aware paper)' \
   '--alpha[imbalance of the root that is still balanced]:factor:' \

@@ -1,3 +1,4 @@
+// POP efficiencies (docs/algorithms.md 10) of the run and of marked regions, and their text, json and csv.
 #include "commands/efficiency.hpp"
 
 #include "findings/coverage.hpp"
@@ -27,7 +28,7 @@ bool is_mpi(const database::Context& context) {
   return kind == measurement::WaitKind::mpi || kind == measurement::WaitKind::none;
 }
 
-/// What the time lines told.
+/// By time lines.
 Efficiency traced_efficiency(const database::TraceAnalyses& trace) {
   Efficiency result{.parallel = trace.parallel,
                     .load_balance = trace.load_balance,

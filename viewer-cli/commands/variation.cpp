@@ -54,7 +54,7 @@ Table outliers_table(const Variation& variation) {
   return table;
 }
 
-/// When each segment began, by row, since the first call of any rank; empty where older writers do not tell.
+/// When each segment began, by row, since the first call of any rank; empty where older writers do not say.
 Json begins_json(const database::Contents& experiment, const Variation& variation) {
   Json rows = Json::array();
   for (const Variation::Row& row : variation.rows) {

@@ -1,3 +1,5 @@
+// Collects what the report says of idleness, suspects and work (docs/algorithms.md 5), from summaries; one
+// pass over the contexts.
 #include "findings/diagnosis.hpp"
 
 #include "views/column.hpp"

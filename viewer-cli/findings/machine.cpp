@@ -1,3 +1,4 @@
+// What the machine did to the run, in words (docs/algorithms.md 5.6).
 #include "findings/machine.hpp"
 
 #include "blame/machine.hpp"

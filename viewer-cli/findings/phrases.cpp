@@ -134,7 +134,7 @@ std::string suspect_phrase(const database::Contents& experiment, ContextId named
   for (ContextId at = named; at != kNone; at = experiment.contexts[at].parent) {
     if (experiment.contexts[at].kind == ContextKind::procedure && own(at)) {
       const std::string name = procedure_name(experiment, at, width, unicode);
-      // A stripped program's names (`app@0x1240`) tell nothing.
+      // A stripped program's names (`app@0x1240`) say nothing.
       if (name != "main" && !name.starts_with(views::base_name(program)))
         phrase.append(", under ").append(name);
       return phrase;

@@ -15,7 +15,7 @@ namespace culprit::viewer {
 /// n-th of one rank and the n-th of another need not belong together, and only time compares them.
 [[nodiscard]] bool line_up(const database::Variation& variation);
 
-/// Whether it is known when segments began. Older writers do not tell.
+/// Whether it is known when segments began. Older writers do not say.
 [[nodiscard]] bool have_begins(const database::Variation& variation);
 
 /// Since the first call of any rank, in s; nothing where it is not known.

@@ -78,7 +78,7 @@ class Names {
   std::size_t width_;
   bool unicode_;
   std::vector<std::string> names_;
-  std::vector<ContextId> caller_;  ///< the procedure up to which each is told
+  std::vector<ContextId> caller_;  ///< the procedure up to which each is named
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace culprit::viewer {
 
 /// What each suspect of the experiment is called, in its order: by the scope that stands out and where inside
 /// it the excess is, `smooth (in pause_for at a.c:11)`; library code is followed by the program's own
-/// procedure that it works for; two that would read the same by the callers that tell them apart. Names are
+/// procedure that it works for; two that would read the same by the callers that distinguish them. Names are
 /// shortened to `width` columns.
 std::vector<std::string> suspect_names(const database::Contents& experiment, std::size_t width, bool unicode);
 

@@ -1,3 +1,4 @@
+// Which gaps vary and what waiting that explains, in words (docs/algorithms.md 5.8).
 #include "findings/varying_gaps.hpp"
 
 #include "findings/phrases.hpp"

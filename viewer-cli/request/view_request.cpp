@@ -133,7 +133,7 @@ ViewRequest make_view_request(const views::Source& source, const Invocation& inv
     add_further_columns(request, {request.options.sort});
   }
   // A branch is small by what the run is measured in; the value of a formula says nothing about that. Nor
-  // does what a scope takes itself tell what lies below it.
+  // does what a scope takes itself say what lies below it.
   if (request.options.sort.derived) {
     request.options.size = require_column(source, invocation, primary_metric(source.experiment()));
   } else if (views::MetricName whole = request.options.sort.name; !whole.inclusive) {

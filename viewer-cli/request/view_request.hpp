@@ -30,7 +30,7 @@ double whole_of(const ViewRequest& request);
 /// The name of views::main_metric.
 std::string primary_metric(const database::Contents& experiment);
 
-/// Of the columns that are shown, those that tell whether a row was sampled: all of them where the run's time
+/// Of the columns that are shown, those that say whether a row was sampled: all of them where the run's time
 /// is among them, else none.
 std::vector<views::Column> sampled_columns(const database::Contents& experiment,
                                            const std::vector<views::Column>& shown);

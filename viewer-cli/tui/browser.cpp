@@ -131,7 +131,7 @@ void Browser::ask_file() {
 // -- events -------------------------------------------------------------------------------------------------
 
 void Browser::handle(const Event& event) {
-  // What a search told while it was typed stays when it is entered.
+  // What a search showed while it was typed stays when it is entered.
   if (!prompt_ || event.key != Key::enter) message_.clear();
   if (answer_overlay(event)) return;
   if (event.key == Key::click && click(event)) return;

@@ -66,7 +66,7 @@ long open_kernel_event(const KernelOpening& opening);
 long open_kernel_event_as_allowed(KernelOpening& opening);
 
 /// Opens a counter of the processor's cycles for the calling thread, outside the kernel: a descriptor, or a
-/// negative errno that tells why hardware counters cannot be used here.
+/// negative errno that says why hardware counters cannot be used here.
 long open_cycle_counter();
 
 void close_event(long descriptor);

@@ -16,7 +16,7 @@ enum class PapiStep : std::uint8_t {
   component,  ///< sample: the event's component does not interrupt
   set,        ///< make an event set
   count,      ///< add the event to those before it
-  overflow,   ///< interrupt every so many events
+  overflow,   ///< interrupt every this many events
   start,      ///< start them all
 };
 

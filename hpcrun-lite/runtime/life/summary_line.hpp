@@ -11,7 +11,7 @@ void close_run(const CulpritTotals& totals);
 /// says something, and of an MPI run only rank 0.
 void close_process();
 
-/// From here on the process is a rank, of so many.
+/// From here on the process is a rank, of this many.
 void closing_rank(int rank, int ranks);
 
 }  // namespace culprit::runtime

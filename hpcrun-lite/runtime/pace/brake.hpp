@@ -18,8 +18,8 @@ class Brake {
   /// Over so long where the rate is to come back: as far as sampling will take three quarters of its share at
   /// most, so that the two do not take turns.
   static constexpr std::uint64_t kEase = 250'000'000;
-  /// Before so many runs were timed, `signal_ns` stands for them: one of the first that met a page fault, or
-  /// a virtual machine that was halted, would decide alone.
+  /// Before this many runs were timed, `signal_ns` stands for them: one of the first that met a page fault,
+  /// or a virtual machine that was halted, would decide alone.
   static constexpr std::uint64_t kTrusted = 8;
   /// Runs between two looks at the clock.
   static constexpr std::uint64_t kEvery = 32;

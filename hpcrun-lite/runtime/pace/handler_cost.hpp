@@ -10,7 +10,7 @@ namespace culprit::runtime {
 /// rate. Pure arithmetic, in zeroed memory; times in ns.
 class HandlerCost {
  public:
-  /// One run in so many is timed: reading the clock twice costs a quarter of a run.
+  /// One run in this many is timed: reading the clock twice costs a quarter of a run.
   static constexpr std::uint64_t kEvery = 16;
   /// The first runs are timed each and stand for themselves: they create the file and compile the rules of
   /// the first paths, and say nothing about those to come.
@@ -19,7 +19,7 @@ class HandlerCost {
   /// Timed runs to a verdict, 256 runs in all: 1.3 s at 200 Hz, 26 ms at 10 kHz. Fewer would let chance
   /// decide, more would let a costly handler go on for longer.
   static constexpr std::uint64_t kWindow = 16;
-  /// The handler is too costly where it takes more than one part in so many of the time.
+  /// The handler is too costly where it takes more than one part in this many of the time.
   static constexpr std::uint64_t kShare = 10;
 
   void start() { *this = HandlerCost{}; }

@@ -1,3 +1,5 @@
+// Asks the kernel how threads were scheduled and what the host had to give (docs/algorithms.md 5.6), ever
+// more rarely.
 #include "runtime/process/scheduling.hpp"
 
 #include "measurement/schedule.hpp"
@@ -49,7 +51,7 @@ ProcessorSet processors_of(int tid) {
   return set;
 }
 
-/// Time on processors, and waiting for one; both 0 where the kernel does not tell.
+/// Time on processors, and waiting for one; both 0 where the kernel does not say.
 void read_times(int tid, Schedule& schedule) {
   Text<64> path;
   path.add("/proc/self/task/").number(static_cast<std::uint64_t>(tid)).add("/schedstat");

@@ -1,3 +1,4 @@
+// The cost of the handler's runs, and the rate that follows (docs/algorithms.md 13). One run in 16 is timed.
 #include "runtime/sampling/run_cost.hpp"
 
 #include "runtime/recording/recording.hpp"

@@ -6,7 +6,7 @@
 // too.
 namespace culprit::runtime {
 
-/// The calling thread's run begins; one in so many is timed.
+/// The calling thread's run begins; one in this many is timed.
 void begin_run(Thread* thread);
 
 /// The end of what counts as the run's own time; further calls do nothing. `outside`: what it cost the thread

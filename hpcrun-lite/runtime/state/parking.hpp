@@ -35,7 +35,7 @@ struct Parking {
 /// What expirations of Parking::timer bear in the place of an event's index.
 inline constexpr int kParkingTimer = 64;
 
-/// At most so many threads are parked: those with higher numbers never are.
+/// At most this many threads are parked: those with higher numbers never are.
 inline constexpr std::size_t kMostWatched = 16384;
 
 }  // namespace culprit::runtime

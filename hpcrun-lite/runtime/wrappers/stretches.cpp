@@ -1,4 +1,4 @@
-// What the MPI wrappers tell of calls that wait.
+// What the MPI wrappers say of calls that wait.
 #include "runtime/recording/stretches.hpp"
 
 #include "runtime/api.hpp"

@@ -1,3 +1,6 @@
+// Overlays static structure on the calling context tree (docs/algorithms.md 1, 15): siblings with equal
+// labels become one scope, and scopes are numbered in pre-order, siblings by their labels. Cost: a hash
+// look-up per frame.
 #include "merge/attribution/scope_forest.hpp"
 
 #include <algorithm>

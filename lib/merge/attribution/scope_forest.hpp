@@ -16,7 +16,7 @@ struct Label {
   database::ContextKind kind = database::ContextKind::root;
   database::StringId name = 0, module = 0, file = 0;
   std::uint32_t line = 0;
-  std::uint64_t address = 0;  ///< tells loops without a line apart; else 0
+  std::uint64_t address = 0;  ///< distinguishes loops without a line; else 0
 
   friend auto operator<=>(const Label&, const Label&) = default;  // NOLINT(modernize-use-nullptr)
 };

@@ -1,3 +1,5 @@
+// Balance, blame and suspects of each role (docs/algorithms.md 5.2 to 5.5; Tallent 2010): rank 0 decides from
+// summaries; each rank reads the values of single threads that suspects need from its share of the tiles.
 #include "merge/diagnosis/diagnose.hpp"
 
 #include "merge/diagnosis/work_by_thread.hpp"

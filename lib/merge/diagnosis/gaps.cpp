@@ -1,3 +1,5 @@
+// Adds up the gaps between waiting calls of all threads and finds those that vary from one iteration to the
+// next (docs/algorithms.md 5.8).
 #include "merge/diagnosis/gaps.hpp"
 
 #include "cct/message.hpp"

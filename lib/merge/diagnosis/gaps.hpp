@@ -9,7 +9,7 @@
 
 namespace culprit::merge {
 
-/// Collective: sets the varying gaps of rank 0's experiment from what each rank's threads told.
+/// Collective: sets the varying gaps of rank 0's experiment from those of each rank's threads.
 void find_gaps(exchange::Communicator& comm, const std::vector<blame::GapSums>& own,
                const Summaries& summaries, database::Experiment& experiment);
 

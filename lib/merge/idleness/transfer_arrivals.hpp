@@ -22,7 +22,7 @@ struct Arrival {
 /// Who came when to single large transfers, of which the runtime kept the times of all processes' calls
 /// (stamps): collectives by communicator and number, messages by the two processes and their number. Those
 /// that some process left out, of processes on several hosts, whose clocks cannot be compared, or whose times
-/// contradict each other tell nothing.
+/// contradict each other say nothing.
 class TransferArrivals {
  public:
   /// Stamps of all processes together that are looked at, so that 100 000 ranks fit into one process's
@@ -47,7 +47,7 @@ class TransferArrivals {
   struct Call {
     std::uint32_t operations;
     bool whole, any;
-    std::uint32_t last_part;  ///< the last to come brings one in so many parts of what is moved; at least 1
+    std::uint32_t last_part;  ///< the last to come brings one in this many parts of what is moved; at least 1
   };
   static Call call_of(const measurement::Epoch& stamp);
 

@@ -1,3 +1,5 @@
+// Takes frames of the sampler's own libraries out of each tree (docs/algorithms.md 1); their values go to the
+// nearest frame outside. One pass over the nodes.
 #include "merge/input/own_frames.hpp"
 
 #include <algorithm>

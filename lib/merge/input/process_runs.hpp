@@ -60,7 +60,7 @@ class ProcessRuns {
   ProcessPacker packer_;
 };
 
-/// Collective: rank 0 gets all ranks' runs, piece by piece into `spill`, and `summarizer` what they tell of
+/// Collective: rank 0 gets all ranks' runs, piece by piece into `spill`, and `summarizer` what they say of
 /// the runs as a whole; the others get nothing.
 std::vector<PackedRuns> gather(exchange::Communicator& comm, Summarizer& summarizer, PackedRuns&& mine,
                                storage::Spill& spill);

@@ -1,3 +1,5 @@
+// Finds the C name MPI_X behind the names of its bindings and stubs (docs/algorithms.md 1, 5.1), by their
+// spelling alone.
 #include "merge/rules/mpi_names.hpp"
 
 #include <algorithm>

@@ -77,7 +77,7 @@ Calls add_up_calls(const Shape& shape, std::span<const std::uint32_t> threads,
 /// By communicator and the first ranks of either side.
 using Partners = std::map<std::tuple<std::uint64_t, std::int32_t, std::int32_t>, PartnerTraffic>;
 
-/// With so many ranks on either side of a row, and only the communicators that are `kept` told apart.
+/// With this many ranks on either side of a row, and only the communicators that are `kept` distinguished.
 Partners partners_by(std::span<const waits::PartnerSum> sums, std::int32_t ranks,
                      const std::set<std::uint64_t>& kept) {
   Partners partners;

@@ -31,10 +31,10 @@ using database::Experiment;
 using database::Wait;
 using database::WaitPattern;
 
-/// The dominant procedure and those below it: so many levels at most.
+/// The dominant procedure and those below it: this many levels at most.
 constexpr std::size_t kLevels = 3;
 
-/// What time stamps tell replaces what was approximated for the same threads; waits of threads and for
+/// What time stamps show replaces what was approximated for the same threads; waits of threads and for
 /// flushes are known by approximation only.
 void replace_approximations(std::vector<Wait>& waits, std::vector<Wait>&& exact,
                             const std::set<std::uint32_t>& traced) {
@@ -229,8 +229,8 @@ class Analyses {
     return tables_.variation(level, around_marks, values, read_events_.size());
   }
 
-  /// Marked iterations are the coarsest level; procedures follow. The bins of `map` are told which segments
-  /// of the coarsest one lie in them.
+  /// Marked iterations are the coarsest level; procedures follow. The bins of `map` get the segments of the
+  /// coarsest one that lie in them.
   void find_variations(waits::TimeMap& map) {
     find_read_events();
     const waits::CallPaths paths = call_paths(shape_);

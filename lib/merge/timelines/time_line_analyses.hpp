@@ -15,7 +15,7 @@
 
 namespace culprit::merge {
 
-/// What the ranks' time lines told; on ranks other than 0 the values of their own threads only.
+/// What the ranks' time lines show; on ranks other than 0 the values of their own threads only.
 struct TimeLineFindings {
   TraceValues values;
   database::TraceAnalyses trace;

@@ -103,7 +103,7 @@ std::uint32_t ThreadAccumulation::slot_of(const measurement::ThreadProfile& thre
   return plan_.slot_of[united[node]];
 }
 
-/// The nodes with values, their slots, and rows for these and for what time lines tell.
+/// The nodes with values, their slots, and rows for these and for what time lines show.
 void ThreadAccumulation::find_rows(const measurement::ThreadProfile& thread,
                                    std::span<const cct::NodeId> united, std::uint32_t location) {
   // Which nodes have values nobody could predict: they are listed without a branch.
@@ -287,7 +287,7 @@ std::vector<blame::GapSums> ThreadAccumulation::gaps() const {
   return list;
 }
 
-/// Of the thread whose rows these are, once they hold all but what time lines tell.
+/// Of the thread whose rows these are, once they hold all but what time lines show.
 void ThreadAccumulation::list_schedule(const measurement::ThreadProfile& thread, std::uint32_t location) {
   const measurement::Schedule& schedule = thread.schedule;
   if (!schedule.known()) return;

@@ -33,7 +33,7 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
   return std::to_string(per_mille / 10) + "." + std::to_string(per_mille % 10) + " %";
 }
 
-/// Ranks that are told in ascending order, as "0-3, 8": no more ranges of them than a line holds.
+/// Ranks that come in ascending order, as "0-3, 8": no more ranges of them than a line holds.
 class RankRanges {
  public:
   void add(std::int32_t rank) {

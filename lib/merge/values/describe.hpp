@@ -38,7 +38,7 @@ std::vector<database::ModuleInfo> describe_modules(const ProcessTable& processes
                                                    const RecoveredStructure& structure,
                                                    const database::Experiment& experiment);
 
-/// The processes' own counters and what the summaries tell.
+/// The processes' own counters and what the summaries show.
 database::Quality judge_quality(const Survey& survey, const Attribution& attribution,
                                 std::span<const database::Summary> context_summaries);
 

@@ -22,7 +22,7 @@ constexpr std::uint32_t kNone = UINT32_MAX;
 /// Gaps with less, in periods, are joined: to scale one sample by what it happened to be is worse than not
 /// to. Of a call that is known anyway, whatever it was.
 constexpr std::uint64_t kRare = 4;
-/// Stamps and samples may differ by so many standard errors, and by so many periods at the ends.
+/// Stamps and samples may differ by this many standard errors, and by this many periods at the ends.
 constexpr double kDoubt = 5, kEnds = 2;
 
 std::uint64_t rounded(double ns) {

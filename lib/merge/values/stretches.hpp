@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-// Samples divide what stamps tell exactly (docs/algorithms.md 5.7).
+// Samples divide what stamps show exactly (docs/algorithms.md 5.7).
 namespace culprit::merge {
 
 /// What the stamps of a thread's stretches make of its samples. Keeps its memory from one thread to the next.

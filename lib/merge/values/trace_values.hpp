@@ -13,7 +13,7 @@
 
 namespace culprit::merge {
 
-/// What time lines tell of one thread at one context.
+/// What time lines show of one thread at one context.
 struct TraceValue {
   std::uint32_t thread = 0;  ///< in the database
   database::ContextId context = 0;

@@ -19,7 +19,7 @@ using measurement::WaitKind;
 
 namespace {
 
-/// So many calls tell what the others of their frame do beside waiting.
+/// So many calls say what the others of their frame do beside waiting.
 constexpr double kEnoughCalls = 16;
 
 /// The large transfers of one frontier frame, and what was sampled in it.

@@ -1,3 +1,5 @@
+// A time line as cost propagation and hotspots compare it with others (docs/algorithms.md 8): as a waiter and
+// as a delayer.
 #include "waits/causes/compared_line.hpp"
 
 #include <algorithm>

@@ -49,7 +49,7 @@ struct DelayOptions {
   /// for each rank of the analysis: many enough for an exchange to take a small part of the time, and few
   /// enough for all ranks to have something to do meanwhile. The costs are the same for any number.
   std::size_t waits_together = 1 << 9;
-  /// What time lines cost waiters here is told to the ranks that have them after a round with more accounts,
+  /// What time lines cost waiters here is sent to the ranks that have them after a round with more accounts,
   /// which take some hundred bytes each. The costs are the same for any number.
   std::size_t accounts_kept = 1 << 18;
   /// Told of each wait where it was recorded, in no order; nothing: nobody is.

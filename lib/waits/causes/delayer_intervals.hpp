@@ -18,7 +18,7 @@ namespace culprit::waits {
 /// What a delayer did in an interval.
 struct DelayerInterval {
   SideTimes did;                ///< each region once, and behind them each sampled path of a region once
-  std::uint32_t regions = 0;    ///< the first so many of `did.times`
+  std::uint32_t regions = 0;    ///< the first this many of `did.times`
   PropagatedCost::Range waits;  ///< that lie in it
   std::uint64_t waits_ns = 0;   ///< how long they are
 
@@ -47,7 +47,7 @@ struct IntervalKey {
   friend bool operator==(const IntervalKey&, const IntervalKey&) = default;
 };
 
-/// Requests what a delayer did in an interval, which explains so many waits of the rank that requests it.
+/// Requests what a delayer did in an interval, which explains this many waits of the rank that requests it.
 struct IntervalRequest {
   static constexpr std::uint8_t kMessage = 20;
   IntervalKey interval;

@@ -35,7 +35,7 @@ struct Hotspot {
 class HotspotDiagnosis {
  public:
   /// `procedure_of` gives for each call path of the united tree the path of the procedure that it is in;
-  /// `chains` tells which are compared as one. All must outlive it.
+  /// `chains` says which are compared as one. All must outlive it.
   HotspotDiagnosis(const Matched& matched, std::span<const std::uint32_t> procedure_of,
                    const ProcedureChains& chains)
       : matched_(matched), procedure_of_(procedure_of), chains_(chains), times_(matched.regions.synced()) {}

@@ -1,3 +1,5 @@
+// Divides sums of waits into direct waits and those that the delayer's own waits passed on
+// (docs/algorithms.md 8; Böhme 2010).
 #include "waits/causes/indirect_waits.hpp"
 
 namespace culprit::waits {

@@ -23,7 +23,7 @@ class IndirectWaits {
   void set(std::vector<WaitSum>& sums) const;
 
  private:
-  /// What WaitSum tells apart.
+  /// What WaitSum distinguishes.
   struct Key {
     Location location = 0, cause = 0;
     std::uint32_t context = 0, cause_context = 0;

@@ -127,7 +127,7 @@ LongLine::LongLine(const TimeLine& line, const Regions& regions, storage::Spill&
     profile.add(line, {.first = first, .synced_as = SyncedAs::leaving, .until = until - 1, .through = true});
     for (const std::uint32_t region : profile.regions()) add({.region = region, .ns = profile.of(region)});
     for (const RegionTime& time : profile.samples()) add(time);
-    // A sum's own size takes no more memory than so many calls.
+    // A sum's own size takes no more memory than this many calls.
     if (until - sums_.back().until >= std::max<std::size_t>(kCalls, last_.size())) close_sum(until);
   }
   numbers_ = {};

@@ -103,7 +103,7 @@ class IntervalProfile {
     std::uint32_t call = 0;  // that ends it
     std::uint32_t region = 0;
   };
-  /// A call whose wait is told elsewhere.
+  /// A call whose wait is known from elsewhere.
   struct LongCall {
     std::uint32_t region = 0;
     std::uint32_t wait = 0;  // which of the line's that is
@@ -128,7 +128,7 @@ class IntervalProfile {
   std::uint32_t round_ = 1;
   std::vector<Slot> slots_;             // by region: its time, if it is of this round
   std::vector<std::uint32_t> regions_;  // the first of them are those of this round
-  std::size_t count_ = 0;               // so many
+  std::size_t count_ = 0;               // this many
   std::vector<RegionTime> samples_;
   // Of what is being added: what takes other sequences than the events to tell.
   std::vector<SampledGap> sampled_gaps_;
@@ -138,7 +138,7 @@ class IntervalProfile {
 /// What a long time line did from its beginning up to some of its calls, so that a long while of it is the
 /// difference of two such sums and need not be gone through. A sum is as many numbers as there were regions
 /// and sampled paths up to there, eight together; those eight that did not change since the sum before are
-/// shared with it, so that a while is told by what happened in it.
+/// shared with it, so that time is judged by what happened in it.
 class LongLine {
  public:
   /// Whiles of fewer calls are gone through.

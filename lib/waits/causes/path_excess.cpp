@@ -190,7 +190,8 @@ double ExcessTree::repeated(std::uint32_t region, double counted) const {
   return std::max(1., counted / std::max(1., sampled));
 }
 
-/// The exact times of a gap, by the samples in it. Where only one side was sampled its samples tell of both.
+/// The exact times of a gap, by the samples in it. Where only one side was sampled its samples stand for
+/// both.
 void ExcessTree::divide(std::span<const PathTime> samples, const std::array<double, kSides>& ns) {
   const auto of_side = [&](std::size_t side) {
     return [side](const PathTime& time) { return static_cast<std::size_t>(time.side) == side; };
@@ -309,7 +310,7 @@ double ExcessTree::weigh_kept(bool exact, double most, std::map<PathOfRegion, do
   return part * sum;
 }
 
-/// Gaps bear what samples cannot tell: by what took the delayer longer; where none did, by what it took.
+/// Gaps bear what samples cannot show: by what took the delayer longer; where none did, by what it took.
 void ExcessTree::weigh_gaps(double ns, std::map<PathOfRegion, double>& found) const {
   for (const bool excess : {true, false}) {
     const auto weight = [excess](const std::array<double, kSides>& times) {
@@ -344,7 +345,7 @@ std::map<PathOfRegion, double> ExcessTree::weights(double cost_ns) {
   return found;
 }
 
-/// As whole numbers, which tell a millionth of the largest apart.
+/// As whole numbers, which distinguish a millionth of the largest.
 std::vector<PathWeight> in_whole_numbers(const std::map<PathOfRegion, double>& found) {
   constexpr double kWhole = 1e12;
   double sum = 0;

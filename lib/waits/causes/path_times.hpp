@@ -38,7 +38,7 @@ constexpr std::uint64_t added(std::uint64_t a, std::uint64_t b) {
   return a > ~b ? ~std::uint64_t{0} : a + b;
 }
 
-/// A weight: so many of so many.
+/// A weight: a part of a whole.
 struct Weight {
   std::uint64_t part = 0, whole = 1;
 };

@@ -37,7 +37,7 @@ class PropagatedCost {
     low_ = low;
     leaves_.resize(std::max(leaves_.size(), gone_ + (top_ - low_)));
   }
-  /// Something will come to the range's waits, so many times.
+  /// Something will come to the range's waits, this many times.
   void announce(const Range& range, std::uint32_t times = 1);
   /// It is there. Appends to `ready` the waits of this round to which nothing more will come. Returns what
   /// comes too late: these waits were passed on in an earlier round, or forced.

@@ -53,7 +53,7 @@ class InstancesInOrder {
     ++at_;
     read();
   }
-  /// Whether all members synchronized in the call, so that nobody need be told. Calls come in order.
+  /// Whether all members synchronized in the call, so that nothing need be sent. Calls come in order.
   bool synchronized_by_all(std::uint32_t call) {
     while (at_ != all_.size() && next_.event < call) advance();
     return at_ != all_.size() && next_.event == call && next_.synchronized;
@@ -149,7 +149,7 @@ void IntervalStarts::receive(const AwaitedNotice& notice) {
       .awaited.add({.event = notice.cause.index, .by_its_end = notice.by_its_end, .waiter = notice.waiter});
 }
 
-/// Backwards through the time lines: those that were told of last are still in memory.
+/// Backwards through the time lines: those that arrived last are still in memory.
 void IntervalStarts::find() {
   std::vector<TimeLine>& lines = store_.lines();
   for (std::size_t i = lines.size(); i-- > 0;) find(lines[i]);

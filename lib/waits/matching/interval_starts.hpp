@@ -18,7 +18,7 @@ struct AwaitedNotice {
 };
 
 /// Finds where the synchronization intervals of all waits begin (docs/algorithms.md 8): the last moment
-/// before at which the waiter and the delayer synchronized. First all waits are told to those that caused
+/// before at which the waiter and the delayer synchronized. First all waits are sent to those that caused
 /// them; then each time line is gone along.
 class IntervalStarts {
  public:
@@ -30,7 +30,7 @@ class IntervalStarts {
 
   /// Tells the causes of a classified time line's waits.
   void tell(const TimeLine& line);
-  /// Collective: what was told since the last time arrives.
+  /// Collective: what was sent since the last time arrives.
   void deliver() { exchange_.deliver(*this); }
   /// After all of all time lines arrived: fills in where the intervals begin.
   void find();

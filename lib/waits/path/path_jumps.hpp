@@ -26,7 +26,7 @@ class PathJumps {
  public:
   PathJumps(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched);
 
-  /// Whether it is worth it: not for one rank of the analysis, and not for so many time lines that the path
+  /// Whether it is worth it: not for one rank of the analysis, and not for this many time lines that the path
   /// leaves nearly all of their waits aside.
   [[nodiscard]] bool worth_it() const { return worth_it_; }
   /// Collective: forgets all waits and brings those that ended up to `until_ns`, some thousand.

@@ -66,7 +66,7 @@ constexpr std::uint64_t kRecordsTogether = 1 << 12;
 /// some megabytes.
 constexpr std::size_t kWaitsTold = 1 << 18;
 
-/// Of each time line so many blocks are to fit into memory: eight that are being added to, half empty, are
+/// Of each time line this many blocks are to fit into memory: eight that are being added to, half empty, are
 /// then an eighth of it, and half of what is not packed at least. (What is never filled has to be zeroed by
 /// the system none the less, which would take longer than all else: so also where more memory may be used.)
 constexpr std::size_t kBlocksOfLine = 32;

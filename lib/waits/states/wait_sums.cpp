@@ -1,3 +1,4 @@
+// Adds up classified waits by call path, pattern and what they were for (docs/algorithms.md 7).
 #include "waits/states/wait_sums.hpp"
 
 #include <algorithm>

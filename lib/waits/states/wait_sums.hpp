@@ -41,7 +41,7 @@ class WaitSums {
   [[nodiscard]] std::vector<WaitSum> take();
 
  private:
-  /// What is told apart among the waits of one time line.
+  /// What is distinguished among the waits of one time line.
   struct Key {
     Location cause = 0;
     std::uint32_t context = 0, cause_context = 0;

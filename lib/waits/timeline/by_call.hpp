@@ -20,8 +20,8 @@ class ByCall {
   void add(const Item& item) { place(item.event) = item; }
   void clear() { parts_.clear(); }
   [[nodiscard]] std::size_t parts() const { return parts_.size(); }
-  /// Those of the `part`-th so many calls, in their order, into `items`; among those of one call `earlier(a,
-  /// b)` decides. They are given away.
+  /// Those of the `part`-th this many calls, in their order, into `items`; among those of one call
+  /// `earlier(a, b)` decides. They are given away.
   template <typename Earlier>
   void take(std::size_t part, std::vector<Item>& items, Earlier earlier) {
     if (part >= parts_.size()) return items.clear();

@@ -35,7 +35,7 @@ struct Event {
 };
 
 /// Something that may have kept a call waiting. Which of a call's candidates did is decided when all are
-/// known (wait_classification.hpp): one alone does not tell.
+/// known (wait_classification.hpp): one alone does not say.
 struct Candidate {
   std::uint32_t event = 0;  ///< the call's index on its time line
   Pattern pattern = Pattern::none;

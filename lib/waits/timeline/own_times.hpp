@@ -14,7 +14,7 @@ namespace culprit::waits {
 
 /// What a call path took, waits left out.
 struct OwnTime {
-  PathOfRegion path;  ///< `region` tells where nothing was sampled, else it is the default one
+  PathOfRegion path;  ///< `region` says where nothing was sampled, else it is the default one
   std::uint64_t ns = 0;
 };
 
@@ -34,7 +34,7 @@ class OwnTimes {
   std::map<PathOfRegion, std::uint64_t> sums_;
 };
 
-/// The path by which such times are added up: regions are told apart only where there is no call path.
+/// The path by which such times are added up: regions are distinguished only where there is no call path.
 PathOfRegion summed_path(const PathOfRegion& path);
 
 /// What this rank's time lines spent in each call path, waits left out: by samples where there are no calls,

@@ -11,7 +11,7 @@ namespace culprit::waits {
 
 /// A call path of the united tree that stands for (a part of) a region of a time line.
 struct PathOfRegion {
-  /// kBetween: time between two calls in which nothing was sampled; `region` tells which.
+  /// kBetween: time between two calls in which nothing was sampled; `region` says which.
   std::uint32_t context = 0;
   Region region;
   static constexpr std::uint32_t kBetween = ~std::uint32_t{0};

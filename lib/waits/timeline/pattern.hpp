@@ -7,7 +7,7 @@
 
 namespace culprit::waits {
 
-/// The wait states that time stamps tell exactly (docs/algorithms.md 7).
+/// The wait states that time stamps show exactly (docs/algorithms.md 7).
 enum class Pattern : std::uint8_t {
   none = 0,
   late_sender,

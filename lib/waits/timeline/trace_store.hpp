@@ -53,7 +53,7 @@ struct TimeLine {
       sampled_ns;  ///< once classified: what was sampled in gaps, in the order of regions
   std::uint32_t calls_sorted_together = 1;
   std::vector<std::uint64_t>
-      least_sent;  ///< by so many calls: when their earliest message was sent, or kNever
+      least_sent;  ///< by this many calls: when their earliest message was sent, or kNever
 };
 
 /// Calls visit(sample) for those in the gap before a call.

@@ -170,7 +170,7 @@ std::uint32_t OwnSums::outermost_since(std::uint64_t since, std::uint32_t contex
   return depth;
 }
 
-/// A call that a procedure may begin anew with; `own` tells of the one of its path before.
+/// A call that a procedure may begin anew with; `own`: what is kept of its path.
 void OwnSums::recur(const OfContext& own, const Event& event, const Passed& passed) {
   const std::uint32_t depth = outermost_since(own.call, event.context);
   recurrences_[own.recurrences].begins(event.enter_ns, depth);

@@ -36,7 +36,7 @@ std::uint32_t Returns::around(std::uint32_t a, std::uint32_t b) const {
   return a == b ? depth_[a] : nothing_;
 }
 
-/// Calls at contexts that `paths` does not have are passed over: behind them, the gap does not tell which
+/// Calls at contexts that `paths` does not have are passed over: behind them, the gap does not say which
 /// call was the one before.
 std::uint32_t Returns::ask(const Event& event) {
   const std::uint32_t previous = regions_[event.gap].previous;

@@ -87,7 +87,7 @@ class Division {
       const std::uint64_t end = std::min(stretch_.end_ns, reading.ns);
       const double part = value * static_cast<double>(end - begin) / static_cast<double>(reading.ns - since);
       sums_[stretch_.segment] += part;
-      // Read behind a call, it tells where the program is now, not where it was before the call.
+      // Read behind a call, it says where the program is now, not where it was before the call.
       if (stretch_.end_ns >= reading.ns) add(stretch_.segment, reading.context, part);
       if (stretch_.end_ns > reading.ns) break;
       more_ = stretches_.next(stretch_);

@@ -21,7 +21,7 @@ struct RowValues {
 using SegmentValues = std::vector<std::vector<RowValues>>;
 
 /// What was counted of each of `events` events in the segments of `found` (this analyst's rows), MPI calls
-/// left out as they are of SOS-times, so that both tell of the same code. A reading of a counter does not say
+/// left out as they are of SOS-times, so that both say of the same code. A reading of a counter does not say
 /// when between it and the one before: it is taken to have happened evenly, and as far as no call lies in
 /// between, where it was read. Readings of events beyond `events` are left out.
 SegmentValues segment_values(const RankMap& rank_map, const Matched& matched, const Variation& found,

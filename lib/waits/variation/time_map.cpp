@@ -64,7 +64,8 @@ class Bins {
   std::uint64_t since_ns_, until_ns_;  // and its time
 };
 
-/// Which context has most time in each bin of a row, told in the order of time: only one bin is open at once.
+/// Which context has most time in each bin of a row, added in the order of time: only one bin is open at
+/// once.
 class Places {
  public:
   void begin_row(std::vector<std::uint32_t>& contexts) {

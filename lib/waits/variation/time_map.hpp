@@ -41,8 +41,8 @@ struct TimeMap {
   std::vector<TimeMapRow> rows;  ///< of this rank of the analysis, in the order of its time lines
 };
 
-/// So many bins at most, and so many cells (ranks times bins) about, but kLeastBins bins for any number of
-/// ranks: a cell takes ten bytes or so in the database and twice as many in memory.
+/// This many bins at most, and this many cells (ranks times bins) about, but kLeastBins bins for any number
+/// of ranks: a cell takes ten bytes or so in the database and twice as many in memory.
 inline constexpr std::uint64_t kMostBins = 1000, kLeastBins = 64, kMostCells = 1'000'000;
 
 /// Collective. `shown_at`: the context that a call of a context of the united tree is shown at. Of each

@@ -14,7 +14,7 @@
 namespace culprit::viewer::tui {
 namespace {
 
-/// What tells columns of one metric apart; of sums, the beginning of the metric's description.
+/// What distinguishes columns of one metric; of sums, the beginning of the metric's description.
 std::string description_of(const database::Contents& experiment, const std::string& column) {
   const std::size_t colon = column.rfind(':');
   const std::string event = column.substr(0, colon);

@@ -19,7 +19,7 @@ namespace culprit::viewer::tui {
 /// Rows of a list in the browser; longer lists are for `--format csv`.
 inline constexpr std::size_t kMostRows = 300;
 
-/// What the analyses tell, over all threads.
+/// What the analyses show, over all threads.
 struct Findings {
   Diagnosis diagnosis;
   Verdict verdict;

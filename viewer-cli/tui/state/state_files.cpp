@@ -28,7 +28,7 @@ std::optional<fs::path> state_home() {
   return fs::path(home) / ".local" / "state" / "culprit";
 }
 
-/// FNV-1a: tells paths with the same last name apart, the same on every machine.
+/// FNV-1a: distinguishes paths with the same last name, the same on every machine.
 std::uint64_t hash(const std::string& text) {
   std::uint64_t value = 0xcbf29ce484222325U;
   for (const char letter : text) value = (value ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;

@@ -17,7 +17,7 @@ class Dots {
   /// `y` counts upwards from the lower edge. Dots outside are left out.
   void set(int x, int y, int series);
   void draw(Canvas& canvas) const;
-  /// A series' own mark in the place of the dots at `x` and `y`: what tells series apart without colours.
+  /// A series' own mark in the place of the dots at `x` and `y`: what distinguishes series without colours.
   void mark(Canvas& canvas, int x, int y, int series) const;
 
   [[nodiscard]] static char32_t marker(int series, bool unicode);

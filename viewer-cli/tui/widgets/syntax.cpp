@@ -18,7 +18,7 @@
 namespace culprit::viewer::tui {
 namespace {
 
-/// The library's names of what it tells apart.
+/// The library's names of what it distinguishes.
 constexpr std::array kElements = {
     std::pair{"keyword", Tone::code_word},      std::pair{"type", Tone::code_type},
     std::pair{"usertype", Tone::code_type},     std::pair{"classname", Tone::code_type},

@@ -20,7 +20,7 @@ enum class Tone : std::uint8_t {
   match,  ///< of a search
   warning,
   good,
-  series_a,  ///< of a graph; told apart without red and green
+  series_a,  ///< of a graph; distinguished without red and green
   series_b,
   series_c,
   series_d,
