@@ -36,19 +36,19 @@ struct OpenWait {
   WaitKind mark = WaitKind::none;
 };
 
+/// What is read of nodes and cells beside time.
+struct CellLayout {
+  std::size_t events = 0;  ///< values of a cell
+  bool epochs = false;     ///< epochs, which name nodes
+  bool units = false;      ///< the units of nodes, which traces name
+};
+
 /// Turns one arena into a tree in pre-order. Visits every unit once at most, whatever the links say.
 class TreeReader {
  public:
-  TreeReader(const ArenaImage& image, ThreadProfile& thread, OpenWait wait, std::size_t events,
-             std::span<const Module> modules, bool with_epochs, bool with_units)
-      : image_(image),
-        thread_(thread),
-        wait_(wait),
-        events_(events),
-        modules_(modules),
-        with_epochs_(with_epochs),
-        with_units_(with_units),
-        seen_(image.units()) {}
+  TreeReader(const ArenaImage& image, ThreadProfile& thread, OpenWait wait, CellLayout cells,
+             std::span<const Module> modules)
+      : image_(image), thread_(thread), wait_(wait), cells_(cells), modules_(modules), seen_(image.units()) {}
 
   void read();
   /// After read().
@@ -75,10 +75,8 @@ class TreeReader {
   const ArenaImage& image_;
   ThreadProfile& thread_;
   OpenWait wait_;
-  std::size_t events_;
+  CellLayout cells_;
   std::span<const Module> modules_;
-  bool with_epochs_;
-  bool with_units_;
   std::vector<bool> seen_;
   std::uint64_t sum_ = 0;
   bool lacks_module_ = false;
@@ -133,8 +131,8 @@ void TreeReader::read() {
     thread_.nodes.push_back({.frame = next.frame, .parent = next.parent});
     thread_.own_frames |= next.frame.module < modules_.size() && modules_[next.frame.module].own;
     thread_.cell.push_back(cct::kNoNode);
-    if (with_epochs_) number_[next.unit] = id;
-    if (with_units_) thread_.units.push_back(next.unit);
+    if (cells_.epochs) number_[next.unit] = id;
+    if (cells_.units) thread_.units.push_back(next.unit);
     read_cell(next.unit, image_.load<Node>(next.unit).cell);
     push_children(next.unit, id);
   }
@@ -177,9 +175,9 @@ void TreeReader::read_stretches() {
 void TreeReader::read_cell(NodeIndex unit, NodeIndex at) {
   Cell cell;
   std::uint64_t stretch = 0;
-  std::vector<EventValue> values(events_);
+  std::vector<EventValue> values(cells_.events);
   bool holds = false;
-  if (image_.holds(at, layout::cell_units(events_))) {
+  if (image_.holds(at, layout::cell_units(cells_.events))) {
     const auto raw = image_.load<layout::Cell>(at);
     sum_ += layout::cell_sum(at, raw);
     cell = {.time_ns = raw.time_ns,
@@ -190,7 +188,7 @@ void TreeReader::read_cell(NodeIndex unit, NodeIndex at) {
             .marked_ns = raw.marked_ns,
             .mark = wait_kind(raw.mark)};
     stretch = raw.stretch;
-    for (std::size_t i = 0; i < events_; ++i) {
+    for (std::size_t i = 0; i < cells_.events; ++i) {
       const auto event = image_.load<layout::CellEvent>(at, sizeof raw + i * sizeof(layout::CellEvent));
       sum_ += layout::event_sum(at, i, event);
       values[i] = {.value = event.value, .samples = event.samples};
@@ -208,7 +206,7 @@ void TreeReader::read_cell(NodeIndex unit, NodeIndex at) {
   holds = holds || (cell.time_ns | cell.samples | cell.blocked | cell.cpu_ns | cell.marked_ns) != 0;
   if (!holds) return;
   thread_.cell.back() = static_cast<std::uint32_t>(thread_.cells.size());
-  if (with_epochs_ && stretch > kUnknownStretch) stretches_.emplace_back(thread_.cell.back(), stretch);
+  if (cells_.epochs && stretch > kUnknownStretch) stretches_.emplace_back(thread_.cell.back(), stretch);
   if (stretch == kInWaitingCall) cell.stretch = {Stretch::kInCall};
   thread_.cells.push_back(cell);
   thread_.events.insert(thread_.events.end(), values.begin(), values.end());
@@ -534,8 +532,9 @@ void LiveReader::read_thread(const std::vector<Block>& parts) {
       result_.threads.emplace_back(profile_of(head, result_.process, result_.modules.size()));
   const std::uint64_t waits_end = layout::sampling_time(header_, result_.process.end_ns);
   const std::size_t events = result_.process.events.size() - (result_.process.has_realtime ? 1 : 0);
-  TreeReader reader(image, thread, open_wait(head, waits_end), events, result_.modules, head.first_epoch != 0,
-                    result_.process.traced);
+  TreeReader reader(image, thread, open_wait(head, waits_end),
+                    {.events = events, .epochs = head.first_epoch != 0, .units = result_.process.traced},
+                    result_.modules);
   reader.read();
   reader.read_epochs(head.first_epoch);
   reader.read_stretches();
