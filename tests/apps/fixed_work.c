@@ -1,7 +1,9 @@
 /* Ranks that do an amount of work, however long it takes, and meet after each part of it: what the machine
-   does to them is not their code's. Usage: fixed_work PARTS MILLIONS even|uneven|sleep. uneven: rank 0 does
-   twice as much; sleep: rank 0 sleeps 20 ms in each part. */
+   does to them is not their code's. Usage: fixed_work PARTS MILLIONS even|uneven|sleep, or fixed_work speed.
+   uneven: rank 0 does twice as much; sleep: rank 0 sleeps 20 ms in each part; speed: prints how many millions
+   take a second of CPU time here. */
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -22,7 +24,24 @@ __attribute__((noipa)) static void rest(void) {
   __asm__ volatile("");
 }
 
+static double cpu_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static double millions_per_second(void) {
+  const double begin = cpu_seconds();
+  long millions = 0;
+  for (; cpu_seconds() - begin < 0.1; ++millions) work(1);
+  return (double)millions / (cpu_seconds() - begin);
+}
+
 int main(int argc, char** argv) {
+  if (argc > 1 && strcmp(argv[1], "speed") == 0) {
+    printf("%f\n", millions_per_second());
+    return 0;
+  }
   MPI_Init(&argc, &argv);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,6 +1,7 @@
 /* recursion DEPTH MILLISECONDS [vary|thread]: a recursion of DEPTH frames, at the bottom of which rank 0
    works and the others wait for it. vary: again and again, each time less deep by another number; thread: on
-   a thread's stack of 256 MiB. */
+   a thread's stack of 256 MiB. With hpcrun-lite --delay, sampling begins at the bottom. */
+#include <culprit.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@ __attribute__((noinline)) double work(double until) {
 }
 
 __attribute__((noinline)) double at_bottom(void) {
+  culprit_start();
   const double sum = rank == 0 ? work(MPI_Wtime() + seconds) : 0;
   MPI_Barrier(MPI_COMM_WORLD);
   return sum;

@@ -14,7 +14,7 @@ static double work_until(double end) {
 }
 
 __attribute__((noinline)) static double work_alike(double start, int rank) {
-  return work_until(start + (rank == 0 ? 3e-3 : 1e-3));
+  return work_until(start + (rank == 0 ? 3e-3 : 2e-3));
 }
 
 __attribute__((noinline)) static double work_by_lot(double start) {

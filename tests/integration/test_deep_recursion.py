@@ -81,8 +81,8 @@ class DeepRecursion(harness.Workspace):
         self.assertEqual(len(self.places(view, "at_bottom")), 1)
 
     def test_deeper_than_a_walk_is_long(self):
-        # No sample on the way down, so that the first one is at the bottom.
-        view = self.view(str(2 * MOST_STEPS), "500", "thread", options=("-e", "REALTIME@f20"), merged=3)
+        # A sample on the way down would be complete, and the later ones with it: they are walked up to where it was.
+        view = self.view(str(2 * MOST_STEPS), "500", "thread", options=("--delay",), merged=3)
         info = harness.run([harness.VIEWER, self.database, "info"]).stdout
         self.assertIn(f"deeper than {MOST_STEPS} frames", " ".join(info.split()))
         self.assertGreater(self.info()["partial"], 0)

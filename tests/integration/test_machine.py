@@ -15,7 +15,8 @@ ONLINE = os.cpu_count()
 # As many as the test may use; the tests with sets of processors need two.
 ALLOWED = sorted(os.sched_getaffinity(0))
 QUIET = 0.1  # processors that other programs used: no more is a quiet machine
-PARTS, MILLIONS = 40, 8
+PARTS = 40
+PART_SECONDS = 0.02  # of CPU time, on a processor that does nothing else
 OWN_PROCESSOR = 'n=${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-$PMI_RANK}}; exec taskset -c $n "$@"'
 
 
@@ -96,6 +97,12 @@ def under_each_mpi(test):
 
 
 class Machine(harness.Workspace):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        speed = float(harness.run([harness.PROGRAMS / "fixed_work.openmpi", "speed"]).stdout)
+        cls.millions = max(1, round(PART_SECONDS * speed))
+
     def look(self, mpi, ranks, *arguments, before=(), around=lambda command: command):
         """Measures fixed_work, with `before` before the launcher of the sampler; sets report, text and load."""
         directory = self.here / f"run-{mpi}"
@@ -134,14 +141,14 @@ class Machine(harness.Workspace):
 
     @under_each_mpi
     def test_more_ranks_than_processors(self, mpi):
-        self.look(mpi, 4 * ONLINE, PARTS // 2, MILLIONS, "even")
+        self.look(mpi, 4 * ONLINE, PARTS // 2, self.millions, "even")
         ranks = range(4 * ONLINE)
         self.assert_first("oversubscribed", f"ranks 0-{4 * ONLINE - 1} share {ONLINE} processors", ranks=ranks)
 
     @under_each_mpi
     def test_uneven_code_on_too_few_processors(self, mpi):
         """Both are named, the machine first."""
-        self.look(mpi, 3 * ONLINE, PARTS // 2, MILLIONS, "uneven")
+        self.look(mpi, 3 * ONLINE, PARTS // 2, self.millions, "uneven")
         self.assert_first("oversubscribed", ranks=[0])
         after = self.text.split("% of the run is waiting")[1]
         self.assertIn("extra_work", after, self.told)
@@ -149,7 +156,7 @@ class Machine(harness.Workspace):
     @unittest.skipIf(len(ALLOWED) < 2, "one processor: there is no other one to be free")
     @under_each_mpi
     def test_bound_to_one_processor(self, mpi):
-        self.look(mpi, 2, PARTS, MILLIONS, "even", before=["taskset", "-c", ALLOWED[0]])
+        self.look(mpi, 2, PARTS, self.millions, "even", before=["taskset", "-c", ALLOWED[0]])
         free = self.load.idle >= 0.6
         if not free and self.load.idle > 0.4:
             return  # neither clearly so nor clearly not
@@ -159,14 +166,14 @@ class Machine(harness.Workspace):
     @unittest.skipIf(ALLOWED[:2] != [0, 1], "processors 0 and 1 are not both to be had")
     @under_each_mpi
     def test_processors_of_their_own(self, mpi):
-        self.look(mpi, 2, PARTS, MILLIONS, "uneven", before=["sh", "-c", OWN_PROCESSOR, "sh"])
+        self.look(mpi, 2, PARTS, self.millions, "uneven", before=["sh", "-c", OWN_PROCESSOR, "sh"])
         self.assert_none()
 
     @unittest.skipIf(ALLOWED[:2] != [0, 1], "processors 0 and 1 are not both to be had")
     @under_each_mpi
     def test_busy_neighbour(self, mpi):
         with neighbour(0):
-            self.look(mpi, 2, PARTS, MILLIONS, "even", before=["sh", "-c", OWN_PROCESSOR, "sh"])
+            self.look(mpi, 2, PARTS, self.millions, "even", before=["sh", "-c", OWN_PROCESSOR, "sh"])
         self.assert_first("oversubscribed", "programs that were not measured", ranks=[0], by_others=True)
 
     @under_each_mpi
@@ -176,7 +183,7 @@ class Machine(harness.Workspace):
         except OSError as why:
             self.skipTest(f"no control group with a quota can be made: {why}")
         self.addCleanup(group.remove)
-        self.look(mpi, 2, PARTS // 4, MILLIONS, "even", around=group.command)
+        self.look(mpi, 2, PARTS // 4, self.millions, "even", around=group.command)
         for thread in harness.viewer_json(self.database, "info")["schedules"]:
             self.assertEqual(thread["quota"], 0.2)
             self.assertGreater(thread["throttled_s"], 0)
@@ -187,14 +194,14 @@ class Machine(harness.Workspace):
     @unittest.skipIf(len(ALLOWED) < 2, "one processor: two ranks are too many")
     @under_each_mpi
     def test_sleep_is_not_the_machine(self, mpi):
-        self.look(mpi, 2, PARTS, MILLIONS, "sleep")
+        self.look(mpi, 2, PARTS, self.millions, "sleep")
         self.assert_none()
 
     def test_killed(self):
         """What is known is in the file while the program runs, whatever MPI it uses."""
         mpi, directory = "openmpi", self.here / "killed"
         program = harness.PROGRAMS / f"fixed_work.{mpi}"
-        command = [*harness.LAUNCHERS[mpi], "-n", 4 * ONLINE, harness.HPCRUN, "-o", directory, program, 100000, MILLIONS, "even"]
+        command = [*harness.LAUNCHERS[mpi], "-n", 4 * ONLINE, harness.HPCRUN, "-o", directory, program, 100000, self.millions, "even"]
         with subprocess.Popen([str(word) for word in command], env=harness.ENVIRONMENT, cwd=self.here,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:  # fmt: skip
             time.sleep(4)
