@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -16,6 +17,14 @@ SECONDS = 0.3
 COPIED = {"CULPRIT_NO_SHARED_MAPPING": "1"}
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in a shell's background
 OLD_C_LIBRARY = {"CULPRIT_NO_DL_FIND_OBJECT": "1"}
+# Not setpriv, which keeps root's capabilities until it executes the program: what is sampled meanwhile is written.
+BECOME_NOBODY = """
+import os, sys
+os.setgroups([])
+os.setresgid(65534, 65534, 65534)
+os.setresuid(65534, 65534, 65534)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 
 
 def limit(kind, value):
@@ -134,7 +143,7 @@ class Ends(Process):
 
     def test_unwritable_directory(self):
         self.here.chmod(0o755)
-        nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        nobody = [sys.executable, "-S", "-c", BECOME_NOBODY]
         if os.geteuid() != 0 or harness.run([*nobody, ENDS, "exit", 0], expect=None).returncode != 7:
             self.skipTest("becoming another user needs root, and programs that this user may run")
         # The tree may lie where only its owner may look, such as in /root: the sampler is copied to where all may.
