@@ -9,8 +9,8 @@ namespace culprit::measurement {
 using NodeIndex = std::uint32_t;
 inline constexpr NodeIndex kNoNodeIndex = 0;  // unit 0 of a thread's arena is its header, never a node
 /// For what it costs itself, a thread's sampling rate is halved at most so often, to a 64th: 200 Hz become 3,
-/// with which a thread of some minutes still has a profile. Less would tell nothing, and a handler that is too
-/// slow for that has another illness.
+/// with which a thread of some minutes still has a profile. Less would tell nothing, and a handler that is
+/// too slow for that has another illness.
 inline constexpr std::uint64_t kMaxOwnHalvings = 6;
 /// For what all threads cost, to a 512th: thousands that wake up again and again cost their share no sooner,
 /// and together still have hundreds of samples per second.

@@ -1,5 +1,5 @@
-// Moves known amounts by each kind of call: messages around a ring of all ranks and between pairs of them, one-sided
-// operations, and collectives. test_communication.py knows how much that is.
+// Moves known amounts by each kind of call: messages around a ring of all ranks and between pairs of them,
+// one-sided operations, and collectives. test_communication.py knows how much that is.
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -20,7 +20,8 @@ static void in_pairs(int rank, char* out, char* in) {
   MPI_Comm_split(MPI_COMM_WORLD, rank / 2, -rank, &pair);
   int own;
   MPI_Comm_rank(pair, &own);
-  MPI_Sendrecv(out, kPairBytes, MPI_CHAR, 1 - own, 1, in, kPairBytes, MPI_CHAR, 1 - own, 1, pair, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(out, kPairBytes, MPI_CHAR, 1 - own, 1, in, kPairBytes, MPI_CHAR, 1 - own, 1, pair,
+               MPI_STATUS_IGNORE);
   MPI_Send(out, 1, MPI_CHAR, MPI_PROC_NULL, 0, pair);
   MPI_Comm_free(&pair);
 }

@@ -27,8 +27,8 @@ std::string procedure_name(const database::Contents& experiment, database::Conte
 std::string suspect_phrase(const database::Contents& experiment, database::ContextId named,
                            database::ContextId inside, std::size_t width, bool unicode);
 
-/// `41 % more work on`, `3.2 times the others' work on`, `works almost only on`, `works only on`: how much more some
-/// threads work than the others.
+/// `41 % more work on`, `3.2 times the others' work on`, `works almost only on`, `works only on`: how much
+/// more some threads work than the others.
 std::string more_work_phrase(const std::optional<double>& more_work, bool only_here);
 
 /// Whether all of these are main threads of ranks, so that a rank's number names one.

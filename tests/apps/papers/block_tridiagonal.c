@@ -1,8 +1,8 @@
-/* One-sided halos as in BT-RMA (Hermanns 2009, 5.2): three solver sweeps along a ring of ranks and an exchange of faces in
- * each iteration. The variants are the paper's steps: `fence` waits for everybody at each exchange; `epochs` (post, start,
- * complete, wait) only for neighbours, but exposes a window no sooner than it accesses one; `early` exposes before the
- * computation and keeps accesses short. The ranks' cells differ a little, as domains of real grids do.
- * Usage: block_tridiagonal [fence|epochs|early] [iterations] */
+/* One-sided halos as in BT-RMA (Hermanns 2009, 5.2): three solver sweeps along a ring of ranks and an
+ * exchange of faces in each iteration. The variants are the paper's steps: `fence` waits for everybody at
+ * each exchange; `epochs` (post, start, complete, wait) only for neighbours, but exposes a window no sooner
+ * than it accesses one; `early` exposes before the computation and keeps accesses short. The ranks' cells
+ * differ a little, as domains of real grids do. Usage: block_tridiagonal [fence|epochs|early] [iterations] */
 #include "takes_time.h"
 
 #include <mpi.h>
@@ -18,12 +18,22 @@ static MPI_Win window;
 static MPI_Group from, to;
 static double *memory, face[FACE];
 
-static double cells(int sweep) { return 2.0 + ((rank + sweep) % ranks) * 0.25; }
+static double cells(int sweep) {
+  return 2.0 + ((rank + sweep) % ranks) * 0.25;
+}
 
-PROCEDURE void x_solve(void) { takes_ms(cells(0)); }
-PROCEDURE void y_solve(void) { takes_ms(cells(1)); }
-PROCEDURE void z_solve(void) { takes_ms(cells(2)); }
-PROCEDURE void compute_rhs(void) { takes_ms(3.0); }
+PROCEDURE void x_solve(void) {
+  takes_ms(cells(0));
+}
+PROCEDURE void y_solve(void) {
+  takes_ms(cells(1));
+}
+PROCEDURE void z_solve(void) {
+  takes_ms(cells(2));
+}
+PROCEDURE void compute_rhs(void) {
+  takes_ms(3.0);
+}
 
 PROCEDURE void put_face(int at) {
   MPI_Put(face, FACE, MPI_DOUBLE, (rank + 1) % ranks, (MPI_Aint)at * FACE, FACE, MPI_DOUBLE, window);
@@ -80,7 +90,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (argc > 1 && strcmp(argv[1], "epochs") == 0) variant = EPOCHS;
   if (argc > 1 && strcmp(argv[1], "early") == 0) variant = EARLY;
-  MPI_Win_allocate((SWEEPS + 1) * FACE * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  MPI_Win_allocate((SWEEPS + 1) * FACE * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD,
+                   &memory, &window);
   to = neighbour((rank + 1) % ranks);
   from = neighbour((rank + ranks - 1) % ranks);
   const double begin = MPI_Wtime();

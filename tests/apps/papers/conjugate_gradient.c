@@ -1,7 +1,7 @@
-/* The solver of an ocean model (CGPOP; Hermanns 2013, 5.3): two ranks have more ocean than the others, so that their
- * matrix-vector product takes longer. A barrier precedes the one-sided exchange of halos, which does not need it. Without
- * it (`light`) part of the waiting goes, and part becomes Late Post.
- * Usage: conjugate_gradient [barrier|light] [iterations] */
+/* The solver of an ocean model (CGPOP; Hermanns 2013, 5.3): two ranks have more ocean than the others, so
+ * that their matrix-vector product takes longer. A barrier precedes the one-sided exchange of halos, which
+ * does not need it. Without it (`light`) part of the waiting goes, and part becomes Late Post. Usage:
+ * conjugate_gradient [barrier|light] [iterations] */
 #include "takes_time.h"
 
 #include <mpi.h>
@@ -16,9 +16,13 @@ static MPI_Group neighbours;
 static int partners[2];
 static double *memory, halo[HALO];
 
-static double ocean(void) { return rank == 1 || rank == ranks / 2 ? 6.0 : 3.0; }
+static double ocean(void) {
+  return rank == 1 || rank == ranks / 2 ? 6.0 : 3.0;
+}
 
-PROCEDURE void matrix_mod_matvec(void) { takes_ms(ocean()); }
+PROCEDURE void matrix_mod_matvec(void) {
+  takes_ms(ocean());
+}
 
 PROCEDURE void update_halo(void) {
   if (with_barrier) MPI_Barrier(MPI_COMM_WORLD);
@@ -36,7 +40,9 @@ PROCEDURE double sum_of_products(void) {
   return all;
 }
 
-PROCEDURE void update_vectors(void) { takes_ms(1.0); }
+PROCEDURE void update_vectors(void) {
+  takes_ms(1.0);
+}
 
 PROCEDURE void pcg_chrongear_linear(int iterations) {
   for (int i = 0; i < iterations; ++i) {
@@ -56,7 +62,8 @@ int main(int argc, char** argv) {
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   with_barrier = argc < 2 || strcmp(argv[1], "light") != 0;
-  MPI_Win_allocate(2 * HALO * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  MPI_Win_allocate(2 * HALO * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                   &window);
   partners[0] = (rank + ranks - 1) % ranks;
   partners[1] = (rank + 1) % ranks;
   MPI_Group all;

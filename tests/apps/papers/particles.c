@@ -1,7 +1,7 @@
-/* An uneven particle code (after Tallent 2010, section V: idleness in a reduction, blame on the loop above it). Particles
- * gather on the ranks in the middle; moving them and their collisions take as long as there are particles, the field takes
- * as long everywhere. Ranks wait in the reductions of the field's solver, far from the particles.
- * Usage: particles [steps] [even: 1 for the same particles everywhere] */
+/* An uneven particle code (after Tallent 2010, section V: idleness in a reduction, blame on the loop above
+ * it). Particles gather on the ranks in the middle; moving them and their collisions take as long as there
+ * are particles, the field takes as long everywhere. Ranks wait in the reductions of the field's solver, far
+ * from the particles. Usage: particles [steps] [even: 1 for the same particles everywhere] */
 #include "takes_time.h"
 
 #include <math.h>
@@ -11,8 +11,12 @@
 static int rank, ranks;
 static double particles; /* thousands on this rank */
 
-PROCEDURE void push(void) { takes_ms(2.0 * particles); }
-PROCEDURE void collide(void) { takes_ms(1.0 * particles); }
+PROCEDURE void push(void) {
+  takes_ms(2.0 * particles);
+}
+PROCEDURE void collide(void) {
+  takes_ms(1.0 * particles);
+}
 
 PROCEDURE void move_particles(void) {
   push();
@@ -21,11 +25,13 @@ PROCEDURE void move_particles(void) {
 
 PROCEDURE void exchange_particles(void) {
   double out = particles, in = 0;
-  MPI_Sendrecv(&out, 1, MPI_DOUBLE, (rank + 1) % ranks, 0, &in, 1, MPI_DOUBLE, (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD,
-               MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&out, 1, MPI_DOUBLE, (rank + 1) % ranks, 0, &in, 1, MPI_DOUBLE, (rank + ranks - 1) % ranks, 0,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-PROCEDURE void multiply_matrix(void) { takes_ms(1.5); }
+PROCEDURE void multiply_matrix(void) {
+  takes_ms(1.5);
+}
 
 PROCEDURE double residual(void) {
   double mine = 1.0 / (1 + rank), all = 0;

@@ -1,6 +1,6 @@
-/* A pipeline of wavefronts over a mesh of ranks (Sweep3D; Wu 2020, Böhme 2010): each rank receives from upstream, computes,
- * sends downstream, from each of four corners. Filling and draining make ranks wait that nobody delays; one rank also takes
- * longer for its cells (`fixup`), and its delay travels through the mesh.
+/* A pipeline of wavefronts over a mesh of ranks (Sweep3D; Wu 2020, Böhme 2010): each rank receives from
+ * upstream, computes, sends downstream, from each of four corners. Filling and draining make ranks wait that
+ * nobody delays; one rank also takes longer for its cells (`fixup`), and its delay travels through the mesh.
  * Usage: sweep [iterations] [ms of fixups on the slow rank] */
 #include "takes_time.h"
 
@@ -20,8 +20,12 @@ static int neighbour(int dimension, int step) {
   return after;
 }
 
-PROCEDURE void solve_cells(void) { takes_ms(1.0); }
-PROCEDURE void fixup(void) { takes_ms(slow_ms); }
+PROCEDURE void solve_cells(void) {
+  takes_ms(1.0);
+}
+PROCEDURE void fixup(void) {
+  takes_ms(slow_ms);
+}
 
 PROCEDURE void compute_block(void) {
   solve_cells();
@@ -38,7 +42,9 @@ PROCEDURE void sweep_from(int step_i, int step_j) {
   }
 }
 
-PROCEDURE void source(void) { takes_ms(2.0); }
+PROCEDURE void source(void) {
+  takes_ms(2.0);
+}
 
 PROCEDURE void inner(int iterations) {
   for (int i = 0; i < iterations; ++i) {

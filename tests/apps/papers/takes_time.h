@@ -1,5 +1,5 @@
-/* Work that takes a known time and no processor: with more ranks than processors, ranks would otherwise wait for those,
- * which is another case than any of the papers'. */
+/* Work that takes a known time and no processor: with more ranks than processors, ranks would otherwise wait
+ * for those, which is another case than any of the papers'. */
 #ifndef TAKES_TIME_H
 #define TAKES_TIME_H
 
@@ -13,7 +13,8 @@ static inline void takes_ms(double ms) {
   const long ns = end.tv_nsec + (long)(ms * 1e6);
   end.tv_sec += ns / 1000000000;
   end.tv_nsec = ns % 1000000000;
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR) {}
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR) {
+  }
 }
 
 /* An argument that is a number, or what is usual. */

@@ -216,9 +216,9 @@ static int exchanged[MOST_RANKS];
 
 /* Even ranks, or odd ones. */
 static MPI_Comm group;
-#define GROUP_COLLECTIVE(kind, call)                \
-  do {                                              \
-    call;                                           \
+#define GROUP_COLLECTIVE(kind, call)                       \
+  do {                                                     \
+    call;                                                  \
     truth_collective(kind, GROUP + rank % 2, rank % 2, 0); \
   } while (0)
 #define GROUP_ALLREDUCE() \
@@ -228,12 +228,12 @@ static MPI_Comm group;
 
 /* More than libraries buffer: who sends waits for who receives. */
 static int much[LARGE], more[LARGE];
-#define LARGE_SENDRECV(to, from, tag)                                                                    \
-  do {                                                                                                   \
-    MPI(MPI_Sendrecv, much, LARGE, MPI_INT, (to), (tag), more, LARGE, MPI_INT, (from), (tag),            \
-        MPI_COMM_WORLD, MPI_STATUS_IGNORE);                                                              \
-    truth_sends(0, (to), (tag), WORLD, sizeof much, TRUTH_SYNCHRONOUS);                                  \
-    truth_receives(0, (from), (tag), WORLD, sizeof more);                                                \
+#define LARGE_SENDRECV(to, from, tag)                                                         \
+  do {                                                                                        \
+    MPI(MPI_Sendrecv, much, LARGE, MPI_INT, (to), (tag), more, LARGE, MPI_INT, (from), (tag), \
+        MPI_COMM_WORLD, MPI_STATUS_IGNORE);                                                   \
+    truth_sends(0, (to), (tag), WORLD, sizeof much, TRUTH_SYNCHRONOUS);                       \
+    truth_receives(0, (from), (tag), WORLD, sizeof more);                                     \
   } while (0)
 #define LARGE_BCAST(root) \
   COLLECTIVE(TRUTH_BCAST, root, MPI(MPI_Bcast, more, LARGE, MPI_INT, root, MPI_COMM_WORLD))
@@ -270,13 +270,13 @@ static int started_operation;
     truth_rma(WINDOW, (target), sizeof mine);                            \
   } while (0)
 /* Passive target. */
-#define LOCKED_PUT(target)                                              \
-  do {                                                                  \
-    MPI(MPI_Win_lock, MPI_LOCK_EXCLUSIVE, (target), 0, window);         \
-    truth_lock(WINDOW, (target), 1);                                    \
-    PUT(target);                                                        \
-    MPI(MPI_Win_unlock, (target), window);                              \
-    truth_unlock(WINDOW, (target));                                     \
+#define LOCKED_PUT(target)                                      \
+  do {                                                          \
+    MPI(MPI_Win_lock, MPI_LOCK_EXCLUSIVE, (target), 0, window); \
+    truth_lock(WINDOW, (target), 1);                            \
+    PUT(target);                                                \
+    MPI(MPI_Win_unlock, (target), window);                      \
+    truth_unlock(WINDOW, (target));                             \
   } while (0)
 static MPI_Group left_group, right_group;
 #define RIGHT ((rank + 1) % ranks)
@@ -368,7 +368,9 @@ static inline void* helping(void* nothing) {
   while (!atomic_load(&helper_ends)) help();
   return nothing;
 }
-static inline void scenario_helper(void) { pthread_create(&helper, NULL, helping, NULL); }
+static inline void scenario_helper(void) {
+  pthread_create(&helper, NULL, helping, NULL);
+}
 static inline void scenario_helper_end(void) {
   atomic_store(&helper_ends, 1);
   pthread_join(helper, NULL);
