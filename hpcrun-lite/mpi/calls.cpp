@@ -18,8 +18,7 @@ using namespace culprit::mpi;
     ObservedCall observed(__VA_ARGS__);                                        \
     observed.begin();                                                          \
     const CallMark mark(observed.kind(), reinterpret_cast<const void*>(next)); \
-    static constexpr CallName name(#function);                                 \
-    observed.enter(mark, name);                                                \
+    observed.enter(mark);                                                      \
     const int result = observed.real(next) arguments;                          \
     observed.exit(mark, result, number_of_call(#function));                    \
     return result;                                                             \

@@ -4,7 +4,6 @@
 #include "mpi/occurrence.hpp"
 #include "mpi/predefined.hpp"
 #include "mpi/prototypes.hpp"
-#include "mpi/published_call.hpp"
 #include "mpi/real_call.hpp"
 #include "mpi/traced_lifetime.hpp"
 #include "mpi/world.hpp"
@@ -14,7 +13,6 @@
 namespace {
 
 using culprit::mpi::CallMark;
-using culprit::mpi::PublishedFinalize;
 using culprit::mpi::RealCall;
 using culprit::mpi::TracedLifetime;
 
@@ -61,7 +59,6 @@ int finalize(FinalizeCall& real) {
   const CallMark mark(CallMark::waiting, address(real));
   if (!mark.outermost()) return real.get()();
   const TracedLifetime trace;
-  const PublishedFinalize published;
   CulpritPath path{};
   culprit_rt_end_stretches(culprit::mpi::monotonic_time(), &path);
   culprit::mpi::leave_world();

@@ -16,7 +16,7 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Command>, 17> kCommands = {{
+constexpr std::array<std::pair<std::string_view, Command>, 16> kCommands = {{
     {"report", Command::report},
     {"view", Command::view},
     {"hot-path", Command::hot_path},
@@ -33,7 +33,6 @@ constexpr std::array<std::pair<std::string_view, Command>, 17> kCommands = {{
     {"diff", Command::diff},
     {"export", Command::exporting},
     {"info", Command::info},
-    {"stuck", Command::stuck},
 }};
 constexpr std::array<std::pair<std::string_view, ViewKind>, 3> kViews = {{
     {"calling-context", ViewKind::calling_context},
@@ -55,7 +54,7 @@ struct OptionUse {
   std::string_view option;
   std::initializer_list<Command> commands;
 };
-const std::array<OptionUse, 19> kUses = {{
+const std::array<OptionUse, 18> kUses = {{
     {"--sort", {Command::view}},
     {"--metrics", {Command::view}},
     {"--depth", {Command::view, Command::diff}},
@@ -75,7 +74,6 @@ const std::array<OptionUse, 19> kUses = {{
     {"--procedure", {Command::variation}},
     {"--scaling", {Command::diff}},
     {"--browse", {Command::diff}},
-    {"--after", {Command::stuck}},
 }};
 
 template <class Choices>
@@ -136,7 +134,6 @@ void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
   app.add_option("--min", raw.min_percent);
   app.add_option("--finer", invocation.finer)->excludes(app.add_option("--procedure", invocation.procedure));
   app.add_option("--focus", invocation.focus);
-  app.add_option("--after", invocation.after_s);
   app.add_option("--scaling", raw.scaling);
   app.add_option("--ranks", invocation.ranks);
   app.add_option("--role", invocation.role);
@@ -203,14 +200,12 @@ void take_arguments(const std::vector<std::string>& words, Invocation& invocatio
 }
 
 bool has_csv(Command command) {
-  return command != Command::report && command != Command::info && command != Command::efficiency &&
-         command != Command::stuck;
+  return command != Command::report && command != Command::info && command != Command::efficiency;
 }
 
 /// -o names what is written: the export, or else the database of a measurement directory.
 void check_output(const Invocation& invocation, std::string_view name) {
   if (invocation.output.empty() || invocation.command == Command::exporting) return;
-  if (invocation.command == Command::stuck) throw UsageError("--output: stuck writes nothing (leave it out)");
   std::error_code error;
   if (invocation.command == Command::diff || !std::filesystem::is_directory(invocation.database, error))
     throw UsageError(
@@ -261,7 +256,6 @@ void take_source_map(const Raw& raw, Invocation& invocation) {
 }
 
 void take_limits(const CLI::App& app, const Raw& raw, Invocation& invocation) {
-  if (!(invocation.after_s >= 0)) throw UsageError("--after: no number of seconds (give one from 0 on)");
   if (app.count("--depth") > 0) invocation.depth = raw.depth;
   if (app.count("--min") > 0) {
     if (!(raw.min_percent >= 0 && raw.min_percent <= 100)) {

@@ -1,7 +1,6 @@
 #include "runtime/life/thread_life.hpp"
 
 #include "runtime/modules/modules.hpp"
-#include "runtime/recording/calls.hpp"
 #include "runtime/recording/regions.hpp"
 #include "runtime/recording/stretches.hpp"
 #include "runtime/sampling/kernel_sampling.hpp"
@@ -80,9 +79,7 @@ void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_h
                                     .ends_below = 0,
                                     .call = 0,
                                     .stretch = 0,
-                                    .pause = 0,
-                                    .published = nullptr,
-                                    .lock_wait = nullptr};
+                                    .pause = 0};
   begin_stretches(thread, process.events.has_realtime());
   start_kernel_events(thread);
   start_papi_events(thread);
@@ -97,7 +94,6 @@ void end_thread() {
   delete_timers(thread);
   stop_kernel_events(thread);
   stop_papi_events(thread);
-  give_back_places();
   culprit_rt_thread.state = nullptr;
   if (begin_recording(thread)) {
     if (thread->tree != nullptr) thread->tree->finish(now());

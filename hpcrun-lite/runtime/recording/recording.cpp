@@ -3,7 +3,6 @@
 #include "runtime/modules/modules.hpp"
 #include "runtime/process/identity.hpp"
 #include "runtime/recording/call_path.hpp"
-#include "runtime/recording/calls.hpp"
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/refusals.hpp"
 #include "runtime/recording/regions.hpp"
@@ -271,7 +270,6 @@ void change_run_id(const char* id) {
 
 void discard_file() {
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
-  forget_calls(true);
   const bool unused = stop_recording();
   hold_flusher();
   lock_file();
@@ -285,7 +283,6 @@ void discard_file() {
 }
 
 void forget_file() {
-  forget_calls(false);
   forget_trace();
   file.forget();
   rank_is_parents = known_rank >= 0;
