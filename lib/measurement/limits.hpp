@@ -39,13 +39,9 @@ inline constexpr std::size_t kEpochStamps = 1024;
 /// Accumulators of stretches per thread, in a table of the same size. What comes after these is not known
 /// exactly.
 inline constexpr std::size_t kStretchAccumulators = kEpochSlots / 4 * 3;
-/// Accumulators of what a thread's code made others wait, in a table of the same size; what finds no room
-/// counts at the root.
-inline constexpr std::size_t kCausedAccumulators = kEpochSlots / 4 * 3;
-inline constexpr std::size_t kCausedAtRoot = 2 + 7;  // kinds, and kThreadTotals
 /// No thread has more records of all of these.
-inline constexpr std::size_t kEpochRecords = kEpochAccumulators + kCoarseAccumulators + kEpochStamps +
-                                             kStretchAccumulators + kCausedAccumulators + kCausedAtRoot;
+inline constexpr std::size_t kEpochRecords =
+    kEpochAccumulators + kCoarseAccumulators + kEpochStamps + kStretchAccumulators;
 inline constexpr std::size_t kMaxModules = 4096;
 /// Ranks of a run: more than the largest machines have cores. What is kept by rank is bounded by it.
 inline constexpr std::uint32_t kMaxRanks = std::uint32_t{1} << 24;

@@ -134,11 +134,6 @@ class alignas(4096) ThreadTree {
   /// Adds to that of the gap after the call at `from`, of root() after the thread's start, up to the one at
   /// `to`. Not while the handler may run in this thread.
   void count_gap(NodeIndex from, NodeIndex to, std::uint64_t ns) noexcept;
-  /// [handler] Adds to what the code at the node made other threads wait (idleness_caused, lock_wait_caused);
-  /// where there is no room for one more accumulator, to the root's.
-  void count_caused(NodeIndex node, EpochKind kind, std::uint64_t ns) noexcept;
-  /// [handler] Adds to a total of the thread.
-  void add_total(ThreadTotal total, std::uint64_t ns) noexcept;
   /// Keeps a stamp if its turn has come. Not while the handler may run in this thread.
   void keep_stamp(NodeIndex node, const StampValues& values) noexcept;
   /// Only stamps whose order has so many leading zero bits are kept from now on. Never falls.
@@ -280,7 +275,6 @@ class alignas(4096) ThreadTree {
   NodeIndex recent_[std::size_t{1} << kRecentBits];
   RecordTable epochs_;
   RecordTable stretches_;
-  RecordTable caused_;
   NodeIndex stamps_[kEpochStamps];  // records, the first stamp_count_ of them in use
 };
 

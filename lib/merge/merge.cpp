@@ -317,9 +317,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
     if (!root) return;
     attribution = attribute(found.shared, structure, rules, options.replace_prefix);
     const auto waiting = find_waiting(attribution, rules, executables_of(found.processes));
-    shape = shape_of(
-        attribution, waiting,
-        {.events = further_events(found.processes), .threaded = has_threads(found.processes), .traced = {}});
+    shape = shape_of(attribution, waiting, {.events = further_events(found.processes), .traced = {}});
     shape.segments = chosen_segments(attribution, options.segments);
     roles = find_roles(found.processes, found.shared.modules, structure);
   });

@@ -2,7 +2,6 @@
 // library started them for itself.
 #include "runtime/life/thread_life.hpp"
 #include "runtime/modules/modules.hpp"
-#include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/program_signals.hpp"
 #include "runtime/state/control.hpp"
 #include "runtime/state/process.hpp"
@@ -76,7 +75,6 @@ Thread* prepare_thread(const void* caller, const void* routine, void* argument, 
       serves_mpi(reinterpret_cast<std::uint64_t>(routine))) {
     return nullptr;
   }
-  count_from_now_on();
   Thread* thread = allocate_thread();
   if (thread == nullptr) return nullptr;
   thread->main = false;

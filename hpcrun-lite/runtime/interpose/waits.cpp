@@ -3,7 +3,6 @@
 #include "runtime/interpose/blocked_call.hpp"
 #include "runtime/interpose/interruptible.hpp"
 #include "runtime/interpose/wait_time.hpp"
-#include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/parking.hpp"
 #include "runtime/state/call_mark.hpp"
 #include "runtime/state/process.hpp"
@@ -11,7 +10,6 @@
 #include "runtime/system/real.hpp"
 #include "runtime/system/signal_set.hpp"
 
-#include <cerrno>
 #include <csignal>
 #include <cstdarg>
 #include <cstddef>
@@ -124,21 +122,12 @@ template <typename Signature>
 struct WaitForLock {
   Real<Signature>& real;
 
-  template <typename Lock, typename... Arguments>
-  __attribute__((noinline)) int operator()(Lock lock, Arguments... arguments) const {
+  template <typename... Arguments>
+  __attribute__((noinline)) int operator()(Arguments... arguments) const {
     const CallMark mark(CallMark::lock, real.address());
-    LockWait wait(const_cast<const void*>(static_cast<const volatile void*>(lock)));
-    const int result = real(lock, arguments...);
-    wait.end(result == 0 || result == EOWNERDEAD);
-    return result;
+    return real(arguments...);
   }
 };
-
-/// To wait for a condition is to give the mutex back.
-void give_back(const void* mutex) {
-  if (!locks::anybody_waits()) return;
-  if (const std::uint64_t owed = settle_lock(mutex, 1); owed != 0) charge_lock_wait(owed);
-}
 
 }  // namespace
 }  // namespace culprit::runtime
@@ -179,13 +168,6 @@ using namespace culprit::runtime;
   CULPRIT_BEGIN(result, name, parameters, exceptions)                        \
   const CallMark mark(CallMark::kind, real.address());                       \
   return real arguments;                                                     \
-  }
-
-#define CULPRIT_GIVES_BACK(result, name, parameters, exceptions, arguments, mutex) \
-  CULPRIT_BEGIN(result, name, parameters, exceptions)                              \
-  give_back(mutex);                                                                \
-  const CallMark mark(CallMark::condition, real.address());                        \
-  return real arguments;                                                           \
   }
 
 #define CULPRIT_MARKS_AND_BLOCKS(result, name, parameters, exceptions, arguments, kind, limit) \

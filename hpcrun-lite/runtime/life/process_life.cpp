@@ -4,7 +4,6 @@
 #include "runtime/life/fork.hpp"
 #include "runtime/life/summary_line.hpp"
 #include "runtime/life/thread_life.hpp"
-#include "runtime/modules/library_function.hpp"
 #include "runtime/modules/modules.hpp"
 #include "runtime/process/identity.hpp"
 #include "runtime/process/mpi_wrapper.hpp"
@@ -15,7 +14,6 @@
 #include "runtime/recording/recording.hpp"
 #include "runtime/recording/refusals.hpp"
 #include "runtime/recording/tracing.hpp"
-#include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/full_queue.hpp"
 #include "runtime/sampling/handler.hpp"
 #include "runtime/sampling/papi_sampling.hpp"
@@ -105,7 +103,6 @@ void finish_quickly() {
 __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char** /*envp*/) {
   bind_to_c_library();
   find_all_next();
-  find_library_functions();
   process.pid = process_id();
   if (!prepare_identity() || !read_settings() || !to_be_measured()) return;
   become_wrapped(argv);
@@ -148,7 +145,6 @@ void end_process(measurement::EndReason reason) {
   const bool stopped = stop_recording();
   hold_flusher();
   if (stopped) note_open_waits();
-  if (stopped) publish_all_totals();
   if (Thread* thread = this_thread()) delete_timers(thread);
   close_process();
   note_end();

@@ -49,7 +49,6 @@ void Trees::add(const measurement::Measurement& file) {
     }
     for (const measurement::Epoch& epoch : thread.epochs) {
       if (epoch.kind == measurement::EpochKind::waiting_call) valued[image[epoch.node]] = 1;  // by stamps
-      if (measurement::is_caused(epoch.kind)) valued[image[epoch.node]] = valued[image[0]] = 1;
     }
   }
 }
