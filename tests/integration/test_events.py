@@ -180,14 +180,16 @@ class PapiEvents(Measuring):
 
     def test_papi_events_are_found_where_they_happen_each_in_its_metric(self):
         environment = self.environment()
-        database, _ = self.measure_events(
+        database, printed = self.measure_events(
             "PAPI_TOT_CYC@1000000", "PAPI_TOT_INS@2000000", "perf::PAGE-FAULTS@10", environment=environment
         )
+        # How long the other parts take, the machine says: some take microseconds for the first touch of a page, some ten.
+        share = SECONDS / float(printed.split()[5])
         for metric in ("PAPI_TOT_CYC", "PAPI_TOT_INS"):
             values, total, unit = self.by_procedure(database, metric)
             self.assertEqual(unit, "count")
             self.assertGreater(total, 100_000_000)
-            self.assertGreater(self.value_in(values, "spin"), 0.6 * total)
+            self.assertGreater(self.value_in(values, "spin"), 0.6 * share * total)
         values, _, _ = self.by_procedure(database, "perf::PAGE-FAULTS")
         self.assertGreater(self.value_in(values, "touch_fresh_memory"), 0.9 * PAGES)
 

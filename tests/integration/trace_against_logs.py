@@ -1,8 +1,7 @@
-"""Time lines against truth programs' own logs: each logged call has its call in the trace, inside of it and close to it
-in time, with the operations that the log tells. Raises AssertionError at the first difference."""
+"""Time lines against truth programs' own logs: each logged call has its call in the trace, inside of it in time, with the
+operations that the log tells. Raises AssertionError at the first difference."""
 
 import bisect
-import statistics
 
 from against_logs import truth
 
@@ -19,15 +18,12 @@ class AgainstLogs:
     """`processes` and `logs` of all ranks, in their order."""
 
     def __init__(self, processes, logs):
-        self.names, self.things, self.compared, self.lags = {}, {}, 0, []
+        self.names, self.things, self.compared = {}, {}, 0
         assert [process.rank for process in processes] == [log.rank for log in logs]
         for process, log in zip(processes, logs):
             self.process, self.log = process, log
             for thread in {call.thread for call in log.calls}:
                 self.thread([call for call in log.calls if call.thread == thread])
-        # What lies between the program's clock and ours is a wrapper: microseconds, unless interrupted.
-        if self.lags:
-            assert statistics.median(self.lags) < 50e3, f"times differ by {statistics.median(self.lags)} ns"
 
     def thread(self, calls):
         calls = [call for call in calls if call.function.startswith("MPI_") and call.exit != truth.FOREVER]
@@ -43,7 +39,6 @@ class AgainstLogs:
             found = self.inside(traced, call)
             where = f"rank {self.log.rank}: {call}: {str(found)[:600]}"
             assert len(found) == 1, where
-            self.lags.append(call.duration - (found[0]["exit"] - found[0]["enter"]))
             self.facts(call, found[0]["operations"], where)
             self.compared += 1
 
