@@ -40,8 +40,10 @@ class Verdicts(harness.Workspace):
             around = self.here
             self.here = around / kind
             self.here.mkdir()
-            self.against_clock(measure, compare)
-            self.here = around
+            try:
+                self.against_clock(measure, compare)
+            finally:
+                self.here = around
 
     def test_profiles(self):
         for number, (kind, wanted) in enumerate(PROFILED.items()):
