@@ -93,6 +93,12 @@ def restamped(logs, processes):
     return copies, pairs
 
 
+def between_calls(log):
+    """ns between one logged call, sleeps among them, and the next"""
+    calls = sorted(log.calls, key=lambda call: call.enter)
+    return sum(max(0, later.enter - earlier.exit) for earlier, later in zip(calls, calls[1:]))
+
+
 class ExactWaits(harness.Workspace):
     def run_truth(self, mpi, ranks, program, *scenario, **environment):
         logs = self.here / f"logs-{ranks}"
@@ -276,9 +282,11 @@ class ExactWaits(harness.Workspace):
                     found[name][1] += row["long_term_s"]
         expected = costs.Costs(self.truth)
         # What first() does stands for what other ranks do as a whole: how that is divided among foo and the rest is no matter.
+        # Between its calls the program does nothing: what that took, the machine did, in whatever code the rank was.
+        allowed = 1e-3 + sum(map(between_calls, self.logs)) / 1e9
         for name, rank, before in (("first", 0, ("MPI_Send", "MPI_Barrier", "MPI_Win_free")), ("own_work", 1, ("MPI_Win_post",))):
             for cost, true in zip(found[name], map(sum, zip(*(expected.of(rank, call) for call in before)))):
-                self.assertAlmostEqual(cost, true / 1e9, delta=0.05 * true / 1e9 + 1e-3, msg=(found, name))
+                self.assertAlmostEqual(cost, true / 1e9, delta=0.05 * true / 1e9 + allowed, msg=(found, name))
         # Reports name what the user wrote, not what it sleeps in: one loop, or first() with all that it calls.
         report = " ".join(harness.run([harness.VIEWER, self.database, "report"]).stdout.split())
         self.assertRegex(report, r"([^,]* in truth_sleep|[Ff]irst at [^,]* and what it calls,) on rank [0-9]+,? caused [0-9.]+.% of ")
