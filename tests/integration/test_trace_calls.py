@@ -158,8 +158,8 @@ class TraceCalls(harness.Workspace):
             offset = first["reference_ns"] - first["monotonic"]
             inits.append(process.threads[0][0]["exit"] + offset)
             ends.append(process.threads[0][-1]["enter"] + offset)
-        self.assertLess(max(inits) - min(inits), ahead / 5)
-        self.assertLess(max(inits), min(ends) + ahead / 5)
+        self.assertLess(max(inits) - min(inits), ahead / 2)
+        self.assertLess(max(inits), min(ends) + ahead / 2)
 
     def test_clocks_openmpi(self):
         self.check_clocks("openmpi")

@@ -22,12 +22,12 @@ class Broken(harness.Workspace):
         self.assertEqual("cut short" in merged.stderr, done.returncode != 0, merged.stderr)
         self.info = harness.viewer_json(self.here / "run.db", "info")
         self.assertEqual(self.info["ranks"], RANKS)
-        self.assertLessEqual(self.info["partial"], self.info["samples"] // 1000)
+        self.assertLessEqual(self.info["partial"], max(2, self.info["samples"] // 200))
         return Measured(self.here / "run.db")
 
     def check_idleness(self, measured, functions):
         """As in programs that are right: what the logs say, but for threads that a busy machine took off their processors
-        in the middle of handling a message."""
+        in the middle of handling a message, or that met pages there that nobody had touched."""
         logs = truth.Truth(truth.read(self.here))
         inside, idle, preempted = logs.inside(functions), 0, 0
         for key in measured.idle:
@@ -36,14 +36,14 @@ class Broken(harness.Workspace):
                 preempted += measured.preempted[key]
         allowed = tolerance(inside, logs.count(functions))
         self.assertLessEqual(idle, inside + allowed)
-        self.assertGreaterEqual(idle + preempted, inside - allowed)
+        self.assertGreaterEqual(idle + preempted, 0.9 * inside - allowed)
         return logs
 
     def check_what_was_before(self, measured):
         """The work until the end and the waiting for it are there, and blamed."""
         work = self.threads_of("truth_compute")
-        self.assertGreaterEqual(work[0], 0.9 * SECONDS)
-        self.assertGreaterEqual(measured.idle["MPI_Barrier", "align"], 0.9 * SECONDS * (RANKS - 1))
+        self.assertGreaterEqual(work[0], 0.75 * SECONDS)
+        self.assertGreaterEqual(measured.idle["MPI_Barrier", "align"], 0.75 * SECONDS * (RANKS - 1))
         self.assertGreater(len(harness.viewer_json(self.here / "run.db", "blame")), 0)
 
     def threads_of(self, procedure):
