@@ -31,20 +31,20 @@ __attribute__((noinline)) static void assemble(double seconds) {
   sum -= 1;
 }
 
-// How long this rank works in one iteration, in ms, `done` of the run behind it.
+// How long this rank works in one iteration, in ms, `done` of the run behind it: longer than a host takes a processor away.
 static double uneven(const char* kind, int iteration, double done) {
-  if (strcmp(kind, "lasting") == 0) return rank == 0 ? 6 : 3;
-  if (strcmp(kind, "drifting") == 0) return rank == (int)(done * ranks) ? 6 : 3;
-  if (strcmp(kind, "intermittent") == 0) return rank == (iteration * 7 + iteration / 3) % ranks ? 6 : 3;
-  return 4;
+  if (strcmp(kind, "lasting") == 0) return rank == 0 ? 60 : 30;
+  if (strcmp(kind, "drifting") == 0) return rank == (int)(done * ranks) ? 60 : 30;
+  if (strcmp(kind, "intermittent") == 0) return rank == (iteration * 7 + iteration / 3) % ranks ? 60 : 30;
+  return strcmp(kind, "messages") == 0 ? 4 : 40;
 }
 
-// For 5 ms, rank 0 alone writes blocks of 64 KiB, synchronously; file systems differ in how many that are.
+// For 50 ms, rank 0 alone writes blocks of 64 KiB, synchronously; file systems differ in how many that are.
 __attribute__((noinline)) static void checkpoint(const char* directory) {
   static char block[65536];
   char path[4096];
   snprintf(path, sizeof path, "%s/checkpoint", directory);
-  const double end = MPI_Wtime() + 5e-3;
+  const double end = MPI_Wtime() + 50e-3;
   const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   do {
     if (pwrite(file, block, sizeof block, 0) < 0 || fsync(file) != 0) perror("checkpoint");
@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
   const double length = atof(argv[2]), start = MPI_Wtime();
   double done = 0;
   for (int iteration = 0; done < 1; ++iteration) {
-    if (strcmp(kind, "serial") == 0 && rank == 0) assemble(3e-3);
+    if (strcmp(kind, "serial") == 0 && rank == 0) assemble(30e-3);
     if (strcmp(kind, "serial") == 0) meet();
     if (strcmp(kind, "io") == 0 && rank == 0) checkpoint(argc > 3 ? argv[3] : ".");
     if (strcmp(kind, "messages") == 0) pass_on();

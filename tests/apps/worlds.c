@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LATE = 100 /* ms */, SPAWNED = 2 };
+enum { LATE = 200 /* ms */, SPAWNED = 2 };
 static int rank;
 
 static __attribute__((noinline)) void be_late(void) {

@@ -82,6 +82,11 @@ def viewer_json(database, *arguments):
     return json.loads(run([VIEWER, database, *arguments, "--format", "json"]).stdout)
 
 
+def idle_share(report):
+    """Of the time behind MPI_Init and before MPI_Finalize: how long these take, the machine says."""
+    return report["idle_s"] / (report["total_s"] - report["verdict"]["losses"]["startup_s"])
+
+
 def names(path):
     """The frame names of a JSON call path."""
     return [frame["name"] for frame in path]

@@ -154,7 +154,7 @@ class Merging(harness.Workspace):
         for name, launcher in {"alone": [], **harness.LAUNCHERS}.items():
             database = self.here / f"{name}.db"
             ranks = ["-n", 2] if launcher else []
-            done = harness.run([*launcher, *ranks, harness.PROF_MPI, "-q", directory, "-o", database], expect=3, timeout=60)
+            done = harness.run([*launcher, *ranks, harness.PROF_MPI, "-q", directory, "-o", database], expect=3, timeout=300)
             for path in (damaged, short, empty, noise, folder, pipe, link):
                 self.assertEqual(done.stderr.count(path.name), 1, done.stderr)
             for path in good:
@@ -221,10 +221,10 @@ class Merging(harness.Workspace):
         shutil.copy(harness.PROGRAMS / "spin", program)
         database = strange + b"/run.db"
         for command in ([harness.HPCRUN, "-o", strange + b"/run", program, "0.3"], [harness.PROF_MPI, strange + b"/run"]):
-            subprocess.run(command, check=True, capture_output=True, timeout=60)
+            subprocess.run(command, check=True, capture_output=True, timeout=300)
         for words in (["view", "--format", "json"], ["view", "--format", "csv"], ["info", "--format", "json"],
                       *(["export", form] for form in ("collapsed", "speedscope", "pprof", "hatchet", "caliper"))):
-            done = subprocess.run([harness.VIEWER, database, *words], capture_output=True, timeout=60)
+            done = subprocess.run([harness.VIEWER, database, *words], capture_output=True, timeout=300)
             self.assertEqual((done.returncode, done.stderr), (0, b""), words)
             data = gzip.decompress(done.stdout) if "pprof" in words else done.stdout
             self.assertNotIn(b"sp\xe4n", data, words)

@@ -19,7 +19,7 @@ import unittest
 MAKE, VIEWER, SCRATCH = (pathlib.Path(argument) for argument in sys.argv[1:4])
 EXPECTED = pathlib.Path(__file__).resolve().parent / "browser"
 RENEW = bool(os.environ.get("CULPRIT_RENEW_CAPTURES"))
-PATIENCE = 60  # seconds until a screen must be there; the machine may be busy
+PATIENCE = 180  # seconds until a screen must be there; the machine may be busy
 
 
 class Terminal:

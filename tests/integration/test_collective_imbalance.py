@@ -31,13 +31,13 @@ class CollectiveImbalance(harness.Workspace):
         ]
         self.assertEqual(len(allreduce), 1)
         measured = allreduce[0]["values"]["idleness:sum (I)"]
-        # Five per cent, and the granularity of sampling: one period per rank.
-        self.assertAlmostEqual(measured, inside, delta=0.05 * inside + 0.005 * len(logs))
+        # A tenth, and the granularity of sampling: some periods per rank where the host keeps the processor.
+        self.assertAlmostEqual(measured, inside, delta=0.1 * inside + 0.02 * len(logs))
         threads = harness.viewer_json(database, "threads", str(allreduce_context(database)), "--metric",
                                       "idleness:sum (I)")
         by_rank = {value["rank"]: value["value"] for value in threads["values"]}
         for log in logs:
-            delta = 0.05 * log["allreduce_s"] + 0.05
+            delta = 0.1 * log["allreduce_s"] + 0.05
             self.assertAlmostEqual(by_rank[log["rank"]], log["allreduce_s"], delta=delta)
 
     def check_blame(self, database, inside):
@@ -46,7 +46,7 @@ class CollectiveImbalance(harness.Workspace):
         top = blame[0]
         self.assertIn(top["path"][-1]["kind"], ("loop", "procedure"))
         self.assertIn("main", harness.names(top["path"]))
-        self.assertAlmostEqual(top["idleness_s"], inside, delta=0.05 * inside + 0.005 * len(top["waiters"]))
+        self.assertAlmostEqual(top["idleness_s"], inside, delta=0.1 * inside + 0.02 * len(top["waiters"]))
 
     def check_suspects(self, database, slow, inside, logs):
         suspects = harness.viewer_json(database, "suspects")
@@ -54,10 +54,10 @@ class CollectiveImbalance(harness.Workspace):
         top = suspects[0]
         self.assertIn("slow_part", harness.names(top["suspect"]))
         self.assertEqual(top["ranks"], [slow])
-        self.assertAlmostEqual(top["explains_s"], explained(logs, "slow_s", inside), delta=0.1 * inside)
+        self.assertAlmostEqual(top["explains_s"], explained(logs, "slow_s", inside), delta=0.2 * inside)
         # What makes up for each other is innocent, but for what the machine itself delayed there.
         pair = [s for s in suspects if {"first_part", "second_part"} & set(harness.names(s["suspect"]))]
-        self.assertLess(sum(s["explains_s"] for s in pair), explained(logs, "pair_s", inside) + 0.1 * inside)
+        self.assertLess(sum(s["explains_s"] for s in pair), explained(logs, "pair_s", inside) + 0.2 * inside)
 
     def test_openmpi_spinning(self):
         self.check("openmpi", 2, 1, "spin")

@@ -136,7 +136,7 @@ class Ends(Process):
         os.close(ends[0])
         directory = self.here / "run"
         command = [str(word) for word in (harness.HPCRUN, "-o", directory, ENDS, "exit", 0.1)]
-        status = subprocess.run(command, env=harness.ENVIRONMENT, stderr=ends[1], timeout=60).returncode
+        status = subprocess.run(command, env=harness.ENVIRONMENT, stderr=ends[1], timeout=300).returncode
         os.close(ends[1])
         self.assertEqual(status, 7)
         self.read(directory)

@@ -28,7 +28,7 @@ RANKS = 8
 
 
 def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120, **options)
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, **options)
     if done.returncode != 0:
         raise AssertionError(f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done.stdout
@@ -82,7 +82,7 @@ class Stacks(unittest.TestCase):
             packed.mkdir(parents=True, exist_ok=True)
             fetch = ["npm", "pack", SPEEDSCOPE, "--loglevel=error", "--fetch-retries=1", "--fetch-timeout=20000"]
             try:
-                fetched = subprocess.run(fetch, cwd=packed, capture_output=True, text=True, timeout=120)
+                fetched = subprocess.run(fetch, cwd=packed, capture_output=True, text=True, timeout=300)
             except subprocess.TimeoutExpired:
                 self.skipTest("npm's registry cannot be reached: no package after two minutes")
             if fetched.returncode != 0:
@@ -116,7 +116,7 @@ class Pprof(unittest.TestCase):
         self.assertIsNotNone(shutil.which("protoc"), "install protobuf-compiler (./dev test does)")
         done = subprocess.run(
             ["protoc", "--decode=perftools.profiles.Profile", f"-I{PROTO.parent}", PROTO],
-            input=gzip.decompress(file.read_bytes()), capture_output=True, timeout=120, check=True,
+            input=gzip.decompress(file.read_bytes()), capture_output=True, timeout=300, check=True,
         )
         message, stack = {}, []
         for line in done.stdout.decode().splitlines():

@@ -42,7 +42,7 @@ class NamedSources(harness.Workspace):
         binary.write_bytes(b"\0\1\2secretly_a_key\n")
         os.mkfifo(fifo)
         directory = self.measured("/proc/kmsg", fifo, binary, "/dev/zero", "/proc/self/mem", self.here, "/nowhere/x.c", plain)
-        harness.run([harness.PROF_MPI, "-q", directory], timeout=60)
+        harness.run([harness.PROF_MPI, "-q", directory], timeout=300)
         self.assertTrue(self.holds("plainly_a_source"))
         self.assertFalse(self.holds("secretly_a_key"))
 
@@ -193,7 +193,7 @@ class Written(harness.Workspace):
         fifo = self.here / "fifo"
         os.mkfifo(fifo)
         for rules in (fifo, "/dev/zero", self.here):
-            done = harness.run([harness.PROF_MPI, "-q", "--idle-rules", rules, self.here / "run"], expect=1, timeout=30)
+            done = harness.run([harness.PROF_MPI, "-q", "--idle-rules", rules, self.here / "run"], expect=1, timeout=300)
             self.assert_one_line(done.stderr, "prof-mpi: idle rules: ", str(rules))
 
 

@@ -15,7 +15,7 @@ class Measured(harness.Workspace):
     def prof_mpi(self, directory, expect, launcher=()):
         self.database = self.here / "merged.db"
         self.database.unlink(missing_ok=True)
-        return harness.run([*launcher, harness.PROF_MPI, "-q", directory, "-o", self.database], expect=expect, timeout=60)
+        return harness.run([*launcher, harness.PROF_MPI, "-q", directory, "-o", self.database], expect=expect, timeout=300)
 
     def traced(self, name="run", ranks=3):
         program = harness.PROGRAMS / "truth_point_to_point.mpich"

@@ -31,7 +31,7 @@ class Languages(harness.Workspace):
 
     def check_suspect(self, database):
         report = harness.viewer_json(database, "report")
-        self.assertGreater(report["idle_share"], 0.15)
+        self.assertGreater(harness.idle_share(report), 0.15)
         suspects = harness.viewer_json(database, "suspects")
         self.assertGreater(len(suspects), 0)
         self.assertIn("ring_work::uneven_work", harness.names(suspects[0]["suspect"]))

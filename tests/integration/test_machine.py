@@ -157,8 +157,8 @@ class Machine(harness.Workspace):
     @under_each_mpi
     def test_bound_to_one_processor(self, mpi):
         self.look(mpi, 2, PARTS, self.millions, "even", before=["taskset", "-c", ALLOWED[0]])
-        free = self.load.idle >= 0.6
-        if not free and self.load.idle > 0.4:
+        free = self.load.idle >= 0.7
+        if not free and self.load.idle > 0.3:
             return  # neither clearly so nor clearly not
         kind, words = ("bound-together", "are bound to the same 1 processor") if free else ("oversubscribed", "share 1 processor")
         self.assert_first(kind, "ranks 0, 1", words, ranks=[0, 1])
@@ -197,6 +197,20 @@ class Machine(harness.Workspace):
         self.look(mpi, 2, PARTS, self.millions, "sleep")
         self.assert_none()
 
+    def behind_start(self, directory):
+        """The report on a copy of what is measured, from when on most of it is behind MPI_Init."""
+        for number in range(60):
+            time.sleep(4)
+            if len(list(directory.rglob("*.culprit"))) < 4 * ONLINE:
+                continue
+            copy = self.here / f"copy-{number}"
+            harness.run(["cp", "-r", directory, copy])
+            harness.run([harness.PROF_MPI, copy], expect=3)
+            report = harness.viewer_json(copy.with_name(copy.name + ".db"), "report")
+            if report["verdict"]["losses"]["startup_s"] < 0.4 * report["total_s"]:
+                return report
+        self.fail("MPI_Init takes minutes")
+
     def test_killed(self):
         """What is known is in the file while the program runs, whatever MPI it uses."""
         mpi, directory = "openmpi", self.here / "killed"
@@ -204,12 +218,10 @@ class Machine(harness.Workspace):
         command = [*harness.LAUNCHERS[mpi], "-n", 4 * ONLINE, harness.HPCRUN, "-o", directory, program, 100000, self.millions, "even"]
         with subprocess.Popen([str(word) for word in command], env=harness.ENVIRONMENT, cwd=self.here,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:  # fmt: skip
-            time.sleep(4)
-            copy = self.here / "copy"
-            harness.run(["cp", "-r", directory, copy])
-            running.terminate()
-        harness.run([harness.PROF_MPI, copy], expect=3)
-        report = harness.viewer_json(copy.with_name(copy.name + ".db"), "report")
+            try:
+                report = self.behind_start(directory)
+            finally:
+                running.terminate()
         self.assertTrue(report["machine"], report)
         self.assertEqual(report["machine"][0]["kind"], "oversubscribed", report)
 

@@ -44,7 +44,7 @@ EXPORTS = ["collapsed", "speedscope", "hatchet", "caliper", "csv", "json", "ppro
 def run(command, **options):
     """Runs a command; its exit status and all that it wrote, as bytes."""
     options.setdefault("env", harness.ENVIRONMENT)
-    done = subprocess.run(command, capture_output=True, timeout=240, **options)
+    done = subprocess.run(command, capture_output=True, timeout=600, **options)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -65,7 +65,7 @@ def on_a_terminal(command):
             break
         text += block
     os.close(outer)
-    child.wait(timeout=60)
+    child.wait(timeout=300)
     return text
 
 

@@ -15,7 +15,7 @@ class RealPrograms(harness.Workspace):
         self.assertEqual(info["ranks"], ranks)
         self.assertEqual(info["threads"], ranks)  # none of the MPI library's own threads
         self.assertGreater(info["samples"], 100 * ranks)
-        self.assertLessEqual(info["partial"], info["samples"] / 1000)
+        self.assertLessEqual(info["partial"], max(2, info["samples"] / 500))
         self.assertEqual(info["cut_short"], 0)
 
     def test_lammps(self):
@@ -25,7 +25,7 @@ class RealPrograms(harness.Workspace):
         database = self.merge(directory)
         self.check_quality(database, 2)
         report = harness.viewer_json(database, "report")
-        self.assertGreater(report["idle_share"], 0.15)
+        self.assertGreater(harness.idle_share(report), 0.15)
         suspects = harness.viewer_json(database, "suspects")
         self.assertGreater(len(suspects), 0)
         self.assertEqual(suspects[0]["ranks"], [0])  # the left of the box holds the atoms

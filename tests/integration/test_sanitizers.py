@@ -61,7 +61,7 @@ class Sanitizers(harness.Workspace):
         directory = self.here / "run"
         shutil.rmtree(directory, ignore_errors=True)
         command = [harness.HPCRUN, "-o", directory, program, *arguments]
-        return harness.run(command, cwd=self.here, expect=expect, timeout=60, env=env or harness.ENVIRONMENT)
+        return harness.run(command, cwd=self.here, expect=expect, timeout=300, env=env or harness.ENVIRONMENT)
 
     def for_each(self, test):
         """Calls test(sanitizer, program) for each program that can be built."""

