@@ -18,6 +18,7 @@
 #include "waits/matching/messages.hpp"
 #include "waits/matching/neighbors.hpp"
 #include "waits/states/wait_classification.hpp"
+#include "waits/timeline/sample_lengths.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -47,6 +48,7 @@ struct Cursor {
   std::vector<std::uint64_t> sampled_ns;  // the samples since the last call
   std::uint64_t left_ns = 0;              // when that was left
   std::uint64_t shortest_ns = kEnd;       // that a sample stands for, so far: one period
+  SampleLengths lengths;
 };
 
 /// Records in a round, at least: of each rank of the analysis, some milliseconds' work, and of each time
@@ -158,6 +160,7 @@ class Pass {
 
   /// Some time lines at a time, so that what they tell others takes some megabytes.
   void classify_lines() {
+    for (const Cursor& cursor : cursors_) cursor.line->sample_ns = cursor.lengths.single();
     OwnTimes own_times(rank_map_, result_.regions);
     WaitSums wait_sums;
     WaitClassification classification(result_.regions, wait_sums);
@@ -265,7 +268,10 @@ class Pass {
     TimeLine& line = *cursor.line;
     const Record& record = cursor.record;
     const std::uint64_t ns = record.exit_ns - record.enter_ns;
-    if (ns != 0) cursor.shortest_ns = std::min(cursor.shortest_ns, ns);
+    if (ns != 0) {
+      cursor.shortest_ns = std::min(cursor.shortest_ns, ns);
+      cursor.lengths.add(ns);
+    }
     const std::uint64_t in_gap = record.exit_ns - std::min(cursor.left_ns, record.exit_ns);
     line.samples.push_back({.gap = static_cast<std::uint32_t>(line.events.size()),
                             .context = record.node,

@@ -8,7 +8,6 @@
 #include "waits/states/wait_classification.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <span>
 #include <tuple>
@@ -35,7 +34,6 @@ const LineTimes& WaitClassification::classify(TimeLine& line) {
   sum_ns_ = 0;
   before_ = {};
   next_sample_ = 0;
-  lengths_ = {};
   const std::uint32_t together = line.calls_sorted_together;
   const std::size_t count = line.events.size();
   last_ = static_cast<std::uint32_t>(count) - 1;
@@ -49,16 +47,7 @@ const LineTimes& WaitClassification::classify(TimeLine& line) {
   return times_;
 }
 
-/// How much was sampled, and what a sample stands for: the mean of the shortest tenth, about. Longer ones, as
-/// of sleeps, are several in one, and are no less exact.
 void WaitClassification::keep_sampled() {
-  std::uint64_t all = 0, shorter = 0;
-  for (const Lengths& one : lengths_) all += one.samples;
-  line_->sample_ns = 0;
-  for (auto one = lengths_.begin(); 10 * shorter < all; ++one) {
-    shorter += one->samples;
-    if (one->samples != 0) line_->sample_ns = one->ns / one->samples;
-  }
   std::map<std::uint32_t, std::uint64_t> sums;
   for (const LineTimes::Sampled& one : times_.samples()) sums[one.region] += one.ns;
   line_->sampled_ns.assign(sums.begin(), sums.end());
@@ -236,9 +225,6 @@ void WaitClassification::take_samples(std::uint32_t until) {
   for (; next_sample_ < line_->samples.size(); ++next_sample_) {
     const Sample sample = line_->samples[next_sample_];
     if (sample.gap >= until) break;
-    Lengths& alike = lengths_.at(static_cast<std::size_t>(std::bit_width(sample.ns)));
-    ++alike.samples;
-    alike.ns += sample.ns;
     while (gap != sampled_.cend() && gap->call < sample.gap) ++gap;
     if (gap == sampled_.cend()) continue;
     if (gap->call == sample.gap) times_.add_sample(gap->region, sample.context, sample.ns);

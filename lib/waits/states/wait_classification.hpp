@@ -5,7 +5,6 @@
 #include "waits/timeline/regions.hpp"
 #include "waits/timeline/trace_store.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -39,10 +38,6 @@ class WaitClassification {
     std::uint64_t left_ns = TimeLine::kNever;  // when the call before was left; nothing comes after none
     std::uint64_t until_ns = 0;                // of the latest wait, no part of one; 0: there was none yet
     std::uint32_t latest = 0;                  // that wait
-  };
-  /// Samples that stand for about as long.
-  struct Lengths {
-    std::uint64_t samples = 0, ns = 0;
   };
   /// A gap that holds samples.
   struct SampledGap {
@@ -94,7 +89,6 @@ class WaitClassification {
   std::uint32_t waits_before_ = 0;  // those found_
   std::uint32_t last_ = 0;          // of its calls
   std::size_t next_sample_ = 0;
-  std::array<Lengths, 65> lengths_;  // of its samples, by bits
 };
 
 }  // namespace culprit::waits

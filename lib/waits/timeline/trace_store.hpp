@@ -48,7 +48,7 @@ struct TimeLine {
   std::uint32_t initialized = 0;   ///< calls up to the last one that initialized MPI; 0: none did
   std::uint32_t last_context = 0;  ///< of the call added last
   std::size_t samples_before = 0;  ///< that call
-  std::uint64_t sample_ns = 0;     ///< once classified: what a single sample in a gap stands for
+  std::uint64_t sample_ns = 0;     ///< once read: what a single sample stands for
   std::vector<std::pair<std::uint32_t, std::uint64_t>>
       sampled_ns;  ///< once classified: what was sampled in gaps, in the order of regions
   std::uint32_t calls_sorted_together = 1;

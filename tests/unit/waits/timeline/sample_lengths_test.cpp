@@ -1,0 +1,27 @@
+#include "waits/timeline/sample_lengths.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace culprit::waits {
+namespace {
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+TEST_CASE("one sample is as long as the shortest, whatever most of a program's sleeps are", "[waits]") {
+  SampleLengths lengths;
+  CHECK(lengths.single() == 0);
+  for (int sleep = 0; sleep < 18; ++sleep) lengths.add(60 * kMs);
+  lengths.add(5 * kMs);
+  lengths.add(5 * kMs);
+  CHECK(lengths.single() == 5 * kMs);
+}
+
+TEST_CASE("a few samples cut short do not stand for all", "[waits]") {
+  SampleLengths lengths;
+  for (int sample = 0; sample < 99; ++sample) lengths.add(5 * kMs);
+  lengths.add(1000);
+  CHECK(lengths.single() == 5 * kMs);
+}
+
+}  // namespace
+}  // namespace culprit::waits
