@@ -31,7 +31,8 @@ __attribute__((noinline)) static void assemble(double seconds) {
   sum -= 1;
 }
 
-// How long this rank works in one iteration, in ms, `done` of the run behind it: longer than a host takes a processor away.
+// How long this rank works in one iteration, in ms, `done` of the run behind it: longer than a host takes a
+// processor away.
 static double uneven(const char* kind, int iteration, double done) {
   if (strcmp(kind, "lasting") == 0) return rank == 0 ? 60 : 30;
   if (strcmp(kind, "drifting") == 0) return rank == (int)(done * ranks) ? 60 : 30;

@@ -7,13 +7,13 @@ import unittest
 import harness
 
 
-ITERATIONS = 200
+ITERATIONS, FACTOR = 50, 4  # pieces of work of 16 to 32 ms: longer than a host takes a processor away
 
 
 class CollectiveImbalance(harness.Workspace):
     def check(self, mpi, ranks, slow, how):
         program = harness.PROGRAMS / f"collective_imbalance.{mpi}"
-        directory = self.measure(mpi, ranks, program, self.here / "log", ITERATIONS, slow, how)
+        directory = self.measure(mpi, ranks, program, self.here / "log", ITERATIONS, slow, how, FACTOR)
         database = self.merge(directory)
         logs = [json.loads((self.here / f"log.{rank}").read_text()) for rank in range(ranks)]
         inside = sum(log["allreduce_s"] for log in logs)

@@ -7,6 +7,7 @@ import unittest
 import harness
 
 RANKS = 8
+LONG_STEPS = ("40", "5")  # work of 15 to 30 ms, so that turns on shared processors matter less
 
 
 def seconds_by(rows, key, amount):
@@ -52,27 +53,33 @@ class PapersCases(harness.Workspace):
         self.assertEqual(epochs["wait-at-fence"], 0)
         self.assertGreater(epochs["late-post"] + epochs["early-wait"], 0.5 * sum(epochs.values()), epochs)
 
+    def causes(self, database, procedure):
+        """Those in the program's own code below a procedure: how long ranks take to start, and MPI calls of ranks that are more
+        than the processors, depends on the machine."""
+        paths = [(row, harness.names(row["path"])) for row in harness.viewer_json(database, "causes")]
+        return [row for row, names in paths if procedure in names and not any(name.startswith("MPI_") for name in names)]
+
     def check_ocean(self):
-        causes = harness.viewer_json(self.last, "causes")
+        causes = self.causes(self.last, "pcg_chrongear_linear")
         costs = seconds_by(causes, lambda row: (row["rank"], "matrix_mod_matvec" in harness.names(row["path"])), cost_of)
         largest = {key for key, _ in costs.most_common(2)}
         self.assertEqual(largest, {(1, True), (RANKS // 2, True)}, costs)
 
     def test_a_barrier_hides_what_is_late_post_without_it(self):
         """Hermanns 2013, 5.3: waiting moves from one paradigm to another; its cause stays."""
-        barrier = self.waits("conjugate_gradient", "barrier", "200")
+        barrier = self.waits("conjugate_gradient", "barrier", *LONG_STEPS)
         self.assertEqual(barrier.most_common(1)[0][0], "wait-at-barrier", barrier)
         self.check_ocean()
-        light = self.waits("conjugate_gradient", "light", "200")
+        light = self.waits("conjugate_gradient", "light", *LONG_STEPS)
         self.assertEqual(light["wait-at-barrier"], 0)
         self.assertGreater(light["late-post"], 0.3 * sum(light.values()), light)
         self.check_ocean()
 
     def test_a_slow_rank_in_a_pipeline_costs_the_most(self):
         """Wu 2020, Böhme 2010: a delay travels through a mesh of wavefronts."""
-        waits = self.waits("sweep", "25", "2")
+        waits = self.waits("sweep", "8", "8")
         self.assertEqual(waits.most_common(1)[0][0], "late-sender", waits)
-        first = max(harness.viewer_json(self.last, "causes"), key=cost_of)
+        first = max(self.causes(self.last, "inner"), key=cost_of)
         self.assertIn("fixup", harness.names(first["path"]))
         self.assertEqual(first["rank"], 4)  # of a mesh of 4 x 2: the third row's first
 
@@ -88,7 +95,7 @@ class PapersCases(harness.Workspace):
     def test_growing_clouds_are_the_suspect(self):
         """Weber 2016, V.A: the microphysics of the rank in the middle takes longer and longer."""
         database = self.database("clouds", "growing", "90", ranks=2)
-        first = max(harness.viewer_json(database, "causes"), key=cost_of)
+        first = max(self.causes(database, "time_step"), key=cost_of)
         self.assertIn("condense", harness.names(first["path"]))
         self.assertEqual(first["rank"], 1)
 

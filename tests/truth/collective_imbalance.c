@@ -1,7 +1,7 @@
 /* Truth: `slow_part` on one rank makes all others wait in MPI_Allreduce; `first_part` and `second_part` are
  * uneven, but compensate each other on every rank, so they are innocent. Each rank logs by its own clock how
  * long it was inside MPI_Allreduce; the truth is computed from these logs, not from the nominal delays.
- * Usage: collective_imbalance LOGPREFIX [iterations] [slow rank] [spin|sleep] */
+ * Usage: collective_imbalance LOGPREFIX [iterations] [slow rank] [spin|sleep] [factor of all work] */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include <time.h>
 
 static int sleeping;
+static double factor = 1;
 
 static double seconds(void) {
   struct timespec t;
@@ -17,6 +18,7 @@ static double seconds(void) {
 }
 
 static void work(double milliseconds) {
+  milliseconds *= factor;
   if (sleeping) {
     struct timespec t = {0, (long)(milliseconds * 1e6)};
     nanosleep(&t, NULL);
@@ -54,6 +56,7 @@ int main(int argc, char** argv) {
   const char* prefix = argc > 1 ? argv[1] : "truth";
   const int iterations = argc > 2 ? atoi(argv[2]) : 200;
   const int slow = argc > 3 ? atoi(argv[3]) : ranks - 1;
+  if (argc > 5) factor = atof(argv[5]);
   sleeping = argc > 4 && strcmp(argv[4], "sleep") == 0;
 
   double inside = 0, slow_time = 0, pair_time = 0;
