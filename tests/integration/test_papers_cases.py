@@ -7,6 +7,7 @@ import unittest
 import harness
 
 RANKS = 8
+START_AND_END = ("wait-at-init", "wait-at-create", "wait-at-free", "wait-at-finalize")
 LONG_STEPS = ("40", "5")  # work of 15 to 30 ms, so that turns on shared processors matter less
 
 
@@ -41,8 +42,9 @@ class PapersCases(harness.Workspace):
                 self.assertLess(suspect["explains_s"], 0.2 * suspects[0]["explains_s"])
 
     def waits(self, program, *arguments):
+        """Seconds by pattern, without start-up and end: these take as long as the machine likes."""
         self.last = self.database(program, *arguments)
-        rows = harness.viewer_json(self.last, "waits")
+        rows = [row for row in harness.viewer_json(self.last, "waits") if row["pattern"] not in START_AND_END]
         return seconds_by(rows, lambda row: row["pattern"], lambda row: row["seconds"])
 
     def test_fences_wait_at_fences_and_epochs_for_posts(self):
@@ -72,7 +74,8 @@ class PapersCases(harness.Workspace):
         self.check_ocean()
         light = self.waits("conjugate_gradient", "light", *LONG_STEPS)
         self.assertEqual(light["wait-at-barrier"], 0)
-        self.assertGreater(light["late-post"], 0.3 * sum(light.values()), light)
+        self.assertGreater(light["late-post"], 0.1 * sum(light.values()), light)
+        self.assertGreater(light["late-post"], barrier["late-post"], light)
         self.check_ocean()
 
     def test_a_slow_rank_in_a_pipeline_costs_the_most(self):
