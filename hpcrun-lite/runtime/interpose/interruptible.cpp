@@ -1,9 +1,13 @@
 #include "runtime/interpose/interruptible.hpp"
 
+#include "runtime/state/process.hpp"
 #include "runtime/state/thread.hpp"
 #include "runtime/system/system_calls.hpp"
 
 #include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -20,6 +24,20 @@ mode_t type_of(int descriptor) {
 }
 
 }  // namespace
+
+bool is_readable(long address, std::size_t size) {
+  if (!process.active) return false;
+  constexpr std::uintptr_t kPage = 4096;
+  constexpr long kNoChange = -1;
+  const auto begin = static_cast<std::uintptr_t>(address);
+  const std::uintptr_t last = begin + size - sizeof(KernelMask);
+  for (std::uintptr_t at = begin; at < begin + size;
+       at = (at + sizeof(KernelMask) - 1) / kPage * kPage + kPage) {
+    const auto mask = static_cast<long>(at < last ? at : last);
+    if (system_call(SYS_rt_sigprocmask, kNoChange, mask, 0, sizeof(KernelMask)) == -EFAULT) return false;
+  }
+  return true;
+}
 
 bool reads_interruptibly(int descriptor, std::size_t size) {
   const bool large = size > kWhole;
@@ -40,6 +58,8 @@ void note_socket_timeout() {
 }
 
 std::size_t length_of(const iovec* pieces, int count) {
+  if (count <= 0 || count > IOV_MAX) return 0;
+  if (!is_readable(word(pieces), static_cast<std::size_t>(count) * sizeof *pieces)) return 0;
   std::size_t length = 0;
   for (int i = 0; i < count && length <= kWhole; ++i) length += pieces[i].iov_len;
   return length;

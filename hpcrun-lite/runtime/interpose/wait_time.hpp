@@ -1,7 +1,9 @@
 #pragma once
 
 #include "runtime/interpose/blocked_call.hpp"
+#include "runtime/interpose/interruptible.hpp"
 #include "runtime/system/clock.hpp"
+#include "runtime/system/system_calls.hpp"
 
 #include <cstdint>
 #include <ctime>
@@ -28,9 +30,14 @@ inline std::uint64_t limit_of(const timeval* time) {
          static_cast<std::uint64_t>(time->tv_usec) * 1000;
 }
 
-/// Up to an instant on `clock`.
-inline std::uint64_t limit_until(clockid_t clock, const timespec* instant) {
-  const std::uint64_t end = limit_of(instant);
+/// Of calls that leave it to the kernel to read the time: 0 where it cannot, which makes the call fail.
+template <typename Time>
+std::uint64_t limit_if_readable(const Time* time) {
+  return time == nullptr || is_readable(word(time), sizeof *time) ? limit_of(time) : 0;
+}
+
+/// From now until `end` on `clock`.
+inline std::uint64_t limit_until(clockid_t clock, std::uint64_t end) {
   if (end == BlockedCall::kForever) return end;
   const std::uint64_t current = read_clock(clock);
   return end > current ? end - current : 0;

@@ -48,12 +48,17 @@ constexpr bool waits(int flags) {
   return (flags & MSG_DONTWAIT) == 0;
 }
 
+/// Whether a set is there to be changed: of what cannot be read, the kernel says so. Only the kernel's part
+/// of it is read.
+bool is_given(const sigset_t* set) {
+  return set != nullptr && is_readable(word(set), sizeof(KernelMask));
+}
+
 /// A mask that a call installs while it waits, with our signals added: they would break the wait otherwise.
 class WithOurs {
  public:
   explicit WithOurs(const sigset_t* given) : given_(given) {
-    if (given == nullptr || !process.active) return;
-    mask_ = *given;
+    if (!is_given(given)) return;
     set_mask(mask_, mask_in(*given) | process.mask);
     given_ = &mask_;
   }
@@ -61,15 +66,14 @@ class WithOurs {
 
  private:
   const sigset_t* given_;
-  sigset_t mask_;
+  sigset_t mask_{};
 };
 
 /// The signals that a call waits for, without ours.
 class WithoutOurs {
  public:
   explicit WithoutOurs(const sigset_t* given) : given_(given) {
-    if (given == nullptr || !process.active) return;
-    set_ = *given;
+    if (!is_given(given)) return;
     set_mask(set_, mask_in(*given) & ~process.mask);
     given_ = &set_;
   }
@@ -77,7 +81,7 @@ class WithoutOurs {
 
  private:
   const sigset_t* given_;
-  sigset_t set_;
+  sigset_t set_{};
 };
 
 /// Whether a call for the lock would not wait. A mutex that the thread may take again looks taken: it is

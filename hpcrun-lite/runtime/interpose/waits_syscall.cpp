@@ -83,7 +83,7 @@ CallMark::Kind wait_kind(const Call& call) {
 std::uint64_t futex_limit(const Call& call) {
   const long operation = futex_operation(call);
   if (call.d == 0) return 0;  // untimed waits are restarted
-  if (operation == FUTEX_WAIT) return limit_of(time_at(call.d));
+  if (operation == FUTEX_WAIT) return limit_if_readable(time_at(call.d));
   return operation == FUTEX_WAIT_BITSET ? BlockedCall::kForever : 0;
 }
 
@@ -118,22 +118,22 @@ std::uint64_t descriptor_limit(const Call& call) {
 std::uint64_t call_limit(const Call& call) {
   switch (call.number) {
     case SYS_nanosleep:
-      return limit_of(time_at(call.a));
+      return limit_if_readable(time_at(call.a));
     case SYS_poll:
       return limit_of_ms(static_cast<int>(call.c));
     case SYS_ppoll:
     case SYS_rt_sigtimedwait:
-      return limit_of(time_at(call.c));
+      return limit_if_readable(time_at(call.c));
     case SYS_epoll_pwait2:
-      return limit_of(time_at(call.d));
+      return limit_if_readable(time_at(call.d));
     case SYS_pselect6:
     case SYS_io_pgetevents:
-      return limit_of(time_at(call.e));
+      return limit_if_readable(time_at(call.e));
     case SYS_epoll_wait:
     case SYS_epoll_pwait:
       return limit_of_ms(static_cast<int>(call.d));
     case SYS_select:
-      return limit_of(reinterpret_cast<const timeval*>(call.e));
+      return limit_if_readable(reinterpret_cast<const timeval*>(call.e));
     case SYS_futex:
       return futex_limit(call);
     case SYS_prctl:
@@ -145,7 +145,7 @@ std::uint64_t call_limit(const Call& call) {
 }
 
 /// A call's own copy of the signals that it names, with ours among those that it blocks while it waits, and
-/// not among those that it waits for.
+/// not among those that it waits for. What cannot be read is passed on: the kernel says so.
 class Signals {
  public:
   explicit Signals(Call& call) {
@@ -181,14 +181,14 @@ class Signals {
   };
 
   void replace(long& argument, bool blocked) {
-    if (argument == 0) return;
+    if (argument == 0 || !is_readable(argument, sizeof mask_)) return;
     const KernelMask given = *reinterpret_cast<const KernelMask*>(argument);
     mask_ = blocked ? given | process.mask : given & ~process.mask;
     argument = word(&mask_);
   }
 
   void replace_passed(long& argument) {
-    if (argument == 0) return;
+    if (argument == 0 || !is_readable(argument, sizeof passed_)) return;
     passed_ = *reinterpret_cast<const Passed*>(argument);
     replace(passed_.mask, true);
     argument = word(&passed_);

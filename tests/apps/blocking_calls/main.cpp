@@ -36,7 +36,7 @@ void send_signals() {
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
   for (const auto& group : {sleeping(), polling(), waiting_for_signals(), semaphores(), messages(),
-                            receiving(), sending(), others(), numbered()}) {
+                            receiving(), sending(), others(), numbered(), unreadable()}) {
     rows.insert(rows.end(), group.begin(), group.end());
   }
   rows.push_back({Kind::timed, "bare nanosleep", bare_system_call});

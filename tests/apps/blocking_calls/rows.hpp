@@ -51,6 +51,8 @@ std::vector<Row> sending();
 std::vector<Row> others();
 /// By number.
 std::vector<Row> numbered();
+/// With arguments that the kernel cannot read.
+std::vector<Row> unreadable();
 /// nanosleep without the C library.
 Outcome bare_system_call();
 
