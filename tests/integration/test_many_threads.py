@@ -43,6 +43,13 @@ class ManyThreads(harness.Workspace):
         self.assertLess(info["samples"], 20 * threads + seconds / PERIOD)
         self.assertEqual(info["dropped"], 0)
 
+    def test_threads_whose_wait_nobody_sees_end_are_left_asleep(self):
+        """As libgomp's workers and Go's threads: what they use to fall asleep again is no sign that they run."""
+        threads, seconds = 300, 4
+        spent, found, info = self.measured("futex", threads, seconds)
+        self.assert_spent(spent, found, threads)
+        self.assertLess(info["samples"], 10 * threads + seconds / PERIOD)
+
     def test_time_lines_have_the_same_waits(self):
         spent, found, info = self.measured("mixed", len(WAITS), 2, "--trace")
         self.assert_spent(spent, found, 1, share=0.05)

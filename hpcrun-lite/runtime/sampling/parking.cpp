@@ -46,7 +46,9 @@ std::atomic<std::uint32_t> looks_end{0};  // above all threads that were ever wa
 /// threads need less: the third is sampled once more, which costs no more than that.
 std::atomic<std::uint64_t> falling_asleep{1000};
 constexpr std::uint64_t kStep = 16;
-constexpr std::uint64_t kMostFallingAsleep = 3000;
+/// Three times what it takes where a system call takes 1 us (virtual machines). What two of three threads
+/// need more than this for is no falling asleep: they would all be sampled again and again.
+constexpr std::uint64_t kMostFallingAsleep = 10'000;
 
 void learn_falling_asleep(std::uint64_t used) {
   const std::uint64_t before = falling_asleep.load(std::memory_order_relaxed);
