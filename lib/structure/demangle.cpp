@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
-#include <cxxabi.h>
+// libsupc++'s demangler, what __cxa_demangle calls: hands the name over in pieces, and keeps nothing that an
+// exception thrown by `take` would lose. 0 on success. No header declares it.
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
+extern "C" int __gcclibcxx_demangle_callback(const char* symbol,
+                                             void (*take)(const char* text, std::size_t size, void* to),
+                                             void* to);
 
 namespace culprit::structure {
 namespace {
@@ -17,17 +20,17 @@ namespace {
 /// Beyond this the demangler's recursion is not trusted; such a symbol is shown as it is.
 constexpr std::size_t kLongestSymbol = 16384;
 
-/// A longer name nobody reads.
-constexpr std::size_t kLongestName = 65536;
-/// The demangler is let make no name that may become longer than two to the power of this.
-constexpr double kMostBits = 26;
+/// A longer name nobody reads; the longest of Debian's largest libraries has 9 716 characters.
+constexpr std::size_t kLongestName = 16384;
 
-/// What in a symbol stands for other parts of it.
+/// What the demangler does without writing doubles with each of these: at most so many bits.
+constexpr double kMostExpansionBits = 18;
+constexpr int kMostConversionBits = 10;
+
+/// What in a symbol refers to other parts of it.
 struct References {
   std::vector<std::string_view> substitutions;  ///< their numbers
-  std::size_t parameters = 0;                   ///< of templates
-  std::size_t expansions = 0;                   ///< of packs
-  std::size_t encodings = 0;                    ///< each with template parameters of its own
+  int applied_parameters = 0;                   ///< template parameters with arguments of their own
 };
 
 /// Counts too many, those in identifiers, too, but none too few.
@@ -36,36 +39,33 @@ References references_in(std::string_view symbol) {
   References found;
   for (std::size_t at = 0; at < symbol.size(); ++at) {
     const char letter = symbol[at];
-    if (letter == 'Z') ++found.encodings;
-    if (symbol.substr(at, 2) == "Dp" || symbol.substr(at, 2) == "sp") ++found.expansions;
     if (letter != 'S' && letter != 'T') continue;
     const std::size_t end = symbol.find_first_not_of(kNumber, at + 1);
     if (end == std::string_view::npos || symbol[end] != '_') continue;
-    if (letter == 'T') ++found.parameters;
+    if (letter == 'T' && symbol.substr(end + 1, 1) == "I") ++found.applied_parameters;
     if (letter == 'S') found.substitutions.push_back(symbol.substr(at + 1, end - at - 1));
   }
   return found;
 }
 
-/// Whether the demangler could be busy for ever: types that refer twice to the one before double the name
-/// each time. To print a character, the demangler follows references to substitutions, whose numbers fall,
-/// since one holds earlier ones only; parameters, of each encoding once; and expansions, of at most all that
-/// there is. So no name is longer than the product of how often each is there.
-bool may_explode(std::string_view symbol) {
-  constexpr double kOfALetter = 4;  // that a letter, say of a type, makes on average at most
+/// Whether the demangler could be busy for ever without writing anything, which no limit of the name's length
+/// ends. It looks for the pack of an expansion through all that the expansion refers to: types that refer
+/// twice to the one before double that each time, and since substitutions refer to those of smaller numbers
+/// only, it is no more than the product of how often each number is there. And in the name of a conversion,
+/// it reads a template parameter's arguments twice, and those within them again.
+bool may_be_endless(std::string_view symbol) {
+  const auto has = [symbol](std::string_view part) { return symbol.find(part) != std::string_view::npos; };
   References all = references_in(symbol);
-  const auto size = static_cast<double>(symbol.size());
-  double bits = std::log2(kOfALetter * size);
+  if (has("cv") && all.applied_parameters > kMostConversionBits) return true;
+  if (!has("Dp") && !has("sp")) return false;
+  double bits = 0;
   std::ranges::sort(all.substitutions);
   for (auto at = all.substitutions.begin(); at != all.substitutions.end();) {
     const auto end = std::upper_bound(at, all.substitutions.end(), *at);
     bits += std::log2(static_cast<double>(1 + (end - at)));
     at = end;
   }
-  bits += static_cast<double>(all.encodings) * std::log2(static_cast<double>(1 + all.parameters));
-  if (const auto times = static_cast<double>(all.expansions); times > 0)
-    bits += times * std::log2(std::max(1.0, size / times));
-  return bits > kMostBits;
+  return bits > kMostExpansionBits;
 }
 
 bool digits_only(std::string_view text) {
@@ -79,13 +79,24 @@ void drop_unnamed_namespaces(std::string& name) {
     name.erase(at, kUnnamed.size());
 }
 
+struct TooLong {};
+
+void append(const char* text, std::size_t size, void* to) {
+  auto& name = *static_cast<std::string*>(to);
+  if (name.size() + size > kLongestName) throw TooLong();
+  name.append(text, size);
+}
+
+/// __cxa_demangle would write without a limit: types that refer twice to the one before double the name each
+/// time.
 std::string demangle_cpp(const std::string& symbol) {
-  if (may_explode(symbol)) return symbol;
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
-  if (status != 0 || !text || std::strlen(text.get()) > kLongestName) return symbol;
-  std::string name = text.get();
+  if (may_be_endless(symbol)) return symbol;
+  std::string name;
+  try {
+    if (__gcclibcxx_demangle_callback(symbol.c_str(), append, &name) != 0) return symbol;
+  } catch (const TooLong&) {
+    return symbol;
+  }
   read_legacy_rust(name);
   drop_unnamed_namespaces(name);
   return name;

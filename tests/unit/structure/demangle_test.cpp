@@ -115,6 +115,31 @@ TEST_CASE("a symbol whose parts refer to each other without end stays") {
       "(lib::Plate const&, int&&)");
 }
 
+TEST_CASE("a symbol that keeps the demangler busy without a word stays") {
+  // The pack of an expansion is sought in all that the expansion refers to, each type twice the one before;
+  // the class that holds these types is written after its member.
+  std::string sought = "_Z1fIJEEvM1CI1AIiiES1_IS2_S2_E", last = "S3_";
+  for (const char number : std::string_view("456789ABCDEFGHIJKLMNOPQRSTUVW")) {
+    sought += "S1_I" + last + last + 'E';
+    last = std::string("S") + number + '_';
+  }
+  sought += "EDp1BI" + last + "T_E";
+  CHECK(demangle(sought) == sought);
+  // The arguments of each conversion are read twice.
+  std::string conversions = "_Z";
+  for (int i = 0; i < 100; ++i) conversions += "N1AcvT_I";
+  conversions += 'i' + std::string(200, 'E') + 'v';
+  CHECK(demangle(conversions) == conversions);
+  CHECK(demangle("_ZN1AcvT_IiEEv") == "A::operator int<int>()");
+}
+
+TEST_CASE("a long list of parameters of few types is readable") {
+  CHECK(demangle(
+            "_ZN9LAMMPS_NS8PPPMDisp10poisson_ikEPdS1_S1_PNS_5FFT3dES3_iiiiiiiiiiiiiiiiRdS1_S1_S1_S1_S1_S1_S1_"
+            "PPS1_S6_S6_S1_S5_S5_S6_S6_S6_S6_S6_S6_S6_")
+            .starts_with("LAMMPS_NS::PPPMDisp::poisson_ik(double*, double*, double*, LAMMPS_NS::FFT3d*, "));
+}
+
 TEST_CASE("Fortran module procedures come out with their module") {
   CHECK(demangle("__solver_MOD_iterate") == "solver::iterate");
   CHECK(demangle("solver_mp_iterate_") == "solver::iterate");
