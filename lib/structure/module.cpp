@@ -2,15 +2,18 @@
 
 #include "files/at_death.hpp"
 #include "files/named_file.hpp"
+#include "structure/compression.hpp"
 #include "structure/debug_servers.hpp"
 #include "structure/vdso.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <limits>
 #include <system_error>
+#include <utility>
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -61,11 +64,6 @@ int open_regular(const std::string& path, std::string& why) {
   return -1;
 }
 
-bool is_harmless(const std::filesystem::path& debug_file) {
-  struct stat status {};
-  return ::stat(debug_file.c_str(), &status) != 0 || !files::judge_named(status, kLargestDebugFile);
-}
-
 std::filesystem::path without_first(const std::filesystem::path& path) {
   std::filesystem::path rest;
   for (auto part = std::next(path.begin()); part != path.end(); ++part) rest /= *part;
@@ -75,6 +73,16 @@ std::filesystem::path without_first(const std::filesystem::path& path) {
 /// Size and time of last change of a file.
 std::string stamp_of(const struct stat& file) {
   return fmt::format("{} {}.{:09}", file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+}
+
+constexpr const char* kBoundless = "which would grow beyond 64 MiB and 32 times their size";
+
+std::string name_of(Elf* elf, Elf_Scn* section) {
+  GElf_Shdr header{};
+  std::size_t names = 0;
+  const bool good = gelf_getshdr(section, &header) != nullptr && elf_getshdrstrndx(elf, &names) == 0;
+  const char* const name = good ? elf_strptr(elf, names, header.sh_name) : nullptr;
+  return name == nullptr ? "" : name;
 }
 
 /// Whether the descriptor holds an executable or shared object that libdwfl may be given.
@@ -154,8 +162,17 @@ bool Module::load(const Request& request, std::string& why) {
   GElf_Addr where = 0;
   const int length = dwfl_module_build_id(module_, &bits, &where);
   if (length > 0 && bits != nullptr) build_id_ = to_hex(bits, length);
+  pass_over_boundless_sections();
   read_segments();
   return true;
+}
+
+void Module::pass_over_boundless_sections() {
+  const std::vector<Elf_Scn*> boundless = boundless_sections(elf_);
+  if (boundless.empty()) return;
+  notes_.push_back(fmt::format("sections not read, {}: {}{}", kBoundless, name_of(elf_, boundless.front()),
+                               boundless.size() > 1 ? " and all that are compressed" : ""));
+  std::ranges::for_each(boundless, hide_section);
 }
 
 void Module::read_segments() {
@@ -217,8 +234,39 @@ int Module::find_debug_file(Dwfl_Module* module, void** self, const char* name, 
     return -1;
   bound_question(own->dwfl_.get());
   const int fd = dwfl_standard_find_debuginfo(module, self, name, base, file, link, checksum, found);
-  if (fd >= 0) own->note_debug_file(fd, *found);
+  if (fd < 0) return fd;
+  if (!own->may_read(fd, *found)) {
+    ::close(fd);
+    std::free(std::exchange(*found, nullptr));
+    return -1;
+  }
+  own->note_debug_file(fd, *found);
   return fd;
+}
+
+bool Module::is_harmless(const std::filesystem::path& debug_file) const {
+  struct stat status {};
+  if (::stat(debug_file.c_str(), &status) != 0) return true;
+  if (files::judge_named(status, kLargestDebugFile)) return false;
+  std::error_code error;
+  const files::Descriptor file = files::open_named(debug_file, kLargestDebugFile, error);
+  return !file.good() || may_read(file.get(), debug_file.c_str());
+}
+
+/// Whether libdw may read a debug file: it uncompresses sections, and files as a whole, to the end.
+bool Module::may_read(int fd, const char* path) const {
+  Elf* const elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
+  const char* why = nullptr;
+  if (elf_kind(elf) != ELF_K_ELF) {
+    why = "which is no ELF file";
+  } else if (!boundless_sections(elf).empty()) {
+    why = "whose compressed sections would grow beyond 64 MiB and 32 times their size";
+  }
+  elf_end(elf);
+  if (why == nullptr) return true;
+  std::string note = fmt::format("debug file not read, {}: {}", why, path == nullptr ? "" : path);
+  if (std::ranges::find(notes_, note) == notes_.end()) notes_.push_back(std::move(note));
+  return false;
 }
 
 void Module::note_directories_of(const std::filesystem::path& file) {

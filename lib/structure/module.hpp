@@ -68,20 +68,27 @@ class Module {
   };
   [[nodiscard]] Section section(const char* wanted) const;
 
+  /// What of the module, or of its debug files, was not read since it would take memory without measure.
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+
   /// Whether the file's size or time of change are no longer what they were when it was opened.
   [[nodiscard]] bool changed() const;
   /// Whether libdw may be let look for a file that debug information names, perhaps below a directory that it
   /// names too: not where what has that name is no regular file, since libdw opens it and waits, for a FIFO's
-  /// writer for one.
+  /// writer for one; nor where it is compressed without measure (noted).
   [[nodiscard]] bool may_seek(const char* name, const char* below = "") const;
 
  private:
   Module() = default;
   bool load(const Request& request, std::string& why);
   void read_segments();
+  void pass_over_boundless_sections();
   static int find_debug_file(Dwfl_Module* module, void** self, const char* name, Dwarf_Addr base,
                              const char* file, const char* link, GElf_Word checksum, char** found);
   [[nodiscard]] bool may_seek_below_root(const char* name) const;
+  /// Whether libdw may open a file that is sought, if there is one.
+  [[nodiscard]] bool is_harmless(const std::filesystem::path& debug_file) const;
+  [[nodiscard]] bool may_read(int fd, const char* path) const;
   void note_directories_of(const std::filesystem::path& file);
   void note_debug_file(int fd, const char* path);
   std::string supplementary_file(Elf* of) const;
@@ -113,6 +120,7 @@ class Module {
   /// R_X86_64_RELATIVE, ascending; read when first asked for.
   mutable std::optional<std::vector<Relocation>> relocations_;
   [[nodiscard]] std::vector<Relocation> read_relocations() const;
+  mutable std::vector<std::string> notes_;
 };
 
 }  // namespace culprit::structure

@@ -61,6 +61,7 @@ class Recovery {
       out_.procedures.push_back(std::move(found_[i].procedure));
     }
     keep_used_files();
+    out_.notes.insert(out_.notes.end(), module_.notes().begin(), module_.notes().end());
   }
 
   /// Whether debug information was read from split files.

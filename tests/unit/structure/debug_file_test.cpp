@@ -195,3 +195,27 @@ TEST_CASE("symbols that a stripped library keeps compressed are used") {
   CHECK(module.procedures.at(0).source == NameSource::symbol);
 }
 #endif
+
+TEST_CASE("what uncompressed would fill memory is passed over, and noted") {
+  if (!fs::exists(program("zeros.xz"))) return;  // no xz
+  const auto check = [](const Request& request, const std::string& note) {
+    INFO(request.path);
+    const ModuleStructure module = recover(request);
+    CHECK_FALSE(has_lines(module));
+    CHECK(std::ranges::any_of(module.notes, [&](const std::string& said) {
+      return said.find("not read") != std::string::npos && said.find(note) != std::string::npos;
+    }));
+    return module;
+  };
+  const ModuleStructure swollen = check(request_for(program("loops-swollen")), ".debug_");
+  // Its symbols are not compressed.
+  CHECK(std::ranges::any_of(
+      swollen.procedures, [](const Procedure& procedure) { return procedure.source == NameSource::symbol; }));
+  check(request_for(program("loops-linked-swollen")), "swollen.debug");
+  for (const char* name : {"libgaps-swollen.so", "libgaps-nested.so"}) {
+    Request request;
+    request.path = program(name);
+    request.addresses = section_addresses(program("libgaps.so"), ".text", 7);
+    check(request, ".gnu_debugdata");
+  }
+}
